@@ -14,11 +14,10 @@ import (
 // the system-out of the suite, because JUnit counts a test with a warning as passed.
 type (
 	junitSuites struct {
-		XMLName xml.Name `xml:"testsuites"`
-		Suites  []junitSuite
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		XMLName    xml.Name    `xml:"testsuite"`
 		Name       string      `xml:"name,attr"`
 		Package    string      `xml:"package,attr"`
 		ID         int         `xml:"id,attr"`
@@ -30,28 +29,24 @@ type (
 		Skipped    int         `xml:"skipped,attr"`
 		Time       string      `xml:"time,attr"`
 		Properties []junitPair `xml:"properties>property"`
-		Cases      []junitCase
-		Out        string `xml:"system-out"`
-		Err        string `xml:"system-err"`
+		Cases      []junitCase `xml:"testcase"`
+		Out        string      `xml:"system-out"`
+		Err        string      `xml:"system-err"`
 	}
 	junitPair struct {
 		Name  string `xml:"name,attr"`
 		Value string `xml:"value,attr"`
 	}
 	junitCase struct {
-		XMLName   xml.Name      `xml:"testcase"`
 		ClassName string        `xml:"classname,attr"`
 		Name      string        `xml:"name,attr"`
 		Time      string        `xml:"time,attr"`
-		Skipped   *junitSkipped `xml:"skipped"`
+		Skipped   *junitFailure `xml:"skipped"`
 		Failure   *junitFailure `xml:"failure"`
-	}
-	junitSkipped struct {
-		Message string `xml:"message,attr"`
 	}
 	junitFailure struct {
 		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr"`
+		Type    string `xml:"type,attr,omitempty"`
 		Text    string `xml:",chardata"`
 	}
 )
@@ -75,7 +70,7 @@ func printJUnit(w io.Writer, r *conformance.Report) error {
 		switch f.Verdict {
 		case conformance.Pass:
 		case conformance.Skipped:
-			one.Skipped = &junitSkipped{oneLine(f.Detail)}
+			one.Skipped = &junitFailure{Message: oneLine(f.Detail)}
 		case conformance.Fail:
 			one.Failure = &junitFailure{oneLine(f.Detail), string(f.Level), evidence(f)}
 		case conformance.Warn:

@@ -109,8 +109,8 @@ func (m *forgetful) forget(started bool) {
 	m.known, m.started = "nobody's", started
 }
 
-// player is a player's part in the manager's league.
-func (m *forgetful) player(t *testing.T) *participation {
+// player returns a player and its process, which calls the manager.
+func (m *forgetful) player(t *testing.T) (*participant, agent) {
 	t.Helper()
 	decide, err := strategy.New("even")
 	require.NoError(t, err)
@@ -122,19 +122,19 @@ func (m *forgetful) player(t *testing.T) *participation {
 		Games: []string{"even_odd"}, Strategy: decide,
 	})
 	require.NoError(t, err)
-	return &participation{agent: p, endpoint: "http://localhost:8101/mcp", caller: m, manager: "http://localhost:8000/mcp",
-		log: zerolog.Nop(), registered: func(string) {}}
+	o := &agentOptions{address: address{endpoint: "http://localhost:8101/mcp"}, manager: "http://localhost:8000/mcp"}
+	return &participant{node: &node{log: zerolog.Nop()}, options: o, calls: m}, p
 }
 
 func TestDroppedAgentRegistersAgainBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &forgetful{}
-		l := m.player(t)
+		process, player := m.player(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(8*time.Second, func() { m.forget(false) })
 		time.AfterFunc(60*time.Second, cancel)
-		assert.Equal(t, exitInterrupted, exitCode(l.run(ctx)))
-		assert.Equal(t, "P02", l.agent.ID())
+		assert.Equal(t, exitInterrupted, exitCode(process.takePart(ctx, player)))
+		assert.Equal(t, "P02", player.ID())
 		assert.Equal(t, []string{
 			"register player:P01 ", "GET_STATUS player:P01 tok-P01", // after 5 s
 			"GET_STATUS player:P01 tok-P01", "register player:P01 tok-P01", "register player:P01 ", // after 20 s
@@ -146,10 +146,10 @@ func TestDroppedAgentRegistersAgainBeforeTheStart(t *testing.T) {
 func TestDroppedAgentEndsAfterTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &forgetful{}
-		l := m.player(t)
+		process, player := m.player(t)
 		began := time.Now()
 		time.AfterFunc(8*time.Second, func() { m.forget(true) })
-		err := l.run(t.Context())
+		err := process.takePart(t.Context(), player)
 		var refused *membership.RefusedError
 		require.ErrorAs(t, err, &refused)
 		assert.EqualError(t, err, "the manager at http://localhost:8000/mcp no longer knows this agent and refuses to register it again: "+

@@ -265,7 +265,9 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 			if first == nil {
 				return data, nil // unchanged
 			}
-			return json.Marshal(withList(first, about.list, items))
+			whole, _ := json.Marshal(items) // valid JSON
+			first.Set(about.list, whole)
+			return json.Marshal(first)
 		}
 		if first == nil {
 			first = members
@@ -281,16 +283,6 @@ func listIn(members protocol.Object, about subject) (items []jsontext.Value, tot
 	}
 	total, _ = strconv.Atoi(string(members.Raw(about.total))) // 0 if missing: a single page
 	return items, total
-}
-
-// withList replaces a list among members.
-func withList(members protocol.Object, name string, items []jsontext.Value) protocol.Object {
-	for i := range members {
-		if members[i].Name == name {
-			members[i].Value, _ = json.Marshal(items) // valid JSON
-		}
-	}
-	return members
 }
 
 // queryHint says what to do about an error, "" if the error does.

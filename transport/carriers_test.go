@@ -18,8 +18,8 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/http"
-	"evenodd/transport/internal/pipenet"
 	"evenodd/transport/memory"
+	"evenodd/transport/pipenet"
 )
 
 // A carrier serves a mux at an endpoint until stop is called.

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/dialect"
 	"evenodd/league/protocol"
 )
 
@@ -48,51 +49,48 @@ func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
 	c.method, _ = c.object.text("method")
 	c.params = objectOf(c.object["params"])
 	messageType, _ := c.params.text("message_type")
-	c.kind = cmp.Or(rowOf(c.method).Request, rowOf(messageType).Request)
-	c.sent, c.form = sentIn(c.came, c.kind)
-	if c.sent == nil {
+	method := methodOf(c.method)
+	if method.Request == "" {
+		method = methodOf(messageType)
+	}
+	c.kind = method.Request
+	form, sent := formOf(c.came)
+	if c.sent = sent; sent == nil {
 		c.sent = c.params
 	}
+	c.form = when(form != method.Name && c.kind != "", "%s instead of %s", form, method.Name)
 	return c
 }
 
-// sentIn finds the message in a call as received, and returns how the form of the call
-// differs from that of the specification; "" for not at all.
-func sentIn(came members, kind string) (sent members, form string) {
-	name, _ := came.text("method")
-	params := objectOf(came["params"])
-	switch inner := objectOf(params["message"]); {
-	case came["jsonrpc"] == nil && came["method"] == nil:
-		return came, "the message without JSON-RPC"
-	case name == "tools/call":
+// formOf names the form of a request, and returns the message in it.
+func formOf(request members) (form string, message members) {
+	method, _ := request.text("method")
+	method = plain(method)
+	params := objectOf(request["params"])
+	inner := objectOf(params["message"])
+	switch {
+	case request["jsonrpc"] == nil && request["method"] == nil:
+		return "the message without JSON-RPC", request
+	case method == "tools/call":
 		tool, _ := params.text("name")
-		return objectOf(params["arguments"]), "tools/call " + quoted(tool)
+		return method + " " + plain(tool), objectOf(params["arguments"])
 	case params["message_type"] == nil && (params["messageType"] != nil || params["MessageType"] != nil):
-		return params, "the members of the message in another spelling: " + listed(params)
-	case inner != nil && params["message_type"] == nil:
-		return inner, "method " + quoted(name) + ", with the message in params.message"
+		return method + " with the members of the message in another spelling, " + listed(params) + ",", params
+	case params["message_type"] == nil && inner != nil:
+		return method + " with the message in message", inner
 	}
-	method := rowOf(kind).Name
-	return params, when(kind != "" && name != method, "method %s instead of %s", quoted(name), method)
+	return method, params
 }
 
-// rowOf returns the method with this name, alias or message type; the zero value for none,
-// and for a tool.
-func rowOf(name string) protocol.MethodRow {
+// methodOf returns the method with this name, alias or message type; one without names for
+// any other name, and for a tool.
+func methodOf(name string) *dialect.Method {
 	for _, m := range protocol.Methods() {
 		if m.Request != "" && (name == m.Name || name == m.Request || slices.Contains(m.Aliases, name)) {
-			return m
+			return dialect.MethodOf(m.Name)
 		}
 	}
-	return protocol.MethodRow{}
-}
-
-// isNotice tells whether a league continues when a message is rejected.
-func isNotice(kind string) bool {
-	return slices.Contains([]string{
-		protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted,
-		protocol.TypeGameOver, protocol.TypeGameError,
-	}, kind)
+	return &dialect.Method{}
 }
 
 // before tells whether a call was answered before another call. The beginning of the
@@ -153,7 +151,7 @@ func encoded(v any) []byte {
 // message type.
 func (c *call) answer(sender string, result map[string]any) response {
 	conversation, _ := c.params.text("conversation_id")
-	m := message(rowOf(c.kind).Result, sender, cmp.Or(conversation, "conv-check"), "")
+	m := message(methodOf(c.kind).Result, sender, cmp.Or(conversation, "conv-check"), "")
 	maps.Copy(m, result)
 	return response{result: m}
 }
@@ -174,7 +172,7 @@ func (c *call) match() string {
 
 // broken lists the fields of a message for which an agent of a league refuses it.
 func broken(kind string, m members) []protocol.FieldError {
-	e := protocol.AsError(rowOf(kind).Check(encoded(m)))
+	e := protocol.AsError(methodOf(kind).Check(encoded(m)))
 	if e == nil {
 		return nil
 	}
@@ -193,8 +191,7 @@ func fieldsProblem(broken []protocol.FieldError, want func(field string) bool) s
 		if !want(f.Field) || len(problems) == 3 {
 			continue
 		}
-		got := quoted(f.Got)
-		problems = append(problems, f.Field+": "+f.Rule+when(f.Got != "", ", got %s", got[1:len(got)-1]))
+		problems = append(problems, f.Field+": "+f.Rule+when(f.Got != "", ", got %s", plain(f.Got)))
 	}
 	return strings.Join(problems, "; ")
 }
@@ -212,7 +209,7 @@ func (x *exam) recordMessages(s *fakes) {
 		return c.kind != "" && !c.searching && c.kind != protocol.TypeRefereeRegisterRequest
 	}) {
 		name := "message"
-		if isNotice(c.kind) {
+		if methodOf(c.kind).Notice {
 			name = "notice"
 		}
 		x.record(name, &fact{call: c, broken: broken(c.kind, c.params)})

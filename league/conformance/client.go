@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/rs/zerolog"
 
+	"evenodd/league/dialect"
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 )
@@ -28,12 +28,24 @@ const (
 	maxShown  = 2 << 10 // bytes shown of a body
 )
 
+// A variation changes how a call is made.
+type variation struct {
+	change func(request members) []byte // nil result: the form of the agent has no such request
+	method string                       // of HTTP; "" for POST
+	header http.Header
+	unseen bool // the answer shows only what the caller judges
+	once   bool // the call is not retried, and may have no answer
+}
+
 // post sends a body as it is, and waits for the answer no longer than patience. It always
 // returns a reply, also if the agent was given up. It retries when an agent that limits
 // the rate of calls allows it.
-func (x *exam) post(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *reply {
+func (x *exam) post(ctx context.Context, url string, body []byte, patience time.Duration, v variation) *reply {
 	for attempt := 1; ; attempt++ {
-		r := x.exchange(ctx, http.MethodPost, url, body, header, patience)
+		r := x.exchange(ctx, url, body, patience, v)
+		if v.once {
+			return r
+		}
 		x.countSilence(r)
 		if !x.putOff(ctx, r, attempt) {
 			return r
@@ -79,8 +91,8 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// exchange is post for any HTTP method, without retries. Its calls may stay unanswered.
-func (x *exam) exchange(ctx context.Context, method, url string, body []byte, header http.Header, patience time.Duration) *reply {
+// exchange is post without retries.
+func (x *exam) exchange(ctx context.Context, url string, body []byte, patience time.Duration, v variation) *reply {
 	if reason := x.givenUp(); reason != "" || x.life.Err() != nil {
 		return notSent(url, body, cmp.Or(reason, outOfTime))
 	}
@@ -88,7 +100,7 @@ func (x *exam) exchange(ctx context.Context, method, url string, body []byte, he
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	started := time.Now()
-	err := x.roundTrip(ctx, r, method, header)
+	err := x.roundTrip(ctx, r, v)
 	r.at, r.took = time.Now(), time.Since(started)
 	r.TookMS, r.response = r.took.Milliseconds(), r.body
 	switch {
@@ -105,10 +117,10 @@ func (x *exam) exchange(ctx context.Context, method, url string, body []byte, he
 }
 
 // roundTrip makes a call, and fills in the reply.
-func (x *exam) roundTrip(ctx context.Context, r *reply, method string, header http.Header) error {
+func (x *exam) roundTrip(ctx context.Context, r *reply, v variation) error {
 	var reused atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused.Store(c.Reused) }})
-	q, err := http.NewRequestWithContext(ctx, method, r.To, bytes.NewReader(r.request))
+	q, err := http.NewRequestWithContext(ctx, cmp.Or(v.method, http.MethodPost), r.To, bytes.NewReader(r.request))
 	if err != nil {
 		return err
 	}
@@ -116,8 +128,8 @@ func (x *exam) roundTrip(ctx context.Context, r *reply, method string, header ht
 	// An agent may close a connection between two calls. With this header, which is not
 	// sent, the client repeats the next call on a new connection.
 	q.Header["X-Idempotency-Key"] = nil
-	maps.Copy(q.Header, header)
-	response, err := x.options.Client.Do(q)
+	maps.Copy(q.Header, v.header)
+	response, err := x.options.client.Do(q)
 	if err != nil {
 		return err
 	}
@@ -131,14 +143,7 @@ const outOfTime = "the time of the examination was over"
 
 // encode returns a call with this id; nil makes it a notification.
 func (x *exam) encode(id jsontext.Value, method string, params any) []byte {
-	message := encoded(params)
-	b := make([]byte, 0, len(message)+len(method)+64)
-	b = append(append(append(b, `{"jsonrpc":"2.0","method":"`...), method...), `","params":`...)
-	b = append(b, message...)
-	if id != nil {
-		b = append(append(b, `,"id":`...), id...)
-	}
-	return append(b, '}')
+	return dialect.CallBody(method, protocol.ParseObject(encoded(params)).Append(nil), id)
 }
 
 // nextID returns an id that no call had before.
@@ -146,12 +151,27 @@ func (x *exam) nextID() jsontext.Value {
 	return jsontext.Value(strconv.FormatInt(x.ids.Add(1), 10))
 }
 
+// The time that the protocol gives an agent to answer (003 §2.7).
+const (
+	inviteLimit = 5 * time.Second
+	chooseLimit = 30 * time.Second
+	overLimit   = 5 * time.Second
+	otherLimit  = 10 * time.Second
+)
+
+// limitOf is the time that the protocol gives an agent to answer a method.
+func limitOf(method string) time.Duration {
+	return cmp.Or(map[string]time.Duration{
+		protocol.Invite.Name: inviteLimit, protocol.ChooseParity.Name: chooseLimit, protocol.MakeMove.Name: chooseLimit, protocol.NotifyMatchResult.Name: overLimit,
+	}[method], otherLimit)
+}
+
 // ask calls a method as a league does: in the form of the specification and, if the agent
 // rejects that, in the other forms that a league knows. The speaker remembers the form that
 // the agent understands.
-func (x *exam) ask(ctx context.Context, speaker *bridge.Bridge, method string, params any, limit time.Duration) *reply {
+func (x *exam) ask(ctx context.Context, speaker *bridge.Bridge, method string, params any) *reply {
 	id := x.nextID()
-	r := x.search(ctx, speaker, method, x.encode(id, method, params), x.patience(limit))
+	r := x.search(ctx, speaker, method, x.encode(id, method, params), x.patience(limitOf(method)))
 	x.inspect(r, id)
 	return r
 }
@@ -164,8 +184,7 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	defer cancel()
 	var attempts []*reply
 	status, translated, err := speaker.Call(ctx, x.options.URL, "", method, body, func(ctx context.Context, url string, body []byte) (int, []byte, error) {
-		r := x.post(ctx, url, body, nil, limit)
-		r.url, r.sent = url, body
+		r := x.post(ctx, url, body, limit, variation{})
 		attempts = append(attempts, r)
 		if r.Error != "" {
 			return r.Status, nil, errors.New(r.Error)
@@ -188,10 +207,10 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 		}
 		return r
 	}
-	if status, _ := last.result.text("status"); substance(method) != "" || status == protocol.StatusAcknowledged {
+	if status, _ := last.result.text("status"); methodOf(method).Essential != "" || status == protocol.StatusAcknowledged {
 		x.understood.Store(true)
 	}
-	if form := formOf(last); len(attempts) > 1 || form != method {
+	if form, _ := formOf(objectOf(last.request)); len(attempts) > 1 || form != method {
 		last.form = form
 	}
 	f := &fact{reply: last, problem: when(last.form != "", "it understands %s only as: %s", method, last.form), defect: calledFormDefect(last.form)}
@@ -230,55 +249,40 @@ func mostInformative(attempts []*reply) *reply {
 	return best
 }
 
-// A variation changes a call that is sent once.
-type variation struct {
-	change func(request members) []byte // nil result: the form of the agent has no such request
-	header http.Header
-	unseen bool // the answer shows only what the caller judges
-	once   bool // the call is not retried, and may have no answer
-}
-
 // send calls a method once, in the form that the agent has understood before from this
 // speaker.
-func (x *exam) send(ctx context.Context, speaker *bridge.Bridge, method string, params any, limit time.Duration, v variation) *reply {
+func (x *exam) send(ctx context.Context, speaker *bridge.Bridge, method string, params any, v variation) *reply {
 	url, body := x.inForm(ctx, speaker, method, params)
 	if v.change != nil {
 		if body = v.change(objectOf(body)); body == nil {
 			return notSent(url, nil, "the agent takes messages without JSON-RPC")
 		}
 	}
-	post := x.post
-	if v.once {
-		post = func(ctx context.Context, url string, body []byte, header http.Header, patience time.Duration) *reply {
-			return x.exchange(ctx, http.MethodPost, url, body, header, patience)
-		}
+	return x.deliver(ctx, url, method, body, v)
+}
+
+// sendBody posts a request as it is. The method is "" for a body that is no call.
+func (x *exam) sendBody(ctx context.Context, method string, body []byte) *reply {
+	return x.deliver(ctx, x.options.URL, method, body, variation{})
+}
+
+// deliver posts a call of a method, and reads and inspects the answer.
+func (x *exam) deliver(ctx context.Context, url, method string, body []byte, v variation) *reply {
+	r := x.post(ctx, url, body, x.patience(limitOf(method)), v)
+	r.interpret(method)
+	var id jsontext.Value
+	if request := objectOf(body); method != "" && request["jsonrpc"] != nil {
+		id = request["id"]
 	}
-	r := post(ctx, url, body, v.header, x.patience(limit))
-	x.interpret(ctx, r, method)
-	if request := objectOf(body); !v.unseen {
-		id := request["id"]
-		if request["jsonrpc"] == nil {
-			id = nil
-		}
+	if !v.unseen {
 		x.inspect(r, id)
 	}
 	return r
 }
 
-// sendBody posts a call of a method as it is, with this id; nil is that of a notification.
-func (x *exam) sendBody(ctx context.Context, method string, id jsontext.Value, body []byte) *reply {
-	r := x.post(ctx, x.options.URL, body, nil, x.patience(otherLimit))
-	if id != nil {
-		x.interpret(ctx, r, method)
-	}
-	x.inspect(r, id)
-	return r
-}
-
 // sendCall is sendBody of a call in the form of the specification.
 func (x *exam) sendCall(ctx context.Context, method string, params any) *reply {
-	id := x.nextID()
-	return x.sendBody(ctx, method, id, x.encode(id, method, params))
+	return x.sendBody(ctx, method, x.encode(x.nextID(), method, params))
 }
 
 // inForm returns a request in the form that the agent has understood before from this
@@ -300,55 +304,18 @@ func (x *exam) inForm(ctx context.Context, speaker *bridge.Bridge, method string
 var errNotPosted = errors.New("not posted")
 
 // interpret translates the answer to a call that was posted as it is, as a league does.
-func (x *exam) interpret(ctx context.Context, r *reply, method string) {
-	if rowOf(method).Name != method || r.Error != "" {
-		return
-	}
-	once := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
-	request := x.encode(jsontext.Value("1"), method, map[string]any{})
-	status, body, err := once.Call(ctx, r.To, "", method, request, func(context.Context, string, []byte) (int, []byte, error) {
-		return r.Status, r.body, nil
-	})
-	if err == nil {
-		r.translate(method, status, objectOf(body))
+func (r *reply) interpret(method string) {
+	if m := dialect.MethodOf(method); m != nil && r.Error == "" {
+		read := m.ReadReply(jsontext.Value("1"), r.Status, r.body)
+		r.translate(method, read.Status, objectOf(read.Body))
 	}
 }
 
 // isAnswer tells whether a result has the member that the method asks for. Any result
 // acknowledges a notice.
 func isAnswer(method string, result members) bool {
-	member := substance(method)
+	member := methodOf(method).Essential
 	return member == "" || result[member] != nil && result[member].Kind() != 'n'
-}
-
-// substance is the member that an answer to a method must have; "" for none.
-func substance(method string) string {
-	return map[string]string{
-		protocol.Invite.Name: "accept", protocol.ChooseParity.Name: "parity_choice", protocol.MakeMove.Name: "move_data",
-		protocol.RegisterPlayer.Name: "status", protocol.RegisterReferee.Name: "status",
-	}[method]
-}
-
-// formOf names the form of a request that was posted.
-func formOf(r *reply) string {
-	q := objectOf(r.sent)
-	method, _ := q.text("method")
-	params := objectOf(q["params"])
-	if method == "" {
-		method = "the message without JSON-RPC"
-	}
-	if method == "tools/call" {
-		name, _ := params.text("name")
-		method += " " + name
-		params = objectOf(params["arguments"])
-	}
-	if names := params.names(); len(names) == 1 && params[names[0]].Kind() == '{' {
-		method += " with the message in " + names[0]
-	}
-	if r.url != r.To && r.url != "" {
-		method += " at " + r.url
-	}
-	return method
 }
 
 // replyForm says how the form of a reply differs from that of the specification; "" for
@@ -374,9 +341,6 @@ func (m members) names() []string { return slices.Sorted(maps.Keys(m)) }
 func listed(m members) string {
 	const most = 12
 	names := m.names()
-	text := quoted(strings.Join(names[:min(len(names), most)], ", "))
-	if len(names) == 0 {
-		return "none"
-	}
-	return text[1:len(text)-1] + when(len(names) > most, ", …")
+	text := plain(strings.Join(names[:min(len(names), most)], ", "))
+	return cmp.Or(text, "none") + when(len(names) > most, ", …")
 }

@@ -17,6 +17,9 @@ type test func(*fact) string
 // undecided is returned by a test if the fact does not show whether the requirement holds.
 const undecided = "undecided"
 
+// skipped is undecided, with the reason why the requirement is skipped.
+func skipped(why string) string { return undecided + why }
+
 // every returns the first problem that one of the tests finds.
 func every(tests ...test) test {
 	return func(f *fact) string {

@@ -43,16 +43,6 @@ type member struct {
 	registration map[string]any // the message; nil if it must not be repeated
 }
 
-// askAs calls a method of the manager as one of the agents does.
-func (x *managerExam) askAs(ctx context.Context, a *fakeAgent, method string, params any) *reply {
-	return x.ask(ctx, a.dialect, method, params, otherLimit)
-}
-
-// sendAs calls a method once, in the form that the manager understands.
-func (x *managerExam) sendAs(ctx context.Context, a *fakeAgent, method string, params any) *reply {
-	return x.send(ctx, a.dialect, method, params, otherLimit, variation{})
-}
-
 // examineManager runs a league. Requests that the manager must refuse come before the last
 // registration, which begins the league.
 func examineManager(ctx context.Context, e *exam) {
@@ -61,27 +51,14 @@ func examineManager(ctx context.Context, e *exam) {
 	if !x.meet(ctx) {
 		return
 	}
-	if x.needs("wire") {
-		x.examineWire(ctx)
-	}
-	gaveUp := ""
-	if x.needsMoreThan("wire", "misuse") {
-		gaveUp = x.register(ctx)
-	}
-	if x.needs("wire", "misuse") {
-		x.misuse(ctx, x.alive)
-		x.sendLarge(ctx)
-	}
-	if gaveUp != "" {
-		x.giveUp(gaveUp)
-	}
+	registered := x.examineServer(ctx, x.register)
 	if x.fakes == nil {
 		return
 	}
 	defer x.conducting.Wait()
 	defer x.fakes.close()
 	defer func() { x.recordMessages(x.fakes) }()
-	if gaveUp == "" && x.needsMoreThan("wire", "misuse", "register", "refusal", "token") {
+	if registered && x.needsMoreThan("wire", "misuse", "register", "refusal", "token") {
 		x.run(ctx)
 	}
 }
@@ -102,7 +79,6 @@ func (x *managerExam) register(ctx context.Context) (gaveUp string) {
 	x.registerFurther(ctx)
 	if x.needsMoreThan("wire", "misuse", "register", "refusal") {
 		x.query(ctx)
-		x.queryWithoutRight(ctx)
 	}
 	return ""
 }
@@ -140,7 +116,7 @@ func (x *managerExam) conducted(ctx context.Context) bool {
 // acknowledge answers the notices to an agent in a role, and its pings. The kit's referees
 // play the matches of its players.
 func acknowledge(c *call, to membership) response {
-	if !isNotice(c.kind) {
+	if !methodOf(c.kind).Notice {
 		return answerPing(c, to.role)
 	}
 	id := c.to.identity()
@@ -192,7 +168,7 @@ func (x *managerExam) begin(ctx context.Context) bool {
 
 // start calls start_league with a token; "" is none.
 func (x *managerExam) start(ctx context.Context, conversation, token string) *reply {
-	return x.ask(ctx, x.dialect, "start_league", message("START_LEAGUE", protocol.ManagerSender, conversation, token), otherLimit)
+	return x.ask(ctx, x.dialect, "start_league", message("START_LEAGUE", protocol.ManagerSender, conversation, token))
 }
 
 // maxPinging is the time to wait for the manager to ping its agents before the kit starts
@@ -210,7 +186,7 @@ func (x *managerExam) awaitPings(ctx context.Context) {
 	})
 	p := x.players[0]
 	for rest(ctx, 20*time.Millisecond) {
-		r := x.askAs(ctx, p.fakeAgent, protocol.Query.Name, x.question(p, protocol.QueryStatus, nil))
+		r := x.ask(ctx, p.dialect, protocol.Query.Name, x.question(p, protocol.QueryStatus, nil))
 		if awaited := objectOf(r.result["data"])["awaited"]; awaited.Kind() != '[' || len(awaited) == len("[]") {
 			return
 		}

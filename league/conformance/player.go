@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,14 +15,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
-)
-
-// The time that the protocol gives a player to answer (003 §2.7).
-const (
-	inviteLimit = 5 * time.Second
-	chooseLimit = 30 * time.Second
-	overLimit   = 5 * time.Second
-	otherLimit  = 10 * time.Second
 )
 
 // A playerExam is the examination of a player. The kit is its manager and its referee.
@@ -102,9 +93,7 @@ func (x *playerExam) meet(ctx context.Context) bool {
 	var r *reply
 	waited := x.registered
 	for attempt := 1; ; attempt++ {
-		id := x.nextID()
-		r = x.search(ctx, x.dialect, protocol.Invite.Name, x.encode(id, protocol.Invite.Name, x.invitation(m)), x.patience(inviteLimit))
-		x.inspect(r, id)
+		r = x.ask(ctx, x.dialect, protocol.Invite.Name, x.invitation(m))
 		away := r.Status == 0 && r.took < x.patience(inviteLimit)
 		if !x.registered && !waited && (away || r.fault != nil && wantsMembership(r.fault)) {
 			waited = true
@@ -277,19 +266,12 @@ func (x *playerExam) counted(method string, call func() *reply) *reply {
 
 // call calls a method of the player as a league does.
 func (x *playerExam) call(ctx context.Context, method string, params any) *reply {
-	return x.counted(method, func() *reply { return x.ask(ctx, x.dialect, method, params, limitOf(method)) })
+	return x.counted(method, func() *reply { return x.ask(ctx, x.dialect, method, params) })
 }
 
 // callOnce calls a method once, in the form that the player has understood before.
 func (x *playerExam) callOnce(ctx context.Context, method string, params any, v variation) *reply {
-	return x.counted(method, func() *reply { return x.send(ctx, x.dialect, method, params, limitOf(method), v) })
-}
-
-// limitOf is the time that the protocol gives a player to answer a method.
-func limitOf(method string) time.Duration {
-	return cmp.Or(map[string]time.Duration{
-		protocol.Invite.Name: inviteLimit, protocol.ChooseParity.Name: chooseLimit, protocol.MakeMove.Name: chooseLimit, protocol.NotifyMatchResult.Name: overLimit,
-	}[method], otherLimit)
+	return x.counted(method, func() *reply { return x.send(ctx, x.dialect, method, params, v) })
 }
 
 func (x *playerExam) inviteOnce(ctx context.Context, m *match) *reply {
@@ -375,14 +357,11 @@ func (x *playerExam) explainUndecided() {
 	}
 }
 
-// percentile is the time within which p of 100 calls were answered; 0 of none.
+// percentile is the time within which p of 100 calls were answered, of at least one.
 func percentile(took []time.Duration, p int) time.Duration {
-	if len(took) == 0 {
-		return 0
-	}
 	sorted := slices.Sorted(slices.Values(took))
 	at := (len(sorted)*p + 99) / 100 // the nearest rank
-	return sorted[max(at, 1)-1]
+	return sorted[at-1]
 }
 
 // latencies says how long calls took.

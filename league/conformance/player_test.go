@@ -67,7 +67,7 @@ func TestPlayerThatServesAnotherFormConforms(t *testing.T) {
 		assert.True(n, r.Conforms())
 		assert.Empty(n, verdicts(r, conformance.Fail))
 		assert.Contains(n, finding(n, r, "P-FRM-01").Detail, "handle_message with the message in message")
-		assert.Equal(n, `method "handle_message", with the message in params.message`, finding(n, r, "P-FRM-03").Detail)
+		assert.Equal(n, "handle_message with the message in message instead of register_player", finding(n, r, "P-FRM-03").Detail)
 		assert.Equal(n, conformance.Pass, finding(n, r, "P-CHO-03").Verdict)
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +72,7 @@ func (x *playerExam) callByOtherNames(ctx context.Context) {
 	x.invite(ctx, m)
 	by := func(kind, before, name, method string, params map[string]any) {
 		body := x.encode(x.nextID(), name, params)
-		r := x.sendBody(ctx, method, objectOf(body)["id"], body)
+		r := x.sendBody(ctx, method, body)
 		x.record(kind, &fact{about: name, reply: r, others: []string{before}})
 	}
 	question := x.question(m)
@@ -204,7 +203,7 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	choice := x.callOnce(ctx, x.questionMethod(), question, variation{})
 	f := fact{reply: choice, earlier: join, problem: firstOf(join.trouble(), x.choiceProblem(choice, m))}
 	x.record("scripts/question", &f)
-	f.problem = firstOf(join.Error, choice.Error, otherConversation(join, m.conversation), otherConversation(choice, m.conversation))
+	f.problem = firstOf(join.Error, choice.Error, join.result.hasNoOther("conversation_id", m.conversation), choice.result.hasNoOther("conversation_id", m.conversation))
 	x.record("scripts/conversation", &f)
 	x.call(ctx, protocol.NotifyMatchResult.Name, x.ending(m))
 
@@ -214,7 +213,7 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	}
 	q = x.notice(protocol.TypeStandingsUpdate, 1)
 	q["standings"], q["total_players"] = rows, len(rows)
-	x.record("scripts/large standings", &fact{reply: x.send(ctx, x.dialect, protocol.UpdateStandings.Name, q, otherLimit, variation{unseen: true})})
+	x.record("scripts/large standings", &fact{reply: x.send(ctx, x.dialect, protocol.UpdateStandings.Name, q, variation{unseen: true})})
 }
 
 // contextOf returns the context of a question, to be added to.
@@ -227,32 +226,22 @@ func contextOf(question map[string]any) map[string]any {
 	return context
 }
 
-// otherConversation returns that a reply has a conversation_id that was not sent.
-func otherConversation(r *reply, conversation string) string {
-	if r.result["conversation_id"] == nil {
-		return ""
-	}
-	return r.result.has("conversation_id", conversation)
-}
-
 // connect examines HTTP.
 func (x *playerExam) connect(ctx context.Context) {
 	m := x.newMatch()
 	x.invite(ctx, m)
 	charset := variation{header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, unseen: true}
-	r := x.send(ctx, x.dialect, protocol.Invite.Name, x.invitation(m), inviteLimit, charset)
+	r := x.send(ctx, x.dialect, protocol.Invite.Name, x.invitation(m), charset)
 	x.record("connections/charset", &fact{reply: r, match: m.id})
 
-	get := x.exchange(ctx, http.MethodGet, x.options.URL, nil, nil, x.patience(otherLimit))
+	get := x.post(ctx, x.options.URL, nil, x.patience(otherLimit), variation{method: http.MethodGet, once: true})
 	get.Request = "GET without a body"
 	refused := get.Status == http.StatusMethodNotAllowed || get.Status == http.StatusNotImplemented
 	x.record("connections/GET", &fact{reply: get, problem: firstOf(get.Error, when(!refused, "GET is answered with HTTP status %d", get.Status))})
 
 	x.over(ctx, m)
 	x.record("connections/reuse", &fact{reply: r, problem: when(!x.reused, "every connection ends with its answer")})
-	if x.selects(func(r *rule) bool {
-		return slices.ContainsFunc(r.judges, func(j judge) bool { return j.fact == "connections/half a request" })
-	}) {
+	if x.selects(func(r *rule) bool { return r.ID == "P-HTTP-10" }) {
 		x.sendHalf(ctx)
 	}
 }
@@ -274,11 +263,10 @@ func (x *playerExam) sendHalf(ctx context.Context) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	x.options.Client.CloseIdleConnections() // the other calls need connections of their own
+	x.options.client.CloseIdleConnections() // the other calls need connections of their own
 	for range 3 {                           // the first may come before the agent has read the half request
 		m := x.newMatch()
-		url, body := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.invitation(m))
-		r := x.exchange(ctx, http.MethodPost, url, body, nil, x.patience(inviteLimit))
+		r := x.send(ctx, x.dialect, protocol.Invite.Name, x.invitation(m), variation{once: true, unseen: true})
 		x.record(name, &fact{reply: r, problem: when(r.Error != "", "while one connection had sent half a request, another: %s", r.Error)})
 		if r.Error != "" {
 			break

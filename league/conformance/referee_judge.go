@@ -16,8 +16,8 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	if start == nil || m.cut {
 		return
 	}
-	f := &fact{about: m.name, of: m, reply: start}
-	if f.problem = m.refusal(); f.problem != "" {
+	f := &fact{about: m.name, of: m, reply: start, problem: m.refusal()}
+	if f.problem != "" {
 		x.record("conducted", f)
 		return
 	}
@@ -26,24 +26,36 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 		x.recordReply(start, protocol.TypeMatchAssignmentAck, "referee:", protocol.MatchConversation(m.id, m.attempt))
 	}
 	for _, p := range m.players {
-		x.recordInvitations(m, p)
-	}
-	x.recordQuestions(m)
-	for _, p := range m.players {
-		for _, c := range p.received(protocol.TypeGameError) {
-			x.recordMessage("game error", m, p, c)
+		x.record("player", &fact{about: m.name, of: m, player: p, reply: start})
+		x.recordCalls("invitation", m, p, p.received(protocol.TypeGameInvitation))
+		if !m.unplayed() {
+			x.recordCalls("question", m, p, p.received(x.questionType()))
 		}
+		x.recordCalls("game error", m, p, p.received(protocol.TypeGameError))
+		if e := p.ending(); e != nil {
+			x.recordCalls("ending", m, p, []*call{e.call})
+		}
+	}
+	reports := m.reports()
+	f = &fact{about: m.name, of: m, call: firstCall(reports)}
+	if f.call == nil {
+		f.defect, f.reply = unreportedDefect(m.name), start
+	}
+	if name := m.name + "/match"; x.judges[name] != nil {
+		x.record(name, f)
 	}
 	if !m.over && m.slow() {
 		return
 	}
-	reported := &fact{about: m.name, problem: when(!m.over, "no report came within %s", m.limit), defect: unreportedDefect(m.name), evidence: []*Exchange{m.startExchange()}}
-	if reports := m.reports(); len(reports) > 0 {
-		reported.evidence = []*Exchange{reports[0].exchange()}
+	x.record("reported", f)
+	if a, b := m.players[0].ending(), m.players[1].ending(); a != nil && b != nil {
+		differ := a.status != b.status || a.winner != b.winner || a.number != b.number
+		x.record("both told", &fact{about: m.name, call: a.call, evidence: []*Exchange{b.call.exchange()}, problem: when(differ, "they were told different results")})
 	}
-	x.record("reported", reported)
-	x.recordEndings(m)
-	x.recordReports(m)
+	x.recordCalls("report", m, nil, reports)
+	if len(reports) > 0 {
+		x.record("first report", f)
+	}
 	if m.again != nil {
 		n := len(m.players[0].received(protocol.TypeGameInvitation))
 		x.record(wellPlayed+"/again", &fact{reply: m.again, problem: firstOf(when(n > 1, "the players were invited %d times", n), m.again.Error)})
@@ -64,57 +76,47 @@ func (m *refereedMatch) expected(p *fakePlayer) map[string]any {
 	return want
 }
 
-// recordMessage records a call about a match, and its envelope.
-func (x *refereeExam) recordMessage(name string, m *refereedMatch, p *fakePlayer, c *call) {
-	x.recordCall(c, "referee:")
-	x.record(name, &fact{about: m.name, call: c, of: m, player: p, want: m.expected(p)})
-}
-
-func (x *refereeExam) recordInvitations(m *refereedMatch, p *fakePlayer) {
-	calls := p.received(protocol.TypeGameInvitation)
-	x.record("invited", &fact{about: m.name, evidence: []*Exchange{m.startExchange()}, problem: when(len(calls) == 0, "%s was not invited", p.name)})
-	x.record("retries", &fact{about: m.name, evidence: []*Exchange{exchangeOf(calls)}, problem: askedProblem(m, p, calls, "invited")})
+// recordCalls records calls about a match, and their envelopes.
+func (x *refereeExam) recordCalls(name string, m *refereedMatch, p *fakePlayer, calls []*call) {
 	for _, c := range calls {
-		x.recordMessage("invitation", m, p, c)
+		x.recordCall(c, "referee:")
+		x.record(name, &fact{about: m.name, call: c, of: m, player: p, want: m.expected(p)})
 	}
 }
 
-func (x *refereeExam) recordQuestions(m *refereedMatch) {
-	asked := m.received(x.questionType())
-	if m.name == refusesToPlay || m.name == neverJoins {
-		x.record(m.name+"/questions", &fact{about: m.name, evidence: []*Exchange{exchangeOf(asked)}, problem: when(len(asked) > 0, "a player was asked for a choice")})
-		return
-	}
-	if len(asked) > 0 {
-		x.record("first question", &fact{about: m.name, call: asked[0], problem: m.earlyProblem(asked[0])})
-	}
-	first := m.players[0]
-	for _, p := range m.players {
-		calls := p.received(x.questionType())
-		if x.simultaneous() || p == first || !slices.Contains(m.losers(), first.name) {
-			x.record("asked", &fact{about: m.name, problem: when(len(calls) == 0, "%s was not asked for a choice", p.name)})
-		}
-		x.record("retries", &fact{about: m.name, evidence: []*Exchange{exchangeOf(calls)}, problem: askedProblem(m, p, calls, "asked for a choice")})
-		for _, c := range calls {
-			x.recordMessage("question", m, p, c)
-		}
-		x.recordSecrecy(m, p)
-	}
-	a, b := first.received(x.questionType()), m.players[1].received(x.questionType())
-	switch {
-	case !x.simultaneous():
-		x.record(wellPlayed+"/simultaneous", &fact{skip: "the players of " + x.game + " move in turn"})
-	case m.name == wellPlayed && len(a) > 0 && len(b) > 0: // the first player waits with its answer for the other question
-		late := a[0].answered && a[0].doneAt.Before(b[0].at)
-		x.record(wellPlayed+"/simultaneous", &fact{call: b[0], problem: when(late, "%s was asked when %s had chosen", m.players[1].name, first.name)})
-	}
+// isInvited and isAsked return that a player was not called.
+func isInvited(f *fact) string {
+	return when(len(f.player.received(protocol.TypeGameInvitation)) == 0, "%s was not invited", f.player.name)
 }
 
-// earlyProblem returns why a question came too early. One player delays its answer to the
+func (x *refereeExam) isAsked(f *fact) string {
+	ended := !x.simultaneous() && slices.ContainsFunc(f.of.losers(), func(p *fakePlayer) bool { return p.side < f.player.side })
+	if f.of.unplayed() || ended {
+		return undecided
+	}
+	return when(len(f.player.received(x.questionType())) == 0, "%s was not asked for a choice", f.player.name)
+}
+
+// noQuestions returns that a player was asked in a match that cannot be played.
+func (x *refereeExam) noQuestions(f *fact) string {
+	return when(len(f.of.received(x.questionType())) > 0, "a player was asked for a choice")
+}
+
+// askedTogether returns that the second player was asked after the first had chosen, which
+// waits with its answer for the other question.
+func (x *refereeExam) askedTogether(f *fact) string {
+	a, b := firstCall(f.of.players[0].received(x.questionType())), firstCall(f.of.players[1].received(x.questionType()))
+	if a == nil || b == nil {
+		return undecided
+	}
+	return when(a.answered && a.doneAt.Before(b.at), "%s was asked when %s had chosen", f.of.players[1].name, f.of.players[0].name)
+}
+
+// afterJoining returns why a question came too early. One player delays its answer to the
 // invitation, to test whether the referee waits.
-func (m *refereedMatch) earlyProblem(first *call) string {
-	for _, p := range m.players {
-		joined := slices.ContainsFunc(p.received(protocol.TypeGameInvitation), func(c *call) bool { return c.before(first) })
+func afterJoining(f *fact) string {
+	for _, p := range f.of.players {
+		joined := slices.ContainsFunc(p.received(protocol.TypeGameInvitation), func(c *call) bool { return c.before(f.call) })
 		if !joined {
 			return fmt.Sprintf("a choice was asked for before %s had answered an invitation", p.name)
 		}
@@ -125,21 +127,24 @@ func (m *refereedMatch) earlyProblem(first *call) string {
 // mostAsked is how often a question is asked: once, and three times more.
 const mostAsked = 4
 
-// askedProblem returns that a player was asked too often. In a short match, an attempt of
-// the referee may be void because the computer is busy: then it sends no GAME_ERROR.
-func askedProblem(m *refereedMatch, p *fakePlayer, calls []*call, what string) string {
-	times, counted := map[string]int{}, 0
-	for _, c := range calls {
-		// A match may have several questions, and a referee may try other members.
-		question := string(c.params["move_request"]) + strings.Join(c.sent.names(), " ")
-		times[question]++
-		counted = max(counted, times[question])
+// askedOften returns that a player got calls of a kind too often. In a short match, an
+// attempt of the referee may be void because the computer is busy: then it sends no
+// GAME_ERROR.
+func askedOften(kind, what string) test {
+	return func(f *fact) string {
+		times, counted := map[string]int{}, 0
+		for _, c := range f.player.received(kind) {
+			// A match may have several questions, and a referee may try other members.
+			question := string(c.params["move_request"]) + strings.Join(c.sent.names(), " ")
+			times[question]++
+			counted = max(counted, times[question])
+		}
+		asked := counted
+		if errors := len(f.player.received(protocol.TypeGameError)); f.of.short && errors > 0 {
+			counted = min(counted, errors)
+		}
+		return when(counted > mostAsked, "%s was %s %d times", f.player.name, what, asked)
 	}
-	asked := counted
-	if errors := len(p.received(protocol.TypeGameError)); m.short && errors > 0 {
-		counted = min(counted, errors)
-	}
-	return when(counted > mostAsked, "%s was %s %d times", p.name, what, asked)
 }
 
 // An ending is the end of a match by GAME_OVER.
@@ -152,11 +157,11 @@ type ending struct {
 
 // ending returns the first GAME_OVER of a player; nil for none.
 func (p *fakePlayer) ending() *ending {
-	calls := p.received(protocol.TypeGameOver)
-	if len(calls) == 0 {
+	first := firstCall(p.received(protocol.TypeGameOver))
+	if first == nil {
 		return nil
 	}
-	e := &ending{call: calls[0], result: objectOf(calls[0].params["game_result"])}
+	e := &ending{call: first, result: objectOf(first.params["game_result"])}
 	e.status, _ = e.result.text("status")
 	e.winner, _ = e.result.text("winner_player_id")
 	e.number, _ = e.result.integer("drawn_number")
@@ -165,76 +170,64 @@ func (p *fakePlayer) ending() *ending {
 
 // losers returns the players that must lose. If players move in turn, the match ends with
 // the first that fails.
-func (m *refereedMatch) losers() []string {
-	a, b := m.players[0].name, m.players[1].name
-	switch m.name {
-	case neverJoins, answersErrors, answersBroken, answersHuge:
-		return []string{a}
-	case refusesToPlay, neverChooses, alwaysMaybe, otherMatchOnly, answersNonsense, hangsUp:
-		return []string{b}
-	case bothFail:
-		if !m.exam.simultaneous() {
-			return []string{a}
+func (m *refereedMatch) losers() (losers []*fakePlayer) {
+	for _, p := range m.players {
+		if m.loses && p.deviation != nil && (m.exam.simultaneous() || len(losers) == 0) {
+			losers = append(losers, p)
 		}
-		return []string{a, b}
 	}
-	return nil
+	return losers
 }
 
-func (x *refereeExam) recordEndings(m *refereedMatch) {
-	var ends [2]*ending
-	for i, p := range m.players {
-		e := p.ending()
-		ends[i] = e
-		x.record("told", &fact{about: m.name, problem: when(e == nil, "%s was not told", p.name)})
-		if e == nil {
-			continue
-		}
-		x.recordMessage("ending", m, p, e.call)
-		f := &fact{about: m.name, call: e.call, of: m, player: p}
-		// A technical loss that should not be is the failure of another requirement.
-		playable := m.name == noEnvelope || m.name == choosesLate || m.name == choosesMaybe
-		switch {
-		case len(m.losers()) > 0:
-			x.record("technical loss", f)
-		case e.status != protocol.StatusTechnicalLoss || !playable:
-			x.recordDecision(f)
-		}
-		if reports := m.reports(); len(reports) > 0 {
-			early := reports[0].seq < e.call.seq
-			x.record("report after the end", &fact{about: m.name, call: reports[0], problem: when(early, "the manager had the report before %s had GAME_OVER", p.name)})
-		}
+// isTold returns that a player was not told the result.
+func isTold(f *fact) string {
+	if !f.of.over && f.of.slow() {
+		return undecided
 	}
-	if a, b := ends[0], ends[1]; a != nil && b != nil {
-		differ := a.status != b.status || a.winner != b.winner || a.number != b.number
-		x.record("both told", &fact{about: m.name, call: a.call, evidence: []*Exchange{b.call.exchange()}, problem: when(differ, "they were told different results")})
-	}
+	return when(f.player.ending() == nil, "%s was not told", f.player.name)
 }
 
-// recordDecision records the result of a match that was played to its end.
-func (x *refereeExam) recordDecision(f *fact) {
-	x.record("decision", f)
-	if !x.evenOdd() {
-		x.record("number", &fact{skip: "no number is drawn in " + x.game})
-		x.record("draw", &fact{skip: "nothing is drawn in " + x.game})
-		return
-	}
-	x.record("number", f)
-	promised := ""
-	if invitations := f.player.received(protocol.TypeGameInvitation); len(invitations) > 0 {
-		promised, _ = invitations[0].params.text("draw_commitment")
+// The tests below, up to inTurn, are conditions of others: they return undecided if a fact
+// shows nothing about the requirement.
+
+// mustLose wants a match that a player must lose.
+func mustLose(f *fact) string { return when(len(f.of.losers()) == 0, undecided) }
+
+// isPlayed wants the end of a match that was played. A technical loss that should not be is
+// the failure of another requirement.
+func isPlayed(f *fact) string {
+	playable := f.of.name == noEnvelope || f.of.name == choosesLate || f.of.name == choosesMaybe
+	lost := playable && f.player.ending().status == protocol.StatusTechnicalLoss
+	return when(lost || mustLose(f) == "", undecided)
+}
+
+// drawsNumber wants a game in which a number is drawn.
+func (x *refereeExam) drawsNumber(*fact) string {
+	return when(!x.evenOdd(), "%s", skipped("nothing is drawn in "+x.game))
+}
+
+// inTurn skips requirements about simultaneous choices in other games.
+func (x *refereeExam) inTurn(*fact) string {
+	return when(!x.simultaneous(), "%s", skipped("the players of "+x.game+" move in turn"))
+}
+
+func rightNumber(f *fact) string {
+	e := f.player.ending()
+	parity, _ := e.result.text("number_parity")
+	return firstOf(when(e.number < 1 || e.number > 10, "drawn_number is %s", valueOf(e.result, "drawn_number")),
+		when(parity != evenodd.Parity(e.number), "number_parity of %d is %s", e.number, quoted(parity)))
+}
+
+// rightDraw recomputes the draw of a referee that has committed to it.
+func (x *refereeExam) rightDraw(f *fact) string {
+	m, promised := f.of, ""
+	if invitation := firstCall(f.player.received(protocol.TypeGameInvitation)); invitation != nil {
+		promised, _ = invitation.params.text("draw_commitment")
 	}
 	if promised == "" {
-		x.record("draw", &fact{skip: "it commits to no draw"})
-		return
+		return skipped("it commits to no draw")
 	}
-	drawn := *f
-	drawn.problem = x.drawProblem(f.of, f.player.ending(), promised)
-	x.record("draw", &drawn)
-}
-
-// drawProblem recomputes the draw of a referee that has committed to it.
-func (x *refereeExam) drawProblem(m *refereedMatch, e *ending, promised string) string {
+	e := f.player.ending()
 	draw := objectOf(e.call.params["draw"])
 	text, _ := draw.text("nonce")
 	nonce, ok := protocol.ParseSecret(text)
@@ -262,53 +255,44 @@ func (x *refereeExam) rightResult(f *fact) string {
 		status, winner, draw, quoted(e.status), valueOf(e.result, "winner_player_id"))
 }
 
-func (x *refereeExam) recordReports(m *refereedMatch) {
-	reports := m.reports()
-	for i, c := range reports {
-		result := objectOf(c.params["result"])
-		x.recordMessage("report", m, nil, c)
-		if i == 0 {
-			x.recordResult(m, c, result)
-			x.record("report again", &fact{})
-			continue
+// toldWinner compares a report with the result that the players were told.
+func toldWinner(f *fact) string {
+	result := objectOf(f.call.params["result"])
+	for _, p := range f.of.players {
+		if e := p.ending(); e != nil {
+			return when(e.winner != winnerOf(result), "winner is %s, and the players were told %s", valueOf(result, "winner"), valueOf(e.result, "winner_player_id"))
 		}
-		first := objectOf(reports[0].params["result"])
-		differ := winnerOf(first) != winnerOf(result)
-		x.record("report again", &fact{
-			about: m.name, call: reports[0], evidence: []*Exchange{c.exchange()},
-			problem: when(differ, "it was reported that %s won, and then %s", valueOf(first, "winner"), valueOf(result, "winner")),
-		})
 	}
-	if m.name == lostReport {
-		once := when(len(reports) < 2, "the report whose answer was lost was not sent again within %s", m.limit)
-		x.record(lostReport+"/report", &fact{about: m.name, evidence: []*Exchange{exchangeOf(reports)}, problem: once})
-	}
+	return undecided
 }
 
-// recordResult compares a report with the result that the players were told.
-func (x *refereeExam) recordResult(m *refereedMatch, c *call, result members) {
-	f := fact{about: m.name, call: c}
-	for _, p := range m.players {
-		if e := p.ending(); e != nil {
-			other := e.winner != winnerOf(result)
-			f.problem = when(other, "winner is %s, and the players were told %s", valueOf(result, "winner"), valueOf(e.result, "winner_player_id"))
-			x.record("reported winner", &f)
-			break
+func rightScore(f *fact) string {
+	result := objectOf(f.call.params["result"])
+	winner, score := winnerOf(result), objectOf(result["score"])
+	for _, p := range f.of.players {
+		want := 0
+		switch {
+		case winner == p.name:
+			want = 3
+		case winner == "" && len(f.of.losers()) == 0:
+			want = 1
+		}
+		if points, _ := score.integer(p.name); points != want {
+			return fmt.Sprintf("the score of %s is %s, not %d", p.name, valueOf(score, p.name), want)
 		}
 	}
-	want := map[string]int{m.players[0].name: 0, m.players[1].name: 0}
-	switch winner := winnerOf(result); {
-	case winner != "":
-		want[winner] = 3
-	case len(m.losers()) == 0:
-		want[m.players[0].name], want[m.players[1].name] = 1, 1
+	return ""
+}
+
+// sameWinner returns that two reports of a match have different winners.
+func sameWinner(f *fact) string {
+	first := objectOf(f.call.params["result"])
+	for _, c := range f.of.reports() {
+		if result := objectOf(c.params["result"]); winnerOf(first) != winnerOf(result) {
+			return fmt.Sprintf("it was reported that %s won, and then %s", valueOf(first, "winner"), valueOf(result, "winner"))
+		}
 	}
-	score := objectOf(result["score"])
-	for _, p := range m.players {
-		points, _ := score.integer(p.name)
-		f.problem = when(points != want[p.name], "the score of %s is %s, not %d", p.name, valueOf(score, p.name), want[p.name])
-		x.record("score", &f)
-	}
+	return ""
 }
 
 // contradiction returns that choices, number and winner of a report are not possible
@@ -332,12 +316,8 @@ func (x *refereeExam) contradiction(f *fact) string {
 	return when(decided && winner != winnerOf(result), "by its choices and its drawn_number %s the winner is %q, not %s", valueOf(details, "drawn_number"), winner, valueOf(result, "winner"))
 }
 
-func exchangeOf(calls []*call) *Exchange {
-	if len(calls) == 0 {
-		return nil
-	}
-	return calls[0].exchange()
-}
+// firstCall returns the first of some calls; nil for none.
+func firstCall(calls []*call) *call { return append(calls, nil)[0] }
 
 // winnerOf is the winner of a report; "" for none, in all spellings.
 func winnerOf(result members) string {
@@ -348,65 +328,72 @@ func winnerOf(result members) string {
 	return winner
 }
 
-// recordFailures records how the referee has dealt with a player that fails.
-func (x *refereeExam) recordFailures(m *refereedMatch) {
-	switch {
-	case m.start() == nil || m.refusal() != "" || m.cut:
-		return
-	case !m.over && m.slow():
-		skip := &fact{skip: m.name + ": it gives a player the protocol's 30 s for each question, for which this examination does not wait"}
-		x.recordIfJudged(m.name+"/result", skip)
-		x.recordIfJudged(m.name+"/played", skip)
-		return
+// unreported returns that a match was not reported.
+func unreported(f *fact) string {
+	m := f.of
+	if !m.over && m.slow() {
+		return skipped(m.name + ": it gives a player the protocol's 30 s for each question, for which this examination does not wait")
 	}
-	f := fact{about: m.name, of: m, defect: unreportedDefect(m.name), problem: "the match was never reported", evidence: []*Exchange{m.startExchange()}}
-	result := f
-	if reports := m.reports(); len(reports) > 0 {
-		f = fact{about: m.name, of: m, evidence: []*Exchange{reports[0].exchange()}}
-		result = f
-		result.problem = m.wrongWinner(reports[0])
+	return when(f.call == nil, "the match was never reported")
+}
+
+// rightWinner returns that a report has not the winner that must win because its opponent
+// fails.
+func rightWinner(f *fact) string {
+	want := ""
+	if losers := f.of.losers(); len(losers) == 1 {
+		want = f.of.players[losers[0].side.Other()].name
 	}
-	x.recordIfJudged(m.name+"/result", &result)
-	errors := m.received(protocol.TypeGameError)
-	if x.judges[m.name+"/code"] != nil && (m.name != choosesLate || len(errors) > 0) { // its only attempt may be void: see askedProblem
-		x.record("game error expected", &fact{about: m.name, problem: when(len(errors) == 0, "it was not told")})
-	}
-	for _, c := range errors {
-		x.recordIfJudged(m.name+"/code", &fact{about: m.name, call: c})
-	}
-	calls, what := m.players[0].received(x.questionType()), "asked"
-	if m.name == neverJoins {
-		calls, what = m.players[0].received(protocol.TypeGameInvitation), "invited"
-	}
-	lost := slices.ContainsFunc(m.players[:], func(p *fakePlayer) bool {
+	got := winnerOf(objectOf(f.call.params["result"]))
+	return when(got != want, "the winner is %s, not %s", quoted(got), quoted(want))
+}
+
+// playsOn returns that a match was not played to its end.
+func playsOn(f *fact) string {
+	lost := slices.ContainsFunc(f.of.players[:], func(p *fakePlayer) bool {
 		e := p.ending()
 		return e != nil && strings.EqualFold(e.status, protocol.StatusTechnicalLoss)
 	})
-	f.problem = firstOf(f.problem, when(lost, "it ended by a technical loss"))
-	x.recordIfJudged(m.name+"/played", &f)
-	again := fact{about: m.name, evidence: []*Exchange{exchangeOf(calls)}, problem: when(len(calls) < 2, "it was %s once", what)}
-	if m.name == choosesMaybe {
-		again.defect, again.problem = f.defect, firstOf(again.problem, f.problem)
-	}
-	x.recordIfJudged(m.name+"/asked again", &again)
+	return when(lost, "it ended by a technical loss")
 }
 
-// recordIfJudged records a fact of a match, if a requirement depends on it.
-func (x *refereeExam) recordIfJudged(name string, f *fact) {
-	if x.judges[name] != nil {
-		x.record(name, f)
+// asksAgain returns that the first player got a call of a kind only once.
+func asksAgain(kind string) test {
+	return func(f *fact) string {
+		if !f.of.over && f.of.slow() {
+			return undecided
+		}
+		return when(len(f.of.players[0].received(kind)) < 2, "it was called once")
 	}
 }
 
-// wrongWinner returns that a report has not the winner that must win because its opponent
-// fails.
-func (m *refereedMatch) wrongWinner(report *call) string {
-	want := ""
-	for _, p := range m.players {
-		if losers := m.losers(); len(losers) == 1 && p.name != losers[0] {
-			want = p.name
+// rightCode judges the code of a GAME_ERROR.
+func rightCode(f *fact) string {
+	code, _ := f.call.params.text("error_code")
+	if f.of.code == "" {
+		return undecided
+	}
+	return when(code != string(f.of.code), "error_code is %s, not %s", quoted(code), f.of.code)
+}
+
+// sendsErrors returns that no player was told that it has failed. The only attempt of a
+// late choice may be void: see askedOften.
+func sendsErrors(f *fact) string {
+	if f.of.code == "" || f.of.name == choosesLate {
+		return undecided
+	}
+	return when(len(f.of.received(protocol.TypeGameError)) == 0, "it was not told")
+}
+
+// afterEndings returns that a report came before GAME_OVER.
+func afterEndings(f *fact) string {
+	problem := undecided
+	for _, p := range f.of.players {
+		if e := p.ending(); e != nil && f.call.seq < e.call.seq {
+			return fmt.Sprintf("the manager had the report before %s had GAME_OVER", p.name)
+		} else if e != nil {
+			problem = ""
 		}
 	}
-	got := winnerOf(objectOf(report.params["result"]))
-	return when(got != want, "the winner is %s, not %s", quoted(got), quoted(want))
+	return problem
 }

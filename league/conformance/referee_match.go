@@ -16,13 +16,13 @@ import (
 
 // A refereedMatch is a match that the referee conducts with two players of the kit.
 type refereedMatch struct {
+	matchCase
+
 	exam    *refereeExam
-	name    string // of the scenario
 	id      string
 	round   int
 	attempt int
 	players [2]*fakePlayer
-	short   bool // a player does not answer: the referee is told short timeouts
 	limit   time.Duration
 	again   *reply // to the same start once more; nil for none
 	over    bool   // the manager has the report
@@ -34,14 +34,6 @@ type refereedMatch struct {
 
 // start returns the answer to the start of the match; nil while there is none.
 func (m *refereedMatch) start() *reply { return m.started.Load() }
-
-// startExchange is the evidence of the start.
-func (m *refereedMatch) startExchange() *Exchange {
-	if r := m.start(); r != nil {
-		return &r.Exchange
-	}
-	return nil
-}
 
 // refusal returns why the referee has not taken the match; "" if it has, or has not
 // answered in time.
@@ -66,13 +58,16 @@ func busy(r *reply) bool {
 	return strings.EqualFold(status, protocol.StatusBusy)
 }
 
+// unplayed tells whether a player does not join the match.
+func (m *refereedMatch) unplayed() bool { return m.name == refusesToPlay || m.name == neverJoins }
+
 func (m *refereedMatch) invited() bool { return len(m.received(protocol.TypeGameInvitation)) > 0 }
 
 // received returns the calls of a kind to the players of the match.
 func (m *refereedMatch) received(kind string) []*call {
-	return m.exam.fakes.received(func(c *call) bool {
-		return c.kind == kind && !c.searching && (c.to == m.players[0].fakeAgent || c.to == m.players[1].fakeAgent)
-	})
+	calls := slices.Concat(m.players[0].received(kind), m.players[1].received(kind))
+	slices.SortFunc(calls, func(a, b *call) int { return a.seq - b.seq })
+	return calls
 }
 
 // reports returns the reports of the match, in order.
@@ -92,36 +87,46 @@ func (m *refereedMatch) slow() bool {
 // A fakePlayer is a player of a refereedMatch.
 type fakePlayer struct {
 	*fakeAgent
+	*deviation
 
-	exam   *refereeExam
+	match  *refereedMatch
 	name   string
 	side   rules.Side
-	choice string // that it prefers
-
-	deviate deviate
-	mu      sync.Mutex
-	times   map[string]int // calls by kind
+	choice string       // that it prefers
+	times  atomic.Int64 // calls to which it deviates
 }
 
-// A deviate answers the n-th call of a kind, from 1, in place of the usual behavior; nil
-// for the usual behavior.
-type deviate func(p *fakePlayer, c *call, n int) *response
+// A deviation tells how a player differs from a good player.
+type deviation struct {
+	kind    string                 // of the calls that it answers in another way; "" for all
+	once    bool                   // it deviates only for the first of them
+	waits   time.Duration          // at most, until the other player has answered a question
+	change  func(m map[string]any) // changes the good answer
+	instead *response              // of the answer; nil for the changed one
+	after   time.Duration          // pause before the answer
+	until   <-chan struct{}        // ends the pause
+}
 
 // newMatch makes a match with two players; nil without ports.
-func (x *refereeExam) newMatch(name string, a, b deviate) *refereedMatch {
+func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	n := int(x.ids.Add(1))
-	m := &refereedMatch{exam: x, name: name, id: protocol.MatchID{Round: n, Number: 1}.String(), round: n, attempt: 1, limit: x.patience(usualMatch)}
+	m := &refereedMatch{matchCase: row, exam: x, id: protocol.MatchID{Round: n, Number: 1}.String(), round: n, attempt: 1, limit: x.patience(usualMatch)}
+	if m.long || m.short {
+		m.limit = x.patience(longMatch)
+	}
 	start := x.options.Game.Start()
-	for i, d := range []deviate{a, b} {
-		p := &fakePlayer{exam: x, name: protocol.PlayerID(i + 1), side: rules.Side(i), deviate: d, times: map[string]int{}}
+	for i := range m.players {
+		p := &fakePlayer{match: m, name: protocol.PlayerID(i + 1), side: rules.Side(i), deviation: row.deviations[i]}
 		if choices := options(x.options.Game, start, p.side); len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
 		if p.fakeAgent = x.fakes.open(nil, p.answer); p.fakeAgent == nil {
 			return nil
 		}
-		p.become(p.name)
 		m.players[i] = p
+	}
+	if m.name == sameChoice {
+		m.players[1].choice = m.players[0].choice
 	}
 	return m
 }
@@ -132,28 +137,37 @@ func (p *fakePlayer) received(kind string) []*call {
 }
 
 func (p *fakePlayer) answer(c *call) response {
-	p.mu.Lock()
-	p.times[c.kind]++
-	n := p.times[c.kind]
-	p.mu.Unlock()
-	if p.deviate != nil {
-		if r := p.deviate(p, c, n); r != nil {
-			return *r
-		}
+	r := p.behave(c)
+	if p.deviation == nil || p.kind != "" && p.kind != c.kind || p.times.Add(1) > 1 && p.once {
+		return r
 	}
-	return p.behave(c)
+	if p.waits > 0 {
+		p.fakes.await(p.fakes.life, p.waits, func() bool {
+			other := p.match.players[p.side.Other()]
+			return slices.ContainsFunc(other.received(p.match.exam.questionType()), func(c *call) bool { return c.answered })
+		})
+	}
+	if p.change != nil {
+		p.change(r.result)
+	}
+	if p.instead != nil {
+		return *p.instead
+	}
+	r.after, r.until = p.after, p.until
+	return r
 }
 
 // behave answers as a player should.
 func (p *fakePlayer) behave(c *call) response {
+	x := p.match.exam
 	result := map[string]any{"match_id": c.match(), "player_id": p.name, "auth_token": protocol.NoToken}
 	switch c.kind {
 	case protocol.TypeGameInvitation:
 		result["accept"], result["arrival_timestamp"] = true, protocol.FormatTimestamp(time.Now())
-	case p.exam.questionType():
+	case x.questionType():
 		var allowed []string
 		_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // none in even_odd
-		p.exam.setChoice(result, p.prefer(allowed))
+		x.setChoice(result, p.prefer(allowed))
 	case protocol.TypeGameOver, protocol.TypeGameError:
 		result["status"] = protocol.StatusAcknowledged
 	default:
@@ -239,158 +253,98 @@ const (
 	lostReport      = "two good players, and a manager that closes the connection"
 )
 
-// prompt are the matches whose players answer at once. They show all requirements that
-// name no scenario.
-func prompt() []string {
-	return []string{wellPlayed, sameChoice, refusesToPlay, choosesMaybe, alwaysMaybe, otherMatchOnly, bothFail, noEnvelope}
+// A matchCase is a row of the table of matches. Its name is a scenario of the table of
+// requirements.
+type matchCase struct {
+	name       string
+	deviations [2]*deviation // of the players, by side
+	loses      bool          // a player that deviates loses
+	code       protocol.Code // of the GAME_ERROR that it is sent; "" for none, or any
+	short      bool          // a player does not answer: the referee is told short timeouts
+	long       bool          // a referee retries after a pause, when a connection breaks
 }
 
-// at deviates for one kind of call.
-func at(kind string, do func(p *fakePlayer, c *call, n int) response) deviate {
-	return func(p *fakePlayer, c *call, n int) *response {
-		if c.kind != kind {
-			return nil
-		}
-		r := do(p, c, n)
-		return &r
+// matchCases returns all matches, the first of which shows the form in which the referee
+// takes matches.
+func (x *refereeExam) matchCases() []matchCase {
+	const a, b = rules.SideA, rules.SideB
+	by := func(side rules.Side, d *deviation) (both [2]*deviation) {
+		both[side] = d
+		return both
 	}
-}
-
-// changed changes the answer to one kind of call.
-func changed(kind string, change func(m map[string]any)) deviate {
-	return at(kind, func(p *fakePlayer, c *call, _ int) response {
-		r := p.behave(c)
-		change(r.result)
-		return r
-	})
-}
-
-// always gives the same response to one kind of call.
-func always(kind string, r response) deviate {
-	return at(kind, func(*fakePlayer, *call, int) response { return r })
-}
-
-// matches returns the matches of the examination that show a selected requirement. The
-// first shows the form in which the referee takes matches.
-func (x *refereeExam) matches() []*refereedMatch {
-	question := x.questionType()
-	maybe := changed(question, func(m map[string]any) { x.setChoice(m, "maybe") })
-	huge := []byte(`{"jsonrpc": "2.0", "id": 1, "result": {"comment": "` + strings.Repeat("x", 1<<20) + `"}}`)
-	failure := (&call{}).refuse(-32000, "the player has no choice")
-	bare := func(p *fakePlayer, c *call, _ int) *response {
-		r := p.behave(c)
+	question, invitation := x.questionType(), protocol.TypeGameInvitation
+	instead := func(kind string, r response) *deviation { return &deviation{kind: kind, instead: &r} }
+	failed := func(status int, body string) *deviation {
+		return instead(question, response{status: status, body: []byte(body)})
+	}
+	joinsLast := &deviation{kind: invitation, once: true, waits: hesitation}
+	choosesLast := &deviation{kind: question}
+	if x.simultaneous() {
+		choosesLast.waits = forOther
+	}
+	maybe := &deviation{kind: question, change: func(m map[string]any) { x.setChoice(m, "maybe") }}
+	maybeOnce := &deviation{kind: question, once: true, waits: forOther, change: func(m map[string]any) {
+		x.askState(m["match_id"])
+		x.setChoice(m, "maybe")
+	}}
+	refuses := &deviation{kind: invitation, change: func(m map[string]any) { m["accept"] = false }}
+	otherMatch := &deviation{kind: question, change: func(m map[string]any) { m["match_id"] = "R99M99" }}
+	bare := &deviation{change: func(m map[string]any) {
 		for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token"} {
-			delete(r.result, name)
+			delete(m, name)
 		}
-		return &r
-	}
-	late := at(question, func(p *fakePlayer, c *call, n int) response {
-		r := p.behave(c)
-		if n == 1 {
-			r.after = 3 * shortTime
-		}
-		return r
-	})
-	var all []*refereedMatch
-	for _, s := range []struct {
-		name        string
-		a, b        deviate
-		long, short bool // long: a referee retries a broken connection after a pause
-	}{
-		{name: wellPlayed, a: x.waitsForOther(), b: x.joinsLast()},
-		{name: sameChoice, a: x.joinsLast()},
-		{name: refusesToPlay, b: changed(protocol.TypeGameInvitation, func(m map[string]any) { m["accept"] = false })},
-		{name: neverJoins, a: always(protocol.TypeGameInvitation, response{never: true}), short: true},
-		{name: neverChooses, b: always(question, response{never: true}), short: true},
-		{name: choosesMaybe, a: x.choosesMaybeFirst()},
-		{name: alwaysMaybe, b: maybe},
-		{name: choosesLate, a: late, short: true},
-		{name: otherMatchOnly, b: changed(question, func(m map[string]any) { m["match_id"] = "R99M99" })},
-		{name: answersErrors, a: always(question, failure)},
-		{name: answersNonsense, b: always(question, response{status: http.StatusOK, body: []byte("<html>not what you asked for</html>")}), long: true},
-		{name: answersBroken, a: always(question, response{status: http.StatusInternalServerError, body: []byte("Internal Server Error")}), long: true},
-		{name: hangsUp, b: always(question, response{}), long: true},
-		{name: answersHuge, a: always(question, response{status: http.StatusOK, body: huge}), long: true},
-		{name: bothFail, a: maybe, b: maybe},
-		{name: noEnvelope, b: bare},
+	}}
+	huge := `{"jsonrpc": "2.0", "id": 1, "result": {"comment": "` + strings.Repeat("x", 1<<20) + `"}}`
+	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, byGame(x.exam, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
+	return []matchCase{
+		{name: wellPlayed, deviations: [2]*deviation{choosesLast, joinsLast}},
+		{name: sameChoice, deviations: by(a, joinsLast)},
+		{name: refusesToPlay, deviations: by(b, refuses), loses: true},
+		{name: neverJoins, deviations: by(a, instead(invitation, response{after: maxHolding})), loses: true, code: late, short: true},
+		{name: neverChooses, deviations: by(b, instead(question, response{after: maxHolding})), loses: true, code: late, short: true},
+		{name: choosesMaybe, deviations: by(a, maybeOnce), code: illegal},
+		{name: alwaysMaybe, deviations: by(b, maybe), loses: true, code: illegal},
+		{name: choosesLate, deviations: by(a, &deviation{kind: question, once: true, after: 3 * shortTime}), code: late, short: true},
+		{name: otherMatchOnly, deviations: by(b, otherMatch), loses: true},
+		{name: answersErrors, deviations: by(a, instead(question, (&call{}).refuse(-32000, "the player has no choice"))), loses: true},
+		{name: answersNonsense, deviations: by(b, failed(http.StatusOK, "<html>not what you asked for</html>")), loses: true, code: lost, long: true},
+		{name: answersBroken, deviations: by(a, failed(http.StatusInternalServerError, "Internal Server Error")), loses: true, code: lost, long: true},
+		{name: hangsUp, deviations: by(b, instead(question, response{})), loses: true, code: lost, long: true},
+		{name: answersHuge, deviations: by(a, failed(http.StatusOK, huge)), loses: true, code: lost, long: true},
+		{name: bothFail, deviations: [2]*deviation{maybe, maybe}, loses: true, code: illegal},
+		{name: noEnvelope, deviations: by(b, bare)},
 		{name: lostReport, long: true},
-	} {
-		if !x.needsMatch(s.name) {
+	}
+}
+
+// matches makes the matches that show a selected requirement.
+func (x *refereeExam) matches() []*refereedMatch {
+	var all []*refereedMatch
+	for _, row := range x.matchCases() {
+		if !x.needsMatch(row) {
 			continue
 		}
-		m := x.newMatch(s.name, s.a, s.b)
+		m := x.newMatch(row)
 		if m == nil {
 			break
-		}
-		if m.short = s.short; s.long || s.short {
-			m.limit = x.patience(longMatch)
-		}
-		if s.name == sameChoice {
-			m.players[1].choice = m.players[0].choice
 		}
 		all = append(all, m)
 	}
 	return all
 }
 
-// needsMatch tells whether a match shows a selected requirement.
-func (x *refereeExam) needsMatch(name string) bool {
+// needsMatch tells whether a match shows a selected requirement. The matches whose players
+// answer at once show all requirements that name no scenario.
+func (x *refereeExam) needsMatch(row matchCase) bool {
 	return x.selects(func(r *rule) bool {
 		scenarios := r.namedScenarios()
 		switch {
 		case len(scenarios) == 0:
-			return slices.Contains(prompt(), name)
-		case slices.Contains(scenarios, name) || slices.Contains(scenarios, everyMatch):
+			return !row.short && !row.long
+		case slices.Contains(scenarios, row.name) || slices.Contains(scenarios, everyMatch):
 			return true
 		}
 		other := []string{"registration", "play", "wire", "misuse", "end"}
-		return name == wellPlayed && slices.ContainsFunc(scenarios, func(s string) bool { return !slices.Contains(other, s) })
-	})
-}
-
-// waitsForOther has a player choose only when its opponent was asked as well. If players
-// move in turn it chooses at once.
-func (x *refereeExam) waitsForOther() deviate {
-	if !x.simultaneous() {
-		return nil
-	}
-	return at(x.questionType(), func(p *fakePlayer, c *call, _ int) response {
-		x.awaitOther(p, c, forOther, func(*call) bool { return true })
-		return p.behave(c)
-	})
-}
-
-// joinsLast has a player answer the invitation when its opponent is asked for a choice,
-// which should not happen before, or after a pause.
-func (x *refereeExam) joinsLast() deviate {
-	return at(protocol.TypeGameInvitation, func(p *fakePlayer, c *call, n int) response {
-		if n == 1 {
-			x.awaitOther(p, c, hesitation, func(*call) bool { return true })
-		}
-		return p.behave(c)
-	})
-}
-
-// choosesMaybeFirst has a player ask for the state of the match and make an illegal choice
-// when its opponent has chosen; then it makes a legal choice.
-func (x *refereeExam) choosesMaybeFirst() deviate {
-	return at(x.questionType(), func(p *fakePlayer, c *call, n int) response {
-		r := p.behave(c)
-		if n == 1 {
-			x.awaitOther(p, c, forOther, func(k *call) bool { return k.answered })
-			x.askState(c.match())
-			x.setChoice(r.result, "maybe")
-		}
-		return r
-	})
-}
-
-// awaitOther waits for a question to the other player of a match.
-func (x *refereeExam) awaitOther(p *fakePlayer, c *call, most time.Duration, want func(*call) bool) {
-	match := c.match()
-	x.fakes.await(x.fakes.life, most, func() bool {
-		return len(x.fakes.received(func(k *call) bool {
-			return k.kind == x.questionType() && k.to != p.fakeAgent && k.match() == match && want(k)
-		})) > 0
+		return row.name == wellPlayed && slices.ContainsFunc(scenarios, func(s string) bool { return !slices.Contains(other, s) })
 	})
 }

@@ -10,56 +10,40 @@ import (
 	"evenodd/rules"
 )
 
-// recordSecrecy records whether a player was told the choice of its opponent before both
-// had chosen: by a member with a telling name, or by the choice itself, if the first
-// question of the match has it less often.
-func (x *refereeExam) recordSecrecy(m *refereedMatch, p *fakePlayer) {
-	if !x.simultaneous() {
-		x.record("secret choice", &fact{skip: "the players of " + x.game + " move in turn"})
-		return
-	}
-	questions := m.received(x.questionType())
+// secretChoice returns that a player was told the choice of its opponent before both had
+// chosen: by a member with a telling name, or by the choice itself, if the first question
+// of the match has it less often.
+func (x *refereeExam) secretChoice(f *fact) string {
+	questions := f.of.received(x.questionType())
 	if len(questions) == 0 {
-		return
+		return undecided
 	}
-	opponent := m.players[p.side.Other()]
-	usual := timesSaid(questions[0].params, opponent.choice, deepest)
-	for _, c := range append(p.received(x.questionType()), p.received(protocol.TypeGameError)...) {
-		said := timesSaid(c.params, opponent.choice, deepest) > usual
-		x.record("secret choice", &fact{about: m.name, call: c, problem: firstOf(revealed(c.params),
-			when(said, "it says %q, which is what %s chose, and the first question of the match did not", opponent.choice, opponent.name))})
-	}
+	opponent := f.of.players[f.player.side.Other()]
+	said := timesSaid(f.call.params, opponent.choice, deepest) > timesSaid(questions[0].params, opponent.choice, deepest)
+	return firstOf(revealed(f.call.params),
+		when(said, "it says %q, which is what %s chose, and the first question of the match did not", opponent.choice, opponent.name))
 }
 
 // askState asks for the state of a match in which one player has chosen, and the other has
-// not.
-func (x *refereeExam) askState(match string) {
-	const method = "get_match_state"
-	q := message("GET_MATCH_STATE", protocol.ManagerSender, "conv-check-peek", "")
-	q["match_id"] = match
-	const without, state = choosesMaybe + "/state without token", choosesMaybe + "/state"
-	r := x.ask(x.fakes.life, x.dialect, method, q, otherLimit)
-	if r.fault != nil && r.fault.code == codeUnknownMethod {
-		x.record(without, &fact{skip: "it has no get_match_state"})
-		x.record(state, &fact{skip: "it has no get_match_state"})
-		return
+// not, without and with the token of the referee.
+func (x *refereeExam) askState(match any) {
+	for _, token := range []string{"", x.manager.token} {
+		q := message("GET_MATCH_STATE", protocol.ManagerSender, "conv-check-peek", token)
+		q["match_id"] = match
+		f := &fact{reply: x.ask(x.fakes.life, x.dialect, "get_match_state", q)}
+		if f.reply.fault != nil && f.reply.fault.code == codeUnknownMethod {
+			f.skip = "it has no get_match_state"
+		}
+		if token == "" {
+			x.record(choosesMaybe+"/state without token", f)
+		}
+		x.record(choosesMaybe+"/state", f)
 	}
-	x.record(without, &fact{reply: r})
-	if !x.simultaneous() {
-		x.record(state, &fact{skip: "the players of " + x.game + " move in turn"})
-		return
-	}
-	if r.result != nil {
-		x.record(state, &fact{reply: r, problem: x.stated(r.result)})
-	}
-	q["auth_token"] = x.manager.token
-	r = x.ask(x.fakes.life, x.dialect, method, q, otherLimit)
-	x.record(state, &fact{reply: r, problem: x.stated(r.result)})
 }
 
-// stated returns that a state tells a choice or the number.
-func (x *refereeExam) stated(m members) string {
-	said := 0
+// secretState returns that a state tells a choice or the number.
+func (x *refereeExam) secretState(f *fact) string {
+	m, said := f.reply.result, 0
 	for _, choice := range options(x.options.Game, x.options.Game.Start(), rules.SideA) {
 		said += timesSaid(m, choice, deepest)
 	}
@@ -89,23 +73,17 @@ func timesSaid(m members, word string, depth int) int {
 		return n
 	}
 	for name, raw := range m {
-		switch raw.Kind() {
-		case '"':
-			text, _ := m.text(name)
-			if strings.EqualFold(strings.TrimSpace(text), word) {
-				n++
-			}
-		case '{':
-			n += timesSaid(objectOf(raw), word, depth-1)
-		case '[':
-			var list []jsontext.Value
-			if strings.Contains(strings.ToLower(name), "history") ||
-				json.Unmarshal(raw, &list, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
-				continue
-			}
-			for _, one := range list {
-				n += timesSaid(objectOf(one), word, depth-1)
-			}
+		var list []jsontext.Value
+		switch text, _ := m.text(name); {
+		case raw.Kind() == '{':
+			list = []jsontext.Value{raw}
+		case raw.Kind() == '[' && !strings.Contains(strings.ToLower(name), "history"):
+			_ = json.Unmarshal(raw, &list, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		case strings.EqualFold(strings.TrimSpace(text), word):
+			n++
+		}
+		for _, one := range list {
+			n += timesSaid(objectOf(one), word, depth-1)
 		}
 	}
 	return n

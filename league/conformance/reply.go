@@ -35,8 +35,6 @@ type reply struct {
 	bare   bool    // the message is not wrapped as a JSON-RPC response
 
 	form string // in which the agent understood the call; "" for that of the specification
-	url  string // where it was posted in that form
-	sent []byte // the request in that form
 }
 
 // A fault is an error object of JSON-RPC.
@@ -147,6 +145,14 @@ func (m members) has(name, want string) string {
 	return m.filled(name)
 }
 
+// hasNoOther returns what is wrong with a member that must be this string, if it is there.
+func (m members) hasNoOther(name, want string) string {
+	if m[name] == nil {
+		return ""
+	}
+	return m.has(name, want)
+}
+
 // filled returns what is wrong with a member that must be a string that is not empty.
 func (m members) filled(name string) string {
 	got, ok := m.text(name)
@@ -178,14 +184,19 @@ func quoted(s string) string {
 	return strconv.QuoteToGraphic(s)
 }
 
+// plain is quoted without the quotation marks.
+func plain(s string) string {
+	q := quoted(s)
+	return q[1 : len(q)-1]
+}
+
 // valueOf shows a member as it is in the message, without control characters.
 func valueOf(m members, name string) string {
 	v := m[name]
 	if v == nil {
 		return "missing"
 	}
-	shown := quoted(string(v))
-	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(shown[1 : len(shown)-1])
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(plain(string(v)))
 }
 
 // sameJSON tells whether two values are equal. Numbers must have the same digits: an agent

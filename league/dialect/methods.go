@@ -25,16 +25,16 @@ type traits struct {
 	Notice     bool   // the caller does not depend on the answer
 	InMatch    bool   // a referee sends it to a player
 	Deferrable bool   // an agent may post the answer later
-	essential  string // the member without which a reply does not answer the call; "" for none
+	Essential  string // the member without which a reply does not answer the call; "" for none
 	nested     string // the member that an edition of the exercise adds to the message; "" for none
 }
 
 var traitsOf = map[string]traits{
-	protocol.RegisterPlayer.Name:        {Registers: true, essential: "status"},
-	protocol.RegisterReferee.Name:       {Registers: true, essential: "status"},
-	protocol.Invite.Name:                {InMatch: true, Deferrable: true, essential: "accept", nested: "game_invitation"},
-	protocol.ChooseParity.Name:          {InMatch: true, Deferrable: true, essential: "parity_choice", nested: "parity_context"},
-	protocol.MakeMove.Name:              {InMatch: true, Deferrable: true, essential: "move_data"},
+	protocol.RegisterPlayer.Name:        {Registers: true, Essential: "status"},
+	protocol.RegisterReferee.Name:       {Registers: true, Essential: "status"},
+	protocol.Invite.Name:                {InMatch: true, Deferrable: true, Essential: "accept", nested: "game_invitation"},
+	protocol.ChooseParity.Name:          {InMatch: true, Deferrable: true, Essential: "parity_choice", nested: "parity_context"},
+	protocol.MakeMove.Name:              {InMatch: true, Deferrable: true, Essential: "move_data"},
 	protocol.NotifyMatchResult.Name:     {InMatch: true, Notice: true, nested: "league_id"},
 	protocol.NotifyGameError.Name:       {InMatch: true, Notice: true},
 	protocol.NotifyRound.Name:           {Notice: true},

@@ -63,7 +63,7 @@ func (m *Method) IsPlain(response []byte) bool {
 	}
 	switch m.Name {
 	case protocol.ChooseParity.Name, protocol.Invite.Name, protocol.MakeMove.Name:
-		return bytes.HasPrefix(message, []byte(m.Result+`"`)) && bytes.Contains(message, []byte(`"`+m.essential+`":`))
+		return bytes.HasPrefix(message, []byte(m.Result+`"`)) && bytes.Contains(message, []byte(`"`+m.Essential+`":`))
 	case protocol.StartMatch.Name:
 		return bytes.Contains(message, []byte(`"status":"`+protocol.StatusAccepted+`"`))
 	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
@@ -149,7 +149,7 @@ func firstContent(o protocol.Object) protocol.Object {
 // essential member may come from an agent that acknowledges any request.
 func (m *Method) result(id []byte, message protocol.Object) Reply {
 	r := Reply{Status: httpOK, Body: ResultBody(id, message.Append(nil)), Message: message}
-	if name := m.essential; name != "" && message.Get(name) == nil && message.Text("message_type") != m.Result {
+	if name := m.Essential; name != "" && message.Get(name) == nil && message.Text("message_type") != m.Result {
 		r.Verdict = Rejected
 	}
 	return r
@@ -163,7 +163,7 @@ func same(a, b protocol.Object) bool {
 // defers tells whether a reply says that the answer comes later: status RECEIVED, without
 // the answer.
 func (m *Method) defers(message protocol.Object) bool {
-	return m.Deferrable && message.Get(m.essential) == nil && strings.EqualFold(message.Text("status"), "RECEIVED")
+	return m.Deferrable && message.Get(m.Essential) == nil && strings.EqualFold(message.Text("status"), "RECEIVED")
 }
 
 // received is the reply that the answer comes later.
@@ -203,7 +203,7 @@ func (m *Method) translate(reply protocol.Object) protocol.Object {
 // of the protocol.
 func (m *Method) retype(message *protocol.Object) {
 	said := message.Text("message_type")
-	if name := m.essential; said == "" || said == m.Result || name == "" || message.Get(name) == nil {
+	if name := m.Essential; said == "" || said == m.Result || name == "" || message.Get(name) == nil {
 		return
 	}
 	for i := range methods {

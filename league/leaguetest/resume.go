@@ -22,7 +22,6 @@ import (
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/rules"
 	"evenodd/transport"
 )
 
@@ -82,20 +81,16 @@ func (w *World) StartMortalManager(end CrashPoint, folder store.Folder, players,
 // OpenManager opens the league in a folder and returns the options of its manager.
 func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, referees int, change ...func(*league.Options)) (*ManagerRun, league.Options) {
 	w.T.Helper()
-	keep, _, err := league.OpenFiles(folder, LeagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, LeagueID, false, time.Now)
 	require.NoError(w.T, err)
 	x := &ManagerRun{
-		World: w, Folder: folder, Files: keep, CloseFiles: sync.OnceValue(keep.Close), CrashPoint: end,
+		World: w, Folder: folder, Files: files, CloseFiles: sync.OnceValue(files.Close), CrashPoint: end,
 		Done: make(chan struct{}), Died: make(chan struct{}), disk: filepath.Join(w.T.TempDir(), "data"),
 	}
 	w.T.Cleanup(func() { _ = x.CloseFiles() })
-	x.events.Store(int64(keep.State.Events))
-	o := league.Options{
-		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
-		Players: players, Referees: referees, Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Secret: &w.Secret, Files: keep, Caller: &mortalCaller{x, w.Caller(ManagerHost, 64<<10)}, Log: w.log,
-		Clock: protocol.NewClock(x.now, w.Clock.Sleep),
-	}
+	x.events.Store(int64(files.State.Events))
+	o := w.managerOptions(players, referees)
+	o.Files, o.Caller, o.Clock = files, &mortalCaller{x, o.Caller}, protocol.NewClock(x.now, w.Clock.Sleep)
 	for _, set := range change {
 		set(&o)
 	}

@@ -16,7 +16,7 @@ import (
 func (w *World) NewPlayerIn(id string, folder store.Folder, change func(*player.Options), traits ...Option) *Agent {
 	w.T.Helper()
 	w.Varies = true
-	return w.playerWith(id, append(traits, WithRandomSecrets), func(o *player.Options) {
+	return w.playerWith(id, append([]Option{WithRandomSecrets}, traits...), func(o *player.Options) {
 		o.Folder = folder
 		if change != nil {
 			change(o)
@@ -122,10 +122,10 @@ func (c *ScriptedReferee) SendError() (*protocol.Ack, error) {
 // AllCalls returns all calls of a referee to a player.
 func (c *ScriptedReferee) AllCalls() map[string]func() error {
 	return map[string]func() error{
-		"invite":   func() error { _, err := c.Invite(); return err },
-		"choose":   func() error { _, err := c.Choose(); return err },
-		"over":     func() error { _, err := c.SendGameOver(8); return err },
-		"complain": func() error { _, err := c.SendError(); return err },
+		"invite":     func() error { _, err := c.Invite(); return err },
+		"choose":     func() error { _, err := c.Choose(); return err },
+		"over":       func() error { _, err := c.SendGameOver(8); return err },
+		"GAME_ERROR": func() error { _, err := c.SendError(); return err },
 	}
 }
 

@@ -173,12 +173,7 @@ func (w *World) Open(a *Agent, mux *transport.Mux) {
 func (w *World) StartManager(players, referees int, change ...func(*league.Options)) *league.Manager {
 	w.T.Helper()
 	a := NewAgent(ManagerHost, nil)
-	o := league.Options{
-		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
-		Players: players, Referees: referees,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Secret: &w.Secret, Caller: w.Caller(ManagerHost, 64<<10), Clock: w.Clock, Log: w.log,
-	}
+	o := w.managerOptions(players, referees)
 	for _, set := range change {
 		set(&o)
 	}
@@ -193,6 +188,15 @@ func (w *World) StartManager(players, referees int, change ...func(*league.Optio
 		w.Final, w.failed = m.Run(w.Context)
 	})
 	return m
+}
+
+func (w *World) managerOptions(players, referees int) league.Options {
+	return league.Options{
+		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
+		Players: players, Referees: referees,
+		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
+		Secret: &w.Secret, Caller: w.Caller(ManagerHost, 64<<10), Clock: w.Clock, Log: w.log,
+	}
 }
 
 // Finish waits until the league is over and all agents are idle.
@@ -210,6 +214,7 @@ func (w *World) NewPlayer(id string, traits ...Option) *Agent {
 	return w.playerWith(id, traits, func(*player.Options) {})
 }
 
+// playerWith is NewPlayer with changed player.Options.
 func (w *World) playerWith(id string, traits []Option, change func(*player.Options)) *Agent {
 	w.T.Helper()
 	a := NewAgent(id, traits)

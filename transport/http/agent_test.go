@@ -18,7 +18,7 @@ import (
 
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
-	"evenodd/transport/internal/pipenet"
+	"evenodd/transport/pipenet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -19,7 +19,7 @@ import (
 
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
-	"evenodd/transport/internal/pipenet"
+	"evenodd/transport/pipenet"
 )
 
 const echoed = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`

@@ -18,7 +18,7 @@ import (
 
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
-	"evenodd/transport/internal/pipenet"
+	"evenodd/transport/pipenet"
 )
 
 // secrets are a certificate of agent.test, and the authorities that trust it.
