@@ -171,6 +171,27 @@ func (x *exam) patience(limit time.Duration) time.Duration {
 	return limit
 }
 
+// examineServer examines JSON-RPC of a manager or referee before and after its own
+// scenarios, which may give the agent up; false if they do. Requests that the agent may not
+// survive come last.
+func (x *exam) examineServer(ctx context.Context, scenarios func(context.Context) (gaveUp string)) bool {
+	if x.needs("wire") {
+		x.examineWire(ctx)
+	}
+	gaveUp := ""
+	if x.needsMoreThan("wire", "misuse") {
+		gaveUp = scenarios(ctx)
+	}
+	if x.needs("wire", "misuse") {
+		x.misuse(ctx, x.alive)
+		x.sendLarge(ctx)
+	}
+	if gaveUp != "" {
+		x.giveUp(gaveUp)
+	}
+	return gaveUp == ""
+}
+
 // message begins a message of the kit.
 func message(messageType, sender, conversation, token string) map[string]any {
 	m := map[string]any{

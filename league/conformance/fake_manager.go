@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/protocol"
@@ -50,9 +50,7 @@ type fakeManager struct {
 
 	examined string // URL of the agent
 	token    string
-
-	mu       sync.Mutex
-	assigned string // id of the agent; "" before
+	assigned atomic.Value // the id of the agent, a string; nil before
 }
 
 // openManager opens the manager of the kit; nil without a listener. Other answers all
@@ -81,9 +79,8 @@ func (g *fakeManager) wait(ctx context.Context, most time.Duration) bool {
 
 // agentID returns the id of the agent; "" before it has registered.
 func (g *fakeManager) agentID() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.assigned
+	id, _ := g.assigned.Load().(string)
+	return id
 }
 
 // play answers registrations and queries, and passes all other calls on.
@@ -104,14 +101,11 @@ func (g *fakeManager) register(c *call) response {
 			"league_id": checkLeague, "status": protocol.StatusRejected, "reason": "another agent is examined here: " + g.examined,
 		})
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.assigned == "" {
-		g.assigned = g.grant(c)
+	if g.assigned.CompareAndSwap(nil, g.grant(c)) {
 		g.fakes.wake()
 	}
 	return c.answer(protocol.ManagerSender, map[string]any{
-		"league_id": checkLeague, "status": protocol.StatusAccepted, "reason": nil, g.membership.id: g.assigned, "auth_token": g.token,
+		"league_id": checkLeague, "status": protocol.StatusAccepted, "reason": nil, g.membership.id: g.agentID(), "auth_token": g.token,
 	})
 }
 

@@ -40,11 +40,6 @@ func (x *exam) choiceType() string {
 	return byGame(x, protocol.TypeChooseParityResponse, protocol.TypeGameMoveResponse)
 }
 
-// illegalMove is the code of a choice that is not allowed.
-func (x *exam) illegalMove() protocol.Code {
-	return byGame(x, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
-}
-
 // choiceOf is the choice in a reply to a question, and its value as it stands there.
 func (x *exam) choiceOf(m members) (choice, value string) {
 	if x.evenOdd() {
@@ -104,30 +99,27 @@ func (x *exam) pose(q map[string]any, position rules.Position, side rules.Side, 
 }
 
 // playout finds choices by which a match ends with this winner, NoSide for a draw; false
-// when there are none. The moves are the last of each side.
-func playout(position rules.Position, game rules.Game, winner rules.Side) (moves [2]string, ok bool) {
-	seats := position.ToMove()
-	if len(seats) == 0 {
+// when there are none. The moves are the last of each side. Chosen are choices that sides
+// to move have made already.
+func playout(position rules.Position, game rules.Game, winner rules.Side, chosen ...string) (moves [2]string, ok bool) {
+	sides := position.ToMove()
+	switch {
+	case len(sides) == 0:
 		verdict := position.Judge(rules.Chance{})
 		return verdict.Moves, verdict.Winner == winner
+	case len(chosen) == len(sides):
+		for i, side := range sides {
+			moves[side] = chosen[i]
+		}
+		return playout(position.Play(moves), game, winner)
 	}
-	for _, one := range options(game, position, seats[0]) {
-		if position.Check(seats[0], one) != nil {
+	side := sides[len(chosen)]
+	for _, choice := range options(game, position, side) {
+		if position.Check(side, choice) != nil {
 			continue
 		}
-		var next [2]string
-		next[seats[0]] = one
-		if len(seats) == 1 {
-			if moves, ok = playout(position.Play(next), game, winner); ok {
-				return moves, true
-			}
-			continue
-		}
-		for _, other := range options(game, position, seats[1]) {
-			next[seats[1]] = other
-			if moves, ok = playout(position.Play(next), game, winner); ok {
-				return moves, true
-			}
+		if moves, ok = playout(position, game, winner, append(chosen, choice)...); ok {
+			return moves, true
 		}
 	}
 	return moves, false

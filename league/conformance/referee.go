@@ -45,21 +45,7 @@ func examineReferee(ctx context.Context, e *exam) {
 		x.recordRegistration()
 		return
 	}
-	if x.needs("wire") {
-		x.examineWire(ctx)
-	}
-	gaveUp := ""
-	if x.needsMoreThan("wire", "misuse") {
-		gaveUp = x.play(ctx)
-	}
-	if x.needs("wire", "misuse") {
-		x.misuse(ctx, x.alive)
-		x.sendLarge(ctx)
-	}
-	switch {
-	case gaveUp != "":
-		x.giveUp(gaveUp)
-	case x.needs("end"):
+	if x.examineServer(ctx, x.play) && x.needs("end") {
 		x.finish(ctx)
 	}
 }
@@ -111,7 +97,6 @@ func (x *refereeExam) recordRegistration() {
 	own, _ := x.manager.applications()
 	for _, c := range own {
 		x.recordApplication(c)
-		x.record("registration/envelope", &fact{call: c, problem: outsideOf("referee_meta")(&fact{broken: broken(c.kind, c.params)})})
 		if n, ok := objectOf(c.params["referee_meta"]).integer("max_concurrent_matches"); ok && n > 0 {
 			x.capacity = n
 		}
@@ -136,11 +121,11 @@ func (x *refereeExam) assignUnknownGame(ctx context.Context) {
 
 // finish tells the referee that round and league are over. The referee may end then.
 func (x *refereeExam) finish(ctx context.Context) {
-	q := message(protocol.TypeRoundCompleted, protocol.ManagerSender, "conv-check-round-end", "")
-	q["league_id"], q["round_id"], q["matches_completed"], q["next_round_id"] = checkLeague, 1, 1, nil
+	q := x.notice(protocol.TypeRoundCompleted, 1)
+	q["matches_completed"], q["next_round_id"] = 1, nil
 	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyRoundCompleted.Name, q)})
-	q = message(protocol.TypeLeagueCompleted, protocol.ManagerSender, "conv-check-league-end", "")
-	q["league_id"], q["total_rounds"], q["total_matches"] = checkLeague, 1, 1
+	q = x.notice(protocol.TypeLeagueCompleted, 0)
+	q["total_rounds"], q["total_matches"] = 1, 1
 	q["champion"] = map[string]any{"player_id": "P01", "display_name": "Check Player 1", "points": 3}
 	q["final_standings"] = []any{standingsRow(1, "P01", "Check Player 1", 1)}
 	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyLeagueCompleted.Name, q)})
@@ -177,7 +162,7 @@ func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
 // referee that takes a match and invites nobody is asked in the next form. The problem is
 // why it conducts none; "" if it does, or if the time was over.
 func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, problem string) {
-	var shown *Exchange
+	var shown *reply
 	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
 		x.hand(ctx, m)
 		invited := m.refusal() == "" &&
@@ -189,7 +174,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 		}
 		refusal := m.refusal()
 		if problem == "" {
-			problem, shown = firstOf(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.startExchange()
+			problem, shown = firstOf(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.start()
 		}
 		if refusal != "" || ctx.Err() != nil { // no form was understood
 			break
@@ -198,7 +183,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 	if m.cut = ctx.Err() != nil || x.givenUp() != ""; m.cut {
 		return false, ""
 	}
-	x.record("conducted", &fact{problem: problem, evidence: []*Exchange{shown}})
+	x.record("conducted", &fact{problem: problem, reply: shown})
 	return false, "the referee conducts no match, in whatever form it is asked: " + problem
 }
 
@@ -251,10 +236,11 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 		x.startAgain(ctx, first)
 	}
 	x.await(ctx, first)
-	slots := make(chan struct{}, min(x.capacity, 4))
+	atOnce := min(x.capacity, 4)
 	if first.start() == nil { // it answers when the match is over, and may serve one call at a time
-		slots = make(chan struct{}, 1)
+		atOnce = 1
 	}
+	slots := make(chan struct{}, atOnce)
 	first.handing.Wait()
 	if r := first.start(); r != nil {
 		x.form = r.form
@@ -299,9 +285,9 @@ func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
 func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 	x.fakes.await(ctx, x.patience(untilStarted), func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
-		m.again = x.post(ctx, r.url, r.sent, x.patience(otherLimit), variation{})
+		m.again = x.post(ctx, r.To, r.request, x.patience(otherLimit), variation{})
 		m.again.interpret(protocol.StartMatch.Name)
-		x.inspect(m.again, objectOf(r.sent)["id"])
+		x.inspect(m.again, objectOf(r.request)["id"])
 	}
 }
 

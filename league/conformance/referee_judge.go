@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,17 +26,20 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 		x.recordReply(start, protocol.TypeMatchAssignmentAck, "referee:", protocol.MatchConversation(m.id, m.attempt))
 	}
 	for _, p := range m.players {
-		x.record("player", &fact{about: m.name, of: m, player: p, evidence: []*Exchange{m.startExchange()}})
+		x.record("player", &fact{about: m.name, of: m, player: p, reply: start})
 		x.recordCalls("invitation", m, p, p.received(protocol.TypeGameInvitation))
 		if !m.unplayed() {
 			x.recordCalls("question", m, p, p.received(x.questionType()))
 		}
 		x.recordCalls("game error", m, p, p.received(protocol.TypeGameError))
+		if e := p.ending(); e != nil {
+			x.recordCalls("ending", m, p, []*call{e.call})
+		}
 	}
 	reports := m.reports()
 	f = &fact{about: m.name, of: m, call: firstCall(reports)}
 	if f.call == nil {
-		f.defect, f.evidence = unreportedDefect(m.name), []*Exchange{m.startExchange()}
+		f.defect, f.reply = unreportedDefect(m.name), start
 	}
 	if name := m.name + "/match"; x.judges[name] != nil {
 		x.record(name, f)
@@ -46,7 +48,10 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 		return
 	}
 	x.record("reported", f)
-	x.recordEndings(m)
+	if a, b := m.players[0].ending(), m.players[1].ending(); a != nil && b != nil {
+		differ := a.status != b.status || a.winner != b.winner || a.number != b.number
+		x.record("both told", &fact{about: m.name, call: a.call, evidence: []*Exchange{b.call.exchange()}, problem: when(differ, "they were told different results")})
+	}
 	x.recordCalls("report", m, nil, reports)
 	if len(reports) > 0 {
 		x.record("first report", f)
@@ -97,20 +102,12 @@ func (x *refereeExam) noQuestions(f *fact) string {
 	return when(len(f.of.received(x.questionType())) > 0, "a player was asked for a choice")
 }
 
-// inTurn skips requirements about simultaneous choices in other games.
-func (x *refereeExam) inTurn() string {
-	if x.simultaneous() {
-		return ""
-	}
-	return skipped("the players of " + x.game + " move in turn")
-}
-
 // askedTogether returns that the second player was asked after the first had chosen, which
 // waits with its answer for the other question.
 func (x *refereeExam) askedTogether(f *fact) string {
 	a, b := firstCall(f.of.players[0].received(x.questionType())), firstCall(f.of.players[1].received(x.questionType()))
-	if problem := x.inTurn(); problem != "" || a == nil || b == nil {
-		return cmp.Or(problem, undecided)
+	if a == nil || b == nil {
+		return undecided
 	}
 	return when(a.answered && a.doneAt.Before(b.at), "%s was asked when %s had chosen", f.of.players[1].name, f.of.players[0].name)
 }
@@ -182,36 +179,36 @@ func (m *refereedMatch) losers() (losers []*fakePlayer) {
 	return losers
 }
 
-func (x *refereeExam) recordEndings(m *refereedMatch) {
-	for _, p := range m.players {
-		e := p.ending()
-		x.record("told", &fact{about: m.name, problem: when(e == nil, "%s was not told", p.name)})
-		if e == nil {
-			continue
-		}
-		x.recordCalls("ending", m, p, []*call{e.call})
-		f := &fact{about: m.name, call: e.call, of: m, player: p}
-		// A technical loss that should not be is the failure of another requirement.
-		playable := m.name == noEnvelope || m.name == choosesLate || m.name == choosesMaybe
-		switch {
-		case len(m.losers()) > 0:
-			x.record("technical loss", f)
-		case e.status != protocol.StatusTechnicalLoss || !playable:
-			x.record("decision", f)
-		}
+// isTold returns that a player was not told the result.
+func isTold(f *fact) string {
+	if !f.of.over && f.of.slow() {
+		return undecided
 	}
-	if a, b := m.players[0].ending(), m.players[1].ending(); a != nil && b != nil {
-		differ := a.status != b.status || a.winner != b.winner || a.number != b.number
-		x.record("both told", &fact{about: m.name, call: a.call, evidence: []*Exchange{b.call.exchange()}, problem: when(differ, "they were told different results")})
-	}
+	return when(f.player.ending() == nil, "%s was not told", f.player.name)
 }
 
-// drawsNumber judges games in which a number is drawn.
-func (x *refereeExam) drawsNumber(t test) test {
-	if x.evenOdd() {
-		return t
-	}
-	return func(*fact) string { return skipped("nothing is drawn in " + x.game) }
+// The tests below, up to inTurn, are conditions of others: they return undecided if a fact
+// shows nothing about the requirement.
+
+// mustLose wants a match that a player must lose.
+func mustLose(f *fact) string { return when(len(f.of.losers()) == 0, undecided) }
+
+// isPlayed wants the end of a match that was played. A technical loss that should not be is
+// the failure of another requirement.
+func isPlayed(f *fact) string {
+	playable := f.of.name == noEnvelope || f.of.name == choosesLate || f.of.name == choosesMaybe
+	lost := playable && f.player.ending().status == protocol.StatusTechnicalLoss
+	return when(lost || mustLose(f) == "", undecided)
+}
+
+// drawsNumber wants a game in which a number is drawn.
+func (x *refereeExam) drawsNumber(*fact) string {
+	return when(!x.evenOdd(), "%s", skipped("nothing is drawn in "+x.game))
+}
+
+// inTurn skips requirements about simultaneous choices in other games.
+func (x *refereeExam) inTurn(*fact) string {
+	return when(!x.simultaneous(), "%s", skipped("the players of "+x.game+" move in turn"))
 }
 
 func rightNumber(f *fact) string {
@@ -343,9 +340,6 @@ func unreported(f *fact) string {
 // rightWinner returns that a report has not the winner that must win because its opponent
 // fails.
 func rightWinner(f *fact) string {
-	if problem := unreported(f); problem != "" {
-		return problem
-	}
 	want := ""
 	if losers := f.of.losers(); len(losers) == 1 {
 		want = f.of.players[losers[0].side.Other()].name
@@ -360,7 +354,7 @@ func playsOn(f *fact) string {
 		e := p.ending()
 		return e != nil && strings.EqualFold(e.status, protocol.StatusTechnicalLoss)
 	})
-	return firstOf(unreported(f), when(lost, "it ended by a technical loss"))
+	return when(lost, "it ended by a technical loss")
 }
 
 // asksAgain returns that the first player got a call of a kind only once.

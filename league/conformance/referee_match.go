@@ -35,14 +35,6 @@ type refereedMatch struct {
 // start returns the answer to the start of the match; nil while there is none.
 func (m *refereedMatch) start() *reply { return m.started.Load() }
 
-// startExchange is the evidence of the start.
-func (m *refereedMatch) startExchange() *Exchange {
-	if r := m.start(); r != nil {
-		return &r.Exchange
-	}
-	return nil
-}
-
 // refusal returns why the referee has not taken the match; "" if it has, or has not
 // answered in time.
 func (m *refereedMatch) refusal() string {
@@ -303,13 +295,13 @@ func (x *refereeExam) matchCases() []matchCase {
 		}
 	}}
 	huge := `{"jsonrpc": "2.0", "id": 1, "result": {"comment": "` + strings.Repeat("x", 1<<20) + `"}}`
-	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, x.illegalMove()
+	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, byGame(x.exam, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
 	return []matchCase{
 		{name: wellPlayed, deviations: [2]*deviation{choosesLast, joinsLast}},
 		{name: sameChoice, deviations: by(a, joinsLast)},
 		{name: refusesToPlay, deviations: by(b, refuses), loses: true},
-		{name: neverJoins, deviations: by(a, instead(invitation, response{never: true})), loses: true, code: late, short: true},
-		{name: neverChooses, deviations: by(b, instead(question, response{never: true})), loses: true, code: late, short: true},
+		{name: neverJoins, deviations: by(a, instead(invitation, response{after: maxHolding})), loses: true, code: late, short: true},
+		{name: neverChooses, deviations: by(b, instead(question, response{after: maxHolding})), loses: true, code: late, short: true},
 		{name: choosesMaybe, deviations: by(a, maybeOnce), code: illegal},
 		{name: alwaysMaybe, deviations: by(b, maybe), loses: true, code: illegal},
 		{name: choosesLate, deviations: by(a, &deviation{kind: question, once: true, after: 3 * shortTime}), code: late, short: true},
