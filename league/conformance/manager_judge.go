@@ -9,17 +9,18 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A standing is how a player stands by the reports of the kit.
-type standing struct{ played, wins, draws, losses, points int }
+// A standing is how a player stands by the reports of the kit, by the names of the members
+// of a row.
+type standing map[string]int
 
 // wholeLeague is greater than every round.
 const wholeLeague = 1 << 30
 
 // standings counts the reports of the rounds up to this one.
-func (x *managerExam) standings(round int) map[string]*standing {
-	rows := map[string]*standing{}
+func (x *managerExam) standings(round int) map[string]standing {
+	rows := map[string]standing{}
 	for _, p := range x.players {
-		rows[p.id] = &standing{}
+		rows[p.id] = standing{"played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -29,16 +30,16 @@ func (x *managerExam) standings(round int) map[string]*standing {
 		}
 		for _, player := range m.players {
 			row := rows[player]
-			row.played++
+			row["played"]++
 			switch m.winner {
 			case player:
-				row.wins++
-				row.points += 3
+				row["wins"]++
+				row["points"] += 3
 			case "":
-				row.draws++
-				row.points++
+				row["draws"]++
+				row["points"]++
 			default:
-				row.losses++
+				row["losses"]++
 			}
 		}
 	}
@@ -57,12 +58,9 @@ func (x *managerExam) standingsProblem(rows []members, round int) string {
 		if want == nil {
 			return "the standings have " + quoted(id) + ", which is no player"
 		}
-		if points, _ := m.integer("points"); points != want.points {
-			return fmt.Sprintf("%s has %s points; by the reports it has %d wins and %d draws, which are %d", id, valueOf(m, "points"), want.wins, want.draws, want.points)
-		}
-		for name, n := range map[string]int{"wins": want.wins, "draws": want.draws, "losses": want.losses, "played": want.played} {
-			if got, ok := m.integer(name); ok && got != n {
-				return fmt.Sprintf("%s of %s is %d, and by the reports %d", name, id, got, n)
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if got, ok := m.integer(name); got != want[name] && (ok || name == "points") {
+				return fmt.Sprintf("%s of %s is %s, and by the reports %d", name, id, valueOf(m, name), want[name])
 			}
 		}
 	}
@@ -301,8 +299,9 @@ func (x *managerExam) championProblem(m members) string {
 		return "the champion is " + cmp.Or(quoted(id), "missing")
 	}
 	for _, p := range x.players {
-		if r, best := counted[p.id], counted[id]; r.points > best.points || r.points == best.points && r.wins > best.wins {
-			return fmt.Sprintf("the champion is %s with %d points and %d wins, and %s has %d and %d", id, best.points, best.wins, p.id, r.points, r.wins)
+		r, best := counted[p.id], counted[id]
+		if cmp.Or(cmp.Compare(r["points"], best["points"]), cmp.Compare(r["wins"], best["wins"])) > 0 {
+			return fmt.Sprintf("the champion is %s, %v by the reports, and %s is %v", id, best, p.id, r)
 		}
 	}
 	return ""

@@ -230,25 +230,26 @@ func (x *managerExam) reportEarly(ctx context.Context) {
 
 // reportWrongly sends reports of a match in progress that must not count.
 func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
-	send := func(name string, code protocol.Code, number int, about string, change func(q map[string]any)) {
-		q := x.report(m)
-		change(q)
-		x.record(name, &fact{about: about, reply: x.sendReport(ctx, m, q), code: code, numbers: []int{number}})
+	send := func(q map[string]any, breaches ...breach) {
+		x.sendBroken(ctx, m.referee, protocol.ReportMatchResult.Name, q, breaches...)
 	}
-	send("report of an unknown match", protocol.ErrMatchNotFound, 5002, "a report of match R99M99", func(q map[string]any) { q["match_id"], q["round_id"] = "R99M99", 99 })
-	const unauthorized = "report without right"
-	send(unauthorized, protocol.ErrTokenMissing, 5001, "a report without auth_token", func(q map[string]any) { delete(q, "auth_token") })
-	send(unauthorized, protocol.ErrTokenInvalid, 5001, "a report with a wrong auth_token", func(q map[string]any) { q["auth_token"] = "tok-ref01-" + strings.Repeat("0", 43) })
+	report, elsewhere := x.report(m), x.report(m)
+	elsewhere["round_id"] = 99
+	send(elsewhere, breach{"report of an unknown match", protocol.ErrMatchNotFound, []int{5002}, "match_id", "R99M99"})
+	const withoutRight = "report without right"
+	send(report,
+		breach{withoutRight, protocol.ErrTokenMissing, []int{5001}, "auth_token", nil},
+		breach{withoutRight, protocol.ErrTokenInvalid, []int{5001}, "auth_token", "tok-ref01-" + strings.Repeat("0", 43)})
 	if p := x.member(func(p *member) bool { return p.id == m.players[1] }); p != nil {
-		send(unauthorized, "", 0, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
-		q := x.report(m)
-		q["auth_token"], q["sender"] = p.token, p.sender(p.id)
-		x.record(unauthorized, &fact{about: "a report by a player", reply: x.sendReport(ctx, m, q), code: protocol.ErrRefereeNotRegistered, numbers: []int{13, 5001}})
+		send(report, breach{withoutRight, "", nil, "auth_token", p.token})
+		own := x.report(m)
+		own["auth_token"] = p.token
+		send(own, breach{withoutRight, protocol.ErrRefereeNotRegistered, []int{13, 5001}, "sender", p.sender(p.id)})
 	}
-	send("report without a result", protocol.ErrMissingField, codeInvalidParams, "a report without a result", func(q map[string]any) { delete(q, "result") })
-	send("report of another winner", "", 0, "a report whose winner is P9999", func(q map[string]any) {
-		q["result"].(map[string]any)["winner"] = "P9999" //nolint:forcetypeassert // report made it
-	})
+	send(report, breach{"report without a result", protocol.ErrMissingField, []int{codeInvalidParams}, "result", nil})
+	result, _ := elsewhere["result"].(map[string]any)
+	result["winner"] = "P9999"
+	send(report, breach{"report of another winner", "", nil, "result", result})
 }
 
 // reportAgain repeats a report, and sends a different one of the same match.

@@ -357,14 +357,11 @@ func (x *playerExam) explainUndecided() {
 	}
 }
 
-// percentile is the time within which p of 100 calls were answered; 0 of none.
+// percentile is the time within which p of 100 calls were answered, of at least one.
 func percentile(took []time.Duration, p int) time.Duration {
-	if len(took) == 0 {
-		return 0
-	}
 	sorted := slices.Sorted(slices.Values(took))
 	at := (len(sorted)*p + 99) / 100 // the nearest rank
-	return sorted[max(at, 1)-1]
+	return sorted[at-1]
 }
 
 // latencies says how long calls took.

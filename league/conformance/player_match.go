@@ -308,12 +308,7 @@ func acknowledges(messageType string) test {
 }
 
 // sameMatch returns that a reply names another match. A reply may name none.
-func sameMatch(f *fact) string {
-	if f.reply.result["match_id"] == nil {
-		return ""
-	}
-	return f.reply.result.has("match_id", f.match)
-}
+func sameMatch(f *fact) string { return f.reply.result.hasNoOther("match_id", f.match) }
 
 func understoodSameMatch(f *fact) string { return firstOf(f.reply.trouble(), sameMatch(f)) }
 
@@ -365,18 +360,7 @@ func rejectedAs(code protocol.Code) func(*fact) string {
 }
 
 // isRejected returns why an answer is no error.
-func isRejected(f *fact) string {
-	r := f.reply
-	switch {
-	case r.Error != "":
-		return r.Error
-	case r.trouble() == "":
-		return "answered without an error"
-	case r.fault == nil && r.object["error"] == nil:
-		return r.trouble() + ", not with an error object"
-	}
-	return ""
-}
+func isRejected(f *fact) string { return notFailed(f.reply) }
 
 // sameJoin returns how a second answer to an invitation differs from the first.
 func sameJoin(f *fact) string {

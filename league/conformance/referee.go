@@ -285,9 +285,9 @@ func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
 func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 	x.fakes.await(ctx, x.patience(untilStarted), func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
-		m.again = x.post(ctx, r.url, r.sent, x.patience(otherLimit), variation{})
+		m.again = x.post(ctx, r.To, r.request, x.patience(otherLimit), variation{})
 		m.again.interpret(protocol.StartMatch.Name)
-		x.inspect(m.again, objectOf(r.sent)["id"])
+		x.inspect(m.again, objectOf(r.request)["id"])
 	}
 }
 

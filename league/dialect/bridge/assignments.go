@@ -119,7 +119,7 @@ func (p *peers) serveReport(ctx context.Context, body []byte, serve func(ctx con
 	response := serve(ctx, body)
 	if dialect.Succeeded(response) {
 		if endpoint, f, ok := p.assigned.report(report); ok {
-			p.proveStart(endpoint, f)
+			p.noteStart(endpoint, f, true)
 		}
 	}
 	return response
@@ -147,7 +147,7 @@ func (c *call) assignMatch(ctx context.Context) (dialect.Reply, error) {
 	}
 	var fruitless *dialect.Form
 	if c.match, fruitless = c.assigned.add(c.endpoint, c.assignment); fruitless != nil {
-		c.disproveStart(c.endpoint, *fruitless)
+		c.noteStart(c.endpoint, *fruitless, false)
 	}
 	r, err := c.send(ctx)
 	if err == nil && r.Verdict == dialect.Understood {

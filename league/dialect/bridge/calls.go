@@ -70,10 +70,9 @@ func (c *call) postBody(ctx context.Context) (dialect.Reply, error) {
 // A reply is the reply to one form.
 type reply struct {
 	dialect.Reply
-	form     dialect.Form
-	position int    // of form; only in a rejection
-	first    bool   // form is the likeliest one
-	excerpt  string // of the response, for the log; only in a rejection
+	form    dialect.Form
+	first   bool   // form is the likeliest one
+	excerpt string // of the response, for the log; only in a rejection
 }
 
 // understood tells whether the agent understood the form.
@@ -88,17 +87,9 @@ func (c *call) send(ctx context.Context) (reply, error) {
 	if err != nil || !c.asked.RefusesSender(r.Reply) {
 		return r, err
 	}
-	if c.method.Registers {
-		numbered, ok := c.asked.AsNumberedApplicant()
-		if !ok {
-			return r, nil
-		}
-		c.asked = numbered
-	} else {
-		c.asked.Message, c.numbered = dialect.AsNumberedManager(c.method.Name, c.asked.Message), true
-		if c.match != nil {
-			c.assignment = protocol.ParseObject(c.asked.Message)
-		}
+	c.asked.Message, c.numbered = dialect.AsNumberedManager(c.method.Name, c.asked.Message), true
+	if c.match != nil {
+		c.assignment = protocol.ParseObject(c.asked.Message)
 	}
 	r, _, err = c.attempt(ctx, r.form, time.Time{})
 	if err == nil && r.understood() {

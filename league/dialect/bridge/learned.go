@@ -39,7 +39,7 @@ func (c *call) learn(f dialect.Form) {
 	defer at.mu.Unlock()
 	known := at.forms(c.method.Name)
 	*known = methodForms{form: f, learned: true, proven: known.proven && known.form == f, fruitless: known.fruitless}
-	if isSpecForm && !c.method.Registers { // a registration may be refused because of its sender
+	if isSpecForm {
 		at.specForm.Or(1 << c.method.Index)
 	}
 	logged := &at.logged
@@ -101,20 +101,9 @@ func (c *call) fail(s *search, exhausted, alone bool) rejection {
 	return best
 }
 
-// proveStart remembers that a form starts matches at an endpoint.
-func (p *peers) proveStart(endpoint string, f dialect.Form) {
-	if at := p.find(endpoint); at != nil {
-		at.mu.Lock()
-		defer at.mu.Unlock()
-		if known := at.forms(protocol.StartMatch.Name); known.learned && known.form == f {
-			known.proven = true
-		}
-	}
-}
-
-// disproveStart marks a form after which no report arrived, unless another match has
-// proven it.
-func (p *peers) disproveStart(endpoint string, f dialect.Form) {
+// noteStart remembers that a form starts matches at an endpoint, because a report
+// followed, or that none did. A form that one match has proven stays proven.
+func (p *peers) noteStart(endpoint string, f dialect.Form, reported bool) {
 	at := p.find(endpoint)
 	if at == nil {
 		return
@@ -122,13 +111,12 @@ func (p *peers) disproveStart(endpoint string, f dialect.Form) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	known := at.forms(protocol.StartMatch.Name)
-	if !known.learned || known.proven || known.form != f {
-		return
-	}
-	known.learned = false
-	for n, other := range dialect.MethodOf(protocol.StartMatch.Name).Forms() {
-		if other == f {
-			known.fruitless |= 1 << n
-		}
+	switch {
+	case !known.learned || known.form != f:
+	case reported:
+		known.proven = true
+	case !known.proven:
+		known.learned = false
+		known.fruitless |= 1 << f.Position
 	}
 }

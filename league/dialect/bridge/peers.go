@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"container/list"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -19,15 +18,14 @@ type peers struct {
 	league   func() string // the id of the league that our agent is in; "" for none
 	assigned assignments
 
-	mu     sync.RWMutex
-	known  map[string]*peer
-	recent *list.List // the known endpoints, the most recently changed one last
+	mu    sync.RWMutex
+	known bounded[*peer]
 }
 
 // A peer is another agent.
 type peer struct {
-	// specForm has a bit for each method, but not for registrations, that the agent has
-	// answered in the specification's form. A call reads only this.
+	// specForm has a bit for each method that the agent has answered in the
+	// specification's form. A call reads only this.
 	specForm atomic.Uint64
 	// numbered is set for an agent that accepts our manager only as league_manager:LM01.
 	numbered atomic.Bool
@@ -38,8 +36,6 @@ type peer struct {
 	hasLast     bool
 	logged      bool // the log tells that this is a third-party agent
 	loggedStart bool // the log tells how it starts matches
-
-	element *list.Element // in peers.recent; peers.mu guards it
 }
 
 // methodForms are the forms of one method at one agent. A set of forms has a bit for each
@@ -61,14 +57,14 @@ type methodForms struct {
 const maxPeers = 4096
 
 func newPeers(o Options) *peers {
-	return &peers{options: o, league: func() string { return "" }, known: map[string]*peer{}, recent: list.New()}
+	return &peers{options: o, league: func() string { return "" }}
 }
 
 // find returns what is known about an endpoint; nil for nothing.
 func (p *peers) find(endpoint string) *peer {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.known[endpoint]
+	return p.known.values[endpoint]
 }
 
 // remember returns the peer at an endpoint, new or known. If there are too many, the least
@@ -77,18 +73,14 @@ func (p *peers) find(endpoint string) *peer {
 func (p *peers) remember(endpoint string, specForm bool) *peer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at := p.known[endpoint]; at != nil {
-		p.recent.MoveToBack(at.element)
-		return at
-	}
-	if len(p.known) >= maxPeers {
-		if specForm {
+	at := p.known.values[endpoint]
+	if at == nil {
+		if specForm && len(p.known.keys) >= maxPeers {
 			return nil
 		}
-		delete(p.known, p.recent.Remove(p.recent.Front()).(string))
+		at = &peer{methods: map[string]*methodForms{}}
 	}
-	at := &peer{element: p.recent.PushBack(endpoint), methods: map[string]*methodForms{}}
-	p.known[endpoint] = at
+	p.known.set(endpoint, at, maxPeers)
 	return at
 }
 

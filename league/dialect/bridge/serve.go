@@ -20,7 +20,7 @@ type server struct {
 // look at its head.
 func (s *server) serve(ctx context.Context, from netip.Addr, body []byte) []byte {
 	method := dialect.OurMethod(body)
-	startsMatches := method == protocol.NotifyRound.Name && s.inThirdPartyLeague()
+	startsMatches := method == protocol.NotifyRound.Name && s.membership().thirdParty
 	if method != "" && !startsMatches {
 		response := s.serveSpecForm(ctx, method, body)
 		switch {
@@ -34,7 +34,7 @@ func (s *server) serve(ctx context.Context, from netip.Addr, body []byte) []byte
 	}
 	q := dialect.ReadRequest(body)
 	switch {
-	case q != nil && q.PostsAnswer() && s.isReferee():
+	case q != nil && q.PostsAnswer() && s.membership().referee:
 		return s.servePostedAnswer(ctx, from, q)
 	case q == nil || !q.Resolve():
 		return s.next(ctx, body)
