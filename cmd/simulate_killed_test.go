@@ -33,5 +33,5 @@ func TestKilledSimulationResumesWithTheSameOutput(t *testing.T) {
 	assert.Equal(t, sum(want), sum(output(t, resume...)), "a league that is over is shown")
 	p = start(t, "manager", "--data", data, "--port", "0")
 	assert.Equal(t, 2, p.ends(t))
-	assert.Contains(t, p.stderr.String(), "a simulated league goes on by simulate")
+	assert.Contains(t, p.stderr.String(), "a simulated league continues with simulate")
 }
