@@ -188,7 +188,7 @@ func (a *auditor) brokenResult(d *journal.MatchReported) string {
 	}
 	_, okA := d.Score.Get(idA)
 	_, okB := d.Score.Get(idB)
-	switch _, err := a.state.Outcome(d); {
+	switch _, err := a.state.TableResult(d); {
 	case err != nil:
 		return RuleVerdict
 	case !okA || !okB:

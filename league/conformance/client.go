@@ -185,7 +185,6 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	var attempts []*reply
 	status, translated, err := speaker.Call(ctx, x.options.URL, "", method, body, func(ctx context.Context, url string, body []byte) (int, []byte, error) {
 		r := x.post(ctx, url, body, limit, variation{})
-		r.url, r.sent = url, body
 		attempts = append(attempts, r)
 		if r.Error != "" {
 			return r.Status, nil, errors.New(r.Error)
@@ -211,7 +210,7 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	if status, _ := last.result.text("status"); methodOf(method).Essential != "" || status == protocol.StatusAcknowledged {
 		x.understood.Store(true)
 	}
-	if form := last.calledForm(); len(attempts) > 1 || form != method {
+	if form, _ := formOf(objectOf(last.request)); len(attempts) > 1 || form != method {
 		last.form = form
 	}
 	f := &fact{reply: last, problem: when(last.form != "", "it understands %s only as: %s", method, last.form), defect: calledFormDefect(last.form)}
@@ -317,12 +316,6 @@ func (r *reply) interpret(method string) {
 func isAnswer(method string, result members) bool {
 	member := methodOf(method).Essential
 	return member == "" || result[member] != nil && result[member].Kind() != 'n'
-}
-
-// calledForm names the form of the request, and where it was posted.
-func (r *reply) calledForm() string {
-	form, _ := formOf(objectOf(r.sent))
-	return form + when(r.url != r.To && r.url != "", " at %s", r.url)
 }
 
 // replyForm says how the form of a reply differs from that of the specification; "" for

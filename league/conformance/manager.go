@@ -79,7 +79,6 @@ func (x *managerExam) register(ctx context.Context) (gaveUp string) {
 	x.registerFurther(ctx)
 	if x.needsMoreThan("wire", "misuse", "register", "refusal") {
 		x.query(ctx)
-		x.queryWithoutRight(ctx)
 	}
 	return ""
 }

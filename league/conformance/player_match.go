@@ -93,11 +93,7 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 	if x.turn(drawn) {
 		x.choose(ctx, drawn)
 	}
-	q := x.endingAs(drawn, protocol.StatusDraw, "", 7, "even", "even", "both chose even, number was 7 (odd)")
-	if !x.evenOdd() {
-		moves, _ := playout(x.options.Game.Start(), x.options.Game, rules.NoSide)
-		q = x.endingAs(drawn, protocol.StatusDraw, "", 0, moves[0], moves[1], "a draw")
-	}
+	q := x.endingAs(drawn, protocol.StatusDraw, x.verdictFor(rules.NoSide, rules.Chance{}))
 	x.record("no winner", &fact{reply: x.call(ctx, protocol.NotifyMatchResult.Name, q)})
 
 	lost := x.newMatch()
@@ -109,7 +105,9 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 		"affected_player": x.player, "action_required": x.choiceType(), "consequence": "Technical loss if max retries exceeded",
 	})
 	x.record("error", &fact{reply: x.call(ctx, protocol.NotifyGameError.Name, fault)})
-	q = x.endingAs(lost, protocol.StatusTechnicalLoss, "", 0, "", "", "neither player chose in time")
+	q = x.endingAs(lost, protocol.StatusTechnicalLoss, rules.Verdict{
+		Winner: rules.NoSide, Reason: func([2]string) string { return "neither player chose in time" },
+	})
 	x.record("no winner", &fact{reply: x.call(ctx, protocol.NotifyMatchResult.Name, q)})
 }
 
@@ -308,12 +306,7 @@ func acknowledges(messageType string) test {
 }
 
 // sameMatch returns that a reply names another match. A reply may name none.
-func sameMatch(f *fact) string {
-	if f.reply.result["match_id"] == nil {
-		return ""
-	}
-	return f.reply.result.has("match_id", f.match)
-}
+func sameMatch(f *fact) string { return f.reply.result.hasNoOther("match_id", f.match) }
 
 func understoodSameMatch(f *fact) string { return firstOf(f.reply.trouble(), sameMatch(f)) }
 
@@ -365,18 +358,7 @@ func rejectedAs(code protocol.Code) func(*fact) string {
 }
 
 // isRejected returns why an answer is no error.
-func isRejected(f *fact) string {
-	r := f.reply
-	switch {
-	case r.Error != "":
-		return r.Error
-	case r.trouble() == "":
-		return "answered without an error"
-	case r.fault == nil && r.object["error"] == nil:
-		return r.trouble() + ", not with an error object"
-	}
-	return ""
-}
+func isRejected(f *fact) string { return notFailed(f.reply) }
 
 // sameJoin returns how a second answer to an invitation differs from the first.
 func sameJoin(f *fact) string {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -204,7 +203,7 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	choice := x.callOnce(ctx, x.questionMethod(), question, variation{})
 	f := fact{reply: choice, earlier: join, problem: firstOf(join.trouble(), x.choiceProblem(choice, m))}
 	x.record("scripts/question", &f)
-	f.problem = firstOf(join.Error, choice.Error, otherConversation(join, m.conversation), otherConversation(choice, m.conversation))
+	f.problem = firstOf(join.Error, choice.Error, join.result.hasNoOther("conversation_id", m.conversation), choice.result.hasNoOther("conversation_id", m.conversation))
 	x.record("scripts/conversation", &f)
 	x.call(ctx, protocol.NotifyMatchResult.Name, x.ending(m))
 
@@ -227,14 +226,6 @@ func contextOf(question map[string]any) map[string]any {
 	return context
 }
 
-// otherConversation returns that a reply has a conversation_id that was not sent.
-func otherConversation(r *reply, conversation string) string {
-	if r.result["conversation_id"] == nil {
-		return ""
-	}
-	return r.result.has("conversation_id", conversation)
-}
-
 // connect examines HTTP.
 func (x *playerExam) connect(ctx context.Context) {
 	m := x.newMatch()
@@ -250,9 +241,7 @@ func (x *playerExam) connect(ctx context.Context) {
 
 	x.over(ctx, m)
 	x.record("connections/reuse", &fact{reply: r, problem: when(!x.reused, "every connection ends with its answer")})
-	if x.selects(func(r *rule) bool {
-		return slices.ContainsFunc(r.judges, func(j judge) bool { return j.fact == "connections/half a request" })
-	}) {
+	if x.selects(func(r *rule) bool { return r.ID == "P-HTTP-10" }) {
 		x.sendHalf(ctx)
 	}
 }

@@ -285,9 +285,9 @@ func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
 func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 	x.fakes.await(ctx, x.patience(untilStarted), func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
-		m.again = x.post(ctx, r.url, r.sent, x.patience(otherLimit), variation{})
+		m.again = x.post(ctx, r.To, r.request, x.patience(otherLimit), variation{})
 		m.again.interpret(protocol.StartMatch.Name)
-		x.inspect(m.again, objectOf(r.sent)["id"])
+		x.inspect(m.again, objectOf(r.request)["id"])
 	}
 }
 
@@ -300,7 +300,7 @@ func (x *refereeExam) playCrowd(ctx context.Context) {
 	begin := make(chan struct{})
 	open := sync.OnceFunc(func() { close(begin) })
 	defer open()
-	waits := &deviation{kind: x.questionType(), until: begin, after: 20 * time.Second}
+	waits := &deviation{kind: x.questionType(), change: func(r *response) { r.until, r.after = begin, 20*time.Second }}
 	matches := make([]*refereedMatch, x.capacity+1)
 	for i := range matches {
 		matches[i] = x.newMatch(matchCase{name: fmt.Sprintf("match %d of several at once", i+1), deviations: [2]*deviation{waits, waits}})

@@ -35,8 +35,6 @@ type reply struct {
 	bare   bool    // the message is not wrapped as a JSON-RPC response
 
 	form string // in which the agent understood the call; "" for that of the specification
-	url  string // where it was posted in that form
-	sent []byte // the request in that form
 }
 
 // A fault is an error object of JSON-RPC.
@@ -145,6 +143,14 @@ func (m members) has(name, want string) string {
 		return when(got != want, "%s is %s, not %s", name, quoted(got), quoted(want))
 	}
 	return m.filled(name)
+}
+
+// hasNoOther returns what is wrong with a member that must be this string, if it is there.
+func (m members) hasNoOther(name, want string) string {
+	if m[name] == nil {
+		return ""
+	}
+	return m.has(name, want)
 }
 
 // filled returns what is wrong with a member that must be a string that is not empty.

@@ -76,10 +76,10 @@ func (l *testLeague) report(id protocol.MatchID, attempt int, referee string, o 
 }
 
 func (l *testLeague) score(r *journal.MatchReported) protocol.PerPlayer[int] {
-	outcome, err := l.Outcome(r)
+	result, err := l.TableResult(r)
 	require.NoError(l.t, err)
 	_, a, b, _ := l.Find(r.MatchID)
-	pointsA, pointsB := l.Table.Points(outcome)
+	pointsA, pointsB := l.Table.Points(result)
 	return protocol.Both(a, pointsA, b, pointsB)
 }
 

@@ -52,7 +52,7 @@ func events() []journal.Data {
 	}
 }
 
-func said(t *testing.T, s *journal.State) string {
+func textOf(t *testing.T, s *journal.State) string {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{
 		"events": s.Events, "created": s.Created, "agents": s.Agents, "started": s.Started, "rounds": s.Rounds,
@@ -97,9 +97,9 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 			for i, e := range events()[:tt.after] {
 				require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: "2026-01-01T12:00:00.000Z", Data: e}))
 			}
-			before := said(t, s)
+			before := textOf(t, s)
 			require.ErrorContains(t, s.Apply(&journal.Event{Seq: tt.after + 1, Data: tt.event}), tt.want)
-			assert.Equal(t, before, said(t, s))
+			assert.Equal(t, before, textOf(t, s))
 		})
 	}
 }

@@ -32,7 +32,7 @@ import (
 )
 
 // hostileWorld is a league over HTTP with one offender: a player, a referee, or an untrusted
-// caller. All other agents are ours and honest.
+// caller. All other agents are honest agents of this program.
 type hostileWorld struct {
 	*leaguetest.World
 

@@ -140,7 +140,7 @@ func TestDamagedIdentityIsAnError(t *testing.T) {
 			_, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", managerURL, nil)
 			require.ErrorContains(t, err, tt.want)
 			require.ErrorContains(t, err, path, "the error names the file")
-			require.ErrorContains(t, err, "delete it to register as a new agent", "the error says what to do")
+			require.ErrorContains(t, err, "delete it to register as a new agent", "the error tells what to do")
 			assert.NotContains(t, err.Error(), token)
 			assert.NotContains(t, err.Error(), "abab")
 		})

@@ -25,22 +25,22 @@ func (l *LogBuffer) Write(b []byte) (int, error) {
 // AllTokens returns all tokens of a league of four players and two referees, by
 // description.
 func (w *World) AllTokens() map[string]string {
-	secrets := map[string]string{"the admin token": w.Manager.AdminToken()}
+	tokens := map[string]string{"the admin token": w.Manager.AdminToken()}
 	referees := []string{"REF01", "REF02"}
 	for _, id := range append([]string{"P01", "P02", "P03", "P04"}, referees...) {
-		secrets["the token of "+id] = w.Token(id)
-		secrets["the credential for "+id] = w.ManagerCredential(id)
+		tokens["the token of "+id] = w.Token(id)
+		tokens["the credential for "+id] = w.ManagerCredential(id)
 	}
 	for _, r := range w.Manager.Results() {
 		for _, id := range []string{r.PlayerA, r.PlayerB} {
 			for attempt := 1; attempt <= 2; attempt++ {
 				for _, referee := range referees {
-					secrets["access to "+id+" in "+r.MatchID+" for "+referee] = w.AccessToken(id, r.MatchID, attempt, referee)
+					tokens["access to "+id+" in "+r.MatchID+" for "+referee] = w.AccessToken(id, r.MatchID, attempt, referee)
 				}
 			}
 		}
 	}
-	return secrets
+	return tokens
 }
 
 // AssertNoTokenLeaked checks that no answer to the untrusted caller contains a token.
