@@ -54,9 +54,9 @@ func TestBreakerHoldsBackOnlyNotices(t *testing.T) {
 	}
 }
 
-// forgetful is a manager that can lose the tokens of its agents. It
+// forgetfulManager is a manager that can lose the tokens of its agents. It
 // admits no new player after the league has started.
-type forgetful struct {
+type forgetfulManager struct {
 	mu       sync.Mutex
 	admitted int
 	known    string // the only token that counts
@@ -64,12 +64,12 @@ type forgetful struct {
 	heard    []string
 }
 
-func (m *forgetful) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (m *forgetfulManager) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	answer, err := m.call(r.Method, r.Params)
 	return answer, nil, err
 }
 
-func (m *forgetful) call(method string, params any) (any, error) {
+func (m *forgetfulManager) call(method string, params any) (any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch q := params.(type) {
@@ -103,20 +103,23 @@ func (m *forgetful) call(method string, params any) (any, error) {
 }
 
 // forget makes the manager lose the issued token.
-func (m *forgetful) forget(started bool) {
+func (m *forgetfulManager) forget(started bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.known, m.started = "nobody's", started
 }
 
 // player returns a player and its process, which calls the manager.
-func (m *forgetful) player(t *testing.T) (*participant, agent) {
+func (m *forgetfulManager) player(t *testing.T) (*participant, agent) {
 	t.Helper()
 	decide, err := strategy.New("even")
 	require.NoError(t, err)
 	p, err := player.New(player.Options{
-		Name: "Alpha", ID: "P01", Games: []string{"even_odd"}, Endpoint: "http://localhost:8101/mcp", Manager: "http://localhost:8000/mcp",
-		Strategy: decide, Caller: m, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: "Alpha", ID: "P01", Endpoint: "http://localhost:8101/mcp", Manager: "http://localhost:8000/mcp", Caller: m,
+			Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		},
+		Games: []string{"even_odd"}, Strategy: decide,
 	})
 	require.NoError(t, err)
 	o := &agentOptions{address: address{endpoint: "http://localhost:8101/mcp"}, manager: "http://localhost:8000/mcp"}
@@ -125,7 +128,7 @@ func (m *forgetful) player(t *testing.T) (*participant, agent) {
 
 func TestDroppedAgentRegistersAgainBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &forgetful{}
+		m := &forgetfulManager{}
 		process, player := m.player(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(8*time.Second, func() { m.forget(false) })
@@ -142,7 +145,7 @@ func TestDroppedAgentRegistersAgainBeforeTheStart(t *testing.T) {
 
 func TestDroppedAgentEndsAfterTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &forgetful{}
+		m := &forgetfulManager{}
 		process, player := m.player(t)
 		began := time.Now()
 		time.AfterFunc(8*time.Second, func() { m.forget(true) })

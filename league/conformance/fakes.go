@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -50,7 +49,7 @@ type fakes struct {
 type response struct {
 	result  map[string]any  // a message; wrapped as the call was
 	failure []byte          // a JSON-RPC error object instead; wrapped likewise
-	status  int             // of HTTP; 0 means 200
+	status  int             // of HTTP, with a body
 	body    []byte          // sent as it is, instead of a result or failure
 	after   time.Duration   // pause before the answer
 	until   <-chan struct{} // ends the pause
@@ -140,15 +139,7 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the request cannot be read", http.StatusRequestEntityTooLarge)
 		return
 	}
-	calls, raw, status, answer := a.translate(r, body)
-	switch {
-	case raw != nil && raw.body == nil:
-		status = raw.status
-	case raw != nil:
-		status, answer = cmp.Or(raw.status, http.StatusOK), raw.body
-	case len(answer) == 0: // a notification
-		status = http.StatusNoContent
-	}
+	calls, status, answer := a.translate(r, body)
 	for _, c := range calls {
 		a.began(c, status, answer)
 	}
@@ -167,9 +158,10 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) //nolint:gosec // JSON for an agent, no page; the caller may be gone
 }
 
-// translate answers the calls in a body by the dialect of the agent. Raw is sent as it is,
-// instead of the answer.
-func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, raw *response, status int, answer []byte) {
+// translate answers the calls in a body by the dialect of the agent, or by a response that
+// is sent as it is. Status 0 closes the connection.
+func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, status int, answer []byte) {
+	var raw *response
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	status, answer = a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body, func(ctx context.Context, canonical []byte) []byte {
 		c := a.read(r, body, canonical)
@@ -192,7 +184,13 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, raw 
 		}
 		return wrapped
 	})
-	return calls, raw, status, answer
+	switch {
+	case raw != nil:
+		return calls, raw.status, raw.body
+	case len(answer) == 0: // a notification
+		status = http.StatusNoContent
+	}
+	return calls, status, answer
 }
 
 // become sets the id under which an agent was registered.

@@ -300,7 +300,7 @@ func (x *refereeExam) playCrowd(ctx context.Context) {
 	begin := make(chan struct{})
 	open := sync.OnceFunc(func() { close(begin) })
 	defer open()
-	waits := &deviation{kind: x.questionType(), until: begin, after: 20 * time.Second}
+	waits := &deviation{kind: x.questionType(), change: func(r *response) { r.until, r.after = begin, 20*time.Second }}
 	matches := make([]*refereedMatch, x.capacity+1)
 	for i := range matches {
 		matches[i] = x.newMatch(matchCase{name: fmt.Sprintf("match %d of several at once", i+1), deviations: [2]*deviation{waits, waits}})

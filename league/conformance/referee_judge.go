@@ -84,17 +84,11 @@ func (x *refereeExam) recordCalls(name string, m *refereedMatch, p *fakePlayer, 
 	}
 }
 
-// isInvited and isAsked return that a player was not called.
-func isInvited(f *fact) string {
-	return when(len(f.player.received(protocol.TypeGameInvitation)) == 0, "%s was not invited", f.player.name)
-}
-
-func (x *refereeExam) isAsked(f *fact) string {
-	ended := !x.simultaneous() && slices.ContainsFunc(f.of.losers(), func(p *fakePlayer) bool { return p.side < f.player.side })
-	if f.of.unplayed() || ended {
-		return undecided
+// isCalled returns that a player got no call of a kind.
+func isCalled(kind, what string) test {
+	return func(f *fact) string {
+		return when(len(f.player.received(kind)) == 0, "%s was not %s", f.player.name, what)
 	}
-	return when(len(f.player.received(x.questionType())) == 0, "%s was not asked for a choice", f.player.name)
 }
 
 // noQuestions returns that a player was asked in a match that cannot be played.
@@ -179,16 +173,19 @@ func (m *refereedMatch) losers() (losers []*fakePlayer) {
 	return losers
 }
 
-// isTold returns that a player was not told the result.
-func isTold(f *fact) string {
-	if !f.of.over && f.of.slow() {
-		return undecided
-	}
-	return when(f.player.ending() == nil, "%s was not told", f.player.name)
-}
-
 // The tests below, up to inTurn, are conditions of others: they return undecided if a fact
 // shows nothing about the requirement.
+
+// mayAsk wants a match in which the player is to choose. If players move in turn, the match
+// ends with the first that fails.
+func (x *refereeExam) mayAsk(f *fact) string {
+	first := f.of.players[rules.SideA]
+	ended := !x.simultaneous() && f.player != first && slices.Contains(f.of.losers(), first)
+	return when(f.of.unplayed() || ended, undecided)
+}
+
+// hasEnded wants a match that does not go on after the examination.
+func hasEnded(f *fact) string { return when(!f.of.over && f.of.slow(), undecided) }
 
 // mustLose wants a match that a player must lose.
 func mustLose(f *fact) string { return when(len(f.of.losers()) == 0, undecided) }
@@ -360,9 +357,6 @@ func playsOn(f *fact) string {
 // asksAgain returns that the first player got a call of a kind only once.
 func asksAgain(kind string) test {
 	return func(f *fact) string {
-		if !f.of.over && f.of.slow() {
-			return undecided
-		}
 		return when(len(f.of.players[0].received(kind)) < 2, "it was called once")
 	}
 }

@@ -98,13 +98,10 @@ type fakePlayer struct {
 
 // A deviation tells how a player differs from a good player.
 type deviation struct {
-	kind    string                 // of the calls that it answers in another way; "" for all
-	once    bool                   // it deviates only for the first of them
-	waits   time.Duration          // at most, until the other player has answered a question
-	change  func(m map[string]any) // changes the good answer
-	instead *response              // of the answer; nil for the changed one
-	after   time.Duration          // pause before the answer
-	until   <-chan struct{}        // ends the pause
+	kind   string            // of the calls that it answers in another way; "" for all
+	once   bool              // it deviates only for the first of them
+	waits  time.Duration     // at most, until the other player has answered a question
+	change func(r *response) // changes the response of a good player
 }
 
 // newMatch makes a match with two players; nil without ports.
@@ -148,12 +145,8 @@ func (p *fakePlayer) answer(c *call) response {
 		})
 	}
 	if p.change != nil {
-		p.change(r.result)
+		p.change(&r)
 	}
-	if p.instead != nil {
-		return *p.instead
-	}
-	r.after, r.until = p.after, p.until
 	return r
 }
 
@@ -273,7 +266,9 @@ func (x *refereeExam) matchCases() []matchCase {
 		return both
 	}
 	question, invitation := x.questionType(), protocol.TypeGameInvitation
-	instead := func(kind string, r response) *deviation { return &deviation{kind: kind, instead: &r} }
+	instead := func(kind string, r response) *deviation {
+		return &deviation{kind: kind, change: func(good *response) { *good = r }}
+	}
 	failed := func(status int, body string) *deviation {
 		return instead(question, response{status: status, body: []byte(body)})
 	}
@@ -282,16 +277,16 @@ func (x *refereeExam) matchCases() []matchCase {
 	if x.simultaneous() {
 		choosesLast.waits = forOther
 	}
-	maybe := &deviation{kind: question, change: func(m map[string]any) { x.setChoice(m, "maybe") }}
-	maybeOnce := &deviation{kind: question, once: true, waits: forOther, change: func(m map[string]any) {
-		x.askState(m["match_id"])
-		x.setChoice(m, "maybe")
+	maybe := &deviation{kind: question, change: func(r *response) { x.setChoice(r.result, "maybe") }}
+	maybeOnce := &deviation{kind: question, once: true, waits: forOther, change: func(r *response) {
+		x.askState(r.result["match_id"])
+		x.setChoice(r.result, "maybe")
 	}}
-	refuses := &deviation{kind: invitation, change: func(m map[string]any) { m["accept"] = false }}
-	otherMatch := &deviation{kind: question, change: func(m map[string]any) { m["match_id"] = "R99M99" }}
-	bare := &deviation{change: func(m map[string]any) {
+	refuses := &deviation{kind: invitation, change: func(r *response) { r.result["accept"] = false }}
+	otherMatch := &deviation{kind: question, change: func(r *response) { r.result["match_id"] = "R99M99" }}
+	bare := &deviation{change: func(r *response) {
 		for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token"} {
-			delete(m, name)
+			delete(r.result, name)
 		}
 	}}
 	huge := `{"jsonrpc": "2.0", "id": 1, "result": {"comment": "` + strings.Repeat("x", 1<<20) + `"}}`
@@ -304,7 +299,7 @@ func (x *refereeExam) matchCases() []matchCase {
 		{name: neverChooses, deviations: by(b, instead(question, response{after: maxHolding})), loses: true, code: late, short: true},
 		{name: choosesMaybe, deviations: by(a, maybeOnce), code: illegal},
 		{name: alwaysMaybe, deviations: by(b, maybe), loses: true, code: illegal},
-		{name: choosesLate, deviations: by(a, &deviation{kind: question, once: true, after: 3 * shortTime}), code: late, short: true},
+		{name: choosesLate, deviations: by(a, &deviation{kind: question, once: true, change: func(r *response) { r.after = 3 * shortTime }}), code: late, short: true},
 		{name: otherMatchOnly, deviations: by(b, otherMatch), loses: true},
 		{name: answersErrors, deviations: by(a, instead(question, (&call{}).refuse(-32000, "the player has no choice"))), loses: true},
 		{name: answersNonsense, deviations: by(b, failed(http.StatusOK, "<html>not what you asked for</html>")), loses: true, code: lost, long: true},

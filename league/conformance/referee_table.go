@@ -58,7 +58,7 @@ func (x *refereeExam) questionRules() []rule {
 	secret := every(x.inTurn, x.secretChoice)
 	return []rule{
 		must("R-INV-01", "It invites both players by GAME_INVITATION.", "003 §3.2.1",
-			"Call handle_game_invitation of both players, at the endpoints of the assignment.", on("player", isInvited)),
+			"Call handle_game_invitation of both players, at the endpoints of the assignment.", on("player", isCalled(protocol.TypeGameInvitation, "invited"))),
 		should("R-INV-02", "An invitation has league_id, round_id, match_id, game_type, role_in_match and opponent_id.", "003 §4.4.1",
 			"Add or correct the member in the detail.", on("invitation", every(
 				expected("league_id", "round_id", "match_id", "game_type", "opponent_id"), filled("role_in_match")))),
@@ -69,7 +69,7 @@ func (x *refereeExam) questionRules() []rule {
 		should("R-INV-05", "It asks nobody for a choice when a player has refused the invitation, or not answered it.", "003 §3.2.2",
 			"End the match with a technical loss of that player.", on(refusesToPlay+"/match", x.noQuestions), on(neverJoins+"/match", x.noQuestions), given("R-INV-01")),
 		must("R-CHO-01", "It asks both players for a choice: by CHOOSE_PARITY_CALL, in other games by GAME_MOVE_CALL.", "003 §3.2.3",
-			"Call choose_parity of both players, in other games make_move.", on("player", x.isAsked)),
+			"Call choose_parity of both players, in other games make_move.", on("player", every(x.mayAsk, isCalled(x.questionType(), "asked for a choice")))),
 		should("R-CHO-02", "A question has match_id, player_id, game_type, deadline and context, in other games move_request.", "003 §4.5.1",
 			"Add or correct the member in the detail.", on("question", every(
 				expected("match_id", "player_id", "game_type"), timestamps("deadline"), x.inContext()))),
@@ -104,7 +104,7 @@ func (x *refereeExam) resultRules() []rule {
 	played := in(wellPlayed, sameChoice, choosesMaybe, noEnvelope)
 	return []rule{
 		should("R-OVR-01", "It tells both players the result by GAME_OVER.", "003 §3.2.6",
-			"Call notify_match_result of both players, also if one of them failed.", on("player", isTold), in(everyMatch)),
+			"Call notify_match_result of both players, also if one of them failed.", on("player", every(hasEnded, isCalled(protocol.TypeGameOver, "told"))), in(everyMatch)),
 		should("R-OVR-02", "GAME_OVER has match_id, game_type and game_result with status, winner_player_id, drawn_number, number_parity and choices.", "003 §4.6.1",
 			"Add the member in the detail; null if it has no value.", on("ending", every(expected("match_id", "game_type"),
 				inside("game_result", filled("status"), exist("winner_player_id", "drawn_number", "number_parity", "choices"))))),
@@ -201,9 +201,10 @@ func (x *refereeExam) retryRules() []rule {
 		should("R-ERR-05", "It asks no question more than four times: the first, and three retries.", "002 §14.3",
 			"Count the retries of each question.", on("player", askedOften(protocol.TypeGameInvitation, "invited")), on("player", askedOften(x.questionType(), "asked for a choice")), in(everyMatch), given("R-CHO-01")),
 		should("R-ERR-06", "It asks again after a choice that is not allowed, and the next one counts.", "002 §6.2.4",
-			"Ask again within the time that is left.", on(choosesMaybe+"/match", every(asksAgain(x.questionType()), unreported, playsOn))),
+			"Ask again within the time that is left.", on(choosesMaybe+"/match", every(hasEnded, asksAgain(x.questionType()), unreported, playsOn))),
 		should("R-ERR-07", "It asks again if a question was not answered in time.", "003 §2.9.4",
-			"Retry three times, 2 s apart, or as in retry_policy.", on(choosesLate+"/match", asksAgain(x.questionType())), on(neverJoins+"/match", asksAgain(protocol.TypeGameInvitation))),
+			"Retry three times, 2 s apart, or as in retry_policy.", on(choosesLate+"/match", every(hasEnded, asksAgain(x.questionType()))),
+			on(neverJoins+"/match", every(hasEnded, asksAgain(protocol.TypeGameInvitation)))),
 		must("R-ERR-08", "It judges a player whose answer lacks the envelope by its meaning.", "PROTOCOL, strictness",
 			"Take parity_choice and accept, and only note the missing members.", on(noEnvelope+"/match", every(unreported, playsOn))),
 		should("R-ERR-09", "A player that has failed once, and then answers, plays on.", "003 §2.11.3",
