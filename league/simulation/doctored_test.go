@@ -19,14 +19,13 @@ import (
 	"evenodd/league/store"
 )
 
-// A check that finds nothing proves nothing: each must find what is done here
-// to a league that was in order.
+// Each check must detect the change that a test makes to a valid league.
 func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
-	victim := func(l *swarmLeague) *league.MatchRecord { // of a technical loss by one player
+	victim := func(l *swarmLeague) *league.MatchRecord { // a match with a technical loss of one player
 		i := slices.IndexFunc(l.result.Results, func(m league.MatchRecord) bool { return len(losers(m)) == 1 })
 		return &l.result.Results[i]
 	}
-	honest := func(l *swarmLeague) *league.MatchRecord { // of a match in which nothing was wrong
+	honest := func(l *swarmLeague) *league.MatchRecord { // a match without faults
 		i := slices.IndexFunc(l.result.Results, func(m league.MatchRecord) bool {
 			return m.Status != protocol.StatusTechnicalLoss && l.injected[[2]string{m.MatchID, m.PlayerA}] == nil
 		})
@@ -92,7 +91,7 @@ func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := options(6)
 				o.Faults, o.Legs = "drop=0.5,hang=P02@R3-R4", 1
-				l := playKept(t, o, t.TempDir())
+				l := playStored(t, o, t.TempDir())
 				tt.doctor(l)
 				var bites []string
 				for name, check := range swarmChecks {
@@ -106,23 +105,23 @@ func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
 	}
 }
 
-// The audit is asked about the files that the league has written.
+// The audit reads the files that the league has written.
 func TestSwarmAuditReadsTheFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options(4)
 		folder := t.TempDir()
-		require.Empty(t, auditIsContent(playKept(t, o, folder)))
+		require.Empty(t, auditFindsNothing(playStored(t, o, folder)))
 		path := store.Folder(folder).Journal(o.LeagueID)
 		text, err := os.ReadFile(filepath.Clean(path))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"drawn_number":`, `"drawn_number":1`, 1)), 0o600))
 		report, err := audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
 		require.NoError(t, err)
-		assert.NotEmpty(t, auditIsContent(&swarmLeague{report: report}))
+		assert.NotEmpty(t, auditFindsNothing(&swarmLeague{report: report}))
 	})
 }
 
-// The command to play a league again names all that it derives from.
+// The command that plays a league again names all its options.
 func TestSwarmLeagueIsReproducible(t *testing.T) {
 	o := swarmOptions(7)
 	assert.Equal(t, o.Faults, swarmOptions(7).Faults)
@@ -132,5 +131,5 @@ func TestSwarmLeagueIsReproducible(t *testing.T) {
 	assert.Contains(t, text, "--faults "+o.Faults)
 	first := run(t, o)
 	second := run(t, swarmOptions(7))
-	assert.Equal(t, forEverybody(first), forEverybody(second))
+	assert.Equal(t, withoutReferees(first), withoutReferees(second))
 }
