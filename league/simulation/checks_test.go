@@ -31,8 +31,8 @@ var swarmChecks = map[string]func(*swarmLeague) []string{
 	"the table is that of the results":  tableOfResults,
 	"only faulty players lose":          onlyFaultyPlayersLose,
 	"a player loses by its own failure": lossesFollowFromFaults,
-	"the audit of its files is content": auditFindsNothing,
-	"nobody says otherwise":             noDisputes,
+	"the audit has no findings":         auditFindsNothing,
+	"no match has two results":          noDisputes,
 }
 
 // noTimePasses checks that only the checks for dead referees take time.
@@ -236,7 +236,7 @@ func failureInTurn(plan *faults.Plan, seed uint64, m league.MatchRecord) (proble
 		return problems
 	}
 	if len(lost) > 0 {
-		problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan nobody", m.MatchID, lost))
+		problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan no player", m.MatchID, lost))
 	}
 	return problems
 }
