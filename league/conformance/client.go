@@ -207,7 +207,7 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 		}
 		return r
 	}
-	if status, _ := last.result.text("status"); methodOf(method).Essential != "" || status == protocol.StatusAcknowledged {
+	if methodOf(method).Essential != "" || last.result.text("status") == protocol.StatusAcknowledged {
 		x.understood.Store(true)
 	}
 	if form, _ := formOf(objectOf(last.request)); len(attempts) > 1 || form != method {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -80,22 +81,17 @@ func (x *managerExam) registerAgent(ctx context.Context, as membership, name, di
 
 // admission returns why an answer admits nobody.
 func admission(r *reply, as membership) string {
-	reason, _ := r.result.text("reason")
+	reason := r.result.text("reason")
 	problem := firstOf(r.trouble(), r.result.has("status", protocol.StatusAccepted), r.result.filled(as.id))
 	return problem + when(problem != "" && reason != "", ": %s", quoted(reason))
 }
 
 // adopt adds an agent that the manager has registered, and records its identity.
 func (x *managerExam) adopt(r *reply, as membership, a *fakeAgent) *member {
-	m := &member{fakeAgent: a, membership: as}
-	m.id, _ = r.result.text(as.id)
-	m.token, _ = r.result.text("auth_token")
-	proof, _ := r.result.text("manager_auth")
-	m.proves = proof == protocol.ManagerAuthBearer
+	m := &member{fakeAgent: a, membership: as, id: r.result.text(as.id), token: r.result.text("auth_token")}
+	m.proves = r.result.text("manager_auth") == protocol.ManagerAuthBearer
 	a.become(m.id)
-	if league, _ := r.result.text("league_id"); x.league == "" {
-		x.league = league
-	}
+	x.league = cmp.Or(x.league, r.result.text("league_id"))
 	twice, shared := "", r.result.filled("auth_token")
 	for _, known := range x.members() {
 		twice = firstOf(twice, when(known.id == m.id, "two agents have the id %s", quoted(m.id)))
@@ -139,7 +135,7 @@ func (x *managerExam) repeatRegistration(ctx context.Context) {
 		last = x.players[0]
 	}
 	r := x.ask(ctx, last.dialect, last.method, last.registration)
-	id, _ := r.result.text("player_id")
+	id := r.result.text("player_id")
 	problem := admission(r, last.membership)
 	x.record("register/again", &fact{reply: r, problem: firstOf(problem, when(id != last.id, "it got the id %s, and before %s", quoted(id), quoted(last.id)))})
 	if problem == "" && id != last.id { // two players have this endpoint now
