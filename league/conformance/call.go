@@ -71,8 +71,6 @@ func formOf(request members) (form string, message members) {
 		return "the message without JSON-RPC", request
 	case method == "tools/call":
 		return method + " " + plain(params.text("name")), objectOf(params["arguments"])
-	case params["message_type"] == nil && (params["messageType"] != nil || params["MessageType"] != nil):
-		return method + " with the members of the message in another spelling, " + listed(params) + ",", params
 	case params["message_type"] == nil && inner != nil:
 		return method + " with the message in message", inner
 	}

@@ -45,11 +45,7 @@ func (x *managerExam) assigned(c *call) response {
 	m.attempt, _ = c.params.integer("attempt")
 	m.players[0], m.endpoints[0] = playerOf(c.params, "player_A")
 	m.players[1], m.endpoints[1] = playerOf(c.params, "player_B")
-	f := &fact{call: c}
-	if c.form != "" {
-		f.problem, f.defect = "it assigns a match as: "+c.form, formDefect
-	}
-	x.record("form of assignment", f)
+	x.record("form of assignment", &fact{call: c, problem: when(c.form != "", "it assigns a match as: %s", c.form), defect: formDefect})
 	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
 	known := x.take(m)
 	id := c.to.identity()

@@ -57,6 +57,14 @@ func (r *reply) read() *reply {
 	return r
 }
 
+// exchange returns a reply as evidence; nil for none.
+func (r *reply) exchange() *Exchange {
+	if r == nil {
+		return nil
+	}
+	return &r.Exchange
+}
+
 // notSent is the reply to a call that is not made.
 func notSent(url string, body []byte, why string) *reply {
 	return (&reply{Exchange: Exchange{To: url, request: body, Error: why, unasked: true}}).read()
@@ -225,16 +233,6 @@ func jsonDetail(err error) string {
 var traces = [...]string{
 	"Traceback (most recent call last)", "\ngoroutine ", `\ngoroutine `, "panic: ", "\n    at ", `\n    at `, "\n\tat ", `\n\tat `,
 	"stack backtrace:", `.py\", line `, `.py", line `, "node_modules",
-}
-
-// traceIn finds a stack trace; "" when there is none.
-func traceIn(body []byte) string {
-	for _, mark := range traces {
-		if bytes.Contains(body, []byte(mark)) {
-			return mark
-		}
-	}
-	return ""
 }
 
 // when returns a problem if there is one.
