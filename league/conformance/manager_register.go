@@ -159,35 +159,6 @@ func (x *managerExam) registerLast(ctx context.Context) bool {
 	return ok
 }
 
-// A breach is a member of a message because of which the manager must refuse it.
-type breach struct {
-	fact    string
-	code    protocol.Code // "" for any
-	numbers []int         // of JSON-RPC, instead of the code
-	member  string        // of the message, or of the player_meta or referee_meta in it
-	value   any           // nil: the member is missing
-}
-
-// in puts the breach into a message, or into its player_meta or referee_meta.
-func (b *breach) in(message, meta map[string]any) map[string]any {
-	in := message
-	if meta[b.member] != nil {
-		in = meta
-	}
-	if in[b.member] = b.value; b.value == nil {
-		delete(in, b.member)
-	}
-	return message
-}
-
-// about says how a message is wrong.
-func (b *breach) about() string {
-	if b.value == nil {
-		return "without " + b.member
-	}
-	return "with " + shown(encoded(map[string]any{b.member: b.value}))
-}
-
 // sendBroken sends copies of a message, each with a breach.
 func (x *managerExam) sendBroken(ctx context.Context, as *member, method string, message map[string]any, breaches ...breach) {
 	messageType, _ := message["message_type"].(string)
