@@ -93,10 +93,9 @@ func refereePreset(files *config.Loader, id string) (referee.Options, error) {
 	if preset.GameTypes != nil {
 		types = preset.GameTypes
 	}
-	games, err := gamesOf(types)
 	return referee.Options{
-		Version: cmp.Or(preset.Version, defaults.Version), Games: games, RegisterTimeout: inSeconds(system.Timeouts.RegisterReferee),
-	}, cmp.Or(err, checkActive(files, "referee", id, &preset.Preset))
+		Version: cmp.Or(preset.Version, defaults.Version), Games: gamesOf(types), RegisterTimeout: inSeconds(system.Timeouts.RegisterReferee),
+	}, checkActive(files, "referee", id, &preset.Preset)
 }
 
 func printReferee(s streams, r referee.Record) error {
