@@ -17,6 +17,7 @@ import (
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
@@ -139,6 +140,12 @@ func (o *agentOptions) open(ctx context.Context, s streams, role string, maxRepl
 	}
 	p.calls = transport.Logged(p.caller, log)
 	return p, nil
+}
+
+// complete sets the options of the agent that the preset does not.
+func (p *participant) complete(o *membership.Options, id string) {
+	o.Name, o.ID, o.Endpoint, o.Manager = p.name, id, p.options.address.endpoint, p.options.manager
+	o.Folder, o.Caller, o.Clock, o.Log = store.Folder(p.options.data), p.calls, protocol.SystemClock(), p.log
 }
 
 // sender returns the sender that the agent puts into messages, "" before it runs.

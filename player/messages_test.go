@@ -6,12 +6,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 )
 
 func TestPastDeadlineIsIgnored(t *testing.T) {
 	now := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
-	p := &Player{options: Options{Clock: protocol.NewClock(func() time.Time { return now }, nil)}}
+	p := &Player{options: Options{Options: membership.Options{Clock: protocol.NewClock(func() time.Time { return now }, nil)}}}
 	tests := []struct {
 		name, asked, deadline string
 		want                  time.Duration

@@ -299,7 +299,12 @@ func TestPlayerWithDamagedIdentityDoesNotStart(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
 	decide, err := strategy.New("even")
 	require.NoError(t, err)
-	_, err = player.New(player.Options{Name: "Alpha", Folder: folder, Strategy: decide, Clock: protocol.SystemClock()})
+	_, err = player.New(player.Options{
+		Options: membership.Options{
+			Name: "Alpha", Folder: folder, Clock: protocol.SystemClock(),
+		},
+		Strategy: decide,
+	})
 	require.ErrorContains(t, err, path)
 }
 

@@ -98,31 +98,37 @@ func (x *exam) pose(q map[string]any, position rules.Position, side rules.Side, 
 	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(x.options.Game, position, side), "context": context}
 }
 
+// verdictFor is that of the rules on a match with this winner, NoSide for a draw.
+func (x *exam) verdictFor(winner rules.Side, chance rules.Chance) rules.Verdict {
+	verdict, _ := playout(x.options.Game.Start(), x.options.Game, winner, chance)
+	return verdict
+}
+
 // playout finds choices by which a match ends with this winner, NoSide for a draw; false
-// when there are none. The moves are the last of each side. Chosen are choices that sides
-// to move have made already.
-func playout(position rules.Position, game rules.Game, winner rules.Side, chosen ...string) (moves [2]string, ok bool) {
+// when there are none. Chosen are choices that sides to move have made already.
+func playout(position rules.Position, game rules.Game, winner rules.Side, chance rules.Chance, chosen ...string) (verdict rules.Verdict, ok bool) {
 	sides := position.ToMove()
 	switch {
 	case len(sides) == 0:
-		verdict := position.Judge(rules.Chance{})
-		return verdict.Moves, verdict.Winner == winner
+		verdict = position.Judge(chance)
+		return verdict, verdict.Winner == winner
 	case len(chosen) == len(sides):
+		var moves [2]string
 		for i, side := range sides {
 			moves[side] = chosen[i]
 		}
-		return playout(position.Play(moves), game, winner)
+		return playout(position.Play(moves), game, winner, chance)
 	}
 	side := sides[len(chosen)]
 	for _, choice := range options(game, position, side) {
 		if position.Check(side, choice) != nil {
 			continue
 		}
-		if moves, ok = playout(position, game, winner, append(chosen, choice)...); ok {
-			return moves, true
+		if verdict, ok = playout(position, game, winner, chance, append(chosen, choice)...); ok {
+			return verdict, true
 		}
 	}
-	return moves, false
+	return verdict, false
 }
 
 // gamesProblem returns that the game of the league is not among those of an agent. An

@@ -31,7 +31,7 @@ func (x *managerExam) standings(round int) map[string]standing {
 		for _, player := range m.players {
 			row := rows[player]
 			row["played"]++
-			switch m.winner {
+			switch m.verdict.WinnerOf(m.players) {
 			case player:
 				row["wins"]++
 				row["points"] += 3
@@ -227,12 +227,19 @@ func (x *managerExam) assignments() []*assignedMatch {
 	return slices.Clone(x.matches)
 }
 
+// recordTold records whether an agent got as many notices of a kind as it should, and returns
+// them.
+func (x *managerExam) recordTold(name string, m *member, kind string, want int) []*call {
+	got := x.received(m.fakeAgent, kind)
+	x.record(name, &fact{problem: when(len(got) < want, "%s got %d of %d %s", m.id, len(got), want, kind)})
+	return got
+}
+
 // recordBroadcasts records the messages to players after each round.
 func (x *managerExam) recordBroadcasts(rounds int) {
 	for _, p := range x.players {
-		updates, ends := x.received(p.fakeAgent, protocol.TypeStandingsUpdate), x.received(p.fakeAgent, protocol.TypeRoundCompleted)
-		x.record("standings updates", &fact{problem: when(len(updates) < rounds, "%s got %d standings updates in %d rounds", p.id, len(updates), rounds)})
-		x.record("ends of rounds", &fact{problem: when(len(ends) < rounds, "%s was told of the end of %d rounds of %d", p.id, len(ends), rounds)})
+		updates := x.recordTold("standings updates", p, protocol.TypeStandingsUpdate, rounds)
+		ends := x.recordTold("ends of rounds", p, protocol.TypeRoundCompleted, rounds)
 		last := 0
 		for i, c := range updates {
 			round := roundOf(c)
@@ -270,8 +277,7 @@ func endOfRoundProblem(c *call, rounds int) string {
 // recordEnd records the end of the league.
 func (x *managerExam) recordEnd(rounds int) {
 	for _, p := range x.players {
-		ends := x.received(p.fakeAgent, protocol.TypeLeagueCompleted)
-		x.record("end told", &fact{problem: when(len(ends) == 0, "%s was not told", p.id)})
+		ends := x.recordTold("end told", p, protocol.TypeLeagueCompleted, 1)
 		if len(ends) == 0 {
 			continue
 		}
@@ -286,7 +292,7 @@ func (x *managerExam) recordEnd(rounds int) {
 		x.record("champion", &fact{call: c, problem: x.championProblem(c.params)})
 	}
 	for _, r := range x.referees {
-		x.record("end told to referees", &fact{problem: when(len(x.received(r.fakeAgent, protocol.TypeLeagueCompleted)) == 0, "%s was not told", r.id)})
+		x.recordTold("end told to referees", r, protocol.TypeLeagueCompleted, 1)
 	}
 	x.recordDuplicate()
 }

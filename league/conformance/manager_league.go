@@ -10,7 +10,6 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 )
 
 // An assignedMatch is a match that the manager has assigned to a referee of the kit.
@@ -28,11 +27,10 @@ type assignedMatch struct {
 	nonce      protocol.Secret
 	commitment string
 
-	status, winner string
-	number         int
-	choices        [2]string // by side
-	reported       time.Time // when the right report was sent first
-	accepted       bool      // the report was accepted
+	status   string
+	verdict  rules.Verdict
+	reported time.Time // when the right report was sent first
+	accepted bool      // the report was accepted
 }
 
 // playerOf reads a player of an assignment.
@@ -119,37 +117,20 @@ func (x *managerExam) take(m *assignedMatch) *assignedMatch {
 func (x *managerExam) decide(m *assignedMatch, n int) {
 	results := []rules.Side{rules.SideA, rules.SideB, rules.NoSide, rules.SideA}
 	winner := results[n%len(results)]
-	m.status, m.winner = protocol.StatusDraw, ""
-	if winner != rules.NoSide {
-		m.status, m.winner = protocol.StatusWin, m.players[winner]
+	m.verdict, m.status = x.verdictFor(winner, rules.Chance{Nonce: m.nonce}), protocol.StatusWin
+	switch {
+	case winner == rules.NoSide:
+		m.status = protocol.StatusDraw
+	case n%len(results) == 3:
+		m.status, m.verdict.Moves[rules.SideB], m.verdict.Number = protocol.StatusTechnicalLoss, "", 0
 	}
-	m.choices = x.choicesFor(m, winner)
-	if n%len(results) == 3 {
-		m.status, m.choices[rules.SideB], m.number = protocol.StatusTechnicalLoss, "", 0
-	}
-}
-
-// choicesFor returns the last choices of both players in a match with this winner. In
-// even_odd the number is drawn before.
-func (x *managerExam) choicesFor(m *assignedMatch, winner rules.Side) (choices [2]string) {
-	if !x.evenOdd() {
-		choices, _ = playout(x.options.Game.Start(), x.options.Game, winner)
-		return choices
-	}
-	m.number = evenodd.Number(rules.Chance{Nonce: m.nonce})
-	right := evenodd.Parity(m.number)
-	choices = [2]string{right, right}
-	if winner != rules.NoSide {
-		choices[winner.Other()] = evenodd.Parity(m.number + 1)
-	}
-	return choices
 }
 
 // report is MATCH_RESULT_REPORT of a match.
 func (x *managerExam) report(m *assignedMatch) map[string]any {
 	q := message(protocol.TypeMatchResultReport, protocol.RefereeSender(m.referee.id), "conv-check-report-"+m.id, m.referee.token)
 	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, m.round, m.id, x.game
-	q["result"] = resultOf(m.players, m.winner, m.status, m.number, m.choices)
+	q["result"] = resultOf(m.players, m.status, m.verdict)
 	if m.attempt > 0 {
 		q["attempt"] = m.attempt
 		q["draw"] = map[string]any{"commitment": m.commitment, "nonce": m.nonce.Hex()}
@@ -158,18 +139,21 @@ func (x *managerExam) report(m *assignedMatch) map[string]any {
 }
 
 // resultOf is the result in a report; 0 and "" are null.
-func resultOf(players [2]string, winner, status string, number int, choices [2]string) map[string]any {
-	a, b := players[0], players[1]
-	score := map[string]any{a: 0, b: 0}
-	switch {
-	case winner != "":
-		score[winner] = 3
-	case status == protocol.StatusDraw:
-		score[a], score[b] = 1, 1
+func resultOf(players [2]string, status string, v rules.Verdict) map[string]any {
+	score := map[string]any{players[0]: 0, players[1]: 0}
+	if v.Winner == rules.NoSide {
+		score = map[string]any{players[0]: 1, players[1]: 1}
+	} else {
+		score[players[v.Winner]] = 3
 	}
-	return map[string]any{"winner": orNull(winner), "score": score, "details": map[string]any{
-		"drawn_number": orNull(number), "choices": map[string]any{a: orNull(choices[0]), b: orNull(choices[1])}, "status": status,
+	return map[string]any{"winner": orNull(v.WinnerOf(players)), "score": score, "details": map[string]any{
+		"drawn_number": orNull(v.Number), "choices": choicesOf(players, v), "status": status,
 	}}
+}
+
+// choicesOf are the last choices of both players.
+func choicesOf(players [2]string, v rules.Verdict) map[string]any {
+	return map[string]any{players[0]: orNull(v.Moves[0]), players[1]: orNull(v.Moves[1])}
 }
 
 // orNull is nil for the zero value.
@@ -265,7 +249,7 @@ func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
 	}
 	x.record("report again", &fact{reply: r, problem: problem})
 	another := x.report(m) // a possible result: the other player has won
-	another["result"] = resultOf(m.players, m.players[1], m.status, m.number, x.choicesFor(m, rules.SideB))
+	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB, rules.Chance{Nonce: m.nonce}))
 	if r = x.sendReport(ctx, m, another); r.Status != 0 || !x.over() {
 		x.record("different report", &fact{reply: r, code: protocol.ErrDuplicateReport, numbers: []int{5003}})
 	}

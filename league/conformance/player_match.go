@@ -93,11 +93,7 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 	if x.turn(drawn) {
 		x.choose(ctx, drawn)
 	}
-	q := x.endingAs(drawn, protocol.StatusDraw, "", 7, "even", "even", "both chose even, number was 7 (odd)")
-	if !x.evenOdd() {
-		moves, _ := playout(x.options.Game.Start(), x.options.Game, rules.NoSide)
-		q = x.endingAs(drawn, protocol.StatusDraw, "", 0, moves[0], moves[1], "a draw")
-	}
+	q := x.endingAs(drawn, protocol.StatusDraw, x.verdictFor(rules.NoSide, rules.Chance{}))
 	x.record("no winner", &fact{reply: x.call(ctx, protocol.NotifyMatchResult.Name, q)})
 
 	lost := x.newMatch()
@@ -109,7 +105,9 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 		"affected_player": x.player, "action_required": x.choiceType(), "consequence": "Technical loss if max retries exceeded",
 	})
 	x.record("error", &fact{reply: x.call(ctx, protocol.NotifyGameError.Name, fault)})
-	q = x.endingAs(lost, protocol.StatusTechnicalLoss, "", 0, "", "", "neither player chose in time")
+	q = x.endingAs(lost, protocol.StatusTechnicalLoss, rules.Verdict{
+		Winner: rules.NoSide, Reason: func([2]string) string { return "neither player chose in time" },
+	})
 	x.record("no winner", &fact{reply: x.call(ctx, protocol.NotifyMatchResult.Name, q)})
 }
 

@@ -383,11 +383,8 @@ func (x *exam) withdraw() {
 // wantsMembership tells whether an error is about the identity of caller or agent, not
 // about the request.
 func wantsMembership(f *fault) bool {
-	switch protocol.Code(f.catalogued()) {
-	case protocol.ErrPlayerNotRegistered, protocol.ErrTokenMissing, protocol.ErrTokenInvalid, protocol.ErrNotAuthorized:
-		return true
-	}
-	return f.code == 3001 || f.code == 4001 || f.code == 4002
+	codes := []protocol.Code{protocol.ErrPlayerNotRegistered, protocol.ErrTokenMissing, protocol.ErrTokenInvalid, protocol.ErrNotAuthorized}
+	return slices.Contains(codes, protocol.Code(f.catalogued())) || slices.Contains([]int{3001, 4001, 4002}, f.code)
 }
 
 // tokens finds the tokens of a message by the names of their members, because reports are

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -223,12 +224,8 @@ func (w *World) playerWith(id string, traits []Option, change func(*player.Optio
 		decide = a.Decide
 	}
 	o := player.Options{
-		Name: a.name, LeagueID: a.league, Games: []string{w.Game.Info().Type}, Endpoint: EndpointOf(a.Host),
-		Manager: EndpointOf(ManagerHost), Strategy: decide, StrictReferees: a.verifiesReferees,
-		Caller: w.Caller(a.Host, 1<<20), Clock: w.Clock, Log: w.log,
-	}
-	if a.wantsID {
-		o.ID = id
+		Options: w.options(a, 1<<20),
+		Games:   []string{w.Game.Info().Type}, Strategy: decide, StrictReferees: a.verifiesReferees,
 	}
 	if !a.randomSecrets {
 		o.Entropy = func(matchID string, _ int) protocol.Secret { return w.Entropy(matchID, id) }
@@ -244,6 +241,19 @@ func (w *World) playerWith(id string, traits []Option, change func(*player.Optio
 	return a
 }
 
+// options are the options that players and referees share. The agent's calls read
+// replies of at most so many bytes.
+func (w *World) options(a *Agent, maxReply int64) membership.Options {
+	o := membership.Options{
+		Name: a.name, LeagueID: a.league, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
+		Caller: w.Caller(a.Host, maxReply), Clock: w.Clock, Log: w.log,
+	}
+	if a.wantsID {
+		o.ID = a.ID
+	}
+	return o
+}
+
 // NewReferee starts a referee with its options. It does not register.
 func (w *World) NewReferee(id string, traits ...Option) *Agent {
 	w.T.Helper()
@@ -254,14 +264,7 @@ func (w *World) NewReferee(id string, traits ...Option) *Agent {
 func (w *World) RefereeWith(id string, traits []Option, change func(*referee.Options)) *Agent {
 	w.T.Helper()
 	a := NewAgent(id, traits)
-	o := referee.Options{
-		Name: a.name, LeagueID: a.league, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
-		MaxConcurrent: a.capacity, Games: rules.NewRegistry(w.Game),
-		Caller: w.Caller(a.Host, 64<<10), Clock: w.Clock, Log: w.log,
-	}
-	if a.wantsID {
-		o.ID = id
-	}
+	o := referee.Options{Options: w.options(a, 64<<10), MaxConcurrent: a.capacity, Games: rules.NewRegistry(w.Game)}
 	if !a.randomSecrets {
 		o.Nonce = w.Nonce
 	}

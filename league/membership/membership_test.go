@@ -329,7 +329,7 @@ func TestCallsDoNotWaitWithoutARegistration(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
 				assert.Equal(t, tt.member, current.Await(ctx) != nil)
-				assert.Equal(t, tt.member, current.Get() != nil)
+				assert.Equal(t, tt.member, current.Membership() != nil)
 				assert.Zero(t, time.Since(begin))
 			})
 		})

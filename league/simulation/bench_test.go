@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -146,8 +147,10 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 	endpoint, serve, err := n.reserve(b.Context(), "REF01")
 	require.NoError(b, err)
 	r, err = referee.New(referee.Options{
-		Name: "Referee", ID: "REF01", Endpoint: endpoint, Manager: manager, MaxConcurrent: 1000, Games: benchmarkGames(),
-		Caller: n, Clock: clock, Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: "Referee", ID: "REF01", Endpoint: endpoint, Manager: manager, Caller: n, Clock: clock, Log: zerolog.Nop(),
+		},
+		MaxConcurrent: 1000, Games: benchmarkGames(),
 	})
 	require.NoError(b, err)
 	mux := transport.NewMux(zerolog.Nop())
@@ -180,8 +183,10 @@ func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) 
 	decide, err := strategy.New("random")
 	require.NoError(b, err)
 	p, err := player.New(player.Options{
-		Name: id, ID: id, Endpoint: endpoint, Manager: manager, Games: []string{evenodd.Type}, Strategy: decide,
-		Caller: w.net, Clock: clock, Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: id, ID: id, Endpoint: endpoint, Manager: manager, Caller: w.net, Clock: clock, Log: zerolog.Nop(),
+		},
+		Games: []string{evenodd.Type}, Strategy: decide,
 		Random:  func(playerID, decision string) *rand.Rand { return Random(7, playerID, decision) },
 		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(7, matchID, id) },
 	})

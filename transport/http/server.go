@@ -225,8 +225,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 		}
 	}
 	body, err := readBody(w, r, limit)
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		s.tooLarge(r.Context(), w, limit)
 		return 1
 	}

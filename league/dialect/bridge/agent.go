@@ -28,10 +28,6 @@ type agent struct {
 	starting sync.Mutex // held by the goroutine that starts waiting matches
 }
 
-func newAgent(o Options) *agent {
-	return &agent{options: o}
-}
-
 // A membership in a league.
 type membership struct {
 	player, referee bool // both are false if the agent is in no league

@@ -107,19 +107,19 @@ func (as *assignments) of(report protocol.Object) *assignedMatch {
 }
 
 // serveReport serves a report, and completes it first if it is from a third-party referee.
-func (p *peers) serveReport(ctx context.Context, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
-	if !p.assigned.any.Load() {
+func (b *Bridge) serveReport(ctx context.Context, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
+	if !b.assigned.any.Load() {
 		return serve(ctx, body)
 	}
 	call, _ := dialect.CutCall(body)
 	report := protocol.ParseObject(call.Message)
-	if m := p.assigned.of(report); m != nil && report != nil && m.Complete(&report) {
+	if m := b.assigned.of(report); m != nil && report != nil && m.Complete(&report) {
 		body = dialect.SpecForm(call.Method).Encode(report.Append(nil), call.ID)
 	}
 	response := serve(ctx, body)
 	if dialect.Succeeded(response) {
-		if endpoint, f, ok := p.assigned.report(report); ok {
-			p.noteStart(endpoint, f, true)
+		if endpoint, f, ok := b.assigned.report(report); ok {
+			b.noteStart(endpoint, f, true)
 		}
 	}
 	return response

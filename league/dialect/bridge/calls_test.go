@@ -42,8 +42,8 @@ func (s *thirdPartyAgent) tries() int {
 	return n
 }
 
-func newTestPeers(log zerolog.Logger) *peers {
-	return newPeers(Options{Clock: protocol.SystemClock(), Log: log})
+func newTestPeers(log zerolog.Logger) *Bridge {
+	return New(Options{Clock: protocol.SystemClock(), Log: log})
 }
 
 // asking is a request in the form of our agents.
@@ -60,7 +60,7 @@ const (
 	notFound   = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`
 )
 
-func callOf(t *testing.T, p *peers, s *thirdPartyAgent, method, message string) string {
+func callOf(t *testing.T, p *Bridge, s *thirdPartyAgent, method, message string) string {
 	t.Helper()
 	status, answer, err := p.call(t.Context(), there, "", method, asking(method, message), s.post)
 	require.NoError(t, err)
@@ -314,7 +314,7 @@ func TestRememberedEndpointsAreBounded(t *testing.T) {
 		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
 		require.NoError(t, err)
 	}
-	assert.Len(t, p.known.values, maxPeers)
+	assert.Len(t, p.peers.values, maxPeers)
 	assert.Nil(t, p.find("http://h0/mcp"), "the first is forgotten")
 	assert.NotNil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers+99)))
 }

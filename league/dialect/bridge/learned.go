@@ -103,8 +103,8 @@ func (c *call) fail(s *search, exhausted, alone bool) rejection {
 
 // noteStart remembers that a form starts matches at an endpoint, because a report
 // followed, or that none did. A form that one match has proven stays proven.
-func (p *peers) noteStart(endpoint string, f dialect.Form, reported bool) {
-	at := p.find(endpoint)
+func (b *Bridge) noteStart(endpoint string, f dialect.Form, reported bool) {
+	at := b.find(endpoint)
 	if at == nil {
 		return
 	}

@@ -12,16 +12,6 @@ import (
 // A postFunc makes one POST, as the carrier gives it.
 type postFunc = func(ctx context.Context, url string, body []byte) (status int, response []byte, err error)
 
-// peers are the other agents, by endpoint. Safe for concurrent use.
-type peers struct {
-	options  Options
-	league   func() string // the id of the league that our agent is in; "" for none
-	assigned assignments
-
-	mu    sync.RWMutex
-	known bounded[*peer]
-}
-
 // A peer is another agent.
 type peer struct {
 	// specForm has a bit for each method that the agent has answered in the
@@ -56,31 +46,27 @@ type methodForms struct {
 // maxPeers bounds the endpoints that are remembered.
 const maxPeers = 4096
 
-func newPeers(o Options) *peers {
-	return &peers{options: o, league: func() string { return "" }}
-}
-
 // find returns what is known about an endpoint; nil for nothing.
-func (p *peers) find(endpoint string) *peer {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.known.values[endpoint]
+func (b *Bridge) find(endpoint string) *peer {
+	b.peersMu.RLock()
+	defer b.peersMu.RUnlock()
+	return b.peers.values[endpoint]
 }
 
 // remember returns the peer at an endpoint, new or known. If there are too many, the least
 // recently changed one is evicted. A peer that needs only the specification's form evicts
 // none, and nil is returned.
-func (p *peers) remember(endpoint string, specForm bool) *peer {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := p.known.values[endpoint]
+func (b *Bridge) remember(endpoint string, specForm bool) *peer {
+	b.peersMu.Lock()
+	defer b.peersMu.Unlock()
+	at := b.peers.values[endpoint]
 	if at == nil {
-		if specForm && len(p.known.keys) >= maxPeers {
+		if specForm && len(b.peers.keys) >= maxPeers {
 			return nil
 		}
 		at = &peer{methods: map[string]*methodForms{}}
 	}
-	p.known.set(endpoint, at, maxPeers)
+	b.peers.set(endpoint, at, maxPeers)
 	return at
 }
 

@@ -11,9 +11,9 @@ import (
 
 // A server serves one request.
 type server struct {
-	*agent
-	peers *peers
-	next  func(ctx context.Context, body []byte) []byte // serves a request in the form of the specification
+	*Bridge
+
+	next func(ctx context.Context, body []byte) []byte // serves a request in the form of the specification
 }
 
 // serve answers a request in its own form. A request in the form of our agents costs one
@@ -46,7 +46,7 @@ func (s *server) serve(ctx context.Context, from netip.Addr, body []byte) []byte
 func (s *server) serveSpecForm(ctx context.Context, method string, body []byte) []byte {
 	switch method {
 	case protocol.ReportMatchResult.Name:
-		return s.peers.serveReport(ctx, body, s.next)
+		return s.serveReport(ctx, body, s.next)
 	case protocol.StartMatch.Name:
 		response := s.next(ctx, body)
 		s.learnLenience(body, response)
