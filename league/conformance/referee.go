@@ -325,7 +325,7 @@ func (x *refereeExam) playCrowd(ctx context.Context) {
 		x.await(ctx, m)
 		m.handing.Wait()
 	}
-	if status, _ := r.result.text("status"); strings.EqualFold(status, protocol.StatusAccepted) {
+	if status := r.result.text("status"); strings.EqualFold(status, protocol.StatusAccepted) {
 		x.await(ctx, beyond)
 	}
 	if ctx.Err() != nil {

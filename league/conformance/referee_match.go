@@ -54,7 +54,7 @@ func (m *refereedMatch) refusal() string {
 
 // busy tells whether a referee wants the match later.
 func busy(r *reply) bool {
-	status, _ := r.result.text("status")
+	status := r.result.text("status")
 	return strings.EqualFold(status, protocol.StatusBusy)
 }
 
