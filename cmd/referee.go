@@ -90,10 +90,9 @@ func refereePreset(files *config.Loader, id string) (referee.Options, error) {
 	if preset.GameTypes != nil {
 		types = preset.GameTypes
 	}
-	games, err := gamesOf(types)
-	options := referee.Options{Games: games}
+	options := referee.Options{Games: gamesOf(types)}
 	options.Version, options.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterReferee)
-	return options, cmp.Or(err, checkActive(files, "referee", id, &preset.Preset))
+	return options, checkActive(files, "referee", id, &preset.Preset)
 }
 
 func printReferee(s streams, r referee.Record) error {
