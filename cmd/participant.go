@@ -17,6 +17,7 @@ import (
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
@@ -101,7 +102,7 @@ type agent interface {
 	Stamp() *protocol.Stamp
 	ID() string
 	KnowsManager(bearer string) bool
-	Membership() *membership.Membership
+	Watch(ctx context.Context, changed func(away bool, err error), register func(context.Context) error) error
 }
 
 // A participant is the process of a referee or a player.
@@ -139,6 +140,12 @@ func (o *agentOptions) open(ctx context.Context, s streams, role string, maxRepl
 	}
 	p.calls = transport.Logged(p.caller, log)
 	return p, nil
+}
+
+// complete sets the options of the agent that the preset does not.
+func (p *participant) complete(o *membership.Options, id string) {
+	o.Name, o.ID, o.Endpoint, o.Manager = p.name, id, p.options.address.endpoint, p.options.manager
+	o.Folder, o.Caller, o.Clock, o.Log = store.Folder(p.options.data), p.calls, protocol.SystemClock(), p.log
 }
 
 // sender returns the sender that the agent puts into messages, "" before it runs.
@@ -188,15 +195,11 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 		}
 		return err
 	}
-	watch := &membership.Watch{
-		Clock: protocol.SystemClock(), Caller: p.calls, Manager: p.options.manager, Stamp: a.Stamp(), Member: a.Membership,
-		Away: p.reportAway, Unknown: register,
-	}
 	err := register(ctx)
 	if err == nil {
 		refused := make(chan error, 1)
 		watching.Go(func() {
-			if err := watch.Run(watched); err != nil {
+			if err := a.Watch(watched, p.reportAway, register); err != nil {
 				refused <- err
 			}
 		})

@@ -115,8 +115,11 @@ func (m *forgetfulManager) player(t *testing.T) (*participant, agent) {
 	decide, err := strategy.New("even")
 	require.NoError(t, err)
 	p, err := player.New(player.Options{
-		Name: "Alpha", ID: "P01", Games: []string{"even_odd"}, Endpoint: "http://localhost:8101/mcp", Manager: "http://localhost:8000/mcp",
-		Strategy: decide, Caller: m, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: "Alpha", ID: "P01", Endpoint: "http://localhost:8101/mcp", Manager: "http://localhost:8000/mcp", Caller: m,
+			Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		},
+		Games: []string{"even_odd"}, Strategy: decide,
 	})
 	require.NoError(t, err)
 	o := &agentOptions{address: address{endpoint: "http://localhost:8101/mcp"}, manager: "http://localhost:8000/mcp"}

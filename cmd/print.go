@@ -41,12 +41,12 @@ func printJSON(w io.Writer, document any) error {
 	return err
 }
 
-// show writes a document in a format: as JSON, or as text by print.
-func show(w io.Writer, format string, document any, print func(io.Writer) error) error {
+// show writes a document as JSON if the format says so, else as printText does.
+func show(w io.Writer, format string, document any, printText func(io.Writer) error) error {
 	if format == formatJSON {
 		return printJSON(w, document)
 	}
-	return print(w)
+	return printText(w)
 }
 
 // A page collects the lines that a command prints.

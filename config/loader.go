@@ -253,8 +253,8 @@ func unreadable(where string, text []byte, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: line %d: the file ends before its JSON does%s", where, lineOf(text, len(whole)), remedy)
 	}
-	var syntax *jsontext.SyntacticError
-	if !errors.As(err, &syntax) {
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
 		return fmt.Errorf("%s: %w%s", where, err, remedy)
 	}
 	reason := strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")

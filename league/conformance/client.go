@@ -207,7 +207,7 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 		}
 		return r
 	}
-	if status, _ := last.result.text("status"); methodOf(method).Essential != "" || status == protocol.StatusAcknowledged {
+	if methodOf(method).Essential != "" || last.result.text("status") == protocol.StatusAcknowledged {
 		x.understood.Store(true)
 	}
 	if form, _ := formOf(objectOf(last.request)); len(attempts) > 1 || form != method {
@@ -247,6 +247,35 @@ func mostInformative(attempts []*reply) *reply {
 		}
 	}
 	return best
+}
+
+// A breach is a member of a message because of which the agent must refuse it.
+type breach struct {
+	fact    string
+	code    protocol.Code // "" for any
+	numbers []int         // of JSON-RPC, instead of the code
+	member  string        // of the message, or of the player_meta or referee_meta in it
+	value   any           // nil: the member is missing
+}
+
+// in puts the breach into a message, or into its player_meta or referee_meta.
+func (b *breach) in(message, meta map[string]any) map[string]any {
+	in := message
+	if meta[b.member] != nil {
+		in = meta
+	}
+	if in[b.member] = b.value; b.value == nil {
+		delete(in, b.member)
+	}
+	return message
+}
+
+// about says how a message is wrong.
+func (b *breach) about() string {
+	if b.value == nil {
+		return "without " + b.member
+	}
+	return "with " + shown(encoded(map[string]any{b.member: b.value}))
 }
 
 // send calls a method once, in the form that the agent has understood before from this

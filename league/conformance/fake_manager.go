@@ -37,8 +37,7 @@ func (m *membership) sender(id string) string { return m.role + ":" + id }
 
 // endpoint is the endpoint in a registration.
 func (m *membership) endpoint(registration members) string {
-	endpoint, _ := objectOf(registration[m.meta]).text("contact_endpoint")
-	return endpoint
+	return objectOf(registration[m.meta]).text("contact_endpoint")
 }
 
 // A fakeManager registers the agent under examination, and answers its queries as before
@@ -111,8 +110,7 @@ func (g *fakeManager) register(c *call) response {
 
 // grant is the id that the agent gets: the one that it asks for, if that is well formed.
 func (g *fakeManager) grant(c *call) string {
-	sender, _ := c.params.text("sender")
-	id, first, parse := protocol.AgentOf(sender), protocol.PlayerID(1), protocol.ParsePlayerID
+	id, first, parse := protocol.AgentOf(c.params.text("sender")), protocol.PlayerID(1), protocol.ParsePlayerID
 	if g.role == Referee {
 		first, parse = checkReferee, protocol.ParseRefereeID
 	}
@@ -124,7 +122,7 @@ func (g *fakeManager) grant(c *call) string {
 
 // query answers a LEAGUE_QUERY as before the first round.
 func (g *fakeManager) query(c *call) response {
-	kind, _ := c.params.text("query_type")
+	kind := c.params.text("query_type")
 	id := g.agentID()
 	rows := []any{}
 	if id != "" && g.role == Player {
@@ -194,8 +192,7 @@ func (x *exam) registrationRules(m membership, further ...rule) []rule {
 			on("registration/form", jsonRPCRequest)),
 		should(id("02"), "It registers by the method "+m.method+".", "003 §8.3",
 			`Set "method" to "`+m.method+`"; the type of the message is in params.message_type.`, on("registration/form", func(f *fact) string {
-				got, _ := f.call.came.text("method")
-				return when(got != m.method, "method is %s", quoted(got))
+				return when(f.call.came.text("method") != m.method, "method is %s", quoted(f.call.came.text("method")))
 			})),
 		must(id(number[0]), "Its display_name has 1 to 50 characters.", "002 §3",
 			"Put a short name for people into "+m.meta+".display_name.", on("registration/request", of("display_name"))),

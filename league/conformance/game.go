@@ -43,11 +43,11 @@ func (x *exam) choiceType() string {
 // choiceOf is the choice in a reply to a question, and its value as it stands there.
 func (x *exam) choiceOf(m members) (choice, value string) {
 	if x.evenOdd() {
-		choice, _ = m.text("parity_choice")
+		choice = m.text("parity_choice")
 		return choice, "parity_choice is " + valueOf(m, "parity_choice")
 	}
 	move := objectOf(m["move_data"])
-	choice, _ = move.text("choice")
+	choice = move.text("choice")
 	return choice, "move_data.choice is " + valueOf(move, "choice")
 }
 

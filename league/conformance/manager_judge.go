@@ -53,7 +53,7 @@ func (x *managerExam) standingsProblem(rows []members, round int) string {
 		return fmt.Sprintf("the standings have %d rows, and the league %d players", len(rows), len(counted))
 	}
 	for _, m := range rows {
-		id, _ := m.text("player_id")
+		id := m.text("player_id")
 		want := counted[id]
 		if want == nil {
 			return "the standings have " + quoted(id) + ", which is no player"
@@ -165,8 +165,8 @@ func (x *managerExam) scheduleProblem(announced map[int][]members) string {
 	for _, round := range slices.Sorted(maps.Keys(announced)) {
 		busy := map[string]bool{}
 		for _, m := range announced[round] {
-			a, _ := m.text("player_A_id")
-			b, _ := m.text("player_B_id")
+			a := m.text("player_A_id")
+			b := m.text("player_B_id")
 			if a == b || busy[a] || busy[b] {
 				return fmt.Sprintf("in round %d a player plays twice: %s against %s", round, quoted(a), quoted(b))
 			}
@@ -191,7 +191,7 @@ func (x *managerExam) scheduleProblem(announced map[int][]members) string {
 func (x *managerExam) recordAssignments(announced map[int][]members) {
 	for _, round := range slices.Sorted(maps.Keys(announced)) {
 		for _, m := range announced[round] {
-			id, _ := m.text("match_id")
+			id := m.text("match_id")
 			x.record("assigned", &fact{problem: when(!x.isAssigned(id), "match %s of round %d was announced, and assigned to no referee", quoted(id), round)})
 		}
 	}
@@ -299,7 +299,7 @@ func (x *managerExam) recordEnd(rounds int) {
 
 // championProblem returns why a player is not the champion.
 func (x *managerExam) championProblem(m members) string {
-	id, _ := objectOf(m["champion"]).text("player_id")
+	id := objectOf(m["champion"]).text("player_id")
 	counted := x.standings(wholeLeague)
 	if counted[id] == nil {
 		return "the champion is " + cmp.Or(quoted(id), "missing")

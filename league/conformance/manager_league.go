@@ -36,9 +36,7 @@ type assignedMatch struct {
 // playerOf reads a player of an assignment.
 func playerOf(m members, name string) (id, endpoint string) {
 	player := objectOf(m[name])
-	id, _ = player.text("player_id")
-	endpoint, _ = player.text("endpoint")
-	return id, endpoint
+	return player.text("player_id"), player.text("endpoint")
 }
 
 // assigned takes a match and answers at once. A goroutine conducts the match.
@@ -47,11 +45,7 @@ func (x *managerExam) assigned(c *call) response {
 	m.attempt, _ = c.params.integer("attempt")
 	m.players[0], m.endpoints[0] = playerOf(c.params, "player_A")
 	m.players[1], m.endpoints[1] = playerOf(c.params, "player_B")
-	f := &fact{call: c}
-	if c.form != "" {
-		f.problem, f.defect = "it assigns a match as: "+c.form, formDefect
-	}
-	x.record("form of assignment", f)
+	x.record("form of assignment", &fact{call: c, problem: when(c.form != "", "it assigns a match as: %s", c.form), defect: formDefect})
 	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
 	known := x.take(m)
 	id := c.to.identity()
@@ -264,15 +258,11 @@ func (x *managerExam) conductAnnounced() {
 		}
 		r := x.member(func(r *member) bool { return r.role == Referee && r.fakeAgent == c.to })
 		for _, row := range rowsOf(c.params["matches"]) {
-			id, _ := row.text("referee_id")
-			endpoint, _ := row.text("referee_endpoint")
-			if r == nil || id != r.id && !sameEndpoint(endpoint, r.url) {
+			if r == nil || row.text("referee_id") != r.id && !sameEndpoint(row.text("referee_endpoint"), r.url) {
 				continue
 			}
-			m := &assignedMatch{round: roundOf(c), announced: true, call: c}
-			m.id, _ = row.text("match_id")
-			m.players[0], _ = row.text("player_A_id")
-			m.players[1], _ = row.text("player_B_id")
+			players := [2]string{row.text("player_A_id"), row.text("player_B_id")}
+			m := &assignedMatch{id: row.text("match_id"), round: roundOf(c), players: players, announced: true, call: c}
 			if !x.isAssigned(m.id) {
 				x.record("form of assignment", &fact{call: c, problem: "it assigns a match by the announcement alone"})
 				x.take(m)

@@ -75,14 +75,12 @@ func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match)
 // committed to. Most players commit to none.
 func keepsCommitment(f *fact) string {
 	join, choice := f.earlier.result, f.reply.result
-	commitment, committed := join.text("entropy_commitment")
+	commitment, committed := join.text("entropy_commitment"), join["entropy_commitment"].Kind() == '"'
 	if !committed || f.reply.trouble() != "" {
 		return undecided
 	}
-	player, _ := join.text("player_id")
-	text, _ := choice.text("entropy")
-	entropy, ok := protocol.ParseSecret(text)
-	kept := ok && protocol.SameDigest(protocol.EntropyCommitment(f.match, player, entropy), commitment)
+	entropy, ok := protocol.ParseSecret(choice.text("entropy"))
+	kept := ok && protocol.SameDigest(protocol.EntropyCommitment(f.match, join.text("player_id"), entropy), commitment)
 	return when(!kept, "entropy %s is not what entropy_commitment promised", valueOf(choice, "entropy"))
 }
 
@@ -273,7 +271,7 @@ func (x *playerExam) same(name string) test {
 	return func(f *fact) string {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		value, _ := f.read().text(name)
+		value := f.read().text(name)
 		if x.first[name] == "" {
 			x.first[name] = value
 		}

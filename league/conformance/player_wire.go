@@ -92,11 +92,9 @@ func (x *playerExam) callByOtherNames(ctx context.Context) {
 func (x *playerExam) sendBroken(ctx context.Context) {
 	m := x.newMatch()
 	x.invite(ctx, m)
-	without, null := x.question(m), x.invitation(m)
+	without := x.question(m)
 	delete(without, "match_id")
-	null["match_id"] = nil
 	x.record("broken/no match_id", &fact{reply: x.callOnce(ctx, x.questionMethod(), without, variation{})})
-	x.record("broken/no match_id", &fact{reply: x.callOnce(ctx, protocol.Invite.Name, null, variation{})})
 	for _, params := range []string{`["R1M1", "P01"]`, `"R1M1"`, `7`} {
 		r := x.callOnce(ctx, protocol.Invite.Name, x.invitation(m), variation{change: func(request members) []byte {
 			if request["jsonrpc"] == nil {
@@ -107,18 +105,18 @@ func (x *playerExam) sendBroken(ctx context.Context) {
 		}})
 		x.record("broken/params", &fact{about: "params " + params, reply: r})
 	}
-	for _, change := range []struct {
-		fact, member string
-		value        any
-	}{
-		{"broken/type", "match_id", 42}, {"broken/type", "match_id", []any{"R1M1"}}, {"broken/type", "match_id", map[string]any{}},
-		{"broken/timestamp", "timestamp", "2025-01-15T10:30:00+02:00"}, {"broken/timestamp", "timestamp", "2025-01-15T10:30:00"},
-		{"broken/timestamp", "timestamp", "yesterday"}, {"broken/protocol", "protocol", "league.v1"},
+	for _, b := range []breach{
+		{fact: "broken/no match_id", member: "match_id", value: jsontext.Value("null")},
+		{fact: "broken/type", member: "match_id", value: 42},
+		{fact: "broken/type", member: "match_id", value: []any{"R1M1"}},
+		{fact: "broken/type", member: "match_id", value: map[string]any{}},
+		{fact: "broken/timestamp", member: "timestamp", value: "2025-01-15T10:30:00+02:00"},
+		{fact: "broken/timestamp", member: "timestamp", value: "2025-01-15T10:30:00"},
+		{fact: "broken/timestamp", member: "timestamp", value: "yesterday"},
+		{fact: "broken/protocol", member: "protocol", value: "league.v1"},
 	} {
-		q := x.invitation(m)
-		q[change.member] = change.value
-		r := x.callOnce(ctx, protocol.Invite.Name, q, variation{})
-		x.record(change.fact, &fact{about: fmt.Sprintf("%s %s", change.member, encoded(change.value)), reply: r})
+		r := x.callOnce(ctx, protocol.Invite.Name, b.in(x.invitation(m), nil), variation{})
+		x.record(b.fact, &fact{about: b.about(), reply: r})
 	}
 	x.sendMore(ctx, m)
 	x.over(ctx, m)

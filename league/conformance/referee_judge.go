@@ -156,8 +156,8 @@ func (p *fakePlayer) ending() *ending {
 		return nil
 	}
 	e := &ending{call: first, result: objectOf(first.params["game_result"])}
-	e.status, _ = e.result.text("status")
-	e.winner, _ = e.result.text("winner_player_id")
+	e.status = e.result.text("status")
+	e.winner = e.result.text("winner_player_id")
 	e.number, _ = e.result.integer("drawn_number")
 	return e
 }
@@ -210,7 +210,7 @@ func (x *refereeExam) inTurn(*fact) string {
 
 func rightNumber(f *fact) string {
 	e := f.player.ending()
-	parity, _ := e.result.text("number_parity")
+	parity := e.result.text("number_parity")
 	return firstOf(when(e.number < 1 || e.number > 10, "drawn_number is %s", valueOf(e.result, "drawn_number")),
 		when(parity != evenodd.Parity(e.number), "number_parity of %d is %s", e.number, quoted(parity)))
 }
@@ -219,16 +219,16 @@ func rightNumber(f *fact) string {
 func (x *refereeExam) rightDraw(f *fact) string {
 	m, promised := f.of, ""
 	if invitation := firstCall(f.player.received(protocol.TypeGameInvitation)); invitation != nil {
-		promised, _ = invitation.params.text("draw_commitment")
+		promised = invitation.params.text("draw_commitment")
 	}
 	if promised == "" {
 		return skipped("it commits to no draw")
 	}
 	e := f.player.ending()
 	draw := objectOf(e.call.params["draw"])
-	text, _ := draw.text("nonce")
+	text := draw.text("nonce")
 	nonce, ok := protocol.ParseSecret(text)
-	given, _ := m.start().result.text("draw_commitment")
+	given := m.start().result.text("draw_commitment")
 	number := evenodd.Number(rules.Chance{Nonce: nonce})
 	return firstOf(
 		when(given != "" && given != promised, "the player was promised another draw than the manager"),
@@ -303,7 +303,7 @@ func (x *refereeExam) contradiction(f *fact) string {
 	}
 	var moves [2]string
 	for i, p := range m.players {
-		moves[i], _ = objectOf(details["choices"]).text(p.name)
+		moves[i] = objectOf(details["choices"]).text(p.name)
 	}
 	verdict, decided, err := rules.Follows(x.options.Game, moves, number)
 	if err != nil {
@@ -318,7 +318,7 @@ func firstCall(calls []*call) *call { return append(calls, nil)[0] }
 
 // winnerOf is the winner of a report; "" for none, in all spellings.
 func winnerOf(result members) string {
-	winner, _ := result.text("winner")
+	winner := result.text("winner")
 	if strings.EqualFold(winner, protocol.StatusDraw) {
 		return ""
 	}
@@ -363,7 +363,7 @@ func asksAgain(kind string) test {
 
 // rightCode judges the code of a GAME_ERROR.
 func rightCode(f *fact) string {
-	code, _ := f.call.params.text("error_code")
+	code := f.call.params.text("error_code")
 	if f.of.code == "" {
 		return undecided
 	}

@@ -74,7 +74,7 @@ func timesSaid(m members, word string, depth int) int {
 	}
 	for name, raw := range m {
 		var list []jsontext.Value
-		switch text, _ := m.text(name); {
+		switch text := m.text(name); {
 		case raw.Kind() == '{':
 			list = []jsontext.Value{raw}
 		case raw.Kind() == '[' && !strings.Contains(strings.ToLower(name), "history"):

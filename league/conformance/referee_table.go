@@ -79,7 +79,7 @@ func (x *refereeExam) questionRules() []rule {
 			"Send both calls in tasks of their own, and await both.", on(wellPlayed+"/match", every(x.inTurn, x.askedTogether))),
 		should("R-CHO-05", "The deadline of a question is in the future.", "003 §4.5.1",
 			"Set deadline to the time of the call plus the time that the player has.", on("question", assuming(timestamps("deadline"), func(f *fact) string {
-				deadline, _ := f.call.params.text("deadline")
+				deadline := f.call.params.text("deadline")
 				at, _ := protocol.ParseTimestamp(deadline)
 				late := !f.of.short && at.Before(f.call.at.Add(-time.Second))
 				return when(late, "deadline is %s, and it was %s", deadline, protocol.FormatTimestamp(f.call.at))
@@ -136,7 +136,7 @@ func (x *refereeExam) reportRules() []rule {
 				inside("result", exist("winner"), inside("score"))))),
 		must("R-REP-03", "A report has the auth_token that the referee was given.", "003 §2.4.5",
 			"Store auth_token of the registration, and put it into messages to the manager. (A league with auth: lenient manages without.)", on("report", func(f *fact) string {
-				token, _ := f.call.params.text("auth_token")
+				token := f.call.params.text("auth_token")
 				return when(token != x.manager.token, "auth_token is not the one it was given")
 			})),
 		must("R-REP-04", "The report has the result that the players were told.", "003 §4.6.2", "Report the winner of GAME_OVER.", on("first report", toldWinner)),

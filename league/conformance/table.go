@@ -168,15 +168,7 @@ func (x *exam) decide(j *judge, f *fact) {
 			return
 		}
 	}
-	shown := f.evidence
-	if f.call != nil {
-		shown = append([]*Exchange{f.call.exchange()}, shown...)
-	}
-	for _, r := range []*reply{f.reply, f.earlier} {
-		if r != nil {
-			shown = append([]*Exchange{&r.Exchange}, shown...)
-		}
-	}
+	shown := append([]*Exchange{f.earlier.exchange(), f.reply.exchange(), f.call.exchange()}, f.evidence...)
 	if f.skip != "" {
 		x.skip(j.id, f.skip, shown...)
 		return

@@ -63,7 +63,7 @@ func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (leag
 	w.RefereeWithFiles("REF01", folder)
 	w.Player("P01", first...)
 	w.Player("P02", second...)
-	w.Final = x.Finish()
+	x.Finish()
 	require.NoError(w.T, x.CloseFiles())
 	results := x.Manager.Results()
 	require.Len(w.T, results, 1)

@@ -21,6 +21,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/dialect/bridge"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"
@@ -176,8 +177,11 @@ func (w *world) referee(port int) *referee.Referee {
 	w.t.Helper()
 	d, c := w.edge(at(port), usual)
 	r, err := referee.New(referee.Options{
-		Name: fmt.Sprintf("Referee %d", port), Endpoint: at(port), Manager: at(managerPort), MaxConcurrent: 2,
-		Games: rules.NewRegistry(evenodd.Game{}), Folder: w.folder, Caller: c, Clock: w.clock, Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: fmt.Sprintf("Referee %d", port), Endpoint: at(port), Manager: at(managerPort), Folder: w.folder, Caller: c,
+			Clock: w.clock, Log: zerolog.Nop(),
+		},
+		MaxConcurrent: 2, Games: rules.NewRegistry(evenodd.Game{}),
 		Nonce: func(matchID string) protocol.Secret { return sha256.Sum256([]byte("nonce/" + matchID)) },
 	})
 	require.NoError(w.t, err)
@@ -195,8 +199,11 @@ func (w *world) player(port int) *player.Player {
 	decide, err := strategy.New([]string{"even", "odd"}[port%2])
 	require.NoError(w.t, err)
 	p, err := player.New(player.Options{
-		Name: fmt.Sprintf("Player %d", port), Games: []string{evenodd.Type}, Endpoint: at(port), Manager: at(managerPort),
-		Strategy: decide, Caller: c, Clock: w.clock, Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: fmt.Sprintf("Player %d", port), Endpoint: at(port), Manager: at(managerPort), Caller: c, Clock: w.clock,
+			Log: zerolog.Nop(),
+		},
+		Games: []string{evenodd.Type}, Strategy: decide,
 		Entropy: func(matchID string, attempt int) protocol.Secret {
 			return sha256.Sum256(fmt.Appendf(nil, "entropy/%s/%d/%d", matchID, attempt, port))
 		},
