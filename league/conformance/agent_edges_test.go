@@ -126,7 +126,7 @@ func TestExaminationWithoutPortsEndsEarly(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			inVirtualTime(t, func(n *network) {
 				l := n.open()
-				url := ""
+				var url string
 				if role == conformance.Manager {
 					url, _ = ownManager(n, 4, 1, nil)
 				} else {
