@@ -29,7 +29,7 @@ func unstartedLeague(t *testing.T) store.Folder {
 	}))
 	for _, id := range []string{"P01", "P02"} {
 		require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
-			AgentID: id, Role: journal.RolePlayer, DisplayName: "Player " + id, Endpoint: "http://localhost/mcp", Generation: 1,
+			AgentID: id, Role: protocol.RolePlayer, DisplayName: "Player " + id, Endpoint: "http://localhost/mcp", Generation: 1,
 		}))
 	}
 	require.NoError(t, j.Close())

@@ -102,7 +102,7 @@ type agent interface {
 	Stamp() *protocol.Stamp
 	ID() string
 	KnowsManager(bearer string) bool
-	Membership() *membership.Membership
+	Watch(ctx context.Context, changed func(away bool, err error), register func(context.Context) error) error
 }
 
 // A participant is the process of a referee or a player.
@@ -195,15 +195,11 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 		}
 		return err
 	}
-	watch := &membership.Watch{
-		Clock: protocol.SystemClock(), Caller: p.calls, Manager: p.options.manager, Stamp: a.Stamp(), Member: a.Membership,
-		Away: p.reportAway, Unknown: register,
-	}
 	err := register(ctx)
 	if err == nil {
 		refused := make(chan error, 1)
 		watching.Go(func() {
-			if err := watch.Run(watched); err != nil {
+			if err := a.Watch(watched, p.reportAway, register); err != nil {
 				refused <- err
 			}
 		})

@@ -44,7 +44,7 @@ func folderWithLeague(t *testing.T) store.Folder {
 	require.NoError(t, err)
 	require.NotNil(t, state.Created)
 	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
-		AgentID: "P01", Role: journal.RolePlayer, DisplayName: "Alpha", Endpoint: "http://localhost:8101/mcp", Generation: 1,
+		AgentID: "P01", Role: protocol.RolePlayer, DisplayName: "Alpha", Endpoint: "http://localhost:8101/mcp", Generation: 1,
 	}))
 	require.NoError(t, j.Close())
 	return folder

@@ -146,7 +146,7 @@ func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
 func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: roleManager, State: decide.Phase(m.state, m.registrations.decide.Closed)}, nil
+	return &protocol.Pong{Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed)}, nil
 }
 
 // startLeague starts the league by hand, with the admin token (spec 003 §8.5).

@@ -47,7 +47,7 @@ func (r *registrations) registerReferee(ctx context.Context, _ string, q *protoc
 	response := &protocol.RefereeRegisterResponse{}
 	var err error
 	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, AgentRegistered: journal.AgentRegistered{
-		Role: journal.RoleReferee, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+		Role: protocol.RoleReferee, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
 		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint, Capacity: meta.MaxConcurrentMatches, RefereeAuth: auth,
 		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
 	}})
@@ -59,7 +59,7 @@ func (r *registrations) registerPlayer(ctx context.Context, _ string, q *protoco
 	response := &protocol.LeagueRegisterResponse{}
 	var err error
 	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, AgentRegistered: journal.AgentRegistered{
-		Role: journal.RolePlayer, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+		Role: protocol.RolePlayer, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
 		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
 		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
 	}})

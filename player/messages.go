@@ -391,5 +391,5 @@ func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequ
 func (p *Player) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: "player", State: p.state}, nil
+	return &protocol.Pong{Status: "ok", Role: protocol.RolePlayer, State: p.state}, nil
 }

@@ -34,8 +34,8 @@ func TestPastDeadlineIsIgnored(t *testing.T) {
 	}
 }
 
-// Only conversation ids in the form of our referees contain an attempt.
-func TestAttemptIsParsedFromOurConversationIDs(t *testing.T) {
+// Only conversation ids in the form of this program contain an attempt.
+func TestAttemptIsParsedFromOwnConversationIDs(t *testing.T) {
 	for conversation, attempt := range map[string]int{
 		"conv-r1m1-a1":                         1,
 		"conv-r1m1-a12":                        12,

@@ -130,7 +130,7 @@ func New(o Options) (*Player, error) {
 		file:    historyFile{causes: map[string]bool{}},
 	}
 	var err error
-	if p.Agent, err = membership.NewAgent(membership.RolePlayer, &p.options.Options); err != nil {
+	if p.Agent, err = membership.NewAgent(protocol.RolePlayer, &p.options.Options); err != nil {
 		return nil, err
 	}
 	p.applicant = p.Stamp().Sender()

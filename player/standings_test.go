@@ -83,7 +83,7 @@ func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
 // member returns an agent that is registered under an id.
 func member(t *testing.T, id string) *membership.Agent {
 	t.Helper()
-	a, err := membership.NewAgent(membership.RolePlayer, &membership.Options{Name: id, Clock: protocol.SystemClock()})
+	a, err := membership.NewAgent(protocol.RolePlayer, &membership.Options{Name: id, Clock: protocol.SystemClock()})
 	require.NoError(t, err)
 	accept := func(context.Context) (*membership.Answer, error) {
 		return &membership.Answer{AgentID: &id, Token: "t", Registration: &protocol.Registration{Status: protocol.StatusAccepted}}, nil

@@ -71,7 +71,7 @@ func New(o Options) (*Referee, error) {
 	}
 	r := &Referee{options: o, workers: newWorkers(), matches: map[string]*match{}, warnings: map[string]int{}}
 	var err error
-	if r.Agent, err = membership.NewAgent(membership.RoleReferee, &r.options.Options); err != nil {
+	if r.Agent, err = membership.NewAgent(protocol.RoleReferee, &r.options.Options); err != nil {
 		return nil, err
 	}
 	r.life, r.stop = context.WithCancel(context.Background())
@@ -244,7 +244,7 @@ func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.To
 }
 
 func (r *Referee) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
-	return &protocol.Pong{Status: "ok", Role: "referee"}, nil
+	return &protocol.Pong{Status: "ok", Role: protocol.RoleReferee}, nil
 }
 
 // warn counts a reply that does not conform although its meaning is clear.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -152,22 +153,13 @@ func (a *auditor) run() League {
 			c.league(a)
 		}
 	}
-	a.report.State = a.leagueState()
+	a.report.State = StateUnreadable
+	if a.state.Created != nil {
+		a.report.State = decide.Phase(a.state, false)
+	}
 	a.report.Matches, a.report.Recorded = a.state.TotalMatches(), a.state.Recorded
 	a.report.Findings, a.report.Notes = sorted(a.report.Findings), sorted(a.report.Notes)
 	return a.report
-}
-
-func (a *auditor) leagueState() string {
-	switch {
-	case a.state.Created == nil:
-		return StateUnreadable
-	case a.state.Completed != nil:
-		return StateCompleted
-	case a.state.Started != nil:
-		return StateRunning
-	}
-	return StateRegistration
 }
 
 func (a *auditor) completed() bool { return a.state.Completed != nil }

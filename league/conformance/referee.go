@@ -112,11 +112,9 @@ func (x *refereeExam) assignUnknownGame(ctx context.Context) {
 		x.record("unknown game/assignment", &fact{skip: "it has no start_match"})
 		return
 	}
-	if m := x.newMatch(matchCase{name: "an unknown game"}); m != nil {
-		q := x.assignment(m)
-		q["game_type"] = "no_such_game"
-		x.record("unknown game/assignment", &fact{reply: x.sendCall(ctx, protocol.StartMatch.Name, q)})
-	}
+	q := x.assignment(x.newMatch(matchCase{name: "an unknown game"}))
+	q["game_type"] = "no_such_game"
+	x.record("unknown game/assignment", &fact{reply: x.sendCall(ctx, protocol.StartMatch.Name, q)})
 }
 
 // finish tells the referee that round and league are over. The referee may end then.
@@ -294,7 +292,7 @@ func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 // playCrowd plays as many matches at the same time as the referee conducts, and one more.
 // The players choose only when the questions of all matches were asked.
 func (x *refereeExam) playCrowd(ctx context.Context) {
-	if x.givenUp() != "" || x.capacity > 10 || !x.needs("crowd") {
+	if x.capacity > 10 || !x.needs("crowd") {
 		return
 	}
 	begin := make(chan struct{})
@@ -304,9 +302,9 @@ func (x *refereeExam) playCrowd(ctx context.Context) {
 	matches := make([]*refereedMatch, x.capacity+1)
 	for i := range matches {
 		matches[i] = x.newMatch(matchCase{name: fmt.Sprintf("match %d of several at once", i+1), deviations: [2]*deviation{waits, waits}})
-		if matches[i] == nil {
-			return
-		}
+	}
+	if x.givenUp() != "" {
+		return
 	}
 	crowd, beyond := matches[:x.capacity], matches[x.capacity]
 	for _, m := range crowd {

@@ -104,7 +104,7 @@ type deviation struct {
 	change func(r *response) // changes the response of a good player
 }
 
-// newMatch makes a match with two players; nil without ports.
+// newMatch makes a match with two players.
 func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	n := int(x.ids.Add(1))
 	m := &refereedMatch{matchCase: row, exam: x, id: protocol.MatchID{Round: n, Number: 1}.String(), round: n, attempt: 1, limit: x.patience(usualMatch)}
@@ -117,9 +117,7 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 		if choices := options(x.options.Game, start, p.side); len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
-		if p.fakeAgent = x.fakes.open(nil, p.answer); p.fakeAgent == nil {
-			return nil
-		}
+		p.fakeAgent = x.fakes.open(nil, p.answer)
 		m.players[i] = p
 	}
 	if m.name == sameChoice {
@@ -316,14 +314,9 @@ func (x *refereeExam) matchCases() []matchCase {
 func (x *refereeExam) matches() []*refereedMatch {
 	var all []*refereedMatch
 	for _, row := range x.matchCases() {
-		if !x.needsMatch(row) {
-			continue
+		if x.needsMatch(row) {
+			all = append(all, x.newMatch(row))
 		}
-		m := x.newMatch(row)
-		if m == nil {
-			break
-		}
-		all = append(all, m)
 	}
 	return all
 }

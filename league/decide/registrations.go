@@ -19,7 +19,7 @@ type Applicant struct {
 }
 
 // Player tells whether the applicant is a player, not a referee.
-func (a *Applicant) Player() bool { return a.Role == journal.RolePlayer }
+func (a *Applicant) Player() bool { return a.Role == protocol.RolePlayer }
 
 // A RejectionError is the reason for which an applicant is not registered. Its sender
 // gets a response with status REJECTED, not a LEAGUE_ERROR.

@@ -27,7 +27,7 @@ func registrations(t *testing.T) (*decide.Registrations, *journal.State) {
 
 func applicant(name, endpoint string) *decide.Applicant {
 	return &decide.Applicant{AgentRegistered: journal.AgentRegistered{
-		Role: journal.RolePlayer, DisplayName: name, Endpoint: endpoint, GameTypes: []string{"even_odd"}, Registration: "r " + name,
+		Role: protocol.RolePlayer, DisplayName: name, Endpoint: endpoint, GameTypes: []string{"even_odd"}, Registration: "r " + name,
 	}}
 }
 
@@ -65,7 +65,7 @@ func TestAdmission(t *testing.T) {
 			grace, "", "", protocol.ErrUnsupportedGame, 0},
 		{"after the start", func(r *decide.Registrations, _ *decide.Applicant) { r.Closed = true },
 			grace, "", "", protocol.ErrLateRegistration, 0},
-		{"a referee has slots of its own", func(_ *decide.Registrations, a *decide.Applicant) { a.Role = journal.RoleReferee },
+		{"a referee has slots of its own", func(_ *decide.Registrations, a *decide.Applicant) { a.Role = protocol.RoleReferee },
 			0, "REF01", "", "", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -14,12 +14,6 @@ import (
 	"evenodd/league/store"
 )
 
-// The roles of an identity.
-const (
-	RolePlayer  = "player"
-	RoleReferee = "referee"
-)
-
 // An IdentityStore holds the identity of an agent: its id, its token, and the secret
 // from which it derives its random values. A store without a folder lasts as long as
 // the process. Safe for concurrent use.

@@ -233,7 +233,7 @@ func Slug(name string) string {
 // Conversation returns a new conversation id for a registration. It is unique, so that
 // the manager can distinguish a repeated request from a new one.
 func Conversation(role, name string) string {
-	if role == RoleReferee {
+	if role == protocol.RoleReferee {
 		role = "ref" // as in the examples of the specification
 	}
 	var unique [16]byte          // another agent must not guess it, because the response holds the token

@@ -122,9 +122,9 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				folder := store.Folder(t.TempDir())
-				identities := storeOf(t, folder, membership.RolePlayer, "Alpha")
+				identities := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 				if tt.known {
-					identities = stored(t, folder, membership.RolePlayer, "Alpha", "P07")
+					identities = stored(t, folder, protocol.RolePlayer, "Alpha", "P07")
 				}
 				secret := identities.Secret()
 				var joined []bool
@@ -146,7 +146,7 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 					assert.Equal(t, tt.id, current.Membership().AgentID)
 					assert.Equal(t, []bool{tt.back}, joined)
 				}
-				again := storeOf(t, folder, membership.RolePlayer, "Alpha")
+				again := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 				file := ""
 				if i := again.Identity(); i != nil {
 					file = i.AuthToken
@@ -167,7 +167,7 @@ func TestCallsToAReturningAgentWaitForTheManager(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			identities := &membership.IdentityStore{}
 			if known {
-				identities = stored(t, "", membership.RolePlayer, "Alpha", "P07")
+				identities = stored(t, "", protocol.RolePlayer, "Alpha", "P07")
 			}
 			d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(unreachable{}), fails(unreachable{}), acceptedAs("P07", "tok-P07", league, true)}}
 			current := membership.AgentWith(identities, quiet())
@@ -206,7 +206,7 @@ func TestRepeatedRegisterSendsTheToken(t *testing.T) {
 func TestAgentWithoutWritableFolderDoesNotRegister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := store.Folder(t.TempDir())
-		identities := storeOf(t, folder, membership.RolePlayer, "Alpha")
+		identities := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 		require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // in place of the folder
 		d := &scriptedManager{}
 		e := membership.AgentWith(identities, quiet())
@@ -221,7 +221,7 @@ func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	register := func(answer func() (*membership.Answer, error)) (string, error) {
 		d := &scriptedManager{answers: []func() (*membership.Answer, error){answer}}
-		e := membership.AgentWith(storeOf(t, folder, membership.RoleReferee, "Alpha"), quiet())
+		e := membership.AgentWith(storeOf(t, folder, protocol.RoleReferee, "Alpha"), quiet())
 		err := e.Register(t.Context(), d.apply, nil)
 		require.Len(t, d.talks, 1)
 		return d.talks[0], err
@@ -232,7 +232,7 @@ func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 	second, err := register(acceptedAs("REF01", "tok-1", league, true))
 	require.NoError(t, err)
 	assert.Equal(t, first, second, "the next process repeats the same conversation")
-	assert.NoFileExists(t, folder.Application(membership.RoleReferee, "Alpha at "+managerURL))
+	assert.NoFileExists(t, folder.Application(protocol.RoleReferee, "Alpha at "+managerURL))
 	third, err := register(acceptedAs("REF01", "tok-1", league, true))
 	require.NoError(t, err)
 	assert.NotEqual(t, second, third, "a returning agent sends its token")

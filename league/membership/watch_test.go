@@ -62,20 +62,16 @@ func watch(t *testing.T, p *watched, m *membership.Membership, register func(con
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	p.began = time.Now()
-	w := &membership.Watch{
-		Clock: protocol.SystemClock(), Caller: p, Manager: "manager",
-		Stamp:  protocol.NewStamp("player:P01", protocol.SystemClock()),
-		Member: func() *membership.Membership { return m },
-		Away: func(away bool, err error) {
-			text := fmt.Sprint(time.Since(p.began), " back")
-			if away {
-				text = fmt.Sprint(time.Since(p.began), " away ", codeOf(err))
-			}
-			events = append(events, text)
-		},
-		Unknown: register,
+	a := membership.AgentWith(nil, membership.Options{Clock: protocol.SystemClock(), Caller: p, Manager: "manager"})
+	a.Set(m)
+	changed := func(away bool, err error) {
+		text := fmt.Sprint(time.Since(p.began), " back")
+		if away {
+			text = fmt.Sprint(time.Since(p.began), " away ", codeOf(err))
+		}
+		events = append(events, text)
 	}
-	err = w.Run(ctx)
+	err = a.Watch(ctx, changed, register)
 	return events, err
 }
 
@@ -181,11 +177,9 @@ func TestCancelledWatchCallsNoCallback(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(17*time.Second, cancel)
 		p := &watched{began: time.Now(), answers: []func(context.Context) error{hangs}}
-		w := &membership.Watch{
-			Clock: protocol.SystemClock(), Caller: p, Manager: "manager", Member: func() *membership.Membership { return granted(false) },
-			Away: func(bool, error) { assert.Fail(t, "a cancelled ping shows nothing about the manager") },
-		}
-		require.NoError(t, w.Run(ctx))
+		a := membership.AgentWith(nil, membership.Options{Clock: protocol.SystemClock(), Caller: p, Manager: "manager"})
+		a.Set(granted(false))
+		require.NoError(t, a.Watch(ctx, func(bool, error) { assert.Fail(t, "a cancelled ping shows nothing about the manager") }, nil))
 		assert.Equal(t, 17*time.Second, time.Since(p.began))
 	})
 }
