@@ -211,11 +211,7 @@ func exchangeLines(x *conformance.Exchange, most int) []string {
 
 // brief returns a body on one line, cut to most bytes.
 func brief(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	return protocol.Clip(strings.Join(strings.Fields(text), " "), most)
 }
 
 // printList lists requirements.

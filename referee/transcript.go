@@ -141,7 +141,7 @@ func (e *entry) exchange(tokens []string) store.Exchange {
 		return x
 	}
 	if m, ok := e.message.(interface{ Type() string }); ok {
-		x.MessageType = hidden(clip(m.Type()), tokens)
+		x.MessageType = hidden(protocol.Clip(m.Type(), store.MaxMessageType), tokens)
 	}
 	var problems []string
 	code := protocol.ErrInvalidFieldType

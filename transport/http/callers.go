@@ -120,12 +120,6 @@ func (t *callers) leave(c *caller) {
 	c.calls--
 }
 
-// charge counts the further calls of a batch, whose size is known only when its body
-// has been read.
-func (t *callers) charge(c *caller, calls int) {
-	c.rate.ReserveN(time.Now(), min(calls, t.limits.Burst))
-}
-
 // find finds the caller of an address, or makes it. t.mu is held.
 func (t *callers) find(from netip.Addr) *caller {
 	if c := t.young[from]; c != nil {

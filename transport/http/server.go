@@ -166,8 +166,8 @@ func (s *Server) limited(answer func(http.ResponseWriter, *http.Request) (calls 
 		switch {
 		case caller != nil:
 			defer s.callers.leave(caller)
-			if calls := answer(w, r); calls > 1 {
-				s.callers.charge(caller, calls-1)
+			if calls := answer(w, r); calls > 1 { // known only now that the body has been read
+				caller.rate.ReserveN(time.Now(), min(calls-1, s.config.Limits.Burst))
 			}
 		case wait > 0:
 			s.rateLimited(w, wait)

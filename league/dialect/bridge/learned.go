@@ -70,7 +70,7 @@ func (c *call) noteRejected(s *search) {
 
 // fail remembers that the agent understood no form of a search, logs it unless the log
 // has the same, and returns the most informative rejection that is known.
-func (c *call) fail(s *search, exhausted, alone bool) rejection {
+func (c *call) fail(s *search, exhausted, alone bool) reply {
 	at := c.remember(c.endpoint, false)
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -84,12 +84,12 @@ func (c *call) fail(s *search, exhausted, alone bool) rejection {
 		known.unanswered, known.refused = s.late, time.Time{}
 	}
 	best := s.best
-	if !known.best.none() && (s.best.none() || known.best.rank() > s.best.rank() || known.best.rank() == s.best.rank() && !alone) {
+	if before, now := known.best.rank(), best.rank(); before > now || before == now && !alone {
 		best = known.best
 	} else {
 		known.best = s.best.small()
 	}
-	if as := [2]int{best.Status, best.Failure.Code}; !best.none() && as != known.loggedAs {
+	if as := [2]int{best.Status, best.Failure.Code}; best.rank() != none && as != known.loggedAs {
 		known.loggedAs = as
 		c.options.Log.Warn().Str("endpoint", c.endpoint).Str("method", c.method.Name).Int("http_status", best.Status).
 			Func(func(e *zerolog.Event) {

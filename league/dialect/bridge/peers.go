@@ -39,7 +39,7 @@ type methodForms struct {
 
 	unanswered int       // the position, counted from 1, of a form that was not answered in time; 0 for none
 	refused    time.Time // when the agent had rejected all forms; zero for never
-	best       rejection // the most informative one; the zero value for none
+	best       reply     // the most informative one; the zero value for none
 	loggedAs   [2]int    // HTTP status and JSON-RPC code of the rejection in the log
 }
 

@@ -24,7 +24,7 @@ type search struct {
 	window   time.Duration // 0 for no deadline
 	rejected uint64        // a set of forms
 	late     int           // the position, counted from 1, of the first form that was not answered in time; 0 for none
-	best     rejection
+	best     reply
 }
 
 // search tries one form after the other until the agent understands one, in half of the
@@ -51,13 +51,13 @@ func (c *call) search(ctx context.Context) (reply, error) {
 		}
 	}
 	best := c.fail(s, exhausted, alone)
-	if s.late != 0 || best.none() {
+	if s.late != 0 || best.rank() == none {
 		return reply{}, context.DeadlineExceeded
 	}
 	if c.method.Notice && !best.Failure.Present { // always an error of JSON-RPC: the agent got the notice
 		best.Body = dialect.Failure{Code: dialect.MethodNotFound, Text: "HTTP " + strconv.Itoa(best.Status)}.Body(c.asked.ID)
 	}
-	return reply(best), nil
+	return best, nil
 }
 
 // try tries one form. Done tells that the search is over.
@@ -79,8 +79,8 @@ func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, 
 	}
 	s.rejected |= 1 << f.Position
 	r.first = first
-	if found := rejection(r); !late && (s.best.none() || found.rank() > s.best.rank()) {
-		s.best = found
+	if !late && r.rank() > s.best.rank() {
+		s.best = r
 	}
 	return r, false, nil
 }

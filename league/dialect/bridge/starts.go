@@ -130,25 +130,19 @@ func (a *agent) wait(s start) bool {
 func (a *agent) startWaiting(ctx context.Context) {
 	a.starting.Lock()
 	defer a.starting.Unlock()
-	for a.startNext(ctx) {
-	}
-}
-
-// startNext starts the first waiting match, if there is a free slot.
-func (a *agent) startNext(ctx context.Context) (started bool) {
-	a.mu.Lock()
-	if len(a.waiting) == 0 {
+	for {
+		a.mu.Lock()
+		waiting := a.waiting
 		a.mu.Unlock()
-		return false
+		if len(waiting) == 0 {
+			return
+		}
+		next := waiting[0]
+		if protocol.ParseObject(next.serve(ctx, next.body)).Object("result").Text("status") == protocol.StatusBusy {
+			return
+		}
+		a.mu.Lock()
+		a.waiting = slices.DeleteFunc(a.waiting, func(w start) bool { return w.matchID == next.matchID })
+		a.mu.Unlock()
 	}
-	next := a.waiting[0]
-	a.mu.Unlock()
-	result := protocol.ParseObject(next.serve(ctx, next.body)).Object("result")
-	if result.Text("status") == protocol.StatusBusy {
-		return false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.waiting = slices.DeleteFunc(a.waiting, func(w start) bool { return w.matchID == next.matchID })
-	return true
 }
