@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,11 +94,8 @@ func (p *Player) announced(matchID string) protocol.AnnouncedMatch {
 }
 
 func announcedIn(round *protocol.RoundAnnouncement, matchID string) (none protocol.AnnouncedMatch) {
-	if round == nil {
-		return none
-	}
-	for i := range round.Matches {
-		if round.Matches[i].MatchID == matchID {
+	if round != nil {
+		if i := slices.IndexFunc(round.Matches, func(m protocol.AnnouncedMatch) bool { return m.MatchID == matchID }); i >= 0 {
 			return round.Matches[i]
 		}
 	}

@@ -38,12 +38,12 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	}
 	reports := m.reports()
 	f = &fact{about: m.name, of: m, call: firstCall(reports)}
+	x.record("match", f)
+	x.recordIfJudged(m.name+"/match", f)
 	if f.call == nil {
 		f.defect, f.reply = unreportedDefect(m.name), start
 	}
-	if name := m.name + "/match"; x.judges[name] != nil {
-		x.record(name, f)
-	}
+	x.recordIfJudged(m.name+"/result", f)
 	if !m.over && m.slow() {
 		return
 	}
@@ -59,6 +59,13 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	if m.again != nil {
 		n := len(m.players[0].received(protocol.TypeGameInvitation))
 		x.record(wellPlayed+"/again", &fact{reply: m.again, problem: firstOf(when(n > 1, "the players were invited %d times", n), m.again.Error)})
+	}
+}
+
+// recordIfJudged records a fact of a match, if a requirement depends on it.
+func (x *refereeExam) recordIfJudged(name string, f *fact) {
+	if x.judges[name] != nil {
+		x.record(name, f)
 	}
 }
 

@@ -161,18 +161,18 @@ func (x *refereeExam) failureRules() []rule {
 	result := every(unreported, rightWinner)
 	return []rule{
 		must("R-LOS-01", "A player that refuses the invitation, or never answers it, loses, and the other wins.", "003 §2.7",
-			"End the match with status TECHNICAL_LOSS and the other as the winner, and report it.", on(refusesToPlay+"/match", result), on(neverJoins+"/match", result)),
+			"End the match with status TECHNICAL_LOSS and the other as the winner, and report it.", on(refusesToPlay+"/result", result), on(neverJoins+"/result", result)),
 		must("R-LOS-02", "A player that never chooses loses, and the other wins.", "003 §2.11.3",
-			"Limit the time of each call, end the match with status TECHNICAL_LOSS, and report it.", on(neverChooses+"/match", result)),
+			"Limit the time of each call, end the match with status TECHNICAL_LOSS, and report it.", on(neverChooses+"/result", result)),
 		must("R-LOS-03", "A player that never makes an allowed choice loses, and the other wins.", "002 §6.2.4",
-			"Allow only the choices of the game, such as even and odd.", on(alwaysMaybe+"/match", result)),
+			"Allow only the choices of the game, such as even and odd.", on(alwaysMaybe+"/result", result)),
 		must("R-LOS-04", "A player whose answers cannot be read loses, and the other wins.", "003 §2.11.3",
-			"Catch the errors of a call: no JSON, HTTP 500, a closed connection, an error object.", on(answersErrors+"/match", result),
-			on(answersNonsense+"/match", result), on(answersBroken+"/match", result), on(hangsUp+"/match", result)),
+			"Catch the errors of a call: no JSON, HTTP 500, a closed connection, an error object.", on(answersErrors+"/result", result),
+			on(answersNonsense+"/result", result), on(answersBroken+"/result", result), on(hangsUp+"/result", result)),
 		should("R-LOS-05", "An answer about another match does not count.", "004 §4.2",
-			"Compare match_id of the answer with that of the match.", on(otherMatchOnly+"/match", result), given("R-REP-01")),
+			"Compare match_id of the answer with that of the match.", on(otherMatchOnly+"/result", result), given("R-REP-01")),
 		must("R-LOS-06", "If both fail, nobody wins: winner null, no points.", "PROTOCOL, both players fail",
-			"Await both players before you decide; two failures are a loss for both.", on(bothFail+"/match", result)),
+			"Await both players before you decide; two failures are a loss for both.", on(bothFail+"/result", result)),
 		should("R-LOS-07", "A technical loss has status TECHNICAL_LOSS, no number, and null for a choice that was not made.", "003 §4.6.1",
 			"Draw no number if a player has failed.", in(everyMatch), on("ending", every(mustLose, func(f *fact) string {
 				e := f.player.ending()
@@ -181,14 +181,14 @@ func (x *refereeExam) failureRules() []rule {
 					when(number != nil && number.Kind() != 'n', "drawn_number is %s", valueOf(e.result, "drawn_number")))
 			}))),
 		should("R-LOS-08", "An answer of 1 MB costs only its sender the match.", "002 §14.1",
-			"Limit the size of answers, for example to 64 KB.", on(answersHuge+"/match", result)),
+			"Limit the size of answers, for example to 64 KB.", on(answersHuge+"/result", result)),
 	}
 }
 
 func (x *refereeExam) retryRules() []rule {
 	return []rule{
 		should("R-ERR-01", "It sends GAME_ERROR to a player that answers wrongly, or not in time.", "003 §2.9.2",
-			"Call notify_game_error of the player.", on("reported", sendsErrors), in(everyMatch)),
+			"Call notify_game_error of the player.", on("match", every(hasEnded, sendsErrors)), in(everyMatch)),
 		should("R-ERR-02", "GAME_ERROR has match_id, error_code, affected_player, action_required and error_description.", "003 §4.10.2",
 			"Add or correct the member in the detail.", in(everyMatch), on("game error", every(
 				expected("match_id", "affected_player"), filled("error_code", "action_required", "error_description")))),
@@ -201,14 +201,14 @@ func (x *refereeExam) retryRules() []rule {
 		should("R-ERR-05", "It asks no question more than four times: the first, and three retries.", "002 §14.3",
 			"Count the retries of each question.", on("player", askedOften(protocol.TypeGameInvitation, "invited")), on("player", askedOften(x.questionType(), "asked for a choice")), in(everyMatch), given("R-CHO-01")),
 		should("R-ERR-06", "It asks again after a choice that is not allowed, and the next one counts.", "002 §6.2.4",
-			"Ask again within the time that is left.", on(choosesMaybe+"/match", every(hasEnded, asksAgain(x.questionType()), unreported, playsOn))),
+			"Ask again within the time that is left.", on(choosesMaybe+"/result", every(hasEnded, asksAgain(x.questionType()), unreported, playsOn))),
 		should("R-ERR-07", "It asks again if a question was not answered in time.", "003 §2.9.4",
 			"Retry three times, 2 s apart, or as in retry_policy.", on(choosesLate+"/match", every(hasEnded, asksAgain(x.questionType()))),
 			on(neverJoins+"/match", every(hasEnded, asksAgain(protocol.TypeGameInvitation)))),
 		must("R-ERR-08", "It judges a player whose answer lacks the envelope by its meaning.", "PROTOCOL, strictness",
-			"Take parity_choice and accept, and only note the missing members.", on(noEnvelope+"/match", every(unreported, playsOn))),
+			"Take parity_choice and accept, and only note the missing members.", on(noEnvelope+"/result", every(unreported, playsOn))),
 		should("R-ERR-09", "A player that has failed once, and then answers, plays on.", "003 §2.11.3",
-			"Forget the failure if a right answer comes in time.", on(choosesMaybe+"/match", every(unreported, playsOn)), on(choosesLate+"/match", every(unreported, playsOn))),
+			"Forget the failure if a right answer comes in time.", on(choosesMaybe+"/result", every(unreported, playsOn)), on(choosesLate+"/result", every(unreported, playsOn))),
 	}
 }
 
