@@ -94,7 +94,7 @@ func (x *playerExam) meet(ctx context.Context) bool {
 	for attempt := 1; ; attempt++ {
 		r = x.ask(ctx, x.dialect, protocol.Invite.Name, x.invitation(m))
 		away := r.Status == 0 && r.took < x.patience(inviteLimit)
-		if !x.registered && !waited && (away || r.fault != nil && wantsMembership(r.fault)) {
+		if !waited && (away || r.fault != nil && wantsMembership(r.fault)) {
 			waited = true
 			x.awaitRegistration(ctx)
 		}

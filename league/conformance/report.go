@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"evenodd/league/protocol"
 )
@@ -406,8 +405,5 @@ func shown(body []byte) string {
 	if len(text) > maxShown {
 		text = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxShown], ""), len(body))
 	}
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
-	return text
+	return strings.ToValidUTF8(text, "\uFFFD")
 }

@@ -204,7 +204,7 @@ func (l *addressedNetwork) connect(t *testing.T) *testConn {
 	return &testConn{c, bufio.NewReader(c)}
 }
 
-// sends sends a call of a method.
+// sends posts a call of a method.
 func (v *testConn) sends(t *testing.T, method, words string) {
 	t.Helper()
 	v.posts(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"Text":%q},"id":1}`, method, words))
@@ -226,7 +226,7 @@ func (v *testConn) receives(t *testing.T) (status int, retryAfter, body string) 
 	return response.StatusCode, response.Header.Get("Retry-After"), string(answer)
 }
 
-// calls sends a call and reads the response.
+// calls posts a call and reads the response.
 func (v *testConn) calls(t *testing.T, method, words string) (status int, retryAfter, body string) {
 	t.Helper()
 	v.sends(t, method, words)
