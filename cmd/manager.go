@@ -145,7 +145,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	var manager *league.Manager
 	var printed error
 	over := false
-	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager)) }
+	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager.Standings())) }
 	manager, err := league.New(options)
 	if err != nil {
 		return asUsage(err)
@@ -173,14 +173,14 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
 	}
 	if p.strict {
-		return technicalLosses(finalTable(manager))
+		return technicalLosses(finalTable(manager.Standings()))
 	}
 	return nil
 }
 
-// finalTable returns the table of a manager, which does not know the strategies.
-func finalTable(manager *league.Manager) (rows []simulation.Standing) {
-	for _, row := range manager.Standings() {
+// finalTable returns the table without the strategies, which a manager does not know.
+func finalTable(standings []league.Standing) (rows []simulation.Standing) {
+	for _, row := range standings {
 		rows = append(rows, simulation.Standing{Standing: row})
 	}
 	return rows

@@ -2,19 +2,24 @@ package dialect
 
 import (
 	"bytes"
+	"net/url"
 	"regexp"
+	"strconv"
 
 	"evenodd/league/protocol"
 )
+
+// numberedManager is the only sender of manager messages that some agents accept.
+const numberedManager = protocol.ManagerSender + ":LM01"
 
 // managerSender is the sender of our manager's messages, as our agents encode it.
 const managerSender = `"sender":"` + protocol.ManagerSender + `"`
 
 // AsNumberedManager returns a copy of a message of our manager, or of a request with one,
-// with the only sender that some agents accept: league_manager:LM01. Players that know this sender require some auth_token
+// with the sender league_manager:LM01. Players that know this sender require some auth_token
 // in broadcasts; a referee could take that of an assignment for its own.
 func AsNumberedManager(method string, message []byte) []byte {
-	sender := `"sender":"` + protocol.ManagerSender + `:LM01"`
+	sender := `"sender":"` + numberedManager + `"`
 	if method != protocol.StartMatch.Name {
 		sender += `,"auth_token":"` + protocol.NoToken + `"`
 	}
@@ -24,8 +29,65 @@ func AsNumberedManager(method string, message []byte) []byte {
 // aboutSender matches an error that refuses the sender of a message.
 var aboutSender = regexp.MustCompile(`(?i)\bsender\b.{0,20}\b(not|unknown|invalid|unregistered|unauthori[sz]ed)\b|\b(unknown|invalid|unregistered|unauthori[sz]ed|unexpected|bad) sender\b`)
 
-// RefusesSender tells whether a reply refuses a message of our manager because of its
-// sender.
+// aboutIdentity matches a reason that is about the identity of an agent.
+var aboutIdentity = regexp.MustCompile(`(?i)\b(sender|ids?|identifier|identity|player_?id|referee_?id|agent_?id|not (known|recogni[sz]ed|configured|listed)|unknown (player|referee|agent))\b`)
+
+// RefusesSender tells whether a reply refuses a registration, or a message of our manager,
+// because of its sender.
 func (c *Call) RefusesSender(r Reply) bool {
+	if m := MethodOf(c.Method); m != nil && m.Registers {
+		return refusesApplicant(r)
+	}
 	return r.Failure.Present && aboutSender.MatchString(r.Failure.Text) && bytes.Contains(c.Message, []byte(managerSender))
+}
+
+// refusesApplicant tells whether a manager refused an applicant because of its identity.
+func refusesApplicant(r Reply) bool {
+	f, refused := r.Failure, r.Message
+	code, reason := f.ErrorCode, f.Text+" "+protocol.ParseObject(f.Data).Object("context").Text("detail") // our manager names the field
+	if refused != nil {
+		code, reason = refused.Text("error_code"), refused.Text("reason")
+	}
+	if refused == nil && !f.Present || refused != nil && refused.Text("status") != protocol.StatusRejected {
+		return false
+	}
+	switch protocol.Code(code) {
+	case protocol.ErrInvalidFieldType:
+		return aboutIdentity.MatchString(reason)
+	case "", protocol.ErrPlayerNotRegistered, protocol.ErrRefereeNotRegistered, protocol.ErrNotAuthorized:
+		return refused == nil || aboutIdentity.MatchString(reason)
+	}
+	return false
+}
+
+// AsNumberedApplicant returns a registration with the only sender that some managers know:
+// with the number that follows from the port, as in their static files. It reports false
+// if there is no such sender, or the registration has it already.
+func (c *Call) AsNumberedApplicant() (Call, bool) {
+	meta, base, sender := "player_meta", 8100, protocol.PlayerSender
+	id := protocol.PlayerID
+	if c.Method == protocol.RegisterReferee.Name {
+		meta, base, sender, id = "referee_meta", 8000, protocol.RefereeSender, protocol.RefereeID
+	}
+	message := protocol.ParseObject(c.Message)
+	n := portOf(message.Object(meta).Text("contact_endpoint")) - base
+	if message == nil || n < 1 || n > 99 || message.Get("auth_token") != nil {
+		return *c, false
+	}
+	name := sender(id(n))
+	if message.Text("sender") == name {
+		return *c, false
+	}
+	message.Set("sender", protocol.Quote(name))
+	return Call{c.Method, message.Append(nil), c.ID}, true
+}
+
+// portOf is the port of an endpoint; 0 if it names none.
+func portOf(endpoint string) int {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(u.Port()) // 0 for none
+	return n
 }

@@ -87,9 +87,17 @@ func (c *call) send(ctx context.Context) (reply, error) {
 	if err != nil || !c.asked.RefusesSender(r.Reply) {
 		return r, err
 	}
-	c.asked.Message, c.numbered = dialect.AsNumberedManager(c.method.Name, c.asked.Message), true
-	if c.match != nil {
-		c.assignment = protocol.ParseObject(c.asked.Message)
+	if c.method.Registers {
+		numbered, ok := c.asked.AsNumberedApplicant()
+		if !ok {
+			return r, nil
+		}
+		c.asked = numbered
+	} else {
+		c.asked.Message, c.numbered = dialect.AsNumberedManager(c.method.Name, c.asked.Message), true
+		if c.match != nil {
+			c.assignment = protocol.ParseObject(c.asked.Message)
+		}
 	}
 	r, _, err = c.attempt(ctx, r.form, time.Time{})
 	if err == nil && r.understood() {

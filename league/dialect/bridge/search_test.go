@@ -576,6 +576,17 @@ func TestRejectedNoticeIsAnErrorOfJSONRPC(t *testing.T) {
 	}
 }
 
+func TestRegistrationIsRepeatedWithANumberedSender(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
+		return 200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"unknown player alice"},"id":7}`
+	}}
+	callOf(t, p, s, "register_player", `{"sender":"player:alice","player_meta":{"contact_endpoint":"http://localhost:8103/mcp"}}`)
+	forms := formsOf("register_player")
+	require.Len(t, s.bodies, forms+1)
+	assert.Equal(t, string(asking("register_player", `{"sender":"player:P03","player_meta":{"contact_endpoint":"http://localhost:8103/mcp"}}`)), s.bodies[forms])
+}
+
 func TestTokensAreMasked(t *testing.T) {
 	secrets := tokensIn([]byte(`{"auth_token":"0123456789abcdef","player_A":{"access_token":"ABCDEFGHIJKLMNOP","x":1},"referee_auth":"access_token","player_B":{"access_token":"none"}}`), "bearer-of-ours")
 	assert.ElementsMatch(t, []string{"bearer-of-ours", "0123456789abcdef", "ABCDEFGHIJKLMNOP"}, slices.Collect(func(yield func(string) bool) {

@@ -3,6 +3,7 @@ package thirdparty
 import (
 	"fmt"
 	nethttp "net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/protocol"
 	"evenodd/player"
 	"evenodd/referee"
 )
@@ -310,6 +312,52 @@ func TestManagerMayStartTheNextMatchInsideAReport(t *testing.T) {
 				for i, p := range f.players {
 					assert.Equal(t, 3, p.Record().Stats.TotalMatches, "%s", f.ids[i])
 				}
+			})
+		})
+	}
+}
+
+// Managers with static files accept only senders with a number, which follows from the
+// port.
+func TestManagerGetsTheFormOfSenderThatItRequires(t *testing.T) {
+	form := regexp.MustCompile(`^(player:P0[1-4]|referee:REF0[12])$`)
+	refusals := map[string]func(id any) any{
+		"an error": func(id any) any {
+			return map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": -32602, "message": "Invalid sender format"}}
+		},
+		"an error of its own": func(id any) any {
+			return map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": -32000, "message": "unknown sender"}}
+		},
+		"rejected": func(id any) any {
+			return map[string]any{"jsonrpc": "2.0", "id": id, "result": map[string]any{
+				"status": "REJECTED", "player_id": nil, "reason": "invalid sender",
+			}}
+		},
+	}
+	for name, refusal := range refusals {
+		t.Run(name, func(t *testing.T) {
+			inAWorld(t, func(w *world) {
+				boss := &replay{w: w, capture: "maker-d", port: managerPort, answers: map[string][]*exchange{}, given: map[string]int{}}
+				for _, e := range captured(t, "maker-d") {
+					if e.Port == managerPort {
+						boss.answers[e.method()] = append(boss.answers[e.method()], e)
+					}
+				}
+				w.thirdPartyAgent(managerPort, nethttp.HandlerFunc(func(out nethttp.ResponseWriter, in *nethttp.Request) {
+					request := readAll(in)
+					if contact(request) != "" && !form.MatchString(text(request, "params", "sender")) {
+						say(out, nethttp.StatusOK, refusal(member(request, "id")))
+						return
+					}
+					boss.serve(out, in, request)
+				}))
+				p := w.player(8103)
+				require.NoError(t, p.Register(w.life))
+				assert.Equal(t, "P03", p.ID())
+				r := w.referee(8002)
+				require.NoError(t, r.Register(w.life))
+				assert.Equal(t, "REF02", r.ID())
+				assert.LessOrEqual(t, boss.asked(protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name), 4)
 			})
 		})
 	}
