@@ -53,10 +53,10 @@ func TestMCPHostPlaysALeague(t *testing.T) {
 	t.Parallel()
 	const legs = 3
 	m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
-	p := m.joins(t, "player", "--strategy", "mcp-host", "--fallback", "even")
+	p := m.join(t, "player", "--strategy", "mcp-host", "--fallback", "even")
 	token := p.awaits(t, `Host token of this player: (host-\S+)\n`)[1]
 	host := connect(t, endpointOf(t, p), token)
-	agents := []*process{m.joins(t, "referee"), m.joins(t, "player"), p}
+	agents := []*process{m.join(t, "referee"), m.join(t, "player"), p}
 	for range legs {
 		var waiting pendingChoices
 		for len(waiting.Pending) == 0 {
@@ -78,10 +78,10 @@ func TestMCPHostPlaysALeague(t *testing.T) {
 func TestOnlyTheHostTokenOpensTheToolsOfTheHost(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "2")
-	p := m.joins(t, "player", "--strategy", "mcp-host")
+	p := m.join(t, "player", "--strategy", "mcp-host")
 	token := p.awaits(t, `Host token of this player: (host-\S+)\n`)[1]
 	endpoint := endpointOf(t, p)
-	m.answers(t, 1)
+	m.awaitPings(t, 1)
 	for _, tt := range []struct{ name, token, code string }{
 		{"no token", "", "E011"},
 		{"another token", "tok-p02-abc", "E012"},
