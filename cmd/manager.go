@@ -17,6 +17,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
@@ -153,7 +154,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	var manager *league.Manager
 	var printed error
 	over := false
-	options.Over = func() { over, printed = true, printStandings(s, manager.Standings(), nil) }
+	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager.Standings())) }
 	manager, err := league.New(options)
 	if err != nil {
 		return asUsage(err)
@@ -186,7 +187,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
 	}
 	if p.strict {
-		return technicalLosses(manager.Standings())
+		return technicalLosses(finalTable(manager.Standings()))
 	}
 	return nil
 }
@@ -204,6 +205,14 @@ func (p *managerProcess) tell(m *league.Manager, server *mcp.Server) (stop func(
 		cancel()
 		telling.Wait()
 	}
+}
+
+// finalTable returns the table without the strategies, which a manager does not know.
+func finalTable(standings []league.Standing) (rows []simulation.Standing) {
+	for _, row := range standings {
+		rows = append(rows, simulation.Standing{Standing: row})
+	}
+	return rows
 }
 
 // callerAddress returns the address of the caller of a request, "" if it is unknown.
@@ -296,17 +305,17 @@ func managerHealth(status league.Status, leagueID, name string) any {
 }
 
 // printStandings prints the final table, which has at least one row, and the champion.
-// strategies are by player id; nil omits the column.
-func printStandings(s streams, standings []league.Standing, strategies map[string]string) error {
+// It omits the column of strategies if they are unknown.
+func printStandings(s streams, standings []simulation.Standing) error {
 	header := []string{"Rank", "Player", "Name"}
-	if strategies != nil { // a manager does not know the strategies of players
+	if standings[0].Strategy != "" {
 		header = append(header, "Strategy")
 	}
 	rows := make([][]any, len(standings))
 	for i, r := range standings {
 		rows[i] = []any{r.Rank, r.PlayerID, r.DisplayName}
-		if strategies != nil {
-			rows[i] = append(rows[i], strategies[r.PlayerID])
+		if r.Strategy != "" {
+			rows[i] = append(rows[i], r.Strategy)
 		}
 		rows[i] = append(rows[i], r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
 	}

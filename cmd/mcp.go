@@ -117,15 +117,23 @@ func unlessMissing(document any, err error) (any, error) {
 	return document, err
 }
 
-// playerMCP describes the MCP server of a player.
-func playerMCP(mux *transport.Mux, name, version string) mcp.Options {
+// playerMCP describes the MCP server of a player. Its history is for the player's own
+// token or its host's; own returns the player's own.
+func playerMCP(mux *transport.Mux, name, version string, access *hostAccess, own func() string) mcp.Options {
+	instructions := "This server is a player of a league. The referee of a match calls its tools. get_player_state needs the player's own token."
+	if access.host != nil {
+		instructions = "You decide for this player of a league. Call wait_for_choice again and again, and answer each question by " +
+			"answer_choice before its deadline; after it, a fallback strategy chooses. The other tools are for the referee of a match."
+	}
 	return mcp.Options{
-		Name: "evenodd-player", Title: name, Version: version,
-		Instructions: "This server is a player of a league. The referee of a match calls its tools. get_player_state needs the player's own token." + untrusted,
-		Tools:        mcpTools(mux, false),
+		Name: "evenodd-player", Title: name, Version: version, Instructions: instructions + untrusted,
+		Tools: append(access.tools(), mcpTools(mux, false)...),
 		Resources: []mcp.Resource{{
 			URI: "player://history", Name: "history", Title: "History", Description: "The finished matches of this player." + untrusted,
 			Read: func(ctx context.Context, bearer, _ string) (any, error) {
+				if access.opens(bearer) {
+					bearer = own()
+				}
 				return mux.Dispatch(ctx, bearer, protocol.GetPlayerState.Name, &protocol.ToolRequest{Envelope: protocol.Envelope{AuthToken: bearer}})
 			},
 		}},

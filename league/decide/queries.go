@@ -104,7 +104,7 @@ func (v *View) Answer(q *protocol.LeagueQuery, askerID string) (*protocol.League
 	}
 	switch q.QueryType {
 	case protocol.QueryStandings:
-		return v.Standings(q.QueryParams.Offset, q.QueryParams.Limit), nil
+		return v.standings(q.QueryParams.Offset, q.QueryParams.Limit), nil
 	case protocol.QueryStatus:
 		return v.status(), nil
 	case protocol.QuerySchedule:
@@ -120,8 +120,8 @@ func OtherLeague(own, other string) *protocol.Error {
 	return protocol.Fault(protocol.ErrLeagueNotFound, "this manager runs league %s, not %.60q", own, other)
 }
 
-// Standings is the answer to GET_STANDINGS: limit rows from offset.
-func (v *View) Standings(offset, limit int) *protocol.LeagueQueryResponse {
+// standings is the answer to GET_STANDINGS: limit rows from offset.
+func (v *View) standings(offset, limit int) *protocol.LeagueQueryResponse {
 	if limit <= 0 || limit > protocol.MaxStandings {
 		limit = protocol.MaxStandings
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 )
 
 // After a failed write, Append and Sync return the failure, and the file has all events
@@ -28,7 +29,7 @@ func TestFailedWriteIsReturnedToAllCallers(t *testing.T) {
 	told.Go(func() { assert.ErrorContains(t, j.Failed(), "cannot write the journal") })
 	for range 16 {
 		told.Go(func() {
-			if j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{AgentID: "P01", Role: journal.RolePlayer}) == nil {
+			if j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{AgentID: "P01", Role: protocol.RolePlayer}) == nil {
 				seq, _ := j.Last()
 				assert.ErrorContains(t, j.Sync(seq), "Nothing that was acknowledged is lost")
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evenodd/league/journal"
+	"evenodd/league/store/atomicfile"
 )
 
 // A File is a journal to which a manager appends events. It is safe for concurrent
@@ -103,7 +104,7 @@ func open(path string) (*os.File, error) {
 		return nil, err
 	}
 	for { // each folder holds the name of the folder in it
-		if err := syncFolder(dir); err != nil {
+		if err := atomicfile.SyncFolder(dir); err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
 		if dir == there {
@@ -116,14 +117,6 @@ func open(path string) (*os.File, error) {
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
-}
-
-func syncFolder(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // Append queues an event that the caller has folded, with its time. After a failure
