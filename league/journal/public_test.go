@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
 )
 
 // members returns the names of the JSON members of a type.
@@ -69,7 +71,7 @@ func TestPublicEventHasNoPrivateMember(t *testing.T) {
 		data Data
 		want string
 	}{
-		{"an endpoint", &AgentRegistered{AgentID: "P01", Role: RolePlayer, DisplayName: "One", Endpoint: "http://one/mcp", Registration: "abc", Generation: 1},
+		{"an endpoint", &AgentRegistered{AgentID: "P01", Role: protocol.RolePlayer, DisplayName: "One", Endpoint: "http://one/mcp", Registration: "abc", Generation: 1},
 			`{"seq":7,"at":"now","type":"registered","data":{"agent_id":"P01","role":"player","display_name":"One","generation":1}}`},
 		{"a reason of another agent", &MatchDeclined{RefereeID: "REF01", Reason: "ask http://other/mcp"},
 			`{"seq":7,"at":"now","type":"match_declined","data":{"match_id":"R0M0","attempt":0,"referee_id":"REF01"}}`},
