@@ -16,7 +16,6 @@ import (
 	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
-	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -103,11 +102,9 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 		return asUsage(err)
 	}
 	defer external.Close(decide)
-	options.Name, options.ID, options.Leagues = process.name, o.wantedID(8100, protocol.PlayerID), o.leagues
-	options.Endpoint, options.Manager, options.Strategy = o.address.endpoint, o.manager, decide
-	options.Games, options.StrictReferees = strategy.Playable(decide, options.Games), o.verify == verifyStrict
-	options.Caller, options.Clock, options.Log = process.calls, protocol.SystemClock(), process.log
-	options.Folder = store.Folder(o.data)
+	process.complete(&options.Options, o.wantedID(8100, protocol.PlayerID))
+	options.Leagues, options.Strategy, options.StrictReferees = o.leagues, decide, o.verify == verifyStrict
+	options.Games = strategy.Playable(decide, options.Games)
 	var p *player.Player
 	if o.seeded {
 		options.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
@@ -165,9 +162,9 @@ func playerPreset(files *config.Loader, id string) (player.Options, error) {
 	if preset.GameTypes != nil {
 		games = preset.GameTypes
 	}
-	return player.Options{
-		Version: cmp.Or(preset.Version, defaults.Version), Games: games, RegisterTimeout: inSeconds(system.Timeouts.RegisterPlayer),
-	}, checkActive(files, "player", id, &preset.Preset)
+	options := player.Options{Games: games}
+	options.Version, options.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
+	return options, checkActive(files, "player", id, &preset.Preset)
 }
 
 func printPlayer(s streams, r player.Record, account string) error {

@@ -69,7 +69,7 @@ func (s *ToolServer) request(method string, params protocol.Object, id jsontext.
 			"io.modelcontextprotocol/clientCapabilities": struct{}{},
 		}))
 	}
-	return ToolRequest{header, CallBody(method, params, id)}
+	return ToolRequest{header, CallBody(method, params.Append(nil), id)}
 }
 
 // client is how this program introduces itself.

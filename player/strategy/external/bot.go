@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
 
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
@@ -87,7 +88,7 @@ func newBot(name string, t Tools) (*bot, error) {
 		name: name, path: path, args: args, limit: cmp.Or(t.Timeout, botTimeout), closed: make(chan struct{}), turn: make(chan struct{}, 1),
 		log: t.Log.With().Str("bot", name).Logger(),
 	}
-	b.output = newOutput(b.log)
+	b.output = &output{logger: b.log, allowed: rate.NewLimiter(loggedPerSecond, loggedAtOnce)}
 	if err := b.start(); err != nil {
 		return nil, fmt.Errorf("strategy %s cannot be started: %w", name, err)
 	}

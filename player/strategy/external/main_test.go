@@ -33,7 +33,7 @@ func view(matchID string) strategy.View {
 	}
 }
 
-// A log is what was logged so far.
+// A log collects log lines.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
