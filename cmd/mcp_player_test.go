@@ -18,9 +18,9 @@ func TestMCPServerPlaysALeague(t *testing.T) {
 			t.Parallel()
 			m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
 			typed := node(t, "player.mjs", append([]string{"--manager", m.url}, args...)...)
-			agents := []*process{m.joins(t, "referee"), m.joins(t, "player"), typed, m.process}
+			agents := []*process{m.join(t, "referee"), m.join(t, "player"), typed, m.process}
 			for _, p := range agents {
-				require.Zero(t, p.ends(t), p.stderr.String())
+				require.Zero(t, p.awaitExit(t), p.stderr.String())
 			}
 			rows := regexp.MustCompile(`│ +\d │ P0\d +│ .+ │ +3 │ \d │ \d │ \d │ +0 │ +\d │`).FindAllString(m.stdout.String(), -1)
 			assert.Len(t, rows, 2, "three matches each, none lost technically: %s", m.stdout.String())
