@@ -20,6 +20,7 @@ import (
 
 	"evenodd/league/conformance"
 	"evenodd/rules/evenodd"
+	"evenodd/transport/http"
 )
 
 type checkOptions struct {
@@ -36,6 +37,7 @@ type checkOptions struct {
 	referees  int
 	admin     string
 	ca        string
+	dial      http.Dialer // nil: the network's own
 
 	catalogue func(role string) []conformance.Requirement
 	examine   func(context.Context, conformance.Options) (*conformance.Report, error)
@@ -201,52 +203,65 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	write, known := map[string]func(io.Writer, *conformance.Report) error{
 		formatText: printReport, formatJSON: func(w io.Writer, r *conformance.Report) error { return printJSON(w, r) }, formatJUnit: printJUnit,
 	}[o.format]
-	switch {
-	case !known:
+	if !known {
 		return usage("--format %q: must be text, json or junit", o.format)
-	case o.wait < 0 || o.timeout <= 0:
-		return usage("--wait and --timeout must be positive times such as 30s")
-	case o.players < 2 || o.referees < 1:
-		return usage("a league needs at least 2 players and 1 referee, not %d and %d", o.players, o.referees)
 	}
-	game, err := games().Game(o.game)
-	if err != nil {
-		return usage("--game: %v", err)
-	}
-	chosen, err := o.selection()
+	report, err := o.run(ctx, s)
 	if err != nil {
 		return err
 	}
-	client, err := examiner(o.ca)
-	if err != nil {
-		return err
-	}
-	defer client.CloseIdleConnections()
-	l, err := o.open(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = l.Close() }() // the kit has usually closed it
-	if err := o.await(ctx, l); err != nil {
-		return err
-	}
-	stop := o.showProgress(s)
-	report, err := o.examine(ctx, conformance.Options{
-		Role: o.role, URL: o.url, Game: game, Listener: l, Selection: chosen, Wait: max(o.wait, time.Millisecond), Budget: o.timeout,
-		Players: o.players, Referees: o.referees, Admin: o.admin, Client: client,
-	})
-	stop()
-	switch {
-	case ctx.Err() != nil:
-		return interrupted("The test has no result: run it again.")
-	case err != nil:
-		return err
-	}
-	sanitize(report, o.admin)
 	if err := write(s.out, report); err != nil {
 		return err
 	}
 	return verdict(report)
+}
+
+// run tests the agent. It removes all tokens from the report.
+func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report, error) {
+	switch {
+	case o.wait < 0 || o.timeout <= 0:
+		return nil, usage("--wait and --timeout must be positive times such as 30s")
+	case o.players < 2 || o.referees < 1:
+		return nil, usage("a league needs at least 2 players and 1 referee, not %d and %d", o.players, o.referees)
+	}
+	game, err := games().Game(o.game)
+	if err != nil {
+		return nil, usage("--game: %v", err)
+	}
+	chosen, err := o.selection()
+	if err != nil {
+		return nil, err
+	}
+	if o.dial == nil {
+		o.dial = new(net.Dialer).DialContext
+	}
+	client, err := examiner(o.ca, o.dial)
+	if err != nil {
+		return nil, err
+	}
+	defer client.CloseIdleConnections()
+	l, err := o.open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = l.Close() }() // the kit has usually closed it
+	if err := o.await(ctx, l); err != nil {
+		return nil, err
+	}
+	stop := o.showProgress(s)
+	report, err := o.examine(ctx, conformance.Options{
+		Role: o.role, URL: o.url, Game: game, Listener: l, Selection: chosen, Wait: max(o.wait, time.Millisecond), Budget: o.timeout,
+		Players: o.players, Referees: o.referees, Admin: o.admin, Client: client, Dial: o.dial,
+	})
+	stop()
+	switch {
+	case ctx.Err() != nil:
+		return nil, interrupted("The test has no result: run it again.")
+	case err != nil:
+		return nil, err
+	}
+	sanitize(report, o.admin)
+	return report, nil
 }
 
 // verdict returns an error for an agent that does not conform.
@@ -265,13 +280,14 @@ func verdict(r *conformance.Report) error {
 
 // examiner makes a client that shows responses unchanged: it follows no redirect,
 // decompresses nothing and uses no proxy.
-func examiner(ca string) (*nethttp.Client, error) {
+func examiner(ca string, dial http.Dialer) (*nethttp.Client, error) {
 	trusted, err := roots(ca)
 	if err != nil {
 		return nil, err
 	}
 	return &nethttp.Client{
 		Transport: &nethttp.Transport{
+			DialContext:            dial,
 			TLSClientConfig:        &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
@@ -313,7 +329,7 @@ func (o *checkOptions) open(ctx context.Context, s streams) (*firstCall, error) 
 func (o *checkOptions) await(ctx context.Context, l *firstCall) error {
 	bound, cancel := context.WithTimeout(ctx, max(min(o.wait, o.timeout), time.Second))
 	defer cancel()
-	err := awaitListener(bound, o.url, l.come)
+	err := awaitListener(bound, o.dial, o.url, l.come)
 	switch {
 	case ctx.Err() != nil:
 		return interrupted("The test has no result: run it again.")
