@@ -84,8 +84,7 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 		return nil, err
 	}
 	if a.endpoint == "" {
-		port := l.Addr().(*net.TCPAddr).Port
-		a.endpoint = a.url(net.JoinHostPort(a.host, strconv.Itoa(port)))
+		a.endpoint = a.urlOf(l)
 	} else if rest, plain := strings.CutPrefix(a.endpoint, "http://"); plain && a.tls != nil {
 		a.endpoint = "https://" + rest // this server does not answer plain HTTP
 	}
@@ -112,6 +111,11 @@ func (a *address) url(hostPort string) string {
 		return "https://" + hostPort + http.Path
 	}
 	return "http://" + hostPort + http.Path
+}
+
+// urlOf returns the URL of a listener by the name of its host.
+func (a *address) urlOf(l net.Listener) string {
+	return a.url(net.JoinHostPort(a.host, strconv.Itoa(l.Addr().(*net.TCPAddr).Port)))
 }
 
 // names returns the host names that requests may use for this agent. The server

@@ -39,7 +39,7 @@ type node struct {
 // nodeOptions configure a node.
 type nodeOptions struct {
 	maxReply int64                 // bytes
-	ca       string                // file of certificate authorities, "" for those of the system
+	ca       string                // file of authorities to trust besides those of the system; "" for none
 	allow    func(netip.Addr) bool // prevents SSRF; nil allows all addresses
 	dialect  bridge.Options        // without clock and log
 	log      zerolog.Logger
@@ -51,10 +51,11 @@ var schemes = [...]string{"http", "https"}
 func newNode(o nodeOptions) (*node, error) {
 	o.dialect.Clock, o.dialect.Log = protocol.SystemClock(), o.log
 	n := &node{dialect: bridge.New(o.dialect), log: o.log}
-	var err error
-	if n.client, err = newClient(o.maxReply, o.ca, o.allow, n.dialect); err != nil {
+	trusted, err := roots(o.ca)
+	if err != nil {
 		return nil, err
 	}
+	n.client = http.NewClient(http.ClientConfig{MaxReply: o.maxReply, Roots: trusted, Allow: o.allow, Dialect: n.dialect})
 	n.caller = transport.NewBreaker(callers{"http": n.client, "https": n.client}, essential, o.log)
 	return n, nil
 }
@@ -96,16 +97,6 @@ var (
 	_ http.Calls      = (*bridge.Bridge)(nil)
 	_ http.Requests   = (*bridge.Bridge)(nil)
 )
-
-// newClient makes an HTTP client. It trusts the authorities of the system and those
-// in the file ca. It connects to the addresses that allow accepts; nil accepts all.
-func newClient(maxReply int64, ca string, allow func(netip.Addr) bool, speak *bridge.Bridge) (*http.Client, error) {
-	trusted, err := roots(ca)
-	if err != nil {
-		return nil, err
-	}
-	return http.NewClient(http.ClientConfig{MaxReply: maxReply, Roots: trusted, Allow: allow, Dialect: speak}), nil
-}
 
 // essential tells whether a method is part of a match or of the membership in a
 // league. The breaker never holds back such calls: every attempt counts, and some

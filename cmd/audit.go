@@ -46,11 +46,7 @@ func runAudit(s streams, o *auditOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	if o.format == formatJSON {
-		err = printJSON(s.out, report)
-	} else {
-		err = printAudit(s.out, report)
-	}
+	err = show(s.out, o.format, report, func(w io.Writer) error { return printAudit(w, report) })
 	if n := report.Findings(); err == nil && n > 0 {
 		err = exit(exitFound, "%s", number(n, "finding"))
 	}

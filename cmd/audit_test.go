@@ -17,8 +17,8 @@ import (
 	"evenodd/league/store"
 )
 
-// registering returns a folder with a league that has not started.
-func registering(t *testing.T) store.Folder {
+// unstartedLeague returns a folder with a league that has not started.
+func unstartedLeague(t *testing.T) store.Folder {
 	t.Helper()
 	dir := store.Folder(t.TempDir())
 	j, _, _, err := journalfile.Open(dir.Journal("cup"), nil)
@@ -29,15 +29,15 @@ func registering(t *testing.T) store.Folder {
 	}))
 	for _, id := range []string{"P01", "P02"} {
 		require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
-			AgentID: id, Role: journal.RolePlayer, DisplayName: "Player " + id, Endpoint: "http://localhost/mcp", Generation: 1,
+			AgentID: id, Role: protocol.RolePlayer, DisplayName: "Player " + id, Endpoint: "http://localhost/mcp", Generation: 1,
 		}))
 	}
 	require.NoError(t, j.Close())
 	return dir
 }
 
-// damaged flips a byte of the second line of its journal.
-func damaged(t *testing.T, dir store.Folder) {
+// damageJournal flips a byte of the second line of the journal.
+func damageJournal(t *testing.T, dir store.Folder) {
 	t.Helper()
 	raw, err := os.ReadFile(dir.Journal("cup"))
 	require.NoError(t, err)
@@ -45,8 +45,8 @@ func damaged(t *testing.T, dir store.Folder) {
 	require.NoError(t, os.WriteFile(dir.Journal("cup"), []byte(changed), 0o600))
 }
 
-// ran runs one command like the root command.
-func ran(t *testing.T, construct func(streams) *cobra.Command, args ...string) (out string, err error) {
+// runCommand runs one command as the root command does.
+func runCommand(t *testing.T, construct func(streams) *cobra.Command, args ...string) (out string, err error) {
 	t.Helper()
 	var b bytes.Buffer
 	c := construct(streams{&b, &b})
@@ -57,21 +57,21 @@ func ran(t *testing.T, construct func(streams) *cobra.Command, args ...string) (
 }
 
 func TestAuditOfACorrectLeagueHasNoFindings(t *testing.T) {
-	out, err := ran(t, newAudit, string(registering(t)))
+	out, err := runCommand(t, newAudit, string(unstartedLeague(t)))
 	require.NoError(t, err)
 	assert.Equal(t, "audited 0 matches of league cup: no findings; not started\n", out)
 }
 
 func TestAuditNamesEachFinding(t *testing.T) {
-	dir := registering(t)
-	damaged(t, dir)
-	out, err := ran(t, newAudit, string(dir))
+	dir := unstartedLeague(t)
+	damageJournal(t, dir)
+	out, err := runCommand(t, newAudit, string(dir))
 	assert.Equal(t, exitFound, exitCode(err))
 	assert.EqualError(t, err, "1 finding")
 	assert.Contains(t, out, "data/leagues/cup/journal.jsonl:3: hash_chain: it does not follow the line before")
 	assert.Contains(t, out, "audited 0 matches of league cup: 1 finding; not started\n")
 
-	out, err = ran(t, newAudit, string(dir), "--format", "json")
+	out, err = runCommand(t, newAudit, string(dir), "--format", "json")
 	assert.Equal(t, exitFound, exitCode(err))
 	var report struct {
 		SchemaVersion string `json:"schema_version"`
@@ -99,14 +99,14 @@ func TestAuditNamesEachFinding(t *testing.T) {
 
 func TestAuditReportsWrongArguments(t *testing.T) {
 	for _, args := range [][]string{{}, {"a", "b"}, {"--format", "xml", "."}} {
-		_, err := ran(t, newAudit, args...)
+		_, err := runCommand(t, newAudit, args...)
 		assert.Equal(t, exitUsage, exitCode(err))
 	}
-	_, err := ran(t, newAudit, t.TempDir())
+	_, err := runCommand(t, newAudit, t.TempDir())
 	require.ErrorContains(t, err, "no league in")
-	_, err = ran(t, newAudit, "nowhere")
+	_, err = runCommand(t, newAudit, "nowhere")
 	require.ErrorContains(t, err, "there is no folder nowhere: give the folder that --data of the league named")
-	_, err = ran(t, newAudit, "--league-id", "other", string(registering(t)))
+	_, err = runCommand(t, newAudit, "--league-id", "other", string(unstartedLeague(t)))
 	require.ErrorContains(t, err, `no league "other"`)
 }
 

@@ -31,7 +31,7 @@ func exampleBot(t *testing.T, name string) string {
 	return "exec:'" + path + "'"
 }
 
-// Each example bot plays a whole league over HTTP against one of our players.
+// Each example bot plays a whole league over HTTP against a player of this program.
 func TestExampleBotsPlayALeague(t *testing.T) {
 	t.Parallel()
 	for name, said := range map[string]string{
@@ -42,11 +42,11 @@ func TestExampleBotsPlayALeague(t *testing.T) {
 			t.Parallel()
 			bot := exampleBot(t, name)
 			m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
-			agents := []*process{m.joins(t, "referee"), m.joins(t, "player", "--strategy", bot), m.joins(t, "player")}
+			agents := []*process{m.join(t, "referee"), m.join(t, "player", "--strategy", bot), m.join(t, "player")}
 			for _, p := range agents {
-				require.Zero(t, p.ends(t), p.stderr.String())
+				require.Zero(t, p.awaitExit(t), p.stderr.String())
 			}
-			require.Zero(t, m.ends(t))
+			require.Zero(t, m.awaitExit(t))
 			assert.Regexp(t, `^P0\d: 3 played, .*\nexec:.*`+name+`': 3 questions, 0 without an answer; started 1 time\n$`, agents[1].stdout.String())
 			assert.Regexp(t, said, agents[1].stderr.String())
 			assert.Regexp(t, `^P0\d: 3 played, .*\n$`, agents[2].stdout.String(), "a built-in strategy prints no account")
@@ -74,9 +74,9 @@ func TestInterruptedPlayerStopsItsBot(t *testing.T) {
 	t.Parallel()
 	p := start(t, "player", "--port", "0", "--manager", "http://127.0.0.1:1/mcp",
 		"--strategy", `exec:sh -c 'echo $$ >&2; while read -r q; do :; done; echo goodbye >&2'`)
-	p.awaits(t, `"stderr":"\d+"`)
+	p.await(t, `"stderr":"\d+"`)
 	p.interrupt(t)
-	assert.Equal(t, 130, p.ends(t))
+	assert.Equal(t, 130, p.awaitExit(t))
 	assert.Contains(t, p.stderr.String(), `"stderr":"goodbye"`)
 }
 
@@ -103,11 +103,11 @@ func TestLanguageModelPlaysALeague(t *testing.T) {
 			asked.Store(0)
 			m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
 			folder := t.TempDir()
-			referee, other := m.joins(t, "referee"), m.joins(t, "player")
+			referee, other := m.join(t, "referee"), m.join(t, "player")
 			p := launch(t, folder, []string{variable + "=" + key}, "evenodd", "player", "--port", "0", "--manager", m.url,
 				"--strategy", "llm", "--llm-url", model.URL+"/v1", "--llm-model", "llama3.2")
 			for _, p := range []*process{referee, other, p} {
-				require.Zero(t, p.ends(t), p.stderr.String())
+				require.Zero(t, p.awaitExit(t), p.stderr.String())
 			}
 			assert.Regexp(t, `^P0\d: 3 played, .*\nllama3\.2: 3 questions, 1 answered by chance; 100 tokens asked, 10 answered, in [\d.]+m?s\n$`,
 				p.stdout.String())

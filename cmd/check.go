@@ -3,12 +3,10 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	nethttp "net/http"
 	"os"
 	"slices"
 	"strings"
@@ -20,24 +18,17 @@ import (
 
 	"evenodd/league/conformance"
 	"evenodd/rules/evenodd"
-	"evenodd/transport/http"
 )
 
 type checkOptions struct {
-	role, url string
-	game      string
-	format    string
-	level     string
-	only      []string
-	list      bool
-	meet      rendezvous
-	wait      time.Duration
-	timeout   time.Duration
-	players   int
-	referees  int
-	admin     string
-	ca        string
-	dial      http.Dialer // nil: the network's own
+	conformance.Options
+	game   string
+	format string
+	level  string
+	only   []string
+	list   bool
+	meet   rendezvous
+	ca     string
 
 	catalogue func(role string) []conformance.Requirement
 	examine   func(context.Context, conformance.Options) (*conformance.Report, error)
@@ -84,13 +75,13 @@ breaks a MUST or ended before all could be tested.`,
 				return problem
 			}
 			o.meet.given = c.Flags().Changed("listen")
-			if o.role != conformance.Manager && (c.Flags().Changed("players") || c.Flags().Changed("referees")) {
-				return usage("--players and --referees are only for managers, not for %s", cmp.Or(o.role, "list"))
+			if o.Role != conformance.Manager && (c.Flags().Changed("players") || c.Flags().Changed("referees")) {
+				return usage("--players and --referees are only for managers, not for %s", cmp.Or(o.Role, "list"))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.admin = strings.TrimSpace(os.Getenv("EVENODD_ADMIN_TOKEN"))
+			o.Admin = strings.TrimSpace(os.Getenv("EVENODD_ADMIN_TOKEN"))
 			if o.list {
 				return o.printList(s.out)
 			}
@@ -108,10 +99,10 @@ func (o *checkOptions) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.only, "only", nil, "test only these: requirement `id`s or their beginnings such as P-INV")
 	f.BoolVar(&o.list, "list", false, "only list the requirements of a role or of all")
 	f.StringVar(&o.meet.at, "listen", "", "`host:port` where the agent finds its manager (default "+meetingPoint+"; a free port to test a manager)")
-	f.DurationVar(&o.wait, "wait", 10*time.Second, "time for the agent to start listening and to register")
-	f.DurationVar(&o.timeout, "timeout", 3*time.Minute, "longest time for the whole test")
-	f.IntVar(&o.players, "players", usualPlayers, "players that start the league of a manager under test")
-	f.IntVar(&o.referees, "referees", 1, "referees that start the league of a manager under test")
+	f.DurationVar(&o.Wait, "wait", 10*time.Second, "time for the agent to start listening and to register")
+	f.DurationVar(&o.Budget, "timeout", 3*time.Minute, "longest time for the whole test")
+	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league of a manager under test")
+	f.IntVar(&o.Referees, "referees", 1, "referees that start the league of a manager under test")
 	tlsCAFlag(f, &o.ca)
 }
 
@@ -123,8 +114,8 @@ func roles() []string { return []string{conformance.Player, conformance.Referee,
 // checkArguments parses role and URL. --list needs no URL.
 func (o *checkOptions) checkArguments(args []string) (err error) {
 	if len(args) > 0 {
-		if o.role = args[0]; !slices.Contains(roles(), o.role) {
-			return usage("unknown role %q: must be one of %s", o.role, strings.Join(roles(), ", "))
+		if o.Role = args[0]; !slices.Contains(roles(), o.Role) {
+			return usage("unknown role %q: must be one of %s", o.Role, strings.Join(roles(), ", "))
 		}
 	}
 	switch {
@@ -135,36 +126,34 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 	case len(args) != 2:
 		return usage("check takes a role and a URL, for example: evenodd check player http://localhost:8101/mcp")
 	}
-	o.url, err = agentURL(args[1])
+	o.URL, err = agentURL(args[1])
 	return err
 }
 
-// selection returns the requirements to test or to list.
-func (o *checkOptions) selection() (conformance.Selection, error) {
-	levels := map[string]conformance.Level{"must": conformance.Must, "should": conformance.Should}
-	level, known := levels[strings.ToLower(o.level)]
-	if !known {
-		return conformance.Selection{}, usage("--level %q: must be must or should", o.level)
+// selection selects the requirements to test or to list.
+func (o *checkOptions) selection() error {
+	o.Selection.Level = conformance.Level(strings.ToUpper(o.level))
+	if o.Selection.Level != conformance.Must && o.Selection.Level != conformance.Should {
+		return usage("--level %q: must be must or should", o.level)
 	}
 	all := o.requirements()
-	chosen := conformance.Selection{Level: level}
 	for _, text := range o.only {
 		id := strings.ToUpper(strings.TrimSpace(text))
 		if id == "" || !slices.ContainsFunc(all, func(q conformance.Requirement) bool { return strings.HasPrefix(q.ID, id) }) {
-			return chosen, usage("--only %q: no requirement of %s begins with it; there are %s", text, cmp.Or(o.role, "any role"), strings.Join(near(all, id), ", "))
+			return usage("--only %q: no requirement of %s begins with it; there are %s", text, cmp.Or(o.Role, "any role"), strings.Join(near(all, id), ", "))
 		}
-		chosen.Only = append(chosen.Only, id)
+		o.Selection.Only = append(o.Selection.Only, id)
 	}
-	if !slices.ContainsFunc(all, chosen.Wants) {
-		return chosen, usage("--only %s: none of these is a MUST, which --level must asks for", strings.Join(o.only, ","))
+	if !slices.ContainsFunc(all, o.Selection.Wants) {
+		return usage("--only %s: none of these is a MUST, which --level must asks for", strings.Join(o.only, ","))
 	}
-	return chosen, nil
+	return nil
 }
 
 // requirements returns the requirements of the role, or of all roles.
 func (o *checkOptions) requirements() []conformance.Requirement {
-	if o.role != "" {
-		return o.catalogue(o.role)
+	if o.Role != "" {
+		return o.catalogue(o.Role)
 	}
 	var all []conformance.Requirement
 	for _, role := range roles() {
@@ -216,30 +205,27 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	return verdict(report)
 }
 
-// run tests the agent. It removes all tokens from the report.
+// run tests the agent, and returns a report without tokens.
 func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report, error) {
 	switch {
-	case o.wait < 0 || o.timeout <= 0:
+	case o.Wait < 0 || o.Budget <= 0:
 		return nil, usage("--wait and --timeout must be positive times such as 30s")
-	case o.players < 2 || o.referees < 1:
-		return nil, usage("a league needs at least 2 players and 1 referee, not %d and %d", o.players, o.referees)
+	case o.Players < 2 || o.Referees < 1:
+		return nil, usage("a league needs at least 2 players and 1 referee, not %d and %d", o.Players, o.Referees)
 	}
-	game, err := games().Game(o.game)
-	if err != nil {
+	var err error
+	if o.Game, err = games().Game(o.game); err != nil {
 		return nil, usage("--game: %v", err)
 	}
-	chosen, err := o.selection()
-	if err != nil {
+	if err := o.selection(); err != nil {
 		return nil, err
 	}
-	if o.dial == nil {
-		o.dial = new(net.Dialer).DialContext
-	}
-	client, err := examiner(o.ca, o.dial)
-	if err != nil {
+	if o.Roots, err = roots(o.ca); err != nil {
 		return nil, err
 	}
-	defer client.CloseIdleConnections()
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
 	l, err := o.open(ctx, s)
 	if err != nil {
 		return nil, err
@@ -249,10 +235,8 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report,
 		return nil, err
 	}
 	stop := o.showProgress(s)
-	report, err := o.examine(ctx, conformance.Options{
-		Role: o.role, URL: o.url, Game: game, Listener: l, Selection: chosen, Wait: max(o.wait, time.Millisecond), Budget: o.timeout,
-		Players: o.players, Referees: o.referees, Admin: o.admin, Client: client, Dial: o.dial,
-	})
+	o.Listener, o.Wait = l, max(o.Wait, time.Millisecond) // 0 is the default of the kit
+	report, err := o.examine(ctx, o.Options)
 	stop()
 	switch {
 	case ctx.Err() != nil:
@@ -260,7 +244,7 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report,
 	case err != nil:
 		return nil, err
 	}
-	sanitize(report, o.admin)
+	sanitize(report, o.Admin)
 	return report, nil
 }
 
@@ -278,44 +262,23 @@ func verdict(r *conformance.Report) error {
 	return exit(exitFound, "no requirement failed, but the agent ended before the test did")
 }
 
-// examiner makes a client that shows responses unchanged: it follows no redirect,
-// decompresses nothing and uses no proxy.
-func examiner(ca string, dial http.Dialer) (*nethttp.Client, error) {
-	trusted, err := roots(ca)
-	if err != nil {
-		return nil, err
-	}
-	return &nethttp.Client{
-		Transport: &nethttp.Transport{
-			DialContext:            dial,
-			TLSClientConfig:        &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    10 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			MaxIdleConnsPerHost:    64,
-			IdleConnTimeout:        4 * time.Second,
-			DisableCompression:     true,
-		},
-		CheckRedirect: func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse },
-	}, nil
-}
-
 // open listens at the address where the agent finds its manager: the default address,
 // or a free port if another program has it.
 func (o *checkOptions) open(ctx context.Context, s streams) (*firstCall, error) {
-	meet := o.meet
+	meet := &o.meet
 	switch {
 	case meet.given:
-	case o.role == conformance.Manager:
+	case o.Role == conformance.Manager:
 		meet.at = freePort
 	default:
 		meet.at = meetingPoint
 	}
 	l, err := meet.listen(ctx)
 	if errors.Is(err, errTaken) && !meet.given {
-		another := rendezvous{at: freePort}
+		another := &rendezvous{at: freePort}
 		if l, err = another.listen(ctx); err == nil {
 			_, _ = fmt.Fprintf(s.err, "%s is %v. The manager for this test is at %s: start the agent with this URL if it registers itself.\n",
-				meet.at, errTaken, another.url(l))
+				meet.at, errTaken, another.urlOf(l))
 		}
 	}
 	if err != nil {
@@ -327,14 +290,14 @@ func (o *checkOptions) open(ctx context.Context, s streams) (*firstCall, error) 
 // await returns when a server listens at the agent's URL, or the agent has called the
 // kit: some agents register before they listen.
 func (o *checkOptions) await(ctx context.Context, l *firstCall) error {
-	bound, cancel := context.WithTimeout(ctx, max(min(o.wait, o.timeout), time.Second))
+	bound, cancel := context.WithTimeout(ctx, max(min(o.Wait, o.Budget), time.Second))
 	defer cancel()
-	err := awaitListener(bound, o.dial, o.url, l.come)
+	err := awaitListener(bound, o.Dial, o.URL, l.come)
 	switch {
 	case ctx.Err() != nil:
 		return interrupted("The test has no result: run it again.")
 	case err != nil:
-		return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", o.url, err)
+		return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", o.URL, err)
 	}
 	return nil
 }
@@ -345,7 +308,7 @@ func (o *checkOptions) showProgress(s streams) (stop func()) {
 	if !isTerminal(s.err) {
 		return func() {}
 	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.err), progressbar.OptionSetDescription("testing the "+o.role),
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.err), progressbar.OptionSetDescription("testing the "+o.Role),
 		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish())
 	_ = bar.Add(0) // starts it; an error only spoils the picture
 	return func() { _ = bar.Finish() }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -14,11 +15,10 @@ import (
 // the system-out of the suite, because JUnit counts a test with a warning as passed.
 type (
 	junitSuites struct {
-		XMLName xml.Name `xml:"testsuites"`
-		Suites  []junitSuite
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		XMLName    xml.Name    `xml:"testsuite"`
 		Name       string      `xml:"name,attr"`
 		Package    string      `xml:"package,attr"`
 		ID         int         `xml:"id,attr"`
@@ -30,28 +30,24 @@ type (
 		Skipped    int         `xml:"skipped,attr"`
 		Time       string      `xml:"time,attr"`
 		Properties []junitPair `xml:"properties>property"`
-		Cases      []junitCase
-		Out        string `xml:"system-out"`
-		Err        string `xml:"system-err"`
+		Cases      []junitCase `xml:"testcase"`
+		Out        string      `xml:"system-out"`
+		Err        string      `xml:"system-err"`
 	}
 	junitPair struct {
 		Name  string `xml:"name,attr"`
 		Value string `xml:"value,attr"`
 	}
 	junitCase struct {
-		XMLName   xml.Name      `xml:"testcase"`
 		ClassName string        `xml:"classname,attr"`
 		Name      string        `xml:"name,attr"`
 		Time      string        `xml:"time,attr"`
-		Skipped   *junitSkipped `xml:"skipped"`
+		Skipped   *junitFailure `xml:"skipped"`
 		Failure   *junitFailure `xml:"failure"`
-	}
-	junitSkipped struct {
-		Message string `xml:"message,attr"`
 	}
 	junitFailure struct {
 		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr"`
+		Type    string `xml:"type,attr,omitempty"`
 		Text    string `xml:",chardata"`
 	}
 )
@@ -59,12 +55,9 @@ type (
 // printJUnit writes a report for continuous integration: one suite for the role, one
 // case for each requirement.
 func printJUnit(w io.Writer, r *conformance.Report) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
+	host, _ := os.Hostname() // "" if it fails
 	suite := junitSuite{
-		Name: r.Role, Package: "evenodd.check", Hostname: host, Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
+		Name: r.Role, Package: "evenodd.check", Hostname: cmp.Or(host, "localhost"), Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
 		Tests: len(r.Findings), Failures: r.Count(conformance.Fail), Skipped: r.Count(conformance.Skipped), Time: inJUnit(r.TookMS),
 		Properties: []junitPair{{"url", oneLine(r.URL)}},
 	}
@@ -75,7 +68,7 @@ func printJUnit(w io.Writer, r *conformance.Report) error {
 		switch f.Verdict {
 		case conformance.Pass:
 		case conformance.Skipped:
-			one.Skipped = &junitSkipped{oneLine(f.Detail)}
+			one.Skipped = &junitFailure{Message: oneLine(f.Detail)}
 		case conformance.Fail:
 			one.Failure = &junitFailure{oneLine(f.Detail), string(f.Level), evidence(f)}
 		case conformance.Warn:
@@ -92,7 +85,7 @@ func printJUnit(w io.Writer, r *conformance.Report) error {
 	if err := e.Encode(junitSuites{Suites: []junitSuite{suite}}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(w)
+	_, err := fmt.Fprintln(w)
 	return err
 }
 

@@ -57,24 +57,21 @@ func sanitize(r *conformance.Report, admin string) {
 	}
 }
 
-// word returns the word for a verdict, in the style that a terminal shows.
-func word(v conformance.Verdict) (string, lipgloss.Style) {
-	plain := lipgloss.NewStyle()
+// column returns the word for a verdict, as wide as the longest one and in the style
+// that a terminal shows.
+func column(v conformance.Verdict) string {
+	text, style := "skipped", lipgloss.NewStyle()
 	switch v {
 	case conformance.Pass:
-		return "pass", plain.Foreground(lipgloss.Green)
+		text, style = "pass   ", style.Foreground(lipgloss.Green)
 	case conformance.Fail:
-		return "FAIL", plain.Foreground(lipgloss.Red).Bold(true)
+		text, style = "FAIL   ", style.Foreground(lipgloss.Red).Bold(true)
 	case conformance.Warn:
-		return "warning", plain.Foreground(lipgloss.Yellow)
+		text, style = "warning", style.Foreground(lipgloss.Yellow)
+	case conformance.Skipped:
+		style = style.Faint(true)
 	}
-	return "skipped", plain.Faint(true)
-}
-
-// column returns the word for a verdict as wide as the longest one.
-func column(v conformance.Verdict) string {
-	text, style := word(v)
-	return style.Render(fmt.Sprintf("%-7s", text))
+	return style.Render(text)
 }
 
 // printReport writes a report for people: a line for each requirement that is met or
@@ -179,27 +176,18 @@ const shownInList = 120
 
 // summary counts verdicts, and causes of broken requirements.
 func summary(r *conformance.Report) string {
-	causes := func(level conformance.Level) string {
-		n := 0
-		for _, c := range r.Causes {
-			if c.Level == level {
-				n++
-			}
-		}
-		switch n {
-		case 0:
+	causes := map[conformance.Level]int{}
+	for _, c := range r.Causes {
+		causes[c.Level]++
+	}
+	of := func(level conformance.Level) string {
+		if causes[level] == 0 {
 			return ""
-		case 1:
-			return " for 1 cause"
 		}
-		return fmt.Sprintf(" for %d causes", n)
+		return " for " + number(causes[level], "cause")
 	}
-	warnings := "warnings"
-	if r.Count(conformance.Warn) == 1 {
-		warnings = "warning"
-	}
-	return fmt.Sprintf("%d passed, %d failed%s, %d %s%s, %d skipped, took %s",
-		r.Count(conformance.Pass), r.Count(conformance.Fail), causes(conformance.Must), r.Count(conformance.Warn), warnings, causes(conformance.Should),
+	return fmt.Sprintf("%d passed, %d failed%s, %s%s, %d skipped, took %s",
+		r.Count(conformance.Pass), r.Count(conformance.Fail), of(conformance.Must), number(r.Count(conformance.Warn), "warning"), of(conformance.Should),
 		r.Count(conformance.Skipped), (time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
 }
 
@@ -223,11 +211,7 @@ func exchangeLines(x *conformance.Exchange, most int) []string {
 
 // brief returns a body on one line, cut to most bytes.
 func brief(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	return protocol.Clip(strings.Join(strings.Fields(text), " "), most)
 }
 
 // printList lists requirements.
@@ -235,8 +219,7 @@ func (o *checkOptions) printList(w io.Writer) error {
 	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
 		return err
 	}
-	chosen, err := o.selection()
-	if err != nil {
+	if err := o.selection(); err != nil {
 		return err
 	}
 	type section struct {
@@ -248,33 +231,32 @@ func (o *checkOptions) printList(w io.Writer) error {
 		Roles         []section `json:"roles"`
 	}{SchemaVersion: conformance.SchemaVersion, Roles: []section{}}
 	for _, role := range roles() {
-		if o.role != "" && o.role != role {
+		if o.Role != "" && o.Role != role {
 			continue
 		}
 		in := section{role, []conformance.Requirement{}}
 		for _, q := range o.catalogue(role) {
-			if chosen.Wants(q) {
+			if o.Selection.Wants(q) {
 				in.Requirements = append(in.Requirements, q)
 			}
 		}
 		list.Roles = append(list.Roles, in)
 	}
-	if o.format == formatJSON {
-		return printJSON(w, list)
-	}
-	var text page
-	for i, in := range list.Roles {
-		if i > 0 {
-			text.line("")
+	return show(w, o.format, list, func(w io.Writer) error {
+		var text page
+		for i, in := range list.Roles {
+			if i > 0 {
+				text.line("")
+			}
+			wide := 0
+			for _, q := range in.Requirements {
+				wide = max(wide, len(q.ID))
+			}
+			text.line("%s: %d requirements", in.Role, len(in.Requirements))
+			for _, q := range in.Requirements {
+				text.line("  %-*s  %-6s  %s (%s)", wide, q.ID, q.Level, q.Text, q.Spec)
+			}
 		}
-		wide := 0
-		for _, q := range in.Requirements {
-			wide = max(wide, len(q.ID))
-		}
-		text.line("%s: %d requirements", in.Role, len(in.Requirements))
-		for _, q := range in.Requirements {
-			text.line("  %-*s  %-6s  %s (%s)", wide, q.ID, q.Level, q.Text, q.Spec)
-		}
-	}
-	return text.print(w)
+		return text.print(w)
+	})
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// examined runs check against an agent that does not register.
-func examined(t *testing.T, url string, args ...string) (code int, stdout, stderr string) {
+// checkAgent runs check against an agent that does not register.
+func checkAgent(t *testing.T, url string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return run(t.Context(), append([]string{"check", "player", url, "--listen", "localhost:0", "--wait", "0s"}, args...)...)
 }
 
 func TestCheckOfARunningPlayer(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, "both")
-	code, stdout, stderr := examined(t, g.url)
+	g := startThirdPartyPlayer(t, "both")
+	code, stdout, stderr := checkAgent(t, g.url)
 	assert.Equal(t, 4, code)
 	assert.Regexp(t, `^evenodd: \d+ requirements? failed\n$`, stderr)
 	assert.Regexp(t, `(?m)^pass    P-INV-01   MUST    It answers GAME_INVITATION with GAME_JOIN_ACK\.$`, stdout)
@@ -29,17 +29,17 @@ func TestCheckOfARunningPlayer(t *testing.T) {
 	assert.Regexp(t, `\n\d+ passed, \d+ failed for \d+ causes?, \d+ warnings? for \d+ causes?, \d+ skipped, took [\d.]+m?s\n$`, stdout)
 	assert.NotRegexp(t, `"auth_token\\*": *\\*"[^"*\\]{6}`, stdout)
 
-	code, stdout, _ = examined(t, g.url, "--only", "P-INV,P-CHO-04")
+	code, stdout, _ = checkAgent(t, g.url, "--only", "P-INV,P-CHO-04")
 	assert.Equal(t, 0, code, stdout)
 	assert.NotRegexp(t, `(?m)^\w+ +P-CHO-03 `, stdout)
 }
 
 func TestCheckOfARunningPlayerAsJSONAndJUnit(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, "both")
-	code, stdout, _ := examined(t, g.url, "--format", "json")
+	g := startThirdPartyPlayer(t, "both")
+	code, stdout, _ := checkAgent(t, g.url, "--format", "json")
 	assert.Equal(t, 4, code)
-	contract, err := compiled(reportContract)
+	contract, err := compileSchema(reportContract)
 	require.NoError(t, err)
 	var document any
 	require.NoError(t, json.Unmarshal([]byte(stdout), &document))
@@ -49,7 +49,7 @@ func TestCheckOfARunningPlayerAsJSONAndJUnit(t *testing.T) {
 		verdicts[f.(object)["verdict"]]++
 	}
 
-	code, stdout, _ = examined(t, g.url, "--format", "junit")
+	code, stdout, _ = checkAgent(t, g.url, "--format", "junit")
 	assert.Equal(t, 4, code)
 	var suites struct {
 		Suites []struct {
@@ -134,25 +134,25 @@ const reportContract = `{
 	}
 }`
 
-// Our agents run as processes and register themselves.
-func TestOurAgentsConform(t *testing.T) {
+// The agents of this program run as processes and register themselves.
+func TestAgentsOfThisProgramConform(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"player", "referee"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			place := "localhost:" + freePort(t)
 			p := start(t, role, "--port", "0", "--manager", "http://"+place+"/mcp", "--data", "")
-			url := p.awaits(t, `"endpoint":"([^"]+)"`)[1]
+			url := p.await(t, `"endpoint":"([^"]+)"`)[1]
 			code, stdout, stderr := run(t.Context(), "check", role, url, "--listen", place, "--wait", "1m")
 			assert.Zero(t, code, stderr)
 			assert.NotRegexp(t, `(?m)^(FAIL|warning)`, stdout)
-			assert.Zero(t, p.ends(t), p.stderr.String())
+			assert.Zero(t, p.awaitExit(t), p.stderr.String())
 		})
 	}
 }
 
-// Our own manager, whose league has more players than usual.
-func TestOurManagerConforms(t *testing.T) {
+// The league of the manager has more players than the default.
+func TestManagerOfThisProgramConforms(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "5", "--referees", "2", "--data", "")
 	code, stdout, stderr := run(t.Context(), "check", "manager", m.url, "--players", "5", "--referees", "2", "--format", "json")
@@ -167,12 +167,12 @@ func TestOurManagerConforms(t *testing.T) {
 		assert.NotContains(t, []string{"fail", "warn"}, f.Verdict, "%s: %s", f.ID, f.Detail)
 	}
 	m.interrupt(t) // it answers queries until then, which are examined last
-	assert.Zero(t, m.ends(t), m.stderr.String())
+	assert.Zero(t, m.awaitExit(t), m.stderr.String())
 }
 
 func TestInterruptedCheckProcess(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, "even")
+	g := startThirdPartyPlayer(t, "even")
 	place := "localhost:" + freePort(t)
 	p := start(t, "check", "player", g.url, "--listen", place, "--wait", "1m") // for a registration
 	for {
@@ -182,7 +182,7 @@ func TestInterruptedCheckProcess(t *testing.T) {
 		}
 	}
 	p.interrupt(t)
-	assert.Equal(t, 130, p.ends(t))
+	assert.Equal(t, 130, p.awaitExit(t))
 	assert.Equal(t, "evenodd: interrupted. The test has no result: run it again.\n", p.stderr.String())
 	assert.Empty(t, p.stdout.String())
 }

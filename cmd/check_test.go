@@ -20,14 +20,14 @@ import (
 	"evenodd/league/conformance"
 )
 
-// A hand is a fake kit with given findings.
-type hand struct {
+// A fakeKit reports given findings.
+type fakeKit struct {
 	report *conformance.Report
 	asked  conformance.Options
 	during func(context.Context, conformance.Options) error
 }
 
-func (h *hand) catalogue(role string) []conformance.Requirement {
+func (h *fakeKit) catalogue(role string) []conformance.Requirement {
 	var all []conformance.Requirement
 	for i := range h.report.Findings {
 		if q := h.report.Findings[i].Requirement; strings.HasPrefix(q.ID, strings.ToUpper(role[:1])) {
@@ -37,7 +37,7 @@ func (h *hand) catalogue(role string) []conformance.Requirement {
 	return all
 }
 
-func (h *hand) examine(ctx context.Context, o conformance.Options) (*conformance.Report, error) {
+func (h *fakeKit) examine(ctx context.Context, o conformance.Options) (*conformance.Report, error) {
 	h.asked = o
 	defer o.Listener.Close()
 	if h.during != nil {
@@ -50,8 +50,8 @@ func (h *hand) examine(ctx context.Context, o conformance.Options) (*conformance
 	return &r, nil
 }
 
-// checks runs the command.
-func (h *hand) checks(t *testing.T, args ...string) (stdout, stderr string, err error) {
+// runCheck runs the command.
+func (h *fakeKit) runCheck(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	c := checkCommand(streams{&out, &errs}, &checkOptions{catalogue: h.catalogue, examine: h.examine})
@@ -65,9 +65,9 @@ func (h *hand) checks(t *testing.T, args ...string) (stdout, stderr string, err 
 
 const secret = "tok-p01-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
 
-// aHand has one finding of each verdict. The answers of its agent contain tokens and
-// control characters.
-func aHand() *hand {
+// newFakeKit returns a kit with one finding of each verdict. The answers of its agent
+// contain tokens and control characters.
+func newFakeKit() *fakeKit {
 	finding := func(id string, level conformance.Level, v conformance.Verdict) conformance.Finding {
 		return conformance.Finding{
 			Requirement: conformance.Requirement{ID: id, Level: level, Text: "Does " + id + ".", Spec: "003 §4.4", Hint: "Do it."},
@@ -87,7 +87,7 @@ func aHand() *hand {
 	skipped := finding("P-OVER-01", conformance.Must, conformance.Skipped)
 	skipped.Detail = "the agent never came so far"
 	failed.Cause, warned.Cause = failed.ID, warned.ID
-	return &hand{report: &conformance.Report{
+	return &fakeKit{report: &conformance.Report{
 		SchemaVersion: 1, Role: conformance.Player, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), TookMS: 1250,
 		Findings: []conformance.Finding{finding("P-INV-01", conformance.Must, conformance.Pass), failed, warned, skipped},
 		Causes: []conformance.Cause{
@@ -97,8 +97,8 @@ func aHand() *hand {
 	}}
 }
 
-// listening returns the URL of a server that accepts connections.
-func listening(t *testing.T) string {
+// listeningURL returns the URL of a server that accepts connections.
+func listeningURL(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(nil)
 	t.Cleanup(s.Close)
@@ -109,8 +109,8 @@ func listening(t *testing.T) string {
 var anywhere = []string{"--listen", "localhost:0"}
 
 func TestCheckReportAsText(t *testing.T) {
-	h, url := aHand(), listening(t)
-	stdout, _, err := h.checks(t, append(anywhere, "player", url)...)
+	h, url := newFakeKit(), listeningURL(t)
+	stdout, _, err := h.runCheck(t, append(anywhere, "player", url)...)
 	assert.EqualError(t, err, "1 requirement failed")
 	long := strings.Repeat("long ", 80)
 	assert.Equal(t, `player at `+url+`
@@ -145,8 +145,8 @@ warning P-INV-03   the timestamp has no zone
 }
 
 func TestCheckReportAsJSON(t *testing.T) {
-	h, url := aHand(), listening(t)
-	stdout, _, err := h.checks(t, append(anywhere, "player", url, "--format", "json")...)
+	h, url := newFakeKit(), listeningURL(t)
+	stdout, _, err := h.runCheck(t, append(anywhere, "player", url, "--format", "json")...)
 	assert.Equal(t, exitFound, exitCode(err))
 	var told conformance.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout), &told))
@@ -162,8 +162,8 @@ func TestCheckReportAsJSON(t *testing.T) {
 }
 
 func TestCheckReportAsJUnit(t *testing.T) {
-	h, url := aHand(), listening(t)
-	stdout, _, err := h.checks(t, append(anywhere, "player", url, "--format", "junit")...)
+	h, url := newFakeKit(), listeningURL(t)
+	stdout, _, err := h.runCheck(t, append(anywhere, "player", url, "--format", "junit")...)
 	require.Error(t, err)
 	host, err := os.Hostname()
 	require.NoError(t, err)
@@ -192,26 +192,26 @@ func TestCheckReportAsJUnit(t *testing.T) {
 }
 
 func TestCheckOfAConformingAgentEndsWithoutError(t *testing.T) {
-	h, url := aHand(), listening(t)
+	h, url := newFakeKit(), listeningURL(t)
 	h.report.Findings, h.report.Causes = append(h.report.Findings[:1], h.report.Findings[2:]...), h.report.Causes[1:]
-	_, _, err := h.checks(t, append(anywhere, "player", url, "--only", "p-inv,P-OVER-01", "--level", "MUST", "--wait", "3s", "--timeout", "20s")...)
+	_, _, err := h.runCheck(t, append(anywhere, "player", url, "--only", "p-inv,P-OVER-01", "--level", "MUST", "--wait", "3s", "--timeout", "20s")...)
 	require.NoError(t, err)
 	assert.Equal(t, url, h.asked.URL)
 	assert.Equal(t, conformance.Selection{Level: conformance.Must, Only: []string{"P-INV", "P-OVER-01"}}, h.asked.Selection)
 	assert.Equal(t, []time.Duration{3 * time.Second, 20 * time.Second}, []time.Duration{h.asked.Wait, h.asked.Budget})
 
 	h.report.Findings, h.report.Causes = h.report.Findings[2:], nil
-	_, _, err = h.checks(t, append(anywhere, "player", url)...)
+	_, _, err = h.runCheck(t, append(anywhere, "player", url)...)
 	assert.EqualError(t, err, "no requirement passed")
 }
 
 func TestCheckListsTheRequirementsOfACauseUnderIt(t *testing.T) {
-	h, url := aHand(), listening(t)
+	h, url := newFakeKit(), listeningURL(t)
 	h.report.Findings[2].Cause = "P-INV-02"
 	h.report.Causes = []conformance.Cause{{
 		ID: "P-INV-02", Level: conformance.Must, Text: "Its replies are not wrapped.", Requirements: []string{"P-INV-02", "P-INV-03"},
 	}}
-	stdout, _, err := h.checks(t, append(anywhere, "player", url)...)
+	stdout, _, err := h.runCheck(t, append(anywhere, "player", url)...)
 	require.Error(t, err)
 	assert.Contains(t, stdout, `        see 003 §4.4
         Its replies are not wrapped. Same cause:
@@ -225,23 +225,23 @@ FAIL    P-INV-02   Its replies are not wrapped. (and 1 more)
 }
 
 func TestCheckPlaysTheGameOfItsFlag(t *testing.T) {
-	h, url := aHand(), listening(t)
+	h, url := newFakeKit(), listeningURL(t)
 	for _, game := range games().Types() {
-		_, _, err := h.checks(t, append(anywhere, "player", url, "--game", game)...)
+		_, _, err := h.runCheck(t, append(anywhere, "player", url, "--game", game)...)
 		require.Error(t, err)
 		assert.Equal(t, game, h.asked.Game.Info().Type)
 	}
-	_, _, err := h.checks(t, append(anywhere, "player", url, "--game", "chess")...)
+	_, _, err := h.runCheck(t, append(anywhere, "player", url, "--game", "chess")...)
 	assert.EqualError(t, err, `--game: unknown game "chess"; known: even_odd, rock_paper_scissors, tic_tac_toe`)
 }
 
 func TestCheckReadsTheAdminTokenFromTheEnvironment(t *testing.T) {
-	h, url := aHand(), listening(t)
+	h, url := newFakeKit(), listeningURL(t)
 	h.report.Findings, h.report.Causes = h.report.Findings[1:2], h.report.Causes[:1]
 	h.report.Findings[0].ID, h.report.Causes[0].ID = "M-START-01", "M-START-01"
 	h.report.Findings[0].Detail = "who says sesame is let in"
 	t.Setenv("EVENODD_ADMIN_TOKEN", "sesame\n")
-	stdout, _, err := h.checks(t, "manager", url, "--players", "2", "--referees", "3")
+	stdout, _, err := h.runCheck(t, "manager", url, "--players", "2", "--referees", "3")
 	require.Error(t, err)
 	assert.Equal(t, "sesame", h.asked.Admin)
 	assert.Equal(t, []int{2, 3}, []int{h.asked.Players, h.asked.Referees})
@@ -261,7 +261,7 @@ func TestCheckWaitsForAnAgentThatRegistersFirst(t *testing.T) {
 	kit := free.Addr().String()
 	require.NoError(t, free.Close())
 
-	h := aHand()
+	h := newFakeKit()
 	h.during = func(_ context.Context, o conformance.Options) error {
 		c, err := o.Listener.Accept()
 		if err != nil {
@@ -284,7 +284,7 @@ func TestCheckWaitsForAnAgentThatRegistersFirst(t *testing.T) {
 			return
 		}
 	}()
-	_, _, err = h.checks(t, "player", url, "--listen", kit, "--wait", "1m")
+	_, _, err = h.runCheck(t, "player", url, "--listen", kit, "--wait", "1m")
 	assert.EqualError(t, err, "1 requirement failed")
 	require.NoError(t, <-came)
 }
@@ -294,13 +294,13 @@ func TestCheckFailsIfNoServerListens(t *testing.T) {
 	require.NoError(t, err)
 	url := "http://" + gone.Addr().String() + "/mcp"
 	require.NoError(t, gone.Close())
-	_, _, err = aHand().checks(t, append(anywhere, "player", url, "--wait", "0s")...)
+	_, _, err = newFakeKit().runCheck(t, append(anywhere, "player", url, "--wait", "0s")...)
 	require.ErrorContains(t, err, "no server listens at "+url+": start the agent, and check its port")
 	assert.Equal(t, exitFailed, exitCode(err))
 }
 
 func TestInterruptedCheckHasNoResult(t *testing.T) {
-	h, url := aHand(), listening(t)
+	h, url := newFakeKit(), listeningURL(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	h.during = func(ctx context.Context, _ conformance.Options) error {
 		cancel()
@@ -317,15 +317,15 @@ func TestInterruptedCheckHasNoResult(t *testing.T) {
 // If another program has the default address of managers, the command takes a free port
 // and names it. If another program has the port of --listen, the command fails.
 func TestCheckWithATakenPort(t *testing.T) {
-	url := listening(t)
+	url := listeningURL(t)
 	place := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
-	_, _, err := aHand().checks(t, "player", url, "--listen", place)
+	_, _, err := newFakeKit().runCheck(t, "player", url, "--listen", place)
 	require.EqualError(t, err, place+" is taken by another program: choose another address with --listen")
 
 	if l, err := net.Listen("tcp", meetingPoint); err == nil { // else another program has it
 		defer l.Close()
 	}
-	_, stderr, err := aHand().checks(t, "player", url)
+	_, stderr, err := newFakeKit().runCheck(t, "player", url)
 	require.EqualError(t, err, "1 requirement failed")
 	assert.Regexp(t, `^localhost:8000 is taken by another program\. The manager for this test is at http://localhost:\d+/mcp: start the agent with this URL if it registers itself\.\n$`, stderr)
 }
@@ -337,22 +337,22 @@ func TestCheckReportsWrongArguments(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"nothing", nil, call},
+		{"no arguments", nil, call},
 		{"no URL", []string{"player"}, call},
-		{"too much", []string{"player", "localhost:1", "x"}, call},
-		{"another role", []string{"spectator", "localhost:1"}, `unknown role "spectator": must be one of player, referee, manager`},
-		{"no URL at all", []string{"player", "ftp://x"}, `"ftp://x" is not the URL of an agent: it must be one such as http://localhost:8101/mcp`},
-		{"no port", []string{"player", "localhost:agent"}, `"localhost:agent" is not the URL of an agent: it must be one such as http://localhost:8101/mcp`},
+		{"too many arguments", []string{"player", "localhost:1", "x"}, call},
+		{"an unknown role", []string{"spectator", "localhost:1"}, `unknown role "spectator": must be one of player, referee, manager`},
+		{"an invalid URL", []string{"player", "ftp://x"}, `"ftp://x" is not the URL of an agent: it must be one such as http://localhost:8101/mcp`},
+		{"an invalid port", []string{"player", "localhost:agent"}, `"localhost:agent" is not the URL of an agent: it must be one such as http://localhost:8101/mcp`},
 		{"a port too high", []string{"player", "localhost:81010"}, `"localhost:81010" is not the URL of an agent: it must be one such as http://localhost:8101/mcp`},
 		{"a password", []string{"player", "http://me:mine@localhost:1"}, `http://me:xxxxx@localhost:1: the URL of an agent must not contain a user name or a password`},
-		{"a URL to list", []string{"--list", "player", "localhost:1"}, `--list calls no agent: remove "localhost:1"`},
-		{"a form", []string{"player", "localhost:1", "--format", "xml"}, `--format "xml": must be text, json or junit`},
-		{"a form of lists", []string{"--list", "--format", "junit"}, `--format "junit": must be text or json`},
+		{"a list with a URL", []string{"--list", "player", "localhost:1"}, `--list calls no agent: remove "localhost:1"`},
+		{"an unknown format", []string{"player", "localhost:1", "--format", "xml"}, `--format "xml": must be text, json or junit`},
+		{"an unknown format of a list", []string{"--list", "--format", "junit"}, `--format "junit": must be text or json`},
 		{"a level", []string{"player", "localhost:1", "--level", "may"}, `--level "may": must be must or should`},
 		{"an id beside others", []string{"player", "localhost:1", "--only", "P-INV-07"}, `--only "P-INV-07": no requirement of player begins with it; there are P-INV-01, P-INV-02, P-INV-03`},
 		{"an id of nothing", []string{"--list", "--only", "X"}, `--only "X": no requirement of any role begins with it; there are P-INV, P-OVER`},
 		{"an empty id", []string{"player", "localhost:1", "--only", "P-INV,"}, `--only "": no requirement of player begins with it; there are P-INV, P-OVER`},
-		{"nothing is left", []string{"player", "localhost:1", "--only", "P-INV-03", "--level", "must"}, "--only P-INV-03: none of these is a MUST, which --level must asks for"},
+		{"no requirement is left", []string{"player", "localhost:1", "--only", "P-INV-03", "--level", "must"}, "--only P-INV-03: none of these is a MUST, which --level must asks for"},
 		{"no time", []string{"player", "localhost:1", "--timeout", "0s"}, "--wait and --timeout must be positive times such as 30s"},
 		{"less than no time", []string{"player", "localhost:1", "--wait", "-1s"}, "--wait and --timeout must be positive times such as 30s"},
 		{"a league of a player", []string{"player", "localhost:1", "--players", "2"}, "--players and --referees are only for managers, not for player"},
@@ -361,7 +361,7 @@ func TestCheckReportsWrongArguments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			stdout, _, err := aHand().checks(t, tt.args...)
+			stdout, _, err := newFakeKit().runCheck(t, tt.args...)
 			assert.Equal(t, exitUsage, exitCode(err))
 			assert.EqualError(t, err, tt.want)
 			assert.Empty(t, stdout)
@@ -370,14 +370,14 @@ func TestCheckReportsWrongArguments(t *testing.T) {
 }
 
 func TestCheckListsRequirements(t *testing.T) {
-	stdout, _, err := aHand().checks(t, "--list", "player", "--only", "P-INV")
+	stdout, _, err := newFakeKit().runCheck(t, "--list", "player", "--only", "P-INV")
 	require.NoError(t, err)
 	assert.Equal(t, `player: 3 requirements
   P-INV-01  MUST    Does P-INV-01. (003 §4.4)
   P-INV-02  MUST    Does P-INV-02. (003 §4.4)
   P-INV-03  SHOULD  Does P-INV-03. (003 §4.4)
 `, stdout)
-	stdout, _, err = aHand().checks(t, "--list", "--level", "must", "--only", "P-INV-01", "--format", "json")
+	stdout, _, err = newFakeKit().runCheck(t, "--list", "--level", "must", "--only", "P-INV-01", "--format", "json")
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"schema_version": 1, "roles": [
 		{"role": "player", "requirements": [{"id": "P-INV-01", "level": "MUST", "text": "Does P-INV-01.", "spec": "003 §4.4", "hint": "Do it."}]},

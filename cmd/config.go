@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -65,14 +66,13 @@ func showConfig(s streams, file, format string, commands []string, flags map[str
 		}
 		shown.Commands = append(shown.Commands, section{name, in})
 	}
-	if format == formatJSON {
-		return printJSON(s.out, shown)
-	}
-	var rows [][]any
-	for _, c := range shown.Commands {
-		for _, one := range c.Settings {
-			rows = append(rows, []any{c.Command, one.Name, one.Value, one.Source})
+	return show(s.out, format, shown, func(w io.Writer) error {
+		var rows [][]any
+		for _, c := range shown.Commands {
+			for _, one := range c.Settings {
+				rows = append(rows, []any{c.Command, one.Name, one.Value, one.Source})
+			}
 		}
-	}
-	return printTable(s.out, []string{"Command", "Setting", "Value", "From"}, rows)
+		return printTable(w, []string{"Command", "Setting", "Value", "From"}, rows)
+	})
 }

@@ -43,7 +43,7 @@ const (
 	exampleToken   = "tok-p01-xyz789"
 )
 
-// post makes a POST like curl: it returns the status and the body.
+// post makes a POST as curl does, and returns the status and the body.
 func post(t *testing.T, url, body string) (int, []byte) {
 	t.Helper()
 	return fetch(t, http.MethodPost, url, strings.NewReader(body))
@@ -83,16 +83,16 @@ func call(t *testing.T, url, body string) object {
 	return response
 }
 
-// result is the result of a call that succeeds.
-func result(t *testing.T, url, body string) object {
+// resultOf returns the result of a successful call.
+func resultOf(t *testing.T, url, body string) object {
 	t.Helper()
 	response := call(t, url, body)
 	require.Contains(t, response, "result", "%v", response)
 	return response["result"].(object)
 }
 
-// answering starts an agent with the same answer to every call.
-func answering(t *testing.T, answer string) string {
+// startAnswering starts an agent with the same answer to every call.
+func startAnswering(t *testing.T, answer string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, answer)
@@ -103,9 +103,9 @@ func answering(t *testing.T, answer string) string {
 
 const anything = `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}`
 
-// likeExample compares an answer with that of the specification: it has every field,
-// with the same value unless the field is named.
-func likeExample(t *testing.T, name string, answer object, except ...string) {
+// requireLikeExample compares an answer with the example of the specification: it has
+// every field, with the same value unless except names the field.
+func requireLikeExample(t *testing.T, name string, answer object, except ...string) {
 	t.Helper()
 	var wanted struct {
 		Result object `json:"result"`
@@ -127,28 +127,28 @@ func contains(list []string, one string) bool {
 	return false
 }
 
-func TestRegistrationsAndQueriesByHand(t *testing.T) {
+func TestRegistrationsAndQueriesAreAnsweredInTheSpecifiedForm(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "4")
-	here := answering(t, anything)
+	here := startAnswering(t, anything)
 
 	referee := example(t, registerReferee, exampleReferee, here)
-	answer := result(t, m.url, referee)
-	likeExample(t, registeredAnswer, answer, "timestamp", "auth_token")
+	answer := resultOf(t, m.url, referee)
+	requireLikeExample(t, registeredAnswer, answer, "timestamp", "auth_token")
 	assert.Regexp(t, `^tok-ref01-[\w-]{20,}$`, answer["auth_token"])
 	assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`, answer["timestamp"])
 
 	player := example(t, registerPlayer, examplePlayer, here)
-	answer = result(t, m.url, player)
-	likeExample(t, acceptedAnswer, answer, "timestamp", "auth_token")
+	answer = resultOf(t, m.url, player)
+	requireLikeExample(t, acceptedAnswer, answer, "timestamp", "auth_token")
 	token := answer["auth_token"].(string)
 	assert.Regexp(t, `^tok-p01-[\w-]{20,}$`, token)
 
-	again := result(t, m.url, player)
+	again := resultOf(t, m.url, player)
 	assert.Equal(t, token, again["auth_token"], "whose answer was lost asks once more, and is the same player")
 	assert.Equal(t, "P01", again["player_id"])
 
-	second := result(t, m.url, example(t, registerPlayer, examplePlayer, answering(t, anything),
+	second := resultOf(t, m.url, example(t, registerPlayer, examplePlayer, startAnswering(t, anything),
 		"Agent Alpha", "Agent Beta", "player:alpha", "player:beta", "reg-001", "reg-002"))
 	assert.Equal(t, "P02", second["player_id"])
 	assert.NotEqual(t, token, second["auth_token"])
@@ -159,7 +159,7 @@ func TestRegistrationsAndQueriesByHand(t *testing.T) {
 		example(t, queryStandings, exampleToken, token, `"league_query"`, `"LEAGUE_QUERY"`),
 		example(t, queryStandings, exampleToken, token, `1501`, `"a string"`),
 	} {
-		answer = result(t, m.url, asked)
+		answer = resultOf(t, m.url, asked)
 		assert.Equal(t, "LEAGUE_QUERY_RESPONSE", answer["message_type"])
 		assert.Equal(t, "conv-query-standings-001", answer["conversation_id"], "that of the request")
 		assert.Equal(t, true, answer["success"])
@@ -178,7 +178,7 @@ func TestRegistrationsAndQueriesByHand(t *testing.T) {
 		"GET_NEXT_MATCH":   {"next_match": nil},
 		"GET_SCHEDULE":     {"matches": []any{}},
 	} {
-		answer = result(t, m.url, example(t, queryStandings, exampleToken, token, "GET_STANDINGS", query))
+		answer = resultOf(t, m.url, example(t, queryStandings, exampleToken, token, "GET_STANDINGS", query))
 		assert.Equal(t, true, answer["success"], query)
 		assert.Equal(t, query, answer["query_type"])
 		for field, value := range wanted {
@@ -186,7 +186,7 @@ func TestRegistrationsAndQueriesByHand(t *testing.T) {
 		}
 	}
 
-	m.answers(t, 3)
+	m.awaitPings(t, 3)
 	status, body := fetch(t, http.MethodGet, strings.TrimSuffix(m.url, "/mcp")+"/healthz", nil)
 	assert.Equal(t, http.StatusOK, status)
 	assert.JSONEq(t, `{"status": "ok", "role": "league_manager", "display_name": "League Manager", "league_id": "league_2025_even_odd", "state": "WAITING_FOR_REGISTRATIONS",
@@ -194,13 +194,13 @@ func TestRegistrationsAndQueriesByHand(t *testing.T) {
 		"awaited": [], "agent_states": {"REGISTERED": 3, "ACTIVE": 0, "SUSPENDED": 0, "SHUTDOWN": 0}}`, string(body))
 }
 
-func TestRejectedRegistrationsByHand(t *testing.T) {
+func TestRejectedRegistrationsNameTheReason(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "2", "--referees", "2")
-	here := answering(t, anything)
-	result(t, m.url, example(t, registerReferee, exampleReferee, here))
-	result(t, m.url, example(t, registerPlayer, examplePlayer, here))
-	m.answers(t, 2)
+	here := startAnswering(t, anything)
+	resultOf(t, m.url, example(t, registerReferee, exampleReferee, here))
+	resultOf(t, m.url, example(t, registerPlayer, examplePlayer, here))
+	m.awaitPings(t, 2)
 	const another = "conv-player-another-reg-001"
 	elsewhere := strings.NewReplacer("localhost", "127.8.8.8", "127.0.0.1", "127.8.8.8", "/mcp", "/a").Replace(m.url)
 	tests := []struct {
@@ -224,13 +224,13 @@ func TestRejectedRegistrationsByHand(t *testing.T) {
 			"E025", "INVALID_ENDPOINT", "contact_endpoint " + m.url + ": it is the endpoint of the league manager itself"},
 		{"another path of the manager", example(t, registerPlayer, examplePlayer, elsewhere, "Agent Alpha", "Agent Beta"),
 			"E025", "INVALID_ENDPOINT", "contact_endpoint " + elsewhere + ": it is the endpoint of the league manager itself"},
-		{"a protocol version of old", example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Beta",
+		{"an old protocol version", example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Beta",
 			`"version": "1.0.0",`, `"version": "1.0.0", "protocol_version": "1.9.0",`),
 			"E018", "PROTOCOL_VERSION_MISMATCH", "protocol version 1.9.0 is not supported: 2.0.0 to 2.1.0"},
 	}
 	refused := func(t *testing.T, body, code, called, reason string) {
 		t.Helper()
-		answer := result(t, m.url, body)
+		answer := resultOf(t, m.url, body)
 		assert.Equal(t, "LEAGUE_REGISTER_RESPONSE", answer["message_type"])
 		assert.Equal(t, "REJECTED", answer["status"])
 		assert.Contains(t, answer, "player_id")
@@ -242,10 +242,10 @@ func TestRejectedRegistrationsByHand(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { refused(t, tt.body, tt.code, tt.called, tt.reason) })
 	}
 	t.Run("a league that is full", func(t *testing.T) {
-		beta := []string{examplePlayer, answering(t, anything), "Agent Alpha", "Agent Beta", "player:alpha", "player:beta"}
-		assert.Equal(t, "ACCEPTED", result(t, m.url, example(t, registerPlayer, beta...))["status"])
-		m.answers(t, 3)
-		refused(t, example(t, registerPlayer, examplePlayer, answering(t, anything), "Agent Alpha", "Agent Gamma"), "E020", "LEAGUE_FULL", "the league is full: it takes 2 players")
+		beta := []string{examplePlayer, startAnswering(t, anything), "Agent Alpha", "Agent Beta", "player:alpha", "player:beta"}
+		assert.Equal(t, "ACCEPTED", resultOf(t, m.url, example(t, registerPlayer, beta...))["status"])
+		m.awaitPings(t, 3)
+		refused(t, example(t, registerPlayer, examplePlayer, startAnswering(t, anything), "Agent Alpha", "Agent Gamma"), "E020", "LEAGUE_FULL", "the league is full: it takes 2 players")
 	})
 }
 
@@ -271,14 +271,14 @@ func leagueError(t *testing.T, response object, rpc int, code, name string) obje
 	return data
 }
 
-func TestWrongRequestsByHand(t *testing.T) {
+func TestWrongRequestsGetALeagueError(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "4")
-	here := answering(t, anything)
-	player := result(t, m.url, example(t, registerPlayer, examplePlayer, here))
+	here := startAnswering(t, anything)
+	player := resultOf(t, m.url, example(t, registerPlayer, examplePlayer, here))
 	token := player["auth_token"].(string)
-	referee := result(t, m.url, example(t, registerReferee, exampleReferee, here))["auth_token"].(string)
-	schema, err := compiled(output(t, "schema", "LEAGUE_ERROR"))
+	referee := resultOf(t, m.url, example(t, registerReferee, exampleReferee, here))["auth_token"].(string)
+	schema, err := compileSchema(output(t, "schema", "LEAGUE_ERROR"))
 	require.NoError(t, err)
 
 	report := func(oldnew ...string) string { return example(t, "003-8.7.6-match_result_report", oldnew...) }
@@ -298,9 +298,9 @@ func TestWrongRequestsByHand(t *testing.T) {
 			-32602, "E002", "INVALID_FIELD_TYPE", "player_meta.display_name"},
 		{"no token", example(t, queryStandings, `"auth_token": "`+exampleToken+`",`, ``),
 			6001, "E011", "AUTH_TOKEN_MISSING", "auth_token is required after registration"},
-		{"a token that was never given", example(t, queryStandings),
+		{"a token that was never issued", example(t, queryStandings),
 			6001, "E012", "AUTH_TOKEN_INVALID", "auth_token is not that of a registered agent"},
-		{"somebody else's token", example(t, queryStandings, exampleToken, referee),
+		{"the token of another agent", example(t, queryStandings, exampleToken, referee),
 			14, "E014", "NOT_AUTHORIZED", "auth_token is that of REF01, not of player:P01"},
 		{"another protocol", example(t, queryStandings, exampleToken, token, "league.v2", "league.v1"),
 			18, "E018", "PROTOCOL_VERSION_MISMATCH", "protocol"},
@@ -311,7 +311,7 @@ func TestWrongRequestsByHand(t *testing.T) {
 		{"a report with a wrong token", report(), 5001, "E012", "AUTH_TOKEN_INVALID", ""},
 		{"a report by a player", report("tok-ref01-abc123", token, "referee:REF01", "player:P01"),
 			13, "E013", "REFEREE_NOT_REGISTERED", "P01 is no referee"},
-		{"a report of a league that has not begun", report("tok-ref01-abc123", referee),
+		{"a report before the start of the league", report("tok-ref01-abc123", referee),
 			30, "E030", "LEAGUE_NOT_STARTED", "the league has not started"},
 	}
 	for _, tt := range tests {
@@ -330,7 +330,7 @@ func TestWrongRequestsByHand(t *testing.T) {
 		})
 	}
 
-	t.Run("all broken fields are named at once", func(t *testing.T) {
+	t.Run("the error names all broken fields", func(t *testing.T) {
 		body := example(t, registerPlayer, `"Agent Alpha"`, `""`, `"http://localhost:8101/mcp"`, `5`, `"2025-01-15T10:05:00Z"`, `"now"`)
 		data := leagueError(t, call(t, m.url, body), 21, "E021", "INVALID_TIMESTAMP")
 		var fields []any
@@ -347,7 +347,7 @@ func TestWrongRequestsByHand(t *testing.T) {
 	}
 	for _, tt := range queries {
 		t.Run(tt.name, func(t *testing.T) {
-			answer := result(t, m.url, example(t, queryStandings, exampleToken, token, tt.old, tt.new))
+			answer := resultOf(t, m.url, example(t, queryStandings, exampleToken, token, tt.old, tt.new))
 			assert.Equal(t, "LEAGUE_QUERY_RESPONSE", answer["message_type"])
 			assert.Equal(t, false, answer["success"])
 			e := answer["error"].(object)
@@ -357,7 +357,7 @@ func TestWrongRequestsByHand(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreNotJSONRPCCalls(t *testing.T) {
+func TestRequestsThatAreNoJSONRPCCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	m := startManager(t)
 	rpcError := func(t *testing.T, body string, code int) object {
@@ -377,7 +377,7 @@ func TestRequestsThatAreNotJSONRPCCalls(t *testing.T) {
 	assert.Nil(t, rpcError(t, `[]`, -32600)["id"])
 	rpcError(t, `{"jsonrpc": "2.0", "method": "make_tea", "params": {}, "id": 1}`, -32601)
 	rpcError(t, `{"jsonrpc": "2.0", "method": "make_tea", "params": {"message_type": "TEA"}, "id": "x"}`, -32601)
-	assert.Equal(t, "PONG", result(t, m.url, ping)["message_type"])
+	assert.Equal(t, "PONG", resultOf(t, m.url, ping)["message_type"])
 
 	t.Run("a batch", func(t *testing.T) {
 		status, body := post(t, m.url, `[`+ping+`, {"jsonrpc": "2.0", "method": "ping"}, {"jsonrpc": "2.0", "method": "make_tea", "id": "tea"}, 5]`)
@@ -402,7 +402,7 @@ func TestRequestsThatAreNotJSONRPCCalls(t *testing.T) {
 			assert.Empty(t, answer)
 		}
 	})
-	t.Run("too much", func(t *testing.T) {
+	t.Run("a body that is too large", func(t *testing.T) {
 		large := example(t, registerPlayer, "Agent Alpha", strings.Repeat("A", 20<<10))
 		for name, body := range map[string]io.Reader{
 			"with a length": strings.NewReader(large), "in pieces": io.MultiReader(bytes.NewBufferString(large)),
@@ -415,7 +415,7 @@ func TestRequestsThatAreNotJSONRPCCalls(t *testing.T) {
 			assert.Contains(t, data["context"].(object)["detail"], "10240 bytes")
 		}
 	})
-	t.Run("other ways to ask", func(t *testing.T) {
+	t.Run("other HTTP methods", func(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 			status, _ := fetch(t, method, m.url, nil)
 			assert.Equal(t, http.StatusMethodNotAllowed, status, method)
@@ -423,13 +423,13 @@ func TestRequestsThatAreNotJSONRPCCalls(t *testing.T) {
 		status, _ := post(t, strings.TrimSuffix(m.url, "mcp"), ping)
 		assert.Equal(t, http.StatusNotFound, status)
 	})
-	assert.Equal(t, "PONG", result(t, m.url, ping)["message_type"], "it still answers")
+	assert.Equal(t, "PONG", resultOf(t, m.url, ping)["message_type"], "it still answers")
 }
 
 func TestLeagueIsStartedByStartLeague(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "0")
-	here := answering(t, anything)
+	here := startAnswering(t, anything)
 	begin := func(token string) object {
 		return call(t, m.url, `{"jsonrpc": "2.0", "method": "start_league", "params": {"auth_token": "`+token+`"}, "id": 9}`)
 	}
@@ -437,20 +437,20 @@ func TestLeagueIsStartedByStartLeague(t *testing.T) {
 	leagueError(t, begin("adm-wrong"), 12, "E012", "AUTH_TOKEN_INVALID")
 	leagueError(t, begin(m.admin), 30, "E030", "LEAGUE_NOT_STARTED")
 
-	referee := result(t, m.url, example(t, registerReferee, exampleReferee, here))["auth_token"].(string)
-	player := result(t, m.url, example(t, registerPlayer, examplePlayer, here))["auth_token"].(string)
-	m.answers(t, 2)
+	referee := resultOf(t, m.url, example(t, registerReferee, exampleReferee, here))["auth_token"].(string)
+	player := resultOf(t, m.url, example(t, registerPlayer, examplePlayer, here))["auth_token"].(string)
+	m.awaitPings(t, 2)
 	data := leagueError(t, begin(m.admin), 30, "E030", "LEAGUE_NOT_STARTED")
 	assert.Equal(t, "1 players and 1 referees have answered: a league needs 2 and 1", data["context"].(object)["detail"])
 	for _, beta := range []string{"Beta", "Gamma"} {
-		result(t, m.url, example(t, registerPlayer, examplePlayer, answering(t, anything), "Agent Alpha", "Agent "+beta, "player:alpha", "player:"+beta))
+		resultOf(t, m.url, example(t, registerPlayer, examplePlayer, startAnswering(t, anything), "Agent Alpha", "Agent "+beta, "player:alpha", "player:"+beta))
 	}
 	for _, token := range []string{referee, player} {
 		response := begin(token)
 		leagueError(t, response, 12, "E012", "AUTH_TOKEN_INVALID")
 	}
 
-	m.answers(t, 4)
+	m.awaitPings(t, 4)
 	response := begin(m.admin)
 	require.Contains(t, response, "result")
 	started := response["result"].(object)
@@ -461,18 +461,18 @@ func TestLeagueIsStartedByStartLeague(t *testing.T) {
 	}
 
 	t.Run("later registrations are rejected", func(t *testing.T) {
-		late := result(t, m.url, example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Omega", "player:alpha", "player:omega"))
+		late := resultOf(t, m.url, example(t, registerPlayer, examplePlayer, here, "Agent Alpha", "Agent Omega", "player:alpha", "player:omega"))
 		assert.Equal(t, []any{"REJECTED", nil, "E019", "LATE_REGISTRATION", "the league has started"},
 			[]any{late["status"], late["player_id"], late["error_code"], late["error_name"], late["reason"]})
-		late = result(t, m.url, example(t, registerReferee, exampleReferee, here, "Referee Alpha", "Referee Omega", "conv-ref-alpha-reg-001", "conv-ref-omega"))
+		late = resultOf(t, m.url, example(t, registerReferee, exampleReferee, here, "Referee Alpha", "Referee Omega", "conv-ref-alpha-reg-001", "conv-ref-omega"))
 		assert.Equal(t, []any{"REJECTED", nil, "E019"}, []any{late["status"], late["referee_id"], late["error_code"]})
 	})
 	t.Run("registered agents may register again", func(t *testing.T) {
-		back := result(t, m.url, example(t, registerPlayer, examplePlayer, here, `"conversation_id"`, `"auth_token": "`+player+`", "conversation_id"`))
+		back := resultOf(t, m.url, example(t, registerPlayer, examplePlayer, here, `"conversation_id"`, `"auth_token": "`+player+`", "conversation_id"`))
 		assert.Equal(t, []any{"ACCEPTED", "P01", player}, []any{back["status"], back["player_id"], back["auth_token"]})
 	})
-	t.Run("the schedule is there", func(t *testing.T) {
-		answer := result(t, m.url, example(t, queryStandings, exampleToken, player, "GET_STANDINGS", "GET_SCHEDULE"))
+	t.Run("the manager answers with the schedule", func(t *testing.T) {
+		answer := resultOf(t, m.url, example(t, queryStandings, exampleToken, player, "GET_STANDINGS", "GET_SCHEDULE"))
 		assert.Len(t, answer["data"].(object)["matches"], 1, "three players, one match a round")
 	})
 }
@@ -483,8 +483,8 @@ func TestUnreadableRequestsAreLogged(t *testing.T) {
 	m := startManager(t)
 	status, _ := post(t, m.url, `{"jsonrpc":"2.0","method":"register_player","params":{"x":"`+strings.Repeat("x", 11<<10)+`"},"id":1}`)
 	assert.Equal(t, http.StatusRequestEntityTooLarge, status)
-	m.awaits(t, `"level":"WARN".*"address":"127.0.0.1","error_code":"E023","error_name":"MESSAGE_TOO_LARGE","defect":"a request has at most 10240 bytes".*"event_type":"REQUEST_REFUSED"`)
+	m.await(t, `"level":"WARN".*"address":"127.0.0.1","error_code":"E023","error_name":"MESSAGE_TOO_LARGE","defect":"a request has at most 10240 bytes".*"event_type":"REQUEST_REFUSED"`)
 	_, answer := post(t, m.url, `{"jsonrpc":"2.0","method":"register_player","params":5,"id":1}`)
 	assert.Contains(t, string(answer), "-32600")
-	m.awaits(t, `"level":"WARN".*"method":"register_player".*"defect":"JSON-RPC error -32600: .*params must be an object or an array".*"event_type":"REQUEST_REFUSED"`)
+	m.await(t, `"level":"WARN".*"method":"register_player".*"defect":"JSON-RPC error -32600: .*params must be an object or an array".*"event_type":"REQUEST_REFUSED"`)
 }

@@ -37,9 +37,9 @@ type processLeague struct {
 	data     store.Folder
 	began    time.Time
 	deadline time.Time
-	manager  *restarted
-	referees []*restarted
-	players  []*restarted
+	manager  *restartedProcess
+	referees []*restartedProcess
+	players  []*restartedProcess
 
 	mu       sync.Mutex
 	progress *sync.Cond
@@ -62,10 +62,10 @@ func crashSeed(t *testing.T) uint64 {
 // leagueSize is the number of processes, and of ports, of a processLeague.
 const leagueSize = 1 + 2 + 12
 
-// gather starts a manager with these flags, 2 referees and 12 players with those
-// flags, all in a new data folder. Timeouts are as short as whole seconds allow: a
-// death costs little, and no answer is late because the machine is slow.
-func gather(t *testing.T, ports []string, pause pauseBefore, managers, agents []string) *processLeague {
+// startProcessLeague starts a manager, 2 referees and 12 players with their flags in a
+// new data folder. Timeouts are as short as whole seconds allow: a killed process costs
+// little time, and a slow machine makes no answer late.
+func startProcessLeague(t *testing.T, ports []string, pause pauseBefore, managers, agents []string) *processLeague {
 	t.Helper()
 	dir := t.TempDir()
 	if keep := os.Getenv("CRASH_DIR"); keep != "" { // to look at it afterwards
@@ -87,19 +87,19 @@ func gather(t *testing.T, ports []string, pause pauseBefore, managers, agents []
 	require.NoError(t, os.WriteFile(path, raw, 0o600))
 
 	agents = slices.Concat(agents, []string{"--data", string(c.data), "--manager", "http://localhost:" + ports[0] + "/mcp"})
-	c.manager = startRestarted(t, dir, "manager", pause, c.follow, append([]string{
+	c.manager = startRestartedProcess(t, dir, "manager", pause, c.follow, append([]string{
 		"manager", "--port", ports[0], "--data", string(c.data), "--players", "12", "--referees", "2", "--exit-when-done",
 	}, managers...)...)
 	for n := 1; n <= 2; n++ {
 		id := protocol.RefereeID(n)
-		c.referees = append(c.referees, startRestarted(t, dir, id, pause, nil, append([]string{
+		c.referees = append(c.referees, startRestartedProcess(t, dir, id, pause, nil, append([]string{
 			"referee", "--port", ports[n], "--name", "Referee " + id, "--id", id, "--max-concurrent", "3",
 		}, agents...)...))
 	}
 	strategies := []string{"random", "contrarian", "mirror", "frequency", "alternate", "even"}
 	for n := 1; n <= 12; n++ {
 		id := protocol.PlayerID(n)
-		c.players = append(c.players, startRestarted(t, dir, id, pause, nil, append([]string{
+		c.players = append(c.players, startRestartedProcess(t, dir, id, pause, nil, append([]string{
 			"player", "--port", ports[2+n], "--name", "Player " + id, "--id", id, "--strategy", strategies[n%len(strategies)],
 		}, agents...)...))
 	}
@@ -126,8 +126,8 @@ func (c *processLeague) follow(line string) {
 	c.progress.Broadcast()
 }
 
-// awaits waits until a round is announced, or the league is over.
-func (c *processLeague) awaits(round int) (now int) {
+// awaitRound waits until a round is announced, or the league is over.
+func (c *processLeague) awaitRound(round int) (now int) {
 	defer time.AfterFunc(time.Until(c.deadline), c.progress.Broadcast).Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,18 +137,18 @@ func (c *processLeague) awaits(round int) (now int) {
 	return c.round
 }
 
-// ends waits until all processes have exited with code 0.
-func (c *processLeague) ends() {
+// awaitEnd waits until all processes have exited with code 0.
+func (c *processLeague) awaitEnd() {
 	c.t.Helper()
-	for _, p := range slices.Concat([]*restarted{c.manager}, c.referees, c.players) {
-		assert.Zero(c.t, p.exits(c.t, c.deadline), "%s ends with 0", p.name)
+	for _, p := range slices.Concat([]*restartedProcess{c.manager}, c.referees, c.players) {
+		assert.Zero(c.t, p.awaitExit(c.t, c.deadline), "%s ends with 0", p.name)
 	}
 }
 
-// killed counts how often processes were killed in a span.
-func killed(from, to time.Time, processes ...*restarted) (n int) {
+// countKills counts how often processes were killed in a span.
+func countKills(from, to time.Time, processes ...*restartedProcess) (n int) {
 	for _, p := range processes {
-		for _, at := range p.deaths() {
+		for _, at := range p.killTimes() {
 			if at.After(from) && at.Before(to) {
 				n++
 			}
@@ -157,14 +157,14 @@ func killed(from, to time.Time, processes ...*restarted) (n int) {
 	return n
 }
 
-// kills ends processes at random moments of the rounds up to the last, the same number
-// in each: first a player, then the others in order. A match takes a few milliseconds,
+// killInRounds kills the same number of processes in each round up to the last, at
+// random moments: first a player, then the others in order. A match takes a few milliseconds,
 // the pause before a round a second. Therefore the first kill follows soon after the
 // announcement of the round, and half of the others soon after the kill before. A match
 // with a killed player lasts until further processes are killed in it.
-func (c *processLeague) kills(chance *rand.Rand, players, others []*restarted, last int) {
+func (c *processLeague) killInRounds(chance *rand.Rand, players, others []*restartedProcess, last int) {
 	for round := 1; round <= last; round++ {
-		if c.awaits(round) > last {
+		if c.awaitRound(round) > last {
 			return
 		}
 		victims := players[(round-1)*len(players)/last : round*len(players)/last]
@@ -174,14 +174,14 @@ func (c *processLeague) kills(chance *rand.Rand, players, others []*restarted, l
 			if i == 0 || chance.IntN(2) == 0 {
 				longest = 20 * time.Millisecond
 			}
-			linger(time.Duration(chance.Int64N(int64(longest))))
+			waitFor(time.Duration(chance.Int64N(int64(longest))))
 			victim.kill()
 		}
 	}
 }
 
-// A ledger has the facts in the journal of a league.
-type ledger struct {
+// The journalFacts are the facts in the journal of a league.
+type journalFacts struct {
 	state    *journal.State
 	disputes int
 	played   map[protocol.MatchID]*span // from when to when each match was with a referee
@@ -190,16 +190,16 @@ type ledger struct {
 
 type span struct{ from, to time.Time }
 
-// read folds the journal.
-func (c *processLeague) read() ledger {
+// readJournal folds the journal.
+func (c *processLeague) readJournal() journalFacts {
 	c.t.Helper()
 	path := c.data.Journal(crashLeague)
 	file, err := os.Open(path)
 	require.NoError(c.t, err)
 	defer func() { _ = file.Close() }()
-	l := ledger{played: map[protocol.MatchID]*span{}}
+	l := journalFacts{played: map[protocol.MatchID]*span{}}
 	var torn int
-	l.state, _, _, torn, err = journalfile.Replay(path, file, func(_ int, e *journal.Event, _ string) {
+	l.state, _, _, torn, err = journalfile.Replay(path, file, func(_ int, e *journal.Event, _ string, _ int64) {
 		at, err := time.Parse(time.RFC3339, e.At)
 		require.NoError(c.t, err)
 		switch d := e.Data.(type) {
@@ -220,10 +220,10 @@ func (c *processLeague) read() ledger {
 
 // check compares the files of a completed league with each other. It returns the
 // contents of the journal and the number of technical losses.
-func (c *processLeague) check() (l ledger, technical int) {
+func (c *processLeague) check() (l journalFacts, technical int) {
 	c.t.Helper()
 	t := c.t
-	l = c.read()
+	l = c.readJournal()
 	require.NotNil(t, l.state.Completed)
 	require.Equal(t, 66, l.state.TotalMatches())
 	assert.Equal(t, 66, l.state.Recorded, "each match has exactly one result")
@@ -276,22 +276,24 @@ func (c *processLeague) checkTechnicalLoss(report *journal.MatchReported, match 
 			continue
 		}
 		n, _ := protocol.ParsePlayerID(side.Name)
-		assert.True(c.t, c.players[n-1].dead(from, to.Add(time.Millisecond)),
+		assert.True(c.t, c.players[n-1].wasDown(from, to.Add(time.Millisecond)),
 			"%s lost %s technically between %s and %s, but was not killed: %s", side.Name, match.MatchID, from, to, report.Reason)
 	}
 }
 
-// deck returns processes in random order.
-func deck(chance *rand.Rand, of ...[]*restarted) []*restarted {
+// shuffled returns processes in random order.
+func shuffled(chance *rand.Rand, of ...[]*restartedProcess) []*restartedProcess {
 	cards := slices.Concat(of...)
 	chance.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
 	return cards
 }
 
-func repeated(p *restarted, n int) []*restarted { return slices.Repeat([]*restarted{p}, n) }
+func repeated(p *restartedProcess, n int) []*restartedProcess {
+	return slices.Repeat([]*restartedProcess{p}, n)
+}
 
-// shortly pauses for up to half a second before a restart.
-func shortly(seed uint64) pauseBefore {
+// shortPauses pauses for up to half a second before a restart.
+func shortPauses(seed uint64) pauseBefore {
 	var mu sync.Mutex
 	chance := rand.New(rand.NewPCG(seed, 2))
 	return func(string) time.Duration {
@@ -301,10 +303,10 @@ func shortly(seed uint64) pauseBefore {
 	}
 }
 
-// sometimesLong is like shortly, but every eighth pause of a player is longer than the
-// retries of its referee: the player loses the match.
-func sometimesLong(seed uint64) pauseBefore {
-	short := shortly(seed)
+// occasionallyLongPauses is like shortPauses, but every eighth pause of a player is
+// longer than the retries of its referee: the player loses the match.
+func occasionallyLongPauses(seed uint64) pauseBefore {
+	short := shortPauses(seed)
 	var deaths atomic.Int64
 	return func(name string) time.Duration {
 		if strings.HasPrefix(name, "P") && deaths.Add(1)%8 == 0 {
@@ -317,7 +319,7 @@ func sometimesLong(seed uint64) pauseBefore {
 func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
 	longTest(t)
 	seed := crashSeed(t)
-	ports := steadyPorts(t, 2*leagueSize) // chosen together: those of the dead are free for a while
+	ports := freePorts(t, 2*leagueSize) // chosen together: the ports of killed processes are free for a while
 	// With a seed, a killed referee resumes its match in the same attempt, because it
 	// draws the same number; without a seed it needs another attempt.
 	tests := []struct {
@@ -332,35 +334,35 @@ func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			survive(t, tt.ports, tt.seed, tt.flags...)
+			playWithKills(t, tt.ports, tt.seed, tt.flags...)
 		})
 	}
 }
 
-// survive plays a league in which processes are killed fifty times.
-func survive(t *testing.T, ports []string, seed uint64, agents ...string) {
+// playWithKills plays a league in which processes are killed fifty times.
+func playWithKills(t *testing.T, ports []string, seed uint64, agents ...string) {
 	t.Helper()
 	t.Logf("CRASH_SEED=%d", seed)
 	chance := rand.New(rand.NewPCG(seed, 1))
-	c := gather(t, ports, sometimesLong(seed), []string{"--pace", "1s"}, agents)
+	c := startProcessLeague(t, ports, occasionallyLongPauses(seed), []string{"--pace", "1s"}, agents)
 
 	// Kills during the registration do not count.
-	everybody := slices.Concat([]*restarted{c.manager}, c.referees, c.players)
+	everybody := slices.Concat([]*restartedProcess{c.manager}, c.referees, c.players)
 	for range 4 {
-		linger(time.Duration(chance.Int64N(int64(400 * time.Millisecond))))
+		waitFor(time.Duration(chance.Int64N(int64(400 * time.Millisecond))))
 		everybody[chance.IntN(len(everybody))].kill()
 	}
-	c.awaits(1)
+	c.awaitRound(1)
 	started := time.Now()
-	players := deck(chance, c.players, c.players)[:20]
-	c.kills(chance, players[:10], deck(chance, repeated(c.manager, 16), repeated(c.referees[0], 7), repeated(c.referees[1], 7), players[10:]), 10)
-	c.ends()
+	players := shuffled(chance, c.players, c.players)[:20]
+	c.killInRounds(chance, players[:10], shuffled(chance, repeated(c.manager, 16), repeated(c.referees[0], 7), repeated(c.referees[1], 7), players[10:]), 10)
+	c.awaitEnd()
 
 	l, technical := c.check()
-	count := func(processes ...*restarted) int { return killed(started, l.ended, processes...) }
+	count := func(processes ...*restartedProcess) int { return countKills(started, l.ended, processes...) }
 	t.Logf("killed: manager %d, referees %d, players %d, of these in a match of remote %d (seed %d); "+
 		"%d rounds in %.0f s; %d matches in %d attempts, %d lost technically",
-		count(c.manager), count(c.referees...), count(c.players...), c.interrupted(&l), seed,
+		count(c.manager), count(c.referees...), count(c.players...), c.killsInMatches(&l), seed,
 		l.state.Round, l.ended.Sub(started).Seconds(), l.state.Recorded, attempts(l.state), technical)
 	assert.GreaterOrEqual(t, count(everybody...), 40)
 	assert.GreaterOrEqual(t, count(c.manager), 12)
@@ -368,13 +370,13 @@ func survive(t *testing.T, ports []string, seed uint64, agents ...string) {
 	assert.GreaterOrEqual(t, count(c.players...), 12)
 }
 
-// interrupted counts how often processes were killed in matches: the manager in any
+// killsInMatches counts how often processes were killed in matches: the manager in any
 // match, the others in their own.
-func (c *processLeague) interrupted(l *ledger) int {
+func (c *processLeague) killsInMatches(l *journalFacts) int {
 	fatal := map[time.Time]bool{}
 	for matchID, s := range l.played {
 		match, a, b, _ := l.state.Find(matchID)
-		involved := []*restarted{c.manager}
+		involved := []*restartedProcess{c.manager}
 		for i, p := range c.referees {
 			if match.IsAssignedTo(protocol.RefereeID(i + 1)) {
 				involved = append(involved, p)
@@ -386,7 +388,7 @@ func (c *processLeague) interrupted(l *ledger) int {
 			}
 		}
 		for _, p := range involved {
-			for _, at := range p.deaths() {
+			for _, at := range p.killTimes() {
 				if at.After(s.from) && at.Before(s.to) {
 					fatal[at] = true
 				}
@@ -410,7 +412,7 @@ type matchResult struct {
 	Number                           int
 }
 
-// outcomes are the results of all matches.
+// results returns the results of all matches.
 func (c *processLeague) results(s *journal.State) map[protocol.MatchID]matchResult {
 	all := map[protocol.MatchID]matchResult{}
 	for m := range s.Matches() {
@@ -440,26 +442,26 @@ func TestLeagueWithAKilledManagerHasTheSameResults(t *testing.T) {
 	seed := crashSeed(t)
 	t.Logf("CRASH_SEED=%d", seed)
 	agents := []string{"--seed", strconv.FormatUint(seed, 10)}
-	quiet := gather(t, steadyPorts(t, leagueSize), shortly(seed), nil, agents)
-	quiet.ends()
+	quiet := startProcessLeague(t, freePorts(t, leagueSize), shortPauses(seed), nil, agents)
+	quiet.awaitEnd()
 	want, technical := quiet.check()
 	require.Zero(t, technical)
 
 	chance := rand.New(rand.NewPCG(seed, 1))
-	c := gather(t, steadyPorts(t, leagueSize), shortly(seed), []string{"--pace", "500ms"}, agents)
-	c.awaits(1)
+	c := startProcessLeague(t, freePorts(t, leagueSize), shortPauses(seed), []string{"--pace", "500ms"}, agents)
+	c.awaitRound(1)
 	started := time.Now()
-	c.kills(chance, nil, repeated(c.manager, 20), 11)
-	c.awaits(afterLast)
+	c.killInRounds(chance, nil, repeated(c.manager, 20), 11)
+	c.awaitRound(afterLast)
 	for range 3 { // while it tells the agents that the league is over
-		linger(time.Duration(chance.Int64N(int64(10 * time.Millisecond))))
+		waitFor(time.Duration(chance.Int64N(int64(10 * time.Millisecond))))
 		c.manager.kill()
 	}
-	c.ends()
+	c.awaitEnd()
 	got, _ := c.check()
-	n := killed(started, got.ended, c.manager)
+	n := countKills(started, got.ended, c.manager)
 	t.Logf("killed: the manager %d times while the league ran, %d times in a match, and %d times afterwards (seed %d); %d matches in %d attempts",
-		n, c.interrupted(&got), len(c.manager.deaths())-n, seed, got.state.Recorded, attempts(got.state))
+		n, c.killsInMatches(&got), len(c.manager.killTimes())-n, seed, got.state.Recorded, attempts(got.state))
 	assert.GreaterOrEqual(t, n, 15)
 	assert.Equal(t, quiet.results(want.state), c.results(got.state))
 	assert.Equal(t, want.state.Standings(), got.state.Standings())

@@ -42,13 +42,13 @@ func TestLeagueFollowsItsConfigurationFiles(t *testing.T) {
 	})
 	m := startManager(t, "--data", data, "--exit-when-done")
 	players := []*process{
-		m.joins(t, "player", "--data", data, "--id", "P11"),
-		m.joins(t, "player", "--data", data, "--id", "P12", "--strategy", "odd"),
+		m.join(t, "player", "--data", data, "--id", "P11"),
+		m.join(t, "player", "--data", data, "--id", "P12", "--strategy", "odd"),
 	}
-	referee := m.joins(t, "referee", "--data", data, "--id", "REF07")
-	require.Zero(t, m.ends(t), m.stderr.String())
+	referee := m.join(t, "referee", "--data", data, "--id", "REF07")
+	require.Zero(t, m.awaitExit(t), m.stderr.String())
 	for _, p := range append(players, referee) {
-		require.Zero(t, p.ends(t), p.stderr.String())
+		require.Zero(t, p.awaitExit(t), p.stderr.String())
 	}
 	assert.Contains(t, referee.stdout.String(), "REF07: 2 matches conducted.")
 	// Even against odd has a winner in each of the two matches.
@@ -67,8 +67,8 @@ func TestPlayerJoinsOnlyItsPreferredLeagues(t *testing.T) {
 		"agents/agents_config.json": `{"players": [{"player_id": "P13", "preferred_leagues": ["shield"]}]}`,
 	})
 	m := startManager(t, "--data", data)
-	p := m.joins(t, "player", "--data", data, "--id", "P13")
-	assert.Equal(t, 1, p.ends(t))
+	p := m.join(t, "player", "--data", data, "--id", "P13")
+	assert.Equal(t, 1, p.awaitExit(t))
 	assert.Contains(t, p.stderr.String(), "registration refused: the manager runs league league_2025_even_odd, not shield")
 }
 
@@ -92,10 +92,10 @@ func TestAssignmentContainsTheRulesOfTheLeague(t *testing.T) {
 		_, _ = io.WriteString(w, anything)
 	}))
 	t.Cleanup(here.Close)
-	result(t, m.url, example(t, registerReferee, exampleReferee, here.URL+"/mcp"))
+	resultOf(t, m.url, example(t, registerReferee, exampleReferee, here.URL+"/mcp"))
 	alpha := example(t, registerPlayer, examplePlayer, here.URL+"/mcp")
-	result(t, m.url, alpha)
-	result(t, m.url, example(t, registerPlayer, examplePlayer, answering(t, anything),
+	resultOf(t, m.url, alpha)
+	resultOf(t, m.url, example(t, registerPlayer, examplePlayer, startAnswering(t, anything),
 		"Agent Alpha", "Agent Beta", "player:alpha", "player:beta", "reg-001", "reg-002"))
 	var request struct {
 		Params object `json:"params"`
@@ -107,8 +107,8 @@ func TestAssignmentContainsTheRulesOfTheLeague(t *testing.T) {
 	assert.EqualValues(t, 2, request.Params["scoring"].(object)["technical_loss_points"])
 }
 
-// twoTaken are two ports that follow each other, both taken.
-func twoTaken(t *testing.T) (first int) {
+// takenPorts takes two consecutive ports, and returns the first.
+func takenPorts(t *testing.T) (first int) {
 	t.Helper()
 	for range 100 {
 		a, err := net.Listen("tcp", "127.0.0.1:0")
@@ -126,22 +126,22 @@ func twoTaken(t *testing.T) (first int) {
 
 func TestAgentTakesTheFirstFreePortOfARange(t *testing.T) {
 	t.Parallel()
-	first := twoTaken(t)
+	first := takenPorts(t)
 	portsOf := func(last int) string {
 		return dataFolder(t, map[string]string{"system.json": `{"network": {"base_host": "127.0.0.1",
 			"default_player_port_range": [` + strconv.Itoa(first) + `, ` + strconv.Itoa(last) + `]}}`})
 	}
 	p := start(t, "player", "--data", portsOf(min(first+40, 65535)))
-	found := p.awaits(t, `"endpoint":"http://127\.0\.0\.1:(\d+)/mcp".*"event_type":"LISTENING"`)
+	found := p.await(t, `"endpoint":"http://127\.0\.0\.1:(\d+)/mcp".*"event_type":"LISTENING"`)
 	port, err := strconv.Atoi(found[1])
 	require.NoError(t, err)
 	assert.Greater(t, port, first+1)
 	assert.LessOrEqual(t, port, first+40)
 	p.interrupt(t)
-	p.ends(t)
+	p.awaitExit(t)
 
 	p = start(t, "player", "--data", portsOf(first+1))
-	assert.Equal(t, 1, p.ends(t))
+	assert.Equal(t, 1, p.awaitExit(t))
 	assert.Equal(t, "evenodd: all ports of "+strconv.Itoa(first)+"-"+strconv.Itoa(first+1)+
 		" are taken by other programs: choose another with --port, or 0 for a free one\n", p.stderr.String())
 }

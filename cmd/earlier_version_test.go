@@ -49,7 +49,7 @@ func TestFinishedLeagueOfAnEarlierVersionIsAudited(t *testing.T) {
 	data := savedFolder(t, "finished")
 	assert.Contains(t, output(t, "audit", string(data)), "audited 6 matches of league league_2025_even_odd: no findings")
 	m := start(t, "manager", "--port", "0", "--data", string(data), "--exit-when-done")
-	require.Zero(t, m.ends(t), m.stderr.String())
+	require.Zero(t, m.awaitExit(t), m.stderr.String())
 	assert.Contains(t, m.stdout.String(), "\nChampion: ")
 }
 
@@ -59,17 +59,17 @@ func TestHalfPlayedLeagueOfAnEarlierVersionIsResumed(t *testing.T) {
 	t.Parallel()
 	data := savedFolder(t, "half_played")
 	assert.Contains(t, output(t, "audit", string(data)), "no findings")
-	before := read(t, data.Journal(crashLeague))
+	before := readText(t, data.Journal(crashLeague))
 
 	m := start(t, "manager", "--port", "0", "--data", string(data), "--exit-when-done")
-	url := m.awaits(t, `League \S+ at (http://\S+/mcp) resumes: round 2 of 3, 3 of 6 matches recorded`)[1]
+	url := m.await(t, `League \S+ at (http://\S+/mcp) resumes: round 2 of 3, 3 of 6 matches recorded`)[1]
 	for _, name := range []string{"Referee 27301", "Referee 27302", "Player 27311", "Player 27312", "Player 27313", "Player 27314"} {
 		role, _, _ := strings.Cut(strings.ToLower(name), " ")
 		agent := start(t, role, "--port", "0", "--name", name, "--data", string(data), "--league-id", crashLeague, "--manager", url)
-		defer func() { assert.Zero(t, agent.ends(t), agent.stderr.String()) }()
+		defer func() { assert.Zero(t, agent.awaitExit(t), agent.stderr.String()) }()
 	}
-	require.Zero(t, m.ends(t), m.stderr.String())
+	require.Zero(t, m.awaitExit(t), m.stderr.String())
 	assert.Contains(t, m.stdout.String(), "\nChampion: ")
-	assert.True(t, strings.HasPrefix(read(t, data.Journal(crashLeague)), before), "what was written stays")
+	assert.True(t, strings.HasPrefix(readText(t, data.Journal(crashLeague)), before), "what was written stays")
 	assert.Contains(t, output(t, "audit", string(data)), "audited 6 matches of league league_2025_even_odd: no findings")
 }

@@ -43,8 +43,9 @@ func badPort(port string) bool {
 
 // A rendezvous is the address where external agents find the manager of a command.
 type rendezvous struct {
-	at    string // HOST:PORT
-	given bool   // --listen was given: do not use another address
+	address        // with the host, after listen
+	at      string // HOST:PORT
+	given   bool   // --listen was given: do not use another address
 }
 
 // meetingPoint is the default address of a manager (003 §1.3).
@@ -54,11 +55,12 @@ const meetingPoint = "localhost:8000"
 var errTaken = errors.New("taken by another program")
 
 // listen opens the address.
-func (r rendezvous) listen(ctx context.Context) (net.Listener, error) {
+func (r *rendezvous) listen(ctx context.Context) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(r.at)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || host == "" || bad != nil {
 		return nil, usage("--listen %q: must be a host and a port, such as %s", r.at, meetingPoint)
 	}
+	r.host, r.local = host, true
 	l, err := listenAt(ctx, r.at)
 	if errors.Is(err, errTaken) {
 		return nil, fmt.Errorf("%w: choose another address with --listen", err)
@@ -76,18 +78,6 @@ func listenAt(ctx context.Context, hostPort string) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen on %s: %w", hostPort, err)
 	}
 	return l, nil
-}
-
-// host returns the host, after listen.
-func (r rendezvous) host() string {
-	host, _, _ := net.SplitHostPort(r.at) // listen has checked it
-	return host
-}
-
-// url returns the URL of the listener for agents.
-func (r rendezvous) url(l net.Listener) string {
-	_, port, _ := net.SplitHostPort(l.Addr().String()) // a TCP address
-	return "http://" + net.JoinHostPort(r.host(), port) + http.Path
 }
 
 // awaitListener returns when a server listens at a URL, or come is closed. When ctx

@@ -29,11 +29,7 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // exitCode returns the exit code for an error.
 func exitCode(err error) int {
-	var exit *exitError
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.As(err, &exit):
+	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit.code
 	}
 	return exitFailed

@@ -48,17 +48,14 @@ func known() config.Known {
 	return k
 }
 
-// gamesOf returns the games with these types.
-func gamesOf(types []string) (rules.Registry, error) {
+// gamesOf returns the games with types from a file.
+func gamesOf(types []string) rules.Registry {
 	var chosen []rules.Game
 	for _, t := range types {
-		game, err := games().Game(t)
-		if err != nil {
-			return rules.Registry{}, err
-		}
+		game, _ := games().Game(t) // the loader refuses unknown types
 		chosen = append(chosen, game)
 	}
-	return rules.NewRegistry(chosen...), nil
+	return rules.NewRegistry(chosen...)
 }
 
 // registeredGames returns the games in the games registry.
@@ -71,7 +68,7 @@ func registeredGames(files *config.Loader) (rules.Registry, error) {
 	for i := range registry.Games {
 		types = append(types, registry.Games[i].GameType)
 	}
-	return gamesOf(types)
+	return gamesOf(types), nil
 }
 
 // gameFlag defines the flag of the commands that run a league.

@@ -66,7 +66,7 @@ func (g *guard) checkHost(ctx context.Context, hostPort string) error {
 		return err
 	}
 	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if dns := (*net.DNSError)(nil); errors.As(err, &dns) && dns.IsNotFound {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 		return fmt.Errorf("host %s does not exist", host)
 	}
 	if err == nil && !slices.ContainsFunc(addresses, g.allows) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -17,17 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// freePort returns a port that was free a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-}
-
-// seven are the processes of a league, by name.
-var seven = map[string][]string{
+// sevenProcesses are the processes of a league, by name.
+var sevenProcesses = map[string][]string{
 	"manager":  {"manager", "--players", "4", "--referees", "2", "--exit-when-done"},
 	"referee1": {"referee", "--port", "0"},
 	"referee2": {"referee", "--port", "0", "--max-concurrent", "1"},
@@ -37,14 +27,14 @@ var seven = map[string][]string{
 	"player4":  {"player", "--port", "0", "--name", "Delta", "--strategy", "contrarian"},
 }
 
-// startSeven runs them in an order, and waits for their end. It returns false if another
-// program has taken the port meanwhile.
-func startSeven(t *testing.T, order []string) (map[string]*process, bool) {
+// startSevenProcesses starts the processes in an order, and waits for their end. It
+// returns false if another program has taken the port meanwhile.
+func startSevenProcesses(t *testing.T, order []string) (map[string]*process, bool) {
 	t.Helper()
 	port := freePort(t)
 	running := map[string]*process{}
 	for i, name := range order {
-		args := seven[name]
+		args := sevenProcesses[name]
 		if name == "manager" {
 			args = append(args[:len(args):len(args)], "--port", port)
 		} else {
@@ -52,14 +42,14 @@ func startSeven(t *testing.T, order []string) (map[string]*process, bool) {
 		}
 		running[name] = start(t, args...)
 		if i == 0 && name != "manager" { // the first process gets no answer yet
-			running[name].awaits(t, "cannot register yet, trying again")
+			running[name].await(t, "cannot register yet, trying again")
 		}
 	}
-	if running["manager"].ends(t) == 1 && strings.Contains(running["manager"].stderr.String(), "is taken by another program") {
+	if running["manager"].awaitExit(t) == 1 && strings.Contains(running["manager"].stderr.String(), "is taken by another program") {
 		return nil, false
 	}
 	for _, p := range running {
-		p.ends(t)
+		p.awaitExit(t)
 	}
 	return running, true
 }
@@ -78,21 +68,21 @@ func TestSevenProcessesInAnyOrder(t *testing.T) {
 	for _, order := range orders {
 		t.Run(strings.Join(order, " "), func(t *testing.T) {
 			t.Parallel()
-			running, ok := startSeven(t, order)
+			running, ok := startSevenProcesses(t, order)
 			if !ok {
-				running, ok = startSeven(t, order)
+				running, ok = startSevenProcesses(t, order)
 			}
 			require.True(t, ok, "the port was taken twice")
 			for name, p := range running {
 				require.Zero(t, p.cmd.ProcessState.ExitCode(), "%s: %s", name, p.stderr.String())
 			}
-			checkSeven(t, running)
+			checkSevenProcesses(t, running)
 		})
 	}
 }
 
-// checkSeven checks the output of the seven processes.
-func checkSeven(t *testing.T, running map[string]*process) {
+// checkSevenProcesses checks the output of the seven processes.
+func checkSevenProcesses(t *testing.T, running map[string]*process) {
 	t.Helper()
 	recorded := map[string]bool{}
 	for _, found := range regexp.MustCompile(`"match_id":"(R\dM\d)".*"event_type":"RESULT_RECORDED"`).FindAllStringSubmatch(running["manager"].stderr.String(), -1) {
@@ -142,18 +132,17 @@ func checkSeven(t *testing.T, running map[string]*process) {
 	assert.Equal(t, 6, conducted)
 }
 
-// A stubborn player is a scripted player: it registers, and answers invitations as the
-// test says. It acknowledges all other messages. Its timestamps are in local time.
-type stubborn struct {
+// A scriptedPlayer registers, and answers invitations as the test requires. It acknowledges all other messages. Its timestamps are in local time.
+type scriptedPlayer struct {
 	id, token string
 	invited   chan struct{} // closed by the first invitation
 }
 
-// joinsStubbornly registers a player that refuses every invitation or, when
+// joinScriptedPlayer registers a player that refuses every invitation or, when
 // silent, answers none.
-func (m *manager) joinsStubbornly(t *testing.T, id string, silent bool) *stubborn {
+func (m *manager) joinScriptedPlayer(t *testing.T, id string, silent bool) *scriptedPlayer {
 	t.Helper()
-	s := &stubborn{id: id, invited: make(chan struct{}, 100)}
+	s := &scriptedPlayer{id: id, invited: make(chan struct{}, 100)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var call struct {
 			Method string `json:"method"`
@@ -181,7 +170,7 @@ func (m *manager) joinsStubbornly(t *testing.T, id string, silent bool) *stubbor
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
-	registered := result(t, m.url, example(t, registerPlayer, examplePlayer, server.URL+"/mcp",
+	registered := resultOf(t, m.url, example(t, registerPlayer, examplePlayer, server.URL+"/mcp",
 		"Agent Alpha", "Stubborn "+id, "player:alpha", "player:"+id))
 	require.Equal(t, id, registered["player_id"])
 	s.token = registered["auth_token"].(string)
@@ -194,19 +183,19 @@ func TestInterruptedManagerReportsRecordedMatches(t *testing.T) {
 		t.Parallel()
 		m := startManager(t)
 		m.interrupt(t)
-		assert.Equal(t, 130, m.ends(t))
+		assert.Equal(t, 130, m.awaitExit(t))
 		assert.Empty(t, m.stdout.String())
 		assert.True(t, strings.HasSuffix(m.stderr.String(),
 			"evenodd: interrupted. The league has not begun. Run the same command again to resume; the league is in SHARED.\n"), m.stderr.String())
 	})
-	t.Run("in the middle", func(t *testing.T) {
+	t.Run("during the league", func(t *testing.T) {
 		t.Parallel()
-		// The match of the first round is played by the others; the silent
-		// one is in that of the second, and never joins it.
+		// The other players play the match of the first round. The silent player
+		// is in the match of the second, and never joins it.
 		m := startManager(t, "--players", "3")
-		silent := m.joinsStubbornly(t, byeOfThree(t), true)
-		agents := []*process{m.joins(t, "referee"), m.joins(t, "player"), m.joins(t, "player")}
-		m.awaits(t, `"match_id":"R1M1".*"event_type":"RESULT_RECORDED"`)
+		silent := m.joinScriptedPlayer(t, firstByeOfThree(t), true)
+		agents := []*process{m.join(t, "referee"), m.join(t, "player"), m.join(t, "player")}
+		m.await(t, `"match_id":"R1M1".*"event_type":"RESULT_RECORDED"`)
 		<-silent.invited
 		assert.Regexp(t, `^{"agent_id":"REF01","conducted":\d,"role":"referee","status":"ok"}\n$`, agents[0].health(t))
 		for _, p := range agents[1:] {
@@ -216,12 +205,12 @@ func TestInterruptedManagerReportsRecordedMatches(t *testing.T) {
 		for _, p := range agents {
 			p.interrupt(t)
 		}
-		assert.Equal(t, 130, m.ends(t))
+		assert.Equal(t, 130, m.awaitExit(t))
 		assert.Empty(t, m.stdout.String(), "half a league has no table")
 		assert.True(t, strings.HasSuffix(m.stderr.String(),
 			"evenodd: interrupted. 1 of 3 matches were recorded. Run the same command again to resume; the league is in SHARED.\n"), m.stderr.String())
 		for _, p := range agents {
-			assert.Equal(t, 130, p.ends(t), p.name)
+			assert.Equal(t, 130, p.awaitExit(t), p.name)
 			assert.Empty(t, p.stdout.String(), p.name)
 			assert.True(t, strings.HasSuffix(p.stderr.String(),
 				"evenodd: interrupted. The league continues. Run the same command again to come back as the same agent; its identity is in SHARED.\n"), p.stderr.String())
@@ -232,14 +221,14 @@ func TestInterruptedManagerReportsRecordedMatches(t *testing.T) {
 // health is the response to GET /healthz of an agent.
 func (p *process) health(t *testing.T) string {
 	t.Helper()
-	endpoint := p.awaits(t, `"endpoint":"(http://localhost:\d+)/mcp".*"event_type":"LISTENING"`)[1]
+	endpoint := p.await(t, `"endpoint":"(http://localhost:\d+)/mcp".*"event_type":"LISTENING"`)[1]
 	status, body := fetch(t, http.MethodGet, endpoint+"/healthz", nil)
 	assert.Equal(t, http.StatusOK, status)
 	return string(body)
 }
 
-// byeOfThree returns the player without a match in the first round of three players.
-func byeOfThree(t *testing.T) string {
+// firstByeOfThree returns the player without a match in the first round of three players.
+func firstByeOfThree(t *testing.T) string {
 	t.Helper()
 	found := regexp.MustCompile(`(?m)^R1M1,1,(P0\d),(P0\d),`).FindStringSubmatch(
 		output(t, "simulate", "--players", "3", "--seed", "1", "--format", "csv"))
@@ -255,26 +244,26 @@ func byeOfThree(t *testing.T) string {
 func TestManagerAnswersQueriesAfterItsLeague(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "3")
-	refusing := m.joinsStubbornly(t, "P02", false)
-	agents := []*process{m.joins(t, "referee"), m.joins(t, "player"), m.joins(t, "player")}
-	m.awaits(t, "\nThe league is over; the manager answers queries until it is interrupted.\n")
+	refusing := m.joinScriptedPlayer(t, "P02", false)
+	agents := []*process{m.join(t, "referee"), m.join(t, "player"), m.join(t, "player")}
+	m.await(t, "\nThe league is over; the manager answers queries until it is interrupted.\n")
 	for _, p := range agents {
-		assert.Zero(t, p.ends(t), p.name)
+		assert.Zero(t, p.awaitExit(t), p.name)
 	}
 	assert.True(t, strings.HasSuffix(agents[0].stdout.String(), "\nP02: 2 replies did not conform to the protocol\n"), agents[0].stdout.String())
 
-	answer := result(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02"))
+	answer := resultOf(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02"))
 	assert.Equal(t, true, answer["success"])
 	last := answer["standings"].([]any)[2].(object)
 	assert.Equal(t, object{"rank": 3.0, "player_id": "P02", "display_name": "Stubborn P02", "played": 2.0,
 		"wins": 0.0, "draws": 0.0, "losses": 2.0, "points": 0.0}, last, "a player that joins no match loses all")
-	status := result(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02", "GET_STANDINGS", "GET_STATUS"))
+	status := resultOf(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02", "GET_STANDINGS", "GET_STATUS"))
 	assert.Equal(t, []any{"LEAGUE_COMPLETED", 3.0, 3.0}, []any{status["state"], status["matches"], status["recorded"]})
 	leagueError(t, call(t, m.url, `{"jsonrpc": "2.0", "method": "start_league", "params": {"auth_token": "`+m.admin+`"}, "id": 1}`),
 		31, "E031", "LEAGUE_ALREADY_COMPLETE")
 
 	m.interrupt(t)
-	assert.Zero(t, m.ends(t), "the league is over: all is done")
+	assert.Zero(t, m.awaitExit(t), "the league is over: all is done")
 	assert.Regexp(t, `│ +3 │ P02 +│ Stubborn P02 +│ +2 │ 0 │ 0 │ 2 │ +2 │ +0 │`, m.stdout.String())
 	assert.NotContains(t, m.stderr.String(), "evenodd: interrupted")
 }
@@ -283,11 +272,11 @@ func TestLeagueOfAnotherGame(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--game", "tic_tac_toe", "--players", "3", "--legs", "2", "--exit-when-done")
 	agents := []*process{
-		m.joins(t, "referee"), m.joins(t, "player", "--name", "One", "--strategy", "perfect"),
-		m.joins(t, "player", "--name", "Two", "--strategy", "perfect"), m.joins(t, "player", "--name", "Three"),
+		m.join(t, "referee"), m.join(t, "player", "--name", "One", "--strategy", "perfect"),
+		m.join(t, "player", "--name", "Two", "--strategy", "perfect"), m.join(t, "player", "--name", "Three"),
 	}
 	for _, p := range append(agents, m.process) {
-		assert.Zero(t, p.ends(t), p.stderr.String())
+		assert.Zero(t, p.awaitExit(t), p.stderr.String())
 	}
 	assert.Contains(t, m.stderr.String(), `"display_name":"Tic-Tac-Toe League"`)
 	assert.Regexp(t, `│ P0\d +│ One +│ +4 │ \d │ \d │ 0 │ +0 │`, m.stdout.String(), "it loses no match")
@@ -297,53 +286,53 @@ func TestLeagueOfAnotherGame(t *testing.T) {
 func TestRejectedAgentPrintsTheReason(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "3", "--referees", "1", "--league-id", "league_of_three")
-	twin := m.joins(t, "player", "--name", "Twin")
-	twin.awaits(t, `"event_type":"REGISTERED"`)
-	m.answers(t, 1)
+	twin := m.join(t, "player", "--name", "Twin")
+	twin.await(t, `"event_type":"REGISTERED"`)
+	m.awaitPings(t, 1)
 	refused := func(t *testing.T, p *process, reason string) {
 		t.Helper()
-		assert.Equal(t, 1, p.ends(t))
+		assert.Equal(t, 1, p.awaitExit(t))
 		assert.Empty(t, p.stdout.String())
 		text := p.stderr.String()
 		assert.True(t, strings.HasSuffix(text, "evenodd: registration refused: "+reason+"\n"), text)
 		assert.NotContains(t, text, "Try 'evenodd", "the call was not wrong")
 		assert.NotContains(t, text, "trying again", "to ask again is of no use")
 	}
-	t.Run("its name is taken", func(t *testing.T) {
-		refused(t, m.joins(t, "player", "--name", "Twin"), `display_name "Twin" is taken: choose another (E024 DUPLICATE_NAME)`)
+	t.Run("the name is taken", func(t *testing.T) {
+		refused(t, m.join(t, "player", "--name", "Twin"), `display_name "Twin" is taken: choose another (E024 DUPLICATE_NAME)`)
 	})
-	t.Run("it wants another league", func(t *testing.T) {
-		refused(t, m.joins(t, "referee", "--league-id", "league_of_others"), "the manager runs league league_of_three, not league_of_others")
+	t.Run("the agent asks for another league", func(t *testing.T) {
+		refused(t, m.join(t, "referee", "--league-id", "league_of_others"), "the manager runs league league_of_three, not league_of_others")
 	})
 	t.Run("the league is full", func(t *testing.T) {
 		full := startManager(t, "--players", "2", "--referees", "2")
 		for range 2 {
-			full.joins(t, "player").awaits(t, `"event_type":"REGISTERED"`)
+			full.join(t, "player").await(t, `"event_type":"REGISTERED"`)
 		}
-		full.answers(t, 2)
-		refused(t, full.joins(t, "player"), "the league is full: it takes 2 players (E020 LEAGUE_FULL)")
+		full.awaitPings(t, 2)
+		refused(t, full.join(t, "player"), "the league is full: it takes 2 players (E020 LEAGUE_FULL)")
 	})
-	t.Run("its strategy does not play the game", func(t *testing.T) {
-		refused(t, m.joins(t, "player", "--strategy", "perfect"), "this league plays even_odd (E026 UNSUPPORTED_GAME_TYPE)")
+	t.Run("the strategy does not play the game", func(t *testing.T) {
+		refused(t, m.join(t, "player", "--strategy", "perfect"), "this league plays even_odd (E026 UNSUPPORTED_GAME_TYPE)")
 	})
-	t.Run("it is late", func(t *testing.T) {
+	t.Run("the league has started", func(t *testing.T) {
 		started := startManager(t, "--players", "2")
-		agents := []*process{started.joins(t, "referee"), started.joins(t, "player"), started.joins(t, "player")}
+		agents := []*process{started.join(t, "referee"), started.join(t, "player"), started.join(t, "player")}
 		for _, p := range agents {
-			p.awaits(t, `"event_type":"REGISTERED"`)
+			p.await(t, `"event_type":"REGISTERED"`)
 		}
-		started.awaits(t, `"event_type":"THE_LEAGUE_BEGINS"`)
-		refused(t, started.joins(t, "player"), "the league has started (E019 LATE_REGISTRATION)")
-		refused(t, started.joins(t, "referee"), "the league has started (E019 LATE_REGISTRATION)")
+		started.await(t, `"event_type":"THE_LEAGUE_BEGINS"`)
+		refused(t, started.join(t, "player"), "the league has started (E019 LATE_REGISTRATION)")
+		refused(t, started.join(t, "referee"), "the league has started (E019 LATE_REGISTRATION)")
 	})
-	t.Run("it is not understood", func(t *testing.T) {
-		elsewhere := answering(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`)
+	t.Run("the manager does not answer in the protocol", func(t *testing.T) {
+		elsewhere := startAnswering(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`)
 		p := start(t, "player", "--port", "0", "--manager", elsewhere)
-		assert.Equal(t, 1, p.ends(t))
+		assert.Equal(t, 1, p.awaitExit(t))
 		assert.Contains(t, p.stderr.String(), "\nevenodd: JSON-RPC error -32601: Method not found\n")
 	})
 	t.Run("the name is too long", func(t *testing.T) {
-		p := m.joins(t, "referee", "--name", strings.Repeat("long", 13))
-		assert.Equal(t, 2, p.ends(t))
+		p := m.join(t, "referee", "--name", strings.Repeat("long", 13))
+		assert.Equal(t, 2, p.awaitExit(t))
 	})
 }

@@ -43,7 +43,7 @@ func logLines(t *testing.T, stderr string) []logLine {
 	var lines []logLine
 	for text := range strings.Lines(stderr) {
 		if !strings.HasPrefix(text, "{") {
-			continue // for people
+			continue // a line for people
 		}
 		line := logLine{text: text}
 		require.NoError(t, json.Unmarshal([]byte(text), &line), text)
@@ -74,8 +74,8 @@ func (l *logLine) check(t *testing.T) {
 	}
 }
 
-// A wiretap forwards requests to a manager, and records them.
-type wiretap struct {
+// A recordingProxy forwards requests to a manager, and records them.
+type recordingProxy struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []protocol.Envelope
@@ -83,15 +83,15 @@ type wiretap struct {
 	tokens   map[string]string // by the agent that got it
 }
 
-func tap(t *testing.T, manager string) *wiretap {
+func startRecordingProxy(t *testing.T, manager string) *recordingProxy {
 	t.Helper()
 	target, err := url.Parse(manager)
 	require.NoError(t, err)
-	w := &wiretap{tokens: map[string]string{}}
+	w := &recordingProxy{tokens: map[string]string{}}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host}) },
-		ModifyResponse: w.answered,
-		ErrorLog:       log.New(io.Discard, "", 0), // of a caller that has gone
+		ModifyResponse: w.recordResponse,
+		ErrorLog:       log.New(io.Discard, "", 0), // errors of callers that have closed the connection
 	}
 	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -113,7 +113,7 @@ func tap(t *testing.T, manager string) *wiretap {
 	return w
 }
 
-func (w *wiretap) answered(r *http.Response) error {
+func (w *recordingProxy) recordResponse(r *http.Response) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
@@ -138,8 +138,8 @@ func (w *wiretap) answered(r *http.Response) error {
 	return nil
 }
 
-// worths returns the issued tokens, and all secrets derived from them.
-func (w *wiretap) worths(leagueID string) map[string]string {
+// issuedSecrets returns the issued tokens, and all secrets derived from them.
+func (w *recordingProxy) issuedSecrets(leagueID string) map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := map[string]string{}
@@ -165,20 +165,20 @@ func TestLogsOfAWholeLeague(t *testing.T) {
 	const leagueID = "league_of_logs"
 	debug := []string{"--log-level", "debug"}
 	m := startManager(t, append(debug, "--players", "4", "--referees", "2", "--exit-when-done", "--league-id", leagueID)...)
-	wire := tap(t, m.url)
+	wire := startRecordingProxy(t, m.url)
 	listening := &manager{process: m.process, url: wire.URL + "/mcp"}
 	processes := map[string]*process{
-		"REF01": listening.joins(t, "referee", append(debug, "--id", "REF01")...),
-		"REF02": listening.joins(t, "referee", append(debug, "--id", "REF02")...),
+		"REF01": listening.join(t, "referee", append(debug, "--id", "REF01")...),
+		"REF02": listening.join(t, "referee", append(debug, "--id", "REF02")...),
 	}
 	for i, strategy := range []string{"random", "contrarian", "mirror", "frequency"} {
 		id := protocol.PlayerID(i + 1)
-		processes[id] = listening.joins(t, "player", append(debug, "--id", id, "--strategy", strategy)...)
+		processes[id] = listening.join(t, "player", append(debug, "--id", id, "--strategy", strategy)...)
 	}
 	processes["manager"] = m.process
 	logs := map[string][]logLine{}
 	for name, p := range processes {
-		require.Zero(t, p.ends(t), "%s: %s", name, p.stderr.String())
+		require.Zero(t, p.awaitExit(t), "%s: %s", name, p.stderr.String())
 		logs[name] = logLines(t, p.stderr.String())
 	}
 
@@ -245,7 +245,7 @@ func TestLogsOfAWholeLeague(t *testing.T) {
 	})
 
 	t.Run("no token is in any log", func(t *testing.T) {
-		worths := wire.worths(leagueID)
+		worths := wire.issuedSecrets(leagueID)
 		require.Len(t, wire.tokens, 6)
 		worths["admin token"] = m.admin
 		for name, lines := range logs {

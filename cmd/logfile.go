@@ -166,8 +166,7 @@ func (f *logFile) fail(err error) {
 	if f.file != nil {
 		_ = f.file.Close() // the log has failed already
 	}
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err // the message has the path
 	}
 	_, _ = fmt.Fprintf(f.screen, "evenodd: cannot write the log %s: %v; continuing without it\n", f.path, err)

@@ -22,16 +22,16 @@ import (
 	"evenodd/transport"
 )
 
-// written is what a log file contains.
-func written(t *testing.T, elements ...string) string {
+// readFile returns the contents of a log file.
+func readFile(t *testing.T, elements ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(elements...))
 	require.NoError(t, err)
 	return string(text)
 }
 
-// files are all files in a folder, with slashes.
-func files(t *testing.T, dir string) (names []string) {
+// filesIn returns the paths of all files in a folder, with slashes.
+func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
@@ -42,18 +42,18 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-func say(t *testing.T, f *logFile, text string) {
+func writeLine(t *testing.T, f *logFile, text string) {
 	t.Helper()
 	n, err := io.WriteString(f, text)
 	require.NoError(t, err)
 	require.Equal(t, len(text), n)
 }
 
-// numbered returns a line with a number.
-func numbered(n int) string { return fmt.Sprintf(`{"level":"INFO","n":%d}`+"\n", n) }
+// numberedLine returns a line with a number.
+func numberedLine(n int) string { return fmt.Sprintf(`{"level":"INFO","n":%d}`+"\n", n) }
 
-// numbers returns the numbers of lines.
-func numbers(t *testing.T, text string) (all []int) {
+// numbersOf returns the numbers of lines.
+func numbersOf(t *testing.T, text string) (all []int) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		var l struct {
@@ -186,19 +186,19 @@ func TestLogFilePaths(t *testing.T) {
 			f := tt.open(dir)
 			f.setAgent("P01")
 			assert.NoDirExists(t, dir, "nothing is made before the first line")
-			say(t, f, numbered(1))
-			assert.Equal(t, []int{1}, numbers(t, written(t, dir, tt.want)), "a line is there at once")
+			writeLine(t, f, numberedLine(1))
+			assert.Equal(t, []int{1}, numbersOf(t, readFile(t, dir, tt.want)), "a line is there at once")
 			require.NoError(t, f.Close())
 			require.NoError(t, f.Close(), "again")
-			say(t, f, numbered(2))
-			assert.Equal(t, []int{1}, numbers(t, written(t, dir, tt.want)), "it is closed")
+			writeLine(t, f, numberedLine(2))
+			assert.Equal(t, []int{1}, numbersOf(t, readFile(t, dir, tt.want)), "it is closed")
 
 			f = tt.open(dir)
 			f.setAgent("P01")
-			say(t, f, numbered(3))
+			writeLine(t, f, numberedLine(3))
 			require.NoError(t, f.Close())
-			assert.Equal(t, []int{1, 3}, numbers(t, written(t, dir, tt.want)), "it goes on")
-			assert.Equal(t, []string{tt.want}, files(t, dir))
+			assert.Equal(t, []int{1, 3}, numbersOf(t, readFile(t, dir, tt.want)), "it goes on")
+			assert.Equal(t, []string{tt.want}, filesIn(t, dir))
 		})
 	}
 }
@@ -216,31 +216,31 @@ func TestLogFileWithoutLinesIsNotCreated(t *testing.T) {
 func TestLogFileWaitsForTheID(t *testing.T) {
 	dir := t.TempDir()
 	f := openAgentLog(dir, "referee", "referee-8001", nil)
-	say(t, f, numbered(1))
+	writeLine(t, f, numberedLine(1))
 	f.setAgent("")
-	say(t, f, numbered(2))
-	assert.Empty(t, files(t, dir))
+	writeLine(t, f, numberedLine(2))
+	assert.Empty(t, filesIn(t, dir))
 	f.setAgent("REF01")
-	say(t, f, numbered(3))
+	writeLine(t, f, numberedLine(3))
 	f.setAgent("REF01")
-	say(t, f, numbered(4))
+	writeLine(t, f, numberedLine(4))
 	f.setAgent("REF02") // registered again
-	say(t, f, numbered(5))
+	writeLine(t, f, numberedLine(5))
 	require.NoError(t, f.Close())
-	assert.Equal(t, []string{"logs/agents/REF01.log.jsonl", "logs/agents/REF02.log.jsonl"}, files(t, dir))
-	assert.Equal(t, []int{1, 2, 3, 4}, numbers(t, written(t, dir, "logs/agents/REF01.log.jsonl")))
-	assert.Equal(t, []int{5}, numbers(t, written(t, dir, "logs/agents/REF02.log.jsonl")))
+	assert.Equal(t, []string{"logs/agents/REF01.log.jsonl", "logs/agents/REF02.log.jsonl"}, filesIn(t, dir))
+	assert.Equal(t, []int{1, 2, 3, 4}, numbersOf(t, readFile(t, dir, "logs/agents/REF01.log.jsonl")))
+	assert.Equal(t, []int{5}, numbersOf(t, readFile(t, dir, "logs/agents/REF02.log.jsonl")))
 }
 
 func TestLogFileOfAnAgentWithoutIDHasItsSlug(t *testing.T) {
 	dir := t.TempDir()
 	f := openAgentLog(dir, "referee", "referee-8001", nil)
-	say(t, f, numbered(1))
+	writeLine(t, f, numberedLine(1))
 	require.NoError(t, f.Close())
 	f.setAgent("REF01")
-	say(t, f, numbered(2))
-	assert.Equal(t, []string{"logs/agents/referee-8001.log.jsonl"}, files(t, dir))
-	assert.Equal(t, []int{1}, numbers(t, written(t, dir, "logs/agents/referee-8001.log.jsonl")))
+	writeLine(t, f, numberedLine(2))
+	assert.Equal(t, []string{"logs/agents/referee-8001.log.jsonl"}, filesIn(t, dir))
+	assert.Equal(t, []int{1}, numbersOf(t, readFile(t, dir, "logs/agents/referee-8001.log.jsonl")))
 }
 
 func TestNoLogFileWithoutADataFolder(t *testing.T) {
@@ -276,10 +276,10 @@ func TestLogFileRefusesUnsafeIDs(t *testing.T) {
 		t.Run(fmt.Sprintf("%q", tt.id), func(t *testing.T) {
 			dir := t.TempDir()
 			f := openAgentLog(dir, "player", "slug", nil)
-			say(t, f, numbered(1))
+			writeLine(t, f, numberedLine(1))
 			f.setAgent(tt.id)
 			require.NoError(t, f.Close())
-			assert.Equal(t, []string{"logs/agents/" + tt.want + ".log.jsonl"}, files(t, dir))
+			assert.Equal(t, []string{"logs/agents/" + tt.want + ".log.jsonl"}, filesIn(t, dir))
 		})
 	}
 	assert.Equal(t, "player", openAgentLog("shared", "player", "../x", nil).slug)
@@ -291,18 +291,18 @@ func TestLogFileDropsTheOldestOfTooManyWaitingLines(t *testing.T) {
 			dir := t.TempDir()
 			f := openAgentLog(dir, "player", "player-8101", nil)
 			for n := range lines {
-				say(t, f, numbered(n))
+				writeLine(t, f, numberedLine(n))
 			}
 			f.setAgent("P01")
 			require.NoError(t, f.Close())
-			text := written(t, dir, "logs/agents/P01.log.jsonl")
+			text := readFile(t, dir, "logs/agents/P01.log.jsonl")
 			if lost := lines - maxWaiting; lost > 0 {
 				var note string
 				note, text, _ = strings.Cut(text, "\n")
 				assert.Regexp(t, `^\{"timestamp":"[^"]+Z","level":"WARN","agent_id":"player:P01","component":"player",`+
 					`"event_type":"LINES_DROPPED","message":"[^"]+","data":\{"dropped":`+fmt.Sprint(lost)+`\}\}$`, note)
 			}
-			kept := numbers(t, text)
+			kept := numbersOf(t, text)
 			require.Len(t, kept, maxWaiting)
 			assert.Equal(t, lines-maxWaiting, kept[0])
 			assert.Equal(t, lines-1, kept[maxWaiting-1])
@@ -324,9 +324,9 @@ func TestLogFileCompletesAnUnfinishedLine(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			require.NoError(t, os.WriteFile(path, []byte(tt.before), 0o644))
 			f := openSystemLog(dir, nil)
-			say(t, f, `{"agent_id":"player:P01"}`)
+			writeLine(t, f, `{"agent_id":"player:P01"}`)
 			require.NoError(t, f.Close())
-			assert.Equal(t, tt.want+`{"agent_id":"player:P01","component":"player"}`+"\n", written(t, path))
+			assert.Equal(t, tt.want+`{"agent_id":"player:P01","component":"player"}`+"\n", readFile(t, path))
 		})
 	}
 }
@@ -358,11 +358,11 @@ func TestLogFileThatCannotBeWritten(t *testing.T) {
 			tt.spoil(t, dir, path)
 			var screen bytes.Buffer
 			f := openAgentLog(dir, "player", "player-8101", &screen)
-			say(t, f, numbered(1))
-			say(t, f, numbered(2))
+			writeLine(t, f, numberedLine(1))
+			writeLine(t, f, numberedLine(2))
 			assert.Empty(t, screen.String())
 			f.setAgent("P01")
-			say(t, f, numbered(3))
+			writeLine(t, f, numberedLine(3))
 			require.NoError(t, f.Close())
 			assert.Equal(t, "evenodd: cannot write the log "+path+": "+tt.why+"; continuing without it\n", screen.String())
 		})
@@ -374,13 +374,13 @@ func TestLogFileReportsAFullDiskOnce(t *testing.T) {
 	var screen bytes.Buffer
 	dir := t.TempDir()
 	f := openSystemLog(dir, &screen)
-	say(t, f, numbered(1))
+	writeLine(t, f, numberedLine(1))
 	require.NoError(t, f.file.Close())
-	say(t, f, numbered(2))
-	say(t, f, numbered(3))
+	writeLine(t, f, numberedLine(2))
+	writeLine(t, f, numberedLine(3))
 	require.NoError(t, f.Close())
 	assert.Equal(t, 1, strings.Count(screen.String(), "\n"), screen.String())
-	assert.Equal(t, []int{1}, numbers(t, written(t, dir, "logs/system/orchestrator.log.jsonl")))
+	assert.Equal(t, []int{1}, numbersOf(t, readFile(t, dir, "logs/system/orchestrator.log.jsonl")))
 }
 
 // Several log files with the same path stand for the agents of several processes. Each
@@ -395,7 +395,7 @@ func TestLogFileKeepsTheLinesOfConcurrentWriters(t *testing.T) {
 		for w := range writers {
 			all.Go(func() {
 				for n := range lines {
-					_, _ = io.WriteString(f, numbered((i*writers+w)*lines+n))
+					_, _ = io.WriteString(f, numberedLine((i*writers+w)*lines+n))
 				}
 			})
 		}
@@ -404,7 +404,7 @@ func TestLogFileKeepsTheLinesOfConcurrentWriters(t *testing.T) {
 	for _, f := range processes {
 		require.NoError(t, f.Close())
 	}
-	got := numbers(t, written(t, dir, "logs/agents/P01.log.jsonl"))
+	got := numbersOf(t, readFile(t, dir, "logs/agents/P01.log.jsonl"))
 	require.Len(t, got, len(processes)*writers*lines)
 	last := map[int]int{} // by writer
 	for _, n := range got {
@@ -452,7 +452,7 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 			require.NoError(t, err)
 			speak(log)
 			require.NoError(t, f.Close())
-			text := written(t, dir, "logs/system/orchestrator.log.jsonl")
+			text := readFile(t, dir, "logs/system/orchestrator.log.jsonl")
 			assert.Equal(t, tt.screen, levels(screen.String()))
 			assert.Equal(t, []string{"DEBUG", "INFO", "WARN", "ERROR"}, levels(text))
 			assert.NotContains(t, text, "TRACE")
@@ -468,10 +468,10 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 	assert.ErrorContains(t, err, `--log-level "loud"`)
 }
 
-// A silent caller fails every call.
-type silence struct{}
+// A failingCaller fails every call.
+type failingCaller struct{}
 
-func (silence) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
+func (failingCaller) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
 	return nil, nil, errors.New("nobody there")
 }
 
@@ -483,7 +483,7 @@ func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
 	id := "player:p"
 	log, err := newLogger(&screen, "disabled", func() string { return id }, f)
 	require.NoError(t, err)
-	caller := transport.Logged(silence{}, log)
+	caller := transport.Logged(failingCaller{}, log)
 	_, _, err = caller.Call(t.Context(), transport.Request{Endpoint: "http://localhost:8000/mcp", Bearer: "tok-secret", Method: "ping"})
 	require.Error(t, err)
 	id = "player:P01"
@@ -491,7 +491,7 @@ func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
 	log.Info().Str("league_id", "l").Str("event_type", "REGISTERED").Msg("registered")
 	require.NoError(t, f.Close())
 	assert.Empty(t, screen.String())
-	text := regexp.MustCompile(`"timestamp":"[^"]{24}"|"took_ms":[0-9.e-]+`).ReplaceAllString(written(t, dir, "logs/agents/P01.log.jsonl"), "*")
+	text := regexp.MustCompile(`"timestamp":"[^"]{24}"|"took_ms":[0-9.e-]+`).ReplaceAllString(readFile(t, dir, "logs/agents/P01.log.jsonl"), "*")
 	assert.Equal(t, `{*,"level":"DEBUG","agent_id":"player:p","component":"player","event_type":"MESSAGE_SENT","message":"sent","data":{"method":"ping","endpoint":"http://localhost:8000/mcp"}}
 {*,"level":"DEBUG","agent_id":"player:p","component":"player","event_type":"CALL_FAILED","message":"failed","data":{"method":"ping","endpoint":"http://localhost:8000/mcp",*,"error":"nobody there"}}
 {*,"level":"INFO","agent_id":"player:P01","component":"player","event_type":"REGISTERED","message":"registered","data":{"league_id":"l"}}

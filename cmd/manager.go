@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
@@ -130,6 +132,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	defer closeFiles(s, stored)
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
+	options.KeepEvents = stored == nil
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
@@ -151,7 +154,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	var manager *league.Manager
 	var printed error
 	over := false
-	options.Over = func() { over, printed = true, printStandings(s, manager.Standings(), nil) }
+	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager.Standings())) }
 	manager, err := league.New(options)
 	if err != nil {
 		return asUsage(err)
@@ -160,10 +163,11 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	manager.Mount(mux)
 	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
+	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)},
-		MCP: mcp.NewServer(managerMCP(mux, p.leagueID, game.Info(), p.mcpAdmin, p.version)),
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}, MCP: server,
 	})()
+	defer p.tell(manager, server)()
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
 		p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()), manager.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
@@ -183,9 +187,32 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
 	}
 	if p.strict {
-		return technicalLosses(manager.Standings())
+		return technicalLosses(finalTable(manager.Standings()))
 	}
 	return nil
+}
+
+// tell tells MCP clients of changes in the background. The returned function ends that.
+func (p *managerProcess) tell(m *league.Manager, server *mcp.Server) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		if err := tellChanges(ctx, m, p.leagueID, server.Changed); ctx.Err() == nil {
+			p.log.Error().Err(err).Str("event_type", protocol.EventUpdatesStopped).Msg("MCP clients get no more updates of resources")
+		}
+	})
+	return func() {
+		cancel()
+		telling.Wait()
+	}
+}
+
+// finalTable returns the table without the strategies, which a manager does not know.
+func finalTable(standings []league.Standing) (rows []simulation.Standing) {
+	for _, row := range standings {
+		rows = append(rows, simulation.Standing{Standing: row})
+	}
+	return rows
 }
 
 // callerAddress returns the address of the caller of a request, "" if it is unknown.
@@ -278,17 +305,17 @@ func managerHealth(status league.Status, leagueID, name string) any {
 }
 
 // printStandings prints the final table, which has at least one row, and the champion.
-// strategies are by player id; nil omits the column.
-func printStandings(s streams, standings []league.Standing, strategies map[string]string) error {
+// It omits the column of strategies if they are unknown.
+func printStandings(s streams, standings []simulation.Standing) error {
 	header := []string{"Rank", "Player", "Name"}
-	if strategies != nil { // a manager does not know the strategies of players
+	if standings[0].Strategy != "" {
 		header = append(header, "Strategy")
 	}
 	rows := make([][]any, len(standings))
 	for i, r := range standings {
 		rows[i] = []any{r.Rank, r.PlayerID, r.DisplayName}
-		if strategies != nil {
-			rows[i] = append(rows[i], strategies[r.PlayerID])
+		if r.Strategy != "" {
+			rows[i] = append(rows[i], r.Strategy)
 		}
 		rows[i] = append(rows[i], r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
 	}

@@ -53,10 +53,10 @@ func TestMCPHostPlaysALeague(t *testing.T) {
 	t.Parallel()
 	const legs = 3
 	m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
-	p := m.joins(t, "player", "--strategy", "mcp-host", "--fallback", "even")
-	token := p.awaits(t, `Host token of this player: (host-\S+)\n`)[1]
+	p := m.join(t, "player", "--strategy", "mcp-host", "--fallback", "even")
+	token := p.await(t, `Host token of this player: (host-\S+)\n`)[1]
 	host := connect(t, endpointOf(t, p), token)
-	agents := []*process{m.joins(t, "referee"), m.joins(t, "player"), p}
+	agents := []*process{m.join(t, "referee"), m.join(t, "player"), p}
 	for range legs {
 		var waiting pendingChoices
 		for len(waiting.Pending) == 0 {
@@ -69,7 +69,7 @@ func TestMCPHostPlaysALeague(t *testing.T) {
 		assert.Equal(t, "ACCEPTED", status.Status)
 	}
 	for _, a := range append(agents, m.process) {
-		require.Zero(t, a.ends(t), a.stderr.String())
+		require.Zero(t, a.awaitExit(t), a.stderr.String())
 	}
 	assert.Contains(t, p.stdout.String(), "mcp-host: 3 questions, 0 answered by the fallback strategy even\n")
 	assert.Equal(t, 1, strings.Count(p.stderr.String(), token), "the token is printed once, and never logged")
@@ -78,10 +78,10 @@ func TestMCPHostPlaysALeague(t *testing.T) {
 func TestOnlyTheHostTokenOpensTheToolsOfTheHost(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "2")
-	p := m.joins(t, "player", "--strategy", "mcp-host")
-	token := p.awaits(t, `Host token of this player: (host-\S+)\n`)[1]
+	p := m.join(t, "player", "--strategy", "mcp-host")
+	token := p.await(t, `Host token of this player: (host-\S+)\n`)[1]
 	endpoint := endpointOf(t, p)
-	m.answers(t, 1)
+	m.awaitPings(t, 1)
 	for _, tt := range []struct{ name, token, code string }{
 		{"no token", "", "E011"},
 		{"another token", "tok-p02-abc", "E012"},
@@ -101,5 +101,5 @@ func TestOnlyTheHostTokenOpensTheToolsOfTheHost(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, history.Contents[0].Text, `"matches":[]`)
 	p.interrupt(t)
-	require.Equal(t, 130, p.ends(t))
+	require.Equal(t, 130, p.awaitExit(t))
 }

@@ -38,7 +38,7 @@ const (
 // endpointOf returns the URL of an agent, when it listens.
 func endpointOf(t *testing.T, p *process) string {
 	t.Helper()
-	return p.awaits(t, `"endpoint":"([^"]+)".*"event_type":"LISTENING"`)[1]
+	return p.await(t, `"endpoint":"([^"]+)".*"event_type":"LISTENING"`)[1]
 }
 
 // The inspector lists the tools of each role and calls one.
@@ -50,14 +50,14 @@ func TestInspectorListsAndCallsTools(t *testing.T) {
 		tools     []string
 	}{
 		{"league_manager", m.url, []string{"get_standings", "league_query", "ping", "register_player", "register_referee", "report_match_result"}},
-		{"referee", endpointOf(t, m.joins(t, "referee")), []string{"get_match_state", "notify_league_completed", "notify_round_completed", "ping", "start_match"}},
-		{"player", endpointOf(t, m.joins(t, "player")), []string{"choose_parity", "get_player_state", "handle_game_invitation", "make_move",
+		{"referee", endpointOf(t, m.join(t, "referee")), []string{"get_match_state", "notify_league_completed", "notify_round_completed", "ping", "start_match"}},
+		{"player", endpointOf(t, m.join(t, "player")), []string{"choose_parity", "get_player_state", "handle_game_invitation", "make_move",
 			"notify_game_error", "notify_league_completed", "notify_match_result", "notify_round", "notify_round_completed", "ping", "update_standings"}},
 	} {
 		t.Run(tt.role, func(t *testing.T) {
 			inspect := func(result any, args ...string) {
 				p := node(t, inspector, append([]string{"--cli", tt.url, "--transport", "http"}, args...)...)
-				require.Zero(t, p.ends(t), p.stderr.String())
+				require.Zero(t, p.awaitExit(t), p.stderr.String())
 				require.NoError(t, json.Unmarshal(p.stdout.Bytes(), result))
 			}
 			var list struct {
@@ -93,7 +93,7 @@ func TestConformanceScenariosPass(t *testing.T) {
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			p := node(t, conformance, "server", "--url", m.url, "--scenario", scenario)
-			require.Zero(t, p.ends(t))
+			require.Zero(t, p.awaitExit(t))
 			assert.Regexp(t, `Passed: [1-9]`, p.stdout.String())
 			assert.Contains(t, p.stdout.String(), " 0 failed, 0 warnings")
 		})

@@ -38,8 +38,8 @@ func startDesktop(t *testing.T, env []string, args ...string) *desktop {
 	return d
 }
 
-// ends closes the input of the process, which must succeed and have written no file.
-func (d *desktop) ends(t *testing.T) {
+// mustEnd closes the input of the process, which must succeed and have written no file.
+func (d *desktop) mustEnd(t *testing.T) {
 	t.Helper()
 	require.NoError(t, d.Close())
 	assert.Zero(t, d.cmd.ProcessState.ExitCode())
@@ -49,8 +49,8 @@ func (d *desktop) ends(t *testing.T) {
 	assert.Empty(t, files)
 }
 
-// fails returns the error of a call of a tool.
-func (d *desktop) fails(t *testing.T, tool string, arguments any) string {
+// mustFail returns the error of a call of a tool.
+func (d *desktop) mustFail(t *testing.T, tool string, arguments any) string {
 	t.Helper()
 	r, err := d.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestDesktopHostUsesEveryTool(t *testing.T) {
 		t.Helper()
 		var value object
 		use(t.Context(), t, d.ClientSession, tool, arguments, &value)
-		schema, err := compiled(schemas[tool])
+		schema, err := compileSchema(schemas[tool])
 		require.NoError(t, err)
 		delete(schemas, tool)
 		assert.NoError(t, schema.Validate(value), tool)
@@ -91,9 +91,9 @@ func TestDesktopHostUsesEveryTool(t *testing.T) {
 		return value
 	}
 
-	_, standings := q.json(t, "standings")
+	_, standings := q.mustPrintJSON(t, "standings")
 	assert.Equal(t, standings["standings"], result("standings", nil)["standings"])
-	_, schedule := q.json(t, "schedule", "--round", "all")
+	_, schedule := q.mustPrintJSON(t, "schedule", "--round", "all")
 	assert.Equal(t, schedule["matches"], result("schedule", object{"round": "all"})["matches"])
 	assert.Equal(t, object{"next_match": nil}, result("next_match", object{"player_id": "P02"}))
 	replay := result("replay_match", object{"match_id": "R1M1"})
@@ -104,9 +104,9 @@ func TestDesktopHostUsesEveryTool(t *testing.T) {
 	p := launch(t, t.TempDir(), []string{"EVENODD_MANAGER=http://" + meet + "/mcp"}, "evenodd", "player", "--port", "0")
 	check := result("check_agent", object{"role": "player", "url": endpointOf(t, p)})
 	assert.Equal(t, true, check["conforms"], check["findings"])
-	assert.Zero(t, p.ends(t))
+	assert.Zero(t, p.awaitExit(t))
 	assert.Empty(t, schemas, "tools that were not called")
-	d.ends(t)
+	d.mustEnd(t)
 }
 
 // A simulation gives the league of 'evenodd simulate' with the same seed.
@@ -136,7 +136,7 @@ func TestDesktopSimulatesALeague(t *testing.T) {
 			assert.Equal(t, want, got)
 		})
 	}
-	d.ends(t)
+	d.mustEnd(t)
 }
 
 // A model, or an agent whose text it reads, cannot make the tools do harm.
@@ -170,12 +170,12 @@ func TestDesktopToolsRefuseHarmfulArguments(t *testing.T) {
 		{"no round", "schedule", object{"round": "next"}, `a round_id is a whole number or "all"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := d.fails(t, tt.tool, tt.arguments)
+			text := d.mustFail(t, tt.tool, tt.arguments)
 			assert.Contains(t, text, tt.want)
 			assert.NotContains(t, text, "s3cr3t")
 		})
 	}
-	d.ends(t)
+	d.mustEnd(t)
 }
 
 func TestDesktopServerNeedsNoManager(t *testing.T) {
@@ -183,17 +183,45 @@ func TestDesktopServerNeedsNoManager(t *testing.T) {
 	url := "http://localhost:" + freePort(t) + "/mcp"
 	d := startDesktop(t, nil, "--manager", url)
 	for _, tool := range []string{"standings", "schedule", "next_match"} {
-		assert.Contains(t, d.fails(t, tool, nil), "no token: SHARED/private has no agent that registered with the manager at "+url+": set --manager")
+		assert.Contains(t, d.mustFail(t, tool, nil), "no token: SHARED/private has no agent that registered with the manager at "+url+": set --manager")
 	}
-	d.ends(t)
+	d.mustEnd(t)
 	const token = "tok-p01-abcdefghijklmnopqrstuvwxyz"
 	d = startDesktop(t, []string{"EVENODD_TOKEN=" + token}, "--manager", url)
 	for _, tool := range []string{"standings", "schedule", "next_match"} {
-		text := d.fails(t, tool, nil)
+		text := d.mustFail(t, tool, nil)
 		assert.Contains(t, text, ": start the manager, or set --manager to another")
 		assert.NotContains(t, text, token)
 	}
-	d.ends(t)
+	d.mustEnd(t)
+}
+
+// The configuration in docs/mcp.md starts a server with all tools.
+func TestConfigurationOfADesktopHostWorks(t *testing.T) {
+	t.Parallel()
+	page := readFile(t, root, "docs", "mcp.md")
+	_, section, found := strings.Cut(page, "\n## A desktop assistant\n")
+	require.True(t, found)
+	_, snippet, _ := strings.Cut(section, "```json\n")
+	snippet, section, _ = strings.Cut(snippet, "```\n")
+	var configuration struct {
+		MCPServers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(snippet), &configuration))
+	server := configuration.MCPServers["evenodd"]
+	assert.Equal(t, "evenodd", server.Command)
+	require.Equal(t, "mcp", server.Args[0])
+	d := startDesktop(t, nil, server.Args[1:]...)
+	list, err := d.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, list.Tools, 6)
+	for _, tool := range list.Tools {
+		assert.Contains(t, section, "| `"+tool.Name+"` |")
+	}
+	d.mustEnd(t)
 }
 
 // An interrupt ends the test of an agent that never answers.

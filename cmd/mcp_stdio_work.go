@@ -82,19 +82,21 @@ func (d *desktop) check(ctx context.Context, _ string, arguments []byte) (any, e
 	guard := d.guard(ctx)
 	dialer := net.Dialer{Timeout: 10 * time.Second, ControlContext: http.Guard(guard.allows)}
 	o := &checkOptions{
-		game: given.Game, level: "should", meet: d.meet, wait: min(10*time.Second, budget), timeout: budget,
-		players: usualPlayers, referees: 1, ca: d.query.ca, dial: dialer.DialContext,
+		Options: conformance.Options{
+			Wait: min(10*time.Second, budget), Budget: budget, Players: usualPlayers, Referees: 1, Dial: dialer.DialContext,
+		},
+		game: given.Game, level: "should", meet: d.meet, ca: d.query.ca,
 		catalogue: conformance.Catalogue, examine: conformance.Check,
 	}
 	if err := o.checkArguments([]string{given.Role, given.URL}); err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(o.url)
+	u, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, err
 	}
 	if err := guard.checkHost(ctx, protocol.HostPort(u)); err != nil {
-		return nil, fmt.Errorf("%s must not be tested by this tool: %w; a user can test it by 'evenodd check'", o.url, err)
+		return nil, fmt.Errorf("%s must not be tested by this tool: %w; a user can test it by 'evenodd check'", o.URL, err)
 	}
 	done, err := d.alone(ctx)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
 	"evenodd/transport/mcp"
@@ -104,7 +104,7 @@ type agent interface {
 	Stamp() *protocol.Stamp
 	ID() string
 	KnowsManager(bearer string) bool
-	Membership() *membership.Membership
+	Watch(ctx context.Context, changed func(away bool, err error), register func(context.Context) error) error
 }
 
 // A participant is the process of a referee or a player.
@@ -144,6 +144,12 @@ func (o *agentOptions) open(ctx context.Context, s streams, role string, maxRepl
 	return p, nil
 }
 
+// complete sets the options of the agent that the preset does not.
+func (p *participant) complete(o *membership.Options, id string) {
+	o.Name, o.ID, o.Endpoint, o.Manager = p.name, id, p.options.address.endpoint, p.options.manager
+	o.Folder, o.Caller, o.Clock, o.Log = store.Folder(p.options.data), p.calls, protocol.SystemClock(), p.log
+}
+
 // sender returns the sender that the agent puts into messages, "" before it runs.
 func (p *participant) sender() string {
 	if a, ok := p.agent.Load().(agent); ok {
@@ -176,81 +182,58 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, describe 
 	defer p.serve(&p.options.address, p.listener, mux, a.Stamp, c)()
 	p.log.Info().Str("endpoint", p.options.address.endpoint).Str("manager", p.options.manager).
 		Str("event_type", protocol.EventListening).Msg("listening")
-	l := &participation{
-		agent: a, caller: p.calls, log: p.log, registered: p.file.setAgent,
-		endpoint: p.options.address.endpoint, manager: p.options.manager, data: p.options.data,
-	}
-	return l.run(ctx)
+	return p.takePart(ctx, a)
 }
 
-// A participation is the part of an agent in a league, from its registration to the
-// end of the league.
-type participation struct {
-	agent      agent
-	caller     protocol.Caller
-	log        zerolog.Logger
-	registered func(id string)
-	endpoint   string // of the agent
-	manager    string // endpoint
-	data       string // folder, "" for none
-}
-
-func (l *participation) run(ctx context.Context) error {
+// takePart registers an agent that can answer calls, and waits like run.
+func (p *participant) takePart(ctx context.Context, a agent) error {
 	watched, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
-	err := l.register(ctx)
+	register := func(ctx context.Context) error {
+		err := a.Register(ctx)
+		if err == nil {
+			p.file.setAgent(a.ID())
+		}
+		return err
+	}
+	err := register(ctx)
 	if err == nil {
 		refused := make(chan error, 1)
 		watching.Go(func() {
-			if err := l.watch().Run(watched); err != nil {
+			if err := a.Watch(watched, p.reportAway, register); err != nil {
 				refused <- err
 			}
 		})
 		select {
-		case <-l.agent.Done():
+		case <-a.Done():
 			return nil
 		case err = <-refused:
 			return fmt.Errorf("the manager at %s no longer knows this agent and refuses to register it again: %w. "+
-				"A manager drops agents that do not answer: make sure that it can reach %s, or set another URL with --endpoint", l.manager, err, l.endpoint)
+				"A manager drops agents that do not answer: make sure that it can reach %s, or set another URL with --endpoint",
+				p.options.manager, err, p.options.address.endpoint)
 		case <-ctx.Done():
 			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 			defer cancel()
-			l.agent.Finish(bound)
+			a.Finish(bound)
 		}
 	}
-	if ctx.Err() == nil {
+	switch {
+	case ctx.Err() == nil:
 		return err
-	}
-	if l.data == "" {
+	case p.options.data == "":
 		return interrupted("The league continues without this agent. It has no data folder, so it cannot come back.")
 	}
-	return interrupted("The league continues. Run the same command again to come back as the same agent; its identity is in %s.", l.data)
-}
-
-// register registers the agent, and gives its log the agent's id.
-func (l *participation) register(ctx context.Context) error {
-	err := l.agent.Register(ctx)
-	if err == nil {
-		l.registered(l.agent.ID())
-	}
-	return err
-}
-
-func (l *participation) watch() *membership.Watch {
-	return &membership.Watch{
-		Clock: protocol.SystemClock(), Caller: l.caller, Manager: l.manager, Stamp: l.agent.Stamp(), Member: l.agent.Membership,
-		Away: l.reportAway, Unknown: l.register,
-	}
+	return interrupted("The league continues. Run the same command again to come back as the same agent; its identity is in %s.", p.options.data)
 }
 
 // reportAway logs that the manager does not answer, or answers again.
-func (l *participation) reportAway(away bool, err error) {
+func (p *participant) reportAway(away bool, err error) {
 	if away {
-		l.log.Warn().Err(err).Str("manager", l.manager).
+		p.log.Warn().Err(err).Str("manager", p.options.manager).
 			Str("event_type", protocol.EventManagerAway).Msg("the manager does not answer; waiting for it")
 		return
 	}
-	l.log.Info().Str("manager", l.manager).Str("event_type", protocol.EventManagerBack).Msg("the manager answers again")
+	p.log.Info().Str("manager", p.options.manager).Str("event_type", protocol.EventManagerBack).Msg("the manager answers again")
 }

@@ -54,9 +54,9 @@ func TestBreakerHoldsBackOnlyNotices(t *testing.T) {
 	}
 }
 
-// forgetful is a manager that can lose the tokens of its agents. It
+// forgetfulManager is a manager that can lose the tokens of its agents. It
 // admits no new player after the league has started.
-type forgetful struct {
+type forgetfulManager struct {
 	mu       sync.Mutex
 	admitted int
 	known    string // the only token that counts
@@ -64,12 +64,12 @@ type forgetful struct {
 	heard    []string
 }
 
-func (m *forgetful) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (m *forgetfulManager) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
 	answer, err := m.call(r.Method, r.Params)
 	return answer, nil, err
 }
 
-func (m *forgetful) call(method string, params any) (any, error) {
+func (m *forgetfulManager) call(method string, params any) (any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch q := params.(type) {
@@ -103,35 +103,38 @@ func (m *forgetful) call(method string, params any) (any, error) {
 }
 
 // forget makes the manager lose the issued token.
-func (m *forgetful) forget(started bool) {
+func (m *forgetfulManager) forget(started bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.known, m.started = "nobody's", started
 }
 
-// player is a player's part in the manager's league.
-func (m *forgetful) player(t *testing.T) *participation {
+// player returns a player and its process, which calls the manager.
+func (m *forgetfulManager) player(t *testing.T) (*participant, agent) {
 	t.Helper()
 	decide, err := strategy.New("even")
 	require.NoError(t, err)
 	p, err := player.New(player.Options{
-		Name: "Alpha", ID: "P01", Games: []string{"even_odd"}, Endpoint: "http://localhost:8101/mcp", Manager: "http://localhost:8000/mcp",
-		Strategy: decide, Caller: m, Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: "Alpha", ID: "P01", Endpoint: "http://localhost:8101/mcp", Manager: "http://localhost:8000/mcp", Caller: m,
+			Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		},
+		Games: []string{"even_odd"}, Strategy: decide,
 	})
 	require.NoError(t, err)
-	return &participation{agent: p, endpoint: "http://localhost:8101/mcp", caller: m, manager: "http://localhost:8000/mcp",
-		log: zerolog.Nop(), registered: func(string) {}}
+	o := &agentOptions{address: address{endpoint: "http://localhost:8101/mcp"}, manager: "http://localhost:8000/mcp"}
+	return &participant{node: &node{log: zerolog.Nop()}, options: o, calls: m}, p
 }
 
 func TestDroppedAgentRegistersAgainBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &forgetful{}
-		l := m.player(t)
+		m := &forgetfulManager{}
+		process, player := m.player(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(8*time.Second, func() { m.forget(false) })
 		time.AfterFunc(60*time.Second, cancel)
-		assert.Equal(t, exitInterrupted, exitCode(l.run(ctx)))
-		assert.Equal(t, "P02", l.agent.ID())
+		assert.Equal(t, exitInterrupted, exitCode(process.takePart(ctx, player)))
+		assert.Equal(t, "P02", player.ID())
 		assert.Equal(t, []string{
 			"register player:P01 ", "GET_STATUS player:P01 tok-P01", // after 5 s
 			"GET_STATUS player:P01 tok-P01", "register player:P01 tok-P01", "register player:P01 ", // after 20 s
@@ -142,11 +145,11 @@ func TestDroppedAgentRegistersAgainBeforeTheStart(t *testing.T) {
 
 func TestDroppedAgentEndsAfterTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &forgetful{}
-		l := m.player(t)
+		m := &forgetfulManager{}
+		process, player := m.player(t)
 		began := time.Now()
 		time.AfterFunc(8*time.Second, func() { m.forget(true) })
-		err := l.run(t.Context())
+		err := process.takePart(t.Context(), player)
 		var refused *membership.RefusedError
 		require.ErrorAs(t, err, &refused)
 		assert.EqualError(t, err, "the manager at http://localhost:8000/mcp no longer knows this agent and refuses to register it again: "+

@@ -16,7 +16,6 @@ import (
 	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
-	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -58,9 +57,11 @@ answer; the log has the reason. testdata/bots has examples.
 llm asks a language model with an API like OpenAI's. Set its key in EVENODD_LLM_KEY
 or OPENAI_API_KEY if it needs one.
 
-mcp-host leaves the choices to an MCP host: a person or a model that is connected to
-this player's /mcp with the host token that the player prints. If the host does not
-answer in time, the strategy --fallback chooses.`,
+mcp asks a tool of an MCP server: of a program (--mcp-command) or at a URL
+(--mcp-url). The tool gets the question that programs of exec get, and answers with a
+choice. mcp-host leaves the choices to an MCP host: a person or a model that is connected to
+this player's /mcp with the host token that the player prints. For both, the strategy
+--fallback chooses if there is no answer in time.`,
 		Example: "  evenodd player --port 8101 --strategy contrarian\n" +
 			"  evenodd player --port 8101 --strategy 'exec:python3 bot.py --level 3'",
 		Args: noArguments,
@@ -74,7 +75,6 @@ answer in time, the strategy --fallback chooses.`,
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
 	botFlags(f, &o.tools)
-	f.StringVar(&o.tools.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when the MCP host does not")
 	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "referees to accept: announced (also referees without access tokens, if the manager announces that) or strict (only those with access tokens)")
 	return c
 }
@@ -102,11 +102,9 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 		return asUsage(err)
 	}
 	defer external.Close(decide)
-	options.Name, options.ID, options.Leagues = process.name, o.wantedID(8100, protocol.PlayerID), o.leagues
-	options.Endpoint, options.Manager, options.Strategy = o.address.endpoint, o.manager, decide
-	options.Games, options.StrictReferees = strategy.Playable(decide, options.Games), o.verify == verifyStrict
-	options.Caller, options.Clock, options.Log = process.calls, protocol.SystemClock(), process.log
-	options.Folder = store.Folder(o.data)
+	process.complete(&options.Options, o.wantedID(8100, protocol.PlayerID))
+	options.Leagues, options.Strategy, options.StrictReferees = o.leagues, decide, o.verify == verifyStrict
+	options.Games = strategy.Playable(decide, options.Games)
 	var p *player.Player
 	if o.seeded {
 		options.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
@@ -140,6 +138,10 @@ func botFlags(f *pflag.FlagSet, t *external.Tools) {
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
 	f.StringVar(&t.LLM.Model, "llm-model", "", "model for the strategy llm")
+	f.StringVar(&t.MCP.Command, "mcp-command", "", "command line of the MCP server for the strategy mcp")
+	f.StringVar(&t.MCP.URL, "mcp-url", "", "`URL` of the MCP server for the strategy mcp")
+	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
+	f.StringVar(&t.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when an MCP host or server does not")
 }
 
 // llmKey returns the key for the language model. It comes only from the environment,
@@ -160,9 +162,9 @@ func playerPreset(files *config.Loader, id string) (player.Options, error) {
 	if preset.GameTypes != nil {
 		games = preset.GameTypes
 	}
-	return player.Options{
-		Version: cmp.Or(preset.Version, defaults.Version), Games: games, RegisterTimeout: inSeconds(system.Timeouts.RegisterPlayer),
-	}, checkActive(files, "player", id, &preset.Preset)
+	options := player.Options{Games: games}
+	options.Version, options.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
+	return options, checkActive(files, "player", id, &preset.Preset)
 }
 
 func printPlayer(s streams, r player.Record, account string) error {

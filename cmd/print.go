@@ -41,6 +41,14 @@ func printJSON(w io.Writer, document any) error {
 	return err
 }
 
+// show writes a document as JSON if the format says so, else as printText does.
+func show(w io.Writer, format string, document any, printText func(io.Writer) error) error {
+	if format == formatJSON {
+		return printJSON(w, document)
+	}
+	return printText(w)
+}
+
 // A page collects the lines that a command prints.
 type page struct{ strings.Builder }
 
@@ -66,10 +74,13 @@ func harmless(r rune) rune {
 	return r
 }
 
-// number formats a count with its noun: 1 finding, 2 findings.
+// number formats a count with its noun: 1 finding, 2 findings, 2 losses.
 func number(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		noun += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

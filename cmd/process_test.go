@@ -64,9 +64,9 @@ func launch(t *testing.T, dir string, env []string, program string, args ...stri
 	return p
 }
 
-// awaits waits until the standard error of the process matches, and returns the
+// await waits until the standard error of the process matches, and returns the
 // submatches.
-func (p *process) awaits(t *testing.T, pattern string) []string {
+func (p *process) await(t *testing.T, pattern string) []string {
 	t.Helper()
 	wanted := regexp.MustCompile(pattern)
 	for ended := false; ; {
@@ -83,8 +83,8 @@ func (p *process) awaits(t *testing.T, pattern string) []string {
 	}
 }
 
-// ends waits for the end of the process and returns its exit code.
-func (p *process) ends(t *testing.T) int {
+// awaitExit waits for the end of the process and returns its exit code.
+func (p *process) awaitExit(t *testing.T) int {
 	t.Helper()
 	<-p.done // patience ends it
 	return p.cmd.ProcessState.ExitCode()
@@ -99,7 +99,7 @@ func (p *process) interrupt(t *testing.T) {
 func output(t *testing.T, args ...string) string {
 	t.Helper()
 	p := start(t, args...)
-	require.Zero(t, p.ends(t), p.stderr.String())
+	require.Zero(t, p.awaitExit(t), p.stderr.String())
 	return p.stdout.String()
 }
 
@@ -140,19 +140,19 @@ type manager struct {
 func startManager(t *testing.T, args ...string) *manager {
 	t.Helper()
 	m := &manager{process: start(t, append([]string{"manager", "--port", "0"}, args...)...)}
-	found := m.awaits(t, `(?s)^League \S+ at (http://\S+/mcp) waits.*Admin token for start_league: (adm-\S+)\n`)
+	found := m.await(t, `(?s)^League \S+ at (http://\S+/mcp) waits.*Admin token for start_league: (adm-\S+)\n`)
 	m.url, m.admin = found[1], found[2]
 	return m
 }
 
-// answers waits until so many agents have answered the manager's pings.
-func (m *manager) answers(t *testing.T, n int) {
+// awaitPings waits until so many agents have answered the manager's pings.
+func (m *manager) awaitPings(t *testing.T, n int) {
 	t.Helper()
-	m.awaits(t, `(?s)`+strings.Repeat(`"event_type":"AGENT_ANSWERED_ITS_FIRST_PING".*`, n))
+	m.await(t, `(?s)`+strings.Repeat(`"event_type":"AGENT_ANSWERED_ITS_FIRST_PING".*`, n))
 }
 
-// joins runs a player or a referee at a free port in the manager's league.
-func (m *manager) joins(t *testing.T, role string, args ...string) *process {
+// join runs a player or a referee at a free port in the manager's league.
+func (m *manager) join(t *testing.T, role string, args ...string) *process {
 	t.Helper()
 	return start(t, append([]string{role, "--port", "0", "--manager", m.url}, args...)...)
 }

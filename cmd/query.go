@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
-	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -165,7 +164,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	default:
 		q.QueryParams.RoundID = protocol.QueryRound(n)
 	}
-	role, id, token := membership.RolePlayer, "unknown", strings.TrimSpace(os.Getenv("EVENODD_TOKEN")) // the manager knows the agent by its token
+	role, id, token := protocol.RolePlayer, "unknown", strings.TrimSpace(os.Getenv("EVENODD_TOKEN")) // the manager knows the agent by its token
 	if token == "" || o.ofFolder {
 		identity, err := o.identity()
 		if err != nil {
@@ -182,7 +181,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 		q.LeagueID = system.DefaultLeagueID
 	}
 	sender := protocol.PlayerSender(id)
-	if role == membership.RoleReferee {
+	if role == protocol.RoleReferee {
 		sender = protocol.RefereeSender(id)
 	}
 	q.Envelope = protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery, "conv-query-"+o.subject)
@@ -198,7 +197,7 @@ func (o *queryOptions) identity() (*store.Identity, error) {
 	if o.data == "" {
 		return nil, errors.New("no token: set EVENODD_TOKEN to the token of a registered agent, or --data to its folder")
 	}
-	for _, role := range []string{membership.RolePlayer, membership.RoleReferee} {
+	for _, role := range []string{protocol.RolePlayer, protocol.RoleReferee} {
 		for _, path := range folder.Identities(role) {
 			identity, err := store.Read[store.Identity](path)
 			if err != nil || identity.AuthToken == "" || identity.Role != role {
@@ -275,7 +274,9 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 			if first == nil {
 				return data, nil // unchanged
 			}
-			return json.Marshal(withList(first, about.list, items))
+			whole, _ := json.Marshal(items) // valid JSON
+			first.Set(about.list, whole)
+			return json.Marshal(first)
 		}
 		if first == nil {
 			first = members
@@ -291,16 +292,6 @@ func listIn(members protocol.Object, about subject) (items []jsontext.Value, tot
 	}
 	total, _ = strconv.Atoi(string(members.Raw(about.total))) // 0 if missing: a single page
 	return items, total
-}
-
-// withList replaces a list among members.
-func withList(members protocol.Object, name string, items []jsontext.Value) protocol.Object {
-	for i := range members {
-		if members[i].Name == name {
-			members[i].Value, _ = json.Marshal(items) // valid JSON
-		}
-	}
-	return members
 }
 
 // queryHint says what to do about an error, "" if the error does.

@@ -22,7 +22,7 @@ func (f managerFunc) Call(_ context.Context, r protocol.CallRequest) (any, *prot
 	return answer, nil, err
 }
 
-func query(name string) *protocol.LeagueQuery {
+func queryOf(name string) *protocol.LeagueQuery {
 	return &protocol.LeagueQuery{QueryType: subjects()[name].queryType, LeagueID: "L"}
 }
 
@@ -37,7 +37,7 @@ func TestQueryGetsAllPagesOfAList(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"success":true,"data":{"current_round":2,"standings":[%s],"total_players":%d,"x":1.50}}`, strings.Join(rows, ","), total)
 	})
-	data, err := ask(t.Context(), manager, "http://m/mcp", query("standings"), subjects()["standings"])
+	data, err := ask(t.Context(), manager, "http://m/mcp", queryOf("standings"), subjects()["standings"])
 	require.NoError(t, err)
 	assert.Equal(t, []int{0, 100, 200}, asked)
 	assert.True(t, strings.HasPrefix(string(data), `{"current_round":2,"standings":[{"rank":1},{"rank":2},`), "the other members stay as they are")
@@ -52,7 +52,7 @@ func TestQueryGivesUpOnPagesThatEndEarly(t *testing.T) {
 		}
 		return `{"data":{"matches":[{"match_id":"R1M1"}],"total_matches":9}}`
 	})
-	data, err := ask(t.Context(), manager, "http://m/mcp", query("schedule"), subjects()["schedule"])
+	data, err := ask(t.Context(), manager, "http://m/mcp", queryOf("schedule"), subjects()["schedule"])
 	require.NoError(t, err)
 	assert.Equal(t, 2, calls)
 	assert.Equal(t, `{"matches":[{"match_id":"R1M1"}],"total_matches":9}`, string(data))
@@ -82,7 +82,7 @@ func TestQueryReadsAnswersOfThirdPartyManagers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			about := subjects()[test.subject]
-			data, err := ask(t.Context(), managerFunc(func(*protocol.LeagueQuery) string { return test.answer }), "http://m/mcp", query(test.subject), about)
+			data, err := ask(t.Context(), managerFunc(func(*protocol.LeagueQuery) string { return test.answer }), "http://m/mcp", queryOf(test.subject), about)
 			if test.data == "" {
 				require.ErrorContains(t, err, test.text)
 				return

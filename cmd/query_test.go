@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A queried league is over, and its manager still answers.
+// A queriedLeague is over, and its manager still answers.
 type queriedLeague struct {
 	url, data string
 	tokens    []string // of all agents
@@ -27,9 +27,9 @@ func newQueriedLeague(t *testing.T) *queriedLeague {
 		if name == "Whistle" {
 			role, id = "referee", "REF01"
 		}
-		m.joins(t, role, "--name", name, "--id", id, "--data", q.data)
+		m.join(t, role, "--name", name, "--id", id, "--data", q.data)
 	}
-	m.awaits(t, "The league is over; ")
+	m.await(t, "The league is over; ")
 	paths, err := filepath.Glob(filepath.Join(q.data, "private", "*-*.json"))
 	require.NoError(t, err)
 	require.Len(t, paths, 4)
@@ -37,7 +37,7 @@ func newQueriedLeague(t *testing.T) *queriedLeague {
 		var identity struct {
 			AuthToken string `json:"auth_token"`
 		}
-		require.NoError(t, json.Unmarshal([]byte(read(t, path)), &identity))
+		require.NoError(t, json.Unmarshal([]byte(readText(t, path)), &identity))
 		q.tokens = append(q.tokens, identity.AuthToken)
 	}
 	return q
@@ -48,7 +48,7 @@ func newQueriedLeague(t *testing.T) *queriedLeague {
 func (q *queriedLeague) ask(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	p := launch(t, t.TempDir(), env, "evenodd", append([]string{"query", "--manager", q.url}, args...)...)
-	code = p.ends(t)
+	code = p.awaitExit(t)
 	stdout, stderr = p.stdout.String(), p.stderr.String()
 	for _, token := range q.tokens {
 		assert.NotContains(t, stdout+stderr, token)
@@ -56,8 +56,8 @@ func (q *queriedLeague) ask(t *testing.T, env []string, args ...string) (stdout,
 	return stdout, stderr, code
 }
 
-// prints is the output of a query that is answered.
-func (q *queriedLeague) prints(t *testing.T, args ...string) string {
+// mustPrint returns the output of a successful query.
+func (q *queriedLeague) mustPrint(t *testing.T, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := q.ask(t, nil, append([]string{"--data", q.data, "--id", "P01"}, args...)...)
 	require.Zero(t, code, stderr)
@@ -65,10 +65,10 @@ func (q *queriedLeague) prints(t *testing.T, args ...string) string {
 	return stdout
 }
 
-// data is what a query prints with --format json.
-func (q *queriedLeague) json(t *testing.T, args ...string) (document, data object) {
+// mustPrintJSON runs a query with --format json, and returns the document and its data.
+func (q *queriedLeague) mustPrintJSON(t *testing.T, args ...string) (document, data object) {
 	t.Helper()
-	require.NoError(t, json.Unmarshal([]byte(q.prints(t, append(args, "--format", "json")...)), &document))
+	require.NoError(t, json.Unmarshal([]byte(q.mustPrint(t, append(args, "--format", "json")...)), &document))
 	assert.Equal(t, "1.0.0", document["schema_version"])
 	assert.Equal(t, "league_2025_even_odd", document["league_id"])
 	return document, document["data"].(object)
@@ -78,29 +78,29 @@ func TestQueryOfARunningManager(t *testing.T) {
 	t.Parallel()
 	q := newQueriedLeague(t)
 	t.Run("text", func(t *testing.T) {
-		assert.Regexp(t, `(?s)│ Rank │ Player │ Name +│ Played │.*│ +1 │ P0\d +│ \w+ +│ +2 │`, q.prints(t, "standings"))
-		assert.Regexp(t, `│ +3 │ R3M1 +│ P02 +│ P03 +│ http://localhost:\d+/mcp │ (WIN|DRAW) +│`, q.prints(t, "schedule"))
-		assert.NotContains(t, q.prints(t, "schedule", "--round", "1"), "R3M1")
-		assert.Regexp(t, `(?s)R1M1.*R2M1.*R3M1`, q.prints(t, "schedule", "--round", "all"))
-		assert.Equal(t, "No match is left.\n", q.prints(t, "next-match"))
-		assert.Regexp(t, `│ P01 +│ Alpha │ +2 │.*│ SHUTDOWN: `, q.prints(t, "stats"))
-		assert.Regexp(t, `│ P03 +│ Gamma │ +2 │`, q.prints(t, "stats", "--player-id", "P03"))
-		assert.Regexp(t, `│ REF01 +│ Whistle │ SHUTDOWN: `, q.prints(t, "stats", "--player-id", "REF01"))
-		assert.Regexp(t, `(?s)│ LEAGUE_COMPLETED +│.*│ even_odd, rock_paper_scissors, tic_tac_toe +│.*│ 3 of 3 +│`, q.prints(t, "status"))
+		assert.Regexp(t, `(?s)│ Rank │ Player │ Name +│ Played │.*│ +1 │ P0\d +│ \w+ +│ +2 │`, q.mustPrint(t, "standings"))
+		assert.Regexp(t, `│ +3 │ R3M1 +│ P02 +│ P03 +│ http://localhost:\d+/mcp │ (WIN|DRAW) +│`, q.mustPrint(t, "schedule"))
+		assert.NotContains(t, q.mustPrint(t, "schedule", "--round", "1"), "R3M1")
+		assert.Regexp(t, `(?s)R1M1.*R2M1.*R3M1`, q.mustPrint(t, "schedule", "--round", "all"))
+		assert.Equal(t, "No match is left.\n", q.mustPrint(t, "next-match"))
+		assert.Regexp(t, `│ P01 +│ Alpha │ +2 │.*│ SHUTDOWN: `, q.mustPrint(t, "stats"))
+		assert.Regexp(t, `│ P03 +│ Gamma │ +2 │`, q.mustPrint(t, "stats", "--player-id", "P03"))
+		assert.Regexp(t, `│ REF01 +│ Whistle │ SHUTDOWN: `, q.mustPrint(t, "stats", "--player-id", "REF01"))
+		assert.Regexp(t, `(?s)│ LEAGUE_COMPLETED +│.*│ even_odd, rock_paper_scissors, tic_tac_toe +│.*│ 3 of 3 +│`, q.mustPrint(t, "status"))
 	})
 	t.Run("json", func(t *testing.T) {
-		document, data := q.json(t, "standings")
+		document, data := q.mustPrintJSON(t, "standings")
 		assert.Equal(t, "GET_STANDINGS", document["query_type"])
 		assert.Len(t, data["standings"], 3)
 		assert.EqualValues(t, 3, data["total_players"])
-		_, data = q.json(t, "schedule", "--round", "all")
+		_, data = q.mustPrintJSON(t, "schedule", "--round", "all")
 		assert.Equal(t, "all", data["round_id"])
 		assert.Len(t, data["matches"], 3)
-		_, data = q.json(t, "next-match")
+		_, data = q.mustPrintJSON(t, "next-match")
 		assert.Equal(t, object{"next_match": nil}, data)
-		_, data = q.json(t, "stats", "--player-id", "P02")
+		_, data = q.mustPrintJSON(t, "stats", "--player-id", "P02")
 		assert.Equal(t, "Beta", data["display_name"])
-		_, data = q.json(t, "status")
+		_, data = q.mustPrintJSON(t, "status")
 		assert.Equal(t, "LEAGUE_COMPLETED", data["state"])
 	})
 	t.Run("tokens", func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestQueryOfARunningManager(t *testing.T) {
 		assert.Contains(t, stdout, "LEAGUE_COMPLETED")
 	})
 	t.Run("league", func(t *testing.T) {
-		assert.Contains(t, q.prints(t, "status", "--league-id", "league_2025_even_odd"), "LEAGUE_COMPLETED")
+		assert.Contains(t, q.mustPrint(t, "status", "--league-id", "league_2025_even_odd"), "LEAGUE_COMPLETED")
 		_, stderr, code := q.ask(t, nil, "status", "--data", q.data, "--id", "P01", "--league-id", "cup")
 		assert.Equal(t, 1, code)
 		assert.Contains(t, stderr, `has no agent of league "cup" that registered with the manager at `)
@@ -160,8 +160,8 @@ func TestQueryOfARunningManager(t *testing.T) {
 	t.Run("settings", func(t *testing.T) {
 		env := []string{"EVENODD_MANAGER=" + q.url, "EVENODD_DATA=" + q.data, "EVENODD_ID=P01"}
 		p := launch(t, t.TempDir(), env, "evenodd", "query", "status")
-		require.Zero(t, p.ends(t), p.stderr.String())
+		require.Zero(t, p.awaitExit(t), p.stderr.String())
 		assert.NoError(t, os.WriteFile(filepath.Join(q.data, "private", "player-damaged.json"), []byte("{"), 0o600))
-		assert.Contains(t, q.prints(t, "status"), "LEAGUE_COMPLETED", "what is no identity is left out")
+		assert.Contains(t, q.mustPrint(t, "status"), "LEAGUE_COMPLETED", "what is no identity is left out")
 	})
 }

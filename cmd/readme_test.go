@@ -46,9 +46,9 @@ func (r *reader) commands() []string {
 	return commands
 }
 
-// mentioned are the commands of the table: those of its first column and, where
-// the second names a flag, with each value it gives.
-func (r *reader) mentioned() []string {
+// commandsOfTable returns the commands of the first column of the table. If the second
+// column names a flag, it returns the command with each value of the flag.
+func (r *reader) commandsOfTable() []string {
 	quoted := regexp.MustCompile("`([^`]+)`")
 	var commands []string
 	for _, row := range regexp.MustCompile("(?m)^\\| (`evenodd .*?) \\| (.*) \\|$").FindAllStringSubmatch(r.text, -1) {
@@ -84,11 +84,11 @@ func (r *reader) launch(t *testing.T, command string, env ...string) *process {
 	return launch(t, root, append(r.environment, env...), program, words[1:]...)
 }
 
-// does runs a command, which must succeed.
-func (r *reader) does(t *testing.T, command string) (stdout string) {
+// mustRun runs a command, which must succeed.
+func (r *reader) mustRun(t *testing.T, command string) (stdout string) {
 	t.Helper()
 	p := r.launch(t, command)
-	require.Zero(t, p.ends(t), "%s: %s", command, p.stderr.String())
+	require.Zero(t, p.awaitExit(t), "%s: %s", command, p.stderr.String())
 	if strings.Contains(command, "--quiet") {
 		assert.Empty(t, p.stderr.String())
 	}
@@ -105,59 +105,62 @@ var (
 	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
 	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
+	onInput  = regexp.MustCompile(`^evenodd mcp$`)       // it ends with its empty input
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
 )
 
 func TestCommandsOfTheReadmeWork(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
-	commands := append(r.commands(), r.mentioned()...)
+	commands := append(r.commands(), r.commandsOfTable()...)
 	require.GreaterOrEqual(t, len(commands), 12)
 	var league, later, queries []string
 	for _, command := range commands {
 		switch {
 		case itself.MatchString(command):
 		case setUp.MatchString(command):
-			r.does(t, command)
+			r.mustRun(t, command)
 		case goRun.MatchString(command):
-			stdout := r.does(t, command)
+			stdout := r.mustRun(t, command)
 			r.check(t, command, stdout)
 			if strings.Contains(command, "--seed") {
 				installed := "evenodd " + goRun.FindStringSubmatch(command)[1]
-				assert.Equal(t, sum(stdout), sum(r.does(t, installed)), "%s gives other bytes", installed)
+				assert.Equal(t, hashOf(stdout), hashOf(r.mustRun(t, installed)), "%s gives other bytes", installed)
 			}
 		case intoDir.MatchString(command): // of another folder than the module's
 			dir := t.TempDir()
-			assert.Contains(t, r.does(t, command+" "+dir), "created "+filepath.Join(dir, "config", "system.json")+"\n")
+			assert.Contains(t, r.mustRun(t, command+" "+dir), "created "+filepath.Join(dir, "config", "system.json")+"\n")
 		case ofGuest.MatchString(command):
-			r.receives(t, command)
+			r.runCheckOfPlayer(t, command)
 		case listing.MatchString(command):
-			assert.Regexp(t, `\Aplayer: \d\d+ requirements\n`, r.does(t, command))
+			assert.Regexp(t, `\Aplayer: \d\d+ requirements\n`, r.mustRun(t, command))
 		case query.MatchString(command):
 			queries = append(queries, command)
 		case ofLeague.MatchString(command): // when there is one
 			later = append(later, command)
 		case oneShot.MatchString(command):
-			r.check(t, command, r.does(t, command))
+			r.check(t, command, r.mustRun(t, command))
+		case onInput.MatchString(command):
+			assert.Empty(t, r.mustRun(t, command))
 		case oneAgent.MatchString(command) && strings.Contains(command, " --"):
 			league = append(league, command)
 		case oneAgent.MatchString(command): // only its name
-			assert.Contains(t, r.does(t, command+" --help"), "Usage:\n  "+command+" [flags]\n")
+			assert.Contains(t, r.mustRun(t, command+" --help"), "Usage:\n  "+command+" [flags]\n")
 		default:
 			assert.Fail(t, "a command that this test does not know", command)
 		}
 	}
 	require.Len(t, queries, 5)
-	r.asks(t, queries)
+	r.runQueries(t, queries)
 	require.Len(t, league, 7)
-	played := r.plays(t, league)
+	played := r.runLeague(t, league)
 	if !played {
-		played = r.plays(t, league)
+		played = r.runLeague(t, league)
 	}
 	assert.True(t, played, "the port was taken twice")
 	require.Len(t, later, 2)
-	assert.Contains(t, r.does(t, strings.Replace(later[0], "SHARED", r.data, 1)), "no findings")
-	assert.Contains(t, r.does(t, later[1]+" --data "+r.data), "R1M1")
+	assert.Contains(t, r.mustRun(t, strings.Replace(later[0], "SHARED", r.data, 1)), "no findings")
+	assert.Contains(t, r.mustRun(t, later[1]+" --data "+r.data), "R1M1")
 }
 
 // The README shows the output of the command above the table.
@@ -185,42 +188,42 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 	}
 }
 
-// receives runs a command that calls a player, while the player runs, at free ports.
-func (r *reader) receives(t *testing.T, command string) {
+// runCheckOfPlayer runs a command that calls a player, while the player runs, at free ports.
+func (r *reader) runCheckOfPlayer(t *testing.T, command string) {
 	t.Helper()
 	place := "localhost:" + freePort(t)
 	p := r.launch(t, "evenodd player --port 0", "EVENODD_MANAGER=http://"+place+"/mcp", "EVENODD_DATA="+t.TempDir())
-	url := p.awaits(t, `"endpoint":"([^"]+)"`)[1]
-	stdout := r.does(t, strings.Replace(command, "http://localhost:8101/mcp", url, 1)+" --listen "+place)
+	url := p.await(t, `"endpoint":"([^"]+)"`)[1]
+	stdout := r.mustRun(t, strings.Replace(command, "http://localhost:8101/mcp", url, 1)+" --listen "+place)
 	if strings.Contains(command, "check") {
 		assert.Regexp(t, `\n\d\d+ passed, 0 failed, \d+ warnings?( for \d+ causes?)?, \d+ skipped, took .*s\n$`, stdout)
 	} else {
 		assert.Regexp(t, `\nChampion: .+ \(P\d\d\) with \d+ points\n$`, stdout)
 		assert.Contains(t, stdout, "│ external │")
 	}
-	assert.Zero(t, p.ends(t), p.stderr.String())
+	assert.Zero(t, p.awaitExit(t), p.stderr.String())
 }
 
-// asks runs queries of a manager whose league is over.
-func (r *reader) asks(t *testing.T, queries []string) {
+// runQueries runs queries of a manager whose league is over.
+func (r *reader) runQueries(t *testing.T, queries []string) {
 	t.Helper()
 	folder := t.TempDir() // the data folder of the first player
 	m := r.launch(t, "evenodd manager --port 0 --players 2", "EVENODD_DATA="+t.TempDir())
-	url := "EVENODD_MANAGER=" + m.awaits(t, `at (http://\S+/mcp) waits`)[1]
+	url := "EVENODD_MANAGER=" + m.await(t, `at (http://\S+/mcp) waits`)[1]
 	r.launch(t, "evenodd player --port 0", url, "EVENODD_DATA="+folder)
 	r.launch(t, "evenodd player --port 0", url, "EVENODD_DATA="+t.TempDir())
 	r.launch(t, "evenodd referee --port 0", url, "EVENODD_DATA="+t.TempDir())
-	m.awaits(t, "The league is over; ")
+	m.await(t, "The league is over; ")
 	for _, command := range queries {
 		p := r.launch(t, command, url, "EVENODD_DATA="+folder)
-		assert.Zero(t, p.ends(t), "%s: %s", command, p.stderr.String())
+		assert.Zero(t, p.awaitExit(t), "%s: %s", command, p.stderr.String())
 		assert.Regexp(t, `P0\d|LEAGUE_COMPLETED|No match is left`, p.stdout.String(), command)
 	}
 }
 
-// plays runs the processes of the league together, at ports that are free. It
+// runLeague runs the processes of the league together, at ports that are free. It
 // returns false if another program has taken the port of the manager.
-func (r *reader) plays(t *testing.T, league []string) bool {
+func (r *reader) runLeague(t *testing.T, league []string) bool {
 	t.Helper()
 	port := freePort(t)
 	r.data = t.TempDir()
@@ -231,7 +234,7 @@ func (r *reader) plays(t *testing.T, league []string) bool {
 	}
 	players := 0
 	for i, p := range running {
-		code := p.ends(t)
+		code := p.awaitExit(t)
 		stdout, stderr := p.stdout.String(), p.stderr.String()
 		if strings.Contains(stderr, "is taken by another program") {
 			return false

@@ -12,7 +12,6 @@ import (
 	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
-	"evenodd/league/store"
 	"evenodd/referee"
 	"evenodd/transport/http"
 )
@@ -60,10 +59,8 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	defer p.close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
-	options.Name, options.ID, options.LeagueID = p.name, o.wantedID(8000, protocol.RefereeID), o.leagueID
-	options.Endpoint, options.Manager, options.MaxConcurrent = o.address.endpoint, o.manager, o.maxConcurrent
-	options.Caller, options.Clock, options.Log = p.calls, protocol.SystemClock(), p.log
-	options.Folder, options.Stalls = store.Folder(o.data), stalls.Longest
+	p.complete(&options.Options, o.wantedID(8000, protocol.RefereeID))
+	options.LeagueID, options.MaxConcurrent, options.Stalls = o.leagueID, o.maxConcurrent, stalls.Longest
 	if o.seeded {
 		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
 	}
@@ -93,10 +90,9 @@ func refereePreset(files *config.Loader, id string) (referee.Options, error) {
 	if preset.GameTypes != nil {
 		types = preset.GameTypes
 	}
-	games, err := gamesOf(types)
-	return referee.Options{
-		Version: cmp.Or(preset.Version, defaults.Version), Games: games, RegisterTimeout: inSeconds(system.Timeouts.RegisterReferee),
-	}, cmp.Or(err, checkActive(files, "referee", id, &preset.Preset))
+	options := referee.Options{Games: gamesOf(types)}
+	options.Version, options.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterReferee)
+	return options, checkActive(files, "referee", id, &preset.Preset)
 }
 
 func printReferee(s streams, r referee.Record) error {

@@ -85,10 +85,7 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 		return replayAgainst(ctx, s, o, doc)
 	}
 	r := replayOf(doc)
-	if o.format == formatJSON {
-		return printJSON(s.out, r)
-	}
-	return r.print(s.out)
+	return show(s.out, o.format, r, r.print)
 }
 
 // read reads the match file.
@@ -265,26 +262,19 @@ func recomputeDraw(doc *store.Match) *recomputedDraw {
 	if err != nil || game.MaxTurns() != 1 || doc.Result == nil || doc.Result.Status == protocol.StatusTechnicalLoss {
 		return d
 	}
-	start := game.Start()
-	chance := rules.Chance{Nonce: nonce}
-	var moves [2]string
-	for i, id := range []string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID} {
-		text, _ := doc.Draw.Entropies.Get(id)
-		entropy, _ := protocol.ParseSecret(text) // none is zeros
-		if i == 0 {
-			chance.EntropyA = entropy
-		} else {
-			chance.EntropyB = entropy
-		}
-		if choice, _ := doc.Result.Choices.Get(id); choice != nil {
-			moves[i] = *choice
-		}
+	entropy := func(player string) protocol.Secret {
+		text, _ := doc.Draw.Entropies.Get(player)
+		secret, _ := protocol.ParseSecret(text) // none is zeros
+		return secret
 	}
+	players := [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}
+	moves, start := doc.Result.Moves(players), game.Start()
 	for _, side := range start.ToMove() {
 		if start.Check(side, moves[side]) != nil {
 			return d
 		}
 	}
+	chance := rules.Chance{Nonce: nonce, EntropyA: entropy(players[0]), EntropyB: entropy(players[1])}
 	if number := start.Play(moves).Judge(chance).Number; number > 0 {
 		d.Number = &number
 	}
@@ -319,11 +309,7 @@ func sentence(e *store.Exchange) string {
 	if json.Unmarshal(e.Message, &w) != nil {
 		return e.MessageType + " (the message cannot be read)"
 	}
-	said := e.MessageType
-	if said == "" {
-		said = w.MessageType
-	}
-	return said + w.details()
+	return cmp.Or(e.MessageType, w.MessageType) + w.details()
 }
 
 func (w *messageSummary) details() string {

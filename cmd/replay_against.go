@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
@@ -56,12 +55,11 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 	}
 	r := &comparison{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeatedRequest{}}
 	// The referee accepted answers of third-party agents in their own forms.
-	speak := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
-	client, err := newClient(maxReply, o.ca, nil, speak)
+	n, err := newNode(nodeOptions{maxReply: maxReply, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer n.client.Close()
 	for i := range doc.Transcript {
 		e := &doc.Transcript[i]
 		limit, asks := limitOf(e.Method)
@@ -70,7 +68,7 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 		}
 		one := repeatedRequest{Method: e.Method, MessageType: e.MessageType, Try: e.Try, Limit: limit.Seconds()}
 		begun := time.Now()
-		now, err := sendAgain(ctx, client, o.against, e, limit)
+		now, err := sendAgain(ctx, n.client, o.against, e, limit)
 		if err != nil {
 			return err
 		}
@@ -87,10 +85,7 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 	if len(r.Requests) == 0 {
 		return fmt.Errorf("the file of %s holds no request to %s that could be sent again", doc.MatchID, id)
 	}
-	if o.format == formatJSON {
-		return printJSON(s.out, r)
-	}
-	return r.print(s.out)
+	return show(s.out, o.format, r, r.print)
 }
 
 // player returns the id of the player whose requests are sent again.
@@ -137,8 +132,7 @@ func sendAgain(ctx context.Context, client *http.Client, endpoint string, e *sto
 		message, _ := got.(jsontext.Value)
 		return answer{message: message}, nil
 	}
-	var nobody interface{ Unreachable() bool }
-	if errors.As(err, &nobody) && nobody.Unreachable() {
+	if protocol.Unreachable(err) {
 		return answer{}, err
 	}
 	if ctx.Err() != nil {
@@ -213,7 +207,7 @@ func differences(then, now answer) []string {
 		}
 		return found
 	}
-	a, b := answerMembers(then.message), answerMembers(now.message)
+	a, b := protocol.ParseObject(then.message), protocol.ParseObject(now.message)
 	if a == nil || b == nil {
 		if string(then.message) != string(now.message) {
 			found = append(found, "the answer differs")
@@ -244,16 +238,7 @@ func alike(a, b *protocol.Error) bool {
 
 // mayDiffer tells whether a member may differ from one call to the next.
 func mayDiffer(member string) bool {
-	switch member {
-	case "timestamp", "arrival_timestamp", "entropy", "entropy_commitment", "auth_token", "sender":
-		return true
-	}
-	return false
-}
-
-func answerMembers(message jsontext.Value) (members protocol.Object) {
-	_ = json.Unmarshal(message, &members) // nil when it is no object
-	return members
+	return slices.Contains([]string{"timestamp", "arrival_timestamp", "entropy", "entropy_commitment", "auth_token", "sender"}, member)
 }
 
 // sameJSON compares two JSON values by their canonical form.

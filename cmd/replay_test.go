@@ -19,10 +19,10 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// played returns a folder with one match: P01 wins after one wrong answer of P02.
-func played(t *testing.T) store.Folder {
+// playedMatch returns a folder with one match: P01 wins after one wrong answer of P02.
+func playedMatch(t *testing.T) store.Folder {
 	t.Helper()
-	dir := registering(t)
+	dir := unstartedLeague(t)
 	nonce := protocol.Secret{7}
 	commitment := protocol.DrawCommitment("cup", "R1M1", 1, "REF01", nonce)
 	number := evenodd.Number(rules.Chance{Nonce: nonce})
@@ -82,8 +82,8 @@ func played(t *testing.T) store.Folder {
 }
 
 func TestReplayShowsTheConversationOfAMatch(t *testing.T) {
-	dir := played(t)
-	out, err := ran(t, newReplay, "R1M1", "--data", string(dir))
+	dir := playedMatch(t)
+	out, err := runCommand(t, newReplay, "R1M1", "--data", string(dir))
 	require.NoError(t, err)
 	for _, want := range []string{
 		"R1M1 of league cup: round 1, attempt 1, conducted by REF01 (ACKNOWLEDGED)",
@@ -100,12 +100,12 @@ func TestReplayShowsTheConversationOfAMatch(t *testing.T) {
 	}
 	assert.NotContains(t, out, "\x1b", "names do nothing to a terminal")
 
-	out, err = ran(t, newReplay, "R1M1", "--data", string(dir), "--attempt", "2")
+	out, err = runCommand(t, newReplay, "R1M1", "--data", string(dir), "--attempt", "2")
 	require.NoError(t, err)
 	assert.Contains(t, out, "attempt 2")
 	assert.Contains(t, out, "Result: none; the attempt was given up.")
 
-	out, err = ran(t, newReplay, "R1M1", "--data", string(dir), "--format", "json")
+	out, err = runCommand(t, newReplay, "R1M1", "--data", string(dir), "--format", "json")
 	require.NoError(t, err)
 	var told struct {
 		Conversation []map[string]any `json:"conversation"`
@@ -117,7 +117,7 @@ func TestReplayShowsTheConversationOfAMatch(t *testing.T) {
 }
 
 func TestReplayOfAMissingMatchListsTheFiles(t *testing.T) {
-	dir := string(played(t))
+	dir := string(playedMatch(t))
 	tests := []struct {
 		name string
 		args []string
@@ -136,14 +136,14 @@ func TestReplayOfAMissingMatchListsTheFiles(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ran(t, newReplay, tt.args...)
+			_, err := runCommand(t, newReplay, tt.args...)
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
 }
 
-// actor answers calls by their method, and unknown methods with an error.
-func actor(t *testing.T, answers map[string]string) (url string, heard *[]map[string]any) {
+// startScriptedAgent answers calls by their method, and unknown methods with an error.
+func startScriptedAgent(t *testing.T, answers map[string]string) (url string, heard *[]map[string]any) {
 	t.Helper()
 	heard = &[]map[string]any{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -170,12 +170,12 @@ func actor(t *testing.T, answers map[string]string) (url string, heard *[]map[st
 const sameEnvelope = `"protocol":"league.v2","sender":"player:other","timestamp":"2030-01-01T00:00:00Z","conversation_id":"conv-r1m1-a1","match_id":"R1M1","player_id":"P02",`
 
 func TestReplayAgainstAPlayerShowsDifferentAnswers(t *testing.T) {
-	url, heard := actor(t, map[string]string{
+	url, heard := startScriptedAgent(t, map[string]string{
 		"handle_game_invitation": `"result":{` + sameEnvelope + `"message_type":"GAME_JOIN_ACK","accept":true,"entropy_commitment":"abc"}`,
 		"choose_parity":          `"result":{` + sameEnvelope + `"message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"sideways"}`,
 		"notify_match_result":    `"error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD","data":{"message_type":"LEAGUE_ERROR","error_code":"E003","error_name":"MISSING_REQUIRED_FIELD"}}`,
 	})
-	out, err := ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url)
+	out, err := runCommand(t, newReplay, "R1M1", "--data", string(playedMatch(t)), "--against", url)
 	require.NoError(t, err)
 	assert.Contains(t, out, "the requests to P02, sent again to", "the loser's requests by default")
 	assert.Contains(t, out, "GAME_JOIN_ACK: I accept")
@@ -190,7 +190,7 @@ func TestReplayAgainstAPlayerShowsDifferentAnswers(t *testing.T) {
 	}
 	assert.NotEqual(t, "2026-01-01T12:00:31Z", (*heard)[1]["deadline"])
 
-	out, err = ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url, "--as", "P01", "--format", "json")
+	out, err = runCommand(t, newReplay, "R1M1", "--data", string(playedMatch(t)), "--against", url, "--as", "P01", "--format", "json")
 	require.NoError(t, err)
 	var r comparison
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
@@ -200,12 +200,12 @@ func TestReplayAgainstAPlayerShowsDifferentAnswers(t *testing.T) {
 
 // A third-party player receives the requests in its own form, as from its referee.
 func TestReplayAgainstAThirdPartyPlayer(t *testing.T) {
-	url, heard := actor(t, map[string]string{
+	url, heard := startScriptedAgent(t, map[string]string{
 		"receive_game_invitation": `"result":{` + sameEnvelope + `"message_type":"GAME_JOIN_ACK","accepted":true}`,
 		"receive_parity_call":     `"result":{` + sameEnvelope + `"message_type":"CHOOSE_PARITY_RESPONSE","choice":"odd"}`,
 		"receive_game_over":       `"result":{"status":"ok"}`,
 	})
-	out, err := ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url, "--as", "P01")
+	out, err := runCommand(t, newReplay, "R1M1", "--data", string(playedMatch(t)), "--against", url, "--as", "P01")
 	require.NoError(t, err)
 	assert.Contains(t, out, "GAME_JOIN_ACK: I accept")
 	assert.Contains(t, out, "CHOOSE_PARITY_RESPONSE: odd")
@@ -215,8 +215,8 @@ func TestReplayAgainstAThirdPartyPlayer(t *testing.T) {
 
 func TestReplayAgainstAPlayerThatNeedsATokenHasAHint(t *testing.T) {
 	refusal := `"error":{"code":4001,"message":"AUTH_TOKEN_INVALID","data":{"message_type":"LEAGUE_ERROR","error_code":"E012","error_name":"AUTH_TOKEN_INVALID"}}`
-	url, _ := actor(t, map[string]string{"handle_game_invitation": refusal, "choose_parity": refusal, "notify_match_result": refusal})
-	out, err := ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url)
+	url, _ := startScriptedAgent(t, map[string]string{"handle_game_invitation": refusal, "choose_parity": refusal, "notify_match_result": refusal})
+	out, err := runCommand(t, newReplay, "R1M1", "--data", string(playedMatch(t)), "--against", url)
 	require.NoError(t, err)
 	assert.Contains(t, out, "E012")
 	assert.Equal(t, 1, strings.Count(out, "The player answers only the referee of its match"))
@@ -227,12 +227,12 @@ func TestReplayAgainstAnEndpointWithoutServerFails(t *testing.T) {
 	require.NoError(t, err)
 	url := "http://" + l.Addr().String() + "/mcp"
 	require.NoError(t, l.Close())
-	_, err = ran(t, newReplay, "R1M1", "--data", string(played(t)), "--against", url)
+	_, err = runCommand(t, newReplay, "R1M1", "--data", string(playedMatch(t)), "--against", url)
 	require.ErrorContains(t, err, "nobody listens at")
 }
 
 func TestReplayOfAForfeit(t *testing.T) {
-	dir := played(t)
+	dir := playedMatch(t)
 	doc, err := store.Read[store.Match](dir.Match("cup", "R1M1"))
 	require.NoError(t, err)
 	doc.Attempt, doc.RefereeID, doc.ConversationID, doc.WrittenBy = 0, "", "", store.WrittenByManager
@@ -242,7 +242,7 @@ func TestReplayOfAForfeit(t *testing.T) {
 		Reason: "P02 is suspended: it did not answer in its last 3 matches - P01 wins by default",
 	}
 	require.NoError(t, store.Write(dir.Match("cup", "R1M1"), doc))
-	out, err := ran(t, newReplay, "R1M1", "--data", string(dir))
+	out, err := runCommand(t, newReplay, "R1M1", "--data", string(dir))
 	require.NoError(t, err)
 	assert.Contains(t, out, "R1M1 of league cup: round 1, forfeited before it began (ACKNOWLEDGED)")
 	assert.Contains(t, out, "There was no conversation: the match was forfeited without a referee.")

@@ -18,138 +18,138 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A restarted process is started again with the same command line whenever it was
-// killed, until it exits by itself.
-type restarted struct {
-	name string
-	args []string
-	log  string // file of what all its lives have written to standard error
-	told func(line string)
-	rest chan struct{} // closed when it has ended by itself
+// A restartedProcess starts again with the same command line after each kill, until it
+// exits by itself.
+type restartedProcess struct {
+	name   string
+	args   []string
+	log    string // file with the standard error of all runs
+	onLine func(line string)
+	exited chan struct{} // closed when the process has ended by itself
 
-	mu      sync.Mutex
-	alive   *sync.Cond // signals that cmd has changed
-	cmd     *exec.Cmd  // nil between two lives
-	doomed  bool       // this life is being ended by kill
-	over    bool       // it is at rest, or no more lives begin
-	lives   []lifetime
-	stdout  bytes.Buffer // of the last life; to be read once it is at rest
-	endedBy *os.ProcessState
+	mu         sync.Mutex
+	runChanged *sync.Cond // cmd has changed
+	cmd        *exec.Cmd  // nil between two runs
+	killing    bool       // kill ends this run
+	over       bool       // no further run begins
+	runs       []processRun
+	stdout     bytes.Buffer // of the last run; read it after exited is closed
+	endedBy    *os.ProcessState
 }
 
-// A lifetime has the times of one run of a process.
-type lifetime struct {
-	started, registered, killed time.Time // zero for what has not happened
+// A processRun has the times of one run.
+type processRun struct {
+	started, registered, killed time.Time // zero if it has not happened
 }
 
 // A pauseBefore returns the pause before a killed process is restarted.
 type pauseBefore func(name string) time.Duration
 
-// linger waits for a random time. These tests vary when a process is killed and for how
-// long; for everything else they wait for events.
-func linger(d time.Duration) { <-time.After(d) }
+// waitFor waits. These tests vary when a process is killed and for how long; for
+// everything else they wait for events.
+func waitFor(d time.Duration) { <-time.After(d) }
 
-// startRestarted starts a process for the first time. told gets every line that it writes
-// to standard error; it may be nil.
-func startRestarted(t *testing.T, dir, name string, pause pauseBefore, told func(line string), args ...string) *restarted {
+// startRestartedProcess starts a process for the first time. onLine gets every line of
+// its standard error; it may be nil.
+func startRestartedProcess(t *testing.T, dir, name string, pause pauseBefore, onLine func(line string), args ...string) *restartedProcess {
 	t.Helper()
-	p := &restarted{name: name, args: args, log: filepath.Join(dir, name+".log"), told: told, rest: make(chan struct{})}
-	p.alive = sync.NewCond(&p.mu)
+	p := &restartedProcess{name: name, args: args, log: filepath.Join(dir, name+".log"), onLine: onLine, exited: make(chan struct{})}
+	p.runChanged = sync.NewCond(&p.mu)
 	log, err := os.Create(p.log)
 	require.NoError(t, err)
 	go func() {
-		defer close(p.rest)
+		defer close(p.exited)
 		defer func() { _ = log.Close() }()
-		for p.live(log) {
-			linger(pause(name))
+		for p.runOnce(log) {
+			waitFor(pause(name))
 		}
 	}()
 	t.Cleanup(func() {
 		p.stop()
-		<-p.rest
-		p.inspect(t)
+		<-p.exited
+		p.inspectOutput(t)
 	})
 	return p
 }
 
-// live runs the process once. It returns false if it must not be restarted.
-func (p *restarted) live(log io.Writer) bool {
+// runOnce runs the process once. It returns false if it must not be restarted.
+func (p *restartedProcess) runOnce(log io.Writer) bool {
 	cmd := exec.Command("evenodd", p.args...)
 	cmd.Dir = filepath.Dir(p.log)
 	p.mu.Lock()
 	p.stdout.Reset()
-	cmd.Stdout, cmd.Stderr = &p.stdout, &lines{log: log, line: p.hear}
+	cmd.Stdout, cmd.Stderr = &p.stdout, &lineWriter{log: log, line: p.handleLine}
 	if p.over {
 		p.mu.Unlock()
 		return false
 	}
 	err := cmd.Start()
 	if err == nil {
-		p.cmd, p.doomed = cmd, false
-		p.lives = append(p.lives, lifetime{started: time.Now()})
-		p.alive.Broadcast()
+		p.cmd, p.killing = cmd, false
+		p.runs = append(p.runs, processRun{started: time.Now()})
+		p.runChanged.Broadcast()
 	}
 	p.mu.Unlock()
 	if err == nil {
-		_ = cmd.Wait() // the state tells
+		_ = cmd.Wait() // ProcessState has the result
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cmd, p.endedBy = nil, cmd.ProcessState
 	p.over = p.over || err != nil
-	if err == nil && p.doomed && p.endedBy.Exited() { // it was faster than the killer
-		p.doomed, p.lives[len(p.lives)-1].killed = false, time.Time{}
+	if err == nil && p.killing && p.endedBy.Exited() { // it exited before the kill
+		p.killing, p.runs[len(p.runs)-1].killed = false, time.Time{}
 	}
-	p.over = p.over || !p.doomed
-	p.alive.Broadcast()
+	p.over = p.over || !p.killing
+	p.runChanged.Broadcast()
 	return !p.over
 }
 
-// hear handles a line of standard error.
-func (p *restarted) hear(line string) {
+// handleLine handles a line of standard error.
+func (p *restartedProcess) handleLine(line string) {
 	if strings.Contains(line, `"event_type":"REGISTERED"`) {
 		p.mu.Lock()
-		p.lives[len(p.lives)-1].registered = time.Now()
+		p.runs[len(p.runs)-1].registered = time.Now()
 		p.mu.Unlock()
 	}
-	if p.told != nil {
-		p.told(line)
+	if p.onLine != nil {
+		p.onLine(line)
 	}
 }
 
 // kill kills the process, as soon as it runs. It returns false if the process has
 // exited by itself.
-func (p *restarted) kill() bool {
+func (p *restartedProcess) kill() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for !p.over && (p.cmd == nil || p.doomed) {
-		p.alive.Wait()
+	for !p.over && (p.cmd == nil || p.killing) {
+		p.runChanged.Wait()
 	}
 	if p.over || p.cmd.Process.Kill() != nil { // it may have ended this moment
 		return false
 	}
-	p.doomed = true
-	p.lives[len(p.lives)-1].killed = time.Now()
+	p.killing = true
+	p.runs[len(p.runs)-1].killed = time.Now()
 	return true
 }
 
 // stop ends the process without restart.
-func (p *restarted) stop() {
+func (p *restartedProcess) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over = true
-	p.alive.Broadcast()
+	p.runChanged.Broadcast()
 	if p.cmd != nil {
 		_ = p.cmd.Process.Kill() // it may have ended this moment
 	}
 }
 
-// rests waits for the process to end by itself, until the deadline, and returns
+// awaitExit waits for the process to end by itself, until the deadline, and returns
 // its exit code.
-func (p *restarted) exits(t *testing.T, deadline time.Time) int {
+func (p *restartedProcess) awaitExit(t *testing.T, deadline time.Time) int {
 	t.Helper()
 	select {
-	case <-p.rest:
+	case <-p.exited:
 	case <-time.After(time.Until(deadline)):
 		require.Fail(t, "stuck", "%s has not ended in time", p.name)
 	}
@@ -159,14 +159,14 @@ func (p *restarted) exits(t *testing.T, deadline time.Time) int {
 	return p.endedBy.ExitCode()
 }
 
-// dead tells whether the process was dead, or not yet back in the league, at any
-// moment of a span.
-func (p *restarted) dead(from, to time.Time) bool {
+// wasDown tells whether the process was killed, and not registered again, at any moment
+// of a span.
+func (p *restartedProcess) wasDown(from, to time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i := range p.lives {
-		killed, back := p.lives[i].killed, time.Time{}
-		for _, next := range p.lives[i+1:] {
+	for i := range p.runs {
+		killed, back := p.runs[i].killed, time.Time{}
+		for _, next := range p.runs[i+1:] {
 			if back = next.registered; !back.IsZero() {
 				break
 			}
@@ -178,22 +178,22 @@ func (p *restarted) dead(from, to time.Time) bool {
 	return false
 }
 
-// deaths are the moments at which it was killed.
-func (p *restarted) deaths() []time.Time {
+// killTimes returns the times at which the process was killed.
+func (p *restartedProcess) killTimes() []time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var moments []time.Time
-	for i := range p.lives {
-		if at := p.lives[i].killed; !at.IsZero() {
+	for i := range p.runs {
+		if at := p.runs[i].killed; !at.IsZero() {
 			moments = append(moments, at)
 		}
 	}
 	return moments
 }
 
-// inspect looks for output that no process may write, and shows the last lines of a
+// inspectOutput looks for output that no process may write, and shows the last lines of a
 // process if the test has failed.
-func (p *restarted) inspect(t *testing.T) {
+func (p *restartedProcess) inspectOutput(t *testing.T) {
 	raw, err := os.ReadFile(p.log)
 	require.NoError(t, err)
 	text := string(raw)
@@ -205,18 +205,18 @@ func (p *restarted) inspect(t *testing.T) {
 	if t.Failed() {
 		last := strings.Split(strings.TrimSpace(text), "\n")
 		last = last[max(0, len(last)-15):]
-		t.Logf("%s: %v, %d lives, killed at %v\n%s", p.name, p.endedBy, len(p.lives), p.deaths(), strings.Join(last, "\n"))
+		t.Logf("%s: %v, %d runs, killed at %v\n%s", p.name, p.endedBy, len(p.runs), p.killTimes(), strings.Join(last, "\n"))
 	}
 }
 
-// lines writes to a log, and tells each whole line.
-type lines struct {
+// A lineWriter writes to a log, and passes each whole line to a function.
+type lineWriter struct {
 	log  io.Writer
 	rest []byte
 	line func(string)
 }
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *lineWriter) Write(b []byte) (int, error) {
 	l.rest = append(l.rest, b...)
 	for {
 		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
@@ -229,9 +229,15 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.log.Write(b)
 }
 
-// steadyPorts returns free ports that the system gives to no outgoing connection while
-// their process is not running.
-func steadyPorts(t *testing.T, n int) []string {
+// freePort returns one of freePorts.
+func freePort(t *testing.T) string {
+	t.Helper()
+	return freePorts(t, 1)[0]
+}
+
+// freePorts returns free ports below the range from which Linux takes ports for outgoing
+// connections and for listeners at port 0: no other test gets them meanwhile.
+func freePorts(t *testing.T, n int) []string {
 	t.Helper()
 	var ports []string
 	for range 1000 {
@@ -240,7 +246,7 @@ func steadyPorts(t *testing.T, n int) []string {
 		if err != nil {
 			continue
 		}
-		defer func() { _ = l.Close() }() // held until all are chosen, so that they differ
+		defer func() { _ = l.Close() }() // open until all are chosen, so that they differ
 		if ports = append(ports, port); len(ports) == n {
 			break
 		}

@@ -16,30 +16,30 @@ import (
 	"evenodd/league/store"
 )
 
-// A keptLeague is a league of four players in a data folder, whose manager is started
+// A storedLeague is a league of four players in a data folder. Tests start its manager
 // again with the same command line.
-type keptLeague struct {
+type storedLeague struct {
 	data store.Folder
 	args []string
 	url  string
 }
 
-func newKeptLeague(t *testing.T) *keptLeague {
+func newStoredLeague(t *testing.T) *storedLeague {
 	t.Helper()
-	port := steadyPorts(t, 1)[0]
-	k := &keptLeague{data: store.Folder(filepath.Join(t.TempDir(), "SHARED")), url: "http://localhost:" + port + "/mcp"}
+	port := freePort(t)
+	k := &storedLeague{data: store.Folder(filepath.Join(t.TempDir(), "SHARED")), url: "http://localhost:" + port + "/mcp"}
 	k.args = []string{"manager", "--port", port, "--data", string(k.data), "--exit-when-done"}
 	return k
 }
 
 // manager starts the manager of the league, with more flags.
-func (k *keptLeague) manager(t *testing.T, flags ...string) *process {
+func (k *storedLeague) manager(t *testing.T, flags ...string) *process {
 	t.Helper()
 	return start(t, append(k.args[:len(k.args):len(k.args)], flags...)...)
 }
 
 // agents start a referee and four players.
-func (k *keptLeague) agents(t *testing.T) []*process {
+func (k *storedLeague) agents(t *testing.T) []*process {
 	t.Helper()
 	var all []*process
 	for _, name := range []string{"Whistle", "Alpha", "Beta", "Gamma", "Delta"} {
@@ -52,163 +52,163 @@ func (k *keptLeague) agents(t *testing.T) []*process {
 	return all
 }
 
-// overAlready plays a league to its end, and returns it with the printed table.
-func overAlready(t *testing.T) (k *keptLeague, table string) {
+// newFinishedLeague plays a league to its end, and returns it with the printed table.
+func newFinishedLeague(t *testing.T) (k *storedLeague, table string) {
 	t.Helper()
-	k = newKeptLeague(t)
+	k = newStoredLeague(t)
 	m := k.manager(t)
 	agents := k.agents(t)
-	require.Zero(t, m.ends(t), m.stderr.String())
+	require.Zero(t, m.awaitExit(t), m.stderr.String())
 	for _, p := range agents {
-		require.Zero(t, p.ends(t), p.stderr.String())
+		require.Zero(t, p.awaitExit(t), p.stderr.String())
 	}
 	return k, m.stdout.String()
 }
 
-// copied returns the league in another folder, for a manager at a free port.
-func (k *keptLeague) copied(t *testing.T) *keptLeague {
+// copyWithNewPort returns the league in another folder, for a manager at a free port.
+func (k *storedLeague) copyWithNewPort(t *testing.T) *storedLeague {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "SHARED")
 	require.NoError(t, os.CopyFS(data, os.DirFS(string(k.data))))
-	return &keptLeague{data: store.Folder(data), args: []string{"manager", "--port", "0", "--data", data, "--exit-when-done"}}
+	return &storedLeague{data: store.Folder(data), args: []string{"manager", "--port", "0", "--data", data, "--exit-when-done"}}
 }
 
-func read(t *testing.T, path string) string {
+func readText(t *testing.T, path string) string {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(raw)
 }
 
-// add appends text to a file.
-func add(t *testing.T, path, text string) {
+// appendText appends text to a file.
+func appendText(t *testing.T, path, text string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(path, []byte(read(t, path)+text), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(readText(t, path)+text), 0o600))
 }
 
 func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	t.Parallel()
-	k := newKeptLeague(t)
+	k := newStoredLeague(t)
 	journal := k.data.Journal(crashLeague)
 	m := k.manager(t, "--pace", "300ms")
 	agents := k.agents(t)
-	m.awaits(t, `"round_id":1,.*"event_type":"ROUND_COMPLETED"`)
+	m.await(t, `"round_id":1,.*"event_type":"ROUND_COMPLETED"`)
 	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 130, m.ends(t), m.stderr.String())
+	require.Equal(t, 130, m.awaitExit(t), m.stderr.String())
 	assert.Empty(t, m.stdout.String(), "half a league has no table")
 	assert.Regexp(t, `\nevenodd: interrupted\. [2-4] of 6 matches were recorded\. Run the same command again to resume; the league is in `+
 		regexp.QuoteMeta(string(k.data))+`\.\n$`, m.stderr.String())
 
-	before := read(t, journal)
-	add(t, journal, `{"seq":9`) // as if it had died in a line
+	before := readText(t, journal)
+	appendText(t, journal, `{"seq":9`) // like a manager that was killed while it wrote a line
 	m = k.manager(t, "--pace", "300ms")
-	require.Zero(t, m.ends(t), m.stderr.String())
+	require.Zero(t, m.awaitExit(t), m.stderr.String())
 	line := strings.Count(before, "\n") + 1
 	assert.Regexp(t, regexp.QuoteMeta(journal)+` line `+strconv.Itoa(line)+`: the last line is incomplete \(8 bytes\) and was removed\. No agent was told of its event\.\n`, m.stderr.String())
 	assert.Regexp(t, `\nLeague \S+ at \S+ resumes: round [12] of 3, [2-4] of 6 matches recorded\.\n`, m.stderr.String())
-	assert.True(t, strings.HasPrefix(read(t, journal), before), "what was written stays")
+	assert.True(t, strings.HasPrefix(readText(t, journal), before), "what was written stays")
 	for _, p := range agents {
-		assert.Zero(t, p.ends(t), p.stderr.String())
+		assert.Zero(t, p.awaitExit(t), p.stderr.String())
 	}
 	assert.Contains(t, m.stdout.String(), "\nChampion: ")
 	output(t, "audit", string(k.data))
 }
 
-func TestManagerOfACompletedLeague(t *testing.T) {
+func TestManagerOfACompletedLeaguePrintsItsTableAgain(t *testing.T) {
 	t.Parallel()
-	original, table := overAlready(t)
-	before, rows := read(t, original.data.Journal(crashLeague)), read(t, original.data.Standings(crashLeague))
-	test := func(name string, f func(t *testing.T, k *keptLeague, journal, standings string)) {
+	original, table := newFinishedLeague(t)
+	before, rows := readText(t, original.data.Journal(crashLeague)), readText(t, original.data.Standings(crashLeague))
+	test := func(name string, f func(t *testing.T, k *storedLeague, journal, standings string)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := original.copied(t)
+			k := original.copyWithNewPort(t)
 			f(t, k, k.data.Journal(crashLeague), k.data.Standings(crashLeague))
 		})
 	}
 
-	test("shows it again, and changes nothing", func(t *testing.T, k *keptLeague, journal, standings string) {
+	test("shows it again, and changes nothing", func(t *testing.T, k *storedLeague, journal, standings string) {
 		m := k.manager(t)
-		require.Zero(t, m.ends(t), m.stderr.String())
+		require.Zero(t, m.awaitExit(t), m.stderr.String())
 		assert.Equal(t, table, m.stdout.String())
 		assert.Regexp(t, `League \S+ at \S+ is over already: 6 of 6 matches recorded\. A new one needs --new-league or another --league-id\.\n`, m.stderr.String())
-		assert.Equal(t, before, read(t, journal))
-		assert.Equal(t, rows, read(t, standings))
+		assert.Equal(t, before, readText(t, journal))
+		assert.Equal(t, rows, readText(t, standings))
 	})
-	test("cuts a torn line off", func(t *testing.T, k *keptLeague, journal, standings string) {
-		add(t, journal, "torn")
+	test("cuts a torn line off", func(t *testing.T, k *storedLeague, journal, standings string) {
+		appendText(t, journal, "torn")
 		m := k.manager(t)
-		require.Zero(t, m.ends(t), m.stderr.String())
+		require.Zero(t, m.awaitExit(t), m.stderr.String())
 		assert.Contains(t, m.stderr.String(), "the last line is incomplete (4 bytes)")
 		assert.Equal(t, table, m.stdout.String())
-		assert.Equal(t, before, read(t, journal))
+		assert.Equal(t, before, readText(t, journal))
 	})
-	test("refuses a journal that is damaged", func(t *testing.T, k *keptLeague, journal, standings string) {
+	test("refuses a journal that is damaged", func(t *testing.T, k *storedLeague, journal, standings string) {
 		damaged := strings.Replace(before, `"display_name":"Beta"`, `"display_name":"Bent"`, 1)
 		require.NotEqual(t, before, damaged)
 		line := 1 + strings.Count(damaged[:strings.Index(damaged, "Bent")], "\n")
 		require.NoError(t, os.WriteFile(journal, []byte(damaged), 0o600))
 		m := k.manager(t)
-		assert.Equal(t, 1, m.ends(t))
+		assert.Equal(t, 1, m.awaitExit(t))
 		assert.Empty(t, m.stdout.String())
 		assert.Contains(t, m.stderr.String(), journal+" line "+strconv.Itoa(line+1)+": it does not follow the line before")
-		assert.Equal(t, damaged, read(t, journal), "it is left as it is")
+		assert.Equal(t, damaged, readText(t, journal), "it is left as it is")
 	})
-	test("does not begin anew in silence", func(t *testing.T, k *keptLeague, journal, standings string) {
+	test("does not begin anew in silence", func(t *testing.T, k *storedLeague, journal, standings string) {
 		require.NoError(t, os.Remove(journal))
 		m := k.manager(t)
-		assert.Equal(t, 1, m.ends(t))
+		assert.Equal(t, 1, m.awaitExit(t))
 		assert.Contains(t, m.stderr.String(), "has no event, but there is "+standings)
 		assert.Contains(t, m.stderr.String(), "restore the journal, or begin again with --new-league")
 	})
-	test("says that the journal's tail was cut off, and goes on", func(t *testing.T, k *keptLeague, journal, standings string) {
+	test("says that the journal's tail was cut off, and goes on", func(t *testing.T, k *storedLeague, journal, standings string) {
 		cut := before[:1+strings.LastIndex(before[:strings.Index(before, `"type":"completed"`)], "\n")]
 		require.NoError(t, os.WriteFile(journal, []byte(cut), 0o600))
 		m := k.manager(t)
-		require.Zero(t, m.ends(t), m.stderr.String())
+		require.Zero(t, m.awaitExit(t), m.stderr.String())
 		assert.Contains(t, m.stderr.String(), "its end was cut off, or an older journal was restored")
 		assert.Equal(t, table, m.stdout.String())
-		assert.Contains(t, read(t, journal), `"type":"tail_lost"`)
+		assert.Contains(t, readText(t, journal), `"type":"tail_lost"`)
 		assert.Contains(t, output(t, "audit", string(k.data)), "tail")
 	})
-	test("mends standings that were changed", func(t *testing.T, k *keptLeague, journal, standings string) {
+	test("mends standings that were changed", func(t *testing.T, k *storedLeague, journal, standings string) {
 		changed := strings.Replace(rows, `"points": `, `"points": 99`, 1)
 		require.NotEqual(t, rows, changed)
 		require.NoError(t, os.WriteFile(standings, []byte(changed), 0o600))
 		m := k.manager(t)
-		require.Zero(t, m.ends(t), m.stderr.String())
-		assert.NotContains(t, read(t, standings), `"points": 99`)
+		require.Zero(t, m.awaitExit(t), m.stderr.String())
+		assert.NotContains(t, readText(t, standings), `"points": 99`)
 	})
-	test("begins anew when told to", func(t *testing.T, k *keptLeague, journal, standings string) {
+	test("begins anew when told to", func(t *testing.T, k *storedLeague, journal, standings string) {
 		m := k.manager(t, "--new-league")
-		archive := m.awaits(t, `The old league is in (\S+)\.\n(?s:.*) waits for 4 players and 1 referees\.\n`)[1]
+		archive := m.await(t, `The old league is in (\S+)\.\n(?s:.*) waits for 4 players and 1 referees\.\n`)[1]
 		m.interrupt(t)
-		require.Equal(t, 130, m.ends(t), m.stderr.String())
+		require.Equal(t, 130, m.awaitExit(t), m.stderr.String())
 		old := store.Folder(archive)
-		assert.Equal(t, before, read(t, old.Journal(crashLeague)))
-		assert.Equal(t, rows, read(t, old.Standings(crashLeague)))
+		assert.Equal(t, before, readText(t, old.Journal(crashLeague)))
+		assert.Equal(t, rows, readText(t, old.Standings(crashLeague)))
 		assert.Contains(t, output(t, "audit", archive), "no findings", "what was archived can be audited")
 		assert.Contains(t, output(t, "audit", string(k.data)), "no findings")
 		assert.NoFileExists(t, standings)
-		assert.Equal(t, 1, strings.Count(read(t, journal), "\n"), "a league was created, no more")
+		assert.Equal(t, 1, strings.Count(readText(t, journal), "\n"), "a league was created, no more")
 	})
 }
 
 func TestSecondManagerOfALeagueIsRefused(t *testing.T) {
 	t.Parallel()
-	k := newKeptLeague(t)
+	k := newStoredLeague(t)
 	m := k.manager(t)
-	m.awaits(t, `waits for 4 players`)
+	m.await(t, `waits for 4 players`)
 	second := start(t, "manager", "--port", "0", "--data", string(k.data))
-	assert.Equal(t, 1, second.ends(t))
+	assert.Equal(t, 1, second.awaitExit(t))
 	assert.Contains(t, second.stderr.String(), "another manager runs this league (it holds "+
 		filepath.Join(string(k.data), "private", crashLeague+".lock")+"): stop it first, or use another --data or --league-id\n")
 	m.interrupt(t)
-	assert.Equal(t, 130, m.ends(t))
+	assert.Equal(t, 130, m.awaitExit(t))
 }
 
-// volume runs a script with the program evenodd and a small file system $DATA, mounted
+// runOnSmallVolume runs a script with the program evenodd and a small file system $DATA, mounted
 // with these options. It skips the test if the system does not allow the mount.
-func volume(t *testing.T, options, script string, args ...string) *process {
+func runOnSmallVolume(t *testing.T, options, script string, args ...string) *process {
 	t.Helper()
 	if err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
 		"mount -t tmpfs -o size=16k none "+t.TempDir()).Run(); err != nil {
@@ -222,8 +222,8 @@ func volume(t *testing.T, options, script string, args ...string) *process {
 
 func TestReadOnlyDataFolderIsAnError(t *testing.T) {
 	t.Parallel()
-	p := volume(t, "ro,size=16k", `evenodd manager --port 0 --data "$DATA"`)
-	assert.Equal(t, 1, p.ends(t))
+	p := runOnSmallVolume(t, "ro,size=16k", `evenodd manager --port 0 --data "$DATA"`)
+	assert.Equal(t, 1, p.awaitExit(t))
 	assert.Regexp(t, `\nevenodd: cannot store the league in \S+: .*read-only file system\n$`, "\n"+p.stderr.String())
 }
 
@@ -231,15 +231,15 @@ func TestReadOnlyDataFolderIsAnError(t *testing.T) {
 // league, and then makes it larger.
 func TestManagerResumesAfterAFullDisk(t *testing.T) {
 	t.Parallel()
-	k := newKeptLeague(t)
+	k := newStoredLeague(t)
 	k.args[4] = `"$DATA"`
 	command := "evenodd " + strings.Join(k.args, " ") + " --pace 100ms --legs 5 --log-level error"
-	m := volume(t, "size=48k", command+`; echo "ended with $?" >&2; mount -o remount,size=10m "$DATA"; exec `+command)
+	m := runOnSmallVolume(t, "size=48k", command+`; echo "ended with $?" >&2; mount -o remount,size=10m "$DATA"; exec `+command)
 	agents := k.agents(t)
-	m.awaits(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: repair the disk and start again\nended with 1\n`)
-	assert.Zero(t, m.ends(t), m.stderr.String())
+	m.await(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: repair the disk and start again\nended with 1\n`)
+	assert.Zero(t, m.awaitExit(t), m.stderr.String())
 	assert.Regexp(t, `resumes: round \d+ of 15, \d+ of 30 matches recorded`, m.stderr.String())
 	for _, p := range agents {
-		assert.Zero(t, p.ends(t), p.stderr.String())
+		assert.Zero(t, p.awaitExit(t), p.stderr.String())
 	}
 }

@@ -79,7 +79,7 @@ func conforms(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: [!] conforms FILE SCHEMA")
 	}
-	schema, err := compiled(ts.ReadFile(args[1]))
+	schema, err := compileSchema(ts.ReadFile(args[1]))
 	ts.Check(err)
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(args[0])))
 	ts.Check(err)
@@ -88,8 +88,8 @@ func conforms(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// compiled reads a JSON Schema.
-func compiled(text string) (*jsonschema.Schema, error) {
+// compileSchema reads a JSON Schema.
+func compileSchema(text string) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
 		return nil, err

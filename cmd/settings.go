@@ -184,10 +184,7 @@ func (l *layers) presets() {
 // port of its endpoint; with another --port the endpoint does not apply.
 func (l *layers) preset(f layer, name, endpoint string) {
 	f.put("name", name)
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return // the loader has checked it
-	}
+	u, _ := url.Parse(endpoint) // the loader has checked it
 	if port, source := l.given("port"); source == config.SourceDefault || port == u.Port() {
 		f.put("endpoint", endpoint)
 		f.put("port", u.Port())

@@ -17,7 +17,7 @@ func TestLeagueOptionsFollowTheFile(t *testing.T) {
 	for text, want := range map[string][2]int{
 		`{}`:                                  {3, 10},
 		`{"lifecycle": {"suspend_after": 2}}`: {2, 10},
-		`{"lifecycle": {"suspend_after": 0, "shutdown_after": 0}}`:  {-1, -1}, // never, which the manager says below 0
+		`{"lifecycle": {"suspend_after": 0, "shutdown_after": 0}}`:  {-1, -1}, // never: below 0 in the options of the manager
 		`{"lifecycle": {"suspend_after": 1, "shutdown_after": 50}}`: {1, 50},
 	} {
 		dir := t.TempDir()

@@ -177,7 +177,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return err
 	}
 	if o.strict {
-		return technicalLosses(tableOf(result))
+		return technicalLosses(result.Standings)
 	}
 	return nil
 }
@@ -249,24 +249,20 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 }
 
 // technicalLosses returns an error if there is any technical loss.
-func technicalLosses(standings []league.Standing) error {
+func technicalLosses(standings []simulation.Standing) error {
 	total, players := 0, []string{}
 	rows := slices.Clone(standings)
-	slices.SortFunc(rows, func(a, b league.Standing) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
+	slices.SortFunc(rows, func(a, b simulation.Standing) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
 	for _, row := range rows {
 		if n := row.TechnicalLosses; n > 0 {
 			total += n
 			players = append(players, fmt.Sprintf("%s %d", row.PlayerID, n))
 		}
 	}
-	losses := "technical losses"
-	switch total {
-	case 0:
+	if total == 0 {
 		return nil
-	case 1:
-		losses = "technical loss"
 	}
-	return exit(exitLosses, "%d %s: %s", total, losses, strings.Join(players, ", "))
+	return exit(exitLosses, "%s: %s", number(total, "technical loss"), strings.Join(players, ", "))
 }
 
 // openFiles opens the files of the league in the data folder. The league must exist
@@ -300,23 +296,10 @@ func (o *simulateOptions) openFiles(s streams) (*league.Files, error) {
 }
 
 func printSimulation(s streams, r *simulation.Result) error {
-	strategies := map[string]string{}
-	for _, row := range r.Standings {
-		strategies[row.PlayerID] = row.Strategy
-	}
-	if err := printStandings(s, tableOf(r), strategies); err != nil {
+	if err := printStandings(s, r.Standings); err != nil {
 		return err
 	}
 	return printOutside(s.out, r)
-}
-
-// tableOf returns the table without the strategies.
-func tableOf(r *simulation.Result) []league.Standing {
-	rows := make([]league.Standing, len(r.Standings))
-	for i, row := range r.Standings {
-		rows[i] = row.Standing
-	}
-	return rows
 }
 
 // The output of --format json. The members are a contract.

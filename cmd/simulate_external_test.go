@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A guest is a third-party player.
-type guest struct {
+// A thirdPartyPlayer is a third-party player.
+type thirdPartyPlayer struct {
 	url    string
 	choice string
 	accept bool
@@ -25,17 +25,17 @@ type guest struct {
 	heard []string // the methods, in order
 }
 
-// newGuest starts a player that answers the requests of a match, and refuses notices.
-func newGuest(t *testing.T, choice string) *guest {
+// startThirdPartyPlayer starts a player that answers the requests of a match, and refuses notices.
+func startThirdPartyPlayer(t *testing.T, choice string) *thirdPartyPlayer {
 	t.Helper()
-	g := &guest{choice: choice, accept: true}
+	g := &thirdPartyPlayer{choice: choice, accept: true}
 	s := httptest.NewServer(http.HandlerFunc(g.answer))
 	t.Cleanup(s.Close)
 	g.url = s.URL + "/mcp"
 	return g
 }
 
-func (g *guest) answer(w http.ResponseWriter, r *http.Request) {
+func (g *thirdPartyPlayer) answer(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		ID     int    `json:"id"`
 		Method string `json:"method"`
@@ -69,9 +69,9 @@ func (g *guest) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object{"jsonrpc": "2.0", "id": q.ID, "result": result})
 }
 
-// here lists the flags for a manager of a simulation at a free port that waits for no
+// freeListenFlags lists the flags for a manager of a simulation at a free port that waits for no
 // player.
-func here(t *testing.T) []string {
+func freeListenFlags(t *testing.T) []string {
 	t.Helper()
 	return []string{"simulate", "--seed", "7", "--listen", "localhost:" + freePort(t), "--wait", "0s"}
 }
@@ -92,8 +92,8 @@ type externalJSON struct {
 
 func TestExternalPlayerPlaysInASimulation(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, "odd")
-	code, stdout, stderr := run(t.Context(), append(here(t), "--player", g.url, "--players", "5", "--format", "json", "--strict", "--quiet")...)
+	g := startThirdPartyPlayer(t, "odd")
+	code, stdout, stderr := run(t.Context(), append(freeListenFlags(t), "--player", g.url, "--players", "5", "--format", "json", "--strict", "--quiet")...)
 	require.Zero(t, code, stderr)
 	var league externalJSON
 	require.NoError(t, json.Unmarshal([]byte(stdout), &league))
@@ -123,9 +123,9 @@ func TestExternalPlayerPlaysInASimulation(t *testing.T) {
 
 func TestSimulationReportsTechnicalLossesOfAnExternalPlayer(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, "\x1b[31mmaybe")
+	g := startThirdPartyPlayer(t, "\x1b[31mmaybe")
 	g.stamp = "2026-01-02T03:04:05"
-	args := append(here(t), "--player", g.url, "--players", "2", "--strict", "--log-level", "error")
+	args := append(freeListenFlags(t), "--player", g.url, "--players", "2", "--strict", "--log-level", "error")
 	code, stdout, stderr := run(t.Context(), args...)
 	assert.Equal(t, 3, code)
 	host := strings.TrimSuffix(strings.TrimPrefix(g.url, "http://"), "/mcp")
@@ -150,7 +150,7 @@ Accepted, but not spec-compliant:
 		league.Losses[0]["error_code"], league.Losses[0]["error_name"], league.Losses[0]["method"], league.Losses[0]["failures"],
 	})
 	assert.Equal(t, []object{{"player_id": "P01", "problem": "the timestamp is not in UTC", "count": 5.0}}, league.Breaches)
-	conforms, err := compiled(outsideContract)
+	conforms, err := compileSchema(outsideContract)
 	require.NoError(t, err)
 	var document any
 	require.NoError(t, json.Unmarshal([]byte(stdout), &document))
@@ -183,22 +183,22 @@ const outsideContract = `{
 
 func TestExternalPlayerThatRefusesInvitations(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, "even")
+	g := startThirdPartyPlayer(t, "even")
 	g.accept = false
-	code, stdout, stderr := run(t.Context(), append(here(t), "--player", g.url, "--players", "2")...)
+	code, stdout, stderr := run(t.Context(), append(freeListenFlags(t), "--player", g.url, "--players", "2")...)
 	require.Zero(t, code, stderr)
 	assert.Regexp(t, `\nTechnical losses:\n  R1M1  P01 \([^)]+\): P01 refused the invitation - P02 wins by default\n        last answer to handle_game_invitation: \{.*"accept":false\}\nTo see what the player should have replied: evenodd check player http://[^ ]+\n$`, stdout)
 }
 
-// Our own players register by themselves, and end with the league.
-func TestOurPlayersAsExternalPlayers(t *testing.T) {
+// Players of this program register by themselves, and end with the league.
+func TestPlayersOfThisProgramAsExternalPlayers(t *testing.T) {
 	t.Parallel()
 	place := "localhost:" + freePort(t)
 	var players []*process
 	args := []string{"simulate", "--seed", "7", "--players", "3", "--listen", place, "--wait", "1m", "--format", "json", "--strict"}
 	for _, name := range []string{"Alpha", "Beta"} {
 		p := start(t, "player", "--port", "0", "--manager", "http://"+place+"/mcp", "--name", name, "--data", "")
-		url := p.awaits(t, `"endpoint":"([^"]+)"`)[1]
+		url := p.await(t, `"endpoint":"([^"]+)"`)[1]
 		players, args = append(players, p), append(args, "--player", url)
 	}
 	code, stdout, stderr := run(t.Context(), args...)
@@ -212,7 +212,7 @@ func TestOurPlayersAsExternalPlayers(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{"Alpha external", "Beta external", "Player 03 random"}, names)
 	for _, p := range players {
-		assert.Zero(t, p.ends(t), p.stderr.String())
+		assert.Zero(t, p.awaitExit(t), p.stderr.String())
 		assert.Regexp(t, `^P0[12]: 2 played, .* of 3 with \d points\.`, p.stdout.String())
 	}
 }
@@ -220,7 +220,7 @@ func TestOurPlayersAsExternalPlayers(t *testing.T) {
 func TestMissingExternalPlayerIsAnError(t *testing.T) {
 	t.Parallel()
 	url := "http://localhost:" + freePort(t) + "/mcp"
-	code, stdout, stderr := run(t.Context(), append(here(t), "--player", url)...)
+	code, stdout, stderr := run(t.Context(), append(freeListenFlags(t), "--player", url)...)
 	assert.Equal(t, 1, code)
 	assert.Empty(t, stdout)
 	assert.Equal(t, "evenodd: nobody listens at "+url+": start the agent, and look at its port\n", stderr)
@@ -230,32 +230,32 @@ func TestMissingExternalPlayerIsAnError(t *testing.T) {
 // players. If another program has the port of --listen, the command fails.
 func TestTakenListenAddressOfASimulation(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, "even")
+	g := startThirdPartyPlayer(t, "even")
 	taken := strings.TrimSuffix(strings.TrimPrefix(g.url, "http://"), "/mcp")
 	code, _, stderr := run(t.Context(), "simulate", "--player", g.url, "--listen", taken, "--quiet")
 	assert.Equal(t, 1, code)
 	assert.Equal(t, "evenodd: "+taken+" is taken by another program: choose another address with --listen\n", stderr)
 
 	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")
-	place := p.awaits(t, `External players can register at (http://localhost:\d+/mcp) for 1m0s`)[1]
+	place := p.await(t, `External players can register at (http://localhost:\d+/mcp) for 1m0s`)[1]
 	status, body := fetch(t, http.MethodGet, strings.TrimSuffix(place, "/mcp")+"/healthz", nil)
 	assert.Equal(t, http.StatusOK, status, string(body))
-	spy := result(t, place, example(t, registerPlayer, examplePlayer, "http://localhost:9/mcp"))
+	spy := resultOf(t, place, example(t, registerPlayer, examplePlayer, "http://localhost:9/mcp"))
 	assert.Equal(t, "REJECTED", spy["status"])
 	assert.Equal(t, "E014", spy["error_code"])
-	own := result(t, place, example(t, registerPlayer, examplePlayer, g.url))
+	own := resultOf(t, place, example(t, registerPlayer, examplePlayer, g.url))
 	assert.Equal(t, "P01", own["player_id"])
-	assert.Zero(t, p.ends(t), p.stderr.String())
+	assert.Zero(t, p.awaitExit(t), p.stderr.String())
 	assert.Contains(t, p.stdout.String(), "│ Agent Alpha │ external │")
 }
 
 func TestInterruptedLeagueWithExternalPlayers(t *testing.T) {
 	t.Parallel()
-	g := newGuest(t, "even")
+	g := startThirdPartyPlayer(t, "even")
 	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")
-	p.awaits(t, `External players can register`)
+	p.await(t, `External players can register`)
 	p.interrupt(t)
-	assert.Equal(t, 130, p.ends(t))
+	assert.Equal(t, 130, p.awaitExit(t))
 	assert.Contains(t, p.stderr.String(), "evenodd: interrupted. A league with external players cannot be resumed; start a new one.\n")
 	assert.Empty(t, p.stdout.String())
 }

@@ -20,18 +20,18 @@ func TestKilledSimulationResumesWithTheSameOutput(t *testing.T) {
 	args := append(slices.Clone(league), "--data", data)
 	for range 6 {
 		p := start(t, append(args, "--log-level", "info")...)
-		p.awaits(t, `(?s)(result recorded.*?){40}`)
+		p.await(t, `(?s)(result recorded.*?){40}`)
 		require.NoError(t, p.cmd.Process.Kill())
-		require.Equal(t, -1, p.ends(t), "it was killed before its end")
+		require.Equal(t, -1, p.awaitExit(t), "it was killed before its end")
 		args = slices.Clone(resume)
 	}
-	assert.Equal(t, sum(want), sum(output(t, resume...)))
+	assert.Equal(t, hashOf(want), hashOf(output(t, resume...)))
 
 	p := start(t, append(slices.Clone(league), "--data", data)...)
-	assert.Equal(t, 2, p.ends(t))
+	assert.Equal(t, 2, p.awaitExit(t))
 	assert.Contains(t, p.stderr.String(), "--resume continues it, --new-league starts another")
-	assert.Equal(t, sum(want), sum(output(t, resume...)), "a league that is over is shown")
+	assert.Equal(t, hashOf(want), hashOf(output(t, resume...)), "a league that is over is shown")
 	p = start(t, "manager", "--data", data, "--port", "0")
-	assert.Equal(t, 2, p.ends(t))
-	assert.Contains(t, p.stderr.String(), "a simulated league goes on by simulate")
+	assert.Equal(t, 2, p.awaitExit(t))
+	assert.Contains(t, p.stderr.String(), "a simulated league continues with simulate")
 }

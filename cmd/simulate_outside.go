@@ -58,12 +58,11 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 		n.client.Close()
 		return nil, err
 	}
-	own := &address{host: o.meet.host(), local: true}
 	if !o.quiet && o.wait > 0 {
-		_, _ = fmt.Fprintf(s.err, "External players can register at %s for %s; --wait 0s skips this.\n", o.meet.url(l), o.wait)
+		_, _ = fmt.Fprintf(s.err, "External players can register at %s for %s; --wait 0s skips this.\n", o.meet.urlOf(l), o.wait)
 	}
 	o.External.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
-		return n.serve(own, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
+		return n.serve(&o.meet.address, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
 	}
 	return func() { _ = l.Close(); n.client.Close() }, nil
 }
@@ -71,17 +70,16 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 // printOutside prints the reason of each technical loss, and how replies of players
 // deviated from the protocol.
 func printOutside(w io.Writer, r *simulation.Result) error {
-	names := map[string]string{}
-	endpoints := map[string]string{}
+	rows := map[string]simulation.Standing{}
 	for _, row := range r.Standings {
-		names[row.PlayerID], endpoints[row.PlayerID] = row.DisplayName, row.Endpoint
+		rows[row.PlayerID] = row
 	}
 	var text page
 	for i, loss := range r.Losses {
 		if i == 0 {
 			text.line("Technical losses:")
 		}
-		text.line("  %s  %s (%s): %s", loss.MatchID, loss.PlayerID, names[loss.PlayerID], loss.Reason)
+		text.line("  %s  %s (%s): %s", loss.MatchID, loss.PlayerID, rows[loss.PlayerID].DisplayName, loss.Reason)
 		if loss.Code != "" {
 			text.line("        %s", strings.TrimSuffix(fmt.Sprintf("%s %s: %s", loss.Code, loss.Name, loss.Detail), ": "))
 		}
@@ -91,7 +89,7 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 	}
 	suggested := map[string]bool{"": true} // this program's players have no endpoint
 	for _, loss := range r.Losses {
-		if at := endpoints[loss.PlayerID]; !suggested[at] {
+		if at := rows[loss.PlayerID].Endpoint; !suggested[at] {
 			suggested[at] = true
 			text.line("To see what the player should have replied: evenodd check player %s", at)
 		}
@@ -100,7 +98,7 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 		if i == 0 {
 			text.line("Accepted, but not spec-compliant:")
 		}
-		text.line("  %s (%s): %s, %s", b.PlayerID, names[b.PlayerID], b.Problem, times(b.Count))
+		text.line("  %s (%s): %s, %s", b.PlayerID, rows[b.PlayerID].DisplayName, b.Problem, times(b.Count))
 	}
 	return text.print(w)
 }

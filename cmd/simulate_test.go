@@ -23,8 +23,8 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), err.String()
 }
 
-// sum returns a hash of an output.
-func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+// hashOf returns a hash of an output.
+func hashOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 func TestSameSeedGivesTheSameBytes(t *testing.T) {
 	players, matches, repetitions := "16", 16*15/2, 1
@@ -44,7 +44,7 @@ func TestSameSeedGivesTheSameBytes(t *testing.T) {
 					first = stdout
 					assert.Equal(t, matches, strings.Count(first, `"match_id"`))
 				}
-				require.Equal(t, sum(first), sum(stdout), "%s: another league", name)
+				require.Equal(t, hashOf(first), hashOf(stdout), "%s: another league", name)
 			}
 		}
 	}
@@ -65,12 +65,12 @@ func TestInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
 			t.Parallel()
 			p := start(t, append([]string{"simulate", "--players", "10000"}, tt.args...)...)
 			if tt.seed == "" {
-				tt.seed = p.awaits(t, `^Seed: (\d+)\n`)[1]
+				tt.seed = p.await(t, `^Seed: (\d+)\n`)[1]
 			} else {
-				p.awaits(t, `"event_type":"REGISTERED"`)
+				p.await(t, `"event_type":"REGISTERED"`)
 			}
 			p.interrupt(t)
-			assert.Equal(t, 130, p.ends(t))
+			assert.Equal(t, 130, p.awaitExit(t))
 			assert.Empty(t, p.stdout.String(), "half a league is no result")
 			assert.True(t, strings.HasSuffix(p.stderr.String(),
 				"evenodd: interrupted. Run it again with --seed "+tt.seed+" for the same league.\n"), p.stderr.String())
@@ -86,12 +86,12 @@ func TestInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
 	})
 }
 
-// full is a full disk.
-type full struct{}
+// A fullDisk fails every write.
+type fullDisk struct{}
 
 var errFull = errors.New("no space left on device")
 
-func (full) Write([]byte) (int, error) { return 0, errFull }
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 	tests := [][]string{
@@ -106,7 +106,7 @@ func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 	for _, args := range tests {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			var stderr bytes.Buffer
-			assert.Equal(t, 1, cmd.Execute(t.Context(), "test", args, full{}, &stderr))
+			assert.Equal(t, 1, cmd.Execute(t.Context(), "test", args, fullDisk{}, &stderr))
 			assert.Contains(t, stderr.String(), errFull.Error())
 		})
 	}
@@ -134,7 +134,7 @@ func TestEveryCommandShowsAnExample(t *testing.T) {
 func TestLogsOfASimulationGoToStandardErrorAlone(t *testing.T) {
 	t.Parallel()
 	p := start(t, "simulate", "--players", "3", "--seed", "7", "--log-level", "debug", "--format", "csv")
-	require.Zero(t, p.ends(t))
+	require.Zero(t, p.awaitExit(t))
 	assert.NotContains(t, p.stdout.String(), "{")
 	agents := map[string]bool{}
 	for _, line := range logLines(t, p.stderr.String()) {

@@ -43,9 +43,9 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// signs writes a certificate for this machine and its key, and returns them as
+// writeCertificate writes a certificate for this machine and its key, and returns them as
 // flags.
-func (a *authority) signs(t *testing.T, dir string, serial int64) []string {
+func (a *authority) writeCertificate(t *testing.T, dir string, serial int64) []string {
 	t.Helper()
 	key := newKey(t)
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
@@ -72,31 +72,31 @@ func writePEM(t *testing.T, file, kind string, der []byte) {
 	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 }
 
-// startSecretly runs a manager with HTTPS.
-func startSecretly(t *testing.T, args ...string) *manager {
+// startTLSManager runs a manager with HTTPS.
+func startTLSManager(t *testing.T, args ...string) *manager {
 	t.Helper()
 	m := &manager{process: start(t, append([]string{"manager", "--port", "0", "--exit-when-done"}, args...)...)}
-	m.url = m.awaits(t, `^League \S+ at (https://\S+/mcp) waits`)[1]
+	m.url = m.await(t, `^League \S+ at (https://\S+/mcp) waits`)[1]
 	return m
 }
 
 func TestLeagueOverTLS(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
-	secrets := slices.Clip(append(ca.signs(t, t.TempDir(), 2), "--tls-ca", ca.file))
+	secrets := slices.Clip(append(ca.writeCertificate(t, t.TempDir(), 2), "--tls-ca", ca.file))
 	data := t.TempDir()
-	m := startSecretly(t, append(secrets, "--players", "2")...)
-	agents := []*process{m.joins(t, "referee", append(secrets, "--data", data)...), m.joins(t, "player", secrets...), m.joins(t, "player", secrets...)}
+	m := startTLSManager(t, append(secrets, "--players", "2")...)
+	agents := []*process{m.join(t, "referee", append(secrets, "--data", data)...), m.join(t, "player", secrets...), m.join(t, "player", secrets...)}
 	for _, p := range append(agents, m.process) {
-		assert.Zero(t, p.ends(t), p.name)
+		assert.Zero(t, p.awaitExit(t), p.name)
 	}
 	for _, p := range agents {
-		p.awaits(t, `"endpoint":"https://localhost:\d+/mcp"`)
+		p.await(t, `"endpoint":"https://localhost:\d+/mcp"`)
 	}
 	assert.Contains(t, m.stdout.String(), "Champion: ")
 
-	p := m.joins(t, "player", secrets...) // the manager is gone, but this one listens
-	endpoint := p.awaits(t, `"endpoint":"(https://localhost:\d+/mcp)"`)[1]
+	p := m.join(t, "player", secrets...) // the manager is gone, but this one listens
+	endpoint := p.await(t, `"endpoint":"(https://localhost:\d+/mcp)"`)[1]
 	again := []string{"replay", "R1M1", "--data", data, "--against", endpoint}
 	assert.Contains(t, output(t, again...), "signed by unknown authority")
 	assert.NotContains(t, output(t, append(again, "--tls-ca", ca.file)...), "E009")
@@ -107,7 +107,7 @@ func TestLeagueOverTLS(t *testing.T) {
 func TestTLSErrorsNameTheCause(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)
-	m := startSecretly(t, ca.signs(t, t.TempDir(), 2)...)
+	m := startTLSManager(t, ca.writeCertificate(t, t.TempDir(), 2)...)
 	plain := "http" + m.url[len("https"):]
 	tests := []struct {
 		name, url, want string
@@ -120,15 +120,15 @@ func TestTLSErrorsNameTheCause(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := start(t, append([]string{"player", "--port", "0", "--manager", tt.url}, tt.args...)...)
-			p.awaits(t, tt.want)
+			p.await(t, tt.want)
 			p.interrupt(t)
-			assert.Equal(t, 130, p.ends(t))
+			assert.Equal(t, 130, p.awaitExit(t))
 		})
 	}
 	t.Run("a certificate with the key of another", func(t *testing.T) {
-		first, second := ca.signs(t, t.TempDir(), 3), ca.signs(t, t.TempDir(), 4)
+		first, second := ca.writeCertificate(t, t.TempDir(), 3), ca.writeCertificate(t, t.TempDir(), 4)
 		p := start(t, append([]string{"player", "--port", "0"}, append(first[:2], second[2:]...)...)...)
-		assert.Equal(t, 1, p.ends(t))
+		assert.Equal(t, 1, p.awaitExit(t))
 		assert.Contains(t, p.stderr.String(), "tls: private key does not match public key")
 	})
 }
@@ -137,11 +137,11 @@ func TestTLSErrorsNameTheCause(t *testing.T) {
 func TestReplacedCertificatesAreReloaded(t *testing.T) {
 	t.Parallel()
 	ca, dir := newAuthority(t), t.TempDir()
-	m := startSecretly(t, ca.signs(t, dir, 2)...)
+	m := startTLSManager(t, ca.writeCertificate(t, dir, 2)...)
 	at, err := url.Parse(m.url)
 	require.NoError(t, err)
 	pool := x509.NewCertPool()
-	pool.AddCert(ca.signed(t))
+	pool.AddCert(ca.caCertificate(t))
 	shown := func() int64 {
 		c, err := (&tls.Dialer{Config: &tls.Config{RootCAs: pool}}).DialContext(t.Context(), "tcp", at.Host)
 		require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestReplacedCertificatesAreReloaded(t *testing.T) {
 		require.NoError(t, os.Chtimes(filepath.Join(dir, file), when, when))
 	}
 	require.EqualValues(t, 2, shown())
-	ca.signs(t, dir, 3)
+	ca.writeCertificate(t, dir, 3)
 	later("cert.pem", time.Minute)
 	require.EqualValues(t, 3, shown())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "key.pem"), nil, 0o600))
@@ -161,8 +161,8 @@ func TestReplacedCertificatesAreReloaded(t *testing.T) {
 	require.EqualValues(t, 3, shown(), "a key that is half written changes nothing")
 }
 
-// signed returns the certificate of the authority in PEM.
-func (a *authority) signed(t *testing.T) *x509.Certificate {
+// caCertificate returns the certificate of the authority in PEM.
+func (a *authority) caCertificate(t *testing.T) *x509.Certificate {
 	t.Helper()
 	text, err := os.ReadFile(a.file)
 	require.NoError(t, err)

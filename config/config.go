@@ -161,23 +161,15 @@ func (s *Settings) find(command, flag string) (value, from string) {
 		}
 	}
 	for _, key := range []string{command + "." + flag, flag} {
-		switch value := s.viper.Get(key).(type) {
+		switch s.viper.Get(key).(type) {
 		case nil, map[string]any: // absent, or the section of a command with the name of the flag
 		case []any:
-			return strings.Join(texts(value), ","), "file " + s.file
+			return strings.Join(s.viper.GetStringSlice(key), ","), "file " + s.file
 		default:
 			return s.viper.GetString(key), "file " + s.file
 		}
 	}
 	return "", ""
-}
-
-func texts(list []any) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = fmt.Sprint(v)
-	}
-	return out
 }
 
 // shown returns a value in the form of the command line.

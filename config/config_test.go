@@ -33,24 +33,24 @@ func commands() map[string]*pflag.FlagSet {
 	return map[string]*pflag.FlagSet{"player": player, "manager": manager}
 }
 
-// written writes a settings file and returns its path.
-func written(t *testing.T, name, text string) string {
+// settingsFile writes a settings file and returns its path.
+func settingsFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
-// loaded returns the settings of a valid file.
-func loaded(t *testing.T, path string, flags map[string]*pflag.FlagSet) *config.Settings {
+// loadedFrom returns the settings of a valid file.
+func loadedFrom(t *testing.T, path string, flags map[string]*pflag.FlagSet) *config.Settings {
 	t.Helper()
 	s, err := config.Load(path, flags)
 	require.NoError(t, err)
 	return s
 }
 
-// inForce returns one setting of a command.
-func inForce(t *testing.T, s *config.Settings, command, name string, flags map[string]*pflag.FlagSet) config.Setting {
+// currentSetting returns one setting of a command.
+func currentSetting(t *testing.T, s *config.Settings, command, name string, flags map[string]*pflag.FlagSet) config.Setting {
 	t.Helper()
 	all, err := s.Apply(command, flags[command])
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func inForce(t *testing.T, s *config.Settings, command, name string, flags map[s
 	return config.Setting{}
 }
 
-func TestPrecedenceOfSources(t *testing.T) {
+func TestPrecedenceOfFlagsVariablesAndFiles(t *testing.T) {
 	// Each case sets all sources from the expected one down.
 	const section, top = "player:\n  port: 4\n", "port: 5\n"
 	tests := []struct {
@@ -78,14 +78,14 @@ func TestPrecedenceOfSources(t *testing.T) {
 		{"flag with the value that is built in", "8101", map[string]string{"EVENODD_PORT": "3"}, top, "8101", "flag"},
 		{"the command's variable", "", map[string]string{"EVENODD_PLAYER_PORT": "2", "EVENODD_PORT": "3"}, section + top, "2", "environment EVENODD_PLAYER_PORT"},
 		{"the general variable", "", map[string]string{"EVENODD_PORT": "3"}, section + top, "3", "environment EVENODD_PORT"},
-		{"another command's variable is not looked at", "", map[string]string{"EVENODD_MANAGER_PORT": "9"}, section, "4", "file FILE"},
-		{"a variable without the prefix is not looked at", "", map[string]string{"PORT": "9"}, section, "4", "file FILE"},
+		{"another command's variable has no effect", "", map[string]string{"EVENODD_MANAGER_PORT": "9"}, section, "4", "file FILE"},
+		{"a variable without the prefix has no effect", "", map[string]string{"PORT": "9"}, section, "4", "file FILE"},
 		{"the command's section of the file", "", nil, section + top, "4", "file FILE"},
-		{"the section stands behind", "", nil, top + section, "4", "file FILE"},
+		{"the section follows the top", "", nil, top + section, "4", "file FILE"},
 		{"the top of the file", "", nil, top, "5", "file FILE"},
-		{"another command's section is not looked at", "", nil, "manager:\n  port: 9\n" + top, "5", "file FILE"},
-		{"a file that says something else", "", nil, "log-level: debug\n", "8101", "default"},
-		{"nothing", "", nil, "", "8101", "default"},
+		{"another command's section has no effect", "", nil, "manager:\n  port: 9\n" + top, "5", "file FILE"},
+		{"a file without the setting", "", nil, "log-level: debug\n", "8101", "default"},
+		{"no source", "", nil, "", "8101", "default"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,9 +98,9 @@ func TestPrecedenceOfSources(t *testing.T) {
 			}
 			file := ""
 			if tt.file != "" {
-				file = written(t, "settings.yaml", tt.file)
+				file = settingsFile(t, "settings.yaml", tt.file)
 			}
-			got := inForce(t, loaded(t, file, flags), "player", "port", flags)
+			got := currentSetting(t, loadedFrom(t, file, flags), "player", "port", flags)
 			assert.Equal(t, config.Setting{
 				Name: "port", Value: tt.value, Source: strings.ReplaceAll(tt.source, "FILE", file),
 			}, got)
@@ -109,11 +109,11 @@ func TestPrecedenceOfSources(t *testing.T) {
 	}
 }
 
-func TestOneFileServesManyCommands(t *testing.T) {
+func TestOneSettingsFileServesManyCommands(t *testing.T) {
 	flags := commands()
-	s := loaded(t, written(t, "settings.yaml", "port: 1\nmanager:\n  port: 2\n  players: 8\n"), flags)
-	assert.Equal(t, "1", inForce(t, s, "player", "port", flags).Value)
-	assert.Equal(t, "2", inForce(t, s, "manager", "port", flags).Value)
+	s := loadedFrom(t, settingsFile(t, "settings.yaml", "port: 1\nmanager:\n  port: 2\n  players: 8\n"), flags)
+	assert.Equal(t, "1", currentSetting(t, s, "player", "port", flags).Value)
+	assert.Equal(t, "2", currentSetting(t, s, "manager", "port", flags).Value)
 	assert.Equal(t, "8", flags["manager"].Lookup("players").Value.String())
 }
 
@@ -130,13 +130,13 @@ func TestFlagMayHaveTheNameOfACommand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			file := written(t, "settings.yaml", tt.text)
+			file := settingsFile(t, "settings.yaml", tt.text)
 			flags := commands()
 			want := config.Setting{Name: "manager", Value: tt.value, Source: "default"}
 			if tt.fromFile {
 				want.Source = "file " + file
 			}
-			assert.Equal(t, want, inForce(t, loaded(t, file, flags), "player", "manager", flags))
+			assert.Equal(t, want, currentSetting(t, loadedFrom(t, file, flags), "player", "manager", flags))
 			assert.Equal(t, tt.value, flags["player"].Lookup("manager").Value.String())
 		})
 	}
@@ -153,7 +153,7 @@ func TestSettingsFileMayHaveAnyFormat(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			flags := commands()
-			s := loaded(t, written(t, tt.name, tt.text), flags)
+			s := loadedFrom(t, settingsFile(t, tt.name, tt.text), flags)
 			got := map[string]string{}
 			all, err := s.Apply("player", flags["player"])
 			require.NoError(t, err)
@@ -167,39 +167,39 @@ func TestSettingsFileMayHaveAnyFormat(t *testing.T) {
 	}
 }
 
-func TestValuesOfAFile(t *testing.T) {
+func TestSettingsFileValuesHaveTheFormOfFlags(t *testing.T) {
 	tests := []struct {
 		name, text, flag string
 		want             string
 	}{
 		{"a list", "strategies: [even, odd, mirror]", "strategies", "even,odd,mirror"},
 		{"a list of one", "strategies: [even]", "strategies", "even"},
-		{"a list as the flag takes it", "strategies: even,odd", "strategies", "even,odd"},
+		{"a list in the form of the flag", "strategies: even,odd", "strategies", "even,odd"},
 		{"an empty list", "strategies: []", "strategies", ""},
-		{"a number where text is wanted", "host: 127", "host", "127"},
-		{"text where a number is wanted", `port: "9"`, "port", "9"},
+		{"a number for a text", "host: 127", "host", "127"},
+		{"a text for a number", `port: "9"`, "port", "9"},
 		{"the largest seed", "seed: 18446744073709551615", "seed", "18446744073709551615"},
 		{"brackets that are part of the value", `host: "[::1]"`, "host", "[::1]"},
 		{"an empty text", `host: ""`, "host", ""},
-		{"nothing", "host:", "host", "localhost"},
+		{"no value", "host:", "host", "localhost"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			flags := commands()
-			s := loaded(t, written(t, "settings.yaml", tt.text), flags)
-			assert.Equal(t, tt.want, inForce(t, s, "player", tt.flag, flags).Value)
+			s := loadedFrom(t, settingsFile(t, "settings.yaml", tt.text), flags)
+			assert.Equal(t, tt.want, currentSetting(t, s, "player", tt.flag, flags).Value)
 		})
 	}
-	t.Run("a list takes the place of what is built in", func(t *testing.T) {
+	t.Run("a list replaces the built-in value", func(t *testing.T) {
 		flags := commands()
-		inForce(t, loaded(t, written(t, "settings.yaml", "strategies: [even, odd]"), flags), "player", "strategies", flags)
+		currentSetting(t, loadedFrom(t, settingsFile(t, "settings.yaml", "strategies: [even, odd]"), flags), "player", "strategies", flags)
 		got, err := flags["player"].GetStringSlice("strategies")
 		require.NoError(t, err)
 		assert.Equal(t, []string{"even", "odd"}, got)
 	})
 }
 
-func TestNamesOfVariables(t *testing.T) {
+func TestVariableNamesFollowCommandAndFlag(t *testing.T) {
 	tests := []struct{ variable, flag, value string }{
 		{"EVENODD_LOG_LEVEL", "log-level", "debug"},
 		{"EVENODD_PLAYER_LOG_LEVEL", "log-level", "error"},
@@ -214,14 +214,14 @@ func TestNamesOfVariables(t *testing.T) {
 			t.Setenv(tt.variable, tt.value)
 			flags := commands()
 			assert.Equal(t, config.Setting{Name: tt.flag, Value: tt.value, Source: "environment " + tt.variable},
-				inForce(t, loaded(t, "", flags), "player", tt.flag, flags))
+				currentSetting(t, loadedFrom(t, "", flags), "player", tt.flag, flags))
 		})
 	}
 }
 
 func TestApplyListsTheSettingsInOrder(t *testing.T) {
 	flags := commands()
-	s := loaded(t, written(t, "settings.yaml", "seed: 7\n"), flags)
+	s := loadedFrom(t, settingsFile(t, "settings.yaml", "seed: 7\n"), flags)
 	t.Setenv("EVENODD_HELP", "true")
 	t.Setenv("EVENODD_CONFIG", "elsewhere.yaml")
 	t.Setenv("EVENODD_SECRET", "x")
@@ -248,17 +248,17 @@ func TestUnknownKeysAreRefused(t *testing.T) {
 		{"at the top", "prot: 1\n", []string{"prot"}},
 		{"in a section", "player:\n  prot: 1\n", []string{"player.prot"}},
 		{"a flag of another command", "player:\n  players: 4\n", []string{"player.players"}},
-		{"a section of no command", "gamer:\n  port: 1\n", []string{"gamer.port"}},
+		{"a section of an unknown command", "gamer:\n  port: 1\n", []string{"gamer.port"}},
 		{"a value in place of a section", "player: 4\n", []string{"player"}},
-		{"too deep", "player:\n  port:\n    number: 4\n", []string{"player.port.number"}},
+		{"a key below a flag", "player:\n  port:\n    number: 4\n", []string{"player.port.number"}},
 		{"a section in place of a value", "port:\n  number: 4\n", []string{"port.number"}},
 		{"underscores for dashes", "log_level: debug\n", []string{"log_level"}},
 		{"without a value", "prot:\n", []string{"prot"}},
-		{"several, all named, in order", "zeal: 1\nplayer:\n  prot: 1\nage: 2\nport: 1\n", []string{"age", "player.prot", "zeal"}},
+		{"all unknown keys, in order", "zeal: 1\nplayer:\n  prot: 1\nage: 2\nport: 1\n", []string{"age", "player.prot", "zeal"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			file := written(t, "settings.yaml", tt.text)
+			file := settingsFile(t, "settings.yaml", tt.text)
 			_, err := config.Load(file, commands())
 			var want []string
 			for _, key := range tt.want {
@@ -273,15 +273,15 @@ func TestEmptySectionsAndFilesSetNothing(t *testing.T) {
 	tests := []struct{ name, text string }{
 		{"an empty file", ""},
 		{"a file of comments", "# port: 1\n"},
-		{"a section in which all is commented out", "player:\n  # port: 1\n"},
+		{"a section of comments", "player:\n  # port: 1\n"},
 		{"an empty section", "player: {}\n"},
 		{"a key without a value", "port:\n"},
-		{"a section in place of a value, with nothing in it", "port: {}\n"},
+		{"an empty section in place of a value", "port: {}\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			flags := commands()
-			s := loaded(t, written(t, "settings.yaml", tt.text), flags)
+			s := loadedFrom(t, settingsFile(t, "settings.yaml", tt.text), flags)
 			all, err := s.Apply("player", flags["player"])
 			require.NoError(t, err)
 			for _, one := range all {
@@ -295,39 +295,39 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 	t.Run("environment", func(t *testing.T) {
 		t.Setenv("EVENODD_PORT", "http")
 		flags := commands()
-		_, err := loaded(t, "", flags).Apply("player", flags["player"])
+		_, err := loadedFrom(t, "", flags).Apply("player", flags["player"])
 		require.ErrorContains(t, err, `environment EVENODD_PORT: port: invalid argument "http"`)
 	})
-	t.Run("a variable that is set to nothing", func(t *testing.T) {
+	t.Run("an empty variable", func(t *testing.T) {
 		t.Setenv("EVENODD_PLAYER_PORT", "")
 		flags := commands()
-		_, err := loaded(t, "", flags).Apply("player", flags["player"])
+		_, err := loadedFrom(t, "", flags).Apply("player", flags["player"])
 		require.ErrorContains(t, err, `environment EVENODD_PLAYER_PORT: port: invalid argument ""`)
 	})
 	t.Run("file", func(t *testing.T) {
-		file := written(t, "settings.yaml", "port: [1, 2]\n")
+		file := settingsFile(t, "settings.yaml", "port: [1, 2]\n")
 		flags := commands()
-		_, err := loaded(t, file, flags).Apply("player", flags["player"])
+		_, err := loadedFrom(t, file, flags).Apply("player", flags["player"])
 		require.ErrorContains(t, err, "file "+file+`: port: invalid argument "1,2"`)
 	})
-	t.Run("all of them", func(t *testing.T) {
+	t.Run("all sources", func(t *testing.T) {
 		t.Setenv("EVENODD_QUIET", "perhaps")
-		file := written(t, "settings.yaml", "port: none\nseed: -1\n")
+		file := settingsFile(t, "settings.yaml", "port: none\nseed: -1\n")
 		flags := commands()
-		_, err := loaded(t, file, flags).Apply("player", flags["player"])
+		_, err := loadedFrom(t, file, flags).Apply("player", flags["player"])
 		require.ErrorContains(t, err, "file "+file+`: port: invalid argument "none"`)
 		require.ErrorContains(t, err, "file "+file+`: seed: invalid argument "-1"`)
 		require.ErrorContains(t, err, `environment EVENODD_QUIET: quiet: invalid argument "perhaps"`)
 	})
-	t.Run("a bad value that something above replaces does no harm", func(t *testing.T) {
+	t.Run("a source with higher precedence replaces a bad value", func(t *testing.T) {
 		t.Setenv("EVENODD_PORT", "9")
 		flags := commands()
-		s := loaded(t, written(t, "settings.yaml", "port: none\n"), flags)
-		assert.Equal(t, "9", inForce(t, s, "player", "port", flags).Value)
+		s := loadedFrom(t, settingsFile(t, "settings.yaml", "port: none\n"), flags)
+		assert.Equal(t, "9", currentSetting(t, s, "player", "port", flags).Value)
 	})
 }
 
-func TestFilesThatCannotBeRead(t *testing.T) {
+func TestUnreadableSettingsFilesAreErrors(t *testing.T) {
 	tests := []struct {
 		name, file, text string
 		want             string
@@ -337,12 +337,12 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		{"a setting twice", "settings.yaml", "port: 1\nport: 2\n", `"port" already defined`},
 		{"JSON that is none", "settings.json", "{", "JSON"},
 		{"TOML that is none", "settings.toml", "port 1", "toml"},
-		{"an extension that says nothing", "settings.txt", "port: 1\n", `"txt"`},
+		{"an unknown extension", "settings.txt", "port: 1\n", `"txt"`},
 		{"no extension", "settings", "port: 1\n", `""`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			file := written(t, tt.file, tt.text)
+			file := settingsFile(t, tt.file, tt.text)
 			s, err := config.Load(file, commands())
 			require.ErrorContains(t, err, "settings file "+file+": ")
 			require.ErrorContains(t, err, tt.want)
@@ -358,27 +358,27 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	})
 }
 
-func TestAliasOfAFlag(t *testing.T) {
+func TestFlagAliasWorksInEverySource(t *testing.T) {
 	flags := func() map[string]*pflag.FlagSet {
 		all := commands()
 		config.Alias(all["player"], "manager", "boss")
 		return all
 	}
-	path := written(t, "settings.yaml", "player:\n  boss: of-the-file\n")
+	path := settingsFile(t, "settings.yaml", "player:\n  boss: of-the-file\n")
 	set := flags()
 	require.NoError(t, set["player"].Parse([]string{"--boss", "of-the-flag"}))
 	assert.Equal(t, config.Setting{Name: "manager", Value: "of-the-flag", Source: config.SourceFlag},
-		inForce(t, loaded(t, path, set), "player", "manager", set))
+		currentSetting(t, loadedFrom(t, path, set), "player", "manager", set))
 	set = flags()
 	assert.Equal(t, config.Setting{Name: "manager", Value: "of-the-file", Source: "file " + path},
-		inForce(t, loaded(t, path, set), "player", "manager", set))
+		currentSetting(t, loadedFrom(t, path, set), "player", "manager", set))
 	t.Setenv("EVENODD_BOSS", "of-the-environment")
 	set = flags()
 	assert.Equal(t, config.Setting{Name: "manager", Value: "of-the-environment", Source: "environment EVENODD_BOSS"},
-		inForce(t, loaded(t, path, set), "player", "manager", set))
+		currentSetting(t, loadedFrom(t, path, set), "player", "manager", set))
 	t.Setenv("EVENODD_MANAGER", "by-its-own-name")
 	set = flags()
-	assert.Equal(t, "by-its-own-name", inForce(t, loaded(t, path, set), "player", "manager", set).Value)
-	_, err := config.Load(written(t, "other.yaml", "manager:\n  boss: nobody\n"), flags())
+	assert.Equal(t, "by-its-own-name", currentSetting(t, loadedFrom(t, path, set), "player", "manager", set).Value)
+	_, err := config.Load(settingsFile(t, "other.yaml", "manager:\n  boss: nobody\n"), flags())
 	assert.ErrorContains(t, err, `unknown setting "manager.boss"`, "a command without that flag")
 }

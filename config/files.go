@@ -275,33 +275,33 @@ func ParseNetwork(s string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
+// AgentDefaults has the members that the defaults of referees and players share.
+type AgentDefaults struct {
+	Header
+	Version   string   `json:"version" rule:"version"`
+	GameTypes []string `json:"game_types" rule:"games"`
+}
+
+// assume gives agents every game of the program.
+func (d *AgentDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
+
 // RefereeDefaults is config/defaults/referee.json (spec 003 §9.3.5).
 type RefereeDefaults struct {
-	Header
-	Version              string   `json:"version" rule:"version"`
-	GameTypes            []string `json:"game_types" rule:"games"`
-	MaxConcurrentMatches int      `json:"max_concurrent_matches" rule:"1..10"`
-	LogLevel             string   `json:"log_level" rule:"log_level"`
+	AgentDefaults
+	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"1..10"`
+	LogLevel             string `json:"log_level" rule:"log_level"`
 }
 
 func (d *RefereeDefaults) name() string { return "defaults/referee.json" }
 
-// assume lets referees conduct every game of the program.
-func (d *RefereeDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
-
 // PlayerDefaults is config/defaults/player.json (spec 003 §9.3.5).
 type PlayerDefaults struct {
-	Header
-	Version   string   `json:"version" rule:"version"`
-	GameTypes []string `json:"game_types" rule:"games"`
-	Strategy  string   `json:"strategy" rule:"strategy"`
-	LogLevel  string   `json:"log_level" rule:"log_level"`
+	AgentDefaults
+	Strategy string `json:"strategy" rule:"strategy"`
+	LogLevel string `json:"log_level" rule:"log_level"`
 }
 
 func (d *PlayerDefaults) name() string { return "defaults/player.json" }
-
-// assume lets players play every game of the program.
-func (d *PlayerDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
 
 // Rules are the rules of one league: its file over the system's file over the
 // built-in values.

@@ -29,7 +29,7 @@ func TestBuiltInRegistryHasTheGamesOfTheProgram(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, types, players.GameTypes)
 
-	l = config.NewLoader(folder(t, map[string]string{
+	l = config.NewLoader(dataFolder(t, map[string]string{
 		"games/games_registry.json": `{"games": [{"game_type": "even_odd"}]}`,
 		"defaults/player.json":      `{"game_types": ["even_odd"]}`,
 	}), known())
@@ -45,7 +45,7 @@ func TestBuiltInRegistryHasTheGamesOfTheProgram(t *testing.T) {
 }
 
 func TestLeagueCanPlayAnotherGame(t *testing.T) {
-	l := config.NewLoader(folder(t, map[string]string{
+	l := config.NewLoader(dataFolder(t, map[string]string{
 		"leagues/" + league + ".json": `{"display_name": "Evenings", "legs": 3}`,
 	}), known())
 	r, err := l.Rules(league, "even_odd")
@@ -72,11 +72,11 @@ func TestRegistryListsMovesAndChoices(t *testing.T) {
 		"valid_choices":{"clock":["1-3","5"],"offer":["draw"]},
 		"rules_module":"rules/chess","max_round_time_sec":0,"min_players":2,"max_players":2}`, string(text))
 	for _, choices := range []string{`["1-3", "5"]`, `["5", "1", "2", "3"]`, `["1-2", "3", "5"]`} {
-		_, err := with(t, "games/games_registry.json", `{"games": [{"game_type": "chess", "valid_choices": {"offer": ["draw"], "clock": `+choices+`}}]}`).Games()
+		_, err := loaderWith(t, "games/games_registry.json", `{"games": [{"game_type": "chess", "valid_choices": {"offer": ["draw"], "clock": `+choices+`}}]}`).Games()
 		require.NoError(t, err, choices)
 	}
 	for _, choices := range []string{`["1-3"]`, `["0-5"]`, `["3-1", "2", "5"]`, `["1-4000000000000000000"]`, `["01-3", "5"]`, `[]`} {
-		_, err := with(t, "games/games_registry.json", `{"games": [{"game_type": "chess", "valid_choices": {"offer": ["draw"], "clock": `+choices+`}}]}`).Games()
+		_, err := loaderWith(t, "games/games_registry.json", `{"games": [{"game_type": "chess", "valid_choices": {"offer": ["draw"], "clock": `+choices+`}}]}`).Games()
 		require.ErrorContains(t, err, "games[0].valid_choices: must be", choices)
 	}
 }

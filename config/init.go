@@ -32,16 +32,8 @@ func Init(dir string, known Known, now time.Time) ([]Written, error) {
 	}
 	plain := NewLoader("", known)
 	var done []Written
-	for _, file := range []func() (File, error){
-		func() (File, error) { return plain.System() },
-		func() (File, error) { return plain.Agents() },
-		func() (File, error) { return plain.League(system.DefaultLeagueID) },
-		func() (File, error) { return plain.Games() },
-		func() (File, error) { return plain.RefereeDefaults() },
-		func() (File, error) { return plain.PlayerDefaults() },
-	} {
-		f, err := file()
-		if err != nil {
+	for _, f := range []File{&System{}, &Agents{}, &League{LeagueID: system.DefaultLeagueID}, &Games{}, &RefereeDefaults{}, &PlayerDefaults{}} {
+		if err := plain.read(f); err != nil {
 			return done, err
 		}
 		created, err := create(l.Path(f), f, now)

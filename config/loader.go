@@ -61,30 +61,26 @@ func NewLoader(dir string, known Known) *Loader {
 }
 
 // System returns the system file.
-func (l *Loader) System() (*System, error) { return load(l, &System{}, "system.json") }
+func (l *Loader) System() (*System, error) { return load(l, &System{}) }
 
 // Agents returns the file of presets.
-func (l *Loader) Agents() (*Agents, error) { return load(l, &Agents{}, "agents_config.json") }
+func (l *Loader) Agents() (*Agents, error) { return load(l, &Agents{}) }
 
 // Games returns the games registry.
-func (l *Loader) Games() (*Games, error) { return load(l, &Games{}, "games_registry.json") }
+func (l *Loader) Games() (*Games, error) { return load(l, &Games{}) }
 
 // RefereeDefaults returns the defaults of referees.
-func (l *Loader) RefereeDefaults() (*RefereeDefaults, error) {
-	return load(l, &RefereeDefaults{}, "referee.json")
-}
+func (l *Loader) RefereeDefaults() (*RefereeDefaults, error) { return load(l, &RefereeDefaults{}) }
 
 // PlayerDefaults returns the defaults of players.
-func (l *Loader) PlayerDefaults() (*PlayerDefaults, error) {
-	return load(l, &PlayerDefaults{}, "player.json")
-}
+func (l *Loader) PlayerDefaults() (*PlayerDefaults, error) { return load(l, &PlayerDefaults{}) }
 
 // League returns the file of a league.
 func (l *Loader) League(id string) (*League, error) {
 	if !protocol.ValidLeagueID(id) { // it could name a file outside the folder
 		return nil, fmt.Errorf("league id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", id)
 	}
-	return load(l, &League{LeagueID: id}, "league.json")
+	return load(l, &League{LeagueID: id})
 }
 
 // Referee returns the preset of a referee, an empty one if there is none.
@@ -167,14 +163,14 @@ func (l *Loader) Unknown() []string {
 	return found
 }
 
-// load reads a file into f, once; values is the name of its built-in values.
-func load[F File](l *Loader, f F, values string) (F, error) {
+// load reads a file into f, once.
+func load[F File](l *Loader, f F) (F, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	name := f.name()
 	one, present := l.files[name]
 	if !present {
-		one = loaded{f, l.read(f, values)}
+		one = loaded{f, l.read(f)}
 		l.files[name] = one
 	}
 	if one.err != nil {
@@ -184,7 +180,12 @@ func load[F File](l *Loader, f F, values string) (F, error) {
 	return one.file.(F), nil
 }
 
-func (l *Loader) read(f File, values string) error {
+// read reads the built-in values of f, and over them its file.
+func (l *Loader) read(f File) error {
+	values := path.Base(f.name())
+	if _, isLeague := f.(*League); isLeague {
+		values = "league.json"
+	}
 	text, err := builtin.ReadFile(path.Join("builtin", values))
 	if err == nil {
 		err = json.Unmarshal(text, f)
@@ -220,10 +221,7 @@ func (l *Loader) parse(f File, where string, text []byte) error {
 		return fmt.Errorf("%s: schema_version: the file has version %s, but this program reads %d.x: use a newer evenodd, or remove the file and run 'evenodd init %s'",
 			where, written, schemaMajor, l.dir)
 	}
-	leagueID := ""
-	if league, ok := f.(*League); ok {
-		leagueID = league.LeagueID
-	}
+	leagueID := strings.TrimSuffix(path.Base(f.name()), ".json") // of no use to other files
 	r := &report{path: where, rules: rules(l.known, leagueID)}
 	r.object(reflect.TypeOf(f).Elem(), "", value)
 	if len(r.problems) == 0 {
@@ -255,8 +253,8 @@ func unreadable(where string, text []byte, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: line %d: the file ends before its JSON does%s", where, lineOf(text, len(whole)), remedy)
 	}
-	var syntax *jsontext.SyntacticError
-	if !errors.As(err, &syntax) {
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
 		return fmt.Errorf("%s: %w%s", where, err, remedy)
 	}
 	reason := strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")

@@ -39,8 +39,8 @@ func known() config.Known {
 	}
 }
 
-// folder makes a data folder with these files below config.
-func folder(t testing.TB, files map[string]string) string {
+// dataFolder makes a data folder with these files below config.
+func dataFolder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -51,14 +51,14 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// with returns a loader of a folder with one file.
-func with(t *testing.T, name, text string) *config.Loader {
+// loaderWith returns a loader of a folder with one file.
+func loaderWith(t *testing.T, name, text string) *config.Loader {
 	t.Helper()
-	return config.NewLoader(folder(t, map[string]string{name: text}), known())
+	return config.NewLoader(dataFolder(t, map[string]string{name: text}), known())
 }
 
-// every loads all files, by name.
-func every(l *config.Loader) map[string]func() (config.File, error) {
+// loadAll loads all files, by name.
+func loadAll(l *config.Loader) map[string]func() (config.File, error) {
 	return map[string]func() (config.File, error){
 		"system.json":                 func() (config.File, error) { return l.System() },
 		"agents/agents_config.json":   func() (config.File, error) { return l.Agents() },
@@ -69,8 +69,8 @@ func every(l *config.Loader) map[string]func() (config.File, error) {
 	}
 }
 
-// values returns the values of a file without its path and its time.
-func values(t *testing.T, f config.File) map[string]any {
+// valuesOf returns the values of a file without its path and its time.
+func valuesOf(t *testing.T, f config.File) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(f)
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestMissingFilesHaveBuiltInValues(t *testing.T) {
 }
 
 func TestExamplesOfTheSpecificationAreRead(t *testing.T) {
-	l := config.NewLoader(folder(t, map[string]string{
+	l := config.NewLoader(dataFolder(t, map[string]string{
 		// Spec 003 §9.3.1 and §9.3.3, to the letter.
 		"system.json": `{
     "schema_version": "1.0.0",
@@ -154,7 +154,7 @@ func TestExamplesOfTheSpecificationAreRead(t *testing.T) {
 }
 
 func TestLeagueFilePrecedesSystemFile(t *testing.T) {
-	l := config.NewLoader(folder(t, map[string]string{
+	l := config.NewLoader(dataFolder(t, map[string]string{
 		"system.json":                 `{"timeouts": {"move_timeout_sec": 20, "game_join_ack_timeout_sec": 7}, "retry_policy": {"max_retries": 1, "delay_sec": 9}}`,
 		"leagues/" + league + ".json": `{"timeouts": {"move_timeout_sec": 8}, "retry_policy": {"delay_sec": 0, "backoff_strategy": "linear"}}`,
 		"games/games_registry.json":   `{"games": [{"game_type": "chess"}, {"game_type": "even_odd", "max_round_time_sec": 90}]}`,
@@ -177,8 +177,8 @@ func TestLeagueFilePrecedesSystemFile(t *testing.T) {
 	assert.Equal(t, 20, system.Timeouts.Move, "which no league has changed")
 }
 
-func TestPresets(t *testing.T) {
-	l := with(t, "agents/agents_config.json", `{
+func TestPresetsAreFoundByID(t *testing.T) {
+	l := loaderWith(t, "agents/agents_config.json", `{
 		"referees": [{"referee_id": "REF01", "display_name": "Alpha", "endpoint": "http://localhost:8001/mcp", "version": "2.0.0",
 			"game_types": ["even_odd"], "max_concurrent_matches": 4, "active": false}, {"referee_id": "REF02"}],
 		"players": [{"player_id": "P01", "preferred_leagues": ["a", "b"], "default_endpoint": "https://far/mcp"}, {"player_id": "P100", "active": true}]
@@ -208,7 +208,7 @@ func TestPresets(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, *referee)
 
-	broken := with(t, "agents/agents_config.json", `[]`)
+	broken := loaderWith(t, "agents/agents_config.json", `[]`)
 	_, err = broken.Referee("REF01")
 	require.ErrorContains(t, err, "must be an object")
 	_, err = broken.Player("P01")
@@ -216,7 +216,7 @@ func TestPresets(t *testing.T) {
 }
 
 func TestFilesAreReadOnceAndOnlyWhenAsked(t *testing.T) {
-	dir := folder(t, map[string]string{"system.json": `{"system_id": "one"}`, "defaults/player.json": `{`})
+	dir := dataFolder(t, map[string]string{"system.json": `{"system_id": "one"}`, "defaults/player.json": `{`})
 	l := config.NewLoader(dir, known())
 	var reading sync.WaitGroup
 	for range 8 {
@@ -251,7 +251,7 @@ func TestLeagueIDCannotNameAnotherFile(t *testing.T) {
 	}
 }
 
-func TestBadFiles(t *testing.T) {
+func TestUnreadableFilesNameTheProblem(t *testing.T) {
 	const mend = "; correct it, or remove the file to use the built-in values"
 	tests := []struct{ name, text, want string }{
 		{"empty", "", "the file is empty" + mend},
@@ -259,27 +259,27 @@ func TestBadFiles(t *testing.T) {
 		{"truncated", "{\n  \"schema_version\": \"1.0.0\",\n  \"x\": {\n", "line 3: the file ends before its JSON does" + mend},
 		{"truncated in a text", `{"schema_version": "1.`, "line 1: the file ends before its JSON does" + mend},
 		{"a comma too many", "{\n\"system_id\": \"x\",\n}\n", "line 2: not JSON: invalid character ','"},
-		{"no JSON", "schema_version: 1.0.0\n", "line 1: not JSON: "},
+		{"not JSON", "schema_version: 1.0.0\n", "line 1: not JSON: "},
 		{"two values", "{}\n{}\n", "line 2: not JSON: "},
 		{"a member twice", "{\n\"x\": 1,\n\"x\": 2}", "line 3: not JSON: duplicate object member name (at /x)"},
 		{"bad UTF-8", "{\"x\": \"\xff\"}", "not JSON: invalid UTF-8"},
 		{"a list", `[1]`, "must be an object, got [1]"},
 		{"null", `null`, "must be an object, got null"},
-		{"a newer schema", `{"schema_version": "2.0.0", "last_updated": 5}`,
+		{"a newer schema version", `{"schema_version": "2.0.0", "last_updated": 5}`,
 			"schema_version: the file has version 2.0.0, but this program reads 1.x: use a newer evenodd, or remove the file and run 'evenodd init DIR'"},
-		{"a much newer schema", `{"schema_version": "10.2"}`, "the file has version 10.2"},
-		{"a schema that is none", `{"schema_version": "one"}`, `schema_version: must be a version of the form MAJOR.MINOR.PATCH, got "one"`},
-		{"a schema that is a number", `{"schema_version": 1}`, `schema_version: must be a version of the form MAJOR.MINOR.PATCH, got 1`},
+		{"a much newer schema version", `{"schema_version": "10.2"}`, "the file has version 10.2"},
+		{"an invalid schema version", `{"schema_version": "one"}`, `schema_version: must be a version of the form MAJOR.MINOR.PATCH, got "one"`},
+		{"a number as schema version", `{"schema_version": 1}`, `schema_version: must be a version of the form MAJOR.MINOR.PATCH, got 1`},
 		{"a local time", `{"last_updated": "2025-01-15T10:00:00+02:00"}`, `last_updated: must be a time of the form YYYY-MM-DDTHH:MM:SSZ, got "2025-01-15T10:00:00+02:00"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			files := map[string]string{}
-			for name := range every(nil) {
+			for name := range loadAll(nil) {
 				files[name] = tt.text
 			}
-			dir := folder(t, files)
-			for name, load := range every(config.NewLoader(dir, known())) {
+			dir := dataFolder(t, files)
+			for name, load := range loadAll(config.NewLoader(dir, known())) {
 				f, err := load()
 				path := filepath.Join(dir, "config", name)
 				require.ErrorContains(t, err, path+": ")
@@ -302,19 +302,19 @@ func TestBadFiles(t *testing.T) {
 		_, err := config.NewLoader(dir, known()).System()
 		require.ErrorContains(t, err, "cannot be read: not a directory; ")
 	})
-	t.Run("a schema that is a little newer is read", func(t *testing.T) {
-		_, err := with(t, "system.json", `{"schema_version": "1.7.0", "new": true}`).System()
+	t.Run("a newer minor schema version is read", func(t *testing.T) {
+		_, err := loaderWith(t, "system.json", `{"schema_version": "1.7.0", "new": true}`).System()
 		require.NoError(t, err)
 	})
-	t.Run("a mark that some editors write is no mistake", func(t *testing.T) {
-		system, err := with(t, "system.json", "\ufeff{\"system_id\": \"x\"}").System()
+	t.Run("a byte order mark is ignored", func(t *testing.T) {
+		system, err := loaderWith(t, "system.json", "\ufeff{\"system_id\": \"x\"}").System()
 		require.NoError(t, err)
 		assert.Equal(t, "x", system.SystemID)
 	})
 }
 
 // A file with any text is read, or refused with an error that names it.
-func TestAnyTextIsAcceptedOrRefused(t *testing.T) {
+func TestAnyTextIsReadOrRefusedWithTheFileName(t *testing.T) {
 	const sound = `{"schema_version":"1.0.0","games":[{"game_type":"even_odd"}],"timeouts":{"move_timeout_sec":3},"referees":[{"referee_id":"REF01","active":true}],"scoring":{"tiebreakers":["wins"]},"network":{"default_player_port_range":[1,2]}}`
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -329,7 +329,7 @@ func TestAnyTextIsAcceptedOrRefused(t *testing.T) {
 			}
 		}
 		l := config.NewLoader(dir, known())
-		for name, load := range every(l) {
+		for name, load := range loadAll(l) {
 			path := filepath.Join(dir, "config", name)
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			require.NoError(t, os.WriteFile(path, text, 0o644))
@@ -340,7 +340,7 @@ func TestAnyTextIsAcceptedOrRefused(t *testing.T) {
 	})
 }
 
-func TestInit(t *testing.T) {
+func TestInitWritesMissingFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "SHARED")
 	now := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
 	done, err := config.Init(dir, known(), now)
@@ -356,21 +356,21 @@ func TestInit(t *testing.T) {
 		assert.True(t, strings.HasSuffix(string(text), "\n}\n"), w.Path)
 	}
 
-	builtIn := every(config.NewLoader("", known()))
-	for name, load := range every(config.NewLoader(dir, known())) {
+	builtIn := loadAll(config.NewLoader("", known()))
+	for name, load := range loadAll(config.NewLoader(dir, known())) {
 		assert.Contains(t, written, filepath.Join(dir, "config", name))
 		f, err := load()
 		require.NoError(t, err, "the written file is valid")
 		want, err := builtIn[name]()
 		require.NoError(t, err)
-		assert.Equal(t, values(t, want), values(t, f), "what is written is what is built in")
+		assert.Equal(t, valuesOf(t, want), valuesOf(t, f), "what is written is what is built in")
 	}
 	file := written[filepath.Join(dir, "config", "leagues", league+".json")]
 	assert.NotContains(t, file, "timeouts", "so that those of the system file take effect")
 	assert.NotContains(t, file, "retry_policy")
 	assert.NotContains(t, written[filepath.Join(dir, "config", "agents", "agents_config.json")], "endpoint", "so that the system's port takes effect")
 
-	t.Run("nothing is overwritten", func(t *testing.T) {
+	t.Run("existing files stay unchanged", func(t *testing.T) {
 		mine := filepath.Join(dir, "config", "system.json")
 		require.NoError(t, os.WriteFile(mine, []byte(`{"default_league_id": "cup"}`), 0o644))
 		again, err := config.Init(dir, known(), now.Add(time.Hour))
@@ -389,7 +389,7 @@ func TestInit(t *testing.T) {
 			}
 		}
 	})
-	t.Run("nothing is left half done", func(t *testing.T) {
+	t.Run("a failed write leaves no partial file", func(t *testing.T) {
 		require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			assert.False(t, strings.HasSuffix(path, ".tmp"), path)
 			return err
@@ -397,26 +397,26 @@ func TestInit(t *testing.T) {
 	})
 }
 
-func TestInitThatCannotWrite(t *testing.T) {
-	dir := folder(t, map[string]string{"leagues": "a file"})
+func TestInitReportsUnwritableFolders(t *testing.T) {
+	dir := dataFolder(t, map[string]string{"leagues": "a file"})
 	done, err := config.Init(dir, known(), time.Now())
 	require.ErrorContains(t, err, filepath.Join(dir, "config", "leagues", league+".json")+": cannot be written: not a directory")
 	assert.Len(t, done, 2, "what was done before")
 
-	dir = folder(t, map[string]string{"system.json": `{"default_league_id": ".."}`})
+	dir = dataFolder(t, map[string]string{"system.json": `{"default_league_id": ".."}`})
 	done, err = config.Init(dir, known(), time.Now())
 	require.ErrorContains(t, err, "default_league_id: must be 1 to 64 letters")
 	assert.Empty(t, done)
 }
 
-// All sources give one setting. The test removes the source with the highest precedence
-// again and again: the order is that of spec 003 §9 and the command line.
-func TestPrecedence(t *testing.T) {
-	dir := folder(t, map[string]string{
+// All sources set one setting. The test repeatedly removes the source with the highest
+// precedence: the order is that of spec 003 §9 and the command line.
+func TestSourcesOfASettingHaveTheSpecifiedPrecedence(t *testing.T) {
+	dir := dataFolder(t, map[string]string{
 		"leagues/" + league + ".json": `{"timeouts": {"move_timeout_sec": 4}}`,
 		"system.json":                 `{"timeouts": {"move_timeout_sec": 5}}`,
 	})
-	settings := written(t, "settings.yaml", "limit: 3\n")
+	settings := settingsFile(t, "settings.yaml", "limit: 3\n")
 	r, err := config.NewLoader(dir, known()).Rules(league)
 	require.NoError(t, err)
 	assert.Equal(t, 4, r.Timeouts.Move, "league file before system file")
@@ -449,7 +449,7 @@ func TestPrecedence(t *testing.T) {
 			if i <= 2 {
 				file = settings
 			}
-			s := loaded(t, file, map[string]*pflag.FlagSet{"player": flags})
+			s := loadedFrom(t, file, map[string]*pflag.FlagSet{"player": flags})
 			value, source := s.Value("player", flags.Lookup("limit"))
 			if i <= 2 {
 				assert.Equal(t, want, config.Setting{Value: value, Source: source}, "before any layer is asked")
@@ -462,10 +462,10 @@ func TestPrecedence(t *testing.T) {
 			assert.Equal(t, []config.Setting{want}, all)
 		})
 	}
-	t.Run("a value that cannot be names its file", func(t *testing.T) {
+	t.Run("the error of an invalid value names its file", func(t *testing.T) {
 		flags := pflag.NewFlagSet("player", pflag.ContinueOnError)
 		flags.Int("limit", 7, "")
-		s := loaded(t, "", nil)
+		s := loadedFrom(t, "", nil)
 		_, err := s.Apply("player", flags, config.Layer{Path: "x.json", Values: map[string]string{"limit": "many"}})
 		require.ErrorContains(t, err, `file x.json: limit: invalid argument "many"`)
 	})

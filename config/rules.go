@@ -56,15 +56,8 @@ func (r *report) refuse(member, why string) {
 
 // quoted returns a value as JSON, cut to 60 bytes.
 func quoted(value any) string {
-	text, err := json.Marshal(value, json.Deterministic(true))
-	if err != nil {
-		return "a value that is not JSON" // cannot happen: the value was read from JSON
-	}
-	const limit = 60
-	if len(text) > limit {
-		return strings.ToValidUTF8(string(text[:limit]), "") + "…"
-	}
-	return string(text)
+	text, _ := json.Marshal(value, json.Deterministic(true)) // the value was read from JSON
+	return protocol.Clip(string(text), 60)
 }
 
 // object checks a JSON value against a struct type. The tag rule names the check of

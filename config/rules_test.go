@@ -11,7 +11,7 @@ import (
 	"evenodd/config"
 )
 
-func TestRules(t *testing.T) {
+func TestMembersFollowTheirRules(t *testing.T) {
 	const (
 		system   = "system.json"
 		agents   = "agents/agents_config.json"
@@ -144,8 +144,8 @@ func TestRules(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.file+" "+tt.field, func(t *testing.T) {
 			for _, value := range strings.Fields(tt.bad) {
-				dir := folder(t, map[string]string{tt.file: nested(tt.field, value)})
-				_, err := every(config.NewLoader(dir, known()))[tt.file]()
+				dir := dataFolder(t, map[string]string{tt.file: nested(tt.field, value)})
+				_, err := loadAll(config.NewLoader(dir, known()))[tt.file]()
 				want := filepath.Join(dir, "config", tt.file) + ": " + tt.field + ": " + tt.rule + ", got "
 				require.Error(t, err, value)
 				require.Contains(t, err.Error(), want, value)
@@ -154,8 +154,8 @@ func TestRules(t *testing.T) {
 				}
 			}
 			for _, value := range strings.Fields(tt.good) {
-				dir := folder(t, map[string]string{tt.file: nested(tt.field, value)})
-				_, err := every(config.NewLoader(dir, known()))[tt.file]()
+				dir := dataFolder(t, map[string]string{tt.file: nested(tt.field, value)})
+				_, err := loadAll(config.NewLoader(dir, known()))[tt.file]()
 				assert.NoError(t, err, value)
 			}
 		})
@@ -184,23 +184,23 @@ func nested(field, value string) string {
 	return `{"` + first + `":` + inner + `}`
 }
 
-func TestRequiredMembers(t *testing.T) {
+func TestMissingRequiredMembersAreErrors(t *testing.T) {
 	tests := []struct{ file, text, want string }{
 		{"agents/agents_config.json", `{"referees": [{}]}`, "referees[0].referee_id: must be present"},
 		{"agents/agents_config.json", `{"players": [{"player_id": "P01"}, {}]}`, "players[1].player_id: must be present"},
 		{"games/games_registry.json", `{"games": [{}]}`, "games[0].game_type: must be present"},
 	}
 	for _, tt := range tests {
-		_, err := every(with(t, tt.file, tt.text))[tt.file]()
+		_, err := loadAll(loaderWith(t, tt.file, tt.text))[tt.file]()
 		require.ErrorContains(t, err, ": "+tt.want)
 	}
-	for name := range every(nil) {
-		_, err := every(with(t, name, `{}`))[name]()
+	for name := range loadAll(nil) {
+		_, err := loadAll(loaderWith(t, name, `{}`))[name]()
 		require.NoError(t, err, "nothing else must be in %s", name)
 	}
 }
 
-func TestMembersThatMustAgree(t *testing.T) {
+func TestContradictoryMembersAreErrors(t *testing.T) {
 	const file = "leagues/" + league + ".json"
 	tests := []struct{ file, text, want string }{
 		{file, `{"participants": {"min_players": 5, "max_players": 4}}`, "participants.min_players: must not be above max_players, 4, got 5"},
@@ -217,13 +217,13 @@ func TestMembersThatMustAgree(t *testing.T) {
 			`games[0].valid_choices: must be {"choose_parity":["even","odd"]}, the choices of even_odd, got {}`},
 	}
 	for _, tt := range tests {
-		_, err := every(with(t, tt.file, tt.text))[tt.file]()
+		_, err := loadAll(loaderWith(t, tt.file, tt.text))[tt.file]()
 		require.ErrorContains(t, err, ": "+tt.want)
 	}
 }
 
 func TestAllProblemsOfAFileAreReported(t *testing.T) {
-	dir := folder(t, map[string]string{"system.json": `{
+	dir := dataFolder(t, map[string]string{"system.json": `{
 		"last_updated": "yesterday",
 		"protocol_version": "league.v3",
 		"network": {"base_host": "", "default_player_port_range": [2, 1]},
@@ -243,7 +243,7 @@ func TestAllProblemsOfAFileAreReported(t *testing.T) {
 }
 
 func TestUnlistedGameIsAnError(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := dataFolder(t, map[string]string{
 		"games/games_registry.json":   `{"games": [{"game_type": "chess"}]}`,
 		"leagues/" + league + ".json": `{}`,
 	})

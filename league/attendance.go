@@ -9,9 +9,9 @@ import (
 	"evenodd/league/protocol"
 )
 
-// recallEvery is the pause between two pings of suspended agents while a league runs. A
+// reviveEvery is the pause between two pings of suspended agents while a league runs. A
 // simulated league pings between rounds only, where time cannot change a result.
-const recallEvery = 15 * time.Second
+const reviveEvery = 15 * time.Second
 
 // atBarrier suspends and shuts down agents between two rounds, and pings the suspended
 // ones (spec 003 §2.8). While a round is open it does nothing: matches of a round end
@@ -29,7 +29,7 @@ func (d *directory) atBarrier(ctx context.Context) error {
 	if err != nil || open {
 		return err
 	}
-	d.recall(ctx, d.all(), nil)
+	d.revive(ctx, d.all(), nil)
 	return ctx.Err()
 }
 
@@ -48,9 +48,9 @@ func (d *directory) judge(a *agent) error {
 	return nil
 }
 
-// recall pings those of some agents that are suspended or have failed, all at the same
+// revive pings those of some agents that are suspended or have failed, all at the same
 // time, and returns those that answer. It ends their suspensions.
-func (d *directory) recall(ctx context.Context, of []*agent, failed failures) (there []*agent) {
+func (d *directory) revive(ctx context.Context, of []*agent, failed failures) (there []*agent) {
 	d.mu.Lock()
 	of = slices.DeleteFunc(slices.Clone(of), func(a *agent) bool {
 		is := d.state.Agents[a.id]
@@ -75,10 +75,10 @@ func (d *directory) recall(ctx context.Context, of []*agent, failed failures) (t
 	return there
 }
 
-// watch recalls suspended agents from time to time, until ctx ends.
+// watch revives suspended agents from time to time, until ctx ends.
 func (d *directory) watch(ctx context.Context) {
-	for d.clock.Sleep(ctx, recallEvery) == nil {
-		d.recall(ctx, d.all(), nil)
+	for d.clock.Sleep(ctx, reviveEvery) == nil {
+		d.revive(ctx, d.all(), nil)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"evenodd/league/journal"
@@ -25,50 +24,38 @@ type broadcast[Q any] struct {
 	message *protocol.Broadcast[Q]
 	ctx     context.Context //nolint:containedctx // of the league
 	end     time.Time
-	*barrier
+	arrived barrier
 }
 
-// A barrier is complete when all receivers of a notice have arrived.
-type barrier struct {
-	missing  atomic.Int64
-	complete chan struct{}
-}
-
-func newBarrier(n int) *barrier {
-	b := &barrier{complete: make(chan struct{})}
-	b.missing.Store(int64(n))
-	if n == 0 {
-		close(b.complete)
-	}
-	return b
-}
+// A barrier holds an element for each receiver of a notice that has arrived. Its capacity
+// is the number of receivers.
+type barrier chan struct{}
 
 // arrive counts one receiver.
-func (b *barrier) arrive() {
-	if b.missing.Add(-1) == 0 {
-		close(b.complete)
-	}
-}
+func (b barrier) arrive() { b <- struct{}{} }
 
-// wait returns when all have arrived or ctx ends.
-func (b *barrier) wait(ctx context.Context) {
-	select {
-	case <-b.complete:
-	case <-ctx.Done():
+// wait returns when all have arrived or ctx ends. It must be called once at most.
+func (b barrier) wait(ctx context.Context) {
+	for range cap(b) {
+		select {
+		case <-b:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
 func newBroadcast[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], receivers int, message *Q) *broadcast[Q] {
 	return &broadcast[Q]{
 		agents: agents, method: method, message: protocol.Many(message),
-		ctx: ctx, end: time.Now().Add(method.Timeout), barrier: newBarrier(receivers),
+		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: make(barrier, receivers),
 	}
 }
 
 // deliver is the notice that sends the message, unless the message before took all the
 // time. A failure is logged and changes nothing.
 func (b *broadcast[Q]) deliver(a *agent, full bool) {
-	defer b.arrive()
+	defer b.arrived.arrive()
 	if left := time.Until(b.end); left > 0 && !full {
 		_ = send(b.ctx, b.agents, b.method, a, b.message, left)
 		return
@@ -81,7 +68,7 @@ func (b *broadcast[Q]) deliver(a *agent, full bool) {
 func (b *broadcast[Q]) wait() {
 	ctx, stop := context.WithDeadline(b.ctx, b.end)
 	defer stop()
-	b.barrier.wait(ctx)
+	b.arrived.wait(ctx)
 }
 
 // post puts notices into the queue of each agent, in order. It leaves out nil notices.
@@ -136,7 +123,7 @@ func (d *directory) tellCompleted(ctx context.Context, completed *protocol.Leagu
 	d.mu.Lock()
 	receivers := slices.DeleteFunc(d.all(), func(a *agent) bool { return d.state.Agents[a.id].Informed })
 	d.mu.Unlock()
-	message, told := protocol.Many(completed), newBarrier(len(receivers))
+	message, told := protocol.Many(completed), make(barrier, len(receivers))
 	tell := func(a *agent, _ bool) { // never put into a full queue
 		defer told.arrive()
 		d.tellEnd(ctx, a, message)

@@ -18,7 +18,7 @@ type conduct struct {
 	referee  *agent // nil while none is chosen
 	slot     bool   // the conduct takes a slot of the referee
 	failed   failures
-	tries    int
+	offers   int
 	end      time.Time       // the referee must have reported before
 	returned <-chan struct{} // closed when the referee registers again after the last offer
 }
@@ -85,11 +85,11 @@ func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent)
 		m.failed(c.id, c.referee, event.failure(c.id.String()))
 	}
 	if event == offerDeclined || event == offerNotSent {
-		if stop.Err() != nil || (c.tries+1)%len(m.referees) == 0 && m.clock.Sleep(stop, m.patience(c.tries)) != nil {
+		if stop.Err() != nil || (c.offers+1)%len(m.referees) == 0 && m.clock.Sleep(stop, m.patience(c.offers)) != nil {
 			c.handover.on(matchOver)
 		}
 	}
-	c.tries++
+	c.offers++
 	if event != offerRestarted || c.handover.restarts > 1 { // once may be a crash
 		c.referee = nil
 	}
@@ -125,14 +125,14 @@ func (m *Manager) choose(stop, work context.Context, c *conduct) handoverEvent {
 // awaitReferee waits for a referee that may have the match. When there is none, it pings
 // the others, after longer and longer pauses, until one answers. Nil when ctx ends.
 func (m *Manager) awaitReferee(ctx context.Context, c *conduct) *agent {
-	for pause := m.patience(c.tries); ctx.Err() == nil; pause = max(pause, min(2*pause, recallEvery)) {
+	for pause := m.patience(c.offers); ctx.Err() == nil; pause = max(pause, min(2*pause, reviveEvery)) {
 		if r := m.nextReferee(c); r != nil {
 			return r
 		}
 		if m.clock.Sleep(ctx, pause) != nil {
 			return nil
 		}
-		for _, r := range m.recall(ctx, m.referees, c.failed) {
+		for _, r := range m.revive(ctx, m.referees, c.failed) {
 			delete(c.failed, r)
 		}
 	}
@@ -144,15 +144,15 @@ func (m *Manager) nextReferee(c *conduct) *agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	failed := func(id string) bool { return c.failed.has(m.agents[id]) }
-	return m.agents[decide.NextReferee(m.state, c.announced.id, c.tries, failed)]
+	return m.agents[decide.NextReferee(m.state, c.announced.id, c.offers, failed)]
 }
 
 // patience is the pause before referees are asked again: after many rounds of questions
 // longer and longer, up to a minute.
-func (m *Manager) patience(tries int) time.Duration {
+func (m *Manager) patience(offers int) time.Duration {
 	const often = 5
 	pause := max(protocol.Seconds(m.options.Retry.Delay), time.Second)
-	for n := tries / len(m.referees); n >= often && pause < time.Minute; n-- {
+	for n := offers / len(m.referees); n >= often && pause < time.Minute; n-- {
 		pause *= 2
 	}
 	return min(pause, max(time.Minute, protocol.Seconds(m.options.Retry.Delay)))
@@ -201,7 +201,7 @@ func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
 		defer m.mu.Unlock()
 		c.handover.close()
 	}()
-	if err != nil || m.durable() != nil { // before the referee hears of it, so that no attempt number is used twice
+	if err != nil || m.durable() != nil { // before the referee gets the offer, so that no attempt number is used twice
 		return matchOver
 	}
 	ack, err := m.startMatch(ctx, c, at)

@@ -127,13 +127,10 @@ func (d *directory) sender(e *protocol.Envelope) (*agent, error) {
 		return a, nil
 	}
 	a, err := d.authenticate(e.AuthToken)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = a.checkSender(e)
 	}
-	if err := a.checkSender(e); err != nil {
-		return nil, err
-	}
-	return a, nil
+	return a, err
 }
 
 // reporter is sender for a report. It also accepts an expired token: the referee was
@@ -143,21 +140,16 @@ func (d *directory) reporter(q *protocol.MatchResultReport) (*agent, error) {
 		return a, nil
 	}
 	a, generation, err := d.owner(q.AuthToken)
-	if err != nil {
-		return nil, err
+	if err == nil && generation == d.state.Agents[a.id].Generation {
+		err = d.confirm(a)
 	}
-	if generation == d.state.Agents[a.id].Generation {
-		if err := d.confirm(a); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = a.checkSender(&q.Envelope)
 	}
-	if err := a.checkSender(&q.Envelope); err != nil {
-		return nil, err
+	if err == nil && a.player {
+		err = protocol.Fault(protocol.ErrRefereeNotRegistered, "%s is no referee", a.id)
 	}
-	if a.player {
-		return nil, protocol.Fault(protocol.ErrRefereeNotRegistered, "%s is no referee", a.id)
-	}
-	return a, nil
+	return a, err
 }
 
 // tokenless is the third-party referee that sends a report without a token to a

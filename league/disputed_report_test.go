@@ -244,7 +244,7 @@ func TestDoubleTechnicalLossOfReachablePlayersIsRejected(t *testing.T) {
 		w.WaitUntil(leaguetest.Second)
 		pings := w.CountCalls(protocol.Ping.Name, "p01")
 		for range 2 {
-			_, err := w.Report(w.DoubleLossReport("REF01"))
+			_, err := w.Report(doubleLossReport(w, "REF01"))
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		}
 		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
@@ -277,11 +277,11 @@ func TestDoubleTechnicalLossIsRecognizedInAnyForm(t *testing.T) {
 				w.Referee("REF02")
 				w.Players(2)
 				w.WaitUntil(leaguetest.Second)
-				q := w.DoubleLossReport("REF01")
+				q := doubleLossReport(w, "REF01")
 				change(q)
 				_, err := w.Report(q)
 				require.Error(t, err)
-				_, err = w.Report(w.DoubleLossReport("REF01"))
+				_, err = w.Report(doubleLossReport(w, "REF01"))
 				require.Error(t, err)
 				w.Finish()
 				assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
@@ -298,8 +298,8 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 		patience time.Duration // how long the first caller waits
 		then     func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
 	}{
-		{"the same report again", 5 * leaguetest.Second, (*leaguetest.World).DoubleLossReport},
-		{"the same report again after the first caller hung up", leaguetest.Second / 4, (*leaguetest.World).DoubleLossReport},
+		{"the same report again", 5 * leaguetest.Second, doubleLossReport},
+		{"the same report again after the first caller hung up", leaguetest.Second / 4, doubleLossReport},
 		{"a consistent report", 5 * leaguetest.Second, (*leaguetest.World).WinReport},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 				first := w.InBackground(func() {
 					assertRateLimited, stop := context.WithTimeout(w.Context, test.patience)
 					defer stop()
-					_, err := protocol.ReportMatchResult.Call(assertRateLimited, w.Untrusted, w.ManagerPeer(), w.DoubleLossReport("REF01"))
+					_, err := protocol.ReportMatchResult.Call(assertRateLimited, w.Untrusted, w.ManagerPeer(), doubleLossReport(w, "REF01"))
 					assert.Error(t, err)
 				})
 				w.WaitUntil(10*leaguetest.Second + leaguetest.Second/2)
@@ -379,7 +379,7 @@ func TestRejectedReportSurvivesARestart(t *testing.T) {
 		times  int
 		want   string // status and winner
 	}{
-		{"a double loss", (*leaguetest.World).DoubleLossReport, 1, "TECHNICAL_LOSS "},
+		{"a double loss", doubleLossReport, 1, "TECHNICAL_LOSS "},
 		{"a contradictory report", (*leaguetest.World).ContradictoryReport, 3, "WIN P01"},
 	} {
 		for _, last := range []string{"match_doubted", "agent_failed"} {
@@ -424,10 +424,10 @@ func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 		x.Kill()
 		x = w.StartManagerIn(folder, 2, 1, func(o *league.Options) { o.Pace = 30 * leaguetest.Second })
 		w.WaitUntil(10 * leaguetest.Second)
-		_, err := w.Report(w.DoubleLossReport("REF01"))
+		_, err := w.Report(doubleLossReport(w, "REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		w.WaitUntil(40 * leaguetest.Second)
-		_, err = w.Report(w.DoubleLossReport("REF01"))
+		_, err = w.Report(doubleLossReport(w, "REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
@@ -443,11 +443,11 @@ func TestDoubleTechnicalLossOfTheOnlyRefereeIsRecorded(t *testing.T) {
 		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(w.DoubleLossReport("REF01"))
+		_, err := w.Report(doubleLossReport(w, "REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		x.Finish()
 		assert.Equal(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
-		_, err = w.Report(w.DoubleLossReport("REF01"))
+		_, err = w.Report(doubleLossReport(w, "REF01"))
 		require.NoError(t, err, "it is the recorded result now")
 		require.NoError(t, x.CloseFiles())
 		w.CheckFiles(folder)
@@ -476,7 +476,7 @@ func TestDoubleTechnicalLossIsAccepted(t *testing.T) {
 				if test.gone {
 					players[1].Stop()
 				}
-				_, err := w.Report(w.DoubleLossReport("REF01"))
+				_, err := w.Report(doubleLossReport(w, "REF01"))
 				require.NoError(t, err)
 				assert.Equal(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
 				assert.Less(t, w.Now(), 4*time.Second)
@@ -499,4 +499,11 @@ func TestTimeForABetterReportBeginsWithTheRejection(t *testing.T) {
 		w.Finish()
 		assert.Equal(t, []int{12}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name, "ref02")))
 	})
+}
+
+// doubleLossReport is a report that both players of R1M1 lost technically.
+func doubleLossReport(w *leaguetest.World, refereeID string) *protocol.MatchResultReport {
+	q := w.ReportOf(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
+	q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+	return q
 }

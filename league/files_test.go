@@ -44,7 +44,7 @@ func folderWithLeague(t *testing.T) store.Folder {
 	require.NoError(t, err)
 	require.NotNil(t, state.Created)
 	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
-		AgentID: "P01", Role: journal.RolePlayer, DisplayName: "Alpha", Endpoint: "http://localhost:8101/mcp", Generation: 1,
+		AgentID: "P01", Role: protocol.RolePlayer, DisplayName: "Alpha", Endpoint: "http://localhost:8101/mcp", Generation: 1,
 	}))
 	require.NoError(t, j.Close())
 	return folder
@@ -92,9 +92,9 @@ func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
 func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 	newer := func(s string) string { return strings.Replace(s, `"1.0.0"`, `"2.0.0"`, 1) }
 	for _, test := range []struct {
-		name string
-		harm func(t *testing.T, folder store.Folder)
-		says []string
+		name  string
+		harm  func(t *testing.T, folder store.Folder)
+		texts []string
 	}{
 		{"the key is missing", func(t *testing.T, folder store.Folder) {
 			require.NoError(t, os.Remove(keyOf(folder)))
@@ -126,7 +126,7 @@ func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 			for range 2 { // twice: the error leaves no lock behind
 				err := openAndClose(folder, leagueID)
 				require.Error(t, err)
-				for _, what := range test.says {
+				for _, what := range test.texts {
 					assert.Contains(t, err.Error(), what)
 				}
 			}
@@ -168,13 +168,13 @@ func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
 	t.Run("of a simulation", func(t *testing.T) {
 		_, o := another(t, simulated)
 		_, err := league.New(o)
-		require.ErrorContains(t, err, "a simulated league goes on by simulate")
+		require.ErrorContains(t, err, "a simulated league continues with simulate")
 	})
 	t.Run("a real league, for a simulation", func(t *testing.T) {
 		_, o := another(t, func(*league.Options) {})
 		simulated(&o)
 		_, err := league.New(o)
-		require.ErrorContains(t, err, "a simulated league goes on by simulate")
+		require.ErrorContains(t, err, "a simulated league continues with simulate")
 	})
 	t.Run("of an unknown game", func(t *testing.T) {
 		files, o := another(t, func(*league.Options) {})

@@ -58,6 +58,6 @@ func TestReportWaitsOnlyWhileAnOfferIsOpen(t *testing.T) {
 	select {
 	case <-answered:
 	default:
-		t.Error("the waiting report goes on")
+		t.Error("the report still waits")
 	}
 }

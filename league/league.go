@@ -56,6 +56,9 @@ func New(o Options) (*Manager, error) {
 		m.journal, m.state, m.secret = f.journal, f.State, f.secret
 		m.files = &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, stale: make(chan struct{}, 1), current: m.documents}
 	}
+	if o.Files == nil && o.KeepEvents {
+		m.kept = &keptEvents{}
+	}
 	m.changed = m.files.changed
 	if o.Secret != nil {
 		m.secret = *o.Secret
@@ -146,7 +149,7 @@ func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
 func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: roleManager, State: decide.Phase(m.state, m.registrations.decide.Closed)}, nil
+	return &protocol.Pong{Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed)}, nil
 }
 
 // startLeague starts the league by hand, with the admin token (spec 003 §8.5).
@@ -177,10 +180,26 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 		asking.AuthToken = bearer
 	}
 	asker, err := m.sender(&asking)
-	if err == nil {
-		err = asker.queries.allow()
-	}
 	if err != nil {
+		return nil, err
+	}
+	return m.answer(ctx, asker, q)
+}
+
+// getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
+func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	asker, err := m.authenticate(q.AuthToken)
+	if err != nil {
+		return nil, err
+	}
+	return m.answer(ctx, asker, &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings})
+}
+
+// answer answers a query of an agent. M.mu is held.
+func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+	if err := asker.queries.allow(); err != nil {
 		return nil, err
 	}
 	response, err := m.view().Answer(q, asker.id)
@@ -193,23 +212,6 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 	}
 	success := err == nil
 	response.Success, response.QueryType = &success, q.QueryType
-	return response, nil
-}
-
-// getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
-func (m *Manager) getStandings(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	asker, err := m.authenticate(q.AuthToken)
-	if err == nil {
-		err = asker.queries.allow()
-	}
-	if err != nil {
-		return nil, err
-	}
-	response := m.view().Standings(0, 0)
-	success := true
-	response.Success, response.QueryType = &success, protocol.QueryStandings
 	return response, nil
 }
 

@@ -79,6 +79,7 @@ type Options struct {
 	AsksAtOnce    int // the same, at once; 0 means 100
 
 	Files      *Files    // the league's data folder; nil: a new league, in memory only
+	KeepEvents bool      // keep the events for Subscribe in memory, if Files is nil
 	Secret     *[32]byte // tokens derive from it; nil: that of Files, or a random one
 	Caller     protocol.Caller
 	Clock      *protocol.Clock
@@ -156,7 +157,7 @@ func (o *Options) resume(created *journal.Created) error {
 		return fmt.Errorf("the journal is that of league %s, not of %s", created.LeagueID, o.LeagueID)
 	}
 	if (created.Simulation == nil) != (o.Simulation == nil) {
-		return errors.New("a simulated league goes on by simulate, and a real one by manager: use another folder or another league id")
+		return errors.New("a simulated league continues with simulate, a real one with manager: use another folder or another league id")
 	}
 	scoring := created.TableScoring()
 	lenient := created.Auth == journal.AuthLenient

@@ -40,8 +40,7 @@ func (d *directory) answering(ctx context.Context, agents ...*agent) []bool {
 // answered tells whether an agent answered a ping, with a pong or an error of its own.
 func answered(err error) bool { return protocol.Answered(err) && !protocol.Vacant(err) }
 
-// roleManager is the role of a league manager in its answer to a ping.
-const roleManager = "league_manager"
-
 // isManager tells whether a league manager answered a ping.
-func isManager(pong *protocol.Pong, err error) bool { return err == nil && pong.Role == roleManager }
+func isManager(pong *protocol.Pong, err error) bool {
+	return err == nil && pong.Role == protocol.RoleManager
+}

@@ -264,8 +264,8 @@ func TestStoppedManagerDoesNotOfferARestartedAttempt(t *testing.T) {
 	})
 }
 
-// The players of a match hear again of a third-party referee that was not announced, when
-// it gets another attempt because it has begun its attempt again.
+// A third-party referee that was not announced begins its attempt again and gets another
+// attempt. The players get its announcement again.
 func TestUnannouncedRefereeIsAnnouncedWithEachAttempt(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 2)

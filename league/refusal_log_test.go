@@ -1,10 +1,8 @@
 package league_test
 
 import (
-	"bytes"
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -18,24 +16,10 @@ import (
 	"evenodd/league/protocol"
 )
 
-// logbook collects log lines.
-type logbook struct {
-	mu    sync.Mutex
-	lines bytes.Buffer
-}
-
-func (l *logbook) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lines.Write(line)
-}
-
-// refusals returns method, sender, code and defect of each logged refusal.
-func (l *logbook) refusals(t *testing.T) (list []string) {
+// refusalsIn returns method, sender, code and defect of each logged refusal.
+func refusalsIn(t *testing.T, log *leaguetest.LogBuffer) (list []string) {
 	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.lines.String()) {
+	for line := range strings.Lines(log.Text()) {
 		var fields struct {
 			Level     string `json:"level"`
 			Event     string `json:"event_type"`
@@ -56,8 +40,8 @@ func (l *logbook) refusals(t *testing.T) (list []string) {
 // The log has one line for each refused registration, report and query.
 func TestRefusedRequestsAreLogged(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		var book logbook
-		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		var log leaguetest.LogBuffer
+		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&log) })
 		w.Referee("REF01", w.OnlyAccepting())
 		w.Player("P01")
 		synctest.Wait() // the agents have answered the manager's pings
@@ -88,16 +72,16 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 			"report_match_result | referee:REF01 | E002 | result.winner: by the rules of even_odd it is P01",
 			`league_query | player:P01 | E016 | query_type "GET_WEATHER": one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS, GET_STATUS`,
 			"league_query | player:P01 | E012 | auth_token is not that of a registered agent",
-		}, book.refusals(t))
-		assert.NotContains(t, book.lines.String(), "forged")
+		}, refusalsIn(t, &log))
+		assert.NotContains(t, log.Text(), "forged")
 	})
 }
 
 // A request that no handler can read is also logged.
 func TestUnreadableRequestsAreLogged(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		var book logbook
-		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		var log leaguetest.LogBuffer
+		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&log) })
 		for _, body := range []string{
 			`{"jsonrpc":"2.0","method":"register_player","params":5,"id":1}`,
 			`{"jsonrpc":"2.0","method":"register_player","id":1}`,
@@ -107,7 +91,7 @@ func TestUnreadableRequestsAreLogged(t *testing.T) {
 		} {
 			w.Agents()[0].Mux.Serve(w.Context, "", []byte(body))
 		}
-		lines := book.refusals(t)
+		lines := refusalsIn(t, &log)
 		require.Len(t, lines, 5)
 		assert.Equal(t, "register_player |  |  | JSON-RPC error -32600: Invalid Request: params must be an object or an array", lines[0])
 		assert.Contains(t, lines[1], "register_player |  | E003 | ")
@@ -130,19 +114,19 @@ func refusedQuery(w *leaguetest.World, id string) {
 // others.
 func TestRefusalsInTheLogAreBounded(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		var book logbook
-		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		var log leaguetest.LogBuffer
+		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&log) })
 		for range 1000 {
 			refusedQuery(w, "P01")
 		}
-		assert.Len(t, book.refusals(t), 20)
+		assert.Len(t, refusalsIn(t, &log), 20)
 		refusedQuery(w, "P02")
-		assert.Len(t, book.refusals(t), 21)
-		assert.Contains(t, book.lines.String(), `"sender":"player:P02","error_code":"E012","error_name":"AUTH_TOKEN_INVALID",`+
+		assert.Len(t, refusalsIn(t, &log), 21)
+		assert.Contains(t, log.Text(), `"sender":"player:P02","error_code":"E012","error_name":"AUTH_TOKEN_INVALID",`+
 			`"defect":"auth_token is not that of a registered agent","omitted_before":980`)
 		w.WaitUntil(leaguetest.Second)
 		refusedQuery(w, "P01")
-		assert.Len(t, book.refusals(t), 22)
+		assert.Len(t, refusalsIn(t, &log), 22)
 	})
 }
 
@@ -150,21 +134,21 @@ func TestRefusalsInTheLogAreBounded(t *testing.T) {
 // addresses.
 func TestRefusalsInTheLogAreBoundedByAddress(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		var book logbook
+		var log leaguetest.LogBuffer
 		from := "192.0.2.1"
 		w.StartManager(2, 1, func(o *league.Options) {
-			o.Log, o.CallerAddress = zerolog.New(&book), func(context.Context) string { return from }
+			o.Log, o.CallerAddress = zerolog.New(&log), func(context.Context) string { return from }
 		})
 		for n := range 5000 {
 			refusedQuery(w, protocol.PlayerID(n+1))
 		}
-		assert.Len(t, book.refusals(t), 200)
+		assert.Len(t, refusalsIn(t, &log), 200)
 		from = "192.0.2.2"
 		refusedQuery(w, "P01")
-		assert.Len(t, book.refusals(t), 201)
-		assert.Contains(t, book.lines.String(), `"address":"192.0.2.2"`)
+		assert.Len(t, refusalsIn(t, &log), 201)
+		assert.Contains(t, log.Text(), `"address":"192.0.2.2"`)
 		from = "192.0.2.1"
 		refusedQuery(w, "P09999")
-		assert.Len(t, book.refusals(t), 201, "the log keeps the counter of a busy address")
+		assert.Len(t, refusalsIn(t, &log), 201, "the log keeps the counter of a busy address")
 	})
 }

@@ -42,29 +42,24 @@ func newRefusalLog(o *Options) *refusalLog {
 	return l
 }
 
-// A refused request is one line of the log.
-type refused struct {
-	method string        // "" when it is not known
-	sender string        // as the request names it; "" when it cannot be read
-	code   protocol.Code // "" for an error of JSON-RPC
-	defect string
-}
-
 // write logs a refused request, unless its sender or its address has too many lines.
-func (l *refusalLog) write(ctx context.Context, r refused) {
-	address, sender := l.address(ctx), printable(r.sender)
+// Method and sender are "" when they cannot be read.
+func (l *refusalLog) write(ctx context.Context, method, sender string, refusal error) {
+	address, sender := l.address(ctx), printable(sender)
 	omitted, ok := l.allow(address, sender)
 	if !ok {
 		return
 	}
-	l.log.Warn().Str("method", r.method).Str("sender", sender).Func(func(line *zerolog.Event) {
+	l.log.Warn().Str("method", printable(method)).Str("sender", sender).Func(func(line *zerolog.Event) {
 		if address != "" {
 			line.Str("address", address)
 		}
-		if r.code != "" {
-			line.Str("error_code", string(r.code)).Str("error_name", r.code.Name())
+		if e := protocol.AsError(refusal); e.Code != "" {
+			line.Str("error_code", string(e.Code)).Str("error_name", e.Code.Name()).Str("defect", e.Detail)
+		} else { // an error of JSON-RPC
+			line.Str("defect", refusal.Error())
 		}
-		if line.Str("defect", r.defect); omitted > 0 {
+		if omitted > 0 {
 			line.Int("omitted_before", omitted)
 		}
 	}).Str("event_type", protocol.EventRequestRefused).Msg("request refused")
@@ -119,18 +114,10 @@ func withReason(line *zerolog.Event, reason string) *zerolog.Event {
 
 // refusedRequest logs a request that was answered with an error.
 func (l *refusalLog) refusedRequest(ctx context.Context, method string, asked *protocol.Envelope, err *protocol.Error) {
-	r := refused{method, asked.Sender, err.Code, err.Detail}
-	if err.Code == "" {
-		r.defect = err.Error()
-	}
-	l.write(ctx, r)
+	l.write(ctx, method, asked.Sender, err)
 }
 
 // unread logs a request that no handler could read.
 func (l *refusalLog) unread(ctx context.Context, method string, err error) {
-	r := refused{method: printable(method), defect: err.Error()}
-	if e := protocol.AsError(err); e.Code != "" {
-		r.code, r.defect = e.Code, e.Detail
-	}
-	l.write(ctx, r)
+	l.write(ctx, method, "", err)
 }

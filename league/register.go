@@ -46,11 +46,11 @@ func (r *registrations) registerReferee(ctx context.Context, _ string, q *protoc
 	}
 	response := &protocol.RefereeRegisterResponse{}
 	var err error
-	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name, q.Sender, &decide.Applicant{
-		Name: meta.DisplayName, WantedID: protocol.AgentOf(q.Sender), Version: meta.ProtocolVersion, AgentVersion: meta.Version,
-		Endpoint: meta.ContactEndpoint, Games: meta.GameTypes, Capacity: meta.MaxConcurrentMatches, RefereeAuth: auth,
-		Token: q.AuthToken, Registration: r.fingerprint(q.ConversationID),
-	})
+	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, AgentRegistered: journal.AgentRegistered{
+		Role: protocol.RoleReferee, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint, Capacity: meta.MaxConcurrentMatches, RefereeAuth: auth,
+		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
+	}})
 	return response, err
 }
 
@@ -58,12 +58,11 @@ func (r *registrations) registerPlayer(ctx context.Context, _ string, q *protoco
 	meta := &q.PlayerMeta
 	response := &protocol.LeagueRegisterResponse{}
 	var err error
-	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name, q.Sender, &decide.Applicant{
-		Player: true,
-		Name:   meta.DisplayName, WantedID: protocol.AgentOf(q.Sender), Version: meta.ProtocolVersion, AgentVersion: meta.Version,
-		Endpoint: meta.ContactEndpoint, Games: meta.GameTypes,
-		Token: q.AuthToken, Registration: r.fingerprint(q.ConversationID),
-	})
+	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, AgentRegistered: journal.AgentRegistered{
+		Role: protocol.RolePlayer, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
+		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
+	}})
 	return response, err
 }
 
@@ -88,7 +87,7 @@ func (r *registrations) respond(ctx context.Context, method, sender string, a *d
 	switch {
 	case errors.As(err, &no):
 		why := no.Reason
-		r.refusals.write(ctx, refused{method, sender, why.Code, why.Detail})
+		r.refusals.write(ctx, method, sender, why)
 		response.Status, response.RetryAfterSec = protocol.StatusRejected, int(math.Ceil(no.Retry.Seconds()))
 		response.Reason, response.ErrorCode, response.ErrorName, response.Context = &why.Detail, string(why.Code), why.Code.Name(), why.Context
 		return response, nil, "", nil
@@ -103,8 +102,8 @@ func (r *registrations) respond(ctx context.Context, method, sender string, a *d
 // agents open their port only after the response; pingSilent pings it afterwards. The
 // error is a *decide.RejectionError, or one for a LEAGUE_ERROR.
 func (r *registrations) admit(ctx context.Context, a *decide.Applicant) (*agent, error) {
-	if !protocol.SupportedVersion(a.Version) {
-		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s", a.Version, protocol.Version)
+	if !protocol.SupportedVersion(a.ProtocolVersion) {
+		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s", a.ProtocolVersion, protocol.Version)
 	}
 	if a.Token != "" {
 		return r.readmit(ctx, a)
@@ -138,7 +137,7 @@ func (r *registrations) register(a *decide.Applicant) (*agent, error) {
 	created := r.add(r.state.Agents[event.AgentID])
 	r.expectAnswer(created)
 	// The conversation is not logged: a reader of the log could repeat the request.
-	r.options.Log.Info().Str("id", created.id).Str("name", a.Name).Str("endpoint", a.Endpoint).
+	r.options.Log.Info().Str("id", created.id).Str("name", a.DisplayName).Str("endpoint", a.Endpoint).
 		Func(r.logSilent).Str("event_type", protocol.EventRegistered).Msg("registered")
 	r.startIfComplete()
 	return created, nil
@@ -233,7 +232,7 @@ func (r *registrations) returning(a *decide.Applicant) (known *agent, generation
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, generation, err = r.owner(a.Token)
-	if err == nil && known.player != a.Player {
+	if err == nil && known.player != a.Player() {
 		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
 	}
 	if err == nil {

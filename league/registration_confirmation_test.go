@@ -423,16 +423,16 @@ func TestGracePeriodSurvivesARestart(t *testing.T) {
 // The log counts the unconfirmed agents and names at most ten of them.
 func TestLogNamesAtMostTenUnconfirmedAgents(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		var book logbook
-		w.StartManager(0, 1, func(o *league.Options) { o.Log = zerolog.New(&book) })
+		var log leaguetest.LogBuffer
+		w.StartManager(0, 1, func(o *league.Options) { o.Log = zerolog.New(&log) })
 		for n := range 25 {
 			_, err := w.Apply(w.Application(fmt.Sprint("Silent", n)))
 			require.NoError(t, err)
 		}
 		w.Player("P50")
 		synctest.Wait()
-		assert.Contains(t, book.lines.String(), `"awaited_count":26,"awaited":["P01","P02","P03","P04","P05","P06","P07","P08","P09","P10"],"event_type":"REGISTERED"`)
-		assert.Contains(t, book.lines.String(), `"id":"P50","awaited_count":25,`)
+		assert.Contains(t, log.Text(), `"awaited_count":26,"awaited":["P01","P02","P03","P04","P05","P06","P07","P08","P09","P10"],"event_type":"REGISTERED"`)
+		assert.Contains(t, log.Text(), `"id":"P50","awaited_count":25,`)
 		assert.Len(t, w.Manager.Status().Awaited, 25)
 	})
 }

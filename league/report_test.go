@@ -156,9 +156,9 @@ func TestSecondReportMustAgreeWithTheFirst(t *testing.T) {
 }
 
 func TestReportFormsOfThirdPartyReferees(t *testing.T) {
-	word := func(s string) *string { return &s }
+	text := func(s string) *string { return &s }
 	number := 8
-	choices := protocol.Both("P01", word("even"), "P02", word("odd"))
+	choices := protocol.Both("P01", text("even"), "P02", text("odd"))
 	for _, test := range []struct {
 		name       string
 		winner     *string
@@ -168,32 +168,32 @@ func TestReportFormsOfThirdPartyReferees(t *testing.T) {
 		points     [2]int
 		failed     int // technical losses
 	}{
-		{name: "winner DRAW, no details", winner: word("DRAW"), a: 1, b: 1, statusWith: protocol.StatusDraw, points: [2]int{1, 1}},
+		{name: "winner DRAW, no details", winner: text("DRAW"), a: 1, b: 1, statusWith: protocol.StatusDraw, points: [2]int{1, 1}},
 		{name: "winner null, no details", a: 1, b: 1, statusWith: protocol.StatusDraw, points: [2]int{1, 1}},
 		{name: "winner null, 0:0", statusWith: protocol.StatusDraw, points: [2]int{1, 1}},
 		{
-			name: "winner DRAW with choices, no number", winner: word("DRAW"), a: 1, b: 1,
+			name: "winner DRAW with choices, no number", winner: text("DRAW"), a: 1, b: 1,
 			details: &protocol.ResultDetails{Choices: choices}, statusWith: protocol.StatusDraw, points: [2]int{1, 1},
 		},
 		{
 			name: "winner null with number and choices", a: 1, b: 1,
-			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: protocol.Both("P01", word("even"), "P02", word("even"))}, statusWith: protocol.StatusDraw, points: [2]int{1, 1},
+			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: protocol.Both("P01", text("even"), "P02", text("even"))}, statusWith: protocol.StatusDraw, points: [2]int{1, 1},
 		},
-		{name: "a winner, no details", winner: word("P02"), b: 3, statusWith: protocol.StatusWin, points: [2]int{0, 3}},
+		{name: "a winner, no details", winner: text("P02"), b: 3, statusWith: protocol.StatusWin, points: [2]int{0, 3}},
 		{
-			name: "a winner with number and choices, no status", winner: word("P01"), a: 3,
+			name: "a winner with number and choices, no status", winner: text("P01"), a: 3,
 			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: choices}, statusWith: protocol.StatusWin, points: [2]int{3, 0},
 		},
 		{
-			name: "a winner with choices, but no number", winner: word("P01"), a: 3,
-			details:    &protocol.ResultDetails{Choices: protocol.Both("P01", word("even"), "P02", nil)},
+			name: "a winner with choices, but no number", winner: text("P01"), a: 3,
+			details:    &protocol.ResultDetails{Choices: protocol.Both("P01", text("even"), "P02", nil)},
 			statusWith: protocol.StatusTechnicalLoss, points: [2]int{3, 0}, failed: 1,
 		},
 		{
 			name:    "a technical loss without a winner",
 			details: &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}, statusWith: protocol.StatusTechnicalLoss, failed: 2,
 		},
-		{name: "a score that differs from the league's points", winner: word("P01"), a: 2, b: 1, statusWith: protocol.StatusWin, points: [2]int{3, 0}},
+		{name: "a score that differs from the league's points", winner: text("P01"), a: 2, b: 1, statusWith: protocol.StatusWin, points: [2]int{3, 0}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {

@@ -36,7 +36,7 @@ func TestRestartOfACompletedLeagueChangesNothing(t *testing.T) {
 			require.NoError(t, err)
 			return []string{string(standings), string(rounds), string(leaguetest.ReadJournal(w, folder))}
 		}
-		before, said := read(), countCalls(w)
+		before, calls := read(), countCalls(w)
 		for range 2 {
 			w.WaitUntil(w.Now() + leaguetest.Second)
 			x = w.StartManagerIn(folder, 4, 1)
@@ -45,7 +45,7 @@ func TestRestartOfACompletedLeagueChangesNothing(t *testing.T) {
 			x.Kill()
 		}
 		assert.Equal(t, before, read())
-		assert.Equal(t, said, countCalls(w), "no further calls")
+		assert.Equal(t, calls, countCalls(w), "no further calls")
 	})
 }
 

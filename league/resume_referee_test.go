@@ -226,12 +226,12 @@ func TestResumedLeagueKeepsItsSettings(t *testing.T) {
 		w.Players(4, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
 		w.WaitUntil(4 * leaguetest.Second)
 		x.Kill()
-		book := w.CaptureLog()
+		log := w.CaptureLog()
 		x = w.StartManagerIn(folder, 6, 1, func(o *league.Options) {
 			o.Legs, o.Scoring.Win, o.Scoring.Draw, o.Scoring.Tiebreakers = 2, 7, 5, []string{"wins"}
 		})
 		x.Finish()
-		assert.Contains(t, book.Text(), "this league keeps those it began with")
+		assert.Contains(t, log.Text(), "this league keeps those it began with")
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
 		assert.Equal(t, 6, state.TotalMatches())

@@ -95,8 +95,8 @@ func (m *Manager) start(work context.Context) error {
 	return nil
 }
 
-// resumeAt returns the round with which the league goes on, and what is to be told about
-// the round before: again after a restart, because the journal does not know which agents
+// resumeAt returns the round with which the league continues, and the broadcasts about the
+// round before: again after a restart, because the journal does not know which agents
 // were told.
 func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 	m.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ func (p *Player) ack(matchID string, round int) *protocol.Ack {
 // save the history afterwards.
 func fromManager[Q any](p *Player, handle func(q *Q) (round int, save bool)) func(context.Context, string, *Q) (*protocol.Ack, error) {
 	return func(ctx context.Context, bearer string, q *Q) (*protocol.Ack, error) {
-		if err := p.member.CheckManager(ctx, bearer); err != nil {
+		if err := p.CheckManager(ctx, bearer); err != nil {
 			return nil, err
 		}
 		p.mu.Lock()
@@ -62,7 +63,7 @@ func (p *Player) idle() {
 // it.
 func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID string, attempt int) (referee, error) {
 	r := referee{sender: e.Sender, token: protocol.NoToken}
-	m := p.member.Await(ctx)
+	m := p.Await(ctx)
 	if m == nil {
 		return r, protocol.Fault(protocol.ErrPlayerNotRegistered, "this player is not registered in a league")
 	}
@@ -93,11 +94,8 @@ func (p *Player) announced(matchID string) protocol.AnnouncedMatch {
 }
 
 func announcedIn(round *protocol.RoundAnnouncement, matchID string) (none protocol.AnnouncedMatch) {
-	if round == nil {
-		return none
-	}
-	for i := range round.Matches {
-		if round.Matches[i].MatchID == matchID {
+	if round != nil {
+		if i := slices.IndexFunc(round.Matches, func(m protocol.AnnouncedMatch) bool { return m.MatchID == matchID }); i >= 0 {
 			return round.Matches[i]
 		}
 	}
@@ -177,7 +175,7 @@ type question struct {
 // matchOf returns the match of a question, or an error for a caller that is not its
 // referee.
 func (p *Player) matchOf(ctx context.Context, q question) (*match, error) {
-	member := p.member.Await(ctx) // after a restart a question may arrive before the registration ends
+	member := p.Await(ctx) // after a restart a question may arrive before the registration ends
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.current[q.matchID]
@@ -316,7 +314,7 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 	if m.commitment == "" || q.Draw == nil {
 		return
 	}
-	member := p.member.Get()
+	member := p.Membership()
 	nonce, ok := protocol.ParseSecret(q.Draw.Nonce)
 	made := protocol.DrawCommitment(member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
 	if !ok || q.Draw.Commitment != m.commitment || !protocol.SameDigest(made, m.commitment) {
@@ -369,7 +367,7 @@ func (p *Player) leagueCompleted(q *protocol.LeagueCompleted) (round int, save b
 	if p.completed == nil {
 		p.completed = q
 		p.infer(q.TotalRounds, q.FinalStandings)
-		close(p.done)
+		p.End()
 		p.signalQuiet()
 	}
 	return 0, true
@@ -377,7 +375,7 @@ func (p *Player) leagueCompleted(q *protocol.LeagueCompleted) (round int, save b
 
 // getState returns the player's state and its finished matches (spec 003 §8.11.2).
 func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.PlayerState, error) {
-	if err := p.member.CheckOwner(bearer, q.AuthToken); err != nil {
+	if err := p.CheckOwner(bearer, q.AuthToken); err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
@@ -391,5 +389,5 @@ func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequ
 func (p *Player) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: "player", State: p.state}, nil
+	return &protocol.Pong{Status: "ok", Role: protocol.RolePlayer, State: p.state}, nil
 }

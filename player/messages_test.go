@@ -6,12 +6,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 )
 
 func TestPastDeadlineIsIgnored(t *testing.T) {
 	now := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
-	p := &Player{options: Options{Clock: protocol.NewClock(func() time.Time { return now }, nil)}}
+	p := &Player{options: Options{Options: membership.Options{Clock: protocol.NewClock(func() time.Time { return now }, nil)}}}
 	tests := []struct {
 		name, asked, deadline string
 		want                  time.Duration
@@ -33,8 +34,8 @@ func TestPastDeadlineIsIgnored(t *testing.T) {
 	}
 }
 
-// Only conversation ids in the form of our referees contain an attempt.
-func TestAttemptIsParsedFromOurConversationIDs(t *testing.T) {
+// Only conversation ids in the form of this program contain an attempt.
+func TestAttemptIsParsedFromOwnConversationIDs(t *testing.T) {
 	for conversation, attempt := range map[string]int{
 		"conv-r1m1-a1":                         1,
 		"conv-r1m1-a12":                        12,

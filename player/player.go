@@ -10,17 +10,12 @@ package player
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
 	crand "crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/rs/zerolog"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -39,14 +34,9 @@ const (
 
 // Options configure a player.
 type Options struct {
-	Name     string   // display name, 1 to 50 characters
-	ID       string   // the id to ask for; "" for any
-	LeagueID string   // the only league to join; "" for any
-	Leagues  []string // where LeagueID is "": the only leagues to join; none means any
-	Version  string   // of the agent; "" means 1.0.0
+	membership.Options
+
 	Games    []string // game types it plays
-	Endpoint string   // of this player
-	Manager  string   // endpoint of the league manager
 	Strategy strategy.Strategy
 
 	// StrictReferees refuses every referee that does not prove itself, even if the
@@ -54,17 +44,9 @@ type Options struct {
 	// no referee can, so the player refuses all of them.
 	StrictReferees bool
 
-	RegisterTimeout time.Duration // of one registration call; 0 means 10 s
-
-	// Folder stores the identity and the history, for a restart; "" stores nothing.
-	Folder store.Folder
 	// Past holds the matches played before, and replaces the history in the folder; nil
 	// for none.
 	Past []store.HistoryMatch
-
-	Caller protocol.Caller
-	Clock  *protocol.Clock
-	Log    zerolog.Logger
 
 	// Entropy returns the player's part in the draw of an attempt at a match. Nil derives
 	// it from the player's secret, so that a player that restarts during a match can
@@ -77,14 +59,12 @@ type Options struct {
 
 // A Player is one player agent. Safe for concurrent use.
 type Player struct {
-	options    Options
-	applicant  string // the sender of a player without an id
-	stamp      *protocol.Stamp
-	identities *membership.IdentityStore
-	member     membership.Current
-	file       historyFile
-	done       chan struct{} // closed by LEAGUE_COMPLETED
-	returned   atomic.Bool   // the last registration confirmed the known identity
+	*membership.Agent
+
+	options   Options
+	applicant string // the sender of a player without an id
+	file      historyFile
+	returned  atomic.Bool // the last registration confirmed the known identity
 
 	mu        sync.Mutex
 	state     string
@@ -131,16 +111,8 @@ type referee struct {
 // New returns a player. It reads the identity in the folder; an identity that cannot be
 // used is an error.
 func New(o Options) (*Player, error) {
-	switch {
-	case !protocol.ValidName(o.Name):
-		return nil, errors.New("a player's name has 1 to 50 characters, and no control characters")
-	case o.Strategy == nil:
+	if o.Strategy == nil {
 		return nil, errors.New("a player needs a strategy")
-	}
-	o.Version = cmp.Or(o.Version, "1.0.0")
-	identities, err := membership.NewIdentityStore(o.Folder, membership.RolePlayer, o.Name, o.Manager, append([]string{o.LeagueID}, o.Leagues...))
-	if err != nil {
-		return nil, err
 	}
 	if o.Random == nil {
 		o.Random = func(string, string) *rand.Rand {
@@ -149,62 +121,47 @@ func New(o Options) (*Player, error) {
 			return rand.New(rand.NewChaCha8(seed)) //nolint:gosec // seeded by crypto/rand
 		}
 	}
-	applicant := protocol.PlayerSender(cmp.Or(o.ID, membership.Slug(o.Name)))
 	p := &Player{
-		options:    o,
-		applicant:  applicant,
-		stamp:      protocol.NewStamp(applicant, o.Clock),
-		identities: identities,
-		done:       make(chan struct{}),
-		state:      StateUnregistered,
-		current:    map[string]*match{},
-		history:    newHistory(o.Past),
-		unsaved:    len(o.Past) > 0,
-		file:       historyFile{causes: map[string]bool{}},
+		options: o,
+		state:   StateUnregistered,
+		current: map[string]*match{},
+		history: newHistory(o.Past),
+		unsaved: len(o.Past) > 0,
+		file:    historyFile{causes: map[string]bool{}},
 	}
+	var err error
+	if p.Agent, err = membership.NewAgent(protocol.RolePlayer, &p.options.Options); err != nil {
+		return nil, err
+	}
+	p.applicant = p.Stamp().Sender()
 	if o.Entropy == nil {
-		p.options.Entropy = p.entropy
+		p.options.Entropy = func(matchID string, attempt int) protocol.Secret {
+			return p.Derive(fmt.Sprintf("entropy/%s/%s/%d", p.Membership().LeagueID, matchID, attempt))
+		}
 	}
 	return p, nil
 }
 
-// entropy derives the player's part in a draw from its secret and the attempt.
-func (p *Player) entropy(matchID string, attempt int) protocol.Secret {
-	secret := p.identities.Secret()
-	mac := hmac.New(sha256.New, secret[:])
-	_, _ = fmt.Fprintf(mac, "entropy/%s/%s/%d", p.member.Get().LeagueID, matchID, attempt) // writing to a hash never fails
-	return protocol.Secret(mac.Sum(nil))
-}
-
 // Mount registers the player's tools (spec 003 §5.3.1, §8.11).
 func (p *Player) Mount(mux protocol.Mux) {
-	protocol.NotifyRound.Handle(mux, p.stamp, fromManager(p, p.notifyRound))
-	protocol.Invite.Handle(mux, p.stamp, p.invite)
-	protocol.ChooseParity.Handle(mux, p.stamp, p.chooseParity)
-	protocol.MakeMove.Handle(mux, p.stamp, p.makeMove)
-	protocol.NotifyMatchResult.Handle(mux, p.stamp, p.gameOver)
-	protocol.NotifyGameError.Handle(mux, p.stamp, p.gameError)
-	protocol.UpdateStandings.Handle(mux, p.stamp, fromManager(p, p.updateStandings))
-	protocol.NotifyRoundCompleted.Handle(mux, p.stamp, fromManager(p, p.roundCompleted))
-	protocol.NotifyLeagueCompleted.Handle(mux, p.stamp, fromManager(p, p.leagueCompleted))
-	protocol.GetPlayerState.Handle(mux, p.stamp, p.getState)
-	protocol.Ping.Handle(mux, p.stamp, p.ping)
+	protocol.NotifyRound.Handle(mux, p.Stamp(), fromManager(p, p.notifyRound))
+	protocol.Invite.Handle(mux, p.Stamp(), p.invite)
+	protocol.ChooseParity.Handle(mux, p.Stamp(), p.chooseParity)
+	protocol.MakeMove.Handle(mux, p.Stamp(), p.makeMove)
+	protocol.NotifyMatchResult.Handle(mux, p.Stamp(), p.gameOver)
+	protocol.NotifyGameError.Handle(mux, p.Stamp(), p.gameError)
+	protocol.UpdateStandings.Handle(mux, p.Stamp(), fromManager(p, p.updateStandings))
+	protocol.NotifyRoundCompleted.Handle(mux, p.Stamp(), fromManager(p, p.roundCompleted))
+	protocol.NotifyLeagueCompleted.Handle(mux, p.Stamp(), fromManager(p, p.leagueCompleted))
+	protocol.GetPlayerState.Handle(mux, p.Stamp(), p.getState)
+	protocol.Ping.Handle(mux, p.Stamp(), p.ping)
 	mux.Fallback(protocol.MethodFor)
 }
 
 // Register registers the player, with its token if it has one. While the manager is
 // unreachable it retries, until ctx ends. A refusal is a *membership.RefusedError.
 func (p *Player) Register(ctx context.Context) error {
-	o := &p.options
-	leagues := o.Leagues
-	if o.LeagueID != "" {
-		leagues = []string{o.LeagueID}
-	}
-	registration := membership.Registration{
-		Identities: p.identities, Current: &p.member, Leagues: leagues,
-		Clock: o.Clock, Log: o.Log, Apply: p.apply, Joined: p.joined,
-	}
-	if err := registration.Register(ctx); err != nil {
+	if err := p.Agent.Register(ctx, p.apply, p.joined); err != nil {
 		return err
 	}
 	p.askTotals(ctx)
@@ -215,7 +172,7 @@ func (p *Player) Register(ctx context.Context) error {
 func (p *Player) apply(known *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	o := &p.options
 	request := &protocol.LeagueRegisterRequest{
-		Envelope: p.stamp.Envelope(protocol.TypeLeagueRegisterRequest, conversation),
+		Envelope: p.Stamp().Envelope(protocol.TypeLeagueRegisterRequest, conversation),
 		PlayerMeta: protocol.PlayerMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
 			GameTypes: o.Games, ContactEndpoint: o.Endpoint,
@@ -238,8 +195,8 @@ func (p *Player) apply(known *store.Identity, conversation string) func(context.
 // joined processes a new membership. A returning player continues with its matches and
 // its history; a new one starts without any.
 func (p *Player) joined(m *membership.Membership, back bool) {
-	p.stamp.SetSender(protocol.PlayerSender(m.AgentID))
-	before := p.member.Get()
+	p.Stamp().SetSender(protocol.PlayerSender(m.AgentID))
+	before := p.Membership()
 	p.returned.Store(back)
 	if before != nil && back { // the same process registered again
 		return
@@ -263,29 +220,9 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	}
 }
 
-// Stamp returns the stamp of the agent's messages.
-func (p *Player) Stamp() *protocol.Stamp { return p.stamp }
-
-// Done returns a channel that is closed when the league is over.
-func (p *Player) Done() <-chan struct{} { return p.done }
-
-// Membership returns the player's membership; nil before registration.
-func (p *Player) Membership() *membership.Membership { return p.member.Get() }
-
-// KnowsManager tells whether a credential is that of the league's manager.
-func (p *Player) KnowsManager(bearer string) bool { return p.member.KnowsManager(bearer) }
-
-// ID returns the player's id; "" before registration.
-func (p *Player) ID() string {
-	if m := p.member.Get(); m != nil {
-		return m.AgentID
-	}
-	return ""
-}
-
 // Token returns the player's own token; "" before registration.
 func (p *Player) Token() string {
-	if m := p.member.Get(); m != nil {
+	if m := p.Membership(); m != nil {
 		return m.Token
 	}
 	return ""

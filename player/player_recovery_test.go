@@ -294,12 +294,17 @@ func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 
 func TestPlayerWithDamagedIdentityDoesNotStart(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	path := folder.Identity(membership.RolePlayer, "Alpha at ")
+	path := folder.Identity(protocol.RolePlayer, "Alpha at ")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
 	decide, err := strategy.New("even")
 	require.NoError(t, err)
-	_, err = player.New(player.Options{Name: "Alpha", Folder: folder, Strategy: decide, Clock: protocol.SystemClock()})
+	_, err = player.New(player.Options{
+		Options: membership.Options{
+			Name: "Alpha", Folder: folder, Clock: protocol.SystemClock(),
+		},
+		Strategy: decide,
+	})
 	require.ErrorContains(t, err, path)
 }
 

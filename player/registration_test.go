@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -28,8 +29,11 @@ func TestRegisterTimeoutLimitsTheCall(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 25 * time.Second: 25 * time.Second} {
 		m := &refusing{}
 		p, err := player.New(player.Options{
-			Name: "Alpha", Games: []string{"even_odd"}, Endpoint: "http://localhost:8101/mcp", Manager: "http://localhost:8000/mcp",
-			Strategy: decide, Caller: m, Clock: protocol.SystemClock(), Log: zerolog.Nop(), RegisterTimeout: timeout,
+			Options: membership.Options{
+				Name: "Alpha", Endpoint: "http://localhost:8101/mcp", Manager: "http://localhost:8000/mcp", Caller: m,
+				Clock: protocol.SystemClock(), Log: zerolog.Nop(), RegisterTimeout: timeout,
+			},
+			Games: []string{"even_odd"}, Strategy: decide,
 		})
 		require.NoError(t, err)
 		require.Error(t, p.Register(t.Context()))

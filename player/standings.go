@@ -23,12 +23,12 @@ func (p *Player) keepTable() {
 // history may have gaps. It does so only at a manager that proves itself, which is one
 // of this program. A failure changes nothing.
 func (p *Player) askTotals(ctx context.Context) {
-	m := p.member.Get()
+	m := p.Membership()
 	if m == nil || !m.Strict() || !p.returned.Load() {
 		return
 	}
 	q := &protocol.LeagueQuery{
-		Envelope: p.stamp.Envelope(protocol.TypeLeagueQuery, "conv-player-stats-"+strings.ToLower(m.AgentID)),
+		Envelope: p.Stamp().Envelope(protocol.TypeLeagueQuery, "conv-player-stats-"+strings.ToLower(m.AgentID)),
 		LeagueID: m.LeagueID, QueryType: protocol.QueryPlayerStats, QueryParams: protocol.QueryParams{PlayerID: m.AgentID},
 	}
 	q.AuthToken = m.Token

@@ -1,13 +1,15 @@
 package player
 
 import (
+	"context"
 	"testing"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
@@ -35,8 +37,7 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			p := &Player{options: Options{Log: zerolog.Nop()}, current: map[string]*match{}, history: newHistory(nil)}
-			p.member.Set(membership.New("P01", "t", &protocol.Registration{}))
+			p := &Player{Agent: member(t, "P01"), current: map[string]*match{}, history: newHistory(nil)}
 			if !test.unknown {
 				p.tally = &tally{}
 			}
@@ -77,4 +78,17 @@ func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
 	assert.True(t, h.add(final))
 	assert.False(t, h.add(final), "the same result counts once")
 	assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, h.stats)
+}
+
+// member returns an agent that is registered under an id.
+func member(t *testing.T, id string) *membership.Agent {
+	t.Helper()
+	a, err := membership.NewAgent(protocol.RolePlayer, &membership.Options{Name: id, Clock: protocol.SystemClock()})
+	require.NoError(t, err)
+	accept := func(context.Context) (*membership.Answer, error) {
+		return &membership.Answer{AgentID: &id, Token: "t", Registration: &protocol.Registration{Status: protocol.StatusAccepted}}, nil
+	}
+	apply := func(*store.Identity, string) func(context.Context) (*membership.Answer, error) { return accept }
+	require.NoError(t, a.Register(t.Context(), apply, nil))
+	return a
 }

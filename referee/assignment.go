@@ -10,10 +10,10 @@ import (
 // It is idempotent: the same assignment again changes nothing. For a finished match
 // the referee reports the result again.
 func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
-	if err := r.member.CheckManager(ctx, bearer); err != nil {
+	if err := r.CheckManager(ctx, bearer); err != nil {
 		return nil, err
 	}
-	member := r.member.Get()
+	member := r.Membership()
 	if q.LeagueID != member.LeagueID {
 		return nil, protocol.Fault(protocol.ErrLeagueNotFound, "this referee serves league %s", member.LeagueID)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/referee"
 	"evenodd/rules"
@@ -143,8 +144,11 @@ func FuzzReply(f *testing.F) {
 		clock := protocol.NewClock(time.Now, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
 		r := &fuzzAgents{steps: steps, bodies: [2][]byte{first, second}, clock: clock, asked: map[string]int{}}
 		judge, err := referee.New(referee.Options{
-			Name: "Referee", Endpoint: "http://ref01/mcp", Manager: managerURL, MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
-			Caller: r, Clock: clock, Nonce: func(string) protocol.Secret { return protocol.Secret{7} },
+			Options: membership.Options{
+				Name: "Referee", Endpoint: "http://ref01/mcp", Manager: managerURL, Caller: r, Clock: clock,
+			},
+			MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
+			Nonce: func(string) protocol.Secret { return protocol.Secret{7} },
 		})
 		require.NoError(t, err)
 		require.NoError(t, judge.Register(context.Background()))

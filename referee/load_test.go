@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/leaguetest"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/referee"
 	"evenodd/rules"
@@ -147,9 +148,11 @@ func (l *overload) run() (technical int) {
 	client := http.NewClient(http.ClientConfig{MaxReply: 64 << 10, MaxConns: -1})
 	defer client.Close()
 	r, err := referee.New(referee.Options{
-		Name: "Referee", Endpoint: "http://127.0.0.1:1/mcp", Manager: leaguetest.EndpointOf(leaguetest.ManagerHost), MaxConcurrent: loadMatches,
-		Games: rules.NewRegistry(evenodd.Game{}), Caller: loadCarrier{l, client}, Clock: protocol.SystemClock(), Log: zerolog.New(l),
-		Stalls: stalls.Longest,
+		Options: membership.Options{
+			Name: "Referee", Endpoint: "http://127.0.0.1:1/mcp", Manager: leaguetest.EndpointOf(leaguetest.ManagerHost),
+			Caller: loadCarrier{l, client}, Clock: protocol.SystemClock(), Log: zerolog.New(l),
+		},
+		MaxConcurrent: loadMatches, Games: rules.NewRegistry(evenodd.Game{}), Stalls: stalls.Longest,
 	})
 	require.NoError(l.t, err)
 	defer r.Close()

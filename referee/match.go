@@ -174,7 +174,7 @@ func (m *match) concurrently(n int, do func(i int)) {
 // envelope begins a message to a player. Its token is valid only between the
 // referee and this player, in this attempt.
 func (m *match) envelope(messageType string, s *matchSide) protocol.Envelope {
-	e := m.referee.stamp.Envelope(messageType, m.conversation)
+	e := m.referee.Stamp().Envelope(messageType, m.conversation)
 	e.AuthToken = cmp.Or(s.player.AccessToken, protocol.NoToken)
 	return e
 }

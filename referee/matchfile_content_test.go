@@ -31,7 +31,7 @@ func TestMatchFileHasTheWholeMatch(t *testing.T) {
 
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the file of the attempt is removed")
 		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
-		leaguetest.AssertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message))
+		assertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message))
 		assert.Equal(t, ack.DrawCommitment, doc.Draw.Commitment)
 		slices.SortStableFunc(doc.Transcript, func(a, b store.Exchange) int { // concurrent exchanges have no order
 			return cmp.Or(strings.Compare(a.At, b.At), strings.Compare(a.PlayerID, b.PlayerID))
@@ -66,21 +66,21 @@ func TestTranscriptHasErrorsAndRetries(t *testing.T) {
 		check  func(t *testing.T, doc *store.Match)
 	}{
 		{
-			name: "no error", want: slices.Concat(joined, chosen), states: leaguetest.FinishedStates[:4],
+			name: "no error", want: slices.Concat(joined, chosen), states: finishedStates[:4],
 		},
 		{
 			name: "a timeout", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally))),
 			want: slices.Concat(joined,
 				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E001"}, gameError("1"),
 				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
-			states: leaguetest.FinishedStates[:4],
+			states: finishedStates[:4],
 		},
 		{
 			name: "an illegal choice", traits: leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))),
 			want: slices.Concat(joined,
 				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, gameError("1"),
 				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
-			states: leaguetest.FinishedStates[:4],
+			states: finishedStates[:4],
 			check: func(t *testing.T, doc *store.Match) {
 				for _, x := range doc.Transcript {
 					if x.Error != nil {
@@ -96,7 +96,7 @@ func TestTranscriptHasErrorsAndRetries(t *testing.T) {
 			want: slices.Concat(joined,
 				[]string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE"}, gameError("1"),
 				[]string{"choose_parity 2 > CHOOSE_PARITY_CALL", "choose_parity 2 < CHOOSE_PARITY_RESPONSE"}),
-			states: leaguetest.FinishedStates[:4],
+			states: finishedStates[:4],
 			check: func(t *testing.T, doc *store.Match) {
 				for _, x := range doc.Transcript {
 					if x.Error != nil {
@@ -112,18 +112,18 @@ func TestTranscriptHasErrorsAndRetries(t *testing.T) {
 			want: slices.Concat(
 				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E009"}, gameError("1"),
 				[]string{"handle_game_invitation 2 > GAME_INVITATION", "handle_game_invitation 2 < GAME_JOIN_ACK"}, chosen),
-			states: leaguetest.FinishedStates[:4],
+			states: finishedStates[:4],
 		},
 		{
 			name: "an error response", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.RefuseWith(protocol.ErrMatchNotFound), leaguetest.Normally))),
 			want: slices.Concat(
 				[]string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < E002"}, gameError("1"),
 				[]string{"handle_game_invitation 2 > GAME_INVITATION", "handle_game_invitation 2 < GAME_JOIN_ACK"}, chosen),
-			states: leaguetest.FinishedStates[:4],
+			states: finishedStates[:4],
 		},
 		{
 			name: "a rejected invitation", traits: leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false))),
-			want: joined, states: leaguetest.FinishedStates[:2],
+			want: joined, states: finishedStates[:2],
 			check: func(t *testing.T, doc *store.Match) {
 				assert.Equal(t, "P02 refused the invitation - P01 wins by default", doc.Result.Reason)
 				assert.Nil(t, doc.Result.DrawnNumber)
@@ -141,11 +141,11 @@ func TestTranscriptHasErrorsAndRetries(t *testing.T) {
 				w.WaitUntil(60 * leaguetest.Second)
 				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
 				// GAME_ERROR is acknowledged concurrently with the match.
-				got, want := leaguetest.TranscriptWith(doc, "P02"), leaguetest.NormalCourse(test.want...)
+				got, want := transcriptWith(doc, "P02"), normalCourse(test.want...)
 				assert.ElementsMatch(t, want, got)
 				beside := func(line string) bool { return strings.HasPrefix(line, "notify_game_error") }
 				assert.Equal(t, slices.DeleteFunc(want, beside), slices.DeleteFunc(got, beside))
-				assert.Equal(t, append(slices.Clone(test.states), "FINISHED", "ACKNOWLEDGED"), leaguetest.States(doc))
+				assert.Equal(t, append(slices.Clone(test.states), "FINISHED", "ACKNOWLEDGED"), statesOf(doc))
 				if test.check != nil {
 					test.check(t, doc)
 				}
@@ -168,7 +168,7 @@ func TestTranscriptHasAllAttemptsForAnUnreachablePlayer(t *testing.T) {
 				"notify_game_error "+try+" > GAME_ERROR", "notify_game_error "+try+" < E009")
 		}
 		want = append(want, "notify_match_result 1 > GAME_OVER", "notify_match_result 1 < E009")
-		assert.ElementsMatch(t, want, leaguetest.TranscriptWith(leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile), "P02"))
+		assert.ElementsMatch(t, want, transcriptWith(leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile), "P02"))
 	})
 }
 
@@ -203,19 +203,19 @@ func TestMatchFileHasNoTokens(t *testing.T) {
 func TestResultIsDurableBeforeGameOver(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.AfterChecking(func() {
+		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, afterChecking(func() {
 			assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder), "the file is not final before the acknowledgement")
 		})))
 		r := w.RefereeWithFiles("REF01", folder)
-		w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.AfterChecking(func() {
+		w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, afterChecking(func() {
 			doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
 			assert.Equal(t, store.StateFinished, doc.Lifecycle.State)
-			assert.Equal(t, leaguetest.FinishedStates, leaguetest.States(doc))
+			assert.Equal(t, finishedStates, statesOf(doc))
 			assert.NotNil(t, doc.Result)
 			assert.Equal(t, []string{
 				"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK",
 				"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE",
-			}, leaguetest.TranscriptWith(doc, "P01"))
+			}, transcriptWith(doc, "P01"))
 		})))
 		w.Player("P02")
 		w.HandOver(manager, r, "R1M1", 1)
@@ -237,7 +237,7 @@ func TestRejectedReportKeepsTheAttemptFile(t *testing.T) {
 				w.WaitUntil(20 * leaguetest.Second)
 				assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
 				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
-				assert.Equal(t, append(slices.Clone(leaguetest.FinishedStates), "DISPUTED"), leaguetest.States(doc))
+				assert.Equal(t, append(slices.Clone(finishedStates), "DISPUTED"), statesOf(doc))
 				require.NotNil(t, doc.Refusal)
 				assert.Equal(t, string(code), doc.Refusal.ErrorCode)
 				assert.Len(t, doc.Transcript, 12, "with GAME_OVER")
@@ -271,9 +271,9 @@ func TestReplacedAttemptIsAbandoned(t *testing.T) {
 		assert.ElementsMatch(t, []string{leaguetest.FirstMatchFile, leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
 		assert.Equal(t, 2, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
 		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
-		assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "ABANDONED"}, leaguetest.States(doc))
+		assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "ABANDONED"}, statesOf(doc))
 		assert.Nil(t, doc.Result)
 		assert.Equal(t, ack.DrawCommitment, doc.Draw.Commitment)
-		assert.NotEmpty(t, leaguetest.TranscriptWith(doc, "P02"))
+		assert.NotEmpty(t, transcriptWith(doc, "P02"))
 	})
 }

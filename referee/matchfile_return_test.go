@@ -48,11 +48,11 @@ func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
 				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
-				leaguetest.AssertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](reports[2].Message))
-				assert.Equal(t, append(append([]string{}, leaguetest.FinishedStates...), "ACKNOWLEDGED"), leaguetest.States(doc))
-				assert.Equal(t, leaguetest.NormalCourse(
+				assertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](reports[2].Message))
+				assert.Equal(t, append(append([]string{}, finishedStates...), "ACKNOWLEDGED"), statesOf(doc))
+				assert.Equal(t, normalCourse(
 					"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK",
-					"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"), leaguetest.TranscriptWith(doc, "P01"))
+					"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"), transcriptWith(doc, "P01"))
 			})
 		})
 	}
@@ -76,7 +76,7 @@ func TestRestartedRefereeAbandonsUnfinishedMatches(t *testing.T) {
 				w.WaitUntil(2 * leaguetest.Second)
 				assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
 				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
-				assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "ABANDONED"}, leaguetest.States(doc))
+				assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "ABANDONED"}, statesOf(doc))
 				assert.Nil(t, doc.Result)
 				if test.crashed {
 					require.NoError(t, os.Remove(folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")))

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -13,7 +14,8 @@ import (
 
 func TestOldAcknowledgedMatchesAreEvicted(t *testing.T) {
 	r, err := New(Options{
-		Name: "Referee", MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}), Clock: protocol.SystemClock(),
+		Options:       membership.Options{Name: "Referee", Clock: protocol.SystemClock()},
+		MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
 	})
 	require.NoError(t, err)
 	defer r.Close()

@@ -1,9 +1,7 @@
 package referee
 
 import (
-	"crypto/hmac"
 	crand "crypto/rand"
-	"crypto/sha256"
 	"fmt"
 
 	"evenodd/league/protocol"
@@ -24,8 +22,5 @@ func (r *Referee) nonce(leagueID, matchID string, attempt int) (s protocol.Secre
 		_, _ = crand.Read(s[:]) // never fails
 		return s
 	}
-	secret := r.identities.Secret()
-	mac := hmac.New(sha256.New, secret[:])
-	_, _ = fmt.Fprintf(mac, "nonce/%q/%q/%d", leagueID, matchID, attempt) // a hash accepts all input
-	return protocol.Secret(mac.Sum(nil))
+	return r.Derive(fmt.Sprintf("nonce/%q/%q/%d", leagueID, matchID, attempt))
 }

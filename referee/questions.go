@@ -3,7 +3,6 @@ package referee
 import (
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"evenodd/league/protocol"
@@ -130,7 +129,7 @@ func (m *match) judgeMove(side rules.Side, position rules.Position, a *move) err
 		given, err = f.Got, fmt.Errorf("%s must be %s", a.field, a.form)
 	}
 	if err != nil {
-		fault := protocol.Fault(a.illegal, "%v, got %.60q", err, given).With("invalid_choice", clip(given))
+		fault := protocol.Fault(a.illegal, "%v, got %.60q", err, given).With("invalid_choice", protocol.Clip(given, store.MaxMessageType))
 		if options := position.Ask(side).Options; len(options) > 0 {
 			fault = fault.With("valid_choices", options)
 		}
@@ -183,7 +182,7 @@ func (m *match) breach(s *matchSide, e *protocol.Envelope, playerID string) *pro
 	for _, f := range e.Broken() {
 		switch f.Field {
 		case "protocol", "message_type", "sender", "timestamp", "conversation_id", "player_id":
-			return protocol.Fault(protocol.ErrInvalidFieldType, "%s cannot be read, got %s", f.Field, clip(f.Got))
+			return protocol.Fault(protocol.ErrInvalidFieldType, "%s cannot be read, got %s", f.Field, protocol.Clip(f.Got, store.MaxMessageType))
 		}
 	}
 	switch {
@@ -201,12 +200,4 @@ func (m *match) breach(s *matchSide, e *protocol.Envelope, playerID string) *pro
 		return protocol.Fault(protocol.ErrNotAuthorized, "player_id is not the player's")
 	}
 	return nil
-}
-
-// clip shortens a text of a player and makes it valid UTF-8.
-func clip(s string) string {
-	if len(s) > store.MaxMessageType {
-		return strings.ToValidUTF8(s[:store.MaxMessageType], "") + "…"
-	}
-	return strings.ToValidUTF8(s, "")
 }

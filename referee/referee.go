@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -22,24 +20,10 @@ import (
 
 // Options configure a referee.
 type Options struct {
-	Name          string // display name, 1 to 50 characters
-	ID            string // the id to ask for; "" for any
-	LeagueID      string // the only league to join; "" for any
-	Version       string // of the agent; "" means 1.0.0
-	Endpoint      string // at which other agents reach it
-	Manager       string // endpoint of the league manager
-	MaxConcurrent int    // matches at once, from 1
+	membership.Options
+
+	MaxConcurrent int // matches at once, from 1
 	Games         rules.Registry
-
-	// Folder is the data folder for match files and the referee's identity; with ""
-	// the referee writes no file.
-	Folder store.Folder
-
-	RegisterTimeout time.Duration // of one registration call; 0 means 10 s
-
-	Caller protocol.Caller
-	Clock  *protocol.Clock
-	Log    zerolog.Logger
 
 	// Nonce returns the referee's secret for a draw; for simulations and tests. Nil
 	// derives it from the referee's stored secret, so that a restarted referee is
@@ -58,14 +42,12 @@ type Options struct {
 
 // A Referee is one agent. It is safe for concurrent use.
 type Referee struct {
-	options    Options
-	stamp      *protocol.Stamp
-	member     membership.Current
-	identities *membership.IdentityStore
-	done       chan struct{}   // closed by LEAGUE_COMPLETED
-	life       context.Context //nolint:containedctx // ends with Close, and ends all matches
-	stop       context.CancelFunc
-	workers    *workers
+	*membership.Agent
+
+	options Options
+	life    context.Context //nolint:containedctx // ends with Close, and ends all matches
+	stop    context.CancelFunc
+	workers *workers
 
 	mu          sync.Mutex
 	matches     map[string]*match // by match id: the newest attempt of each
@@ -84,46 +66,26 @@ type Referee struct {
 
 // New makes a referee.
 func New(o Options) (*Referee, error) {
-	switch {
-	case !protocol.ValidName(o.Name):
-		return nil, errors.New("a referee's name has 1 to 50 characters, and no control characters")
-	case o.MaxConcurrent < 1:
+	if o.MaxConcurrent < 1 {
 		return nil, errors.New("a referee conducts at least one match at once")
 	}
-	if o.Version == "" {
-		o.Version = "1.0.0"
-	}
-	name := membership.Slug(o.Name)
-	if o.ID != "" {
-		name = o.ID
-	}
-	identities, err := membership.NewIdentityStore(o.Folder, membership.RoleReferee, o.Name, o.Manager, []string{o.LeagueID})
-	if err != nil {
+	r := &Referee{options: o, workers: newWorkers(), matches: map[string]*match{}, warnings: map[string]int{}}
+	var err error
+	if r.Agent, err = membership.NewAgent(protocol.RoleReferee, &r.options.Options); err != nil {
 		return nil, err
 	}
-	life, stop := context.WithCancel(context.Background())
-	r := &Referee{
-		options:    o,
-		identities: identities,
-		stamp:      protocol.NewStamp(protocol.RefereeSender(name), o.Clock),
-		done:       make(chan struct{}),
-		life:       life,
-		stop:       stop,
-		workers:    newWorkers(),
-		matches:    map[string]*match{},
-		warnings:   map[string]int{},
-	}
+	r.life, r.stop = context.WithCancel(context.Background())
 	r.rested = sync.NewCond(&r.mu)
 	return r, nil
 }
 
 // Mount registers the referee's tools (spec 003 §5.4.1, §8.11).
 func (r *Referee) Mount(mux protocol.Mux) {
-	protocol.StartMatch.Handle(mux, r.stamp, r.startMatch)
-	protocol.NotifyRoundCompleted.Handle(mux, r.stamp, r.roundCompleted)
-	protocol.NotifyLeagueCompleted.Handle(mux, r.stamp, r.leagueCompleted)
-	protocol.GetMatchState.Handle(mux, r.stamp, r.getMatchState)
-	protocol.Ping.Handle(mux, r.stamp, r.ping)
+	protocol.StartMatch.Handle(mux, r.Stamp(), r.startMatch)
+	protocol.NotifyRoundCompleted.Handle(mux, r.Stamp(), r.roundCompleted)
+	protocol.NotifyLeagueCompleted.Handle(mux, r.Stamp(), r.leagueCompleted)
+	protocol.GetMatchState.Handle(mux, r.Stamp(), r.getMatchState)
+	protocol.Ping.Handle(mux, r.Stamp(), r.ping)
 	mux.Fallback(protocol.MethodFor)
 }
 
@@ -134,34 +96,25 @@ func (r *Referee) Mount(mux protocol.Mux) {
 // A referee that re-registers reports the matches that it had finished. One that
 // registers moves the match files of an older league of the same name away.
 func (r *Referee) Register(ctx context.Context) error {
-	o := &r.options
 	var old *store.OldMatches
-	if o.Folder != "" {
-		old = o.Folder.OldMatches()
+	if folder := r.options.Folder; folder != "" {
+		old = folder.OldMatches()
 	}
-	registration := membership.Registration{
-		Identities: r.identities, Current: &r.member, Clock: o.Clock, Log: o.Log,
-		Apply: r.apply,
-		Joined: func(m *membership.Membership, back bool) {
-			r.stamp.SetSender(protocol.RefereeSender(m.AgentID))
-			if back {
-				r.reportUnacknowledged(m)
-			} else if old != nil {
-				r.archive(old, m.LeagueID)
-			}
-		},
-	}
-	if o.LeagueID != "" {
-		registration.Leagues = []string{o.LeagueID}
-	}
-	return registration.Register(ctx)
+	return r.Agent.Register(ctx, r.apply, func(m *membership.Membership, back bool) {
+		r.Stamp().SetSender(protocol.RefereeSender(m.AgentID))
+		if back {
+			r.reportUnacknowledged(m)
+		} else if old != nil {
+			r.archive(old, m.LeagueID)
+		}
+	})
 }
 
 // apply prepares a registration: of the stored identity, or of a new referee.
 func (r *Referee) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	o := &r.options
 	request := &protocol.RefereeRegisterRequest{
-		Envelope: r.stamp.Envelope(protocol.TypeRefereeRegisterRequest, conversation),
+		Envelope: r.Stamp().Envelope(protocol.TypeRefereeRegisterRequest, conversation),
 		RefereeMeta: protocol.RefereeMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
 			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
@@ -198,19 +151,6 @@ func (r *Referee) archive(old *store.OldMatches, leagueID string) {
 	}
 }
 
-// Membership returns the referee's membership in the league; nil before it is
-// registered.
-func (r *Referee) Membership() *membership.Membership { return r.member.Get() }
-
-// KnowsManager tells whether a credential is that of the league manager.
-func (r *Referee) KnowsManager(bearer string) bool { return r.member.KnowsManager(bearer) }
-
-// Stamp returns the stamp of the agent's messages.
-func (r *Referee) Stamp() *protocol.Stamp { return r.stamp }
-
-// Done is closed when the league is over.
-func (r *Referee) Done() <-chan struct{} { return r.done }
-
 // Finish accepts no new match. It returns when the matches are conducted and the
 // manager has their reports, or ctx ends.
 func (r *Referee) Finish(ctx context.Context) {
@@ -242,14 +182,6 @@ func (r *Referee) Close() {
 	r.workers.stop()
 }
 
-// ID returns the referee's id; "" before it is registered.
-func (r *Referee) ID() string {
-	if m := r.member.Get(); m != nil {
-		return m.AgentID
-	}
-	return ""
-}
-
 // A Record is a referee's part in a league.
 type Record struct {
 	RefereeID string
@@ -274,21 +206,21 @@ func (r *Referee) ack(round int) *protocol.Ack {
 }
 
 func (r *Referee) roundCompleted(ctx context.Context, bearer string, q *protocol.RoundCompleted) (*protocol.Ack, error) {
-	if err := r.member.CheckManager(ctx, bearer); err != nil {
+	if err := r.CheckManager(ctx, bearer); err != nil {
 		return nil, err
 	}
 	return r.ack(q.RoundID), nil
 }
 
 func (r *Referee) leagueCompleted(ctx context.Context, bearer string, q *protocol.LeagueCompleted) (*protocol.Ack, error) {
-	if err := r.member.CheckManager(ctx, bearer); err != nil {
+	if err := r.CheckManager(ctx, bearer); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.completed == nil {
 		r.completed = q
-		close(r.done)
+		r.End()
 	}
 	return r.ack(0), nil
 }
@@ -296,13 +228,13 @@ func (r *Referee) leagueCompleted(ctx context.Context, bearer string, q *protoco
 // getMatchState answers with the state of a match (spec 003 §8.11.2), with choices
 // and nonce only when it is finished.
 func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.MatchState, error) {
-	if err := r.member.CheckOwner(bearer, q.AuthToken); err != nil {
+	if err := r.CheckOwner(bearer, q.AuthToken); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	m := r.matches[q.MatchID]
 	r.mu.Unlock()
-	if member := r.member.Get(); m == nil && member != nil {
+	if member := r.Membership(); m == nil && member != nil {
 		m = r.find(member, q.MatchID)
 	}
 	if m == nil {
@@ -312,7 +244,7 @@ func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.To
 }
 
 func (r *Referee) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
-	return &protocol.Pong{Status: "ok", Role: "referee"}, nil
+	return &protocol.Pong{Status: "ok", Role: protocol.RoleReferee}, nil
 }
 
 // warn counts a reply that does not conform although its meaning is clear.

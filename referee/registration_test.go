@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/referee"
 	"evenodd/rules"
@@ -27,8 +28,11 @@ func TestRegisterTimeoutLimitsTheCall(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 25 * time.Second: 25 * time.Second} {
 		m := &refusing{}
 		r, err := referee.New(referee.Options{
-			Name: "Alpha", Endpoint: "http://localhost:8001/mcp", Manager: "http://localhost:8000/mcp", MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
-			Caller: m, Clock: protocol.SystemClock(), Log: zerolog.Nop(), RegisterTimeout: timeout,
+			Options: membership.Options{
+				Name: "Alpha", Endpoint: "http://localhost:8001/mcp", Manager: "http://localhost:8000/mcp", Caller: m,
+				Clock: protocol.SystemClock(), Log: zerolog.Nop(), RegisterTimeout: timeout,
+			},
+			MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
 		})
 		require.NoError(t, err)
 		require.Error(t, r.Register(t.Context()))

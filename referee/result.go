@@ -84,7 +84,7 @@ func (m *match) finish(position rules.Position) bool {
 // reportOf makes the report of a result. The caller adds the round and the game.
 func (m *match) reportOf(result *protocol.GameResult, score protocol.PerPlayer[int], draw *protocol.Draw) *protocol.MatchResultReport {
 	report := &protocol.MatchResultReport{
-		Envelope: m.referee.stamp.Envelope(protocol.TypeMatchResultReport, m.conversation),
+		Envelope: m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation),
 		LeagueID: m.member.LeagueID, MatchID: m.matchID, Attempt: m.attempt,
 		Result: protocol.MatchResult{
 			Winner: result.WinnerPlayerID,

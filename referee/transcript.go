@@ -3,7 +3,6 @@ package referee
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -142,7 +141,7 @@ func (e *entry) exchange(tokens []string) store.Exchange {
 		return x
 	}
 	if m, ok := e.message.(interface{ Type() string }); ok {
-		x.MessageType = hidden(clip(m.Type()), tokens)
+		x.MessageType = hidden(protocol.Clip(m.Type(), store.MaxMessageType), tokens)
 	}
 	var problems []string
 	code := protocol.ErrInvalidFieldType
@@ -205,13 +204,9 @@ func encodedWithoutToken(message any) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	var members protocol.Object
-	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, err
-	}
-	members = slices.DeleteFunc(members, func(m protocol.Member[jsontext.Value]) bool { return m.Name == tokenMember })
-	raw, err = json.Marshal(members)
-	return protocol.HideTokens(raw), err
+	members := protocol.ParseObject(raw)
+	members.Drop(tokenMember)
+	return protocol.HideTokens(members.Append(nil)), nil
 }
 
 // milliseconds formats a time for match files: RFC 3339 in UTC.

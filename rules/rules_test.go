@@ -17,7 +17,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// nim is a game of many alternating moves: side A begins, a move takes one to three from a
+// nim is a game of alternating moves: side A begins, a move takes one to three from a
 // heap, and the side that takes the last one wins.
 type nim struct{ heap int }
 
@@ -29,7 +29,7 @@ func (nim) Info() rules.Info {
 	}
 }
 
-func (nim) MaxTurns() int { return 12 } // of a heap of at most 12, one at a time
+func (nim) MaxTurns() int { return 12 } // a heap has at most 12
 
 func (g nim) Start() rules.Position { return taking{heap: g.heap} }
 
@@ -85,15 +85,15 @@ var (
 	_ rules.Position = taking{}
 )
 
-// game is how a match went.
+// A game is the course of a match.
 type game struct {
 	asked   [2]int
 	verdict rules.Verdict
 }
 
-// play conducts a match of any game as a referee does: it asks who is to move
-// until nobody is, and judges. It fails when a position changes, when a side is
-// asked more often than the game said, and when it is asked the same twice.
+// play conducts a match of any game as a referee does: it asks the sides to move until
+// the match is over, and judges. It fails if a position changes, if a side gets more
+// questions than the game announces, and if a side gets the same question twice.
 func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rules.Side, rules.Question) string) game {
 	var m game
 	most := g.Info().MaxMoves
@@ -148,7 +148,7 @@ func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
 		moves  [2]string
 		reason string
 	}{
-		{"nobody moves in a heap of none", nim{0}, first, [2]int{0, 0}, rules.SideB, [2]string{}, "P02 took the last one"},
+		{"an empty heap has no moves", nim{0}, first, [2]int{0, 0}, rules.SideB, [2]string{}, "P02 took the last one"},
 		{"one move ends it", nim{1}, first, [2]int{1, 0}, rules.SideA, [2]string{"1", ""}, "P01 took the last one"},
 		{"alternating, the last by B", nim{12}, first, [2]int{6, 6}, rules.SideB, [2]string{"1", "1"}, "P02 took the last one"},
 		{"A plays perfectly", nim{11}, perfect, [2]int{3, 2}, rules.SideA, [2]string{"3", "1"}, "P01 took the last one"},
@@ -169,8 +169,8 @@ func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
 	}
 }
 
-// numbered is the number a chance draws, its parity, and what two players who
-// chose even were.
+// numbered returns the number that a chance draws, its parity, and the result of two
+// players that chose even.
 func numbered(c rules.Chance) []any {
 	number := evenodd.Number(c)
 	if number%2 == 0 {

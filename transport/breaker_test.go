@@ -18,32 +18,32 @@ import (
 	"evenodd/transport"
 )
 
-// A moody caller fails as its mood is, after a second, and counts its calls.
-type moody struct {
+// A fakeCaller returns its error after a second, and counts its calls.
+type fakeCaller struct {
 	mu    sync.Mutex
 	calls int
-	mood  error
+	err   error
 }
 
-func (m *moody) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
+func (m *fakeCaller) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
 	m.mu.Lock()
 	m.calls++
-	mood := m.mood
+	err := m.err
 	m.mu.Unlock()
 	time.Sleep(time.Second)
-	if mood != nil {
-		return nil, nil, mood
+	if err != nil {
+		return nil, nil, err
 	}
 	return "fine", nil, nil
 }
 
-func (m *moody) is(mood error) {
+func (m *fakeCaller) is(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.mood = mood
+	m.err = err
 }
 
-func (m *moody) called() int {
+func (m *fakeCaller) called() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls
@@ -51,10 +51,9 @@ func (m *moody) called() int {
 
 var errBroken = errors.New("broken")
 
-// broken is a breaker before a moody caller, and what it logs. Choices are
-// essential.
-func broken(mood error) (*transport.Breaker, *moody, *bytes.Buffer) {
-	next, log := &moody{mood: mood}, new(bytes.Buffer)
+// newBreaker returns a breaker before a fakeCaller, and its log. Choices are essential.
+func newBreaker(err error) (*transport.Breaker, *fakeCaller, *bytes.Buffer) {
+	next, log := &fakeCaller{err: err}, new(bytes.Buffer)
 	return transport.NewBreaker(next, func(method string) bool { return method == "choose" }, zerolog.New(log)), next, log
 }
 
@@ -66,7 +65,7 @@ func tell(t *testing.T, b *transport.Breaker, method string) error {
 
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, next, log := broken(errBroken)
+		b, next, log := newBreaker(errBroken)
 		for range 4 {
 			require.ErrorIs(t, tell(t, b, "notify"), errBroken)
 		}
@@ -79,20 +78,20 @@ func TestBreaker(t *testing.T) {
 		require.ErrorAs(t, tell(t, b, "notify"), &open)
 		require.Equal(t, &transport.OpenError{Endpoint: "http://agent/mcp", Until: opened.Add(time.Minute)}, open)
 		require.EqualError(t, open, "http://agent/mcp has failed too often; the next try is at 2000-01-01T00:01:05Z")
-		require.Equal(t, opened, time.Now(), "it fails at once")
+		require.Equal(t, opened, time.Now(), "an open breaker fails at once")
 		require.Equal(t, 5, next.called())
 		_, _, err := b.Call(t.Context(), transport.Request{Endpoint: "http://other/mcp", Method: "notify"})
-		require.ErrorIs(t, err, errBroken, "another endpoint is called")
+		require.ErrorIs(t, err, errBroken, "calls to another endpoint pass")
 
 		time.Sleep(time.Until(open.Until) - time.Nanosecond)
 		require.ErrorAs(t, tell(t, b, "notify"), &open)
 		time.Sleep(time.Nanosecond)
 		var trying sync.WaitGroup
-		trying.Go(func() { assert.ErrorIs(t, tell(t, b, "notify"), errBroken, "one may try") })
+		trying.Go(func() { assert.ErrorIs(t, tell(t, b, "notify"), errBroken, "one trial call passes") })
 		synctest.Wait()
-		require.ErrorAs(t, tell(t, b, "notify"), &open, "and no other meanwhile")
+		require.ErrorAs(t, tell(t, b, "notify"), &open, "no second call passes during the trial")
 		trying.Wait()
-		require.ErrorAs(t, tell(t, b, "notify"), &open, "it failed: another minute")
+		require.ErrorAs(t, tell(t, b, "notify"), &open, "the trial failed: the breaker stays open for another minute")
 		require.Equal(t, time.Now().Add(time.Minute), open.Until)
 
 		time.Sleep(time.Minute)
@@ -100,24 +99,24 @@ func TestBreaker(t *testing.T) {
 		for range 10 {
 			require.NoError(t, tell(t, b, "notify"))
 		}
-		require.Equal(t, 1, strings.Count(log.String(), `"level":"warn"`), "said once")
+		require.Equal(t, 1, strings.Count(log.String(), `"level":"warn"`), "one line in the log")
 		require.Equal(t, 1, strings.Count(log.String(), `"level":"info"`))
 	})
 }
 
-// A breaker never decides a match.
+// Calls that are part of a match pass an open breaker.
 func TestEssentialCallsPassAnOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, next, log := broken(errBroken)
+		b, next, log := newBreaker(errBroken)
 		for range 20 {
 			require.ErrorIs(t, tell(t, b, "choose"), errBroken)
 		}
 		var open *transport.OpenError
-		require.ErrorAs(t, tell(t, b, "notify"), &open, "their failures count")
+		require.ErrorAs(t, tell(t, b, "notify"), &open, "failures of essential calls count")
 		require.Equal(t, 20, next.called())
 		next.is(nil)
 		require.NoError(t, tell(t, b, "choose"))
-		require.NoError(t, tell(t, b, "notify"), "one that succeeds closes the breaker")
+		require.NoError(t, tell(t, b, "notify"), "an essential call that succeeds closes the breaker")
 		require.Equal(t, 2, strings.Count(log.String(), "\n"), "opened, closed: %s", log)
 	})
 }
@@ -127,25 +126,25 @@ func TestFailuresThatOpenABreaker(t *testing.T) {
 	cancel()
 	tests := []struct {
 		name  string
-		mood  error
+		err   error
 		opens bool
 	}{
 		{"no listener", &transport.UnreachableError{Endpoint: "http://agent/mcp"}, true},
-		{"no answer in time", context.DeadlineExceeded, true},
-		{"an answer that cannot be read", fmt.Errorf("the answer is no JSON: %w", errBroken), true},
-		{"an error that was answered", &transport.Error{Code: 4004, Message: "INVALID"}, false},
-		{"an error that was answered, wrapped", fmt.Errorf("so: %w", &transport.Error{Code: 4004}), false},
+		{"a timeout", context.DeadlineExceeded, true},
+		{"an unreadable response", fmt.Errorf("the answer is no JSON: %w", errBroken), true},
+		{"an error of the endpoint", &transport.Error{Code: 4004, Message: "INVALID"}, false},
+		{"a wrapped error of the endpoint", fmt.Errorf("so: %w", &transport.Error{Code: 4004}), false},
 		{"a busy endpoint", busyError{}, false},
-		{"a caller that gives up", cancelled.Err(), false},
+		{"a canceled call", cancelled.Err(), false},
 		{"too few file descriptors", &transport.LocalError{Err: errBroken}, false},
 		{"an address that must not be called", &transport.ForbiddenError{Endpoint: "http://agent/mcp"}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, _, _ := broken(tt.mood)
+				b, _, _ := newBreaker(tt.err)
 				for range 5 {
-					require.ErrorIs(t, tell(t, b, "notify"), tt.mood)
+					require.ErrorIs(t, tell(t, b, "notify"), tt.err)
 				}
 				var open *transport.OpenError
 				require.Equal(t, tt.opens, errors.As(tell(t, b, "notify"), &open))
@@ -161,7 +160,7 @@ func (busyError) RetryAfter() time.Duration { return time.Second }
 
 func TestSuccessResetsTheFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, next, _ := broken(nil)
+		b, next, _ := newBreaker(nil)
 		for range 10 {
 			next.is(errBroken)
 			for range 4 {
@@ -173,10 +172,10 @@ func TestSuccessResetsTheFailures(t *testing.T) {
 	})
 }
 
-// A trial that says nothing of the endpoint is as if it had not been.
+// A trial call that says nothing about the endpoint is repeated.
 func TestTrialWithoutVerdictIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, next, _ := broken(errBroken)
+		b, next, _ := newBreaker(errBroken)
 		for range 5 {
 			_ = tell(t, b, "notify")
 		}
@@ -190,8 +189,8 @@ func TestTrialWithoutVerdictIsRepeated(t *testing.T) {
 	})
 }
 
-// However many endpoints fail, a breaker remembers a bounded number of them;
-// and endpoints that have not failed for long are evicted.
+// A breaker remembers a bounded number of failing endpoints, and evicts those that have
+// not failed for a while.
 func TestBreakerTracksBoundedEndpoints(t *testing.T) {
 	const many = 4096
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +210,7 @@ func TestBreakerTracksBoundedEndpoints(t *testing.T) {
 		var open *transport.OpenError
 		require.ErrorAs(t, call(0), &open)
 		breaks(many)
-		require.ErrorIs(t, call(many), errBroken, "one too many is called as if there was no breaker")
+		require.ErrorIs(t, call(many), errBroken, "calls to an endpoint beyond the bound always pass")
 		time.Sleep(time.Minute + 1)
 		breaks(many)
 		require.ErrorAs(t, call(many), &open, "endpoints that failed long ago are evicted")

@@ -18,8 +18,8 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/http"
-	"evenodd/transport/internal/pipenet"
 	"evenodd/transport/memory"
+	"evenodd/transport/pipenet"
 )
 
 // A carrier serves a mux at an endpoint until stop is called.
@@ -53,8 +53,8 @@ func carriers() []carrier {
 	}
 }
 
-// An outcome is all that a caller learns from a call.
-type outcome struct {
+// A callResult is everything that a caller learns from a call.
+type callResult struct {
 	Result      string // as JSON
 	Code        protocol.Code
 	RPC         int
@@ -66,9 +66,9 @@ type outcome struct {
 	Took        time.Duration
 }
 
-func outcomeOf(t *testing.T, result any, err error, took time.Duration) outcome {
+func outcomeOf(t *testing.T, result any, err error, took time.Duration) callResult {
 	t.Helper()
-	o := outcome{Took: took, GaveUp: errors.Is(err, context.Canceled), Unreachable: protocol.Unreachable(err)}
+	o := callResult{Took: took, GaveUp: errors.Is(err, context.Canceled), Unreachable: protocol.Unreachable(err)}
 	switch e := protocol.AsError(err); {
 	case e != nil:
 		o.Code, o.RPC, o.Remote, o.Context = e.Code, e.RPC, e.Remote, asJSON(t, e.Context)
@@ -109,7 +109,7 @@ func sendPing(ctx context.Context, caller protocol.Caller, to protocol.Peer) (an
 	return protocol.Ping.Call(ctx, caller, to, &protocol.ToolRequest{Envelope: protocol.Envelope{ConversationID: "conv-1"}, LeagueID: "league"})
 }
 
-// invitation is a sound GAME_INVITATION.
+// invitation is a valid GAME_INVITATION.
 func invitation() *protocol.GameInvitation {
 	return &protocol.GameInvitation{
 		Envelope: protocol.Envelope{
@@ -135,7 +135,7 @@ func sendInvitation(change func(*protocol.GameInvitation)) func(context.Context,
 	}
 }
 
-// pong is the answer to ping, that many seconds after the beginning of time.
+// pong is the answer to a ping at a number of seconds of virtual time.
 func pong(status string, seconds int) string {
 	return fmt.Sprintf(`{"conversation_id":"conv-1","message_type":"PONG","protocol":"league.v2","sender":"player:P01","status":%q,"timestamp":"2000-01-01T00:00:%02dZ"}`, status, seconds)
 }
@@ -144,7 +144,7 @@ const (
 	joined = `{"accept":true,"conversation_id":"conv-r1m1","match_id":"R1M1","message_type":"GAME_JOIN_ACK","player_id":"P01","protocol":"league.v2","sender":"player:P01","timestamp":"2000-01-01T00:00:00Z"}`
 )
 
-// Every conversation has the same outcome over every carrier.
+// Every call has the same result over every carrier.
 func TestAllCarriersBehaveAlike(t *testing.T) {
 	answer := func(status string) pinged {
 		return func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
@@ -158,23 +158,23 @@ func TestAllCarriersBehaveAlike(t *testing.T) {
 		name  string
 		serve func(protocol.Mux, *protocol.Stamp)
 		call  func(context.Context, protocol.Caller, protocol.Peer) (any, error)
-		want  outcome
+		want  callResult
 	}{
-		{"a call is answered", ping(answer("alive")), sendPing, outcome{Result: pong("alive", 0)}},
-		{"in any script", ping(answer("שלום 🎲 é")), sendPing, outcome{Result: pong("שלום 🎲 é", 0)}},
+		{"a call is answered", ping(answer("alive")), sendPing, callResult{Result: pong("alive", 0)}},
+		{"in any script", ping(answer("שלום 🎲 é")), sendPing, callResult{Result: pong("שלום 🎲 é", 0)}},
 		{"the message arrives whole", ping(func(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.Pong, error) {
 			return &protocol.Pong{Status: q.LeagueID + "/" + q.ConversationID}, nil
-		}), sendPing, outcome{Result: pong("league/conv-1", 0)}},
+		}), sendPing, callResult{Result: pong("league/conv-1", 0)}},
 		{"the bearer arrives beside it", ping(func(_ context.Context, bearer string, _ *protocol.ToolRequest) (*protocol.Pong, error) {
 			return &protocol.Pong{Status: bearer}, nil
-		}), sendPing, outcome{Result: pong("credential", 0)}},
-		{"an invitation is accepted", invited, sendInvitation(func(*protocol.GameInvitation) {}), outcome{Result: joined}},
+		}), sendPing, callResult{Result: pong("credential", 0)}},
+		{"an invitation is accepted", invited, sendInvitation(func(*protocol.GameInvitation) {}), callResult{Result: joined}},
 		{"a broadcast arrives", invited, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
 			return protocol.Invite.CallMany(ctx, caller, to, protocol.Many(invitation()), time.Second)
-		}, outcome{Result: joined}},
+		}, callResult{Result: joined}},
 		{"a message is known by its type", invited, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
 			return call(ctx, caller, transport.Request{Endpoint: to.Endpoint, Method: "mcp_message", Params: invitation(), Decode: decoded[protocol.GameJoinAck]})
-		}, outcome{Result: joined}},
+		}, callResult{Result: joined}},
 		{"a method is known by another name", func(mux protocol.Mux, stamp *protocol.Stamp) {
 			protocol.ChooseParity.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 				return nil, protocol.Fault(protocol.ErrMatchNotFound, "no match %s", q.MatchID)
@@ -186,55 +186,55 @@ func TestAllCarriersBehaveAlike(t *testing.T) {
 				MatchID: "R1M1", PlayerID: "P01", GameType: "even_odd", Deadline: "2025-01-15T10:15:30Z",
 				Context: protocol.ChoiceContext{OpponentID: "P02", RoundID: 1, YourStandings: &protocol.Record{}},
 			}, Decode: decoded[protocol.ChooseParityResponse]})
-		}, outcome{Code: protocol.ErrMatchNotFound, RPC: 4003, Detail: "no match R1M1", Remote: true}},
+		}, callResult{Code: protocol.ErrMatchNotFound, RPC: 4003, Detail: "no match R1M1", Remote: true}},
 
 		{"an error of the catalogue", ping(refuse(protocol.Fault(protocol.ErrNotAuthorized, "not your match").With("match_id", "R1M1"))), sendPing,
-			outcome{Code: protocol.ErrNotAuthorized, RPC: 14, Detail: "not your match", Remote: true}},
+			callResult{Code: protocol.ErrNotAuthorized, RPC: 14, Detail: "not your match", Remote: true}},
 		{"a wrapped error of the catalogue", ping(refuse(fmt.Errorf("refused: %w", protocol.Fault(protocol.ErrLeagueNotFound, "no such league")))), sendPing,
-			outcome{Code: protocol.ErrLeagueNotFound, RPC: 6003, Detail: "no such league", Remote: true}},
+			callResult{Code: protocol.ErrLeagueNotFound, RPC: 6003, Detail: "no such league", Remote: true}},
 		{"an error with a code of the method", func(mux protocol.Mux, stamp *protocol.Stamp) {
 			protocol.GetStandings.Handle(mux, stamp, func(context.Context, string, *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
 				return nil, protocol.Fault(protocol.ErrTokenInvalid, "not the token of P01")
 			})
 		}, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
 			return protocol.GetStandings.Call(ctx, caller, to, &protocol.ToolRequest{})
-		}, outcome{Code: protocol.ErrTokenInvalid, RPC: 6001, Detail: "not the token of P01", Remote: true}},
+		}, callResult{Code: protocol.ErrTokenInvalid, RPC: 6001, Detail: "not the token of P01", Remote: true}},
 		{"an error of JSON-RPC", ping(refuse(&protocol.Error{RPC: -32602, Detail: "Invalid params", Remote: true})), sendPing,
-			outcome{RPC: -32602, Detail: "Invalid params", Remote: true}},
-		{"a broken field", invited, sendInvitation(func(q *protocol.GameInvitation) { q.MatchID = "" }), outcome{
+			callResult{RPC: -32602, Detail: "Invalid params", Remote: true}},
+		{"an invalid field", invited, sendInvitation(func(q *protocol.GameInvitation) { q.MatchID = "" }), callResult{
 			Code: protocol.ErrMissingField, RPC: -32602, Remote: true}},
 		{"the wrong protocol", invited, sendInvitation(func(q *protocol.GameInvitation) { q.Protocol = "league.v1" }),
-			outcome{Code: protocol.ErrProtocolVersion, RPC: 18, Remote: true}},
+			callResult{Code: protocol.ErrProtocolVersion, RPC: 18, Remote: true}},
 		{"a panic", ping(func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) { panic("secret") }), sendPing,
-			outcome{RPC: -32603, Detail: "Internal error", Remote: true}},
-		{"an error that was not meant for others", func(mux protocol.Mux, _ *protocol.Stamp) {
+			callResult{RPC: -32603, Detail: "Internal error", Remote: true}},
+		{"an internal error", func(mux protocol.Mux, _ *protocol.Stamp) {
 			mux.Handle(protocol.Ping.Name, func([]byte) (any, error) { return 0, nil },
 				func(context.Context, string, any) (any, error) { return nil, errors.New("secret") })
-		}, sendPing, outcome{RPC: -32603, Detail: "Internal error", Remote: true}},
+		}, sendPing, callResult{RPC: -32603, Detail: "Internal error", Remote: true}},
 		{"the end of a context inside the handler", func(mux protocol.Mux, _ *protocol.Stamp) {
 			mux.Handle(protocol.Ping.Name, func([]byte) (any, error) { return 0, nil },
 				func(context.Context, string, any) (any, error) { return nil, context.Canceled })
-		}, sendPing, outcome{RPC: -32603, Detail: "Internal error", Remote: true}},
-		{"an unknown method", invited, sendPing, outcome{RPC: -32601, Detail: "Method not found", Remote: true}},
+		}, sendPing, callResult{RPC: -32603, Detail: "Internal error", Remote: true}},
+		{"an unknown method", invited, sendPing, callResult{RPC: -32601, Detail: "Method not found", Remote: true}},
 		{"nobody listens", invited, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
 			return sendPing(ctx, caller, protocol.Peer{Endpoint: "http://nobody.test:80/mcp", Bearer: to.Bearer})
-		}, outcome{Code: protocol.ErrConnection, RPC: -2, Unreachable: true}},
+		}, callResult{Code: protocol.ErrConnection, RPC: -2, Unreachable: true}},
 
-		{"an answer just in time", ping(slowly(10*time.Second - 1)), sendPing, outcome{Result: pong("slow", 9), Took: 10*time.Second - 1}},
+		{"an answer at the last moment", ping(slowly(10*time.Second - 1)), sendPing, callResult{Result: pong("slow", 9), Took: 10*time.Second - 1}},
 		{"an answer too late", ping(slowly(11 * time.Second)), sendPing,
-			outcome{Code: protocol.ErrTimeout, RPC: -1, Detail: "no answer in time", Took: 10 * time.Second}},
+			callResult{Code: protocol.ErrTimeout, RPC: -1, Detail: "no answer in time", Took: 10 * time.Second}},
 		{"a caller with less time than the method", ping(slowly(11 * time.Second)), func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
 			pong, _, err := protocol.Ping.CallWithin(ctx, caller, to, &protocol.ToolRequest{}, 2*time.Second)
 			return pong, err
-		}, outcome{Code: protocol.ErrTimeout, RPC: -1, Detail: "no answer in time", Took: 2 * time.Second}},
-		{"a caller that gives up", ping(slowly(11 * time.Second)), func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
+		}, callResult{Code: protocol.ErrTimeout, RPC: -1, Detail: "no answer in time", Took: 2 * time.Second}},
+		{"a canceled call", ping(slowly(11 * time.Second)), func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
 			ctx, cancel := context.WithCancel(ctx)
 			defer time.AfterFunc(3*time.Second, cancel).Stop()
 			return sendPing(ctx, caller, to)
-		}, outcome{GaveUp: true, Took: 3 * time.Second}},
+		}, callResult{GaveUp: true, Took: 3 * time.Second}},
 	}
 	for _, tt := range tests {
-		var first *outcome
+		var first *callResult
 		for _, c := range carriers() {
 			t.Run(tt.name+", over "+c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -277,8 +277,7 @@ func decoded[R any](raw []byte) (any, error) {
 	return r, jsonv2.Unmarshal(raw, r)
 }
 
-// How long to wait before the next try travels beside an error, on every
-// carrier.
+// Every carrier transports the time to wait before a retry beside the error.
 func TestRetryAfterOnEveryCarrier(t *testing.T) {
 	for _, c := range carriers() {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,8 +3,10 @@ package transport
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -60,23 +62,16 @@ func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) Answer
 		return m.unreadable(ctx, "", &Error{Code: CodeInvalidRequest, Message: "Invalid Request",
 			Data: "a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}, nil)
 	}
-	var out []byte
+	var answers [][]byte
 	for _, call := range calls {
-		answer := m.serveOne(ctx, bearer, call).Body
-		if answer == nil {
-			continue
+		if answer := m.serveOne(ctx, bearer, call).Body; answer != nil {
+			answers = append(answers, answer)
 		}
-		if out == nil {
-			out = append(out, '[')
-		} else {
-			out = append(out, ',')
-		}
-		out = append(out, answer...)
 	}
-	if out != nil {
-		out = append(out, ']')
+	if answers == nil {
+		return Answer{Calls: len(calls)}
 	}
-	return Answer{Body: out, Calls: len(calls)}
+	return Answer{Body: slices.Concat([]byte{'['}, bytes.Join(answers, []byte{','}), []byte{']'}), Calls: len(calls)}
 }
 
 func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
@@ -246,29 +241,30 @@ func newBody(head string) *bytes.Buffer {
 	return b
 }
 
+// An errorObject is the error in a response.
+type errorObject struct {
+	Code    int            `json:"code"`
+	Message string         `json:"message"`
+	Data    jsontext.Value `json:"data,omitzero"`
+}
+
 func encodeError(e rpcError, id jsontext.Value) []byte {
 	code, message, data := e.RPCError()
-	if id == nil {
-		id = jsontext.Value("null")
+	if !utf8.ValidString(message) {
+		message = "Internal error"
 	}
-	b := append([]byte(nil), `{"jsonrpc":"2.0","error":{"code":`...)
-	b = strconv.AppendInt(b, int64(code), 10)
-	b = append(b, `,"message":`...)
-	quoted, err := json.Marshal(message)
-	if err != nil {
-		quoted = []byte(`"Internal error"`) // the message is not UTF-8
+	object := errorObject{Code: code, Message: message}
+	// In a fixed order, because users and tests read errors.
+	var encoded bytes.Buffer
+	if data != nil && encodeInto(&encoded, data, json.Deterministic(true)) == nil {
+		object.Data = encoded.Bytes()
 	}
-	b = append(b, quoted...)
-	if data != nil {
-		// In a fixed order, because users and tests read errors.
-		var encoded bytes.Buffer
-		if encodeInto(&encoded, data, json.Deterministic(true)) == nil {
-			b = append(append(b, `,"data":`...), encoded.Bytes()...)
-		}
-	}
-	b = append(b, `},"id":`...)
-	b = append(b, id...)
-	return append(b, '}')
+	b, _ := json.Marshal(struct { // always encodes
+		Version string         `json:"jsonrpc"`
+		Error   errorObject    `json:"error"`
+		ID      jsontext.Value `json:"id"` // nil becomes null
+	}{"2.0", object, id}, jsontext.PreserveRawStrings(true))
+	return b
 }
 
 // encodeInto appends the JSON of a message. A broadcast encodes itself once for all
@@ -286,15 +282,11 @@ func encodeInto(b *bytes.Buffer, v any, options ...json.Options) error {
 // accept no other.
 func EncodeRequest(method string, params any, id int64) ([]byte, error) {
 	b := newBody(requestHead)
-	if plainName([]byte(method)) {
-		b.WriteString(method)
-	} else {
-		quoted, err := json.Marshal(method)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(quoted[1 : len(quoted)-1])
+	quoted, err := jsontext.AppendQuote(b.AvailableBuffer(), method)
+	if err != nil {
+		return nil, err
 	}
+	b.Write(quoted[1 : len(quoted)-1]) // the heads have the quotes
 	b.WriteString(paramsHead)
 	if err := encodeInto(b, params); err != nil {
 		return nil, err
@@ -329,11 +321,7 @@ func DecodeResponse(body []byte, decode func(result []byte) (any, error)) (any, 
 }
 
 func decodeError(raw jsontext.Value) error {
-	var e struct {
-		Code    int            `json:"code"`
-		Message string         `json:"message"`
-		Data    jsontext.Value `json:"data"`
-	}
+	var e errorObject
 	if raw.Kind() != '{' || json.Unmarshal(raw, &e) != nil {
 		return &Error{Code: CodeInternal, Message: "an error that is not a JSON-RPC error object"}
 	}

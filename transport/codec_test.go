@@ -87,7 +87,7 @@ func serve(body string) string {
 	return string(mux.Serve(context.Background(), "", []byte(body)).Body)
 }
 
-// sameBytes compares answers as they stand: white space and escapes count.
+// sameBytes compares answers byte for byte.
 func sameBytes(t require.TestingT, want, got string, about ...any) {
 	if h, ok := t.(interface{ Helper() }); ok {
 		h.Helper()
@@ -95,8 +95,8 @@ func sameBytes(t require.TestingT, want, got string, about ...any) {
 	require.Equal(t, want, got, about...)
 }
 
-// withoutData is an answer with its error's data taken out: the specification
-// leaves data to the server.
+// withoutData removes the data of an error from an answer: the specification leaves data
+// to the server.
 func withoutData(t *testing.T, answer string) string {
 	t.Helper()
 	var v any
@@ -163,7 +163,7 @@ func TestSpecificationExamples(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			answer := serve(tt.body)
 			if tt.want == "" {
-				require.Empty(t, answer, "nothing is to be answered")
+				require.Empty(t, answer, "a notification has no answer")
 				return
 			}
 			require.JSONEq(t, tt.want, withoutData(t, answer))
@@ -309,7 +309,7 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			mux, calls := calculator()
 			sameBytes(t, parseError, string(mux.Serve(context.Background(), "", []byte(tt.body)).Body))
-			require.Zero(t, calls.Load(), "no handler sees a part of it")
+			require.Zero(t, calls.Load(), "no handler is called")
 		})
 	}
 }
@@ -335,9 +335,9 @@ func TestWellFormedCalls(t *testing.T) {
 		{"no params", `{"jsonrpc":"2.0","method":"get_data","id":1}`, `{"jsonrpc":"2.0","result":["hello",5],"id":1}`},
 		{"params that the method cannot read", `{"jsonrpc":"2.0","method":"subtract","params":{"minuend":"x"},"id":1}`,
 			`{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"},"id":1}`},
-		{"the empty method is one that does not exist", `{"jsonrpc":"2.0","method":"","id":1}`,
+		{"an empty method does not exist", `{"jsonrpc":"2.0","method":"","id":1}`,
 			`{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`},
-		{"method names are told apart by case", `{"jsonrpc":"2.0","method":"Subtract","id":1}`,
+		{"method names are case-sensitive", `{"jsonrpc":"2.0","method":"Subtract","id":1}`,
 			`{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`},
 		{"the same id twice in a batch", `[{"jsonrpc":"2.0","method":"sum","params":[1],"id":1},{"jsonrpc":"2.0","method":"sum","params":[2],"id":1}]`,
 			`[{"jsonrpc":"2.0","result":1,"id":1},{"jsonrpc":"2.0","result":2,"id":1}]`},
@@ -404,12 +404,12 @@ func TestNotificationsAreNeverAnswered(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			mux, reached := troubled()
+			mux, reached := failingMux()
 			body := `{"jsonrpc":"2.0","method":"` + tt.method + `","params":{}}`
 			require.Nil(t, mux.Serve(context.Background(), "", []byte(body)).Body)
 			require.Nil(t, mux.Serve(context.Background(), "", []byte("["+body+"]")).Body)
 			if tt.method != "missing" {
-				assert.EqualValues(t, 2, reached.Load(), "it was carried out all the same")
+				assert.EqualValues(t, 2, reached.Load(), "the handler runs nevertheless")
 			}
 		})
 	}
@@ -449,8 +449,8 @@ func TestArbitraryBodiesGetValidResponses(t *testing.T) {
 	})
 }
 
-// A body in the form that EncodeRequest writes is read in a shorter way. That
-// must not show: white space, which means nothing, leads to the longer one.
+// The codec reads a body in the form of EncodeRequest in a shorter way. The answer is the
+// same as in the general way, which the codec uses for a body with white space.
 func TestPlainFormMeansTheSame(t *testing.T) {
 	tests := []struct{ name, body string }{
 		{"a call", `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":1}`},
@@ -489,7 +489,7 @@ func TestPlainFormMeansTheSame(t *testing.T) {
 			require.Equal(t, serve("{ "+tt.body[1:]), serve(tt.body))
 		})
 	}
-	t.Run("whatever is changed", func(t *testing.T) {
+	t.Run("random changes", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			body := changed(t, rapid.SampledFrom(tests).Draw(t, "seed").body)
 			require.Equal(t, serve("{ "+body[1:]), serve(body), "%q", body)

@@ -16,10 +16,10 @@ import (
 )
 
 // The seeds of these fuzz tests are in testdata/fuzz: cases of the other tests,
-// what agents of several makers really sent, and whatever was found.
+// captured messages of third-party agents, and findings of the fuzzer.
 
-// heard is a mux that knows some methods and writes down what it hears.
-func heard() (mux *transport.Mux, calls *[]string) {
+// recordingMux is a mux that records its calls.
+func recordingMux() (mux *transport.Mux, calls *[]string) {
 	mux, calls = transport.NewMux(zerolog.Nop()), new([]string)
 	decode := func(params []byte) (any, error) {
 		var members map[string]jsontext.Value
@@ -45,7 +45,7 @@ func heard() (mux *transport.Mux, calls *[]string) {
 // body in our form like any other, which a space before its last brace enforces.
 func FuzzServe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
-		mux, calls := heard()
+		mux, calls := recordingMux()
 		answer := mux.Serve(t.Context(), "", body)
 		require.Zero(t, answer.RetryAfter)
 		if answer.Body != nil {
@@ -55,7 +55,7 @@ func FuzzServe(f *testing.F) {
 		if end < 0 || bytes.IndexByte(body[end:], '"') >= 0 {
 			return // no object, or one within a string
 		}
-		book, slow := heard()
+		book, slow := recordingMux()
 		spaced := append(append(bytes.Clone(body[:end]), ' '), body[end:]...)
 		require.Equal(t, string(answer.Body), string(book.Serve(t.Context(), "", spaced).Body))
 		require.Equal(t, *calls, *slow)

@@ -41,13 +41,13 @@ func (l *logged) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("endpoint", r.Endpoint).Str("event_type", eventMessageSent).Msg("sent")
 	start := time.Now()
 	result, timing, err := l.next.Call(ctx, r)
-	took := time.Since(start)
+	about, event, text := result, eventAnswerReceived, "received the answer"
 	if err != nil {
-		describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("endpoint", r.Endpoint).Dur("took_ms", took).Err(err).Str("event_type", eventCallFailed).Msg("failed")
-		return result, timing, err
+		about, event, text = r.Params, eventCallFailed, "failed"
 	}
-	describe(l.log.Debug(), result).Str("method", r.Method).Str("endpoint", r.Endpoint).Dur("took_ms", took).Str("event_type", eventAnswerReceived).Msg("received the answer")
-	return result, timing, nil
+	describe(l.log.Debug(), about).Str("method", r.Method).Str("endpoint", r.Endpoint).Dur("took_ms", time.Since(start)).
+		Err(err).Str("event_type", event).Msg(text)
+	return result, timing, err
 }
 
 // describe adds the type and the conversation of a message, but not its content, which

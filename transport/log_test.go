@@ -13,13 +13,13 @@ import (
 	"evenodd/transport"
 )
 
-// A letter is a message that can say what it is, and holds a token.
+// A letter is a message with a type and a token.
 type letter struct{ Name, Token string }
 
 func (l *letter) Type() string         { return l.Name }
 func (l *letter) Conversation() string { return "conv-r1m1" }
 
-// A postman is a carrier that answers every call the same way.
+// A postman is a caller that returns the same result for every call.
 type postman struct {
 	result any
 	err    error
@@ -75,7 +75,7 @@ func TestMuxLog(t *testing.T) {
 			`"message_type":"GAME_INVITATION"`, `"message":"received"`, `"message_type":"GAME_JOIN_ACK"`, `"message":"answered"`}},
 		{"an error", nil, &transport.Error{Code: 4004, Message: "INVALID"}, []string{
 			`"message":"answered with an error"`, `"error":"JSON-RPC error 4004: INVALID"`}},
-		{"a value that says nothing of itself", 5, nil, []string{`"message":"answered"`}},
+		{"a value without a type", 5, nil, []string{`"message":"answered"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,20 +17,20 @@ import (
 	"evenodd/transport"
 )
 
-// A faithless value panics when it is encoded.
-type faithless struct{}
+// A panickingValue panics when it is encoded.
+type panickingValue struct{}
 
-func (faithless) MarshalJSON() ([]byte, error) { panic("secret of the encoder") }
+func (panickingValue) MarshalJSON() ([]byte, error) { panic("secret of the encoder") }
 
-// troubled is a server where everything goes wrong; it counts the calls that
-// reached the code that fails.
-func troubled() (mux *transport.Mux, reached *atomic.Int64) {
+// failingMux returns a mux whose methods fail in all ways. It counts the calls that reach
+// failing code.
+func failingMux() (mux *transport.Mux, reached *atomic.Int64) {
 	mux, reached = transport.NewMux(zerolog.Nop()), new(atomic.Int64)
-	trouble(mux, reached)
+	registerFailures(mux, reached)
 	return mux, reached
 }
 
-func trouble(mux *transport.Mux, reached *atomic.Int64) {
+func registerFailures(mux *transport.Mux, reached *atomic.Int64) {
 	plain := func(params []byte) (any, error) { return params, nil }
 	on := func(method string, h func() (any, error)) {
 		mux.Handle(method, plain, func(context.Context, string, any) (any, error) {
@@ -44,7 +44,7 @@ func trouble(mux *transport.Mux, reached *atomic.Int64) {
 	on("panics", func() (any, error) { panic("secret of the handler") })
 	on("panics with an error", func() (any, error) { panic(&transport.Error{Code: 1, Message: "secret"}) })
 	on("unencodable", func() (any, error) { return make(chan int), nil })
-	on("faithless", func() (any, error) { return faithless{}, nil })
+	on("faithless", func() (any, error) { return panickingValue{}, nil })
 	mux.Handle("unreadable", func([]byte) (any, error) {
 		reached.Add(1)
 		return nil, errors.New("secret of the decoder")
@@ -55,15 +55,14 @@ func trouble(mux *transport.Mux, reached *atomic.Int64) {
 	}, nil)
 }
 
-// What goes wrong inside a handler stays inside: the caller is told that it
-// went wrong, and nothing else; the calls beside it are answered.
+// A failure inside a handler fails its own call alone. The caller learns no details.
 func TestFailedCallFailsAlone(t *testing.T) {
 	const internal = `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":2}`
 	for _, method := range []string{
 		"fails", "panics", "panics with an error", "unencodable", "faithless", "unreadable", "unreadable, by panic",
 	} {
 		t.Run(method, func(t *testing.T) {
-			mux, reached := troubled()
+			mux, reached := failingMux()
 			call := `{"jsonrpc":"2.0","method":"` + method + `","id":2}`
 			sameBytes(t, internal, string(mux.Serve(context.Background(), "", []byte(call)).Body))
 
@@ -76,7 +75,7 @@ func TestFailedCallFailsAlone(t *testing.T) {
 }
 
 func TestFallbackThatPanicsFailsThatCallAlone(t *testing.T) {
-	mux, _ := troubled()
+	mux, _ := failingMux()
 	mux.Fallback(func(any) (string, bool) { panic("secret") })
 	sameBytes(t, `[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1},{"jsonrpc":"2.0","result":"fine","id":2}]`,
 		string(mux.Serve(context.Background(), "", []byte(`[{"jsonrpc":"2.0","method":"x","id":1},{"jsonrpc":"2.0","method":"fine","id":2}]`)).Body))
@@ -87,15 +86,14 @@ func TestFallbackThatPanicsFailsThatCallAlone(t *testing.T) {
 func TestPanicsAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	mux := transport.NewMux(zerolog.New(&log))
-	trouble(mux, new(atomic.Int64))
+	registerFailures(mux, new(atomic.Int64))
 	mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"panics","id":2}`))
 	assert.Contains(t, log.String(), "secret of the handler")
 	assert.Contains(t, log.String(), "mux_test.go", "the stack tells where")
 	assert.Contains(t, log.String(), `"method":"panics"`)
 }
 
-// A coded error is one that knows itself as a JSON-RPC error object, as those
-// of the protocol do.
+// A codedError has the parts of a JSON-RPC error object, like the errors of the protocol.
 type codedError struct {
 	code int
 	data any
@@ -104,10 +102,10 @@ type codedError struct {
 func (e codedError) Error() string                { return "coded" }
 func (e codedError) RPCError() (int, string, any) { return e.code, "CODED", e.data }
 
-// A secondhand message has encoded itself before.
-type secondhand string
+// An encodedMessage is encoded already.
+type encodedMessage string
 
-func (s secondhand) Encoded() ([]byte, error) { return []byte(s), nil }
+func (s encodedMessage) Encoded() ([]byte, error) { return []byte(s), nil }
 
 func TestErrorsOfHandlers(t *testing.T) {
 	const internal = `{"code":-32603,"message":"Internal error"}`
@@ -122,7 +120,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 		{"of another package", codedError{code: 23, data: "too large"}, `{"code":23,"message":"CODED","data":"too large"}`},
 		{"wrapped", fmt.Errorf("refused: %w", codedError{code: 23}), `{"code":23,"message":"CODED"}`},
 		{"joined", errors.Join(errors.New("secret"), codedError{code: 23}), `{"code":23,"message":"CODED"}`},
-		{"with data that encodes itself", codedError{code: 23, data: secondhand(`{"a":1}`)}, `{"code":23,"message":"CODED","data":{"a":1}}`},
+		{"with data that encodes itself", codedError{code: 23, data: encodedMessage(`{"a":1}`)}, `{"code":23,"message":"CODED","data":{"a":1}}`},
 		{"with data that cannot be encoded", codedError{code: 23, data: func() {}}, `{"code":23,"message":"CODED"}`},
 		{"with code 0", codedError{}, `{"code":0,"message":"CODED"}`},
 		{"with quotes in the message", &transport.Error{Code: 1, Message: `say "odd"` + "\n"}, `{"code":1,"message":"say \"odd\"\n"}`},
@@ -141,7 +139,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 	}
 }
 
-// The value side of the mux answers with the same errors as the byte side.
+// Dispatch, which takes values, returns the same errors as Serve, which takes bytes.
 func TestDispatchHidesWhatServeHides(t *testing.T) {
 	internal := &transport.Error{Code: transport.CodeInternal, Message: "Internal error"}
 	tests := []struct {
@@ -155,7 +153,7 @@ func TestDispatchHidesWhatServeHides(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.method, func(t *testing.T) {
-			mux, _ := troubled()
+			mux, _ := failingMux()
 			result, err := mux.Dispatch(context.Background(), "", tt.method, nil)
 			require.Nil(t, result)
 			require.Equal(t, tt.want, err)
@@ -170,13 +168,13 @@ func TestDispatchHidesWhatServeHides(t *testing.T) {
 		require.Same(t, want, err)
 	})
 	t.Run("a result comes as it is", func(t *testing.T) {
-		mux, _ := troubled()
+		mux, _ := failingMux()
 		result, err := mux.Dispatch(context.Background(), "", "fine", nil)
 		require.NoError(t, err)
 		require.Equal(t, "fine", result)
 	})
 	t.Run("no result is none", func(t *testing.T) {
-		mux, _ := troubled()
+		mux, _ := failingMux()
 		result, err := mux.Dispatch(context.Background(), "", "nothing", nil)
 		require.NoError(t, err)
 		require.Nil(t, result)
@@ -211,7 +209,7 @@ func TestFallback(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			mux, _ := troubled()
+			mux, _ := failingMux()
 			mux.Fallback(func(params any) (string, bool) {
 				raw, ok := params.([]byte)
 				require.True(t, ok, "a carrier of bytes gives bytes, not %T", params)
@@ -227,7 +225,7 @@ func TestFallback(t *testing.T) {
 		})
 	}
 	t.Run("sees values of a carrier of values", func(t *testing.T) {
-		mux, _ := troubled()
+		mux, _ := failingMux()
 		mux.Fallback(func(params any) (string, bool) { name, ok := params.(string); return name, ok })
 		result, err := mux.Dispatch(context.Background(), "", "mcp_message", "fine")
 		require.NoError(t, err)
@@ -236,7 +234,7 @@ func TestFallback(t *testing.T) {
 		require.Equal(t, &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}, err)
 	})
 	t.Run("is not needed", func(t *testing.T) {
-		mux, _ := troubled()
+		mux, _ := failingMux()
 		sameBytes(t, notFound, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"mcp_message","id":1}`)).Body))
 	})
 }

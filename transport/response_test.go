@@ -16,7 +16,7 @@ import (
 	"evenodd/transport"
 )
 
-// raw is a decode that takes the result as it stands.
+// raw is a decode function that returns the result unchanged.
 func raw(result []byte) (any, error) { return string(result), nil }
 
 func TestEncodeRequest(t *testing.T) {
@@ -28,7 +28,7 @@ func TestEncodeRequest(t *testing.T) {
 		want   string
 	}{
 		{"params an object", "ping", map[string]int{"a": 1}, 1, `{"jsonrpc":"2.0","method":"ping","params":{"a":1},"id":1}`},
-		{"params that have encoded themselves", "ping", secondhand(`{"b":2}`), -5, `{"jsonrpc":"2.0","method":"ping","params":{"b":2},"id":-5}`},
+		{"params that have encoded themselves", "ping", encodedMessage(`{"b":2}`), -5, `{"jsonrpc":"2.0","method":"ping","params":{"b":2},"id":-5}`},
 		{"a method that needs quoting", `a"b\`, []int{}, 1 << 62, `{"jsonrpc":"2.0","method":"a\"b\\","params":[],"id":4611686018427387904}`},
 	}
 	for _, tt := range tests {
@@ -58,7 +58,7 @@ func TestDecodeResponse(t *testing.T) {
 		{"a null result", `{"jsonrpc":"2.0","result":null,"id":7}`, `null`},
 		{"unknown members", `{"jsonrpc":"2.0","x":{"result":6},"result":5,"id":7,"y":1}`, `5`},
 		{"white space", " {\n\"result\" :\t5 ,\"id\":7 } \n", `5`},
-		{"a result as it stands", `{"result": {"a" : "\u0061"} }`, `{"a" : "\u0061"}`},
+		{"a result with white space", `{"result": {"a" : "\u0061"} }`, `{"a" : "\u0061"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestDecodeResponse(t *testing.T) {
 	})
 }
 
-// A response in the form that Serve writes is read in a shorter way; that must
-// not show either.
+// The codec reads a response in the form of Serve in a shorter way. The result is the same
+// as in the general way.
 func TestPlainResponsesMeanTheSame(t *testing.T) {
 	type seen struct {
 		result   any
@@ -116,7 +116,7 @@ func TestPlainResponsesMeanTheSame(t *testing.T) {
 			require.Equal(t, read("{ "+tt.body[1:]), read(tt.body))
 		})
 	}
-	t.Run("whatever is changed", func(t *testing.T) {
+	t.Run("random changes", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			body := changed(t, rapid.SampledFrom(tests).Draw(t, "seed").body)
 			require.Equal(t, read("{ "+body[1:]), read(body), "%q", body)
@@ -124,7 +124,7 @@ func TestPlainResponsesMeanTheSame(t *testing.T) {
 	})
 }
 
-// never is a decode that must not be called.
+// never is a decode function that must not be called.
 func never(t *testing.T) func([]byte) (any, error) {
 	return func(result []byte) (any, error) {
 		t.Errorf("there is no result to decode, but decode got %q", result)
@@ -219,7 +219,7 @@ func TestEncodeError(t *testing.T) {
 	}
 }
 
-// What one end encodes, the other understands, both ways.
+// Each side decodes what the other side encodes.
 func TestRoundTrip(t *testing.T) {
 	type message struct {
 		Text  string

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -55,7 +56,7 @@ func audit(dir store.Folder, id string, games rules.Registry, leagues []string, 
 		a := &auditor{
 			dir: dir, id: id, games: games, leagues: leagues, first: first, checks: checks(),
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-			lines: map[*journal.Match]*matchLines{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{},
+			lines: map[protocol.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
 		l = a.run()
@@ -86,7 +87,7 @@ func Leagues(dir store.Folder) ([]string, error) {
 	const hint = "give the folder that --data of the league named, in which data/leagues is"
 	switch info, err := os.Stat(string(dir)); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &noFolderError{fmt.Sprintf("there is no folder %s: %s", dir, hint)}
+		return nil, fmt.Errorf("there is no folder %s: %s", dir, hint)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
@@ -111,12 +112,6 @@ func Leagues(dir store.Folder) ([]string, error) {
 	return ids, nil
 }
 
-// A noFolderError is an fs.ErrNotExist with a hint.
-type noFolderError struct{ text string }
-
-func (e *noFolderError) Error() string      { return e.text }
-func (*noFolderError) Is(target error) bool { return target == fs.ErrNotExist }
-
 // An auditor audits one league once.
 type auditor struct {
 	dir     store.Folder
@@ -134,22 +129,16 @@ type auditor struct {
 	journal   string         // the file, as findings name it
 	doubtful  bool           // there are findings in the journal
 	chain     chain
-	lines     map[*journal.Match]*matchLines
-	before    [][]protocol.Record // by announced round: the records of all players before it
-	started   int                 // the line of the start; 0 before it
-	ended     int                 // the line of the completion; 0 before it
-	lostHeads map[string]bool     // heads of the journal that the manager reported as lost
+	lines     map[protocol.Attempt]int // in which an attempt was accepted; attempt 0: in which the match got its result
+	before    [][]protocol.Record      // by announced round: the records of all players before it
+	started   int                      // the line of the start; 0 before it
+	ended     int                      // the line of the completion; 0 before it
+	lostHeads map[string]bool          // heads of the journal that the manager reported as lost
 
 	nonces   map[string]string  // the match that each nonce was first seen in
 	breaches map[string]*breach // by player
 
 	report League
-}
-
-// matchLines are the lines of the journal that hold events of a match.
-type matchLines struct {
-	report   int
-	accepted []int // by index of the attempt; 0 for one that was not accepted
 }
 
 // run audits. The order matters while the league goes on: it reads files before
@@ -164,22 +153,13 @@ func (a *auditor) run() League {
 			c.league(a)
 		}
 	}
-	a.report.State = a.leagueState()
+	a.report.State = StateUnreadable
+	if a.state.Created != nil {
+		a.report.State = decide.Phase(a.state, false)
+	}
 	a.report.Matches, a.report.Recorded = a.state.TotalMatches(), a.state.Recorded
 	a.report.Findings, a.report.Notes = sorted(a.report.Findings), sorted(a.report.Notes)
 	return a.report
-}
-
-func (a *auditor) leagueState() string {
-	switch {
-	case a.state.Created == nil:
-		return StateUnreadable
-	case a.state.Completed != nil:
-		return StateCompleted
-	case a.state.Started != nil:
-		return StateRunning
-	}
-	return StateRegistration
 }
 
 func (a *auditor) completed() bool { return a.state.Completed != nil }

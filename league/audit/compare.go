@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
@@ -81,44 +80,6 @@ func shown(text string) string {
 	return fmt.Sprintf("%.70s", text) // a digest fits
 }
 
-// A value is a member of a document, or a whole document. It is split into its
-// members when one of them is requested.
-type value struct {
-	name    string
-	raw     jsontext.Value
-	members []value // nil before the first use
-}
-
-// lookup returns the member at a pointer; nil if it does not exist.
-func (v *value) lookup(pointer jsontext.Pointer) jsontext.Value {
-	for token := range pointer.Tokens() {
-		if v.members == nil && v.raw.Kind() == '{' {
-			v.split()
-		}
-		i := slices.IndexFunc(v.members, func(m value) bool { return m.name == token })
-		if i < 0 {
-			return nil
-		}
-		v = &v.members[i]
-	}
-	return v.raw
-}
-
-// split reads the members of an object, which is valid as a part of a document that
-// was read.
-func (v *value) split() {
-	v.members = make([]value, 0, 16)
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(v.raw), jsontext.AllowDuplicateNames(true)) // there are none
-	_, _ = decoder.ReadToken()
-	for decoder.PeekKind() == '"' {
-		token, _ := decoder.ReadToken()
-		name := token.String()
-		raw, _ := decoder.ReadValue()
-		end := decoder.InputOffset()
-		v.members = append(v.members, value{name: name, raw: v.raw[end-int64(len(raw)) : end]})
-	}
-}
-
 // jsonText is a value as JSON with sorted members; "null" if it has no encoding.
 func jsonText(v any) string {
 	if raw := encoded(v); raw != nil {
@@ -127,29 +88,17 @@ func jsonText(v any) string {
 	return "null"
 }
 
-func encoded(v any) (raw []byte) {
-	var err error
-	if text, ok := v.(string); ok {
-		raw, err = jsontext.AppendQuote(nil, text) // as below, but faster
-	} else {
-		raw, err = json.Marshal(v, json.Deterministic(true))
-	}
+func encoded(v any) []byte {
+	raw, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		return nil
 	}
 	return raw
 }
 
-// compact removes the white space between tokens.
-func compact(raw jsontext.Value) jsontext.Value {
-	raw = raw.Clone()
-	_ = raw.Compact()
-	return raw
-}
-
 // decoded returns JSON as maps, slices and scalars; nil if it is not JSON.
 func decoded(raw []byte) (value any) {
-	if json.Unmarshal(raw, &value, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+	if json.Unmarshal(raw, &value) != nil {
 		return nil
 	}
 	return value

@@ -20,6 +20,8 @@ type document[T any] struct {
 	exists      bool
 	raw         []byte
 	value       *T     // nil if the file is missing or unreadable
+	problem     string // why it is unreadable
+	problemLine int
 	lastUpdated string // as the file has it
 	unknown     error  // names a member that this program does not know; nil for none
 }
@@ -48,34 +50,25 @@ func lineAt(raw []byte, offset int64) int {
 	return 1 + bytes.Count(raw[:max(0, min(offset, int64(len(raw))))], []byte("\n"))
 }
 
-// An unreadableError is why a file cannot be read.
-type unreadableError struct {
-	line   int
-	reason string
-}
-
-func (e *unreadableError) Error() string { return e.reason }
-
-// load reads a document. The error is fs.ErrNotExist for a file that does not
-// exist, else an *unreadableError.
-func load[T any](dir store.Folder, path string) (document[T], error) {
+// load reads a document.
+func load[T any](dir store.Folder, path string) (d document[T]) {
 	raw, err := os.ReadFile(path)
-	d := document[T]{file: relative(dir, path), exists: !errors.Is(err, fs.ErrNotExist), raw: raw}
-	switch {
-	case !d.exists:
-		return d, fs.ErrNotExist
-	case err != nil:
-		return d, &unreadableError{0, "it cannot be read: " + cause(err)}
+	d = document[T]{file: relative(dir, path), exists: !errors.Is(err, fs.ErrNotExist), raw: raw}
+	if err != nil {
+		d.problem = "it cannot be read: " + cause(err)
+		return d
 	}
 	var head struct {
 		SchemaVersion string `json:"schema_version"`
 		LastUpdated   string `json:"last_updated"`
 	}
 	if err := json.Unmarshal(raw, &head); err != nil {
-		return d, &unreadableError{lineOf(raw, err), "it is not a complete JSON document: " + Reason(err)}
+		d.problem, d.problemLine = "it is not a complete JSON document: "+Reason(err), lineOf(raw, err)
+		return d
 	}
 	if err := store.CheckSchema(head.SchemaVersion); err != nil {
-		return d, &unreadableError{d.line("/schema_version"), err.Error()}
+		d.problem, d.problemLine = err.Error(), d.line("/schema_version")
+		return d
 	}
 	value := new(T)
 	if err = json.Unmarshal(raw, value, json.RejectUnknownMembers(true)); errors.Is(err, json.ErrUnknownName) {
@@ -83,29 +76,21 @@ func load[T any](dir store.Folder, path string) (document[T], error) {
 		err = json.Unmarshal(raw, value)
 	}
 	if err != nil {
-		return d, &unreadableError{lineOf(raw, err), "a member has the wrong type: " + Reason(err)}
+		d.problem, d.problemLine = "a member has the wrong type: "+Reason(err), lineOf(raw, err)
+		return d
 	}
 	d.lastUpdated, d.value = head.LastUpdated, value
-	return d, nil
+	return d
 }
 
 // open loads a document. An unreadable file is a finding.
 func open[T any](a *auditor, path string, about location) document[T] {
-	d, err := load[T](a.dir, path)
-	if d.exists && err != nil {
-		a.unreadable(path, err, about)
+	d := load[T](a.dir, path)
+	if d.exists && d.value == nil {
+		about.file, about.line = d.file, d.problemLine
+		a.find(RuleSchema, about, "%s", d.problem)
 	}
 	return d
-}
-
-// unreadable reports a file that cannot be loaded.
-func (a *auditor) unreadable(path string, err error, at location) {
-	at.file = relative(a.dir, path)
-	var bad *unreadableError
-	if errors.As(err, &bad) {
-		at.line = bad.line
-	}
-	a.find(RuleSchema, at, "%v", err)
 }
 
 // checkHeader checks the members that all documents have: last_updated must be a

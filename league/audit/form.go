@@ -43,10 +43,11 @@ func (a *auditor) checkForm(f *matchFile, final bool) {
 
 // stateOrder is the order of a match's states; 0 for an unknown one.
 func stateOrder(state string) int {
-	return map[string]int{
-		store.StateAssigned: 1, store.StateWaitingForPlayers: 2, store.StateCollectingChoices: 3, store.StateDrawingNumber: 4,
-		store.StateFinished: 5, store.StateDisputed: 6, store.StateAcknowledged: 7, store.StateAbandoned: 7,
-	}[state]
+	order := []string{
+		store.StateAssigned, store.StateWaitingForPlayers, store.StateCollectingChoices, store.StateDrawingNumber,
+		store.StateFinished, store.StateDisputed, store.StateAcknowledged, store.StateAbandoned,
+	}
+	return min(1+slices.Index(order, state), len(order)-1) // either of the last two is the end
 }
 
 // checkStates checks the order of the states that a match passed.

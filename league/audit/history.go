@@ -25,14 +25,11 @@ func (a *auditor) checkHistories() {
 		if !f.IsDir() {
 			continue
 		}
-		path := a.dir.History(f.Name())
-		d, err := load[store.History](a.dir, path)
+		d := load[store.History](a.dir, a.dir.History(f.Name()))
 		switch {
-		case !d.exists:
-		case err != nil:
-			if a.first { // its league is not known
-				a.unreadable(path, err, location{agentID: f.Name()})
-			}
+		case d.exists && d.value == nil && a.first: // its league is not known
+			a.find(RuleSchema, location{file: d.file, line: d.problemLine, agentID: f.Name()}, "%s", d.problem)
+		case d.value == nil:
 		case d.value.LeagueID == a.id:
 			a.checkHistory(&d, f.Name())
 		case a.first && !slices.Contains(a.leagues, d.value.LeagueID):

@@ -48,7 +48,7 @@ func (a *auditor) readJournal() {
 			a.find(RuleSchema, location{file: a.journal}, "there is no journal: no file says what happened in league %s", a.id)
 			return
 		}
-		a.unreadable(path, err, location{})
+		a.find(RuleSchema, location{file: a.journal}, "it cannot be read: %s", cause(err))
 		return
 	}
 	defer func() { _ = file.Close() }()
@@ -188,7 +188,7 @@ func (a *auditor) brokenResult(d *journal.MatchReported) string {
 	}
 	_, okA := d.Score.Get(idA)
 	_, okB := d.Score.Get(idB)
-	switch _, err := a.state.Outcome(d); {
+	switch _, err := a.state.TableResult(d); {
 	case err != nil:
 		return RuleVerdict
 	case !okA || !okB:
@@ -205,26 +205,14 @@ func (a *auditor) remember(e *journal.Event, line int) {
 	case *journal.RoundAnnounced:
 		a.before = append(a.before, a.records())
 	case *journal.MatchAccepted:
-		m, _, _, _ := a.state.Find(d.MatchID)
-		lines, i := a.linesOf(m), attemptIndex(m, d.Number, d.RefereeID)
-		lines.accepted = append(lines.accepted, make([]int, max(0, i+1-len(lines.accepted)))...)
-		lines.accepted[i] = line
+		a.lines[d.Attempt] = line
 	case *journal.MatchReported:
-		m, _, _, _ := a.state.Find(d.MatchID)
-		a.linesOf(m).report = line
+		a.lines[protocol.Attempt{MatchID: d.MatchID}] = line
 	case *journal.MatchForfeited:
-		m, _, _, _ := a.state.Find(d.MatchID)
-		a.linesOf(m).report = line
+		a.lines[protocol.Attempt{MatchID: d.MatchID}] = line
 	case *journal.LeagueCompleted:
 		a.ended = line
 	}
-}
-
-func (a *auditor) linesOf(m *journal.Match) *matchLines {
-	if a.lines[m] == nil {
-		a.lines[m] = &matchLines{}
-	}
-	return a.lines[m]
 }
 
 // checkStatement checks an event that says something by itself: it contradicts

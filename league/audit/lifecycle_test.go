@@ -24,9 +24,9 @@ func begun(suspend, shutdown int) events {
 		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
 	}}
 	for _, id := range []string{"P01", "P02", "REF01", "REF02"} {
-		role := journal.RolePlayer
+		role := protocol.RolePlayer
 		if _, ok := protocol.ParseRefereeID(id); ok {
-			role = journal.RoleReferee
+			role = protocol.RoleReferee
 		}
 		s = append(s, &journal.AgentRegistered{AgentID: id, Role: role, DisplayName: id, Endpoint: "http://" + id + "/mcp", Generation: 1})
 	}

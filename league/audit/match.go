@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,10 +15,9 @@ import (
 // A scheduledMatch is a match of an announced round with its events.
 type scheduledMatch struct {
 	*journal.Match
-	id      string
-	round   int
+	key     protocol.MatchID
+	id      string    // key as text
 	players [2]string // player A first
-	lines   *matchLines
 }
 
 // A matchFile is the file of a match or of an attempt at it.
@@ -46,7 +44,7 @@ func (a *auditor) checkMatches() {
 	var missing []string
 	for round := 1; round <= s.Round; round++ {
 		for number := 1; number <= len(s.Rounds[round-1].Matches); number++ {
-			m := a.scheduled(round, number)
+			m := a.scheduled(protocol.MatchID{Round: round, Number: number})
 			var file *matchFile
 			if exists := other[m.id]; exists || m.Report != nil { // it may be newer than the list of files
 				if file, exists = a.checkMatchFile(m); !exists && m.Report != nil {
@@ -84,14 +82,15 @@ func (a *auditor) findMissing(ids []string) {
 	}
 }
 
-func (a *auditor) scheduled(round, number int) *scheduledMatch {
-	id := protocol.MatchID{Round: round, Number: number}
+func (a *auditor) scheduled(id protocol.MatchID) *scheduledMatch {
 	match, playerA, playerB, _ := a.state.Find(id)
-	m := &scheduledMatch{Match: match, id: id.String(), round: round, players: [2]string{playerA, playerB}}
-	if m.lines = a.lines[m.Match]; m.lines == nil {
-		m.lines = &matchLines{}
-	}
-	return m
+	return &scheduledMatch{Match: match, key: id, id: id.String(), players: [2]string{playerA, playerB}}
+}
+
+// eventLine is the line of the journal in which an attempt was accepted; that of the
+// result for attempt 0; 0 for none.
+func (a *auditor) eventLine(m *scheduledMatch, attempt int) int {
+	return a.lines[protocol.Attempt{MatchID: m.key, Number: attempt}]
 }
 
 // records are the present records of all players, by rank in the table.
@@ -137,7 +136,7 @@ func (a *auditor) checkIdentity(f *matchFile) bool {
 	}{
 		{RuleMatchFile, "/league_id", d.LeagueID, a.id},
 		{RuleMatchFile, "/match_id", d.MatchID, m.id},
-		{RuleMatchFile, "/round_id", d.RoundID, m.round},
+		{RuleMatchFile, "/round_id", d.RoundID, m.key.Round},
 		{RuleSchedule, "/player_A/player_id", d.PlayerA.PlayerID, m.players[0]},
 		{RuleSchedule, "/player_B/player_id", d.PlayerB.PlayerID, m.players[1]},
 	} {
@@ -167,14 +166,8 @@ func (a *auditor) compareResult(f *matchFile) {
 		if strings.HasPrefix(string(diff.member), "/scoring") {
 			rule = RulePoints
 		}
-		f.find(a, rule, diff.member, "%v (line %d)", diff, f.match.lines.report)
+		f.find(a, rule, diff.member, "%v (line %d)", diff, a.eventLine(f.match, 0))
 	}
-}
-
-// attemptIndex returns the index of an assigned attempt; -1 for one that was not
-// assigned.
-func attemptIndex(m *journal.Match, number int, refereeID string) int {
-	return slices.IndexFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == number && a.Referee == refereeID })
 }
 
 // noteAbandoned notes attempts that were given up although the referee was bound
@@ -185,10 +178,7 @@ func (a *auditor) noteAbandoned(m *scheduledMatch) {
 		if attempt.Commitment == "" || r == nil && last || r != nil && r.Number == attempt.Number && r.RefereeID == attempt.Referee {
 			continue
 		}
-		at := location{file: a.journal, matchID: m.id, agentID: attempt.Referee}
-		if i < len(m.lines.accepted) {
-			at.line = m.lines.accepted[i]
-		}
+		at := location{file: a.journal, line: a.eventLine(m, attempt.Number), matchID: m.id, agentID: attempt.Referee}
 		a.note(RuleAbandoned, at, "attempt %d at %s by %s was given up after the referee had committed to its draw", attempt.Number, m.id, clip(attempt.Referee))
 	}
 }
@@ -213,10 +203,10 @@ func (a *auditor) checkAttempts() {
 			filepath.Base(a.dir.Attempt(a.id, d.MatchID, d.Attempt, d.RefereeID)) != filepath.Base(path):
 			a.find(RuleMatchFile, at, "it is attempt %d at %s of league %s by %s, but its name says otherwise",
 				d.Attempt, quoted(&d.MatchID), quoted(&d.LeagueID), quoted(&d.RefereeID))
-		case !found || attemptIndex(m, d.Attempt, d.RefereeID) < 0:
+		case !found || m.Attempt(d.Attempt, d.RefereeID) == nil:
 			a.find(RuleMatchFile, at, "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID), quoted(&d.RefereeID))
 		default:
-			f.match = a.scheduled(id.Round, id.Number)
+			f.match = a.scheduled(id)
 			a.checkAttempt(f, at)
 		}
 	}
@@ -224,15 +214,14 @@ func (a *auditor) checkAttempts() {
 
 func (a *auditor) checkAttempt(f *matchFile, at location) {
 	d, m := f.value, f.match
-	i := attemptIndex(m.Match, d.Attempt, d.RefereeID)
 	if d.Draw != nil {
 		at := at
 		at.line = f.line("/draw/nonce")
 		if nonce, ok := protocol.ParseSecret(d.Draw.Nonce); ok {
 			a.checkNonceIsNew(d.MatchID, d.Draw.Nonce, at)
-			commitment := m.Attempts[i].Commitment
+			commitment := m.Attempt(d.Attempt, d.RefereeID).Commitment
 			if commitment != "" && protocol.DrawCommitment(a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) != commitment {
-				a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal", d.Attempt, d.MatchID, m.lines.accepted[i])
+				a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal", d.Attempt, d.MatchID, a.eventLine(m, d.Attempt))
 			}
 		}
 	}
@@ -241,7 +230,7 @@ func (a *auditor) checkAttempt(f *matchFile, at location) {
 	}
 	a.checkForm(f, false)
 	a.checkTranscript(f)
-	if m.Report == nil && !a.completed() && i == len(m.Attempts)-1 {
+	if m.Report == nil && !a.completed() && d.Attempt == len(m.Attempts) {
 		return // the attempt goes on
 	}
 	a.noteUnacknowledged(f, at)

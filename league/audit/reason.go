@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
 )
 
 // Reason explains why JSON could not be read in terms of the file, not of the
@@ -20,12 +22,7 @@ func Reason(err error) string {
 		about, _, _ := strings.Cut(text, wrong.Error())
 		text = about + wrongType(wrong)
 	}
-	text = strings.ReplaceAll(text, "jsontext: ", "")
-	const limit = 300
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
+	return protocol.Clip(strings.ReplaceAll(text, "jsontext: ", ""), 300)
 }
 
 // lineOf returns the line in which JSON is wrong.

@@ -14,7 +14,7 @@ import (
 // The events of a journal are a minute apart.
 func TestDroppedRegistrationsAreAudited(t *testing.T) {
 	registered := &journal.AgentRegistered{
-		AgentID: "P01", Role: journal.RolePlayer, DisplayName: "One", Endpoint: "http://one/mcp", Generation: 1, AwaitsAnswer: true,
+		AgentID: "P01", Role: protocol.RolePlayer, DisplayName: "One", Endpoint: "http://one/mcp", Generation: 1, AwaitsAnswer: true,
 	}
 	begun := events{&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
@@ -37,8 +37,8 @@ func TestDroppedRegistrationsAreAudited(t *testing.T) {
 		{"and its id granted again", begun.and(minute, drop(journal.DroppedSilent), registered), "agent P01 is registered under the id of a dropped registration"},
 		{"an answer is recorded twice", begun.and(answered, answered), "P01 has answered before"},
 		{"an agent takes part that has not answered", begun.and(
-			&journal.AgentRegistered{AgentID: "P02", Role: journal.RolePlayer, DisplayName: "Two", Endpoint: "http://two/mcp", Generation: 1},
-			&journal.AgentRegistered{AgentID: "REF01", Role: journal.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Generation: 1},
+			&journal.AgentRegistered{AgentID: "P02", Role: protocol.RolePlayer, DisplayName: "Two", Endpoint: "http://two/mcp", Generation: 1},
+			&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Generation: 1},
 			&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01"}},
 		), "P01 takes part, but has not answered"},
 	} {

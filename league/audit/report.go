@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"evenodd/league/decide"
 )
 
 // SchemaVersion is that of a Report as JSON.
@@ -16,13 +18,9 @@ const (
 	SeverityNote    = "note"    // worth knowing, but no violation
 )
 
-// The states of a league.
-const (
-	StateUnreadable   = "UNREADABLE" // no journal says what league it is
-	StateRegistration = "WAITING_FOR_REGISTRATIONS"
-	StateRunning      = "RUNNING_LEAGUE"
-	StateCompleted    = "LEAGUE_COMPLETED"
-)
+// StateUnreadable is the state of a league without a journal that says what league it
+// is. All other states are those of decide.Phase.
+const StateUnreadable = "UNREADABLE"
 
 // A Report is the result of the audit of a folder.
 type Report struct {
@@ -87,9 +85,9 @@ func (l *League) Summary() string {
 		about += ", " + counted(n, "note", "notes")
 	}
 	switch l.State {
-	case StateRegistration:
+	case decide.StateWaitingForRegistrations:
 		about += "; not started"
-	case StateRunning:
+	case decide.StateRunningLeague:
 		about += fmt.Sprintf("; unfinished: %d of %d matches", l.Recorded, l.Matches)
 	}
 	return about

@@ -1,20 +1,14 @@
 package audit
 
 import (
-	"bytes"
+	"maps"
+	"reflect"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/rules"
 )
-
-// A member is one that a request must have, by the match.
-type member struct {
-	pointer jsontext.Pointer
-	want    any
-}
 
 // checkRequest compares a request of the referee with the match.
 func (t *transcriptCheck) checkRequest(e *exchange) {
@@ -28,17 +22,10 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 	if e.Omission() != "" {
 		return
 	}
-	if e.Message.Kind() == 'n' || len(e.Message) == 0 {
+	found := t.differences(e)
+	if e.Message.Kind() == 'n' || len(e.Message) == 0 || e.err != nil {
 		t.find(e, "/message", "the message to %s cannot be read", s.id)
 		return
-	}
-	request := &value{raw: e.Message}
-	var found []difference
-	for _, m := range t.expected(e) {
-		got, want := request.lookup(m.pointer), protocol.HideTokens(encoded(m.want)) // as the referee wrote it
-		if !bytes.Equal(got, want) && !bytes.Equal(compact(got), want) {             // to decode takes much longer
-			compare(m.pointer, decoded(got), decoded(want), &found)
-		}
 	}
 	for _, diff := range onePerObject(found) {
 		rule := RuleTranscript
@@ -50,8 +37,7 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 	}
 	switch {
 	case e.method.phase == phaseMove:
-		text, _ := decoded(request.lookup("/deadline")).(string)
-		deadline, err := protocol.ParseTimestamp(text)
+		deadline, err := protocol.ParseTimestamp(e.deadline)
 		if err != nil {
 			t.find(e, "/message/deadline", "the deadline of %s in %s is no time: %v", s.id, t.match.id, err)
 		}
@@ -64,73 +50,105 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 			t.find(e, "/message/game_result", "%s was told how %s ended, but it was given up", s.id, t.match.id)
 		}
 	case e.Method == protocol.NotifyGameError.Name:
-		t.checkGameError(e, decoded(request.lookup("/error_code")))
+		t.checkGameError(e)
 	}
 }
 
-// expected lists the members of a request that follow from the match.
-func (t *transcriptCheck) expected(e *exchange) []member {
+// differences compares a request with the match: each closure sets the members that
+// follow from it.
+func (t *transcriptCheck) differences(e *exchange) []difference {
 	s, d, m := e.side, t.doc, t.match
 	opponent := m.players[s.side.Other()]
-	all := []member{
-		{"/message_type", e.method.request}, {"/sender", protocol.RefereeSender(d.RefereeID)},
-		{"/conversation_id", d.ConversationID}, {"/match_id", m.id},
+	envelope := func(q *protocol.Envelope) {
+		q.MessageType, q.Sender, q.ConversationID = e.method.request, protocol.RefereeSender(d.RefereeID), d.ConversationID
 	}
 	switch e.Method {
 	case protocol.Invite.Name:
-		role := protocol.RolePlayerA
-		if s.side == rules.SideB {
-			role = protocol.RolePlayerB
-		}
-		all = append(all, member{"/league_id", t.id}, member{"/round_id", m.round}, member{"/game_type", d.GameType},
-			member{"/role_in_match", role}, member{"/opponent_id", opponent}, member{"/attempt", d.Attempt})
-		if d.Draw != nil {
-			all = append(all, member{"/draw_commitment", d.Draw.Commitment})
-		}
+		return requestDifferences(e, func(q *protocol.GameInvitation) {
+			envelope(&q.Envelope)
+			q.LeagueID, q.RoundID, q.MatchID, q.GameType, q.Attempt = t.id, m.key.Round, m.id, d.GameType, d.Attempt
+			q.RoleInMatch, q.OpponentID = [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[s.side], opponent
+			if d.Draw != nil {
+				q.DrawCommitment = d.Draw.Commitment
+			}
+		})
 	case protocol.ChooseParity.Name:
-		all = append(all, member{"/player_id", s.id}, member{"/game_type", d.GameType},
-			member{"/context/opponent_id", opponent}, member{"/context/round_id", m.round})
-		// Standings rest on the journal, which may have findings.
-		if rank, ok := t.state.PlayerIndex(s.id); ok && !t.doubtful && !t.chain.stopped {
-			all = append(all, member{"/context/your_standings", &t.before[m.round-1][rank]})
-		}
+		return requestDifferences(e, func(q *protocol.ChooseParityCall) {
+			e.deadline = q.Deadline
+			envelope(&q.Envelope)
+			q.MatchID, q.PlayerID, q.GameType, q.Context.OpponentID, q.Context.RoundID = m.id, s.id, d.GameType, opponent, m.key.Round
+			// Standings rest on the journal, which may have findings.
+			if rank, ok := t.state.PlayerIndex(s.id); ok && !t.doubtful && !t.chain.stopped {
+				q.Context.YourStandings = &t.before[m.key.Round-1][rank]
+			}
+		})
 	case protocol.MakeMove.Name:
-		all = append(all, member{"/player_id", s.id}, member{"/game_type", d.GameType})
-		if t.progress.known() && t.progress.asks(s.side) {
-			question := t.progress.position.Ask(s.side)
-			all = append(all, member{"/move_request/move_type", question.MoveType}, member{"/move_request/valid_options", question.Options},
-				member{"/move_request/context/opponent_id", opponent}, member{"/move_request/context/round_id", m.round})
-			for key, value := range question.Context { // a referee that hides or invents a part of the position decides the match
-				all = append(all, member{jsontext.Pointer("/move_request/context").AppendToken(key), value})
-			}
-		}
+		return requestDifferences(e, func(q *protocol.GameMoveCall) {
+			e.deadline = q.Deadline
+			envelope(&q.Envelope)
+			q.MatchID, q.PlayerID, q.GameType = m.id, s.id, d.GameType
+			t.expectMove(s, &q.MoveRequest)
+		})
 	case protocol.NotifyMatchResult.Name:
-		all = append(all, member{"/game_type", d.GameType}, member{"/draw", d.Draw})
-		if d.Result != nil {
-			r := &d.Result.GameResult
-			all = append(all, member{"/game_result/status", r.Status}, member{"/game_result/winner_player_id", r.WinnerPlayerID},
-				member{"/game_result/drawn_number", r.DrawnNumber}, member{"/game_result/number_parity", r.NumberParity})
-			for _, id := range m.players {
-				choice, _ := r.Choices.Get(id)
-				all = append(all, member{"/game_result/choices/" + jsontext.Pointer(id), choice})
+		return requestDifferences(e, func(q *protocol.GameOver) {
+			envelope(&q.Envelope)
+			q.MatchID, q.GameType, q.Draw = m.id, d.GameType, d.Draw
+			if d.Result != nil {
+				result := d.Result.GameResult
+				if q.GameResult != nil {
+					result.Reason, result.Faults = q.GameResult.Reason, q.GameResult.Faults
+				}
+				q.GameResult = &result
 			}
-		}
+		})
 	case protocol.NotifyGameError.Name:
-		all = append(all, member{"/player_id", s.id}, member{"/affected_player", s.id})
+		return requestDifferences(e, func(q *protocol.GameError) {
+			e.code = q.ErrorCode
+			envelope(&q.Envelope)
+			q.MatchID, q.PlayerID, q.AffectedPlayer = m.id, s.id, s.id
+		})
 	}
-	return all
+	return nil
+}
+
+// expectMove sets the members of a question that follow from the position. A referee
+// that hides or invents a part of the position decides the match.
+func (t *transcriptCheck) expectMove(s *playerSide, q *protocol.MoveRequest) {
+	if !t.progress.known() || !t.progress.asks(s.side) {
+		return
+	}
+	question := t.progress.position.Ask(s.side)
+	context := map[string]any{}
+	maps.Copy(context, q.Context)
+	context["opponent_id"], context["round_id"] = t.match.players[s.side.Other()], t.match.key.Round
+	maps.Copy(context, question.Context)
+	*q = protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context}
+}
+
+// requestDifferences compares a request with the one that set makes of it.
+func requestDifferences[Q any](e *exchange, set func(want *Q)) (found []difference) {
+	got := new(Q)
+	if e.err = json.Unmarshal(e.Message, got); e.err != nil {
+		return nil
+	}
+	want := *got
+	set(&want)
+	if !reflect.DeepEqual(got, &want) { // encoding takes much longer
+		compare("", decoded(encoded(got)), decoded(protocol.HideTokens(encoded(want))), &found) // as the referee wrote it
+	}
+	return found
 }
 
 // checkGameError checks that a GAME_ERROR reports the last failure of the player,
 // once.
-func (t *transcriptCheck) checkGameError(e *exchange, code any) {
+func (t *transcriptCheck) checkGameError(e *exchange) {
 	s, failure := e.side, e.side.unreported
 	s.unreported = nil
 	switch {
 	case failure == nil:
-		t.find(e, "/method", "%s got a GAME_ERROR about %s, but did not fail before it in %s", s.id, shown(jsonText(code)), t.match.id)
-	case failure.Error.ErrorCode != code:
-		t.find(e, "/message/error_code", "%s got a GAME_ERROR about %s, but failed with %s", s.id, shown(jsonText(code)), quoted(&failure.Error.ErrorCode))
+		t.find(e, "/method", "%s got a GAME_ERROR about %s, but did not fail before it in %s", s.id, orNone(e.code), t.match.id)
+	case failure.Error.ErrorCode != e.code:
+		t.find(e, "/message/error_code", "%s got a GAME_ERROR about %s, but failed with %s", s.id, orNone(e.code), quoted(&failure.Error.ErrorCode))
 	case failure.Try != e.Try:
 		t.find(e, "/try", "%s got a GAME_ERROR about try %d, but failed at try %d", s.id, e.Try, failure.Try)
 	}

@@ -38,7 +38,7 @@ func (a *auditor) game() rules.Game {
 // checkResult judges the result in the journal again. A match of several turns
 // needs the moves in its file.
 func (a *auditor) checkResult(m *scheduledMatch, game rules.Game, file *matchFile) {
-	r, at := m.Report, location{file: a.journal, line: m.lines.report, matchID: m.id}
+	r, at := m.Report, location{file: a.journal, line: a.eventLine(m, 0), matchID: m.id}
 	attempt := a.checkAssignment(m, at)
 	for _, c := range r.Choices {
 		if !slices.Contains(m.players[:], c.Name) {
@@ -66,7 +66,8 @@ func (a *auditor) checkResult(m *scheduledMatch, game rules.Game, file *matchFil
 // checkAssignment returns the attempt of a result. A result without one is a
 // finding, unless the match was forfeited; that is then not assigned.
 func (a *auditor) checkAssignment(m *scheduledMatch, at location) *journal.Attempt {
-	r, i := m.Report, attemptIndex(m.Match, m.Report.Number, m.Report.RefereeID)
+	r := m.Report
+	attempt, accepted := m.Attempt(r.Number, r.RefereeID), a.eventLine(m, r.Number)
 	switch {
 	case m.Forfeited != nil:
 		for _, attempt := range m.Attempts {
@@ -74,14 +75,13 @@ func (a *auditor) checkAssignment(m *scheduledMatch, at location) *journal.Attem
 			a.find(RuleLifecycle, at, "%s is forfeited by %v, but was assigned to %s", m.id, m.Forfeited, clip(attempt.Referee))
 		}
 		return nil
-	case i < 0:
+	case attempt == nil:
 		at.agentID = r.RefereeID
 		a.find(RuleOneResult, at, "the result of %s is that of attempt %d, which was not assigned to %s", m.id, r.Number, clip(r.RefereeID))
-		return nil
-	case i < len(m.lines.accepted) && m.lines.accepted[i] > at.line:
-		a.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", clip(r.RefereeID), m.id, m.lines.accepted[i])
+	case accepted > at.line:
+		a.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", clip(r.RefereeID), m.id, accepted)
 	}
-	return &m.Attempts[i]
+	return attempt
 }
 
 // contradicts tells whether choices and number of a result make another winner, or

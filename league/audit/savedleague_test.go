@@ -96,10 +96,10 @@ func playLeague(t *testing.T, rounds int) *savedLeague {
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
 		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
 	})
-	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: journal.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
+	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
 	for i, id := range playerIDs {
 		w.record(&journal.AgentRegistered{
-			AgentID: id, Role: journal.RolePlayer, DisplayName: "Player " + id, Endpoint: "http://localhost:810" + strconv.Itoa(i+1) + "/mcp",
+			AgentID: id, Role: protocol.RolePlayer, DisplayName: "Player " + id, Endpoint: "http://localhost:810" + strconv.Itoa(i+1) + "/mcp",
 			Registration: "c" + strconv.Itoa(i+1), Generation: 1,
 		})
 		w.histories[id] = &store.History{

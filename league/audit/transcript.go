@@ -117,7 +117,9 @@ type exchange struct {
 	method   matchMethod
 	question *question
 	message  message
-	err      error // why the message cannot be read
+	deadline string // of a question
+	code     string // of a GAME_ERROR
+	err      error  // why the message cannot be read
 }
 
 // find reports a finding at a member of an exchange.
@@ -260,7 +262,7 @@ func (t *transcriptCheck) checkOrder(e *exchange) {
 // checkMessageType compares the type of an exchange with that in its message.
 func (t *transcriptCheck) checkMessageType(e *exchange) {
 	inside := e.message.MessageType
-	if len(e.Message) == 0 || len(inside) > store.MaxMessageType || strings.Contains(inside, protocol.HiddenToken) || e.err != nil && e.Direction == store.Received {
+	if len(e.Message) == 0 || len(inside) > store.MaxMessageType || strings.Contains(inside, protocol.HiddenToken) || e.err != nil {
 		return
 	}
 	if validText(inside) != validText(e.MessageType) {

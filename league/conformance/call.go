@@ -46,12 +46,11 @@ type call struct {
 func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
 	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came), object: objectOf(canonical)}
 	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	c.method, _ = c.object.text("method")
+	c.method = c.object.text("method")
 	c.params = objectOf(c.object["params"])
-	messageType, _ := c.params.text("message_type")
 	method := methodOf(c.method)
 	if method.Request == "" {
-		method = methodOf(messageType)
+		method = methodOf(c.params.text("message_type"))
 	}
 	c.kind = method.Request
 	form, sent := formOf(c.came)
@@ -64,18 +63,14 @@ func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
 
 // formOf names the form of a request, and returns the message in it.
 func formOf(request members) (form string, message members) {
-	method, _ := request.text("method")
-	method = plain(method)
+	method := plain(request.text("method"))
 	params := objectOf(request["params"])
 	inner := objectOf(params["message"])
 	switch {
 	case request["jsonrpc"] == nil && request["method"] == nil:
 		return "the message without JSON-RPC", request
 	case method == "tools/call":
-		tool, _ := params.text("name")
-		return method + " " + plain(tool), objectOf(params["arguments"])
-	case params["message_type"] == nil && (params["messageType"] != nil || params["MessageType"] != nil):
-		return method + " with the members of the message in another spelling, " + listed(params) + ",", params
+		return method + " " + plain(params.text("name")), objectOf(params["arguments"])
 	case params["message_type"] == nil && inner != nil:
 		return method + " with the message in message", inner
 	}
@@ -150,8 +145,7 @@ func encoded(v any) []byte {
 // answer answers a call with a result of these members. The row of the method gives its
 // message type.
 func (c *call) answer(sender string, result map[string]any) response {
-	conversation, _ := c.params.text("conversation_id")
-	m := message(methodOf(c.kind).Result, sender, cmp.Or(conversation, "conv-check"), "")
+	m := message(methodOf(c.kind).Result, sender, cmp.Or(c.params.text("conversation_id"), "conv-check"), "")
 	maps.Copy(m, result)
 	return response{result: m}
 }
@@ -165,10 +159,7 @@ func answerPing(c *call, role string) response {
 }
 
 // match is the match that a call is about.
-func (c *call) match() string {
-	id, _ := c.params.text("match_id")
-	return id
-}
+func (c *call) match() string { return c.params.text("match_id") }
 
 // broken lists the fields of a message for which an agent of a league refuses it.
 func broken(kind string, m members) []protocol.FieldError {

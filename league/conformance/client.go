@@ -129,7 +129,7 @@ func (x *exam) roundTrip(ctx context.Context, r *reply, v variation) error {
 	// sent, the client repeats the next call on a new connection.
 	q.Header["X-Idempotency-Key"] = nil
 	maps.Copy(q.Header, v.header)
-	response, err := x.options.Client.Do(q)
+	response, err := x.options.client.Do(q)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ const outOfTime = "the time of the examination was over"
 
 // encode returns a call with this id; nil makes it a notification.
 func (x *exam) encode(id jsontext.Value, method string, params any) []byte {
-	return dialect.CallBody(method, protocol.ParseObject(encoded(params)), id)
+	return dialect.CallBody(method, protocol.ParseObject(encoded(params)).Append(nil), id)
 }
 
 // nextID returns an id that no call had before.
@@ -185,7 +185,6 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	var attempts []*reply
 	status, translated, err := speaker.Call(ctx, x.options.URL, "", method, body, func(ctx context.Context, url string, body []byte) (int, []byte, error) {
 		r := x.post(ctx, url, body, limit, variation{})
-		r.url, r.sent = url, body
 		attempts = append(attempts, r)
 		if r.Error != "" {
 			return r.Status, nil, errors.New(r.Error)
@@ -208,10 +207,10 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 		}
 		return r
 	}
-	if status, _ := last.result.text("status"); methodOf(method).Essential != "" || status == protocol.StatusAcknowledged {
+	if methodOf(method).Essential != "" || last.result.text("status") == protocol.StatusAcknowledged {
 		x.understood.Store(true)
 	}
-	if form := last.calledForm(); len(attempts) > 1 || form != method {
+	if form, _ := formOf(objectOf(last.request)); len(attempts) > 1 || form != method {
 		last.form = form
 	}
 	f := &fact{reply: last, problem: when(last.form != "", "it understands %s only as: %s", method, last.form), defect: calledFormDefect(last.form)}
@@ -248,6 +247,35 @@ func mostInformative(attempts []*reply) *reply {
 		}
 	}
 	return best
+}
+
+// A breach is a member of a message because of which the agent must refuse it.
+type breach struct {
+	fact    string
+	code    protocol.Code // "" for any
+	numbers []int         // of JSON-RPC, instead of the code
+	member  string        // of the message, or of the player_meta or referee_meta in it
+	value   any           // nil: the member is missing
+}
+
+// in puts the breach into a message, or into its player_meta or referee_meta.
+func (b *breach) in(message, meta map[string]any) map[string]any {
+	in := message
+	if meta[b.member] != nil {
+		in = meta
+	}
+	if in[b.member] = b.value; b.value == nil {
+		delete(in, b.member)
+	}
+	return message
+}
+
+// about says how a message is wrong.
+func (b *breach) about() string {
+	if b.value == nil {
+		return "without " + b.member
+	}
+	return "with " + shown(encoded(map[string]any{b.member: b.value}))
 }
 
 // send calls a method once, in the form that the agent has understood before from this
@@ -317,12 +345,6 @@ func (r *reply) interpret(method string) {
 func isAnswer(method string, result members) bool {
 	member := methodOf(method).Essential
 	return member == "" || result[member] != nil && result[member].Kind() != 'n'
-}
-
-// calledForm names the form of the request, and where it was posted.
-func (r *reply) calledForm() string {
-	form, _ := formOf(objectOf(r.sent))
-	return form + when(r.url != r.To && r.url != "", " at %s", r.url)
 }
 
 // replyForm says how the form of a reply differs from that of the specification; "" for

@@ -3,6 +3,8 @@ package conformance
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -28,18 +30,20 @@ type Options struct {
 	// registration.
 	Listener  net.Listener
 	Selection Selection
-	Patience  time.Duration // of one call; 0 means that of the protocol
-	Wait      time.Duration // for the agent to register with the kit; 0 means 10 s
-	Budget    time.Duration // of the whole examination; 0 means 3 minutes
-	Players   int           // that a manager under examination waits for; 0 means 4
-	Referees  int           // likewise; 0 means 1
-	Admin     string        // token by which that manager starts its league; "" waits for it to start by itself
-	Client    *http.Client  // nil: one of the kit's own
+	Patience  time.Duration  // of one call; 0 means that of the protocol
+	Wait      time.Duration  // for the agent to register with the kit; 0 means 10 s
+	Budget    time.Duration  // of the whole examination; 0 means 3 minutes
+	Players   int            // that a manager under examination waits for; 0 means 4
+	Referees  int            // likewise; 0 means 1
+	Admin     string         // token by which that manager starts its league; "" waits for it to start by itself
+	Roots     *x509.CertPool // authorities of certificates; nil means those of the system
 
 	// Listen opens further ports on the host of Listener, and Dial connects to the agent;
 	// nil means TCP. Tests pass those of a network of pipes.
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+
+	client *http.Client
 }
 
 func (o *Options) setDefaults() {
@@ -54,14 +58,14 @@ func (o *Options) setDefaults() {
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
 	}
-	if o.Client == nil {
-		o.Client = &http.Client{
-			Transport: &http.Transport{
-				Proxy: http.ProxyFromEnvironment, DialContext: o.Dial, DisableCompression: true,
-				MaxIdleConnsPerHost: 64, MaxResponseHeaderBytes: 64 << 10, // several matches make calls at the same time
-			},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
+	o.client = &http.Client{ // shows responses unchanged
+		Transport: &http.Transport{
+			TLSClientConfig:     &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 4 * time.Second,
+			DialContext: o.Dial, DisableCompression: true,
+			MaxIdleConnsPerHost: 64, MaxResponseHeaderBytes: 64 << 10, // several matches make calls at the same time
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
@@ -72,10 +76,8 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	if examine == nil {
 		return nil, fmt.Errorf("role %q: player, referee or manager", o.Role)
 	}
-	if o.Client == nil {
-		defer func() { o.Client.CloseIdleConnections() }()
-	}
 	o.setDefaults()
+	defer o.client.CloseIdleConnections()
 	if o.Listener != nil {
 		defer func() { _ = o.Listener.Close() }() // its server may have closed it before
 	}
@@ -167,6 +169,27 @@ func (x *exam) patience(limit time.Duration) time.Duration {
 		return min(p, limit)
 	}
 	return limit
+}
+
+// examineServer examines JSON-RPC of a manager or referee before and after its own
+// scenarios, which may give the agent up; false if they do. Requests that the agent may not
+// survive come last.
+func (x *exam) examineServer(ctx context.Context, scenarios func(context.Context) (gaveUp string)) bool {
+	if x.needs("wire") {
+		x.examineWire(ctx)
+	}
+	gaveUp := ""
+	if x.needsMoreThan("wire", "misuse") {
+		gaveUp = scenarios(ctx)
+	}
+	if x.needs("wire", "misuse") {
+		x.misuse(ctx, x.alive)
+		x.sendLarge(ctx)
+	}
+	if gaveUp != "" {
+		x.giveUp(gaveUp)
+	}
+	return gaveUp == ""
 }
 
 // message begins a message of the kit.

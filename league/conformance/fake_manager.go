@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/protocol"
@@ -37,8 +37,7 @@ func (m *membership) sender(id string) string { return m.role + ":" + id }
 
 // endpoint is the endpoint in a registration.
 func (m *membership) endpoint(registration members) string {
-	endpoint, _ := objectOf(registration[m.meta]).text("contact_endpoint")
-	return endpoint
+	return objectOf(registration[m.meta]).text("contact_endpoint")
 }
 
 // A fakeManager registers the agent under examination, and answers its queries as before
@@ -50,9 +49,7 @@ type fakeManager struct {
 
 	examined string // URL of the agent
 	token    string
-
-	mu       sync.Mutex
-	assigned string // id of the agent; "" before
+	assigned atomic.Value // the id of the agent, a string; nil before
 }
 
 // openManager opens the manager of the kit; nil without a listener. Other answers all
@@ -81,9 +78,8 @@ func (g *fakeManager) wait(ctx context.Context, most time.Duration) bool {
 
 // agentID returns the id of the agent; "" before it has registered.
 func (g *fakeManager) agentID() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.assigned
+	id, _ := g.assigned.Load().(string)
+	return id
 }
 
 // play answers registrations and queries, and passes all other calls on.
@@ -104,21 +100,17 @@ func (g *fakeManager) register(c *call) response {
 			"league_id": checkLeague, "status": protocol.StatusRejected, "reason": "another agent is examined here: " + g.examined,
 		})
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.assigned == "" {
-		g.assigned = g.grant(c)
+	if g.assigned.CompareAndSwap(nil, g.grant(c)) {
 		g.fakes.wake()
 	}
 	return c.answer(protocol.ManagerSender, map[string]any{
-		"league_id": checkLeague, "status": protocol.StatusAccepted, "reason": nil, g.membership.id: g.assigned, "auth_token": g.token,
+		"league_id": checkLeague, "status": protocol.StatusAccepted, "reason": nil, g.membership.id: g.agentID(), "auth_token": g.token,
 	})
 }
 
 // grant is the id that the agent gets: the one that it asks for, if that is well formed.
 func (g *fakeManager) grant(c *call) string {
-	sender, _ := c.params.text("sender")
-	id, first, parse := protocol.AgentOf(sender), protocol.PlayerID(1), protocol.ParsePlayerID
+	id, first, parse := protocol.AgentOf(c.params.text("sender")), protocol.PlayerID(1), protocol.ParsePlayerID
 	if g.role == Referee {
 		first, parse = checkReferee, protocol.ParseRefereeID
 	}
@@ -130,7 +122,7 @@ func (g *fakeManager) grant(c *call) string {
 
 // query answers a LEAGUE_QUERY as before the first round.
 func (g *fakeManager) query(c *call) response {
-	kind, _ := c.params.text("query_type")
+	kind := c.params.text("query_type")
 	id := g.agentID()
 	rows := []any{}
 	if id != "" && g.role == Player {
@@ -200,8 +192,7 @@ func (x *exam) registrationRules(m membership, further ...rule) []rule {
 			on("registration/form", jsonRPCRequest)),
 		should(id("02"), "It registers by the method "+m.method+".", "003 §8.3",
 			`Set "method" to "`+m.method+`"; the type of the message is in params.message_type.`, on("registration/form", func(f *fact) string {
-				got, _ := f.call.came.text("method")
-				return when(got != m.method, "method is %s", quoted(got))
+				return when(f.call.came.text("method") != m.method, "method is %s", quoted(f.call.came.text("method")))
 			})),
 		must(id(number[0]), "Its display_name has 1 to 50 characters.", "002 §3",
 			"Put a short name for people into "+m.meta+".display_name.", on("registration/request", of("display_name"))),

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,11 +21,11 @@ import (
 
 // The limits of the kit's own agents.
 const (
-	maxCall     = 256 << 10 // bytes of a request
-	maxCalls    = 20000     // requests that are kept in one examination
-	maxRecord   = 64 << 20  // bytes of them
-	maxServing  = 64        // requests that one agent of the kit answers at the same time
-	maxHolding  = 45 * time.Second
+	maxCall     = 256 << 10        // bytes of a request
+	maxCalls    = 20000            // requests that are kept in one examination
+	maxRecord   = 64 << 20         // bytes of them
+	maxServing  = 64               // requests that one agent of the kit answers at the same time
+	maxHolding  = 45 * time.Second // that an agent gives no answer
 	pathOfAgent = "/mcp"
 )
 
@@ -40,7 +39,6 @@ type fakes struct {
 	agents []*fakeAgent // only the examination itself opens them
 
 	mu      sync.Mutex
-	closed  bool
 	calls   []*call
 	events  int           // calls and answers so far
 	size    int           // bytes of the calls
@@ -49,13 +47,12 @@ type fakes struct {
 
 // A response is the answer of a fake agent to a call. The zero value closes the connection.
 type response struct {
-	result  map[string]any // a message; wrapped as the call was
-	failure []byte         // a JSON-RPC error object instead; wrapped likewise
-	status  int            // of HTTP; 0 means 200
-	body    []byte         // sent as it is, instead of a result or failure
-	never   bool           // no answer at all
-	after   time.Duration  // pause before the answer
-	until   <-chan struct{}
+	result  map[string]any  // a message; wrapped as the call was
+	failure []byte          // a JSON-RPC error object instead; wrapped likewise
+	status  int             // of HTTP, with a body
+	body    []byte          // sent as it is, instead of a result or failure
+	after   time.Duration   // pause before the answer
+	until   <-chan struct{} // ends the pause
 }
 
 // A fakeAgent is an agent of the kit. Its dialect reads its calls, and knows the form that
@@ -86,25 +83,20 @@ func newFakes(ctx context.Context, x *exam) *fakes {
 // close ends all agents.
 func (s *fakes) close() {
 	s.end()
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
 	for _, a := range s.agents {
 		_ = a.server.Close() // nothing to lose
-	}
-	for _, a := range s.agents {
 		a.serving.Wait()
 	}
 }
 
 // open serves an agent on a listener; nil is a free port. Without a port it gives the
-// examination up.
+// examination up, so that no call names the agent.
 func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
 	if l == nil {
 		var err error
 		if l, err = s.exam.options.Listen(s.life, "tcp", net.JoinHostPort(s.host, "0")); err != nil {
 			s.exam.giveUp(fmt.Sprintf("no port for an agent of the kit: %v", err))
-			return nil
+			return &fakeAgent{fakes: s, dialect: s.exam.dialect}
 		}
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
@@ -115,6 +107,15 @@ func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
+		BaseContext: func(net.Listener) context.Context { return s.life },
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				a.serving.Add(1)
+			case http.StateClosed:
+				a.serving.Done()
+			}
+		},
 	}
 	a.serving.Go(func() { _ = a.server.Serve(l) }) // it ends with close
 	s.agents = append(s.agents, a)
@@ -122,10 +123,6 @@ func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
 }
 
 func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
-	if !a.enter() {
-		panic(http.ErrAbortHandler)
-	}
-	defer a.serving.Done()
 	select {
 	case a.slots <- struct{}{}:
 		defer func() { <-a.slots }()
@@ -142,15 +139,7 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the request cannot be read", http.StatusRequestEntityTooLarge)
 		return
 	}
-	calls, raw, status, answer := a.translate(r, body)
-	switch {
-	case raw != nil && raw.body == nil:
-		status = raw.status
-	case raw != nil:
-		status, answer = cmp.Or(raw.status, http.StatusOK), raw.body
-	case len(answer) == 0: // a notification
-		status = http.StatusNoContent
-	}
+	calls, status, answer := a.translate(r, body)
 	for _, c := range calls {
 		a.began(c, status, answer)
 	}
@@ -169,9 +158,10 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) //nolint:gosec // JSON for an agent, no page; the caller may be gone
 }
 
-// translate answers the calls in a body by the dialect of the agent. Raw is sent as it is,
-// instead of the answer.
-func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, raw *response, status int, answer []byte) {
+// translate answers the calls in a body by the dialect of the agent, or by a response that
+// is sent as it is. Status 0 closes the connection.
+func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, status int, answer []byte) {
+	var raw *response
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	status, answer = a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body, func(ctx context.Context, canonical []byte) []byte {
 		c := a.read(r, body, canonical)
@@ -181,7 +171,7 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, raw 
 		calls = append(calls, c)
 		a.fakes.keep(c, len(body))
 		p := a.answer(c)
-		if !a.wait(ctx, p) {
+		if !p.wait(ctx) {
 			raw = &response{}
 			return nil
 		}
@@ -194,7 +184,13 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, raw 
 		}
 		return wrapped
 	})
-	return calls, raw, status, answer
+	switch {
+	case raw != nil:
+		return calls, raw.status, raw.body
+	case len(answer) == 0: // a notification
+		status = http.StatusNoContent
+	}
+	return calls, status, answer
 }
 
 // become sets the id under which an agent was registered.
@@ -206,20 +202,9 @@ func (a *fakeAgent) identity() string {
 	return id
 }
 
-// enter counts a call in progress, so that close waits for it; false after close.
-func (a *fakeAgent) enter() bool {
-	a.fakes.mu.Lock()
-	defer a.fakes.mu.Unlock()
-	if !a.fakes.closed {
-		a.serving.Add(1)
-	}
-	return !a.fakes.closed
-}
-
 // keep adds a call of so many bytes to the record, unless the record is full.
 func (s *fakes) keep(c *call, size int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.update()()
 	s.events++
 	c.seq = s.events
 	c.searching = c.form != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
@@ -229,21 +214,21 @@ func (s *fakes) keep(c *call, size int) {
 		s.calls = append(s.calls, c)
 		s.size += size
 	}
-	s.signal()
 }
 
-// signal wakes the goroutines that await an event; s.mu is held.
-func (s *fakes) signal() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// wake wakes the goroutines that await an event.
-func (s *fakes) wake() {
+// update begins a change of the record. Its result ends the change, and wakes the goroutines
+// that await one.
+func (s *fakes) update() (end func()) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.signal()
+	return func() {
+		close(s.changed)
+		s.changed = make(chan struct{})
+		s.mu.Unlock()
+	}
 }
+
+// wake wakes the goroutines that await a change.
+func (s *fakes) wake() { s.update()() }
 
 // received returns the calls that satisfy a condition, as they are now, in order.
 func (s *fakes) received(want func(*call) bool) []*call {
@@ -278,26 +263,18 @@ func (s *fakes) await(ctx context.Context, most time.Duration, done func() bool)
 	}
 }
 
-// wait waits until an answer is due; false if there is none, or nobody waits for it.
-func (a *fakeAgent) wait(ctx context.Context, p response) bool {
-	wait := p.after
-	if p.never {
-		wait = maxHolding
-	}
-	if wait == 0 && p.until == nil {
+// wait waits until an answer is due; false if nobody waits for it any more.
+func (p *response) wait(ctx context.Context) bool {
+	if p.after == 0 {
 		return true
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(p.after):
 	case <-p.until:
 	case <-ctx.Done():
 		return false
-	case <-a.fakes.life.Done():
-		return false
 	}
-	return !p.never
+	return true
 }
 
 // began notes the answer to a call.
@@ -313,9 +290,7 @@ func (a *fakeAgent) began(c *call, status int, body []byte) {
 
 // completed notes that the answer to a call was sent.
 func (a *fakeAgent) completed(c *call) {
-	a.fakes.mu.Lock()
-	defer a.fakes.mu.Unlock()
+	defer a.fakes.update()()
 	c.answered, c.doneAt = true, time.Now()
 	c.TookMS = c.doneAt.Sub(c.at).Milliseconds()
-	a.fakes.signal()
 }

@@ -40,19 +40,14 @@ func (x *exam) choiceType() string {
 	return byGame(x, protocol.TypeChooseParityResponse, protocol.TypeGameMoveResponse)
 }
 
-// illegalMove is the code of a choice that is not allowed.
-func (x *exam) illegalMove() protocol.Code {
-	return byGame(x, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
-}
-
 // choiceOf is the choice in a reply to a question, and its value as it stands there.
 func (x *exam) choiceOf(m members) (choice, value string) {
 	if x.evenOdd() {
-		choice, _ = m.text("parity_choice")
+		choice = m.text("parity_choice")
 		return choice, "parity_choice is " + valueOf(m, "parity_choice")
 	}
 	move := objectOf(m["move_data"])
-	choice, _ = move.text("choice")
+	choice = move.text("choice")
 	return choice, "move_data.choice is " + valueOf(move, "choice")
 }
 
@@ -103,34 +98,37 @@ func (x *exam) pose(q map[string]any, position rules.Position, side rules.Side, 
 	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(x.options.Game, position, side), "context": context}
 }
 
+// verdictFor is that of the rules on a match with this winner, NoSide for a draw.
+func (x *exam) verdictFor(winner rules.Side, chance rules.Chance) rules.Verdict {
+	verdict, _ := playout(x.options.Game.Start(), x.options.Game, winner, chance)
+	return verdict
+}
+
 // playout finds choices by which a match ends with this winner, NoSide for a draw; false
-// when there are none. The moves are the last of each side.
-func playout(position rules.Position, game rules.Game, winner rules.Side) (moves [2]string, ok bool) {
-	seats := position.ToMove()
-	if len(seats) == 0 {
-		verdict := position.Judge(rules.Chance{})
-		return verdict.Moves, verdict.Winner == winner
+// when there are none. Chosen are choices that sides to move have made already.
+func playout(position rules.Position, game rules.Game, winner rules.Side, chance rules.Chance, chosen ...string) (verdict rules.Verdict, ok bool) {
+	sides := position.ToMove()
+	switch {
+	case len(sides) == 0:
+		verdict = position.Judge(chance)
+		return verdict, verdict.Winner == winner
+	case len(chosen) == len(sides):
+		var moves [2]string
+		for i, side := range sides {
+			moves[side] = chosen[i]
+		}
+		return playout(position.Play(moves), game, winner, chance)
 	}
-	for _, one := range options(game, position, seats[0]) {
-		if position.Check(seats[0], one) != nil {
+	side := sides[len(chosen)]
+	for _, choice := range options(game, position, side) {
+		if position.Check(side, choice) != nil {
 			continue
 		}
-		var next [2]string
-		next[seats[0]] = one
-		if len(seats) == 1 {
-			if moves, ok = playout(position.Play(next), game, winner); ok {
-				return moves, true
-			}
-			continue
-		}
-		for _, other := range options(game, position, seats[1]) {
-			next[seats[1]] = other
-			if moves, ok = playout(position.Play(next), game, winner); ok {
-				return moves, true
-			}
+		if verdict, ok = playout(position, game, winner, chance, append(chosen, choice)...); ok {
+			return verdict, true
 		}
 	}
-	return moves, false
+	return verdict, false
 }
 
 // gamesProblem returns that the game of the league is not among those of an agent. An

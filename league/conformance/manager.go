@@ -51,27 +51,14 @@ func examineManager(ctx context.Context, e *exam) {
 	if !x.meet(ctx) {
 		return
 	}
-	if x.needs("wire") {
-		x.examineWire(ctx)
-	}
-	gaveUp := ""
-	if x.needsMoreThan("wire", "misuse") {
-		gaveUp = x.register(ctx)
-	}
-	if x.needs("wire", "misuse") {
-		x.misuse(ctx, x.alive)
-		x.sendLarge(ctx)
-	}
-	if gaveUp != "" {
-		x.giveUp(gaveUp)
-	}
+	registered := x.examineServer(ctx, x.register)
 	if x.fakes == nil {
 		return
 	}
 	defer x.conducting.Wait()
 	defer x.fakes.close()
 	defer func() { x.recordMessages(x.fakes) }()
-	if gaveUp == "" && x.needsMoreThan("wire", "misuse", "register", "refusal", "token") {
+	if registered && x.needsMoreThan("wire", "misuse", "register", "refusal", "token") {
 		x.run(ctx)
 	}
 }
@@ -92,7 +79,6 @@ func (x *managerExam) register(ctx context.Context) (gaveUp string) {
 	x.registerFurther(ctx)
 	if x.needsMoreThan("wire", "misuse", "register", "refusal") {
 		x.query(ctx)
-		x.queryWithoutRight(ctx)
 	}
 	return ""
 }

@@ -9,17 +9,18 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A standing is how a player stands by the reports of the kit.
-type standing struct{ played, wins, draws, losses, points int }
+// A standing is how a player stands by the reports of the kit, by the names of the members
+// of a row.
+type standing map[string]int
 
 // wholeLeague is greater than every round.
 const wholeLeague = 1 << 30
 
 // standings counts the reports of the rounds up to this one.
-func (x *managerExam) standings(round int) map[string]*standing {
-	rows := map[string]*standing{}
+func (x *managerExam) standings(round int) map[string]standing {
+	rows := map[string]standing{}
 	for _, p := range x.players {
-		rows[p.id] = &standing{}
+		rows[p.id] = standing{"played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -29,16 +30,16 @@ func (x *managerExam) standings(round int) map[string]*standing {
 		}
 		for _, player := range m.players {
 			row := rows[player]
-			row.played++
-			switch m.winner {
+			row["played"]++
+			switch m.verdict.WinnerOf(m.players) {
 			case player:
-				row.wins++
-				row.points += 3
+				row["wins"]++
+				row["points"] += 3
 			case "":
-				row.draws++
-				row.points++
+				row["draws"]++
+				row["points"]++
 			default:
-				row.losses++
+				row["losses"]++
 			}
 		}
 	}
@@ -52,17 +53,14 @@ func (x *managerExam) standingsProblem(rows []members, round int) string {
 		return fmt.Sprintf("the standings have %d rows, and the league %d players", len(rows), len(counted))
 	}
 	for _, m := range rows {
-		id, _ := m.text("player_id")
+		id := m.text("player_id")
 		want := counted[id]
 		if want == nil {
 			return "the standings have " + quoted(id) + ", which is no player"
 		}
-		if points, _ := m.integer("points"); points != want.points {
-			return fmt.Sprintf("%s has %s points; by the reports it has %d wins and %d draws, which are %d", id, valueOf(m, "points"), want.wins, want.draws, want.points)
-		}
-		for name, n := range map[string]int{"wins": want.wins, "draws": want.draws, "losses": want.losses, "played": want.played} {
-			if got, ok := m.integer(name); ok && got != n {
-				return fmt.Sprintf("%s of %s is %d, and by the reports %d", name, id, got, n)
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if got, ok := m.integer(name); got != want[name] && (ok || name == "points") {
+				return fmt.Sprintf("%s of %s is %s, and by the reports %d", name, id, valueOf(m, name), want[name])
 			}
 		}
 	}
@@ -167,8 +165,8 @@ func (x *managerExam) scheduleProblem(announced map[int][]members) string {
 	for _, round := range slices.Sorted(maps.Keys(announced)) {
 		busy := map[string]bool{}
 		for _, m := range announced[round] {
-			a, _ := m.text("player_A_id")
-			b, _ := m.text("player_B_id")
+			a := m.text("player_A_id")
+			b := m.text("player_B_id")
 			if a == b || busy[a] || busy[b] {
 				return fmt.Sprintf("in round %d a player plays twice: %s against %s", round, quoted(a), quoted(b))
 			}
@@ -193,7 +191,7 @@ func (x *managerExam) scheduleProblem(announced map[int][]members) string {
 func (x *managerExam) recordAssignments(announced map[int][]members) {
 	for _, round := range slices.Sorted(maps.Keys(announced)) {
 		for _, m := range announced[round] {
-			id, _ := m.text("match_id")
+			id := m.text("match_id")
 			x.record("assigned", &fact{problem: when(!x.isAssigned(id), "match %s of round %d was announced, and assigned to no referee", quoted(id), round)})
 		}
 	}
@@ -229,12 +227,19 @@ func (x *managerExam) assignments() []*assignedMatch {
 	return slices.Clone(x.matches)
 }
 
+// recordTold records whether an agent got as many notices of a kind as it should, and returns
+// them.
+func (x *managerExam) recordTold(name string, m *member, kind string, want int) []*call {
+	got := x.received(m.fakeAgent, kind)
+	x.record(name, &fact{problem: when(len(got) < want, "%s got %d of %d %s", m.id, len(got), want, kind)})
+	return got
+}
+
 // recordBroadcasts records the messages to players after each round.
 func (x *managerExam) recordBroadcasts(rounds int) {
 	for _, p := range x.players {
-		updates, ends := x.received(p.fakeAgent, protocol.TypeStandingsUpdate), x.received(p.fakeAgent, protocol.TypeRoundCompleted)
-		x.record("standings updates", &fact{problem: when(len(updates) < rounds, "%s got %d standings updates in %d rounds", p.id, len(updates), rounds)})
-		x.record("ends of rounds", &fact{problem: when(len(ends) < rounds, "%s was told of the end of %d rounds of %d", p.id, len(ends), rounds)})
+		updates := x.recordTold("standings updates", p, protocol.TypeStandingsUpdate, rounds)
+		ends := x.recordTold("ends of rounds", p, protocol.TypeRoundCompleted, rounds)
 		last := 0
 		for i, c := range updates {
 			round := roundOf(c)
@@ -272,8 +277,7 @@ func endOfRoundProblem(c *call, rounds int) string {
 // recordEnd records the end of the league.
 func (x *managerExam) recordEnd(rounds int) {
 	for _, p := range x.players {
-		ends := x.received(p.fakeAgent, protocol.TypeLeagueCompleted)
-		x.record("end told", &fact{problem: when(len(ends) == 0, "%s was not told", p.id)})
+		ends := x.recordTold("end told", p, protocol.TypeLeagueCompleted, 1)
 		if len(ends) == 0 {
 			continue
 		}
@@ -288,21 +292,22 @@ func (x *managerExam) recordEnd(rounds int) {
 		x.record("champion", &fact{call: c, problem: x.championProblem(c.params)})
 	}
 	for _, r := range x.referees {
-		x.record("end told to referees", &fact{problem: when(len(x.received(r.fakeAgent, protocol.TypeLeagueCompleted)) == 0, "%s was not told", r.id)})
+		x.recordTold("end told to referees", r, protocol.TypeLeagueCompleted, 1)
 	}
 	x.recordDuplicate()
 }
 
 // championProblem returns why a player is not the champion.
 func (x *managerExam) championProblem(m members) string {
-	id, _ := objectOf(m["champion"]).text("player_id")
+	id := objectOf(m["champion"]).text("player_id")
 	counted := x.standings(wholeLeague)
 	if counted[id] == nil {
 		return "the champion is " + cmp.Or(quoted(id), "missing")
 	}
 	for _, p := range x.players {
-		if r, best := counted[p.id], counted[id]; r.points > best.points || r.points == best.points && r.wins > best.wins {
-			return fmt.Sprintf("the champion is %s with %d points and %d wins, and %s has %d and %d", id, best.points, best.wins, p.id, r.points, r.wins)
+		r, best := counted[p.id], counted[id]
+		if cmp.Or(cmp.Compare(r["points"], best["points"]), cmp.Compare(r["wins"], best["wins"])) > 0 {
+			return fmt.Sprintf("the champion is %s, %v by the reports, and %s is %v", id, best, p.id, r)
 		}
 	}
 	return ""

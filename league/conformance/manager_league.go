@@ -10,7 +10,6 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 )
 
 // An assignedMatch is a match that the manager has assigned to a referee of the kit.
@@ -28,19 +27,16 @@ type assignedMatch struct {
 	nonce      protocol.Secret
 	commitment string
 
-	status, winner string
-	number         int
-	choices        [2]string // by side
-	reported       time.Time // when the right report was sent first
-	accepted       bool      // the report was accepted
+	status   string
+	verdict  rules.Verdict
+	reported time.Time // when the right report was sent first
+	accepted bool      // the report was accepted
 }
 
 // playerOf reads a player of an assignment.
 func playerOf(m members, name string) (id, endpoint string) {
 	player := objectOf(m[name])
-	id, _ = player.text("player_id")
-	endpoint, _ = player.text("endpoint")
-	return id, endpoint
+	return player.text("player_id"), player.text("endpoint")
 }
 
 // assigned takes a match and answers at once. A goroutine conducts the match.
@@ -49,11 +45,7 @@ func (x *managerExam) assigned(c *call) response {
 	m.attempt, _ = c.params.integer("attempt")
 	m.players[0], m.endpoints[0] = playerOf(c.params, "player_A")
 	m.players[1], m.endpoints[1] = playerOf(c.params, "player_B")
-	f := &fact{call: c}
-	if c.form != "" {
-		f.problem, f.defect = "it assigns a match as: "+c.form, formDefect
-	}
-	x.record("form of assignment", f)
+	x.record("form of assignment", &fact{call: c, problem: when(c.form != "", "it assigns a match as: %s", c.form), defect: formDefect})
 	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
 	known := x.take(m)
 	id := c.to.identity()
@@ -119,37 +111,20 @@ func (x *managerExam) take(m *assignedMatch) *assignedMatch {
 func (x *managerExam) decide(m *assignedMatch, n int) {
 	results := []rules.Side{rules.SideA, rules.SideB, rules.NoSide, rules.SideA}
 	winner := results[n%len(results)]
-	m.status, m.winner = protocol.StatusDraw, ""
-	if winner != rules.NoSide {
-		m.status, m.winner = protocol.StatusWin, m.players[winner]
+	m.verdict, m.status = x.verdictFor(winner, rules.Chance{Nonce: m.nonce}), protocol.StatusWin
+	switch {
+	case winner == rules.NoSide:
+		m.status = protocol.StatusDraw
+	case n%len(results) == 3:
+		m.status, m.verdict.Moves[rules.SideB], m.verdict.Number = protocol.StatusTechnicalLoss, "", 0
 	}
-	m.choices = x.choicesFor(m, winner)
-	if n%len(results) == 3 {
-		m.status, m.choices[rules.SideB], m.number = protocol.StatusTechnicalLoss, "", 0
-	}
-}
-
-// choicesFor returns the last choices of both players in a match with this winner. In
-// even_odd the number is drawn before.
-func (x *managerExam) choicesFor(m *assignedMatch, winner rules.Side) (choices [2]string) {
-	if !x.evenOdd() {
-		choices, _ = playout(x.options.Game.Start(), x.options.Game, winner)
-		return choices
-	}
-	m.number = evenodd.Number(rules.Chance{Nonce: m.nonce})
-	right := evenodd.Parity(m.number)
-	choices = [2]string{right, right}
-	if winner != rules.NoSide {
-		choices[winner.Other()] = evenodd.Parity(m.number + 1)
-	}
-	return choices
 }
 
 // report is MATCH_RESULT_REPORT of a match.
 func (x *managerExam) report(m *assignedMatch) map[string]any {
 	q := message(protocol.TypeMatchResultReport, protocol.RefereeSender(m.referee.id), "conv-check-report-"+m.id, m.referee.token)
 	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, m.round, m.id, x.game
-	q["result"] = resultOf(m.players, m.winner, m.status, m.number, m.choices)
+	q["result"] = resultOf(m.players, m.status, m.verdict)
 	if m.attempt > 0 {
 		q["attempt"] = m.attempt
 		q["draw"] = map[string]any{"commitment": m.commitment, "nonce": m.nonce.Hex()}
@@ -158,18 +133,21 @@ func (x *managerExam) report(m *assignedMatch) map[string]any {
 }
 
 // resultOf is the result in a report; 0 and "" are null.
-func resultOf(players [2]string, winner, status string, number int, choices [2]string) map[string]any {
-	a, b := players[0], players[1]
-	score := map[string]any{a: 0, b: 0}
-	switch {
-	case winner != "":
-		score[winner] = 3
-	case status == protocol.StatusDraw:
-		score[a], score[b] = 1, 1
+func resultOf(players [2]string, status string, v rules.Verdict) map[string]any {
+	score := map[string]any{players[0]: 0, players[1]: 0}
+	if v.Winner == rules.NoSide {
+		score = map[string]any{players[0]: 1, players[1]: 1}
+	} else {
+		score[players[v.Winner]] = 3
 	}
-	return map[string]any{"winner": orNull(winner), "score": score, "details": map[string]any{
-		"drawn_number": orNull(number), "choices": map[string]any{a: orNull(choices[0]), b: orNull(choices[1])}, "status": status,
+	return map[string]any{"winner": orNull(v.WinnerOf(players)), "score": score, "details": map[string]any{
+		"drawn_number": orNull(v.Number), "choices": choicesOf(players, v), "status": status,
 	}}
+}
+
+// choicesOf are the last choices of both players.
+func choicesOf(players [2]string, v rules.Verdict) map[string]any {
+	return map[string]any{players[0]: orNull(v.Moves[0]), players[1]: orNull(v.Moves[1])}
 }
 
 // orNull is nil for the zero value.
@@ -230,25 +208,26 @@ func (x *managerExam) reportEarly(ctx context.Context) {
 
 // reportWrongly sends reports of a match in progress that must not count.
 func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
-	send := func(name string, code protocol.Code, number int, about string, change func(q map[string]any)) {
-		q := x.report(m)
-		change(q)
-		x.record(name, &fact{about: about, reply: x.sendReport(ctx, m, q), code: code, numbers: []int{number}})
+	send := func(q map[string]any, breaches ...breach) {
+		x.sendBroken(ctx, m.referee, protocol.ReportMatchResult.Name, q, breaches...)
 	}
-	send("report of an unknown match", protocol.ErrMatchNotFound, 5002, "a report of match R99M99", func(q map[string]any) { q["match_id"], q["round_id"] = "R99M99", 99 })
-	const unauthorized = "report without right"
-	send(unauthorized, protocol.ErrTokenMissing, 5001, "a report without auth_token", func(q map[string]any) { delete(q, "auth_token") })
-	send(unauthorized, protocol.ErrTokenInvalid, 5001, "a report with a wrong auth_token", func(q map[string]any) { q["auth_token"] = "tok-ref01-" + strings.Repeat("0", 43) })
+	report, elsewhere := x.report(m), x.report(m)
+	elsewhere["round_id"] = 99
+	send(elsewhere, breach{"report of an unknown match", protocol.ErrMatchNotFound, []int{5002}, "match_id", "R99M99"})
+	const withoutRight = "report without right"
+	send(report,
+		breach{withoutRight, protocol.ErrTokenMissing, []int{5001}, "auth_token", nil},
+		breach{withoutRight, protocol.ErrTokenInvalid, []int{5001}, "auth_token", "tok-ref01-" + strings.Repeat("0", 43)})
 	if p := x.member(func(p *member) bool { return p.id == m.players[1] }); p != nil {
-		send(unauthorized, "", 0, "a report with a player's auth_token", func(q map[string]any) { q["auth_token"] = p.token })
-		q := x.report(m)
-		q["auth_token"], q["sender"] = p.token, p.sender(p.id)
-		x.record(unauthorized, &fact{about: "a report by a player", reply: x.sendReport(ctx, m, q), code: protocol.ErrRefereeNotRegistered, numbers: []int{13, 5001}})
+		send(report, breach{withoutRight, "", nil, "auth_token", p.token})
+		own := x.report(m)
+		own["auth_token"] = p.token
+		send(own, breach{withoutRight, protocol.ErrRefereeNotRegistered, []int{13, 5001}, "sender", p.sender(p.id)})
 	}
-	send("report without a result", protocol.ErrMissingField, codeInvalidParams, "a report without a result", func(q map[string]any) { delete(q, "result") })
-	send("report of another winner", "", 0, "a report whose winner is P9999", func(q map[string]any) {
-		q["result"].(map[string]any)["winner"] = "P9999" //nolint:forcetypeassert // report made it
-	})
+	send(report, breach{"report without a result", protocol.ErrMissingField, []int{codeInvalidParams}, "result", nil})
+	result, _ := elsewhere["result"].(map[string]any)
+	result["winner"] = "P9999"
+	send(report, breach{"report of another winner", "", nil, "result", result})
 }
 
 // reportAgain repeats a report, and sends a different one of the same match.
@@ -264,7 +243,7 @@ func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
 	}
 	x.record("report again", &fact{reply: r, problem: problem})
 	another := x.report(m) // a possible result: the other player has won
-	another["result"] = resultOf(m.players, m.players[1], m.status, m.number, x.choicesFor(m, rules.SideB))
+	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB, rules.Chance{Nonce: m.nonce}))
 	if r = x.sendReport(ctx, m, another); r.Status != 0 || !x.over() {
 		x.record("different report", &fact{reply: r, code: protocol.ErrDuplicateReport, numbers: []int{5003}})
 	}
@@ -279,15 +258,11 @@ func (x *managerExam) conductAnnounced() {
 		}
 		r := x.member(func(r *member) bool { return r.role == Referee && r.fakeAgent == c.to })
 		for _, row := range rowsOf(c.params["matches"]) {
-			id, _ := row.text("referee_id")
-			endpoint, _ := row.text("referee_endpoint")
-			if r == nil || id != r.id && !sameEndpoint(endpoint, r.url) {
+			if r == nil || row.text("referee_id") != r.id && !sameEndpoint(row.text("referee_endpoint"), r.url) {
 				continue
 			}
-			m := &assignedMatch{round: roundOf(c), announced: true, call: c}
-			m.id, _ = row.text("match_id")
-			m.players[0], _ = row.text("player_A_id")
-			m.players[1], _ = row.text("player_B_id")
+			players := [2]string{row.text("player_A_id"), row.text("player_B_id")}
+			m := &assignedMatch{id: row.text("match_id"), round: roundOf(c), players: players, announced: true, call: c}
 			if !x.isAssigned(m.id) {
 				x.record("form of assignment", &fact{call: c, problem: "it assigns a match by the announcement alone"})
 				x.take(m)

@@ -34,7 +34,7 @@ func notAnswered(r *reply) string {
 // query sends queries that the manager answers before the league begins, and queries that
 // it must refuse.
 func (x *managerExam) query(ctx context.Context) {
-	p := x.players[0]
+	p, unauthorized := x.players[0], []int{3001, 6001}
 	q := x.question(p, protocol.QueryStandings, nil)
 	r := x.ask(ctx, p.dialect, protocol.Query.Name, q)
 	standings := objectOf(r.result["data"])["standings"]
@@ -50,39 +50,25 @@ func (x *managerExam) query(ctx context.Context) {
 	if r = x.askQuery(ctx, p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}); !beforeStart(r) {
 		x.record("query/statistics", &fact{reply: r, problem: notAnswered(r)})
 	}
-	wrong := func(name string, q map[string]any, code protocol.Code, number int) {
-		x.record(name, &fact{reply: x.send(ctx, p.dialect, protocol.Query.Name, q, variation{}), code: code, numbers: []int{number}})
-	}
-	wrong("query/unknown type", x.question(p, "GET_THE_MOON", nil), protocol.ErrInvalidQueryType, 6002)
-	wrong("query/unknown player", x.question(p, protocol.QueryPlayerStats, map[string]any{"player_id": "P9999"}), protocol.ErrPlayerNotRegistered, 3002)
-	q = x.question(p, protocol.QueryStandings, nil)
-	q["league_id"] = "league_of_nobody"
-	wrong("query/other league", q, protocol.ErrLeagueNotFound, 6003)
-}
-
-// beforeStart tells whether a query was refused because the league has not begun.
-func beforeStart(r *reply) bool { return refusedWith(r, protocol.ErrLeagueNotStarted, 30) == "" }
-
-// queryWithoutRight sends queries without a valid token.
-func (x *managerExam) queryWithoutRight(ctx context.Context) {
-	p := x.players[0]
-	q := x.question(p, protocol.QueryStandings, nil)
-	send := func(name string, code protocol.Code, numbers ...int) {
-		x.record(name, &fact{reply: x.send(ctx, p.dialect, protocol.Query.Name, q, variation{}), code: code, numbers: numbers})
-	}
-	delete(q, "auth_token")
-	send("token/missing", protocol.ErrTokenMissing, 3001, 6001)
-	for _, wrong := range []string{"tok-p01-0000000000000000000000000000000000000000000", p.token + "x", "§ no token"} {
-		q["auth_token"] = wrong
-		send("token/wrong", protocol.ErrTokenInvalid, 3001, 6001)
-	}
+	x.sendBroken(ctx, p, protocol.Query.Name, q,
+		breach{"query/unknown type", protocol.ErrInvalidQueryType, []int{6002}, "query_type", "GET_THE_MOON"},
+		breach{"query/other league", protocol.ErrLeagueNotFound, []int{6003}, "league_id", "league_of_nobody"},
+		breach{"token/missing", protocol.ErrTokenMissing, unauthorized, "auth_token", nil},
+		breach{"token/wrong", protocol.ErrTokenInvalid, unauthorized, "auth_token", "tok-p01-0000000000000000000000000000000000000000000"},
+		breach{"token/wrong", protocol.ErrTokenInvalid, unauthorized, "auth_token", p.token + "x"},
+		breach{"token/wrong", protocol.ErrTokenInvalid, unauthorized, "auth_token", "§ no token"})
+	x.sendBroken(ctx, p, protocol.Query.Name, x.question(p, protocol.QueryPlayerStats, nil),
+		breach{"query/unknown player", protocol.ErrPlayerNotRegistered, []int{3002}, "query_params", map[string]any{"player_id": "P9999"}})
 	if len(x.players) < 2 {
 		x.record("token/of another", &fact{skip: "the league has one player alone before it begins"})
 		return
 	}
-	q["auth_token"] = x.players[1].token
-	send("token/of another", protocol.ErrNotAuthorized, 14, 3001, 6001)
+	x.sendBroken(ctx, p, protocol.Query.Name, q,
+		breach{"token/of another", protocol.ErrNotAuthorized, append(unauthorized, 14), "auth_token", x.players[1].token})
 }
+
+// beforeStart tells whether a query was refused because the league has not begun.
+func beforeStart(r *reply) bool { return refusedWith(r, protocol.ErrLeagueNotStarted, 30) == "" }
 
 // queryRunning sends queries that only a league in progress can answer, during the first
 // match.
@@ -106,15 +92,14 @@ func (x *managerExam) queryAfter(ctx context.Context) {
 	if !x.over() || x.givenUp() != "" {
 		return
 	}
-	ended := func(names ...string) {
-		for _, name := range names {
-			x.record(name, &fact{skip: "the manager has ended with its league"})
+	defer func() { // no skip replaces a finding
+		for _, name := range []string{"query after the end", "standings in the answer", "start after the end"} {
+			x.record(name, &fact{skip: "the manager has ended with its league, or answers no query after it"})
 		}
-	}
+	}()
 	p := x.players[0]
 	r := x.send(ctx, p.dialect, protocol.Query.Name, x.question(p, protocol.QueryStandings, nil), variation{once: true})
 	if r.Status == 0 {
-		ended("query after the end", "standings in the answer", "start after the end")
 		return
 	}
 	problem := notAnswered(r)
@@ -125,7 +110,6 @@ func (x *managerExam) queryAfter(ctx context.Context) {
 	x.record("standings in the answer", &fact{reply: r, problem: when(r.result["standings"].Kind() != '[', "standings is %s", jsonKind(r.result["standings"]))})
 	x.record("standings", &fact{reply: r, problem: x.standingsProblem(rowsOf(objectOf(r.result["data"])["standings"]), wholeLeague)})
 	if r = x.askQuery(ctx, p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}); r.Status == 0 {
-		ended("start after the end")
 		return
 	}
 	x.record("query/statistics", &fact{reply: r, problem: notAnswered(r)})
@@ -133,11 +117,9 @@ func (x *managerExam) queryAfter(ctx context.Context) {
 		x.record("start after the end", &fact{skip: "the examination needs the admin token to try"})
 		return
 	}
-	if r = x.start(ctx, "conv-check-start-again", x.options.Admin); r.Status == 0 {
-		ended("start after the end")
-		return
+	if r = x.start(ctx, "conv-check-start-again", x.options.Admin); r.Status != 0 {
+		x.record("start after the end", &fact{reply: r, code: protocol.ErrLeagueComplete, numbers: []int{31}})
 	}
-	x.record("start after the end", &fact{reply: r, code: protocol.ErrLeagueComplete, numbers: []int{31}})
 }
 
 // rowsOf returns the objects of an array.

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"net"
 	nethttp "net/http"
-	"sync"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"evenodd/league/conformance"
 	"evenodd/transport/http"
+	"evenodd/transport/pipenet"
 )
 
 // A network connects the kit and the agents of one test by pipes, so that all of them run
@@ -23,9 +23,8 @@ import (
 type network struct {
 	*testing.T
 
-	mu        sync.Mutex
-	listeners map[string]*listener // by port: each host is this one
-	ports     int
+	pipes pipenet.Network
+	ports atomic.Int64
 }
 
 // inVirtualTime runs a test on a network of its own, under testing/synctest.
@@ -34,49 +33,15 @@ func inVirtualTime(t *testing.T, test func(*network)) {
 	synctest.Test(t, func(t *testing.T) {
 		// A server waits half a second before it closes a connection with unread bytes.
 		t.Cleanup(func() { time.Sleep(time.Second) })
-		test(&network{T: t, listeners: map[string]*listener{}})
+		test(&network{T: t})
 	})
 }
-
-type listener struct {
-	address address
-	arrived chan net.Conn
-	closed  chan struct{}
-	close   func()
-}
-
-type address string
-
-func (address) Network() string  { return "pipe" }
-func (a address) String() string { return string(a) }
-
-func (l *listener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.arrived:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *listener) Close() error {
-	l.close()
-	return nil
-}
-
-func (l *listener) Addr() net.Addr { return l.address }
 
 func (n *network) listen(context.Context, string, string) (net.Listener, error) { return n.open(), nil }
 
 // open listens at a port that nobody has.
 func (n *network) open() net.Listener {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.ports++
-	l := &listener{address: address(fmt.Sprintf("localhost:%d", 8100+n.ports)), arrived: make(chan net.Conn), closed: make(chan struct{})}
-	l.close = sync.OnceFunc(func() { close(l.closed) })
-	n.listeners[fmt.Sprint(8100+n.ports)] = l
-	return l
+	return n.pipes.Listen(fmt.Sprintf("localhost:%d", 8100+n.ports.Add(1)))
 }
 
 // closedPort is a URL at which nobody listens.
@@ -86,25 +51,11 @@ func (n *network) closedPort() string {
 	return urlOf(l)
 }
 
-func (n *network) dial(ctx context.Context, _, address string) (net.Conn, error) {
+// dial connects to a port. Each host is this one.
+func (n *network) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(n, err)
-	n.mu.Lock()
-	l := n.listeners[port]
-	n.mu.Unlock()
-	refused := &net.OpError{Op: "dial", Net: "pipe", Err: syscall.ECONNREFUSED}
-	if l == nil {
-		return nil, refused
-	}
-	here, there := net.Pipe()
-	select {
-	case l.arrived <- there:
-		return here, nil
-	case <-l.closed:
-		return nil, refused
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return n.pipes.Dial(ctx, network, "localhost:"+port)
 }
 
 // urlOf is the URL of the agent that listens.

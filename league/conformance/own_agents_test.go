@@ -15,6 +15,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/conformance"
 	"evenodd/league/dialect/bridge"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -86,8 +87,11 @@ func ownReferee(n *network, manager net.Listener, atOnce int, bad *tamper, game 
 	game = append(game, evenodd.Game{})
 	l := n.open()
 	r, err := referee.New(referee.Options{
-		Name: "Referee", Endpoint: urlOf(l), Manager: urlOf(manager), MaxConcurrent: atOnce, Games: rules.NewRegistry(game[0]),
-		Caller: n.caller(bad, http.ClientConfig{MaxReply: 64 << 10}), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: "Referee", Endpoint: urlOf(l), Manager: urlOf(manager),
+			Caller: n.caller(bad, http.ClientConfig{MaxReply: 64 << 10}), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		},
+		MaxConcurrent: atOnce, Games: rules.NewRegistry(game[0]),
 	})
 	require.NoError(n, err)
 	n.serveOwn(l, bad, r.Mount, http.Config{MaxBody: 10 << 10})
@@ -106,8 +110,12 @@ func checkOwnPlayer(n *network, game rules.Game) *conformance.Report {
 	decide, err := strategy.New("random")
 	require.NoError(n, err)
 	p, err := player.New(player.Options{
-		Name: "Own", Games: []string{game.Info().Type}, Endpoint: urlOf(agent), Manager: urlOf(manager), Strategy: decide,
-		Caller: n.caller(nil, http.ClientConfig{MaxReply: 1 << 20, Dialect: speak}), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: "Own", Endpoint: urlOf(agent), Manager: urlOf(manager),
+			Caller: n.caller(nil, http.ClientConfig{MaxReply: 1 << 20, Dialect: speak}), Clock: protocol.SystemClock(),
+			Log: zerolog.Nop(),
+		},
+		Games: []string{game.Info().Type}, Strategy: decide,
 	})
 	require.NoError(n, err)
 	n.serveOwn(agent, nil, p.Mount, http.Config{MaxBody: 1 << 20, Trusts: p.KnowsManager, Dialect: speak})

@@ -14,7 +14,6 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 )
 
 // A playerExam is the examination of a player. The kit is its manager and its referee.
@@ -95,7 +94,7 @@ func (x *playerExam) meet(ctx context.Context) bool {
 	for attempt := 1; ; attempt++ {
 		r = x.ask(ctx, x.dialect, protocol.Invite.Name, x.invitation(m))
 		away := r.Status == 0 && r.took < x.patience(inviteLimit)
-		if !x.registered && !waited && (away || r.fault != nil && wantsMembership(r.fault)) {
+		if !waited && (away || r.fault != nil && wantsMembership(r.fault)) {
 			waited = true
 			x.awaitRegistration(ctx)
 		}
@@ -215,24 +214,18 @@ func (x *playerExam) question(m *match) map[string]any {
 
 // ending is GAME_OVER of a match that the player wins.
 func (x *playerExam) ending(m *match) map[string]any {
-	if x.evenOdd() {
-		return x.endingAs(m, protocol.StatusWin, x.player, 8, "even", "odd", x.player+" chose even, number was 8 (even)")
-	}
-	moves, _ := playout(x.options.Game.Start(), x.options.Game, m.side())
-	return x.endingAs(m, protocol.StatusWin, x.player, 0, moves[m.side()], moves[m.side().Other()], x.player+" has won")
+	return x.endingAs(m, protocol.StatusWin, x.verdictFor(m.side(), rules.Chance{}))
 }
 
 // endingAs is GAME_OVER with a result; 0 and "" are null.
-func (x *playerExam) endingAs(m *match, status, winner string, number int, own, theirs, reason string) map[string]any {
+func (x *playerExam) endingAs(m *match, status string, v rules.Verdict) map[string]any {
+	ids := [2]string{m.opponent, m.opponent}
+	ids[m.side()] = x.player
 	q := x.envelope(protocol.TypeGameOver, m)
 	q["game_type"] = x.game
-	parity := ""
-	if number > 0 {
-		parity = evenodd.Parity(number)
-	}
 	q["game_result"] = map[string]any{
-		"status": status, "winner_player_id": orNull(winner), "drawn_number": orNull(number), "number_parity": orNull(parity),
-		"choices": map[string]any{x.player: orNull(own), m.opponent: orNull(theirs)}, "reason": reason,
+		"status": status, "winner_player_id": orNull(v.WinnerOf(ids)), "drawn_number": orNull(v.Number), "number_parity": orNull(v.Parity),
+		"choices": choicesOf(ids, v), "reason": v.Reason(ids),
 	}
 	return q
 }
@@ -318,31 +311,26 @@ const roundTrip = 500 * time.Millisecond
 
 // recordRegistration records how the player registered, and the form of its calls.
 func (x *playerExam) recordRegistration() {
-	if x.manager.fakeAgent == nil {
-		x.skipRegistration("no manager was there to register with")
-		return
+	why := "no manager was there to register with"
+	if x.manager.fakeAgent != nil {
+		why = fmt.Sprintf("it did not register with the manager of this examination within %s", x.options.Wait)
+		own, others := x.manager.applications()
+		switch {
+		case len(own) > 0:
+			x.recordApplication(own[0])
+			x.record("registration/count", &fact{
+				call: own[0], evidence: []*Exchange{own[len(own)-1].exchange()}, problem: when(len(own) > 1, "it was ACCEPTED, and registered %d times", len(own)),
+			})
+		case len(others) > 0:
+			c := others[0]
+			x.recordApplication(c)
+			x.record("registration/endpoint", &fact{call: c, problem: fmt.Sprintf("contact_endpoint is %s, but %s is examined", quoted(x.manager.endpoint(c.params)), x.options.URL)})
+			x.record("registration/count", &fact{call: c, skip: "it registered with another contact_endpoint, and was REJECTED"})
+		}
+		x.recordForms(x.manager.fakes)
 	}
-	own, others := x.manager.applications()
-	switch {
-	case len(own) > 0:
-		x.recordApplication(own[0])
-		x.record("registration/count", &fact{
-			call: own[0], evidence: []*Exchange{own[len(own)-1].exchange()}, problem: when(len(own) > 1, "it was ACCEPTED, and registered %d times", len(own)),
-		})
-	case len(others) > 0:
-		c := others[0]
-		x.recordApplication(c)
-		x.record("registration/endpoint", &fact{call: c, problem: fmt.Sprintf("contact_endpoint is %s, but %s is examined", quoted(x.manager.endpoint(c.params)), x.options.URL)})
-		x.record("registration/count", &fact{call: c, skip: "it registered with another contact_endpoint, and was REJECTED"})
-	default:
-		x.skipRegistration(fmt.Sprintf("it did not register with the manager of this examination within %s", x.options.Wait))
-	}
-	x.recordForms(x.manager.fakes)
-}
-
-func (x *playerExam) skipRegistration(why string) {
 	for _, name := range []string{"registration/form", "registration/request", "registration/count", "form of call"} {
-		x.record(name, &fact{skip: why})
+		x.record(name, &fact{skip: why}) // no skip replaces a finding
 	}
 }
 
@@ -357,14 +345,11 @@ func (x *playerExam) explainUndecided() {
 	}
 }
 
-// percentile is the time within which p of 100 calls were answered; 0 of none.
+// percentile is the time within which p of 100 calls were answered, of at least one.
 func percentile(took []time.Duration, p int) time.Duration {
-	if len(took) == 0 {
-		return 0
-	}
 	sorted := slices.Sorted(slices.Values(took))
 	at := (len(sorted)*p + 99) / 100 // the nearest rank
-	return sorted[max(at, 1)-1]
+	return sorted[at-1]
 }
 
 // latencies says how long calls took.

@@ -75,14 +75,12 @@ func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match)
 // committed to. Most players commit to none.
 func keepsCommitment(f *fact) string {
 	join, choice := f.earlier.result, f.reply.result
-	commitment, committed := join.text("entropy_commitment")
+	commitment, committed := join.text("entropy_commitment"), join["entropy_commitment"].Kind() == '"'
 	if !committed || f.reply.trouble() != "" {
 		return undecided
 	}
-	player, _ := join.text("player_id")
-	text, _ := choice.text("entropy")
-	entropy, ok := protocol.ParseSecret(text)
-	kept := ok && protocol.SameDigest(protocol.EntropyCommitment(f.match, player, entropy), commitment)
+	entropy, ok := protocol.ParseSecret(choice.text("entropy"))
+	kept := ok && protocol.SameDigest(protocol.EntropyCommitment(f.match, join.text("player_id"), entropy), commitment)
 	return when(!kept, "entropy %s is not what entropy_commitment promised", valueOf(choice, "entropy"))
 }
 
@@ -93,11 +91,7 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 	if x.turn(drawn) {
 		x.choose(ctx, drawn)
 	}
-	q := x.endingAs(drawn, protocol.StatusDraw, "", 7, "even", "even", "both chose even, number was 7 (odd)")
-	if !x.evenOdd() {
-		moves, _ := playout(x.options.Game.Start(), x.options.Game, rules.NoSide)
-		q = x.endingAs(drawn, protocol.StatusDraw, "", 0, moves[0], moves[1], "a draw")
-	}
+	q := x.endingAs(drawn, protocol.StatusDraw, x.verdictFor(rules.NoSide, rules.Chance{}))
 	x.record("no winner", &fact{reply: x.call(ctx, protocol.NotifyMatchResult.Name, q)})
 
 	lost := x.newMatch()
@@ -109,7 +103,9 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 		"affected_player": x.player, "action_required": x.choiceType(), "consequence": "Technical loss if max retries exceeded",
 	})
 	x.record("error", &fact{reply: x.call(ctx, protocol.NotifyGameError.Name, fault)})
-	q = x.endingAs(lost, protocol.StatusTechnicalLoss, "", 0, "", "", "neither player chose in time")
+	q = x.endingAs(lost, protocol.StatusTechnicalLoss, rules.Verdict{
+		Winner: rules.NoSide, Reason: func([2]string) string { return "neither player chose in time" },
+	})
 	x.record("no winner", &fact{reply: x.call(ctx, protocol.NotifyMatchResult.Name, q)})
 }
 
@@ -211,7 +207,7 @@ func (x *playerExam) playAtOnce(ctx context.Context) {
 }
 
 // notice begins a message of the kit's manager.
-func (x *playerExam) notice(messageType string, round int) map[string]any {
+func (x *exam) notice(messageType string, round int) map[string]any {
 	q := message(messageType, protocol.ManagerSender, fmt.Sprintf("conv-check-r%d-%s", round, strings.ToLower(messageType)), "")
 	q["league_id"] = checkLeague
 	if round > 0 {
@@ -275,7 +271,7 @@ func (x *playerExam) same(name string) test {
 	return func(f *fact) string {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		value, _ := f.read().text(name)
+		value := f.read().text(name)
 		if x.first[name] == "" {
 			x.first[name] = value
 		}
@@ -308,12 +304,7 @@ func acknowledges(messageType string) test {
 }
 
 // sameMatch returns that a reply names another match. A reply may name none.
-func sameMatch(f *fact) string {
-	if f.reply.result["match_id"] == nil {
-		return ""
-	}
-	return f.reply.result.has("match_id", f.match)
-}
+func sameMatch(f *fact) string { return f.reply.result.hasNoOther("match_id", f.match) }
 
 func understoodSameMatch(f *fact) string { return firstOf(f.reply.trouble(), sameMatch(f)) }
 
@@ -365,18 +356,7 @@ func rejectedAs(code protocol.Code) func(*fact) string {
 }
 
 // isRejected returns why an answer is no error.
-func isRejected(f *fact) string {
-	r := f.reply
-	switch {
-	case r.Error != "":
-		return r.Error
-	case r.trouble() == "":
-		return "answered without an error"
-	case r.fault == nil && r.object["error"] == nil:
-		return r.trouble() + ", not with an error object"
-	}
-	return ""
-}
+func isRejected(f *fact) string { return notFailed(f.reply) }
 
 // sameJoin returns how a second answer to an invitation differs from the first.
 func sameJoin(f *fact) string {

@@ -200,7 +200,7 @@ func (x *playerExam) robustnessRules() []rule {
 			"Store the state of a match by its match_id, and serve calls at the same time.", on("at once/reply", hasResult, chooses...)),
 		should("P-LOAD-02", "With many matches at once, an answer is about the match of its question, and its choice stays.", "002 §10.5",
 			"Store the state of a match by its match_id, never in a variable of the whole agent.", on("at once/reply", func(f *fact) string {
-				return firstOf(sameMatch(f), otherConversation(f.reply, f.conversation))
+				return firstOf(sameMatch(f), f.reply.result.hasNoOther("conversation_id", f.conversation))
 			}, steady...), on("at once/choice", found, steady...)),
 		should("P-LAT-01", "It answers 95 of 100 invitations in half of their 5 seconds.", "003 §2.7",
 			"Answer an invitation at once, and do all slow work afterwards.", on("times of invitations", found), in("repeat", "play")),

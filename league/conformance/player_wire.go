@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,11 +92,9 @@ func (x *playerExam) callByOtherNames(ctx context.Context) {
 func (x *playerExam) sendBroken(ctx context.Context) {
 	m := x.newMatch()
 	x.invite(ctx, m)
-	without, null := x.question(m), x.invitation(m)
+	without := x.question(m)
 	delete(without, "match_id")
-	null["match_id"] = nil
 	x.record("broken/no match_id", &fact{reply: x.callOnce(ctx, x.questionMethod(), without, variation{})})
-	x.record("broken/no match_id", &fact{reply: x.callOnce(ctx, protocol.Invite.Name, null, variation{})})
 	for _, params := range []string{`["R1M1", "P01"]`, `"R1M1"`, `7`} {
 		r := x.callOnce(ctx, protocol.Invite.Name, x.invitation(m), variation{change: func(request members) []byte {
 			if request["jsonrpc"] == nil {
@@ -108,18 +105,18 @@ func (x *playerExam) sendBroken(ctx context.Context) {
 		}})
 		x.record("broken/params", &fact{about: "params " + params, reply: r})
 	}
-	for _, change := range []struct {
-		fact, member string
-		value        any
-	}{
-		{"broken/type", "match_id", 42}, {"broken/type", "match_id", []any{"R1M1"}}, {"broken/type", "match_id", map[string]any{}},
-		{"broken/timestamp", "timestamp", "2025-01-15T10:30:00+02:00"}, {"broken/timestamp", "timestamp", "2025-01-15T10:30:00"},
-		{"broken/timestamp", "timestamp", "yesterday"}, {"broken/protocol", "protocol", "league.v1"},
+	for _, b := range []breach{
+		{fact: "broken/no match_id", member: "match_id", value: jsontext.Value("null")},
+		{fact: "broken/type", member: "match_id", value: 42},
+		{fact: "broken/type", member: "match_id", value: []any{"R1M1"}},
+		{fact: "broken/type", member: "match_id", value: map[string]any{}},
+		{fact: "broken/timestamp", member: "timestamp", value: "2025-01-15T10:30:00+02:00"},
+		{fact: "broken/timestamp", member: "timestamp", value: "2025-01-15T10:30:00"},
+		{fact: "broken/timestamp", member: "timestamp", value: "yesterday"},
+		{fact: "broken/protocol", member: "protocol", value: "league.v1"},
 	} {
-		q := x.invitation(m)
-		q[change.member] = change.value
-		r := x.callOnce(ctx, protocol.Invite.Name, q, variation{})
-		x.record(change.fact, &fact{about: fmt.Sprintf("%s %s", change.member, encoded(change.value)), reply: r})
+		r := x.callOnce(ctx, protocol.Invite.Name, b.in(x.invitation(m), nil), variation{})
+		x.record(b.fact, &fact{about: b.about(), reply: r})
 	}
 	x.sendMore(ctx, m)
 	x.over(ctx, m)
@@ -204,7 +201,7 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	choice := x.callOnce(ctx, x.questionMethod(), question, variation{})
 	f := fact{reply: choice, earlier: join, problem: firstOf(join.trouble(), x.choiceProblem(choice, m))}
 	x.record("scripts/question", &f)
-	f.problem = firstOf(join.Error, choice.Error, otherConversation(join, m.conversation), otherConversation(choice, m.conversation))
+	f.problem = firstOf(join.Error, choice.Error, join.result.hasNoOther("conversation_id", m.conversation), choice.result.hasNoOther("conversation_id", m.conversation))
 	x.record("scripts/conversation", &f)
 	x.call(ctx, protocol.NotifyMatchResult.Name, x.ending(m))
 
@@ -227,14 +224,6 @@ func contextOf(question map[string]any) map[string]any {
 	return context
 }
 
-// otherConversation returns that a reply has a conversation_id that was not sent.
-func otherConversation(r *reply, conversation string) string {
-	if r.result["conversation_id"] == nil {
-		return ""
-	}
-	return r.result.has("conversation_id", conversation)
-}
-
 // connect examines HTTP.
 func (x *playerExam) connect(ctx context.Context) {
 	m := x.newMatch()
@@ -250,9 +239,7 @@ func (x *playerExam) connect(ctx context.Context) {
 
 	x.over(ctx, m)
 	x.record("connections/reuse", &fact{reply: r, problem: when(!x.reused, "every connection ends with its answer")})
-	if x.selects(func(r *rule) bool {
-		return slices.ContainsFunc(r.judges, func(j judge) bool { return j.fact == "connections/half a request" })
-	}) {
+	if x.selects(func(r *rule) bool { return r.ID == "P-HTTP-10" }) {
 		x.sendHalf(ctx)
 	}
 }
@@ -274,7 +261,7 @@ func (x *playerExam) sendHalf(ctx context.Context) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	x.options.Client.CloseIdleConnections() // the other calls need connections of their own
+	x.options.client.CloseIdleConnections() // the other calls need connections of their own
 	for range 3 {                           // the first may come before the agent has read the half request
 		m := x.newMatch()
 		r := x.send(ctx, x.dialect, protocol.Invite.Name, x.invitation(m), variation{once: true, unseen: true})

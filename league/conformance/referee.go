@@ -45,21 +45,7 @@ func examineReferee(ctx context.Context, e *exam) {
 		x.recordRegistration()
 		return
 	}
-	if x.needs("wire") {
-		x.examineWire(ctx)
-	}
-	gaveUp := ""
-	if x.needsMoreThan("wire", "misuse") {
-		gaveUp = x.play(ctx)
-	}
-	if x.needs("wire", "misuse") {
-		x.misuse(ctx, x.alive)
-		x.sendLarge(ctx)
-	}
-	switch {
-	case gaveUp != "":
-		x.giveUp(gaveUp)
-	case x.needs("end"):
+	if x.examineServer(ctx, x.play) && x.needs("end") {
 		x.finish(ctx)
 	}
 }
@@ -111,7 +97,6 @@ func (x *refereeExam) recordRegistration() {
 	own, _ := x.manager.applications()
 	for _, c := range own {
 		x.recordApplication(c)
-		x.record("registration/envelope", &fact{call: c, problem: outsideOf("referee_meta")(&fact{broken: broken(c.kind, c.params)})})
 		if n, ok := objectOf(c.params["referee_meta"]).integer("max_concurrent_matches"); ok && n > 0 {
 			x.capacity = n
 		}
@@ -127,20 +112,18 @@ func (x *refereeExam) assignUnknownGame(ctx context.Context) {
 		x.record("unknown game/assignment", &fact{skip: "it has no start_match"})
 		return
 	}
-	if m := x.newMatch(matchCase{name: "an unknown game"}); m != nil {
-		q := x.assignment(m)
-		q["game_type"] = "no_such_game"
-		x.record("unknown game/assignment", &fact{reply: x.sendCall(ctx, protocol.StartMatch.Name, q)})
-	}
+	q := x.assignment(x.newMatch(matchCase{name: "an unknown game"}))
+	q["game_type"] = "no_such_game"
+	x.record("unknown game/assignment", &fact{reply: x.sendCall(ctx, protocol.StartMatch.Name, q)})
 }
 
 // finish tells the referee that round and league are over. The referee may end then.
 func (x *refereeExam) finish(ctx context.Context) {
-	q := message(protocol.TypeRoundCompleted, protocol.ManagerSender, "conv-check-round-end", "")
-	q["league_id"], q["round_id"], q["matches_completed"], q["next_round_id"] = checkLeague, 1, 1, nil
+	q := x.notice(protocol.TypeRoundCompleted, 1)
+	q["matches_completed"], q["next_round_id"] = 1, nil
 	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyRoundCompleted.Name, q)})
-	q = message(protocol.TypeLeagueCompleted, protocol.ManagerSender, "conv-check-league-end", "")
-	q["league_id"], q["total_rounds"], q["total_matches"] = checkLeague, 1, 1
+	q = x.notice(protocol.TypeLeagueCompleted, 0)
+	q["total_rounds"], q["total_matches"] = 1, 1
 	q["champion"] = map[string]any{"player_id": "P01", "display_name": "Check Player 1", "points": 3}
 	q["final_standings"] = []any{standingsRow(1, "P01", "Check Player 1", 1)}
 	x.record("end/notice", &fact{reply: x.ask(ctx, x.dialect, protocol.NotifyLeagueCompleted.Name, q)})
@@ -177,7 +160,7 @@ func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
 // referee that takes a match and invites nobody is asked in the next form. The problem is
 // why it conducts none; "" if it does, or if the time was over.
 func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, problem string) {
-	var shown *Exchange
+	var shown *reply
 	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
 		x.hand(ctx, m)
 		invited := m.refusal() == "" &&
@@ -189,7 +172,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 		}
 		refusal := m.refusal()
 		if problem == "" {
-			problem, shown = firstOf(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.startExchange()
+			problem, shown = firstOf(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.start()
 		}
 		if refusal != "" || ctx.Err() != nil { // no form was understood
 			break
@@ -198,7 +181,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 	if m.cut = ctx.Err() != nil || x.givenUp() != ""; m.cut {
 		return false, ""
 	}
-	x.record("conducted", &fact{problem: problem, evidence: []*Exchange{shown}})
+	x.record("conducted", &fact{problem: problem, reply: shown})
 	return false, "the referee conducts no match, in whatever form it is asked: " + problem
 }
 
@@ -251,10 +234,11 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 		x.startAgain(ctx, first)
 	}
 	x.await(ctx, first)
-	slots := make(chan struct{}, min(x.capacity, 4))
+	atOnce := min(x.capacity, 4)
 	if first.start() == nil { // it answers when the match is over, and may serve one call at a time
-		slots = make(chan struct{}, 1)
+		atOnce = 1
 	}
+	slots := make(chan struct{}, atOnce)
 	first.handing.Wait()
 	if r := first.start(); r != nil {
 		x.form = r.form
@@ -299,28 +283,28 @@ func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
 func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 	x.fakes.await(ctx, x.patience(untilStarted), func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
-		m.again = x.post(ctx, r.url, r.sent, x.patience(otherLimit), variation{})
+		m.again = x.post(ctx, r.To, r.request, x.patience(otherLimit), variation{})
 		m.again.interpret(protocol.StartMatch.Name)
-		x.inspect(m.again, objectOf(r.sent)["id"])
+		x.inspect(m.again, objectOf(r.request)["id"])
 	}
 }
 
 // playCrowd plays as many matches at the same time as the referee conducts, and one more.
 // The players choose only when the questions of all matches were asked.
 func (x *refereeExam) playCrowd(ctx context.Context) {
-	if x.givenUp() != "" || x.capacity > 10 || !x.needs("crowd") {
+	if x.capacity > 10 || !x.needs("crowd") {
 		return
 	}
 	begin := make(chan struct{})
 	open := sync.OnceFunc(func() { close(begin) })
 	defer open()
-	waits := &deviation{kind: x.questionType(), until: begin, after: 20 * time.Second}
+	waits := &deviation{kind: x.questionType(), change: func(r *response) { r.until, r.after = begin, 20*time.Second }}
 	matches := make([]*refereedMatch, x.capacity+1)
 	for i := range matches {
 		matches[i] = x.newMatch(matchCase{name: fmt.Sprintf("match %d of several at once", i+1), deviations: [2]*deviation{waits, waits}})
-		if matches[i] == nil {
-			return
-		}
+	}
+	if x.givenUp() != "" {
+		return
 	}
 	crowd, beyond := matches[:x.capacity], matches[x.capacity]
 	for _, m := range crowd {
@@ -341,7 +325,7 @@ func (x *refereeExam) playCrowd(ctx context.Context) {
 		x.await(ctx, m)
 		m.handing.Wait()
 	}
-	if status, _ := r.result.text("status"); strings.EqualFold(status, protocol.StatusAccepted) {
+	if status := r.result.text("status"); strings.EqualFold(status, protocol.StatusAccepted) {
 		x.await(ctx, beyond)
 	}
 	if ctx.Err() != nil {

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,26 +26,32 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 		x.recordReply(start, protocol.TypeMatchAssignmentAck, "referee:", protocol.MatchConversation(m.id, m.attempt))
 	}
 	for _, p := range m.players {
-		x.record("player", &fact{about: m.name, of: m, player: p, evidence: []*Exchange{m.startExchange()}})
+		x.record("player", &fact{about: m.name, of: m, player: p, reply: start})
 		x.recordCalls("invitation", m, p, p.received(protocol.TypeGameInvitation))
 		if !m.unplayed() {
 			x.recordCalls("question", m, p, p.received(x.questionType()))
 		}
 		x.recordCalls("game error", m, p, p.received(protocol.TypeGameError))
+		if e := p.ending(); e != nil {
+			x.recordCalls("ending", m, p, []*call{e.call})
+		}
 	}
 	reports := m.reports()
 	f = &fact{about: m.name, of: m, call: firstCall(reports)}
+	x.record("match", f)
+	x.recordIfJudged(m.name+"/match", f)
 	if f.call == nil {
-		f.defect, f.evidence = unreportedDefect(m.name), []*Exchange{m.startExchange()}
+		f.defect, f.reply = unreportedDefect(m.name), start
 	}
-	if name := m.name + "/match"; x.judges[name] != nil {
-		x.record(name, f)
-	}
+	x.recordIfJudged(m.name+"/result", f)
 	if !m.over && m.slow() {
 		return
 	}
 	x.record("reported", f)
-	x.recordEndings(m)
+	if a, b := m.players[0].ending(), m.players[1].ending(); a != nil && b != nil {
+		differ := a.status != b.status || a.winner != b.winner || a.number != b.number
+		x.record("both told", &fact{about: m.name, call: a.call, evidence: []*Exchange{b.call.exchange()}, problem: when(differ, "they were told different results")})
+	}
 	x.recordCalls("report", m, nil, reports)
 	if len(reports) > 0 {
 		x.record("first report", f)
@@ -54,6 +59,13 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	if m.again != nil {
 		n := len(m.players[0].received(protocol.TypeGameInvitation))
 		x.record(wellPlayed+"/again", &fact{reply: m.again, problem: firstOf(when(n > 1, "the players were invited %d times", n), m.again.Error)})
+	}
+}
+
+// recordIfJudged records a fact of a match, if a requirement depends on it.
+func (x *refereeExam) recordIfJudged(name string, f *fact) {
+	if x.judges[name] != nil {
+		x.record(name, f)
 	}
 }
 
@@ -79,17 +91,11 @@ func (x *refereeExam) recordCalls(name string, m *refereedMatch, p *fakePlayer, 
 	}
 }
 
-// isInvited and isAsked return that a player was not called.
-func isInvited(f *fact) string {
-	return when(len(f.player.received(protocol.TypeGameInvitation)) == 0, "%s was not invited", f.player.name)
-}
-
-func (x *refereeExam) isAsked(f *fact) string {
-	ended := !x.simultaneous() && slices.ContainsFunc(f.of.losers(), func(p *fakePlayer) bool { return p.side < f.player.side })
-	if f.of.unplayed() || ended {
-		return undecided
+// isCalled returns that a player got no call of a kind.
+func isCalled(kind, what string) test {
+	return func(f *fact) string {
+		return when(len(f.player.received(kind)) == 0, "%s was not %s", f.player.name, what)
 	}
-	return when(len(f.player.received(x.questionType())) == 0, "%s was not asked for a choice", f.player.name)
 }
 
 // noQuestions returns that a player was asked in a match that cannot be played.
@@ -97,20 +103,12 @@ func (x *refereeExam) noQuestions(f *fact) string {
 	return when(len(f.of.received(x.questionType())) > 0, "a player was asked for a choice")
 }
 
-// inTurn skips requirements about simultaneous choices in other games.
-func (x *refereeExam) inTurn() string {
-	if x.simultaneous() {
-		return ""
-	}
-	return skipped("the players of " + x.game + " move in turn")
-}
-
 // askedTogether returns that the second player was asked after the first had chosen, which
 // waits with its answer for the other question.
 func (x *refereeExam) askedTogether(f *fact) string {
 	a, b := firstCall(f.of.players[0].received(x.questionType())), firstCall(f.of.players[1].received(x.questionType()))
-	if problem := x.inTurn(); problem != "" || a == nil || b == nil {
-		return cmp.Or(problem, undecided)
+	if a == nil || b == nil {
+		return undecided
 	}
 	return when(a.answered && a.doneAt.Before(b.at), "%s was asked when %s had chosen", f.of.players[1].name, f.of.players[0].name)
 }
@@ -165,8 +163,8 @@ func (p *fakePlayer) ending() *ending {
 		return nil
 	}
 	e := &ending{call: first, result: objectOf(first.params["game_result"])}
-	e.status, _ = e.result.text("status")
-	e.winner, _ = e.result.text("winner_player_id")
+	e.status = e.result.text("status")
+	e.winner = e.result.text("winner_player_id")
 	e.number, _ = e.result.integer("drawn_number")
 	return e
 }
@@ -182,41 +180,44 @@ func (m *refereedMatch) losers() (losers []*fakePlayer) {
 	return losers
 }
 
-func (x *refereeExam) recordEndings(m *refereedMatch) {
-	for _, p := range m.players {
-		e := p.ending()
-		x.record("told", &fact{about: m.name, problem: when(e == nil, "%s was not told", p.name)})
-		if e == nil {
-			continue
-		}
-		x.recordCalls("ending", m, p, []*call{e.call})
-		f := &fact{about: m.name, call: e.call, of: m, player: p}
-		// A technical loss that should not be is the failure of another requirement.
-		playable := m.name == noEnvelope || m.name == choosesLate || m.name == choosesMaybe
-		switch {
-		case len(m.losers()) > 0:
-			x.record("technical loss", f)
-		case e.status != protocol.StatusTechnicalLoss || !playable:
-			x.record("decision", f)
-		}
-	}
-	if a, b := m.players[0].ending(), m.players[1].ending(); a != nil && b != nil {
-		differ := a.status != b.status || a.winner != b.winner || a.number != b.number
-		x.record("both told", &fact{about: m.name, call: a.call, evidence: []*Exchange{b.call.exchange()}, problem: when(differ, "they were told different results")})
-	}
+// The tests below, up to inTurn, are conditions of others: they return undecided if a fact
+// shows nothing about the requirement.
+
+// mayAsk wants a match in which the player is to choose. If players move in turn, the match
+// ends with the first that fails.
+func (x *refereeExam) mayAsk(f *fact) string {
+	first := f.of.players[rules.SideA]
+	ended := !x.simultaneous() && f.player != first && slices.Contains(f.of.losers(), first)
+	return when(f.of.unplayed() || ended, undecided)
 }
 
-// drawsNumber judges games in which a number is drawn.
-func (x *refereeExam) drawsNumber(t test) test {
-	if x.evenOdd() {
-		return t
-	}
-	return func(*fact) string { return skipped("nothing is drawn in " + x.game) }
+// hasEnded wants a match that does not go on after the examination.
+func hasEnded(f *fact) string { return when(!f.of.over && f.of.slow(), undecided) }
+
+// mustLose wants a match that a player must lose.
+func mustLose(f *fact) string { return when(len(f.of.losers()) == 0, undecided) }
+
+// isPlayed wants the end of a match that was played. A technical loss that should not be is
+// the failure of another requirement.
+func isPlayed(f *fact) string {
+	playable := f.of.name == noEnvelope || f.of.name == choosesLate || f.of.name == choosesMaybe
+	lost := playable && f.player.ending().status == protocol.StatusTechnicalLoss
+	return when(lost || mustLose(f) == "", undecided)
+}
+
+// drawsNumber wants a game in which a number is drawn.
+func (x *refereeExam) drawsNumber(*fact) string {
+	return when(!x.evenOdd(), "%s", skipped("nothing is drawn in "+x.game))
+}
+
+// inTurn skips requirements about simultaneous choices in other games.
+func (x *refereeExam) inTurn(*fact) string {
+	return when(!x.simultaneous(), "%s", skipped("the players of "+x.game+" move in turn"))
 }
 
 func rightNumber(f *fact) string {
 	e := f.player.ending()
-	parity, _ := e.result.text("number_parity")
+	parity := e.result.text("number_parity")
 	return firstOf(when(e.number < 1 || e.number > 10, "drawn_number is %s", valueOf(e.result, "drawn_number")),
 		when(parity != evenodd.Parity(e.number), "number_parity of %d is %s", e.number, quoted(parity)))
 }
@@ -225,16 +226,16 @@ func rightNumber(f *fact) string {
 func (x *refereeExam) rightDraw(f *fact) string {
 	m, promised := f.of, ""
 	if invitation := firstCall(f.player.received(protocol.TypeGameInvitation)); invitation != nil {
-		promised, _ = invitation.params.text("draw_commitment")
+		promised = invitation.params.text("draw_commitment")
 	}
 	if promised == "" {
 		return skipped("it commits to no draw")
 	}
 	e := f.player.ending()
 	draw := objectOf(e.call.params["draw"])
-	text, _ := draw.text("nonce")
+	text := draw.text("nonce")
 	nonce, ok := protocol.ParseSecret(text)
-	given, _ := m.start().result.text("draw_commitment")
+	given := m.start().result.text("draw_commitment")
 	number := evenodd.Number(rules.Chance{Nonce: nonce})
 	return firstOf(
 		when(given != "" && given != promised, "the player was promised another draw than the manager"),
@@ -309,7 +310,7 @@ func (x *refereeExam) contradiction(f *fact) string {
 	}
 	var moves [2]string
 	for i, p := range m.players {
-		moves[i], _ = objectOf(details["choices"]).text(p.name)
+		moves[i] = objectOf(details["choices"]).text(p.name)
 	}
 	verdict, decided, err := rules.Follows(x.options.Game, moves, number)
 	if err != nil {
@@ -324,7 +325,7 @@ func firstCall(calls []*call) *call { return append(calls, nil)[0] }
 
 // winnerOf is the winner of a report; "" for none, in all spellings.
 func winnerOf(result members) string {
-	winner, _ := result.text("winner")
+	winner := result.text("winner")
 	if strings.EqualFold(winner, protocol.StatusDraw) {
 		return ""
 	}
@@ -343,9 +344,6 @@ func unreported(f *fact) string {
 // rightWinner returns that a report has not the winner that must win because its opponent
 // fails.
 func rightWinner(f *fact) string {
-	if problem := unreported(f); problem != "" {
-		return problem
-	}
 	want := ""
 	if losers := f.of.losers(); len(losers) == 1 {
 		want = f.of.players[losers[0].side.Other()].name
@@ -360,22 +358,19 @@ func playsOn(f *fact) string {
 		e := p.ending()
 		return e != nil && strings.EqualFold(e.status, protocol.StatusTechnicalLoss)
 	})
-	return firstOf(unreported(f), when(lost, "it ended by a technical loss"))
+	return when(lost, "it ended by a technical loss")
 }
 
 // asksAgain returns that the first player got a call of a kind only once.
 func asksAgain(kind string) test {
 	return func(f *fact) string {
-		if !f.of.over && f.of.slow() {
-			return undecided
-		}
 		return when(len(f.of.players[0].received(kind)) < 2, "it was called once")
 	}
 }
 
 // rightCode judges the code of a GAME_ERROR.
 func rightCode(f *fact) string {
-	code, _ := f.call.params.text("error_code")
+	code := f.call.params.text("error_code")
 	if f.of.code == "" {
 		return undecided
 	}

@@ -35,14 +35,6 @@ type refereedMatch struct {
 // start returns the answer to the start of the match; nil while there is none.
 func (m *refereedMatch) start() *reply { return m.started.Load() }
 
-// startExchange is the evidence of the start.
-func (m *refereedMatch) startExchange() *Exchange {
-	if r := m.start(); r != nil {
-		return &r.Exchange
-	}
-	return nil
-}
-
 // refusal returns why the referee has not taken the match; "" if it has, or has not
 // answered in time.
 func (m *refereedMatch) refusal() string {
@@ -62,7 +54,7 @@ func (m *refereedMatch) refusal() string {
 
 // busy tells whether a referee wants the match later.
 func busy(r *reply) bool {
-	status, _ := r.result.text("status")
+	status := r.result.text("status")
 	return strings.EqualFold(status, protocol.StatusBusy)
 }
 
@@ -106,16 +98,13 @@ type fakePlayer struct {
 
 // A deviation tells how a player differs from a good player.
 type deviation struct {
-	kind    string                 // of the calls that it answers in another way; "" for all
-	once    bool                   // it deviates only for the first of them
-	waits   time.Duration          // at most, until the other player has answered a question
-	change  func(m map[string]any) // changes the good answer
-	instead *response              // of the answer; nil for the changed one
-	after   time.Duration          // pause before the answer
-	until   <-chan struct{}        // ends the pause
+	kind   string            // of the calls that it answers in another way; "" for all
+	once   bool              // it deviates only for the first of them
+	waits  time.Duration     // at most, until the other player has answered a question
+	change func(r *response) // changes the response of a good player
 }
 
-// newMatch makes a match with two players; nil without ports.
+// newMatch makes a match with two players.
 func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	n := int(x.ids.Add(1))
 	m := &refereedMatch{matchCase: row, exam: x, id: protocol.MatchID{Round: n, Number: 1}.String(), round: n, attempt: 1, limit: x.patience(usualMatch)}
@@ -128,9 +117,7 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 		if choices := options(x.options.Game, start, p.side); len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
-		if p.fakeAgent = x.fakes.open(nil, p.answer); p.fakeAgent == nil {
-			return nil
-		}
+		p.fakeAgent = x.fakes.open(nil, p.answer)
 		m.players[i] = p
 	}
 	if m.name == sameChoice {
@@ -156,12 +143,8 @@ func (p *fakePlayer) answer(c *call) response {
 		})
 	}
 	if p.change != nil {
-		p.change(r.result)
+		p.change(&r)
 	}
-	if p.instead != nil {
-		return *p.instead
-	}
-	r.after, r.until = p.after, p.until
 	return r
 }
 
@@ -281,7 +264,9 @@ func (x *refereeExam) matchCases() []matchCase {
 		return both
 	}
 	question, invitation := x.questionType(), protocol.TypeGameInvitation
-	instead := func(kind string, r response) *deviation { return &deviation{kind: kind, instead: &r} }
+	instead := func(kind string, r response) *deviation {
+		return &deviation{kind: kind, change: func(good *response) { *good = r }}
+	}
 	failed := func(status int, body string) *deviation {
 		return instead(question, response{status: status, body: []byte(body)})
 	}
@@ -290,29 +275,29 @@ func (x *refereeExam) matchCases() []matchCase {
 	if x.simultaneous() {
 		choosesLast.waits = forOther
 	}
-	maybe := &deviation{kind: question, change: func(m map[string]any) { x.setChoice(m, "maybe") }}
-	maybeOnce := &deviation{kind: question, once: true, waits: forOther, change: func(m map[string]any) {
-		x.askState(m["match_id"])
-		x.setChoice(m, "maybe")
+	maybe := &deviation{kind: question, change: func(r *response) { x.setChoice(r.result, "maybe") }}
+	maybeOnce := &deviation{kind: question, once: true, waits: forOther, change: func(r *response) {
+		x.askState(r.result["match_id"])
+		x.setChoice(r.result, "maybe")
 	}}
-	refuses := &deviation{kind: invitation, change: func(m map[string]any) { m["accept"] = false }}
-	otherMatch := &deviation{kind: question, change: func(m map[string]any) { m["match_id"] = "R99M99" }}
-	bare := &deviation{change: func(m map[string]any) {
+	refuses := &deviation{kind: invitation, change: func(r *response) { r.result["accept"] = false }}
+	otherMatch := &deviation{kind: question, change: func(r *response) { r.result["match_id"] = "R99M99" }}
+	bare := &deviation{change: func(r *response) {
 		for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token"} {
-			delete(m, name)
+			delete(r.result, name)
 		}
 	}}
 	huge := `{"jsonrpc": "2.0", "id": 1, "result": {"comment": "` + strings.Repeat("x", 1<<20) + `"}}`
-	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, x.illegalMove()
+	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, byGame(x.exam, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
 	return []matchCase{
 		{name: wellPlayed, deviations: [2]*deviation{choosesLast, joinsLast}},
 		{name: sameChoice, deviations: by(a, joinsLast)},
 		{name: refusesToPlay, deviations: by(b, refuses), loses: true},
-		{name: neverJoins, deviations: by(a, instead(invitation, response{never: true})), loses: true, code: late, short: true},
-		{name: neverChooses, deviations: by(b, instead(question, response{never: true})), loses: true, code: late, short: true},
+		{name: neverJoins, deviations: by(a, instead(invitation, response{after: maxHolding})), loses: true, code: late, short: true},
+		{name: neverChooses, deviations: by(b, instead(question, response{after: maxHolding})), loses: true, code: late, short: true},
 		{name: choosesMaybe, deviations: by(a, maybeOnce), code: illegal},
 		{name: alwaysMaybe, deviations: by(b, maybe), loses: true, code: illegal},
-		{name: choosesLate, deviations: by(a, &deviation{kind: question, once: true, after: 3 * shortTime}), code: late, short: true},
+		{name: choosesLate, deviations: by(a, &deviation{kind: question, once: true, change: func(r *response) { r.after = 3 * shortTime }}), code: late, short: true},
 		{name: otherMatchOnly, deviations: by(b, otherMatch), loses: true},
 		{name: answersErrors, deviations: by(a, instead(question, (&call{}).refuse(-32000, "the player has no choice"))), loses: true},
 		{name: answersNonsense, deviations: by(b, failed(http.StatusOK, "<html>not what you asked for</html>")), loses: true, code: lost, long: true},
@@ -329,14 +314,9 @@ func (x *refereeExam) matchCases() []matchCase {
 func (x *refereeExam) matches() []*refereedMatch {
 	var all []*refereedMatch
 	for _, row := range x.matchCases() {
-		if !x.needsMatch(row) {
-			continue
+		if x.needsMatch(row) {
+			all = append(all, x.newMatch(row))
 		}
-		m := x.newMatch(row)
-		if m == nil {
-			break
-		}
-		all = append(all, m)
 	}
 	return all
 }

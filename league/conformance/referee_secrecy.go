@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -16,8 +15,8 @@ import (
 // of the match has it less often.
 func (x *refereeExam) secretChoice(f *fact) string {
 	questions := f.of.received(x.questionType())
-	if problem := x.inTurn(); problem != "" || len(questions) == 0 {
-		return cmp.Or(problem, undecided)
+	if len(questions) == 0 {
+		return undecided
 	}
 	opponent := f.of.players[f.player.side.Other()]
 	said := timesSaid(f.call.params, opponent.choice, deepest) > timesSaid(questions[0].params, opponent.choice, deepest)
@@ -26,34 +25,25 @@ func (x *refereeExam) secretChoice(f *fact) string {
 }
 
 // askState asks for the state of a match in which one player has chosen, and the other has
-// not.
+// not, without and with the token of the referee.
 func (x *refereeExam) askState(match any) {
-	const method = "get_match_state"
-	q := message("GET_MATCH_STATE", protocol.ManagerSender, "conv-check-peek", "")
-	q["match_id"] = match
-	const without, state = choosesMaybe + "/state without token", choosesMaybe + "/state"
-	r := x.ask(x.fakes.life, x.dialect, method, q)
-	if r.fault != nil && r.fault.code == codeUnknownMethod {
-		x.record(without, &fact{skip: "it has no get_match_state"})
-		x.record(state, &fact{skip: "it has no get_match_state"})
-		return
+	for _, token := range []string{"", x.manager.token} {
+		q := message("GET_MATCH_STATE", protocol.ManagerSender, "conv-check-peek", token)
+		q["match_id"] = match
+		f := &fact{reply: x.ask(x.fakes.life, x.dialect, "get_match_state", q)}
+		if f.reply.fault != nil && f.reply.fault.code == codeUnknownMethod {
+			f.skip = "it has no get_match_state"
+		}
+		if token == "" {
+			x.record(choosesMaybe+"/state without token", f)
+		}
+		x.record(choosesMaybe+"/state", f)
 	}
-	x.record(without, &fact{reply: r})
-	if !x.simultaneous() {
-		x.record(state, &fact{skip: "the players of " + x.game + " move in turn"})
-		return
-	}
-	if r.result != nil {
-		x.record(state, &fact{reply: r, problem: x.stated(r.result)})
-	}
-	q["auth_token"] = x.manager.token
-	r = x.ask(x.fakes.life, x.dialect, method, q)
-	x.record(state, &fact{reply: r, problem: x.stated(r.result)})
 }
 
-// stated returns that a state tells a choice or the number.
-func (x *refereeExam) stated(m members) string {
-	said := 0
+// secretState returns that a state tells a choice or the number.
+func (x *refereeExam) secretState(f *fact) string {
+	m, said := f.reply.result, 0
 	for _, choice := range options(x.options.Game, x.options.Game.Start(), rules.SideA) {
 		said += timesSaid(m, choice, deepest)
 	}
@@ -83,23 +73,17 @@ func timesSaid(m members, word string, depth int) int {
 		return n
 	}
 	for name, raw := range m {
-		switch raw.Kind() {
-		case '"':
-			text, _ := m.text(name)
-			if strings.EqualFold(strings.TrimSpace(text), word) {
-				n++
-			}
-		case '{':
-			n += timesSaid(objectOf(raw), word, depth-1)
-		case '[':
-			var list []jsontext.Value
-			if strings.Contains(strings.ToLower(name), "history") ||
-				json.Unmarshal(raw, &list, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
-				continue
-			}
-			for _, one := range list {
-				n += timesSaid(objectOf(one), word, depth-1)
-			}
+		var list []jsontext.Value
+		switch text := m.text(name); {
+		case raw.Kind() == '{':
+			list = []jsontext.Value{raw}
+		case raw.Kind() == '[' && !strings.Contains(strings.ToLower(name), "history"):
+			_ = json.Unmarshal(raw, &list, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		case strings.EqualFold(strings.TrimSpace(text), word):
+			n++
+		}
+		for _, one := range list {
+			n += timesSaid(objectOf(one), word, depth-1)
 		}
 	}
 	return n

@@ -55,9 +55,10 @@ func (x *refereeExam) startRules() []rule {
 }
 
 func (x *refereeExam) questionRules() []rule {
+	secret := every(x.inTurn, x.secretChoice)
 	return []rule{
 		must("R-INV-01", "It invites both players by GAME_INVITATION.", "003 §3.2.1",
-			"Call handle_game_invitation of both players, at the endpoints of the assignment.", on("player", isInvited)),
+			"Call handle_game_invitation of both players, at the endpoints of the assignment.", on("player", isCalled(protocol.TypeGameInvitation, "invited"))),
 		should("R-INV-02", "An invitation has league_id, round_id, match_id, game_type, role_in_match and opponent_id.", "003 §4.4.1",
 			"Add or correct the member in the detail.", on("invitation", every(
 				expected("league_id", "round_id", "match_id", "game_type", "opponent_id"), filled("role_in_match")))),
@@ -68,17 +69,17 @@ func (x *refereeExam) questionRules() []rule {
 		should("R-INV-05", "It asks nobody for a choice when a player has refused the invitation, or not answered it.", "003 §3.2.2",
 			"End the match with a technical loss of that player.", on(refusesToPlay+"/match", x.noQuestions), on(neverJoins+"/match", x.noQuestions), given("R-INV-01")),
 		must("R-CHO-01", "It asks both players for a choice: by CHOOSE_PARITY_CALL, in other games by GAME_MOVE_CALL.", "003 §3.2.3",
-			"Call choose_parity of both players, in other games make_move.", on("player", x.isAsked)),
+			"Call choose_parity of both players, in other games make_move.", on("player", every(x.mayAsk, isCalled(x.questionType(), "asked for a choice")))),
 		should("R-CHO-02", "A question has match_id, player_id, game_type, deadline and context, in other games move_request.", "003 §4.5.1",
 			"Add or correct the member in the detail.", on("question", every(
 				expected("match_id", "player_id", "game_type"), timestamps("deadline"), x.inContext()))),
 		must("R-CHO-03", "It tells no player the choice of the other before that player has chosen.", "003 §3.1.1",
-			"Send GAME_OVER with the choices after both have answered, and nothing before.", on("question", x.secretChoice), on("game error", x.secretChoice), given("R-CHO-01")),
+			"Send GAME_OVER with the choices after both have answered, and nothing before.", on("question", secret), on("game error", secret), given("R-CHO-01")),
 		should("R-CHO-04", "It asks both players at the same time, if the game has them choose at the same time.", "003 §3.1.1",
-			"Send both calls in tasks of their own, and await both.", on(wellPlayed+"/match", x.askedTogether)),
+			"Send both calls in tasks of their own, and await both.", on(wellPlayed+"/match", every(x.inTurn, x.askedTogether))),
 		should("R-CHO-05", "The deadline of a question is in the future.", "003 §4.5.1",
 			"Set deadline to the time of the call plus the time that the player has.", on("question", assuming(timestamps("deadline"), func(f *fact) string {
-				deadline, _ := f.call.params.text("deadline")
+				deadline := f.call.params.text("deadline")
 				at, _ := protocol.ParseTimestamp(deadline)
 				late := !f.of.short && at.Before(f.call.at.Add(-time.Second))
 				return when(late, "deadline is %s, and it was %s", deadline, protocol.FormatTimestamp(f.call.at))
@@ -87,7 +88,7 @@ func (x *refereeExam) questionRules() []rule {
 			"Copy your_standings from the assignment; zeros if it has none.", on("question", x.inContext(
 				expected("opponent_id"), exist("round_id"), byGame(x.exam, inside("your_standings"), exist())))),
 		should("R-CHO-07", "Its get_match_state tells no choice and no number of a match in progress.", "PROTOCOL, Calls",
-			"Answer get_match_state with the state only until the match is over.", on(choosesMaybe+"/state", found)),
+			"Answer get_match_state with the state only until the match is over.", on(choosesMaybe+"/state", every(x.inTurn, x.secretState))),
 		should("R-AUT-01", "It refuses get_match_state without a token.", "PROTOCOL, Calls",
 			"Require the token that the referee was given in auth_token.", on(choosesMaybe+"/state without token", refused)),
 	}
@@ -103,24 +104,24 @@ func (x *refereeExam) resultRules() []rule {
 	played := in(wellPlayed, sameChoice, choosesMaybe, noEnvelope)
 	return []rule{
 		should("R-OVR-01", "It tells both players the result by GAME_OVER.", "003 §3.2.6",
-			"Call notify_match_result of both players, also if one of them failed.", on("told", found), in(everyMatch)),
+			"Call notify_match_result of both players, also if one of them failed.", on("player", every(hasEnded, isCalled(protocol.TypeGameOver, "told"))), in(everyMatch)),
 		should("R-OVR-02", "GAME_OVER has match_id, game_type and game_result with status, winner_player_id, drawn_number, number_parity and choices.", "003 §4.6.1",
 			"Add the member in the detail; null if it has no value.", on("ending", every(expected("match_id", "game_type"),
 				inside("game_result", filled("status"), exist("winner_player_id", "drawn_number", "number_parity", "choices"))))),
 		must("R-OVR-03", "The number is from 1 to 10, and number_parity is its parity (even_odd).", "003 §3.1.1",
-			"Draw with random.randint(1, 10).", played, on("decision", x.drawsNumber(rightNumber))),
+			"Draw with random.randint(1, 10).", played, on("ending", every(isPlayed, x.drawsNumber, rightNumber))),
 		must("R-OVR-04", "Winner and status follow from the rules of the game.", "003 §3.1.1",
-			"In even_odd, the player that alone named the parity of the number has won; otherwise it is a DRAW with winner_player_id null.", on("decision", x.rightResult), played),
+			"In even_odd, the player that alone named the parity of the number has won; otherwise it is a DRAW with winner_player_id null.", on("ending", every(isPlayed, x.rightResult)), played),
 		must("R-OVR-05", "The choices are those that the players made.", "003 §4.6.1",
-			"Store the choice of each player by its id.", played, on("decision", func(f *fact) string {
+			"Store the choice of each player by its id.", played, on("ending", every(isPlayed, func(f *fact) string {
 				e, players := f.player.ending(), f.of.players
 				choices, moves := objectOf(e.result["choices"]), f.of.verdict(e.number).Moves
 				return firstOf(choices.has(players[0].name, moves[0]), choices.has(players[1].name, moves[1]))
-			})),
+			}))),
 		should("R-OVR-06", "It tells both players the same result.", "003 §4.6.1", "Make game_result once, and send it to both.", on("both told", found)),
 		should("R-OVR-07", "It tells the players before the manager.", "004 §4.3", "Await both GAME_OVER, 5 s at most, and report then.", on("first report", afterEndings)),
 		must("R-DRW-01", "If it commits to a draw, number and nonce are those that it has committed to (even_odd).", "PROTOCOL, A draw that nobody steers",
-			"Reveal nonce and commitment in GAME_OVER and in the report, or send no draw_commitment.", on("decision", x.drawsNumber(x.rightDraw)), played),
+			"Reveal nonce and commitment in GAME_OVER and in the report, or send no draw_commitment.", on("ending", every(isPlayed, x.drawsNumber, x.rightDraw)), played),
 	}
 }
 
@@ -135,7 +136,7 @@ func (x *refereeExam) reportRules() []rule {
 				inside("result", exist("winner"), inside("score"))))),
 		must("R-REP-03", "A report has the auth_token that the referee was given.", "003 §2.4.5",
 			"Store auth_token of the registration, and put it into messages to the manager. (A league with auth: lenient manages without.)", on("report", func(f *fact) string {
-				token, _ := f.call.params.text("auth_token")
+				token := f.call.params.text("auth_token")
 				return when(token != x.manager.token, "auth_token is not the one it was given")
 			})),
 		must("R-REP-04", "The report has the result that the players were told.", "003 §4.6.2", "Report the winner of GAME_OVER.", on("first report", toldWinner)),
@@ -157,36 +158,37 @@ func (x *refereeExam) reportRules() []rule {
 }
 
 func (x *refereeExam) failureRules() []rule {
+	result := every(unreported, rightWinner)
 	return []rule{
 		must("R-LOS-01", "A player that refuses the invitation, or never answers it, loses, and the other wins.", "003 §2.7",
-			"End the match with status TECHNICAL_LOSS and the other as the winner, and report it.", on(refusesToPlay+"/match", rightWinner), on(neverJoins+"/match", rightWinner)),
+			"End the match with status TECHNICAL_LOSS and the other as the winner, and report it.", on(refusesToPlay+"/result", result), on(neverJoins+"/result", result)),
 		must("R-LOS-02", "A player that never chooses loses, and the other wins.", "003 §2.11.3",
-			"Limit the time of each call, end the match with status TECHNICAL_LOSS, and report it.", on(neverChooses+"/match", rightWinner)),
+			"Limit the time of each call, end the match with status TECHNICAL_LOSS, and report it.", on(neverChooses+"/result", result)),
 		must("R-LOS-03", "A player that never makes an allowed choice loses, and the other wins.", "002 §6.2.4",
-			"Allow only the choices of the game, such as even and odd.", on(alwaysMaybe+"/match", rightWinner)),
+			"Allow only the choices of the game, such as even and odd.", on(alwaysMaybe+"/result", result)),
 		must("R-LOS-04", "A player whose answers cannot be read loses, and the other wins.", "003 §2.11.3",
-			"Catch the errors of a call: no JSON, HTTP 500, a closed connection, an error object.", on(answersErrors+"/match", rightWinner),
-			on(answersNonsense+"/match", rightWinner), on(answersBroken+"/match", rightWinner), on(hangsUp+"/match", rightWinner)),
+			"Catch the errors of a call: no JSON, HTTP 500, a closed connection, an error object.", on(answersErrors+"/result", result),
+			on(answersNonsense+"/result", result), on(answersBroken+"/result", result), on(hangsUp+"/result", result)),
 		should("R-LOS-05", "An answer about another match does not count.", "004 §4.2",
-			"Compare match_id of the answer with that of the match.", on(otherMatchOnly+"/match", rightWinner), given("R-REP-01")),
+			"Compare match_id of the answer with that of the match.", on(otherMatchOnly+"/result", result), given("R-REP-01")),
 		must("R-LOS-06", "If both fail, nobody wins: winner null, no points.", "PROTOCOL, both players fail",
-			"Await both players before you decide; two failures are a loss for both.", on(bothFail+"/match", rightWinner)),
+			"Await both players before you decide; two failures are a loss for both.", on(bothFail+"/result", result)),
 		should("R-LOS-07", "A technical loss has status TECHNICAL_LOSS, no number, and null for a choice that was not made.", "003 §4.6.1",
-			"Draw no number if a player has failed.", in(everyMatch), on("technical loss", func(f *fact) string {
+			"Draw no number if a player has failed.", in(everyMatch), on("ending", every(mustLose, func(f *fact) string {
 				e := f.player.ending()
 				number := e.result["drawn_number"]
 				return firstOf(when(e.status != protocol.StatusTechnicalLoss, "status is %s", quoted(e.status)),
 					when(number != nil && number.Kind() != 'n', "drawn_number is %s", valueOf(e.result, "drawn_number")))
-			})),
+			}))),
 		should("R-LOS-08", "An answer of 1 MB costs only its sender the match.", "002 §14.1",
-			"Limit the size of answers, for example to 64 KB.", on(answersHuge+"/match", rightWinner)),
+			"Limit the size of answers, for example to 64 KB.", on(answersHuge+"/result", result)),
 	}
 }
 
 func (x *refereeExam) retryRules() []rule {
 	return []rule{
 		should("R-ERR-01", "It sends GAME_ERROR to a player that answers wrongly, or not in time.", "003 §2.9.2",
-			"Call notify_game_error of the player.", on("reported", sendsErrors), in(everyMatch)),
+			"Call notify_game_error of the player.", on("match", every(hasEnded, sendsErrors)), in(everyMatch)),
 		should("R-ERR-02", "GAME_ERROR has match_id, error_code, affected_player, action_required and error_description.", "003 §4.10.2",
 			"Add or correct the member in the detail.", in(everyMatch), on("game error", every(
 				expected("match_id", "affected_player"), filled("error_code", "action_required", "error_description")))),
@@ -199,13 +201,14 @@ func (x *refereeExam) retryRules() []rule {
 		should("R-ERR-05", "It asks no question more than four times: the first, and three retries.", "002 §14.3",
 			"Count the retries of each question.", on("player", askedOften(protocol.TypeGameInvitation, "invited")), on("player", askedOften(x.questionType(), "asked for a choice")), in(everyMatch), given("R-CHO-01")),
 		should("R-ERR-06", "It asks again after a choice that is not allowed, and the next one counts.", "002 §6.2.4",
-			"Ask again within the time that is left.", on(choosesMaybe+"/match", every(asksAgain(x.questionType()), playsOn))),
+			"Ask again within the time that is left.", on(choosesMaybe+"/result", every(hasEnded, asksAgain(x.questionType()), unreported, playsOn))),
 		should("R-ERR-07", "It asks again if a question was not answered in time.", "003 §2.9.4",
-			"Retry three times, 2 s apart, or as in retry_policy.", on(choosesLate+"/match", asksAgain(x.questionType())), on(neverJoins+"/match", asksAgain(protocol.TypeGameInvitation))),
+			"Retry three times, 2 s apart, or as in retry_policy.", on(choosesLate+"/match", every(hasEnded, asksAgain(x.questionType()))),
+			on(neverJoins+"/match", every(hasEnded, asksAgain(protocol.TypeGameInvitation)))),
 		must("R-ERR-08", "It judges a player whose answer lacks the envelope by its meaning.", "PROTOCOL, strictness",
-			"Take parity_choice and accept, and only note the missing members.", on(noEnvelope+"/match", playsOn)),
+			"Take parity_choice and accept, and only note the missing members.", on(noEnvelope+"/result", every(unreported, playsOn))),
 		should("R-ERR-09", "A player that has failed once, and then answers, plays on.", "003 §2.11.3",
-			"Forget the failure if a right answer comes in time.", on(choosesMaybe+"/match", playsOn), on(choosesLate+"/match", playsOn)),
+			"Forget the failure if a right answer comes in time.", on(choosesMaybe+"/result", every(unreported, playsOn)), on(choosesLate+"/result", every(unreported, playsOn))),
 	}
 }
 

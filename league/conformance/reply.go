@@ -35,8 +35,6 @@ type reply struct {
 	bare   bool    // the message is not wrapped as a JSON-RPC response
 
 	form string // in which the agent understood the call; "" for that of the specification
-	url  string // where it was posted in that form
-	sent []byte // the request in that form
 }
 
 // A fault is an error object of JSON-RPC.
@@ -59,6 +57,14 @@ func (r *reply) read() *reply {
 	return r
 }
 
+// exchange returns a reply as evidence; nil for none.
+func (r *reply) exchange() *Exchange {
+	if r == nil {
+		return nil
+	}
+	return &r.Exchange
+}
+
 // notSent is the reply to a call that is not made.
 func notSent(url string, body []byte, why string) *reply {
 	return (&reply{Exchange: Exchange{To: url, request: body, Error: why, unasked: true}}).read()
@@ -73,9 +79,9 @@ func faultOf(object members) *fault {
 	e := objectOf(raw)
 	f := &fault{data: objectOf(e["data"])}
 	f.code, _ = e.integer("code")
-	f.message, _ = e.text("message")
+	f.message = e.text("message")
 	if e == nil {
-		f.message, _ = object.text("error") // as in 003 §5.2
+		f.message = object.text("error") // as in 003 §5.2
 	}
 	return f
 }
@@ -119,17 +125,14 @@ func (r *reply) failed() bool {
 
 // catalogued is the code of the protocol's catalogue in an error; "" when it has none.
 func (f *fault) catalogued() string {
-	code, _ := f.data.text("error_code")
-	return code
+	return f.data.text("error_code")
 }
 
-// text is a member that is a string.
-func (m members) text(name string) (string, bool) {
+// text is a member that is a string; "" for any other.
+func (m members) text(name string) string {
 	var s string
-	if m[name].Kind() != '"' || json.Unmarshal(m[name], &s, jsontext.AllowInvalidUTF8(true)) != nil {
-		return "", false
-	}
-	return s, true
+	_ = json.Unmarshal(m[name], &s, jsontext.AllowInvalidUTF8(true))
+	return s
 }
 
 // integer is a member that is a whole number.
@@ -140,22 +143,26 @@ func (m members) integer(name string) (int, bool) {
 
 // has returns what is wrong with a member that must be this string.
 func (m members) has(name, want string) string {
-	got, ok := m.text(name)
-	if ok {
-		return when(got != want, "%s is %s, not %s", name, quoted(got), quoted(want))
+	got := m.text(name)
+	return firstOf(m.filled(name), when(got != want, "%s is %s, not %s", name, quoted(got), quoted(want)))
+}
+
+// hasNoOther returns what is wrong with a member that must be this string, if it is there.
+func (m members) hasNoOther(name, want string) string {
+	if m[name] == nil {
+		return ""
 	}
-	return m.filled(name)
+	return m.has(name, want)
 }
 
 // filled returns what is wrong with a member that must be a string that is not empty.
 func (m members) filled(name string) string {
-	got, ok := m.text(name)
 	switch {
 	case m[name] == nil:
 		return name + " is missing"
-	case !ok:
+	case m[name].Kind() != '"':
 		return name + " is " + jsonKind(m[name]) + ", not a string"
-	case got == "":
+	case m.text(name) == "":
 		return name + " is empty"
 	}
 	return ""
@@ -226,16 +233,6 @@ func jsonDetail(err error) string {
 var traces = [...]string{
 	"Traceback (most recent call last)", "\ngoroutine ", `\ngoroutine `, "panic: ", "\n    at ", `\n    at `, "\n\tat ", `\n\tat `,
 	"stack backtrace:", `.py\", line `, `.py", line `, "node_modules",
-}
-
-// traceIn finds a stack trace; "" when there is none.
-func traceIn(body []byte) string {
-	for _, mark := range traces {
-		if bytes.Contains(body, []byte(mark)) {
-			return mark
-		}
-	}
-	return ""
 }
 
 // when returns a problem if there is one.

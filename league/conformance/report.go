@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"evenodd/league/protocol"
 )
@@ -230,14 +229,9 @@ func (x *exam) report(late bool) []Finding {
 			continue
 		}
 		f := x.findings[q.ID]
-		switch {
-		case f != nil:
-		case x.gaveUp != "":
-			f = &Finding{Verdict: Skipped, Detail: x.gaveUp, CutOff: true}
-		case late:
-			f = &Finding{Verdict: Skipped, Detail: fmt.Sprintf("the examination took all of its %s", x.options.Budget), CutOff: true}
-		default:
-			f = &Finding{Verdict: Skipped, Detail: "the agent never came so far"}
+		if f == nil {
+			end := cmp.Or(x.gaveUp, when(late, "the examination took all of its %s", x.options.Budget))
+			f = &Finding{Verdict: Skipped, Detail: cmp.Or(end, "the agent never came so far"), CutOff: end != ""}
 		}
 		f.Requirement = q
 		if f.Verdict == Fail && q.Level == Should {
@@ -388,11 +382,8 @@ func (x *exam) withdraw() {
 // wantsMembership tells whether an error is about the identity of caller or agent, not
 // about the request.
 func wantsMembership(f *fault) bool {
-	switch protocol.Code(f.catalogued()) {
-	case protocol.ErrPlayerNotRegistered, protocol.ErrTokenMissing, protocol.ErrTokenInvalid, protocol.ErrNotAuthorized:
-		return true
-	}
-	return f.code == 3001 || f.code == 4001 || f.code == 4002
+	codes := []protocol.Code{protocol.ErrPlayerNotRegistered, protocol.ErrTokenMissing, protocol.ErrTokenInvalid, protocol.ErrNotAuthorized}
+	return slices.Contains(codes, protocol.Code(f.catalogued())) || slices.Contains([]int{3001, 4001, 4002}, f.code)
 }
 
 // tokens finds the tokens of a message by the names of their members, because reports are
@@ -403,12 +394,8 @@ var tokens = regexp.MustCompile(`(?i)(\\*"(?:auth_token|access_token|token)\\*"\
 // shown returns the exchange for a report.
 func (x *Exchange) shown() Exchange {
 	e := *x
-	if e.Request == "" {
-		e.Request = shown(e.request)
-	}
-	if e.Response == "" {
-		e.Response = shown(e.response)
-	}
+	e.Request = cmp.Or(e.Request, shown(e.request))
+	e.Response = shown(e.response)
 	return e
 }
 
@@ -418,8 +405,5 @@ func shown(body []byte) string {
 	if len(text) > maxShown {
 		text = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxShown], ""), len(body))
 	}
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
-	return text
+	return strings.ToValidUTF8(text, "\uFFFD")
 }

@@ -193,7 +193,7 @@ func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
 			"P-RPC-12": "half an object: answered with HTTP status 422 and neither result nor error",
 			"P-RPC-13": `{"method": "ping", "id": 1, "params": {}}: answered with the error "Unknown method", not -32600`,
 			"P-REQ-01": "answered without an error",
-			"P-REQ-03": `params ["R1M1", "P01"]: answered with HTTP status 422 and neither result nor error, not with an error object`,
+			"P-REQ-03": `params ["R1M1", "P01"]: answered with HTTP status 422 and neither result nor error`,
 		} {
 			assert.Equal(n, detail, warned[id], id)
 		}

@@ -116,15 +116,10 @@ func (r *rule) namedScenarios() []string {
 
 // tableOf returns the rules of a role, in the order of the report.
 func tableOf(role string) []rule {
-	switch role {
-	case Player:
-		return (&playerExam{exam: &exam{}}).table()
-	case Referee:
-		return (&refereeExam{exam: &exam{}}).table()
-	case Manager:
-		return (&managerExam{exam: &exam{}}).table()
-	}
-	return nil
+	x := &exam{}
+	return map[string][]rule{
+		Player: (&playerExam{exam: x}).table(), Referee: (&refereeExam{exam: x}).table(), Manager: (&managerExam{exam: x}).table(),
+	}[role]
 }
 
 // use sets the table of the examination.
@@ -150,13 +145,8 @@ func (x *exam) needs(scenarios ...string) bool {
 // needsMoreThan tells whether a selected requirement depends on another scenario.
 func (x *exam) needsMoreThan(scenarios ...string) bool {
 	return x.selects(func(r *rule) bool {
-		return slices.ContainsFunc(r.judges, func(j judge) bool {
-			shownIn := r.scenarios
-			if scenario, _, ok := strings.Cut(j.fact, "/"); ok {
-				shownIn = []string{scenario}
-			}
-			return len(shownIn) == 0 || slices.ContainsFunc(shownIn, func(s string) bool { return !slices.Contains(scenarios, s) })
-		})
+		named := r.namedScenarios()
+		return len(named) == 0 || slices.ContainsFunc(named, func(s string) bool { return !slices.Contains(scenarios, s) })
 	})
 }
 
@@ -178,15 +168,7 @@ func (x *exam) decide(j *judge, f *fact) {
 			return
 		}
 	}
-	shown := f.evidence
-	if f.call != nil {
-		shown = append([]*Exchange{f.call.exchange()}, shown...)
-	}
-	for _, r := range []*reply{f.reply, f.earlier} {
-		if r != nil {
-			shown = append([]*Exchange{&r.Exchange}, shown...)
-		}
-	}
+	shown := append([]*Exchange{f.earlier.exchange(), f.reply.exchange(), f.call.exchange()}, f.evidence...)
 	if f.skip != "" {
 		x.skip(j.id, f.skip, shown...)
 		return

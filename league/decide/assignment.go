@@ -23,12 +23,12 @@ func Holder(s *journal.State, id protocol.MatchID) string {
 }
 
 // NextReferee is the referee that gets the next attempt at a match; "" for none. It
-// goes through the referees in turn, from the announced one plus the number of tries,
+// goes through the referees in turn, from the announced one plus the number of offers,
 // without those that are suspended or have failed with this match. A referee that the
 // players would refuse (see Unannounced) gets the match only if there is no other.
-func NextReferee(s *journal.State, announced string, tries int, failed func(id string) bool) (chosen string) {
+func NextReferee(s *journal.State, announced string, offers int, failed func(id string) bool) (chosen string) {
 	referees := s.Started.Referees
-	first := slices.Index(referees, announced) + tries
+	first := slices.Index(referees, announced) + offers
 	for i := range referees {
 		id := referees[(first+i)%len(referees)]
 		switch {

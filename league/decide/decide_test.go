@@ -36,14 +36,14 @@ func created() *journal.Created {
 
 func player(id string) *journal.AgentRegistered {
 	return &journal.AgentRegistered{
-		AgentID: id, Role: journal.RolePlayer, DisplayName: "Agent " + id, Endpoint: "http://" + id + "/mcp",
+		AgentID: id, Role: protocol.RolePlayer, DisplayName: "Agent " + id, Endpoint: "http://" + id + "/mcp",
 		Registration: "registration of " + id, Generation: 1,
 	}
 }
 
 func referee(id string, capacity int, auth string) *journal.AgentRegistered {
 	return &journal.AgentRegistered{
-		AgentID: id, Role: journal.RoleReferee, DisplayName: id, Endpoint: "http://" + id + "/mcp",
+		AgentID: id, Role: protocol.RoleReferee, DisplayName: id, Endpoint: "http://" + id + "/mcp",
 		Capacity: capacity, Registration: "registration of " + id, Generation: 1, RefereeAuth: auth,
 	}
 }

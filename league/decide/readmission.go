@@ -47,7 +47,7 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 		generation++
 	}
 	auth := "" // as before
-	if proves := a.RefereeAuth == ""; !a.Player && proves != is.ShowsAccessTokens() {
+	if proves := a.RefereeAuth == ""; !a.Player() && proves != is.ShowsAccessTokens() {
 		auth = cmp.Or(a.RefereeAuth, protocol.RefereeAuthAccessToken)
 	}
 	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && (is.SuspendReason == "" || !by.Revive) {
@@ -63,7 +63,7 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 func (r *Registrations) freeURL(s *journal.State, a *Applicant, mover string, now time.Time) (*journal.RegistrationDropped, error) {
 	url := protocol.CanonicalURL(a.Endpoint)
 	for id, other := range s.Agents {
-		if id == mover || other.Player != a.Player || other.URL != url {
+		if id == mover || other.Player != a.Player() || other.URL != url {
 			continue
 		}
 		switch left := r.GraceLeft(id, now); left {

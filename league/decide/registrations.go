@@ -11,28 +11,15 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An Applicant is an agent that applies for registration.
+// An Applicant is an agent that applies for registration. AgentID is the id that it
+// wants. ProtocolVersion "" means the current version.
 type Applicant struct {
-	Player       bool
-	Name         string
-	WantedID     string
-	Version      string // of the protocol; "" means the current one
-	AgentVersion string
-	Endpoint     string
-	Games        []string
-	Capacity     int    // matches at once, of a referee
-	RefereeAuth  string // protocol.RefereeAuthNone, or "": a referee shows players access tokens
-	Token        string // of an agent that registers again
-	Registration string // identifies repeated requests of one registration; see journal.AgentRegistered
+	journal.AgentRegistered
+	Token string // of an agent that registers again
 }
 
-// role is the applicant's role for people.
-func (a *Applicant) role() string {
-	if a.Player {
-		return journal.RolePlayer
-	}
-	return journal.RoleReferee
-}
+// Player tells whether the applicant is a player, not a referee.
+func (a *Applicant) Player() bool { return a.Role == protocol.RolePlayer }
 
 // A RejectionError is the reason for which an applicant is not registered. Its sender
 // gets a response with status REJECTED, not a LEAGUE_ERROR.
@@ -134,8 +121,8 @@ func (r *Registrations) left(s silence, now time.Time) time.Duration {
 // token it has got the response, and the request is a new one.
 func Repeated(s *journal.State, a *Applicant) string {
 	for id, known := range s.Agents {
-		if known.Player == a.Player && known.Registration == a.Registration &&
-			known.DisplayName == a.Name && known.Endpoint == a.Endpoint && !known.Confirmed {
+		if known.Player == a.Player() && known.Registration == a.Registration &&
+			known.DisplayName == a.DisplayName && known.Endpoint == a.Endpoint && !known.Confirmed {
 			return id
 		}
 	}
@@ -154,14 +141,12 @@ func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (dr
 	for _, id := range replaced {
 		drop = append(drop, &journal.RegistrationDropped{AgentID: id, Reason: journal.DroppedSilent})
 	}
-	admitted = &journal.AgentRegistered{
-		AgentID: r.freeID(s, a), Role: a.role(), DisplayName: a.Name, Endpoint: a.Endpoint,
-		Capacity: a.Capacity, Registration: a.Registration, Generation: 1, RefereeAuth: a.RefereeAuth,
+	event := a.AgentRegistered
+	event.AgentID, event.Generation, event.AwaitsAnswer = r.freeID(s, a), 1, !r.Listening
+	if r.Listening { // the journal of a simulation has no metadata
+		event.Version, event.ProtocolVersion, event.GameTypes = "", "", nil
 	}
-	if !r.Listening {
-		admitted.AwaitsAnswer, admitted.Version, admitted.ProtocolVersion, admitted.GameTypes = true, a.AgentVersion, a.Version, a.Games
-	}
-	return drop, admitted, nil
+	return drop, &event, nil
 }
 
 // freeSlot returns the registrations to drop for the applicant, or the rejection: the
@@ -171,7 +156,7 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 	switch {
 	case r.Closed || s.Started != nil:
 		return nil, Reject(protocol.ErrLateRegistration, "the league has started")
-	case !slices.Contains(a.Games, r.GameType):
+	case !slices.Contains(a.GameTypes, r.GameType):
 		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", r.GameType)
 	}
 	rivals := r.rivalsOf(s, a, now)
@@ -194,7 +179,7 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 		replaced = append(replaced, conflict.with)
 	}
 	limit := r.MaxPlayers
-	if !a.Player {
+	if !a.Player() {
 		limit = r.MaxReferees
 	}
 	free := limit - rivals.count + rivals.replaceable
@@ -224,19 +209,19 @@ type rivals struct {
 func (r *Registrations) rivalsOf(s *journal.State, a *Applicant, now time.Time) (n rivals) {
 	url := protocol.CanonicalURL(a.Endpoint)
 	for id, known := range s.Agents {
-		if known.Player != a.Player {
+		if known.Player != a.Player() {
 			continue
 		}
 		n.count++
 		if known.URL == url {
 			n.sameURL = id
 		}
-		if a.Player && known.DisplayName == a.Name && !r.SameNames {
+		if a.Player() && known.DisplayName == a.DisplayName && !r.SameNames {
 			n.sameName = id
 		}
 	}
 	for _, silent := range r.silent {
-		if s.Agents[silent.id].Player != a.Player {
+		if s.Agents[silent.id].Player != a.Player() {
 			continue
 		}
 		if n.oldest.id == "" || silent.since.Before(n.oldest.since) {
@@ -250,18 +235,18 @@ func (r *Registrations) rivalsOf(s *journal.State, a *Applicant, now time.Time) 
 }
 
 func nameTaken(a *Applicant) *RejectionError {
-	no := Reject(protocol.ErrDuplicateName, "display_name %s is taken: choose another", strconv.Quote(a.Name))
-	_ = no.Reason.With("display_name", a.Name).With("suggestion", "Choose a different display_name")
+	no := Reject(protocol.ErrDuplicateName, "display_name %s is taken: choose another", strconv.Quote(a.DisplayName))
+	_ = no.Reason.With("display_name", a.DisplayName).With("suggestion", "Choose a different display_name")
 	return no
 }
 
 func urlTaken(a *Applicant) *RejectionError {
-	return Reject(protocol.ErrInvalidEndpoint, "another %s is registered at this contact_endpoint; to return as that agent, send its auth_token", a.role())
+	return Reject(protocol.ErrInvalidEndpoint, "another %s is registered at this contact_endpoint; to return as that agent, send its auth_token", a.Role)
 }
 
 func leagueFull(a *Applicant, limit, count int) *RejectionError {
-	no := Reject(protocol.ErrLeagueFull, "the league is full: it takes %d %ss", limit, a.role())
-	_ = no.Reason.With("max_"+a.role()+"s", limit).With("current_"+a.role()+"s", count)
+	no := Reject(protocol.ErrLeagueFull, "the league is full: it takes %d %ss", limit, a.Role)
+	_ = no.Reason.With("max_"+a.Role+"s", limit).With("current_"+a.Role+"s", count)
 	return no
 }
 
@@ -270,18 +255,18 @@ func leagueFull(a *Applicant, limit, count int) *RejectionError {
 // never free again.
 func (r *Registrations) freeID(s *journal.State, a *Applicant) string {
 	parse, format := protocol.ParseRefereeID, protocol.RefereeID
-	if a.Player {
+	if a.Player() {
 		parse, format = protocol.ParsePlayerID, protocol.PlayerID
 	}
 	free := func(id string) bool { return s.Agents[id] == nil && !s.Dropped[id] }
-	if _, ok := parse(a.WantedID); ok && free(a.WantedID) {
-		return a.WantedID
+	if _, ok := parse(a.AgentID); ok && free(a.AgentID) {
+		return a.AgentID
 	}
 	if r.taken == nil {
 		r.taken = map[bool]int{}
 	}
-	for !free(format(r.taken[a.Player] + 1)) {
-		r.taken[a.Player]++
+	for !free(format(r.taken[a.Player()] + 1)) {
+		r.taken[a.Player()]++
 	}
-	return format(r.taken[a.Player] + 1)
+	return format(r.taken[a.Player()] + 1)
 }

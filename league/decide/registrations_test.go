@@ -26,7 +26,9 @@ func registrations(t *testing.T) (*decide.Registrations, *journal.State) {
 }
 
 func applicant(name, endpoint string) *decide.Applicant {
-	return &decide.Applicant{Player: true, Name: name, Endpoint: endpoint, Games: []string{"even_odd"}, Registration: "r " + name}
+	return &decide.Applicant{AgentRegistered: journal.AgentRegistered{
+		Role: protocol.RolePlayer, DisplayName: name, Endpoint: endpoint, GameTypes: []string{"even_odd"}, Registration: "r " + name,
+	}}
 }
 
 func TestAdmission(t *testing.T) {
@@ -43,27 +45,27 @@ func TestAdmission(t *testing.T) {
 		{"the silent player is replaced after the grace period", nil, grace, "P03", "P02", "", 0},
 		{"a free slot", func(r *decide.Registrations, _ *decide.Applicant) { r.MaxPlayers = 3 }, 0, "P03", "", "", 0},
 		{"a free id that the applicant wants", func(r *decide.Registrations, a *decide.Applicant) {
-			r.MaxPlayers, a.WantedID = 3, "P07"
+			r.MaxPlayers, a.AgentID = 3, "P07"
 		}, 0, "P07", "", "", 0},
 		{"a taken id that the applicant wants", func(r *decide.Registrations, a *decide.Applicant) {
-			r.MaxPlayers, a.WantedID = 3, "P01"
+			r.MaxPlayers, a.AgentID = 3, "P01"
 		}, 0, "P03", "", "", 0},
-		{"the name of a player that has answered", func(_ *decide.Registrations, a *decide.Applicant) { a.Name = "Agent P01" },
+		{"the name of a player that has answered", func(_ *decide.Registrations, a *decide.Applicant) { a.DisplayName = "Agent P01" },
 			grace, "", "", protocol.ErrDuplicateName, 0},
-		{"the name of a silent player", func(_ *decide.Registrations, a *decide.Applicant) { a.Name = "Agent P02" },
+		{"the name of a silent player", func(_ *decide.Registrations, a *decide.Applicant) { a.DisplayName = "Agent P02" },
 			10 * time.Second, "", "", protocol.ErrDuplicateName, 20 * time.Second},
-		{"the name of a player that can be replaced", func(_ *decide.Registrations, a *decide.Applicant) { a.Name = "Agent P02" },
+		{"the name of a player that can be replaced", func(_ *decide.Registrations, a *decide.Applicant) { a.DisplayName = "Agent P02" },
 			grace, "P03", "P02", "", 0},
 		{"equal names are allowed", func(r *decide.Registrations, a *decide.Applicant) {
-			r.SameNames, r.MaxPlayers, a.Name = true, 3, "Agent P01"
+			r.SameNames, r.MaxPlayers, a.DisplayName = true, 3, "Agent P01"
 		}, 0, "P03", "", "", 0},
 		{"the URL of a player that has answered", func(_ *decide.Registrations, a *decide.Applicant) { a.Endpoint = "http://p01:80/mcp/" },
 			grace, "", "", protocol.ErrInvalidEndpoint, 0},
-		{"another game", func(_ *decide.Registrations, a *decide.Applicant) { a.Games = []string{"chess"} },
+		{"another game", func(_ *decide.Registrations, a *decide.Applicant) { a.GameTypes = []string{"chess"} },
 			grace, "", "", protocol.ErrUnsupportedGame, 0},
 		{"after the start", func(r *decide.Registrations, _ *decide.Applicant) { r.Closed = true },
 			grace, "", "", protocol.ErrLateRegistration, 0},
-		{"a referee has slots of its own", func(_ *decide.Registrations, a *decide.Applicant) { a.Player = false },
+		{"a referee has slots of its own", func(_ *decide.Registrations, a *decide.Applicant) { a.Role = protocol.RoleReferee },
 			0, "REF01", "", "", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {

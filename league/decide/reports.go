@@ -109,23 +109,22 @@ func attemptOf(q *protocol.MatchResultReport, id protocol.MatchID, fact *journal
 // without details or with winner "DRAW". It ignores the score, because the manager
 // computes the points.
 func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refereeID string, ids [2]string) *journal.MatchReported {
-	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, Draw: q.Draw}
+	given := q.Result.GameResult()
+	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, GameResult: *given, Draw: q.Draw}
+	r.Reason = string(protocol.HideTokens([]byte(given.Reason))) // everybody may read the journal
+	r.Faults = nil
 	var choices [2]*string
-	if d := q.Result.Details; d != nil {
-		r.Status, r.DrawnNumber = d.Status, d.DrawnNumber
-		r.Reason = string(protocol.HideTokens([]byte(d.Reason))) // everybody may read the journal
-		for i, id := range ids {
-			choices[i], _ = d.Choices.Get(id)
-			code, ok := d.Faults.Get(id)
-			if ok && protocol.Code(code).Name() != "" && d.Status == protocol.StatusTechnicalLoss {
-				r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: code})
-			}
+	for i, id := range ids {
+		choices[i], _ = given.Choices.Get(id)
+		code, ok := given.Faults.Get(id)
+		if ok && protocol.Code(code).Name() != "" && given.Status == protocol.StatusTechnicalLoss {
+			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: code})
 		}
 	}
 	r.Choices = protocol.Both(ids[0], choices[0], ids[1], choices[1])
-	drawn := valueOf(q.Result.Winner) == "DRAW"
-	if !drawn {
-		r.WinnerPlayerID = q.Result.Winner
+	drawn := valueOf(given.WinnerPlayerID) == "DRAW"
+	if drawn {
+		r.WinnerPlayerID = nil
 	}
 	switch {
 	case r.Status != "":
@@ -144,8 +143,6 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 // inferStatus is the status of a report that names none.
 func inferStatus(d *protocol.ResultDetails, won bool) string {
 	switch {
-	case won && (d == nil || d.DrawnNumber != nil):
-		return protocol.StatusWin
 	case d != nil && d.DrawnNumber == nil && d.Choices != nil:
 		return protocol.StatusTechnicalLoss
 	case won:
@@ -154,7 +151,7 @@ func inferStatus(d *protocol.ResultDetails, won bool) string {
 	return protocol.StatusDraw
 }
 
-// check completes a result that was read: it adds the parity and the score. It returns
+// check completes a result that was read: it adds the score. It returns
 // an error if the result contradicts itself, the rules or the draw; nil if it counts.
 func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journal.Match, ids [2]string) *protocol.Error {
 	var err error
@@ -165,10 +162,7 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 		err = p.credible(r, fact, ids)
 	}
 	if r.Status == protocol.StatusTechnicalLoss || valueOf(r.DrawnNumber) == 0 {
-		r.DrawnNumber = nil // no draw counts
-	} else {
-		parity := [...]string{"even", "odd"}[*r.DrawnNumber&1]
-		r.NumberParity = &parity
+		r.DrawnNumber, r.NumberParity = nil, nil // no draw counts
 	}
 	if err == nil {
 		if r.Score, err = s.Score(r); err == nil {

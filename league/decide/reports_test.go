@@ -44,8 +44,8 @@ func winner(id *string) func(*protocol.MatchResultReport) {
 
 func TestVerdictOnAReport(t *testing.T) {
 	assigned := func(id string) journal.Data { return &journal.MatchAssigned{Attempt: attempt(1), RefereeID: id} }
-	ours, thirdParty := []journal.Data{announced(), assigned("REF01")}, []journal.Data{announced(), assigned("REF02")}
-	commitment := append(ours[:2:2], &journal.MatchAccepted{Attempt: attempt(1), RefereeID: "REF01", DrawCommitment: "promised"})
+	own, thirdParty := []journal.Data{announced(), assigned("REF01")}, []journal.Data{announced(), assigned("REF02")}
+	commitment := append(own[:2:2], &journal.MatchAccepted{Attempt: attempt(1), RefereeID: "REF01", DrawCommitment: "promised"})
 	for _, test := range []struct {
 		name    string
 		before  []journal.Data
@@ -55,22 +55,22 @@ func TestVerdictOnAReport(t *testing.T) {
 		want    decide.Verdict // without Result and Err
 		code    protocol.Code
 	}{
-		{"a credible report", ours, "REF01", report(), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
-		{"a report without details", ours, "REF01", report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
-		{"a report with winner DRAW", ours, "REF01", report(func(q *protocol.MatchResultReport) {
+		{"a credible report", own, "REF01", report(), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
+		{"a report without details", own, "REF01", report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
+		{"a report with winner DRAW", own, "REF01", report(func(q *protocol.MatchResultReport) {
 			q.Result = protocol.MatchResult{Winner: pointer("DRAW")}
 		}), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
-		{"a referee without the match", ours, "REF02", report(), decide.NotPinged, decide.Verdict{}, protocol.ErrMatchNotFound},
-		{"a contradictory winner", ours, "REF01", report(winner(pointer("P02"))), decide.NotPinged,
+		{"a referee without the match", own, "REF02", report(), decide.NotPinged, decide.Verdict{}, protocol.ErrMatchNotFound},
+		{"a contradictory winner", own, "REF01", report(winner(pointer("P02"))), decide.NotPinged,
 			decide.Verdict{Rejected: "it contradicts itself: result.winner: by the rules of even_odd it is P01"}, protocol.ErrInvalidFieldType},
-		{"a winner that did not play", ours, "REF01", report(winner(pointer("P03"))), decide.NotPinged,
+		{"a winner that did not play", own, "REF01", report(winner(pointer("P03"))), decide.NotPinged,
 			decide.Verdict{Rejected: "it contradicts itself: result.winner must be P01, P02 or null"}, protocol.ErrInvalidFieldType},
-		{"an illegal choice", ours, "REF01", report(func(q *protocol.MatchResultReport) {
+		{"an illegal choice", own, "REF01", report(func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", pointer("seven"), "P02", pointer("odd"))
 		}), decide.NotPinged, decide.Verdict{Rejected: `it contradicts itself: result.details.choices: P01: choice must be "even" or "odd", got "seven"`}, protocol.ErrInvalidParityChoice},
 		{"no draw after a commitment", commitment, "REF01", report(), decide.NotPinged,
 			decide.Verdict{Rejected: "it contradicts itself: draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK"}, protocol.ErrInvalidFieldType},
-		{"a double loss of our referee", ours, "REF01", report(doubleLoss), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
+		{"a double loss of our referee", own, "REF01", report(doubleLoss), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
 		{"a double loss of a third-party referee", thirdParty, "REF02", report(doubleLoss), decide.NotPinged, decide.Verdict{PingFirst: true}, ""},
 		{"any report while pings have no answer", thirdParty, "REF02", report(), decide.PingsSent, decide.Verdict{PingFirst: true}, ""},
 		{"a double loss while a player is away", thirdParty, "REF02", report(doubleLoss), decide.PlayerAway, decide.Verdict{Accepted: true}, ""},

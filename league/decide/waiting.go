@@ -36,10 +36,10 @@ func (q *waitingQueue) ahead(a *Applicant, code protocol.Code, now time.Time) (w
 	*q = slices.DeleteFunc(*q, func(w waiter) bool { return now.After(w.expires) })
 	for _, w := range *q {
 		switch {
-		case w.player != a.Player:
+		case w.player != a.Player():
 		case w.url == url:
 			return waiters
-		case w.code == code && (code == protocol.ErrLeagueFull || code == protocol.ErrDuplicateName && w.name == a.Name):
+		case w.code == code && (code == protocol.ErrLeagueFull || code == protocol.ErrDuplicateName && w.name == a.DisplayName):
 			waiters = append(waiters, w)
 		}
 	}
@@ -49,7 +49,7 @@ func (q *waitingQueue) ahead(a *Applicant, code protocol.Code, now time.Time) (w
 // update keeps the position of an applicant that may apply again, and removes any
 // other applicant: rejection nil means admitted.
 func (q *waitingQueue) update(a *Applicant, rejection *RejectionError, now time.Time) {
-	w := waiter{player: a.Player, url: protocol.CanonicalURL(a.Endpoint), name: a.Name}
+	w := waiter{player: a.Player(), url: protocol.CanonicalURL(a.Endpoint), name: a.DisplayName}
 	i := slices.IndexFunc(*q, func(other waiter) bool { return other.player == w.player && other.url == w.url })
 	switch {
 	case rejection != nil && rejection.Retry > 0:

@@ -37,7 +37,9 @@ func (m *Method) failure(o protocol.Object) Failure {
 		return Failure{} // has errors of its own
 	}
 	if messageType == protocol.TypeLeagueError || messageType == protocol.TypeGameError {
-		return described(o.Text("error_description"), o).with(o.Append(nil))
+		f := described(o.Text("error_description"), o)
+		f.Data = o.Append(nil)
+		return f
 	}
 	if e := o.Get("error"); e != nil && e.Kind() != 'f' {
 		return readError(e)
@@ -66,11 +68,6 @@ var failedStatus = regexp.MustCompile(`(?i)^(error|failed|failure|unknown.*)$`)
 // or in the text.
 func described(text string, o protocol.Object) Failure {
 	return Failure{Present: true, Text: text, thirdParty: true}.named(o)
-}
-
-func (f Failure) with(data jsontext.Value) Failure {
-	f.Data = data
-	return f
 }
 
 // readError reads a member error.

@@ -18,6 +18,7 @@ type Form struct {
 	path      string // where it is posted on the endpoint's host; "" for the endpoint itself
 	Nested    bool   // the message has the members that Nest adds
 	Announces bool   // the message is a ROUND_ANNOUNCEMENT that starts a match
+	Position  int    // among the forms of the method, less than 64
 }
 
 // A wrapping is the structure around a message in a request, and around its answer.
@@ -56,7 +57,7 @@ var shapes = [...]shape{
 	{form: Form{Nested: true}, names: (*Method).typeNames},
 }
 
-// SpecForm is the specification's form of a call.
+// SpecForm is the specification's form of a call, the first of all.
 func SpecForm(method string) Form { return Form{name: method} }
 
 // formsOf are the forms of each Method.
@@ -65,6 +66,9 @@ var formsOf = func() (all [][]Form) {
 		var forms []Form
 		for j := range shapes {
 			forms = append(forms, shapes[j].forms(&methods[i])...)
+		}
+		for position := range forms {
+			forms[position].Position = position
 		}
 		all = append(all, forms)
 	}
@@ -157,19 +161,15 @@ func (f Form) URL(endpoint string) string {
 
 // Encode returns the body of a request with a message in this form.
 func (f Form) Encode(message, id []byte) []byte {
-	method, before, after := f.name, "", ""
 	switch f.wrapping {
 	case inNothing:
 		return slices.Clone(message)
 	case inEnvelope:
-		before, after = `{"message":`, "}"
+		return CallBody(f.name, protocol.Object{{Name: "message", Value: message}}.Append(nil), id)
 	case inTool:
-		method, before, after = toolsCall, `{"name":`+string(protocol.Quote(f.name))+`,"arguments":`, "}"
+		return CallBody(toolsCall, protocol.Object{{Name: "name", Value: protocol.Quote(f.name)}, {Name: "arguments", Value: message}}.Append(nil), id)
 	}
-	b := make([]byte, 0, len(message)+len(before)+128)
-	b = append(append(b, `{"jsonrpc":"2.0","method":`...), protocol.Quote(method)...)
-	b = append(append(append(append(b, `,"params":`...), before...), message...), after...)
-	return append(append(append(b, idHead...), id...), '}')
+	return CallBody(f.name, message, id)
 }
 
 // A Call is a request of one of our agents, in three parts.

@@ -59,9 +59,9 @@ func only(o protocol.Object, names ...string) protocol.Object {
 
 // CallBody returns the body of a request in the form of the specification. A nil id is
 // that of a notification.
-func CallBody(method string, params protocol.Object, id jsontext.Value) []byte {
+func CallBody(method string, params, id jsontext.Value) []byte {
 	call := protocol.Object{
-		{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "method", Value: protocol.Quote(method)}, {Name: "params", Value: params.Append(nil)},
+		{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "method", Value: protocol.Quote(method)}, {Name: "params", Value: params},
 	}
 	if id != nil {
 		call.Set("id", id)

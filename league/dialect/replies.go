@@ -95,7 +95,7 @@ func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
 	}
 	r := m.result(id, m.translate(message))
 	if m.defers(r.Message) {
-		return received(id)
+		return Reply{Verdict: Deferred, Status: httpOK, Body: ResultBody(id, jsontext.Value(`{"status":"RECEIVED"}`))}
 	}
 	if bytes.HasPrefix(response, []byte(ResultHead)) && o.Get("result").Kind() == '{' && same(r.Message, o.Object("result")) {
 		r.Body = response // unchanged
@@ -164,11 +164,6 @@ func same(a, b protocol.Object) bool {
 // the answer.
 func (m *Method) defers(message protocol.Object) bool {
 	return m.Deferrable && message.Get(m.Essential) == nil && strings.EqualFold(message.Text("status"), "RECEIVED")
-}
-
-// received is the reply that the answer comes later.
-func received(id []byte) Reply {
-	return Reply{Verdict: Deferred, Status: httpOK, Body: ResultBody(id, jsontext.Value(`{"status":"RECEIVED"}`))}
 }
 
 // PostedReply returns an answer that was posted later as the reply to the call.

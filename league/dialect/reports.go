@@ -49,7 +49,10 @@ func (a *Assigned) IsReportedBy(reporter string) bool {
 
 // HasPlayers tells whether all players that a report names are those of the match.
 func (a *Assigned) HasPlayers(report protocol.Object) bool {
-	result := resultIn(report)
+	result := report.Object("result")
+	if result == nil { // beside the envelope
+		result = report
+	}
 	details := result.Object("details")
 	ids := []string{result.Text("player_a_id"), result.Text("player_b_id")}
 	if id := protocol.Unquote(result.Get(winnerNames...)); !isDraw(id) {
@@ -63,14 +66,6 @@ func (a *Assigned) HasPlayers(report protocol.Object) bool {
 		}
 	}
 	return !slices.ContainsFunc(ids, func(id string) bool { return id != "" && !slices.Contains(a.players[:], id) })
-}
-
-// resultIn is the result in a report: under result, or beside the envelope.
-func resultIn(report protocol.Object) protocol.Object {
-	if r := report.Object("result"); r != nil {
-		return r
-	}
-	return report
 }
 
 // Complete adds the members that a report of the match lacks, and puts its result into the

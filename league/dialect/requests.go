@@ -101,7 +101,7 @@ func (q *Request) Resolve() bool {
 }
 
 // Body is the request in the form of the specification.
-func (q *Request) Body() []byte { return CallBody(q.Method, q.Params, q.ID) }
+func (q *Request) Body() []byte { return CallBody(q.Method, q.Params.Append(nil), q.ID) }
 
 // MatchID is the id of the match that the request is about; "" for none.
 func (q *Request) MatchID() string {

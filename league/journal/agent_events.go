@@ -7,12 +7,6 @@ import (
 	"evenodd/league/protocol"
 )
 
-// The roles of agents.
-const (
-	RolePlayer  = "player"
-	RoleReferee = "referee"
-)
-
 // AgentRegistered admits a player or a referee to the league.
 type AgentRegistered struct {
 	AgentID      string `json:"agent_id"`
@@ -42,11 +36,11 @@ func (d *AgentRegistered) apply(s *State, at string) error {
 		return fmt.Errorf("agent %s is registered under the id of a dropped registration", d.AgentID)
 	case s.Started != nil:
 		return fmt.Errorf("agent %s registers after the start", d.AgentID)
-	case d.Role != RolePlayer && d.Role != RoleReferee:
+	case d.Role != protocol.RolePlayer && d.Role != protocol.RoleReferee:
 		return fmt.Errorf("role %.40q: player or referee", d.Role)
 	}
 	a := &Agent{
-		AgentRegistered: *d, Player: d.Role == RolePlayer, URL: protocol.CanonicalURL(d.Endpoint),
+		AgentRegistered: *d, Player: d.Role == protocol.RolePlayer, URL: protocol.CanonicalURL(d.Endpoint),
 		TokenSince: at, RegisteredAt: at, Answered: !d.AwaitsAnswer,
 	}
 	if err := a.setRefereeAuth(d.RefereeAuth); err != nil {

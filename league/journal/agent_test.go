@@ -28,10 +28,10 @@ func newTestLeague(t *testing.T, suspend, shutdown int) *testLeague {
 		Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
 	})
 	for _, id := range []string{"P01", "P02"} {
-		l.apply(&journal.AgentRegistered{AgentID: id, Role: journal.RolePlayer, DisplayName: id, Endpoint: "x", Generation: 1})
+		l.apply(&journal.AgentRegistered{AgentID: id, Role: protocol.RolePlayer, DisplayName: id, Endpoint: "x", Generation: 1})
 	}
 	for _, id := range []string{"REF01", "REF02"} {
-		l.apply(&journal.AgentRegistered{AgentID: id, Role: journal.RoleReferee, DisplayName: id, Endpoint: "x", Generation: 1})
+		l.apply(&journal.AgentRegistered{AgentID: id, Role: protocol.RoleReferee, DisplayName: id, Endpoint: "x", Generation: 1})
 	}
 	assert.Equal(t, "REGISTERED", l.state("P02"))
 	l.apply(&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01", "REF02"}})
@@ -76,10 +76,10 @@ func (l *testLeague) report(id protocol.MatchID, attempt int, referee string, o 
 }
 
 func (l *testLeague) score(r *journal.MatchReported) protocol.PerPlayer[int] {
-	outcome, err := l.Outcome(r)
+	result, err := l.TableResult(r)
 	require.NoError(l.t, err)
 	_, a, b, _ := l.Find(r.MatchID)
-	pointsA, pointsB := l.Table.Points(outcome)
+	pointsA, pointsB := l.Table.Points(result)
 	return protocol.Both(a, pointsA, b, pointsB)
 }
 

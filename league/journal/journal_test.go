@@ -26,9 +26,9 @@ func events() []journal.Data {
 			Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
 			Simulation: &journal.Simulation{Seed: 1<<64 - 1, Players: 2, Referees: 1, Strategies: []string{"random"}},
 		},
-		&journal.AgentRegistered{AgentID: "REF01", Role: journal.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2, Generation: 1},
-		&journal.AgentRegistered{AgentID: "P01", Role: journal.RolePlayer, DisplayName: "One", Endpoint: "http://1/mcp", Generation: 1},
-		&journal.AgentRegistered{AgentID: "P02", Role: journal.RolePlayer, DisplayName: "Two", Endpoint: "http://2/mcp", Generation: 1},
+		&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2, Generation: 1},
+		&journal.AgentRegistered{AgentID: "P01", Role: protocol.RolePlayer, DisplayName: "One", Endpoint: "http://1/mcp", Generation: 1},
+		&journal.AgentRegistered{AgentID: "P02", Role: protocol.RolePlayer, DisplayName: "Two", Endpoint: "http://2/mcp", Generation: 1},
 		&journal.AgentSuspended{AgentID: "P02", Reason: "gone"},
 		&journal.AgentReturned{AgentID: "P02", Endpoint: "http://2b/mcp", Generation: 2},
 		&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01"}},
@@ -52,7 +52,7 @@ func events() []journal.Data {
 	}
 }
 
-func said(t *testing.T, s *journal.State) string {
+func textOf(t *testing.T, s *journal.State) string {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{
 		"events": s.Events, "created": s.Created, "agents": s.Agents, "started": s.Started, "rounds": s.Rounds,
@@ -72,7 +72,7 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 		{"a second created event", 3, events()[0], "created once"},
 		{"a second registration of an agent", 3, events()[2], "registered already"},
 		{"an agent with an unknown role", 3, &journal.AgentRegistered{AgentID: "X", Role: "king"}, "player or referee"},
-		{"a referee with an unknown referee_auth", 3, &journal.AgentRegistered{AgentID: "X", Role: journal.RoleReferee, RefereeAuth: "some"}, "referee_auth"},
+		{"a referee with an unknown referee_auth", 3, &journal.AgentRegistered{AgentID: "X", Role: protocol.RoleReferee, RefereeAuth: "some"}, "referee_auth"},
 		{"a referee that returns with an unknown referee_auth", 3, &journal.AgentReturned{AgentID: "REF01", RefereeAuth: "some"}, "referee_auth"},
 		{"an unregistered agent returns", 3, &journal.AgentReturned{AgentID: "P09"}, "not registered"},
 		{"a round before the start", 3, events()[7], "before the start"},
@@ -97,9 +97,9 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 			for i, e := range events()[:tt.after] {
 				require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: "2026-01-01T12:00:00.000Z", Data: e}))
 			}
-			before := said(t, s)
+			before := textOf(t, s)
 			require.ErrorContains(t, s.Apply(&journal.Event{Seq: tt.after + 1, Data: tt.event}), tt.want)
-			assert.Equal(t, before, said(t, s))
+			assert.Equal(t, before, textOf(t, s))
 		})
 	}
 }
@@ -112,7 +112,7 @@ func TestRefereeAuthFollowsRegistrationAndReturn(t *testing.T) {
 		proves bool
 	}{
 		{events()[0], false},
-		{&journal.AgentRegistered{AgentID: "REF07", Role: journal.RoleReferee}, true},
+		{&journal.AgentRegistered{AgentID: "REF07", Role: protocol.RoleReferee}, true},
 		{&journal.AgentReturned{AgentID: "REF07", RefereeAuth: protocol.RefereeAuthNone}, false},
 		{&journal.AgentReturned{AgentID: "REF07"}, false},
 		{&journal.AgentReturned{AgentID: "REF07", RefereeAuth: protocol.RefereeAuthAccessToken}, true},

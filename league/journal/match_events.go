@@ -110,7 +110,7 @@ func (s *State) record(m *Match, d *MatchReported) error {
 			return fmt.Errorf("match %s: the score is %v, by the league's scoring it is %v", d.MatchID, d.Score, score)
 		}
 	}
-	result, err := s.Outcome(d)
+	result, err := s.TableResult(d)
 	if err == nil {
 		err = s.Table.Record(result)
 	}

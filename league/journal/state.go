@@ -163,8 +163,8 @@ func (s *State) Referee(round, number int) string {
 	return s.Rounds[round-1].Referees[number-1]
 }
 
-// Outcome returns the result of a match as the table counts it.
-func (s *State) Outcome(d *MatchReported) (table.Result, error) {
+// TableResult returns the result of a match as the table counts it.
+func (s *State) TableResult(d *MatchReported) (table.Result, error) {
 	_, idA, idB, ok := s.Find(d.MatchID)
 	if !ok {
 		return table.Result{}, fmt.Errorf("match %s is not of an announced round", d.MatchID)
@@ -186,7 +186,7 @@ func (s *State) Outcome(d *MatchReported) (table.Result, error) {
 
 // Score returns the points of a result by the league's scoring.
 func (s *State) Score(d *MatchReported) (protocol.PerPlayer[int], error) {
-	r, err := s.Outcome(d)
+	r, err := s.TableResult(d)
 	if err != nil {
 		return nil, err
 	}

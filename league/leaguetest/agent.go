@@ -1,6 +1,7 @@
 package leaguetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -63,7 +64,7 @@ func (s Scripted) Handle(method string, decode func([]byte) (any, error), handle
 	calls := 0
 	s.Mux.Handle(method, func(raw []byte) (any, error) {
 		params, err := decode(raw)
-		return decoded{append([]byte(nil), raw...), params}, err
+		return decoded{bytes.Clone(raw), params}, err
 	}, func(ctx context.Context, bearer string, params any) (any, error) {
 		mu.Lock()
 		calls++
@@ -85,7 +86,9 @@ func (w *World) ScriptMux(parts Script) *transport.Mux {
 	for method := range parts {
 		Scripted{mux, parts}.Handle(method,
 			func(raw []byte) (any, error) { return jsontext.Value(raw), nil },
-			func(context.Context, string, any) (any, error) { return nil, errors.New("nobody but the script") })
+			func(context.Context, string, any) (any, error) {
+				return nil, errors.New("this agent has only a script")
+			})
 	}
 	return mux
 }
@@ -105,7 +108,7 @@ func FailWith(err error) Reply { return func(*Call) (jsontext.Value, error) { re
 
 // RefuseWith answers with a LEAGUE_ERROR of the given code.
 func RefuseWith(code protocol.Code) Reply {
-	e := protocol.Fault(code, "as the script wants it")
+	e := protocol.Fault(code, "refused by the script")
 	message := protocol.LeagueError{
 		Envelope:  protocol.Envelope{Protocol: protocol.Name, MessageType: protocol.TypeLeagueError, Sender: "player:script"},
 		ErrorCode: string(code), ErrorName: code.Name(), ErrorDescription: code.Name(),
@@ -117,9 +120,12 @@ func RefuseWith(code protocol.Code) Reply {
 func AnswerWith(v any) Reply { return func(*Call) (jsontext.Value, error) { return Encode(v), nil } }
 
 // EditAnswer sets a member of the agent's own answer; nil removes it.
-func EditAnswer(member string, value any) Reply {
+func EditAnswer(member string, value any) Reply { return ThenEdit(Normally, member, value) }
+
+// ThenEdit sets a member of what another reply answers; nil removes it.
+func ThenEdit(play Reply, member string, value any) Reply {
 	return func(c *Call) (jsontext.Value, error) {
-		answer, err := c.OwnAnswer()
+		answer, err := play(c)
 		if err != nil {
 			return nil, err
 		}
@@ -215,15 +221,4 @@ func NewAgent(id string, traits []Option) *Agent {
 func KeyedRandom(parts ...string) *rand.Rand {
 	key := SecretOf(parts...)
 	return rand.New(rand.NewChaCha8(key))
-}
-
-// ThenEdit sets a member of what another reply answers; nil removes it.
-func ThenEdit(play Reply, member string, value any) Reply {
-	return func(c *Call) (jsontext.Value, error) {
-		answer, err := play(c)
-		if err != nil {
-			return nil, err
-		}
-		return Edit(answer, member, value), nil
-	}
 }

@@ -42,9 +42,9 @@ func wireFaults() []*fault {
 		line("resets-during-the-response", "resets every connection in the middle of its response", allLost, &wire{
 			connect: resets, replies: map[string]reply{protocol.ChooseParity.Name: halves},
 		}),
-		line("smtp-greeting", "answers every connection with the greeting of a mail server", allLost, &wire{greet: says("220 mail ready\r\n")}),
-		line("tls-alert", "answers every connection with a TLS alert", allLost, &wire{greet: says("\x15\x03\x01\x00\x02\x02\x0a")}),
-		line("random-bytes", "answers every connection with random bytes", allLost, &wire{greet: says(string(noise(4096)))}),
+		line("smtp-greeting", "answers every connection with the greeting of a mail server", allLost, &wire{greet: greetsWith("220 mail ready\r\n")}),
+		line("tls-alert", "answers every connection with a TLS alert", allLost, &wire{greet: greetsWith("\x15\x03\x01\x00\x02\x02\x0a")}),
+		line("random-bytes", "answers every connection with random bytes", allLost, &wire{greet: greetsWith(string(noise(4096)))}),
 		line("refuses-after-round-1", "refuses every connection from round 2 on", someLost, &wire{connect: refusesConnections, round: 2}),
 		line("never-accepts-after-round-1", "never accepts a connection from round 2 on", someLost, &wire{connect: neverAccepts, round: 2}),
 		always("closes-after-each-response", "sends valid responses and closes the connection after each", allComplete, spoils(func(s string) string { return s })),
@@ -170,8 +170,8 @@ func waits(c net.Conn) {
 	}
 }
 
-// says writes a text after it has read the begin of the request.
-func says(text string) func(net.Conn) {
+// greetsWith writes a text after it has read the begin of the request.
+func greetsWith(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		_, _ = io.ReadFull(c, make([]byte, 16))
 		_, _ = io.WriteString(c, text)

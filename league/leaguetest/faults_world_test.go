@@ -32,7 +32,7 @@ import (
 )
 
 // hostileWorld is a league over HTTP with one offender: a player, a referee, or an untrusted
-// caller. All other agents are ours and honest.
+// caller. All other agents are honest agents of this program.
 type hostileWorld struct {
 	*leaguetest.World
 
@@ -241,11 +241,7 @@ type hostileNet struct {
 }
 
 func (n *hostileNet) Caller(maxReply int64) protocol.Caller {
-	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: n.dial})
-	n.Mu.Lock()
-	defer n.Mu.Unlock()
-	n.Clients = append(n.Clients, c)
-	return c
+	return n.CallerThrough(n.dial, maxReply)
 }
 
 // wire returns the wire of a host, or nil.
@@ -305,10 +301,6 @@ func (n *hostileNet) Listen(host string, mux *transport.Mux, scripted bool) func
 	if scripted {
 		return n.PipeNetwork.Listen(host, mux, true)
 	}
-	l := &leaguetest.PipeListener{Address: host + ":8000", Arriving: make(chan net.Conn), Closed: make(chan struct{})}
-	n.Mu.Lock()
-	n.Listeners[l.Address] = l
-	n.Mu.Unlock()
 	sender := protocol.PlayerSender("P00")
 	limits := http.Config{MaxBody: 10 << 10, Hosts: []string{host}}
 	switch {
@@ -326,18 +318,7 @@ func (n *hostileNet) Listen(host string, mux *transport.Mux, scripted bool) func
 	limits.RateLimited = func(wait time.Duration) error {
 		return protocol.TooFast(protocol.NewStamp(sender, protocol.SystemClock()), wait)
 	}
-	server := http.NewServer(mux, limits)
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(l) })
-	return sync.OnceFunc(func() {
-		n.Mu.Lock()
-		delete(n.Listeners, l.Address)
-		n.Mu.Unlock()
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
-		_ = server.Shutdown(ended)
-		serving.Wait()
-	})
+	return n.Serve(host, http.NewServer(mux, limits))
 }
 
 // connecting is how a wire handles connections.
@@ -391,10 +372,7 @@ type rawCall struct {
 }
 
 func (x *wire) listen(p *leaguetest.PipeNetwork, host string, mux *transport.Mux) func() {
-	l := &leaguetest.PipeListener{Address: host + ":8000", Arriving: make(chan net.Conn), Closed: make(chan struct{})}
-	p.Mu.Lock()
-	p.Listeners[l.Address] = l
-	p.Mu.Unlock()
+	l := p.Network.Listen(host + ":8000")
 	var serving sync.WaitGroup
 	var mu sync.Mutex
 	open := map[net.Conn]bool{}
@@ -417,9 +395,6 @@ func (x *wire) listen(p *leaguetest.PipeNetwork, host string, mux *transport.Mux
 		}
 	})
 	return sync.OnceFunc(func() {
-		p.Mu.Lock()
-		delete(p.Listeners, l.Address)
-		p.Mu.Unlock()
 		_ = l.Close()
 		mu.Lock()
 		for c := range open {

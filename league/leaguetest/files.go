@@ -3,14 +3,13 @@ package leaguetest
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
@@ -49,9 +48,9 @@ func (w *World) HandOver(manager, r *Agent, matchID string, attempt int) *protoc
 
 // CaptureLog returns a buffer that receives all log lines from now on.
 func (w *World) CaptureLog() *LogBuffer {
-	book := &LogBuffer{}
-	w.log = zerolog.New(book)
-	return book
+	buffer := &LogBuffer{}
+	w.log = zerolog.New(buffer)
+	return buffer
 }
 
 // Text returns the content of the buffer.
@@ -67,11 +66,9 @@ func TempFolder(t *testing.T) store.Folder { return store.Folder(t.TempDir()) }
 func MatchFiles(t *testing.T, folder store.Folder) []string {
 	t.Helper()
 	names := []string{}
-	root := filepath.Join(string(folder), "data", "matches")
-	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(string(folder)), "data/matches", func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
-			name, _ := filepath.Rel(root, path)
-			names = append(names, filepath.ToSlash(name))
+			names = append(names, strings.TrimPrefix(path, "data/matches/"))
 		}
 		return nil
 	})
@@ -79,12 +76,11 @@ func MatchFiles(t *testing.T, folder store.Folder) []string {
 	return names
 }
 
-const (
-	FirstMatchFile = LeagueID + "/R1M1.json"
-	attemptFormat  = LeagueID + "/attempts/R1M1.a%d.REF01.json"
-)
+// FirstMatchFile is the file of R1M1 as MatchFiles names it.
+const FirstMatchFile = LeagueID + "/R1M1.json"
 
-func AttemptFile(n int) string { return fmt.Sprintf(attemptFormat, n) }
+// AttemptFile is the file of an attempt of REF01 at R1M1.
+func AttemptFile(n int) string { return fmt.Sprintf(LeagueID+"/attempts/R1M1.a%d.REF01.json", n) }
 
 // ReadMatchFile reads a file that MatchFiles names.
 func ReadMatchFile(t *testing.T, folder store.Folder, name string) *store.Match {
@@ -94,61 +90,4 @@ func ReadMatchFile(t *testing.T, folder store.Folder, name string) *store.Match 
 	return doc
 }
 
-// States returns the states in a match file, in order.
-func States(doc *store.Match) []string {
-	list := make([]string, len(doc.Lifecycle.States))
-	for i, s := range doc.Lifecycle.States {
-		list[i] = s.State
-	}
-	return list
-}
-
-// TranscriptWith returns the lines of a transcript with one player, without times, such as
-// "choose_parity 1 < E004 CHOOSE_PARITY_RESPONSE".
-func TranscriptWith(doc *store.Match, playerID string) []string {
-	list := []string{}
-	for _, x := range doc.Transcript {
-		if x.PlayerID != playerID {
-			continue
-		}
-		line := []string{x.Method, fmt.Sprint(x.Try), map[string]string{store.Sent: ">", store.Received: "<"}[x.Direction]}
-		if x.Error != nil {
-			line = append(line, x.Error.ErrorCode)
-		}
-		if x.MessageType != "" {
-			line = append(line, x.MessageType)
-		}
-		list = append(list, strings.Join(line, " "))
-	}
-	return list
-}
-
-// NormalCourse returns the lines of the end of a match with one player, after the given
-// lines.
-func NormalCourse(before ...string) []string {
-	return append(before, "notify_match_result 1 > GAME_OVER", "notify_match_result 1 < GAME_OVER_ACK")
-}
-
-var FinishedStates = []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED"}
-
-// AfterChecking runs a check when the method is called, before the agent answers normally.
-func AfterChecking(check func()) Reply {
-	return func(c *Call) (jsontext.Value, error) {
-		check()
-		return c.OwnAnswer()
-	}
-}
-
-// AssertSameResult checks that a match file contains the reported result.
-func AssertSameResult(t *testing.T, doc *store.Match, q *protocol.MatchResultReport) {
-	t.Helper()
-	assert.Equal(t, q.Attempt, doc.Attempt)
-	assert.Equal(t, q.Result.Winner, doc.Result.WinnerPlayerID)
-	assert.Equal(t, q.Result.Score, doc.Result.Score)
-	assert.Equal(t, q.Result.Details.DrawnNumber, doc.Result.DrawnNumber)
-	assert.Equal(t, q.Result.Details.Choices, doc.Result.Choices)
-	assert.Equal(t, q.Result.Details.Reason, doc.Result.Reason)
-	assert.Equal(t, q.Draw, doc.Draw)
-}
-
-var UpdateFlag = flag.Bool("update", false, "write what is in a match's file now to testdata")
+var UpdateFlag = flag.Bool("update", false, "replace the golden files by what the tests get now")

@@ -63,7 +63,7 @@ func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (leag
 	w.RefereeWithFiles("REF01", folder)
 	w.Player("P01", first...)
 	w.Player("P02", second...)
-	w.Final = x.Finish()
+	x.Finish()
 	require.NoError(w.T, x.CloseFiles())
 	results := x.Manager.Results()
 	require.Len(w.T, results, 1)
@@ -207,10 +207,10 @@ func TestRepeatedMoveCallIsTheSame(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		late := leaguetest.Delayed(31*time.Second, leaguetest.Normally)
 		playTicTacToe(w, leaguetest.Options(moving(leaguetest.InTurn(late, leaguetest.Normally, late, leaguetest.Normally))), nil)
-		said := w.Calls(protocol.MakeMove.Name, "p01")
-		for i, e := range said {
+		moves := w.Calls(protocol.MakeMove.Name, "p01")
+		for i, e := range moves {
 			if e.Answer == nil {
-				q, next := leaguetest.Decode[protocol.GameMoveCall](e.Message), leaguetest.Decode[protocol.GameMoveCall](said[i+1].Message)
+				q, next := leaguetest.Decode[protocol.GameMoveCall](e.Message), leaguetest.Decode[protocol.GameMoveCall](moves[i+1].Message)
 				assert.Equal(t, q.MoveRequest, next.MoveRequest)
 			}
 		}
@@ -250,8 +250,8 @@ func TestMatchOfManyMovesContinuesAfterAPlayerCrash(t *testing.T) {
 		require.NoError(t, x.CloseFiles())
 		require.NotNil(t, restarted)
 		assert.NotEqual(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
-		said := w.Calls(protocol.MakeMove.Name, "p01")
-		assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](said[2].Answer).MoveData, "the repeated call gets the same move")
+		moves := w.Calls(protocol.MakeMove.Name, "p01")
+		assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](moves[2].Answer).MoveData, "the repeated call gets the same move")
 		require.NoError(t, restarted.Player.Close())
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
 		w.CheckAudited(files)

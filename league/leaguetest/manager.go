@@ -2,6 +2,8 @@ package leaguetest
 
 import (
 	"context"
+	"maps"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,21 +20,22 @@ func (w *World) ScriptedManager(traits ...Option) *Agent {
 	reply := func(c *Call, messageType string) protocol.Envelope {
 		return stamp.Envelope(messageType, Decode[protocol.Envelope](c.Message).ConversationID)
 	}
+	admit := func(c *Call, messageType string) (e protocol.Envelope, id string) {
+		e, id = reply(c, messageType), protocol.AgentOf(Decode[protocol.Envelope](c.Message).Sender)
+		e.AuthToken = w.Token(id)
+		return e, id
+	}
 	granted := protocol.Registration{
 		Status: protocol.StatusAccepted, LeagueID: LeagueID, ManagerAuth: protocol.ManagerAuthBearer,
 	}
 	a.Script = Script{
 		protocol.RegisterPlayer.Name: func(c *Call) (jsontext.Value, error) {
-			id := protocol.AgentOf(Decode[protocol.Envelope](c.Message).Sender)
-			r := protocol.LeagueRegisterResponse{Envelope: reply(c, protocol.TypeLeagueRegisterResponse), PlayerID: &id, Registration: granted}
-			r.AuthToken = w.Token(id)
-			return Encode(r), nil
+			e, id := admit(c, protocol.TypeLeagueRegisterResponse)
+			return Encode(protocol.LeagueRegisterResponse{Envelope: e, PlayerID: &id, Registration: granted}), nil
 		},
 		protocol.RegisterReferee.Name: func(c *Call) (jsontext.Value, error) {
-			id := protocol.AgentOf(Decode[protocol.Envelope](c.Message).Sender)
-			r := protocol.RefereeRegisterResponse{Envelope: reply(c, protocol.TypeRefereeRegisterResponse), RefereeID: &id, Registration: granted}
-			r.AuthToken = w.Token(id)
-			return Encode(r), nil
+			e, id := admit(c, protocol.TypeRefereeRegisterResponse)
+			return Encode(protocol.RefereeRegisterResponse{Envelope: e, RefereeID: &id, Registration: granted}), nil
 		},
 		protocol.ReportMatchResult.Name: func(c *Call) (jsontext.Value, error) {
 			q := Decode[protocol.MatchResultReport](c.Message)
@@ -42,10 +45,7 @@ func (w *World) ScriptedManager(traits ...Option) *Agent {
 			}), nil
 		},
 	}
-	honest := Script{}
-	for method, play := range a.Script {
-		honest[method] = play
-	}
+	honest := maps.Clone(a.Script)
 	for _, set := range traits {
 		set(a)
 	}
@@ -65,9 +65,9 @@ func (w *World) ScriptedManager(traits ...Option) *Agent {
 // Assignment is the assignment of a match between P01 and P02 to a referee.
 func (w *World) Assignment(matchID string, attempt int, refereeID string) *protocol.MatchAssignment {
 	id, _ := protocol.ParseMatchID(matchID)
-	seat := func(id string) protocol.AssignedPlayer {
+	side := func(id string) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{
-			PlayerID: id, Endpoint: EndpointOf(NewAgent(id, nil).Host), DisplayName: "Agent " + id,
+			PlayerID: id, Endpoint: EndpointOf(strings.ToLower(id)), DisplayName: "Agent " + id,
 			AccessToken: w.AccessToken(id, matchID, attempt, refereeID),
 		}
 	}
@@ -75,7 +75,7 @@ func (w *World) Assignment(matchID string, attempt int, refereeID string) *proto
 		Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).
 			Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(matchID, attempt)),
 		LeagueID: LeagueID, RoundID: id.Round, MatchID: matchID, Attempt: attempt, GameType: evenodd.Type,
-		PlayerA: seat("P01"), PlayerB: seat("P02"),
+		PlayerA: side("P01"), PlayerB: side("P02"),
 		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
 		Scoring: protocol.Scoring{Win: 3, Draw: 1},
 	}

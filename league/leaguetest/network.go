@@ -6,16 +6,15 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/http"
 	"evenodd/transport/memory"
+	"evenodd/transport/pipenet"
 )
 
 // A Network connects the agents of a World. Each agent has its own host; its URL is the
@@ -31,7 +30,9 @@ type Network interface {
 }
 
 // EndpointOf returns the URL of the agent of a host, the same on each carrier.
-func EndpointOf(host string) string { return "http://" + host + ":8000" + http.Path }
+func EndpointOf(host string) string { return "http://" + host + port + http.Path }
+
+const port = ":8000"
 
 // HostOf is the inverse of EndpointOf.
 func HostOf(endpoint string) string {
@@ -53,7 +54,7 @@ func newNetwork(kind string) Network {
 	case Wire:
 		return memoryNetwork{memory.NewWireBus()}
 	}
-	return &PipeNetwork{Listeners: map[string]*PipeListener{}}
+	return &PipeNetwork{}
 }
 
 type memoryNetwork struct{ bus *memory.Bus }
@@ -66,112 +67,66 @@ func (n memoryNetwork) Listen(host string, mux *transport.Mux, _ bool) func() {
 
 func (memoryNetwork) Close() {}
 
-// PipeNetwork is HTTP over net.Pipe connections.
+// PipeNetwork is HTTP over pipes.
 type PipeNetwork struct {
-	Mu        sync.Mutex
-	Listeners map[string]*PipeListener // by address
-	Clients   []*http.Client
+	pipenet.Network
+
+	mu      sync.Mutex
+	clients []*http.Client
 }
 
 func (p *PipeNetwork) Caller(maxReply int64) protocol.Caller {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: p.Dial})
-	p.Clients = append(p.Clients, c)
+	return p.CallerThrough(p.Dial, maxReply)
+}
+
+// CallerThrough is Caller with another Dial.
+func (p *PipeNetwork) CallerThrough(dial func(ctx context.Context, network, address string) (net.Conn, error), maxReply int64) protocol.Caller {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: dial})
+	p.clients = append(p.clients, c)
 	return c
 }
 
-func (p *PipeNetwork) Dial(ctx context.Context, _, address string) (net.Conn, error) {
-	p.Mu.Lock()
-	l := p.Listeners[address]
-	p.Mu.Unlock()
-	refused := &net.OpError{Op: "dial", Net: "pipe", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	if l == nil {
-		return nil, refused
+func (p *PipeNetwork) Listen(host string, mux *transport.Mux, scripted bool) func() {
+	if !scripted {
+		return p.Serve(host, http.NewServer(mux, http.Config{MaxBody: 1 << 20}))
 	}
-	here, there := net.Pipe()
-	select {
-	case l.Arriving <- there:
-		return here, nil
-	case <-l.Closed:
-		return nil, refused
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	var serving sync.WaitGroup
+	server := &nethttp.Server{ReadHeaderTimeout: 5 * time.Second, Handler: nethttp.HandlerFunc(
+		func(w nethttp.ResponseWriter, r *nethttp.Request) {
+			serving.Add(1) // a delayed reply may end after its caller has given up
+			defer serving.Done()
+			serveScript(mux, w, r)
+		})}
+	l := p.Network.Listen(host + port)
+	serving.Go(func() { _ = server.Serve(l) })
+	return sync.OnceFunc(func() {
+		_ = server.Close()
+		serving.Wait()
+	})
 }
 
-func (p *PipeNetwork) Listen(host string, mux *transport.Mux, scripted bool) func() {
-	l := &PipeListener{Address: host + ":8000", Arriving: make(chan net.Conn), Closed: make(chan struct{})}
-	p.Mu.Lock()
-	p.Listeners[l.Address] = l
-	p.Mu.Unlock()
+// Serve serves a host until stop is called. Callers that still wait then get no answer.
+func (p *PipeNetwork) Serve(host string, server *http.Server) (stop func()) {
+	l := p.Network.Listen(host + port)
 	var serving sync.WaitGroup
-	var stop func()
-	if scripted {
-		server := &nethttp.Server{ReadHeaderTimeout: 5 * time.Second, Handler: nethttp.HandlerFunc(
-			func(w nethttp.ResponseWriter, r *nethttp.Request) {
-				serving.Add(1) // a delayed reply may end after its caller has given up
-				defer serving.Done()
-				serveScript(mux, w, r)
-			})}
-		serving.Go(func() { _ = server.Serve(l) })
-		stop = func() { _ = server.Close() }
-	} else {
-		server := http.NewServer(mux, http.Config{MaxBody: 1 << 20})
-		serving.Go(func() { _ = server.Serve(l) })
-		stop = func() {
-			ended, cancel := context.WithCancel(context.Background())
-			cancel() // callers that still wait get no answer
-			_ = server.Shutdown(ended)
-		}
-	}
+	serving.Go(func() { _ = server.Serve(l) })
 	return sync.OnceFunc(func() {
-		p.Mu.Lock()
-		if p.Listeners[l.Address] == l {
-			delete(p.Listeners, l.Address)
-		}
-		p.Mu.Unlock()
-		stop()
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = server.Shutdown(ended)
 		serving.Wait()
 	})
 }
 
 func (p *PipeNetwork) Close() {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	for _, c := range p.Clients {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.clients {
 		c.Close()
 	}
 }
-
-// A PipeListener accepts the connections that Dial makes.
-type PipeListener struct {
-	Address  string
-	Arriving chan net.Conn
-	once     sync.Once
-	Closed   chan struct{}
-}
-
-func (l *PipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.Arriving:
-		return c, nil
-	case <-l.Closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *PipeListener) Close() error {
-	l.once.Do(func() { close(l.Closed) })
-	return nil
-}
-
-func (l *PipeListener) Addr() net.Addr { return pipeAddr(l.Address) }
-
-type pipeAddr string
-
-func (pipeAddr) Network() string  { return "pipe" }
-func (a pipeAddr) String() string { return string(a) }
 
 // Failures of a scripted agent. A scripted agent returns one of them as its error. Over
 // HTTP the connection or the reply really fails; in memory the call returns the error that

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -158,19 +158,13 @@ func Times(calls []Exchange) []time.Duration {
 	return at
 }
 
-// Pauses returns the times between calls.
-func Pauses(calls []Exchange) []time.Duration {
-	var between []time.Duration
-	for i := 1; i < len(calls); i++ {
-		between = append(between, calls[i].At-calls[i-1].At)
-	}
-	return between
-}
-
 // AssertPauses checks the times between calls, which have up to 10 % of jitter.
 func AssertPauses(t *testing.T, want []time.Duration, calls []Exchange) {
 	t.Helper()
-	got := Pauses(calls)
+	var got []time.Duration
+	for i := range calls[1:] {
+		got = append(got, calls[i+1].At-calls[i].At)
+	}
 	if !assert.GreaterOrEqual(t, len(got), len(want), "pauses: %v", got) {
 		return
 	}
@@ -249,9 +243,8 @@ func (w *World) AssignmentLog() []string {
 	for _, e := range w.Calls(protocol.StartMatch.Name) {
 		q := Decode[protocol.MatchAssignment](e.Message)
 		assert.Equal(w.T, protocol.MatchConversation(q.MatchID, q.Attempt), q.ConversationID)
-		for _, seat := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
-			id := map[string]string{"ref01": "REF01", "ref02": "REF02", "ref03": "REF03"}[e.To]
-			assert.Equal(w.T, w.AccessToken(seat.PlayerID, q.MatchID, q.Attempt, id), seat.AccessToken)
+		for _, p := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
+			assert.Equal(w.T, w.AccessToken(p.PlayerID, q.MatchID, q.Attempt, strings.ToUpper(e.To)), p.AccessToken)
 		}
 		list = append(list, q.MatchID+" "+e.To+" attempt "+string(rune('0'+q.Attempt))+" at "+e.At.String())
 	}
@@ -260,14 +253,10 @@ func (w *World) AssignmentLog() []string {
 
 // OnWire runs a scenario on the memory bus with encoded messages. It is for scenarios
 // whose duration matters, and not their carrier.
-func OnWire(t *testing.T, story func(t *testing.T, w *World)) {
+func OnWire(t *testing.T, scenario func(t *testing.T, w *World)) {
 	t.Helper()
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := NewWorld(t, Wire, zerolog.Nop())
-		story(t, w)
-		w.Close()
-	})
+	synctest.Test(t, func(t *testing.T) { run(t, Wire, scenario) })
 }
 
 // Seconds returns the start times of calls in whole seconds.

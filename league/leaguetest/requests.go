@@ -30,13 +30,6 @@ func (w *World) ContradictoryReport(refereeID string) *protocol.MatchResultRepor
 	return q
 }
 
-// DoubleLossReport is a report that both players of R1M1 lost technically.
-func (w *World) DoubleLossReport(refereeID string) *protocol.MatchResultReport {
-	q := w.ReportOf(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
-	q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
-	return q
-}
-
 // A Query is a LEAGUE_QUERY that is not yet sent.
 type Query struct {
 	protocol.LeagueQuery

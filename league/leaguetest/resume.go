@@ -22,13 +22,11 @@ import (
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/rules"
-	"evenodd/transport"
 )
 
-// A ManagerRun is one process life of a manager with a data folder. The manager can crash
+// A ManagerRun is one process life of a manager. With a data folder the manager can crash
 // at any event, as in a power cut: it stops sending and handling calls, callers lose their
-// connection, and its disk keeps the state of that moment.
+// connection, and its disk has the state of that moment.
 type ManagerRun struct {
 	World      *World
 	Folder     store.Folder
@@ -82,24 +80,19 @@ func (w *World) StartMortalManager(end CrashPoint, folder store.Folder, players,
 // OpenManager opens the league in a folder and returns the options of its manager.
 func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, referees int, change ...func(*league.Options)) (*ManagerRun, league.Options) {
 	w.T.Helper()
-	keep, _, err := league.OpenFiles(folder, LeagueID, false, time.Now)
+	files, _, err := league.OpenFiles(folder, LeagueID, false, time.Now)
 	require.NoError(w.T, err)
 	x := &ManagerRun{
-		World: w, Folder: folder, Files: keep, CloseFiles: sync.OnceValue(keep.Close), CrashPoint: end,
+		World: w, Agent: NewAgent(ManagerHost, nil), Folder: folder, Files: files, CloseFiles: sync.OnceValue(files.Close), CrashPoint: end,
 		Done: make(chan struct{}), Died: make(chan struct{}), disk: filepath.Join(w.T.TempDir(), "data"),
 	}
+	x.Agent.Script["it breaks connections"] = Normally
 	w.T.Cleanup(func() { _ = x.CloseFiles() })
-	x.events.Store(int64(keep.State.Events))
-	o := league.Options{
-		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
-		Players: players, Referees: referees, Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
-		Secret: &w.Secret, Files: keep, Caller: &mortalCaller{x, w.Caller(ManagerHost, 64<<10)}, Log: w.log,
-		Clock: protocol.NewClock(x.now, w.Clock.Sleep),
+	x.events.Store(int64(files.State.Events))
+	mortal := func(o *league.Options) {
+		o.Files, o.Caller, o.Clock = files, &mortalCaller{x, o.Caller}, protocol.NewClock(x.now, w.Clock.Sleep)
 	}
-	for _, set := range change {
-		set(&o)
-	}
-	return x, o
+	return x, w.managerOptions(players, referees, append([]func(*league.Options){mortal}, change...))
 }
 
 // Start creates the manager and runs it.
@@ -111,15 +104,12 @@ func (x *ManagerRun) Start(o league.Options) (err error) {
 		cancel()
 		return err
 	}
-	x.Agent = NewAgent(ManagerHost, nil)
-	x.Agent.Script["it breaks connections"] = Normally
-	mux := transport.NewMux(w.log)
-	x.Manager.Mount(mortalMux{mux, x})
-	w.Open(x.Agent, mux)
+	w.mount(x.Agent, func(mux protocol.Mux) { x.Manager.Mount(mortalMux{mux, x}) })
 	w.Manager = x.Manager
 	w.Background.Go(func() {
 		defer close(x.Done)
 		x.Final, x.Err = x.Manager.Run(ctx)
+		w.Final = x.Final
 	})
 	return nil
 }
@@ -220,7 +210,7 @@ func (x *ManagerRun) RestoreDisk() {
 
 // A mortalMux is the mux of a manager that can crash.
 type mortalMux struct {
-	*transport.Mux
+	protocol.Mux
 	x *ManagerRun
 }
 

@@ -9,34 +9,19 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"
-	"evenodd/player/strategy"
 	"evenodd/rules/evenodd"
-	"evenodd/transport"
 )
 
 // NewPlayerIn starts a player with a data folder and random secrets. It does not register.
 func (w *World) NewPlayerIn(id string, folder store.Folder, change func(*player.Options), traits ...Option) *Agent {
 	w.T.Helper()
 	w.Varies = true
-	a := NewAgent(id, traits)
-	decide, err := strategy.New(a.strategy)
-	require.NoError(w.T, err)
-	o := player.Options{
-		Name: a.name, LeagueID: a.league, Games: []string{w.Game.Info().Type}, Endpoint: EndpointOf(a.Host), Folder: folder,
-		Manager: EndpointOf(ManagerHost), Strategy: decide, Caller: w.Caller(a.Host, 1<<20), Clock: w.Clock, Log: w.log,
-	}
-	if a.wantsID {
-		o.ID = id
-	}
-	if change != nil {
-		change(&o)
-	}
-	a.Player, err = player.New(o)
-	require.NoError(w.T, err)
-	mux := transport.NewMux(w.log)
-	a.Player.Mount(Scripted{mux, a.Script})
-	w.Open(a, mux)
-	return a
+	return w.playerWith(id, append([]Option{WithRandomSecrets}, traits...), func(o *player.Options) {
+		o.Folder = folder
+		if change != nil {
+			change(o)
+		}
+	})
 }
 
 // PlayerIn calls NewPlayerIn and registers the player.
@@ -137,10 +122,10 @@ func (c *ScriptedReferee) SendError() (*protocol.Ack, error) {
 // AllCalls returns all calls of a referee to a player.
 func (c *ScriptedReferee) AllCalls() map[string]func() error {
 	return map[string]func() error{
-		"invite":   func() error { _, err := c.Invite(); return err },
-		"choose":   func() error { _, err := c.Choose(); return err },
-		"over":     func() error { _, err := c.SendGameOver(8); return err },
-		"complain": func() error { _, err := c.SendError(); return err },
+		"invite":     func() error { _, err := c.Invite(); return err },
+		"choose":     func() error { _, err := c.Choose(); return err },
+		"over":       func() error { _, err := c.SendGameOver(8); return err },
+		"GAME_ERROR": func() error { _, err := c.SendError(); return err },
 	}
 }
 

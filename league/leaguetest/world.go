@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -50,9 +51,8 @@ type World struct {
 	Context    context.Context
 	Cancel     context.CancelFunc
 	Background sync.WaitGroup
-	over       chan struct{} // closed when Run of the manager returns
-	Final      *protocol.LeagueCompleted
-	failed     error
+	run        *ManagerRun               // of StartManager
+	Final      *protocol.LeagueCompleted // of the last Run of a manager that has returned
 	closed     bool
 
 	mu     sync.Mutex
@@ -107,7 +107,7 @@ func run(t *testing.T, carrier string, scenario func(t *testing.T, w *World)) *W
 func NewWorld(t *testing.T, kind string, log zerolog.Logger) *World {
 	w := &World{
 		T: t, carrier: kind, Network: newNetwork(kind), log: log, Clock: protocol.SystemClock(), Game: evenodd.Game{},
-		Recorder: &Recorder{began: time.Now()}, Secret: SecretOf("manager"), over: make(chan struct{}),
+		Recorder: &Recorder{began: time.Now()}, Secret: SecretOf("manager"),
 		Unchecked: map[string]bool{"untrusted": true},
 	}
 	w.Untrusted = w.Caller("untrusted", 1<<20)
@@ -171,7 +171,12 @@ func (w *World) Open(a *Agent, mux *transport.Mux) {
 // them have registered; with players 0 only by start_league.
 func (w *World) StartManager(players, referees int, change ...func(*league.Options)) *league.Manager {
 	w.T.Helper()
-	a := NewAgent(ManagerHost, nil)
+	w.run = &ManagerRun{World: w, Agent: NewAgent(ManagerHost, nil), Done: make(chan struct{})}
+	require.NoError(w.T, w.run.Start(w.managerOptions(players, referees, change)))
+	return w.Manager
+}
+
+func (w *World) managerOptions(players, referees int, change []func(*league.Options)) league.Options {
 	o := league.Options{
 		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
 		Players: players, Referees: referees,
@@ -181,30 +186,23 @@ func (w *World) StartManager(players, referees int, change ...func(*league.Optio
 	for _, set := range change {
 		set(&o)
 	}
-	m, err := league.New(o)
-	require.NoError(w.T, err)
-	mux := transport.NewMux(w.log)
-	m.Mount(mux)
-	w.Open(a, mux)
-	w.Manager = m
-	w.Background.Go(func() {
-		defer close(w.over)
-		w.Final, w.failed = m.Run(w.Context)
-	})
-	return m
+	return o
 }
 
 // Finish waits until the league is over and all agents are idle.
 func (w *World) Finish() *protocol.LeagueCompleted {
 	w.T.Helper()
-	<-w.over
-	synctest.Wait()
-	require.NoError(w.T, w.failed)
-	return w.Final
+	return w.run.Finish()
 }
 
 // NewPlayer starts a player with its options. It does not register.
 func (w *World) NewPlayer(id string, traits ...Option) *Agent {
+	w.T.Helper()
+	return w.playerWith(id, traits, func(*player.Options) {})
+}
+
+// playerWith is NewPlayer with changed player.Options.
+func (w *World) playerWith(id string, traits []Option, change func(*player.Options)) *Agent {
 	w.T.Helper()
 	a := NewAgent(id, traits)
 	decide, err := strategy.New(a.strategy)
@@ -213,24 +211,39 @@ func (w *World) NewPlayer(id string, traits ...Option) *Agent {
 		decide = a.Decide
 	}
 	o := player.Options{
-		Name: a.name, LeagueID: a.league, Games: []string{w.Game.Info().Type}, Endpoint: EndpointOf(a.Host),
-		Manager: EndpointOf(ManagerHost), Strategy: decide, StrictReferees: a.verifiesReferees,
-		Caller: w.Caller(a.Host, 1<<20), Clock: w.Clock, Log: w.log,
-	}
-	a.Caller = o.Caller
-	if a.wantsID {
-		o.ID = id
+		Options: w.options(a, 1<<20),
+		Games:   []string{w.Game.Info().Type}, Strategy: decide, StrictReferees: a.verifiesReferees,
 	}
 	if !a.randomSecrets {
 		o.Entropy = func(matchID string, _ int) protocol.Secret { return w.Entropy(matchID, id) }
 		o.Random = func(_, decision string) *rand.Rand { return KeyedRandom(w.Seed, "choice", decision, id) }
 	}
+	change(&o)
+	a.Caller = o.Caller
 	a.Player, err = player.New(o)
 	require.NoError(w.T, err)
+	return w.mount(a, a.Player.Mount)
+}
+
+// mount connects an agent with the handlers that mount registers.
+func (w *World) mount(a *Agent, mount func(protocol.Mux)) *Agent {
 	mux := transport.NewMux(w.log)
-	a.Player.Mount(Scripted{mux, a.Script})
+	mount(Scripted{mux, a.Script})
 	w.Open(a, mux)
 	return a
+}
+
+// options are the options that players and referees share. The agent's calls read
+// replies of at most so many bytes.
+func (w *World) options(a *Agent, maxReply int64) membership.Options {
+	o := membership.Options{
+		Name: a.name, LeagueID: a.league, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
+		Caller: w.Caller(a.Host, maxReply), Clock: w.Clock, Log: w.log,
+	}
+	if a.wantsID {
+		o.ID = a.ID
+	}
+	return o
 }
 
 // NewReferee starts a referee with its options. It does not register.
@@ -243,14 +256,7 @@ func (w *World) NewReferee(id string, traits ...Option) *Agent {
 func (w *World) RefereeWith(id string, traits []Option, change func(*referee.Options)) *Agent {
 	w.T.Helper()
 	a := NewAgent(id, traits)
-	o := referee.Options{
-		Name: a.name, LeagueID: a.league, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
-		MaxConcurrent: a.capacity, Games: rules.NewRegistry(w.Game),
-		Caller: w.Caller(a.Host, 64<<10), Clock: w.Clock, Log: w.log,
-	}
-	if a.wantsID {
-		o.ID = id
-	}
+	o := referee.Options{Options: w.options(a, 64<<10), MaxConcurrent: a.capacity, Games: rules.NewRegistry(w.Game)}
 	if !a.randomSecrets {
 		o.Nonce = w.Nonce
 	}
@@ -259,10 +265,7 @@ func (w *World) RefereeWith(id string, traits []Option, change func(*referee.Opt
 	var err error
 	a.Referee, err = referee.New(o)
 	require.NoError(w.T, err)
-	mux := transport.NewMux(w.log)
-	a.Referee.Mount(Scripted{mux, a.Script})
-	w.Open(a, mux)
-	return a
+	return w.mount(a, a.Referee.Mount)
 }
 
 // Player calls NewPlayer and registers the player.

@@ -14,12 +14,6 @@ import (
 	"evenodd/league/store"
 )
 
-// The roles of an identity.
-const (
-	RolePlayer  = "player"
-	RoleReferee = "referee"
-)
-
 // An IdentityStore holds the identity of an agent: its id, its token, and the secret
 // from which it derives its random values. A store without a folder lasts as long as
 // the process. Safe for concurrent use.
@@ -86,10 +80,10 @@ func (s *IdentityStore) adopt(folder store.Folder, leagues []string) {
 
 // load checks an identity that was read, and uses it.
 func (s *IdentityStore) load(i *store.Identity) error {
-	n, err := hex.Decode(s.secret[:], []byte(i.Secret[:min(len(i.Secret), 2*len(s.secret))]))
+	secret, ok := protocol.ParseSecret(i.Secret)
 	problem := ""
 	switch {
-	case err != nil || n != len(s.secret) || len(i.Secret) != 2*n:
+	case !ok:
 		problem = "secret: must be 64 hexadecimal digits"
 	case i.AgentID == "":
 		problem = "agent_id: is missing"
@@ -103,7 +97,7 @@ func (s *IdentityStore) load(i *store.Identity) error {
 	if problem != "" {
 		return fmt.Errorf("%s: %s", s.path, problem)
 	}
-	s.identity, s.made, s.saved = i, true, true
+	s.identity, s.secret, s.made, s.saved = i, secret, true, true
 	return nil
 }
 

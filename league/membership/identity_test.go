@@ -38,17 +38,17 @@ func stored(t *testing.T, folder store.Folder, role, name, id string) *membershi
 
 func TestIdentityIsRestoredFromItsFile(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	k := storeOf(t, folder, membership.RolePlayer, "Agent Alpha")
+	k := storeOf(t, folder, protocol.RolePlayer, "Agent Alpha")
 	assert.Nil(t, k.Identity())
 	secret := k.Secret()
 	assert.NotEqual(t, [32]byte{}, secret)
 	assert.Equal(t, secret, k.Secret(), "the secret is created once")
-	_, err := os.Stat(folder.Identity(membership.RolePlayer, "Agent Alpha"+" at "+managerURL))
+	_, err := os.Stat(folder.Identity(protocol.RolePlayer, "Agent Alpha"+" at "+managerURL))
 	require.ErrorIs(t, err, os.ErrNotExist, "no file before the registration")
 
-	k = stored(t, folder, membership.RolePlayer, "Agent Alpha", "P07")
+	k = stored(t, folder, protocol.RolePlayer, "Agent Alpha", "P07")
 	secret = k.Secret()
-	again := storeOf(t, folder, membership.RolePlayer, "Agent Alpha")
+	again := storeOf(t, folder, protocol.RolePlayer, "Agent Alpha")
 	assert.Equal(t, secret, again.Secret())
 	assert.Equal(t, &store.Identity{
 		SchemaVersion: "1.0.0", LastUpdated: moment, Role: "player", DisplayName: "Agent Alpha", LeagueID: league,
@@ -58,8 +58,8 @@ func TestIdentityIsRestoredFromItsFile(t *testing.T) {
 
 func TestIdentityFileIsPrivate(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	stored(t, folder, membership.RoleReferee, "Referee Alpha", "REF01")
-	path := folder.Identity(membership.RoleReferee, "Referee Alpha"+" at "+managerURL)
+	stored(t, folder, protocol.RoleReferee, "Referee Alpha", "REF01")
+	path := folder.Identity(protocol.RoleReferee, "Referee Alpha"+" at "+managerURL)
 	for name, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
 		info, err := os.Stat(name)
 		require.NoError(t, err)
@@ -69,11 +69,11 @@ func TestIdentityFileIsPrivate(t *testing.T) {
 
 func TestNewTokenDoesNotChangeTheSecret(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	k := stored(t, folder, membership.RolePlayer, "Alpha", "P01")
+	k := stored(t, folder, protocol.RolePlayer, "Alpha", "P01")
 	secret := k.Secret()
 	r := &protocol.Registration{LeagueID: league}
 	require.NoError(t, k.Save(membership.New("P01", "tok-new", r), r, moment))
-	again := storeOf(t, folder, membership.RolePlayer, "Alpha")
+	again := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 	assert.Equal(t, "tok-new", again.Identity().AuthToken)
 	assert.Equal(t, secret, again.Secret())
 }
@@ -82,18 +82,18 @@ func TestSimilarNamesAreDifferentAgents(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	names := []string{"Agent Ü", "Agent Ö", "agent ü", "Agent-Ü", "Agent  ", "Agent", strings.Repeat("a", 49), strings.Repeat("a", 50), "../..", "a/b", "a\\b"}
 	for i, name := range names {
-		stored(t, folder, membership.RolePlayer, name, protocol.PlayerID(i+1))
-		stored(t, folder, membership.RoleReferee, name, protocol.RefereeID(i+1))
+		stored(t, folder, protocol.RolePlayer, name, protocol.PlayerID(i+1))
+		stored(t, folder, protocol.RoleReferee, name, protocol.RefereeID(i+1))
 	}
 	secrets := map[[32]byte]bool{}
 	for i, name := range names {
-		p, r := storeOf(t, folder, membership.RolePlayer, name), storeOf(t, folder, membership.RoleReferee, name)
+		p, r := storeOf(t, folder, protocol.RolePlayer, name), storeOf(t, folder, protocol.RoleReferee, name)
 		assert.Equal(t, protocol.PlayerID(i+1), p.Identity().AgentID, name)
 		assert.Equal(t, protocol.RefereeID(i+1), r.Identity().AgentID, name)
 		secrets[p.Secret()], secrets[r.Secret()] = true, true
 	}
 	assert.Len(t, secrets, 2*len(names))
-	entries, err := os.ReadDir(filepath.Dir(folder.Identity(membership.RolePlayer, "Agent"+" at "+managerURL)))
+	entries, err := os.ReadDir(filepath.Dir(folder.Identity(protocol.RolePlayer, "Agent"+" at "+managerURL)))
 	require.NoError(t, err)
 	assert.Len(t, entries, 2*len(names), "all files are in one folder")
 }
@@ -130,26 +130,26 @@ func TestDamagedIdentityIsAnError(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			folder := store.Folder(t.TempDir())
-			path := folder.Identity(membership.RolePlayer, "Alpha"+" at "+managerURL)
+			path := folder.Identity(protocol.RolePlayer, "Alpha"+" at "+managerURL)
 			if tt.identity != nil {
 				require.NoError(t, store.WritePrivate(path, tt.identity))
 			} else {
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
 			}
-			_, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", managerURL, nil)
+			_, err := membership.NewIdentityStore(folder, protocol.RolePlayer, "Alpha", managerURL, nil)
 			require.ErrorContains(t, err, tt.want)
 			require.ErrorContains(t, err, path, "the error names the file")
-			require.ErrorContains(t, err, "delete it to register as a new agent", "the error says what to do")
+			require.ErrorContains(t, err, "delete it to register as a new agent", "the error tells what to do")
 			assert.NotContains(t, err.Error(), token)
 			assert.NotContains(t, err.Error(), "abab")
 		})
 	}
 	t.Run("unreadable file", func(t *testing.T) {
 		folder := store.Folder(t.TempDir())
-		path := folder.Identity(membership.RolePlayer, "Alpha"+" at "+managerURL)
+		path := folder.Identity(protocol.RolePlayer, "Alpha"+" at "+managerURL)
 		require.NoError(t, os.MkdirAll(path, 0o700)) // even root cannot read a folder as a file
-		_, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", managerURL, nil)
+		_, err := membership.NewIdentityStore(folder, protocol.RolePlayer, "Alpha", managerURL, nil)
 		require.ErrorContains(t, err, path)
 		assert.NotContains(t, err.Error(), "delete", "the file may be good")
 	})
@@ -157,24 +157,24 @@ func TestDamagedIdentityIsAnError(t *testing.T) {
 
 func TestDiscardedIdentityStaysInItsFile(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	k := stored(t, folder, membership.RolePlayer, "Alpha", "P07")
+	k := stored(t, folder, protocol.RolePlayer, "Alpha", "P07")
 	secret := k.Secret()
 	k.Discard()
 	assert.Nil(t, k.Identity())
 	assert.NotEqual(t, secret, k.Secret(), "a new identity has a new secret")
-	assert.Equal(t, "P07", storeOf(t, folder, membership.RolePlayer, "Alpha").Identity().AgentID,
+	assert.Equal(t, "P07", storeOf(t, folder, protocol.RolePlayer, "Alpha").Identity().AgentID,
 		"the file stays until another identity replaces it")
 
 	r := &protocol.Registration{LeagueID: "another"}
 	require.NoError(t, k.Save(membership.New("P01", "tok-P01", r), r, moment))
-	again := storeOf(t, folder, membership.RolePlayer, "Alpha")
+	again := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 	assert.Equal(t, []string{"P01", "another"}, []string{again.Identity().AgentID, again.Identity().LeagueID})
 	assert.Equal(t, k.Secret(), again.Secret())
 }
 
 func TestStoreWithoutFolderKeepsTheIdentityInMemory(t *testing.T) {
 	var zero membership.IdentityStore
-	for name, k := range map[string]*membership.IdentityStore{"zero": &zero, "made": storeOf(t, "", membership.RolePlayer, "Alpha")} {
+	for name, k := range map[string]*membership.IdentityStore{"zero": &zero, "made": storeOf(t, "", protocol.RolePlayer, "Alpha")} {
 		t.Run(name, func(t *testing.T) {
 			assert.Nil(t, k.Identity())
 			secret := k.Secret()
@@ -188,7 +188,7 @@ func TestStoreWithoutFolderKeepsTheIdentityInMemory(t *testing.T) {
 
 func TestUnwritableIdentityIsKeptInMemory(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	k := storeOf(t, folder, membership.RolePlayer, "Alpha")
+	k := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 	require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // in place of the folder
 	r := &protocol.Registration{LeagueID: league}
 	m := membership.New("P01", token, r)
@@ -196,7 +196,7 @@ func TestUnwritableIdentityIsKeptInMemory(t *testing.T) {
 	assert.Equal(t, "P01", k.Identity().AgentID)
 	require.NoError(t, os.Remove(filepath.Join(string(folder), "private")))
 	require.NoError(t, k.Save(m, r, moment), "a later write succeeds")
-	assert.Equal(t, k.Secret(), storeOf(t, folder, membership.RolePlayer, "Alpha").Secret())
+	assert.Equal(t, k.Secret(), storeOf(t, folder, protocol.RolePlayer, "Alpha").Secret())
 }
 
 // An agent sends its token only to the manager that issued it. To another manager it is a
@@ -204,9 +204,9 @@ func TestUnwritableIdentityIsKeptInMemory(t *testing.T) {
 // that the agent may join.
 func TestIdentityBelongsToOneManager(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	stored(t, folder, membership.RolePlayer, "Alpha", "P07")
+	stored(t, folder, protocol.RolePlayer, "Alpha", "P07")
 	at := func(manager string, leagues ...string) *store.Identity {
-		k, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", manager, leagues)
+		k, err := membership.NewIdentityStore(folder, protocol.RolePlayer, "Alpha", manager, leagues)
 		require.NoError(t, err)
 		return k.Identity()
 	}
@@ -215,7 +215,7 @@ func TestIdentityBelongsToOneManager(t *testing.T) {
 	assert.Nil(t, at("http://another/mcp", "another league"))
 	assert.Equal(t, "P07", at("http://another/mcp", "another league", league).AgentID)
 
-	other, err := membership.NewIdentityStore(folder, membership.RolePlayer, "Alpha", "http://another/mcp", nil)
+	other, err := membership.NewIdentityStore(folder, protocol.RolePlayer, "Alpha", "http://another/mcp", nil)
 	require.NoError(t, err)
 	r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: "L2"}
 	require.NoError(t, other.Save(membership.New("P01", "tok-2", r), r, "2026-01-01T00:00:00Z"))

@@ -47,22 +47,22 @@ type Current struct {
 	pending atomic.Pointer[chan struct{}]
 }
 
-// Get returns the membership, or nil.
-func (c *Current) Get() *Membership { return c.p.Load() }
+// Membership returns the membership; nil before the agent is registered.
+func (c *Current) Membership() *Membership { return c.p.Load() }
 
-// Set replaces the membership.
-func (c *Current) Set(m *Membership) { c.p.Store(m) }
+// set replaces the membership.
+func (c *Current) set(m *Membership) { c.p.Store(m) }
 
-// Registering announces a registration that may succeed before Answered is called. Calls
+// registering announces a registration that may succeed before answered is called. Calls
 // that arrive until then wait, because a manager may begin the league before the agent
 // has read its response.
-func (c *Current) Registering() {
+func (c *Current) registering() {
 	pending := make(chan struct{})
 	c.pending.CompareAndSwap(nil, &pending)
 }
 
-// Answered ends the registration that Registering announced, if any.
-func (c *Current) Answered() {
+// answered ends the registration that registering announced, if any.
+func (c *Current) answered() {
 	if pending := c.pending.Swap(nil); pending != nil {
 		close(*pending)
 	}
@@ -71,7 +71,7 @@ func (c *Current) Answered() {
 // Await waits for a registration in progress and returns the membership; nil if there is
 // none, or ctx ends first.
 func (c *Current) Await(ctx context.Context) *Membership {
-	if m := c.Get(); m != nil {
+	if m := c.Membership(); m != nil {
 		return m
 	}
 	if pending := c.pending.Load(); pending != nil {
@@ -80,7 +80,7 @@ func (c *Current) Await(ctx context.Context) *Membership {
 		case <-ctx.Done():
 		}
 	}
-	return c.Get()
+	return c.Membership()
 }
 
 // CheckManager returns an error for a call of a method that belongs to the manager,
@@ -103,14 +103,14 @@ func (c *Current) CheckManager(ctx context.Context, bearer string) error {
 
 // KnowsManager tells whether a credential is that of the league's manager.
 func (c *Current) KnowsManager(bearer string) bool {
-	m := c.Get()
+	m := c.Membership()
 	return m != nil && m.credential != "" && protocol.SameToken(bearer, m.credential)
 }
 
 // CheckOwner returns an error for a call of a debugging tool, unless the call has the
 // agent's own token or the manager's credential.
 func (c *Current) CheckOwner(bearer, token string) error {
-	m := c.Get()
+	m := c.Membership()
 	switch {
 	case m != nil && token != "" && protocol.SameToken(token, m.Token):
 		return nil
@@ -233,7 +233,7 @@ func Slug(name string) string {
 // Conversation returns a new conversation id for a registration. It is unique, so that
 // the manager can distinguish a repeated request from a new one.
 func Conversation(role, name string) string {
-	if role == RoleReferee {
+	if role == protocol.RoleReferee {
 		role = "ref" // as in the examples of the specification
 	}
 	var unique [16]byte          // another agent must not guess it, because the response holds the token

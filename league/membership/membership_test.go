@@ -329,7 +329,7 @@ func TestCallsDoNotWaitWithoutARegistration(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
 				assert.Equal(t, tt.member, current.Await(ctx) != nil)
-				assert.Equal(t, tt.member, current.Get() != nil)
+				assert.Equal(t, tt.member, current.Membership() != nil)
 				assert.Zero(t, time.Since(begin))
 			})
 		})
@@ -525,7 +525,7 @@ func TestEveryDisplayNameCanRegister(t *testing.T) {
 func TestConversationsAreUnique(t *testing.T) {
 	made := map[string]bool{}
 	for range 100 {
-		id := membership.Conversation(membership.RoleReferee, "Agent Alpha")
+		id := membership.Conversation(protocol.RoleReferee, "Agent Alpha")
 		assert.Regexp(t, `^conv-ref-agent-alpha-reg-[0-9a-f]{32}$`, id)
 		made[id] = true
 	}

@@ -51,6 +51,11 @@ func acceptedAs(id, token, leagueID string, own bool) func() (*membership.Answer
 	}
 }
 
+// quiet returns options without a log.
+func quiet() membership.Options {
+	return membership.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()}
+}
+
 func fails(err error) func() (*membership.Answer, error) {
 	return func() (*membership.Answer, error) { return nil, err }
 }
@@ -117,35 +122,31 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				folder := store.Folder(t.TempDir())
-				identities := storeOf(t, folder, membership.RolePlayer, "Alpha")
+				identities := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 				if tt.known {
-					identities = stored(t, folder, membership.RolePlayer, "Alpha", "P07")
+					identities = stored(t, folder, protocol.RolePlayer, "Alpha", "P07")
 				}
 				secret := identities.Secret()
-				var current membership.Current
 				var joined []bool
 				d := &scriptedManager{answers: tt.answers}
-				e := membership.Registration{
-					Identities: identities, Current: &current, Leagues: tt.leagues, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
-					Joined: func(m *membership.Membership, back bool) {
-						assert.Nil(t, current.Get(), "called before the membership is set")
-						assert.Equal(t, tt.id, m.AgentID)
-						joined = append(joined, back)
-					},
-				}
-				err := e.Register(t.Context())
+				current := membership.AgentWith(identities, membership.Options{Leagues: tt.leagues, Clock: protocol.SystemClock()})
+				err := current.Register(t.Context(), d.apply, func(m *membership.Membership, back bool) {
+					assert.Nil(t, current.Membership(), "called before the membership is set")
+					assert.Equal(t, tt.id, m.AgentID)
+					joined = append(joined, back)
+				})
 				assert.Equal(t, tt.prepared, d.prepared, "one message for all calls of a registration")
 				assert.Len(t, d.calls, tt.calls)
 				if tt.id == "" {
 					require.Error(t, err)
-					assert.Nil(t, current.Get())
+					assert.Nil(t, current.Membership())
 					assert.Empty(t, joined)
 				} else {
 					require.NoError(t, err)
-					assert.Equal(t, tt.id, current.Get().AgentID)
+					assert.Equal(t, tt.id, current.Membership().AgentID)
 					assert.Equal(t, []bool{tt.back}, joined)
 				}
-				again := storeOf(t, folder, membership.RolePlayer, "Alpha")
+				again := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 				file := ""
 				if i := again.Identity(); i != nil {
 					file = i.AuthToken
@@ -166,20 +167,17 @@ func TestCallsToAReturningAgentWaitForTheManager(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			identities := &membership.IdentityStore{}
 			if known {
-				identities = stored(t, "", membership.RolePlayer, "Alpha", "P07")
+				identities = stored(t, "", protocol.RolePlayer, "Alpha", "P07")
 			}
-			var current membership.Current
 			d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(unreachable{}), fails(unreachable{}), acceptedAs("P07", "tok-P07", league, true)}}
-			e := membership.Registration{
-				Identities: identities, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
-			}
+			current := membership.AgentWith(identities, quiet())
 			began := time.Now()
 			var answered *membership.Membership
 			var took time.Duration
 			time.AfterFunc(time.Second, func() {
 				answered, took = current.Await(t.Context()), time.Since(began)
 			})
-			require.NoError(t, e.Register(t.Context()))
+			require.NoError(t, current.Register(t.Context(), d.apply, nil))
 			synctest.Wait()
 			if known {
 				require.NotNil(t, answered)
@@ -196,12 +194,10 @@ func TestRepeatedRegisterSendsTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scriptedManager{answers: []func() (*membership.Answer, error){acceptedAs("P01", "tok-1", league, true), acceptedAs("P01", "tok-1", league, true)}}
 		var backs []bool
-		e := membership.Registration{
-			Identities: &membership.IdentityStore{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
-			Joined: func(_ *membership.Membership, back bool) { backs = append(backs, back) },
-		}
-		require.NoError(t, e.Register(t.Context()))
-		require.NoError(t, e.Register(t.Context()))
+		e := membership.AgentWith(&membership.IdentityStore{}, quiet())
+		joined := func(_ *membership.Membership, back bool) { backs = append(backs, back) }
+		require.NoError(t, e.Register(t.Context(), d.apply, joined))
+		require.NoError(t, e.Register(t.Context(), d.apply, joined))
 		assert.Equal(t, []string{"none", "P01 tok-1"}, d.calls, "it uses the token in memory")
 		assert.Equal(t, []bool{false, true}, backs)
 	})
@@ -210,11 +206,11 @@ func TestRepeatedRegisterSendsTheToken(t *testing.T) {
 func TestAgentWithoutWritableFolderDoesNotRegister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := store.Folder(t.TempDir())
-		identities := storeOf(t, folder, membership.RolePlayer, "Alpha")
+		identities := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 		require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // in place of the folder
 		d := &scriptedManager{}
-		e := membership.Registration{Identities: identities, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
-		err := e.Register(t.Context())
+		e := membership.AgentWith(identities, quiet())
+		err := e.Register(t.Context(), d.apply, nil)
 		require.ErrorContains(t, err, "cannot write the identity of this agent")
 		require.ErrorContains(t, err, "make the folder writable, or use another")
 		assert.Empty(t, d.calls, "no call to the manager")
@@ -225,11 +221,8 @@ func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	register := func(answer func() (*membership.Answer, error)) (string, error) {
 		d := &scriptedManager{answers: []func() (*membership.Answer, error){answer}}
-		e := membership.Registration{
-			Identities: storeOf(t, folder, membership.RoleReferee, "Alpha"), Current: &membership.Current{},
-			Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply,
-		}
-		err := e.Register(t.Context())
+		e := membership.AgentWith(storeOf(t, folder, protocol.RoleReferee, "Alpha"), quiet())
+		err := e.Register(t.Context(), d.apply, nil)
 		require.Len(t, d.talks, 1)
 		return d.talks[0], err
 	}
@@ -239,7 +232,7 @@ func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 	second, err := register(acceptedAs("REF01", "tok-1", league, true))
 	require.NoError(t, err)
 	assert.Equal(t, first, second, "the next process repeats the same conversation")
-	assert.NoFileExists(t, folder.Application(membership.RoleReferee, "Alpha at "+managerURL))
+	assert.NoFileExists(t, folder.Application(protocol.RoleReferee, "Alpha at "+managerURL))
 	third, err := register(acceptedAs("REF01", "tok-1", league, true))
 	require.NoError(t, err)
 	assert.NotEqual(t, second, third, "a returning agent sends its token")
@@ -250,11 +243,10 @@ func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 func TestCallsWaitWhileARegistrationMayHaveArrived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(errNever), acceptedAs("P01", "tok-1", league, true)}}
-		var current membership.Current
-		e := membership.Registration{Identities: &membership.IdentityStore{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
+		current := membership.AgentWith(&membership.IdentityStore{}, quiet())
 		invited := make(chan *membership.Membership, 1)
 		time.AfterFunc(time.Second, func() { invited <- current.Await(t.Context()) }) // between the two calls
-		require.NoError(t, e.Register(t.Context()))
+		require.NoError(t, current.Register(t.Context(), d.apply, nil))
 		m := <-invited
 		require.NotNil(t, m, "the call was answered before the registration")
 		assert.Equal(t, "P01", m.AgentID)
@@ -275,8 +267,7 @@ func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines bytes.Buffer
 		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(1), acceptedAs("P01", "tok-1", league, true)}}
-		var current membership.Current
-		e := membership.Registration{Identities: &membership.IdentityStore{}, Current: &current, Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Apply: d.apply}
+		current := membership.AgentWith(&membership.IdentityStore{}, membership.Options{Clock: protocol.SystemClock(), Log: zerolog.New(&lines)})
 		began := time.Now()
 		waited := make(chan time.Duration, 1)
 		time.AfterFunc(10*time.Second, func() { // between the first two attempts
@@ -284,7 +275,7 @@ func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 			assert.Nil(t, current.Await(t.Context()), "the agent is not registered")
 			waited <- time.Since(before)
 		})
-		require.NoError(t, e.Register(t.Context()))
+		require.NoError(t, current.Register(t.Context(), d.apply, nil))
 		assert.Zero(t, <-waited, "no call waits for a rejected registration")
 		took := time.Since(began)
 		assert.GreaterOrEqual(t, took, 30*time.Second+30*time.Second+8*time.Second, "the requested delay, but at least the usual pause")
@@ -299,9 +290,9 @@ func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 func TestRefusalWithoutRetryAfterIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(0)}}
-		e := membership.Registration{Identities: &membership.IdentityStore{}, Current: &membership.Current{}, Clock: protocol.SystemClock(), Log: zerolog.Nop(), Apply: d.apply}
+		e := membership.AgentWith(&membership.IdentityStore{}, quiet())
 		var refused *membership.RefusedError
-		require.ErrorAs(t, e.Register(t.Context()), &refused)
+		require.ErrorAs(t, e.Register(t.Context(), d.apply, nil), &refused)
 		assert.Equal(t, string(protocol.ErrDuplicateName), refused.Code)
 		assert.Len(t, d.calls, 2)
 	})

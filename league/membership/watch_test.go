@@ -17,10 +17,10 @@ import (
 
 // watched answers the requests of a watch in order.
 type watched struct {
-	answers []func(ctx context.Context) error
-	asked   []time.Duration
-	said    []string // each request
-	began   time.Time
+	answers  []func(ctx context.Context) error
+	asked    []time.Duration
+	requests []string
+	began    time.Time
 }
 
 func (p *watched) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
@@ -36,11 +36,11 @@ func (p *watched) call(ctx context.Context, endpoint, bearer, method string, par
 	if endpoint != "manager" || bearer != "" {
 		return nil, fmt.Errorf("%s with bearer %q", endpoint, bearer)
 	}
-	said := method
+	request := method
 	if q, ok := params.(*protocol.LeagueQuery); ok {
-		said = fmt.Sprint(method, " ", q.QueryType, " ", q.Sender, " ", q.AuthToken, " ", q.LeagueID)
+		request = fmt.Sprint(method, " ", q.QueryType, " ", q.Sender, " ", q.AuthToken, " ", q.LeagueID)
 	}
-	p.said = append(p.said, said)
+	p.requests = append(p.requests, request)
 	if err := p.answers[n](ctx); err != nil {
 		return nil, err
 	}
@@ -62,20 +62,16 @@ func watch(t *testing.T, p *watched, m *membership.Membership, register func(con
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	p.began = time.Now()
-	w := &membership.Watch{
-		Clock: protocol.SystemClock(), Caller: p, Manager: "manager",
-		Stamp:  protocol.NewStamp("player:P01", protocol.SystemClock()),
-		Member: func() *membership.Membership { return m },
-		Away: func(away bool, err error) {
-			text := fmt.Sprint(time.Since(p.began), " back")
-			if away {
-				text = fmt.Sprint(time.Since(p.began), " away ", codeOf(err))
-			}
-			events = append(events, text)
-		},
-		Unknown: register,
+	a := membership.AgentWith(nil, membership.Options{Clock: protocol.SystemClock(), Caller: p, Manager: "manager"})
+	a.Set(m)
+	changed := func(away bool, err error) {
+		text := fmt.Sprint(time.Since(p.began), " back")
+		if away {
+			text = fmt.Sprint(time.Since(p.began), " away ", codeOf(err))
+		}
+		events = append(events, text)
 	}
-	err = w.Run(ctx)
+	err = a.Watch(ctx, changed, register)
 	return events, err
 }
 
@@ -86,29 +82,31 @@ func hangs(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func says(err error) func(context.Context) error { return func(context.Context) error { return err } }
+func answerWith(err error) func(context.Context) error {
+	return func(context.Context) error { return err }
+}
 
 func TestManagerIsUnreachableOnlyWithoutAnyResponse(t *testing.T) {
 	type answers = []func(context.Context) error
-	broken := says(errors.New("connection reset"))
+	broken := answerWith(errors.New("connection reset"))
 	tests := []struct {
 		name    string
 		answers answers
 		want    []string
 	}{
 		{"always reachable", answers{reachable}, nil},
-		{"rate limited", answers{reachable, says(remote(protocol.ErrRateLimited)), reachable}, nil},
-		{"an internal error", answers{reachable, says(errInternal)}, nil},
-		{"HTTP 500", answers{reachable, says(statusError(500))}, nil},
-		{"HTTP 404", answers{says(statusError(404))}, nil},
-		{"no JSON", answers{says(fmt.Errorf("the answer is no JSON: %w", statusError(200)))}, nil},
-		{"no such method", answers{says(&protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true})}, nil},
-		{"a result of another type", answers{says(protocol.Fault(protocol.ErrInvalidFieldType, "the result is not an object"))}, nil},
+		{"rate limited", answers{reachable, answerWith(remote(protocol.ErrRateLimited)), reachable}, nil},
+		{"an internal error", answers{reachable, answerWith(errInternal)}, nil},
+		{"HTTP 500", answers{reachable, answerWith(statusError(500))}, nil},
+		{"HTTP 404", answers{answerWith(statusError(404))}, nil},
+		{"no JSON", answers{answerWith(fmt.Errorf("the answer is no JSON: %w", statusError(200)))}, nil},
+		{"no such method", answers{answerWith(&protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true})}, nil},
+		{"a result of another type", answers{answerWith(protocol.Fault(protocol.ErrInvalidFieldType, "the result is not an object"))}, nil},
 		{"never reachable", answers{unreachableManager}, []string{"15s away E009"}},
 		{"unreachable for a while", answers{reachable, unreachableManager, unreachableManager, unreachableManager, reachable, reachable}, []string{"30s away E009", "1m15s back"}},
 		{"unreachable in two ways", answers{broken, unreachableManager, reachable}, []string{"15s away E009", "45s back"}},
 		{"no response", answers{reachable, hangs, reachable}, []string{"35s away E001", "50s back"}},
-		{"reachable again with an error", answers{unreachableManager, reachable, unreachableManager, says(statusError(500))}, []string{"15s away E009", "30s back", "45s away E009", "1m0s back"}},
+		{"reachable again with an error", answers{unreachableManager, reachable, unreachableManager, answerWith(statusError(500))}, []string{"15s away E009", "30s back", "45s away E009", "1m0s back"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,7 +117,7 @@ func TestManagerIsUnreachableOnlyWithoutAnyResponse(t *testing.T) {
 				assert.Equal(t, tt.want, events)
 				assert.Equal(t, 5*time.Minute, time.Since(p.began), "it ends with its context")
 				assert.Equal(t, 15*time.Second, p.asked[0])
-				assert.Equal(t, "ping", p.said[0], "a third-party manager is pinged")
+				assert.Equal(t, "ping", p.requests[0], "a third-party manager is pinged")
 			})
 		})
 	}
@@ -127,18 +125,18 @@ func TestManagerIsUnreachableOnlyWithoutAnyResponse(t *testing.T) {
 
 func TestAuthenticatedManagerIsQueriedWithTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &watched{answers: []func(context.Context) error{reachable, says(remote(protocol.ErrRateLimited)), reachable}}
+		p := &watched{answers: []func(context.Context) error{reachable, answerWith(remote(protocol.ErrRateLimited)), reachable}}
 		events, err := watch(t, p, granted(true), nil)
 		require.NoError(t, err)
 		assert.Empty(t, events)
 		assert.Equal(t, []time.Duration{5 * time.Second, 20 * time.Second, 35 * time.Second}, p.asked[:3])
-		assert.Equal(t, "league_query GET_STATUS player:P01 "+token+" "+league, p.said[0])
+		assert.Equal(t, "league_query GET_STATUS player:P01 "+token+" "+league, p.requests[0])
 	})
 }
 
 func TestUnknownAgentRegistersAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &watched{answers: []func(context.Context) error{reachable, says(remote(protocol.ErrTokenInvalid)), reachable}}
+		p := &watched{answers: []func(context.Context) error{reachable, answerWith(remote(protocol.ErrTokenInvalid)), reachable}}
 		var registered []time.Duration
 		events, err := watch(t, p, granted(true), func(context.Context) error {
 			registered = append(registered, time.Since(p.began))
@@ -154,7 +152,7 @@ func TestUnknownAgentRegistersAgain(t *testing.T) {
 func TestWatchEndsWithARefusedRegistration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &membership.RefusedError{Code: string(protocol.ErrLateRegistration), Reason: "the league has started"}
-		p := &watched{answers: []func(context.Context) error{says(remote(protocol.ErrTokenInvalid))}}
+		p := &watched{answers: []func(context.Context) error{answerWith(remote(protocol.ErrTokenInvalid))}}
 		_, err := watch(t, p, granted(true), func(context.Context) error { return refused })
 		assert.Equal(t, refused, err)
 		assert.Equal(t, 5*time.Second, time.Since(p.began))
@@ -167,7 +165,7 @@ func TestOnlyUnknownTokenCausesReregistration(t *testing.T) {
 		protocol.ErrTokenMissing: true, protocol.ErrNotAuthorized: true, protocol.ErrLeagueComplete: true, protocol.ErrTokenInvalid: false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := &watched{answers: []func(context.Context) error{says(remote(code))}}
+			p := &watched{answers: []func(context.Context) error{answerWith(remote(code))}}
 			_, err := watch(t, p, granted(strict), func(context.Context) error { return errors.New("registered again after " + string(code)) })
 			assert.NoError(t, err)
 		})
@@ -179,11 +177,9 @@ func TestCancelledWatchCallsNoCallback(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(17*time.Second, cancel)
 		p := &watched{began: time.Now(), answers: []func(context.Context) error{hangs}}
-		w := &membership.Watch{
-			Clock: protocol.SystemClock(), Caller: p, Manager: "manager", Member: func() *membership.Membership { return granted(false) },
-			Away: func(bool, error) { assert.Fail(t, "a cancelled ping says nothing about the manager") },
-		}
-		require.NoError(t, w.Run(ctx))
+		a := membership.AgentWith(nil, membership.Options{Clock: protocol.SystemClock(), Caller: p, Manager: "manager"})
+		a.Set(granted(false))
+		require.NoError(t, a.Watch(ctx, func(bool, error) { assert.Fail(t, "a cancelled ping shows nothing about the manager") }, nil))
 		assert.Equal(t, 17*time.Second, time.Since(p.began))
 	})
 }

@@ -21,6 +21,13 @@ const (
 	nameless = "unknown" // the id of a sender that the old dialect leaves out
 )
 
+// The roles of agents in registrations and answers to a ping.
+const (
+	RolePlayer  = "player"
+	RoleReferee = "referee"
+	RoleManager = "league_manager"
+)
+
 // NamelessSender tells whether a request came without a sender.
 func (e *Envelope) NamelessSender() bool { return AgentOf(e.Sender) == nameless }
 

@@ -51,9 +51,11 @@ func two(s string, i int) int {
 	return int(a)*10 + int(b)
 }
 
-// clip shortens an untrusted text for an error text, and removes invalid UTF-8.
-func clip(s string) string {
-	const limit = 60
+// clip shortens an untrusted text for an error text.
+func clip(s string) string { return Clip(s, 60) }
+
+// Clip cuts a text to limit bytes, and removes invalid UTF-8.
+func Clip(s string, limit int) string {
 	if len(s) <= limit {
 		return strings.ToValidUTF8(s, "")
 	}

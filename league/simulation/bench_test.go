@@ -18,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -27,9 +28,8 @@ import (
 	"evenodd/transport"
 )
 
-// These benchmarks stand beside their floors in the same run: each reports how
-// many times its floor it costs, as x-floor. They run with the garbage
-// collector as the simulate command sets it.
+// Each benchmark also measures its floor in the same run, and reports the ratio as
+// x-floor. The garbage collector has the settings of the simulate command.
 
 func asSimulate(b *testing.B) {
 	before := debug.SetGCPercent(400)
@@ -46,9 +46,8 @@ func playLeague(b *testing.B, players int) {
 	require.NoError(b, err)
 }
 
-// BenchmarkLeague is a whole league in memory, all its calls, broadcasts
-// included, against 8 round trips over plain channels for each match; both keep
-// all cores busy.
+// BenchmarkLeague plays a whole league in memory with all its calls and broadcasts. Its
+// floor is 8 round trips over plain channels for each match. Both use all cores.
 func BenchmarkLeague(b *testing.B) {
 	asSimulate(b)
 	var floor float64
@@ -91,8 +90,8 @@ func BenchmarkLeague(b *testing.B) {
 	}
 }
 
-// A bench is a referee and pairs of players on one network, without a league:
-// a match is its 8 calls, from assignment to report.
+// A bench is a referee and pairs of players on one network, without a league. A match
+// has 8 calls, from assignment to report.
 type bench struct {
 	net     network
 	pairs   []*pair
@@ -146,8 +145,10 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 	endpoint, serve, err := n.reserve(b.Context(), "REF01")
 	require.NoError(b, err)
 	r, err = referee.New(referee.Options{
-		Name: "Referee", ID: "REF01", Endpoint: endpoint, Manager: manager, MaxConcurrent: 1000, Games: benchmarkGames(),
-		Caller: n, Clock: clock, Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: "Referee", ID: "REF01", Endpoint: endpoint, Manager: manager, Caller: n, Clock: clock, Log: zerolog.Nop(),
+		},
+		MaxConcurrent: 1000, Games: benchmarkGames(),
 	})
 	require.NoError(b, err)
 	mux := transport.NewMux(zerolog.Nop())
@@ -180,8 +181,10 @@ func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) 
 	decide, err := strategy.New("random")
 	require.NoError(b, err)
 	p, err := player.New(player.Options{
-		Name: id, ID: id, Endpoint: endpoint, Manager: manager, Games: []string{evenodd.Type}, Strategy: decide,
-		Caller: w.net, Clock: clock, Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: id, ID: id, Endpoint: endpoint, Manager: manager, Caller: w.net, Clock: clock, Log: zerolog.Nop(),
+		},
+		Games: []string{evenodd.Type}, Strategy: decide,
 		Random:  func(playerID, decision string) *rand.Rand { return Random(7, playerID, decision) },
 		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(7, matchID, id) },
 	})
@@ -196,7 +199,7 @@ func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) 
 	}, protocol.KeyOf("tok-" + id)
 }
 
-// match is one match of a pair.
+// match plays one match of a pair.
 func (w *bench) match(b *testing.B, stamp *protocol.Stamp, p *pair) {
 	round := int(w.pace.Add(1))
 	id := protocol.MatchID{Round: round, Number: p.number}.String()
@@ -216,8 +219,7 @@ func (w *bench) match(b *testing.B, stamp *protocol.Stamp, p *pair) {
 	<-p.done
 }
 
-// matches plays b.N matches, as many at once as there are pairs, and gives the
-// time of one.
+// matches plays b.N matches, one for each pair at once, and returns the time of one.
 func (w *bench) matches(b *testing.B) float64 {
 	var next atomic.Int64
 	stamp := protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock())
@@ -234,13 +236,13 @@ func (w *bench) matches(b *testing.B) float64 {
 	return per
 }
 
-// An exchange is one call of a match: the message, and its answer.
+// An exchange is one call of a match: the request and its response.
 type exchange struct {
 	method         string
 	params, result any
 }
 
-// recorder notes the calls of a match.
+// A recorder records the calls of a match.
 type recorder struct {
 	network
 	mu        sync.Mutex
@@ -255,19 +257,19 @@ func (r *recorder) Call(ctx context.Context, q transport.Request) (any, *transpo
 	return result, timing, err
 }
 
-// recordMatch is the 8 calls of a match.
+// recordMatch returns the 8 calls of a match.
 func recordMatch(b *testing.B) []exchange {
 	r := &recorder{network: newNetwork(Memory)}
 	w := newBench(b, r, 1)
 	r.exchanges = nil
 	w.match(b, protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()), w.pairs[0])
-	w.stops[0]() // waits until the referee has read the answer to its report
+	w.stops[0]() // waits until the referee has read the response to its report
 	require.Len(b, r.exchanges, 8)
 	return r.exchanges
 }
 
-// BenchmarkWire is a whole league in wire mode against encoding and decoding all
-// its JSON-RPC messages, requests and answers, with the library alone.
+// BenchmarkWire plays a whole league in wire mode. Its floor is encoding and decoding
+// all its JSON-RPC messages with the library alone.
 func BenchmarkWire(b *testing.B) {
 	asSimulate(b)
 	const players = 10
@@ -342,7 +344,7 @@ func codec(b *testing.B, e *exchange) {
 	}
 }
 
-// single is the message that a call carries: that of a broadcast by itself.
+// single returns the message of a call, also of a broadcast.
 func single(params any) any {
 	switch q := params.(type) {
 	case *protocol.Broadcast[protocol.RoundAnnouncement]:
@@ -383,7 +385,7 @@ func again[T any](b *testing.B, v *T) {
 	}
 }
 
-// BenchmarkHTTP is a match over HTTP against 8 raw echo calls of the same sizes
+// BenchmarkHTTP plays a match over HTTP. Its floor is 8 raw echo calls of the same sizes
 // over kept-alive connections.
 func BenchmarkHTTP(b *testing.B) {
 	asSimulate(b)
@@ -421,8 +423,8 @@ func BenchmarkHTTP(b *testing.B) {
 	})
 }
 
-// rawEcho is a server of the standard library that reads a body and answers
-// with as many bytes as it is told.
+// rawEcho is a server of the standard library that reads a body and answers with the
+// requested number of bytes.
 func rawEcho(b *testing.B) (url string, client *http.Client) {
 	filler := bytes.Repeat([]byte("x"), 64<<10)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,7 +19,7 @@ import (
 	"evenodd/league/store"
 )
 
-// scripted is a strategy that a shell runs from a script.
+// scripted returns a strategy that runs a shell script.
 func scripted(t *testing.T, script string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bot.sh")
@@ -27,7 +27,7 @@ func scripted(t *testing.T, script string) string {
 	return "exec:sh " + file
 }
 
-// A logbook is a log that agents write at the same time.
+// A logbook is a log for concurrent writers.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -39,8 +39,8 @@ func (l *logbook) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// A bot that goes wrong in the second round loses that match, whatever it does
-// there, and plays all others.
+// A bot that fails in the second round loses that match, whatever the failure, and
+// plays all other matches.
 func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 	tests := []struct{ name, wrong, logged string }{
 		{"hangs", "sleep 1000", "did not answer in time"},
@@ -75,8 +75,8 @@ func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 	}
 }
 
-// The same seed gives the same league where the bots are functions of what they
-// are asked, whatever carries it.
+// If bots decide by the question alone, the same seed gives the same league on every
+// carrier.
 func TestSameSeedGivesTheSameLeagueOfBots(t *testing.T) {
 	bot := scripted(t, `while read -r q; do
 		seed=${q#*'"seed":'}; seed=${seed%%,*}
@@ -100,8 +100,8 @@ func TestSameSeedGivesTheSameLeagueOfBots(t *testing.T) {
 	}
 }
 
-// A league that goes on runs a program only where that is named again: the
-// folder may be somebody else's.
+// A resumed league runs a program only if the options name it again, because the folder
+// may come from another machine.
 func TestResumedFolderRunsNoProgram(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	bot := scripted(t, `: > '`+ran+`'; while read -r q; do echo even; done`)
@@ -125,8 +125,7 @@ func TestResumedFolderRunsNoProgram(t *testing.T) {
 	assert.FileExists(t, ran)
 }
 
-// What a bot is shown of the table follows from the seed, also where standings are
-// lost.
+// The table that a bot gets follows from the seed, even if standings are lost.
 func TestBotsThatReadTheTableAreReproducible(t *testing.T) {
 	t.Parallel()
 	const reads = `while read -r q; do case "$q" in
@@ -141,7 +140,7 @@ func TestBotsThatReadTheTableAreReproducible(t *testing.T) {
 				o := options(6)
 				o.Strategies = []string{bot, bot, "even", "odd"}
 				o.Faults, o.Transport, o.Concurrency = faults, transport, concurrency
-				r := forEverybody(run(t, o))
+				r := withoutReferees(run(t, o))
 				if first == nil {
 					first = r
 				}

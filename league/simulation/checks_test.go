@@ -15,7 +15,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// A swarmLeague is a finished league and what is known of it.
+// A swarmLeague is a finished league with its options and its faults.
 type swarmLeague struct {
 	options  simulation.Options
 	result   *simulation.Result
@@ -24,18 +24,18 @@ type swarmLeague struct {
 	took     time.Duration          // of virtual time
 }
 
-// swarmChecks are what must hold of every league: each tells what does not.
+// swarmChecks are the invariants of every league. Each returns the violations.
 var swarmChecks = map[string]func(*swarmLeague) []string{
 	"no time passes":                    noTimePasses,
 	"one result a match":                oneResultEach,
 	"the table is that of the results":  tableOfResults,
 	"only faulty players lose":          onlyFaultyPlayersLose,
 	"a player loses by its own failure": lossesFollowFromFaults,
-	"the audit of its files is content": auditIsContent,
-	"nobody says otherwise":             nobodySaysOtherwise,
+	"the audit has no findings":         auditFindsNothing,
+	"no match has two results":          noDisputes,
 }
 
-// noTimePasses but the glances at referees that have died.
+// noTimePasses checks that only the checks for dead referees take time.
 func noTimePasses(l *swarmLeague) []string {
 	if l.took >= time.Second {
 		return []string{fmt.Sprintf("the league took %s", l.took)}
@@ -43,7 +43,7 @@ func noTimePasses(l *swarmLeague) []string {
 	return nil
 }
 
-// oneResultEach counts results: one for each match of the schedule.
+// oneResultEach checks that each match of the schedule has one result.
 func oneResultEach(l *swarmLeague) (problems []string) {
 	players, legs := l.options.Players, l.options.Legs
 	if want := players * (players - 1) / 2 * legs; len(l.result.Results) != want {
@@ -68,7 +68,7 @@ func oneResultEach(l *swarmLeague) (problems []string) {
 	return problems
 }
 
-// tableOfResults counts the table again.
+// tableOfResults recomputes the table.
 func tableOfResults(l *swarmLeague) (problems []string) {
 	rows := map[string]*league.Standing{}
 	row := func(id string) *league.Standing {
@@ -112,7 +112,7 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 	return problems
 }
 
-// losers of a match, technically.
+// losers returns the players that lost a match technically.
 func losers(m league.MatchRecord) []string {
 	var ids []string
 	for _, id := range []string{m.PlayerA, m.PlayerB} {
@@ -123,8 +123,8 @@ func losers(m league.MatchRecord) []string {
 	return ids
 }
 
-// onlyFaultyPlayersLose: a player with a technical loss had a fault of its own in that
-// very match, or was suspended for what it had before.
+// onlyFaultyPlayersLose checks that a player with a technical loss had a fault in that
+// match, or was suspended for earlier failures.
 func onlyFaultyPlayersLose(l *swarmLeague) (problems []string) {
 	lost := map[string]int{}
 	for _, m := range l.result.Results {
@@ -139,12 +139,12 @@ func onlyFaultyPlayersLose(l *swarmLeague) (problems []string) {
 	return problems
 }
 
-// suspended tells whether a player cannot have played a match: it has failed
-// often before, and no referee had it.
+// suspended tells whether a player was suspended before a match: it has failed often,
+// and no referee conducted the match.
 func suspended(m league.MatchRecord, before int) bool { return m.RefereeID == "" && before >= 3 }
 
-// lossesFollowFromFaults computes which player fails in each match, and by which failure,
-// from the plan alone.
+// lossesFollowFromFaults computes the failing players of each match and their failures
+// from the plan alone, and compares them with the results.
 func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 	plan, err := faults.Parse(l.options.Faults)
 	if err != nil {
@@ -152,7 +152,7 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 	}
 	for _, m := range l.result.Results {
 		if m.RefereeID == "" {
-			continue // a forfeit: nobody was asked
+			continue // a forfeit: the players were not asked
 		}
 		want := map[string]string{}
 		ask := func(method string) {
@@ -177,14 +177,14 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 		for _, id := range losers(m) {
 			got[id], _ = m.Faults.Get(id)
 		}
-		if fmt.Sprint(got) != fmt.Sprint(want) { // maps are printed in order
+		if fmt.Sprint(got) != fmt.Sprint(want) { // fmt sorts the keys of maps
 			problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan %v", m.MatchID, got, want))
 		}
 	}
 	return problems
 }
 
-// failure is that of a player asked as often as the rules allow.
+// failure returns the failure of a player after all retries; "" for none.
 func failure(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method string) (code string, failed bool) {
 	switch {
 	case faults.Active(plan.Crash, id, m.RoundID):
@@ -196,8 +196,8 @@ func failure(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method st
 	return code, failed || method == protocol.Invite.Name && faults.Active(plan.Deny, id, m.RoundID)
 }
 
-// asked is what becomes of one question to a player: tries are how often it was
-// asked by this method before, and after.
+// asked returns the failure of one question to a player. Tries counts the call attempts
+// of this method, before and after the question.
 func asked(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method string, tries int) (code string, after int, failed bool) {
 	for range 1 + protocol.DefaultRetryPolicy().MaxRetries {
 		try := tries
@@ -214,9 +214,9 @@ func asked(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method stri
 	return code, tries, true
 }
 
-// failureInTurn computes which player fails first when both are asked in turn.
-// How many moves there were the result does not say: five at least, where nobody
-// failed.
+// failureInTurn computes the player that fails first when both are asked in turn. The
+// result does not contain the number of moves; without a failure there are at least
+// five.
 func failureInTurn(plan *faults.Plan, seed uint64, m league.MatchRecord) (problems []string) {
 	ids := [2]string{m.PlayerA, m.PlayerB}
 	lost := losers(m)
@@ -229,20 +229,20 @@ func failureInTurn(plan *faults.Plan, seed uint64, m league.MatchRecord) (proble
 			continue
 		}
 		got, _ := m.Faults.Get(ids[side])
-		over := turn >= 5 && len(lost) == 0 // before it came to that
+		over := turn >= 5 && len(lost) == 0 // before the failure
 		if !over && (len(lost) != 1 || lost[0] != ids[side] || got != code) {
 			problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan %s with %s in turn %d", m.MatchID, lost, ids[side], code, turn+1))
 		}
 		return problems
 	}
 	if len(lost) > 0 {
-		problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan nobody", m.MatchID, lost))
+		problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan no player", m.MatchID, lost))
 	}
 	return problems
 }
 
-// auditIsContent with the files of the league.
-func auditIsContent(l *swarmLeague) (problems []string) {
+// auditFindsNothing checks that the audit of the files has no findings.
+func auditFindsNothing(l *swarmLeague) (problems []string) {
 	for _, audited := range l.report.Leagues {
 		for _, f := range audited.Findings {
 			problems = append(problems, f.String())
@@ -251,9 +251,9 @@ func auditIsContent(l *swarmLeague) (problems []string) {
 	return problems
 }
 
-// nobodySaysOtherwise: our referees never report a match to two results, and
-// our players follow the protocol.
-func nobodySaysOtherwise(l *swarmLeague) (problems []string) {
+// noDisputes checks that this program's referees report one result for each match, and
+// that its players conform to the protocol.
+func noDisputes(l *swarmLeague) (problems []string) {
 	for _, audited := range l.report.Leagues {
 		for _, f := range audited.Notes {
 			if f.Rule == audit.RuleDispute || f.Rule == audit.RuleConformance {

@@ -19,14 +19,13 @@ import (
 	"evenodd/league/store"
 )
 
-// A check that finds nothing proves nothing: each must find what is done here
-// to a league that was in order.
+// Each check must detect the change that a test makes to a valid league.
 func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
-	victim := func(l *swarmLeague) *league.MatchRecord { // of a technical loss by one player
+	victim := func(l *swarmLeague) *league.MatchRecord { // a match with a technical loss of one player
 		i := slices.IndexFunc(l.result.Results, func(m league.MatchRecord) bool { return len(losers(m)) == 1 })
 		return &l.result.Results[i]
 	}
-	honest := func(l *swarmLeague) *league.MatchRecord { // of a match in which nothing was wrong
+	honest := func(l *swarmLeague) *league.MatchRecord { // a match without faults
 		i := slices.IndexFunc(l.result.Results, func(m league.MatchRecord) bool {
 			return m.Status != protocol.StatusTechnicalLoss && l.injected[[2]string{m.MatchID, m.PlayerA}] == nil
 		})
@@ -34,9 +33,9 @@ func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
 	}
 	const table = "the table is that of the results"
 	tests := []struct {
-		name   string
-		doctor func(l *swarmLeague)
-		bites  []string
+		name     string
+		doctor   func(l *swarmLeague)
+		detected []string
 	}{
 		{"nothing", func(*swarmLeague) {}, nil},
 		{"time passes", func(l *swarmLeague) { l.took = 5 * time.Second }, []string{"no time passes"}},
@@ -46,25 +45,25 @@ func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
 		{"a result is missing", func(l *swarmLeague) {
 			l.result.Results = l.result.Results[1:]
 		}, []string{"one result a match", table}},
-		{"two meet once more in another's place", func(l *swarmLeague) {
+		{"a pair meets twice and replaces another pair", func(l *swarmLeague) {
 			l.result.Results[0].PlayerA, l.result.Results[0].PlayerB = l.result.Results[1].PlayerA, l.result.Results[1].PlayerB
 		}, []string{"one result a match", table}},
-		{"a point too many", func(l *swarmLeague) {
+		{"one point too many", func(l *swarmLeague) {
 			l.result.Standings[0].Points++
 		}, []string{table}},
-		{"a win that is a draw in the table", func(l *swarmLeague) {
+		{"a win counted as a draw", func(l *swarmLeague) {
 			l.result.Standings[0].Wins--
 			l.result.Standings[0].Draws++
 		}, []string{table}},
-		{"a technical loss that is an ordinary one in the table", func(l *swarmLeague) {
+		{"a technical loss counted as an ordinary loss", func(l *swarmLeague) {
 			i := slices.IndexFunc(l.result.Standings, func(s simulation.Standing) bool { return s.TechnicalLosses > 0 })
 			l.result.Standings[i].TechnicalLosses--
 		}, []string{table}},
-		{"somebody pays for the fault of another", func(l *swarmLeague) {
+		{"a player without a fault loses", func(l *swarmLeague) {
 			m := honest(l)
 			m.Status, m.Winner, m.Faults = protocol.StatusTechnicalLoss, m.PlayerB, protocol.PerPlayer[string]{{Name: m.PlayerA, Value: "E001"}}
 		}, []string{table, "only faulty players lose", "a player loses by its own failure"}},
-		{"somebody pays for a message that came twice", func(l *swarmLeague) {
+		{"a player loses by a repeated message", func(l *swarmLeague) {
 			m := honest(l)
 			m.Status, m.Winner = protocol.StatusTechnicalLoss, m.PlayerB
 			l.injected[[2]string{m.MatchID, m.PlayerA}] = []string{"doubled"}
@@ -82,47 +81,47 @@ func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
 		}, []string{"a player loses by its own failure"}},
 		{"a finding in the files", func(l *swarmLeague) {
 			l.report.Leagues[0].Findings = append(l.report.Leagues[0].Findings, audit.Finding{Rule: audit.RuleDraw})
-		}, []string{"the audit of its files is content"}},
+		}, []string{"the audit has no findings"}},
 		{"a second result of a match", func(l *swarmLeague) {
 			l.report.Leagues[0].Notes = append(l.report.Leagues[0].Notes, audit.Finding{Rule: audit.RuleDispute})
-		}, []string{"nobody says otherwise"}},
+		}, []string{"no match has two results"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := options(6)
 				o.Faults, o.Legs = "drop=0.5,hang=P02@R3-R4", 1
-				l := playKept(t, o, t.TempDir())
+				l := playStored(t, o, t.TempDir())
 				tt.doctor(l)
-				var bites []string
+				var detected []string
 				for name, check := range swarmChecks {
 					if len(check(l)) > 0 {
-						bites = append(bites, name)
+						detected = append(detected, name)
 					}
 				}
-				assert.ElementsMatch(t, tt.bites, bites)
+				assert.ElementsMatch(t, tt.detected, detected)
 			})
 		})
 	}
 }
 
-// The audit is asked about the files that the league has written.
+// The audit reads the files that the league has written.
 func TestSwarmAuditReadsTheFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options(4)
 		folder := t.TempDir()
-		require.Empty(t, auditIsContent(playKept(t, o, folder)))
+		require.Empty(t, auditFindsNothing(playStored(t, o, folder)))
 		path := store.Folder(folder).Journal(o.LeagueID)
 		text, err := os.ReadFile(filepath.Clean(path))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"drawn_number":`, `"drawn_number":1`, 1)), 0o600))
 		report, err := audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
 		require.NoError(t, err)
-		assert.NotEmpty(t, auditIsContent(&swarmLeague{report: report}))
+		assert.NotEmpty(t, auditFindsNothing(&swarmLeague{report: report}))
 	})
 }
 
-// The command to play a league again names all that it derives from.
+// The command that plays a league again names all its options.
 func TestSwarmLeagueIsReproducible(t *testing.T) {
 	o := swarmOptions(7)
 	assert.Equal(t, o.Faults, swarmOptions(7).Faults)
@@ -132,5 +131,5 @@ func TestSwarmLeagueIsReproducible(t *testing.T) {
 	assert.Contains(t, text, "--faults "+o.Faults)
 	first := run(t, o)
 	second := run(t, swarmOptions(7))
-	assert.Equal(t, forEverybody(first), forEverybody(second))
+	assert.Equal(t, withoutReferees(first), withoutReferees(second))
 }

@@ -224,7 +224,7 @@ func (s *simulated) registerFor(ctx context.Context, number int) error {
 	for n := 1; ; n++ {
 		name := nameFor(host, n)
 		r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address}, &protocol.LeagueRegisterRequest{
-			Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation(membership.RolePlayer, name)),
+			Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation(protocol.RolePlayer, name)),
 			PlayerMeta: protocol.PlayerMeta{
 				DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
 				GameTypes: []string{s.options.GameType}, ContactEndpoint: endpoint,

@@ -22,15 +22,15 @@ import (
 type scriptedPlayer struct {
 	pong    *protocol.Pong // the answer to a ping; nil for none
 	listens func() bool
-	watches func(ctx context.Context, method string) // told of every call
+	watches func(ctx context.Context, method string) // gets every call
 	joins   func(*protocol.GameInvitation) (*protocol.GameJoinAck, error)
 	chooses func(context.Context, *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error)
 
 	mu     sync.Mutex
-	tokens []string // that it was shown
+	tokens []string // of the invitations
 }
 
-// An externalAgents calls external players by their endpoints.
+// externalAgents are external players by their endpoints.
 type externalAgents map[string]*scriptedPlayer
 
 func (o externalAgents) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
@@ -84,8 +84,8 @@ func chosen(q *protocol.ChooseParityCall, choice string) *protocol.ChooseParityR
 	}
 }
 
-// with are the options of a league with external players, whose referees retry a failed
-// call once, and at once.
+// with returns the options of a league with external players, whose referees retry a failed
+// call once, without a pause.
 func (o externalAgents) with(players int, endpoints ...string) simulation.Options {
 	options := options(players)
 	options.Rules = league.Options{Timeouts: protocol.DefaultTimeouts(), Retry: protocol.RetryPolicy{MaxRetries: 1}}
@@ -446,7 +446,7 @@ func TestSimulationRegistersPassiveExternalPlayers(t *testing.T) {
 // because the state of the players is unknown.
 func TestLeagueWithExternalPlayersCannotBeResumed(t *testing.T) {
 	options := externalAgents{alpha: {}}.with(3, alpha)
-	folder := kept(t, options)
+	folder := stored(t, options)
 	findings, _ := audited(t, folder, options)
 	assert.Empty(t, findings)
 

@@ -18,7 +18,7 @@ import (
 	"evenodd/league/store"
 )
 
-// heavy are faults of every kind, and many of them.
+// heavy has many faults of every kind.
 const heavy = "drop=0.4,delay=0.3,duplicate=0.3,garbage=0.15,crash=P03@R2-R4,crash=P07,hang=P05@R3,deny=P06@R2-R3,deny=P06@R5," +
 	"referee-crash=REF01@R2,referee-crash=REF03@R4"
 
@@ -28,8 +28,8 @@ func faultyOptions(players int) simulation.Options {
 	return o
 }
 
-// forEverybody is a result without the referees of matches, which may differ.
-func forEverybody(r *simulation.Result) *simulation.Result {
+// withoutReferees returns a result without the referees of matches, which may differ.
+func withoutReferees(r *simulation.Result) *simulation.Result {
 	r.Results = slices.Clone(r.Results)
 	for i := range r.Results {
 		r.Results[i].RefereeID = ""
@@ -46,7 +46,7 @@ func TestSameSeedGivesTheSameFaults(t *testing.T) {
 				for _, concurrency := range []int{1, 3, 64} {
 					o := faultyOptions(11)
 					o.Seed, o.Transport, o.Concurrency = seed, transport, concurrency
-					r := forEverybody(run(t, o))
+					r := withoutReferees(run(t, o))
 					if first == nil {
 						first = r
 					}
@@ -55,7 +55,7 @@ func TestSameSeedGivesTheSameFaults(t *testing.T) {
 			}
 			o := faultyOptions(11)
 			o.Seed, o.Faults = seed, o.Faults+",crash=P01@R1-R2"
-			other := forEverybody(run(t, o))
+			other := withoutReferees(run(t, o))
 			for i, m := range first.Results {
 				if m.PlayerA != "P01" || m.RoundID > 1 {
 					continue
@@ -72,10 +72,10 @@ func TestDeadRefereesChangeNoResult(t *testing.T) {
 	o := faultyOptions(10)
 	o.Strategies = []string{"random"}
 	o.Faults = "drop=0.3,garbage=0.2"
-	whole := forEverybody(run(t, o))
+	whole := withoutReferees(run(t, o))
 	for _, deaths := range []string{"referee-crash=REF01", "referee-crash=REF01@R2,referee-crash=REF02@R2", "referee-crash=REF03@R9"} {
 		o.Faults = "drop=0.3,garbage=0.2," + deaths
-		assert.Equal(t, whole.Results, forEverybody(run(t, o)).Results, deaths)
+		assert.Equal(t, whole.Results, withoutReferees(run(t, o)).Results, deaths)
 	}
 }
 
@@ -90,8 +90,8 @@ func TestLeagueWithFaultsTakesNoTime(t *testing.T) {
 				for _, m := range run(t, o).Results {
 					lost += len(losers(m))
 				}
-				assert.Greater(t, lost, 50, "much went wrong")
-				assert.Less(t, time.Since(begin), time.Second, "only the glances at dead referees")
+				assert.Greater(t, lost, 50, "many players lost technically")
+				assert.Less(t, time.Since(begin), time.Second, "only the checks for dead referees")
 			})
 		})
 	}
@@ -143,7 +143,7 @@ func TestLeagueStartsDespiteLostMessages(t *testing.T) {
 			for _, m := range r.Results {
 				switch {
 				case all != "drop=1" && all != "garbage=1":
-				case m.RefereeID == "": // one of them is suspended, and the other was asked nothing
+				case m.RefereeID == "": // a player is suspended, and the other was not asked
 					assert.NotEmpty(t, losers(m), m.MatchID)
 				default:
 					assert.Equal(t, []string{m.PlayerA, m.PlayerB}, losers(m), m.MatchID)
@@ -156,7 +156,7 @@ func TestLeagueStartsDespiteLostMessages(t *testing.T) {
 	}
 }
 
-// Nor does it matter how long the process stood still meanwhile.
+// A stall of the process has no effect on the result.
 func TestLeagueWithFaultsHasNoTimeouts(t *testing.T) {
 	o := faultyOptions(9)
 	usual := run(t, o)
@@ -164,10 +164,10 @@ func TestLeagueWithFaultsHasNoTimeouts(t *testing.T) {
 	o.Rules.Timeouts = protocol.Timeouts{GameJoinAck: nothing, Move: nothing, GameOver: nothing, Generic: nothing}
 	o.Rules.Retry = protocol.DefaultRetryPolicy()
 	o.Rules.LongestMatch = time.Hour
-	assert.Equal(t, forEverybody(usual), forEverybody(run(t, o)))
+	assert.Equal(t, withoutReferees(usual), withoutReferees(run(t, o)))
 }
 
-// Whether a suspended player is found to be back is decided anew in each round.
+// In each round the manager checks again whether a suspended player answers.
 func TestReturnedPlayerIsReadmitted(t *testing.T) {
 	found := 0
 	for seed := range uint64(8) {
@@ -195,10 +195,10 @@ func TestDuplicatedMessagesChangeNothing(t *testing.T) {
 	o.Faults = "duplicate=1"
 	twice := run(t, o)
 	assert.Equal(t, whole.Standings, twice.Standings)
-	assert.Equal(t, forEverybody(whole).Results, forEverybody(twice).Results)
+	assert.Equal(t, withoutReferees(whole).Results, withoutReferees(twice).Results)
 }
 
-// A league that was interrupted goes on with its faults to the same end.
+// An interrupted league resumes with its faults and ends with the same result.
 func TestLeagueWithFaultsResumes(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
 		for _, after := range []int{1, 9, 20, 35} {
@@ -206,12 +206,12 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 				t.Parallel()
 				o := faultyOptions(9)
 				o.Seed = seed
-				whole := forEverybody(run(t, o))
+				whole := withoutReferees(run(t, o))
 
 				folder := store.Folder(t.TempDir())
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				o.Files = openKeep(t, folder, o.LeagueID)
+				o.Files = openFiles(t, folder, o.LeagueID)
 				o.Progress = func(recorded, _ int) {
 					if recorded == after {
 						cancel()
@@ -223,9 +223,9 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 
 				o = simulation.Options{
 					Transport: simulation.Wire, LeagueID: o.LeagueID, Games: o.Games, Log: o.Log,
-					Players: 9, Referees: 3, Files: openKeep(t, folder, o.LeagueID),
+					Players: 9, Referees: 3, Files: openFiles(t, folder, o.LeagueID),
 				}
-				again := forEverybody(run(t, o))
+				again := withoutReferees(run(t, o))
 				require.NoError(t, o.Files.Close())
 				assert.Equal(t, heavy, again.Faults)
 				assert.Equal(t, whole, again)
@@ -234,7 +234,7 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 	}
 }
 
-func openKeep(t *testing.T, folder store.Folder, leagueID string) *league.Files {
+func openFiles(t *testing.T, folder store.Folder, leagueID string) *league.Files {
 	t.Helper()
 	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// marks are the options of a league of Tic-Tac-Toe.
+// marks returns the options of a league of Tic-Tac-Toe.
 func marks(players int, strategies ...string) simulation.Options {
 	o := options(players)
 	o.GameType, o.Strategies = tictactoe.Type, strategies
@@ -62,10 +62,10 @@ func TestPerfectPlayersDraw(t *testing.T) {
 		assert.Equal(t, protocol.StatusDraw, m.Status, m.MatchID)
 		lasts[m.ChoiceA+m.ChoiceB] = true
 	}
-	assert.Greater(t, len(lasts), 5, "in many ways")
+	assert.Greater(t, len(lasts), 5, "the last moves differ")
 }
 
-// Over a thousand matches, on both sides.
+// The test plays more than a thousand matches, on both sides.
 func TestPerfectPlayersNeverLose(t *testing.T) {
 	o := marks(24, "perfect", "random")
 	o.Legs = 2
@@ -91,8 +91,8 @@ func TestStrategyOfAnotherGameIsRejected(t *testing.T) {
 	require.EqualError(t, o.Validate(), "strategy perfect plays tic_tac_toe, not even_odd")
 }
 
-// kept plays a league and returns its folder.
-func kept(t *testing.T, o simulation.Options) store.Folder {
+// stored plays a league and returns its folder.
+func stored(t *testing.T, o simulation.Options) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
 	files, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
@@ -103,7 +103,7 @@ func kept(t *testing.T, o simulation.Options) store.Folder {
 	return folder
 }
 
-// audited are the rules that findings and notes of the audit name.
+// audited returns the rules of the findings and notes of an audit.
 func audited(t *testing.T, folder store.Folder, o simulation.Options) (findings, notes []audit.Finding) {
 	t.Helper()
 	report, err := audit.Run(folder, audit.Options{Games: o.Games})
@@ -112,11 +112,11 @@ func audited(t *testing.T, folder store.Folder, o simulation.Options) (findings,
 	return report.Leagues[0].Findings, report.Leagues[0].Notes
 }
 
-// TestAuditChecksGamesWithSeveralMoves: a whole league is clean, and whatever is
-// changed in the file of a match is found.
+// The audit of an unchanged league has no findings, and each change of a match file is a
+// finding.
 func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	o := marks(4, "perfect", "random")
-	folder := kept(t, o)
+	folder := stored(t, o)
 	findings, notes := audited(t, folder, o)
 	require.Empty(t, findings)
 	require.Empty(t, notes)
@@ -126,7 +126,7 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	require.NoError(t, err)
 	doc, err := store.Read[store.Match](path)
 	require.NoError(t, err)
-	require.Equal(t, protocol.StatusWin, doc.Result.Status, "the forgeries below need a match that was won")
+	require.Equal(t, protocol.StatusWin, doc.Result.Status, "the forgeries below need a match with a winner")
 	moves := slices.DeleteFunc(slices.Clone(doc.Transcript), func(e store.Exchange) bool {
 		return e.Method != protocol.MakeMove.Name || e.Direction != store.Received
 	})
@@ -136,13 +136,13 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 		require.NoError(t, json.Unmarshal(moves[i].Message, &said))
 		return said.MoveData.Choice
 	}
-	// nth replaces the n-th text that matches.
+	// nth replaces the n-th occurrence of a pattern.
 	nth := func(text, pattern string, n int, by string) string {
 		places := regexp.MustCompile(pattern).FindAllStringIndex(text, -1)
 		require.Greater(t, len(places), n, pattern)
 		return text[:places[n][0]] + by + text[places[n][1]:]
 	}
-	free := func() string { // a cell that nobody took
+	free := func() string { // a free cell
 		for _, cell := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"} {
 			taken := false
 			for i := range moves {
@@ -207,7 +207,7 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 				return f.Rule == test.rule && regexp.MustCompile(regexp.QuoteMeta(test.says)).MatchString(f.String())
 			}), "%q of %s is not among %v", test.says, test.rule, found)
 			again, _ := audited(t, folder, o)
-			assert.Equal(t, found, again, "always the same")
+			assert.Equal(t, found, again, "the audit is deterministic")
 		})
 	}
 	t.Run("no transcript", func(t *testing.T) {

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	"evenodd/league/protocol"
@@ -20,13 +19,13 @@ type handover struct {
 
 // An event happens once. Happen may be called repeatedly, from any goroutine.
 type event struct {
-	happened chan struct{}
+	happened <-chan struct{}
 	happen   func()
 }
 
 func newEvent() event {
-	happened := make(chan struct{})
-	return event{happened, sync.OnceFunc(func() { close(happened) })}
+	ctx, happen := context.WithCancel(context.Background())
+	return event{ctx.Done(), happen}
 }
 
 // end is the end of a handover whose referee does not have the match, or is dead.

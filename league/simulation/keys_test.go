@@ -12,8 +12,7 @@ import (
 )
 
 func TestKeysStayTheSame(t *testing.T) {
-	// Computed by another program: a seed gives the same league in every
-	// version.
+	// Computed by another program: a seed gives the same league in every version.
 	tests := []struct {
 		name string
 		key  protocol.Secret
@@ -33,7 +32,7 @@ func TestKeysStayTheSame(t *testing.T) {
 	})
 }
 
-// A key is all that a decision's randomness is made of.
+// A key determines the random values of a decision.
 type key struct {
 	seed       uint64
 	what, a, b string
@@ -42,12 +41,12 @@ type key struct {
 func (k key) derive() protocol.Secret { return simulation.Derive(k.seed, k.what, k.a, k.b) }
 
 func TestDifferentDecisionsHaveDifferentKeys(t *testing.T) {
-	// Few letters, so that one key is often what another would be if its parts
-	// ran into each other; with zero bytes, because lengths are written so.
+	// Few letters, so that two keys often have the same concatenated parts; zero bytes,
+	// because lengths contain them.
 	part := rapid.OneOf(
 		rapid.StringOfN(rapid.SampledFrom([]rune("R1M\x00\x01")), 0, 4, -1),
 		rapid.SampledFrom([]string{"R1M1", "R1M11", "R11M1", "R1M1/1", "P01", "P10", "P011"}),
-		rapid.StringN(0, 200, 1000), // longer than what is expected
+		rapid.StringN(0, 200, 1000), // longer than usual ids
 	)
 	any1 := rapid.Custom(func(t *rapid.T) key {
 		return key{

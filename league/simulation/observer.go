@@ -138,16 +138,11 @@ func summary(answer any, err error) string {
 	if err != nil {
 		return "an answer that cannot be written down"
 	}
-	var members protocol.Object
-	if json.Unmarshal(raw, &members) == nil {
-		members = slices.DeleteFunc(members, func(m protocol.Member[jsontext.Value]) bool {
-			return slices.Contains([]string{"protocol", "sender", "conversation_id", "auth_token"}, m.Name)
-		})
-		if short, err := json.Marshal(members); err == nil {
-			raw = short
-		}
+	members := protocol.ParseObject(raw)
+	for _, name := range []string{"protocol", "sender", "conversation_id", "auth_token"} {
+		members.Drop(name)
 	}
-	return redact(string(raw))
+	return redact(string(members.Append(nil)))
 }
 
 // redact is a text for users: shortened, without tokens.

@@ -13,10 +13,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rs/zerolog"
-
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
 	"evenodd/league/store"
@@ -202,29 +201,32 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	return s.result(completed), nil
 }
 
-// A connection has the parts that an agent gets from the simulation.
+// A connection has the options that an agent gets from the simulation.
 type connection struct {
-	endpoint string
-	caller   protocol.Caller
-	log      zerolog.Logger
-	serve    func(agent interface{ Mount(mux protocol.Mux) })
+	membership.Options
+
+	serve func(agent interface{ Mount(mux protocol.Mux) })
 }
 
 // connect connects an agent to the network.
-func (s *simulated) connect(ctx context.Context, name, sender string) (*connection, error) {
-	endpoint, serve, err := s.net.reserve(ctx, name)
+func (s *simulated) connect(ctx context.Context, id, sender string) (*connection, error) {
+	endpoint, serve, err := s.net.reserve(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var caller protocol.Caller = s.net
 	if s.faulty != nil {
-		caller = &faultyCaller{s.faulty, name}
+		caller = &faultyCaller{s.faulty, id}
 	}
 	if decorate := s.options.decorate; decorate != nil {
 		caller = decorate(caller)
 	}
 	log := s.options.Log.With().Str("agent_id", sender).Logger()
-	return &connection{endpoint, transport.Logged(caller, log), log, func(agent interface{ Mount(mux protocol.Mux) }) {
+	options := membership.Options{
+		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(),
+		Caller: transport.Logged(caller, log), Clock: s.clock, Log: log,
+	}
+	return &connection{options, func(agent interface{ Mount(mux protocol.Mux) }) {
 		mux := transport.NewMux(log)
 		agent.Mount(mux)
 		s.stops = append(s.stops, serve(mux))
@@ -243,7 +245,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	options.MaxPlayers, options.MaxReferees = o.Players, o.Referees
 	options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
 	options.Schemes = []string{Memory, "http", "https"}
-	options.Caller, options.Clock, options.Log, options.Progress = c.caller, s.clock, c.log, o.Progress
+	options.Caller, options.Clock, options.Log, options.Progress = c.Caller, s.clock, c.Log, o.Progress
 	options.Files, options.Listening = o.Files, true
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers(),
@@ -262,7 +264,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.address = c.endpoint
+	s.address = c.Endpoint
 	c.serve(s.manager)
 	return nil
 }
@@ -306,14 +308,13 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
+	c.Name = fmt.Sprintf("Referee %02d", n)
 	options := referee.Options{
-		Name: fmt.Sprintf("Referee %02d", n), ID: id, Endpoint: c.endpoint, Manager: s.address,
-		MaxConcurrent: o.Concurrency, Games: o.Games, Folder: o.folder(),
-		Caller: c.caller, Clock: s.clock, Log: c.log,
+		Options: c.Options, MaxConcurrent: o.Concurrency, Games: o.Games,
 		Nonce: func(matchID string) protocol.Secret { return Nonce(o.Seed, matchID) },
 	}
 	if s.observer != nil {
-		options.Caller, options.Stalls, options.Warned = s.observer.caller(c.caller), s.observer.stalls.Longest, s.observer.warned
+		options.Caller, options.Stalls, options.Warned = s.observer.caller(c.Caller), s.observer.stalls.Longest, s.observer.warned
 	}
 	r, err := referee.New(options)
 	if err != nil {
@@ -335,7 +336,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		return err
 	}
 	tools := o.Tools
-	tools.Log = c.log
+	tools.Log = c.Log
 	decide, err := external.Open(s.strategyOf(n), tools)
 	if err != nil {
 		return err
@@ -344,10 +345,9 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if s.faulty != nil {
 		decide = &repeatable{Strategy: decide}
 	}
+	c.Name = s.nameOf(n)
 	p, err := player.New(player.Options{
-		Name: s.nameOf(n), ID: id, Endpoint: c.endpoint, Manager: s.address,
-		Games: []string{o.GameType}, Strategy: decide, Folder: o.folder(), Past: s.past(id),
-		Caller: c.caller, Clock: s.clock, Log: c.log,
+		Options: c.Options, Games: []string{o.GameType}, Strategy: decide, Past: s.past(id),
 		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, matchID, id) },
 		Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, decision) },
 	})
@@ -362,7 +362,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		}
 		own = p.ID() // the manager may have given it another id
 	}
-	s.roster.add(&entry{id: own, endpoint: c.endpoint, strategy: s.strategyOf(n)})
+	s.roster.add(&entry{id: own, endpoint: c.Endpoint, strategy: s.strategyOf(n)})
 	return nil
 }
 

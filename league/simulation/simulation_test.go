@@ -25,7 +25,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// options are those of a league in memory; tests change what they are about.
+// options returns the options of a league in memory; tests change some of them.
 func options(players int) simulation.Options {
 	return simulation.Options{
 		Players: players, Referees: 2, Seed: 7, Strategies: everyday(), Transport: simulation.Memory,
@@ -33,7 +33,7 @@ func options(players int) simulation.Options {
 	}
 }
 
-// everyday are the strategies that play any game.
+// everyday returns the strategies that play any game.
 func everyday() []string {
 	return slices.DeleteFunc(strategy.Names(), func(name string) bool {
 		s, err := strategy.New(name)
@@ -66,7 +66,7 @@ func TestSameSeedGivesTheSameLeague(t *testing.T) {
 		{2, 1, every}, {2, 2, every},
 		{3, 1, every}, {3, 2, every},
 		{8, 1, every}, {8, 2, every},
-		// The largest only as often as the race detector has patience for.
+		// The largest leagues are slow under the race detector.
 		{21, 1, []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.HTTP, 64}}},
 		{21, 2, []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.Wire, 64}}},
 	}
@@ -101,12 +101,12 @@ func TestCarrierAndConcurrencyDoNotChangeALeague(t *testing.T) {
 			assert.Equal(t, first.Standings, r.Standings)
 		}
 	})
-	t.Run("legs that are not given are one", func(t *testing.T) {
+	t.Run("the default is one leg", func(t *testing.T) {
 		o := options(9)
 		o.Legs = 1
 		assert.Equal(t, first, run(t, o))
 	})
-	t.Run("strategies that are not given are random", func(t *testing.T) {
+	t.Run("the default strategy is random", func(t *testing.T) {
 		o := options(9)
 		o.Strategies = nil
 		unnamed := run(t, o)
@@ -165,7 +165,7 @@ func TestLeaguesOfEveryShape(t *testing.T) {
 	}
 }
 
-// everyPairMeets once a leg, in the order of the schedule.
+// everyPairMeets checks that each pair meets once a leg, in the order of the schedule.
 func everyPairMeets(t *testing.T, o simulation.Options, r *simulation.Result) {
 	perLeg := o.Players - 1 + o.Players%2
 	assert.Equal(t, perLeg*o.Legs, r.Rounds)
@@ -191,7 +191,7 @@ func everyPairMeets(t *testing.T, o simulation.Options, r *simulation.Result) {
 	assert.Len(t, busy, o.Players)
 }
 
-// everyResultIsRight draws every number again and judges it without the rules.
+// everyResultIsRight recomputes every draw, and the verdict without package rules.
 func everyResultIsRight(t *testing.T, o simulation.Options, r *simulation.Result) {
 	for _, m := range r.Results {
 		number := evenodd.Number(rules.Chance{
@@ -218,9 +218,8 @@ func everyResultIsRight(t *testing.T, o simulation.Options, r *simulation.Result
 	}
 }
 
-// everyChoiceIsThatOfAPlainLoop plays the same league without agents and
-// messages: one match after the other, each player with a strategy and a
-// memory.
+// everyChoiceIsThatOfAPlainLoop plays the same league in a loop without agents and
+// messages: one match after the other, each player with a strategy and a memory.
 func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simulation.Result) {
 	memories := map[string]*strategy.Memory{}
 	for n := range o.Players {
@@ -246,7 +245,7 @@ func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simula
 	}
 }
 
-// theTableIsThatOfTheResults counts the results again, one by one.
+// theTableIsThatOfTheResults recomputes the table from the results.
 func theTableIsThatOfTheResults(t *testing.T, o simulation.Options, r *simulation.Result) {
 	rows := make([]simulation.Standing, o.Players)
 	byID := map[string]*simulation.Standing{}
@@ -286,7 +285,7 @@ func theTableIsThatOfTheResults(t *testing.T, o simulation.Options, r *simulatio
 	}, r.Champion)
 }
 
-// threePointsAWinAndTwoADraw is what all rows have together.
+// threePointsAWinAndTwoADraw checks the sum of the points of all rows.
 func threePointsAWinAndTwoADraw(t *testing.T, o simulation.Options, r *simulation.Result) {
 	wins, draws, points := 0, 0, 0
 	for _, m := range r.Results {
@@ -338,7 +337,7 @@ func TestPlayersGetStrategiesInTurn(t *testing.T) {
 			for n, want := range tt.want {
 				assert.Equal(t, want, got[protocol.PlayerID(n+1)])
 			}
-			// And they play them: the constant ones can be seen.
+			// The choices show that the players use their strategies.
 			for _, m := range r.Results {
 				for _, side := range [][2]string{{m.PlayerA, m.ChoiceA}, {m.PlayerB, m.ChoiceB}} {
 					if s := got[side[0]]; s == "even" || s == "odd" {
@@ -380,7 +379,7 @@ func TestDistinctChoicesAreWorthMore(t *testing.T) {
 		assert.Equal(t, 3*len(r.Results), points(r))
 	})
 	t.Run("contrarian finds the distinct choice", func(t *testing.T) {
-		// A player remembers its opponents: odd always chose odd.
+		// A player remembers its opponents: the strategy odd always chose odd.
 		r := play(t, 2, "odd", "contrarian")
 		known := 0
 		strategies := map[string]string{}
@@ -405,7 +404,7 @@ func TestProgressIsReportedOncePerMatch(t *testing.T) {
 			o := options(8)
 			o.Transport, o.Legs = transport, 2
 			var told []int
-			o.Progress = func(recorded, matches int) { // one at a time, so without a lock
+			o.Progress = func(recorded, matches int) { // the calls are sequential: no lock
 				told = append(told, recorded)
 				assert.Equal(t, 56, matches)
 			}
@@ -418,7 +417,7 @@ func TestProgressIsReportedOncePerMatch(t *testing.T) {
 	}
 }
 
-// traffic is a log that counts the matches that are being played.
+// traffic is a log that counts the running matches.
 type traffic struct{ now, most, all int }
 
 func (w *traffic) Write(line []byte) (int, error) {
@@ -449,9 +448,8 @@ func TestConcurrencyLimitsMatchesAtOnce(t *testing.T) {
 }
 
 func TestLeagueInMemoryTakesNoTime(t *testing.T) {
-	// In virtual time, which stands still while anybody has something to do: a
-	// league in one process never waits for a timer. And when it is over
-	// nothing of it is left, or the bubble would not end.
+	// Virtual time advances only when all goroutines wait: the league never waits for a
+	// timer. The bubble ends only if the league leaves no goroutine.
 	for _, transport := range []string{simulation.Memory, simulation.Wire} {
 		t.Run(transport, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -476,7 +474,7 @@ func TestLeagueLeavesNoGoroutines(t *testing.T) {
 	}
 }
 
-// noLeak fails when goroutines of f are left after it.
+// noLeak fails if f leaves goroutines.
 func noLeak(t *testing.T, f func()) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
@@ -484,7 +482,7 @@ func noLeak(t *testing.T, f func()) {
 	goleak.VerifyNone(t, before)
 }
 
-// When to interrupt a league.
+// The moments at which a league is interrupted.
 var moments = []struct {
 	name      string
 	interrupt func(o *simulation.Options, cancel func())
@@ -519,7 +517,7 @@ var moments = []struct {
 	}},
 }
 
-// trigger is a log that pulls when a text was written often enough.
+// trigger is a log that calls a function when a text was written a number of times.
 type trigger struct {
 	after int
 	text  string
@@ -550,7 +548,7 @@ func TestInterruptedLeagueEndsAtOnce(t *testing.T) {
 					require.ErrorIs(t, err, context.Canceled)
 					assert.Nil(t, r)
 				}
-				if transport == simulation.HTTP { // real connections know no virtual time
+				if transport == simulation.HTTP { // real connections have no virtual time
 					noLeak(t, func() { interrupted(t) })
 					return
 				}
@@ -675,10 +673,10 @@ func TestLeagueThatCannotStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// Agents of a simulation listen before they register: nobody pings them, and
-// nothing about it stands in the journal.
+// Agents of a simulation listen before they register. The manager does not ping them, and
+// the journal has no event about it.
 func TestSimulatedAgentsAreNotPinged(t *testing.T) {
-	folder := kept(t, options(4))
+	folder := stored(t, options(4))
 	journal, err := os.ReadFile(folder.Journal(options(4).LeagueID))
 	require.NoError(t, err)
 	for _, member := range []string{"agent_answered", "awaits_answer", "registration_grace_sec"} {

@@ -32,8 +32,8 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// The swarm plays leagues that nobody thought of, each from a seed, in virtual
-// time and with random faults, and checks what must hold of every league.
+// The swarm plays random leagues, each from a seed, in virtual time and with random
+// faults, and checks the invariants of every league.
 //
 //	go test ./league/simulation -run TestSwarm -seed 7      one league again
 //	go test ./league/simulation -run TestSwarm -seeds 1000  that many, from -seed or 1
@@ -115,12 +115,12 @@ func playSwarm(t *testing.T, seed uint64) {
 	folder := memoryFolder(t)
 	defer func() { _ = os.RemoveAll(folder) }()
 	defer func() {
-		if v := recover(); v != nil { // the bubble's: all are waiting, for nobody
+		if v := recover(); v != nil { // synctest reports a deadlock
 			require.Fail(t, fmt.Sprint(v), again(o))
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		l := playKept(t, o, folder)
+		l := playStored(t, o, folder)
 		for name, check := range swarmChecks {
 			for _, problem := range check(l) {
 				require.Fail(t, name+": "+problem, again(o))
@@ -129,8 +129,8 @@ func playSwarm(t *testing.T, seed uint64) {
 	})
 }
 
-// playKept plays a league that is kept in a folder.
-func playKept(t *testing.T, o simulation.Options, folder string) *swarmLeague {
+// playStored plays a league that is stored in a folder.
+func playStored(t *testing.T, o simulation.Options, folder string) *swarmLeague {
 	t.Helper()
 	l := &swarmLeague{options: o, injected: map[[2]string][]string{}}
 	var mu sync.Mutex
@@ -152,8 +152,8 @@ func playKept(t *testing.T, o simulation.Options, folder string) *swarmLeague {
 	return l
 }
 
-// watch ends the tests when a league does not end; in a league that is busy for
-// ever virtual time stands still.
+// watch ends the tests when a league does not end: virtual time does not advance in a
+// league that is always busy.
 func watch(o simulation.Options) (stop func()) {
 	const patience = 2 * time.Minute // of real time
 	timer := time.AfterFunc(patience, func() {
@@ -162,8 +162,8 @@ func watch(o simulation.Options) (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// memoryFolder is a new folder, in memory where there is such a place: what is
-// tested is the league, not the disk.
+// memoryFolder returns a new folder, in memory if the system has such a file system: the
+// tests are about the league, not the disk.
 func memoryFolder(t *testing.T) string {
 	t.Helper()
 	const memory = "/dev/shm"
@@ -175,14 +175,14 @@ func memoryFolder(t *testing.T) string {
 	return filepath.Clean(folder)
 }
 
-// again is how to play a league alone.
+// again returns the commands that play one league again.
 func again(o simulation.Options) string {
 	return fmt.Sprintf("go test ./league/simulation -run TestSwarm -seed %d\nevenodd simulate --game %s --seed %d --players %d --referees %d --legs %d "+
 		"--strategies %s --concurrency %d --transport %s --faults %s",
 		o.Seed, o.GameType, o.Seed, o.Players, o.Referees, o.Legs, strings.Join(o.Strategies, ","), o.Concurrency, o.Transport, o.Faults)
 }
 
-// swarmOptions are the league of a seed.
+// swarmOptions returns the options of the league of a seed.
 func swarmOptions(seed uint64) simulation.Options {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
 	o := simulation.Options{
@@ -190,7 +190,7 @@ func swarmOptions(seed uint64) simulation.Options {
 		Transport: []string{simulation.Memory, simulation.Wire}[r.IntN(2)], Concurrency: []int{1, 2, 3, 16, 64}[r.IntN(5)],
 		LeagueID: "league_2025_even_odd", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}), Log: zerolog.Nop(),
 	}
-	if o.Players > 8 && r.IntN(3) > 0 { // most leagues are small, and quick
+	if o.Players > 8 && r.IntN(3) > 0 { // most leagues are small and fast
 		o.Players = 2 + r.IntN(7)
 	}
 	if o.Players <= 8 {
@@ -205,7 +205,7 @@ func swarmOptions(seed uint64) simulation.Options {
 	return o
 }
 
-// swarmGame has every third league play another game.
+// swarmGame selects another game for every third league.
 func swarmGame(r *rand.Rand, o *simulation.Options) {
 	switch r.IntN(6) {
 	case 0:
@@ -218,7 +218,7 @@ func swarmGame(r *rand.Rand, o *simulation.Options) {
 	}
 }
 
-// swarmFaults are random faults that a league can have.
+// swarmFaults returns random faults that a league can have.
 func swarmFaults(r *rand.Rand, o *simulation.Options) string {
 	var parts []string
 	rounds := (o.Players - 1 + o.Players%2) * o.Legs

@@ -31,11 +31,11 @@ func TestWrappingEveryContextChangesNothing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := faultyOptions(11)
 			o.Transport, o.Faults = tt.transport, tt.faults
-			want := forEverybody(run(t, o))
+			want := withoutReferees(run(t, o))
 			o = simulation.Decorated(o, func(c protocol.Caller) protocol.Caller { return wrapper{c} })
 			got, err := simulation.Run(wrapped{t.Context()}, o)
 			require.NoError(t, err)
-			require.Equal(t, want, forEverybody(got))
+			require.Equal(t, want, withoutReferees(got))
 		})
 	}
 }

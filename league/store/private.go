@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
 )
 
@@ -108,8 +109,8 @@ func (f Folder) Secret(leagueID string, hasAgents bool) (secret [32]byte, err er
 	case err != nil:
 		return secret, err
 	}
-	text := strings.TrimSpace(string(raw))
-	if n, err := hex.Decode(secret[:], []byte(text[:min(len(text), 2*len(secret))])); err != nil || n != len(secret) || len(text) != 2*n {
+	secret, ok := protocol.ParseSecret(strings.TrimSpace(string(raw)))
+	if !ok {
 		return secret, fmt.Errorf("%s: not a key of 64 hexadecimal digits: restore it, or start a new league with --new-league", path)
 	}
 	return secret, nil

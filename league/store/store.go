@@ -128,9 +128,6 @@ func Write(path string, document any) error {
 
 // Add is Write for a new file. An existing file stays, and the error is fs.ErrExist.
 func Add(path string, document any) error {
-	if _, err := os.Lstat(path); err == nil {
-		return fs.ErrExist
-	}
 	return save(path, document, makeFolder, atomicfile.CreateFile, 0o644)
 }
 

@@ -24,7 +24,7 @@ func TestSpecialistPlaysItsOwnGames(t *testing.T) {
 	}
 }
 
-// marks is what a player of Tic-Tac-Toe sees.
+// marks returns the view of a player of Tic-Tac-Toe.
 func marks(q rules.Question, n uint64) strategy.View {
 	return strategy.View{
 		GameType: tictactoe.Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,

@@ -14,8 +14,7 @@ import (
 	"evenodd/player/strategy"
 )
 
-// everyName is the names of the strategies that play any game, in the order in
-// which they are listed.
+// everyName returns the names of the strategies that play any game, in the order of Names.
 var everyName = []string{"random", "even", "odd", "alternate", "frequency", "mirror", "contrarian"}
 
 func named(t require.TestingT, name string) strategy.Strategy {
@@ -24,13 +23,13 @@ func named(t require.TestingT, name string) strategy.Strategy {
 	return s
 }
 
-// source is the n-th of a fixed sequence of sources.
+// source returns the n-th of a fixed sequence of sources.
 func source(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
 
-// past is a match that a player remembers.
+// past is a finished match.
 type past struct{ opponent, choice, parity string }
 
-// remembering is the memory of matches, in their order.
+// remembering returns the memory of matches, in their order.
 func remembering(matches ...past) *strategy.Memory {
 	m := strategy.NewMemory()
 	for _, p := range matches {
@@ -39,7 +38,7 @@ func remembering(matches ...past) *strategy.Memory {
 	return m
 }
 
-// parities is a view of Even/Odd against P02.
+// parities returns a view of Even/Odd against P02.
 func parities(m *strategy.Memory, n uint64) strategy.View {
 	return strategy.View{
 		GameType: "even_odd", MoveType: "choose_parity", Options: []string{"even", "odd"},
@@ -47,8 +46,8 @@ func parities(m *strategy.Memory, n uint64) strategy.View {
 	}
 }
 
-// choices counts what a strategy chooses of a view with many different
-// sources: a strategy that leaves nothing to chance has one choice.
+// choices counts the choices of a strategy with many random sources. A deterministic
+// strategy has one choice.
 func choices(t *testing.T, name string, view func(n uint64) strategy.View) map[string]int {
 	counts := map[string]int{}
 	for n := range uint64(1000) {
@@ -213,7 +212,7 @@ func TestAlternateGoesThroughTheOptionsByRound(t *testing.T) {
 	}
 }
 
-// either means that a strategy leaves the choice to chance.
+// either means that a strategy chooses at random.
 const either = "either"
 
 func TestStrategiesWithMemory(t *testing.T) {
@@ -278,7 +277,7 @@ func TestStrategiesWithMemoryInGamesOfMoreMoves(t *testing.T) {
 		strategy string
 		options  []string
 		matches  []past
-		want     []string // each of them, and nothing else
+		want     []string // all of them, and no others
 	}{
 		{"contrarian avoids the commonest", "contrarian", thrice,
 			[]past{{"P02", "rock", ""}, {"P02", "rock", ""}, {"P02", "paper", ""}}, []string{"paper", "scissors"}},
@@ -307,7 +306,7 @@ func TestStrategiesWithMemoryInGamesOfMoreMoves(t *testing.T) {
 }
 
 func TestMemoryCounts(t *testing.T) {
-	// Against a memory that keeps everything and counts when it is asked.
+	// Compared with a memory that stores all matches and counts on demand.
 	type diary []past
 	about := func(d diary, opponent string) (seen []string) {
 		for _, all := range []bool{false, true} {
@@ -334,7 +333,7 @@ func TestMemoryCounts(t *testing.T) {
 	words := []string{"even", "odd", "other"}
 	match := rapid.Custom(func(t *rapid.T) past {
 		return past{
-			rapid.SampledFrom(opponents[:2]).Draw(t, "opponent"), // P04 is never met
+			rapid.SampledFrom(opponents[:2]).Draw(t, "opponent"), // P04 is never an opponent
 			rapid.SampledFrom(append([]string{""}, words...)).Draw(t, "choice"),
 			rapid.SampledFrom([]string{"even", "odd", ""}).Draw(t, "parity"),
 		}

@@ -18,7 +18,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// drawing finds a chance that draws the number.
+// drawing returns a chance that draws the number.
 func drawing(t require.TestingT, number int) rules.Chance {
 	for i := range uint64(10_000) {
 		if c := (rules.Chance{Nonce: nonce(i)}); evenodd.Number(c) == number {
@@ -29,12 +29,12 @@ func drawing(t require.TestingT, number int) rules.Chance {
 	return rules.Chance{}
 }
 
-// nonce is the i-th of a fixed sequence of nonces.
+// nonce returns the i-th of a fixed sequence of nonces.
 func nonce(i uint64) [32]byte {
 	return sha256.Sum256(binary.BigEndian.AppendUint64([]byte("test nonce "), i))
 }
 
-// verdict plays a match through the interface that every game has.
+// verdict plays a match through the interface of all games.
 func verdict(a, b string, chance rules.Chance) rules.Verdict {
 	return evenodd.Game{}.Start().Play([2]string{a, b}).Judge(chance)
 }
@@ -63,8 +63,8 @@ func TestExamplesOfTheSpecification(t *testing.T) {
 	}
 }
 
-// wins is the truth table of spec 003 §5.4.3, written out: for each pair of
-// choices, who wins by an odd number and who by an even one.
+// wins is the truth table of spec 003 §5.4.3: for each pair of choices, the winner for an
+// odd and for an even number.
 var wins = map[[2]string]struct{ odd, even rules.Side }{
 	{"even", "even"}: {rules.NoSide, rules.NoSide},
 	{"even", "odd"}:  {rules.SideB, rules.SideA},
@@ -160,7 +160,7 @@ func TestCheckAcceptsExactlyEvenAndOdd(t *testing.T) {
 }
 
 func TestCheckAcceptsNothingElse(t *testing.T) {
-	// Words near the legal ones, and any others.
+	// Words similar to the legal ones, and arbitrary ones.
 	word := rapid.OneOf(rapid.String(), rapid.StringMatching(`[eE]?[vVoO]?[eEdD]?[nNdD]?\s?`))
 	rapid.Check(t, func(t *rapid.T) {
 		move := word.Draw(t, "move")
@@ -169,8 +169,7 @@ func TestCheckAcceptsNothingElse(t *testing.T) {
 	})
 }
 
-// number is the draw of the protocol as a reader would write it down, without
-// regard to cost.
+// number is a simple and slow implementation of the draw.
 func number(c rules.Chance) int {
 	for i := 0; ; i++ {
 		text := []byte("evenodd-number-v1")
@@ -212,7 +211,7 @@ func TestNumberOfKnownChances(t *testing.T) {
 		}
 		return s
 	}
-	// front is a secret that begins with a number, the rest zero.
+	// front returns a secret that begins with a number; the rest is zero.
 	front := func(n uint32) (s [32]byte) {
 		binary.BigEndian.PutUint32(s[:], n)
 		return s
@@ -222,7 +221,7 @@ func TestNumberOfKnownChances(t *testing.T) {
 		ones[i] = 0xff
 	}
 	x, y, z := counting(0), counting(32), counting(64)
-	tests := []struct { // computed by a program that has nothing in common with ours
+	tests := []struct { // computed by an independent program
 		name  string
 		nonce [32]byte
 		a, b  [32]byte
@@ -233,7 +232,7 @@ func TestNumberOfKnownChances(t *testing.T) {
 		{"three different parts", x, y, z, 6},
 		{"the players' parts exchanged", x, z, y, 5},
 		{"nonce and A's part exchanged", y, x, z, 4},
-		{"nobody committed anything", x, zero, zero, 8},
+		{"no player has committed", x, zero, zero, 8},
 		{"only B committed", x, zero, y, 7},
 		{"249 is the last byte that counts", front(107), zero, zero, 10},
 		{"250 is passed over", front(594), zero, zero, 4},
@@ -263,8 +262,8 @@ func TestDrawsAreUniform(t *testing.T) {
 }
 
 func TestEveryPartyAffectsTheDraw(t *testing.T) {
-	// Whatever two of the three have fixed, the third one's part can still lead
-	// to every number: nobody steers alone.
+	// For any values of two of the three secrets, the third can lead to each number: no agent
+	// determines the number alone.
 	parts := map[string]func(*rules.Chance) *[32]byte{
 		"referee": func(c *rules.Chance) *[32]byte { return &c.Nonce },
 		"A":       func(c *rules.Chance) *[32]byte { return &c.EntropyA },
@@ -287,7 +286,7 @@ func TestPositionsAreImmutable(t *testing.T) {
 	start := evenodd.Game{}.Start()
 	assert.Equal(t, []rules.Side{rules.SideA, rules.SideB}, start.ToMove(), "both at once")
 
-	// What a position gives away is the caller's.
+	// The caller may change what a position returns.
 	start.ToMove()[0] = rules.SideB
 	start.Ask(rules.SideA).Options[0] = "changed"
 	moves := [2]string{"even", "odd"}
@@ -300,7 +299,7 @@ func TestPositionsAreImmutable(t *testing.T) {
 	assert.Equal(t, rules.Question{MoveType: "choose_parity", Options: []string{"even", "odd"}}, start.Ask(rules.SideB))
 
 	eight := drawing(t, 8)
-	for range 2 { // judging changes nothing either
+	for range 2 { // judging does not change the position
 		assert.Equal(t, [2]string{"even", "odd"}, one.Judge(eight).Moves)
 		assert.Equal(t, rules.SideA, one.Judge(eight).Winner)
 		assert.Equal(t, [2]string{"odd", "odd"}, other.Judge(eight).Moves)

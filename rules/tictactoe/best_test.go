@@ -24,7 +24,7 @@ func TestBestMoves(t *testing.T) {
 		name, board, mark string
 		want              string
 	}{
-		{"nobody can be made to lose from the empty board", ".........", "X", "012345678"},
+		{"every first move draws", ".........", "X", "012345678"},
 		{"the centre answers a corner", "X........", "O", "4"},
 		{"corners answer the centre", "....X....", "O", "0268"},
 		{"a win at once, not one later", "XX.OO....", "X", "2"},
@@ -57,9 +57,8 @@ func TestBestRefusesInvalidPositions(t *testing.T) {
 	}
 }
 
-// TestBestNeverLoses plays all best moves against all moves there are, from both
-// sides: none of these matches is lost, and those between two that know are
-// drawn.
+// The test plays all best moves against all moves, from both sides. The best moves never
+// lose, and draw against each other.
 func TestBestNeverLoses(t *testing.T) {
 	for _, side := range []rules.Side{rules.SideA, rules.SideB} {
 		for _, both := range []bool{false, true} {
@@ -99,8 +98,8 @@ func TestBestNeverLoses(t *testing.T) {
 	}
 }
 
-// worth is what a board is worth to who moves, found without any memory: 1, 0 or
-// -1.
+// worth returns the value of a board for the side to move, by a search without memory: 1,
+// 0 or -1.
 func worth(board string, mover, other byte) int {
 	switch {
 	case won(board, other):
@@ -117,7 +116,7 @@ func worth(board string, mover, other byte) int {
 	return top
 }
 
-// The best moves of every position are among those that keep what it is worth.
+// The best moves of a position keep its value.
 func TestBestIsConsistentAlongAMatch(t *testing.T) {
 	boards := 0
 	var visit func(board string, mover, other byte)
@@ -127,7 +126,7 @@ func TestBestIsConsistentAlongAMatch(t *testing.T) {
 			return
 		}
 		seen[board] = true
-		if strings.Count(board, ".") <= 7 { // all else begins with these
+		if strings.Count(board, ".") <= 7 { // the other positions begin with these
 			boards++
 			want := worth(board, mover, other)
 			for _, name := range best(t, board, string(mover)) {

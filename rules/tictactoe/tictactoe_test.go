@@ -14,7 +14,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// after is the position after moves, A's first; they must be legal.
+// after returns the position after legal moves, those of side A first.
 func after(t *testing.T, moves string) rules.Position {
 	t.Helper()
 	p := tictactoe.Game{}.Start()
@@ -42,7 +42,7 @@ func TestMatches(t *testing.T) {
 		{"the other diagonal", "01246", rules.NoSide, [2]string{"6", "4"}, "Nobody has three in a row"},
 		{"with the last cell", "567430812", rules.SideA, [2]string{"2", "1"}, "P01 has three X in a row: 2, 5, 8"},
 		{"two rows with one move: the first is named", "256107834", rules.SideA, [2]string{"4", "3"}, "P01 has three X in a row: 0, 4, 8"},
-		{"nobody", "364025718", rules.NoSide, [2]string{"8", "1"}, "The board is full, and nobody has three in a row"},
+		{"no winner", "364025718", rules.NoSide, [2]string{"8", "1"}, "The board is full, and nobody has three in a row"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestIllegalMoves(t *testing.T) {
 	}
 }
 
-// won finds a row of three by going through the board, as a person would.
+// won finds a row of three by a simple search.
 func won(board string, mark byte) bool {
 	for i := range 3 {
 		across, down, falling, rising := true, true, true, true
@@ -106,10 +106,10 @@ func won(board string, mark byte) bool {
 	return false
 }
 
-// TestEveryPosition goes through all that can be reached, with a plain board
-// beside: who is to move, what is legal, who has won.
+// The test visits all reachable positions and compares them with a simple board: the side
+// to move, the legal moves, the winner.
 func TestEveryPosition(t *testing.T) {
-	seen := map[string]int{} // matches from here, by board
+	seen := map[string]int{} // number of matches from a position, by board
 	ends := map[string]int{}
 	var visit func(p rules.Position, board string, moves int) int
 	visit = func(p rules.Position, board string, moves int) int {
@@ -171,7 +171,7 @@ func TestPositionsAreImmutable(t *testing.T) {
 			before := p.Ask(side)
 			var now [2]string
 			now[side] = rapid.SampledFrom(before.Options).Draw(t, "cell")
-			now[side.Other()] = rapid.String().Draw(t, "what nobody asked for")
+			now[side.Other()] = rapid.String().Draw(t, "a move of the other side")
 			next := p.Play(now)
 			assert.Equal(t, before, p.Ask(side))
 			assert.Equal(t, next, p.Play(now))

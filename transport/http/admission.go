@@ -1,10 +1,12 @@
 package http
 
 import (
-	"math"
+	"io"
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // An admission counts the connections of a server, and bounds them for each address
@@ -18,24 +20,18 @@ import (
 // with its response.
 type admission struct {
 	perAddress int
-	slots      chan struct{} // nil for no bound
+	slots      chan struct{}
 
 	mu    sync.Mutex
 	conns map[netip.Addr]int
 }
 
 func newAdmission(limits Limits) *admission {
-	a := &admission{perAddress: limits.ConnsPerAddress, conns: map[netip.Addr]int{}}
-	if limits.Conns < math.MaxInt {
-		a.slots = make(chan struct{}, limits.Conns)
-	}
-	return a
+	return &admission{perAddress: limits.ConnsPerAddress, slots: make(chan struct{}, limits.Conns), conns: map[netip.Addr]int{}}
 }
 
 // crowded tells whether more than three quarters of the slots are taken.
-func (a *admission) crowded() bool {
-	return a.slots != nil && len(a.slots) > cap(a.slots)-cap(a.slots)/4
-}
+func (a *admission) crowded() bool { return len(a.slots) > cap(a.slots)-cap(a.slots)/4 }
 
 // admit counts a connection, unless its address has too many.
 func (a *admission) admit(from netip.Addr) bool {
@@ -51,17 +47,11 @@ func (a *admission) admit(from netip.Addr) bool {
 // dismiss ends the count of a connection, and frees its slot.
 func (a *admission) dismiss(from netip.Addr) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.conns[from]--; a.conns[from] == 0 {
 		delete(a.conns, from)
 	}
-	a.mu.Unlock()
-	a.freeSlot()
-}
-
-func (a *admission) freeSlot() {
-	if a.slots != nil {
-		<-a.slots
-	}
+	<-a.slots
 }
 
 // A limitedListener accepts no more connections than an admission has slots.
@@ -69,34 +59,33 @@ type limitedListener struct {
 	net.Listener
 	*admission
 
-	closed chan struct{}
-	close  func()
+	overTLS bool
+	closed  chan struct{}
+	close   func()
 }
 
-func newLimitedListener(l net.Listener, a *admission) *limitedListener {
+func newLimitedListener(l net.Listener, a *admission, overTLS bool) *limitedListener {
 	closed := make(chan struct{})
-	return &limitedListener{l, a, closed, sync.OnceFunc(func() { close(closed) })}
+	return &limitedListener{l, a, overTLS, closed, sync.OnceFunc(func() { close(closed) })}
 }
 
 // Accept waits for a slot, and for the next connection from an address that may have
 // one more.
 func (l *limitedListener) Accept() (net.Conn, error) {
-	if l.slots != nil {
-		select {
-		case l.slots <- struct{}{}:
-		case <-l.closed:
-			return nil, net.ErrClosed
-		}
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
 	}
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
-			l.freeSlot()
+			<-l.slots
 			return nil, err
 		}
 		from := addressOf(c.RemoteAddr().String())
 		if l.admit(from) {
-			return &admittedConn{c, sync.OnceFunc(func() { l.dismiss(from) })}, nil
+			return &admittedConn{Conn: c, dismiss: sync.OnceFunc(func() { l.dismiss(from) }), begun: !l.overTLS}, nil
 		}
 		_ = c.Close()
 	}
@@ -108,24 +97,41 @@ func (l *limitedListener) Close() error {
 	return l.Listener.Close()
 }
 
-// An admittedConn is a connection that has a slot.
+// An admittedConn is a connection that has a slot. Below TLS it notes whether the caller
+// speaks TLS. Package net/http answers plain HTTP with an error and closes the
+// connection. While the rest of the request is unread, that resets the connection, and
+// the caller may never see the error. Therefore Close reads for a moment longer.
 type admittedConn struct {
 	net.Conn
 
 	dismiss func()
+	begun   bool // used by the reader only; true also without TLS
+	plain   atomic.Bool
 }
 
-// Close frees the slot.
+const (
+	handshake = 22 // the type of the first TLS record (RFC 8446 §5.1)
+	drainTime = 500 * time.Millisecond
+	maxUnread = 64 << 10 // bytes
+)
+
+func (c *admittedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if !c.begun && n > 0 {
+		c.begun = true
+		c.plain.Store(b[0] != handshake)
+	}
+	return n, err
+}
+
+// Close lets a caller that speaks plain HTTP to a TLS server read the response, and frees
+// the slot.
 func (c *admittedConn) Close() error {
 	defer c.dismiss()
-	return c.Conn.Close()
-}
-
-// CloseWrite ends this side of the connection, if the network can. The other side can
-// then read what was sent.
-func (c *admittedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.plain.Load() {
+		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(drainTime)) == nil {
+			_, _ = io.CopyN(io.Discard, c.Conn, maxUnread) // until the caller closes
+		}
 	}
-	return nil
+	return c.Conn.Close()
 }

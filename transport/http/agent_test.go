@@ -18,7 +18,7 @@ import (
 
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
-	"evenodd/transport/internal/pipenet"
+	"evenodd/transport/pipenet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +36,7 @@ func textOf(raw []byte) (any, error) {
 	return m, json.Unmarshal(raw, m)
 }
 
-// A handler of the tests.
+// A handler of a method in the tests.
 type handler = func(ctx context.Context, bearer string, m *text) (any, error)
 
 // serving is a mux with one handler per method, and echo.
@@ -105,7 +105,7 @@ func serveHandler(t *testing.T, h http.HandlerFunc) (endpoint string) {
 	return "http://" + l.Addr().String() + carrier.Path
 }
 
-// newClient makes a client that the test's end closes.
+// newClient returns a client that is closed at the end of the test.
 func newClient(t *testing.T, dial carrier.Dialer) *carrier.Client {
 	t.Helper()
 	client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Dial: dial})
@@ -127,14 +127,14 @@ func sayWithin(ctx context.Context, client *carrier.Client, limit time.Duration,
 	return r.(*text).Text, nil
 }
 
-// answered checks an answer; it may be used in any goroutine of a test.
+// answered checks an answer, in any goroutine of a test.
 func answered(t *testing.T, want, answer string, err error) bool {
 	t.Helper()
 	return assert.NoError(t, err) && assert.Equal(t, want, answer)
 }
 
-// An agentInABubble is a server, and a client of it, in virtual time.
-type agentInABubble struct {
+// A testAgent is a server with a client, in virtual time.
+type testAgent struct {
 	client   *carrier.Client
 	server   *carrier.Server
 	listener *pipenet.Listener
@@ -142,12 +142,12 @@ type agentInABubble struct {
 
 const pipeEndpoint = "http://agent.test:80" + carrier.Path
 
-// inABubble runs a test of an agent in virtual time.
-func inABubble(t *testing.T, mux func() *transport.Mux, test func(t *testing.T, a *agentInABubble)) {
+// inVirtualTime runs a test of an agent in virtual time.
+func inVirtualTime(t *testing.T, mux func() *transport.Mux, test func(t *testing.T, a *testAgent)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := pipenet.Listen("agent.test:80")
-		a := &agentInABubble{
+		a := &testAgent{
 			client:   newClient(t, l.Dial),
 			server:   carrier.NewServer(mux(), carrier.Config{MaxBody: maxBody}),
 			listener: l,
@@ -163,7 +163,7 @@ func inABubble(t *testing.T, mux func() *transport.Mux, test func(t *testing.T, 
 	})
 }
 
-// nothingBut is a dialer that makes no connection and fails as dial does.
-func nothingBut(dial func(ctx context.Context) error) carrier.Dialer {
+// failingDialer returns a dialer that makes no connection and returns the error of dial.
+func failingDialer(dial func(ctx context.Context) error) carrier.Dialer {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) { return nil, dial(ctx) }
 }

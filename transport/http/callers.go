@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/netip"
@@ -12,8 +13,7 @@ import (
 
 // Limits bound what untrusted callers can use, for all addresses together and for
 // each: an IPv4 address, or the /64 of an IPv6 address, which is what one household
-// has. 0 means the default, a negative number no limit. The defaults leave room for a
-// whole class behind one address.
+// has. 0 means the default. The defaults leave room for a whole class behind one address.
 type Limits struct {
 	Conns, ConnsPerAddress int     // connections; default 4,096 and 1,024
 	Calls, CallsPerAddress int     // calls at once; default 2,048 and 512
@@ -22,27 +22,15 @@ type Limits struct {
 }
 
 // NoLimits is for a network without untrusted callers.
-func NoLimits() Limits { return Limits{-1, -1, -1, -1, -1, -1} }
+func NoLimits() Limits {
+	return Limits{math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt, math.MaxFloat64, math.MaxInt}
+}
 
-// orDefault is l without zeros and negative numbers.
+// orDefault is l without zeros.
 func (l Limits) orDefault() Limits {
-	bound := func(n, byDefault int) int {
-		switch {
-		case n == 0:
-			return byDefault
-		case n < 0:
-			return math.MaxInt
-		}
-		return n
-	}
-	switch {
-	case l.Rate == 0:
-		l.Rate = 1000
-	case l.Rate < 0:
-		l.Rate = float64(rate.Inf)
-	}
 	return Limits{
-		bound(l.Conns, 4096), bound(l.ConnsPerAddress, 1024), bound(l.Calls, 2048), bound(l.CallsPerAddress, 512), l.Rate, bound(l.Burst, 4000),
+		cmp.Or(l.Conns, 4096), cmp.Or(l.ConnsPerAddress, 1024), cmp.Or(l.Calls, 2048), cmp.Or(l.CallsPerAddress, 512),
+		cmp.Or(l.Rate, 1000), cmp.Or(l.Burst, 4000),
 	}
 }
 
@@ -130,12 +118,6 @@ func (t *callers) leave(c *caller) {
 	defer t.mu.Unlock()
 	t.calls--
 	c.calls--
-}
-
-// charge counts the further calls of a batch, whose size is known only when its body
-// has been read.
-func (t *callers) charge(c *caller, calls int) {
-	c.rate.ReserveN(time.Now(), min(calls, t.limits.Burst))
 }
 
 // find finds the caller of an address, or makes it. t.mu is held.

@@ -93,8 +93,7 @@ func TestParamsThatCannotBeEncoded(t *testing.T) {
 	require.NotErrorAs(t, err, &unreachable, "the call was never made")
 }
 
-// Answers that carry no answer: an error, but not one that the other side
-// meant as such.
+// An unreadable response is an error, but no JSON-RPC error of the other side.
 func TestUnreadableResponses(t *testing.T) {
 	const response = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`
 	const refusal = `{"jsonrpc":"2.0","error":{"code":4004,"message":"INVALID"},"id":1}`
@@ -147,7 +146,7 @@ func TestUnreadableResponses(t *testing.T) {
 			"HTTP 405 Method Not Allowed", http.StatusMethodNotAllowed},
 		{"HTML", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "the answer is text/html, not JSON: ", 0},
 		{"nothing", func(http.ResponseWriter, *http.Request) {}, "EOF", 0},
-		{"nothing, and saying so", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "EOF", 0},
+		{"HTTP 204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "EOF", 0},
 		{"half a response", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, response[:20]) }, "EOF", 0},
 		{"bad UTF-8", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{\"result\":\"\xff\"}") }, "invalid UTF-8", 0},
 		{"more than the limit", func(w http.ResponseWriter, _ *http.Request) {
@@ -171,7 +170,7 @@ func TestUnreadableResponses(t *testing.T) {
 			var answered *transport.Error
 			require.NotErrorAs(t, err, &answered, "the response is no JSON-RPC error")
 			var unreachable *transport.UnreachableError
-			require.NotErrorAs(t, err, &unreachable, "somebody listens")
+			require.NotErrorAs(t, err, &unreachable, "a server listens")
 			var status *carrier.StatusError
 			if tt.status == 0 {
 				require.NotErrorAs(t, err, &status)
@@ -213,9 +212,8 @@ func TestUnreadableResponseHasItsHTTPStatus(t *testing.T) {
 	assert.Contains(t, unreadable.Error(), "the answer is text/html, not JSON")
 }
 
-// A refusal by HTTP that holds a JSON-RPC error is that error.
 // A bare HTTP 404 or 405 says that there is no agent at a path. Some agents answer so to
-// a method that they do not know, in their own words or in JSON-RPC.
+// an unknown method, with a text of their own or in JSON-RPC.
 func TestVacantPathIsReported(t *testing.T) {
 	for _, test := range []struct {
 		status int
@@ -304,13 +302,13 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			endpoint := serveHandler(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
 			_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: endpoint, Bearer: "tok-1", Method: "join", Params: &text{}, Decode: textOf})
 			require.Equal(t, &carrier.StatusError{Status: status}, err)
-			require.Zero(t, followed.Load(), "a credential goes nowhere else")
+			require.Zero(t, followed.Load(), "the credential is not sent to another server")
 		})
 	}
 }
 
-// quietAddress is an address where nobody listens, and nobody can while the
-// test runs: the near end of an open connection.
+// quietAddress returns an address where no server can listen during the test: the local
+// end of an open connection.
 func quietAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -322,9 +320,9 @@ func quietAddress(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// nameless is a name server that knows no names. It answers over a pipe, as
+// emptyNameServer connects to a name server that knows no names. It answers over a pipe as
 // over TCP: a length of two bytes, then the message.
-func nameless(context.Context, string, string) (net.Conn, error) {
+func emptyNameServer(context.Context, string, string) (net.Conn, error) {
 	local, remote := net.Pipe()
 	go func() {
 		defer func() { _ = remote.Close() }()
@@ -349,7 +347,7 @@ func nameless(context.Context, string, string) (net.Conn, error) {
 }
 
 func TestUnreachable(t *testing.T) {
-	resolving := &net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: nameless}}
+	resolving := &net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: emptyNameServer}}
 	tests := []struct {
 		name     string
 		endpoint string
@@ -372,9 +370,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// breakOff answers every connection with the given bytes, as soon as the
-// request is there, and hangs up.
-func breakOff(t *testing.T, answer string) (endpoint string) {
+// truncatedServer answers each request with the given bytes and closes the connection.
+func truncatedServer(t *testing.T, answer string) (endpoint string) {
 	t.Helper()
 	l := loopback(t)
 	var serving sync.WaitGroup
@@ -410,11 +407,11 @@ func TestBrokenConnections(t *testing.T) {
 		{"in the middle of a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n30\r\n{\"jsonrpc\":\"2.0\","},
 		{"between chunks, after a whole response", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nd\r\n{\"result\":{}}\r\n"},
 		{"in the middle of a refusal", "HTTP/1.1 400 Bad Request\r\nContent-Length: 90\r\n\r\n{\"error\":{"},
-		{"with what is no HTTP", "hello\r\n\r\n"},
+		{"with text that is not HTTP", "hello\r\n\r\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := say(context.Background(), newClient(t, nil), breakOff(t, tt.answer), "join", "")
+			_, err := say(context.Background(), newClient(t, nil), truncatedServer(t, tt.answer), "join", "")
 			require.Error(t, err)
 			var answered *transport.Error
 			require.NotErrorAs(t, err, &answered)
@@ -424,7 +421,7 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
-// A call is never made twice: the carrier cannot know whether that is harmless.
+// The client never repeats a call: the carrier does not know whether the method is idempotent.
 func TestCallIsNotRepeated(t *testing.T) {
 	var calls atomic.Int64
 	endpoint := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {

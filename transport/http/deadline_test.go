@@ -16,9 +16,9 @@ import (
 	"evenodd/transport"
 )
 
-// patient is a mux whose method "wait" takes the time that is asked, or until
-// nobody waits for it any more.
-func patient() *transport.Mux {
+// waitingMux returns a mux whose method "wait" takes the requested time, or until its
+// context ends.
+func waitingMux() *transport.Mux {
 	return serving(map[string]handler{"wait": func(ctx context.Context, _ string, m *text) (any, error) {
 		took, err := time.ParseDuration(m.Text)
 		if err != nil {
@@ -44,7 +44,7 @@ func TestDeadlines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+			inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 				for _, took := range []string{"0s", "2.999999999s"} {
 					ctx, cancel := context.WithTimeout(t.Context(), tt.ctx)
 					answer, err := sayWithin(ctx, a.client, tt.limit, pipeEndpoint, "wait", took)
@@ -66,7 +66,7 @@ func TestDeadlines(t *testing.T) {
 }
 
 func TestCanceledCallReturnsAtOnce(t *testing.T) {
-	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+	inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2*time.Second, cancel)
 		start := time.Now()
@@ -76,21 +76,20 @@ func TestCanceledCallReturnsAtOnce(t *testing.T) {
 	})
 }
 
-// A handler may take as long as a move, longer than a request may take to
-// arrive, and nothing tells it that its caller has left.
+// A handler may take as long as a move, which is longer than the time limit of a request.
 func TestHandlerMayTakeAsLongAsAMove(t *testing.T) {
-	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+	inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 		for _, took := range []string{"30s", "16s", "59s"} {
 			answer, err := say(t.Context(), a.client, pipeEndpoint, "wait", took)
 			require.NoError(t, err)
 			require.Equal(t, took, answer)
 		}
-		require.Equal(t, 1, a.listener.Accepted(), "all over the same connection")
+		require.Equal(t, 1, a.listener.Accepted(), "one connection for all calls")
 	})
 }
 
 func TestEndlessHandlerIsCutOff(t *testing.T) {
-	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+	inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 		_, err := say(t.Context(), a.client, pipeEndpoint, "wait", "61s")
 		require.Error(t, err)
 		var answered *transport.Error
@@ -100,7 +99,7 @@ func TestEndlessHandlerIsCutOff(t *testing.T) {
 
 func TestEndlessDialEndsWithTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, nothingBut(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }))
+		client := newClient(t, failingDialer(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }))
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		start := time.Now()
@@ -108,12 +107,12 @@ func TestEndlessDialEndsWithTheCall(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 3*time.Second, time.Since(start))
 		var unreachable *transport.UnreachableError
-		require.NotErrorAs(t, err, &unreachable, "it is unknown whether a server listens")
+		require.NotErrorAs(t, err, &unreachable, "the client does not know whether a server listens")
 	})
 }
 
 func TestIdleConnectionsAreClosedByTheClient(t *testing.T) {
-	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+	inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 		calls := func() {
 			_, err := say(t.Context(), a.client, pipeEndpoint, "echo", "hi")
 			require.NoError(t, err)
@@ -121,14 +120,14 @@ func TestIdleConnectionsAreClosedByTheClient(t *testing.T) {
 		calls()
 		time.Sleep(3 * time.Second)
 		calls()
-		require.Equal(t, 1, a.listener.Accepted(), "a connection is kept for a while")
+		require.Equal(t, 1, a.listener.Accepted(), "the connection stays open for a while")
 		time.Sleep(5 * time.Second)
 		calls()
-		require.Equal(t, 2, a.listener.Accepted(), "and no longer")
+		require.Equal(t, 2, a.listener.Accepted(), "then the client closes it")
 	})
 }
 
-// Clients that send too slowly are cut off; virtual time tells exactly when.
+// The server disconnects clients that send too slowly.
 func TestSlowClientsAreCutOff(t *testing.T) {
 	const header = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
 	tests := []struct {
@@ -144,7 +143,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+			inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 				c, err := a.listener.Dial(t.Context(), "tcp", "agent.test:80")
 				require.NoError(t, err)
 				start := time.Now()
@@ -160,14 +159,14 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				}
 				require.NoError(t, c.Close())
 				_, err = say(t.Context(), a.client, pipeEndpoint, "echo", "hi")
-				require.NoError(t, err, "others are served all the same")
+				require.NoError(t, err, "other clients are served")
 			})
 		})
 	}
 }
 
-// A refusal can be read even while the request is still being sent, and by a
-// client that will not use the connection again: it stays for a while.
+// A client can read a refusal while it still sends the request: the connection stays open
+// for a while.
 func TestRefusalOfALargeBodyCanBeRead(t *testing.T) {
 	tests := []struct{ name, header string }{
 		{"of known length", "Content-Length: 100000\r\n\r\n" + strings.Repeat("x", 100)},
@@ -175,7 +174,7 @@ func TestRefusalOfALargeBodyCanBeRead(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+			inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 				c, err := a.listener.Dial(t.Context(), "tcp", "agent.test:80")
 				require.NoError(t, err)
 				start := time.Now()
@@ -185,7 +184,7 @@ func TestRefusalOfALargeBodyCanBeRead(t *testing.T) {
 				require.NoError(t, err)
 				require.Contains(t, string(answer), "HTTP/1.1 413 Request Entity Too Large")
 				require.Contains(t, string(answer), "Connection: close")
-				require.Positive(t, time.Since(start), "it was not closed at once")
+				require.Positive(t, time.Since(start), "the connection is not closed at once")
 				require.NoError(t, c.Close())
 			})
 		})
@@ -193,7 +192,7 @@ func TestRefusalOfALargeBodyCanBeRead(t *testing.T) {
 }
 
 func TestShutdownLetsRunningCallsFinish(t *testing.T) {
-	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+	inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 		var running sync.WaitGroup
 		running.Go(func() {
 			answer, err := say(t.Context(), a.client, pipeEndpoint, "wait", "10s")
@@ -205,17 +204,17 @@ func TestShutdownLetsRunningCallsFinish(t *testing.T) {
 			time.Sleep(time.Second)
 			_, err := say(t.Context(), a.client, pipeEndpoint, "echo", "hi")
 			var unreachable *transport.UnreachableError
-			assert.ErrorAs(t, err, &unreachable, "new calls are refused meanwhile")
+			assert.ErrorAs(t, err, &unreachable, "new calls are refused during the shutdown")
 		})
 		require.NoError(t, a.server.Shutdown(t.Context()))
 		require.Equal(t, 10*time.Second, time.Since(start).Truncate(time.Second))
 		running.Wait()
-		require.NoError(t, a.server.Shutdown(t.Context()), "once more does nothing")
+		require.NoError(t, a.server.Shutdown(t.Context()), "a second shutdown does nothing")
 	})
 }
 
 func TestShutdownCutsOffEndlessCalls(t *testing.T) {
-	inABubble(t, patient, func(t *testing.T, a *agentInABubble) {
+	inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 		var running sync.WaitGroup
 		start := time.Now()
 		running.Go(func() {

@@ -12,10 +12,10 @@ import (
 	carrier "evenodd/transport/http"
 )
 
-// A later asks the server once more when its answer is on its way.
-type later struct{ asked chan string }
+// A lateDialect calls the server again after its response.
+type lateDialect struct{ asked chan string }
 
-func (l later) Serve(ctx context.Context, _ netip.Addr, path string, body []byte, serve func(context.Context, []byte) []byte) (int, []byte) {
+func (l lateDialect) Serve(ctx context.Context, _ netip.Addr, path string, body []byte, serve func(context.Context, []byte) []byte) (int, []byte) {
 	if path != carrier.Path {
 		return http.StatusOK, []byte(`{"path":"` + path + `","bytes":` + string(rune('0'+len(body))) + `}`)
 	}
@@ -23,10 +23,9 @@ func (l later) Serve(ctx context.Context, _ netip.Addr, path string, body []byte
 	return http.StatusOK, serve(ctx, body)
 }
 
-// What a dialect was given to answer with goes on answering when its own answer is
-// there.
+// A dialect may call serve after it has returned its response.
 func TestDialectMayCallAfterItsResponse(t *testing.T) {
-	l := later{make(chan string, 1)}
+	l := lateDialect{make(chan string, 1)}
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: l})
 	body := `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
 	answer := send(t, http.MethodPost, base+"/mcp", strings.NewReader(body), nil).body
@@ -34,8 +33,8 @@ func TestDialectMayCallAfterItsResponse(t *testing.T) {
 	assert.Equal(t, answer, <-l.asked)
 }
 
-// A path of a dialect's own may be asked without a body, and then needs no type of
-// one. The path of the protocol needs both.
+// A request to a path of the dialect needs neither a body nor a Content-Type. The path of
+// the protocol needs both.
 func TestThirdPartyPathNeedsNoBody(t *testing.T) {
 	with := func(config carrier.Config) func(path string, body string, kind []string) int {
 		base, _ := start(t, serving(nil), config)
@@ -43,7 +42,7 @@ func TestThirdPartyPathNeedsNoBody(t *testing.T) {
 			return send(t, http.MethodPost, base+path, strings.NewReader(body), http.Header{"Content-Type": kind}).status
 		}
 	}
-	ask := with(carrier.Config{MaxBody: maxBody, Dialect: later{make(chan string, 1)}})
+	ask := with(carrier.Config{MaxBody: maxBody, Dialect: lateDialect{make(chan string, 1)}})
 	assert.Equal(t, http.StatusOK, ask("/create_schedule", "", nil))
 	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "{}", nil))
 	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "", []string{"text/plain"}))
@@ -52,16 +51,16 @@ func TestThirdPartyPathNeedsNoBody(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, plain("/create_schedule", "", nil))
 }
 
-// A witness remembers where requests came from.
-type witness struct{ from chan netip.Addr }
+// An addressRecorder records the addresses of callers.
+type addressRecorder struct{ from chan netip.Addr }
 
-func (w witness) Serve(_ context.Context, from netip.Addr, _ string, _ []byte, _ func(context.Context, []byte) []byte) (int, []byte) {
+func (w addressRecorder) Serve(_ context.Context, from netip.Addr, _ string, _ []byte, _ func(context.Context, []byte) []byte) (int, []byte) {
 	w.from <- from
 	return http.StatusOK, []byte(`{}`)
 }
 
 func TestDialectIsToldTheAddressOfTheCaller(t *testing.T) {
-	w := witness{make(chan netip.Addr, 1)}
+	w := addressRecorder{make(chan netip.Addr, 1)}
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: w})
 	send(t, http.MethodPost, base+"/mcp", strings.NewReader(`{}`), nil)
 	assert.True(t, (<-w.from).IsLoopback())

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -90,9 +91,8 @@ func (r reply) refused() error {
 	noPath := (r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed) &&
 		(len(members) == 0 || strings.EqualFold(text, http.StatusText(r.status)))
 	if e := members["error"]; !gateway && !noPath && e != nil && e.Kind() != 'n' {
-		var e *transport.Error
 		_, err := transport.DecodeResponse(r.body, func([]byte) (any, error) { return struct{}{}, nil })
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*transport.Error](err); ok {
 			e.After, e.Status = after, r.status
 			return e
 		}
@@ -150,17 +150,13 @@ func (r reply) retryAfter() time.Duration {
 // failed is the error of decoding the response, with the HTTP status. An error that the
 // other side did not send becomes an UnreadableError.
 func (r reply) failed(err error) error {
-	var answered *transport.Error
+	if answered, ok := errors.AsType[*transport.Error](err); ok {
+		answered.Status = r.status
+	}
 	var rpc interface {
 		RPCError() (code int, message string, data any)
 	}
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &answered):
-		answered.Status = r.status
-		return err
-	case errors.As(err, &rpc):
+	if err == nil || errors.As(err, &rpc) {
 		return err
 	}
 	if json.Unmarshal(r.body, new(any)) == nil {
@@ -179,36 +175,24 @@ func classify(ctx context.Context, endpoint string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var unreachable *transport.UnreachableError
-	if errors.As(err, &unreachable) { // not a URL
+	if unreachable, ok := errors.AsType[*transport.UnreachableError](err); ok { // not a URL
 		return unreachable
 	}
-	var call *url.Error
-	if errors.As(err, &call) {
+	if call, ok := errors.AsType[*url.Error](err); ok {
 		err = call.Err // without the endpoint, which other errors name
 	}
-	var forbidden *transport.ForbiddenError
-	var dns *net.DNSError
-	var authority x509.UnknownAuthorityError
-	switch {
-	case errors.As(err, &forbidden):
+	if forbidden, ok := errors.AsType[*transport.ForbiddenError](err); ok {
 		return &transport.ForbiddenError{Endpoint: endpoint, Address: forbidden.Address}
-	case errors.As(err, &dns) && dns.IsNotFound, errors.Is(err, syscall.ECONNREFUSED):
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound || errors.Is(err, syscall.ECONNREFUSED) {
 		return &transport.UnreachableError{Endpoint: endpoint, Err: err}
-	case errors.As(err, &authority):
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return fmt.Errorf("%w; --tls-ca names one to trust", err)
-	case isLocal(err):
+	}
+	exhausted := []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL}
+	if slices.ContainsFunc(exhausted, func(e syscall.Errno) bool { return errors.Is(err, e) }) {
 		return &transport.LocalError{Err: err}
 	}
 	return err
-}
-
-// isLocal tells whether this side has run out of a resource.
-func isLocal(err error) bool {
-	for _, missing := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
-		if errors.Is(err, missing) {
-			return true
-		}
-	}
-	return false
 }

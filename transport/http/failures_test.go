@@ -19,7 +19,7 @@ import (
 
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
-	"evenodd/transport/internal/pipenet"
+	"evenodd/transport/pipenet"
 )
 
 // thirdParty serves any handler in virtual time.
@@ -56,7 +56,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 		{"a date that has passed", 429, func() string { return in(-time.Hour) }, "", &carrier.StatusError{Status: 429}},
 		{"a date that is far", 429, func() string { return in(time.Hour) }, "", &carrier.StatusError{Status: 429, After: 10 * time.Minute}},
 		{"too many seconds", 429, func() string { return "9223372036854775807" }, "", &carrier.StatusError{Status: 429, After: 10 * time.Minute}},
-		{"a number of seconds that is none", 429, func() string { return "99999999999999999999" }, "", &carrier.StatusError{Status: 429}},
+		{"seconds that overflow", 429, func() string { return "99999999999999999999" }, "", &carrier.StatusError{Status: 429}},
 		{"negative seconds", 429, func() string { return "-7" }, "", &carrier.StatusError{Status: 429}},
 		{"words", 429, func() string { return "later" }, "", &carrier.StatusError{Status: 429}},
 		{"nothing", 429, func() string { return "" }, "", &carrier.StatusError{Status: 429}},
@@ -97,7 +97,7 @@ func TestErrorsNameTheCause(t *testing.T) {
 		}, "HTTP 503 Service Unavailable: try again after 3s"},
 		{"an HTML page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") },
 			"the answer is text/html, not JSON: "},
-		{"a page that says it is JSON", func(w http.ResponseWriter, _ *http.Request) {
+		{"a page with the content type of JSON", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, "<html>hello</html>")
 		}, "the answer is not JSON: "},
@@ -114,7 +114,7 @@ func TestErrorsNameTheCause(t *testing.T) {
 }
 
 func TestEndlessHeaderIsNotRead(t *testing.T) {
-	endpoint := breakOff(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 70<<10)+"\r\nContent-Length: 0\r\n\r\n")
+	endpoint := truncatedServer(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 70<<10)+"\r\nContent-Length: 0\r\n\r\n")
 	_, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
 	require.ErrorContains(t, err, "header")
 }
@@ -122,7 +122,7 @@ func TestEndlessHeaderIsNotRead(t *testing.T) {
 func TestLocalFailures(t *testing.T) {
 	for _, missing := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
 		t.Run(missing.Error(), func(t *testing.T) {
-			client := newClient(t, nothingBut(func(context.Context) error {
+			client := newClient(t, failingDialer(func(context.Context) error {
 				return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", missing)}
 			}))
 			_, err := say(context.Background(), client, pipeEndpoint, "join", "")
@@ -174,8 +174,8 @@ func TestForbiddenAddresses(t *testing.T) {
 	require.Equal(t, []netip.Addr{loopback, loopback, loopback}, asked)
 }
 
-// An endpoint that is slow takes no more than its share of the connections;
-// calls to it wait for each other, and no others.
+// A slow endpoint has a bounded number of connections. Only calls to the same endpoint wait
+// for one of them.
 func TestSlowEndpointDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := thirdParty(t, func(w http.ResponseWriter, _ *http.Request) {

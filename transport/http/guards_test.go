@@ -19,12 +19,12 @@ import (
 
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
-	"evenodd/transport/internal/pipenet"
+	"evenodd/transport/pipenet"
 )
 
 const echoed = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`
 
-// say1 is a call of echo that says hi.
+// say1 is a call of echo with the text hi.
 const say1 = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
 
 func TestOnlyJSONIsAccepted(t *testing.T) {
@@ -41,12 +41,12 @@ func TestOnlyJSONIsAccepted(t *testing.T) {
 		{"JSON with its encoding", http.Header{"Content-Type": {"application/json; charset=utf-8"}}, echoed},
 		{"JSON in other letters", http.Header{"Content-Type": {"Application/JSON"}}, echoed},
 		{"nothing", http.Header{"Content-Type": nil}, wrongType},
-		{"what a form sends", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, wrongType},
+		{"the type of a form", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, wrongType},
 		{"text", http.Header{"Content-Type": {"text/plain"}}, wrongType},
 		{"another JSON", http.Header{"Content-Type": {"application/json-rpc"}}, wrongType},
-		{"what is no type", http.Header{"Content-Type": {"application/json;;;="}}, wrongType},
-		{"packed", http.Header{"Content-Encoding": {"gzip"}}, packed},
-		{"not packed, and saying so", http.Header{"Content-Encoding": {"identity"}}, echoed},
+		{"an invalid type", http.Header{"Content-Type": {"application/json;;;="}}, wrongType},
+		{"compressed", http.Header{"Content-Encoding": {"gzip"}}, packed},
+		{"the encoding identity", http.Header{"Content-Encoding": {"identity"}}, echoed},
 	}
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
 	for _, tt := range tests {
@@ -62,7 +62,7 @@ func TestOnlyJSONIsAccepted(t *testing.T) {
 	}
 }
 
-// DNS rebinding: a page whose own name resolves to this machine asks for that name.
+// DNS rebinding: the name of a web page resolves to this machine, and the page requests it.
 func TestRequestsForOtherHostsAreRefused(t *testing.T) {
 	const refused = http.StatusMisdirectedRequest
 	names := []string{"Agent.Example", "::1"}
@@ -73,20 +73,20 @@ func TestRequestsForOtherHostsAreRefused(t *testing.T) {
 		want  int
 	}{
 		{"its name", names, "agent.example", http.StatusOK},
-		{"its name in other letters, with a port and a dot", names, "AGENT.example.:8101", http.StatusOK},
+		{"its name in capitals, with a port and a dot", names, "AGENT.example.:8101", http.StatusOK},
 		{"another of its names", names, "[::1]:8101", http.StatusOK},
 		{"the address at which it arrives", names, "", http.StatusOK},
 		{"that address with another port", names, "127.0.0.1:1", http.StatusOK},
-		{"an address that leads to it", names, "192.0.2.1:8101", http.StatusOK},
+		{"a forwarded address", names, "192.0.2.1:8101", http.StatusOK},
 		{"an address of IPv6", names, "[2001:db8::1]", http.StatusOK},
-		{"an address of one link", names, "[fe80::1]:8101", http.StatusOK},
-		{"a number that some take for an address", names, "2130706433", refused},
+		{"a link-local address", names, "[fe80::1]:8101", http.StatusOK},
+		{"a decimal IPv4 address", names, "2130706433", refused},
 		{"part of an address", names, "127.1", refused},
 		{"a name that begins like an address", names, "127.0.0.1.evil.example", refused},
-		{"the name of another", names, "evil.example", refused},
+		{"another name", names, "evil.example", refused},
 		{"a name that begins like its own", names, "agent.example.evil.example", refused},
-		{"a name, where it has none", []string{}, "agent.example", refused},
-		{"any name, where it has all", nil, "evil.example", http.StatusOK},
+		{"a name, if the server has none", []string{}, "agent.example", refused},
+		{"any name, if all are allowed", nil, "evil.example", http.StatusOK},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,11 +109,11 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 		want   int
 	}{
 		{"no browser", nil, http.StatusOK},
-		{"a page of its own", http.Header{"Sec-Fetch-Site": {"same-origin"}}, http.StatusOK},
+		{"a page of the same site", http.Header{"Sec-Fetch-Site": {"same-origin"}}, http.StatusOK},
 		{"a page of another site", http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden},
-		{"a page of a neighbour", http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden},
+		{"a page of a sibling site", http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden},
 		{"an old browser's page of another site", http.Header{"Origin": {"https://evil.example"}}, http.StatusForbidden},
-		{"a page that hides where it comes from", http.Header{"Origin": {"null"}}, http.StatusForbidden},
+		{"a page with the origin null", http.Header{"Origin": {"null"}}, http.StatusForbidden},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-// Nothing of what this server is made of shows.
+// No response names the software of the server.
 func TestResponsesDoNotNameTheServer(t *testing.T) {
 	base, _ := start(t, serving(map[string]handler{
 		"panic": func(context.Context, string, *text) (any, error) { panic("secret") },
@@ -134,15 +134,15 @@ func TestResponsesDoNotNameTheServer(t *testing.T) {
 	}
 }
 
-// crossing is a pipe network whose connections come from given addresses.
-type crossing struct {
+// An addressedNetwork is a pipe network whose connections have given remote addresses.
+type addressedNetwork struct {
 	*pipenet.Listener
 
 	mu   sync.Mutex
 	from []string // of the next connections; the last stays
 }
 
-func (l *crossing) Accept() (net.Conn, error) {
+func (l *addressedNetwork) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -153,30 +153,30 @@ func (l *crossing) Accept() (net.Conn, error) {
 	if len(l.from) > 1 {
 		l.from = l.from[1:]
 	}
-	return &comingFrom{c, from}, nil
+	return &addressedConn{c, from}, nil
 }
 
-type comingFrom struct {
+type addressedConn struct {
 	net.Conn
 
 	from string
 }
 
-func (c *comingFrom) RemoteAddr() net.Addr { return remote(c.from) }
+func (c *addressedConn) RemoteAddr() net.Addr { return remote(c.from) }
 
 type remote string
 
 func (remote) Network() string  { return "tcp" }
 func (r remote) String() string { return string(r) }
 
-// besieged runs a test of a server with limits, in virtual time; the
-// connections to it come from the addresses, in their order.
-func besieged(t *testing.T, config carrier.Config, from []string, test func(t *testing.T, l *crossing)) {
+// withLimits runs a test of a server with limits, in virtual time. The connections to it
+// have the addresses, in this order.
+func withLimits(t *testing.T, config carrier.Config, from []string, test func(t *testing.T, l *addressedNetwork)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := &crossing{Listener: pipenet.Listen("agent.test:80"), from: from}
+		l := &addressedNetwork{Listener: pipenet.Listen("agent.test:80"), from: from}
 		config.MaxBody = maxBody
-		server := carrier.NewServer(patient(), config)
+		server := carrier.NewServer(waitingMux(), config)
 		var serving sync.WaitGroup
 		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
 		t.Cleanup(func() {
@@ -189,35 +189,35 @@ func besieged(t *testing.T, config carrier.Config, from []string, test func(t *t
 	})
 }
 
-// A visitor is one connection.
-type visitor struct {
+// A testConn is one connection to the server.
+type testConn struct {
 	net.Conn
 
 	answers *bufio.Reader
 }
 
-func (l *crossing) visit(t *testing.T) *visitor {
+func (l *addressedNetwork) connect(t *testing.T) *testConn {
 	t.Helper()
 	c, err := l.Dial(t.Context(), "tcp", "agent.test:80")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	return &visitor{c, bufio.NewReader(c)}
+	return &testConn{c, bufio.NewReader(c)}
 }
 
-// asks sends a call of a method.
-func (v *visitor) asks(t *testing.T, method, words string) {
+// sends posts a call of a method.
+func (v *testConn) sends(t *testing.T, method, words string) {
 	t.Helper()
 	v.posts(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"Text":%q},"id":1}`, method, words))
 }
 
-func (v *visitor) posts(t *testing.T, body string) {
+func (v *testConn) posts(t *testing.T, body string) {
 	t.Helper()
 	_, err := fmt.Fprintf(v, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	require.NoError(t, err)
 }
 
-// gets reads the answer: status, Retry-After and body.
-func (v *visitor) gets(t *testing.T) (status int, retryAfter, body string) {
+// receives reads the response: status, Retry-After and body.
+func (v *testConn) receives(t *testing.T) (status int, retryAfter, body string) {
 	t.Helper()
 	response, err := http.ReadResponse(v.answers, nil)
 	require.NoError(t, err)
@@ -226,11 +226,11 @@ func (v *visitor) gets(t *testing.T) (status int, retryAfter, body string) {
 	return response.StatusCode, response.Header.Get("Retry-After"), string(answer)
 }
 
-// calls asks and gets.
-func (v *visitor) calls(t *testing.T, method, words string) (status int, retryAfter, body string) {
+// calls posts a call and reads the response.
+func (v *testConn) calls(t *testing.T, method, words string) (status int, retryAfter, body string) {
 	t.Helper()
-	v.asks(t, method, words)
-	return v.gets(t)
+	v.sends(t, method, words)
+	return v.receives(t)
 }
 
 func TestRateLimit(t *testing.T) {
@@ -239,17 +239,17 @@ func TestRateLimit(t *testing.T) {
 		limited func(time.Duration) error
 		want    string
 	}{
-		{"are told so", func(wait time.Duration) error {
+		{"error of the protocol", func(wait time.Duration) error {
 			return &transport.Error{Code: 22, Message: "RATE_LIMITED", Data: wait.String()}
 		}, `{"jsonrpc":"2.0","error":{"code":22,"message":"RATE_LIMITED","data":"1.5s"},"id":null}`},
-		{"are told so plainly", nil, "too many requests\n"},
+		{"plain text", nil, "too many requests\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			config := carrier.Config{RateLimited: tt.limited, Limits: carrier.Limits{Rate: 0.5, Burst: 3}}
 			from := []string{"192.0.2.1:1", "192.0.2.2:1"}
-			besieged(t, config, from, func(t *testing.T, l *crossing) {
-				fast, other := l.visit(t), l.visit(t)
+			withLimits(t, config, from, func(t *testing.T, l *addressedNetwork) {
+				fast, other := l.connect(t), l.connect(t)
 				for range 3 {
 					status, _, _ := fast.calls(t, "echo", "hi")
 					require.Equal(t, http.StatusOK, status)
@@ -257,28 +257,28 @@ func TestRateLimit(t *testing.T) {
 				time.Sleep(500 * time.Millisecond)
 				status, retryAfter, body := fast.calls(t, "echo", "hi")
 				require.Equal(t, http.StatusTooManyRequests, status)
-				require.Equal(t, "2", retryAfter, "whole seconds, and not too few")
+				require.Equal(t, "2", retryAfter, "whole seconds, rounded up")
 				require.Equal(t, tt.want, body)
 
 				status, _, _ = other.calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status, "another address is none the worse")
+				require.Equal(t, http.StatusOK, status, "another address has its own limit")
 				time.Sleep(1500 * time.Millisecond)
 				status, _, _ = fast.calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status, "a caller that waits for Retry-After is served")
+				require.Equal(t, http.StatusOK, status, "the next call succeeds after Retry-After")
 			})
 		})
 	}
 }
 
-// However many addresses call, a bounded number is known: those that were quiet
-// while thousands of others called begin anew.
+// The server remembers a bounded number of addresses. An evicted address has its full
+// burst again.
 func TestLeastRecentlyUsedCallersAreEvicted(t *testing.T) {
 	const others = 2*4096 + 2
 	config := carrier.Config{Limits: carrier.Limits{Rate: 1e-6, Burst: 1}}
-	besieged(t, config, []string{""}, func(t *testing.T, l *crossing) {
+	withLimits(t, config, []string{""}, func(t *testing.T, l *addressedNetwork) {
 		status := func(address int) int {
 			l.from = []string{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(address >> 8), byte(address)}), 1).String()}
-			v := l.visit(t)
+			v := l.connect(t)
 			defer func() { require.NoError(t, v.Close()) }()
 			status, _, _ := v.calls(t, "echo", "hi")
 			return status
@@ -288,19 +288,19 @@ func TestLeastRecentlyUsedCallersAreEvicted(t *testing.T) {
 		for address := 1; address < others; address++ {
 			require.Equal(t, http.StatusOK, status(address))
 		}
-		require.Equal(t, http.StatusTooManyRequests, status(others-1), "of the others the last are known")
+		require.Equal(t, http.StatusTooManyRequests, status(others-1), "the most recent addresses are remembered")
 		require.Equal(t, http.StatusOK, status(0))
 	})
 }
 
-// A batch counts as what it holds.
+// A batch counts as the number of its calls.
 func TestRateLimitCountsCallsOfABatch(t *testing.T) {
 	config := carrier.Config{Limits: carrier.Limits{Rate: 1, Burst: 10}}
-	besieged(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
-		v := l.visit(t)
-		for _, calls := range []int{5, 8} { // the second is paid for later
+	withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
+		v := l.connect(t)
+		for _, calls := range []int{5, 8} { // the second is paid for lateDialect
 			v.posts(t, "["+strings.Repeat(say1+",", calls-1)+say1+"]")
-			status, _, body := v.gets(t)
+			status, _, body := v.receives(t)
 			require.Equal(t, http.StatusOK, status)
 			require.Equal(t, calls, strings.Count(body, "result"))
 		}
@@ -340,8 +340,8 @@ func TestFewUntrustedLargeRequestsAtOnce(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return send1(strings.NewReader(large), "") == http.StatusServiceUnavailable }, 10*time.Second, time.Millisecond)
 	assert.Equal(t, http.StatusServiceUnavailable, send1(unsized(), ""))
-	assert.Equal(t, http.StatusOK, send1(strings.NewReader(say1), ""), "what is small is always read")
-	assert.Equal(t, http.StatusOK, send1(io.MultiReader(strings.NewReader(say1)), ""), "also when it does not say so")
+	assert.Equal(t, http.StatusOK, send1(strings.NewReader(say1), ""), "a small request is always read")
+	assert.Equal(t, http.StatusOK, send1(io.MultiReader(strings.NewReader(say1)), ""), "also without a length")
 	assert.Equal(t, http.StatusOK, send1(strings.NewReader(large), "manager"))
 	for _, end := range ends {
 		require.NoError(t, end.Close())
@@ -350,7 +350,6 @@ func TestFewUntrustedLargeRequestsAtOnce(t *testing.T) {
 	assert.Equal(t, http.StatusOK, send1(strings.NewReader(large), ""))
 }
 
-// Whom a limit counts as one.
 func TestAddressesThatCountAsOneCaller(t *testing.T) {
 	tests := []struct {
 		name, first, second string
@@ -362,13 +361,13 @@ func TestAddressesThatCountAsOneCaller(t *testing.T) {
 		{"one household", "[2001:db8:0:1::1]:1", "[2001:db8:0:1:ffff::2]:1", true},
 		{"two households", "[2001:db8:0:1::1]:1", "[2001:db8:0:2::1]:1", false},
 		{"one link", "[fe80::1%eth0]:1", "[fe80::1%eth1]:1", true},
-		{"what has no address", "pipe", "another", true},
+		{"a network without addresses", "pipe", "another", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			config := carrier.Config{Limits: carrier.Limits{Rate: 1, Burst: 1}}
-			besieged(t, config, []string{tt.first, tt.second}, func(t *testing.T, l *crossing) {
-				first, second := l.visit(t), l.visit(t)
+			withLimits(t, config, []string{tt.first, tt.second}, func(t *testing.T, l *addressedNetwork) {
+				first, second := l.connect(t), l.connect(t)
 				status, _, _ := first.calls(t, "echo", "hi")
 				require.Equal(t, http.StatusOK, status)
 				status, _, _ = second.calls(t, "echo", "hi")
@@ -389,18 +388,18 @@ func TestTooManyCallsAtOnce(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			besieged(t, carrier.Config{Limits: tt.limits}, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
-				busy := []*visitor{l.visit(t), l.visit(t)}
+			withLimits(t, carrier.Config{Limits: tt.limits}, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
+				busy := []*testConn{l.connect(t), l.connect(t)}
 				for _, v := range busy {
-					v.asks(t, "wait", "10s")
+					v.sends(t, "wait", "10s")
 				}
 				synctest.Wait()
-				next := l.visit(t)
+				next := l.connect(t)
 				status, retryAfter, _ := next.calls(t, "echo", "hi")
 				require.Equal(t, tt.want, status)
 				require.Equal(t, "1", retryAfter)
 				for _, v := range busy {
-					status, _, _ := v.gets(t)
+					status, _, _ := v.receives(t)
 					require.Equal(t, http.StatusOK, status)
 				}
 				status, _, _ = next.calls(t, "echo", "hi")
@@ -414,36 +413,36 @@ func TestTooManyConnections(t *testing.T) {
 	t.Run("of one address are closed", func(t *testing.T) {
 		config := carrier.Config{Limits: carrier.Limits{ConnsPerAddress: 2}}
 		from := []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "192.0.2.2:1"}
-		besieged(t, config, from, func(t *testing.T, l *crossing) {
-			first, _, third, other := l.visit(t), l.visit(t), l.visit(t), l.visit(t)
+		withLimits(t, config, from, func(t *testing.T, l *addressedNetwork) {
+			first, _, third, other := l.connect(t), l.connect(t), l.connect(t), l.connect(t)
 			_, err := third.Read(make([]byte, 1))
 			require.ErrorIs(t, err, io.EOF)
 			status, _, _ := other.calls(t, "echo", "hi")
-			require.Equal(t, http.StatusOK, status, "another address is let in")
+			require.Equal(t, http.StatusOK, status, "another address may connect")
 			require.NoError(t, first.Close())
 			synctest.Wait()
 			l.from = []string{"192.0.2.1:4"}
-			status, _, _ = l.visit(t).calls(t, "echo", "hi")
+			status, _, _ = l.connect(t).calls(t, "echo", "hi")
 			require.Equal(t, http.StatusOK, status, "a closed connection frees its slot")
 		})
 	})
 	t.Run("of all together wait outside", func(t *testing.T) {
 		config := carrier.Config{Limits: carrier.Limits{Conns: 4}}
-		besieged(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
-			inside := []*visitor{l.visit(t), l.visit(t), l.visit(t), l.visit(t)}
+		withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
+			inside := []*testConn{l.connect(t), l.connect(t), l.connect(t), l.connect(t)}
 			for _, v := range inside {
-				v.asks(t, "wait", "3s")
-				go func() { _, _ = io.Copy(io.Discard, v) }() // a pipe holds nothing
+				v.sends(t, "wait", "3s")
+				go func() { _, _ = io.Copy(io.Discard, v) }() // a pipe has no buffer
 			}
 			start := time.Now()
-			status, _, _ := l.visit(t).calls(t, "echo", "hi") // arrives when a place is free
+			status, _, _ := l.connect(t).calls(t, "echo", "hi") // waits for a slot
 			require.Equal(t, http.StatusOK, status)
-			require.Equal(t, 3*time.Second, time.Since(start).Truncate(time.Second), "a place is free with the first answer, not when its connection is idle for long")
+			require.Equal(t, 3*time.Second, time.Since(start).Truncate(time.Second), "the first response frees its slot, before the idle timeout")
 		})
 	})
 }
 
-// Bodies that do not end are cut off, however they are sent.
+// The server stops reading an endless body, with and without a length.
 func TestEndlessBodiesAreCutOff(t *testing.T) {
 	const head = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\n"
 	tests := []struct {
@@ -462,8 +461,8 @@ func TestEndlessBodiesAreCutOff(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			besieged(t, carrier.Config{}, []string{"192.0.2.1:1"}, func(t *testing.T, l *crossing) {
-				v := l.visit(t)
+			withLimits(t, carrier.Config{}, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
+				v := l.connect(t)
 				var sending sync.WaitGroup
 				start := time.Now()
 				sending.Go(func() {
@@ -478,22 +477,21 @@ func TestEndlessBodiesAreCutOff(t *testing.T) {
 				require.Less(t, time.Since(start), 17*time.Second)
 				require.NoError(t, v.Close())
 				sending.Wait()
-				status, _, _ := l.visit(t).calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status, "others are served all the same")
+				status, _, _ := l.connect(t).calls(t, "echo", "hi")
+				require.Equal(t, http.StatusOK, status, "other clients are served")
 			})
 		})
 	}
 }
 
-// A body may be large; its memory grows as it arrives, because to say that
-// it comes costs nothing.
+// The memory of a large body grows as it arrives: a caller can declare any length.
 func TestLargeBodiesAreAccepted(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20})
 	got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(callOf(1<<20)), nil)
 	assert.Equal(t, http.StatusOK, got.status)
 }
 
-// An error that asks to wait does so beside the answer, too.
+// An error with a time to wait also sets Retry-After.
 func TestRetryAfterOfErrors(t *testing.T) {
 	busy := func(after time.Duration) handler {
 		return func(context.Context, string, *text) (any, error) {

@@ -88,7 +88,7 @@ func TestStreamsTakeNoSlotsOfCalls(t *testing.T) {
 		<-r.Context().Done()
 	}
 	base, _ := start(t, serving(nil), carrier.Config{
-		MaxBody: maxBody, MCP: http.HandlerFunc(stream), Limits: carrier.Limits{CallsPerAddress: 1, Conns: -1, ConnsPerAddress: -1},
+		MaxBody: maxBody, MCP: http.HandlerFunc(stream), Limits: carrier.Limits{CallsPerAddress: 1},
 	})
 	ctx, end := context.WithCancel(t.Context())
 	listen := func() *http.Response {

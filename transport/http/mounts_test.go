@@ -12,7 +12,7 @@ import (
 	carrier "evenodd/transport/http"
 )
 
-// echoing is a handler that answers with the body of the request.
+// echoing is a handler that returns the body of the request.
 func echoing(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var large *http.MaxBytesError
@@ -55,7 +55,7 @@ func TestMountsHaveTheGuardsOfTheServer(t *testing.T) {
 			}
 		})
 	}
-	assert.Equal(t, http.StatusOK, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), json).status, "beside the calls")
+	assert.Equal(t, http.StatusOK, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), json).status, "calls still work")
 }
 
 func TestMountsShareTheLimitsOfCalls(t *testing.T) {

@@ -125,21 +125,26 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		WriteTimeout:      60 * time.Second, // a move may take 30
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    16 << 10,
+		TLSConfig:         config.TLS,
+		Protocols:         new(http.Protocols),
 		ErrorLog:          log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, callerKey{}, addressOf(c.RemoteAddr().String()))
 		},
 	}
+	// HTTP/2 is off, because all its calls share one connection, and a limit on
+	// connections would bound nothing.
+	s.server.Protocols.SetHTTP1(true)
 	return s
 }
 
 // Serve answers calls on the listener until Shutdown; it then returns nil.
 func (s *Server) Serve(l net.Listener) error {
-	l = newLimitedListener(l, s.admission)
+	serve := s.server.Serve
 	if s.config.TLS != nil {
-		l = overTLS(l, s.config.TLS)
+		serve = func(l net.Listener) error { return s.server.ServeTLS(l, "", "") }
 	}
-	if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := serve(newLimitedListener(l, s.admission, s.config.TLS != nil)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -182,8 +187,8 @@ func (s *Server) limited(answer answerer) http.Handler {
 func (s *Server) asCaller(caller *caller, answer answerer, w http.ResponseWriter, r *http.Request) (stream func()) {
 	defer s.callers.leave(caller)
 	calls, stream := answer(w, r)
-	if calls > 1 {
-		s.callers.charge(caller, calls-1)
+	if calls > 1 { // known only now that the body has been read
+		caller.rate.ReserveN(time.Now(), min(calls-1, s.config.Limits.Burst))
 	}
 	return stream
 }
@@ -236,8 +241,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int, stream
 		}
 	}
 	body, err := readBody(w, r, limit)
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		s.tooLarge(r.Context(), w, limit)
 		return 1, nil
 	}

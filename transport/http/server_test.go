@@ -16,7 +16,7 @@ import (
 	carrier "evenodd/transport/http"
 )
 
-// An exchange is an answer as it came over HTTP.
+// An exchange is an HTTP response.
 type exchange struct {
 	status int
 	header http.Header
@@ -98,14 +98,14 @@ func TestServerRoutes(t *testing.T) {
 		status             int
 		allow              string
 	}{
-		{"calls are posted", http.MethodPost, "/mcp", http.StatusOK, ""},
-		{"and not got", http.MethodGet, "/mcp", http.StatusMethodNotAllowed, "POST"},
-		{"nor put", http.MethodPut, "/mcp", http.StatusMethodNotAllowed, "POST"},
-		{"nor deleted", http.MethodDelete, "/mcp", http.StatusMethodNotAllowed, "POST"},
-		{"health is got", http.MethodGet, "/healthz", http.StatusOK, ""},
-		{"and not posted", http.MethodPost, "/healthz", http.StatusMethodNotAllowed, "GET, HEAD"},
-		{"nothing lives below", http.MethodPost, "/mcp/", http.StatusNotFound, ""},
-		{"nor at the root", http.MethodPost, "/", http.StatusNotFound, ""},
+		{"POST of a call", http.MethodPost, "/mcp", http.StatusOK, ""},
+		{"GET of the path of calls", http.MethodGet, "/mcp", http.StatusMethodNotAllowed, "POST"},
+		{"PUT", http.MethodPut, "/mcp", http.StatusMethodNotAllowed, "POST"},
+		{"DELETE", http.MethodDelete, "/mcp", http.StatusMethodNotAllowed, "POST"},
+		{"GET of the health", http.MethodGet, "/healthz", http.StatusOK, ""},
+		{"POST of the health", http.MethodPost, "/healthz", http.StatusMethodNotAllowed, "GET, HEAD"},
+		{"a path below", http.MethodPost, "/mcp/", http.StatusNotFound, ""},
+		{"the root", http.MethodPost, "/", http.StatusNotFound, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -123,9 +123,9 @@ func TestHealth(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"unless told otherwise", nil, http.StatusOK, `{"status":"ok"}` + "\n"},
+		{"by default", nil, http.StatusOK, `{"status":"ok"}` + "\n"},
 		{"of the agent", func() any { return map[string]any{"status": "ok", "role": "player"} }, http.StatusOK, `{"role":"player","status":"ok"}` + "\n"},
-		{"that cannot be told", func() any { return func() {} }, http.StatusInternalServerError, "no health\n"},
+		{"that cannot be encoded", func() any { return func() {} }, http.StatusInternalServerError, "no health\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -151,11 +151,11 @@ func TestOnlyBearerSchemeIsRead(t *testing.T) {
 	}{
 		{"none", nil, ""},
 		{"a bearer", http.Header{"Authorization": {"Bearer tok-1"}}, "tok-1"},
-		{"the scheme in other letters", http.Header{"Authorization": {"bearer tok-1"}}, "tok-1"},
+		{"the scheme in lower case", http.Header{"Authorization": {"bearer tok-1"}}, "tok-1"},
 		{"another scheme", http.Header{"Authorization": {"Basic dXNlcjpwYXNz"}}, ""},
 		{"no scheme", http.Header{"Authorization": {"tok-1"}}, ""},
 		{"the scheme alone", http.Header{"Authorization": {"Bearer"}}, ""},
-		{"the scheme and nothing", http.Header{"Authorization": {"Bearer "}}, ""},
+		{"the scheme with an empty credential", http.Header{"Authorization": {"Bearer "}}, ""},
 		{"a scheme that begins like it", http.Header{"Authorization": {"BearerX tok-1"}}, ""},
 		{"another header", http.Header{"X-Auth-Token": {"tok-1"}, "Proxy-Authorization": {"Bearer tok-1"}, "Cookie": {"bearer=tok-1"}}, ""},
 		{"the address", nil, ""},
@@ -169,7 +169,7 @@ func TestOnlyBearerSchemeIsRead(t *testing.T) {
 	}
 }
 
-// tooLarge is how the tests' agents answer what is too large.
+// tooLarge is the error for a large request.
 func tooLarge(_ context.Context, limit int64) error {
 	type data struct {
 		ErrorCode string `json:"error_code"`
@@ -204,7 +204,7 @@ func TestBodyLimits(t *testing.T) {
 		{"at the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small, nil, ""},
 		{"over the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, nil, refusal("1000")},
 		{"far over the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, 100_000, nil, refusal("1000")},
-		{"over the limit, answered plainly", carrier.Config{MaxBody: small}, small + 1, nil, "the request is too large\n"},
+		{"over the limit, plain text", carrier.Config{MaxBody: small}, small + 1, nil, "the request is too large\n"},
 		{"a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, Trusts: trusts, TooLarge: tooLarge}, large, bearer, ""},
 		{"over a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, Trusts: trusts, TooLarge: tooLarge}, large + 1, bearer, refusal("5000")},
 		{"a bearer's limit without a bearer", carrier.Config{MaxBody: small, MaxBearerBody: large, Trusts: trusts, TooLarge: tooLarge}, small + 1, nil, refusal("1000")},
@@ -212,9 +212,9 @@ func TestBodyLimits(t *testing.T) {
 			http.Header{"Authorization": {"Basic dXNlcjpwYXNz"}}, refusal("1000")},
 		{"a bearer's limit with a bearer that is not trusted", carrier.Config{MaxBody: small, MaxBearerBody: large, Trusts: trusts, TooLarge: tooLarge}, small + 1,
 			http.Header{"Authorization": {"Bearer tok-2"}}, refusal("1000")},
-		{"a bearer's limit where none is trusted", carrier.Config{MaxBody: small, MaxBearerBody: large, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
-		{"a bearer where none has a limit of its own", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
-		{"a bearer's limit is never the smaller", carrier.Config{MaxBody: large, MaxBearerBody: small, Trusts: trusts, TooLarge: tooLarge}, large, bearer, ""},
+		{"a bearer's limit if no bearer is trusted", carrier.Config{MaxBody: small, MaxBearerBody: large, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
+		{"a bearer without a limit of its own", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
+		{"a smaller limit of a bearer is ignored", carrier.Config{MaxBody: large, MaxBearerBody: small, Trusts: trusts, TooLarge: tooLarge}, large, bearer, ""},
 	}
 	for _, tt := range tests {
 		base, _ := start(t, serving(nil), tt.config)
@@ -247,6 +247,6 @@ func TestClientReadsTheRefusalOfALargeBody(t *testing.T) {
 	assert.JSONEq(t, `{"error_code":"E023","limit":10240}`, fmt.Sprint(refused.Data))
 
 	answer, err := say(context.Background(), client, base+"/mcp", "echo", "hi")
-	require.NoError(t, err, "the next call is none the worse")
+	require.NoError(t, err, "the next call succeeds")
 	require.Equal(t, "hi", answer)
 }

@@ -17,7 +17,7 @@ import (
 	carrier "evenodd/transport/http"
 )
 
-// echo calls an agent with a limit and returns the timing, whose departure is left out.
+// echo calls an agent with a limit and returns the timing without the departure.
 func echo(t *testing.T, client *carrier.Client, limit time.Duration) (transport.Timing, error) {
 	return echoAt(t, client, transport.Request{Endpoint: pipeEndpoint, Limit: limit})
 }
@@ -37,8 +37,8 @@ const (
 	answer = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`
 )
 
-// unhurried answers after a second, with a pause of two in the middle.
-func unhurried(w http.ResponseWriter, _ *http.Request) {
+// slowAnswer answers after one second, with a pause of two seconds in the middle.
+func slowAnswer(w http.ResponseWriter, _ *http.Request) {
 	time.Sleep(second)
 	_, _ = io.WriteString(w, answer[:20])
 	_ = http.NewResponseController(w).Flush()
@@ -46,8 +46,8 @@ func unhurried(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, answer[20:])
 }
 
-// dialling takes its time before it dials.
-func dialling(dial carrier.Dialer, took time.Duration) carrier.Dialer {
+// slowDialer dials after some time.
+func slowDialer(dial carrier.Dialer, took time.Duration) carrier.Dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		select {
 		case <-time.After(took):
@@ -60,21 +60,21 @@ func dialling(dial carrier.Dialer, took time.Duration) carrier.Dialer {
 
 func TestTimingOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := thirdParty(t, unhurried)
-		client := newClient(t, dialling(l.Dial, 4*second))
+		l := thirdParty(t, slowAnswer)
+		client := newClient(t, slowDialer(l.Dial, 4*second))
 		timing, err := echo(t, client, 0)
 		require.NoError(t, err)
 		require.Equal(t, transport.Timing{Connecting: 4 * second, Waiting: second, Reading: 2 * second}, timing)
 		timing, err = echo(t, client, 0)
 		require.NoError(t, err)
-		require.Equal(t, transport.Timing{Waiting: second, Reading: 2 * second}, timing, "a connection that was kept is there at once")
+		require.Equal(t, transport.Timing{Waiting: second, Reading: 2 * second}, timing, "an idle connection needs no time")
 		require.Equal(t, 1, l.Accepted())
 	})
 }
 
 func TestDepartureOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, dialling(thirdParty(t, unhurried).Dial, 4*second))
+		client := newClient(t, slowDialer(thirdParty(t, slowAnswer).Dial, 4*second))
 		began := time.Now()
 		_, timing, err := client.Call(t.Context(), transport.Request{Endpoint: pipeEndpoint, Method: "echo", Params: &text{"hi"}, Decode: textOf})
 		require.NoError(t, err)
@@ -84,8 +84,8 @@ func TestDepartureOfACall(t *testing.T) {
 
 func TestTimeInTheQueueOfAnEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := thirdParty(t, unhurried)
-		client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 1, Dial: dialling(l.Dial, 4*second)})
+		l := thirdParty(t, slowAnswer)
+		client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 1, Dial: slowDialer(l.Dial, 4*second)})
 		t.Cleanup(client.Close)
 		var timings [3]transport.Timing
 		var all sync.WaitGroup
@@ -105,8 +105,8 @@ func TestTimeInTheQueueOfAnEndpoint(t *testing.T) {
 	})
 }
 
-// The time that a request is queued at this side is added to the limit of a call that
-// asks for it, and to no other's.
+// The time in the queue of this side extends the limit of a call with ExtendByQueue, and of
+// no other call.
 func TestQueueExtendsTheLimit(t *testing.T) {
 	tests := []struct {
 		name         string
@@ -115,15 +115,15 @@ func TestQueueExtendsTheLimit(t *testing.T) {
 		want         error
 		took         time.Duration
 	}{
-		{"the window begins when the request leaves", 0, 3500 * time.Millisecond, true, nil, 6 * second},
-		{"and lasts no longer", second, 2500 * time.Millisecond, true, context.DeadlineExceeded, 4500 * time.Millisecond},
-		{"a request that does not leave in its window is not sent", 0, 2 * second, true, context.DeadlineExceeded, 2 * second},
+		{"the limit begins when the request is sent", 0, 3500 * time.Millisecond, true, nil, 6 * second},
+		{"the limit is exceeded after the request is sent", second, 2500 * time.Millisecond, true, context.DeadlineExceeded, 4500 * time.Millisecond},
+		{"a request is not sent after its limit", 0, 2 * second, true, context.DeadlineExceeded, 2 * second},
 		{"an ordinary limit begins with the call", 0, 4 * second, false, context.DeadlineExceeded, 4 * second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 1, Dial: thirdParty(t, unhurried).Dial})
+				client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 1, Dial: thirdParty(t, slowAnswer).Dial})
 				t.Cleanup(client.Close)
 				var first sync.WaitGroup
 				first.Go(func() {
@@ -142,11 +142,11 @@ func TestQueueExtendsTheLimit(t *testing.T) {
 	}
 }
 
-// The other side may free one connection and keep another from being made: that is no
-// time in a queue of this side.
+// The other side can delay a new connection while it frees another. That time does not
+// count as queued at this side.
 func TestTimeUntilAnotherConnectionIsFreeIsConnecting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := thirdParty(t, unhurried)
+		l := thirdParty(t, slowAnswer)
 		dials := make(chan struct{}, 2)
 		done, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -188,15 +188,15 @@ func TestTimingOfCallsThatFail(t *testing.T) {
 		dial   time.Duration
 		want   transport.Timing
 	}{
-		{"before they depart", unhurried, time.Hour, transport.Timing{Connecting: 10 * second}},
-		{"before they are answered", never, 4 * second, transport.Timing{Connecting: 4 * second, Waiting: 6 * second}},
-		{"in the middle of the answer", unhurried, 8 * second, transport.Timing{Connecting: 8 * second, Waiting: second, Reading: second}},
+		{"before the request is sent", slowAnswer, time.Hour, transport.Timing{Connecting: 10 * second}},
+		{"before the response", never, 4 * second, transport.Timing{Connecting: 4 * second, Waiting: 6 * second}},
+		{"in the middle of the response", slowAnswer, 8 * second, transport.Timing{Connecting: 8 * second, Waiting: second, Reading: second}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := thirdParty(t, tt.answer)
-				timing, err := echo(t, newClient(t, dialling(l.Dial, tt.dial)), 10*second)
+				timing, err := echo(t, newClient(t, slowDialer(l.Dial, tt.dial)), 10*second)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.Equal(t, tt.want, timing)
 			})
@@ -204,8 +204,8 @@ func TestTimingOfCallsThatFail(t *testing.T) {
 	}
 	t.Run("without a listener", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			l := thirdParty(t, unhurried)
-			timing, err := echoAt(t, newClient(t, dialling(l.Dial, second)), transport.Request{Endpoint: "http://elsewhere.test:80/mcp"})
+			l := thirdParty(t, slowAnswer)
+			timing, err := echoAt(t, newClient(t, slowDialer(l.Dial, second)), transport.Request{Endpoint: "http://elsewhere.test:80/mcp"})
 			require.Error(t, err)
 			require.Equal(t, transport.Timing{Connecting: second}, timing)
 		})
@@ -217,8 +217,7 @@ func TestTimingOfCallsThatFail(t *testing.T) {
 	})
 }
 
-// A fragile connection takes one request; what is written after that fails
-// before its first byte, and the connection looks well until then.
+// A fragile connection accepts one request. Each lateDialect write fails before its first byte.
 type fragile struct {
 	net.Conn
 
@@ -233,11 +232,11 @@ func (c *fragile) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A call departs again when the connection that was kept for it was of no use.
+// A call departs again if its idle connection turns out to be closed.
 func TestCallThatDepartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := thirdParty(t, unhurried)
-		client := newClient(t, dialling(func(ctx context.Context, network, address string) (net.Conn, error) {
+		l := thirdParty(t, slowAnswer)
+		client := newClient(t, slowDialer(func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := l.Dial(ctx, network, address)
 			return &fragile{Conn: c}, err
 		}, 4*second))

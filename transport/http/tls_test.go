@@ -18,11 +18,11 @@ import (
 
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
-	"evenodd/transport/internal/pipenet"
+	"evenodd/transport/pipenet"
 )
 
-// secrets are a certificate of agent.test, and the authorities that trust it.
-func secrets(t *testing.T) (*tls.Config, *x509.CertPool) {
+// certificate returns a certificate of agent.test and a pool that trusts it.
+func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -41,15 +41,15 @@ func secrets(t *testing.T) (*tls.Config, *x509.CertPool) {
 
 func TestTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		config, roots := secrets(t)
+		config, roots := certificate(t)
 		l := pipenet.Listen("agent.test:80")
-		server := carrier.NewServer(patient(), carrier.Config{MaxBody: maxBody, TLS: config, Limits: carrier.Limits{Conns: 8}})
+		server := carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody, TLS: config, Limits: carrier.Limits{Conns: 8}})
 		var serving sync.WaitGroup
 		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
 		defer serving.Wait()
 		defer func() { require.NoError(t, server.Shutdown(context.Background())) }()
 		calls := func(roots *x509.CertPool, endpoint string) (*transport.Timing, error) {
-			client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Roots: roots, Dial: dialling(l.Dial, second)})
+			client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Roots: roots, Dial: slowDialer(l.Dial, second)})
 			defer client.Close()
 			_, timing, err := client.Call(t.Context(), transport.Request{Endpoint: endpoint, Method: "wait", Params: &text{"2s"}, Decode: textOf})
 			timing.Departed = time.Time{}
@@ -63,7 +63,7 @@ func TestTLS(t *testing.T) {
 
 			timing, err = calls(nil, endpoint)
 			require.ErrorContains(t, err, "signed by unknown authority; --tls-ca names one to trust")
-			require.Equal(t, &transport.Timing{Connecting: second}, timing, "it came as far as that")
+			require.Equal(t, &transport.Timing{Connecting: second}, timing, "the handshake has begun")
 
 			_, err = calls(roots, pipeEndpoint)
 			require.Equal(t, &carrier.StatusError{Status: 400, TLS: true}, err)
@@ -71,12 +71,12 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// A caller that stops in the TLS handshake is cut off, like one that stops in a header.
+// The server disconnects a caller that stops in the TLS handshake.
 func TestUnfinishedHandshakeIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		config, _ := secrets(t)
+		config, _ := certificate(t)
 		l := pipenet.Listen("agent.test:80")
-		server := carrier.NewServer(patient(), carrier.Config{MaxBody: maxBody, TLS: config})
+		server := carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody, TLS: config})
 		var serving sync.WaitGroup
 		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
 		defer serving.Wait()

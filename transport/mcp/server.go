@@ -59,6 +59,10 @@ type Options struct {
 	Tools                []Tool
 	Resources            []Resource
 	Prompts              []Prompt
+
+	// Listen admits a client with a bearer credential, "" for none, to the updates of
+	// resources (see Server.Changed). Nil: the server has no updates.
+	Listen func(ctx context.Context, bearer string) error
 }
 
 // A Server is an agent's MCP server. It is safe for concurrent use.
@@ -77,7 +81,9 @@ func NewServer(o Options) *Server {
 	options := &mcp.ServerOptions{Instructions: o.Instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}
 	options.SetCacheable = func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" } // results depend on the credential
 	if len(o.Resources) > 0 {
-		options.Capabilities.Resources = &mcp.ResourceCapabilities{Subscribe: true}
+		options.Capabilities.Resources = &mcp.ResourceCapabilities{Subscribe: o.Listen != nil}
+	}
+	if o.Listen != nil {
 		options.SubscribeHandler = func(context.Context, *mcp.SubscribeRequest) error { return nil }
 		options.UnsubscribeHandler = func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
 	}
@@ -85,6 +91,9 @@ func NewServer(o Options) *Server {
 		options.Capabilities.Prompts = &mcp.PromptCapabilities{}
 	}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: o.Name, Title: o.Title, Version: o.Version}, options)
+	if o.Listen != nil {
+		s.server.AddReceivingMiddleware(onlyAdmitted(o.Listen))
+	}
 	for _, t := range o.Tools {
 		s.server.AddTool(t.describe(), t.handle)
 	}
@@ -128,6 +137,20 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
+
+// onlyAdmitted refuses a stream of updates to a client that is not admitted.
+func onlyAdmitted(admit func(ctx context.Context, bearer string) error) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, q mcp.Request) (mcp.Result, error) {
+			if method == "subscriptions/listen" {
+				if err := admit(ctx, bearerOf(q.GetExtra())); err != nil {
+					return nil, asRPC(err)
+				}
+			}
+			return next(ctx, method, q)
+		}
+	}
+}
 
 func (t *Tool) describe() *mcp.Tool {
 	no := false

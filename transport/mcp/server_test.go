@@ -60,6 +60,12 @@ func agent() mcp.Options {
 				}},
 		},
 		Prompts: []mcp.Prompt{{Name: "league", Text: func() string { return "It is a league." }}},
+		Listen: func(_ context.Context, bearer string) error {
+			if bearer == "" {
+				return codedError{}
+			}
+			return nil
+		},
 	}
 }
 
@@ -178,7 +184,7 @@ func TestErrorWithoutCodeIsShown(t *testing.T) {
 
 func TestListenerIsToldOfChanges(t *testing.T) {
 	updated := make(chan string, 10)
-	server, client := connect(t, "", &sdk.ClientOptions{
+	server, client := connect(t, "tok-1", &sdk.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, q *sdk.ResourceUpdatedNotificationRequest) { updated <- q.Params.URI },
 	})
 	const uri = "league://l/standings"
@@ -255,4 +261,34 @@ func (endless) Read(b []byte) (int, error) {
 		b[i] = 'a'
 	}
 	return len(b), nil
+}
+
+func TestListenerNeedsItsCredential(t *testing.T) {
+	h := httptest.NewServer(mcp.NewServer(agent()))
+	t.Cleanup(h.Close)
+	const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["league://l/standings"]},
+		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},
+		"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}}}`
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(listen))
+	require.NoError(t, err)
+	q.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"subscriptions/listen"}}
+	r, err := http.DefaultClient.Do(q)
+	require.NoError(t, err)
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(r.Body) // the response ends
+	require.NoError(t, err)
+	assert.Contains(t, string(body), "E012 AUTH_TOKEN_INVALID")
+}
+
+func TestServerWithoutUpdatesOffersNone(t *testing.T) {
+	o := agent()
+	o.Listen = nil
+	h := httptest.NewServer(mcp.NewServer(o))
+	t.Cleanup(h.Close)
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: h.URL}, nil)
+	require.NoError(t, err)
+	defer func() { _ = client.Close() }()
+	assert.False(t, client.InitializeResult().Capabilities.Resources.Subscribe)
 }

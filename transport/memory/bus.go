@@ -6,6 +6,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,10 +61,7 @@ func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
 func (b *Bus) change(edit func(map[string]*listener)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	next := make(map[string]*listener, len(*b.peers.Load())+1)
-	for k, v := range *b.peers.Load() {
-		next[k] = v
-	}
+	next := maps.Clone(*b.peers.Load())
 	edit(next)
 	b.peers.Store(&next)
 }
@@ -111,11 +109,8 @@ func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Ti
 // read decodes an answer. Its error gets the time to wait that was sent beside it.
 func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error) {
 	value, err := transport.DecodeResponse(answer.Body, decode)
-	if answer.RetryAfter > 0 {
-		var refused *transport.Error
-		if errors.As(err, &refused) {
-			refused.After = answer.RetryAfter
-		}
+	if refused, ok := errors.AsType[*transport.Error](err); ok {
+		refused.After = answer.RetryAfter
 	}
 	return value, err
 }

@@ -40,7 +40,7 @@ func replyOf(raw []byte) (any, error) {
 	return r, json.Unmarshal(raw, r)
 }
 
-// A handler of the tests.
+// A handler of a method in the tests.
 type handler = func(ctx context.Context, bearer string, q *question) (any, error)
 
 // serving is a mux with one handler per method.
@@ -60,7 +60,7 @@ func serving(handlers map[string]handler) *transport.Mux {
 // echo answers with the number of the question.
 func echo(_ context.Context, _ string, q *question) (any, error) { return &reply{q.Number}, nil }
 
-// wait is echo after the time that the question says, whatever its context.
+// wait is echo after the time in the question. It ignores its context.
 func wait(ctx context.Context, bearer string, q *question) (any, error) {
 	time.Sleep(time.Duration(q.Nanoseconds))
 	return echo(ctx, bearer, q)
@@ -80,7 +80,7 @@ func askWithin(ctx context.Context, bus *memory.Bus, limit time.Duration, method
 	return r.(*reply), nil
 }
 
-// listen serves the endpoint of the tests, until the test ends if not before.
+// listen serves the endpoint of the tests until stop, or the end of the test.
 func listen(t *testing.T, bus *memory.Bus, mux *transport.Mux) (stop func()) {
 	t.Helper()
 	stop = bus.Listen(endpoint, mux)
@@ -88,7 +88,7 @@ func listen(t *testing.T, bus *memory.Bus, mux *transport.Mux) (stop func()) {
 	return stop
 }
 
-// answered checks an answer; it may be used in any goroutine of a test.
+// answered checks an answer, in any goroutine of a test.
 func answered(t *testing.T, number int, r *reply, err error) bool {
 	t.Helper()
 	return assert.NoError(t, err) && assert.Equal(t, &reply{number}, r)
@@ -186,7 +186,7 @@ func TestWireFailures(t *testing.T) {
 				require.NotErrorAs(t, err, &answered)
 			}
 			r, err := ask(context.Background(), bus, "echo", &question{Number: 3})
-			require.NoError(t, err, "the next call is none the worse")
+			require.NoError(t, err, "the next call succeeds")
 			require.Equal(t, &reply{3}, r)
 		})
 	}
@@ -242,7 +242,7 @@ func TestSlowHandlersDoNotBlockOthers(t *testing.T) {
 			slow.Go(func() {
 				r, err := ask(context.Background(), bus, "wait", &question{Number: n, Nanoseconds: int64(time.Minute)})
 				answered(t, n, r, err)
-				assert.Equal(t, time.Minute, time.Since(start), "they do not wait for each other")
+				assert.Equal(t, time.Minute, time.Since(start), "slow handlers run at once")
 			})
 		}
 		synctest.Wait()
@@ -373,7 +373,7 @@ func TestStopWaitsForRunningHandlers(t *testing.T) {
 			isUnreachable(t, err) // a new call is refused while the last ones run
 		})
 		stop()
-		require.Equal(t, 5*time.Second, time.Since(start), "it waited for the slowest")
+		require.Equal(t, 5*time.Second, time.Since(start), "stop waits for the slowest handler")
 		_, err := ask(context.Background(), bus, "wait", &question{})
 		isUnreachable(t, err)
 		running.Wait()
@@ -381,7 +381,7 @@ func TestStopWaitsForRunningHandlers(t *testing.T) {
 	})
 }
 
-// A handler whose caller has long gone is waited for too.
+// Stop also waits for a handler whose caller has left.
 func TestStopWaitsForHandlersWithoutCaller(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		stop := listen(t, bus, serving(map[string]handler{"wait": wait}))
@@ -437,8 +437,8 @@ func TestLateRepliesAreDropped(t *testing.T) {
 	}
 }
 
-// Callers leave at any time and handlers take any time, but each caller that gets an
-// answer gets its own.
+// Callers leave at any time and handlers take any time. A caller never gets the answer to
+// another call.
 func TestEveryCallGetsItsOwnAnswer(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		listen(t, bus, serving(map[string]handler{"wait": wait}))
@@ -501,8 +501,8 @@ func TestNewListenerReplacesTheOldOne(t *testing.T) {
 	})
 }
 
-// Listeners that come and go while calls arrive: a call is answered, or told
-// that nobody listens.
+// Listeners start and stop while calls arrive. A call gets an answer, or the error that
+// nobody listens.
 func TestStopRacesWithCalls(t *testing.T) {
 	modes(t, func(t *testing.T, bus *memory.Bus) {
 		done := make(chan struct{})

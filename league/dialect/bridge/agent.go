@@ -3,6 +3,7 @@ package bridge
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +18,7 @@ type agent struct {
 	questions questions
 
 	mu          sync.Mutex             // never held during a call
-	member      *membership            // nil before the agent is in a league
+	member      membership             // the zero value before the agent is in a league
 	game        string                 // of that league, as its rounds are announced; "" before
 	registering chan struct{}          // closed when the last registration has ended
 	known       bounded[dialect.Match] // by match id
@@ -27,50 +28,32 @@ type agent struct {
 	starting sync.Mutex // held by the goroutine that starts waiting matches
 }
 
-func newAgent(o Options) *agent {
-	return &agent{options: o}
-}
-
-// A membership in a league is immutable.
+// A membership in a league.
 type membership struct {
-	referee  bool
-	leagueID string
-	agentID  string
-	ours     bool // the manager proves itself: it is one of our agents
+	player, referee bool // both are false if the agent is in no league
+	leagueID        string
+	agentID         string
+	thirdParty      bool // the manager does not prove that it is one of our agents
 }
 
-// membership is nil before the agent is in a league.
-func (a *agent) membership() *membership {
+func (m *membership) exists() bool { return m.player || m.referee }
+
+func (a *agent) membership() membership {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.member
 }
 
-func (a *agent) isReferee() bool {
-	m := a.membership()
-	return m != nil && m.referee
-}
-
-func (a *agent) inThirdPartyLeague() bool {
-	m := a.membership()
-	return m != nil && !m.ours
-}
-
 // league is the id of the league that the agent is in or runs; "" for none.
-func (a *agent) league() string {
-	if m := a.membership(); m != nil {
-		return m.leagueID
-	}
-	return a.options.League
-}
+func (a *agent) league() string { return a.facts("").League }
 
 // awaitMembership waits for the response to a registration: a manager may begin the
 // league before the agent has read it.
-func (a *agent) awaitMembership(ctx context.Context) *membership {
+func (a *agent) awaitMembership(ctx context.Context) membership {
 	a.mu.Lock()
-	registering := a.registering
+	registering, joined := a.registering, a.member.exists()
 	a.mu.Unlock()
-	if registering != nil && a.membership() == nil {
+	if registering != nil && !joined {
 		ctx, cancel := context.WithTimeout(ctx, soon)
 		defer cancel()
 		select {
@@ -93,10 +76,14 @@ func (a *agent) facts(matchID string) *dialect.Facts {
 		Now: a.options.Clock.Now(), League: a.options.League, Match: match,
 		Game: cmp.Or(match.Game, a.game, a.options.Game, dialect.UsualGame),
 	}
-	if a.member != nil {
-		f.League, f.AgentID, f.OurAgent = a.member.leagueID, a.member.agentID, a.member.ours
+	if m := &a.member; m.exists() {
+		f.League, f.AgentID, f.OurAgent = m.leagueID, m.agentID, !m.thirdParty
 	}
 	return f
+}
+
+func (a *agent) envelope(messageType, sender, conversation string) protocol.Envelope {
+	return protocol.NewStamp(sender, a.options.Clock).Envelope(messageType, conversation)
 }
 
 // beforeCall learns from a call of our agent. The caller calls the result when the call has
@@ -129,33 +116,34 @@ func (a *agent) registered(referee bool, body []byte) {
 	if r.Text("status") != protocol.StatusAccepted {
 		return
 	}
-	m := &membership{referee, r.Text("league_id"), r.Text(id), r.Text("manager_auth") == protocol.ManagerAuthBearer}
+	m := membership{!referee, referee, r.Text("league_id"), r.Text(id), r.Text("manager_auth") != protocol.ManagerAuthBearer}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.member != nil && *a.member != *m {
+	if a.member.exists() && a.member != m {
 		a.known, a.waiting, a.game = bounded[dialect.Match]{}, nil, ""
 	}
 	a.member = m
 }
 
-// A bounded map forgets its oldest key when it has too many. The zero value is empty.
+// A bounded map evicts the least recently set key when it has too many. The zero value is
+// empty.
 type bounded[V any] struct {
 	values map[string]V
-	keys   []string // oldest first
+	keys   []string // the most recently set one last
 }
 
 func (b *bounded[V]) set(key string, value V, most int) {
 	if b.values == nil {
 		b.values = map[string]V{}
 	}
-	if _, found := b.values[key]; !found {
-		if len(b.keys) >= most {
-			delete(b.values, b.keys[0])
-			b.keys = b.keys[1:]
-		}
-		key = strings.Clone(key)
-		b.keys = append(b.keys, key)
+	key = strings.Clone(key)
+	if i := slices.Index(b.keys, key); i >= 0 {
+		b.keys = slices.Delete(b.keys, i, i+1)
+	} else if len(b.keys) >= most {
+		delete(b.values, b.keys[0])
+		b.keys = b.keys[1:]
 	}
+	b.keys = append(b.keys, key)
 	b.values[key] = value
 }
 

@@ -107,19 +107,19 @@ func (as *assignments) of(report protocol.Object) *assignedMatch {
 }
 
 // serveReport serves a report, and completes it first if it is from a third-party referee.
-func (p *peers) serveReport(ctx context.Context, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
-	if !p.assigned.any.Load() {
+func (b *Bridge) serveReport(ctx context.Context, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
+	if !b.assigned.any.Load() {
 		return serve(ctx, body)
 	}
 	call, _ := dialect.CutCall(body)
 	report := protocol.ParseObject(call.Message)
-	if m := p.assigned.of(report); m != nil && report != nil && m.Complete(&report) {
+	if m := b.assigned.of(report); m != nil && report != nil && m.Complete(&report) {
 		body = dialect.SpecForm(call.Method).Encode(report.Append(nil), call.ID)
 	}
 	response := serve(ctx, body)
 	if dialect.Succeeded(response) {
-		if endpoint, f, ok := p.assigned.report(report); ok {
-			p.proveStart(endpoint, f)
+		if endpoint, f, ok := b.assigned.report(report); ok {
+			b.noteStart(endpoint, f, true)
 		}
 	}
 	return response
@@ -147,7 +147,7 @@ func (c *call) assignMatch(ctx context.Context) (dialect.Reply, error) {
 	}
 	var fruitless *dialect.Form
 	if c.match, fruitless = c.assigned.add(c.endpoint, c.assignment); fruitless != nil {
-		c.disproveStart(c.endpoint, *fruitless)
+		c.noteStart(c.endpoint, *fruitless, false)
 	}
 	r, err := c.send(ctx)
 	if err == nil && r.Verdict == dialect.Understood {

@@ -25,7 +25,7 @@ const (
 )
 
 // assigned assigns a match, and returns the acknowledgement that the manager gets.
-func assigned(t *testing.T, p *peers, post postFunc, assignment string) protocol.Object {
+func assigned(t *testing.T, p *Bridge, post postFunc, assignment string) protocol.Object {
 	t.Helper()
 	status, answer, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", assignment), post)
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func assignmentOf(matchID, a, b string) string {
 	return strings.NewReplacer(`"R1M1"`, `"`+matchID+`"`, `"P01"`, `"`+a+`"`, `"P02"`, `"`+b+`"`).Replace(theAssignment)
 }
 
-func reportOf(t *testing.T, p *peers, report string) string {
+func reportOf(t *testing.T, p *Bridge, report string) string {
 	t.Helper()
 	body := p.completed(asking("report_match_result", report))
 	p.served(body, []byte(dialect.ResultHead+`{"status":"ACCEPTED"},"id":7}`))

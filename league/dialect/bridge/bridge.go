@@ -8,6 +8,7 @@ package bridge
 import (
 	"context"
 	"net/netip"
+	"sync"
 
 	"github.com/rs/zerolog"
 
@@ -26,16 +27,16 @@ type Options struct {
 
 // A Bridge connects one agent. It is safe for concurrent use.
 type Bridge struct {
-	peers *peers
-	agent *agent
+	agent
+
+	assigned assignments
+
+	peersMu sync.RWMutex
+	peers   bounded[*peer] // the other agents, by endpoint
 }
 
 // New returns a bridge that knows no other agent.
-func New(o Options) *Bridge {
-	b := &Bridge{peers: newPeers(o), agent: newAgent(o)}
-	b.peers.league = b.agent.league
-	return b
-}
+func New(o Options) *Bridge { return &Bridge{agent: agent{options: o}} }
 
 // Call makes one call in the form that the endpoint understands. The caller gets one
 // response, however many forms are tried. Bearer is the credential beside the message;
@@ -43,10 +44,10 @@ func New(o Options) *Bridge {
 func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body []byte,
 	post func(ctx context.Context, url string, body []byte) (status int, response []byte, err error),
 ) (status int, response []byte, err error) {
-	defer b.agent.beforeCall(ctx, method, body)()
-	c := b.peers.newCall(endpoint, bearer, method, body, post)
-	if question := b.agent.questions.open(&c); question != nil {
-		defer b.agent.questions.close(question)
+	defer b.beforeCall(ctx, method, body)()
+	c := b.newCall(endpoint, bearer, method, body, post)
+	if question := b.questions.open(&c); question != nil {
+		defer b.questions.close(question)
 		r, err := c.make(ctx)
 		if err == nil && r.Verdict == dialect.Deferred {
 			return question.await(ctx)
@@ -55,7 +56,7 @@ func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body
 	}
 	r, err := c.make(ctx)
 	if err == nil && r.Status == httpOK && c.method != nil && c.method.Registers {
-		b.agent.registered(method == protocol.RegisterReferee.Name, r.Body)
+		b.registered(method == protocol.RegisterReferee.Name, r.Body)
 	}
 	return r.Status, r.Body, err
 }
@@ -64,7 +65,7 @@ func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body
 func (b *Bridge) Serve(ctx context.Context, from netip.Addr, path string, body []byte,
 	serve func(ctx context.Context, body []byte) []byte,
 ) (status int, response []byte) {
-	s := server{agent: b.agent, peers: b.peers, next: serve}
+	s := server{b, serve}
 	switch path {
 	case home:
 		return httpOK, s.serve(ctx, from, body)

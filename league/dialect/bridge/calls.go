@@ -12,7 +12,7 @@ import (
 
 // A call is one call to one endpoint.
 type call struct {
-	*peers
+	*Bridge
 
 	endpoint, bearer string
 	peer             *peer           // what was known of the endpoint before; nil for nothing
@@ -29,8 +29,8 @@ type call struct {
 	tokens   [][]byte // of the call; nil until they are needed
 }
 
-func (p *peers) newCall(endpoint, bearer, method string, body []byte, post postFunc) call {
-	c := call{peers: p, endpoint: endpoint, bearer: bearer, peer: p.find(endpoint), method: dialect.MethodOf(method), post: post}
+func (b *Bridge) newCall(endpoint, bearer, method string, body []byte, post postFunc) call {
+	c := call{Bridge: b, endpoint: endpoint, bearer: bearer, peer: b.find(endpoint), method: dialect.MethodOf(method), post: post}
 	if c.peer != nil && c.peer.numbered.Load() {
 		body = dialect.AsNumberedManager(method, body)
 	}
@@ -70,10 +70,9 @@ func (c *call) postBody(ctx context.Context) (dialect.Reply, error) {
 // A reply is the reply to one form.
 type reply struct {
 	dialect.Reply
-	form     dialect.Form
-	position int    // of form; only in a rejection
-	first    bool   // form is the likeliest one
-	excerpt  string // of the response, for the log; only in a rejection
+	form    dialect.Form
+	first   bool   // form is the likeliest one
+	excerpt string // of the response, for the log; only in a rejection
 }
 
 // understood tells whether the agent understood the form.

@@ -42,8 +42,8 @@ func (s *thirdPartyAgent) tries() int {
 	return n
 }
 
-func newTestPeers(log zerolog.Logger) *peers {
-	return newPeers(Options{Clock: protocol.SystemClock(), Log: log})
+func newTestPeers(log zerolog.Logger) *Bridge {
+	return New(Options{Clock: protocol.SystemClock(), Log: log})
 }
 
 // asking is a request in the form of our agents.
@@ -60,7 +60,7 @@ const (
 	notFound   = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`
 )
 
-func callOf(t *testing.T, p *peers, s *thirdPartyAgent, method, message string) string {
+func callOf(t *testing.T, p *Bridge, s *thirdPartyAgent, method, message string) string {
 	t.Helper()
 	status, answer, err := p.call(t.Context(), there, "", method, asking(method, message), s.post)
 	require.NoError(t, err)
@@ -314,7 +314,7 @@ func TestRememberedEndpointsAreBounded(t *testing.T) {
 		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
 		require.NoError(t, err)
 	}
-	assert.Len(t, p.known, maxPeers)
+	assert.Len(t, p.peers.values, maxPeers)
 	assert.Nil(t, p.find("http://h0/mcp"), "the first is forgotten")
 	assert.NotNil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers+99)))
 }
@@ -335,46 +335,6 @@ func TestOurAgentEvictsNoThirdPartyAgent(t *testing.T) {
 	call(maxPeers)
 	assert.Nil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers)))
 	assert.NotNil(t, p.find("http://h0/mcp"))
-}
-
-func TestRegistrationIsRepeatedWithTheSenderThatAManagerKnows(t *testing.T) {
-	registration := `{"protocol":"league.v2","message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:alice","player_meta":{"display_name":"Alice","contact_endpoint":"http://localhost:8103/mcp"}}`
-	referee := `{"protocol":"league.v2","message_type":"REFEREE_REGISTER_REQUEST","sender":"referee:ref","referee_meta":{"display_name":"Ref","contact_endpoint":"http://localhost:8002/mcp"}}`
-	for _, c := range []struct {
-		name, method, message, refusal, sender string
-		tries                                  int // 0: as many as it takes
-	}{
-		{"an error", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"bad sender"},"id":7}`, "player:P03", 0},
-		{"an error of a referee", "register_referee", referee, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"bad sender"},"id":7}`, "referee:REF02", 0},
-		{"a refusal", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown player_id alice"},"id":7}`, "player:P03", 2},
-		{"a refusal for another reason", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"REJECTED","reason":"the league is full"},"id":7}`, "", 1},
-		{"an error of the catalogue", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":2001,"message":"E020: LEAGUE_FULL"},"id":7}`, "", 1},
-		{"an invalid field at our manager", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002","sender":"league_manager","context":{"detail":"player_meta.display_name: text of 1 to 50 characters"}}},"id":7}`, "", 1},
-		{"an invalid sender", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E002: sender must be player:Pnn"},"id":7}`, "player:P03", 2},
-		{"an endpoint without a number", "register_player", strings.Replace(registration, "8103", "9103", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
-		{"the sender has the number already", "register_player", strings.Replace(registration, "player:alice", "player:P03", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := newTestPeers(zerolog.Nop())
-			s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
-				if sender := asked.Object("params").Text("sender"); c.sender != "" && sender == c.sender {
-					return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","player_id":"P03","referee_id":"REF02"},"id":7}`
-				}
-				return 200, c.refusal
-			}}
-			answer := callOf(t, p, s, c.method, c.message)
-			if c.sender == "" {
-				assert.NotContains(t, answer, "ACCEPTED")
-			} else {
-				assert.Contains(t, answer, `"ACCEPTED"`)
-				assert.Contains(t, answer, `"auth_token":"none"`)
-				assert.Contains(t, answer, `"league_id":"league_2025_even_odd"`)
-			}
-			if n := s.tries(); c.tries > 0 {
-				assert.Equal(t, c.tries, n)
-			}
-		})
-	}
 }
 
 // An agent that accepts manager messages of league_manager:LM01 alone gets them from this
@@ -501,4 +461,44 @@ func BenchmarkCall(b *testing.B) {
 			_, _, _ = p.call(b.Context(), there, "", "choose_parity", body, post)
 		}
 	})
+}
+
+func TestRegistrationIsRepeatedWithTheSenderThatAManagerKnows(t *testing.T) {
+	registration := `{"protocol":"league.v2","message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:alice","player_meta":{"display_name":"Alice","contact_endpoint":"http://localhost:8103/mcp"}}`
+	referee := `{"protocol":"league.v2","message_type":"REFEREE_REGISTER_REQUEST","sender":"referee:ref","referee_meta":{"display_name":"Ref","contact_endpoint":"http://localhost:8002/mcp"}}`
+	for _, c := range []struct {
+		name, method, message, refusal, sender string
+		tries                                  int // 0: as many as it takes
+	}{
+		{"an error", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"bad sender"},"id":7}`, "player:P03", 0},
+		{"an error of a referee", "register_referee", referee, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"bad sender"},"id":7}`, "referee:REF02", 0},
+		{"a refusal", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown player_id alice"},"id":7}`, "player:P03", 2},
+		{"a refusal for another reason", "register_player", registration, `{"jsonrpc":"2.0","result":{"status":"REJECTED","reason":"the league is full"},"id":7}`, "", 1},
+		{"an error of the catalogue", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":2001,"message":"E020: LEAGUE_FULL"},"id":7}`, "", 1},
+		{"an invalid field at our manager", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"INVALID_FIELD_TYPE","data":{"message_type":"LEAGUE_ERROR","error_code":"E002","sender":"league_manager","context":{"detail":"player_meta.display_name: text of 1 to 50 characters"}}},"id":7}`, "", 1},
+		{"an invalid sender", "register_player", registration, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E002: sender must be player:Pnn"},"id":7}`, "player:P03", 2},
+		{"an endpoint without a number", "register_player", strings.Replace(registration, "8103", "9103", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
+		{"the sender has the number already", "register_player", strings.Replace(registration, "player:alice", "player:P03", 1), `{"jsonrpc":"2.0","result":{"status":"rejected","reason":"unknown id"},"id":7}`, "", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
+				if sender := asked.Object("params").Text("sender"); c.sender != "" && sender == c.sender {
+					return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","player_id":"P03","referee_id":"REF02"},"id":7}`
+				}
+				return 200, c.refusal
+			}}
+			answer := callOf(t, p, s, c.method, c.message)
+			if c.sender == "" {
+				assert.NotContains(t, answer, "ACCEPTED")
+			} else {
+				assert.Contains(t, answer, `"ACCEPTED"`)
+				assert.Contains(t, answer, `"auth_token":"none"`)
+				assert.Contains(t, answer, `"league_id":"league_2025_even_odd"`)
+			}
+			if n := s.tries(); c.tries > 0 {
+				assert.Equal(t, c.tries, n)
+			}
+		})
+	}
 }

@@ -8,14 +8,14 @@ import (
 )
 
 // call makes a call without the bridge of an agent.
-func (p *peers) call(ctx context.Context, endpoint, bearer, method string, body []byte, post postFunc) (status int, response []byte, err error) {
+func (p *Bridge) call(ctx context.Context, endpoint, bearer, method string, body []byte, post postFunc) (status int, response []byte, err error) {
 	c := p.newCall(endpoint, bearer, method, body, post)
 	r, err := c.make(ctx)
 	return r.Status, r.Body, err
 }
 
 // completed returns a report as the manager gets it.
-func (p *peers) completed(body []byte) (completed []byte) {
+func (p *Bridge) completed(body []byte) (completed []byte) {
 	p.serveReport(context.Background(), body, func(_ context.Context, body []byte) []byte {
 		completed = body
 		return nil
@@ -24,7 +24,7 @@ func (p *peers) completed(body []byte) (completed []byte) {
 }
 
 // served serves a report with a response.
-func (p *peers) served(body, response []byte) {
+func (p *Bridge) served(body, response []byte) {
 	p.serveReport(context.Background(), body, func(context.Context, []byte) []byte { return response })
 }
 

@@ -39,7 +39,7 @@ func (c *call) learn(f dialect.Form) {
 	defer at.mu.Unlock()
 	known := at.forms(c.method.Name)
 	*known = methodForms{form: f, learned: true, proven: known.proven && known.form == f, fruitless: known.fruitless}
-	if isSpecForm && !c.method.Registers { // a registration may be refused because of its sender
+	if isSpecForm {
 		at.specForm.Or(1 << c.method.Index)
 	}
 	logged := &at.logged
@@ -70,7 +70,7 @@ func (c *call) noteRejected(s *search) {
 
 // fail remembers that the agent understood no form of a search, logs it unless the log
 // has the same, and returns the most informative rejection that is known.
-func (c *call) fail(s *search, exhausted, alone bool) rejection {
+func (c *call) fail(s *search, exhausted, alone bool) reply {
 	at := c.remember(c.endpoint, false)
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -84,12 +84,12 @@ func (c *call) fail(s *search, exhausted, alone bool) rejection {
 		known.unanswered, known.refused = s.late, time.Time{}
 	}
 	best := s.best
-	if !known.best.none() && (s.best.none() || known.best.rank() > s.best.rank() || known.best.rank() == s.best.rank() && !alone) {
+	if before, now := known.best.rank(), best.rank(); before > now || before == now && !alone {
 		best = known.best
 	} else {
 		known.best = s.best.small()
 	}
-	if as := [2]int{best.Status, best.Failure.Code}; !best.none() && as != known.loggedAs {
+	if as := [2]int{best.Status, best.Failure.Code}; best.rank() != none && as != known.loggedAs {
 		known.loggedAs = as
 		c.options.Log.Warn().Str("endpoint", c.endpoint).Str("method", c.method.Name).Int("http_status", best.Status).
 			Func(func(e *zerolog.Event) {
@@ -101,34 +101,22 @@ func (c *call) fail(s *search, exhausted, alone bool) rejection {
 	return best
 }
 
-// proveStart remembers that a form starts matches at an endpoint.
-func (p *peers) proveStart(endpoint string, f dialect.Form) {
-	if at := p.find(endpoint); at != nil {
-		at.mu.Lock()
-		defer at.mu.Unlock()
-		if known := at.forms(protocol.StartMatch.Name); known.learned && known.form == f {
-			known.proven = true
-		}
-	}
-}
-
-// disproveStart marks a form after which no report arrived, unless another match has
-// proven it.
-func (p *peers) disproveStart(endpoint string, f dialect.Form) {
-	at := p.find(endpoint)
+// noteStart remembers that a form starts matches at an endpoint, because a report
+// followed, or that none did. A form that one match has proven stays proven.
+func (b *Bridge) noteStart(endpoint string, f dialect.Form, reported bool) {
+	at := b.find(endpoint)
 	if at == nil {
 		return
 	}
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	known := at.forms(protocol.StartMatch.Name)
-	if !known.learned || known.proven || known.form != f {
-		return
-	}
-	known.learned = false
-	for n, other := range dialect.MethodOf(protocol.StartMatch.Name).Forms() {
-		if other == f {
-			known.fruitless |= 1 << n
-		}
+	switch {
+	case !known.learned || known.form != f:
+	case reported:
+		known.proven = true
+	case !known.proven:
+		known.learned = false
+		known.fruitless |= 1 << f.Position
 	}
 }

@@ -32,7 +32,7 @@ func TestAgentThatRequiresNestedMembersGetsThem(t *testing.T) {
 		return 200, answers[method]
 	}}
 	p := newTestPeers(zerolog.Nop())
-	p.league = func() string { return "league_of_others" }
+	p.options.League = "league_of_others"
 	invite := strings.Replace(invitation, `"attempt"`, `"round_id":1,"league_id":"league_of_others","game_type":"even_odd","role_in_match":"PLAYER_A","opponent_id":"P02","attempt"`, 1)
 	assert.Equal(t, joins, callOf(t, p, s, "handle_game_invitation", invite))
 	last := protocol.ParseObject([]byte(s.bodies[len(s.bodies)-1])).Object("params")

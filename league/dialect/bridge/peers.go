@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"container/list"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -13,21 +12,10 @@ import (
 // A postFunc makes one POST, as the carrier gives it.
 type postFunc = func(ctx context.Context, url string, body []byte) (status int, response []byte, err error)
 
-// peers are the other agents, by endpoint. Safe for concurrent use.
-type peers struct {
-	options  Options
-	league   func() string // the id of the league that our agent is in; "" for none
-	assigned assignments
-
-	mu     sync.RWMutex
-	known  map[string]*peer
-	recent *list.List // the known endpoints, the most recently changed one last
-}
-
 // A peer is another agent.
 type peer struct {
-	// specForm has a bit for each method, but not for registrations, that the agent has
-	// answered in the specification's form. A call reads only this.
+	// specForm has a bit for each method that the agent has answered in the
+	// specification's form. A call reads only this.
 	specForm atomic.Uint64
 	// numbered is set for an agent that accepts our manager only as league_manager:LM01.
 	numbered atomic.Bool
@@ -38,8 +26,6 @@ type peer struct {
 	hasLast     bool
 	logged      bool // the log tells that this is a third-party agent
 	loggedStart bool // the log tells how it starts matches
-
-	element *list.Element // in peers.recent; peers.mu guards it
 }
 
 // methodForms are the forms of one method at one agent. A set of forms has a bit for each
@@ -53,42 +39,34 @@ type methodForms struct {
 
 	unanswered int       // the position, counted from 1, of a form that was not answered in time; 0 for none
 	refused    time.Time // when the agent had rejected all forms; zero for never
-	best       rejection // the most informative one; the zero value for none
+	best       reply     // the most informative one; the zero value for none
 	loggedAs   [2]int    // HTTP status and JSON-RPC code of the rejection in the log
 }
 
 // maxPeers bounds the endpoints that are remembered.
 const maxPeers = 4096
 
-func newPeers(o Options) *peers {
-	return &peers{options: o, league: func() string { return "" }, known: map[string]*peer{}, recent: list.New()}
-}
-
 // find returns what is known about an endpoint; nil for nothing.
-func (p *peers) find(endpoint string) *peer {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.known[endpoint]
+func (b *Bridge) find(endpoint string) *peer {
+	b.peersMu.RLock()
+	defer b.peersMu.RUnlock()
+	return b.peers.values[endpoint]
 }
 
 // remember returns the peer at an endpoint, new or known. If there are too many, the least
 // recently changed one is evicted. A peer that needs only the specification's form evicts
 // none, and nil is returned.
-func (p *peers) remember(endpoint string, specForm bool) *peer {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if at := p.known[endpoint]; at != nil {
-		p.recent.MoveToBack(at.element)
-		return at
-	}
-	if len(p.known) >= maxPeers {
-		if specForm {
+func (b *Bridge) remember(endpoint string, specForm bool) *peer {
+	b.peersMu.Lock()
+	defer b.peersMu.Unlock()
+	at := b.peers.values[endpoint]
+	if at == nil {
+		if specForm && len(b.peers.keys) >= maxPeers {
 			return nil
 		}
-		delete(p.known, p.recent.Remove(p.recent.Front()).(string))
+		at = &peer{methods: map[string]*methodForms{}}
 	}
-	at := &peer{element: p.recent.PushBack(endpoint), methods: map[string]*methodForms{}}
-	p.known[endpoint] = at
+	b.peers.set(endpoint, at, maxPeers)
 	return at
 }
 

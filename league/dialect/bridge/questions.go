@@ -119,10 +119,7 @@ func (s *server) servePostedAnswer(ctx context.Context, from netip.Addr, q *dial
 	s.options.Log.Warn().Str("match_id", dialect.Short(matchID)).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).
 		Stringer("from", from).Str("event_type", protocol.EventDeferredAnswerRefused).Msg("an answer that was posted later is rejected")
 	data, _ := json.Marshal(protocol.LeagueError{ // always encodes
-		Envelope: protocol.Envelope{
-			Protocol: protocol.Name, MessageType: protocol.TypeLeagueError, Sender: protocol.RefereeSender(facts.AgentID),
-			Timestamp: protocol.FormatTimestamp(facts.Now), ConversationID: q.Params.Text("conversation_id"),
-		},
+		Envelope:  s.envelope(protocol.TypeLeagueError, protocol.RefereeSender(facts.AgentID), q.Params.Text("conversation_id")),
 		ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(), ErrorDescription: fault.Code.Name(),
 		OriginalMessageType: q.AnswerType(), Context: map[string]any{"detail": fault.Detail},
 	})

@@ -7,13 +7,10 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A rejection is a reply with the verdict Rejected; the zero value is none.
-type rejection reply
-
-func (r *rejection) none() bool { return r.Verdict == dialect.Understood }
-
-// ownText is the lowest rank of a rejection with a text of its own.
-const ownText = 5
+const (
+	none    = -1 // the rank of no rejection: the zero value
+	ownText = 5  // the lowest rank of a rejection with a text of its own
+)
 
 // rank tells how informative a rejection is: an error of JSON-RPC that has a text of its
 // own is above other errors with a text, an unknown method and a result that does
@@ -21,9 +18,9 @@ const ownText = 5
 // unreadable response, in this order. A failure in the likeliest form (HTTP 5xx, or a
 // response that is no answer) is above an unknown method: the agent does not know the
 // methods of other forms.
-func (r *rejection) rank() int {
+func (r *reply) rank() int {
 	const (
-		unreadable = iota
+		unreadable = none + 1 + iota
 		status
 		statusWithJSON
 		unknown
@@ -31,6 +28,8 @@ func (r *rejection) rank() int {
 	)
 	f, succeeded := r.Failure, r.Status/100 == 2
 	switch {
+	case r.Verdict == dialect.Understood:
+		return none
 	case f.Present && f.Code != 0 && f.Code != dialect.MethodNotFound && !f.UnknownMethod() && !slices.Contains(standardTexts, f.Text):
 		return ownText + 1
 	case f.Present && f.Code == 0 && f.Text != "" && !f.UnknownMethod():
@@ -55,12 +54,12 @@ const maxRemembered = 512
 
 // small is a rejection as it is remembered, after it was logged. A large one is remembered
 // only if its HTTP status says enough.
-func (r rejection) small() rejection {
+func (r reply) small() reply {
 	r.excerpt = ""
 	switch {
 	case len(r.Body) <= maxRemembered:
 	case r.Status/100 == 2 || r.Failure.Present:
-		return rejection{}
+		return reply{}
 	default:
 		r.Body = nil
 	}

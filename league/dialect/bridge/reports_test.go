@@ -12,7 +12,7 @@ import (
 
 // openMatches assigns two matches to a referee that accepts them: R1M1 of P01 and P02, R1M2
 // of P03 and P04.
-func openMatches(t *testing.T) *peers {
+func openMatches(t *testing.T) *Bridge {
 	t.Helper()
 	p := newTestPeers(zerolog.Nop())
 	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}

@@ -87,25 +87,18 @@ func (a *agent) beforeReport(body []byte) (answered func()) {
 		return func() {}
 	}
 	var given []*awaitedReport
-	for _, awaited := range a.awaited {
-		if awaited.matchID == call.Params.MatchID && !isClosed(awaited.sent) {
-			awaited.report = call.Params
-			close(awaited.sent)
-			given = append(given, awaited)
+	a.awaited = slices.DeleteFunc(a.awaited, func(awaited *awaitedReport) bool {
+		if awaited.matchID != call.Params.MatchID {
+			return false
 		}
-	}
+		awaited.report = call.Params
+		close(awaited.sent)
+		given = append(given, awaited)
+		return true
+	})
 	return func() {
 		for _, awaited := range given {
 			close(awaited.done)
 		}
-	}
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }

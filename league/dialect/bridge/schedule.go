@@ -51,14 +51,11 @@ func (s *server) serveSchedule(ctx context.Context) (status int, answer []byte) 
 }
 
 // scheduleQuery is the query for a round by a player.
-func (s *server) scheduleQuery(player string, round int) protocol.Object {
+func (s *server) scheduleQuery(player string, round int) jsontext.Value {
 	query, _ := json.Marshal(protocol.LeagueQuery{ // always encodes
-		Envelope: protocol.Envelope{
-			Protocol: protocol.Name, MessageType: protocol.TypeLeagueQuery, Sender: protocol.PlayerSender(player),
-			Timestamp: s.options.Clock.Timestamp(), ConversationID: "conv-create-schedule",
-		},
+		Envelope: s.envelope(protocol.TypeLeagueQuery, protocol.PlayerSender(player), "conv-create-schedule"),
 		LeagueID: cmp.Or(s.options.League, dialect.UsualLeague), QueryType: protocol.QuerySchedule,
 		QueryParams: protocol.QueryParams{RoundID: protocol.QueryRound(round)},
 	})
-	return protocol.ParseObject(query)
+	return query
 }

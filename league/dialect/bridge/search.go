@@ -24,7 +24,7 @@ type search struct {
 	window   time.Duration // 0 for no deadline
 	rejected uint64        // a set of forms
 	late     int           // the position, counted from 1, of the first form that was not answered in time; 0 for none
-	best     rejection
+	best     reply
 }
 
 // search tries one form after the other until the agent understands one, in half of the
@@ -41,27 +41,27 @@ func (c *call) search(ctx context.Context) (reply, error) {
 		s.window = end.Sub(s.began)
 	}
 	exhausted := true
-	for i, p := range forms {
+	for i, f := range forms {
 		if i > 0 && s.window > 0 && time.Since(s.began) >= s.window/2 {
 			exhausted = false
 			break
 		}
-		if r, done, err := s.try(ctx, p.position, p.form, i == 0); done {
+		if r, done, err := s.try(ctx, f, i == 0); done {
 			return r, err
 		}
 	}
 	best := c.fail(s, exhausted, alone)
-	if s.late != 0 || best.none() {
+	if s.late != 0 || best.rank() == none {
 		return reply{}, context.DeadlineExceeded
 	}
 	if c.method.Notice && !best.Failure.Present { // always an error of JSON-RPC: the agent got the notice
 		best.Body = dialect.Failure{Code: dialect.MethodNotFound, Text: "HTTP " + strconv.Itoa(best.Status)}.Body(c.asked.ID)
 	}
-	return reply(best), nil
+	return best, nil
 }
 
 // try tries one form. Done tells that the search is over.
-func (s *search) try(ctx context.Context, position int, f dialect.Form, first bool) (r reply, done bool, err error) {
+func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, done bool, err error) {
 	var until time.Time
 	if !first && s.window > 0 {
 		until = time.Now().Add(s.window / 4)
@@ -75,20 +75,14 @@ func (s *search) try(ctx context.Context, position int, f dialect.Form, first bo
 		s.learn(f)
 		return r, true, nil
 	case late && s.late == 0:
-		s.late = position + 1
+		s.late = f.Position + 1
 	}
-	s.rejected |= 1 << position
-	r.position, r.first = position, first
-	if found := rejection(r); !late && (s.best.none() || found.rank() > s.best.rank()) {
-		s.best = found
+	s.rejected |= 1 << f.Position
+	r.first = first
+	if !late && r.rank() > s.best.rank() {
+		s.best = r
 	}
 	return r, false, nil
-}
-
-// A placed form is a form with its position.
-type placed struct {
-	position int
-	form     dialect.Form
 }
 
 // plan returns the forms to try at the endpoint: the likeliest one, then those that it has
@@ -99,7 +93,7 @@ type placed struct {
 // in the likeliest one alone.
 //
 // Agents often reject a notice under any name. Then few forms are tried.
-func (c *call) plan() (forms []placed, alone bool) {
+func (c *call) plan() (forms []dialect.Form, alone bool) {
 	at := c.find(c.endpoint)
 	if at == nil {
 		at = &peer{methods: map[string]*methodForms{}}
@@ -109,14 +103,14 @@ func (c *call) plan() (forms []placed, alone bool) {
 	known := at.forms(c.method.Name)
 	if !known.refused.IsZero() {
 		if only, lately := c.refusedLately(known); lately {
-			return []placed{only}, true
+			return []dialect.Form{only}, true
 		}
 		*known = methodForms{loggedAs: known.loggedAs, fruitless: known.fruitless} // from the beginning
 	}
 	for len(forms) == 0 {
-		for n, f := range c.method.Forms() {
-			if known.fruitless>>n&1 == 0 && (!c.method.Notice || at.mayNotice(f)) {
-				forms = append(forms, placed{n, f})
+		for _, f := range c.method.Forms() {
+			if known.fruitless>>f.Position&1 == 0 && (!c.method.Notice || at.mayNotice(f)) {
+				forms = append(forms, f)
 			}
 		}
 		if len(forms) == 0 { // from the beginning
@@ -124,31 +118,32 @@ func (c *call) plan() (forms []placed, alone bool) {
 		}
 	}
 	if at.hasLast {
-		slices.SortStableFunc(forms, func(a, b placed) int { return a.form.Distance(at.last) - b.form.Distance(at.last) })
+		slices.SortStableFunc(forms, func(a, b dialect.Form) int { return a.Distance(at.last) - b.Distance(at.last) })
 	}
-	first := slices.IndexFunc(forms, func(p placed) bool { return p.position == known.unanswered-1 })
-	if first < 0 {
-		first = slices.IndexFunc(forms, func(p placed) bool {
-			return known.learned && p.form == known.form || !known.learned && known.best.rank() >= ownText && p.form == known.best.form
-		})
+	first := slices.IndexFunc(forms, func(f dialect.Form) bool { return f.Position == known.unanswered-1 })
+	switch {
+	case first >= 0:
+	case known.learned:
+		first = slices.Index(forms, known.form)
+	case known.best.rank() >= ownText:
+		first = slices.Index(forms, known.best.form)
 	}
 	begin := forms[max(first, 0)]
 	known.unanswered = 0
-	rest := slices.DeleteFunc(forms, func(p placed) bool { return p == begin || known.rejected>>p.position&1 == 1 })
+	rest := slices.DeleteFunc(forms, func(f dialect.Form) bool { return f == begin || known.rejected>>f.Position&1 == 1 })
 	return slices.Insert(rest, 0, begin), false
 }
 
 // refusedLately tells whether the agent has rejected all forms of the method lately, and
 // returns the form in which it is called nevertheless.
-func (c *call) refusedLately(known *methodForms) (only placed, lately bool) {
+func (c *call) refusedLately(known *methodForms) (only dialect.Form, lately bool) {
 	patience := refusedFor
 	if c.method.Registers || c.match != nil {
 		patience = refusedForShort
 	}
+	only = dialect.SpecForm(c.method.Name)
 	if known.best.rank() >= ownText {
-		only = placed{known.best.position, known.best.form}
-	} else {
-		only.form = dialect.SpecForm(c.method.Name)
+		only = known.best.form
 	}
 	return only, c.options.Clock.Now().Sub(known.refused) < patience
 }

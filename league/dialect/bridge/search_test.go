@@ -222,7 +222,7 @@ func delayed(s *thirdPartyAgent, delay func(asked protocol.Object) time.Duration
 	}
 }
 
-func limited(t *testing.T, p *peers, length time.Duration, method, message string, post postFunc) (string, error) {
+func limited(t *testing.T, p *Bridge, length time.Duration, method, message string, post postFunc) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
@@ -479,7 +479,7 @@ func TestRejectionIsLoggedOnceWithoutTokens(t *testing.T) {
 	assert.Equal(t, `"`+strings.Repeat(`\u00e9`, 100)+`"`, r.excerpt, "of a long one the first 200 bytes")
 }
 
-func callAndIgnore(t *testing.T, p *peers, s *thirdPartyAgent, message string) {
+func callAndIgnore(t *testing.T, p *Bridge, s *thirdPartyAgent, message string) {
 	t.Helper()
 	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", message), s.post)
 	require.NoError(t, err)

@@ -11,16 +11,16 @@ import (
 
 // A server serves one request.
 type server struct {
-	*agent
-	peers *peers
-	next  func(ctx context.Context, body []byte) []byte // serves a request in the form of the specification
+	*Bridge
+
+	next func(ctx context.Context, body []byte) []byte // serves a request in the form of the specification
 }
 
 // serve answers a request in its own form. A request in the form of our agents costs one
 // look at its head.
 func (s *server) serve(ctx context.Context, from netip.Addr, body []byte) []byte {
 	method := dialect.OurMethod(body)
-	startsMatches := method == protocol.NotifyRound.Name && s.inThirdPartyLeague()
+	startsMatches := method == protocol.NotifyRound.Name && s.membership().thirdParty
 	if method != "" && !startsMatches {
 		response := s.serveSpecForm(ctx, method, body)
 		switch {
@@ -34,7 +34,7 @@ func (s *server) serve(ctx context.Context, from netip.Addr, body []byte) []byte
 	}
 	q := dialect.ReadRequest(body)
 	switch {
-	case q != nil && q.PostsAnswer() && s.isReferee():
+	case q != nil && q.PostsAnswer() && s.membership().referee:
 		return s.servePostedAnswer(ctx, from, q)
 	case q == nil || !q.Resolve():
 		return s.next(ctx, body)
@@ -46,7 +46,7 @@ func (s *server) serve(ctx context.Context, from netip.Addr, body []byte) []byte
 func (s *server) serveSpecForm(ctx context.Context, method string, body []byte) []byte {
 	switch method {
 	case protocol.ReportMatchResult.Name:
-		return s.peers.serveReport(ctx, body, s.next)
+		return s.serveReport(ctx, body, s.next)
 	case protocol.StartMatch.Name:
 		response := s.next(ctx, body)
 		s.learnLenience(body, response)

@@ -29,9 +29,7 @@ func (s *server) serveStart(ctx context.Context, q *dialect.Request) (response [
 	m := s.awaitMembership(ctx)
 	announces := q.Kind == protocol.TypeRoundAnnouncement
 	switch {
-	case announces && (m == nil || m.ours):
-		return nil, false
-	case m != nil && !m.referee:
+	case m.player, announces && !m.thirdParty:
 		return nil, false
 	case announces:
 		return s.startRound(ctx, q, m)
@@ -44,7 +42,7 @@ func (s *server) serveStart(ctx context.Context, q *dialect.Request) (response [
 }
 
 // startRound starts the matches of an announced round that this referee conducts.
-func (s *server) startRound(ctx context.Context, q *dialect.Request, at *membership) ([]byte, bool) {
+func (s *server) startRound(ctx context.Context, q *dialect.Request, at membership) ([]byte, bool) {
 	if q.Params.Get("matches").Kind() != '[' {
 		return nil, false
 	}
@@ -58,7 +56,7 @@ func (s *server) startRound(ctx context.Context, q *dialect.Request, at *members
 		}
 		matchID := m.Text("match_id")
 		assignment := dialect.Assignment(m, s.facts(matchID))
-		response := s.startMatch(ctx, matchID, dialect.CallBody(protocol.StartMatch.Name, assignment, jsontext.Value("1")), at)
+		response := s.startMatch(ctx, matchID, dialect.CallBody(protocol.StartMatch.Name, assignment.Append(nil), jsontext.Value("1")), at)
 		if f := protocol.ParseObject(response).Object("error"); f != nil {
 			failed, failure = failed+1, f
 		}
@@ -73,17 +71,14 @@ func (s *server) startRound(ctx context.Context, q *dialect.Request, at *members
 	facts := s.facts("")
 	q.Complete(facts)
 	ack, _ := json.Marshal(protocol.Ack{ // always encodes
-		Envelope: protocol.Envelope{
-			Protocol: protocol.Name, MessageType: protocol.TypeRoundAnnouncementAck, Sender: protocol.RefereeSender(at.agentID),
-			Timestamp: protocol.FormatTimestamp(facts.Now), ConversationID: q.Params.Text("conversation_id"),
-		},
-		Status: protocol.StatusAcknowledged, RefereeID: at.agentID, RoundID: q.Params.Integer("round_id"),
+		Envelope: s.envelope(protocol.TypeRoundAnnouncementAck, protocol.RefereeSender(at.agentID), q.Params.Text("conversation_id")),
+		Status:   protocol.StatusAcknowledged, RefereeID: at.agentID, RoundID: q.Params.Integer("round_id"),
 	})
 	return s.answer(q, dialect.ResultBody(q.ID, ack), facts), true
 }
 
 // conducts tells whether an announced match is one of this referee.
-func (a *agent) conducts(at *membership, match protocol.Object) bool {
+func (a *agent) conducts(at membership, match protocol.Object) bool {
 	if id := match.Text("referee_id"); id != "" && strings.EqualFold(protocol.AgentOf(id), at.agentID) {
 		return true
 	}
@@ -103,11 +98,11 @@ func sameEndpoint(a, b string) bool {
 
 // startMatch gives our referee a match, or lets the match wait for a free slot: a
 // third-party manager does not know that a referee can be busy.
-func (s *server) startMatch(ctx context.Context, matchID string, body []byte, at *membership) []byte {
+func (s *server) startMatch(ctx context.Context, matchID string, body []byte, at membership) []byte {
 	response := s.next(ctx, body)
 	o := protocol.ParseObject(response)
 	result := o.Object("result")
-	if result.Text("status") != protocol.StatusBusy || at == nil || at.ours || !s.wait(start{matchID, body, s.next}) {
+	if result.Text("status") != protocol.StatusBusy || !at.thirdParty || !s.wait(start{matchID, body, s.next}) {
 		return response
 	}
 	s.startWaiting(context.WithoutCancel(ctx)) // there may be a free slot by now
@@ -135,25 +130,19 @@ func (a *agent) wait(s start) bool {
 func (a *agent) startWaiting(ctx context.Context) {
 	a.starting.Lock()
 	defer a.starting.Unlock()
-	for a.startNext(ctx) {
-	}
-}
-
-// startNext starts the first waiting match, if there is a free slot.
-func (a *agent) startNext(ctx context.Context) (started bool) {
-	a.mu.Lock()
-	if len(a.waiting) == 0 {
+	for {
+		a.mu.Lock()
+		waiting := a.waiting
 		a.mu.Unlock()
-		return false
+		if len(waiting) == 0 {
+			return
+		}
+		next := waiting[0]
+		if protocol.ParseObject(next.serve(ctx, next.body)).Object("result").Text("status") == protocol.StatusBusy {
+			return
+		}
+		a.mu.Lock()
+		a.waiting = slices.DeleteFunc(a.waiting, func(w start) bool { return w.matchID == next.matchID })
+		a.mu.Unlock()
 	}
-	next := a.waiting[0]
-	a.mu.Unlock()
-	result := protocol.ParseObject(next.serve(ctx, next.body)).Object("result")
-	if result.Text("status") == protocol.StatusBusy {
-		return false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.waiting = slices.DeleteFunc(a.waiting, func(w start) bool { return w.matchID == next.matchID })
-	return true
 }

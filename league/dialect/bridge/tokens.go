@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -53,19 +52,8 @@ func tokensIn(message jsontext.Value, bearer string) [][]byte {
 // withoutTokens replaces tokens, and truncated tokens, with ***.
 func withoutTokens(text []byte, tokens [][]byte) []byte {
 	for _, token := range tokens {
-		head := token[:min(len(token), shortestEcho)]
-		for at := 0; ; {
-			n := bytes.Index(text[at:], head)
-			if n < 0 {
-				break
-			}
-			n += at
-			end := n + len(head)
-			for end < len(text) && end-n < len(token) && text[end] == token[end-n] {
-				end++
-			}
-			text = slices.Concat(text[:n], []byte("***"), text[end:])
-			at = n + len("***")
+		for end := len(token); end >= min(len(token), shortestEcho); end-- {
+			text = bytes.ReplaceAll(text, token[:end], []byte("***"))
 		}
 	}
 	return protocol.HideTokens(text)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/dialect/bridge"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"
@@ -222,8 +223,10 @@ func (w *world) player(endpoint, id string) (*agent, *player.Player) {
 	decide, err := strategy.New("even")
 	require.NoError(w.t, err)
 	p, err := player.New(player.Options{
-		Name: "Ours", ID: id, Games: []string{"even_odd"}, Endpoint: endpoint, Manager: managerURL, Strategy: decide,
-		Caller: calls, Clock: w.clock, Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: "Ours", ID: id, Endpoint: endpoint, Manager: managerURL, Caller: calls, Clock: w.clock, Log: zerolog.Nop(),
+		},
+		Games: []string{"even_odd"}, Strategy: decide,
 	})
 	require.NoError(w.t, err)
 	p.Mount(a.mux)
@@ -235,8 +238,11 @@ func (w *world) player(endpoint, id string) (*agent, *player.Player) {
 func (w *world) referee(endpoint, id string, atOnce int) *agent {
 	a, calls := w.enter(endpoint)
 	r, err := referee.New(referee.Options{
-		Name: "Ours", ID: id, Endpoint: endpoint, Manager: managerURL, MaxConcurrent: atOnce,
-		Games: rules.NewRegistry(evenodd.Game{}), Caller: calls, Clock: w.clock, Log: zerolog.Nop(), Folder: store.Folder(w.folder),
+		Options: membership.Options{
+			Name: "Ours", ID: id, Endpoint: endpoint, Manager: managerURL, Caller: calls, Clock: w.clock, Log: zerolog.Nop(),
+			Folder: store.Folder(w.folder),
+		},
+		MaxConcurrent: atOnce, Games: rules.NewRegistry(evenodd.Game{}),
 	})
 	require.NoError(w.t, err)
 	w.referees = append(w.referees, r)

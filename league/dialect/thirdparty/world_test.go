@@ -8,11 +8,9 @@ import (
 	"io"
 	"net"
 	nethttp "net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +21,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/dialect/bridge"
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"
@@ -32,6 +31,7 @@ import (
 	"evenodd/rules/evenodd"
 	"evenodd/transport"
 	"evenodd/transport/http"
+	"evenodd/transport/pipenet"
 )
 
 // leagueID is the id of all leagues in these tests, and of most captured ones.
@@ -56,16 +56,18 @@ type world struct {
 	folder  store.Folder // the data folder of our managers and referees; "" for none
 	running sync.WaitGroup
 
-	mu        sync.Mutex
-	listeners map[string]*listener // by address
-	closing   []func()
+	pipes pipenet.Network
+	ports sync.Map // in use
+
+	mu      sync.Mutex
+	closing []func()
 }
 
 // inAWorld runs a test at the time of the captures. No goroutine outlives it.
 func inAWorld(t *testing.T, story func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, clock: protocol.SystemClock(), listeners: map[string]*listener{}}
+		w := &world{t: t, clock: protocol.SystemClock()}
 		w.life, w.end = context.WithCancel(context.Background())
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 16, 45, 0, 0, time.UTC)))
 		defer w.close()
@@ -90,59 +92,11 @@ func (w *world) atEnd(f func()) {
 	w.closing = append(w.closing, f)
 }
 
-// A listener accepts the connections of the world's dialer.
-type listener struct {
-	address  string
-	arriving chan net.Conn
-	closed   chan struct{}
-	close    func()
-}
-
-func (l *listener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.arriving:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *listener) Close() error {
-	l.close()
-	return nil
-}
-
-func (l *listener) Addr() net.Addr  { return l }
-func (l *listener) Network() string { return "pipe" }
-func (l *listener) String() string  { return l.address }
-
-func (w *world) listen(port int) *listener {
-	l := &listener{address: "localhost:" + strconv.Itoa(port), arriving: make(chan net.Conn), closed: make(chan struct{})}
-	l.close = sync.OnceFunc(func() { close(l.closed) })
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	require.Nil(w.t, w.listeners[l.address], "somebody listens at %s already", l.address)
-	w.listeners[l.address] = l
-	return l
-}
-
-func (w *world) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	w.mu.Lock()
-	l := w.listeners[address]
-	w.mu.Unlock()
-	refused := &net.OpError{Op: "dial", Net: "pipe", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	if l == nil {
-		return nil, refused
-	}
-	here, there := net.Pipe()
-	select {
-	case l.arriving <- there:
-		return here, nil
-	case <-l.closed:
-		return nil, refused
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+// listen listens at a port that no other agent has.
+func (w *world) listen(port int) net.Listener {
+	_, taken := w.ports.LoadOrStore(port, true)
+	require.False(w.t, taken, "an agent listens at port %d already", port)
+	return w.pipes.Listen("localhost:" + strconv.Itoa(port))
 }
 
 // serve serves our agent at a port.
@@ -169,7 +123,7 @@ func (w *world) thirdPartyAgent(port int, handle nethttp.Handler) {
 // edge is the bridge of our agent, and its carrier.
 func (w *world) edge(endpoint string, maxReply int64) (*bridge.Bridge, *http.Client) {
 	d := bridge.New(bridge.Options{Endpoint: endpoint, Clock: w.clock, Log: zerolog.Nop()})
-	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: w.dial, Dialect: d})
+	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: w.pipes.Dial, Dialect: d})
 	w.atEnd(c.Close)
 	return d, c
 }
@@ -223,8 +177,11 @@ func (w *world) referee(port int) *referee.Referee {
 	w.t.Helper()
 	d, c := w.edge(at(port), usual)
 	r, err := referee.New(referee.Options{
-		Name: fmt.Sprintf("Referee %d", port), Endpoint: at(port), Manager: at(managerPort), MaxConcurrent: 2,
-		Games: rules.NewRegistry(evenodd.Game{}), Folder: w.folder, Caller: c, Clock: w.clock, Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: fmt.Sprintf("Referee %d", port), Endpoint: at(port), Manager: at(managerPort), Folder: w.folder, Caller: c,
+			Clock: w.clock, Log: zerolog.Nop(),
+		},
+		MaxConcurrent: 2, Games: rules.NewRegistry(evenodd.Game{}),
 		Nonce: func(matchID string) protocol.Secret { return sha256.Sum256([]byte("nonce/" + matchID)) },
 	})
 	require.NoError(w.t, err)
@@ -242,8 +199,11 @@ func (w *world) player(port int) *player.Player {
 	decide, err := strategy.New([]string{"even", "odd"}[port%2])
 	require.NoError(w.t, err)
 	p, err := player.New(player.Options{
-		Name: fmt.Sprintf("Player %d", port), Games: []string{evenodd.Type}, Endpoint: at(port), Manager: at(managerPort),
-		Strategy: decide, Caller: c, Clock: w.clock, Log: zerolog.Nop(),
+		Options: membership.Options{
+			Name: fmt.Sprintf("Player %d", port), Endpoint: at(port), Manager: at(managerPort), Caller: c, Clock: w.clock,
+			Log: zerolog.Nop(),
+		},
+		Games: []string{evenodd.Type}, Strategy: decide,
 		Entropy: func(matchID string, attempt int) protocol.Secret {
 			return sha256.Sum256(fmt.Appendf(nil, "entropy/%s/%d/%d", matchID, attempt, port))
 		},
@@ -264,7 +224,7 @@ func (w *world) post(ctx context.Context, url string, body any) (status int, ans
 		text, err = json.Marshal(body)
 		require.NoError(w.t, err)
 	}
-	client := &nethttp.Client{Transport: &nethttp.Transport{DialContext: w.dial, DisableKeepAlives: true}}
+	client := &nethttp.Client{Transport: &nethttp.Transport{DialContext: w.pipes.Dial, DisableKeepAlives: true}}
 	q, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, url, bytes.NewReader(text))
 	require.NoError(w.t, err)
 	if body != nil {

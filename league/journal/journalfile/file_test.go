@@ -36,9 +36,9 @@ func events() []journal.Data {
 			Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
 			Simulation: &journal.Simulation{Seed: 1<<64 - 1, Players: 2, Referees: 1, Strategies: []string{"random"}},
 		},
-		&journal.AgentRegistered{AgentID: "REF01", Role: journal.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2, Generation: 1},
-		&journal.AgentRegistered{AgentID: "P01", Role: journal.RolePlayer, DisplayName: "One", Endpoint: "http://1/mcp", Generation: 1},
-		&journal.AgentRegistered{AgentID: "P02", Role: journal.RolePlayer, DisplayName: "Two", Endpoint: "http://2/mcp", Generation: 1},
+		&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2, Generation: 1},
+		&journal.AgentRegistered{AgentID: "P01", Role: protocol.RolePlayer, DisplayName: "One", Endpoint: "http://1/mcp", Generation: 1},
+		&journal.AgentRegistered{AgentID: "P02", Role: protocol.RolePlayer, DisplayName: "Two", Endpoint: "http://2/mcp", Generation: 1},
 		&journal.AgentSuspended{AgentID: "P02", Reason: "gone"},
 		&journal.AgentReturned{AgentID: "P02", Endpoint: "http://2b/mcp", Generation: 2},
 		&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01"}},
@@ -62,7 +62,7 @@ func events() []journal.Data {
 	}
 }
 
-func said(t *testing.T, s *journal.State) string {
+func textOf(t *testing.T, s *journal.State) string {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{
 		"events": s.Events, "created": s.Created, "agents": s.Agents, "started": s.Started, "rounds": s.Rounds,
@@ -96,14 +96,14 @@ func folded(t *testing.T, raw []byte, n int) string {
 	state, _, _, torn, err := journalfile.Replay("x", bytes.NewReader(bytes.Join(lines[:n], nil)), nil)
 	require.NoError(t, err)
 	require.Zero(t, torn)
-	return said(t, state)
+	return textOf(t, state)
 }
 
 func TestReplayReadsWrittenEvents(t *testing.T) {
 	raw := written(t)
 	want := events()
 	var got []journal.Data
-	state, head, end, torn, err := journalfile.Replay("x", bytes.NewReader(raw), func(number int, e *journal.Event, _ string) {
+	state, head, end, torn, err := journalfile.Replay("x", bytes.NewReader(raw), func(number int, e *journal.Event, _ string, _ int64) {
 		assert.Equal(t, number, e.Seq)
 		got = append(got, e.Data)
 	})
@@ -138,7 +138,7 @@ func TestJournalCutAfterAnyByteIsResumed(t *testing.T) {
 
 		j, state, torn, err := journalfile.Open(path, nil)
 		require.NoError(t, err)
-		require.Equal(t, folded(t, raw, whole), said(t, state), "cut after byte %d", cut)
+		require.Equal(t, folded(t, raw, whole), textOf(t, state), "cut after byte %d", cut)
 		if end == cut {
 			require.Nil(t, torn)
 		} else {
@@ -333,7 +333,7 @@ func FuzzReplay(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, head, sameHead)
 		if state.TotalMatches() < 1000 { // larger states take too long to print
-			require.Equal(t, said(t, state), said(t, again))
+			require.Equal(t, textOf(t, state), textOf(t, again))
 		}
 	})
 }

@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are there whole or not at all, also when
-// the machine loses power in between. It knows nothing of what they hold.
+// Package atomicfile writes files atomically: after a power cut a file is complete or
+// absent. It must not depend on what the files contain.
 package atomicfile
 
 import (
@@ -23,25 +23,24 @@ func WriteFile(path string, data []byte, mode os.FileMode) error {
 	if err := os.Rename(temporary, path); err != nil {
 		return errors.Join(err, os.Remove(temporary))
 	}
-	return syncFolder(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }
 
-// CreateFile is WriteFile for a file that is not there yet: one that is there
-// stays as it is, and the error is fs.ErrExist. Of many that create the same
-// file at once, one succeeds.
+// CreateFile is WriteFile for a new file. An existing file stays unchanged, and the error
+// is fs.ErrExist. If many create the same file at once, one succeeds.
 func CreateFile(path string, data []byte, mode os.FileMode) error {
-	if _, err := os.Lstat(path); err == nil { // spares the disk the work
+	if _, err := os.Lstat(path); err == nil { // saves the work
 		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
 	temporary, err := stage(path, data, mode)
 	if err != nil {
 		return err
 	}
-	// A link, unlike a rename, never takes the place of another file.
+	// A link, unlike a rename, never replaces another file.
 	if err := errors.Join(os.Link(temporary, path), os.Remove(temporary)); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }
 
 // stage writes data to a new file in the folder of path, syncs it and returns its name.
@@ -65,9 +64,9 @@ func stage(path string, data []byte, mode os.FileMode) (temporary string, err er
 	return f.Name(), nil
 }
 
-// syncFolder brings the names of a folder to the disk.
-func syncFolder(dir string) error {
-	if runtime.GOOS == "windows" { // which cannot, and writes them by itself
+// SyncFolder makes the names of the files in a folder durable.
+func SyncFolder(dir string) error {
+	if runtime.GOOS == "windows" { // it has no such call, and writes them by itself
 		return nil
 	}
 	f, err := os.Open(dir)

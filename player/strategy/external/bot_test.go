@@ -19,28 +19,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quick is the limit of bots that do not answer: long enough for a busy machine
-// to start a shell, short enough to wait for. Others have all the time.
+// quick is the limit of bots that do not answer: enough time to start a shell on a busy
+// machine. Other bots have the limit long.
 const (
 	quick = 1500 * time.Millisecond
 	long  = time.Minute
 )
 
-// A tame bot is one of a test, with its log.
-type tame struct {
+// A testBot is a bot with its log.
+type testBot struct {
 	*bot
 	log *log
 }
 
-// opened is a bot that a shell runs from a script, in which $1 is a folder of
-// its own, with a pipe that is named alive.
-func opened(t *testing.T, script string, limit time.Duration) *tame {
+// openScript starts a bot that is a shell script. Its $1 is a folder with a pipe named alive.
+func openScript(t *testing.T, script string, limit time.Duration) *testBot {
 	t.Helper()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "bot.sh")
 	require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "alive"), 0o600))
-	b := &tame{log: &log{}}
+	b := &testBot{log: &log{}}
 	tools := b.log.tools()
 	tools.Timeout = limit
 	s, err := Open(fmt.Sprintf("exec:sh '%s' '%s'", file, folder), tools)
@@ -50,12 +49,12 @@ func opened(t *testing.T, script string, limit time.Duration) *tame {
 	return b
 }
 
-func (b *tame) asked(t *testing.T, matchID string) (string, error) {
+func (b *testBot) asked(t *testing.T, matchID string) (string, error) {
 	t.Helper()
 	return b.Choose(t.Context(), view(matchID))
 }
 
-func (b *tame) answers(t *testing.T, want string) {
+func (b *testBot) answers(t *testing.T, want string) {
 	t.Helper()
 	choice, err := b.asked(t, "R1M1")
 	require.NoError(t, err, b.log)
@@ -64,7 +63,7 @@ func (b *tame) answers(t *testing.T, want string) {
 
 func TestBotIsStartedOnce(t *testing.T) {
 	t.Parallel()
-	b := opened(t, `n=0; while read -r q; do n=$((n+1)); [ $((n%2)) = 1 ] && echo even || echo '{"choice":"odd"}'; done`, 0)
+	b := openScript(t, `n=0; while read -r q; do n=$((n+1)); [ $((n%2)) = 1 ] && echo even || echo '{"choice":"odd"}'; done`, 0)
 	for range 5 {
 		b.answers(t, "even")
 		b.answers(t, "odd")
@@ -74,7 +73,7 @@ func TestBotIsStartedOnce(t *testing.T) {
 
 func TestBotReceivesTheView(t *testing.T) {
 	t.Parallel()
-	b := opened(t, `read -r q; echo "$q" > "$1/question"; echo odd`, 3*time.Second)
+	b := openScript(t, `read -r q; echo "$q" > "$1/question"; echo odd`, 3*time.Second)
 	v := documented()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -87,8 +86,7 @@ func TestBotReceivesTheView(t *testing.T) {
 	assert.Equal(t, string(want), string(got))
 }
 
-// What a bot does wrong in its first life, or with its first question. It costs
-// that question; the next is answered.
+// A failure of a bot costs one question. It answers the next one, restarted if necessary.
 func TestBotFailureCostsOneQuestion(t *testing.T) {
 	t.Parallel()
 	const (
@@ -101,18 +99,18 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 		starts       int
 	}{
 		{"it hangs", twice + `sleep 1000`, "did not answer in time", 2},
-		{"it hangs with what it has started", twice + `sleep 1000 & sleep 1000 & wait`, "did not answer in time", 2},
+		{"it hangs with a child process", twice + `sleep 1000 & sleep 1000 & wait`, "did not answer in time", 2},
 		{"it does not flush", twice + `{ printf even; sleep 1000; }`, "did not answer in time", 2},
-		{"it talks and hangs", twice + `echo Let me see; sleep 1000`, `did not answer in time; it printed "Let me see" instead`, 2},
-		{"it dies", twice + `echo "  File bot.py, line 3" >&2; echo "NameError: name" >&2; exit 3`,
+		{"it prints text and hangs", twice + `echo Let me see; sleep 1000`, `did not answer in time; it printed "Let me see" instead`, 2},
+		{"it fails", twice + `echo "  File bot.py, line 3" >&2; echo "NameError: name" >&2; exit 3`,
 			`ended before it answered: exit status 3; the last line on standard error was "NameError: name"`, 2},
 		{"it ends", twice + `exit 0`, "ended before it answered: exit status 0", 2},
 		{"it is killed", twice + `kill -9 $$`, "ended before it answered: signal: killed", 2},
 		{"it closes its output", twice + `exec >&-; sleep 1000`, "has closed its standard output", 2},
 		{"a line that is too long", twice + `head -c 70000 /dev/zero | tr '\0' x; echo; sleep 1000`, "printed a line of more than 64 KB", 2},
-		{"zeros without an end", twice + `exec cat /dev/zero`, "printed a line of more than 64 KB", 2},
-		{"lines without an end", twice + `while :; do echo no answer; done`, "printed 64 KB and no answer", 2},
-		{"bytes that are no text", twice + `printf '\377\376\n'; ` + later, "which is not a legal choice", 1},
+		{"endless zeros", twice + `exec cat /dev/zero`, "printed a line of more than 64 KB", 2},
+		{"endless lines", twice + `while :; do echo no answer; done`, "printed 64 KB and no answer", 2},
+		{"bytes that are not UTF-8", twice + `printf '\377\376\n'; ` + later, "which is not a legal choice", 1},
 		{"an illegal choice", twice + `echo evne; ` + later, `answered "evne"`, 1},
 		{"broken JSON", twice + `echo '{"choice"'; ` + later, "with invalid JSON", 1},
 	}
@@ -123,7 +121,7 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 			if strings.Contains(tt.want, "in time") {
 				limit = quick
 			}
-			b := opened(t, tt.script, limit)
+			b := openScript(t, tt.script, limit)
 			_, err := b.asked(t, "R1M1")
 			require.ErrorContains(t, err, "the bot exec:sh ")
 			require.ErrorContains(t, err, tt.want)
@@ -135,28 +133,28 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 	}
 }
 
-// What is not as it should be, and costs nothing.
+// These deviations cost no question.
 func TestToleratedAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, script string
-		said         string // in the log
+		replyOf      string // in the log
 		starts       int
 	}{
 		{"a greeting", `echo "Hello, I am a bot"; while read -r q; do echo even; done`, `"stdout":"Hello, I am a bot"`, 1},
-		{"talk before each answer", `while read -r q; do echo; echo "I think so"; echo even; done`, `"stdout":"I think so"`, 1},
-		{"talk on standard error", `while read -r q; do echo deep thoughts >&2; echo even; done`, `"stderr":"deep thoughts"`, 1},
-		{"it ends with every answer", `read -r q; echo even`, "", 3},
+		{"text before each answer", `while read -r q; do echo; echo "I think so"; echo even; done`, `"stdout":"I think so"`, 1},
+		{"text on standard error", `while read -r q; do echo deep thoughts >&2; echo even; done`, `"stderr":"deep thoughts"`, 1},
+		{"it exits after each answer", `read -r q; echo even`, "", 3},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := opened(t, tt.script, 0)
+			b := openScript(t, tt.script, 0)
 			for range 3 {
 				b.answers(t, "even")
 			}
-			b.Close() // all it said is logged then
-			assert.Contains(t, b.log.String(), tt.said)
+			b.Close() // all it replyOf is logged then
+			assert.Contains(t, b.log.String(), tt.replyOf)
 			assert.Equal(t, tt.starts, b.starts)
 			assert.Zero(t, b.failed)
 		})
@@ -165,9 +163,9 @@ func TestToleratedAnswers(t *testing.T) {
 
 func TestSurplusAnswerIsDiscarded(t *testing.T) {
 	t.Parallel()
-	b := opened(t, `read -r q; echo even; echo even; : > "$1/alive"; while read -r q; do echo odd; done`, 0)
+	b := openScript(t, `read -r q; echo even; echo even; : > "$1/alive"; while read -r q; do echo odd; done`, 0)
 	b.answers(t, "even")
-	_, err := io.ReadAll(alive(t, b)) // now it has said both
+	_, err := io.ReadAll(alive(t, b)) // now it has replyOf both
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(b.running.lines) > 0 }, botTimeout, time.Millisecond)
 	b.answers(t, "odd")
@@ -176,7 +174,7 @@ func TestSurplusAnswerIsDiscarded(t *testing.T) {
 
 func TestLogOfABotIsLimited(t *testing.T) {
 	t.Parallel()
-	b := opened(t, `i=0; while [ $i -lt 5000 ]; do echo "line $i of very many" >&2; i=$((i+1)); done
+	b := openScript(t, `i=0; while [ $i -lt 5000 ]; do echo "line $i of very many" >&2; i=$((i+1)); done
 		head -c 100000 /dev/zero | tr '\0' x >&2; while read -r q; do echo even; done`, 0)
 	b.answers(t, "even")
 	b.Close()
@@ -190,10 +188,10 @@ func TestLogOfABotIsLimited(t *testing.T) {
 
 func TestQuestionsAreSequential(t *testing.T) {
 	t.Parallel()
-	b := opened(t, `while read -r q; do echo "$q" | sed 's/.*"valid_options":\["\([^"]*\)".*/\1/'; done`, 30*time.Second)
-	var asking sync.WaitGroup
+	b := openScript(t, `while read -r q; do echo "$q" | sed 's/.*"valid_options":\["\([^"]*\)".*/\1/'; done`, 30*time.Second)
+	var newTestModel sync.WaitGroup
 	for n := range 20 {
-		asking.Go(func() {
+		newTestModel.Go(func() {
 			v := view("R1M1")
 			v.Options = []string{fmt.Sprintf("move-%d", n)}
 			choice, err := b.Choose(context.Background(), v)
@@ -201,13 +199,12 @@ func TestQuestionsAreSequential(t *testing.T) {
 			assert.Equal(t, v.Options[0], choice)
 		})
 	}
-	asking.Wait()
+	newTestModel.Wait()
 	assert.Equal(t, 1, b.starts)
 }
 
-// alive is a pipe that is open as long as a program lives that was told to hold
-// it.
-func alive(t *testing.T, b *tame) *os.File {
+// alive opens the pipe. Reading ends when no process of the bot holds it open any more.
+func alive(t *testing.T, b *testBot) *os.File {
 	t.Helper()
 	f, err := os.Open(filepath.Join(filepath.Dir(b.args[0]), "alive"))
 	require.NoError(t, err)
@@ -222,14 +219,14 @@ func TestCloseStopsTheBot(t *testing.T) {
 		within       time.Duration // from
 		longer       bool          // it takes until it is killed
 	}{
-		{"when its input ends", `while read -r q; do echo even; done; echo goodbye >&2`, 0, false},
-		{"when it is asked to", `trap 'echo goodbye >&2; exit' TERM; read -r q; echo even; while :; do sleep 0.1; done`, 0, false},
-		{"when it must", `trap '' TERM; read -r q; echo even; echo goodbye >&2; while :; do sleep 0.1; done`, 0, true},
+		{"at the end of its input", `while read -r q; do echo even; done; echo goodbye >&2`, 0, false},
+		{"by SIGTERM", `trap 'echo goodbye >&2; exit' TERM; read -r q; echo even; while :; do sleep 0.1; done`, 0, false},
+		{"by SIGKILL", `trap '' TERM; read -r q; echo even; echo goodbye >&2; while :; do sleep 0.1; done`, 0, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := opened(t, `sleep 1000 > "$1/alive" & `+tt.script, 0)
+			b := openScript(t, `sleep 1000 > "$1/alive" & `+tt.script, 0)
 			held := alive(t, b)
 			b.answers(t, "even")
 			pid := b.running.cmd.Process.Pid
@@ -239,7 +236,7 @@ func TestCloseStopsTheBot(t *testing.T) {
 			assert.Contains(t, b.log.String(), "goodbye")
 			_, err := io.ReadAll(held) // which has an end: no process has it open
 			require.NoError(t, err)
-			assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "not even a zombie is left")
+			assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "no zombie is left")
 			b.Close()
 			for range 10 { // chance must not have it started again
 				_, err = b.asked(t, "R1M1")
@@ -252,13 +249,13 @@ func TestCloseStopsTheBot(t *testing.T) {
 
 func TestCloseAbandonsAQuestion(t *testing.T) {
 	t.Parallel()
-	b := opened(t, `read -r q; : > "$1/alive"; sleep 1000`, time.Hour)
+	b := openScript(t, `read -r q; : > "$1/alive"; sleep 1000`, time.Hour)
 	failed := make(chan error)
 	go func() {
 		_, err := b.Choose(context.Background(), view("R1M1"))
 		failed <- err
 	}()
-	_, err := io.ReadAll(alive(t, b)) // it thinks
+	_, err := io.ReadAll(alive(t, b)) // waits until the bot has the question
 	require.NoError(t, err)
 	go b.Close()
 	assert.ErrorIs(t, <-failed, errClosed)
@@ -266,7 +263,7 @@ func TestCloseAbandonsAQuestion(t *testing.T) {
 
 func TestBotHasItsFullTimeAfterTheCallerGivesUp(t *testing.T) {
 	t.Parallel()
-	b := opened(t, `read -r q; : > "$1/alive"; echo even; while read -r q; do echo odd; done`, long)
+	b := openScript(t, `read -r q; : > "$1/alive"; echo even; while read -r q; do echo odd; done`, long)
 	ctx, leave := context.WithCancel(t.Context())
 	type answer struct {
 		choice string
@@ -279,18 +276,18 @@ func TestBotHasItsFullTimeAfterTheCallerGivesUp(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool { return len(b.turn) == 0 }, long, time.Millisecond)
 	leave()
-	_, err := io.ReadAll(alive(t, b)) // it thinks until somebody reads this
+	_, err := io.ReadAll(alive(t, b)) // waits until the bot has the question
 	require.NoError(t, err)
-	assert.Equal(t, answer{"even", nil}, <-answered, "the referee asks the same again, and it is answered")
+	assert.Equal(t, answer{"even", nil}, <-answered, "the repeated question has an answer")
 	b.answers(t, "odd")
 }
 
 func TestFailingBotIsRestartedAfterAPause(t *testing.T) {
 	t.Parallel()
-	b := opened(t, `exit 1`, 2*time.Second)
+	b := openScript(t, `exit 1`, 2*time.Second)
 	for range 2 {
 		_, err := b.asked(t, "R1M1")
-		require.ErrorContains(t, err, "exit status 1", "the first time it is started again at once")
+		require.ErrorContains(t, err, "exit status 1", "the first restart has no pause")
 	}
 	b.failures = 10
 	v := view("R1M1")
@@ -327,10 +324,10 @@ func TestTimeForADecision(t *testing.T) {
 		defer cancel()
 		v := view("R1M1")
 		assert.Equal(t, time.Minute, timeFor(t.Context(), v, time.Minute), "no deadline")
-		assert.Equal(t, 8*time.Second, timeFor(ctx, v, time.Minute), "the caller does")
+		assert.Equal(t, 8*time.Second, timeFor(ctx, v, time.Minute), "the deadline of the caller")
 		assert.Equal(t, 5*time.Second, timeFor(ctx, v, 5*time.Second))
 		v.Within = 5 * time.Second
-		assert.Equal(t, 4*time.Second, timeFor(ctx, v, time.Minute), "the referee does")
+		assert.Equal(t, 4*time.Second, timeFor(ctx, v, time.Minute), "the deadline of the referee")
 		time.Sleep(11 * time.Second)
 		assert.Zero(t, timeFor(ctx, v, time.Minute))
 	})

@@ -49,9 +49,9 @@ type pendingChoice struct {
 }
 
 func newHost(t Tools) (*Host, error) {
-	fallback, err := strategy.New(cmp.Or(t.Fallback, "random"))
+	fallback, err := newFallback(t)
 	if err != nil {
-		return nil, fmt.Errorf("unknown strategy %q for --fallback; choose one of: %s", t.Fallback, strings.Join(strategy.Names(), ", "))
+		return nil, err
 	}
 	return &Host{limit: cmp.Or(t.Timeout, hostTimeout), fallback: fallback, log: t.Log, changed: make(chan struct{})}, nil
 }
@@ -171,5 +171,5 @@ func (h *Host) Answer(choiceID, choice string) error {
 func (h *Host) Account() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return fmt.Sprintf("%s: %s, %d answered by the fallback strategy %s", HostName, counted(h.questions, "question"), h.byFallback, h.fallback.Name())
+	return account(HostName, h.questions, h.byFallback, h.fallback)
 }

@@ -3,6 +3,7 @@ package external
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,13 @@ import (
 	"evenodd/player/strategy"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(serveVariable) != "" {
+		serveStdio()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // view is a question of Even/Odd in a match against P02.
 func view(matchID string) strategy.View {
@@ -26,7 +33,7 @@ func view(matchID string) strategy.View {
 	}
 }
 
-// A log is what was logged so far.
+// A log collects log lines.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -47,8 +54,8 @@ func (l *log) String() string {
 func (l *log) tools() Tools { return Tools{Log: zerolog.New(l)} }
 
 func TestNames(t *testing.T) {
-	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, exec:PROGRAM", Names(false))
-	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp-host, exec:PROGRAM", Names(true))
+	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, exec:PROGRAM", Names(false))
+	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, mcp-host, exec:PROGRAM", Names(true))
 	for _, name := range strategy.Names() {
 		s, err := Open(name, Tools{})
 		require.NoError(t, err)

@@ -63,9 +63,11 @@ type past struct {
 
 // requestLine returns the question of a view as a line.
 func requestLine(v strategy.View, limit time.Duration) ([]byte, error) {
-	line, err := json.Marshal(requestOf(&v, limit), json.Deterministic(true))
+	line, err := encodeRequest(requestOf(&v, limit))
 	return append(line, '\n'), err
 }
+
+func encodeRequest(q *request) ([]byte, error) { return json.Marshal(q, json.Deterministic(true)) }
 
 // requestOf returns the question of a view.
 func requestOf(v *strategy.View, limit time.Duration) *request {

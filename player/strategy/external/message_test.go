@@ -14,8 +14,7 @@ import (
 	"evenodd/player/strategy"
 )
 
-// documented is a question in which everything has a value: the one that the
-// README explains.
+// documented is the question that the README explains: every member has a value.
 func documented() strategy.View {
 	v := view("R3M1")
 	v.OpponentID = "P04"
@@ -63,7 +62,7 @@ func TestSameViewGivesSameQuestion(t *testing.T) {
 	require.NoError(t, err)
 	two, err := requestLine(documented(), time.Second)
 	require.NoError(t, err)
-	assert.Equal(t, string(one), string(two), "and so a bot that is a function plays the same league again")
+	assert.Equal(t, string(one), string(two), "a bot without state plays the same league again")
 }
 
 func TestAnswerLines(t *testing.T) {
@@ -75,8 +74,8 @@ func TestAnswerLines(t *testing.T) {
 		problem    string // of a wrong answer; "-" where the line is none
 	}{
 		{"JSON", `{"choice":"even"}`, parities, "even", ""},
-		{"JSON with spaces and more", ` {"x": [1], "choice" : "odd", "reason": "why not"}` + "\r", parities, "odd", ""},
-		{"a reason that is no text", `{"choice":"odd","reason":7}`, parities, "odd", ""},
+		{"JSON with spaces and other members", ` {"x": [1], "choice" : "odd", "reason": "why not"}` + "\r", parities, "odd", ""},
+		{"a reason that is a number", `{"choice":"odd","reason":7}`, parities, "odd", ""},
 		{"a word", "even", parities, "even", ""},
 		{"a word in quotes", `"even"`, parities, "even", ""},
 		{"a number", `{"choice":4}`, cells, "4", ""},
@@ -98,7 +97,7 @@ func TestAnswerLines(t *testing.T) {
 		{"spaces", " \t", parities, "", "-"},
 		{"a greeting", "pygame 2.5.2 (SDL 2.28.3, Python 3.11.7)", parities, "", "-"},
 		{"a sentence", "I choose even", parities, "", "-"},
-		{"a quote that is open", `"even`, parities, "", "-"},
+		{"an open quote", `"even`, parities, "", "-"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

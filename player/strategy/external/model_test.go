@@ -22,15 +22,15 @@ import (
 
 const key = "sk-of-the-tests"
 
-// said returns the reply of an endpoint with the text of its model.
-func said(text string) string {
+// replyOf returns the response of an endpoint with a text of the model.
+func replyOf(text string) string {
 	content, _ := json.Marshal(text)
 	return fmt.Sprintf(`{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant",`+
 		`"content":%s},"finish_reason":"stop"}],"usage":{"prompt_tokens":40,"completion_tokens":2,"total_tokens":42}}`, content)
 }
 
-// An endpoint is a real server, which does one thing after the other; the last
-// for ever.
+// An endpoint is a server with one handler for each call. The last handler serves all
+// further calls.
 type endpoint struct {
 	*httptest.Server
 	asked atomic.Int32
@@ -50,7 +50,7 @@ func serving(t *testing.T, replies ...http.HandlerFunc) *endpoint {
 	return e
 }
 
-func says(text string) http.HandlerFunc { return raw(http.StatusOK, said(text)) }
+func says(text string) http.HandlerFunc { return raw(http.StatusOK, replyOf(text)) }
 
 func raw(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -72,7 +72,7 @@ func hanging(w http.ResponseWriter, r *http.Request) {
 }
 
 func hangingHalfway(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.WriteString(w, said("even")[:60])
+	_, _ = io.WriteString(w, replyOf("even")[:60])
 	_ = http.NewResponseController(w).Flush()
 	hanging(w, r)
 }
@@ -80,13 +80,13 @@ func hangingHalfway(w http.ResponseWriter, r *http.Request) {
 func hangsUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 func hangsUpHalfway(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.WriteString(w, said("even")[:60])
+	_, _ = io.WriteString(w, replyOf("even")[:60])
 	_ = http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
 
-// asking is a model at an endpoint.
-func asking(t *testing.T, l LLM, limit time.Duration) (*model, *log) {
+// newTestModel returns a model at an endpoint, and its log.
+func newTestModel(t *testing.T, l LLM, limit time.Duration) (*model, *log) {
 	t.Helper()
 	logged := &log{}
 	tools := logged.tools()
@@ -102,7 +102,7 @@ func TestModel(t *testing.T) {
 	var elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		elsewhere.Add(1)
-		_, _ = io.WriteString(w, said("odd"))
+		_, _ = io.WriteString(w, replyOf("odd"))
 	}))
 	t.Cleanup(other.Close)
 	redirecting := func(w http.ResponseWriter, r *http.Request) {
@@ -116,25 +116,25 @@ func TestModel(t *testing.T) {
 		logged  string
 	}{
 		{"a word", []http.HandlerFunc{says("odd")}, "odd", 1, `"choice":"odd"`},
-		{"a talkative one", []http.HandlerFunc{says("Let me think.\n\nThe draws are independent, so I will go with **Odd**.")}, "odd", 1, `"completion_tokens":2`},
-		{"one that cannot decide", []http.HandlerFunc{says("Either even or odd will do.")}, "", 1, "the model named several options"},
-		{"one that refuses", []http.HandlerFunc{says("As a language model I do not gamble.")}, "", 1, "the model named no option"},
+		{"a sentence", []http.HandlerFunc{says("Let me think.\n\nThe draws are independent, so I will go with **Odd**.")}, "odd", 1, `"completion_tokens":2`},
+		{"several options", []http.HandlerFunc{says("Either even or odd will do.")}, "", 1, "the model named several options"},
+		{"no option", []http.HandlerFunc{says("As a language model I do not gamble.")}, "", 1, "the model named no option"},
 		{"an empty reply", []http.HandlerFunc{says("")}, "", 1, "the model named no option"},
 		{"no choices", []http.HandlerFunc{raw(200, `{"choices":[]}`)}, "", 1, "without a choice"},
-		{"another language", []http.HandlerFunc{raw(200, "<html>It works!</html>")}, "", 1, "invalid character"},
+		{"HTML", []http.HandlerFunc{raw(200, "<html>It works!</html>")}, "", 1, "invalid character"},
 		{"rate limited, once", []http.HandlerFunc{busy(429, "0"), says("odd")}, "odd", 2, "retrying the call of the language model"},
-		{"rate limited for long", []http.HandlerFunc{busy(429, "60")}, "", 1, "HTTP 429"},
-		{"rate limited again and again", []http.HandlerFunc{busy(429, "0")}, "", 2, "HTTP 429"},
+		{"rate limited for a minute", []http.HandlerFunc{busy(429, "60")}, "", 1, "HTTP 429"},
+		{"rate limited twice", []http.HandlerFunc{busy(429, "0")}, "", 2, "HTTP 429"},
 		{"broken, once", []http.HandlerFunc{raw(503, "loading the model"), says("odd")}, "odd", 2, "HTTP 503 Service Unavailable: loading the model"},
 		{"broken", []http.HandlerFunc{raw(500, "")}, "", 2, "HTTP 500"},
 		{"a wrong key", []http.HandlerFunc{raw(401, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`)}, "", 1,
 			"Incorrect API key provided: (the key)"},
 		{"an unknown model", []http.HandlerFunc{raw(404, "no such model")}, "", 1, "HTTP 404 Not Found: no such model"},
-		{"another place", []http.HandlerFunc{redirecting}, "", 1, "HTTP 307"},
+		{"a redirect", []http.HandlerFunc{redirecting}, "", 1, "HTTP 307"},
 		{"hangs", []http.HandlerFunc{hanging}, "", 1, "deadline exceeded"},
 		{"hangs halfway", []http.HandlerFunc{hangingHalfway}, "", 1, "deadline exceeded"},
-		{"hangs up, once", []http.HandlerFunc{hangsUp, says("odd")}, "odd", 2, "retrying the call"},
-		{"hangs up halfway", []http.HandlerFunc{hangsUpHalfway}, "", 2, "unexpected EOF"},
+		{"a broken connection, once", []http.HandlerFunc{hangsUp, says("odd")}, "odd", 2, "retrying the call"},
+		{"a broken response", []http.HandlerFunc{hangsUpHalfway}, "", 2, "unexpected EOF"},
 		{"10 MB", []http.HandlerFunc{says(strings.Repeat("even ", 2<<20))}, "", 1, "too large"},
 		{"10 MB of trouble", []http.HandlerFunc{raw(400, strings.Repeat("even ", 2<<20))}, "", 1, "HTTP 400"},
 	}
@@ -146,9 +146,9 @@ func TestModel(t *testing.T) {
 			if strings.HasPrefix(tt.name, "hangs") && tt.asked == 1 {
 				limit = quickly
 			}
-			m, logged := asking(t, LLM{URL: e.URL + "/v1", Model: "m", Key: key}, limit)
+			m, logged := newTestModel(t, LLM{URL: e.URL + "/v1", Model: "m", Key: key}, limit)
 			choice, err := m.Choose(t.Context(), view("R1M1"))
-			require.NoError(t, err, "it always has an answer")
+			require.NoError(t, err, "a model always chooses")
 			want, byChance := tt.want, 0
 			if want == "" {
 				want, byChance = chance(t), 1
@@ -165,10 +165,10 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// quickly is how long to wait for what never comes.
+// quickly is the limit of a call without a response.
 const quickly = 300 * time.Millisecond
 
-// chance is what chance decides in view.
+// chance returns the random choice in view.
 func chance(t *testing.T) string {
 	t.Helper()
 	random, err := strategy.New("random")
@@ -182,7 +182,7 @@ func TestUnreachableModel(t *testing.T) {
 	t.Parallel()
 	e := httptest.NewServer(nil)
 	e.Close()
-	m, logged := asking(t, LLM{URL: e.URL, Model: "m"}, 0)
+	m, logged := newTestModel(t, LLM{URL: e.URL, Model: "m"}, 0)
 	choice, err := m.Choose(t.Context(), view("R1M1"))
 	require.NoError(t, err)
 	assert.Equal(t, chance(t), choice)
@@ -192,7 +192,7 @@ func TestUnreachableModel(t *testing.T) {
 func TestAccountOfAModel(t *testing.T) {
 	t.Parallel()
 	e := serving(t, says("odd"), says("who knows"), says("even"))
-	m, logged := asking(t, LLM{URL: e.URL + "/v1/", Model: "llama3.2", Key: key}, 0)
+	m, logged := newTestModel(t, LLM{URL: e.URL + "/v1/", Model: "llama3.2", Key: key}, 0)
 	var choosing sync.WaitGroup
 	for range 3 {
 		choosing.Go(func() {
@@ -210,15 +210,15 @@ func TestAccountOfAModel(t *testing.T) {
 	assert.EqualError(t, err, "llm: no move to choose from")
 }
 
-// A silence is a network without responses, or with a request to retry later.
-type silence struct {
+// A silentNetwork never responds, or asks to retry later.
+type silentNetwork struct {
 	status int
 	after  string
 	asked  []time.Duration // when, since the beginning
 	began  time.Time
 }
 
-func (s *silence) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *silentNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.asked = append(s.asked, time.Since(s.began))
 	if s.status == 0 {
 		<-r.Context().Done()
@@ -232,23 +232,23 @@ func TestModelAnswersBeforeTheDeadline(t *testing.T) {
 		name    string
 		limit   time.Duration
 		within  time.Duration // of the referee
-		network silence
+		network silentNetwork
 		want    time.Duration // when the answer is there
 		asked   []time.Duration
 	}{
-		{"its own limit", 10 * time.Second, 30 * time.Second, silence{}, 10 * time.Second, []time.Duration{0}},
-		{"the usual one", 0, 30 * time.Second, silence{}, 20 * time.Second, []time.Duration{0}},
-		{"the referee's", time.Minute, 30 * time.Second, silence{}, 24 * time.Second, []time.Duration{0}},
-		{"little time", 0, 3 * time.Second, silence{}, 2400 * time.Millisecond, []time.Duration{0}},
-		{"it is told to come back, and does", 0, 30 * time.Second, silence{status: 429, after: "7"}, 7 * time.Second, []time.Duration{0, 7 * time.Second}},
-		{"it is told to come back too late", 0, 30 * time.Second, silence{status: 429, after: "25"}, 0, []time.Duration{0}},
-		{"it is told nonsense", 0, 30 * time.Second, silence{status: 503, after: "-9"}, retryPause, []time.Duration{0, retryPause}},
+		{"the limit of the setting", 10 * time.Second, 30 * time.Second, silentNetwork{}, 10 * time.Second, []time.Duration{0}},
+		{"the default limit", 0, 30 * time.Second, silentNetwork{}, 20 * time.Second, []time.Duration{0}},
+		{"the deadline of the referee", time.Minute, 30 * time.Second, silentNetwork{}, 24 * time.Second, []time.Duration{0}},
+		{"little time", 0, 3 * time.Second, silentNetwork{}, 2400 * time.Millisecond, []time.Duration{0}},
+		{"a retry in time", 0, 30 * time.Second, silentNetwork{status: 429, after: "7"}, 7 * time.Second, []time.Duration{0, 7 * time.Second}},
+		{"a retry after the deadline", 0, 30 * time.Second, silentNetwork{status: 429, after: "25"}, 0, []time.Duration{0}},
+		{"an invalid Retry-After", 0, 30 * time.Second, silentNetwork{status: 503, after: "-9"}, retryPause, []time.Duration{0, retryPause}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tt.network.began = time.Now()
-				m, _ := asking(t, LLM{URL: "http://model/v1", Model: "m", Transport: &tt.network}, tt.limit)
+				m, _ := newTestModel(t, LLM{URL: "http://model/v1", Model: "m", Transport: &tt.network}, tt.limit)
 				v := view("R1M1")
 				v.Within = tt.within
 				choice, err := m.Choose(t.Context(), v)
@@ -264,7 +264,7 @@ func TestModelAnswersBeforeTheDeadline(t *testing.T) {
 func TestModelWithCanceledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m, _ := asking(t, LLM{URL: "http://model/v1", Model: "m", Transport: &silence{}}, 0)
+	m, _ := newTestModel(t, LLM{URL: "http://model/v1", Model: "m", Transport: &silentNetwork{}}, 0)
 	choice, err := m.Choose(ctx, view("R1M1"))
 	require.NoError(t, err)
 	assert.Equal(t, chance(t), choice)

@@ -145,10 +145,6 @@ type output struct {
 	omitted atomic.Int64
 }
 
-func newOutput(log zerolog.Logger) *output {
-	return &output{logger: log, allowed: rate.NewLimiter(loggedPerSecond, loggedAtOnce)}
-}
-
 func (o *output) log(level zerolog.Level, stream, line, event, message string) {
 	if !o.allowed.Allow() {
 		o.omitted.Add(1)

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -46,7 +47,7 @@ func prompt(v strategy.View) string {
 			if i == 0 {
 				say("Your last matches, the oldest first (your choice, the opponent's, the number, the result):\n")
 			}
-			say("- %s, %s, %d, %s\n", orNone(m.Choice), orNone(m.OpponentChoice), m.DrawnNumber, m.Result)
+			say("- %s, %s, %d, %s\n", cmp.Or(m.Choice, "none"), cmp.Or(m.OpponentChoice, "none"), m.DrawnNumber, m.Result)
 		}
 	}
 	sayRank(say, v, "You are", v.PlayerID)
@@ -63,13 +64,6 @@ func sayRank(say func(string, ...any), v strategy.View, who, playerID string) {
 			return
 		}
 	}
-}
-
-func orNone(choice string) string {
-	if choice == "" {
-		return "none"
-	}
-	return choice
 }
 
 // orList formats a list: "even" or "odd".

@@ -2,49 +2,35 @@ package external
 
 import (
 	"errors"
+	"regexp"
 	"strings"
+)
+
+// A word of a command line is a sequence of parts: quoted, escaped and plain.
+const quoted = `'[^']*'|"(?:[^"\\]|\\.)*"|\\.`
+
+var (
+	wordPattern = regexp.MustCompile(`(?s)(?:` + quoted + `|[^ \t\n'"\\])+`)
+	partPattern = regexp.MustCompile(`(?s)` + quoted)
+	unescaped   = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 )
 
 // words splits a command line into words, with the quotes and backslashes of a shell but
 // none of its expansions.
-func words(line string) ([]string, error) {
-	var (
-		list    []string
-		word    strings.Builder
-		begun   bool // true also for an empty quoted word
-		quote   rune // the open one
-		escaped bool // by a backslash
-	)
-	for _, r := range line {
-		switch {
-		case escaped:
-			if quote == '"' && r != '"' && r != '\\' {
-				word.WriteRune('\\')
-			}
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			escaped, begun = true, true
-		case r == quote:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\''):
-			quote, begun = r, true
-		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
-			if begun {
-				list = append(list, word.String())
-			}
-			word.Reset()
-			begun = false
-		default:
-			word.WriteRune(r)
-			begun = true
-		}
-	}
-	if quote != 0 || escaped {
+func words(line string) (list []string, err error) {
+	if rest := wordPattern.ReplaceAllString(line, ""); strings.Trim(rest, " \t\n") != "" {
 		return nil, errors.New("an open quote, or a backslash at the end")
 	}
-	if begun {
-		list = append(list, word.String())
+	for _, word := range wordPattern.FindAllString(line, -1) {
+		list = append(list, partPattern.ReplaceAllStringFunc(word, func(part string) string {
+			switch part[0] {
+			case '"':
+				return unescaped.Replace(part[1 : len(part)-1])
+			case '\'':
+				return part[1 : len(part)-1]
+			}
+			return part[1:] // without the backslash
+		}))
 	}
 	return list, nil
 }

@@ -19,11 +19,11 @@ func TestCommandLineIsSplitIntoWords(t *testing.T) {
 		{"double quotes", `./bot "a b" c`, []string{"./bot", "a b", "c"}},
 		{"single quotes", `./bot 'a "b"  c'`, []string{"./bot", `a "b"  c`}},
 		{"quotes within a word", `--name="a b"c`, []string{"--name=a bc"}},
-		{"nothing but quotes", `./bot "" ''`, []string{"./bot", "", ""}},
+		{"empty quotes", `./bot "" ''`, []string{"./bot", "", ""}},
 		{"a backslash", `a\ b \" \\`, []string{"a b", `"`, `\`}},
 		{"a backslash in double quotes", `"\" \\ \n"`, []string{`" \ \n`}},
 		{"a backslash in single quotes", `'\n\'`, []string{`\n\`}},
-		{"what a shell would do", "./bot $HOME *.py `ls` a;b", []string{"./bot", "$HOME", "*.py", "`ls`", "a;b"}},
+		{"no expansion", "./bot $HOME *.py `ls` a;b", []string{"./bot", "$HOME", "*.py", "`ls`", "a;b"}},
 		{"other letters", "./bot 'é ü'", []string{"./bot", "é ü"}},
 	}
 	for _, tt := range tests {

@@ -2,7 +2,6 @@ package leaguetest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"sync"
 
@@ -26,22 +25,22 @@ func (l *LogBuffer) Write(b []byte) (int, error) {
 // AllTokens returns all tokens of a league of four players and two referees, by
 // description.
 func (w *World) AllTokens() map[string]string {
-	secrets := map[string]string{"the admin token": w.Manager.AdminToken()}
+	tokens := map[string]string{"the admin token": w.Manager.AdminToken()}
 	referees := []string{"REF01", "REF02"}
 	for _, id := range append([]string{"P01", "P02", "P03", "P04"}, referees...) {
-		secrets["the token of "+id] = w.Token(id)
-		secrets["the credential for "+id] = w.ManagerCredential(id)
+		tokens["the token of "+id] = w.Token(id)
+		tokens["the credential for "+id] = w.ManagerCredential(id)
 	}
 	for _, r := range w.Manager.Results() {
 		for _, id := range []string{r.PlayerA, r.PlayerB} {
 			for attempt := 1; attempt <= 2; attempt++ {
 				for _, referee := range referees {
-					secrets["access to "+id+" in "+r.MatchID+" for "+referee] = w.AccessToken(id, r.MatchID, attempt, referee)
+					tokens["access to "+id+" in "+r.MatchID+" for "+referee] = w.AccessToken(id, r.MatchID, attempt, referee)
 				}
 			}
 		}
 	}
-	return secrets
+	return tokens
 }
 
 // AssertNoTokenLeaked checks that no answer to the untrusted caller contains a token.
@@ -70,36 +69,31 @@ func (w *World) ManagerCalls(to *Agent, bearer string) map[string]func() error {
 		return protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(messageType, "conv-manager")
 	}
 	rows := []protocol.StandingRow{{Rank: 1, PlayerID: "P01", DisplayName: "Agent P01", Played: 1, Wins: 1, Points: 3}}
-	call := func(do func(ctx context.Context) error) func() error { return func() error { return do(w.Context) } }
 	return map[string]func() error{
-		"notify_round": call(func(ctx context.Context) error {
-			_, err := protocol.NotifyRound.Call(ctx, w.Untrusted, peer, &protocol.RoundAnnouncement{
-				Envelope: envelope(protocol.TypeRoundAnnouncement), LeagueID: LeagueID, RoundID: 1,
-				Matches: []protocol.AnnouncedMatch{{
-					MatchID: "R1M1", GameType: "even_odd", PlayerAID: "P01", PlayerBID: "P02", RefereeEndpoint: EndpointOf("ref01"),
-				}},
-			})
-			return err
+		"notify_round": calling(w, &protocol.NotifyRound, peer, &protocol.RoundAnnouncement{
+			Envelope: envelope(protocol.TypeRoundAnnouncement), LeagueID: LeagueID, RoundID: 1,
+			Matches: []protocol.AnnouncedMatch{{
+				MatchID: "R1M1", GameType: "even_odd", PlayerAID: "P01", PlayerBID: "P02", RefereeEndpoint: EndpointOf("ref01"),
+			}},
 		}),
-		"update_standings": call(func(ctx context.Context) error {
-			_, err := protocol.UpdateStandings.Call(ctx, w.Untrusted, peer, &protocol.StandingsUpdate{
-				Envelope: envelope(protocol.TypeStandingsUpdate), LeagueID: LeagueID, RoundID: 1, Standings: rows,
-			})
-			return err
+		"update_standings": calling(w, &protocol.UpdateStandings, peer, &protocol.StandingsUpdate{
+			Envelope: envelope(protocol.TypeStandingsUpdate), LeagueID: LeagueID, RoundID: 1, Standings: rows,
 		}),
-		"notify_round_completed": call(func(ctx context.Context) error {
-			_, err := protocol.NotifyRoundCompleted.Call(ctx, w.Untrusted, peer, &protocol.RoundCompleted{
-				Envelope: envelope(protocol.TypeRoundCompleted), LeagueID: LeagueID, RoundID: 1,
-			})
-			return err
+		"notify_round_completed": calling(w, &protocol.NotifyRoundCompleted, peer, &protocol.RoundCompleted{
+			Envelope: envelope(protocol.TypeRoundCompleted), LeagueID: LeagueID, RoundID: 1,
 		}),
-		"notify_league_completed": call(func(ctx context.Context) error {
-			_, err := protocol.NotifyLeagueCompleted.Call(ctx, w.Untrusted, peer, &protocol.LeagueCompleted{
-				Envelope: envelope(protocol.TypeLeagueCompleted), LeagueID: LeagueID, TotalRounds: 1, TotalMatches: 1,
-				Champion: protocol.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 3}, FinalStandings: rows,
-			})
-			return err
+		"notify_league_completed": calling(w, &protocol.NotifyLeagueCompleted, peer, &protocol.LeagueCompleted{
+			Envelope: envelope(protocol.TypeLeagueCompleted), LeagueID: LeagueID, TotalRounds: 1, TotalMatches: 1,
+			Champion: protocol.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 3}, FinalStandings: rows,
 		}),
+	}
+}
+
+// calling returns a function that sends a message and returns the error of the call.
+func calling[Q, A any](w *World, method *protocol.Method[Q, A], to protocol.Peer, message *Q) func() error {
+	return func() error {
+		_, err := method.Call(w.Context, w.Untrusted, to, message)
+		return err
 	}
 }
 

@@ -1,0 +1,97 @@
+package membership
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// Options are the options that players and referees share.
+type Options struct {
+	Name     string   // display name, 1 to 50 characters
+	ID       string   // the id to ask for; "" for any
+	LeagueID string   // the only league to join; "" for any
+	Leagues  []string // where LeagueID is "": the only leagues to join; none means any
+	Version  string   // of the agent; "" means 1.0.0
+	Endpoint string   // at which other agents reach it
+	Manager  string   // endpoint of the league manager
+
+	// Folder is the data folder for the identity and the files of the agent, for a
+	// restart; with "" the agent writes no file.
+	Folder store.Folder
+
+	RegisterTimeout time.Duration // of one registration call; 0 means 10 s
+
+	Caller protocol.Caller
+	Clock  *protocol.Clock
+	Log    zerolog.Logger
+}
+
+// leagues are the only leagues to join; none means any.
+func (o *Options) leagues() []string {
+	if o.LeagueID != "" {
+		return []string{o.LeagueID}
+	}
+	return o.Leagues
+}
+
+// An Agent is the part that players and referees share: the membership, the identity
+// and the registration. Safe for concurrent use.
+type Agent struct {
+	Current
+
+	options    *Options
+	identities *IdentityStore
+	stamp      *protocol.Stamp
+	done       chan struct{}
+}
+
+// NewAgent returns an agent of a role, and sets the defaults of its options. It reads
+// the identity in the folder; an identity that cannot be used is an error.
+func NewAgent(role string, o *Options) (*Agent, error) {
+	if !protocol.ValidName(o.Name) {
+		return nil, fmt.Errorf("a %s's name has 1 to 50 characters, and no control characters", role)
+	}
+	o.Version = cmp.Or(o.Version, "1.0.0")
+	identities, err := NewIdentityStore(o.Folder, role, o.Name, o.Manager, o.leagues())
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{
+		options: o, identities: identities, done: make(chan struct{}),
+		stamp: protocol.NewStamp(role+":"+cmp.Or(o.ID, Slug(o.Name)), o.Clock),
+	}, nil
+}
+
+// ID returns the agent's id; "" before it is registered.
+func (a *Agent) ID() string {
+	if m := a.Membership(); m != nil {
+		return m.AgentID
+	}
+	return ""
+}
+
+// Stamp returns the stamp of the agent's messages.
+func (a *Agent) Stamp() *protocol.Stamp { return a.stamp }
+
+// Done returns a channel that is closed when the league is over.
+func (a *Agent) Done() <-chan struct{} { return a.done }
+
+// End closes Done. It must be called once.
+func (a *Agent) End() { close(a.done) }
+
+// Derive derives a random value from the agent's secret and a key, which a restarted
+// agent derives again.
+func (a *Agent) Derive(key string) protocol.Secret {
+	secret := a.identities.Secret()
+	mac := hmac.New(sha256.New, secret[:])
+	_, _ = mac.Write([]byte(key)) // never fails
+	return protocol.Secret(mac.Sum(nil))
+}

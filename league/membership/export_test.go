@@ -1,0 +1,13 @@
+package membership
+
+import "evenodd/league/protocol"
+
+// Set calls set, Registering registering, and Answered answered.
+func (c *Current) Set(m *Membership) { c.set(m) }
+func (c *Current) Registering()      { c.registering() }
+func (c *Current) Answered()         { c.answered() }
+
+// AgentWith returns the player P01 with an identity store.
+func AgentWith(identities *IdentityStore, o Options) *Agent {
+	return &Agent{options: &o, identities: identities, stamp: protocol.NewStamp("player:P01", o.Clock)}
+}
