@@ -199,7 +199,7 @@ func TestDesktopServerNeedsNoManager(t *testing.T) {
 // The configuration in docs/mcp.md starts a server with all tools.
 func TestConfigurationOfADesktopHostWorks(t *testing.T) {
 	t.Parallel()
-	page := readFile(t, root, "docs", "mcp.md")
+	page := readText(t, filepath.Join(root, "docs", "mcp.md"))
 	_, section, found := strings.Cut(page, "\n## A desktop assistant\n")
 	require.True(t, found)
 	_, snippet, _ := strings.Cut(section, "```json\n")

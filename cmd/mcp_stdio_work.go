@@ -85,7 +85,7 @@ func (d *desktop) check(ctx context.Context, _ string, arguments []byte) (any, e
 		Options: conformance.Options{
 			Wait: min(10*time.Second, budget), Budget: budget, Players: usualPlayers, Referees: 1, Dial: dialer.DialContext,
 		},
-		game: given.Game, level: "should", meet: d.meet, ca: d.query.ca,
+		game: given.Game, level: "should", meet: rendezvous{at: d.meet.at, given: d.meet.given}, ca: d.query.ca,
 		catalogue: conformance.Catalogue, examine: conformance.Check,
 	}
 	if err := o.checkArguments([]string{given.Role, given.URL}); err != nil {
