@@ -20,7 +20,7 @@ func (m *Manager) Read(ctx context.Context, bearer string, document func(*decide
 	err := m.admitReader(bearer)
 	var refusal *protocol.Error
 	if errors.As(err, &refusal) {
-		m.refusals.unread(ctx, "", err)
+		m.refusals.unread(ctx, "MCP resource", err)
 	}
 	var result any
 	if err == nil {
