@@ -81,7 +81,7 @@ const (
 // NewClient makes a client.
 func NewClient(c ClientConfig) *Client {
 	if c.Dial == nil {
-		c.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, ControlContext: guard(c.Allow)}).DialContext
+		c.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, ControlContext: Guard(c.Allow)}).DialContext
 	}
 	if c.MaxConns == 0 {
 		c.MaxConns = defaultConns
@@ -109,8 +109,9 @@ func NewClient(c ClientConfig) *Client {
 	}
 }
 
-// guard refuses connections to addresses that are not allowed (SSRF).
-func guard(allow func(netip.Addr) bool) func(context.Context, string, string, syscall.RawConn) error {
+// Guard is the ControlContext of a net.Dialer that refuses connections to addresses that
+// are not allowed (SSRF); nil allows all.
+func Guard(allow func(netip.Addr) bool) func(context.Context, string, string, syscall.RawConn) error {
 	if allow == nil {
 		return nil
 	}
