@@ -111,6 +111,7 @@ const (
 // Log events of the translation of third-party forms.
 const (
 	EventFormLearned                = "LEARNED_THE_FORM_THAT_A_THIRD_PARTY_AGENT_UNDERSTANDS"
+	EventToolsListed                = "MCP_TOOLS_LISTED"
 	EventFormsRejected              = "THE_AGENT_REJECTED_EVERY_FORM_OF_THIS_CALL"
 	EventVersionAssumed             = "PROTOCOL_VERSION_LEAGUE_V2_IS_NOT_A_VERSION_ASSUMING_2_1_0"
 	EventDeferredAnswerRefused      = "AN_ANSWER_THAT_WAS_POSTED_LATER_IS_REFUSED"
