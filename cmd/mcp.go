@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
+
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/transport"
@@ -84,8 +86,11 @@ func managerMCP(mux *transport.Mux, leagueID string, game rules.Info, admin bool
 
 // queryLeague returns the data of a query. A manager without an answer is an error.
 func queryLeague(ctx context.Context, mux *transport.Mux, bearer string, q *protocol.LeagueQuery) (any, error) {
-	q.Envelope = protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery, "conv-resource")
-	answer, err := mux.Dispatch(ctx, bearer, protocol.Query.Name, q)
+	params, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := mux.DispatchEncoded(ctx, bearer, protocol.Query.Name, params) // which completes the envelope
 	if err != nil {
 		return nil, err
 	}
