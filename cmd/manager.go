@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,6 +132,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	defer closeFiles(s, stored)
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
+	options.KeepEvents = stored == nil
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
@@ -161,10 +163,11 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	manager.Mount(mux)
 	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
+	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)},
-		MCP: mcp.NewServer(managerMCP(mux, p.leagueID, game.Info(), p.mcpAdmin, p.version)),
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}, MCP: server,
 	})()
+	defer p.tell(manager, server)()
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
 		p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()), manager.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
@@ -187,6 +190,21 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		return technicalLosses(finalTable(manager.Standings()))
 	}
 	return nil
+}
+
+// tell tells MCP clients of changes in the background. The returned function ends that.
+func (p *managerProcess) tell(m *league.Manager, server *mcp.Server) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		if err := tellChanges(ctx, m, p.leagueID, server.Changed); ctx.Err() == nil {
+			p.log.Error().Err(err).Str("event_type", protocol.EventUpdatesStopped).Msg("MCP clients get no more updates of resources")
+		}
+	})
+	return func() {
+		cancel()
+		telling.Wait()
+	}
 }
 
 // finalTable returns the table without the strategies, which a manager does not know.

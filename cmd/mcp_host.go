@@ -43,11 +43,7 @@ func (a *hostAccess) tools() []mcp.Tool {
 	if a.host == nil {
 		return nil
 	}
-	type properties = map[string]any
-	object := func(p properties, required ...string) map[string]any {
-		return map[string]any{"type": "object", "properties": p, "required": append([]string{}, required...)}
-	}
-	pending := object(properties{"pending": properties{"type": "array", "items": object(properties{
+	pending := objectSchema(properties{"pending": properties{"type": "array", "items": objectSchema(properties{
 		"choice_id": properties{"type": "string"}, "deadline": properties{"type": "string", "format": "date-time"},
 		"match_id": properties{"type": "string"}, "opponent_id": properties{"type": "string"},
 		"valid_options": properties{"type": "array", "items": properties{"type": "string"}},
@@ -56,22 +52,22 @@ func (a *hostAccess) tools() []mcp.Tool {
 		{
 			Name: "wait_for_choice", Title: "Wait for a choice", ReadOnly: true,
 			Description: "Waits until a match asks this player for a choice, and returns the questions that wait for an answer; none when the time is over: call it again." + untrusted,
-			Input: object(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait, "default": usualWait,
+			Input: objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait, "default": usualWait,
 				"description": "seconds to wait"}}),
 			Output: pending, Call: a.wait,
 		},
 		{
 			Name: "list_pending_choices", Title: "List pending choices", ReadOnly: true,
 			Description: "Returns the questions that wait for an answer, without waiting." + untrusted,
-			Input:       object(properties{}), Output: pending,
+			Input:       objectSchema(properties{}), Output: pending,
 			Call: func(context.Context, string, []byte) (any, error) { return pendingChoices(a.host.Pending()), nil },
 		},
 		{
 			Name: "answer_choice", Title: "Answer a choice",
 			Description: "Answers a question with one of its valid_options, before its deadline. The answer is final.",
-			Input: object(properties{"choice_id": properties{"type": "string"}, "choice": properties{"type": "string",
+			Input: objectSchema(properties{"choice_id": properties{"type": "string"}, "choice": properties{"type": "string",
 				"description": "one of the valid_options"}}, "choice_id", "choice"),
-			Output: object(properties{"status": properties{"const": "ACCEPTED"}, "choice_id": properties{"type": "string"}}, "status", "choice_id"),
+			Output: objectSchema(properties{"status": properties{"const": "ACCEPTED"}, "choice_id": properties{"type": "string"}}, "status", "choice_id"),
 			Call:   a.answer,
 		},
 	}

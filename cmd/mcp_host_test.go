@@ -23,7 +23,12 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // connect connects an MCP client to an agent.
 func connect(t *testing.T, endpoint, token string) *sdk.ClientSession {
 	t.Helper()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+	return connectWith(t, endpoint, token, nil)
+}
+
+func connectWith(t *testing.T, endpoint, token string, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(),
 		&sdk.StreamableClientTransport{Endpoint: endpoint, HTTPClient: &http.Client{Transport: bearer(token)}}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })

@@ -1,7 +1,8 @@
 // Package mcp serves an agent to clients of the Model Context Protocol, on the endpoint
-// of its JSON-RPC calls (spec 003 §1.2, §7.2): tools, resources and prompts.
+// of its JSON-RPC calls (spec 003 §1.2, §7.2): tools, resources and prompts. A program
+// that a host starts serves it on its standard streams.
 //
-// Each request stands alone: there are no sessions. Updates of resources come by
+// Each request over HTTP stands alone: there are no sessions. Updates of resources come by
 // subscriptions/listen. The package must not depend on the protocol of the league: it
 // knows no message. The server of package transport/http decides which requests are for
 // it, and bounds them.
@@ -11,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -57,6 +59,10 @@ type Options struct {
 	Tools                []Tool
 	Resources            []Resource
 	Prompts              []Prompt
+
+	// Listen admits a client with a bearer credential, "" for none, to the updates of
+	// resources (see Server.Changed). Nil: the server has no updates.
+	Listen func(ctx context.Context, bearer string) error
 }
 
 // A Server is an agent's MCP server. It is safe for concurrent use.
@@ -75,7 +81,9 @@ func NewServer(o Options) *Server {
 	options := &mcp.ServerOptions{Instructions: o.Instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}
 	options.SetCacheable = func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" } // results depend on the credential
 	if len(o.Resources) > 0 {
-		options.Capabilities.Resources = &mcp.ResourceCapabilities{Subscribe: true}
+		options.Capabilities.Resources = &mcp.ResourceCapabilities{Subscribe: o.Listen != nil}
+	}
+	if o.Listen != nil {
 		options.SubscribeHandler = func(context.Context, *mcp.SubscribeRequest) error { return nil }
 		options.UnsubscribeHandler = func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
 	}
@@ -83,6 +91,9 @@ func NewServer(o Options) *Server {
 		options.Capabilities.Prompts = &mcp.PromptCapabilities{}
 	}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: o.Name, Title: o.Title, Version: o.Version}, options)
+	if o.Listen != nil {
+		s.server.AddReceivingMiddleware(onlyAdmitted(o.Listen))
+	}
 	for _, t := range o.Tools {
 		s.server.AddTool(t.describe(), t.handle)
 	}
@@ -105,6 +116,42 @@ func NewServer(o Options) *Server {
 	return s
 }
 
+// maxLine is the largest request that Run reads, in bytes.
+const maxLine = 1 << 20
+
+// Run serves one client, which writes its requests to in and reads the responses from
+// out, each on a line (spec 003 §1.2.1), until in or ctx ends. Then it ends the calls
+// that still run, and waits for them. Nothing else may write to out.
+func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	s.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(call context.Context, method string, q mcp.Request) (mcp.Result, error) {
+			call, cancel := context.WithCancel(call)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)() // the library lets calls continue
+			return next(call, method, q)
+		}
+	})
+	return s.server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}, MaxLineLength: maxLine})
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// onlyAdmitted refuses a stream of updates to a client that is not admitted.
+func onlyAdmitted(admit func(ctx context.Context, bearer string) error) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, q mcp.Request) (mcp.Result, error) {
+			if method == "subscriptions/listen" {
+				if err := admit(ctx, bearerOf(q.GetExtra())); err != nil {
+					return nil, asRPC(err)
+				}
+			}
+			return next(ctx, method, q)
+		}
+	}
+}
+
 func (t *Tool) describe() *mcp.Tool {
 	no := false
 	tool := &mcp.Tool{
@@ -121,7 +168,7 @@ func (t *Tool) describe() *mcp.Tool {
 // MCP demands, so that the model reads it.
 func (t *Tool) handle(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	arguments := []byte(q.Params.Arguments)
-	if len(arguments) == 0 {
+	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = []byte("{}")
 	}
 	result, err := t.Call(ctx, bearerOf(q.Extra), arguments)

@@ -1,11 +1,14 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,6 +60,12 @@ func agent() mcp.Options {
 				}},
 		},
 		Prompts: []mcp.Prompt{{Name: "league", Text: func() string { return "It is a league." }}},
+		Listen: func(_ context.Context, bearer string) error {
+			if bearer == "" {
+				return codedError{}
+			}
+			return nil
+		},
 	}
 }
 
@@ -114,6 +123,7 @@ func TestToolGetsArgumentsAndCredential(t *testing.T) {
 	}{
 		{map[string]int{"a": 1}, `{"bearer":"tok-1","arguments":{"a":1}}`},
 		{nil, `{"bearer":"tok-1","arguments":{}}`},
+		{json.RawMessage("null"), `{"bearer":"tok-1","arguments":{}}`},
 	} {
 		r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo", Arguments: tt.arguments})
 		require.NoError(t, err)
@@ -174,7 +184,7 @@ func TestErrorWithoutCodeIsShown(t *testing.T) {
 
 func TestListenerIsToldOfChanges(t *testing.T) {
 	updated := make(chan string, 10)
-	server, client := connect(t, "", &sdk.ClientOptions{
+	server, client := connect(t, "tok-1", &sdk.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, q *sdk.ResourceUpdatedNotificationRequest) { updated <- q.Params.URI },
 	})
 	const uri = "league://l/standings"
@@ -188,4 +198,97 @@ func TestListenerIsToldOfChanges(t *testing.T) {
 			require.Fail(t, "no update")
 		}
 	}
+}
+
+func TestServerOfStreamsEndsWithItsInput(t *testing.T) {
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- mcp.NewServer(agent()).Run(t.Context(), fromClient, toClient) }()
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	require.NoError(t, err)
+	r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo"})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"bearer":"","arguments":{}}`, text(t, r))
+	p, err := client.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "league"})
+	require.NoError(t, err)
+	assert.Equal(t, "It is a league.", p.Messages[0].Content.(*sdk.TextContent).Text)
+	require.NoError(t, client.Close())
+	assert.NoError(t, <-ended)
+}
+
+func TestServerOfStreamsWaitsForTheCallsItEnds(t *testing.T) {
+	calls, end := make(chan struct{}), false
+	options := mcp.Options{Name: "agent", Version: "1.0.0", Tools: []mcp.Tool{{Name: "wait", Input: object,
+		Call: func(ctx context.Context, _ string, _ []byte) (any, error) {
+			close(calls)
+			<-ctx.Done()
+			end = true
+			return nil, ctx.Err()
+		}}}}
+	ctx, interrupt := context.WithCancel(t.Context())
+	in, requests := io.Pipe()
+	defer func() { _ = requests.Close() }()
+	ended := make(chan error, 1)
+	go func() { ended <- mcp.NewServer(options).Run(ctx, in, io.Discard) }()
+	for _, request := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"wait"}}`,
+	} {
+		_, err := io.WriteString(requests, request+"\n")
+		require.NoError(t, err)
+	}
+	<-calls
+	interrupt()
+	assert.ErrorIs(t, <-ended, context.Canceled)
+	assert.True(t, end)
+}
+
+func TestServerOfStreamsReadsNoEndlessLine(t *testing.T) {
+	in := io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`), endless{})
+	var out bytes.Buffer
+	assert.Error(t, mcp.NewServer(agent()).Run(t.Context(), in, &out))
+	assert.Empty(t, out.String())
+}
+
+// endless is a text without end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'a'
+	}
+	return len(b), nil
+}
+
+func TestListenerNeedsItsCredential(t *testing.T) {
+	h := httptest.NewServer(mcp.NewServer(agent()))
+	t.Cleanup(h.Close)
+	const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["league://l/standings"]},
+		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},
+		"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}}}`
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(listen))
+	require.NoError(t, err)
+	q.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"subscriptions/listen"}}
+	r, err := http.DefaultClient.Do(q)
+	require.NoError(t, err)
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(r.Body) // the response ends
+	require.NoError(t, err)
+	assert.Contains(t, string(body), "E012 AUTH_TOKEN_INVALID")
+}
+
+func TestServerWithoutUpdatesOffersNone(t *testing.T) {
+	o := agent()
+	o.Listen = nil
+	h := httptest.NewServer(mcp.NewServer(o))
+	t.Cleanup(h.Close)
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: h.URL}, nil)
+	require.NoError(t, err)
+	defer func() { _ = client.Close() }()
+	assert.False(t, client.InitializeResult().Capabilities.Resources.Subscribe)
 }
