@@ -76,9 +76,11 @@ func (c *call) toolServer(ctx context.Context, at *peer, expired *dialect.ToolSe
 	defer at.mu.Unlock()
 	switch {
 	case server != nil:
+		if at.server == nil || at.server.String() != server.String() { // not for each session
+			c.options.Log.Info().Str("endpoint", c.endpoint).Stringer("tools", server).
+				Str("event_type", protocol.EventToolsListed).Msg("a third-party agent is an MCP server with tools for these methods")
+		}
 		at.server = server
-		c.options.Log.Info().Str("endpoint", c.endpoint).Stringer("tools", server).
-			Str("event_type", protocol.EventToolsListed).Msg("a third-party agent is an MCP server with tools for these methods")
 	case expired == nil:
 		at.noServer = c.options.Clock.Now()
 	}
