@@ -99,3 +99,29 @@ func TestConformanceScenariosPass(t *testing.T) {
 		})
 	}
 }
+
+// The TypeScript SDK's client registers a player by a tool, listens to the standings, and
+// plays every match of another player as its host.
+func TestTypeScriptClientPlaysALeague(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "2", "--legs", "3")
+	m.join(t, "referee")
+	p := m.join(t, "player", "--strategy", "mcp-host")
+	token := p.await(t, `Host token of this player: (host-\S+)\n`)[1]
+	client := node(t, "client.mjs", m.url, endpointOf(t, p), token)
+	require.Zero(t, client.awaitExit(t), client.stderr.String())
+	var seen struct {
+		Standings, Updates, Answered, Points int
+		Choices                              []string
+		Played                               []int
+		Revision                             string
+	}
+	require.NoError(t, json.Unmarshal(client.stdout.Bytes(), &seen), client.stdout.String())
+	assert.Equal(t, 3, seen.Answered)
+	assert.Equal(t, []string{"even/odd"}, seen.Choices)
+	assert.Equal(t, []int{3, 3}, seen.Played)
+	assert.Equal(t, 9, seen.Points, "different choices: each match has a winner")
+	assert.NotZero(t, seen.Updates)
+	require.Zero(t, p.awaitExit(t))
+	assert.Contains(t, p.stdout.String(), "mcp-host: 3 questions, 0 answered by the fallback strategy random\n")
+}
