@@ -97,7 +97,7 @@ func awaitListener(ctx context.Context, dial http.Dialer, at string, come <-chan
 		if failed == nil {
 			return c.Close()
 		}
-		if ctx.Err() == nil || err == nil {
+		if err == nil || ctx.Err() == nil && !errors.Is(failed, context.DeadlineExceeded) { // the last attempt may have had no time
 			err = failed
 		}
 		select {

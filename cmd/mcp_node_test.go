@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// node runs a third-party program of testdata/mcp with Node.
+// node runs a third-party program of testdata/mcp with Node. Such a test takes long.
 func node(t *testing.T, script string, args ...string) *process {
 	t.Helper()
+	longTest(t)
 	dir, err := filepath.Abs(filepath.Join("..", "testdata", "mcp"))
 	require.NoError(t, err)
 	_, missing := exec.LookPath("node")

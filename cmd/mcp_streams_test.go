@@ -70,6 +70,7 @@ func memory() int {
 // address more than its share, and plays its league in time. It runs in this process,
 // and therefore not beside other tests.
 func TestManagerHasAThousandListeners(t *testing.T) {
+	longTest(t)
 	const (
 		addresses, perAddress = 4, 250
 		share                 = 256       // streams of one address

@@ -59,6 +59,18 @@ func TestRefereeWithToolsIsAssignedMatches(t *testing.T) {
 	}
 }
 
+// Our agents register at a manager that is only an MCP server.
+func TestRegistrationAtAManagerWithTools(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	agent := &toolAgent{tools: `{"name":"registerPlayer","inputSchema":{"properties":{"request":{"type":"object"}}}}`, answer: func(_, arguments string) string {
+		assert.JSONEq(t, `{"request":{"sender":"player:alice"}}`, arguments)
+		return `{"structuredContent":{"status":"ACCEPTED","player_id":"P01","auth_token":"tok-1","league_id":"l"}}`
+	}}
+	_, _, err := p.Call(t.Context(), there, "", "register_player", asking("register_player", `{"sender":"player:alice"}`), agent.post)
+	require.NoError(t, err)
+	assert.Equal(t, membership{player: true, leagueID: "l", agentID: "P01", thirdParty: true}, p.membership())
+}
+
 // A notice without a tool is rejected without a request, and the log has the reason.
 func TestNoticeWithoutAToolIsRejected(t *testing.T) {
 	var log bytes.Buffer
