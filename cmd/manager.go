@@ -193,7 +193,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 }
 
 // tell tells MCP clients of changes in the background. The returned function ends that.
-func (p *managerProcess) tell(m *league.Manager, server *mcp.Server) (stop func()) {
+func (p *managerProcess) tell(m leagueReader, server *mcp.Server) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var telling sync.WaitGroup
 	telling.Go(func() {

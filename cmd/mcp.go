@@ -66,7 +66,7 @@ func mcpParams(bearer string, arguments []byte, forAdmin bool) ([]byte, error) {
 }
 
 // managerMCP describes the MCP server of a manager.
-func managerMCP(mux *transport.Mux, m *league.Manager, leagueID string, game rules.Info, admin bool, version string) mcp.Options {
+func managerMCP(mux *transport.Mux, m leagueReader, leagueID string, game rules.Info, admin bool, version string) mcp.Options {
 	return mcp.Options{
 		Name: "evenodd-manager", Title: "Manager of league " + leagueID, Version: version,
 		Instructions: "This server manages a league of agents. register_player registers a player; the auth_token of its response is the " +

@@ -17,8 +17,17 @@ import (
 // leagueURI is the beginning of the URIs of a league's resources.
 func leagueURI(leagueID string) string { return "league://" + leagueID + "/" }
 
+// A leagueReader is the part of a manager that MCP clients read.
+type leagueReader interface {
+	Read(ctx context.Context, bearer string, document func(*decide.View) (any, error)) (any, error)
+	ReadJournal(ctx context.Context, bearer string, from int) (*league.JournalPage, error)
+	Subscribe(from int) (*league.Subscription, error)
+}
+
+var _ leagueReader = (*league.Manager)(nil)
+
 // leagueResources are the resources of a league's manager.
-func leagueResources(m *league.Manager, leagueID string) []mcp.Resource {
+func leagueResources(m leagueReader, leagueID string) []mcp.Resource {
 	uri := leagueURI(leagueID)
 	query := func(q protocol.LeagueQuery) func(context.Context, string, string) (any, error) {
 		q.LeagueID = leagueID
@@ -64,7 +73,7 @@ func leagueResources(m *league.Manager, leagueID string) []mcp.Resource {
 
 // tellChanges tells MCP clients which resources the events of a league change, until ctx
 // ends or the league has no more events.
-func tellChanges(ctx context.Context, m *league.Manager, leagueID string, changed func(uris ...string)) error {
+func tellChanges(ctx context.Context, m leagueReader, leagueID string, changed func(uris ...string)) error {
 	events, err := m.Subscribe(0)
 	for err == nil {
 		var e *journal.Event

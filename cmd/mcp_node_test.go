@@ -126,3 +126,13 @@ func TestTypeScriptClientPlaysALeague(t *testing.T) {
 	require.Zero(t, p.awaitExit(t))
 	assert.Contains(t, p.stdout.String(), "mcp-host: 3 questions, 0 answered by the fallback strategy random\n")
 }
+
+// The inspector starts the server for a desktop host as its own process.
+func TestInspectorStartsTheServerOfADesktopHost(t *testing.T) {
+	t.Parallel()
+	p := node(t, inspector, "--cli", "evenodd", "mcp", "--method", "tools/list")
+	require.Zero(t, p.awaitExit(t), p.stderr.String())
+	for _, tool := range []string{"standings", "schedule", "next_match", "replay_match", "check_agent", "simulate_league"} {
+		assert.Contains(t, p.stdout.String(), `"name": "`+tool+`"`)
+	}
+}
