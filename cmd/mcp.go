@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/transport"
@@ -77,7 +77,10 @@ func managerMCP(mux *transport.Mux, m leagueReader, leagueID string, game rules.
 			Name: "league", Title: "Explain the league", Description: "Explains the league, its game and the tools to a model.",
 			Text: func() string { return leaguePrompt(leagueID, game) },
 		}},
-		Listen: m.Authenticate,
+		Listen: func(ctx context.Context, bearer string) error {
+			_, err := m.Read(ctx, bearer, func(*decide.View) (any, error) { return nil, nil })
+			return err
+		},
 	}
 }
 
