@@ -21,6 +21,7 @@ func leagueURI(leagueID string) string { return "league://" + leagueID + "/" }
 type leagueReader interface {
 	Read(ctx context.Context, bearer string, document func(*decide.View) (any, error)) (any, error)
 	ReadJournal(ctx context.Context, bearer string, from int) (*league.JournalPage, error)
+	Authenticate(ctx context.Context, bearer string) error
 	Subscribe(from int) (*league.Subscription, error)
 }
 

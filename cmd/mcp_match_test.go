@@ -73,8 +73,9 @@ func TestResourceOfARunningMatchHasNoSecrets(t *testing.T) {
 		require.NoError(t, r.Register(t.Context()))
 		mux := transport.NewMux(zerolog.Nop())
 		r.Mount(mux)
-		resource := refereeMCP(mux, "Referee", "1").Resources[0]
-		require.Equal(t, "match://{match_id}", resource.URI)
+		resources := refereeMCP(mux, "Referee", "1", r.Running).Resources
+		list, resource := resources[0], resources[1]
+		require.Equal(t, []string{"referee://matches", "match://{match_id}"}, []string{list.URI, resource.URI})
 		read := func(bearer, id string) (string, error) {
 			state, err := resource.Read(t.Context(), bearer, "match://"+id)
 			text, _ := json.Marshal(state)
@@ -94,11 +95,19 @@ func TestResourceOfARunningMatchHasNoSecrets(t *testing.T) {
 		running, err := read(refereeToken, "R1M1")
 		require.NoError(t, err)
 		assert.Contains(t, running, `"state":"COLLECTING_CHOICES"`)
+		all, err := list.Read(t.Context(), refereeToken, list.URI)
+		require.NoError(t, err)
+		text, err := json.Marshal(all)
+		require.NoError(t, err)
+		assert.JSONEq(t, `{"matches":[{"match_id":"R1M1","state":"COLLECTING_CHOICES","attempt":1,"player_A_id":"P01","player_B_id":"P02"}]}`, string(text))
 		close(agents.choose)
 		synctest.Wait()
 		finished, err := read(refereeToken, "R1M1")
 		require.NoError(t, err)
 		assert.Contains(t, finished, `"state":"FINISHED"`)
+		all, err = list.Read(t.Context(), refereeToken, list.URI)
+		require.NoError(t, err)
+		assert.Empty(t, all.(map[string]any)["matches"], "it is over")
 		for _, text := range secrets {
 			assert.NotContains(t, running, text)
 			assert.Contains(t, finished, text)
@@ -107,6 +116,10 @@ func TestResourceOfARunningMatchHasNoSecrets(t *testing.T) {
 		for _, tt := range []struct{ bearer, id, want string }{
 			{"", "R1M1", "E011"}, {"tok-p01-wrong", "R1M1", "E012"}, {"tok-p01-wrong", "R9M9", "E012"}, {refereeToken, "R9M9", mcp.ErrNotFound.Error()},
 		} {
+			if tt.bearer != refereeToken {
+				_, err := list.Read(t.Context(), tt.bearer, list.URI)
+				require.ErrorContains(t, err, tt.want, fmt.Sprint(tt))
+			}
 			_, err := read(tt.bearer, tt.id)
 			require.ErrorContains(t, err, tt.want, fmt.Sprint(tt))
 		}

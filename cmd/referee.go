@@ -13,7 +13,9 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/referee"
+	"evenodd/transport"
 	"evenodd/transport/http"
+	"evenodd/transport/mcp"
 )
 
 type refereeOptions struct {
@@ -72,7 +74,10 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}
-	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, refereeMCP); err != nil {
+	describe := func(mux *transport.Mux, name, version string) mcp.Options {
+		return refereeMCP(mux, name, version, r.Running)
+	}
+	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, describe); err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())
