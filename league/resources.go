@@ -48,6 +48,12 @@ func (m *Manager) admitReader(bearer string) error {
 	return a.queries.allow()
 }
 
+// Authenticate checks the credential of a reader, as Read does.
+func (m *Manager) Authenticate(ctx context.Context, bearer string) error {
+	_, err := m.Read(ctx, bearer, func(*decide.View) (any, error) { return nil, nil })
+	return err
+}
+
 // A JournalPage is a part of the journal, in the form of journal.Public.
 type JournalPage struct {
 	Events []jsontext.Value `json:"events"`
