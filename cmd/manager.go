@@ -164,6 +164,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
+	defer server.Wait() // when its streams have ended
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
 		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}, MCP: server,
 	})()

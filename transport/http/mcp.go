@@ -33,14 +33,20 @@ func mcpMethod(method string) bool {
 	return false
 }
 
-// methodOf returns the method of a JSON-RPC request; "" for none, and for a batch.
-func methodOf(body []byte) string {
-	const head = `{"jsonrpc":"2.0","method":"`
-	if rest, plain := bytes.CutPrefix(body, []byte(head)); plain {
-		if name, _, ok := bytes.Cut(rest, []byte{'"'}); ok && !bytes.ContainsRune(name, '\\') {
-			return string(name)
-		}
+// plainMethod returns the method of a request in the form of our own agents, without
+// reading all of it; "" for other forms.
+func plainMethod(body []byte) string {
+	rest, plain := bytes.CutPrefix(body, []byte(`{"jsonrpc":"2.0","method":"`))
+	name, _, ok := bytes.Cut(rest, []byte{'"'})
+	if !plain || !ok {
+		return ""
 	}
+	return string(name)
+}
+
+// methodOf returns the method of a JSON-RPC request; "" for a batch, and for text that
+// parsers could read differently, such as an object that repeats a name.
+func methodOf(body []byte) string {
 	var request struct {
 		Method string `json:"method"`
 	}
@@ -57,9 +63,13 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, body []byte) (
 	if s.config.MCP == nil || r.URL.Path != Path {
 		return false, nil
 	}
-	method := methodOf(body)
-	if r.Header.Get("Mcp-Protocol-Version") == "" && !mcpMethod(method) {
+	versioned := r.Header.Get("Mcp-Protocol-Version") != ""
+	if method := plainMethod(body); !versioned && method != "" && !mcpMethod(method) {
 		return false, nil
+	}
+	method := methodOf(body)
+	if method == "" || !versioned && !mcpMethod(method) {
+		return false, nil // the mux reports what is wrong with it
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if method == listen {

@@ -43,6 +43,9 @@ func TestRequestsOfMCPGoToItsServer(t *testing.T) {
 		{"a call of the league", say1, nil, false},
 		{"an unknown method", call("other/list"), nil, false},
 		{"a batch", "[" + call("initialize") + "]", nil, false},
+		{"a batch of an MCP client", "[" + call("subscriptions/listen") + "]", version, false},
+		{"a method that is repeated", `{"jsonrpc":"2.0","method":"ping","method":"subscriptions/listen","id":1}`, version, false},
+		{"no method", `{"jsonrpc":"2.0","Method":"subscriptions/listen","id":1}`, version, false},
 		{"no JSON", `{"method":"initialize"`, nil, false},
 	}
 	for _, tt := range tests {

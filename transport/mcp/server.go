@@ -73,6 +73,7 @@ type Server struct {
 	mu      sync.Mutex
 	changed map[string]bool // URIs of resources of which clients are not told yet
 	telling bool            // a goroutine tells them
+	tellers sync.WaitGroup
 }
 
 // NewServer makes a server.
@@ -262,9 +263,13 @@ func (s *Server) Changed(uris ...string) {
 	}
 	if !s.telling {
 		s.telling = true
-		go s.tell()
+		s.tellers.Go(s.tell)
 	}
 }
+
+// Wait waits until all clients are told of the changes so far. Call it after the last
+// Changed.
+func (s *Server) Wait() { s.tellers.Wait() }
 
 // tell sends updates until there are none.
 func (s *Server) tell() {
