@@ -51,7 +51,7 @@ func (a *hostAccess) tools() []mcp.Tool {
 	tools := []mcp.Tool{
 		{
 			Name: "wait_for_choice", Title: "Wait for a choice", ReadOnly: true,
-			Description: "Waits until a match asks this player for a choice, and returns the questions that wait for an answer; none when the time is over: call it again." + untrusted,
+			Description: "Waits until a match asks this player for a choice, and returns the questions that wait for an answer. Returns an empty list after timeout_sec: call it again." + untrusted,
 			Input: objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait, "default": usualWait,
 				"description": "seconds to wait"}}),
 			Output: pending, Call: a.wait,
@@ -63,7 +63,7 @@ func (a *hostAccess) tools() []mcp.Tool {
 			Call: func(context.Context, string, []byte) (any, error) { return pendingChoices(a.host.Pending()), nil },
 		},
 		{
-			Name: "answer_choice", Title: "Answer a choice",
+			Name: "answer_choice", Title: "Answer a choice", Once: true,
 			Description: "Answers a question with one of its valid_options, before its deadline. The answer is final.",
 			Input: objectSchema(properties{"choice_id": properties{"type": "string"}, "choice": properties{"type": "string",
 				"description": "one of the valid_options"}}, "choice_id", "choice"),

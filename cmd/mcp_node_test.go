@@ -89,8 +89,7 @@ func TestConformanceScenariosPass(t *testing.T) {
 	t.Parallel()
 	m := startManager(t)
 	for _, scenario := range []string{
-		"server-initialize", "logging-set-level", "ping", "tools-list", "resources-list",
-		"resources-subscribe", "resources-unsubscribe", "prompts-list", "dns-rebinding-protection",
+		"server-initialize", "logging-set-level", "ping", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection",
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			p := node(t, conformance, "server", "--url", m.url, "--scenario", scenario)

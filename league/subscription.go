@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 )
 
 // A Subscription gives the events of a league, in order and without gaps, each when it is
@@ -134,7 +135,12 @@ func (k *keptEvents) Events(from, limit int) (lines [][]byte, last int, more <-c
 	defer k.mu.Unlock()
 	last = len(k.lines)
 	if from <= last {
-		return k.lines[from-1 : min(last, from-1+limit)], last, nil, nil
+		to, size := from-1, 0
+		for to < min(last, from-1+limit) && (to < from || size+len(k.lines[to]) <= journalfile.MaxEvents) {
+			size += len(k.lines[to])
+			to++
+		}
+		return k.lines[from-1 : to], last, nil, nil
 	}
 	if k.more == nil {
 		k.more = make(chan struct{})

@@ -127,8 +127,10 @@ func (s *ToolServer) SetTools(all []Tool) bool {
 	s.tools = make([]*Tool, len(methods))
 	found := false
 	for i := range methods {
-		s.tools[i] = methods[i].tool(all)
-		found = found || s.tools[i] != nil
+		if t := methods[i].tool(all); t != nil {
+			own := *t // all may hold thousands of others
+			s.tools[i], found = &own, true
+		}
 	}
 	return found
 }

@@ -24,6 +24,7 @@ type Method[Q, R any] struct {
 	Title      string        // for people, in a list of tools
 	About      string        // what a call does, for the user of a tool
 	ReadOnly   bool          // a call changes nothing
+	OpenWorld  bool          // a call reaches an address that the request names
 
 	codes map[Code]int // JSON-RPC codes this method has of its own (004)
 }
@@ -44,11 +45,11 @@ var (
 	RegisterReferee = Method[RefereeRegisterRequest, RefereeRegisterResponse]{
 		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: TypeRefereeRegisterResponse,
 		Timeout: ordinary, codes: refereeCodes,
-		Title: "Register a referee", About: "Registers a referee in the league. The response has its referee_id and its auth_token. The manager calls the referee at contact_endpoint."}
+		Title: "Register a referee", About: "Registers a referee in the league. The response has its referee_id and its auth_token. The manager calls the referee at contact_endpoint.", OpenWorld: true}
 	RegisterPlayer = Method[LeagueRegisterRequest, LeagueRegisterResponse]{
 		Name: "register_player", ThirdParty: []string{"league_register"}, Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
 		Timeout: ordinary, codes: playerCodes,
-		Title: "Register a player", About: "Registers a player in the league. The response has its player_id and its auth_token. Referees and the manager call the player at contact_endpoint."}
+		Title: "Register a player", About: "Registers a player in the league. The response has its player_id and its auth_token. Referees and the manager call the player at contact_endpoint.", OpenWorld: true}
 	NotifyRound = Method[RoundAnnouncement, Ack]{
 		Name: "notify_round", ThirdParty: []string{"receive_round_announcement", "announce_round"},
 		Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
@@ -151,7 +152,7 @@ type MethodRow struct {
 	Aliases, ThirdParty []string
 	Request, Result     string
 	Title, About        string
-	ReadOnly            bool
+	ReadOnly, OpenWorld bool
 
 	checks []valueCheck // of a request that is a value
 	decode func(raw []byte) error
@@ -164,7 +165,7 @@ func (r MethodRow) Check(raw []byte) error { return r.decode(raw) }
 func (m *Method[Q, R]) row() MethodRow {
 	row := MethodRow{
 		Name: m.Name, Aliases: m.Aliases, ThirdParty: m.ThirdParty, Request: m.Request, Result: m.Result,
-		Title: m.Title, About: m.About, ReadOnly: m.ReadOnly,
+		Title: m.Title, About: m.About, ReadOnly: m.ReadOnly, OpenWorld: m.OpenWorld,
 	}
 	if m.Request != "" {
 		row.checks = checksOf(reflect.TypeFor[Q](), shapes[m.Request], 0, false)

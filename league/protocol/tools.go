@@ -7,6 +7,7 @@ import "slices"
 type Tool struct {
 	Name, Title, About string
 	ReadOnly           bool           // a call changes nothing
+	OpenWorld          bool           // a call reaches an address that the input names
 	Input              map[string]any // JSON Schema of the params
 	Output             map[string]any // JSON Schema of the result
 }
@@ -16,7 +17,7 @@ type Tool struct {
 func Tools() []Tool {
 	tools := make([]Tool, 0, len(methodRows))
 	for _, m := range methodRows {
-		t := Tool{Name: m.Name, Title: m.Title, About: m.About, ReadOnly: m.ReadOnly}
+		t := Tool{Name: m.Name, Title: m.Title, About: m.About, ReadOnly: m.ReadOnly, OpenWorld: m.OpenWorld}
 		fields := slices.Concat(envelopeFields(m.Name), toolFields)
 		if m.Request != "" {
 			fields = slices.Clone(shapes[m.Request].fields)

@@ -86,8 +86,11 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, body []byte) (
 const (
 	maxStreams           = 1024
 	maxStreamsPerAddress = 256
-	streamTime           = time.Hour        // then the client must listen again
-	streamWriteTime      = 10 * time.Second // for one update
+	streamTime           = time.Hour // then the client must listen again
+	// streamWriteTime is the time for one update. The buffers of a connection hold
+	// hundreds of updates, so only a client that has stopped reading needs it; it loses its
+	// stream, because the updates of the others wait meanwhile.
+	streamWriteTime = 100 * time.Millisecond
 )
 
 // streams are the open streams of updates.

@@ -26,6 +26,8 @@ import (
 type Tool struct {
 	Name, Title, Description string
 	ReadOnly                 bool // a call changes nothing
+	Once                     bool // a repeated call is an error, or has another effect
+	OpenWorld                bool // a call reaches an address that its arguments name
 	// Input and Output are JSON Schemas of objects, of the arguments and of the result.
 	// A nil Output makes no promise.
 	Input, Output map[string]any
@@ -139,16 +141,25 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// onlyAdmitted refuses a stream of updates to a client that is not admitted.
+// onlyAdmitted refuses a stream of updates to a client that is not admitted. Older
+// revisions subscribe in a session, which this server does not have: it neither offers
+// such subscriptions nor remembers them.
 func onlyAdmitted(admit func(ctx context.Context, bearer string) error) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, q mcp.Request) (mcp.Result, error) {
-			if method == "subscriptions/listen" {
+			switch method {
+			case "resources/subscribe", "resources/unsubscribe":
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "updates need subscriptions/listen, of revision 2026-07-28"}
+			case "subscriptions/listen":
 				if err := admit(ctx, bearerOf(q.GetExtra())); err != nil {
 					return nil, asRPC(err)
 				}
 			}
-			return next(ctx, method, q)
+			result, err := next(ctx, method, q)
+			if began, ok := result.(*mcp.InitializeResult); ok && err == nil {
+				began.Capabilities.Resources.Subscribe = false
+			}
+			return result, err
 		}
 	}
 }
@@ -157,7 +168,7 @@ func (t *Tool) describe() *mcp.Tool {
 	no := false
 	tool := &mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input,
-		Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
+		Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: !t.Once, DestructiveHint: &no, OpenWorldHint: &t.OpenWorld},
 	}
 	if t.Output != nil {
 		tool.OutputSchema = t.Output

@@ -292,3 +292,27 @@ func TestServerWithoutUpdatesOffersNone(t *testing.T) {
 	defer func() { _ = client.Close() }()
 	assert.False(t, client.InitializeResult().Capabilities.Resources.Subscribe)
 }
+
+// A subscription of older revisions needs a session. It must leave nothing behind: its URI
+// would stay in memory.
+func TestSubscriptionWithoutASessionIsRefused(t *testing.T) {
+	h := httptest.NewServer(mcp.NewServer(agent()))
+	defer h.Close()
+	post := func(method, params string) string {
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`))
+		require.NoError(t, err)
+		q.Header.Set("Content-Type", "application/json")
+		q.Header.Set("Accept", "application/json, text/event-stream")
+		r, err := http.DefaultClient.Do(q)
+		require.NoError(t, err)
+		defer func() { _ = r.Body.Close() }()
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		return string(body)
+	}
+	for _, method := range []string{"resources/subscribe", "resources/unsubscribe"} {
+		assert.Contains(t, post(method, `{"uri":"league://l/standings"}`), `"code":-32601`)
+	}
+	began := post("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	assert.Contains(t, began, `"resources":{}`, "the server offers no such subscription")
+}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// maxEvents is how many bytes of events one call of Events returns.
-const maxEvents = 256 << 10
+// MaxEvents is how many bytes of events one call of Events returns.
+const MaxEvents = 256 << 10
 
 // Events returns the lines of durable events from a number on, without line feeds: at
-// most limit, and at most maxEvents bytes unless the first is longer. Last is the number
+// most limit, and at most MaxEvents bytes unless the first is longer. Last is the number
 // of the last durable event. If that is before from, there are no lines, and more is
 // closed when there may be some. An error means that there will be none. The caller
 // never delays Append.
@@ -27,7 +27,7 @@ func (f *File) Events(from, limit int) (lines [][]byte, last int, more <-chan st
 		return nil, last, more, err
 	}
 	to := from
-	for to < min(last, from+limit-1) && f.ends[to+1]-f.ends[from-1] <= maxEvents {
+	for to < min(last, from+limit-1) && f.ends[to+1]-f.ends[from-1] <= MaxEvents {
 		to++
 	}
 	start, end := f.ends[from-1], f.ends[to]

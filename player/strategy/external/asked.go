@@ -56,7 +56,9 @@ type asker struct {
 	limit    time.Duration
 	fallback strategy.Strategy
 	log      zerolog.Logger
-	turn     chan struct{} // a semaphore for the next three fields; full while free
+	turn     chan struct{} // a semaphore for session, command and tool; full while free
+
+	closing sync.WaitGroup // of the sessions that are over
 
 	session *mcp.ClientSession // nil before the first question, and after a failure
 	command *exec.Cmd          // nil for a server with a URL
@@ -130,6 +132,9 @@ func (a *asker) ask(ctx context.Context, v *strategy.View, limit time.Duration) 
 	return choiceFrom(result, v.Options)
 }
 
+// maxTools is how many tools of a server are read.
+const maxTools = 1000
+
 // connect opens a session and finds the tool.
 func (a *asker) connect(ctx context.Context) (err error) {
 	var server mcp.Transport
@@ -149,23 +154,33 @@ func (a *asker) connect(ctx context.Context) (err error) {
 	if a.session, err = client.Connect(ctx, server, nil); err != nil {
 		return err
 	}
-	list, err := a.session.ListTools(ctx, nil)
-	if err != nil {
-		return err
+	var tools []*mcp.Tool
+	for t, err := range a.session.Tools(ctx, nil) { // of all pages
+		if err != nil {
+			return err
+		}
+		if tools = append(tools, t); len(tools) == maxTools {
+			break
+		}
 	}
-	a.tool, err = toolFor(a.options.Tool, list.Tools)
+	a.tool, err = toolFor(a.options.Tool, tools)
 	return err
 }
 
-// disconnect ends the session, and the program with all processes that it has started.
+// disconnect ends the session in the background, because a server that hangs can take
+// seconds to end, and the fallback strategy must choose in time. It ends the program with
+// all processes that it has started.
 func (a *asker) disconnect() {
-	if a.session != nil {
-		_ = a.session.Close() // the session is of no use any more
-	}
-	if a.command != nil && a.command.Process != nil {
-		kill(a.command)
-	}
+	session, command := a.session, a.command
 	a.session, a.command, a.tool = nil, nil, nil
+	a.closing.Go(func() {
+		if session != nil {
+			_ = session.Close() // the session is of no use any more
+		}
+		if command != nil && command.Process != nil {
+			kill(command)
+		}
+	})
 }
 
 // toolFor finds the tool that chooses.
@@ -240,6 +255,7 @@ func choiceFrom(r *mcp.CallToolResult, options []string) (string, error) {
 func (a *asker) Close() {
 	<-a.turn
 	a.disconnect()
+	a.closing.Wait()
 }
 
 // Account counts the questions and the answers of the fallback strategy.

@@ -151,3 +151,38 @@ func TestSettingsOfMCPServer(t *testing.T) {
 		require.ErrorContains(t, Check(Asked, tt.o), tt.want)
 	}
 }
+
+// A server that hangs, also when its session ends, must not delay the fallback strategy.
+func TestServerThatHangsDelaysNoChoice(t *testing.T) {
+	hang := make(chan struct{})
+	server := chooser(func(map[string]any) *mcp.CallToolResult {
+		<-hang
+		return saysText("odd")(nil)
+	}, anything)
+	sdk := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			<-hang
+		}
+		sdk.ServeHTTP(w, r)
+	}))
+	defer h.Close()
+	l := &log{}
+	tools := l.tools()
+	tools.MCP, tools.Fallback, tools.Timeout = MCP{URL: h.URL}, "even", 500*time.Millisecond
+	s, err := Open(Asked, tools)
+	require.NoError(t, err)
+	chosen := make(chan string, 1)
+	go func() {
+		choice, _ := s.Choose(t.Context(), view("R1M1"))
+		chosen <- choice
+	}()
+	select {
+	case choice := <-chosen:
+		assert.Equal(t, "even", choice)
+	case <-time.After(4 * time.Second): // less than the library waits for a session's end
+		require.Fail(t, "the choice waits for the end of the session")
+	}
+	close(hang)
+	Close(s)
+}
