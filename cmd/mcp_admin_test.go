@@ -25,7 +25,7 @@ func TestStartLeagueIsAToolOnlyForTheOperator(t *testing.T) {
 	m := startManager(t)
 	assert.Contains(t, start(connect(t, m.url, m.admin), nil), `unknown tool "start_league"`, "without --mcp-admin")
 	bare := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_league","arguments":{"auth_token":"` + m.admin + `"}}}`
-	r, err := http.Post(m.url, "application/json", strings.NewReader(bare)) //nolint:noctx // a test
+	r, err := http.Post(m.url, "application/json", strings.NewReader(bare))
 	require.NoError(t, err)
 	defer func() { _ = r.Body.Close() }()
 	body, err := io.ReadAll(r.Body)
