@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -114,4 +115,24 @@ func TestStreamsTakeNoSlotsOfCalls(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, full.StatusCode, "one stream more")
 	assert.Equal(t, "1", full.Header.Get("Retry-After"))
 	end()
+}
+
+// A client that has stopped reading loses its stream at the deadline of a write.
+func TestStreamOfAClientThatDoesNotReadEnds(t *testing.T) {
+	ended := make(chan error, 1)
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				ended <- err
+				return
+			}
+		}
+	})})
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+carrier.Path, strings.NewReader(`{"jsonrpc":"2.0","method":"subscriptions/listen","id":1}`))
+	require.NoError(t, err)
+	q.Header.Set("Content-Type", "application/json")
+	r, err := http.DefaultClient.Do(q)
+	require.NoError(t, err)
+	defer func() { _ = r.Body.Close() }()
+	assert.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
 }
