@@ -192,31 +192,47 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	write, known := map[string]func(io.Writer, *conformance.Report) error{
 		formatText: printReport, formatJSON: func(w io.Writer, r *conformance.Report) error { return printJSON(w, r) }, formatJUnit: printJUnit,
 	}[o.format]
-	switch {
-	case !known:
+	if !known {
 		return usage("--format %q: must be text, json or junit", o.format)
-	case o.Wait < 0 || o.Budget <= 0:
-		return usage("--wait and --timeout must be positive times such as 30s")
-	case o.Players < 2 || o.Referees < 1:
-		return usage("a league needs at least 2 players and 1 referee, not %d and %d", o.Players, o.Referees)
 	}
-	var err error
-	if o.Game, err = games().Game(o.game); err != nil {
-		return usage("--game: %v", err)
-	}
-	if err := o.selection(); err != nil {
-		return err
-	}
-	if o.Roots, err = roots(o.ca); err != nil {
-		return err
-	}
-	l, err := o.open(ctx, s)
+	report, err := o.run(ctx, s)
 	if err != nil {
 		return err
 	}
+	if err := write(s.out, report); err != nil {
+		return err
+	}
+	return verdict(report)
+}
+
+// run tests the agent, and returns a report without tokens.
+func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report, error) {
+	switch {
+	case o.Wait < 0 || o.Budget <= 0:
+		return nil, usage("--wait and --timeout must be positive times such as 30s")
+	case o.Players < 2 || o.Referees < 1:
+		return nil, usage("a league needs at least 2 players and 1 referee, not %d and %d", o.Players, o.Referees)
+	}
+	var err error
+	if o.Game, err = games().Game(o.game); err != nil {
+		return nil, usage("--game: %v", err)
+	}
+	if err := o.selection(); err != nil {
+		return nil, err
+	}
+	if o.Roots, err = roots(o.ca); err != nil {
+		return nil, err
+	}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	l, err := o.open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	defer func() { _ = l.Close() }() // the kit has usually closed it
 	if err := o.await(ctx, l); err != nil {
-		return err
+		return nil, err
 	}
 	stop := o.showProgress(s)
 	o.Listener, o.Wait = l, max(o.Wait, time.Millisecond) // 0 is the default of the kit
@@ -224,15 +240,12 @@ func runCheck(ctx context.Context, s streams, o *checkOptions) error {
 	stop()
 	switch {
 	case ctx.Err() != nil:
-		return interrupted("The test has no result: run it again.")
+		return nil, interrupted("The test has no result: run it again.")
 	case err != nil:
-		return err
+		return nil, err
 	}
 	sanitize(report, o.Admin)
-	if err := write(s.out, report); err != nil {
-		return err
-	}
-	return verdict(report)
+	return report, nil
 }
 
 // verdict returns an error for an agent that does not conform.
@@ -279,7 +292,7 @@ func (o *checkOptions) open(ctx context.Context, s streams) (*firstCall, error) 
 func (o *checkOptions) await(ctx context.Context, l *firstCall) error {
 	bound, cancel := context.WithTimeout(ctx, max(min(o.Wait, o.Budget), time.Second))
 	defer cancel()
-	err := awaitListener(bound, o.URL, l.come)
+	err := awaitListener(bound, o.Dial, o.URL, l.come)
 	switch {
 	case ctx.Err() != nil:
 		return interrupted("The test has no result: run it again.")

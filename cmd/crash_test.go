@@ -199,7 +199,7 @@ func (c *processLeague) readJournal() journalFacts {
 	defer func() { _ = file.Close() }()
 	l := journalFacts{played: map[protocol.MatchID]*span{}}
 	var torn int
-	l.state, _, _, torn, err = journalfile.Replay(path, file, func(_ int, e *journal.Event, _ string) {
+	l.state, _, _, torn, err = journalfile.Replay(path, file, func(_ int, e *journal.Event, _ string, _ int64) {
 		at, err := time.Parse(time.RFC3339, e.At)
 		require.NoError(c.t, err)
 		switch d := e.Data.(type) {

@@ -82,7 +82,7 @@ func listenAt(ctx context.Context, hostPort string) (net.Listener, error) {
 
 // awaitListener returns when a server listens at a URL, or come is closed. When ctx
 // ends, it returns the error of the last connection attempt.
-func awaitListener(ctx context.Context, at string, come <-chan struct{}) error {
+func awaitListener(ctx context.Context, dial http.Dialer, at string, come <-chan struct{}) error {
 	u, err := url.Parse(at)
 	if err != nil {
 		return err
@@ -91,11 +91,13 @@ func awaitListener(ctx context.Context, at string, come <-chan struct{}) error {
 	again := time.NewTicker(pause)
 	defer again.Stop()
 	for {
-		c, failed := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", protocol.HostPort(u))
+		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
+		c, failed := dial(attempt, "tcp", protocol.HostPort(u))
+		cancel()
 		if failed == nil {
 			return c.Close()
 		}
-		if ctx.Err() == nil || err == nil {
+		if err == nil || ctx.Err() == nil && !errors.Is(failed, context.DeadlineExceeded) { // the last attempt may have had no time
 			err = failed
 		}
 		select {

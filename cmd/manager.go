@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
+	"evenodd/transport/mcp"
 )
 
 const defaultLeague = "league_2025_even_odd"
@@ -38,6 +40,8 @@ type managerOptions struct {
 	newLeague    bool
 	pace         time.Duration
 	logLevel     string
+	mcpAdmin     bool
+	version      string // of the program
 }
 
 func newManager(s streams, data *dataFolder) *cobra.Command {
@@ -54,7 +58,10 @@ The manager stores the league in the folder --data. Run the same command again t
 resume an interrupted league.`,
 		Example: "  evenodd manager --players 4 --referees 2 --exit-when-done",
 		Args:    noArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return runManager(c.Context(), s, data.loader, o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.version = c.Root().Version
+			return runManager(c.Context(), s, data.loader, o)
+		},
 	}
 	f := c.Flags()
 	addressFlags(f, &o.address)
@@ -69,6 +76,7 @@ resume an interrupted league.`,
 	strictFlag(f, &o.strict)
 	newLeagueFlag(f, &o.newLeague)
 	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 30s")
+	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer start_league to MCP clients that send the admin token as bearer credential")
 	logLevelFlag(f, &o.logLevel, "info")
 	return c
 }
@@ -124,6 +132,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	defer closeFiles(s, stored)
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
+	options.KeepEvents = stored == nil
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
@@ -153,7 +162,13 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	mux := transport.NewMux(p.log)
 	manager.Mount(mux)
 	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
-	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}})()
+	game, _ := options.Games.Game(options.GameType) // league.New has checked it
+	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
+	defer server.Wait() // when its streams have ended
+	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}, MCP: server,
+	})()
+	defer p.tell(manager, server)()
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
 		p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()), manager.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
@@ -176,6 +191,21 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		return technicalLosses(finalTable(manager.Standings()))
 	}
 	return nil
+}
+
+// tell tells MCP clients of changes in the background. The returned function ends that.
+func (p *managerProcess) tell(m leagueReader, server *mcp.Server) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		if err := tellChanges(ctx, m, p.leagueID, server.Changed); ctx.Err() == nil {
+			p.log.Error().Err(err).Str("event_type", protocol.EventUpdatesStopped).Msg("MCP clients get no more updates of resources")
+		}
+	})
+	return func() {
+		cancel()
+		telling.Wait()
+	}
 }
 
 // finalTable returns the table without the strategies, which a manager does not know.

@@ -20,6 +20,7 @@ import (
 	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
+	"evenodd/transport/mcp"
 )
 
 // stopPatience is how long a process that is told to stop lets running matches
@@ -35,7 +36,8 @@ type agentOptions struct {
 	data     string
 	ca       string
 	seed     uint64
-	seeded   bool // --seed was given
+	seeded   bool   // --seed was given
+	version  string // of the program
 	logLevel string
 }
 
@@ -171,11 +173,12 @@ func (p *participant) release() {
 // is told to stop, it lets running matches end, for stopPatience at most. An agent
 // that the manager no longer knows registers again; if the manager refuses that,
 // run returns the error.
-func (p *participant) run(ctx context.Context, a agent, c http.Config) error {
+// describe makes the options of its MCP server.
+func (p *participant) run(ctx context.Context, a agent, c http.Config, describe func(mux *transport.Mux, name, version string) mcp.Options) error {
 	p.agent.Store(a)
 	mux := transport.NewMux(p.log)
 	a.Mount(mux)
-	c.Trusts = a.KnowsManager
+	c.Trusts, c.MCP = a.KnowsManager, mcp.NewServer(describe(mux, p.name, p.options.version))
 	defer p.serve(&p.options.address, p.listener, mux, a.Stamp, c)()
 	p.log.Info().Str("endpoint", p.options.address.endpoint).Str("manager", p.options.manager).
 		Str("event_type", protocol.EventListening).Msg("listening")

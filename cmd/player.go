@@ -19,7 +19,9 @@ import (
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
+	"evenodd/transport"
 	"evenodd/transport/http"
+	"evenodd/transport/mcp"
 )
 
 type playerOptions struct {
@@ -44,7 +46,7 @@ func newPlayer(s streams, data *dataFolder) *cobra.Command {
 		Long: `Run a player agent. It registers with the league manager, and repeats that until the
 manager runs. It plays until the league is over, prints its record and ends.
 
-Strategies: ` + external.Names() + `.
+Strategies: ` + external.Names(true) + `.
 perfect plays only tic_tac_toe and joins no league of another game. The others play
 every game.
 
@@ -53,12 +55,18 @@ answers with a line such as {"choice": "even"}. It loses the match if it does no
 answer; the log has the reason. testdata/bots has examples.
 
 llm asks a language model with an API like OpenAI's. Set its key in EVENODD_LLM_KEY
-or OPENAI_API_KEY if it needs one.`,
+or OPENAI_API_KEY if it needs one.
+
+mcp asks a tool of an MCP server: of a program (--mcp-command) or at a URL
+(--mcp-url). The tool gets the question that programs of exec get, and answers with a
+choice. mcp-host leaves the choices to an MCP host: a person or a model that is connected to
+this player's /mcp with the host token that the player prints. For both, the strategy
+--fallback chooses if there is no answer in time.`,
 		Example: "  evenodd player --port 8101 --strategy contrarian\n" +
 			"  evenodd player --port 8101 --strategy 'exec:python3 bot.py --level 3'",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.seeded = c.Flags().Lookup("seed").Changed
+			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
 			return runPlayer(c.Context(), s, data.loader, o)
 		},
 	}
@@ -79,7 +87,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return err
 	}
-	o.tools.LLM.Key = llmKey()
+	o.tools.LLM.Key, o.tools.Hosted = llmKey(), true
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return asUsage(err)
 	}
@@ -105,10 +113,17 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if p, err = player.New(options); err != nil {
 		return asUsage(err)
 	}
+	host, hosted := decide.(*external.Host)
+	access := newHostAccess(host)
+	if hosted {
+		_, _ = fmt.Fprintf(s.err, "Host token of this player: %s\n", access.token)
+	}
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}
-	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}})
+	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, func(mux *transport.Mux, name, version string) mcp.Options {
+		return playerMCP(mux, name, version, access, p.Token)
+	})
 	if failed := p.Close(); failed != nil {
 		process.log.Error().Err(failed).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history on disk is incomplete")
 	}
@@ -123,6 +138,10 @@ func botFlags(f *pflag.FlagSet, t *external.Tools) {
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
 	f.StringVar(&t.LLM.Model, "llm-model", "", "model for the strategy llm")
+	f.StringVar(&t.MCP.Command, "mcp-command", "", "command line of the MCP server for the strategy mcp")
+	f.StringVar(&t.MCP.URL, "mcp-url", "", "`URL` of the MCP server for the strategy mcp")
+	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
+	f.StringVar(&t.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when an MCP host or server does not")
 }
 
 // llmKey returns the key for the language model. It comes only from the environment,

@@ -41,6 +41,7 @@ type subject struct {
 	queryType string
 	list      string // member of the data that comes in pages; "" for none
 	total     string // member with the number of items on all pages
+	enough    int    // items after which no further page is asked for; 0 for none
 	flags     []string
 	print     func(streams, jsontext.Value) error
 }
@@ -48,11 +49,11 @@ type subject struct {
 // subjects are the queries by the argument of the command.
 func subjects() map[string]subject {
 	return map[string]subject{
-		"standings":  {protocol.QueryStandings, "standings", "total_players", nil, printQueriedStandings},
-		"schedule":   {protocol.QuerySchedule, "matches", "total_matches", []string{"round"}, printSchedule},
-		"next-match": {protocol.QueryNextMatch, "", "", []string{"player-id"}, printNextMatch},
-		"stats":      {protocol.QueryPlayerStats, "", "", []string{"player-id"}, printStats},
-		"status":     {protocol.QueryStatus, "", "", nil, printStatus},
+		"standings":  {queryType: protocol.QueryStandings, list: "standings", total: "total_players", print: printQueriedStandings},
+		"schedule":   {queryType: protocol.QuerySchedule, list: "matches", total: "total_matches", flags: []string{"round"}, print: printSchedule},
+		"next-match": {queryType: protocol.QueryNextMatch, flags: []string{"player-id"}, print: printNextMatch},
+		"stats":      {queryType: protocol.QueryPlayerStats, flags: []string{"player-id"}, print: printStats},
+		"status":     {queryType: protocol.QueryStatus, print: printStatus},
 	}
 }
 
@@ -112,24 +113,19 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 	if err := checkManager(o.manager); err != nil {
 		return err
 	}
-	question, err := o.question(files)
-	if err != nil {
-		return err
-	}
 	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}
 	defer n.client.Close()
 	about := subjects()[o.subject]
-	data, err := ask(ctx, n.caller, o.manager, question, about)
-	if err != nil {
-		if ctx.Err() != nil {
-			return interrupted("A query changes nothing.")
-		}
-		return fmt.Errorf("%s", withoutToken([]byte(err.Error()), question.AuthToken))
+	question, data, err := o.run(ctx, n.caller, files, about)
+	switch {
+	case ctx.Err() != nil:
+		return interrupted("A query changes nothing.")
+	case err != nil:
+		return err
 	}
-	data = withoutToken(data, question.AuthToken)
 	if o.format == formatJSON {
 		return printJSON(s.out, struct {
 			SchemaVersion string         `json:"schema_version"`
@@ -139,6 +135,20 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 		}{outputSchema, question.LeagueID, question.QueryType, data})
 	}
 	return about.print(s, data)
+}
+
+// run asks the manager, and returns the query and the data of the response without
+// tokens.
+func (o *queryOptions) run(ctx context.Context, caller protocol.Caller, files *config.Loader, about subject) (*protocol.LeagueQuery, jsontext.Value, error) {
+	question, err := o.question(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := ask(ctx, caller, o.manager, question, about)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s", withoutToken([]byte(err.Error()), question.AuthToken))
+	}
+	return question, withoutToken(data, question.AuthToken), nil
 }
 
 // question makes the query, with the token of an agent.
@@ -260,7 +270,7 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 		}
 		page, total := listIn(members, about)
 		items = append(items, page...)
-		if len(page) == 0 || len(items) >= total {
+		if len(page) == 0 || len(items) >= total || about.enough > 0 && len(items) >= about.enough {
 			if first == nil {
 				return data, nil // unchanged
 			}

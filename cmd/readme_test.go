@@ -105,6 +105,7 @@ var (
 	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
 	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
+	onInput  = regexp.MustCompile(`^evenodd mcp$`)       // it ends with its empty input
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
 )
 
@@ -139,6 +140,8 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 			later = append(later, command)
 		case oneShot.MatchString(command):
 			r.check(t, command, r.mustRun(t, command))
+		case onInput.MatchString(command):
+			assert.Empty(t, r.mustRun(t, command))
 		case oneAgent.MatchString(command) && strings.Contains(command, " --"):
 			league = append(league, command)
 		case oneAgent.MatchString(command): // only its name

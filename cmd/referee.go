@@ -13,7 +13,9 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/referee"
+	"evenodd/transport"
 	"evenodd/transport/http"
+	"evenodd/transport/mcp"
 )
 
 type refereeOptions struct {
@@ -33,7 +35,7 @@ its record and ends.`,
 		Example: "  evenodd referee --port 8001 --max-concurrent 4",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.seeded = c.Flags().Lookup("seed").Changed
+			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
 			return runReferee(c.Context(), s, data.loader, o)
 		},
 	}
@@ -72,7 +74,10 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}
-	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}); err != nil {
+	describe := func(mux *transport.Mux, name, version string) mcp.Options {
+		return refereeMCP(mux, name, version, r.Running)
+	}
+	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, describe); err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())

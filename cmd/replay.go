@@ -77,22 +77,28 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	case o.against == "" && o.as != "":
 		return usage("--as needs --against: it names the player whose requests are sent")
 	}
-	path, err := o.find()
+	doc, err := o.read()
 	if err != nil {
 		return err
-	}
-	doc, err := store.Read[store.Match](path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return err
-	case err != nil:
-		return errors.New(audit.Reason(err))
 	}
 	if o.against != "" {
 		return replayAgainst(ctx, s, o, doc)
 	}
 	r := replayOf(doc)
 	return show(s.out, o.format, r, r.print)
+}
+
+// read reads the match file.
+func (o *replayOptions) read() (*store.Match, error) {
+	path, err := o.find()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := store.Read[store.Match](path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		err = errors.New(audit.Reason(err))
+	}
+	return doc, err
 }
 
 // find returns the path of the match file. Its error lists the files that exist.

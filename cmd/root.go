@@ -75,7 +75,7 @@ folder set many of them; evenodd init writes these files.`,
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML, TOML or JSON (default: $EVENODD_CONFIG)")
 
 	data := &dataFolder{}
-	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data), newQuery(s, data)}
+	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data), newQuery(s, data), newMCP(s, data)}
 	flags := map[string]*pflag.FlagSet{}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()

@@ -48,7 +48,7 @@ type simulateOptions struct {
 func simulateHelp() string {
 	return `Play a whole league in one process: manager, referees and players. The same seed
 gives the same output on every transport and with any concurrency. Players get ids
-in order, and the strategies in turn: ` + external.Names() + `.
+in order, and the strategies in turn: ` + external.Names(false) + `.
 
 exec:./bot runs your program once for each of its players. It reads a question on
 each line and answers with a line such as {"choice": "even"}. It loses a match if it
@@ -161,7 +161,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	defer closeFiles(s, o.Files)
 	if o.newSeed && !o.resume {
-		o.Seed = rand.Uint64N(1 << 53) //nolint:gosec // a seed is not secret; every JSON reader keeps 53 bits
+		o.Seed = newSeed()
 		if !o.quiet {
 			_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
 		}
@@ -180,6 +180,10 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return technicalLosses(result.Standings)
 	}
 	return nil
+}
+
+func newSeed() uint64 {
+	return rand.Uint64N(1 << 53) //nolint:gosec // a seed is not secret; every JSON reader keeps 53 bits
 }
 
 // complete checks the options, and adds those of the league's files.
@@ -342,8 +346,10 @@ type (
 	}
 )
 
-func writeJSON(s streams, r *simulation.Result) error {
-	document := simulationJSON{
+func writeJSON(s streams, r *simulation.Result) error { return printJSON(s.out, jsonOf(r)) }
+
+func jsonOf(r *simulation.Result) *simulationJSON {
+	document := &simulationJSON{
 		SchemaVersion: outputSchema, LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
 		Faults: r.Faults, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
 		Losses: r.Losses, Breaches: r.Breaches,
@@ -365,7 +371,7 @@ func writeJSON(s streams, r *simulation.Result) error {
 		}
 		document.Results = append(document.Results, one)
 	}
-	return printJSON(s.out, document)
+	return document
 }
 
 func orNull(text string) *string {

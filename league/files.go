@@ -56,7 +56,7 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		known = &store.Standings{} // the manager writes it again
 	}
 	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
-	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), func(_ int, _ *journal.Event, hash string) {
+	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), func(_ int, _ *journal.Event, hash string, _ int64) {
 		if hash == f.lost {
 			f.lost = ""
 		}

@@ -56,6 +56,9 @@ func New(o Options) (*Manager, error) {
 		m.journal, m.state, m.secret = f.journal, f.State, f.secret
 		m.files = &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, stale: make(chan struct{}, 1), current: m.documents}
 	}
+	if o.Files == nil && o.KeepEvents {
+		m.kept = &keptEvents{}
+	}
 	m.changed = m.files.changed
 	if o.Secret != nil {
 		m.secret = *o.Secret

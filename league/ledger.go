@@ -19,6 +19,7 @@ type ledger struct {
 	mu      sync.Mutex
 	state   *journal.State
 	journal *journalfile.File  // nil: the league has no data folder
+	kept    *keptEvents        // nil unless a league without a data folder keeps its events
 	changed func(journal.Data) // called with each recorded event while mu is held
 }
 
@@ -41,6 +42,11 @@ func (l *ledger) record(data journal.Data) error {
 	}
 	if err := l.journal.Append(e.At, data); err != nil {
 		return fmt.Errorf("%w: %w", errJournal, err)
+	}
+	if l.kept != nil {
+		if err := l.kept.add(&journal.Event{Seq: e.Seq, At: e.At, Data: data}); err != nil {
+			return err
+		}
 	}
 	l.changed(data)
 	return nil

@@ -79,6 +79,7 @@ type Options struct {
 	AsksAtOnce    int // the same, at once; 0 means 100
 
 	Files      *Files    // the league's data folder; nil: a new league, in memory only
+	KeepEvents bool      // keep the events for Subscribe in memory, if Files is nil
 	Secret     *[32]byte // tokens derive from it; nil: that of Files, or a random one
 	Caller     protocol.Caller
 	Clock      *protocol.Clock

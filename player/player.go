@@ -220,6 +220,14 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	}
 }
 
+// Token returns the player's own token; "" before registration.
+func (p *Player) Token() string {
+	if m := p.Membership(); m != nil {
+		return m.Token
+	}
+	return ""
+}
+
 // A Record is a player's result in its league.
 type Record struct {
 	PlayerID string

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -241,6 +242,25 @@ func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.To
 		return nil, protocol.Fault(protocol.ErrMatchNotFound, "this referee does not know match %q", q.MatchID)
 	}
 	return m.matchState(), nil
+}
+
+// Running returns the states of the matches that are not over, in order of their ids, to
+// a caller with the referee's own token or its manager's credential.
+func (r *Referee) Running(bearer string) ([]*protocol.MatchState, error) {
+	if err := r.CheckOwner(bearer, bearer); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	matches := slices.Collect(maps.Values(r.matches))
+	r.mu.Unlock()
+	running := []*protocol.MatchState{}
+	for _, m := range matches {
+		if state := m.matchState(); state.GameResult == nil {
+			running = append(running, state)
+		}
+	}
+	slices.SortFunc(running, func(a, b *protocol.MatchState) int { return cmp.Compare(a.MatchID, b.MatchID) })
+	return running, nil
 }
 
 func (r *Referee) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {

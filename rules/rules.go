@@ -26,6 +26,7 @@ func (s Side) Other() Side { return 1 - s }
 type Info struct {
 	Type         string              // identifier, such as even_odd
 	DisplayName  string              // for people
+	Rules        string              // what the players do and who wins, in a few sentences
 	MoveTypes    []string            // kinds of move the game asks for
 	ValidChoices map[string][]string // by move type
 	MinPlayers   int

@@ -71,6 +71,22 @@ func (m *Mux) Dispatch(ctx context.Context, bearer, method string, params any) (
 	return result, nil
 }
 
+// Handles tells whether a method is registered.
+func (m *Mux) Handles(method string) bool {
+	_, ok := m.routes[method]
+	return ok
+}
+
+// DispatchEncoded answers a call whose params are encoded, for carriers with another
+// envelope than JSON-RPC 2.0. Its errors are those of Dispatch.
+func (m *Mux) DispatchEncoded(ctx context.Context, bearer, method string, params []byte) (result any, err error) {
+	defer m.contain(method, &err)
+	if result, err = m.dispatchRaw(ctx, bearer, method, params); err != nil {
+		return nil, asRPC(err)
+	}
+	return result, nil
+}
+
 // dispatchRaw answers a call whose params are encoded.
 func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []byte) (any, error) {
 	r, err := m.find(method, params)

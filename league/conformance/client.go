@@ -136,6 +136,7 @@ func (x *exam) roundTrip(ctx context.Context, r *reply, v variation) error {
 	defer func() { _ = response.Body.Close() }()
 	r.Status, r.header, r.reused = response.StatusCode, response.Header, reused.Load()
 	r.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	r.body = dialect.FromEvents(r.body)
 	return err
 }
 
@@ -183,13 +184,13 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var attempts []*reply
-	status, translated, err := speaker.Call(ctx, x.options.URL, "", method, body, func(ctx context.Context, url string, body []byte) (int, []byte, error) {
-		r := x.post(ctx, url, body, limit, variation{})
+	status, translated, err := speaker.Call(ctx, x.options.URL, "", method, body, func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error) {
+		r := x.post(ctx, url, body, limit, variation{header: headerOf(header)})
 		attempts = append(attempts, r)
 		if r.Error != "" {
-			return r.Status, nil, errors.New(r.Error)
+			return posted{Status: r.Status}, errors.New(r.Error)
 		}
-		return r.Status, r.body, nil
+		return posted{Status: r.Status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, nil
 	})
 	if len(attempts) == 0 { // the dialect had no time to call
 		return notSent(x.options.URL, body, outOfTime)
@@ -281,7 +282,11 @@ func (b *breach) about() string {
 // send calls a method once, in the form that the agent has understood before from this
 // speaker.
 func (x *exam) send(ctx context.Context, speaker *bridge.Bridge, method string, params any, v variation) *reply {
-	url, body := x.inForm(ctx, speaker, method, params)
+	url, header, body := x.inForm(ctx, speaker, method, params)
+	if header != nil {
+		maps.Copy(header, v.header)
+		v.header = header
+	}
 	if v.change != nil {
 		if body = v.change(objectOf(body)); body == nil {
 			return notSent(url, nil, "the agent takes messages without JSON-RPC")
@@ -316,18 +321,37 @@ func (x *exam) sendCall(ctx context.Context, method string, params any) *reply {
 
 // inForm returns a request in the form that the agent has understood before from this
 // speaker, and the URL for it.
-func (x *exam) inForm(ctx context.Context, speaker *bridge.Bridge, method string, params any) (url string, form []byte) {
+func (x *exam) inForm(ctx context.Context, speaker *bridge.Bridge, method string, params any) (url string, header http.Header, form []byte) {
 	body := x.encode(x.nextID(), method, params)
-	_, _, _ = speaker.Call(ctx, x.options.URL, "", method, body, func(_ context.Context, to string, body []byte) (int, []byte, error) {
+	_, _, _ = speaker.Call(ctx, x.options.URL, "", method, body, func(_ context.Context, to string, further map[string]string, body []byte) (posted, error) {
 		if form == nil {
-			url, form = to, body
+			url, header, form = to, headerOf(further), body
 		}
-		return 0, nil, errNotPosted
+		return posted{}, errNotPosted
 	})
 	if form == nil {
-		return x.options.URL, body
+		return x.options.URL, nil, body
 	}
-	return url, form
+	return url, header, form
+}
+
+// posted is the response to a POST, as the bridge reads it.
+type posted = struct {
+	Status  int
+	Session string
+	Body    []byte
+}
+
+// headerOf returns the further headers of a POST of the bridge; nil for none.
+func headerOf(further map[string]string) http.Header {
+	var header http.Header
+	for name, value := range further {
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set(name, value)
+	}
+	return header
 }
 
 var errNotPosted = errors.New("not posted")

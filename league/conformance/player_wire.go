@@ -32,7 +32,7 @@ func (x *playerExam) examineWire(ctx context.Context) {
 		r := x.callOnce(ctx, protocol.Invite.Name, x.invitation(m), withID(id))
 		x.record(factOfID(id), &fact{about: "id " + text, reply: r, problem: r.trouble(), others: joinsAgain})
 	}
-	if _, form := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.invitation(m)); objectOf(form)["jsonrpc"] != nil {
+	if _, _, form := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.invitation(m)); objectOf(form)["jsonrpc"] != nil {
 		r := x.callOnce(ctx, protocol.Invite.Name, x.invitation(m), withID(nil))
 		x.record("wire/notification", &fact{reply: r, about: "a notification of " + protocol.Invite.Name})
 		x.notify(ctx)
@@ -138,7 +138,7 @@ func (x *playerExam) sendMore(ctx context.Context, m *match) {
 	}})
 	q = x.invitation(m)
 	q["comment"] = ""
-	_, form := x.inForm(ctx, x.dialect, protocol.Invite.Name, q)
+	_, _, form := x.inForm(ctx, x.dialect, protocol.Invite.Name, q)
 	q["comment"] = strings.Repeat("long ", max(0, maxMessage-len(form))/5)
 	send("broken/10 KB", q, variation{})
 }

@@ -305,6 +305,36 @@ func (v *View) nextMatch(id string) *protocol.NextMatch {
 	return nil
 }
 
+// A RecordedMatch is a match with its result.
+type RecordedMatch struct {
+	MatchID    string `json:"match_id"`
+	RoundID    int    `json:"round_id"`
+	PlayerAID  string `json:"player_A_id"`
+	PlayerBID  string `json:"player_B_id"`
+	RefereeID  string `json:"referee_id,omitzero"` // "" if the match was forfeited
+	Attempt    int    `json:"attempt,omitzero"`
+	ReportedAt string `json:"reported_at,omitzero"`
+	protocol.GameResult
+	Score     protocol.PerPlayer[int] `json:"score"`
+	Draw      *protocol.Draw          `json:"draw,omitzero"`
+	Forfeited []string                `json:"forfeited_by,omitzero"` // players
+	Disputed  []string                `json:"disputed_by,omitzero"`  // referees that reported another result later
+}
+
+// RecordedMatch finds a match that has a result; nil for any other id.
+func (v *View) RecordedMatch(matchID string) *RecordedMatch {
+	id, _ := protocol.ParseMatchID(matchID)
+	m, a, b, ok := v.State.Find(id)
+	if !ok || m.Report == nil || id.String() != matchID {
+		return nil
+	}
+	r := m.Report
+	return &RecordedMatch{
+		MatchID: matchID, RoundID: id.Round, PlayerAID: a, PlayerBID: b, RefereeID: r.RefereeID, Attempt: r.Number,
+		ReportedAt: m.ReportedAt, GameResult: r.GameResult, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited, Disputed: m.Disputed,
+	}
+}
+
 // A MatchRecord is a recorded result with its match.
 type MatchRecord struct {
 	MatchID   string

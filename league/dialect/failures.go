@@ -47,10 +47,11 @@ func (m *Method) failure(o protocol.Object) Failure {
 	words := cmp.Or(o.Text("message"), o.Text("reason"), o.Text("detail"), o.Text("error_description"))
 	switch {
 	case o.Get("isError").Kind() == 't':
-		if inner := firstContent(o); inner != nil {
-			return described(cmp.Or(inner.Text("message"), inner.Text("error")), inner)
+		inner, text := firstContent(o), protocol.Unquote(content(o))
+		if protocol.ParseObject([]byte(text)) != nil {
+			text = ""
 		}
-		return described(cmp.Or(protocol.Unquote(content(o)), words), nil)
+		return described(cmp.Or(inner.Text("message"), inner.Text("error"), text, words), inner)
 	case messageType != "" && !m.Registers:
 		return Failure{}
 	case o.Get("success").Kind() == 'f', failedStatus.MatchString(o.Text("status")):

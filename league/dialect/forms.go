@@ -29,13 +29,13 @@ const (
 	inTool                     // JSON-RPC, as MCP calls tools
 	inEnvelope                 // JSON-RPC; the message is the parameter `message`
 	inNothing                  // the message alone
+	onServer                   // a tool that an MCP server lists: see ToolServer
 )
 
 // Names of methods that carry any message.
 const (
 	mcpMessage    = "mcp_message"
 	handleMessage = "handle_message"
-	toolsCall     = "tools/call" // of MCP
 )
 
 // A shape is a row of the table of forms: a form without a name, and the names of the
@@ -53,6 +53,7 @@ var shapes = [...]shape{
 	{form: Form{wrapping: inEnvelope, name: handleMessage, naming: byEnvelope}},
 	{form: Form{name: mcpMessage, naming: byEnvelope}},
 	{form: Form{wrapping: inNothing}},
+	{form: Form{wrapping: onServer}},
 	{form: Form{wrapping: inTool}, names: (*Method).toolNames},
 	{form: Form{Nested: true}, names: (*Method).typeNames},
 }
@@ -107,6 +108,10 @@ func (s *shape) named(m *Method) []Form {
 	return forms
 }
 
+// OnServer tells whether the form is a tool that an MCP server lists. Then
+// ToolServer.Call encodes the request.
+func (f Form) OnServer() bool { return f.wrapping == onServer }
+
 // SameWrapping tells whether two forms have the same structure around the message.
 func (f Form) SameWrapping(other Form) bool { return f.wrapping == other.wrapping }
 
@@ -134,11 +139,13 @@ func (f Form) String() string {
 		text = toolsCall + " " + f.name
 	case inNothing:
 		text = "the message without JSON-RPC"
+	case onServer:
+		text = "a tool that the MCP server lists"
 	}
 	if f.Nested {
 		text += " with nested members"
 	}
-	if f.Announces && (f.naming == byEnvelope || f.wrapping == inNothing) {
+	if f.Announces && (f.naming == byEnvelope || f.wrapping == inNothing || f.wrapping == onServer) {
 		text += ", " + protocol.TypeRoundAnnouncement
 	}
 	if f.path != "" {

@@ -26,6 +26,6 @@ func TestLikeliestFormsComeFirst(t *testing.T) {
 		names = append(names, f.String())
 	}
 	assert.Equal(t, []string{"choose_parity", "CHOOSE_PARITY_CALL", "choose_parity_call", "receive_parity_call", "parity_choose",
-		"handle_message", "mcp_message", "the message without JSON-RPC", "tools/call choose_parity", "tools/call receive_parity_call",
+		"handle_message", "mcp_message", "the message without JSON-RPC", "a tool that the MCP server lists", "tools/call choose_parity", "tools/call receive_parity_call",
 		"choose_parity with nested members", "CHOOSE_PARITY_CALL with nested members", "choose_parity_call with nested members"}, names)
 }

@@ -57,6 +57,8 @@ func TestPageListsEachWrappingWithItsEvidence(t *testing.T) {
 			tried = append(tried, "JSON-RPC with nested members")
 		case f.wrapping == inNothing:
 			tried = append(tried, "the message without JSON-RPC")
+		case f.OnServer():
+			tried = append(tried, "`tools/call` with a tool that the MCP server lists")
 		case f.wrapping == inTool:
 			tried = append(tried, "`tools/call` with the method or a third-party name")
 		case f.wrapping == inEnvelope:

@@ -40,6 +40,7 @@ type Reply struct {
 const (
 	httpOK              = 200
 	httpBadRequest      = 400
+	httpNotFound        = 404
 	httpTooManyRequests = 429
 	httpBadGateway      = 502
 	httpUnavailable     = 503
@@ -76,8 +77,7 @@ func (m *Method) IsPlain(response []byte) bool {
 // ReadReply translates a response to a call of the method. Id is that of the call.
 func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
 	as := Reply{Verdict: Rejected, Status: status, Body: response}
-	switch status {
-	case httpTooManyRequests, httpBadGateway, httpUnavailable, httpGatewayTimeout:
+	if AsksToWait(status) {
 		as.Verdict = Unavailable
 		return as
 	}
@@ -101,6 +101,15 @@ func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
 		r.Body = response // unchanged
 	}
 	return r
+}
+
+// AsksToWait tells whether a status of HTTP asks to wait: it says nothing about the form.
+func AsksToWait(status int) bool {
+	switch status {
+	case httpTooManyRequests, httpBadGateway, httpUnavailable, httpGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 // maxDepth is the largest number of structures around a message.
@@ -140,9 +149,18 @@ func content(o protocol.Object) jsontext.Value {
 	return nil
 }
 
-// firstContent is the message in content.
+// firstContent is the message in the result of a tool of MCP: structured content, or the
+// first text that is an object.
 func firstContent(o protocol.Object) protocol.Object {
-	return protocol.Object{{Name: "text", Value: content(o)}}.Object("text")
+	if structured := o.Object("structuredContent"); len(structured) > 0 {
+		return structured
+	}
+	for _, one := range list(o.Get("content")) {
+		if inner := protocol.ParseObject(one).Object("text"); inner != nil {
+			return inner
+		}
+	}
+	return nil
 }
 
 // result returns the reply with a message. A message of another type that lacks the

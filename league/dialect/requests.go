@@ -64,7 +64,8 @@ func (q *Request) unwrap(params jsontext.Value) bool {
 	if q.name == toolsCall {
 		q.name, q.wrapping = p.Text("name"), inTool
 		q.Params = protocol.ParseObject(p.Get("arguments"))
-		return q.Params != nil && q.name != ""
+		// A model may call tools; the admin token must not be among its arguments.
+		return q.Params != nil && q.name != "" && q.name != protocol.StartLeague.Name
 	}
 	if inner := protocol.ParseObject(p.Get("message")); inner != nil && !p.Has("message_type") && named(q.name) == nil {
 		q.Params, q.wrapping = inner, inEnvelope

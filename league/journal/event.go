@@ -3,11 +3,14 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"reflect"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
 )
 
 // SchemaVersion is the version of the events that this program writes.
@@ -29,33 +32,35 @@ type Data interface {
 	apply(s *State, at string) error
 }
 
-// kinds are the types of events with their names in the journal.
+// kinds are the types of events with their names in the journal, and with the members
+// of their data that Public removes.
 var kinds = [...]struct {
-	name string
-	data Data
+	name    string
+	data    Data
+	private []string
 }{
-	{"created", &Created{}},
-	{"registered", &AgentRegistered{}},
-	{"agent_answered", &AgentAnswered{}},
-	{"registration_dropped", &RegistrationDropped{}},
-	{"agent_returned", &AgentReturned{}},
-	{"agent_confirmed", &AgentConfirmed{}},
-	{"agent_suspended", &AgentSuspended{}},
-	{"agent_failed", &AgentFailed{}},
-	{"agent_shutdown", &AgentShutdown{}},
-	{"started", &Started{}},
-	{"round_announced", &RoundAnnounced{}},
-	{"match_assigned", &MatchAssigned{}},
-	{"match_accepted", &MatchAccepted{}},
-	{"match_declined", &MatchDeclined{}},
-	{"match_reported", &MatchReported{}},
-	{"match_forfeited", &MatchForfeited{}},
-	{"match_disputed", &MatchDisputed{}},
-	{"match_doubted", &AttemptLost{}},
-	{"round_completed", &RoundCompleted{}},
-	{"completed", &LeagueCompleted{}},
-	{"tail_lost", &TailLost{}},
-	{"agent_informed", &AgentInformed{}},
+	{"created", &Created{}, []string{"simulation"}},
+	{"registered", &AgentRegistered{}, []string{"endpoint", "registration"}},
+	{"agent_answered", &AgentAnswered{}, nil},
+	{"registration_dropped", &RegistrationDropped{}, nil},
+	{"agent_returned", &AgentReturned{}, []string{"endpoint"}},
+	{"agent_confirmed", &AgentConfirmed{}, nil},
+	{"agent_suspended", &AgentSuspended{}, nil},
+	{"agent_failed", &AgentFailed{}, []string{"reason"}},
+	{"agent_shutdown", &AgentShutdown{}, nil},
+	{"started", &Started{}, nil},
+	{"round_announced", &RoundAnnounced{}, nil},
+	{"match_assigned", &MatchAssigned{}, nil},
+	{"match_accepted", &MatchAccepted{}, nil},
+	{"match_declined", &MatchDeclined{}, []string{"reason"}},
+	{"match_reported", &MatchReported{}, nil},
+	{"match_forfeited", &MatchForfeited{}, nil},
+	{"match_disputed", &MatchDisputed{}, nil},
+	{"match_doubted", &AttemptLost{}, []string{"reason", "result"}},
+	{"round_completed", &RoundCompleted{}, nil},
+	{"completed", &LeagueCompleted{}, nil},
+	{"tail_lost", &TailLost{}, nil},
+	{"agent_informed", &AgentInformed{}, nil},
 }
 
 // kindOf is the name of the event in the journal; "" for a type that is not in kinds.
@@ -110,4 +115,25 @@ func Decode(text []byte) (*Event, error) {
 		return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: data}, nil
 	}
 	return nil, fmt.Errorf("an event of the unknown type %.40q: damaged, or made by a newer evenodd", l.Type)
+}
+
+// Public returns an event, given as its line, in the form that every agent of the league
+// may read: without the hash of the line before, and without endpoints, the input of a
+// simulation, the choices of an attempt that is played again, and reasons that can
+// contain one of these.
+func Public(text []byte) (jsontext.Value, error) {
+	public := protocol.ParseObject(text)
+	data := public.Object("data")
+	for i := range kinds {
+		if kinds[i].name != public.Text("type") || data == nil {
+			continue
+		}
+		for _, name := range kinds[i].private {
+			data.Drop(name)
+		}
+		public.Drop("prev")
+		public.Set("data", data.Append(nil))
+		return public.Append(nil), nil
+	}
+	return nil, errors.New("not an event")
 }

@@ -35,6 +35,7 @@ const (
 	EventBroadcastUnacknowledged = "A_BROADCAST_WAS_NOT_ACKNOWLEDGED"
 	EventFileNotWritten          = "A_FILE_COULD_NOT_BE_WRITTEN_THE_JOURNAL_HAS_WHAT_BELONGS_IN"
 	EventResultFileNotWritten    = "A_MATCH_FILE_COULD_NOT_BE_WRITTEN_THE_JOURNAL_HAS_THE_RESULT"
+	EventUpdatesStopped          = "MCP_CLIENTS_GET_NO_MORE_UPDATES_OF_RESOURCES"
 )
 
 // Log events of every agent process.
@@ -97,6 +98,10 @@ const (
 	EventBotExited    = "THE_BOT_HAS_ENDED_BY_ITSELF_AND_IS_STARTED_AGAIN"
 	EventBotFlooded   = "THE_BOT_PRINTS_WITHOUT_END_AND_IS_STARTED_AGAIN"
 	EventBotStopped   = "THE_BOT_HAS_ENDED"
+	EventServerChose  = "MCP_SERVER_HAS_CHOSEN"
+	EventServerFailed = "MCP_SERVER_DID_NOT_CHOOSE"
+	EventHostChose    = "HOST_HAS_CHOSEN"
+	EventHostSilent   = "HOST_DID_NOT_CHOOSE_IN_TIME"
 	EventModelChose   = "THE_LANGUAGE_MODEL_HAS_CHOSEN"
 	EventModelFailed  = "THE_LANGUAGE_MODEL_HAS_NOT_CHOSEN_SO_CHANCE_HAS"
 	EventModelRetried = "ASKING_THE_LANGUAGE_MODEL_ONCE_MORE"
@@ -106,6 +111,7 @@ const (
 // Log events of the translation of third-party forms.
 const (
 	EventFormLearned                = "LEARNED_THE_FORM_THAT_A_THIRD_PARTY_AGENT_UNDERSTANDS"
+	EventToolsListed                = "MCP_TOOLS_LISTED"
 	EventFormsRejected              = "THE_AGENT_REJECTED_EVERY_FORM_OF_THIS_CALL"
 	EventVersionAssumed             = "PROTOCOL_VERSION_LEAGUE_V2_IS_NOT_A_VERSION_ASSUMING_2_1_0"
 	EventDeferredAnswerRefused      = "AN_ANSWER_THAT_WAS_POSTED_LATER_IS_REFUSED"

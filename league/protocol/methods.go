@@ -21,6 +21,10 @@ type Method[Q, R any] struct {
 	Request    string        // message type of the request; "" for tools that have none
 	Result     string        // message type of the result
 	Timeout    time.Duration // for the whole call (spec 003 table 5)
+	Title      string        // for people, in a list of tools
+	About      string        // what a call does, for the user of a tool
+	ReadOnly   bool          // a call changes nothing
+	OpenWorld  bool          // a call reaches an address that the request names
 
 	codes map[Code]int // JSON-RPC codes this method has of its own (004)
 }
@@ -40,64 +44,83 @@ const ordinary = 10 * time.Second // spec 003 table 5: all others
 var (
 	RegisterReferee = Method[RefereeRegisterRequest, RefereeRegisterResponse]{
 		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: TypeRefereeRegisterResponse,
-		Timeout: ordinary, codes: refereeCodes}
+		Timeout: ordinary, codes: refereeCodes,
+		Title: "Register a referee", About: "Registers a referee in the league. The response has its referee_id and its auth_token. The manager calls the referee at contact_endpoint.", OpenWorld: true}
 	RegisterPlayer = Method[LeagueRegisterRequest, LeagueRegisterResponse]{
 		Name: "register_player", ThirdParty: []string{"league_register"}, Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
-		Timeout: ordinary, codes: playerCodes}
+		Timeout: ordinary, codes: playerCodes,
+		Title: "Register a player", About: "Registers a player in the league. The response has its player_id and its auth_token. Referees and the manager call the player at contact_endpoint.", OpenWorld: true}
 	NotifyRound = Method[RoundAnnouncement, Ack]{
 		Name: "notify_round", ThirdParty: []string{"receive_round_announcement", "announce_round"},
 		Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
-		Timeout: ordinary, codes: noticeCodes}
+		Timeout: ordinary, codes: noticeCodes,
+		Title: "Announce a round", About: "Tells a player the matches of the next round. Only its manager may call it."}
 	StartMatch = Method[MatchAssignment, MatchAssignmentAck]{
 		Name: "start_match", Aliases: []string{"START_MATCH", "run_match", "RUN_MATCH"},
 		ThirdParty: []string{"assign_match", "start_match_command"},
 		Request:    TypeMatchAssignment, Result: TypeMatchAssignmentAck,
-		Timeout: ordinary, codes: noticeCodes}
+		Timeout: ordinary, codes: noticeCodes,
+		Title: "Conduct a match", About: "Assigns a match to a referee, which conducts it in the background. Only its manager may call it."}
 	Invite = Method[GameInvitation, GameJoinAck]{
 		Name: "handle_game_invitation", ThirdParty: []string{"receive_game_invitation"}, Request: TypeGameInvitation, Result: TypeGameJoinAck,
-		Timeout: 5 * time.Second, codes: matchCodes}
+		Timeout: 5 * time.Second, codes: matchCodes,
+		Title: "Invite to a match", About: "Invites a player to a match. The player answers whether it takes part. Only the referee of the match may call it."}
 	ChooseParity = Method[ChooseParityCall, ChooseParityResponse]{
 		Name: "choose_parity", Aliases: []string{"parity_choose"}, ThirdParty: []string{"receive_parity_call"},
 		Request: TypeChooseParityCall, Result: TypeChooseParityResponse,
-		Timeout: 30 * time.Second, codes: matchCodes}
+		Timeout: 30 * time.Second, codes: matchCodes,
+		Title: "Ask for even or odd", About: "Asks a player for its choice in Even/Odd. Only the referee of the match may call it."}
 	MakeMove = Method[GameMoveCall, GameMoveResponse]{
 		Name: "make_move", Request: TypeGameMoveCall, Result: TypeGameMoveResponse,
-		Timeout: 30 * time.Second, codes: matchCodes}
+		Timeout: 30 * time.Second, codes: matchCodes,
+		Title: "Ask for a move", About: "Asks a player for its move in a game other than Even/Odd. Only the referee of the match may call it."}
 	NotifyMatchResult = Method[GameOver, Ack]{
 		Name: "notify_match_result", ThirdParty: []string{"receive_game_over"}, Request: TypeGameOver, Result: TypeGameOverAck,
-		Timeout: 5 * time.Second, codes: matchCodes}
+		Timeout: 5 * time.Second, codes: matchCodes,
+		Title: "Tell the result", About: "Tells a player the result of its match. Only the referee of the match may call it."}
 	NotifyGameError = Method[GameError, Ack]{
 		Name: "notify_game_error", Request: TypeGameError, Result: TypeGameErrorAck,
-		Timeout: ordinary, codes: matchCodes}
+		Timeout: ordinary, codes: matchCodes,
+		Title: "Tell an error", About: "Tells a player what was wrong with its answer, before the referee asks again. Only the referee of the match may call it."}
 	ReportMatchResult = Method[MatchResultReport, Ack]{
 		Name: "report_match_result", Request: TypeMatchResultReport, Result: TypeMatchResultAck,
-		Timeout: ordinary, codes: reportCodes}
+		Timeout: ordinary, codes: reportCodes,
+		Title: "Report a result", About: "Reports the result of a match to the manager. Only the referee of the match may call it."}
 	UpdateStandings = Method[StandingsUpdate, Ack]{
 		Name: "update_standings", ThirdParty: []string{"receive_standings_update", "standings_update", "notify_standings"},
 		Request: TypeStandingsUpdate, Result: TypeStandingsUpdateAck,
-		Timeout: ordinary, codes: noticeCodes}
+		Timeout: ordinary, codes: noticeCodes,
+		Title: "Send the standings", About: "Tells a player the table. Only its manager may call it."}
 	NotifyRoundCompleted = Method[RoundCompleted, Ack]{
 		Name: "notify_round_completed", ThirdParty: []string{"receive_round_completed"}, Request: TypeRoundCompleted, Result: TypeRoundCompletedAck,
-		Timeout: ordinary, codes: noticeCodes}
+		Timeout: ordinary, codes: noticeCodes,
+		Title: "End a round", About: "Tells an agent that a round is complete. Only its manager may call it."}
 	NotifyLeagueCompleted = Method[LeagueCompleted, Ack]{
 		Name: "notify_league_completed", ThirdParty: []string{"receive_league_completed"}, Request: TypeLeagueCompleted, Result: TypeLeagueCompletedAck,
-		Timeout: ordinary, codes: noticeCodes}
+		Timeout: ordinary, codes: noticeCodes,
+		Title: "End the league", About: "Tells an agent the champion and the final table. Only its manager may call it."}
 	Query = Method[LeagueQuery, LeagueQueryResponse]{
 		Name: "league_query", Request: TypeLeagueQuery, Result: TypeLeagueQueryResponse,
-		Timeout: ordinary, codes: queryCodes}
+		Timeout: ordinary, codes: queryCodes,
+		Title: "Query the league", About: "Answers one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS and GET_STATUS. It needs the token of a registered agent.", ReadOnly: true}
 
 	// The tools for debugging and control (spec 003 §5.5, §8.11).
 
 	GetStandings = Method[ToolRequest, LeagueQueryResponse]{
-		Name: "get_standings", Result: TypeLeagueQueryResponse, Timeout: ordinary, codes: queryCodes}
+		Name: "get_standings", Result: TypeLeagueQueryResponse, Timeout: ordinary, codes: queryCodes,
+		Title: "Read the standings", About: "Returns the table of the league. It needs the token of a registered agent.", ReadOnly: true}
 	GetMatchState = Method[ToolRequest, MatchState]{
-		Name: "get_match_state", Result: "MATCH_STATE", Timeout: ordinary}
+		Name: "get_match_state", Result: "MATCH_STATE", Timeout: ordinary,
+		Title: "Read a match", About: "Returns the state of a match that this referee conducts or has conducted. Choices and numbers follow when the match is over.", ReadOnly: true}
 	GetPlayerState = Method[ToolRequest, PlayerState]{
-		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary}
+		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary,
+		Title: "Read the player", About: "Returns the state of this player and its own history.", ReadOnly: true}
 	Ping = Method[ToolRequest, Pong]{
-		Name: "ping", Result: "PONG", Timeout: ordinary}
+		Name: "ping", Result: "PONG", Timeout: ordinary,
+		Title: "Ping", About: "Returns the role and the state of the agent. It needs no token.", ReadOnly: true}
 	StartLeague = Method[ToolRequest, LeagueStarted]{
-		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary}
+		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary,
+		Title: "Start the league", About: "Starts the league with the agents that have registered. It needs the admin token."}
 )
 
 // IsErrorCode tells whether a JSON-RPC code belongs to an error of the protocol: the
@@ -128,6 +151,8 @@ type MethodRow struct {
 	Name                string
 	Aliases, ThirdParty []string
 	Request, Result     string
+	Title, About        string
+	ReadOnly, OpenWorld bool
 
 	checks []valueCheck // of a request that is a value
 	decode func(raw []byte) error
@@ -138,7 +163,10 @@ type MethodRow struct {
 func (r MethodRow) Check(raw []byte) error { return r.decode(raw) }
 
 func (m *Method[Q, R]) row() MethodRow {
-	row := MethodRow{Name: m.Name, Aliases: m.Aliases, ThirdParty: m.ThirdParty, Request: m.Request, Result: m.Result}
+	row := MethodRow{
+		Name: m.Name, Aliases: m.Aliases, ThirdParty: m.ThirdParty, Request: m.Request, Result: m.Result,
+		Title: m.Title, About: m.About, ReadOnly: m.ReadOnly, OpenWorld: m.OpenWorld,
+	}
 	if m.Request != "" {
 		row.checks = checksOf(reflect.TypeFor[Q](), shapes[m.Request], 0, false)
 	}

@@ -609,7 +609,7 @@ func TestValidOptions(t *testing.T) {
 }
 
 func TestInvalidOptions(t *testing.T) {
-	const unknown = `unknown strategy %q; choose one of: random, even, odd, alternate, frequency, mirror, contrarian, perfect, llm, exec:PROGRAM`
+	const unknown = `unknown strategy %q; choose one of: random, even, odd, alternate, frequency, mirror, contrarian, perfect, llm, mcp, exec:PROGRAM`
 	tests := []struct {
 		name   string
 		change func(*simulation.Options)

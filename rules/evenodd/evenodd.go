@@ -38,8 +38,10 @@ var (
 // Info describes the game.
 func (Game) Info() rules.Info {
 	return rules.Info{
-		Type:         Type,
-		DisplayName:  "Even/Odd",
+		Type:        Type,
+		DisplayName: "Even/Odd",
+		Rules: "Both players choose even or odd at the same time. The referee draws a number from 1 to 10. " +
+			"If the choices differ, the player who named the parity of the number wins; if they are equal, the match is a draw.",
 		MoveTypes:    []string{MoveType},
 		ValidChoices: map[string][]string{MoveType: {Even, Odd}},
 		MinPlayers:   2,

@@ -343,7 +343,7 @@ func TestInfoIsTheRegistryEntryOfTheSpecification(t *testing.T) {
 		require.Contains(t, registry.Games, info.Type)
 		entry := registry.Games[info.Type]
 		assert.Equal(t, rules.Info{
-			Type: "even_odd", DisplayName: entry.DisplayName, MoveTypes: entry.MoveTypes,
+			Type: "even_odd", DisplayName: entry.DisplayName, Rules: info.Rules, MoveTypes: entry.MoveTypes,
 			ValidChoices: entry.ValidChoices, MinPlayers: entry.MinPlayers, MaxPlayers: entry.MaxPlayers,
 			MaxMoves: 1,
 		}, info)

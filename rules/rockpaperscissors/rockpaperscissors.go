@@ -33,8 +33,10 @@ var (
 // Info describes the game.
 func (Game) Info() rules.Info {
 	return rules.Info{
-		Type:         Type,
-		DisplayName:  "Rock Paper Scissors",
+		Type:        Type,
+		DisplayName: "Rock Paper Scissors",
+		Rules: "Both players choose rock, paper or scissors at the same time. Rock beats scissors, scissors " +
+			"beat paper, paper beats rock; equal choices are a draw.",
 		MoveTypes:    []string{MoveType},
 		ValidChoices: map[string][]string{MoveType: hands()},
 		MinPlayers:   2,

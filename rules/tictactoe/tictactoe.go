@@ -39,8 +39,10 @@ var cells = [9]string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}
 // Info describes the game.
 func (Game) Info() rules.Info {
 	return rules.Info{
-		Type:         Type,
-		DisplayName:  "Tic-Tac-Toe",
+		Type:        Type,
+		DisplayName: "Tic-Tac-Toe",
+		Rules: "Player A plays X and moves first; the players take turns to mark a free cell of a 3 by 3 " +
+			"board. Three marks in a row, column or diagonal win; a full board is a draw.",
 		MoveTypes:    []string{MoveType},
 		ValidChoices: map[string][]string{MoveType: full.names()},
 		MinPlayers:   2,

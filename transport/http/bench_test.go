@@ -3,6 +3,7 @@ package http_test
 import (
 	"context"
 	"net"
+	nethttp "net/http"
 	"sync"
 	"testing"
 	"time"
@@ -13,10 +14,13 @@ import (
 	carrier "evenodd/transport/http"
 )
 
-// The costs of the limits for untrusted callers and of the timing of calls.
+// The costs of the limits for untrusted callers, of an MCP server at the same path, and of
+// the timing of calls.
 func BenchmarkCall(b *testing.B) {
 	open := carrier.Config{MaxBody: maxBody, Limits: carrier.NoLimits()}
 	bounded := carrier.Config{MaxBody: maxBody, Hosts: []string{"localhost"}, Limits: carrier.Limits{Rate: 1e9, Burst: 1e9}}
+	withMCP := bounded
+	withMCP.MCP = nethttp.NotFoundHandler()
 	benchmarks := []struct {
 		name   string
 		config carrier.Config
@@ -24,6 +28,7 @@ func BenchmarkCall(b *testing.B) {
 	}{
 		{"open", open, 0},
 		{"bounded", bounded, 0},
+		{"beside MCP", withMCP, 0},
 		{"timed", bounded, time.Minute},
 	}
 	for _, bb := range benchmarks {

@@ -41,14 +41,21 @@ type Calls interface {
 	// Call makes one call. Body is the JSON-RPC request of the method, as
 	// transport.EncodeRequest writes it. Every POST carries the bearer credential, so
 	// that no log shows it. Post posts any body to any URL of the endpoint's host, as
-	// often as needed, one after the other; its error is that of a POST without a
-	// response. Call returns the HTTP status and the JSON-RPC response of the endpoint
-	// in our own form, or such an error.
+	// often as needed, one after the other. Call returns the HTTP status and the JSON-RPC
+	// response of the endpoint in our own form, or the error of a POST.
 	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post Post) (status int, answer []byte, err error)
 }
 
-// Post makes one POST.
-type Post = func(ctx context.Context, url string, body []byte) (status int, answer []byte, err error)
+// Post makes one POST with further headers; nil for none. Its error is that of a POST
+// without a response.
+type Post = func(ctx context.Context, url string, header map[string]string, body []byte) (Posted, error)
+
+// Posted is the response to a POST. It is an alias of an unnamed type, as transport.Request is.
+type Posted = struct {
+	Status  int
+	Session string // the header Mcp-Session-Id; "" for none
+	Body    []byte
+}
 
 // A Dialer makes connections.
 type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
@@ -74,7 +81,7 @@ const (
 // NewClient makes a client.
 func NewClient(c ClientConfig) *Client {
 	if c.Dial == nil {
-		c.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, ControlContext: guard(c.Allow)}).DialContext
+		c.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, ControlContext: Guard(c.Allow)}).DialContext
 	}
 	if c.MaxConns == 0 {
 		c.MaxConns = defaultConns
@@ -102,8 +109,9 @@ func NewClient(c ClientConfig) *Client {
 	}
 }
 
-// guard refuses connections to addresses that are not allowed (SSRF).
-func guard(allow func(netip.Addr) bool) func(context.Context, string, string, syscall.RawConn) error {
+// Guard is the ControlContext of a net.Dialer that refuses connections to addresses that
+// are not allowed (SSRF); nil allows all.
+func Guard(allow func(netip.Addr) bool) func(context.Context, string, string, syscall.RawConn) error {
 	if allow == nil {
 		return nil
 	}
@@ -133,7 +141,7 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	defer p.release()
 	var r reply
 	if c.dialect == nil {
-		r, err = c.post(p, q.Endpoint, q.Bearer, body)
+		r, err = c.post(p, q.Endpoint, q.Bearer, nil, body)
 	} else {
 		r, err = c.translated(p, q.Endpoint, q.Bearer, q.Method, body)
 	}
@@ -159,24 +167,27 @@ type reply struct {
 // translated makes a call in the form that its endpoint understands. The reply is the
 // last one, with the status and the body that the dialect returns.
 func (c *Client) translated(ctx context.Context, endpoint, bearer, method string, body []byte) (last reply, err error) {
-	last.status, last.body, err = c.dialect.Call(ctx, endpoint, bearer, method, body, func(ctx context.Context, to string, body []byte) (int, []byte, error) {
-		r, err := c.post(ctx, to, bearer, body)
+	last.status, last.body, err = c.dialect.Call(ctx, endpoint, bearer, method, body, func(ctx context.Context, to string, header map[string]string, body []byte) (Posted, error) {
+		r, err := c.post(ctx, to, bearer, header, body)
 		if err == nil {
 			last = r
 		}
-		return r.status, r.body, err
+		return Posted{Status: r.status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, err
 	})
 	return last, err
 }
 
 // post posts a body and reads the response.
-func (c *Client) post(ctx context.Context, to, bearer string, body []byte) (reply, error) {
+func (c *Client) post(ctx context.Context, to, bearer string, header map[string]string, body []byte) (reply, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
 		return reply{}, &transport.UnreachableError{Endpoint: to, Err: err}
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/event-stream")
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
 	if bearer != "" {
 		request.Header.Set("Authorization", "Bearer "+bearer)
 	}

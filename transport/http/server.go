@@ -45,7 +45,8 @@ type Config struct {
 	// Dialect translates requests in third-party forms. Nil accepts only requests in
 	// our own form, at Path.
 	Dialect Requests
-	Mounts  []Mount // further handlers
+	MCP     http.Handler // of the requests of the Model Context Protocol at Path; nil for none
+	Mounts  []Mount      // further handlers
 }
 
 // A Mount is a handler that a server has beside Path. The guards of the server apply
@@ -93,6 +94,7 @@ type Server struct {
 	callers   *callers
 	admission *admission
 	large     chan struct{} // has one element for each large request of an untrusted caller
+	streams   *streams
 	server    *http.Server
 }
 
@@ -102,7 +104,7 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 	config.Limits = config.Limits.orDefault()
 	s := &Server{
 		mux: mux, config: config, callers: newCallers(config.Limits), admission: newAdmission(config.Limits),
-		large: make(chan struct{}, maxLarge),
+		large: make(chan struct{}, maxLarge), streams: newStreams(),
 	}
 	routes := http.NewServeMux()
 	routes.Handle("POST "+Path, s.limited(s.call))
@@ -151,23 +153,27 @@ func (s *Server) Serve(l net.Listener) error {
 // Shutdown stops listening and waits for running calls until ctx ends; then it cuts
 // them off.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.streams.end()
 	if err := s.server.Shutdown(ctx); err != nil {
 		return errors.Join(err, s.server.Close())
 	}
 	return nil
 }
 
-// limited answers with a handler, which returns the number of calls in the request,
-// unless there are too many calls.
-func (s *Server) limited(answer func(http.ResponseWriter, *http.Request) (calls int)) http.Handler {
+// An answerer answers a request, and returns how many calls it held. A request that
+// opens a stream also returns the function that serves it.
+type answerer func(w http.ResponseWriter, r *http.Request) (calls int, stream func())
+
+// limited answers by an answerer, unless there are too many calls. A stream is not a
+// call: it has limits of its own.
+func (s *Server) limited(answer answerer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.closeIfCrowded(w)
 		caller, wait := s.callers.enter(addressOf(r.RemoteAddr))
 		switch {
 		case caller != nil:
-			defer s.callers.leave(caller)
-			if calls := answer(w, r); calls > 1 { // known only now that the body has been read
-				caller.rate.ReserveN(time.Now(), min(calls-1, s.config.Limits.Burst))
+			if stream := s.asCaller(caller, answer, w, r); stream != nil {
+				stream()
 			}
 		case wait > 0:
 			s.rateLimited(w, wait)
@@ -177,16 +183,26 @@ func (s *Server) limited(answer func(http.ResponseWriter, *http.Request) (calls 
 	})
 }
 
+// asCaller answers a request that counts as a call of caller until it returns.
+func (s *Server) asCaller(caller *caller, answer answerer, w http.ResponseWriter, r *http.Request) (stream func()) {
+	defer s.callers.leave(caller)
+	calls, stream := answer(w, r)
+	if calls > 1 { // known only now that the body has been read
+		caller.rate.ReserveN(time.Now(), min(calls-1, s.config.Limits.Burst))
+	}
+	return stream
+}
+
 // mounted is a mounted handler with the checks of a body.
-func (s *Server) mounted(next http.Handler) func(http.ResponseWriter, *http.Request) (calls int) {
-	return func(w http.ResponseWriter, r *http.Request) int {
+func (s *Server) mounted(next http.Handler) answerer {
+	return func(w http.ResponseWriter, r *http.Request) (int, func()) {
 		if problem := contentProblem(r.Header); problem != "" && r.ContentLength != 0 {
 			http.Error(w, problem, http.StatusUnsupportedMediaType)
-			return 1
+			return 1, nil
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, s.config.MaxBody)
 		next.ServeHTTP(w, r)
-		return 1
+		return 1, nil
 	}
 }
 
@@ -202,13 +218,13 @@ func (s *Server) closeIfCrowded(w http.ResponseWriter) {
 	}
 }
 
-// call answers a request, and returns how many calls it held.
-func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
+// call answers a request at Path, or at a path that the dialect knows.
+func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int, stream func()) {
 	if problem := contentProblem(r.Header); problem != "" && !s.isBareCall(r) {
 		write(w, http.StatusUnsupportedMediaType, transport.EncodeError(&transport.Error{
 			Code: transport.CodeInvalidRequest, Message: "Invalid Request", Data: problem,
 		}))
-		return 1
+		return 1, nil
 	}
 	bearer := bearerOf(r)
 	limit := s.config.MaxBody
@@ -221,17 +237,20 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 			defer func() { <-s.large }()
 		default:
 			unavailable(w)
-			return 1
+			return 1, nil
 		}
 	}
 	body, err := readBody(w, r, limit)
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		s.tooLarge(r.Context(), w, limit)
-		return 1
+		return 1, nil
 	}
 	if err != nil {
 		http.Error(w, "the request could not be read", http.StatusBadRequest)
-		return 1
+		return 1, nil
+	}
+	if handled, stream := s.serveMCP(w, r, body); handled {
+		return 1, stream
 	}
 	status, answer := s.answer(r, bearer, body)
 	s.closeIfCrowded(w) // the server may have become crowded meanwhile
@@ -243,7 +262,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int) {
 	default:
 		write(w, status, answer.Body)
 	}
-	return answer.Calls
+	return answer.Calls, nil
 }
 
 // answer answers a body by the dialect, if there is one, else by the mux. A body counts

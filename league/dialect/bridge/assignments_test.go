@@ -183,9 +183,9 @@ func TestRefereeThatAnswersAfterTheMatchHasAcceptedIt(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 		defer stop()
 		began := time.Now()
-		status, answer, err := p.call(ctx, theReferee, "", "start_match", asking("start_match", theAssignment), func(ctx context.Context, _ string, _ []byte) (int, []byte, error) {
+		status, answer, err := p.call(ctx, theReferee, "", "start_match", asking("start_match", theAssignment), func(ctx context.Context, _ string, _ map[string]string, _ []byte) (posted, error) {
 			<-ctx.Done()
-			return 0, nil, ctx.Err()
+			return posted{}, ctx.Err()
 		})
 		require.NoError(t, err)
 		assert.Equal(t, 200, status)
@@ -209,8 +209,8 @@ func TestRefereeThatAsksToWaitGetsNoOtherForm(t *testing.T) {
 
 func TestUnreachableRefereeGetsNoOtherForm(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	_, _, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), func(context.Context, string, []byte) (int, []byte, error) {
-		return 0, nil, context.DeadlineExceeded
+	_, _, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), func(context.Context, string, map[string]string, []byte) (posted, error) {
+		return posted{}, context.DeadlineExceeded
 	})
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }

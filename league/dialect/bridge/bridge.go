@@ -42,7 +42,7 @@ func New(o Options) *Bridge { return &Bridge{agent: agent{options: o}} }
 // response, however many forms are tried. Bearer is the credential beside the message;
 // the log never shows it. The carrier's interface http.Calls documents post.
 func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body []byte,
-	post func(ctx context.Context, url string, body []byte) (status int, response []byte, err error),
+	post postFunc,
 ) (status int, response []byte, err error) {
 	defer b.beforeCall(ctx, method, body)()
 	c := b.newCall(endpoint, bearer, method, body, post)

@@ -63,8 +63,8 @@ func (c *call) make(ctx context.Context) (dialect.Reply, error) {
 
 // postBody posts the body unchanged.
 func (c *call) postBody(ctx context.Context) (dialect.Reply, error) {
-	status, response, err := c.post(ctx, c.endpoint, c.body)
-	return dialect.Reply{Status: status, Body: response}, err
+	p, err := c.post(ctx, c.endpoint, nil, c.body)
+	return dialect.Reply{Status: p.Status, Body: p.Body}, err
 }
 
 // A reply is the reply to one form.
@@ -72,6 +72,7 @@ type reply struct {
 	dialect.Reply
 	form    dialect.Form
 	first   bool   // form is the likeliest one
+	unsent  bool   // the agent was not called in form
 	excerpt string // of the response, for the log; only in a rejection
 }
 
@@ -127,7 +128,7 @@ func (c *call) attempt(ctx context.Context, f dialect.Form, until time.Time) (r 
 		limited, stop = context.WithDeadline(ctx, until)
 	}
 	defer stop()
-	status, response, err := c.post(limited, f.URL(c.endpoint), f.Encode(c.message(f), c.asked.ID))
+	p, sent, err := c.postForm(limited, f)
 	late = err != nil && limited.Err() != nil && ctx.Err() == nil
 	switch {
 	case late && c.match != nil: // it answers when the match is over
@@ -136,10 +137,21 @@ func (c *call) attempt(ctx context.Context, f dialect.Form, until time.Time) (r 
 		return reply{Reply: dialect.Reply{Verdict: dialect.Rejected}}, true, nil
 	case err != nil:
 		return reply{}, false, err
-	case status == httpOK && f == dialect.SpecForm(c.method.Name) && c.method.IsPlain(response):
-		return reply{Reply: dialect.Reply{Status: status, Body: response}, form: f}, false, nil
+	case !sent:
+		return c.noTool(f), false, nil
+	case p.Status == httpOK && f == dialect.SpecForm(c.method.Name) && c.method.IsPlain(p.Body):
+		return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, form: f}, false, nil
 	}
-	return c.read(f, status, response), false, nil
+	return c.read(f, p.Status, p.Body), false, nil
+}
+
+// postForm posts the call in one form. Sent is false if the agent cannot be called in it.
+func (c *call) postForm(ctx context.Context, f dialect.Form) (p posted, sent bool, err error) {
+	if f.OnServer() {
+		return c.callTool(ctx, f)
+	}
+	p, err = c.post(ctx, f.URL(c.endpoint), nil, f.Encode(c.message(f), c.asked.ID))
+	return p, true, err
 }
 
 // shortened ends a context a little earlier, so that there is time to return a result.
@@ -168,6 +180,7 @@ func (c *call) message(f dialect.Form) jsontext.Value {
 // read translates a response. A rejection has no token of the call.
 func (c *call) read(f dialect.Form, status int, response []byte) reply {
 	r := reply{form: f}
+	response = dialect.FromEvents(response)
 	if c.match != nil {
 		r.Reply = dialect.ReadStart(c.asked.ID, c.match.MatchID, status, response)
 	} else {

@@ -27,13 +27,18 @@ type thirdPartyAgent struct {
 	bodies []string
 }
 
-func (s *thirdPartyAgent) post(ctx context.Context, url string, body []byte) (int, []byte, error) {
+func (s *thirdPartyAgent) post(ctx context.Context, url string, _ map[string]string, body []byte) (posted, error) {
 	if err := ctx.Err(); err != nil {
-		return 0, nil, err
+		return posted{}, err
+	}
+	asked := protocol.ParseObject(body)
+	switch asked.Text("method") {
+	case "initialize", "server/discover", "tools/list": // it is no MCP server
+		return posted{Status: 404}, nil
 	}
 	s.urls, s.bodies = append(s.urls, url), append(s.bodies, string(body))
-	status, answer := s.answer(url, protocol.ParseObject(body))
-	return status, []byte(answer), nil
+	status, answer := s.answer(url, asked)
+	return posted{Status: status, Body: []byte(answer)}, nil
 }
 
 func (s *thirdPartyAgent) tries() int {
@@ -292,11 +297,11 @@ func TestToolIsCalledOnce(t *testing.T) {
 func TestSearchEndsWithABrokenConnection(t *testing.T) {
 	p, broken := newTestPeers(zerolog.Nop()), errors.New("broken")
 	n := 0
-	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), func(context.Context, string, []byte) (int, []byte, error) {
+	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), func(context.Context, string, map[string]string, []byte) (posted, error) {
 		if n++; n > 2 {
-			return 0, nil, broken
+			return posted{}, broken
 		}
-		return 404, nil, nil
+		return posted{Status: 404}, nil
 	})
 	require.ErrorIs(t, err, broken)
 	assert.Equal(t, 3, n)
@@ -441,10 +446,12 @@ func TestStandingsReachTheToolNotifyStandings(t *testing.T) {
 
 func BenchmarkCall(b *testing.B) {
 	body, answer := asking("choose_parity", choiceCall), []byte(chooses)
-	post := func(context.Context, string, []byte) (int, []byte, error) { return 200, answer, nil }
+	post := func(context.Context, string, map[string]string, []byte) (posted, error) {
+		return posted{Status: 200, Body: answer}, nil
+	}
 	b.Run("floor", func(b *testing.B) {
 		for b.Loop() {
-			_, _, _ = post(b.Context(), there, body)
+			_, _ = post(b.Context(), there, nil, body)
 		}
 	})
 	b.Run("learned form", func(b *testing.B) {

@@ -28,7 +28,14 @@ func (p *Bridge) served(body, response []byte) {
 	p.serveReport(context.Background(), body, func(context.Context, []byte) []byte { return response })
 }
 
-// formsOf is the number of forms of a method.
-func formsOf(method string) int { return len(dialect.MethodOf(method).Forms()) }
+// formsOf is the number of forms of a method, without the tools of MCP servers.
+func formsOf(method string) (n int) {
+	for _, f := range dialect.MethodOf(method).Forms() {
+		if !f.OnServer() {
+			n++
+		}
+	}
+	return n
+}
 
 func decode(raw []byte, into any) error { return json.Unmarshal(raw, into) }

@@ -153,7 +153,9 @@ func TestMissingGameIsTheGameOfTheLeague(t *testing.T) {
 			test.options.Clock, test.options.Log = protocol.SystemClock(), zerolog.Nop()
 			d := bridge.New(test.options)
 			_, _, err := d.Call(t.Context(), "http://localhost:8000/mcp", "", "register_player", []byte(call("register_player", `{"sender":"player:me"}`)),
-				func(context.Context, string, []byte) (int, []byte, error) { return 200, []byte(accepted), nil })
+				func(context.Context, string, map[string]string, []byte) (posted, error) {
+					return posted{Status: 200, Body: []byte(accepted)}, nil
+				})
 			require.NoError(t, err)
 			var served string
 			for i, body := range test.requests {

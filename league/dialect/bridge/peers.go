@@ -9,8 +9,15 @@ import (
 	"evenodd/league/dialect"
 )
 
-// A postFunc makes one POST, as the carrier gives it.
-type postFunc = func(ctx context.Context, url string, body []byte) (status int, response []byte, err error)
+// A postFunc makes one POST with further headers, as the carrier gives it.
+type (
+	postFunc = func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error)
+	posted   = struct {
+		Status  int
+		Session string // of MCP; "" for none
+		Body    []byte
+	}
+)
 
 // A peer is another agent.
 type peer struct {
@@ -24,8 +31,13 @@ type peer struct {
 	methods     map[string]*methodForms
 	last        dialect.Form // the form that the agent understood last
 	hasLast     bool
-	logged      bool // the log tells that this is a third-party agent
-	loggedStart bool // the log tells how it starts matches
+	logged      bool                // the log tells that this is a third-party agent
+	loggedStart bool                // the log tells how it starts matches
+	server      *dialect.ToolServer // that it is; nil if that is not known
+	noServer    time.Time           // when it was none; zero for never
+
+	opening chan struct{} // holds a value while a call begins with the server
+	lastID  atomic.Int64  // of a request to the server
 }
 
 // methodForms are the forms of one method at one agent. A set of forms has a bit for each
@@ -64,7 +76,7 @@ func (b *Bridge) remember(endpoint string, specForm bool) *peer {
 		if specForm && len(b.peers.keys) >= maxPeers {
 			return nil
 		}
-		at = &peer{methods: map[string]*methodForms{}}
+		at = &peer{methods: map[string]*methodForms{}, opening: make(chan struct{}, 1)}
 	}
 	b.peers.set(endpoint, at, maxPeers)
 	return at

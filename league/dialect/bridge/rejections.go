@@ -9,18 +9,19 @@ import (
 
 const (
 	none    = -1 // the rank of no rejection: the zero value
-	ownText = 5  // the lowest rank of a rejection with a text of its own
+	ownText = 6  // the lowest rank of a rejection with a text of its own
 )
 
 // rank tells how informative a rejection is: an error of JSON-RPC that has a text of its
 // own is above other errors with a text, an unknown method and a result that does
-// not answer the call, an HTTP status with a JSON body, an HTTP status alone, and an
-// unreadable response, in this order. A failure in the likeliest form (HTTP 5xx, or a
-// response that is no answer) is above an unknown method: the agent does not know the
-// methods of other forms.
+// not answer the call, an HTTP status with a JSON body, an HTTP status alone, an
+// unreadable response, and a form that was not sent, in this order. A failure in the
+// likeliest form (HTTP 5xx, or a response that is no answer) is above an unknown method:
+// the agent does not know the methods of other forms.
 func (r *reply) rank() int {
 	const (
-		unreadable = none + 1 + iota
+		unsent = none + 1 + iota
+		unreadable
 		status
 		statusWithJSON
 		unknown
@@ -30,6 +31,8 @@ func (r *reply) rank() int {
 	switch {
 	case r.Verdict == dialect.Understood:
 		return none
+	case r.unsent:
+		return unsent
 	case f.Present && f.Code != 0 && f.Code != dialect.MethodNotFound && !f.UnknownMethod() && !slices.Contains(standardTexts, f.Text):
 		return ownText + 1
 	case f.Present && f.Code == 0 && f.Text != "" && !f.UnknownMethod():

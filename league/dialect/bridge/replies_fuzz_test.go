@@ -39,9 +39,9 @@ func FuzzReply(f *testing.F) {
 		if method == "start_match" {
 			message = theAssignment
 		}
-		got, body, err := p.call(t.Context(), there, "", method, asking(method, message), func(context.Context, string, []byte) (int, []byte, error) {
+		got, body, err := p.call(t.Context(), there, "", method, asking(method, message), func(context.Context, string, map[string]string, []byte) (posted, error) {
 			sent++
-			return status, answer, nil
+			return posted{Status: status, Body: answer}, nil
 		})
 		require.NoError(t, err)
 		require.LessOrEqual(t, sent, 64)

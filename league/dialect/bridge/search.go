@@ -107,15 +107,10 @@ func (c *call) plan() (forms []dialect.Form, alone bool) {
 		}
 		*known = methodForms{loggedAs: known.loggedAs, fruitless: known.fruitless} // from the beginning
 	}
-	for len(forms) == 0 {
-		for _, f := range c.method.Forms() {
-			if known.fruitless>>f.Position&1 == 0 && (!c.method.Notice || at.mayNotice(f)) {
-				forms = append(forms, f)
-			}
-		}
-		if len(forms) == 0 { // from the beginning
-			known.fruitless = 0
-		}
+	forms, left := c.formsLeft(at, known)
+	if !left { // from the beginning
+		known.fruitless = 0
+		forms, _ = c.formsLeft(at, known)
 	}
 	if at.hasLast {
 		slices.SortStableFunc(forms, func(a, b dialect.Form) int { return a.Distance(at.last) - b.Distance(at.last) })
@@ -132,6 +127,18 @@ func (c *call) plan() (forms []dialect.Form, alone bool) {
 	known.unanswered = 0
 	rest := slices.DeleteFunc(forms, func(f dialect.Form) bool { return f == begin || known.rejected>>f.Position&1 == 1 })
 	return slices.Insert(rest, 0, begin), false
+}
+
+// formsLeft returns the forms that were not fruitless. Left tells whether the agent can be
+// called in one of them. At.mu is held.
+func (c *call) formsLeft(at *peer, known *methodForms) (forms []dialect.Form, left bool) {
+	for _, f := range c.method.Forms() {
+		if known.fruitless>>f.Position&1 == 0 && (!c.method.Notice || at.mayNotice(f)) {
+			forms = append(forms, f)
+			left = left || !f.OnServer() || at.server != nil
+		}
+	}
+	return forms, left
 }
 
 // refusedLately tells whether the agent has rejected all forms of the method lately, and

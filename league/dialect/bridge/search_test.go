@@ -211,13 +211,13 @@ func TestEveryWrappingOfAnAnnouncementStartsAMatch(t *testing.T) {
 
 // delayed answers in virtual time.
 func delayed(s *thirdPartyAgent, delay func(asked protocol.Object) time.Duration) postFunc {
-	return func(ctx context.Context, url string, body []byte) (int, []byte, error) {
+	return func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error) {
 		select {
 		case <-time.After(delay(protocol.ParseObject(body))):
-			return s.post(ctx, url, body)
+			return s.post(ctx, url, header, body)
 		case <-ctx.Done():
 			s.bodies = append(s.bodies, string(body))
-			return 0, nil, ctx.Err()
+			return posted{}, ctx.Err()
 		}
 	}
 }

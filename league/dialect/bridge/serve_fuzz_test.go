@@ -42,7 +42,9 @@ func FuzzServe(f *testing.F) {
 		d := bridge.New(bridge.Options{Endpoint: ourReferee, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 		method := map[bool]string{true: "register_referee", false: "register_player"}[isReferee]
 		_, _, err := d.Call(t.Context(), managerURL, "", method, []byte(`{"jsonrpc":"2.0","method":"`+method+`","params":{},"id":1}`),
-			func(context.Context, string, []byte) (int, []byte, error) { return 200, registered[isReferee], nil })
+			func(context.Context, string, map[string]string, []byte) (posted, error) {
+				return posted{Status: 200, Body: registered[isReferee]}, nil
+			})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -52,6 +52,13 @@ func captured(t testing.TB, capture string, files ...string) (all []exchange) {
 	return all
 }
 
+// posted is the response to a POST.
+type posted = struct {
+	Status  int
+	Session string
+	Body    []byte
+}
+
 // A world has agents with a bridge each, and delivers their calls.
 type world struct {
 	t        testing.TB
@@ -85,29 +92,29 @@ func newWorld(t testing.TB) *world {
 }
 
 // post delivers a body as HTTP would.
-func (w *world) post(bearer string) func(ctx context.Context, to string, body []byte) (int, []byte, error) {
-	return func(ctx context.Context, to string, body []byte) (int, []byte, error) {
+func (w *world) post(bearer string) func(ctx context.Context, to string, header map[string]string, body []byte) (posted, error) {
+	return func(ctx context.Context, to string, _ map[string]string, body []byte) (posted, error) {
 		u, err := url.Parse(to)
 		require.NoError(w.t, err)
 		if to == managerURL {
 			answer := w.manager(body)
 			if w.refuses && bytes.Contains(body, []byte("MATCH_RESULT_REPORT")) {
-				return 400, []byte(`{"error":"no"}`), nil
+				return posted{Status: 400, Body: []byte(`{"error":"no"}`)}, nil
 			}
-			return 200, answer, nil
+			return posted{Status: 200, Body: answer}, nil
 		}
 		if answers := w.thirdPartyAgents[u.Host]; answers != nil {
 			status, answer := answers(body)
-			return status, []byte(answer), nil
+			return posted{Status: status, Body: []byte(answer)}, nil
 		}
 		w.mu.Lock()
 		a := w.agents[u.Host]
 		w.mu.Unlock()
 		if a == nil {
-			return 0, nil, &transport.UnreachableError{Endpoint: to, Err: os.ErrNotExist}
+			return posted{}, &transport.UnreachableError{Endpoint: to, Err: os.ErrNotExist}
 		}
 		status, answer := a.serve(ctx, bearer, u.Path, string(body))
-		return status, answer, nil
+		return posted{Status: status, Body: answer}, nil
 	}
 }
 

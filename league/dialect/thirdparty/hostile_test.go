@@ -17,6 +17,7 @@ import (
 
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
+	"evenodd/transport/http"
 )
 
 // A trap is a hostile endpoint.
@@ -91,7 +92,7 @@ func flush(out nethttp.ResponseWriter) {
 }
 
 // mostForms is the largest number of requests of one call.
-const mostForms = 26
+const mostForms = 29
 
 // A call to a trap ends in time, makes few requests, and reaches no other host.
 func TestHostileEndpointCannotDelayOrMultiplyCalls(t *testing.T) {
@@ -165,7 +166,7 @@ func TestTenThousandEndpointsUseBoundedMemory(t *testing.T) {
 	call := func(n int) (tries int) {
 		host := fmt.Sprintf("10.0.%d.%d:8101", n/250, n%250)
 		status, _, err := d.Call(t.Context(), "http://"+host+"/mcp", "", "handle_game_invitation", []byte(message),
-			func(_ context.Context, url string, body []byte) (int, []byte, error) {
+			func(_ context.Context, url string, _ map[string]string, body []byte) (http.Posted, error) {
 				tries++
 				if !strings.HasPrefix(url, "http://"+host+"/") {
 					mu.Lock()
@@ -173,9 +174,9 @@ func TestTenThousandEndpointsUseBoundedMemory(t *testing.T) {
 					mu.Unlock()
 				}
 				if !strings.Contains(string(body), `"method":"receive_game_invitation"`) {
-					return 404, nil, nil
+					return http.Posted{Status: 404}, nil
 				}
-				return 200, []byte(`{"jsonrpc":"2.0","result":{"accept":true},"id":1}`), nil
+				return http.Posted{Status: 200, Body: []byte(`{"jsonrpc":"2.0","result":{"accept":true},"id":1}`)}, nil
 			})
 		require.NoError(t, err)
 		require.Equal(t, 200, status)

@@ -21,6 +21,8 @@ func TestFailedWriteIsReturnedToAllCallers(t *testing.T) {
 	created := &journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1, Tiebreakers: []string{"points"}}
 	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", created))
 	require.NoError(t, j.Sync(1))
+	_, _, more, err := j.Events(2, 1)
+	require.NoError(t, err)
 	require.NoError(t, j.file.Close(), "all writes fail from here on")
 
 	var told sync.WaitGroup
@@ -36,6 +38,10 @@ func TestFailedWriteIsReturnedToAllCallers(t *testing.T) {
 	told.Wait()
 	require.ErrorContains(t, j.Append("2026-01-01T00:00:00.000Z", created), "cannot write the journal")
 	require.NoError(t, j.Sync(1), "the first event was on disk before")
+	<-more
+	lines, _, _, err := j.Events(2, 1)
+	assert.Empty(t, lines, "an event that is not on disk is not read")
+	require.ErrorContains(t, err, "cannot write the journal")
 	require.ErrorContains(t, j.Close(), "cannot write the journal")
 
 	again, state, torn, err := Open(path, nil)

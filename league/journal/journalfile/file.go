@@ -27,8 +27,10 @@ type File struct {
 	mu      sync.Mutex
 	changed *sync.Cond // signals a change of durable, failure, queued or closing
 	queued  []byte
-	seq     int // of the last event queued
-	durable int // of the last event on disk
+	seq     int           // of the last event queued
+	durable int           // of the last event on disk
+	ends    []int64       // ends[n] is the offset behind the line of event n; ends[0] is 0
+	more    chan struct{} // closed when durable or failure changes; nil if no reader waits
 	head    string
 	failure error
 	closing bool
@@ -56,7 +58,13 @@ func Open(path string, visit Visit) (f *File, state *journal.State, torn *Torn, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	state, head, end, rest, err := Replay(path, file, visit)
+	ends := []int64{0}
+	state, head, end, rest, err := Replay(path, file, func(number int, e *journal.Event, hash string, behind int64) {
+		ends = append(ends, behind)
+		if visit != nil {
+			visit(number, e, hash, behind)
+		}
+	})
 	if err == nil && rest > 0 {
 		torn = &Torn{path, state.Events + 1, rest}
 		err = file.Truncate(end)
@@ -72,7 +80,7 @@ func Open(path string, visit Visit) (f *File, state *journal.State, torn *Torn, 
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, file.Close())
 	}
-	f = &File{file: file, seq: state.Events, durable: state.Events, head: head}
+	f = &File{file: file, seq: state.Events, durable: state.Events, ends: ends, head: head}
 	f.changed = sync.NewCond(&f.mu)
 	f.writer.Go(f.write)
 	return f, state, torn, nil
@@ -130,9 +138,11 @@ func (f *File) Append(at string, data journal.Data) error {
 	if err != nil { // the event is folded already: later events would not fit the file
 		f.failure = fmt.Errorf("cannot encode an event: %w", err)
 		f.changed.Broadcast()
+		f.wakeReaders()
 		return f.failure
 	}
 	f.seq, f.head = e.Seq, journal.Hash(text)
+	f.ends = append(f.ends, f.ends[len(f.ends)-1]+int64(len(text))+1)
 	f.queued = append(append(f.queued, text...), '\n')
 	f.changed.Broadcast()
 	return nil
@@ -210,6 +220,7 @@ func (f *File) write() {
 			f.durable = seq
 		}
 		f.changed.Broadcast()
+		f.wakeReaders()
 	}
 }
 
@@ -230,6 +241,7 @@ func (f *File) Close() error {
 		f.failure = errClosed
 	}
 	f.changed.Broadcast() // wakes callers that wait for an event that was never queued
+	f.wakeReaders()
 	return errors.Join(failure, f.file.Close())
 }
 

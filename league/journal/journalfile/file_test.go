@@ -103,7 +103,7 @@ func TestReplayReadsWrittenEvents(t *testing.T) {
 	raw := written(t)
 	want := events()
 	var got []journal.Data
-	state, head, end, torn, err := journalfile.Replay("x", bytes.NewReader(raw), func(number int, e *journal.Event, _ string) {
+	state, head, end, torn, err := journalfile.Replay("x", bytes.NewReader(raw), func(number int, e *journal.Event, _ string, _ int64) {
 		assert.Equal(t, number, e.Seq)
 		got = append(got, e.Data)
 	})

@@ -55,18 +55,18 @@ func Lines(r io.Reader, visit func(number int, text []byte) error) (end int64, t
 	}
 }
 
-// A Visit is called for every line that is read, with its number from 1, its event
-// and its hash. It may be nil.
-type Visit func(number int, e *journal.Event, hash string)
+// A Visit is called for every line that is read, with its number from 1, its event, its
+// hash and the offset of the next line. It may be nil.
+type Visit func(number int, e *journal.Event, hash string, end int64)
 
 // Replay reads a journal from its beginning, checks that every event follows the
 // event before, and folds it. It returns the hash of the last event, and end and torn
 // as Lines does. A line that is wrong is a *DamageError.
 func Replay(path string, r io.Reader, visit Visit) (state *journal.State, head string, end int64, torn int, err error) {
 	state, head = journal.NewState(), journal.Origin
-	last := 0
+	last, behind := 0, int64(0)
 	end, torn, err = Lines(r, func(number int, text []byte) error {
-		last = number
+		last, behind = number, behind+int64(len(text))+1
 		e, err := journal.Decode(text)
 		switch {
 		case err != nil:
@@ -82,7 +82,7 @@ func Replay(path string, r io.Reader, visit Visit) (state *journal.State, head s
 		}
 		head = journal.Hash(text)
 		if visit != nil {
-			visit(number, e, head)
+			visit(number, e, head, behind)
 		}
 		return nil
 	})

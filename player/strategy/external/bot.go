@@ -53,32 +53,34 @@ type bot struct {
 
 var errClosed = errors.New("the player is stopping")
 
-// program finds the executable that a strategy names.
-func program(name string) (path string, args []string, err error) {
-	list, err := words(strings.TrimPrefix(name, execPrefix))
+// program finds the executable of a command line. Setting is what stands before the line:
+// "strategy exec:" or "--mcp-command ".
+func program(setting, line string) (path string, args []string, err error) {
+	short := strings.TrimPrefix(setting, "strategy ")
+	list, err := words(line)
 	switch {
 	case err != nil:
-		return "", nil, fmt.Errorf("strategy %s: %w", name, err)
+		return "", nil, fmt.Errorf("%s%s: %w", setting, line, err)
 	case len(list) == 0 || list[0] == "":
-		return "", nil, errors.New("strategy exec: needs a program, such as exec:./bot")
+		return "", nil, fmt.Errorf("%s needs a program, such as %s./bot", strings.TrimSpace(setting), short)
 	}
 	path, err = exec.LookPath(list[0])
 	switch {
 	case err == nil:
 		return path, list[1:], nil
 	case errors.Is(err, fs.ErrPermission):
-		return "", nil, fmt.Errorf("strategy %s: %s is not executable: run chmod +x, or name its interpreter, as in exec:python3 bot.py", name, list[0])
+		return "", nil, fmt.Errorf("%s%s: %s is not executable: run chmod +x, or name its interpreter, as in %spython3 bot.py", setting, line, list[0], short)
 	case strings.ContainsRune(list[0], '/') && errors.Is(err, fs.ErrNotExist):
-		return "", nil, fmt.Errorf("strategy %s: program %s not found", name, list[0])
+		return "", nil, fmt.Errorf("%s%s: program %s not found", setting, line, list[0])
 	case errors.Is(err, exec.ErrNotFound):
-		return "", nil, fmt.Errorf("strategy %s: program %s not found in PATH; for a file in this folder use exec:./%s", name, list[0], list[0])
+		return "", nil, fmt.Errorf("%s%s: program %s not found in PATH; for a file in this folder use %s./%s", setting, line, list[0], short, list[0])
 	}
-	return "", nil, fmt.Errorf("strategy %s: %w", name, err)
+	return "", nil, fmt.Errorf("%s%s: %w", setting, line, err)
 }
 
 // newBot starts a program and returns its strategy.
 func newBot(name string, t Tools) (*bot, error) {
-	path, args, err := program(name)
+	path, args, err := program("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -17,11 +18,15 @@ import (
 
 // Tools configure external strategies.
 type Tools struct {
-	// Timeout limits the time of a decision; 0 means 5 s for a program and 20 s for a
-	// model. The referee's deadline may shorten it.
+	// Timeout limits the time of a decision; 0 means 5 s for a program, 20 s for a
+	// model and 60 s for an MCP host. The referee's deadline may shorten it.
 	Timeout time.Duration
 	LLM     LLM
-	Log     zerolog.Logger
+	MCP     MCP
+	// Hosted tells that an MCP server shows the questions of the strategy mcp-host.
+	Hosted   bool
+	Fallback string // strategy that chooses when an MCP host or server does not; "" means random
+	Log      zerolog.Logger
 }
 
 // The names of the strategies of this package.
@@ -34,8 +39,15 @@ const (
 // Runs tells whether a strategy is a program of the user.
 func Runs(name string) bool { return strings.HasPrefix(name, execPrefix) }
 
-// Names lists the names of all strategies for an error or a help text.
-func Names() string { return strings.Join(strategy.Names(), ", ") + ", llm, exec:PROGRAM" }
+// Names lists the names of all strategies for an error or a help text; of those of a
+// player with an MCP server, if hosted.
+func Names(hosted bool) string {
+	names := strings.Join(strategy.Names(), ", ") + ", llm, mcp"
+	if hosted {
+		names += ", " + HostName
+	}
+	return names + ", exec:PROGRAM"
+}
 
 // Check returns an error for an unknown strategy, one with wrong settings, or one that
 // plays none of the game types. It starts nothing. External strategies play any game.
@@ -44,14 +56,22 @@ func Check(name string, t Tools, types ...string) error {
 	case t.Timeout < 0:
 		return fmt.Errorf("--bot-timeout %s: must be more than 0", t.Timeout)
 	case Runs(name):
-		_, _, err := program(name)
+		_, _, err := program("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
 		return err
 	case name == Model:
 		return t.LLM.check()
+	case name == Asked:
+		_, err := newFallback(t)
+		return cmp.Or(t.MCP.check(), err)
+	case name == HostName && !t.Hosted:
+		return fmt.Errorf("strategy %s: only 'evenodd player' has the MCP server that shows its questions", HostName)
+	case name == HostName:
+		_, err := newFallback(t)
+		return err
 	}
 	s, err := strategy.New(name)
 	if err != nil {
-		return fmt.Errorf("unknown strategy %q; choose one of: %s", name, Names())
+		return fmt.Errorf("unknown strategy %q; choose one of: %s", name, Names(t.Hosted))
 	}
 	return strategy.Fits(s, types...)
 }
@@ -67,6 +87,10 @@ func Open(name string, t Tools, types ...string) (strategy.Strategy, error) {
 		return newBot(name, t)
 	case name == Model:
 		return newModel(t), nil
+	case name == Asked:
+		return newAsker(t)
+	case name == HostName:
+		return newHost(t)
 	}
 	return strategy.New(name)
 }
@@ -77,6 +101,20 @@ func Close(s strategy.Strategy) {
 	if c, ok := s.(interface{ Close() }); ok {
 		c.Close()
 	}
+}
+
+// newFallback returns the strategy that chooses when an MCP host or server does not.
+func newFallback(t Tools) (strategy.Strategy, error) {
+	s, err := strategy.New(cmp.Or(t.Fallback, "random"))
+	if err != nil {
+		return nil, fmt.Errorf("unknown strategy %q for --fallback; choose one of: %s", t.Fallback, strings.Join(strategy.Names(), ", "))
+	}
+	return s, nil
+}
+
+// account counts the questions of a strategy, and the answers of its fallback.
+func account(name string, questions, byFallback int, fallback strategy.Strategy) string {
+	return fmt.Sprintf("%s: %s, %d answered by the fallback strategy %s", name, counted(questions, "question"), byFallback, fallback.Name())
 }
 
 // Account summarizes the calls of an external strategy in a sentence; "" for others.

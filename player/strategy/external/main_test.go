@@ -3,6 +3,7 @@ package external
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,13 @@ import (
 	"evenodd/player/strategy"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(serveVariable) != "" {
+		serveStdio()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // view is a question of Even/Odd in a match against P02.
 func view(matchID string) strategy.View {
@@ -47,7 +54,8 @@ func (l *log) String() string {
 func (l *log) tools() Tools { return Tools{Log: zerolog.New(l)} }
 
 func TestNames(t *testing.T) {
-	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, exec:PROGRAM", Names())
+	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, exec:PROGRAM", Names(false))
+	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, mcp-host, exec:PROGRAM", Names(true))
 	for _, name := range strategy.Names() {
 		s, err := Open(name, Tools{})
 		require.NoError(t, err)
@@ -63,8 +71,8 @@ func TestOpenErrors(t *testing.T) {
 		tools Tools
 		want  string
 	}{
-		{"luck", Tools{}, `unknown strategy "luck"; choose one of: ` + Names()},
-		{"", Tools{}, `unknown strategy ""; choose one of: ` + Names()},
+		{"luck", Tools{}, `unknown strategy "luck"; choose one of: ` + Names(false)},
+		{"", Tools{}, `unknown strategy ""; choose one of: ` + Names(false)},
 		{"exec:", Tools{}, "needs a program, such as exec:./bot"},
 		{"exec: ", Tools{}, "needs a program"},
 		{`exec:""`, Tools{}, "needs a program"},

@@ -63,6 +63,14 @@ type past struct {
 
 // requestLine returns the question of a view as a line.
 func requestLine(v strategy.View, limit time.Duration) ([]byte, error) {
+	line, err := encodeRequest(requestOf(&v, limit))
+	return append(line, '\n'), err
+}
+
+func encodeRequest(q *request) ([]byte, error) { return json.Marshal(q, json.Deterministic(true)) }
+
+// requestOf returns the question of a view.
+func requestOf(v *strategy.View, limit time.Duration) *request {
 	q := &request{
 		SchemaVersion: "1.0.0", GameType: v.GameType, MatchID: v.MatchID, RoundID: v.RoundID,
 		PlayerID: v.PlayerID, OpponentID: v.OpponentID, MoveType: v.MoveType, ValidOptions: v.Options,
@@ -86,8 +94,7 @@ func requestLine(v strategy.View, limit time.Duration) ([]byte, error) {
 			q.History = append(q.History, p)
 		}
 	}
-	line, err := json.Marshal(q, json.Deterministic(true))
-	return append(line, '\n'), err
+	return q
 }
 
 func orNull(text string) *string {

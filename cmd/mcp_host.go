@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"evenodd/league/protocol"
+	"evenodd/player/strategy/external"
+	"evenodd/transport/mcp"
+)
+
+// A hostAccess gives the MCP host of a player the questions that wait for an answer. Only
+// the host token opens it: the tokens of the league grant nothing here.
+type hostAccess struct {
+	host  *external.Host
+	token string
+}
+
+// newHostAccess makes a token for the host. A nil host has no access.
+func newHostAccess(host *external.Host) *hostAccess {
+	var secret [24]byte
+	_, _ = rand.Read(secret[:]) // never fails
+	return &hostAccess{host: host, token: "host-" + base64.RawURLEncoding.EncodeToString(secret[:])}
+}
+
+// opens tells whether a credential is the host token.
+func (a *hostAccess) opens(bearer string) bool {
+	return a.host != nil && protocol.SameToken(bearer, a.token)
+}
+
+// The time that wait_for_choice waits, in seconds. The server ends every response after
+// a minute.
+const (
+	usualWait = 25
+	maxWait   = 50
+)
+
+// tools returns the tools of the host; none without a host.
+func (a *hostAccess) tools() []mcp.Tool {
+	if a.host == nil {
+		return nil
+	}
+	pending := objectSchema(properties{"pending": properties{"type": "array", "items": objectSchema(properties{
+		"choice_id": properties{"type": "string"}, "deadline": properties{"type": "string", "format": "date-time"},
+		"match_id": properties{"type": "string"}, "opponent_id": properties{"type": "string"},
+		"valid_options": properties{"type": "array", "items": properties{"type": "string"}},
+	}, "choice_id", "deadline", "match_id", "opponent_id", "valid_options")}}, "pending")
+	tools := []mcp.Tool{
+		{
+			Name: "wait_for_choice", Title: "Wait for a choice", ReadOnly: true,
+			Description: "Waits until a match asks this player for a choice, and returns the questions that wait for an answer. Returns an empty list after timeout_sec: call it again." + untrusted,
+			Input: objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait, "default": usualWait,
+				"description": "seconds to wait"}}),
+			Output: pending, Call: a.wait,
+		},
+		{
+			Name: "list_pending_choices", Title: "List pending choices", ReadOnly: true,
+			Description: "Returns the questions that wait for an answer, without waiting." + untrusted,
+			Input:       objectSchema(properties{}), Output: pending,
+			Call: func(context.Context, string, []byte) (any, error) { return pendingChoices(a.host.Pending()), nil },
+		},
+		{
+			Name: "answer_choice", Title: "Answer a choice", Once: true,
+			Description: "Answers a question with one of its valid_options, before its deadline. The answer is final.",
+			Input: objectSchema(properties{"choice_id": properties{"type": "string"}, "choice": properties{"type": "string",
+				"description": "one of the valid_options"}}, "choice_id", "choice"),
+			Output: objectSchema(properties{"status": properties{"const": "ACCEPTED"}, "choice_id": properties{"type": "string"}}, "status", "choice_id"),
+			Call:   a.answer,
+		},
+	}
+	for i := range tools {
+		tools[i].Call = a.guarded(tools[i].Call)
+	}
+	return tools
+}
+
+type toolCall = func(ctx context.Context, bearer string, arguments []byte) (any, error)
+
+// guarded makes calls without the host token fail.
+func (a *hostAccess) guarded(call toolCall) toolCall {
+	return func(ctx context.Context, bearer string, arguments []byte) (any, error) {
+		switch {
+		case bearer == "":
+			return nil, protocol.Fault(protocol.ErrTokenMissing, "send the player's host token in the Authorization header")
+		case !a.opens(bearer):
+			return nil, protocol.Fault(protocol.ErrTokenInvalid, "the credential is not the player's host token")
+		}
+		return call(ctx, bearer, arguments)
+	}
+}
+
+func pendingChoices(questions []external.Question) any {
+	return map[string]any{"pending": questions}
+}
+
+func (a *hostAccess) wait(ctx context.Context, _ string, arguments []byte) (any, error) {
+	q := struct {
+		Timeout *int `json:"timeout_sec"`
+	}{}
+	seconds := usualWait
+	err := json.Unmarshal(arguments, &q)
+	if q.Timeout != nil {
+		seconds = *q.Timeout
+	}
+	if err != nil || seconds < 0 || seconds > maxWait {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "timeout_sec: an integer from 0 to %d", maxWait)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+	defer cancel()
+	return pendingChoices(a.host.Wait(ctx)), nil
+}
+
+func (a *hostAccess) answer(_ context.Context, _ string, arguments []byte) (any, error) {
+	var q struct {
+		ChoiceID string `json:"choice_id"`
+		Choice   string `json:"choice"`
+	}
+	if err := json.Unmarshal(arguments, &q); err != nil {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "choice_id and choice: two strings")
+	}
+	if err := a.host.Answer(q.ChoiceID, q.Choice); err != nil {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%s", err).Because(err)
+	}
+	return map[string]string{"status": "ACCEPTED", "choice_id": q.ChoiceID}, nil
+}

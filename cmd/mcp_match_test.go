@@ -1,0 +1,127 @@
+package cmd
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/transport"
+	"evenodd/transport/mcp"
+)
+
+const refereeToken = "tok-ref01-0123456789012345678901"
+
+// matchAgents are the manager and the players of one referee. P01 chooses when choose is
+// closed.
+type matchAgents struct {
+	stamp  *protocol.Stamp
+	choose chan struct{}
+}
+
+func (a *matchAgents) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	yes, id := true, strings.ToUpper(strings.TrimPrefix(r.Endpoint, "http://"))
+	switch q := r.Params.(type) {
+	case *protocol.RefereeRegisterRequest:
+		granted := &protocol.RefereeRegisterResponse{Envelope: a.stamp.Envelope(protocol.TypeRefereeRegisterResponse, q.ConversationID)}
+		granted.AuthToken, granted.Status, granted.LeagueID, granted.ManagerAuth = refereeToken, protocol.StatusAccepted, "cup", protocol.ManagerAuthBearer
+		referee := "REF01"
+		granted.RefereeID = &referee
+		return granted, nil, nil
+	case *protocol.GameInvitation:
+		e := protocol.NewStamp(protocol.PlayerSender(id), protocol.SystemClock()).Envelope(protocol.TypeGameJoinAck, q.ConversationID)
+		return &protocol.GameJoinAck{Envelope: e, MatchID: q.MatchID, PlayerID: id, ArrivalTimestamp: e.Timestamp, Accept: &yes}, nil, nil
+	case *protocol.ChooseParityCall:
+		choice := "odd"
+		if id == "P01" {
+			<-a.choose
+			choice = "even"
+		}
+		e := protocol.NewStamp(protocol.PlayerSender(id), protocol.SystemClock()).Envelope(protocol.TypeChooseParityResponse, q.ConversationID)
+		return &protocol.ChooseParityResponse{Envelope: e, MatchID: q.MatchID, PlayerID: id, ParityChoice: choice}, nil, nil
+	}
+	return &protocol.Ack{Status: protocol.StatusAccepted}, nil, nil
+}
+
+// A running match is a resource of its referee: its state, and neither a choice nor the
+// nonce of the draw.
+func TestResourceOfARunningMatchHasNoSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, secret := protocol.SystemClock(), protocol.Secret{1, 2, 3}
+		agents := &matchAgents{protocol.NewStamp(protocol.ManagerSender, clock), make(chan struct{})}
+		r, err := referee.New(referee.Options{
+			Options: membership.Options{
+				Name: "Referee", ID: "REF01", Endpoint: "http://ref01", Manager: "http://manager", Caller: agents, Clock: clock, Log: zerolog.Nop(),
+			},
+			MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
+			Nonce: func(string) protocol.Secret { return secret },
+		})
+		require.NoError(t, err)
+		defer r.Close()
+		require.NoError(t, r.Register(t.Context()))
+		mux := transport.NewMux(zerolog.Nop())
+		r.Mount(mux)
+		resources := refereeMCP(mux, "Referee", "1", r.Running).Resources
+		list, resource := resources[0], resources[1]
+		require.Equal(t, []string{"referee://matches", "match://{match_id}"}, []string{list.URI, resource.URI})
+		read := func(bearer, id string) (string, error) {
+			state, err := resource.Read(t.Context(), bearer, "match://"+id)
+			text, _ := json.Marshal(state)
+			return string(text), err
+		}
+		_, err = mux.Dispatch(t.Context(), protocol.KeyOf(refereeToken).ManagerCredential("cup"), protocol.StartMatch.Name, &protocol.MatchAssignment{
+			Envelope: agents.stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation("R1M1", 1)),
+			LeagueID: "cup", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
+			PlayerA:  protocol.AssignedPlayer{PlayerID: "P01", Endpoint: "http://p01", DisplayName: "One"},
+			PlayerB:  protocol.AssignedPlayer{PlayerID: "P02", Endpoint: "http://p02", DisplayName: "Two"},
+			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		})
+		require.NoError(t, err)
+		secrets := []string{`"even"`, `"odd"`, `"choices"`, `"draw"`, hex.EncodeToString(secret[:])}
+
+		synctest.Wait() // P02 has chosen
+		running, err := read(refereeToken, "R1M1")
+		require.NoError(t, err)
+		assert.Contains(t, running, `"state":"COLLECTING_CHOICES"`)
+		all, err := list.Read(t.Context(), refereeToken, list.URI)
+		require.NoError(t, err)
+		text, err := json.Marshal(all)
+		require.NoError(t, err)
+		assert.JSONEq(t, `{"matches":[{"match_id":"R1M1","state":"COLLECTING_CHOICES","attempt":1,"player_A_id":"P01","player_B_id":"P02"}]}`, string(text))
+		close(agents.choose)
+		synctest.Wait()
+		finished, err := read(refereeToken, "R1M1")
+		require.NoError(t, err)
+		assert.Contains(t, finished, `"state":"FINISHED"`)
+		all, err = list.Read(t.Context(), refereeToken, list.URI)
+		require.NoError(t, err)
+		assert.Empty(t, all.(map[string]any)["matches"], "it is over")
+		for _, text := range secrets {
+			assert.NotContains(t, running, text)
+			assert.Contains(t, finished, text)
+		}
+
+		for _, tt := range []struct{ bearer, id, want string }{
+			{"", "R1M1", "E011"}, {"tok-p01-wrong", "R1M1", "E012"}, {"tok-p01-wrong", "R9M9", "E012"}, {refereeToken, "R9M9", mcp.ErrNotFound.Error()},
+		} {
+			if tt.bearer != refereeToken {
+				_, err := list.Read(t.Context(), tt.bearer, list.URI)
+				require.ErrorContains(t, err, tt.want, fmt.Sprint(tt))
+			}
+			_, err := read(tt.bearer, tt.id)
+			require.ErrorContains(t, err, tt.want, fmt.Sprint(tt))
+		}
+	})
+}

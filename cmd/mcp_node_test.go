@@ -1,0 +1,137 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// node runs a third-party program of testdata/mcp with Node. Such a test takes long.
+func node(t *testing.T, script string, args ...string) *process {
+	t.Helper()
+	longTest(t)
+	dir, err := filepath.Abs(filepath.Join("..", "testdata", "mcp"))
+	require.NoError(t, err)
+	_, missing := exec.LookPath("node")
+	if missing == nil {
+		_, missing = os.Stat(filepath.Join(dir, "node_modules"))
+	}
+	if missing != nil {
+		const reason = "needs Node 20 and 'npm ci --prefix testdata/mcp'"
+		if os.Getenv("CI") != "" {
+			t.Fatal("continuous integration runs this test: it " + reason)
+		}
+		t.Skip("NOT TESTED: MCP clients from npm: it " + reason)
+	}
+	return launch(t, dir, nil, "node", append([]string{filepath.Join(dir, filepath.FromSlash(script))}, args...)...)
+}
+
+const (
+	inspector   = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+	conformance = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+)
+
+// endpointOf returns the URL of an agent, when it listens.
+func endpointOf(t *testing.T, p *process) string {
+	t.Helper()
+	return p.await(t, `"endpoint":"([^"]+)".*"event_type":"LISTENING"`)[1]
+}
+
+// The inspector lists the tools of each role and calls one.
+func TestInspectorListsAndCallsTools(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "2")
+	for _, tt := range []struct {
+		role, url string
+		tools     []string
+	}{
+		{"league_manager", m.url, []string{"get_standings", "league_query", "ping", "register_player", "register_referee", "report_match_result"}},
+		{"referee", endpointOf(t, m.join(t, "referee")), []string{"get_match_state", "notify_league_completed", "notify_round_completed", "ping", "start_match"}},
+		{"player", endpointOf(t, m.join(t, "player")), []string{"choose_parity", "get_player_state", "handle_game_invitation", "make_move",
+			"notify_game_error", "notify_league_completed", "notify_match_result", "notify_round", "notify_round_completed", "ping", "update_standings"}},
+	} {
+		t.Run(tt.role, func(t *testing.T) {
+			inspect := func(result any, args ...string) {
+				p := node(t, inspector, append([]string{"--cli", tt.url, "--transport", "http"}, args...)...)
+				require.Zero(t, p.awaitExit(t), p.stderr.String())
+				require.NoError(t, json.Unmarshal(p.stdout.Bytes(), result))
+			}
+			var list struct {
+				Tools []struct{ Name, Title, Description string }
+			}
+			inspect(&list, "--method", "tools/list")
+			var names []string
+			for _, tool := range list.Tools {
+				names = append(names, tool.Name)
+				assert.NotEmpty(t, tool.Title, tool.Name)
+				assert.NotEmpty(t, tool.Description, tool.Name)
+			}
+			assert.Equal(t, tt.tools, names)
+			var pong struct {
+				IsError           bool
+				StructuredContent struct{ Role string }
+			}
+			inspect(&pong, "--method", "tools/call", "--tool-name", "ping")
+			assert.False(t, pong.IsError)
+			assert.Equal(t, tt.role, pong.StructuredContent.Role)
+		})
+	}
+}
+
+// The scenarios of the conformance suite that apply to a server without the tools,
+// resources and prompts of the suite's own example server. docs/mcp.md lists the others.
+func TestConformanceScenariosPass(t *testing.T) {
+	t.Parallel()
+	m := startManager(t)
+	for _, scenario := range []string{
+		"server-initialize", "logging-set-level", "ping", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection",
+	} {
+		t.Run(scenario, func(t *testing.T) {
+			p := node(t, conformance, "server", "--url", m.url, "--scenario", scenario)
+			require.Zero(t, p.awaitExit(t))
+			assert.Regexp(t, `Passed: [1-9]`, p.stdout.String())
+			assert.Contains(t, p.stdout.String(), " 0 failed, 0 warnings")
+		})
+	}
+}
+
+// The TypeScript SDK's client registers a player by a tool, listens to the standings, and
+// plays every match of another player as its host.
+func TestTypeScriptClientPlaysALeague(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "2", "--legs", "3")
+	m.join(t, "referee")
+	p := m.join(t, "player", "--strategy", "mcp-host")
+	token := p.await(t, `Host token of this player: (host-\S+)\n`)[1]
+	client := node(t, "client.mjs", m.url, endpointOf(t, p), token)
+	require.Zero(t, client.awaitExit(t), client.stderr.String())
+	var seen struct {
+		Standings, Updates, Answered, Points int
+		Choices                              []string
+		Played                               []int
+		Revision                             string
+	}
+	require.NoError(t, json.Unmarshal(client.stdout.Bytes(), &seen), client.stdout.String())
+	assert.Equal(t, 3, seen.Answered)
+	assert.Equal(t, []string{"even/odd"}, seen.Choices)
+	assert.Equal(t, []int{3, 3}, seen.Played)
+	assert.Equal(t, 9, seen.Points, "different choices: each match has a winner")
+	assert.NotZero(t, seen.Updates)
+	require.Zero(t, p.awaitExit(t))
+	assert.Contains(t, p.stdout.String(), "mcp-host: 3 questions, 0 answered by the fallback strategy random\n")
+}
+
+// The inspector starts the server for a desktop host as its own process.
+func TestInspectorStartsTheServerOfADesktopHost(t *testing.T) {
+	t.Parallel()
+	p := node(t, inspector, "--cli", "evenodd", "mcp", "--method", "tools/list")
+	require.Zero(t, p.awaitExit(t), p.stderr.String())
+	for _, tool := range []string{"standings", "schedule", "next_match", "replay_match", "check_agent", "simulate_league"} {
+		assert.Contains(t, p.stdout.String(), `"name": "`+tool+`"`)
+	}
+}

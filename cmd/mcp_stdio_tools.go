@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/transport/mcp"
+)
+
+// Bounds of a query.
+const (
+	maxItems  = 500 // rows or matches; the last page may exceed it
+	queryTime = 20 * time.Second
+)
+
+// Schemas of members.
+var (
+	textSchema   = properties{"type": "string"}
+	countSchema  = properties{"type": "integer", "minimum": 0}
+	numberSchema = properties{"type": "integer"}
+	nullableText = properties{"type": []string{"string", "null"}}
+	nullableItem = properties{"type": []string{"object", "null"}}
+)
+
+// listOf returns the JSON Schema of a list of objects.
+func listOf(p properties, required ...string) map[string]any {
+	return properties{"type": "array", "items": objectSchema(p, required...)}
+}
+
+// described returns a schema with a description.
+func described(schema properties, description string) properties {
+	schema = maps.Clone(schema)
+	schema["description"] = description
+	return schema
+}
+
+// choiceOf returns the JSON Schema of one of some words.
+func choiceOf(words []string) properties { return properties{"type": "string", "enum": words} }
+
+// argumentsSchema returns the JSON Schema of the arguments of a tool, as readArguments
+// decodes them.
+func argumentsSchema(p properties, required ...string) map[string]any {
+	s := objectSchema(p, required...)
+	s["additionalProperties"] = false
+	return s
+}
+
+// readArguments decodes the arguments of a tool.
+func readArguments(text []byte, into any) error {
+	if err := json.Unmarshal(text, into, json.RejectUnknownMembers(true)); err != nil {
+		return fmt.Errorf("invalid arguments: %w", err)
+	}
+	return nil
+}
+
+// queryTools returns a tool for each query.
+func (d *desktop) queryTools() []mcp.Tool {
+	round := properties{"description": "the round, or all (default: the current round)",
+		"anyOf": []any{properties{"type": "integer", "minimum": 1}, properties{"const": "all"}}}
+	return []mcp.Tool{
+		{
+			Name: "standings", Title: "Standings", ReadOnly: true,
+			Description: "Returns the table of the running league." + untrusted,
+			Input:       argumentsSchema(properties{}),
+			Output: objectSchema(properties{"total_players": countSchema, "standings": listOf(properties{
+				"rank": countSchema, "player_id": textSchema, "display_name": textSchema, "played": countSchema,
+				"wins": countSchema, "draws": countSchema, "losses": countSchema, "points": numberSchema,
+			})}, "standings"),
+			Call: queryCall[protocol.StandingsData](d, "standings", "standings"),
+		},
+		{
+			Name: "schedule", Title: "Schedule", ReadOnly: true,
+			Description: fmt.Sprintf("Returns the matches of a round or of all rounds of the running league, about %d at most.", maxItems) + untrusted,
+			Input:       argumentsSchema(properties{"round": round}),
+			Output: objectSchema(properties{"total_matches": countSchema, "matches": listOf(properties{
+				"match_id": textSchema, "round_id": countSchema, "player_A_id": textSchema, "player_B_id": textSchema,
+				"referee_endpoint": nullableText, "status": textSchema, "winner_player_id": nullableText,
+			})}, "matches"),
+			Call: queryCall[protocol.ScheduleData](d, "schedule", "matches"),
+		},
+		{
+			Name: "next_match", Title: "Next match", ReadOnly: true,
+			Description: "Returns the next match of a player in the running league; null if none is left." + untrusted,
+			Input:       argumentsSchema(properties{"player_id": described(textSchema, "such as P01 (default: the agent whose token the server uses)")}),
+			Output: objectSchema(properties{"next_match": properties{"type": []string{"object", "null"}, "properties": properties{
+				"match_id": textSchema, "round_id": countSchema, "opponent_id": textSchema,
+				"referee_endpoint": nullableText, "referee_expected": properties{"type": "boolean"},
+			}}}, "next_match"),
+			Call: queryCall[protocol.NextMatchData](d, "next-match", "next_match"),
+		},
+	}
+}
+
+// queryCall returns the call of a tool that asks the manager. The data of the response
+// must have the member, and the form of T: managers of other programs could send others,
+// which the schema of the output does not allow.
+func queryCall[T any](d *desktop, name, member string) toolCall {
+	about := subjects()[name]
+	about.enough = maxItems
+	return func(ctx context.Context, _ string, arguments []byte) (any, error) {
+		var given struct {
+			Round    protocol.QueryRound `json:"round"`
+			PlayerID string              `json:"player_id"`
+		}
+		if err := readArguments(arguments, &given); err != nil {
+			return nil, err
+		}
+		q := d.query
+		q.subject, q.playerID = name, given.PlayerID
+		switch given.Round {
+		case 0: // the current one
+		case protocol.AllRounds:
+			q.round = "all"
+		default:
+			q.round = strconv.Itoa(int(given.Round))
+		}
+		ctx, cancel := context.WithTimeout(ctx, queryTime)
+		defer cancel()
+		_, data, err := q.run(ctx, d.caller, d.files, about)
+		if err != nil {
+			return nil, err
+		}
+		var members protocol.Object
+		result := new(T)
+		if json.Unmarshal(data, &members) != nil || !members.Has(member) || json.Unmarshal(data, result) != nil {
+			return nil, fmt.Errorf("the manager at %s answered in another form: run 'evenodd query %s' to see it", q.manager, name)
+		}
+		return result, nil
+	}
+}
+
+// replayTool returns the tool that shows a match. Only recorded matches have the file
+// that it reads: it discloses no choice and no nonce of a running match.
+func (d *desktop) replayTool() mcp.Tool {
+	player := objectSchema(properties{"player_id": textSchema, "display_name": textSchema}, "player_id")
+	return mcp.Tool{
+		Name: "replay_match", Title: "Replay of a match", ReadOnly: true,
+		Description: "Returns a finished match from the data folder: each message with its time and a summary, the errors, the draw and the result." + untrusted,
+		Input: argumentsSchema(properties{
+			"match_id":  described(textSchema, "such as R1M1"),
+			"league_id": described(textSchema, "default: the only league in the folder"),
+		}, "match_id"),
+		Output: objectSchema(properties{
+			"league_id": textSchema, "round_id": countSchema, "match_id": textSchema, "attempt": countSchema, "game_type": textSchema,
+			"referee_id": textSchema, "state": textSchema, "player_A": player, "player_B": player,
+			"conversation": listOf(properties{"at": textSchema, "from": textSchema, "to": textSchema, "method": textSchema,
+				"try": countSchema, "says": textSchema}, "at", "from", "to", "says"),
+			"omitted": countSchema, "draw": nullableItem, "result": nullableItem,
+		}, "league_id", "match_id", "player_A", "player_B", "conversation", "result"),
+		Call: func(_ context.Context, _ string, arguments []byte) (any, error) {
+			var given struct {
+				MatchID  string `json:"match_id"`
+				LeagueID string `json:"league_id"`
+			}
+			if err := readArguments(arguments, &given); err != nil {
+				return nil, err
+			}
+			o := &replayOptions{data: d.query.data, matchID: given.MatchID, leagueID: cmp.Or(given.LeagueID, d.query.leagueID)}
+			doc, err := o.read()
+			if err != nil {
+				return nil, err
+			}
+			return replayOf(doc), nil
+		},
+	}
+}

@@ -1,0 +1,280 @@
+package external
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
+	"evenodd/player/strategy"
+)
+
+// Asked is the strategy that asks an MCP server for its choice.
+const Asked = "mcp"
+
+const commandFlag = "--mcp-command "
+
+// MCP configures the server. It has a command or a URL.
+type MCP struct {
+	Command string // command line of a program that speaks MCP on standard input and output
+	URL     string // of a server that speaks MCP over HTTP
+	Tool    string // "" for the server's only tool, or for the one called choose
+}
+
+func (o *MCP) check() error {
+	u, err := url.Parse(o.URL)
+	switch {
+	case (o.Command == "") == (o.URL == ""):
+		return errors.New("strategy mcp: set --mcp-command or --mcp-url")
+	case o.Command != "":
+		_, _, err := program(commandFlag, o.Command)
+		return err
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return errors.New("--mcp-url: must be a URL such as http://localhost:3000/mcp")
+	}
+	return nil
+}
+
+// An asker decides with a tool of an MCP server. It always decides in time: if the server
+// does not answer, the fallback strategy chooses, and the log and the account say so.
+// Safe for concurrent use; the server receives one question at a time.
+type asker struct {
+	options  MCP
+	limit    time.Duration
+	fallback strategy.Strategy
+	log      zerolog.Logger
+	turn     chan struct{} // a semaphore for session, command and tool; full while free
+
+	closing sync.WaitGroup // of the sessions that are over
+
+	session *mcp.ClientSession // nil before the first question, and after a failure
+	command *exec.Cmd          // nil for a server with a URL
+	tool    *mcp.Tool
+
+	mu                    sync.Mutex
+	questions, byFallback int
+}
+
+func newAsker(t Tools) (*asker, error) {
+	fallback, err := newFallback(t)
+	if err != nil {
+		return nil, err
+	}
+	a := &asker{options: t.MCP, limit: cmp.Or(t.Timeout, modelTimeout), fallback: fallback, log: t.Log, turn: make(chan struct{}, 1)}
+	a.turn <- struct{}{}
+	return a, nil
+}
+
+// Name returns the name of the strategy.
+func (a *asker) Name() string { return Asked }
+
+// Choose asks the server, and lets the fallback strategy choose if it fails.
+func (a *asker) Choose(ctx context.Context, v strategy.View) (string, error) {
+	if len(v.Options) == 0 {
+		return "", fmt.Errorf("%s: no move to choose from", Asked)
+	}
+	limit := timeFor(ctx, v, a.limit)
+	bound, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	choice, err := a.ask(bound, &v, limit)
+	a.mu.Lock()
+	a.questions++
+	if err != nil {
+		a.byFallback++
+	}
+	a.mu.Unlock()
+	if err == nil {
+		a.log.Info().Str("match_id", v.MatchID).Str("choice", choice).Str("event_type", protocol.EventServerChose).Msg("the MCP server has chosen")
+		return choice, nil
+	}
+	choice, failed := a.fallback.Choose(ctx, v)
+	a.log.Warn().Str("error", clip(strings.ToValidUTF8(err.Error(), "�"), 500)).Str("match_id", v.MatchID).Str("fallback", a.fallback.Name()).
+		Str("choice", choice).Str("event_type", protocol.EventServerFailed).Msg("the MCP server did not choose, the fallback strategy did")
+	return choice, failed
+}
+
+// ask asks the server. It connects first if there is no session.
+func (a *asker) ask(ctx context.Context, v *strategy.View, limit time.Duration) (string, error) {
+	select {
+	case <-a.turn:
+		defer func() { a.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if a.session == nil {
+		if err := a.connect(ctx); err != nil {
+			a.disconnect()
+			return "", err
+		}
+	}
+	question, err := questionFor(a.tool, requestOf(v, limit))
+	if err != nil {
+		return "", err
+	}
+	result, err := a.session.CallTool(ctx, &mcp.CallToolParams{Name: a.tool.Name, Arguments: question})
+	if err != nil { // the next question opens a new session
+		a.disconnect()
+		return "", err
+	}
+	return choiceFrom(result, v.Options)
+}
+
+// maxTools is how many tools of a server are read.
+const maxTools = 1000
+
+// connect opens a session and finds the tool.
+func (a *asker) connect(ctx context.Context) (err error) {
+	var server mcp.Transport
+	if a.options.Command != "" {
+		path, args, err := program(commandFlag, a.options.Command)
+		if err != nil {
+			return err
+		}
+		a.command = exec.Command(path, args...) //nolint:gosec,noctx // the user's own program; disconnect ends it
+		newGroup(a.command)
+		server = &mcp.CommandTransport{Command: a.command, TerminateDuration: untilTerm}
+	} else {
+		server = &mcp.StreamableClientTransport{Endpoint: a.options.URL, HTTPClient: &http.Client{Transport: limitedBodies{http.DefaultTransport}},
+			DisableStandaloneSSE: true, MaxRetries: -1}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "evenodd-player", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	if a.session, err = client.Connect(ctx, server, nil); err != nil {
+		return err
+	}
+	var tools []*mcp.Tool
+	for t, err := range a.session.Tools(ctx, nil) { // of all pages
+		if err != nil {
+			return err
+		}
+		if tools = append(tools, t); len(tools) == maxTools {
+			break
+		}
+	}
+	a.tool, err = toolFor(a.options.Tool, tools)
+	return err
+}
+
+// disconnect ends the session in the background, because a server that hangs can take
+// seconds to end, and the fallback strategy must choose in time. It ends the program with
+// all processes that it has started.
+func (a *asker) disconnect() {
+	session, command := a.session, a.command
+	a.session, a.command, a.tool = nil, nil, nil
+	a.closing.Go(func() {
+		if session != nil {
+			_ = session.Close() // the session is of no use any more
+		}
+		if command != nil && command.Process != nil {
+			kill(command)
+		}
+	})
+}
+
+// toolFor finds the tool that chooses.
+func toolFor(name string, tools []*mcp.Tool) (*mcp.Tool, error) {
+	if name == "" && len(tools) == 1 {
+		return tools[0], nil
+	}
+	var names []string
+	for _, t := range tools {
+		if t.Name == cmp.Or(name, "choose") {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return nil, fmt.Errorf("the server has no tool %q; set --mcp-tool to one of: %s", cmp.Or(name, "choose"), strings.Join(names, ", "))
+}
+
+// questionFor returns the members of a question that the tool's input schema names; all
+// of them if it names none.
+func questionFor(tool *mcp.Tool, q *request) (map[string]json.RawMessage, error) {
+	text, err := encodeRequest(q)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return nil, err
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if text, err = json.Marshal(tool.InputSchema); err == nil {
+		err = json.Unmarshal(text, &schema)
+	}
+	if len(schema.Properties) == 0 {
+		return members, err
+	}
+	for name := range members {
+		if _, ok := schema.Properties[name]; !ok {
+			delete(members, name)
+		}
+	}
+	return members, err
+}
+
+// choiceFrom reads the choice from a result: from its text, else from its structure.
+func choiceFrom(r *mcp.CallToolResult, options []string) (string, error) {
+	text := ""
+	for _, c := range slices.Backward(r.Content) {
+		if t, ok := c.(*mcp.TextContent); ok {
+			text = t.Text
+		}
+	}
+	if text == "" && r.StructuredContent != nil {
+		encoded, err := json.Marshal(r.StructuredContent)
+		if err != nil {
+			return "", err
+		}
+		text = string(encoded)
+	}
+	if r.IsError {
+		return "", fmt.Errorf("the tool failed: %s", text)
+	}
+	choice, _, err := choiceIn(text, options)
+	if errors.Is(err, errChatter) {
+		return "", wrong("the tool answered %q, which is not a choice; the legal choices are %s", clip(text, 200), strings.Join(options, ", "))
+	}
+	return choice, err
+}
+
+// Close ends the session.
+func (a *asker) Close() {
+	<-a.turn
+	a.disconnect()
+	a.closing.Wait()
+}
+
+// Account counts the questions and the answers of the fallback strategy.
+func (a *asker) Account() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return account(Asked, a.questions, a.byFallback, a.fallback)
+}
+
+// limitedBodies limits the size of responses, which the library does not.
+type limitedBodies struct{ next http.RoundTripper }
+
+func (l limitedBodies) RoundTrip(r *http.Request) (*http.Response, error) {
+	reply, err := l.next.RoundTrip(r)
+	if err == nil {
+		reply.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(reply.Body, maxReply), reply.Body}
+	}
+	return reply, err
+}

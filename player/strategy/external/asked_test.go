@@ -1,0 +1,188 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// chooser is an MCP server with one tool that chooses, and maybe others.
+func chooser(answer func(question map[string]any) *mcp.CallToolResult, schema map[string]any, others ...string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "chooser", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "choose", InputSchema: schema}, func(_ context.Context, q *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var question map[string]any
+		if err := json.Unmarshal(q.Params.Arguments, &question); err != nil {
+			return nil, err
+		}
+		return answer(question), nil
+	})
+	for _, name := range others {
+		s.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, nil)
+	}
+	return s
+}
+
+func saysText(text string) func(map[string]any) *mcp.CallToolResult {
+	return func(map[string]any) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	}
+}
+
+// anything is the schema of a tool that names no members.
+var anything = map[string]any{"type": "object"}
+
+// ask asks the strategy once, with the fallback even.
+func ask(t *testing.T, server *mcp.Server, stateless bool, o MCP) (choice, account, log string) {
+	t.Helper()
+	h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: stateless, JSONResponse: stateless}))
+	defer h.Close()
+	o.URL = h.URL
+	return askAt(t, o)
+}
+
+func askAt(t *testing.T, o MCP) (choice, account, logged string) {
+	t.Helper()
+	l := &log{}
+	tools := l.tools()
+	tools.MCP, tools.Fallback, tools.Timeout = o, "even", 5*time.Second
+	s, err := Open(Asked, tools)
+	require.NoError(t, err)
+	defer Close(s)
+	choice, err = s.Choose(t.Context(), view("R1M1"))
+	require.NoError(t, err)
+	return choice, Account(s), l.String()
+}
+
+func TestServerChooses(t *testing.T) {
+	structured := func(map[string]any) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: map[string]any{"choice": "odd", "reason": "seven"}}
+	}
+	for _, tt := range []struct {
+		name   string
+		answer func(map[string]any) *mcp.CallToolResult
+		others []string
+	}{
+		{"a word", saysText("odd"), nil},
+		{"JSON", saysText(`{"choice":"odd"}`), nil},
+		{"a structure", structured, nil},
+		{"the tool called choose among others", saysText("odd"), []string{"explain", "resign"}},
+	} {
+		for _, stateless := range []bool{false, true} {
+			choice, account, log := ask(t, chooser(tt.answer, anything, tt.others...), stateless, MCP{})
+			assert.Equal(t, "odd", choice, tt.name)
+			assert.Equal(t, "mcp: 1 question, 0 answered by the fallback strategy even", account, tt.name)
+			assert.Contains(t, log, `"event_type":"MCP_SERVER_HAS_CHOSEN"`)
+		}
+	}
+}
+
+func TestToolGetsTheMembersThatItNames(t *testing.T) {
+	var got map[string]any
+	answer := func(q map[string]any) *mcp.CallToolResult {
+		got = q
+		return saysText("odd")(q)
+	}
+	ask(t, chooser(answer, map[string]any{"type": "object", "properties": map[string]any{"valid_options": anything, "opponent_id": anything, "mood": anything}}), true, MCP{})
+	assert.Equal(t, map[string]any{"valid_options": []any{"even", "odd"}, "opponent_id": "P02"}, got)
+	ask(t, chooser(answer, anything), true, MCP{})
+	assert.Equal(t, "R1M1", got["match_id"], "a tool that names none gets all")
+}
+
+func TestFallbackChoosesForAServerThatFails(t *testing.T) {
+	failed := func(map[string]any) *mcp.CallToolResult {
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no idea"}}}
+	}
+	for _, tt := range []struct {
+		name   string
+		server *mcp.Server
+		tool   string
+		want   string
+	}{
+		{"an illegal choice", chooser(saysText("seven"), anything), "", "seven"},
+		{"a sentence", chooser(saysText("I would take odd."), anything), "", "which is not a choice"},
+		{"an error", chooser(failed, anything), "", "the tool failed: no idea"},
+		{"no such tool", chooser(saysText("odd"), anything, "explain"), "decide", "set --mcp-tool to one of: choose, explain"},
+	} {
+		choice, account, log := ask(t, tt.server, true, MCP{Tool: tt.tool})
+		assert.Equal(t, "even", choice, tt.name)
+		assert.Equal(t, "mcp: 1 question, 1 answered by the fallback strategy even", account, tt.name)
+		assert.Contains(t, log, tt.want, tt.name)
+	}
+	choice, _, log := askAt(t, MCP{URL: "http://127.0.0.1:1/mcp"})
+	assert.Equal(t, "even", choice, "no server")
+	assert.Contains(t, log, "MCP_SERVER_DID_NOT_CHOOSE")
+}
+
+// TestMain of this package makes this binary an MCP server if the variable is set.
+const serveVariable = "EVENODD_TEST_MCP_SERVER"
+
+func serveStdio() {
+	_ = chooser(saysText("odd"), anything).Run(context.Background(), &mcp.StdioTransport{})
+}
+
+func TestProgramOnStandardInputChooses(t *testing.T) {
+	t.Setenv(serveVariable, "1")
+	choice, account, _ := askAt(t, MCP{Command: "'" + os.Args[0] + "'"})
+	assert.Equal(t, "odd", choice)
+	assert.True(t, strings.HasPrefix(account, "mcp: 1 question, 0 answered"), account)
+}
+
+func TestSettingsOfMCPServer(t *testing.T) {
+	for _, tt := range []struct {
+		o    Tools
+		want string
+	}{
+		{Tools{}, "strategy mcp: set --mcp-command or --mcp-url"},
+		{Tools{MCP: MCP{Command: "true", URL: "http://localhost:1"}}, "set --mcp-command or --mcp-url"},
+		{Tools{MCP: MCP{URL: "localhost"}}, "--mcp-url: must be a URL"},
+		{Tools{MCP: MCP{Command: "./nothing"}}, "--mcp-command ./nothing: program ./nothing not found"},
+		{Tools{MCP: MCP{URL: "http://localhost:1"}, Fallback: "luck"}, `unknown strategy "luck" for --fallback`},
+	} {
+		require.ErrorContains(t, Check(Asked, tt.o), tt.want)
+	}
+}
+
+// A server that hangs, also when its session ends, must not delay the fallback strategy.
+func TestServerThatHangsDelaysNoChoice(t *testing.T) {
+	hang := make(chan struct{})
+	server := chooser(func(map[string]any) *mcp.CallToolResult {
+		<-hang
+		return saysText("odd")(nil)
+	}, anything)
+	sdk := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			<-hang
+		}
+		sdk.ServeHTTP(w, r)
+	}))
+	defer h.Close()
+	l := &log{}
+	tools := l.tools()
+	tools.MCP, tools.Fallback, tools.Timeout = MCP{URL: h.URL}, "even", 500*time.Millisecond
+	s, err := Open(Asked, tools)
+	require.NoError(t, err)
+	chosen := make(chan string, 1)
+	go func() {
+		choice, _ := s.Choose(t.Context(), view("R1M1"))
+		chosen <- choice
+	}()
+	select {
+	case choice := <-chosen:
+		assert.Equal(t, "even", choice)
+	case <-time.After(4 * time.Second): // less than the library waits for a session's end
+		require.Fail(t, "the choice waits for the end of the session")
+	}
+	close(hang)
+	Close(s)
+}

@@ -1,0 +1,138 @@
+package http_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	carrier "evenodd/transport/http"
+)
+
+// mcpServer answers every request with its body.
+func mcpServer(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	_, _ = io.WriteString(w, "MCP "+r.Header.Get("Accept")+" "+string(body))
+}
+
+func TestRequestsOfMCPGoToItsServer(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(mcpServer)})
+	version := http.Header{"Mcp-Protocol-Version": {"2025-11-25"}}
+	call := func(method string) string { return `{"jsonrpc":"2.0","method":"` + method + `","params":{},"id":1}` }
+	tests := []struct {
+		name, body string
+		header     http.Header
+		want       bool
+	}{
+		{"initialize", call("initialize"), nil, true},
+		{"tools/list", call("tools/list"), nil, true},
+		{"server/discover", call("server/discover"), nil, true},
+		{"resources/read", call("resources/read"), nil, true},
+		{"prompts/list", call("prompts/list"), nil, true},
+		{"a notification", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil, true},
+		{"another order of members", `{"id":1,"params":{"a":"b"},"method":"tools/list","jsonrpc":"2.0"}`, nil, true},
+		{"tools/call", call("tools/call"), nil, false},
+		{"tools/call of an MCP client", call("tools/call"), version, true},
+		{"ping", call("ping"), nil, false},
+		{"ping of an MCP client", call("ping"), version, true},
+		{"a call of the league", say1, nil, false},
+		{"an unknown method", call("other/list"), nil, false},
+		{"a batch", "[" + call("initialize") + "]", nil, false},
+		{"a batch of an MCP client", "[" + call("subscriptions/listen") + "]", version, false},
+		{"a method that is repeated", `{"jsonrpc":"2.0","method":"ping","method":"subscriptions/listen","id":1}`, version, false},
+		{"no method", `{"jsonrpc":"2.0","Method":"subscriptions/listen","id":1}`, version, false},
+		{"no JSON", `{"method":"initialize"`, nil, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, http.MethodPost, base+carrier.Path, strings.NewReader(tt.body), tt.header)
+			if tt.want {
+				assert.Equal(t, "MCP application/json, text/event-stream "+tt.body, got.body)
+			} else {
+				assert.NotContains(t, got.body, "MCP")
+			}
+		})
+	}
+}
+
+func TestRequestsOfMCPHaveTheGuardsOfTheServer(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(mcpServer), Hosts: []string{"agent.example"}})
+	for _, body := range []string{say1, `{"jsonrpc":"2.0","method":"tools/list","id":1}`} {
+		for name, tt := range map[string]struct {
+			header http.Header
+			body   string
+			want   int
+		}{
+			"a page of another site":       {http.Header{"Sec-Fetch-Site": {"cross-site"}}, body, http.StatusForbidden},
+			"another origin":               {http.Header{"Origin": {"http://evil.example"}}, body, http.StatusForbidden},
+			"another host (DNS rebinding)": {http.Header{"Host": {"evil.example"}}, body, http.StatusMisdirectedRequest},
+			"no JSON":                      {http.Header{"Content-Type": {"text/plain"}}, body, http.StatusUnsupportedMediaType},
+			"a large body":                 {nil, body + strings.Repeat(" ", maxBody), http.StatusRequestEntityTooLarge},
+			"a request":                    {nil, body, http.StatusOK},
+		} {
+			assert.Equal(t, tt.want, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(tt.body), tt.header).status, name)
+		}
+	}
+}
+
+// Streams of updates have slots of their own: they take none from calls, and calls none
+// from them.
+func TestStreamsTakeNoSlotsOfCalls(t *testing.T) {
+	var opened sync.WaitGroup
+	stream := func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		opened.Done()
+		<-r.Context().Done()
+	}
+	base, _ := start(t, serving(nil), carrier.Config{
+		MaxBody: maxBody, MCP: http.HandlerFunc(stream), Limits: carrier.Limits{CallsPerAddress: 1},
+	})
+	ctx, end := context.WithCancel(t.Context())
+	listen := func() *http.Response {
+		q, err := http.NewRequestWithContext(ctx, http.MethodPost, base+carrier.Path, strings.NewReader(`{"jsonrpc":"2.0","method":"subscriptions/listen","id":1}`))
+		require.NoError(t, err)
+		q.Header.Set("Content-Type", "application/json")
+		r, err := http.DefaultClient.Do(q)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = r.Body.Close() })
+		return r
+	}
+	const slots = 256
+	opened.Add(slots)
+	for range slots {
+		require.Equal(t, http.StatusOK, listen().StatusCode)
+	}
+	opened.Wait()
+	assert.Equal(t, echoed, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).body, "a call beside the streams")
+	full := listen()
+	assert.Equal(t, http.StatusServiceUnavailable, full.StatusCode, "one stream more")
+	assert.Equal(t, "1", full.Header.Get("Retry-After"))
+	end()
+}
+
+// A client that has stopped reading loses its stream at the deadline of a write.
+func TestStreamOfAClientThatDoesNotReadEnds(t *testing.T) {
+	ended := make(chan error, 1)
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				ended <- err
+				return
+			}
+		}
+	})})
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+carrier.Path, strings.NewReader(`{"jsonrpc":"2.0","method":"subscriptions/listen","id":1}`))
+	require.NoError(t, err)
+	q.Header.Set("Content-Type", "application/json")
+	r, err := http.DefaultClient.Do(q)
+	require.NoError(t, err)
+	defer func() { _ = r.Body.Close() }()
+	assert.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
+}

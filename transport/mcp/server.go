@@ -1,0 +1,301 @@
+// Package mcp serves an agent to clients of the Model Context Protocol, on the endpoint
+// of its JSON-RPC calls (spec 003 §1.2, §7.2): tools, resources and prompts. A program
+// that a host starts serves it on its standard streams.
+//
+// Each request over HTTP stands alone: there are no sessions. Updates of resources come by
+// subscriptions/listen. The package must not depend on the protocol of the league: it
+// knows no message. The server of package transport/http decides which requests are for
+// it, and bounds them.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A Tool is a call that a client can make.
+type Tool struct {
+	Name, Title, Description string
+	ReadOnly                 bool // a call changes nothing
+	Once                     bool // a repeated call is an error, or has another effect
+	OpenWorld                bool // a call reaches an address that its arguments name
+	// Input and Output are JSON Schemas of objects, of the arguments and of the result.
+	// A nil Output makes no promise.
+	Input, Output map[string]any
+	// Call makes a call with arguments, one JSON object, which the server has not
+	// checked. Bearer is the caller's credential; "" for none.
+	Call func(ctx context.Context, bearer string, arguments []byte) (result any, err error)
+}
+
+// A Resource is a document in JSON that a client can read.
+type Resource struct {
+	URI                      string // a URI template (RFC 6570) if it contains a brace
+	Name, Title, Description string
+	// Read returns the document as a value to encode. A URI without a document is
+	// ErrNotFound.
+	Read func(ctx context.Context, bearer, uri string) (any, error)
+}
+
+// ErrNotFound is the error of a resource that does not exist.
+var ErrNotFound = errors.New("no such resource")
+
+// A Prompt is a text that introduces a language model to the agent.
+type Prompt struct {
+	Name, Title, Description string
+	Text                     func() string
+}
+
+// Options describe an agent.
+type Options struct {
+	Name, Title, Version string
+	Instructions         string // for the user of the tools
+	Tools                []Tool
+	Resources            []Resource
+	Prompts              []Prompt
+
+	// Listen admits a client with a bearer credential, "" for none, to the updates of
+	// resources (see Server.Changed). Nil: the server has no updates.
+	Listen func(ctx context.Context, bearer string) error
+}
+
+// A Server is an agent's MCP server. It is safe for concurrent use.
+type Server struct {
+	http.Handler
+	server *mcp.Server
+
+	mu      sync.Mutex
+	changed map[string]bool // URIs of resources of which clients are not told yet
+	telling bool            // a goroutine tells them
+	tellers sync.WaitGroup
+}
+
+// NewServer makes a server.
+func NewServer(o Options) *Server {
+	s := &Server{changed: map[string]bool{}}
+	options := &mcp.ServerOptions{Instructions: o.Instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}
+	options.SetCacheable = func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" } // results depend on the credential
+	if len(o.Resources) > 0 {
+		options.Capabilities.Resources = &mcp.ResourceCapabilities{Subscribe: o.Listen != nil}
+	}
+	if o.Listen != nil {
+		options.SubscribeHandler = func(context.Context, *mcp.SubscribeRequest) error { return nil }
+		options.UnsubscribeHandler = func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
+	}
+	if len(o.Prompts) > 0 {
+		options.Capabilities.Prompts = &mcp.PromptCapabilities{}
+	}
+	s.server = mcp.NewServer(&mcp.Implementation{Name: o.Name, Title: o.Title, Version: o.Version}, options)
+	if o.Listen != nil {
+		s.server.AddReceivingMiddleware(onlyAdmitted(o.Listen))
+	}
+	for _, t := range o.Tools {
+		s.server.AddTool(t.describe(), t.handle)
+	}
+	for _, r := range o.Resources {
+		r.add(s.server)
+	}
+	for _, p := range o.Prompts {
+		s.server.AddPrompt(&mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description},
+			func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				text := &mcp.PromptMessage{Role: "user", Content: &mcp.TextContent{Text: p.Text()}}
+				return &mcp.GetPromptResult{Description: p.Description, Messages: []*mcp.PromptMessage{text}}, nil
+			})
+	}
+	s.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true,
+		PropagateRequestCancellation: true,
+		DisableLocalhostProtection:   true, // the server of package http checks the names of hosts
+		MaxRequestBodyBytes:          -1,   // and the size
+	})
+	return s
+}
+
+// maxLine is the largest request that Run reads, in bytes.
+const maxLine = 1 << 20
+
+// Run serves one client, which writes its requests to in and reads the responses from
+// out, each on a line (spec 003 §1.2.1), until in or ctx ends. Then it ends the calls
+// that still run, and waits for them. Nothing else may write to out.
+func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	s.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(call context.Context, method string, q mcp.Request) (mcp.Result, error) {
+			call, cancel := context.WithCancel(call)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)() // the library lets calls continue
+			return next(call, method, q)
+		}
+	})
+	return s.server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}, MaxLineLength: maxLine})
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// onlyAdmitted refuses a stream of updates to a client that is not admitted. Older
+// revisions subscribe in a session, which this server does not have: it neither offers
+// such subscriptions nor remembers them.
+func onlyAdmitted(admit func(ctx context.Context, bearer string) error) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, q mcp.Request) (mcp.Result, error) {
+			switch method {
+			case "resources/subscribe", "resources/unsubscribe":
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "updates need subscriptions/listen, of revision 2026-07-28"}
+			case "subscriptions/listen":
+				if err := admit(ctx, bearerOf(q.GetExtra())); err != nil {
+					return nil, asRPC(err)
+				}
+			}
+			result, err := next(ctx, method, q)
+			if began, ok := result.(*mcp.InitializeResult); ok && err == nil {
+				began.Capabilities.Resources.Subscribe = false
+			}
+			return result, err
+		}
+	}
+}
+
+func (t *Tool) describe() *mcp.Tool {
+	no := false
+	tool := &mcp.Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input,
+		Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: !t.Once, DestructiveHint: &no, OpenWorldHint: &t.OpenWorld},
+	}
+	if t.Output != nil {
+		tool.OutputSchema = t.Output
+	}
+	return tool
+}
+
+// handle answers a call of the tool. An error of the tool is a result with isError, as
+// MCP demands, so that the model reads it.
+func (t *Tool) handle(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	arguments := []byte(q.Params.Arguments)
+	if len(arguments) == 0 || string(arguments) == "null" {
+		arguments = []byte("{}")
+	}
+	result, err := t.Call(ctx, bearerOf(q.Extra), arguments)
+	if err != nil {
+		failed := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
+		var coded interface {
+			RPCError() (code int, message string, data any)
+		}
+		if errors.As(err, &coded) {
+			if _, _, data := coded.RPCError(); data != nil {
+				failed.StructuredContent, err = encode(data)
+				return failed, err
+			}
+		}
+		return failed, nil
+	}
+	text, err := encode(result)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{StructuredContent: text, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil
+}
+
+// add adds the resource to a server.
+func (r *Resource) add(s *mcp.Server) {
+	const mimeType = "application/json"
+	if strings.Contains(r.URI, "{") {
+		s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: mimeType}, r.read)
+		return
+	}
+	s.AddResource(&mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: mimeType}, r.read)
+}
+
+func (r *Resource) read(ctx context.Context, q *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	value, err := r.Read(ctx, bearerOf(q.Extra), q.Params.URI)
+	if errors.Is(err, ErrNotFound) {
+		return nil, mcp.ResourceNotFoundError(q.Params.URI)
+	}
+	if err != nil {
+		return nil, asRPC(err)
+	}
+	text, err := encode(value)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: q.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
+}
+
+// asRPC returns an error of the agent as an error of JSON-RPC.
+func asRPC(err error) error {
+	var coded interface {
+		RPCError() (code int, message string, data any)
+	}
+	if !errors.As(err, &coded) {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "Internal error"}
+	}
+	code, _, data := coded.RPCError()
+	out := &jsonrpc.Error{Code: int64(code), Message: err.Error()}
+	if data != nil {
+		if text, failed := encode(data); failed == nil {
+			out.Data = text
+		}
+	}
+	return out
+}
+
+func encode(value any) (json.RawMessage, error) {
+	text, err := jsonv2.Marshal(value)
+	return text, err
+}
+
+// bearerOf is the bearer credential of a request; "" for none (RFC 6750 §2.1).
+func bearerOf(e *mcp.RequestExtra) string {
+	if e == nil {
+		return ""
+	}
+	scheme, credential, _ := strings.Cut(e.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return credential
+}
+
+// Changed tells the clients that listen to a resource that it has changed. It never
+// waits: several changes of a resource can become one update.
+func (s *Server) Changed(uris ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, uri := range uris {
+		s.changed[uri] = true
+	}
+	if !s.telling {
+		s.telling = true
+		s.tellers.Go(s.tell)
+	}
+}
+
+// Wait waits until all clients are told of the changes so far. Call it after the last
+// Changed.
+func (s *Server) Wait() { s.tellers.Wait() }
+
+// tell sends updates until there are none.
+func (s *Server) tell() {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.changed = map[string]bool{}
+		s.telling = len(changed) > 0
+		s.mu.Unlock()
+		if len(changed) == 0 {
+			return
+		}
+		for uri := range changed {
+			// A client that does not read loses its stream; it listens again.
+			_ = s.server.ResourceUpdated(context.Background(), &mcp.ResourceUpdatedNotificationParams{URI: uri})
+		}
+	}
+}
