@@ -254,22 +254,33 @@ var bodies = map[string][]field{
 	TypeMatchResultAck:       acknowledgement,
 }
 
+// allowsText tells whether a string breaks no rule.
+func (f *field) allowsText(s string) bool {
+	switch {
+	case f.values != nil:
+		for _, word := range f.values { // slices.Contains takes longer
+			if s == word {
+				return true
+			}
+		}
+		return false
+	case f.form != nil && !f.form.valid(s):
+		return false
+	}
+	return len(s) >= f.min && (f.max == 0 || short(s, f.max))
+}
+
 // checkText returns the rule that a string breaks; "" for none.
 func (f *field) checkText(s string) (rule string) {
-	for _, word := range f.values { // slices.Contains takes longer
-		if s == word {
-			return ""
-		}
-	}
 	switch {
+	case f.allowsText(s):
+		return ""
 	case f.values != nil:
 		return oneOf(f.values)
 	case f.form != nil && !f.form.valid(s):
 		return f.form.rule
-	case len(s) < f.min || f.max > 0 && !short(s, f.max):
-		return fmt.Sprintf("a string of %d to %d characters", f.min, f.max)
 	}
-	return ""
+	return fmt.Sprintf("a string of %d to %d characters", f.min, f.max)
 }
 
 // checkLiteral returns the rule that a JSON value breaks that is neither null nor

@@ -82,7 +82,7 @@ func (c *valueCheck) holds(at unsafe.Pointer) bool {
 	switch c.kind {
 	case reflect.String:
 		s := *(*string)(at)
-		return s == "" && absent || (s != "" || !c.omitzero) && f.checkText(s) == ""
+		return s == "" && absent || (s != "" || !c.omitzero) && f.allowsText(s)
 	case reflect.Int:
 		n := *(*int)(at)
 		return n >= f.min && n <= f.max || n == 0 && absent || f.values != nil && QueryRound(n) == AllRounds

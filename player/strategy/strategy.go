@@ -57,18 +57,45 @@ type Strategy interface {
 
 // A Memory holds counts of finished matches. Safe for concurrent use.
 type Memory struct {
-	mu    sync.RWMutex
-	drawn map[string]int    // draws by parity
-	last  map[string]string // choice by opponent
-	times map[choiceBy]int
+	mu        sync.RWMutex
+	drawn     map[string]int          // draws by parity
+	opponents map[string]*observation // by id
+	all       observation             // of all opponents
 }
 
-// A choiceBy is a choice of an opponent; "" stands for all opponents together.
-type choiceBy struct{ opponentID, choice string }
+type observation struct {
+	choices []tally // a slice, because there are few
+	last    string
+}
+
+type tally struct {
+	choice string
+	times  int
+}
+
+func (o *observation) see(choice string) {
+	o.last = choice
+	for i := range o.choices {
+		if o.choices[i].choice == choice {
+			o.choices[i].times++
+			return
+		}
+	}
+	o.choices = append(o.choices, tally{choice, 1})
+}
+
+func (o *observation) times(choice string) int {
+	for _, t := range o.choices {
+		if t.choice == choice {
+			return t.times
+		}
+	}
+	return 0
+}
 
 // NewMemory returns an empty memory.
 func NewMemory() *Memory {
-	return &Memory{drawn: map[string]int{}, last: map[string]string{}, times: map[choiceBy]int{}}
+	return &Memory{drawn: map[string]int{}, opponents: map[string]*observation{}}
 }
 
 // Remember adds a finished match: the opponent's choice and the parity drawn, "" for
@@ -82,10 +109,13 @@ func (m *Memory) Remember(opponentID, choice, parity string) {
 	if choice == "" {
 		return
 	}
-	for _, id := range slices.Compact([]string{opponentID, ""}) {
-		m.last[id] = choice
-		m.times[choiceBy{id, choice}]++
+	o := m.opponents[opponentID]
+	if o == nil {
+		o = &observation{}
+		m.opponents[opponentID] = o
 	}
+	o.see(choice)
+	m.all.see(choice)
 }
 
 // Drawn returns how often a parity was drawn.
@@ -100,7 +130,7 @@ func (m *Memory) Drawn(parity string) int {
 func (m *Memory) Chose(opponentID, choice string) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.times[choiceBy{m.known(opponentID), choice}]
+	return m.about(opponentID).times(choice)
 }
 
 // Last returns an opponent's last choice; for a new opponent, the last choice of any
@@ -108,15 +138,14 @@ func (m *Memory) Chose(opponentID, choice string) int {
 func (m *Memory) Last(opponentID string) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.last[m.known(opponentID)]
+	return m.about(opponentID).last
 }
 
-// known returns the id of a known opponent, and "" for a new one. The lock is held.
-func (m *Memory) known(opponentID string) string {
-	if _, known := m.last[opponentID]; known {
-		return opponentID
+func (m *Memory) about(opponentID string) *observation {
+	if o := m.opponents[opponentID]; o != nil {
+		return o
 	}
-	return ""
+	return &m.all
 }
 
 // named returns the built-in strategies in the order of Names.
