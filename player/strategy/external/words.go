@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A word of a command line is a sequence of parts: quoted, escaped and plain.
+// A word of a command line has quoted, escaped and plain parts, in any order.
 const quoted = `'[^']*'|"(?:[^"\\]|\\.)*"|\\.`
 
 var (
