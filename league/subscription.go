@@ -72,6 +72,18 @@ func (m *Manager) eventLog() eventLog {
 	return nil
 }
 
+// eventOf reads one event.
+func eventOf(log eventLog, number int) (*journal.Event, error) {
+	lines, _, _, err := log.Events(number, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) == 0 {
+		return nil, ErrNoEvents
+	}
+	return journal.Decode(lines[0])
+}
+
 // Position is the number of the event that Next returns.
 func (s *Subscription) Position() int { return s.next }
 
