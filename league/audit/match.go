@@ -243,7 +243,7 @@ func (a *auditor) checkAttempt(f *matchFile, at location) {
 		if nonce, ok := protocol.ParseSecret(d.Draw.Nonce); ok {
 			a.checkNonceIsNew(d.MatchID, d.Draw.Nonce, at)
 			commitment := m.Attempt(d.Attempt, d.RefereeID).Commitment
-			if commitment != "" && protocol.DrawCommitment(a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) != commitment {
+			if commitment != "" && !protocol.OpensDraw(commitment, a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) {
 				a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal", d.Attempt, d.MatchID, a.eventLine(m, d.Attempt))
 			}
 		}

@@ -116,7 +116,7 @@ func (t *transcriptCheck) reportedAfter(e *exchange) bool {
 // committed to.
 func (t *transcriptCheck) keepsCommitment(e *exchange) bool {
 	entropy, ok := protocol.ParseSecret(e.message.Entropy)
-	return ok && protocol.EntropyCommitment(t.match.id, e.side.id, entropy) == e.side.commitment
+	return ok && protocol.OpensEntropy(e.side.commitment, t.match.id, e.side.id, entropy)
 }
 
 // checkAnswer checks a response that counts: it must be about this match, in time,
