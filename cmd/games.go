@@ -29,12 +29,9 @@ func games() rules.Registry {
 // name.
 func known() config.Known {
 	k := config.Known{
-		Tiebreakers: []string{
-			table.TiebreakPoints, table.TiebreakWins, table.TiebreakDraws,
-			table.TiebreakHeadToHead, table.TiebreakSonnebornBerger, table.TiebreakWinRate,
-		},
-		Strategies: append(strategy.Names(), external.Model), // not programs: a file in the data folder may come from somebody else
-		Games:      map[string]config.KnownGame{},
+		Tiebreakers: table.Tiebreakers(),
+		Strategies:  append(strategy.Names(), external.Model), // not programs: a file in the data folder may come from somebody else
+		Games:       map[string]config.KnownGame{},
 	}
 	for _, t := range games().Types() {
 		game, _ := games().Game(t) // the registry has it

@@ -97,7 +97,7 @@ func (d *Started) apply(s *State, _ string) error {
 	if len(d.Players)+len(d.Referees) != len(s.Agents) || len(d.Referees) == 0 {
 		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees), len(s.Agents))
 	}
-	pairer, err := pairing.New(d.Algorithm, len(d.Players), s.Created.Legs)
+	pairer, err := pairing.New(pairing.Format{Name: d.Algorithm, Players: len(d.Players), Legs: s.Created.Legs})
 	if err != nil {
 		return err
 	}

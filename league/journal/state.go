@@ -103,7 +103,7 @@ func (s *State) Pairings(round int) []pairing.Pairing {
 	if round >= 1 && round <= s.Round {
 		return s.Rounds[round-1].Pairings
 	}
-	return s.pairer.Round(round)
+	return s.pairer.Round(round, nil)
 }
 
 // Opponent returns the opponent of a player in a round, and the number of their

@@ -5,32 +5,86 @@
 // not use a clock, the network or a random source.
 package pairing
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // A Pairing is one match: the indexes of players A and B.
 type Pairing struct{ A, B int }
 
+// None is the winner of a match without a winner.
+const None = -1
+
+// A Result is a pairing of a completed round and its result.
+type Result struct {
+	Pairing
+	Winner    int  // the index of the winner, or None
+	Technical bool // a player failed; if Winner is None, both failed
+}
+
 // A Pairer pairs the players of a league, one round at a time. The journal's state
 // is its only user: everything else asks the state for a round.
 type Pairer interface {
-	// Rounds is the number of rounds. A method that may end earlier returns the
-	// largest number.
+	// Rounds is the largest number of rounds.
 	Rounds() int
-	// Matches is the number of matches of all rounds. A bye is no match.
+	// Matches is the largest number of matches of all rounds. A bye is no match.
 	Matches() int
 	// Round returns the pairings of a round, counted from 1, in the order of their
-	// match numbers. It returns nil if there is no such round, or if its pairings
-	// are not known yet.
-	Round(round int) []Pairing
+	// match numbers. It depends only on the results of the rounds before: played[0]
+	// are those of round 1, in the order of their match numbers. Round ignores
+	// results of the round itself and of later rounds. It returns nil if there is no
+	// such round, if the tournament has ended, or if played lacks a round that it
+	// needs. It neither keeps nor changes played.
+	Round(round int, played [][]Result) []Pairing
 }
 
-// Circle is the algorithm of RoundRobin, as the journal names it.
-const Circle = "circle-v1"
+// A Ranker is a Pairer whose format itself ranks the players: a knockout.
+type Ranker interface {
+	// Ranks returns the rank of each player, by index, at any time of the tournament.
+	// Rank 1 is best. Players on one level share the rank of the first of them (1, 2,
+	// 3, 4, 5, 5, 5, 5), so that there is always a rank 1. The caller orders players
+	// of the same rank.
+	Ranks(played [][]Result) []int
+}
 
-// New returns the pairer of an algorithm that the journal names.
-func New(algorithm string, players, legs int) (Pairer, error) {
-	if algorithm != Circle {
-		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", algorithm)
+// The names of the algorithms in the journal.
+const (
+	Circle   = "circle-v1" // RoundRobin
+	Swiss    = "swiss-v1"
+	Knockout = "knockout-v1"
+)
+
+// A Format selects a tournament format and its parameters. The journal stores it.
+type Format struct {
+	Name    string // the algorithm; "" for Circle
+	Players int
+	Legs    int   // of a round robin; other formats ignore it
+	Rounds  int   // of a Swiss tournament; 0 for the default
+	Seeds   []int // of a knockout: player indexes, best first; nil for ascending indexes
+}
+
+// New returns the pairer of a format.
+func New(f Format) (Pairer, error) {
+	switch name := cmp.Or(f.Name, Circle); name {
+	case Circle:
+		return NewRoundRobin(f.Players, f.Legs)
+	default:
+		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", name)
 	}
-	return NewRoundRobin(players, legs)
+}
+
+// Byes returns the players without a match in a round, in ascending order.
+func Byes(players int, pairings []Pairing) []int {
+	plays := make([]bool, players)
+	for _, p := range pairings {
+		plays[p.A], plays[p.B] = true, true
+	}
+	var byes []int
+	for player := range plays {
+		if !plays[player] {
+			byes = append(byes, player)
+		}
+	}
+	return byes
 }

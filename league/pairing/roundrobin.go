@@ -38,8 +38,9 @@ func (r RoundRobin) Rounds() int { return r.ring() * r.legs }
 // Matches is the number of matches of all legs: n(n-1)/2 per leg.
 func (r RoundRobin) Matches() int { return r.Rounds() * (r.players / 2) }
 
-// Round returns the pairings of a round.
-func (r RoundRobin) Round(round int) []Pairing {
+// Round returns the pairings of a round. They do not depend on results: played may
+// be nil.
+func (r RoundRobin) Round(round int, _ [][]Result) []Pairing {
 	if round < 1 || round > r.Rounds() {
 		return nil
 	}

@@ -106,14 +106,14 @@ func TestRoundRobinWithoutMatchesIsRejected(t *testing.T) {
 func TestLargestCountableLeagueIsAccepted(t *testing.T) {
 	s := roundRobin(t, 4, math.MaxInt/6)
 	assert.Equal(t, math.MaxInt/6*6, s.Matches())
-	assert.Len(t, s.Round(s.Rounds()), 2)
+	assert.Len(t, s.Round(s.Rounds(), nil), 2)
 }
 
 func TestZeroRoundRobinHasNoRounds(t *testing.T) {
 	var s pairing.RoundRobin
 	assert.Zero(t, s.Rounds())
 	assert.Zero(t, s.Matches())
-	assert.Nil(t, s.Round(1))
+	assert.Nil(t, s.Round(1, nil))
 }
 
 func TestCounts(t *testing.T) {
@@ -131,7 +131,7 @@ func TestCounts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := roundRobin(t, tt.players, tt.legs)
 			assert.Equal(t, tt.rounds, s.Rounds())
-			assert.Len(t, s.Round(1), tt.matchesPerRound)
+			assert.Len(t, s.Round(1, nil), tt.matchesPerRound)
 			assert.Equal(t, tt.matches, s.Matches())
 		})
 	}
@@ -141,17 +141,24 @@ func TestRoundsOutsideTheLeagueAreNil(t *testing.T) {
 	for _, players := range []int{2, 5, 6} {
 		s := roundRobin(t, players, 2)
 		for _, round := range []int{math.MinInt, -1, 0, s.Rounds() + 1, math.MaxInt} {
-			assert.Nil(t, s.Round(round), "round %d", round)
+			assert.Nil(t, s.Round(round, nil), "round %d", round)
 		}
 	}
 }
 
 func TestUnknownAlgorithmIsRejected(t *testing.T) {
-	p, err := pairing.New(pairing.Circle, 4, 1)
-	require.NoError(t, err)
-	assert.Equal(t, roundRobin(t, 4, 1), p)
-	_, err = pairing.New("swiss-v1", 4, 1)
+	for _, name := range []string{"", pairing.Circle} {
+		p, err := pairing.New(pairing.Format{Name: name, Players: 4, Legs: 1})
+		require.NoError(t, err)
+		assert.Equal(t, roundRobin(t, 4, 1), p)
+	}
+	_, err := pairing.New(pairing.Format{Name: "circle-v2", Players: 4, Legs: 1})
 	assert.ErrorContains(t, err, "made by a newer evenodd")
+}
+
+func TestByesAreThePlayersWithoutAMatch(t *testing.T) {
+	assert.Equal(t, []int{0, 2, 3}, pairing.Byes(5, []pairing.Pairing{{A: 4, B: 1}}))
+	assert.Nil(t, pairing.Byes(4, []pairing.Pairing{{A: 3, B: 1}, {A: 0, B: 2}}))
 }
 
 func TestEveryLeagueFrom2To64(t *testing.T) {
@@ -173,7 +180,7 @@ func TestAnyLeague(t *testing.T) {
 func rounds(s pairing.RoundRobin) [][]pairing.Pairing {
 	all := make([][]pairing.Pairing, 0, s.Rounds())
 	for round := 1; round <= s.Rounds(); round++ {
-		all = append(all, s.Round(round))
+		all = append(all, s.Round(round, nil))
 	}
 	return all
 }
@@ -193,7 +200,7 @@ func checkSchedule(t fataler, players, legs int) {
 	byes := make([]int, players)
 	matches := 0
 	for round := 1; round <= s.Rounds(); round++ {
-		pairings := s.Round(round)
+		pairings := s.Round(round, nil)
 		if len(pairings) != players/2 {
 			fail(round, 0, "every round has as many matches as possible")
 		}
@@ -215,7 +222,7 @@ func checkSchedule(t fataler, players, legs int) {
 				fail(round, match, "the lower index is A in odd legs, B in even ones")
 			}
 			if round > perLeg {
-				if (s.Round(round - perLeg)[i] != pairing.Pairing{A: p.B, B: p.A}) {
+				if (s.Round(round-perLeg, nil)[i] != pairing.Pairing{A: p.B, B: p.A}) {
 					fail(round, match, "a leg repeats the leg before with sides swapped")
 				}
 			}

@@ -17,6 +17,9 @@ const (
 	// TiebreakHeadToHead is the points from matches among the players that all earlier
 	// tie-breakers leave level.
 	TiebreakHeadToHead = "head_to_head"
+	// TiebreakBuchholz is the sum of the points of every opponent, once per match. A bye
+	// adds nothing.
+	TiebreakBuchholz = "buchholz"
 	// TiebreakSonnebornBerger is the points of every opponent beaten plus half the
 	// points of every opponent drawn with, once per match.
 	TiebreakSonnebornBerger = "sonneborn_berger"
@@ -40,6 +43,19 @@ type Scoring struct {
 // not exist between players; the number of draws is meant.)
 func DefaultScoring() Scoring {
 	return Scoring{Win: 3, Draw: 1, Tiebreakers: []string{TiebreakPoints, TiebreakWins, TiebreakDraws}}
+}
+
+// SwissTiebreakers are the usual tie-breakers of a Swiss system.
+func SwissTiebreakers() []string {
+	return []string{TiebreakPoints, TiebreakBuchholz, TiebreakSonnebornBerger, TiebreakWins}
+}
+
+// Tiebreakers are the names of all tie-breakers.
+func Tiebreakers() []string {
+	return []string{
+		TiebreakPoints, TiebreakWins, TiebreakDraws,
+		TiebreakHeadToHead, TiebreakBuchholz, TiebreakSonnebornBerger, TiebreakWinRate,
+	}
 }
 
 // Points are the points of a result for its players A and B. They mean nothing for a
@@ -70,10 +86,7 @@ func (s Scoring) Equal(o Scoring) bool {
 
 // Validate returns an error for the first tie-breaker that is unknown or repeated.
 func (s Scoring) Validate() error {
-	known := []string{
-		TiebreakPoints, TiebreakWins, TiebreakDraws,
-		TiebreakHeadToHead, TiebreakSonnebornBerger, TiebreakWinRate,
-	}
+	known := Tiebreakers()
 	for i, name := range s.Tiebreakers {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("unknown tie-breaker %q: known are %s", name, strings.Join(known, ", "))
@@ -87,6 +100,7 @@ func (s Scoring) Validate() error {
 
 // needsGames tells whether the counters of a Row do not suffice to rank by this scoring.
 func (s Scoring) needsGames() bool {
-	return slices.Contains(s.Tiebreakers, TiebreakHeadToHead) ||
-		slices.Contains(s.Tiebreakers, TiebreakSonnebornBerger)
+	return slices.ContainsFunc(s.Tiebreakers, func(name string) bool {
+		return name == TiebreakHeadToHead || name == TiebreakBuchholz || name == TiebreakSonnebornBerger
+	})
 }

@@ -19,13 +19,13 @@ func TestDefaultScoringIsThatOfTheSpecification(t *testing.T) {
 }
 
 func TestUnknownOrRepeatedTiebreakersAreInvalid(t *testing.T) {
-	const known = "points, wins, draws, head_to_head, sonneborn_berger, win_rate"
+	const known = "points, wins, draws, head_to_head, buchholz, sonneborn_berger, win_rate"
 	tests := []struct {
 		name        string
 		tiebreakers []string
 		want        []string // in the error; none: no error
 	}{
-		{"all of them", []string{"points", "wins", "draws", "head_to_head", "sonneborn_berger", "win_rate"}, nil},
+		{"all of them", []string{"points", "wins", "draws", "head_to_head", "buchholz", "sonneborn_berger", "win_rate"}, nil},
 		{"without points", []string{"win_rate"}, nil},
 		{"none", nil, nil},
 		{"unknown", []string{"points", "goals"}, []string{`unknown tie-breaker "goals"`, known}},

@@ -21,6 +21,12 @@ func (t *Table) Standings() []Row {
 	for i := range rows {
 		rows[i].Rank = i + 1
 	}
+	if t.showOpponents {
+		buchholz, doubled := t.buchholz(), t.sonnebornBerger()
+		for i := range rows {
+			rows[i].Buchholz, rows[i].SonnebornBerger = buchholz[rows[i].Player], float64(doubled[rows[i].Player])/2
+		}
+	}
 	return rows
 }
 
@@ -38,6 +44,8 @@ func (t *Table) tiebreak(name string, rows []Row, earlier []order) order {
 		return compareWinRate
 	case TiebreakHeadToHead:
 		return descending(t.headToHead(level(rows, earlier)))
+	case TiebreakBuchholz:
+		return descending(t.buchholz())
 	case TiebreakSonnebornBerger:
 		return descending(t.sonnebornBerger())
 	default:
@@ -100,6 +108,17 @@ func (t *Table) headToHead(group []int) []int {
 		}
 	}
 	return gained
+}
+
+// buchholz is, by player, the sum of the points of the opponents, once per match.
+func (t *Table) buchholz() []int {
+	sums := make([]int, len(t.rows))
+	for player, games := range t.games {
+		for _, g := range games {
+			sums[player] += t.rows[g.opponent].Points
+		}
+	}
+	return sums
 }
 
 // sonnebornBerger is, by player, twice the Sonneborn-Berger score: then the half points

@@ -94,6 +94,13 @@ func TestTiebreakersOrderThePlayers(t *testing.T) {
 			results{beat(2, 0)},
 			[]int{2, 0, 1}},
 
+		{"buchholz: stronger opponents, won or lost", []string{"points", "buchholz"}, 5,
+			results{beat(0, 2), beat(1, 3), beat(3, 4), beat(4, 0)},
+			[]int{3, 4, 0, 1, 2}},
+		{"buchholz: each match counts", []string{"buchholz"}, 3,
+			results{beat(1, 2), beat(1, 2)},
+			[]int{2, 0, 1}},
+
 		{"sonneborn_berger: wins against stronger opponents", []string{"points", "sonneborn_berger"}, 4,
 			results{beat(0, 2), beat(1, 3), beat(3, 2)},
 			[]int{1, 0, 3, 2}},
@@ -153,6 +160,23 @@ func TestStandingsHaveCountersAndRanks(t *testing.T) {
 	assert.Zero(t, tbl.Row(3).Rank, "a single row has no rank")
 }
 
+func TestByeGivesThePointsOfAWinAndNoMatch(t *testing.T) {
+	scoring := table.Scoring{Win: 3, Draw: 1, Tiebreakers: table.SwissTiebreakers()}
+	tbl, err := table.New(3, scoring)
+	require.NoError(t, err)
+	tbl.KeepOpponents()
+	tbl.RecordBye(2)
+	require.NoError(t, tbl.Record(beat(0, 1)))
+	tbl.RecordBye(1)
+	require.NoError(t, tbl.Record(draw(0, 2)))
+	assert.Equal(t, []table.Row{
+		{Player: 0, Rank: 1, Played: 2, Wins: 1, Draws: 1, Points: 4, Buchholz: 3 + 4, SonnebornBerger: 3 + 2},
+		{Player: 2, Rank: 2, Played: 1, Draws: 1, Byes: 1, Points: 4, Buchholz: 4, SonnebornBerger: 2},
+		{Player: 1, Rank: 3, Played: 1, Losses: 1, Byes: 1, Points: 3, Buchholz: 4},
+	}, tbl.Standings())
+	assert.Equal(t, tbl.Standings(), tbl.Clone().Standings())
+}
+
 // season is a random league. It has few players and points, so that ties are common.
 type season struct {
 	players int
@@ -163,7 +187,7 @@ type season struct {
 func drawSeason(t *rapid.T) season {
 	players := rapid.IntRange(2, 7).Draw(t, "players")
 	points := rapid.IntRange(-1, 3)
-	all := []string{"points", "wins", "draws", "head_to_head", "sonneborn_berger", "win_rate"}
+	all := []string{"points", "wins", "draws", "head_to_head", "buchholz", "sonneborn_berger", "win_rate"}
 	tiebreakers := rapid.Permutation(all).Draw(t, "tiebreakers")
 	result := rapid.Custom(func(t *rapid.T) table.Result {
 		a := rapid.IntRange(0, players-1).Draw(t, "A")
@@ -311,6 +335,8 @@ func (s season) value(tiebreaker string, player int, group []int) *big.Rat {
 		switch {
 		case tiebreaker == "head_to_head" && slices.Contains(group, opponent):
 			sum.Add(sum, big.NewRat(s.gained(o, player), 1))
+		case tiebreaker == "buchholz":
+			sum.Add(sum, big.NewRat(s.points(opponent), 1))
 		case tiebreaker == "sonneborn_berger" && isWin:
 			sum.Add(sum, big.NewRat(s.points(opponent), 1))
 		case tiebreaker == "sonneborn_berger" && isDraw:

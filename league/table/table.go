@@ -38,7 +38,12 @@ type Row struct {
 	Draws           int
 	Losses          int // technical ones included
 	TechnicalLosses int
+	Byes            int // rounds without a match that count as a win: in Points only
 	Points          int
+
+	// The scores of the opponents, in the standings of a table that keeps them; else 0.
+	Buchholz        int     // the sum of the opponents' points
+	SonnebornBerger float64 // the points of opponents beaten, and half of those drawn with
 }
 
 // A Table counts results. Their order changes nothing. Not safe for concurrent use.
@@ -46,9 +51,11 @@ type Table struct {
 	scoring Scoring
 	rows    []Row // by player, Rank 0
 
-	// games are the matches of every player, only for tie-breakers that depend on the
+	// games are the matches of every player, only for scores that depend on the
 	// opponents; nil otherwise. A match is in the list of both its players.
 	games [][]game
+
+	showOpponents bool // the standings contain the scores of the opponents
 }
 
 // A game is a match from the side of one of its players.
@@ -88,6 +95,10 @@ func New(players int, scoring Scoring) (*Table, error) {
 	return t, nil
 }
 
+// KeepOpponents has the standings contain the scores of the opponents. Call it before
+// the first result.
+func (t *Table) KeepOpponents() { t.games, t.showOpponents = make([][]game, len(t.rows)), true }
+
 // Record counts a result. It takes constant time, and allocates only for tie-breakers
 // that need more than counters. It returns an error, and changes nothing, if no match can
 // end so.
@@ -101,6 +112,13 @@ func (t *Table) Record(r Result) error {
 	return nil
 }
 
+// RecordBye counts a bye: the player gets the points of a win, but no match and no
+// opponent. It panics if there is no such player.
+func (t *Table) RecordBye(player int) {
+	t.rows[player].Byes++
+	t.rows[player].Points += t.scoring.Win
+}
+
 // Points are the points of a result by the table's scoring. See Scoring.Points.
 func (t *Table) Points(r Result) (a, b int) { return t.scoring.Points(r) }
 
@@ -110,7 +128,7 @@ func (t *Table) Row(player int) Row { return t.rows[player] }
 
 // Clone returns a copy that shares nothing with the table.
 func (t *Table) Clone() *Table {
-	c := &Table{scoring: t.scoring, rows: slices.Clone(t.rows), games: slices.Clone(t.games)}
+	c := &Table{scoring: t.scoring, rows: slices.Clone(t.rows), games: slices.Clone(t.games), showOpponents: t.showOpponents}
 	for player, games := range c.games {
 		c.games[player] = slices.Clone(games)
 	}
