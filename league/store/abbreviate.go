@@ -150,7 +150,7 @@ func (m *implied) value(name string, f *messageForm, x *Exchange) jsontext.Value
 		}
 		return quote(protocol.RefereeSender(m.doc.RefereeID))
 	case "timestamp", "arrival_timestamp":
-		return quote(seconds(x.At))
+		return quote(Seconds(x.At))
 	case "player_id":
 		return quote(x.PlayerID)
 	case "opponent_id":
