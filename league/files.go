@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -230,18 +228,4 @@ func (w *fileWriter) upToDate() bool {
 	return err == nil && reflect.DeepEqual(standings.Standings, d.standings.Standings) && standings.JournalHead != "" &&
 		standings.Version == d.standings.Version && standings.RoundsCompleted == len(rounds.Rounds) &&
 		reflect.DeepEqual(rounds.Rounds, d.rounds.Rounds)
-}
-
-// addMatch writes the file of a match, if there is none.
-func (w *fileWriter) addMatch(id string, content func() *store.Match) {
-	if w == nil {
-		return
-	}
-	path := w.Folder.Match(w.leagueID, id)
-	if _, err := os.Lstat(path); err == nil {
-		return
-	}
-	if err := store.Add(path, content()); err != nil && !errors.Is(err, fs.ErrExist) {
-		w.log.Error().Err(err).Str("file", path).Str("event_type", protocol.EventResultFileNotWritten).Msg("a match file could not be written; the journal has the result")
-	}
 }

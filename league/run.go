@@ -109,7 +109,7 @@ func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 	if !m.resumed {
 		return round, before
 	}
-	m.writeMatches(1, round-1)
+	m.writeMatches(1, m.state.Round, true)
 	if round > 1 && !over {
 		m.files.write(true)
 		before = m.roundEnd(ctx, round-1)
@@ -126,7 +126,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	if err != nil {
 		return nil, err
 	}
-	m.writeMatches(completed.TotalRounds, completed.TotalRounds)
+	m.writeMatches(completed.TotalRounds, completed.TotalRounds, false)
 	if !before || !m.files.upToDate() {
 		m.files.write(true)
 	}
