@@ -21,9 +21,12 @@ test:
 test-all:
 	EVENODD_TEST_ALL=1 go test ./...
 
-# Each benchmark stands beside its floor: the same work without us.
+# The benchmarks of docs/performance.md, BENCHCOUNT times, and the largest league once.
+# benchstat reads the output.
+BENCHCOUNT ?= 5
 bench:
-	go test -run '^$$' -bench . -benchmem ./...
+	@go test -run '^$$' -bench . -skip '/players=1000' -count $(BENCHCOUNT) ./league/simulation
+	@go test -run '^$$' -bench '/players=1000' ./league/simulation
 
 # Random leagues with random faults until one breaks a rule or you stop it, from
 # SEED; 0 for a random one.

@@ -70,9 +70,8 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 	if !m.Strict() && !p.options.StrictReferees {
 		return r, nil
 	}
-	expected := m.Key.AccessToken(m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender))
-	if protocol.SameToken(e.AuthToken, expected) {
-		r.token = expected
+	if m.Key.IsAccessToken(e.AuthToken, m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender)) {
+		r.token = e.AuthToken
 		return r, nil
 	}
 	if !p.options.StrictReferees && p.announced(matchID).RefereeAuth == protocol.RefereeAuthNone {
@@ -208,11 +207,8 @@ func (p *Player) resume(member *membership.Membership, q question) *match {
 	if m := p.current[q.matchID]; m != nil && m.attempt >= attempt || p.history.attempt(q.matchID) >= attempt {
 		return nil
 	}
-	auth := referee{
-		sender: q.envelope.Sender,
-		token:  member.Key.AccessToken(member.LeagueID, q.matchID, attempt, protocol.AgentOf(q.envelope.Sender)),
-	}
-	if !protocol.SameToken(q.envelope.AuthToken, auth.token) {
+	auth := referee{sender: q.envelope.Sender, token: q.envelope.AuthToken}
+	if !member.Key.IsAccessToken(auth.token, member.LeagueID, q.matchID, attempt, protocol.AgentOf(auth.sender)) {
 		return nil
 	}
 	if q.round == 0 {
@@ -316,8 +312,8 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 	}
 	member := p.Membership()
 	nonce, ok := protocol.ParseSecret(q.Draw.Nonce)
-	made := protocol.DrawCommitment(member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
-	if !ok || q.Draw.Commitment != m.commitment || !protocol.SameDigest(made, m.commitment) {
+	opens := ok && protocol.OpensDraw(m.commitment, member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
+	if !opens || q.Draw.Commitment != m.commitment {
 		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", m.auth.sender).
 			Str("event_type", protocol.EventDrawCommitmentBroken).Msg("the draw differs from the referee's commitment: the audit of the league will report it")
 	}

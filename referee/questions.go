@@ -137,7 +137,7 @@ func (m *match) judgeMove(side rules.Side, position rules.Position, a *move) err
 	}
 	if s.entropyCommitment != "" {
 		entropy, ok := protocol.ParseSecret(a.entropy)
-		if !ok || !protocol.SameDigest(protocol.EntropyCommitment(m.assignment.MatchID, s.committer, entropy), s.entropyCommitment) {
+		if !ok || !protocol.OpensEntropy(s.entropyCommitment, m.assignment.MatchID, s.committer, entropy) {
 			return protocol.Fault(protocol.ErrInvalidFieldType, "entropy does not match entropy_commitment")
 		}
 		s.entropy = entropy

@@ -80,7 +80,7 @@ func keepsCommitment(f *fact) string {
 		return undecided
 	}
 	entropy, ok := protocol.ParseSecret(choice.text("entropy"))
-	kept := ok && protocol.SameDigest(protocol.EntropyCommitment(f.match, join.text("player_id"), entropy), commitment)
+	kept := ok && protocol.OpensEntropy(commitment, f.match, join.text("player_id"), entropy)
 	return when(!kept, "entropy %s is not what entropy_commitment promised", valueOf(choice, "entropy"))
 }
 

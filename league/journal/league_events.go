@@ -191,6 +191,7 @@ func (d *RoundCompleted) apply(s *State, at string) error {
 	}
 	r := &s.Rounds[s.Round-1]
 	r.CompletedAt, r.Summary = at, d.Summary
+	s.remember(r)
 	for _, id := range s.Started.Referees {
 		s.Agents[id].countRound()
 	}

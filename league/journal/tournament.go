@@ -140,29 +140,24 @@ func (s *State) pairingsOf(round int) []pairing.Pairing {
 	case round != s.Round+1 || s.Open():
 		return nil
 	case s.upcoming.round != round:
-		s.upcoming = upcoming{round, s.pairer.Round(round, s.played())}
+		s.upcoming = upcoming{round, s.pairer.Round(round, s.played)}
 	}
 	return s.upcoming.pairings
 }
 
-// played are the results of the completed rounds in the form of package pairing.
-func (s *State) played() [][]pairing.Result {
-	completed := s.Round
-	if s.Open() {
-		completed--
+// remember adds the results of a completed round to those from which later rounds follow.
+func (s *State) remember(r *Round) {
+	if s.Created.Tournament == nil {
+		return
 	}
-	played := make([][]pairing.Result, completed)
-	for i := range played {
-		r := &s.Rounds[i]
-		played[i] = make([]pairing.Result, len(r.Pairings))
-		for k, pair := range r.Pairings {
-			played[i][k] = pairing.Result{Pairing: pair, Winner: pairing.None}
-			if result, err := s.TableResult(r.Matches[k].Report); err == nil { // record has checked it
-				played[i][k].Winner, played[i][k].Technical = result.Winner, result.Technical
-			}
+	results := make([]pairing.Result, len(r.Pairings))
+	for i, pair := range r.Pairings {
+		results[i] = pairing.Result{Pairing: pair, Winner: pairing.None}
+		if result, err := s.TableResult(r.Matches[i].Report); err == nil { // record has checked it
+			results[i].Winner, results[i].Technical = result.Winner, result.Technical
 		}
 	}
-	return played
+	s.played = append(s.played, results)
 }
 
 // HasRound tells whether the league has a round, announced or not, whose pairings are
@@ -237,7 +232,7 @@ func (s *State) Ranking() []table.Row {
 	if !ok {
 		return rows
 	}
-	ranks := ranker.Ranks(s.played())
+	ranks := ranker.Ranks(s.played)
 	slices.SortStableFunc(rows, func(a, b table.Row) int { return cmp.Compare(ranks[a.Player], ranks[b.Player]) })
 	for i := range rows {
 		rows[i].Rank = i + 1

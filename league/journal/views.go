@@ -10,10 +10,9 @@ import (
 
 // Summary counts the results of an announced round.
 func (s *State) Summary(round int) protocol.RoundSummary {
-	matches := s.Rounds[round-1].Matches
-	summary := protocol.RoundSummary{TotalMatches: len(matches)}
-	for i := range matches {
-		report := matches[i].Report
+	summary := protocol.RoundSummary{TotalMatches: len(s.Rounds[round-1].Pairings)}
+	for number := 1; number <= summary.TotalMatches; number++ {
+		report := s.Match(protocol.MatchID{Round: round, Number: number}).Report
 		switch {
 		case report == nil:
 		case report.Status == protocol.StatusWin:
@@ -92,7 +91,7 @@ func (s *State) RoundRecords() []store.Round {
 		}
 		record := store.Round{RoundID: i + 1, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: r.Summary}
 		for k, pair := range r.Pairings {
-			report := r.Matches[k].Report
+			report := s.Match(protocol.MatchID{Round: i + 1, Number: k + 1}).Report
 			record.Matches = append(record.Matches, store.RoundMatch{
 				MatchID:   report.MatchID.String(),
 				PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],
