@@ -150,7 +150,7 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 		}
 		r := state.Match(protocol.MatchID{Round: round, Number: number}).Report
 		if r != nil && (s.faulty == nil || s.faulty.learnsResult(r.MatchID, id)) {
-			past = append(past, *player.Seen(id, r.MatchID.String(), r.Number, &r.GameResult))
+			past = append(past, player.Seen(id, r.MatchID.String(), r.Number, &r.GameResult))
 		}
 	}
 	return past
