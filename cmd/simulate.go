@@ -27,15 +27,15 @@ import (
 
 type simulateOptions struct {
 	simulation.Options
-	format   tournamentOptions
-	data     string
-	resume   bool
-	fresh    bool   // --new-league
-	newSeed  bool   // --seed was not given
-	output   string // --format
-	strict   bool
-	quiet    bool
-	logLevel string
+	tournament tournamentOptions
+	data       string
+	resume     bool
+	fresh      bool // --new-league
+	newSeed    bool // --seed was not given
+	format     string
+	strict     bool
+	quiet      bool
+	logLevel   string
 
 	urls     []string // of external players
 	many     bool     // --players was given
@@ -114,7 +114,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of all random decisions (default: a new one)")
 	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, assigned to the players in turn")
 	botFlags(f, &o.Tools)
-	tournamentFlags(c, &o.format, &o.Legs)
+	tournamentFlags(c, &o.tournament, &o.Legs)
 	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
 	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
@@ -124,7 +124,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.DurationVar(&o.patience, "patience", 0, "longest time for a response of an external player (default: the league's limits)")
 	tlsCAFlag(f, &o.ca)
 	strictFlag(f, &o.strict)
-	f.StringVar(&o.output, "format", "table", "output: table, json or csv")
+	f.StringVar(&o.format, "format", "table", "output: table, json or csv")
 	f.BoolVar(&o.quiet, "quiet", false, "write nothing but errors to standard error")
 	logLevelFlag(f, &o.logLevel, "warn")
 	return c
@@ -133,9 +133,9 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) error {
 	write, known := map[string]func(streams, *simulation.Result) error{
 		"table": printSimulation, "json": writeJSON, "csv": writeCSV,
-	}[o.output]
+	}[o.format]
 	if !known {
-		return usage("--format %q: must be table, json or csv", o.output)
+		return usage("--format %q: must be table, json or csv", o.format)
 	}
 	if o.quiet {
 		o.logLevel = "error"
@@ -199,7 +199,7 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 	if err := o.invite(); err != nil {
 		return err
 	}
-	rules, _, err := leagueOptions(files, leagueFlags{o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs, o.format})
+	rules, _, err := leagueOptions(files, leagueFlags{o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs, o.tournament})
 	if err != nil {
 		return err
 	}
