@@ -229,7 +229,7 @@ func (w *fileWriter) upToDate() bool {
 	d, err := w.current()
 	return err == nil && reflect.DeepEqual(standings.Standings, d.standings.Standings) && standings.JournalHead != "" &&
 		standings.Version == d.standings.Version && standings.RoundsCompleted == len(rounds.Rounds) &&
-		reflect.DeepEqual(rounds.Rounds, d.rounds.Rounds)
+		rounds.TotalRounds == d.rounds.TotalRounds && reflect.DeepEqual(rounds.Rounds, d.rounds.Rounds)
 }
 
 // addMatch writes the file of a match, if there is none.

@@ -104,7 +104,7 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 	})
 	x.record("error", &fact{reply: x.call(ctx, protocol.NotifyGameError.Name, fault)})
 	q = x.endingAs(lost, protocol.StatusTechnicalLoss, rules.Verdict{
-		Winner: rules.NoSide, Reason: func([2]string) string { return "neither player chose in time" },
+		Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "neither player chose in time" },
 	})
 	x.record("no winner", &fact{reply: x.call(ctx, protocol.NotifyMatchResult.Name, q)})
 }
