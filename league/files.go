@@ -227,5 +227,5 @@ func (w *fileWriter) upToDate() bool {
 	d, err := w.current()
 	return err == nil && reflect.DeepEqual(standings.Standings, d.standings.Standings) && standings.JournalHead != "" &&
 		standings.Version == d.standings.Version && standings.RoundsCompleted == len(rounds.Rounds) &&
-		reflect.DeepEqual(rounds.Rounds, d.rounds.Rounds)
+		rounds.TotalRounds == d.rounds.TotalRounds && reflect.DeepEqual(rounds.Rounds, d.rounds.Rounds)
 }

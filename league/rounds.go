@@ -82,7 +82,7 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
-		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: decide.ChooseReferees(m.state, round)}); err != nil {
+		if err := m.record(m.state.Announcement(decide.ChooseReferees(m.state, round))); err != nil {
 			return 0, err
 		}
 	}
@@ -181,6 +181,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	m.mu.Lock()
 	summary := m.state.Summary(round)
 	err := m.record(&journal.RoundCompleted{RoundID: round, Summary: summary})
+	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if err == nil {
 		err = m.durable()
@@ -188,7 +189,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	if err != nil {
 		return roundEnd{}, err
 	}
-	if round < m.state.TotalRounds() { // after the last round, the end of the league writes them
+	if more { // after the last round, the end of the league writes them
 		m.files.write(false)
 	}
 	m.writeMatches(round-1, round-1, false) // their referees have had the time of a round
@@ -207,6 +208,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	e := roundEnd{players: m.present(m.players), referees: m.present(m.referees)}
 	e.table = m.standingsUpdate(ctx, round, len(e.players))
 	summary, head := m.state.Rounds[round-1].Summary, m.head()
+	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if m.durable() != nil {
 		head = "" // the manager ends
@@ -216,7 +218,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 		LeagueID: m.options.LeagueID, RoundID: round,
 		MatchesCompleted: &summary.TotalMatches, MatchesPlayed: &summary.TotalMatches, Summary: &summary, JournalHead: head,
 	}
-	if next := round + 1; next <= m.state.TotalRounds() {
+	if next := round + 1; more {
 		completed.NextRoundID = &next
 	}
 	e.end = newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed).deliver
