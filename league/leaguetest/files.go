@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,6 +86,7 @@ func MatchFiles(t *testing.T, folder store.Folder) []string {
 		return nil
 	})
 	require.NoError(t, err)
+	slices.Sort(names)
 	return names
 }
 
