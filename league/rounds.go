@@ -176,7 +176,7 @@ func (e roundEnd) post() {
 	post(e.referees, e.end)
 }
 
-// endOfRound completes a round in the journal and the files.
+// endOfRound completes a round in the journal.
 func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	m.mu.Lock()
 	summary := m.state.Summary(round)
@@ -187,9 +187,6 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	}
 	if err != nil {
 		return roundEnd{}, err
-	}
-	if round < m.state.TotalRounds() { // after the last round, the end of the league writes them
-		m.files.write(false)
 	}
 	m.writeMatches(round-1, round-1) // their referees have had the time of a round
 	end := m.roundEnd(ctx, round)
