@@ -497,11 +497,3 @@ func TestMessagesReachTheFileAtLevelDebug(t *testing.T) {
 {*,"level":"INFO","agent_id":"player:P01","component":"player","event_type":"REGISTERED","message":"registered","data":{"league_id":"l"}}
 `, text)
 }
-
-func BenchmarkArranged(b *testing.B) {
-	line := []byte(`{"level":"DEBUG","message_type":"GAME_JOIN_ACK","conversation_id":"conv-r1m1-a1","method":"m","endpoint":"http://localhost:8001/mcp","took_ms":0.123,"timestamp":"2025-01-15T10:15:00.000Z","agent_id":"player:P01","event_type":"ANSWER_RECEIVED","message":"received the answer"}` + "\n")
-	b.ReportAllocs()
-	for b.Loop() {
-		arranged(line, "player")
-	}
-}

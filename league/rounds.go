@@ -90,8 +90,9 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 	referees := m.state.Rounds[round-1].Referees
 	m.matches = nil
 	for i, p := range m.state.Pairings(round) {
+		id := protocol.MatchID{Round: round, Number: i + 1}
 		x := &match{
-			id: protocol.MatchID{Round: round, Number: i + 1}, fact: &m.state.Rounds[round-1].Matches[i],
+			id: id, fact: m.state.Match(id),
 			a: m.players[p.A], b: m.players[p.B], announced: m.agents[referees[i]], done: make(chan struct{}),
 			recheck: make(chan struct{}, 1),
 		}
@@ -189,6 +190,9 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 		return roundEnd{}, err
 	}
 	m.writeMatches(round-1, round-1) // their referees have had the time of a round
+	m.mu.Lock()
+	m.state.Condense(round - 1)
+	m.mu.Unlock()
 	end := m.roundEnd(ctx, round)
 	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
 		Int("technical_losses", summary.TechnicalLosses).Str("event_type", protocol.EventRoundCompleted).Msg("round completed")
@@ -232,7 +236,7 @@ func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int) not
 func (m *Manager) writeMatches(from, to int) {
 	for round := max(from, 1); round <= to; round++ {
 		for i, pair := range m.state.Pairings(round) {
-			m.writeMatch(m.state.Rounds[round-1].Matches[i].Report, m.players[pair.A], m.players[pair.B])
+			m.writeMatch(m.state.Match(protocol.MatchID{Round: round, Number: i + 1}).Report, m.players[pair.A], m.players[pair.B])
 		}
 	}
 }

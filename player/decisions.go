@@ -21,7 +21,7 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 		return nil, err
 	}
 	choice, err := p.choose(ctx, m, "", strategy.View{
-		GameType: q.GameType, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
+		GameType: q.GameType, MoveType: evenodd.MoveType, Options: p.parities,
 		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Timestamp, q.Deadline),
 	})
 	if err != nil {
@@ -117,9 +117,9 @@ func (p *Player) within(asked, deadline string) time.Duration {
 	return max(end.Sub(p.options.Clock.Now()), 0)
 }
 
-// recent returns the last finished matches, n at most, oldest first, without those whose
+// recentMatches returns the last finished matches, n at most, oldest first, without those whose
 // result was inferred from the standings: they contain no choices.
-func (p *Player) recent(n int) []strategy.Past {
+func (p *Player) recentMatches(n int) []strategy.Past {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	matches := p.history.matches

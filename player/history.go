@@ -118,8 +118,8 @@ func forfeit(id string, m *protocol.AnnouncedMatch) *store.HistoryMatch {
 }
 
 // Seen returns the result of an attempt at a match for one of its players.
-func Seen(id, matchID string, attempt int, result *protocol.GameResult) *store.HistoryMatch {
-	h := &store.HistoryMatch{PlayedMatch: protocol.PlayedMatch{MatchID: matchID}, Attempt: attempt}
+func Seen(id, matchID string, attempt int, result *protocol.GameResult) store.HistoryMatch {
+	h := store.HistoryMatch{PlayedMatch: protocol.PlayedMatch{MatchID: matchID}, Attempt: attempt}
 	for _, c := range result.Choices {
 		choice := valueOf(c.Value)
 		if c.Name == id {

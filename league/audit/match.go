@@ -23,9 +23,21 @@ type scheduledMatch struct {
 // A matchFile is the file of a match or of an attempt at it.
 type matchFile struct {
 	document[store.Match]
-	match    *scheduledMatch
-	moves    [2][]string // the moves in the transcript that count, of both players
-	complete bool        // the transcript has all moves
+	match        *scheduledMatch
+	messages     []readMessage // of the transcript
+	mayHoldToken bool          // a message
+	moves        [2][]string   // the moves in the transcript that count, of both players
+	complete     bool          // the transcript has all moves
+}
+
+// loadMatch reads the file of a match or of an attempt, and the messages in it. It may
+// be called by several goroutines.
+func (a *auditor) loadMatch(path string) *matchFile {
+	f := &matchFile{document: load[store.Match](a.dir, path)}
+	if f.value != nil {
+		f.messages, f.mayHoldToken = readMessages(f.value.Transcript), mayHoldToken(f.raw)
+	}
+	return f
 }
 
 // find reports a finding at a member of the file.
@@ -43,19 +55,30 @@ func (a *auditor) checkMatches() {
 	s, game := a.state, a.game()
 	var missing []string
 	for round := 1; round <= s.Round; round++ {
-		for number := 1; number <= len(s.Rounds[round-1].Matches); number++ {
-			m := a.scheduled(protocol.MatchID{Round: round, Number: number})
-			var file *matchFile
-			if exists := other[m.id]; exists || m.Report != nil { // it may be newer than the list of files
-				if file, exists = a.checkMatchFile(m); !exists && m.Report != nil {
+		matches := make([]*scheduledMatch, len(s.Rounds[round-1].Matches))
+		for i := range matches {
+			matches[i] = a.scheduled(protocol.MatchID{Round: round, Number: i + 1})
+		}
+		inOrder(matches, func(m *scheduledMatch) *matchFile {
+			if !other[m.id] && m.Report == nil { // a file with a result may be newer than the list of files
+				return nil
+			}
+			return a.loadMatch(a.dir.Match(a.id, m.id))
+		}, func(m *scheduledMatch, file *matchFile) {
+			if file != nil {
+				if !file.exists && m.Report != nil {
 					missing = append(missing, m.id)
 				}
+				file.match = m
+				file = a.checkMatchFile(file)
 			}
-			delete(other, m.id)
 			a.noteAbandoned(m)
 			if m.Report != nil {
 				a.checkResult(m, game, file)
 			}
+		})
+		for _, m := range matches {
+			delete(other, m.id)
 		}
 	}
 	a.findMissing(missing)
@@ -104,13 +127,12 @@ func (a *auditor) records() []protocol.Record {
 }
 
 // checkMatchFile compares the file of a match with the schedule, the journal and
-// its own transcript. The file is nil if it cannot be used.
-func (a *auditor) checkMatchFile(m *scheduledMatch) (file *matchFile, exists bool) {
-	f := &matchFile{document: open[store.Match](a, a.dir.Match(a.id, m.id), location{matchID: m.id}), match: m}
+// its own transcript. It returns nil if the file cannot be used.
+func (a *auditor) checkMatchFile(f *matchFile) *matchFile {
+	m := f.match
+	checkReadable(a, &f.document, location{matchID: m.id})
 	switch {
-	case f.value == nil:
-		return nil, f.exists
-	case !a.checkIdentity(f):
+	case f.value == nil || !a.checkIdentity(f):
 	case m.Report == nil:
 		if !a.chain.stopped {
 			f.find(a, RuleMatchFile, "/result", "a file of match %s, which has no result in the journal", m.id)
@@ -121,9 +143,9 @@ func (a *auditor) checkMatchFile(m *scheduledMatch) (file *matchFile, exists boo
 		a.compareResult(f)
 		a.checkForm(f, true)
 		a.checkTranscript(f)
-		return f, true
+		return f
 	}
-	return nil, true
+	return nil
 }
 
 // checkIdentity tells whether a file is about the match that its name says.
@@ -190,7 +212,8 @@ func (a *auditor) checkAttempts() {
 	}
 	for _, name := range a.attemptFiles {
 		path := filepath.Join(a.dir.Attempts(a.id), name+".json")
-		f := &matchFile{document: open[store.Match](a, path, location{})}
+		f := a.loadMatch(path)
+		checkReadable(a, &f.document, location{})
 		if f.value == nil {
 			continue
 		}
@@ -220,7 +243,7 @@ func (a *auditor) checkAttempt(f *matchFile, at location) {
 		if nonce, ok := protocol.ParseSecret(d.Draw.Nonce); ok {
 			a.checkNonceIsNew(d.MatchID, d.Draw.Nonce, at)
 			commitment := m.Attempt(d.Attempt, d.RefereeID).Commitment
-			if commitment != "" && protocol.DrawCommitment(a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) != commitment {
+			if commitment != "" && !protocol.OpensDraw(commitment, a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) {
 				a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal", d.Attempt, d.MatchID, a.eventLine(m, d.Attempt))
 			}
 		}

@@ -72,6 +72,10 @@ type View struct {
 	Games    []string // that the manager knows, the league's own first
 	Phase    string   // see Phase
 	Silent   []string // ids of agents that have not answered
+
+	// Event reads an event of the journal. The state of old matches lacks what only their
+	// event has. Nil if the league keeps no events.
+	Event func(number int) (*journal.Event, error)
 }
 
 // Status is how far the league is.
@@ -232,7 +236,7 @@ func (v *View) scheduledMatch(id protocol.MatchID, pair pairing.Pairing) protoco
 		return scheduled
 	}
 	scheduled.RefereeEndpoint = v.endpoint(s.Referee(id.Round, id.Number))
-	if r := s.Rounds[id.Round-1].Matches[id.Number-1].Report; r != nil {
+	if r := s.Match(id).Report; r != nil {
 		scheduled.Status, scheduled.WinnerPlayerID = r.Status, r.WinnerPlayerID
 	}
 	return scheduled
@@ -282,22 +286,23 @@ func (v *View) life(a *journal.Agent) (life protocol.AgentLife) {
 
 // nextMatch is a player's first match without a result; nil for none. The referee of a
 // match of a later round is the one that the manager would choose now.
-func (v *View) nextMatch(id string) *protocol.NextMatch {
+func (v *View) nextMatch(playerID string) *protocol.NextMatch {
 	s := v.State
-	index, takesPart := s.PlayerIndex(id)
+	index, takesPart := s.PlayerIndex(playerID)
 	for round := max(s.Round, 1); takesPart && round <= s.TotalRounds(); round++ {
 		opponent, number, ok := s.Opponent(round, index)
-		if !ok || round <= s.Round && s.Rounds[round-1].Matches[number-1].Report != nil {
+		id := protocol.MatchID{Round: round, Number: number}
+		if !ok || round <= s.Round && s.Match(id).Report != nil {
 			continue
 		}
 		next := &protocol.NextMatch{
-			MatchID: protocol.MatchID{Round: round, Number: number}.String(), RoundID: round, OpponentID: s.Started.Players[opponent],
+			MatchID: id.String(), RoundID: round, OpponentID: s.Started.Players[opponent],
 			RefereeExpected: round > s.Round,
 		}
 		switch {
 		case !next.RefereeExpected:
 			next.RefereeEndpoint = v.endpoint(s.Referee(round, number))
-		case len(s.InactivePlayers(id, next.OpponentID)) == 0:
+		case len(s.InactivePlayers(playerID, next.OpponentID)) == 0:
 			next.RefereeEndpoint = v.endpoint(ChooseReferees(s, round)[number-1])
 		}
 		return next
@@ -329,6 +334,13 @@ func (v *View) RecordedMatch(matchID string) *RecordedMatch {
 		return nil
 	}
 	r := m.Report
+	if r.Draw == nil && v.Event != nil {
+		if e, err := v.Event(m.Event); err == nil {
+			if reported, ok := e.Data.(*journal.MatchReported); ok {
+				r = reported
+			}
+		}
+	}
 	return &RecordedMatch{
 		MatchID: matchID, RoundID: id.Round, PlayerAID: a, PlayerBID: b, RefereeID: r.RefereeID, Attempt: r.Number,
 		ReportedAt: m.ReportedAt, GameResult: r.GameResult, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited, Disputed: m.Disputed,
@@ -356,7 +368,7 @@ func Results(s *journal.State) []MatchRecord {
 	records := make([]MatchRecord, 0, s.Recorded)
 	for round := 1; round <= s.Round; round++ {
 		for i, p := range s.Pairings(round) {
-			r := s.Rounds[round-1].Matches[i].Report
+			r := s.Match(protocol.MatchID{Round: round, Number: i + 1}).Report
 			if r == nil {
 				continue
 			}

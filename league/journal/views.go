@@ -10,10 +10,9 @@ import (
 
 // Summary counts the results of an announced round.
 func (s *State) Summary(round int) protocol.RoundSummary {
-	matches := s.Rounds[round-1].Matches
-	summary := protocol.RoundSummary{TotalMatches: len(matches)}
-	for i := range matches {
-		report := matches[i].Report
+	summary := protocol.RoundSummary{TotalMatches: len(s.Rounds[round-1].Pairings)}
+	for number := 1; number <= summary.TotalMatches; number++ {
+		report := s.Match(protocol.MatchID{Round: round, Number: number}).Report
 		switch {
 		case report == nil:
 		case report.Status == protocol.StatusWin:
@@ -104,7 +103,7 @@ func (s *State) RoundRecord(round int) *store.Round {
 		Matches: make([]store.RoundMatch, len(r.Pairings)),
 	}
 	for k, pair := range r.Pairings {
-		report := r.Matches[k].Report
+		report := s.Match(protocol.MatchID{Round: round, Number: k + 1}).Report
 		record.Matches[k] = store.RoundMatch{
 			MatchID:   report.MatchID.String(),
 			PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],

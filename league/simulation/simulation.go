@@ -147,9 +147,9 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 		if !ok {
 			continue
 		}
-		r := state.Rounds[round-1].Matches[number-1].Report
+		r := state.Match(protocol.MatchID{Round: round, Number: number}).Report
 		if r != nil && (s.faulty == nil || s.faulty.learnsResult(r.MatchID, id)) {
-			past = append(past, *player.Seen(id, r.MatchID.String(), r.Number, &r.GameResult))
+			past = append(past, player.Seen(id, r.MatchID.String(), r.Number, &r.GameResult))
 		}
 	}
 	return past
