@@ -261,7 +261,8 @@ func (w *fileWriter) upToDate() bool {
 	standings, errStandings := store.Read[store.Standings](w.Folder.Standings(w.leagueID))
 	rounds, errRounds := store.Read[store.Rounds](w.Folder.Rounds(w.leagueID))
 	d, err := w.current()
-	if errors.Join(errAgents, errStandings, errRounds, err) != nil || w.LostTail() || len(rounds.Rounds) != d.completed {
+	if errors.Join(errAgents, errStandings, errRounds, err) != nil || w.LostTail() ||
+		len(rounds.Rounds) != d.completed || rounds.TotalRounds != d.rounds.TotalRounds {
 		return false
 	}
 	for i := range rounds.Rounds {

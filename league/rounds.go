@@ -83,7 +83,7 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
-		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: decide.ChooseReferees(m.state, round)}); err != nil {
+		if err := m.record(m.state.Announcement(decide.ChooseReferees(m.state, round))); err != nil {
 			return 0, err
 		}
 	}
@@ -205,6 +205,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	e := roundEnd{players: m.present(m.players), referees: m.present(m.referees)}
 	e.table = m.standingsUpdate(ctx, round, len(e.players))
 	summary, head := m.state.Rounds[round-1].Summary, m.head()
+	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if m.durable() != nil {
 		head = "" // the manager ends
@@ -214,7 +215,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 		LeagueID: m.options.LeagueID, RoundID: round,
 		MatchesCompleted: &summary.TotalMatches, MatchesPlayed: &summary.TotalMatches, Summary: &summary, JournalHead: head,
 	}
-	if next := round + 1; next <= m.state.TotalRounds() {
+	if next := round + 1; more {
 		completed.NextRoundID = &next
 	}
 	e.end = newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed).deliver

@@ -27,7 +27,9 @@ type State struct {
 	Rounds    []Round // the announced ones
 	Completed *LeagueCompleted
 
-	pairer        pairing.Pairer // of no rounds before the start
+	pairer        pairing.Pairer     // of no rounds before the start
+	played        [][]pairing.Result // of the completed rounds; nil in a round-robin
+	upcoming      upcoming
 	playerIndexes map[string]int // of players in pairings and in the table, by id
 
 	condensed int                            // rounds that Condense has reduced
@@ -89,11 +91,23 @@ func (s *State) Apply(e *Event) error {
 // Open tells whether a round is announced and not completed.
 func (s *State) Open() bool { return s.Round > 0 && s.Rounds[s.Round-1].CompletedAt == "" }
 
-// TotalRounds is the number of rounds of the league; 0 before the start.
-func (s *State) TotalRounds() int { return s.pairer.Rounds() }
+// TotalRounds is the number of rounds of the league; 0 before the start. A knockout can
+// end earlier: until then it is the largest possible number.
+func (s *State) TotalRounds() int {
+	if s.Completed != nil {
+		return s.Round
+	}
+	return s.pairer.Rounds()
+}
 
-// TotalMatches is the number of matches of all rounds; 0 before the start.
-func (s *State) TotalMatches() int { return s.pairer.Matches() }
+// TotalMatches is the number of matches of all rounds; 0 before the start. In a knockout
+// it is the largest possible number until the end.
+func (s *State) TotalMatches() int {
+	if s.Completed != nil {
+		return s.Recorded
+	}
+	return s.pairer.Matches()
+}
 
 // Pairings returns the pairings of a round, announced or not, in the order of their
 // match numbers. It returns nil before the start, for a round that the league does
@@ -103,7 +117,7 @@ func (s *State) Pairings(round int) []pairing.Pairing {
 	if round >= 1 && round <= s.Round {
 		return s.Rounds[round-1].Pairings
 	}
-	return s.pairer.Round(round, nil)
+	return s.pairingsOf(round)
 }
 
 // Opponent returns the opponent of a player in a round, and the number of their

@@ -38,7 +38,7 @@ func (s *State) Standings() []store.StandingRow {
 		}
 		return rows
 	}
-	ranked := s.Table.Standings()
+	ranked := s.Ranking()
 	rows := make([]store.StandingRow, len(ranked))
 	for i, r := range ranked {
 		id := s.Started.Players[r.Player]
@@ -48,6 +48,9 @@ func (s *State) Standings() []store.StandingRow {
 				Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
 			},
 			TechnicalLosses: r.TechnicalLosses,
+		}
+		if s.Created.Tournament.IsSwiss() {
+			rows[i].Byes, rows[i].Buchholz, rows[i].SonnebornBerger = &r.Byes, &r.Buchholz, &r.SonnebornBerger
 		}
 	}
 	return rows
