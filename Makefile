@@ -21,9 +21,12 @@ test:
 test-all:
 	EVENODD_TEST_ALL=1 go test ./...
 
-# Each benchmark stands beside its floor: the same work without us.
+# The benchmarks of docs/performance.md, BENCHCOUNT times, and the largest leagues once.
+# benchstat reads the output.
+BENCHCOUNT ?= 6
 bench:
-	go test -run '^$$' -bench . -benchmem ./...
+	@go test -run '^$$' -bench . -skip '/players=(200|1000)$$' -count $(BENCHCOUNT) ./league/simulation ./cmd
+	@go test -run '^$$' -bench '^Benchmark(Memory|Disk|Resume)$$/(floor|players=(200|1000)$$)' ./league/simulation ./cmd
 
 # Random leagues with random faults until one breaks a rule or you stop it, from
 # SEED; 0 for a random one.

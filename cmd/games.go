@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	"evenodd/league/journal"
 	"evenodd/league/table"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -30,6 +31,7 @@ func games() rules.Registry {
 func known() config.Known {
 	k := config.Known{
 		Tiebreakers: table.Tiebreakers(),
+		Tournaments: journal.Formats(),
 		Strategies:  append(strategy.Names(), external.Model), // not programs: a file in the data folder may come from somebody else
 		Games:       map[string]config.KnownGame{},
 	}

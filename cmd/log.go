@@ -28,8 +28,9 @@ func ConfigureLogs() {
 
 // newLogger makes a logger that writes readable lines to a terminal, JSON to other
 // writers, and JSON to file, unless it is nil. sender returns the agent_id of each line;
-// it changes when the agent registers. level applies to w: the file gets all lines from
-// DEBUG on, because it documents the messages of the agent (spec 003 §9.5.2).
+// it changes when the agent registers. w gets the lines from level on. The file gets at
+// least the lines from INFO on; it gets the messages of the agent (spec 003 §9.5.2) at
+// level debug only, because they take several times the space of all other files.
 func newLogger(w io.Writer, level string, sender func() string, file *logFile) (zerolog.Logger, error) {
 	l, err := zerolog.ParseLevel(strings.ToLower(level))
 	if err != nil || level == "" {
@@ -40,8 +41,9 @@ func newLogger(w io.Writer, level string, sender func() string, file *logFile) (
 	}
 	w = withoutTokens{w}
 	if file != nil {
-		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(zerolog.DebugLevel, withoutTokens{file}))
-		l = min(l, zerolog.DebugLevel) // code that asks for the level must see the file's
+		fileLevel := max(zerolog.DebugLevel, min(l, zerolog.InfoLevel))
+		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(fileLevel, withoutTokens{file}))
+		l = min(l, fileLevel) // code that asks for the level must see the file's
 	}
 	log := zerolog.New(w).Level(l).With().Timestamp().Logger()
 	return log.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {

@@ -415,16 +415,18 @@ func TestLogFileKeepsTheLinesOfConcurrentWriters(t *testing.T) {
 }
 
 func TestLevelsOfScreenAndFile(t *testing.T) {
+	fromDebug := []string{"DEBUG", "INFO", "WARN", "ERROR"}
+	fromInfo := fromDebug[1:]
 	tests := []struct {
-		level  string
-		screen []string
+		level        string
+		screen, file []string
 	}{
-		{"trace", []string{"DEBUG", "INFO", "WARN", "ERROR"}},
-		{"debug", []string{"DEBUG", "INFO", "WARN", "ERROR"}},
-		{"info", []string{"INFO", "WARN", "ERROR"}},
-		{"WARN", []string{"WARN", "ERROR"}},
-		{"error", []string{"ERROR"}},
-		{"disabled", nil},
+		{"trace", fromDebug, fromDebug},
+		{"debug", fromDebug, fromDebug},
+		{"info", fromInfo, fromInfo},
+		{"WARN", fromInfo[1:], fromInfo},
+		{"error", fromInfo[2:], fromInfo},
+		{"disabled", nil, fromInfo},
 	}
 	levels := func(text string) (all []string) {
 		for line := range strings.Lines(text) {
@@ -454,7 +456,7 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 			require.NoError(t, f.Close())
 			text := readFile(t, dir, "logs/system/orchestrator.log.jsonl")
 			assert.Equal(t, tt.screen, levels(screen.String()))
-			assert.Equal(t, []string{"DEBUG", "INFO", "WARN", "ERROR"}, levels(text))
+			assert.Equal(t, tt.file, levels(text))
 			assert.NotContains(t, text, "TRACE")
 			assert.NotContains(t, screen.String(), "component", "the screen shows lines as they were")
 
@@ -475,13 +477,12 @@ func (failingCaller) Call(context.Context, transport.Request) (any, *transport.T
 	return nil, nil, errors.New("nobody there")
 }
 
-// The log file has the messages of an agent even if its screen shows no logs.
-func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
-	var screen bytes.Buffer
+// At level debug the log file has the messages of an agent.
+func TestMessagesReachTheFileAtLevelDebug(t *testing.T) {
 	dir := t.TempDir()
-	f := openAgentLog(dir, "player", "player-8101", &screen)
+	f := openAgentLog(dir, "player", "player-8101", io.Discard)
 	id := "player:p"
-	log, err := newLogger(&screen, "disabled", func() string { return id }, f)
+	log, err := newLogger(io.Discard, "debug", func() string { return id }, f)
 	require.NoError(t, err)
 	caller := transport.Logged(failingCaller{}, log)
 	_, _, err = caller.Call(t.Context(), transport.Request{Endpoint: "http://localhost:8000/mcp", Bearer: "tok-secret", Method: "ping"})
@@ -490,18 +491,9 @@ func TestMessagesReachTheFileOfASilentAgent(t *testing.T) {
 	f.setAgent("P01")
 	log.Info().Str("league_id", "l").Str("event_type", "REGISTERED").Msg("registered")
 	require.NoError(t, f.Close())
-	assert.Empty(t, screen.String())
 	text := regexp.MustCompile(`"timestamp":"[^"]{24}"|"took_ms":[0-9.e-]+`).ReplaceAllString(readFile(t, dir, "logs/agents/P01.log.jsonl"), "*")
 	assert.Equal(t, `{*,"level":"DEBUG","agent_id":"player:p","component":"player","event_type":"MESSAGE_SENT","message":"sent","data":{"method":"ping","endpoint":"http://localhost:8000/mcp"}}
 {*,"level":"DEBUG","agent_id":"player:p","component":"player","event_type":"CALL_FAILED","message":"failed","data":{"method":"ping","endpoint":"http://localhost:8000/mcp",*,"error":"nobody there"}}
 {*,"level":"INFO","agent_id":"player:P01","component":"player","event_type":"REGISTERED","message":"registered","data":{"league_id":"l"}}
 `, text)
-}
-
-func BenchmarkArranged(b *testing.B) {
-	line := []byte(`{"level":"DEBUG","message_type":"GAME_JOIN_ACK","conversation_id":"conv-r1m1-a1","method":"m","endpoint":"http://localhost:8001/mcp","took_ms":0.123,"timestamp":"2025-01-15T10:15:00.000Z","agent_id":"player:P01","event_type":"ANSWER_RECEIVED","message":"received the answer"}` + "\n")
-	b.ReportAllocs()
-	for b.Loop() {
-		arranged(line, "player")
-	}
 }

@@ -31,6 +31,7 @@ type managerOptions struct {
 	players      int
 	referees     int
 	legs         int
+	format       tournamentOptions
 	leagueID     string
 	game         string
 	data         string
@@ -69,7 +70,7 @@ resume an interrupted league.`,
 	dataFlag(f, &o.data, defaultData)
 	f.IntVar(&o.players, "players", usualPlayers, "players that start the league when they have registered; 0: only start_league does")
 	f.IntVar(&o.referees, "referees", 1, "referees that must have registered before the league starts")
-	f.IntVar(&o.legs, "legs", 1, "matches of each pair of players")
+	tournamentFlags(c, &o.format, &o.legs)
 	f.StringVar(&o.leagueID, "league-id", defaultLeague, "identifier of the league")
 	gameFlag(f, &o.game)
 	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end the process when the league is over")
@@ -103,7 +104,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
-	options, rules, err := leagueOptions(files, o.leagueID, o.game, o.players, o.referees, o.legs)
+	options, rules, err := leagueOptions(files, leagueFlags{o.leagueID, o.game, o.players, o.referees, o.legs, o.format})
 	if err != nil {
 		return err
 	}
@@ -297,12 +298,16 @@ func closeFiles(s streams, files *league.Files) {
 }
 
 func managerHealth(status league.Status, leagueID, name string) any {
-	return map[string]any{
+	health := map[string]any{
 		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
 		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,
 		"players": status.Players, "referees": status.Referees, "agent_states": status.Agents,
 		"awaited": append([]string{}, status.Awaited...), // never null in JSON
 	}
+	if status.Tournament != "" {
+		health["tournament"] = status.Tournament
+	}
+	return health
 }
 
 // printStandings prints the final table, which has at least one row, and the champion.
@@ -319,8 +324,10 @@ func printStandings(s streams, standings []simulation.Standing) error {
 			rows[i] = append(rows[i], r.Strategy)
 		}
 		rows[i] = append(rows[i], r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
+		rows[i] = append(rows[i], swissCells(&r.StandingRow)...)
 	}
-	if err := printTable(s.out, append(header, "Played", "W", "D", "L", "Technical", "Points"), rows); err != nil {
+	header = append(header, "Played", "W", "D", "L", "Technical", "Points")
+	if err := printTable(s.out, append(header, swissHeader(&standings[0].StandingRow)...), rows); err != nil {
 		return err
 	}
 	champion := standings[0]

@@ -98,7 +98,8 @@ func changedResources(uri string, d journal.Data) []string {
 		return []string{journalURI, standings}
 	case *journal.Started, *journal.RoundAnnounced:
 		return []string{journalURI, standings, schedule}
-	case *journal.AgentReturned, *journal.AgentFailed, *journal.MatchAssigned, *journal.MatchDeclined: // the endpoints of referees
+	case *journal.AgentReturned, *journal.AgentFailed, *journal.MatchAssigned, *journal.MatchDeclined, // the endpoints of referees
+		*journal.RoundCompleted: // the pairings of the next round, if they depend on results
 		return []string{journalURI, schedule}
 	case *journal.MatchReported:
 		return []string{journalURI, standings, schedule, match(d.MatchID)}

@@ -30,7 +30,7 @@ func TestEventsChangeResources(t *testing.T) {
 		{&journal.MatchReported{Attempt: protocol.Attempt{MatchID: first}}, "standings schedule matches/R1M1"},
 		{&journal.MatchForfeited{MatchID: first}, "standings schedule matches/R1M1"},
 		{&journal.MatchDisputed{Attempt: protocol.Attempt{MatchID: first}}, "matches/R1M1"},
-		{&journal.RoundCompleted{}, ""},
+		{&journal.RoundCompleted{}, "schedule"},
 		{&journal.LeagueCompleted{}, ""},
 	} {
 		want := []string{"league://cup/journal"}

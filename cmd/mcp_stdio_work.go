@@ -181,7 +181,7 @@ func (r *simulationRequest) options() (o simulation.Options, err error) {
 		return o, fmt.Errorf("strategies: must be at most %d of %s", maxSimulated, strings.Join(strategy.Names(), ", "))
 	}
 	const referees = 2
-	rules, _, err := leagueOptions(config.NewLoader("", known()), defaultLeague, r.Game, r.Players, referees, r.Legs)
+	rules, _, err := leagueOptions(config.NewLoader("", known()), leagueFlags{id: defaultLeague, game: r.Game, players: r.Players, referees: referees, legs: r.Legs})
 	if err != nil {
 		return o, err
 	}

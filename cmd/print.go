@@ -85,21 +85,25 @@ func number(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// printTable writes a table of strings and ints, each on one line. Columns of ints are
-// aligned right. It uses colours only on a terminal.
+// printTable writes a table of strings and numbers, each on one line. Columns of numbers
+// are aligned right. It uses colours only on a terminal.
 func printTable(w io.Writer, header []string, rows [][]any) error {
 	t := table.New().Headers(header...).Border(lipgloss.RoundedBorder())
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			cells[i] = oneLine(fmt.Sprint(cell))
+			if n, ok := cell.(float64); ok {
+				cells[i] = fmt.Sprintf("%.1f", n)
+			}
 		}
 		t.Row(cells...)
 	}
 	t.StyleFunc(func(row, column int) lipgloss.Style {
 		style := lipgloss.NewStyle().Padding(0, 1)
 		if len(rows) > 0 {
-			if _, isNumber := rows[0][column].(int); isNumber {
+			switch rows[0][column].(type) {
+			case int, float64:
 				style = style.Align(lipgloss.Right)
 			}
 		}

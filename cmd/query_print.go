@@ -7,6 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/decide"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -23,11 +25,16 @@ func readAs[T any](s streams, data jsontext.Value, member string, show func(T) e
 
 func printQueriedStandings(s streams, data jsontext.Value) error {
 	return readAs(s, data, "standings", func(d protocol.StandingsData) error {
+		header := []string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Points"}
 		rows := make([][]any, len(d.Standings))
-		for i, r := range d.Standings {
-			rows[i] = []any{r.Rank, r.PlayerID, r.DisplayName, r.Played, r.Wins, r.Draws, r.Losses, r.Points}
+		for i := range d.Standings {
+			r := &d.Standings[i]
+			if i == 0 {
+				header = append(header, swissHeader(r)...)
+			}
+			rows[i] = append([]any{r.Rank, r.PlayerID, r.DisplayName, r.Played, r.Wins, r.Draws, r.Losses, r.Points}, swissCells(r)...)
 		}
-		return printTable(s.out, []string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Points"}, rows)
+		return printTable(s.out, header, rows)
 	})
 }
 
@@ -37,14 +44,22 @@ func printSchedule(s streams, data jsontext.Value) error {
 		for i, m := range d.Matches {
 			rows[i] = []any{m.RoundID, m.MatchID, m.PlayerAID, m.PlayerBID, textOr(m.RefereeEndpoint, ""), m.Status, textOr(m.WinnerPlayerID, "")}
 		}
-		return printTable(s.out, []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner"}, rows)
+		if err := printTable(s.out, []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner"}, rows); err != nil || d.KnownRounds == nil {
+			return err
+		}
+		_, err := fmt.Fprintf(s.out, "Round %d and later rounds depend on results: their matches are not known yet.\n", *d.KnownRounds+1)
+		return err
 	})
 }
 
 func printNextMatch(s streams, data jsontext.Value) error {
 	return readAs(s, data, "next_match", func(d protocol.NextMatchData) error {
 		m := d.NextMatch
-		if m == nil {
+		switch {
+		case m == nil && d.Undecided:
+			_, err := fmt.Fprintln(s.out, "The next match is not known yet: it depends on results.")
+			return err
+		case m == nil:
 			_, err := fmt.Fprintln(s.out, "No match is left.")
 			return err
 		}
@@ -80,11 +95,15 @@ func printStatus(s streams, data jsontext.Value) error {
 		protocol.StatusData
 	}
 	return readAs(s, data, "state", func(d status) error {
+		atMost := ""
+		if d.Tournament == journal.FormatKnockout && d.State != decide.StateLeagueCompleted {
+			atMost = "at most "
+		}
 		rows := [][]any{
 			{"State", d.State}, {"Games", strings.Join(d.Games, ", ")},
 			{"Players", textOr(d.Players, "")}, {"Referees", textOr(d.Referees, "")},
-			{"Round", fmt.Sprintf("%d of %s", d.CurrentRound, textOr(d.Rounds, "?"))},
-			{"Matches recorded", fmt.Sprintf("%s of %s", textOr(d.Recorded, "?"), textOr(d.Matches, "?"))},
+			{"Round", fmt.Sprintf("%d of %s%s", d.CurrentRound, atMost, textOr(d.Rounds, "?"))},
+			{"Matches recorded", fmt.Sprintf("%s of %s%s", textOr(d.Recorded, "?"), atMost, textOr(d.Matches, "?"))},
 		}
 		for _, a := range d.Inactive {
 			rows = append(rows, []any{a.AgentID, a.State + ": " + a.Reason})

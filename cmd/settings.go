@@ -112,7 +112,9 @@ func (l *layers) league() {
 	}
 	f := l.add(&file.Header)
 	f.set("game", file.GameType, "game_type")
+	f.set("tournament", file.Tournament, "tournament")
 	f.set("legs", strconv.Itoa(file.Legs), "legs")
+	f.set("rounds", strconv.Itoa(file.Rounds), "rounds")
 	// The default numbers of agents are those of the program where the file allows
 	// them, else the closest that it allows.
 	p := file.Participants
@@ -216,8 +218,16 @@ func (l *layers) defaults() {
 	}
 }
 
+// leagueFlags are the flags that select the rules of a league.
+type leagueFlags struct {
+	id, game                string
+	players, referees, legs int
+	tournament              tournamentOptions
+}
+
 // leagueOptions returns the options of a league from its files and the flags.
-func leagueOptions(files *config.Loader, id, game string, players, referees, legs int) (league.Options, *config.Rules, error) {
+func leagueOptions(files *config.Loader, f leagueFlags) (league.Options, *config.Rules, error) {
+	id, game, players, referees := f.id, f.game, f.players, f.referees
 	if _, err := games().Game(game); err != nil {
 		return league.Options{}, nil, usage("--game: %v", err)
 	}
@@ -245,12 +255,19 @@ func leagueOptions(files *config.Loader, id, game string, players, referees, leg
 	if players > 0 {
 		admitted = players // the league is full then
 	}
+	tournament, err := f.tournament.tournament(players, f.legs, l.Seeding)
+	if err != nil {
+		return league.Options{}, nil, err
+	}
 	s := l.Scoring
+	if !l.Gives("scoring.tiebreakers") {
+		s.Tiebreakers = nil // those of the tournament
+	}
 	return league.Options{
 		LeagueID: id, DisplayName: l.DisplayName, GameType: l.GameType, Games: registered,
 		MinPlayers: p.MinPlayers, Players: players, MaxPlayers: admitted,
 		Referees: referees, MaxReferees: p.MaxReferees,
-		Legs: legs, SameNames: !l.UniqueDisplayNames,
+		Legs: f.legs, Tournament: tournament, SameNames: !l.UniqueDisplayNames,
 		RegistrationWindow: inSeconds(l.RegistrationWindow), RegistrationGrace: inSeconds(l.RegistrationGrace),
 		AnnounceLead: inSeconds(l.AnnounceLead),
 		Scoring: table.Scoring{

@@ -27,14 +27,15 @@ import (
 
 type simulateOptions struct {
 	simulation.Options
-	data     string
-	resume   bool
-	fresh    bool // --new-league
-	newSeed  bool // --seed was not given
-	format   string
-	strict   bool
-	quiet    bool
-	logLevel string
+	tournament tournamentOptions
+	data       string
+	resume     bool
+	fresh      bool // --new-league
+	newSeed    bool // --seed was not given
+	format     string
+	strict     bool
+	quiet      bool
+	logLevel   string
 
 	urls     []string // of external players
 	many     bool     // --players was given
@@ -113,7 +114,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of all random decisions (default: a new one)")
 	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, assigned to the players in turn")
 	botFlags(f, &o.Tools)
-	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players")
+	tournamentFlags(c, &o.tournament, &o.Legs)
 	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
 	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
@@ -198,12 +199,13 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 	if err := o.invite(); err != nil {
 		return err
 	}
-	if err := o.Validate(); err != nil {
-		return asUsage(err)
-	}
-	rules, _, err := leagueOptions(files, o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs)
+	rules, _, err := leagueOptions(files, leagueFlags{o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs, o.tournament})
 	if err != nil {
 		return err
+	}
+	o.Tournament = rules.Tournament
+	if err := o.Validate(); err != nil {
+		return asUsage(err)
 	}
 	rules.StopWithin = stopPatience
 	o.GameType, o.Games, o.Rules = rules.GameType, rules.Games, rules
@@ -310,6 +312,7 @@ type (
 		GameType      string              `json:"game_type"`
 		Seed          uint64              `json:"seed"`
 		Faults        string              `json:"faults,omitzero"`
+		Tournament    string              `json:"tournament,omitzero"` // swiss or knockout
 		Players       int                 `json:"players"`
 		Rounds        int                 `json:"rounds"`
 		Matches       int                 `json:"matches"`
@@ -331,6 +334,11 @@ type (
 		TechnicalLosses int    `json:"technical_losses"`
 		Points          int    `json:"points"`
 		Endpoint        string `json:"endpoint,omitzero"` // of an external player
+
+		// In a Swiss system.
+		Byes            *int     `json:"byes,omitzero"`
+		Buchholz        *int     `json:"buchholz,omitzero"`
+		SonnebornBerger *float64 `json:"sonneborn_berger,omitzero"`
 	}
 	resultJSON struct {
 		MatchID        string                      `json:"match_id"`
@@ -351,13 +359,14 @@ func writeJSON(s streams, r *simulation.Result) error { return printJSON(s.out, 
 func jsonOf(r *simulation.Result) *simulationJSON {
 	document := &simulationJSON{
 		SchemaVersion: outputSchema, LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
-		Faults: r.Faults, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
+		Faults: r.Faults, Tournament: r.Format, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
 		Losses: r.Losses, Breaches: r.Breaches,
 	}
 	for _, row := range r.Standings {
 		document.Standings = append(document.Standings, standingJSON{
 			row.Rank, row.PlayerID, row.DisplayName, row.Strategy, row.Played,
 			row.Wins, row.Draws, row.Losses, row.TechnicalLosses, row.Points, row.Endpoint,
+			row.Byes, row.Buchholz, row.SonnebornBerger,
 		})
 	}
 	for _, m := range r.Results {

@@ -65,6 +65,7 @@ func FuzzFiles(f *testing.F) {
 func program() config.Known {
 	return config.Known{
 		Tiebreakers: []string{"points", "wins", "draws", "head_to_head"},
+		Tournaments: []string{"round-robin", "swiss"},
 		Strategies:  []string{"random"},
 		Games:       map[string]config.KnownGame{"even_odd": {DisplayName: "Even/Odd", Module: "rules/evenodd", MinPlayers: 2, MaxPlayers: 2}},
 	}

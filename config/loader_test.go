@@ -25,6 +25,7 @@ const league = "league_2025_even_odd"
 func known() config.Known {
 	return config.Known{
 		Tiebreakers: []string{"points", "wins", "draws", "head_to_head"},
+		Tournaments: []string{"round-robin", "swiss"},
 		Strategies:  []string{"random", "even", "odd"},
 		Games: map[string]config.KnownGame{
 			"even_odd": {

@@ -19,6 +19,7 @@ import (
 // itself knows no games and no strategies.
 type Known struct {
 	Tiebreakers []string
+	Tournaments []string // formats
 	Strategies  []string
 	Games       map[string]KnownGame // by game type
 }
@@ -255,6 +256,7 @@ func rules(known Known, leagueID string) map[string]check {
 		"game":        oneOf(known.gameTypes()...),
 		"games":       someOf(known.gameTypes()),
 		"tiebreakers": someOf(known.Tiebreakers),
+		"tournament":  oneOf(known.Tournaments...),
 		"strategy":    oneOf(known.Strategies...),
 		"log_level":   oneOf("debug", "info", "warn", "error", "disabled"),
 		"broadcast":   oneOf(BroadcastRound, BroadcastMatch),

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/journal/journalfile"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 )
 
 // agentDecisions lists the journal's agent state changes and forfeits in order, for example
@@ -26,7 +26,7 @@ import (
 func agentDecisions(w *leaguetest.World, folder store.Folder) []string {
 	w.T.Helper()
 	list := []string{}
-	_, _, err := journalfile.Lines(strings.NewReader(string(leaguetest.ReadJournal(w, folder))), func(_ int, text []byte) error {
+	_, _, err := appendfile.Lines(strings.NewReader(string(leaguetest.ReadJournal(w, folder))), func(_ int, text []byte) error {
 		line := leaguetest.Decode[struct {
 			Type string `json:"type"`
 			Data struct {

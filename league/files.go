@@ -17,14 +17,15 @@ import (
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 )
 
 // Files are the data folder of one league with its journal open. The league is locked,
 // so that no other manager runs it.
 type Files struct {
 	Folder store.Folder
-	State  *journal.State    // the fold of the journal
-	Torn   *journalfile.Torn // the incomplete end that was cut off the journal; usually nil
+	State  *journal.State   // the fold of the journal
+	Torn   *appendfile.Torn // the incomplete end that was cut off the journal; usually nil
 
 	journal *journalfile.File
 	secret  [32]byte
@@ -228,7 +229,7 @@ func (w *fileWriter) upToDate() bool {
 	d, err := w.current()
 	return err == nil && reflect.DeepEqual(standings.Standings, d.standings.Standings) && standings.JournalHead != "" &&
 		standings.Version == d.standings.Version && standings.RoundsCompleted == len(rounds.Rounds) &&
-		reflect.DeepEqual(rounds.Rounds, d.rounds.Rounds)
+		rounds.TotalRounds == d.rounds.TotalRounds && reflect.DeepEqual(rounds.Rounds, d.rounds.Rounds)
 }
 
 // addMatch writes the file of a match, if there is none.

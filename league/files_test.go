@@ -16,6 +16,7 @@ import (
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
@@ -194,7 +195,7 @@ func TestIncompleteLastLineIsCutOff(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, files.Torn)
 	end := bytes.IndexByte(torn, '\n') + 1
-	assert.Equal(t, journalfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *files.Torn)
+	assert.Equal(t, appendfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *files.Torn)
 	assert.Empty(t, files.State.Agents)
 	require.NoError(t, files.Close())
 	whole, err := os.ReadFile(folder.Journal(leagueID))

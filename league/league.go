@@ -220,10 +220,14 @@ func (m *Manager) view() *decide.View {
 	own := m.options.GameType
 	others := slices.DeleteFunc(m.options.Games.Types(), func(t string) bool { return t == own })
 	silent := &m.registrations.decide
-	return &decide.View{
+	v := &decide.View{
 		State: m.state, LeagueID: m.options.LeagueID, Games: append([]string{own}, others...),
 		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()),
 	}
+	if log := m.eventLog(); log != nil {
+		v.Event = func(number int) (*journal.Event, error) { return eventOf(log, number) }
+	}
+	return v
 }
 
 // A Status is how far a league is.

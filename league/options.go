@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -16,8 +17,8 @@ import (
 )
 
 // Options are the rules of a league and the dependencies of its manager. A league that
-// resumes keeps the rules it began with: the game, the legs, the scoring, the
-// authentication, the token length and the grace period of registrations.
+// resumes keeps the rules it began with: the game, the tournament, the legs, the scoring,
+// the authentication, the token length and the grace period of registrations.
 type Options struct {
 	LeagueID    string // see protocol.ValidLeagueID
 	DisplayName string // of the league; may be empty
@@ -29,8 +30,10 @@ type Options struct {
 	Referees    int  // referees to wait for, from 1
 	MaxPlayers  int  // most players admitted; 0 means Players, or 10,000 without
 	MaxReferees int  // most referees admitted; 0 means 100
-	Legs        int  // how often each pair meets; 0 means 1
+	Legs        int  // how often each pair of a round-robin meets; 0 means 1
 	SameNames   bool // admit players with equal display names
+
+	Tournament *journal.Tournament // nil for a round-robin
 
 	RegistrationWindow time.Duration // start after it with the agents that are there, MinPlayers and Referees at least; 0: none
 	RegistrationGrace  time.Duration // time that a registered agent has to answer before it can be replaced; 0 means 30 s
@@ -48,7 +51,7 @@ type Options struct {
 	// known. The bound on logged refusals is per address. Nil knows none.
 	CallerAddress func(ctx context.Context) string
 
-	Scoring  table.Scoring // the zero value means table.DefaultScoring
+	Scoring  table.Scoring // the zero value means table.DefaultScoring; without tie-breakers, those of the tournament
 	Timeouts protocol.Timeouts
 	Retry    protocol.RetryPolicy
 
@@ -95,6 +98,13 @@ type Options struct {
 func (o *Options) complete() {
 	if s := o.Scoring; s.Tiebreakers == nil && s.Win|s.Draw|s.Loss|s.TechnicalLoss == 0 {
 		o.Scoring = table.DefaultScoring()
+		o.Scoring.Tiebreakers = nil
+	}
+	if o.Scoring.Tiebreakers == nil {
+		o.Scoring.Tiebreakers = table.DefaultScoring().Tiebreakers
+		if o.Tournament.IsSwiss() {
+			o.Scoring.Tiebreakers = table.SwissTiebreakers()
+		}
 	}
 	o.Legs = max(o.Legs, 1)
 	o.Referees = max(o.Referees, 1)
@@ -141,6 +151,7 @@ func (o *Options) created() *journal.Created {
 		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
 		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
 		SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation, Auth: o.auth(),
+		Tournament: o.Tournament,
 	}
 	if o.TokenLength != protocol.MaxTokenLength {
 		created.TokenLength = o.TokenLength
@@ -165,12 +176,13 @@ func (o *Options) resume(created *journal.Created) error {
 	if created.RegistrationGrace > 0 { // older journals have none
 		grace = time.Duration(created.RegistrationGrace) * time.Second
 	}
-	if o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(scoring) || o.LenientAuth != lenient || o.RegistrationGrace != grace {
+	same := reflect.DeepEqual(o.Tournament, created.Tournament)
+	if !same || o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(scoring) || o.LenientAuth != lenient || o.RegistrationGrace != grace {
 		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).Dur("registration_grace_ms", grace).
-			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, legs, scoring, auth or registration_grace_sec have changed: this league keeps those it began with")
+			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, tournament, legs, scoring, auth or registration_grace_sec have changed: this league keeps those it began with")
 	}
 	o.LenientAuth, o.RegistrationGrace = lenient, grace
-	o.GameType, o.Legs, o.Scoring = created.GameType, created.Legs, scoring
+	o.GameType, o.Legs, o.Scoring, o.Tournament = created.GameType, created.Legs, scoring, created.Tournament
 	o.TokenLength = cmp.Or(created.TokenLength, protocol.MaxTokenLength)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 func keepsEvents(o *league.Options) { o.KeepEvents = true }
@@ -88,6 +89,44 @@ func TestOnlyRecordedMatchesAreRead(t *testing.T) {
 			assert.Contains(t, string(raw), member)
 		}
 	})
+}
+
+// The manager keeps the draws of old rounds only in the journal.
+func TestMatchOfAnOldRoundIsReadWithItsDraw(t *testing.T) {
+	start := func(w *leaguetest.World, change ...func(*league.Options)) func() {
+		w.StartManager(4, 1, change...)
+		return func() { w.Finish() }
+	}
+	for _, tt := range []struct {
+		name  string
+		start func(*leaguetest.World) (finish func())
+		draw  bool
+	}{
+		{"events in memory", func(w *leaguetest.World) func() { return start(w, keepsEvents) }, true},
+		{"a journal", func(w *leaguetest.World) func() {
+			x := w.StartManagerIn(store.Folder(w.T.TempDir()), 4, 1)
+			return func() { x.Finish() }
+		}, true},
+		{"no events", func(w *leaguetest.World) func() { return start(w) }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				finish := tt.start(w)
+				w.Referee("REF01")
+				w.Players(4)
+				finish()
+				for _, id := range []string{"R1M1", "R1M2", "R2M1", "R3M2"} {
+					x := recordedMatch(w, id)
+					assert.NotEmpty(t, x.Reason, id)
+					assert.Len(t, x.Score, 2, id)
+					if tt.draw || id == "R3M2" {
+						require.NotNil(t, x.Draw, id)
+						assert.Equal(t, w.Nonce(id).Hex(), x.Draw.Nonce)
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestJournalIsReadInPages(t *testing.T) {

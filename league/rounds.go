@@ -83,15 +83,16 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
-		if err := m.record(&journal.RoundAnnounced{RoundID: round, Referees: decide.ChooseReferees(m.state, round)}); err != nil {
+		if err := m.record(m.state.Announcement(decide.ChooseReferees(m.state, round))); err != nil {
 			return 0, err
 		}
 	}
 	referees := m.state.Rounds[round-1].Referees
 	m.matches = nil
 	for i, p := range m.state.Pairings(round) {
+		id := protocol.MatchID{Round: round, Number: i + 1}
 		x := &match{
-			id: protocol.MatchID{Round: round, Number: i + 1}, fact: &m.state.Rounds[round-1].Matches[i],
+			id: id, fact: m.state.Match(id),
 			a: m.players[p.A], b: m.players[p.B], announced: m.agents[referees[i]], done: make(chan struct{}),
 			recheck: make(chan struct{}, 1),
 		}
@@ -181,6 +182,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	m.mu.Lock()
 	summary := m.state.Summary(round)
 	err := m.record(&journal.RoundCompleted{RoundID: round, Summary: summary})
+	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if err == nil {
 		err = m.durable()
@@ -188,10 +190,13 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	if err != nil {
 		return roundEnd{}, err
 	}
-	if round < m.state.TotalRounds() { // after the last round, the end of the league writes them
+	if more { // after the last round, the end of the league writes them
 		m.files.write(false)
 	}
 	m.writeMatches(round-1, round-1) // their referees have had the time of a round
+	m.mu.Lock()
+	m.state.Condense(round - 1)
+	m.mu.Unlock()
 	end := m.roundEnd(ctx, round)
 	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
 		Int("technical_losses", summary.TechnicalLosses).Str("event_type", protocol.EventRoundCompleted).Msg("round completed")
@@ -204,6 +209,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	e := roundEnd{players: m.present(m.players), referees: m.present(m.referees)}
 	e.table = m.standingsUpdate(ctx, round, len(e.players))
 	summary, head := m.state.Rounds[round-1].Summary, m.head()
+	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if m.durable() != nil {
 		head = "" // the manager ends
@@ -213,7 +219,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 		LeagueID: m.options.LeagueID, RoundID: round,
 		MatchesCompleted: &summary.TotalMatches, MatchesPlayed: &summary.TotalMatches, Summary: &summary, JournalHead: head,
 	}
-	if next := round + 1; next <= m.state.TotalRounds() {
+	if next := round + 1; more {
 		completed.NextRoundID = &next
 	}
 	e.end = newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed).deliver
@@ -235,7 +241,7 @@ func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int) not
 func (m *Manager) writeMatches(from, to int) {
 	for round := max(from, 1); round <= to; round++ {
 		for i, pair := range m.state.Pairings(round) {
-			m.writeMatch(m.state.Rounds[round-1].Matches[i].Report, m.players[pair.A], m.players[pair.B])
+			m.writeMatch(m.state.Match(protocol.MatchID{Round: round, Number: i + 1}).Report, m.players[pair.A], m.players[pair.B])
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		running.Go(func() { m.watch(notifiers) })
 	}
 	round, last := m.resumeAt(work)
-	for ; round <= m.state.TotalRounds(); round++ {
+	for ; m.hasRound(round); round++ {
 		if err := m.playRound(stop, work, round, last); err != nil {
 			return nil, err
 		}
@@ -76,6 +76,13 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		}
 	}
 	return m.complete(work, last)
+}
+
+// hasRound tells whether the league has a round after all results so far.
+func (m *Manager) hasRound(round int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.HasRound(round)
 }
 
 // start fixes the participants. Work is the context of broadcasts that a report causes.

@@ -195,7 +195,10 @@ func (r *registrations) fixParticipants() error {
 			return err
 		}
 	}
-	started := &journal.Started{Algorithm: journal.Algorithm}
+	started := &journal.Started{}
+	if r.state.Created.Tournament == nil {
+		started.Algorithm = journal.Algorithm
+	}
 	for id, a := range r.agents {
 		if a.player {
 			started.Players = append(started.Players, id)

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"evenodd/league/journal"
-	"evenodd/league/journal/journalfile"
+	"evenodd/league/store/appendfile"
 )
 
 // A Subscription gives the events of a league, in order and without gaps, each when it is
@@ -70,6 +70,18 @@ func (m *Manager) eventLog() eventLog {
 		return m.kept
 	}
 	return nil
+}
+
+// eventOf reads one event.
+func eventOf(log eventLog, number int) (*journal.Event, error) {
+	lines, _, _, err := log.Events(number, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) == 0 {
+		return nil, ErrNoEvents
+	}
+	return journal.Decode(lines[0])
 }
 
 // Position is the number of the event that Next returns.
@@ -136,7 +148,7 @@ func (k *keptEvents) Events(from, limit int) (lines [][]byte, last int, more <-c
 	last = len(k.lines)
 	if from <= last {
 		to, size := from-1, 0
-		for to < min(last, from-1+limit) && (to < from || size+len(k.lines[to]) <= journalfile.MaxEvents) {
+		for to < min(last, from-1+limit) && (to < from || size+len(k.lines[to]) <= appendfile.MaxRead) {
 			size += len(k.lines[to])
 			to++
 		}

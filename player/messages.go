@@ -70,9 +70,8 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 	if !m.Strict() && !p.options.StrictReferees {
 		return r, nil
 	}
-	expected := m.Key.AccessToken(m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender))
-	if protocol.SameToken(e.AuthToken, expected) {
-		r.token = expected
+	if m.Key.IsAccessToken(e.AuthToken, m.LeagueID, matchID, attempt, protocol.AgentOf(e.Sender)) {
+		r.token = e.AuthToken
 		return r, nil
 	}
 	if !p.options.StrictReferees && p.announced(matchID).RefereeAuth == protocol.RefereeAuthNone {
@@ -140,10 +139,8 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 		return nil, protocol.Fault(protocol.ErrTokenInvalid, "%s does not conduct match %s", q.Sender, m.id)
 	}
 	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
-		m = &match{
-			id: q.MatchID, opponent: q.OpponentID, round: q.RoundID, attempt: attempt,
-			auth: auth, entropy: p.options.Entropy(q.MatchID, attempt), commitment: q.DrawCommitment,
-		}
+		m = p.newMatch(q.MatchID, q.OpponentID, q.RoundID, attempt, auth)
+		m.commitment = q.DrawCommitment
 		p.current[q.MatchID] = m
 	}
 	if m.commitment != q.DrawCommitment {
@@ -151,10 +148,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 			Str("event_type", protocol.EventDrawCommitmentChanged).Msg("the referee sends another draw commitment than before: the first one counts")
 	}
 	p.state = StateInMatch
-	accept := true
-	ack := &protocol.GameJoinAck{
-		MatchID: q.MatchID, PlayerID: id, ArrivalTimestamp: p.options.Clock.Timestamp(), Accept: &accept,
-	}
+	ack := protocol.Acceptance(q.MatchID, id, p.options.Clock.Timestamp())
 	if m.givesEntropy() {
 		ack.EntropyCommitment = protocol.EntropyCommitment(q.MatchID, id, m.entropy)
 	}
@@ -208,21 +202,16 @@ func (p *Player) resume(member *membership.Membership, q question) *match {
 	if m := p.current[q.matchID]; m != nil && m.attempt >= attempt || p.history.attempt(q.matchID) >= attempt {
 		return nil
 	}
-	auth := referee{
-		sender: q.envelope.Sender,
-		token:  member.Key.AccessToken(member.LeagueID, q.matchID, attempt, protocol.AgentOf(q.envelope.Sender)),
-	}
-	if !protocol.SameToken(q.envelope.AuthToken, auth.token) {
+	auth := referee{sender: q.envelope.Sender, token: q.envelope.AuthToken}
+	if !member.Key.IsAccessToken(auth.token, member.LeagueID, q.matchID, attempt, protocol.AgentOf(auth.sender)) {
 		return nil
 	}
 	if q.round == 0 {
 		id, _ := protocol.ParseMatchID(q.matchID)
 		q.round = id.Round
 	}
-	m := &match{
-		id: q.matchID, opponent: q.opponent, round: q.round, attempt: attempt,
-		auth: auth, entropy: p.options.Entropy(q.matchID, attempt), restored: true,
-	}
+	m := p.newMatch(q.matchID, q.opponent, q.round, attempt, auth)
+	m.restored = true
 	p.current[m.id], p.state = m, StateInMatch
 	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).
 		Str("event_type", protocol.EventMatchResumed).Msg("resuming a match that began before the restart of this player")
@@ -253,16 +242,18 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	}
 	p.mu.Unlock()
 	attempt := attemptOf(q.MatchID, q.ConversationID)
-	by, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
-	switch {
-	case m == nil:
-	case by.token != protocol.NoToken && attempt > m.attempt:
-		m = nil // the invitation to this attempt got lost
-	default:
-		attempt, err = m.attempt, m.checkReferee(&q.Envelope)
-	}
-	if err != nil {
-		return nil, err
+	if m == nil || attempt != m.attempt || m.checkReferee(&q.Envelope) != nil {
+		by, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
+		switch {
+		case m == nil:
+		case by.token != protocol.NoToken && attempt > m.attempt:
+			m = nil // the invitation to this attempt got lost
+		default:
+			attempt, err = m.attempt, m.checkReferee(&q.Envelope)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	seen := Seen(id, q.MatchID, attempt, q.GameResult)
 	if m != nil {
@@ -284,7 +275,7 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	if _, known := q.GameResult.Choices.Get(id); !known && m != nil {
 		seen.MyChoice = m.chosen
 	}
-	if attempt > p.history.attempt(q.MatchID) && p.history.add(seen) {
+	if attempt > p.history.attempt(q.MatchID) && p.history.add(&seen) {
 		p.unsaved = true
 	}
 	delete(p.current, q.MatchID)
@@ -303,7 +294,7 @@ func (m *match) givesEntropy() bool {
 // revealed returns the entropy of the player as it is sent; "" if it gives none.
 func (m *match) revealed() string {
 	if m.givesEntropy() {
-		return m.entropy.Hex()
+		return m.entropyText
 	}
 	return ""
 }
@@ -316,8 +307,8 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 	}
 	member := p.Membership()
 	nonce, ok := protocol.ParseSecret(q.Draw.Nonce)
-	made := protocol.DrawCommitment(member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
-	if !ok || q.Draw.Commitment != m.commitment || !protocol.SameDigest(made, m.commitment) {
+	opens := ok && protocol.OpensDraw(m.commitment, member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
+	if !opens || q.Draw.Commitment != m.commitment {
 		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", m.auth.sender).
 			Str("event_type", protocol.EventDrawCommitmentBroken).Msg("the draw differs from the referee's commitment: the audit of the league will report it")
 	}
@@ -328,7 +319,7 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 func attemptOf(matchID, conversation string) int {
 	if i := strings.LastIndex(conversation, "-a"); i >= 0 {
 		n, err := strconv.Atoi(conversation[i+2:])
-		if err == nil && n > 0 && conversation == protocol.MatchConversation(matchID, n) {
+		if err == nil && n > 0 && protocol.IsMatchConversation(conversation, matchID, n) {
 			return n
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player/strategy"
+	"evenodd/rules/evenodd"
 )
 
 // The states of a player (004 §9.2).
@@ -63,6 +64,9 @@ type Player struct {
 
 	options   Options
 	applicant string // the sender of a player without an id
+	parities  []string
+	recent    func(n int) []strategy.Past // recentMatches; each method value allocates
+	memory    func() *strategy.Memory     // remembered
 	file      historyFile
 	returned  atomic.Bool // the last registration confirmed the known identity
 
@@ -77,7 +81,7 @@ type Player struct {
 	quiet     chan struct{} // closed when the player is in no match; nil if nothing waits
 	standings *protocol.StandingsUpdate
 	table     []protocol.StandingRow // after the last completed round, for the strategy
-	tally     *tally                 // of the last table; nil if no earlier table is known
+	tally     tally                  // of the last table
 	totals    *protocol.PlayerStats  // of a returning player in the whole league; nil if unknown
 	completed *protocol.LeagueCompleted
 }
@@ -91,12 +95,22 @@ type match struct {
 	chosen       string // the last choice, "" before the first
 	auth         referee
 	entropy      protocol.Secret
+	entropyText  string // entropy as it is sent
 	restored     bool   // after a restart, without its invitation
 	commitment   string // of the referee to its nonce; "" for none
 
 	deciding sync.Mutex // held while the strategy decides in this match
 	decided  []decision // the last decisions
 	one      [1]decision
+}
+
+// newMatch returns a match with the player's part in the draw.
+func (p *Player) newMatch(id, opponent string, round, attempt int, auth referee) *match {
+	entropy := p.options.Entropy(id, attempt)
+	return &match{
+		id: id, opponent: opponent, round: round, attempt: attempt, auth: auth,
+		entropy: entropy, entropyText: entropy.Hex(),
+	}
 }
 
 // A decision is the answer to a question. It is stored to answer a repeated question.
@@ -122,18 +136,19 @@ func New(o Options) (*Player, error) {
 		}
 	}
 	p := &Player{
-		options: o,
-		state:   StateUnregistered,
-		current: map[string]*match{},
-		history: newHistory(o.Past),
-		unsaved: len(o.Past) > 0,
-		file:    historyFile{causes: map[string]bool{}},
+		options:  o,
+		parities: []string{evenodd.Even, evenodd.Odd},
+		state:    StateUnregistered,
+		current:  map[string]*match{},
+		history:  newHistory(o.Folder != "", o.Past),
+		unsaved:  len(o.Past) > 0,
+		file:     historyFile{causes: map[string]bool{}},
 	}
 	var err error
 	if p.Agent, err = membership.NewAgent(protocol.RolePlayer, &p.options.Options); err != nil {
 		return nil, err
 	}
-	p.applicant = p.Stamp().Sender()
+	p.applicant, p.recent, p.memory = p.Stamp().Sender(), p.recentMatches, p.remembered
 	if o.Entropy == nil {
 		p.options.Entropy = func(matchID string, attempt int) protocol.Secret {
 			return p.Derive(fmt.Sprintf("entropy/%s/%s/%d", p.Membership().LeagueID, matchID, attempt))
@@ -208,10 +223,10 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	defer p.mu.Unlock()
 	p.state, p.restarted = StateRegistered, back
 	if !back {
-		p.tally = &tally{}
+		p.tally = tally{known: true}
 	}
 	if before != nil { // the previous league has ended
-		p.history, p.unsaved = newHistory(nil), false
+		p.history, p.unsaved = newHistory(p.options.Folder != "", nil), false
 		p.current, p.round, p.standings, p.table, p.over, p.totals = map[string]*match{}, nil, nil, nil, 0, nil
 		p.signalQuiet()
 	}

@@ -60,6 +60,7 @@ func totalsOf(r *protocol.StandingRow) *protocol.PlayerStats {
 // A tally holds a player's counts in the table of a round, and those of its history at
 // that time.
 type tally struct {
+	known          bool // false if there was no such table
 	round          int
 	table, history protocol.PlayerStats
 }
@@ -78,13 +79,13 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 	if p.totals != nil {
 		p.totals = totalsOf(&rows[i])
 	}
-	now := tally{round, *totalsOf(&rows[i]), p.history.stats}
+	now := tally{true, round, *totalsOf(&rows[i]), p.history.stats}
 	before := p.tally
-	p.tally = &now
-	if before == nil || len(p.current) != 1 {
+	p.tally = now
+	if !before.known || len(p.current) != 1 {
 		return
 	}
-	result := missing(before, &now)
+	result := missing(&before, &now)
 	for matchID, m := range p.current {
 		if result == "" || m.round != round || before.round != round && before.round != round-1 {
 			return
@@ -95,7 +96,7 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 		if !p.history.add(&known) {
 			return
 		}
-		p.unsaved, now.history = true, p.history.stats
+		p.unsaved, p.tally.history = true, p.history.stats
 		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type", protocol.EventResultFromStandings).Msg("no readable GAME_OVER: the result follows from the standings")
 		delete(p.current, matchID)
 		p.idle()

@@ -37,9 +37,9 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			p := &Player{Agent: member(t, "P01"), current: map[string]*match{}, history: newHistory(nil)}
+			p := &Player{Agent: member(t, "P01"), current: map[string]*match{}, history: newHistory(true, nil)}
 			if !test.unknown {
-				p.tally = &tally{}
+				p.tally = tally{known: true}
 			}
 			for _, round := range test.current {
 				id := protocol.MatchID{Round: round, Number: 1}.String()
@@ -48,7 +48,8 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 			for i, at := range test.tables {
 				for n := range test.filed {
 					if i == 1 {
-						p.history.add(Seen("P01", protocol.MatchID{Round: 9, Number: n + 1}.String(), 1, &protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: new("P01")}))
+						won := Seen("P01", protocol.MatchID{Round: 9, Number: n + 1}.String(), 1, &protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: new("P01")})
+						p.history.add(&won)
 					}
 				}
 				p.infer(at.round, []protocol.StandingRow{{PlayerID: "P02", Wins: 7}, {PlayerID: "P01", Wins: at.wins, Draws: at.draws, Losses: at.losses}})
@@ -64,19 +65,19 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 				MatchID: protocol.MatchID{Round: round, Number: 1}.String(), OpponentID: "P02", Result: test.want, MyChoice: "odd", FromStandings: true,
 			}}, matches)
 			assert.Empty(t, p.current)
-			assert.Empty(t, p.recent(10)[test.filed:], "strategies do not get results from the standings")
+			assert.Empty(t, p.recentMatches(10)[test.filed:], "strategies do not get results from the standings")
 		})
 	}
 }
 
 func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
-	h := newHistory(nil)
+	h := newHistory(true, nil)
 	inferred := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusDraw})
 	inferred.FromStandings = true
-	assert.True(t, h.add(inferred))
+	assert.True(t, h.add(&inferred))
 	final := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusTechnicalLoss})
-	assert.True(t, h.add(final))
-	assert.False(t, h.add(final), "the same result counts once")
+	assert.True(t, h.add(&final))
+	assert.False(t, h.add(&final), "the same result counts once")
 	assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, h.stats)
 }
 

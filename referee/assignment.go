@@ -56,21 +56,21 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	m := newMatch(r, member, game, q, nonce)
 	r.matches[q.MatchID] = m
 	r.busy++
-	r.work(m.conduct)
+	r.work(m)
 	return accept(m, q.Attempt), nil
 }
 
 // reportAgain reports a finished match concurrently; r.mu is held.
 func (r *Referee) reportAgain(m *match) {
-	r.work(func() {
+	r.work(jobFunc(func() {
 		defer r.finished()
 		m.report(r.life)
-	})
+	}))
 }
 
 // work starts a job, which must end with finished; r.mu is held.
-func (r *Referee) work(job func()) {
-	if r.workers.run(job) {
+func (r *Referee) work(j job) {
+	if r.workers.start(j) {
 		r.working++
 	}
 }

@@ -35,7 +35,7 @@ func (m *match) sendGameError(w *window, s *matchSide, f failure) (delivered con
 		cancel()
 		pending.Done()
 	}
-	started := r.workers.run(func() {
+	started := r.workers.start(jobFunc(func() {
 		defer done()
 		ack, timing, err := method.CallWithin(r.life, r.options.Caller, peer, notice, method.Timeout)
 		t.acknowledged(notice.PlayerID, method.Name, try, ack, err, timing)
@@ -43,7 +43,7 @@ func (m *match) sendGameError(w *window, s *matchSide, f failure) (delivered con
 			r.options.Log.Debug().Err(err).Str("conversation_id", conversation).Str("player_id", notice.PlayerID).
 				Str("event_type", protocol.EventGameErrorUnacknowledged).Msg("GAME_ERROR was not acknowledged")
 		}
-	})
+	}))
 	if !started {
 		done()
 	}

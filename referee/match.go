@@ -27,8 +27,12 @@ type match struct {
 	givenUp      atomic.Bool // after too many void attempts
 	returned     bool        // it was given up and may start again; Referee.mu guards it
 	sides        [2]matchSide
+	position     rules.Position // of the game
+	question     question       // that is being asked
+	seconds      float64        // to answer it
+	second       secondJob      // of concurrently
+	secondDone   sync.WaitGroup
 	result       *protocol.GameResult // as GAME_OVER has it
-	second       chan struct{}        // signals that the job for side B is done
 	pending      sync.WaitGroup       // GAME_ERRORs without an acknowledgement, for which the file waits
 	transcript   *transcript          // nil if no file is written
 	doc          *store.Match         // its file, from the result until the manager has it; owned by the goroutine that reports
@@ -43,6 +47,7 @@ type match struct {
 // A matchSide is one player of a match. Only the goroutine that asks the player
 // writes to it.
 type matchSide struct {
+	window            window // of the last question
 	player            *protocol.AssignedPlayer
 	peer              protocol.Peer
 	role              string
@@ -50,6 +55,7 @@ type matchSide struct {
 	entropyCommitment string
 	committer         string // the player_id in the commitment; under a third-party manager, which gives no access tokens, the player's own
 	entropy           protocol.Secret
+	entropyText       string
 	move              string        // the last legal one
 	lost              string        // why it lost technically; "" while it has not
 	fault             protocol.Code // the failure by which it lost; "" for none
@@ -63,7 +69,6 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		nonce:        nonce,
 		commitment:   protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce),
 		state:        store.StateWaitingForPlayers,
-		second:       make(chan struct{}, 1),
 	}
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
 		m.sides[i] = matchSide{
@@ -77,17 +82,18 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 	return m
 }
 
-// conduct is a whole match, from invitation to report.
-func (m *match) conduct() {
+// run is a whole match, from invitation to report.
+func (m *match) run() {
 	defer m.referee.finished()
 	defer m.forget()
 	m.transcript.enter(store.StateWaitingForPlayers)
-	m.ask([]rules.Side{rules.SideA, rules.SideB}, m.assignment.Timeouts.GameJoinAck, m.invite)
-	position := m.game.Start()
+	both := []rules.Side{rules.SideA, rules.SideB}
+	m.ask(both, m.assignment.Timeouts.GameJoinAck, (*match).invite)
+	m.position = m.game.Start()
 	if !m.decided() {
-		position = m.play(position)
+		m.play()
 	}
-	if m.over() || !m.finish(position) {
+	if m.over() || !m.finish() {
 		m.referee.release(false)
 		m.fileAbandoned()
 		if m.givenUp.Load() {
@@ -95,26 +101,25 @@ func (m *match) conduct() {
 		}
 		return // another attempt, or another referee, plays it again
 	}
-	m.announce()
+	m.concurrently(both, (*match).sendGameOver)
 	m.referee.release(true) // the manager may assign the next match while it reads the report
 	m.deliver(m.referee.life)
 }
 
 // play asks for moves until the game is over or a player has lost technically.
-func (m *match) play(position rules.Position) rules.Position {
+func (m *match) play() {
 	m.enter(store.StateCollectingChoices)
 	for {
-		sides := position.ToMove()
+		sides := m.position.ToMove()
 		if len(sides) == 0 {
 			m.enter(store.StateDrawingNumber)
-			return position
+			return
 		}
-		now := position
-		m.ask(sides, m.assignment.Timeouts.Move, func(w *window, s rules.Side) error { return m.askMove(w, now, s) })
+		m.ask(sides, m.assignment.Timeouts.Move, (*match).askMove)
 		if m.decided() {
-			return position
+			return
 		}
-		position = position.Play([2]string{m.sides[0].move, m.sides[1].move})
+		m.position = m.position.Play([2]string{m.sides[0].move, m.sides[1].move})
 	}
 }
 
@@ -123,7 +128,7 @@ func (m *match) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.final != nil {
-		m.assignment, m.game, m.result, m.sides = nil, nil, nil, [2]matchSide{}
+		m.assignment, m.game, m.position, m.result, m.sides = nil, nil, nil, nil, [2]matchSide{}
 	}
 }
 
@@ -157,18 +162,42 @@ func (m *match) decided() bool {
 	return m.sides[0].lost != "" || m.sides[1].lost != "" || m.over()
 }
 
+// A question is one of the referee's questions to a side. It returns nil for a correct
+// answer.
+type question func(m *match, side rules.Side) error
+
 // ask asks the sides a question concurrently. It returns when each has answered or
 // lost.
-func (m *match) ask(sides []rules.Side, seconds float64, question func(*window, rules.Side) error) {
-	m.concurrently(len(sides), func(i int) { m.askWithRetries(m.newWindow(protocol.Seconds(seconds)), sides[i], question) })
+func (m *match) ask(sides []rules.Side, seconds float64, ask question) {
+	m.question, m.seconds = ask, seconds
+	m.concurrently(sides, (*match).askWithRetries)
 }
 
-// concurrently runs a job for one or two sides.
-func (m *match) concurrently(n int, do func(i int)) {
-	if n == 2 && m.referee.workers.run(func() { do(1); m.second <- struct{}{} }) {
-		defer func() { <-m.second }()
+// concurrently runs a job for one or two sides. It makes no
+// closures, because each allocates.
+func (m *match) concurrently(sides []rules.Side, do func(m *match, side rules.Side)) {
+	if len(sides) == 2 {
+		m.second = secondJob{m, sides[1], do}
+		m.secondDone.Add(1)
+		if m.referee.workers.start(&m.second) {
+			defer m.secondDone.Wait()
+		} else {
+			m.secondDone.Done()
+		}
 	}
-	do(0)
+	do(m, sides[0])
+}
+
+// A secondJob is a job for the second of two sides.
+type secondJob struct {
+	match *match
+	side  rules.Side
+	do    func(m *match, side rules.Side)
+}
+
+func (j *secondJob) run() {
+	j.do(j.match, j.side)
+	j.match.secondDone.Done()
 }
 
 // envelope begins a message to a player. Its token is valid only between the

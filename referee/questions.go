@@ -11,7 +11,8 @@ import (
 )
 
 // call makes one call attempt at a question to a player.
-func call[Q, R any](m *match, w *window, s *matchSide, method *protocol.Method[Q, R], q *Q) (*R, error) {
+func call[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], q *Q) (*R, error) {
+	w := &s.window
 	w.request, w.response, w.method = method.Request, method.Result, method.Name
 	m.transcript.sent(s.player.PlayerID, method.Name, w.try, q)
 	answer, timing, err := method.Ask(m.referee.life, m.referee.options.Caller, s.peer, q, time.Until(w.deadline))
@@ -24,9 +25,9 @@ func call[Q, R any](m *match, w *window, s *matchSide, method *protocol.Method[Q
 }
 
 // invite sends GAME_INVITATION (spec 003 §8.7.1).
-func (m *match) invite(w *window, side rules.Side) error {
+func (m *match) invite(side rules.Side) error {
 	s, a := &m.sides[side], m.assignment
-	ack, err := call(m, w, s, &protocol.Invite, &protocol.GameInvitation{
+	ack, err := call(m, s, &protocol.Invite, &protocol.GameInvitation{
 		Envelope: m.envelope(protocol.TypeGameInvitation, s),
 		LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 		RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
@@ -69,36 +70,36 @@ const evenOdd = "even_odd"
 
 // askMove asks a side for its move: by CHOOSE_PARITY_CALL in Even/Odd (spec 003
 // §8.7.3), by GAME_MOVE_CALL in every other game (§3.8.2).
-func (m *match) askMove(w *window, position rules.Position, side rules.Side) error {
+func (m *match) askMove(side rules.Side) error {
 	s, a := &m.sides[side], m.assignment
 	if a.GameType == evenOdd {
-		answer, err := call(m, w, s, &protocol.ChooseParity, &protocol.ChooseParityCall{
+		answer, err := call(m, s, &protocol.ChooseParity, &protocol.ChooseParityCall{
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
-			Deadline: w.stamp,
+			Deadline: s.window.stamp,
 		})
 		if err != nil {
 			return err
 		}
-		return m.judgeMove(side, position, &move{
+		return m.judgeMove(side, &move{
 			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy,
 			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string", illegal: protocol.ErrInvalidParityChoice,
 		})
 	}
-	question := position.Ask(side)
+	question := m.position.Ask(side)
 	context := map[string]any{"opponent_id": s.opponent, "round_id": a.RoundID}
 	maps.Copy(context, question.Context)
-	answer, err := call(m, w, s, &protocol.MakeMove, &protocol.GameMoveCall{
+	answer, err := call(m, s, &protocol.MakeMove, &protocol.GameMoveCall{
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s),
 		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context},
-		Deadline:    w.stamp,
+		Deadline:    s.window.stamp,
 	})
 	if err != nil {
 		return err
 	}
-	return m.judgeMove(side, position, &move{
+	return m.judgeMove(side, &move{
 		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy,
 		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string", illegal: protocol.ErrIllegalMove,
 	})
@@ -115,8 +116,8 @@ type move struct {
 }
 
 // judgeMove records the move if it is legal, else it returns the fault.
-func (m *match) judgeMove(side rules.Side, position rules.Position, a *move) error {
-	s := &m.sides[side]
+func (m *match) judgeMove(side rules.Side, a *move) error {
+	s, position := &m.sides[side], m.position
 	if err := m.conformance(s, a.envelope, a.playerID); err != nil {
 		return err
 	}
@@ -137,10 +138,10 @@ func (m *match) judgeMove(side rules.Side, position rules.Position, a *move) err
 	}
 	if s.entropyCommitment != "" {
 		entropy, ok := protocol.ParseSecret(a.entropy)
-		if !ok || !protocol.SameDigest(protocol.EntropyCommitment(m.assignment.MatchID, s.committer, entropy), s.entropyCommitment) {
+		if !ok || !protocol.OpensEntropy(s.entropyCommitment, m.assignment.MatchID, s.committer, entropy) {
 			return protocol.Fault(protocol.ErrInvalidFieldType, "entropy does not match entropy_commitment")
 		}
-		s.entropy = entropy
+		s.entropy, s.entropyText = entropy, a.entropy // a secret has only one text
 	}
 	s.move = a.choice
 	return nil

@@ -163,7 +163,7 @@ func checkOwn(member *membership.Membership, doc *store.Match, matchID string, a
 		return errors.New("result, draw or player_id is missing")
 	}
 	nonce, ok := protocol.ParseSecret(doc.Draw.Nonce)
-	if !ok || protocol.DrawCommitment(doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce) != doc.Draw.Commitment {
+	if !ok || !protocol.OpensDraw(doc.Draw.Commitment, doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce) {
 		return errors.New("the nonce does not match the commitment")
 	}
 	return nil

@@ -6,16 +6,13 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/rules"
 )
 
-// announce sends GAME_OVER to both players and waits for their acknowledgements, at
-// most 5 s. A missing one changes nothing (004 §4.3).
-func (m *match) announce() {
-	m.concurrently(2, func(i int) { m.sendGameOver(&m.sides[i]) })
-}
-
-func (m *match) sendGameOver(s *matchSide) {
-	r, method := m.referee, &protocol.NotifyMatchResult
+// sendGameOver sends GAME_OVER to a player and waits for its acknowledgement, at most
+// 5 s. A missing one changes nothing (004 §4.3).
+func (m *match) sendGameOver(side rules.Side) {
+	r, s, method := m.referee, &m.sides[side], &protocol.NotifyMatchResult
 	notice := &protocol.GameOver{
 		Envelope: m.envelope(protocol.TypeGameOver, s),
 		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType,

@@ -12,25 +12,34 @@ import (
 
 // decide makes the result of the match: by the rules of the game, or by technical
 // losses.
-func (m *match) decide(position rules.Position) *protocol.GameResult {
+func (m *match) decide() *protocol.GameResult {
 	a, b := &m.sides[0], &m.sides[1]
 	if a.lost != "" || b.lost != "" {
 		return m.technicalLoss()
 	}
-	verdict := position.Judge(rules.Chance{Nonce: m.nonce, EntropyA: a.entropy, EntropyB: b.entropy})
-	result := &protocol.GameResult{
-		Status:  protocol.StatusDraw,
-		Choices: protocol.Both(m.players[0], optional(verdict.Moves[0]), m.players[1], optional(verdict.Moves[1])),
-		Reason:  verdict.Reason(m.players),
+	verdict := m.position.Judge(rules.Chance{Nonce: m.nonce, EntropyA: a.entropy, EntropyB: b.entropy})
+	r := &struct { // one allocation; the result may outlive the match
+		protocol.GameResult
+
+		players, moves [2]string
+		choices        [2]protocol.Member[*string]
+		number         int
+		parity         string
+	}{players: m.players, moves: verdict.Moves, number: verdict.Number, parity: verdict.Parity}
+	for i := range r.choices {
+		r.choices[i].Name = r.players[i]
+		if r.moves[i] != "" {
+			r.choices[i].Value = &r.moves[i]
+		}
 	}
+	r.Status, r.Choices, r.Reason = protocol.StatusDraw, r.choices[:], verdict.Reason(m.players)
 	if verdict.Winner != rules.NoSide {
-		winner := m.players[verdict.Winner] // a copy: the result may outlive the match
-		result.Status, result.WinnerPlayerID = protocol.StatusWin, &winner
+		r.Status, r.WinnerPlayerID = protocol.StatusWin, &r.players[verdict.Winner]
 	}
 	if verdict.Number > 0 {
-		result.DrawnNumber, result.NumberParity = &verdict.Number, &verdict.Parity
+		r.DrawnNumber, r.NumberParity = &r.number, &r.parity
 	}
-	return result
+	return &r.GameResult
 }
 
 // technicalLoss makes the result of a match that one or both sides have lost
@@ -66,8 +75,8 @@ func optional(choice string) *string {
 
 // finish decides the match, makes its report, and writes the match file. It returns
 // false if another attempt has replaced this one.
-func (m *match) finish(position rules.Position) bool {
-	result, a := m.decide(position), m.assignment
+func (m *match) finish() bool {
+	result, a := m.decide(), m.assignment
 	report := m.reportOf(result, m.score(result), m.draw())
 	report.RoundID, report.GameType = a.RoundID, a.GameType
 	m.mu.Lock()
@@ -83,32 +92,39 @@ func (m *match) finish(position rules.Position) bool {
 
 // reportOf makes the report of a result. The caller adds the round and the game.
 func (m *match) reportOf(result *protocol.GameResult, score protocol.PerPlayer[int], draw *protocol.Draw) *protocol.MatchResultReport {
-	report := &protocol.MatchResultReport{
-		Envelope: m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation),
-		LeagueID: m.member.LeagueID, MatchID: m.matchID, Attempt: m.attempt,
-		Result: protocol.MatchResult{
-			Winner: result.WinnerPlayerID,
-			Score:  score,
-			Details: &protocol.ResultDetails{
-				DrawnNumber: result.DrawnNumber, Choices: result.Choices, Status: result.Status, Reason: result.Reason,
-				Faults: result.Faults,
-			},
+	r := &struct { // one allocation
+		protocol.MatchResultReport
+
+		details protocol.ResultDetails
+	}{
+		MatchResultReport: protocol.MatchResultReport{
+			Envelope: m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation),
+			LeagueID: m.member.LeagueID, MatchID: m.matchID, Attempt: m.attempt,
+			Result: protocol.MatchResult{Winner: result.WinnerPlayerID, Score: score},
+			Draw:   draw,
 		},
-		Draw: draw,
+		details: protocol.ResultDetails{
+			DrawnNumber: result.DrawnNumber, Choices: result.Choices, Status: result.Status, Reason: result.Reason,
+			Faults: result.Faults,
+		},
 	}
-	report.AuthToken = m.member.Token
-	return report
+	r.AuthToken, r.Result.Details = m.member.Token, &r.details
+	return &r.MatchResultReport
 }
 
 // draw reveals the nonce and the entropies that the players revealed.
 func (m *match) draw() *protocol.Draw {
-	draw := &protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}
+	draw := &struct { // one allocation
+		protocol.Draw
+
+		entropies [2]protocol.Member[string]
+	}{Draw: protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}}
 	for i := range m.sides {
 		if s := &m.sides[i]; s.entropyCommitment != "" && s.entropy != (protocol.Secret{}) {
-			draw.Entropies = append(draw.Entropies, protocol.Member[string]{Name: m.players[i], Value: s.entropy.Hex()})
+			draw.Entropies = append(draw.entropies[:len(draw.Entropies)], protocol.Member[string]{Name: m.players[i], Value: s.entropyText})
 		}
 	}
-	return draw
+	return &draw.Draw
 }
 
 // score returns the points of both players by the league's scoring. The manager computes

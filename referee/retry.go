@@ -66,24 +66,26 @@ func (w *window) called(timing *protocol.Timing) {
 //
 // An answer that asks the referee to wait (E022) and a void attempt are no
 // failures: see waitAsAsked and judgeAttempt.
-func (m *match) askWithRetries(w window, side rules.Side, question func(*window, rules.Side) error) {
+func (m *match) askWithRetries(side rules.Side) {
 	s, clock, policy := &m.sides[side], m.referee.options.Clock, m.assignment.RetryPolicy
+	w := &s.window
+	*w = m.newWindow(protocol.Seconds(m.seconds))
 	wrong := false // there was a wrong answer in this window
 	for retries, voids := 0, 0; ; {
-		attempt, err := m.askOnce(&w, side, question)
+		attempt, err := m.askOnce(w, side)
 		if err == nil || m.over() {
 			return
 		}
 		fault := faultOf(err)
 		if attempt.void != "" {
-			if voids++; !m.repeatVoid(&w, s, fault, attempt, voids) {
+			if voids++; !m.repeatVoid(w, s, fault, attempt, voids) {
 				return
 			}
-			m.reopen(&w)
+			m.reopen(w)
 			continue
 		}
 		limited := fault.Code == protocol.ErrRateLimited
-		if limited && m.waitAsAsked(&w, s, fault) {
+		if limited && m.waitAsAsked(w, s, fault) {
 			continue
 		}
 		if m.over() {
@@ -91,13 +93,13 @@ func (m *match) askWithRetries(w window, side rules.Side, question func(*window,
 		}
 		pause := fault.Code == protocol.ErrTimeout || fault.Code == protocol.ErrConnection
 		wrong = wrong || !pause
-		again := !limited && retries < policy.MaxRetries && (!wrong || m.correctable(&w, fault.Code, retries+1))
+		again := !limited && retries < policy.MaxRetries && (!wrong || m.correctable(w, fault.Code, retries+1))
 		if again {
 			retries++
 		}
-		delivered := m.sendGameError(&w, s, failure{fault: fault, timing: attempt.timing, retries: retries, again: again, pause: pause})
+		delivered := m.sendGameError(w, s, failure{fault: fault, timing: attempt.timing, retries: retries, again: again, pause: pause})
 		if !again {
-			s.lost, s.fault = lossReason(fault, &w), fault.Code
+			s.lost, s.fault = lossReason(fault, w), fault.Code
 			return
 		}
 		limit := gameErrorDelay
@@ -110,7 +112,7 @@ func (m *match) askWithRetries(w window, side rules.Side, question func(*window,
 		if wrong { // the window goes on: leave half of its rest for the question
 			limit = min(limit, w.until().Sub(clock.Now())/2)
 		} else {
-			m.reopen(&w)
+			m.reopen(w)
 		}
 		if limit > 0 {
 			_ = clock.Sleep(delivered, limit) // the delivery ends it
@@ -141,10 +143,10 @@ func (m *match) waitAsAsked(w *window, s *matchSide, fault *protocol.Error) (aga
 }
 
 // askOnce makes one call attempt at a question and records its result.
-func (m *match) askOnce(w *window, side rules.Side, question func(*window, rules.Side) error) (callAttempt, error) {
+func (m *match) askOnce(w *window, side rules.Side) (callAttempt, error) {
 	w.timing, w.answer = nil, nil
 	w.try++
-	err := question(w, side)
+	err := m.question(m, side)
 	attempt := m.judgeAttempt(w, err)
 	m.transcript.received(m.sides[side].player.PlayerID, w.method, w.try, w.answer, protocol.AsError(err), attempt)
 	return attempt, err

@@ -114,10 +114,10 @@ func (r *Referee) returnToManager(m *match) {
 		return
 	}
 	r.registering = true
-	r.work(func() {
+	r.work(jobFunc(func() {
 		defer r.finished()
 		r.registerAgain()
-	})
+	}))
 }
 
 // registerAgain registers again, and once more if another match was returned

@@ -2,11 +2,18 @@ package referee
 
 import "sync"
 
+// A job runs on a worker. Pointers are jobs without an allocation, functions are not.
+type job interface{ run() }
+
+type jobFunc func()
+
+func (f jobFunc) run() { f() }
+
 // workers run jobs concurrently, on goroutines that wait for the next job after
 // each. A match is short and its stack is deep: growing a new stack for every
 // question costs more than the question.
 type workers struct {
-	jobs    chan func() // nil stops a worker
+	jobs    chan job // nil stops a worker
 	running sync.WaitGroup
 
 	mu      sync.Mutex // orders new workers before stop
@@ -14,12 +21,12 @@ type workers struct {
 	count   int
 }
 
-func newWorkers() *workers { return &workers{jobs: make(chan func())} }
+func newWorkers() *workers { return &workers{jobs: make(chan job)} }
 
-// run starts a job. It returns false after stop.
-func (w *workers) run(job func()) bool {
+// start starts a job. It returns false after stop.
+func (w *workers) start(j job) bool {
 	select {
-	case w.jobs <- job:
+	case w.jobs <- j:
 		return true
 	default:
 	}
@@ -30,8 +37,8 @@ func (w *workers) run(job func()) bool {
 	}
 	w.count++
 	w.running.Go(func() {
-		for ; job != nil; job = <-w.jobs {
-			job()
+		for ; j != nil; j = <-w.jobs {
+			j.run()
 		}
 	})
 	return true

@@ -45,7 +45,7 @@ func (cards) Check(_ rules.Side, move string) error {
 func (cards) Play(moves [2]string) rules.Position { return cards(moves) }
 
 func (c cards) Judge(rules.Chance) rules.Verdict {
-	v := rules.Verdict{Winner: rules.NoSide, Moves: c, Reason: func(ids [2]string) string {
+	v := rules.Verdict{Winner: rules.NoSide, Moves: c, Explain: func(_ rules.Verdict, ids [2]string) string {
 		return fmt.Sprintf("%s played %s, %s played %s", ids[0], c[0], ids[1], c[1])
 	}}
 	switch {

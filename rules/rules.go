@@ -81,12 +81,18 @@ type Chance struct {
 
 // A Verdict is the result of a match by the rules.
 type Verdict struct {
-	Winner Side                       // NoSide for a draw
-	Number int                        // the number drawn; 0 in a game without one
-	Parity string                     // the parity of Number; "" without one
-	Moves  [2]string                  // the last move of each side
-	Reason func(ids [2]string) string // explains the result to people, with the ids of the players
+	Winner Side      // NoSide for a draw
+	Number int       // the number drawn; 0 in a game without one
+	Parity string    // the parity of Number; "" without one
+	Moves  [2]string // the last move of each side
+
+	// Explain explains the result to people, with the ids of the players. It receives the
+	// verdict, so that it need not be a closure.
+	Explain func(v Verdict, ids [2]string) string
 }
+
+// Reason returns the explanation of the verdict.
+func (v Verdict) Reason(ids [2]string) string { return v.Explain(v, ids) }
 
 // WinnerOf returns the id of the winner, given the ids of both sides; "" for a draw.
 func (v Verdict) WinnerOf(ids [2]string) string {

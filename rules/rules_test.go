@@ -76,7 +76,7 @@ func (p taking) Judge(rules.Chance) rules.Verdict {
 	winner := p.toMove.Other()
 	return rules.Verdict{
 		Winner: winner, Moves: p.last,
-		Reason: func(ids [2]string) string { return ids[winner] + " took the last one" },
+		Explain: func(_ rules.Verdict, ids [2]string) string { return ids[winner] + " took the last one" },
 	}
 }
 

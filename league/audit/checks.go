@@ -9,7 +9,7 @@ const (
 	RuleEvent        = "event"        // every event can have happened after those before it
 	RuleTime         = "time"         // times are valid and do not go back
 	RuleRegistration = "registration" // a registration is dropped for silence only after the grace period, and its id is never granted again
-	RuleSchedule     = "schedule"     // the pairings follow from the ordered players
+	RuleSchedule     = "schedule"     // the pairings follow from the ordered players, and from the results where the format says so
 	RuleOneResult    = "one_result"   // a match has one result, by a referee that had the match
 	RuleCommitment   = "commitment"   // revealed secrets match the commitments made before
 	RuleDraw         = "draw"         // the number follows from the secrets
@@ -50,6 +50,7 @@ func checks() []check {
 		{rule: RuleLifecycle, event: (*auditor).checkRoundAgents},
 		{rule: RuleLifecycle, event: (*auditor).checkPlayedByAbsent},
 		{rule: RuleEvent, event: (*auditor).checkStatement},
+		{rule: RuleSchedule, event: (*auditor).checkPairings},
 
 		{rule: RuleSchedule, league: (*auditor).checkSchedule},
 		{rule: RuleStandings, league: (*auditor).checkStandings},

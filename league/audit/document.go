@@ -50,6 +50,14 @@ func lineAt(raw []byte, offset int64) int {
 	return 1 + bytes.Count(raw[:max(0, min(offset, int64(len(raw))))], []byte("\n"))
 }
 
+// A headed is a document with the members that the audit reads of all documents. In
+// JSON, they hide those of the document itself.
+type headed[T any] struct {
+	SchemaVersion string `json:"schema_version"`
+	LastUpdated   string `json:"last_updated"`
+	Document      T      `json:",embed"`
+}
+
 // load reads a document.
 func load[T any](dir store.Folder, path string) (d document[T]) {
 	raw, err := os.ReadFile(path)
@@ -58,39 +66,47 @@ func load[T any](dir store.Folder, path string) (d document[T]) {
 		d.problem = "it cannot be read: " + cause(err)
 		return d
 	}
-	var head struct {
-		SchemaVersion string `json:"schema_version"`
-		LastUpdated   string `json:"last_updated"`
+	read := new(headed[T])
+	if err = json.Unmarshal(raw, read, json.RejectUnknownMembers(true)); errors.Is(err, json.ErrUnknownName) {
+		d.unknown, read = err, new(headed[T])
+		err = json.Unmarshal(raw, read)
 	}
-	if err := json.Unmarshal(raw, &head); err != nil {
-		d.problem, d.problemLine = "it is not a complete JSON document: "+Reason(err), lineOf(raw, err)
-		return d
-	}
-	if err := store.CheckSchema(head.SchemaVersion); err != nil {
-		d.problem, d.problemLine = err.Error(), d.line("/schema_version")
-		return d
-	}
-	value := new(T)
-	if err = json.Unmarshal(raw, value, json.RejectUnknownMembers(true)); errors.Is(err, json.ErrUnknownName) {
-		d.unknown, value = err, new(T)
-		err = json.Unmarshal(raw, value)
+	if err == nil {
+		err = store.CheckSchema(read.SchemaVersion)
 	}
 	if err != nil {
-		d.problem, d.problemLine = "a member has the wrong type: "+Reason(err), lineOf(raw, err)
+		d.problem, d.problemLine = d.explain(err)
 		return d
 	}
-	d.lastUpdated, d.value = head.LastUpdated, value
+	d.lastUpdated, d.value = read.LastUpdated, &read.Document
 	return d
+}
+
+// explain says why a document could not be read, and in which line that is.
+func (d *document[T]) explain(err error) (problem string, line int) {
+	var head headed[struct{}]
+	if err := json.Unmarshal(d.raw, &head); err != nil {
+		return "it is not a complete JSON document: " + Reason(err), lineOf(d.raw, err)
+	}
+	if err := store.CheckSchema(head.SchemaVersion); err != nil {
+		return err.Error(), d.line("/schema_version")
+	}
+	return "a member has the wrong type: " + Reason(err), lineOf(d.raw, err)
 }
 
 // open loads a document. An unreadable file is a finding.
 func open[T any](a *auditor, path string, about location) document[T] {
 	d := load[T](a.dir, path)
+	checkReadable(a, &d, about)
+	return d
+}
+
+// checkReadable finds an unreadable file.
+func checkReadable[T any](a *auditor, d *document[T], about location) {
 	if d.exists && d.value == nil {
 		about.file, about.line = d.file, d.problemLine
 		a.find(RuleSchema, about, "%s", d.problem)
 	}
-	return d
 }
 
 // checkHeader checks the members that all documents have: last_updated must be a

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"evenodd/league/journal"
-	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
+	"evenodd/league/store/appendfile"
 )
 
 // clockTolerance is how much earlier than the event before it an event may be
@@ -57,7 +57,7 @@ func (a *auditor) readJournal() {
 		a.chain.standings.hash = a.standings.value.JournalHead
 	}
 	lines := 0
-	_, torn, err := journalfile.Lines(file, func(number int, text []byte) error {
+	_, torn, err := appendfile.Lines(file, func(number int, text []byte) error {
 		lines = number
 		a.readLine(number, text)
 		return nil

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"reflect"
 
-	"github.com/go-json-experiment/json"
-
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -23,7 +21,7 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 		return
 	}
 	found := t.differences(e)
-	if e.Message.Kind() == 'n' || len(e.Message) == 0 || e.err != nil {
+	if e.Message.Kind() == 'n' || len(e.Message) == 0 || e.read.err != nil {
 		t.find(e, "/message", "the message to %s cannot be read", s.id)
 		return
 	}
@@ -127,8 +125,8 @@ func (t *transcriptCheck) expectMove(s *playerSide, q *protocol.MoveRequest) {
 
 // requestDifferences compares a request with the one that set makes of it.
 func requestDifferences[Q any](e *exchange, set func(want *Q)) (found []difference) {
-	got := new(Q)
-	if e.err = json.Unmarshal(e.Message, got); e.err != nil {
+	got, ok := any(e.read.typed).(*Q)
+	if !ok || e.read.err != nil {
 		return nil
 	}
 	want := *got

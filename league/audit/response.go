@@ -37,10 +37,10 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 	switch {
 	case e.Omission() != "":
 		t.noteOmitted(e)
-	case e.Error != nil && (e.err != nil || !t.countsDespiteError(e)):
+	case e.Error != nil && (e.read.err != nil || !t.countsDespiteError(e)):
 		t.checkFailure(e)
-	case e.err != nil:
-		t.find(e, "/message", "the answer counts, but cannot be read: %s", Reason(e.err))
+	case e.read.err != nil:
+		t.find(e, "/message", "the answer counts, but cannot be read: %s", Reason(e.read.err))
 	default:
 		t.checkAnswer(e)
 	}
@@ -67,7 +67,7 @@ func (t *transcriptCheck) checkFailure(e *exchange) {
 		return // a player that does not acknowledge the end has played all the same
 	}
 	s.failed, s.failedAt, s.fault = true, e.index, e.Error.ErrorCode
-	if e.err != nil || phase != phaseMove {
+	if e.read.err != nil || phase != phaseMove {
 		return
 	}
 	switch code := protocol.Code(e.Error.ErrorCode); code {
@@ -86,7 +86,7 @@ func (t *transcriptCheck) checkFailure(e *exchange) {
 // cannot be read (E002): the decisive members are right, and no GAME_ERROR
 // followed.
 func (t *transcriptCheck) countsDespiteError(e *exchange) bool {
-	m := &e.message
+	m := e.message
 	if t.reportedAfter(e) || e.Error.ErrorCode != string(protocol.ErrInvalidFieldType) || len(e.Message) == 0 ||
 		m.MatchID != "" && m.MatchID != t.match.id || m.MatchID == "" && e.Unreadable("match_id") ||
 		m.MessageType != "" && m.MessageType != e.method.response {
@@ -116,13 +116,13 @@ func (t *transcriptCheck) reportedAfter(e *exchange) bool {
 // committed to.
 func (t *transcriptCheck) keepsCommitment(e *exchange) bool {
 	entropy, ok := protocol.ParseSecret(e.message.Entropy)
-	return ok && protocol.EntropyCommitment(t.match.id, e.side.id, entropy) == e.side.commitment
+	return ok && protocol.OpensEntropy(e.side.commitment, t.match.id, e.side.id, entropy)
 }
 
 // checkAnswer checks a response that counts: it must be about this match, in time,
 // of the right type, and legal.
 func (t *transcriptCheck) checkAnswer(e *exchange) {
-	s, m := e.side, &e.message
+	s, m := e.side, e.message
 	t.rememberBreach(e)
 	e.question.answered, e.question.correct = true, e.Error == nil
 	if e.method.phase != phaseJoin && e.method.phase != phaseMove {
@@ -182,7 +182,7 @@ type breach struct {
 
 func (t *transcriptCheck) rememberBreach(e *exchange) {
 	var what string
-	switch m := &e.message; {
+	switch m := e.message; {
 	case m.Protocol != protocol.Name || m.MessageType == "" || m.Sender == "" || m.ConversationID == "":
 		what = "the envelope is not complete"
 	case m.ConversationID != t.doc.ConversationID:

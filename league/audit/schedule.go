@@ -2,15 +2,48 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 
+	"evenodd/league/journal"
 	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 )
 
-// checkSchedule checks the schedule itself, so that the audit does not trust the
-// algorithm that made it.
+// checkPairings compares the pairings that an event announces with those that follow
+// from the results of the rounds before.
+func (a *auditor) checkPairings(e *journal.Event, here location) {
+	d, ok := e.Data.(*journal.RoundAnnounced)
+	if !ok || d.Pairings == nil || a.state.Started == nil {
+		return
+	}
+	want := a.state.Announcement(nil).Pairings
+	if d.RoundID != a.state.Round+1 || slices.Equal(d.Pairings, want) {
+		return
+	}
+	for i := range max(len(want), len(d.Pairings)) {
+		if i < len(want) && i < len(d.Pairings) && want[i] == d.Pairings[i] {
+			continue
+		}
+		at := here
+		at.matchID = protocol.MatchID{Round: d.RoundID, Number: i + 1}.String()
+		a.find(RuleSchedule, at, "match %d of round %d is %s; by the results before it is %s", i+1, d.RoundID, pairAt(d.Pairings, i), pairAt(want, i))
+		return
+	}
+}
+
+// pairAt describes the players of a match for people.
+func pairAt(pairings [][2]string, i int) string {
+	if i >= len(pairings) {
+		return "not played"
+	}
+	return clip(pairings[i][0]) + " against " + clip(pairings[i][1])
+}
+
+// checkSchedule checks the schedule of a round-robin itself, so that the audit does not
+// trust the algorithm that made it.
 func (a *auditor) checkSchedule() {
 	s := a.state
-	if s.Started == nil {
+	if s.Started == nil || s.Created.Tournament != nil {
 		return
 	}
 	if err := checkRoundRobin(s.Pairings, len(s.Started.Players), s.TotalRounds(), s.Created.Legs); err != nil {

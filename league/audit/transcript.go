@@ -116,10 +116,51 @@ type exchange struct {
 	side     *playerSide
 	method   matchMethod
 	question *question
-	message  message
-	deadline string // of a question
-	code     string // of a GAME_ERROR
-	err      error  // why the message cannot be read
+	read     readMessage
+	message  *message // the message of a response, as far as it could be read
+	deadline string   // of a question
+	code     string   // of a GAME_ERROR
+}
+
+// A typed is a message that has a type.
+type typed interface{ Type() string }
+
+// A readMessage is the message of an exchange, or why it cannot be read.
+type readMessage struct {
+	typed
+	err error
+}
+
+// readMessages reads the messages of a transcript, each as the type that its method
+// and its direction imply.
+func readMessages(transcript []store.Exchange) []readMessage {
+	all := make([]readMessage, len(transcript))
+	for i := range transcript {
+		e, m := &transcript[i], &all[i]
+		m.typed = newMessage(e)
+		if len(e.Message) > 0 {
+			m.err = json.Unmarshal(e.Message, m.typed)
+		}
+	}
+	return all
+}
+
+func newMessage(e *store.Exchange) typed {
+	if e.Direction == store.Sent {
+		switch e.Method {
+		case protocol.Invite.Name:
+			return new(protocol.GameInvitation)
+		case protocol.ChooseParity.Name:
+			return new(protocol.ChooseParityCall)
+		case protocol.MakeMove.Name:
+			return new(protocol.GameMoveCall)
+		case protocol.NotifyMatchResult.Name:
+			return new(protocol.GameOver)
+		case protocol.NotifyGameError.Name:
+			return new(protocol.GameError)
+		}
+	}
+	return new(message)
 }
 
 // find reports a finding at a member of an exchange.
@@ -184,7 +225,8 @@ func (a *auditor) checkTranscript(f *matchFile) {
 
 // walk makes all checks of one exchange.
 func (t *transcriptCheck) walk(i int) {
-	e := &exchange{Exchange: &t.doc.Transcript[i], index: i}
+	e := &exchange{Exchange: &t.doc.Transcript[i], index: i, read: t.file.messages[i]}
+	e.message, _ = e.read.typed.(*message)
 	side := slices.Index(t.match.players[:], e.PlayerID)
 	if side < 0 {
 		t.findAt(RuleTranscript, e.PlayerID, e.pointer()+"/player_id", "%s does not play %s", quoted(&e.PlayerID), t.match.id)
@@ -195,9 +237,6 @@ func (t *transcriptCheck) walk(i int) {
 	if e.question = e.side.questions[e.Method]; e.question == nil {
 		e.question = &question{}
 		e.side.questions[e.Method] = e.question
-	}
-	if len(e.Message) > 0 {
-		e.err = json.Unmarshal(e.Message, &e.message)
 	}
 	for _, c := range t.checks {
 		if c.exchange != nil {
@@ -261,8 +300,8 @@ func (t *transcriptCheck) checkOrder(e *exchange) {
 
 // checkMessageType compares the type of an exchange with that in its message.
 func (t *transcriptCheck) checkMessageType(e *exchange) {
-	inside := e.message.MessageType
-	if len(e.Message) == 0 || len(inside) > store.MaxMessageType || strings.Contains(inside, protocol.HiddenToken) || e.err != nil {
+	inside := e.read.Type()
+	if len(e.Message) == 0 || len(inside) > store.MaxMessageType || strings.Contains(inside, protocol.HiddenToken) || e.read.err != nil {
 		return
 	}
 	if validText(inside) != validText(e.MessageType) {

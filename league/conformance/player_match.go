@@ -80,7 +80,7 @@ func keepsCommitment(f *fact) string {
 		return undecided
 	}
 	entropy, ok := protocol.ParseSecret(choice.text("entropy"))
-	kept := ok && protocol.SameDigest(protocol.EntropyCommitment(f.match, join.text("player_id"), entropy), commitment)
+	kept := ok && protocol.OpensEntropy(commitment, f.match, join.text("player_id"), entropy)
 	return when(!kept, "entropy %s is not what entropy_commitment promised", valueOf(choice, "entropy"))
 }
 
@@ -104,7 +104,7 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 	})
 	x.record("error", &fact{reply: x.call(ctx, protocol.NotifyGameError.Name, fault)})
 	q = x.endingAs(lost, protocol.StatusTechnicalLoss, rules.Verdict{
-		Winner: rules.NoSide, Reason: func([2]string) string { return "neither player chose in time" },
+		Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "neither player chose in time" },
 	})
 	x.record("no winner", &fact{reply: x.call(ctx, protocol.NotifyMatchResult.Name, q)})
 }

@@ -83,7 +83,7 @@ func (p *Reports) revealed(r *journal.MatchReported, fact *journal.Match, ids [2
 	}
 	chance := &rules.Chance{}
 	nonce, ok := protocol.ParseSecret(r.Draw.Nonce)
-	if !ok || protocol.DrawCommitment(p.LeagueID, r.MatchID.String(), r.Number, r.RefereeID, nonce) != r.Draw.Commitment {
+	if !ok || !protocol.OpensDraw(r.Draw.Commitment, p.LeagueID, r.MatchID.String(), r.Number, r.RefereeID, nonce) {
 		return nil, errors.New("draw.nonce: it does not belong to the commitment")
 	}
 	chance.Nonce = nonce

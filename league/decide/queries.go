@@ -54,15 +54,16 @@ func HasAnswered(a *journal.Agent) bool { return a.Answered }
 
 // A Status is how far a league is.
 type Status struct {
-	State    string // of the manager
-	Round    int
-	Rounds   int
-	Matches  int
-	Recorded int
-	Players  int
-	Referees int
-	Agents   protocol.AgentStates // players and referees together
-	Awaited  []string             // ids of agents that have not answered yet, before the start
+	State      string // of the manager
+	Tournament string // swiss or knockout; "" for a round-robin
+	Round      int
+	Rounds     int // in a knockout that goes on: the largest possible number
+	Matches    int // the same
+	Recorded   int
+	Players    int
+	Referees   int
+	Agents     protocol.AgentStates // players and referees together
+	Awaited    []string             // ids of agents that have not answered yet, before the start
 }
 
 // A View answers queries about a league (spec 003 §4.9).
@@ -72,6 +73,10 @@ type View struct {
 	Games    []string // that the manager knows, the league's own first
 	Phase    string   // see Phase
 	Silent   []string // ids of agents that have not answered
+
+	// Event reads an event of the journal. The state of old matches lacks what only their
+	// event has. Nil if the league keeps no events.
+	Event func(number int) (*journal.Event, error)
 }
 
 // Status is how far the league is.
@@ -79,7 +84,7 @@ func (v *View) Status() Status {
 	s := v.State
 	players, referees := Count(s, Registered)
 	status := Status{
-		State: v.Phase, Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
+		State: v.Phase, Tournament: s.Format(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
 		Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
 	}
 	for _, a := range s.Agents {
@@ -152,6 +157,7 @@ func (v *View) status() *protocol.LeagueQueryResponse {
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
 		Players: &s.Players, Referees: &s.Referees, Games: v.Games,
 		AgentStates: &s.Agents, Inactive: v.inactive(), Awaited: v.Silent[:min(len(v.Silent), protocol.MaxInactive)],
+		Tournament: s.Tournament,
 	}
 	type status struct {
 		CurrentRound int `json:"current_round"`
@@ -193,7 +199,14 @@ func (v *View) schedule(q *protocol.QueryParams) (*protocol.LeagueQueryResponse,
 		RoundID: round, Rounds: s.TotalRounds(), Matches: []protocol.ScheduledMatch{},
 		TotalMatches: s.TotalMatches(), Offset: q.Offset,
 	}
-	first, last := 1, data.Rounds
+	known := s.KnownRounds()
+	if known < data.Rounds {
+		data.KnownRounds, data.TotalMatches = &known, 0
+		for n := range known {
+			data.TotalMatches += len(s.Pairings(n + 1))
+		}
+	}
+	first, last := 1, known
 	if round != protocol.AllRounds {
 		if s.Started != nil && int(round) > data.Rounds {
 			return nil, protocol.Fault(protocol.ErrMatchNotFound, "round_id %d: the league has %d rounds", round, data.Rounds)
@@ -232,7 +245,7 @@ func (v *View) scheduledMatch(id protocol.MatchID, pair pairing.Pairing) protoco
 		return scheduled
 	}
 	scheduled.RefereeEndpoint = v.endpoint(s.Referee(id.Round, id.Number))
-	if r := s.Rounds[id.Round-1].Matches[id.Number-1].Report; r != nil {
+	if r := s.Match(id).Report; r != nil {
 		scheduled.Status, scheduled.WinnerPlayerID = r.Status, r.WinnerPlayerID
 	}
 	return scheduled
@@ -261,7 +274,7 @@ func (v *View) aboutAgent(q *protocol.LeagueQuery, askerID string) (*protocol.Le
 	case a == nil || !a.Player:
 		return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", id)
 	case q.QueryType == protocol.QueryNextMatch:
-		return &protocol.LeagueQueryResponse{Data: protocol.NextMatchData{NextMatch: v.nextMatch(id)}}, nil
+		return &protocol.LeagueQueryResponse{Data: v.nextMatchData(id)}, nil
 	}
 	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: id, DisplayName: a.DisplayName}, AgentLife: v.life(a)}
 	if v.State.Started != nil {
@@ -280,24 +293,32 @@ func (v *View) life(a *journal.Agent) (life protocol.AgentLife) {
 	return life
 }
 
+// nextMatchData is the answer to GET_NEXT_MATCH.
+func (v *View) nextMatchData(id string) protocol.NextMatchData {
+	next := v.nextMatch(id)
+	_, takesPart := v.State.PlayerIndex(id)
+	return protocol.NextMatchData{NextMatch: next, Undecided: next == nil && takesPart && v.State.KnownRounds() < v.State.TotalRounds()}
+}
+
 // nextMatch is a player's first match without a result; nil for none. The referee of a
 // match of a later round is the one that the manager would choose now.
-func (v *View) nextMatch(id string) *protocol.NextMatch {
+func (v *View) nextMatch(playerID string) *protocol.NextMatch {
 	s := v.State
-	index, takesPart := s.PlayerIndex(id)
-	for round := max(s.Round, 1); takesPart && round <= s.TotalRounds(); round++ {
+	index, takesPart := s.PlayerIndex(playerID)
+	for round := max(s.Round, 1); takesPart && round <= s.KnownRounds(); round++ {
 		opponent, number, ok := s.Opponent(round, index)
-		if !ok || round <= s.Round && s.Rounds[round-1].Matches[number-1].Report != nil {
+		id := protocol.MatchID{Round: round, Number: number}
+		if !ok || round <= s.Round && s.Match(id).Report != nil {
 			continue
 		}
 		next := &protocol.NextMatch{
-			MatchID: protocol.MatchID{Round: round, Number: number}.String(), RoundID: round, OpponentID: s.Started.Players[opponent],
+			MatchID: id.String(), RoundID: round, OpponentID: s.Started.Players[opponent],
 			RefereeExpected: round > s.Round,
 		}
 		switch {
 		case !next.RefereeExpected:
 			next.RefereeEndpoint = v.endpoint(s.Referee(round, number))
-		case len(s.InactivePlayers(id, next.OpponentID)) == 0:
+		case len(s.InactivePlayers(playerID, next.OpponentID)) == 0:
 			next.RefereeEndpoint = v.endpoint(ChooseReferees(s, round)[number-1])
 		}
 		return next
@@ -329,6 +350,13 @@ func (v *View) RecordedMatch(matchID string) *RecordedMatch {
 		return nil
 	}
 	r := m.Report
+	if r.Draw == nil && v.Event != nil {
+		if e, err := v.Event(m.Event); err == nil {
+			if reported, ok := e.Data.(*journal.MatchReported); ok {
+				r = reported
+			}
+		}
+	}
 	return &RecordedMatch{
 		MatchID: matchID, RoundID: id.Round, PlayerAID: a, PlayerBID: b, RefereeID: r.RefereeID, Attempt: r.Number,
 		ReportedAt: m.ReportedAt, GameResult: r.GameResult, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited, Disputed: m.Disputed,
@@ -356,7 +384,7 @@ func Results(s *journal.State) []MatchRecord {
 	records := make([]MatchRecord, 0, s.Recorded)
 	for round := 1; round <= s.Round; round++ {
 		for i, p := range s.Pairings(round) {
-			r := s.Rounds[round-1].Matches[i].Report
+			r := s.Match(protocol.MatchID{Round: round, Number: i + 1}).Report
 			if r == nil {
 				continue
 			}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -100,21 +101,42 @@ func Encode(e *Event) ([]byte, error) {
 // Decode reads a line without its line feed. An unknown member is an error: the fold
 // would ignore it.
 func Decode(text []byte) (*Event, error) {
+	// Our lines have their type before their data, so that one pass reads both.
+	_, after, _ := bytes.Cut(text, []byte(`"type":"`))
+	name, _, _ := bytes.Cut(after, []byte(`"`))
+	if data := newData(string(name)); data != nil {
+		l := line[Data]{Data: data}
+		if json.Unmarshal(text, &l, json.RejectUnknownMembers(true)) == nil && l.Type == string(name) && l.Data != nil {
+			return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: l.Data}, nil
+		}
+	}
+	return decodeParts(text)
+}
+
+// decodeParts reads any line: first its type, then its data.
+func decodeParts(text []byte) (*Event, error) {
 	var l line[jsontext.Value]
 	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("not an event: %w", err)
 	}
-	for i := range kinds {
-		if kinds[i].name != l.Type {
-			continue
-		}
-		data := reflect.New(reflect.TypeOf(kinds[i].data).Elem()).Interface().(Data)
-		if err := json.Unmarshal(l.Data, data, json.RejectUnknownMembers(true)); err != nil {
-			return nil, fmt.Errorf("event %s: %w", l.Type, err)
-		}
-		return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: data}, nil
+	data := newData(l.Type)
+	if data == nil {
+		return nil, fmt.Errorf("an event of the unknown type %.40q: damaged, or made by a newer evenodd", l.Type)
 	}
-	return nil, fmt.Errorf("an event of the unknown type %.40q: damaged, or made by a newer evenodd", l.Type)
+	if err := json.Unmarshal(l.Data, data, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("event %s: %w", l.Type, err)
+	}
+	return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: data}, nil
+}
+
+// newData returns an empty event of a type; nil for an unknown one.
+func newData(kind string) Data {
+	for i := range kinds {
+		if kinds[i].name == kind {
+			return reflect.New(reflect.TypeOf(kinds[i].data).Elem()).Interface().(Data)
+		}
+	}
+	return nil
 }
 
 // Public returns an event, given as its line, in the form that every agent of the league

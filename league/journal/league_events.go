@@ -10,7 +10,7 @@ import (
 	"evenodd/league/table"
 )
 
-// Algorithm is the pairing method of new leagues.
+// Algorithm is the pairing method of a round-robin, as its start names it.
 const Algorithm = pairing.Circle
 
 // AuthLenient is the Auth of a league in which third-party agents need no token.
@@ -30,6 +30,7 @@ type Created struct {
 	SuspendAfter  int              `json:"suspend_after,omitzero"`  // failures in a row; 0 for DefaultSuspendAfter, negative for never
 	ShutdownAfter int              `json:"shutdown_after,omitzero"` // failures in a row; 0 for DefaultShutdownAfter, negative for never
 	Auth          string           `json:"auth,omitzero"`           // AuthLenient or ""
+	Tournament    *Tournament      `json:"tournament,omitzero"`     // nil for a round-robin
 
 	// RegistrationGrace is the time in seconds that a registered agent has to answer
 	// before its registration may be dropped; 0 if the manager does not ping agents.
@@ -64,6 +65,9 @@ func (d *Created) apply(s *State, _ string) error {
 	if d.Auth != "" && d.Auth != AuthLenient {
 		return fmt.Errorf("auth: %.40q", d.Auth)
 	}
+	if err := d.Tournament.check(d.Legs); err != nil {
+		return err
+	}
 	s.Created = d
 	return nil
 }
@@ -76,10 +80,11 @@ func (d *Created) TableScoring() table.Scoring {
 	}
 }
 
-// Started fixes the participants, each list in order of ids. The pairings follow from
-// the players by the algorithm.
+// Started fixes the participants, each list in order of ids. The pairings of a
+// round-robin follow from the players by the algorithm, which is "" for other formats:
+// see Tournament.
 type Started struct {
-	Algorithm string   `json:"algorithm"`
+	Algorithm string   `json:"algorithm,omitzero"`
 	Players   []string `json:"players"`
 	Referees  []string `json:"referees"`
 }
@@ -97,7 +102,7 @@ func (d *Started) apply(s *State, _ string) error {
 	if len(d.Players)+len(d.Referees) != len(s.Agents) || len(d.Referees) == 0 {
 		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees), len(s.Agents))
 	}
-	pairer, err := pairing.New(pairing.Format{Name: d.Algorithm, Players: len(d.Players), Legs: s.Created.Legs})
+	pairer, err := s.newPairer(d)
 	if err != nil {
 		return err
 	}
@@ -107,6 +112,9 @@ func (d *Started) apply(s *State, _ string) error {
 	standings, err := table.New(len(d.Players), s.Created.TableScoring())
 	if err != nil {
 		return err
+	}
+	if s.Created.Tournament.IsSwiss() {
+		standings.KeepOpponents()
 	}
 	s.Started, s.pairer, s.Table = d, pairer, standings
 	for i, id := range d.Players {
@@ -133,15 +141,16 @@ func (s *State) checkParticipants(ids []string, players bool) error {
 
 // RoundAnnounced opens a round.
 type RoundAnnounced struct {
-	RoundID  int      `json:"round_id"`
-	Referees []string `json:"referees"` // of the matches, in their order
+	RoundID  int         `json:"round_id"`
+	Pairings [][2]string `json:"pairings,omitzero"` // ids of players A and B of each match; absent in a round-robin
+	Referees []string    `json:"referees"`          // of the matches, in their order
 }
 
 func (d *RoundAnnounced) apply(s *State, at string) error {
-	pairings := s.Pairings(d.RoundID)
+	pairings, err := s.announced(d)
 	switch {
-	case s.Started == nil:
-		return errors.New("a round before the start")
+	case err != nil:
+		return err
 	case s.Open():
 		return fmt.Errorf("round %d is announced while round %d is open", d.RoundID, s.Round)
 	case d.RoundID != s.Round+1 || d.RoundID > s.TotalRounds():
@@ -157,6 +166,7 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 	for _, id := range d.Referees {
 		s.Agents[id].Assigned++
 	}
+	s.recordByes(pairings)
 	s.Round = d.RoundID
 	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: make([]Match, len(pairings)), Referees: d.Referees, AnnouncedAt: at})
 	return nil
@@ -181,6 +191,7 @@ func (d *RoundCompleted) apply(s *State, at string) error {
 	}
 	r := &s.Rounds[s.Round-1]
 	r.CompletedAt, r.Summary = at, d.Summary
+	s.remember(r)
 	for _, id := range s.Started.Referees {
 		s.Agents[id].countRound()
 	}
@@ -196,10 +207,10 @@ func (d *LeagueCompleted) apply(s *State, _ string) error {
 	switch {
 	case s.Completed != nil:
 		return errors.New("a league is completed once")
-	case s.Started == nil || s.Round != s.TotalRounds() || s.Open():
+	case s.Started == nil || s.Round == 0 || s.Open() || s.HasRound(s.Round+1):
 		return errors.New("the league is completed before its last round is")
 	}
-	first := s.Table.Standings()[0]
+	first := s.Ranking()[0]
 	if id := s.Started.Players[first.Player]; d.Champion.PlayerID != id || d.Champion.Points != first.Points {
 		return fmt.Errorf("the champion is %s with %d points, by the table it is %s with %d",
 			d.Champion.PlayerID, d.Champion.Points, id, first.Points)

@@ -15,7 +15,7 @@ type MatchAssigned struct {
 }
 
 func (d *MatchAssigned) apply(s *State, _ string) error {
-	m, _, _, ok := s.Find(d.MatchID)
+	m, _, _, ok := s.restore(d.MatchID)
 	switch {
 	case !ok:
 		return fmt.Errorf("match %s is not of an announced round", d.MatchID)
@@ -77,7 +77,7 @@ type MatchReported struct {
 }
 
 func (d *MatchReported) apply(s *State, at string) error {
-	m, idA, idB, ok := s.Find(d.MatchID)
+	m, idA, idB, ok := s.restore(d.MatchID)
 	switch {
 	case !ok:
 		return fmt.Errorf("a result of match %s, which is not of an announced round", d.MatchID)
@@ -117,7 +117,7 @@ func (s *State) record(m *Match, d *MatchReported) error {
 	if err != nil {
 		return err
 	}
-	m.Report = d
+	m.Report, m.Event = d, s.Events+1
 	s.Recorded++
 	return nil
 }
@@ -133,7 +133,7 @@ type MatchForfeited struct {
 }
 
 func (d *MatchForfeited) apply(s *State, _ string) error {
-	m, idA, idB, ok := s.Find(d.MatchID)
+	m, idA, idB, ok := s.restore(d.MatchID)
 	switch {
 	case !ok || d.MatchID.Round != s.Round || !s.Open():
 		return fmt.Errorf("match %s is forfeited, which is not of an open round", d.MatchID)
@@ -168,7 +168,7 @@ type MatchDisputed struct {
 }
 
 func (d *MatchDisputed) apply(s *State, _ string) error {
-	m, _, _, ok := s.Find(d.MatchID)
+	m, _, _, ok := s.restore(d.MatchID)
 	if !ok || m.Report == nil {
 		return fmt.Errorf("a dispute about %s, which has no result", d.MatchID)
 	}
@@ -191,7 +191,7 @@ func (d *AttemptLost) apply(s *State, _ string) error {
 	if _, err := s.attempt(d.Attempt, d.RefereeID); err != nil {
 		return err
 	}
-	m, _, _, _ := s.Find(d.MatchID) // attempt has found it
+	m, _, _, _ := s.restore(d.MatchID) // attempt has found it
 	if m.Report != nil {
 		return fmt.Errorf("attempt %d at %s is lost, but the match has a result", d.Number, d.MatchID)
 	}
@@ -201,7 +201,7 @@ func (d *AttemptLost) apply(s *State, _ string) error {
 
 // attempt returns an attempt that was assigned to a referee.
 func (s *State) attempt(id protocol.Attempt, refereeID string) (*Attempt, error) {
-	if m, _, _, ok := s.Find(id.MatchID); ok {
+	if m, _, _, ok := s.restore(id.MatchID); ok {
 		if a := m.Attempt(id.Number, refereeID); a != nil {
 			return a, nil
 		}

@@ -31,7 +31,7 @@ func members(t reflect.Type) (names []string) {
 func TestMembersOfPublicEvents(t *testing.T) {
 	const result = "status winner_player_id drawn_number number_parity choices reason faults"
 	public := map[string]string{
-		"created": "schema_version league_id display_name game_type legs scoring tiebreakers token_length suspend_after shutdown_after auth " +
+		"created": "schema_version league_id display_name game_type legs scoring tiebreakers token_length suspend_after shutdown_after auth tournament " +
 			"registration_grace_sec",
 		"registered":           "agent_id role display_name max_concurrent_matches generation referee_auth version protocol_version game_types awaits_answer",
 		"agent_answered":       "agent_id",
@@ -42,7 +42,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"agent_failed":         "agent_id match_id attempt",
 		"agent_shutdown":       "agent_id reason",
 		"started":              "algorithm players referees",
-		"round_announced":      "round_id referees",
+		"round_announced":      "round_id pairings referees",
 		"match_assigned":       "match_id attempt referee_id",
 		"match_accepted":       "match_id attempt referee_id draw_commitment",
 		"match_declined":       "match_id attempt referee_id",

@@ -27,24 +27,33 @@ type State struct {
 	Rounds    []Round // the announced ones
 	Completed *LeagueCompleted
 
-	pairer        pairing.Pairer // of no rounds before the start
+	pairer        pairing.Pairer     // of no rounds before the start
+	played        [][]pairing.Result // of the completed rounds; nil in a round-robin
+	upcoming      upcoming
 	playerIndexes map[string]int // of players in pairings and in the table, by id
+
+	condensed int                            // rounds that Condense has reduced
+	results   map[sharedResult]*sharedResult // of their matches
 }
 
 // A Round is a round that was announced.
 type Round struct {
 	Pairings    []pairing.Pairing
-	Matches     []Match  // of the pairings, in the same order
-	Referees    []string // of the matches, in the same order
+	Matches     []Match  // of the pairings, in the same order; nil after Condense: see State.Match
+	Referees    []string // of the matches, in the same order; nil after Condense
 	AnnouncedAt string
 	CompletedAt string // "" while the round is open
 	Summary     protocol.RoundSummary
+
+	condensed []condensedMatch // of the pairings; nil before Condense
+	kept      map[int]*Match   // the matches that it does not reduce, by number
 }
 
 // A Match is the state of one match.
 type Match struct {
 	Attempts     []Attempt      // numbered from 1 without gaps
 	Report       *MatchReported // nil without a result; without a referee, and of attempt 0, if the match was forfeited
+	Event        int            // number of the event that reported the result
 	ReportedAt   string         // in the protocol's form, without milliseconds
 	Forfeited    []string       // the players that forfeit it, in the order of the match
 	Disputed     []string       // referees that reported another result later
@@ -63,7 +72,7 @@ type Attempt struct {
 
 // NewState returns the state before the first event.
 func NewState() *State {
-	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{}, playerIndexes: map[string]int{}}
+	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{}, playerIndexes: map[string]int{}, results: map[sharedResult]*sharedResult{}}
 }
 
 // Apply folds one event. An error means that the event cannot have happened; it
@@ -82,11 +91,23 @@ func (s *State) Apply(e *Event) error {
 // Open tells whether a round is announced and not completed.
 func (s *State) Open() bool { return s.Round > 0 && s.Rounds[s.Round-1].CompletedAt == "" }
 
-// TotalRounds is the number of rounds of the league; 0 before the start.
-func (s *State) TotalRounds() int { return s.pairer.Rounds() }
+// TotalRounds is the number of rounds of the league; 0 before the start. A knockout can
+// end earlier: until then it is the largest possible number.
+func (s *State) TotalRounds() int {
+	if s.Completed != nil {
+		return s.Round
+	}
+	return s.pairer.Rounds()
+}
 
-// TotalMatches is the number of matches of all rounds; 0 before the start.
-func (s *State) TotalMatches() int { return s.pairer.Matches() }
+// TotalMatches is the number of matches of all rounds; 0 before the start. In a knockout
+// it is the largest possible number until the end.
+func (s *State) TotalMatches() int {
+	if s.Completed != nil {
+		return s.Recorded
+	}
+	return s.pairer.Matches()
+}
 
 // Pairings returns the pairings of a round, announced or not, in the order of their
 // match numbers. It returns nil before the start, for a round that the league does
@@ -96,7 +117,7 @@ func (s *State) Pairings(round int) []pairing.Pairing {
 	if round >= 1 && round <= s.Round {
 		return s.Rounds[round-1].Pairings
 	}
-	return s.pairer.Round(round, nil)
+	return s.pairingsOf(round)
 }
 
 // Opponent returns the opponent of a player in a round, and the number of their
@@ -121,12 +142,20 @@ func (s *State) PlayerIndex(playerID string) (int, bool) {
 	return i, ok
 }
 
+// Match returns a match of an announced round. The caller must not change it.
+func (s *State) Match(id protocol.MatchID) *Match {
+	if r := &s.Rounds[id.Round-1]; r.Matches != nil {
+		return &r.Matches[id.Number-1]
+	}
+	return s.whole(id)
+}
+
 // Matches returns the matches of all announced rounds, in order.
 func (s *State) Matches() iter.Seq[*Match] {
 	return func(yield func(*Match) bool) {
 		for i := range s.Rounds {
-			for k := range s.Rounds[i].Matches {
-				if !yield(&s.Rounds[i].Matches[k]) {
+			for k := range s.Rounds[i].Pairings {
+				if !yield(s.Match(protocol.MatchID{Round: i + 1, Number: k + 1})) {
 					return
 				}
 			}
@@ -134,24 +163,33 @@ func (s *State) Matches() iter.Seq[*Match] {
 	}
 }
 
-// Find returns a match of an announced round, with its two players.
+// Find returns a match of an announced round, with its two players. The caller must not
+// change it.
 func (s *State) Find(id protocol.MatchID) (m *Match, playerA, playerB string, ok bool) {
+	if playerA, playerB, ok = s.players(id); !ok {
+		return nil, "", "", false
+	}
+	return s.Match(id), playerA, playerB, true
+}
+
+// players returns the players of a match of an announced round.
+func (s *State) players(id protocol.MatchID) (playerA, playerB string, ok bool) {
 	if id.Round < 1 || id.Round > s.Round {
-		return nil, "", "", false
+		return "", "", false
 	}
-	r, players := &s.Rounds[id.Round-1], s.Started.Players
-	if id.Number < 1 || id.Number > len(r.Matches) {
-		return nil, "", "", false
+	pairings := s.Rounds[id.Round-1].Pairings
+	if id.Number < 1 || id.Number > len(pairings) {
+		return "", "", false
 	}
-	pair := r.Pairings[id.Number-1]
-	return &r.Matches[id.Number-1], players[pair.A], players[pair.B], true
+	pair := pairings[id.Number-1]
+	return s.Started.Players[pair.A], s.Started.Players[pair.B], true
 }
 
 // Referee is the referee of a match of an announced round: of its result, else of
 // the last attempt that the referee did not decline or fail with, else the announced
 // one. It is "" for a match that was forfeited.
 func (s *State) Referee(round, number int) string {
-	m := &s.Rounds[round-1].Matches[number-1]
+	m := s.Match(protocol.MatchID{Round: round, Number: number})
 	if m.Report != nil {
 		return m.Report.RefereeID
 	}
@@ -165,7 +203,7 @@ func (s *State) Referee(round, number int) string {
 
 // TableResult returns the result of a match as the table counts it.
 func (s *State) TableResult(d *MatchReported) (table.Result, error) {
-	_, idA, idB, ok := s.Find(d.MatchID)
+	idA, idB, ok := s.players(d.MatchID)
 	if !ok {
 		return table.Result{}, fmt.Errorf("match %s is not of an announced round", d.MatchID)
 	}

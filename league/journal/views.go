@@ -10,10 +10,9 @@ import (
 
 // Summary counts the results of an announced round.
 func (s *State) Summary(round int) protocol.RoundSummary {
-	matches := s.Rounds[round-1].Matches
-	summary := protocol.RoundSummary{TotalMatches: len(matches)}
-	for i := range matches {
-		report := matches[i].Report
+	summary := protocol.RoundSummary{TotalMatches: len(s.Rounds[round-1].Pairings)}
+	for number := 1; number <= summary.TotalMatches; number++ {
+		report := s.Match(protocol.MatchID{Round: round, Number: number}).Report
 		switch {
 		case report == nil:
 		case report.Status == protocol.StatusWin:
@@ -39,7 +38,7 @@ func (s *State) Standings() []store.StandingRow {
 		}
 		return rows
 	}
-	ranked := s.Table.Standings()
+	ranked := s.Ranking()
 	rows := make([]store.StandingRow, len(ranked))
 	for i, r := range ranked {
 		id := s.Started.Players[r.Player]
@@ -49,6 +48,9 @@ func (s *State) Standings() []store.StandingRow {
 				Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
 			},
 			TechnicalLosses: r.TechnicalLosses,
+		}
+		if s.Created.Tournament.IsSwiss() {
+			rows[i].Byes, rows[i].Buchholz, rows[i].SonnebornBerger = &r.Byes, &r.Buchholz, &r.SonnebornBerger
 		}
 	}
 	return rows
@@ -89,7 +91,7 @@ func (s *State) RoundRecords() []store.Round {
 		}
 		record := store.Round{RoundID: i + 1, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: r.Summary}
 		for k, pair := range r.Pairings {
-			report := r.Matches[k].Report
+			report := s.Match(protocol.MatchID{Round: i + 1, Number: k + 1}).Report
 			record.Matches = append(record.Matches, store.RoundMatch{
 				MatchID:   report.MatchID.String(),
 				PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],

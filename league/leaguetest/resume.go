@@ -22,6 +22,7 @@ import (
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 )
 
 // A ManagerRun is one process life of a manager. With a data folder the manager can crash
@@ -277,7 +278,7 @@ func (w *World) FoldJournal(folder store.Folder) (*journal.State, map[string]boo
 	w.T.Helper()
 	text := ReadJournal(w, folder)
 	hashes := map[string]bool{}
-	_, torn, err := journalfile.Lines(bytes.NewReader(text), func(_ int, line []byte) error {
+	_, torn, err := appendfile.Lines(bytes.NewReader(text), func(_ int, line []byte) error {
 		hashes[journal.Hash(line)] = true
 		return nil
 	})

@@ -13,7 +13,10 @@ import (
 type Secret [32]byte
 
 // Hex returns the hexadecimal digits in lower case.
-func (s Secret) Hex() string { return hexadecimal(s) }
+func (s Secret) Hex() string {
+	text := hexadecimal(s)
+	return string(text[:])
+}
 
 // ParseSecret reads the text of Hex.
 func ParseSecret(text string) (s Secret, ok bool) {
@@ -24,11 +27,24 @@ func ParseSecret(text string) (s Secret, ok bool) {
 	return s, err == nil
 }
 
+// A digest is SHA-256 in hexadecimal digits.
+type digest [64]byte
+
 // DrawCommitment returns the commitment of a referee to its nonce. The draw uses
 // commit–reveal: the referee sends the commitment in MATCH_ASSIGNMENT_ACK and
 // GAME_INVITATION before the players choose, and reveals the nonce with the result, so
 // that anyone can recompute the draw.
 func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, nonce Secret) string {
+	d := drawCommitment(leagueID, matchID, attempt, refereeID, nonce)
+	return string(d[:])
+}
+
+// OpensDraw tells whether a nonce belongs to a DrawCommitment.
+func OpensDraw(commitment, leagueID, matchID string, attempt int, refereeID string, nonce Secret) bool {
+	return drawCommitment(leagueID, matchID, attempt, refereeID, nonce).is(commitment)
+}
+
+func drawCommitment(leagueID, matchID string, attempt int, refereeID string, nonce Secret) digest {
 	b := make([]byte, 0, 160)
 	b = append(b, "evenodd-draw-v1"...)
 	b = prefixed(b, leagueID)
@@ -36,22 +52,32 @@ func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, non
 	b = prefixed(b, strconv.Itoa(attempt))
 	b = prefixed(b, refereeID)
 	b = append(b, nonce[:]...)
-	return digest(b)
+	return digestOf(b)
 }
 
 // EntropyCommitment returns the commitment of a player to its entropy, which it reveals
 // with its choice (commit–reveal), so that neither side alone controls the draw.
 func EntropyCommitment(matchID, playerID string, entropy Secret) string {
+	d := entropyCommitment(matchID, playerID, entropy)
+	return string(d[:])
+}
+
+// OpensEntropy tells whether an entropy belongs to an EntropyCommitment.
+func OpensEntropy(commitment, matchID, playerID string, entropy Secret) bool {
+	return entropyCommitment(matchID, playerID, entropy).is(commitment)
+}
+
+func entropyCommitment(matchID, playerID string, entropy Secret) digest {
 	b := make([]byte, 0, 96)
 	b = append(b, "evenodd-entropy-v1"...)
 	b = prefixed(b, matchID)
 	b = prefixed(b, playerID)
 	b = append(b, entropy[:]...)
-	return digest(b)
+	return digestOf(b)
 }
 
-// SameDigest compares two hexadecimal digests in constant time.
-func SameDigest(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+// is compares the digest with its text in constant time.
+func (d digest) is(text string) bool { return subtle.ConstantTimeCompare(d[:], []byte(text)) == 1 }
 
 // prefixed appends LP(x): the length in two bytes, big-endian, then the bytes.
 func prefixed(b []byte, x string) []byte {
@@ -59,14 +85,9 @@ func prefixed(b []byte, x string) []byte {
 	return append(b, x...)
 }
 
-func digest(b []byte) string {
-	return hexadecimal(sha256.Sum256(b))
-}
+func digestOf(b []byte) digest { return hexadecimal(sha256.Sum256(b)) }
 
-// hexadecimal allocates once, hex.EncodeToString twice: that makes 15 allocations more
-// for each match.
-func hexadecimal(b [32]byte) string {
-	var text [64]byte
+func hexadecimal(b [32]byte) (text digest) {
 	hex.Encode(text[:], b[:])
-	return string(text[:])
+	return text
 }

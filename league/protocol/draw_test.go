@@ -88,8 +88,16 @@ func TestSecretIsHexadecimal(t *testing.T) {
 	}
 }
 
-func TestSameDigest(t *testing.T) {
-	assert.True(t, protocol.SameDigest(aDigest, aDigest))
-	assert.False(t, protocol.SameDigest(aDigest, strings.Replace(aDigest, "0", "1", 1)))
-	assert.False(t, protocol.SameDigest(aDigest, ""))
+func TestCommitmentsOpenOnlyWithTheirSecrets(t *testing.T) {
+	secret, other := protocol.Secret{1}, protocol.Secret{2}
+	draw := protocol.DrawCommitment("league", "R1M1", 1, "REF01", secret)
+	assert.True(t, protocol.OpensDraw(draw, "league", "R1M1", 1, "REF01", secret))
+	assert.False(t, protocol.OpensDraw(draw, "league", "R1M1", 1, "REF01", other))
+	assert.False(t, protocol.OpensDraw(draw, "league", "R1M1", 2, "REF01", secret))
+	assert.False(t, protocol.OpensDraw("", "league", "R1M1", 1, "REF01", secret))
+	entropy := protocol.EntropyCommitment("R1M1", "P01", secret)
+	assert.True(t, protocol.OpensEntropy(entropy, "R1M1", "P01", secret))
+	assert.False(t, protocol.OpensEntropy(entropy, "R1M1", "P01", other))
+	assert.False(t, protocol.OpensEntropy(entropy, "R1M1", "P02", secret))
+	assert.False(t, protocol.OpensEntropy("", "R1M1", "P01", secret))
 }

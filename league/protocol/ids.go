@@ -168,7 +168,15 @@ func counting(s string) (int, bool) {
 // MatchConversation is the conversation id in all messages of one attempt at a
 // match: conv-r1m1-a1. The match id may be one of a third-party manager.
 func MatchConversation(matchID string, attempt int) string {
-	id := make([]byte, 0, 32)
+	return string(appendConversation(make([]byte, 0, 32), matchID, attempt))
+}
+
+// IsMatchConversation compares an id with MatchConversation.
+func IsMatchConversation(id, matchID string, attempt int) bool {
+	return string(appendConversation(make([]byte, 0, 32), matchID, attempt)) == id
+}
+
+func appendConversation(id []byte, matchID string, attempt int) []byte {
 	id = append(id, "conv-"...)
 	for _, c := range []byte(matchID) {
 		if c >= 'A' && c <= 'Z' {
@@ -177,7 +185,7 @@ func MatchConversation(matchID string, attempt int) string {
 		id = append(id, c)
 	}
 	id = append(id, "-a"...)
-	return string(strconv.AppendInt(id, int64(attempt), 10))
+	return strconv.AppendInt(id, int64(attempt), 10)
 }
 
 // ValidLeagueID tells whether id can name a league: 1 to 64 letters, digits,

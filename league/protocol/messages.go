@@ -206,6 +206,12 @@ type StandingRow struct {
 	Draws       int    `json:"draws"`
 	Losses      int    `json:"losses"`
 	Points      int    `json:"points"`
+
+	// Absent except in a Swiss system. A bye gives the points of a win, but no match and
+	// no win.
+	Byes            *int     `json:"byes,omitzero"`
+	Buchholz        *int     `json:"buchholz,omitzero"`         // the sum of the opponents' points
+	SonnebornBerger *float64 `json:"sonneborn_berger,omitzero"` // the points of opponents beaten, and half of those drawn with
 }
 
 // MaxStandings limits the rows of a broadcast (002 §14.1); agents query the other rows.

@@ -26,7 +26,13 @@ type Method[Q, R any] struct {
 	ReadOnly   bool          // a call changes nothing
 	OpenWorld  bool          // a call reaches an address that the request names
 
-	codes map[Code]int // JSON-RPC codes this method has of its own (004)
+	codes  map[Code]int                     // JSON-RPC codes this method has of its own (004)
+	decode func(result []byte) (any, error) // decodeResult[R], made once: each mention of it allocates
+}
+
+func newMethod[Q, R any](m Method[Q, R]) Method[Q, R] {
+	m.decode = decodeResult[R]
+	return m
 }
 
 var (
@@ -42,85 +48,85 @@ const ordinary = 10 * time.Second // spec 003 table 5: all others
 
 // The method table.
 var (
-	RegisterReferee = Method[RefereeRegisterRequest, RefereeRegisterResponse]{
+	RegisterReferee = newMethod(Method[RefereeRegisterRequest, RefereeRegisterResponse]{
 		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: TypeRefereeRegisterResponse,
 		Timeout: ordinary, codes: refereeCodes,
-		Title: "Register a referee", About: "Registers a referee in the league. The response has its referee_id and its auth_token. The manager calls the referee at contact_endpoint.", OpenWorld: true}
-	RegisterPlayer = Method[LeagueRegisterRequest, LeagueRegisterResponse]{
+		Title: "Register a referee", About: "Registers a referee in the league. The response has its referee_id and its auth_token. The manager calls the referee at contact_endpoint.", OpenWorld: true})
+	RegisterPlayer = newMethod(Method[LeagueRegisterRequest, LeagueRegisterResponse]{
 		Name: "register_player", ThirdParty: []string{"league_register"}, Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
 		Timeout: ordinary, codes: playerCodes,
-		Title: "Register a player", About: "Registers a player in the league. The response has its player_id and its auth_token. Referees and the manager call the player at contact_endpoint.", OpenWorld: true}
-	NotifyRound = Method[RoundAnnouncement, Ack]{
+		Title: "Register a player", About: "Registers a player in the league. The response has its player_id and its auth_token. Referees and the manager call the player at contact_endpoint.", OpenWorld: true})
+	NotifyRound = newMethod(Method[RoundAnnouncement, Ack]{
 		Name: "notify_round", ThirdParty: []string{"receive_round_announcement", "announce_round"},
 		Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
 		Timeout: ordinary, codes: noticeCodes,
-		Title: "Announce a round", About: "Tells a player the matches of the next round. Only its manager may call it."}
-	StartMatch = Method[MatchAssignment, MatchAssignmentAck]{
+		Title: "Announce a round", About: "Tells a player the matches of the next round. Only its manager may call it."})
+	StartMatch = newMethod(Method[MatchAssignment, MatchAssignmentAck]{
 		Name: "start_match", Aliases: []string{"START_MATCH", "run_match", "RUN_MATCH"},
 		ThirdParty: []string{"assign_match", "start_match_command"},
 		Request:    TypeMatchAssignment, Result: TypeMatchAssignmentAck,
 		Timeout: ordinary, codes: noticeCodes,
-		Title: "Conduct a match", About: "Assigns a match to a referee, which conducts it in the background. Only its manager may call it."}
-	Invite = Method[GameInvitation, GameJoinAck]{
+		Title: "Conduct a match", About: "Assigns a match to a referee, which conducts it in the background. Only its manager may call it."})
+	Invite = newMethod(Method[GameInvitation, GameJoinAck]{
 		Name: "handle_game_invitation", ThirdParty: []string{"receive_game_invitation"}, Request: TypeGameInvitation, Result: TypeGameJoinAck,
 		Timeout: 5 * time.Second, codes: matchCodes,
-		Title: "Invite to a match", About: "Invites a player to a match. The player answers whether it takes part. Only the referee of the match may call it."}
-	ChooseParity = Method[ChooseParityCall, ChooseParityResponse]{
+		Title: "Invite to a match", About: "Invites a player to a match. The player answers whether it takes part. Only the referee of the match may call it."})
+	ChooseParity = newMethod(Method[ChooseParityCall, ChooseParityResponse]{
 		Name: "choose_parity", Aliases: []string{"parity_choose"}, ThirdParty: []string{"receive_parity_call"},
 		Request: TypeChooseParityCall, Result: TypeChooseParityResponse,
 		Timeout: 30 * time.Second, codes: matchCodes,
-		Title: "Ask for even or odd", About: "Asks a player for its choice in Even/Odd. Only the referee of the match may call it."}
-	MakeMove = Method[GameMoveCall, GameMoveResponse]{
+		Title: "Ask for even or odd", About: "Asks a player for its choice in Even/Odd. Only the referee of the match may call it."})
+	MakeMove = newMethod(Method[GameMoveCall, GameMoveResponse]{
 		Name: "make_move", Request: TypeGameMoveCall, Result: TypeGameMoveResponse,
 		Timeout: 30 * time.Second, codes: matchCodes,
-		Title: "Ask for a move", About: "Asks a player for its move in a game other than Even/Odd. Only the referee of the match may call it."}
-	NotifyMatchResult = Method[GameOver, Ack]{
+		Title: "Ask for a move", About: "Asks a player for its move in a game other than Even/Odd. Only the referee of the match may call it."})
+	NotifyMatchResult = newMethod(Method[GameOver, Ack]{
 		Name: "notify_match_result", ThirdParty: []string{"receive_game_over"}, Request: TypeGameOver, Result: TypeGameOverAck,
 		Timeout: 5 * time.Second, codes: matchCodes,
-		Title: "Tell the result", About: "Tells a player the result of its match. Only the referee of the match may call it."}
-	NotifyGameError = Method[GameError, Ack]{
+		Title: "Tell the result", About: "Tells a player the result of its match. Only the referee of the match may call it."})
+	NotifyGameError = newMethod(Method[GameError, Ack]{
 		Name: "notify_game_error", Request: TypeGameError, Result: TypeGameErrorAck,
 		Timeout: ordinary, codes: matchCodes,
-		Title: "Tell an error", About: "Tells a player what was wrong with its answer, before the referee asks again. Only the referee of the match may call it."}
-	ReportMatchResult = Method[MatchResultReport, Ack]{
+		Title: "Tell an error", About: "Tells a player what was wrong with its answer, before the referee asks again. Only the referee of the match may call it."})
+	ReportMatchResult = newMethod(Method[MatchResultReport, Ack]{
 		Name: "report_match_result", Request: TypeMatchResultReport, Result: TypeMatchResultAck,
 		Timeout: ordinary, codes: reportCodes,
-		Title: "Report a result", About: "Reports the result of a match to the manager. Only the referee of the match may call it."}
-	UpdateStandings = Method[StandingsUpdate, Ack]{
+		Title: "Report a result", About: "Reports the result of a match to the manager. Only the referee of the match may call it."})
+	UpdateStandings = newMethod(Method[StandingsUpdate, Ack]{
 		Name: "update_standings", ThirdParty: []string{"receive_standings_update", "standings_update", "notify_standings"},
 		Request: TypeStandingsUpdate, Result: TypeStandingsUpdateAck,
 		Timeout: ordinary, codes: noticeCodes,
-		Title: "Send the standings", About: "Tells a player the table. Only its manager may call it."}
-	NotifyRoundCompleted = Method[RoundCompleted, Ack]{
+		Title: "Send the standings", About: "Tells a player the table. Only its manager may call it."})
+	NotifyRoundCompleted = newMethod(Method[RoundCompleted, Ack]{
 		Name: "notify_round_completed", ThirdParty: []string{"receive_round_completed"}, Request: TypeRoundCompleted, Result: TypeRoundCompletedAck,
 		Timeout: ordinary, codes: noticeCodes,
-		Title: "End a round", About: "Tells an agent that a round is complete. Only its manager may call it."}
-	NotifyLeagueCompleted = Method[LeagueCompleted, Ack]{
+		Title: "End a round", About: "Tells an agent that a round is complete. Only its manager may call it."})
+	NotifyLeagueCompleted = newMethod(Method[LeagueCompleted, Ack]{
 		Name: "notify_league_completed", ThirdParty: []string{"receive_league_completed"}, Request: TypeLeagueCompleted, Result: TypeLeagueCompletedAck,
 		Timeout: ordinary, codes: noticeCodes,
-		Title: "End the league", About: "Tells an agent the champion and the final table. Only its manager may call it."}
-	Query = Method[LeagueQuery, LeagueQueryResponse]{
+		Title: "End the league", About: "Tells an agent the champion and the final table. Only its manager may call it."})
+	Query = newMethod(Method[LeagueQuery, LeagueQueryResponse]{
 		Name: "league_query", Request: TypeLeagueQuery, Result: TypeLeagueQueryResponse,
 		Timeout: ordinary, codes: queryCodes,
-		Title: "Query the league", About: "Answers one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS and GET_STATUS. It needs the token of a registered agent.", ReadOnly: true}
+		Title: "Query the league", About: "Answers one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS and GET_STATUS. It needs the token of a registered agent.", ReadOnly: true})
 
 	// The tools for debugging and control (spec 003 §5.5, §8.11).
 
-	GetStandings = Method[ToolRequest, LeagueQueryResponse]{
+	GetStandings = newMethod(Method[ToolRequest, LeagueQueryResponse]{
 		Name: "get_standings", Result: TypeLeagueQueryResponse, Timeout: ordinary, codes: queryCodes,
-		Title: "Read the standings", About: "Returns the table of the league. It needs the token of a registered agent.", ReadOnly: true}
-	GetMatchState = Method[ToolRequest, MatchState]{
+		Title: "Read the standings", About: "Returns the table of the league. It needs the token of a registered agent.", ReadOnly: true})
+	GetMatchState = newMethod(Method[ToolRequest, MatchState]{
 		Name: "get_match_state", Result: "MATCH_STATE", Timeout: ordinary,
-		Title: "Read a match", About: "Returns the state of a match that this referee conducts or has conducted. Choices and numbers follow when the match is over.", ReadOnly: true}
-	GetPlayerState = Method[ToolRequest, PlayerState]{
+		Title: "Read a match", About: "Returns the state of a match that this referee conducts or has conducted. Choices and numbers follow when the match is over.", ReadOnly: true})
+	GetPlayerState = newMethod(Method[ToolRequest, PlayerState]{
 		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary,
-		Title: "Read the player", About: "Returns the state of this player and its own history.", ReadOnly: true}
-	Ping = Method[ToolRequest, Pong]{
+		Title: "Read the player", About: "Returns the state of this player and its own history.", ReadOnly: true})
+	Ping = newMethod(Method[ToolRequest, Pong]{
 		Name: "ping", Result: "PONG", Timeout: ordinary,
-		Title: "Ping", About: "Returns the role and the state of the agent. It needs no token.", ReadOnly: true}
-	StartLeague = Method[ToolRequest, LeagueStarted]{
+		Title: "Ping", About: "Returns the role and the state of the agent. It needs no token.", ReadOnly: true})
+	StartLeague = newMethod(Method[ToolRequest, LeagueStarted]{
 		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary,
-		Title: "Start the league", About: "Starts the league with the agents that have registered. It needs the admin token."}
+		Title: "Start the league", About: "Starts the league with the agents that have registered. It needs the admin token."})
 )
 
 // IsErrorCode tells whether a JSON-RPC code belongs to an error of the protocol: the
@@ -275,8 +281,12 @@ func (m *Method[Q, R]) CallMany(ctx context.Context, caller Caller, to Peer, b *
 }
 
 func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params any, limit time.Duration, extend bool) (*R, *Timing, error) {
+	decode := m.decode
+	if decode == nil { // no row of the table
+		decode = decodeResult[R]
+	}
 	result, measured, err := caller.Call(ctx, CallRequest{
-		Endpoint: to.Endpoint, Bearer: to.Bearer, Method: m.Name, Params: params, Decode: decodeResult[R],
+		Endpoint: to.Endpoint, Bearer: to.Bearer, Method: m.Name, Params: params, Decode: decode,
 		Limit:         max(limit, 1), // 0 would be no limit
 		ExtendByQueue: extend,
 	})

@@ -102,7 +102,8 @@ type InactiveAgent struct {
 const MaxInactive = 100
 
 // StatusData answers GET_STATUS: the manager's state (004 §9.2), counts, and the inactive
-// agents in order of ids.
+// agents in order of ids. Until a knockout ends, Rounds and Matches are the largest
+// possible numbers.
 type StatusData struct {
 	State    string   `json:"state,omitzero"`
 	Rounds   *int     `json:"rounds,omitzero"`
@@ -114,7 +115,8 @@ type StatusData struct {
 
 	AgentStates *AgentStates    `json:"agent_states,omitzero"`
 	Inactive    []InactiveAgent `json:"inactive,omitzero"`
-	Awaited     []string        `json:"awaited,omitzero"` // ids of agents that have not answered yet, before the start; MaxInactive at most
+	Awaited     []string        `json:"awaited,omitzero"`    // ids of agents that have not answered yet, before the start; MaxInactive at most
+	Tournament  string          `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
 }
 
 // A NextMatch is the next match of a player. Before the announcement of its round the
@@ -128,9 +130,11 @@ type NextMatch struct {
 	RefereeExpected bool    `json:"referee_expected,omitzero"`
 }
 
-// NextMatchData answers GET_NEXT_MATCH; null if no match is left.
+// NextMatchData answers GET_NEXT_MATCH. NextMatch is null if no match is left, or if
+// the next round depends on results that are missing: then Undecided is true.
 type NextMatchData struct {
 	NextMatch *NextMatch `json:"next_match"`
+	Undecided bool       `json:"undecided,omitzero"`
 }
 
 // A ScheduledMatch is one match of GET_SCHEDULE.
@@ -145,10 +149,12 @@ type ScheduledMatch struct {
 }
 
 // ScheduleData answers GET_SCHEDULE: a page of the matches of one round or of all rounds.
-// TotalMatches counts the matches of all pages.
+// TotalMatches counts the matches of all pages. KnownRounds is the number of rounds with
+// known pairings, if later rounds depend on results that are missing.
 type ScheduleData struct {
 	RoundID      QueryRound       `json:"round_id"`
 	Rounds       int              `json:"rounds"`
+	KnownRounds  *int             `json:"known_rounds,omitzero"`
 	Matches      []ScheduledMatch `json:"matches"`
 	TotalMatches int              `json:"total_matches"`
 	Offset       int              `json:"offset,omitzero"`

@@ -31,7 +31,8 @@ func samples() map[string]any {
 	}
 	record := protocol.Record{Wins: 2, Losses: 1, Draws: 0, Points: pointer(6)}
 	rows := []protocol.StandingRow{
-		{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 3, Wins: 2, Draws: 0, Losses: 1, Points: 6},
+		{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 3, Wins: 2, Draws: 0, Losses: 1, Points: 9,
+			Byes: pointer(1), Buchholz: pointer(12), SonnebornBerger: pointer(7.5)},
 		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3},
 	}
 	seat := func(id string) protocol.AssignedPlayer {
@@ -133,7 +134,7 @@ func samples() map[string]any {
 			StatusData: protocol.StatusData{State: "RUNNING", Rounds: pointer(3), Matches: pointer(6), Recorded: pointer(2),
 				Players: pointer(4), Referees: pointer(1), Games: []string{"even_odd"},
 				AgentStates: &protocol.AgentStates{Active: 4, Suspended: 1},
-				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}}},
+				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}, Tournament: "swiss"}},
 		&protocol.LeagueError{
 			Envelope:  envelope(protocol.TypeLeagueError, manager),
 			ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",

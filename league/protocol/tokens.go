@@ -1,14 +1,11 @@
 package protocol
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"hash"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // NoToken is the auth_token of a reply to a caller without an access token, because a
@@ -16,39 +13,42 @@ import (
 const NoToken = "none"
 
 // A TokenKey derives access tokens and the manager's credential from an agent's token:
-// both are HMACs with the SHA-256 of the token as key. Safe for concurrent use.
-type TokenKey struct {
-	mu   sync.Mutex
-	mac  hash.Hash
-	text []byte // what is signed, kept for the next time
-}
+// both are HMACs with the SHA-256 of the token as key. It is immutable.
+type TokenKey struct{ inner, outer [sha256.BlockSize]byte } // the padded keys of HMAC (RFC 2104)
 
 // KeyOf returns the key of a token.
-func KeyOf(token string) *TokenKey {
-	key := sha256.Sum256([]byte(token))
-	return newKey(key[:])
+func KeyOf(token string) *TokenKey { return newKey(sha256.Sum256([]byte(token))) }
+
+func newKey(key [sha256.Size]byte) *TokenKey {
+	k := &TokenKey{}
+	copy(k.inner[:], key[:])
+	k.outer = k.inner
+	for i := range k.inner {
+		k.inner[i] ^= 0x36
+		k.outer[i] ^= 0x5c
+	}
+	return k
 }
 
-func newKey(key []byte) *TokenKey { return &TokenKey{mac: hmac.New(sha256.New, key)} }
+// A signature is base64url(HMAC-SHA256) without padding.
+type signature [43]byte
 
-// sign is base64url(HMAC-SHA256(key, parts joined by slashes)), without
-// padding.
-func (k *TokenKey) sign(parts ...string) string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.text = k.text[:0]
+// sign signs parts joined by slashes. It computes HMAC on the stack, because a match has
+// several tokens, and hmac.New takes longer than the hash.
+func (k *TokenKey) sign(parts ...string) (text signature) {
+	var buffer [256]byte
+	b := append(buffer[:0], k.inner[:]...)
 	for i, part := range parts {
 		if i > 0 {
-			k.text = append(k.text, '/')
+			b = append(b, '/')
 		}
-		k.text = append(k.text, part...)
+		b = append(b, part...)
 	}
-	k.mac.Reset()
-	k.mac.Write(k.text)
-	k.text = k.mac.Sum(k.text[:0])
-	var encoded [43]byte
-	base64.RawURLEncoding.Encode(encoded[:], k.text)
-	return string(encoded[:])
+	inner := sha256.Sum256(b)
+	b = append(append(b[:0], k.outer[:]...), inner[:]...)
+	mac := sha256.Sum256(b)
+	base64.RawURLEncoding.Encode(text[:], mac[:])
+	return text
 }
 
 // The length of a token's secret part, in characters: 43 hold all 256 bits, 22
@@ -61,22 +61,30 @@ const (
 // DeriveToken derives an agent's token, tok-p01-…, from the manager's secret. A new
 // generation invalidates the old token.
 func DeriveToken(secret [32]byte, leagueID, agentID string, generation int) string {
-	return "tok-" + strings.ToLower(agentID) + "-" +
-		newKey(secret[:]).sign(leagueID, agentID, strconv.Itoa(generation))
+	text := newKey(secret).sign(leagueID, agentID, strconv.Itoa(generation))
+	return "tok-" + strings.ToLower(agentID) + "-" + string(text[:])
 }
 
 // AccessToken returns the token of one referee for one player in one attempt at a match.
 // The referee sends it, and the player checks it and sends it back. It is valid for
 // nothing else.
 func (k *TokenKey) AccessToken(leagueID, matchID string, attempt int, refereeID string) string {
-	return k.sign(leagueID, matchID, strconv.Itoa(attempt), refereeID)
+	text := k.sign(leagueID, matchID, strconv.Itoa(attempt), refereeID)
+	return string(text[:])
+}
+
+// IsAccessToken compares a token with AccessToken in constant time.
+func (k *TokenKey) IsAccessToken(token, leagueID, matchID string, attempt int, refereeID string) bool {
+	text := k.sign(leagueID, matchID, strconv.Itoa(attempt), refereeID)
+	return subtle.ConstantTimeCompare([]byte(token), text[:]) == 1
 }
 
 // ManagerCredential returns the bearer credential that authenticates the manager to an
 // agent in start_match, notify_round, update_standings, notify_round_completed and
 // notify_league_completed.
 func (k *TokenKey) ManagerCredential(leagueID string) string {
-	return k.sign(leagueID, "manager")
+	text := k.sign(leagueID, "manager")
+	return string(text[:])
 }
 
 // SameToken compares in constant time.

@@ -117,6 +117,18 @@ func TestTokenKeyIsSafeForConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
+func TestAccessTokenIsValidForNothingElse(t *testing.T) {
+	key := protocol.KeyOf("tok-p01")
+	token := key.AccessToken("L", "R1M1", 1, "REF01")
+	assert.True(t, key.IsAccessToken(token, "L", "R1M1", 1, "REF01"))
+	assert.False(t, key.IsAccessToken(token, "M", "R1M1", 1, "REF01"))
+	assert.False(t, key.IsAccessToken(token, "L", "R1M2", 1, "REF01"))
+	assert.False(t, key.IsAccessToken(token, "L", "R1M1", 2, "REF01"))
+	assert.False(t, key.IsAccessToken(token, "L", "R1M1", 1, "REF02"))
+	assert.False(t, key.IsAccessToken("", "L", "R1M1", 1, "REF01"))
+	assert.False(t, protocol.KeyOf("tok-p02").IsAccessToken(token, "L", "R1M1", 1, "REF01"))
+}
+
 func TestSameToken(t *testing.T) {
 	assert.True(t, protocol.SameToken("tok-p01", "tok-p01"))
 	assert.True(t, protocol.SameToken("", ""))

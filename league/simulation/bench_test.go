@@ -8,8 +8,11 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,9 +31,10 @@ import (
 	"evenodd/transport"
 )
 
-// Each benchmark also measures its floor in the same run, and reports the ratio as
-// x-floor. The garbage collector has the settings of the simulate command.
+// Each benchmark measures its floor in the same run: the same work without this program.
+// x-floor is the ratio. docs/performance.md describes the method.
 
+// asSimulate applies the garbage collector settings of the simulate command.
 func asSimulate(b *testing.B) {
 	before := debug.SetGCPercent(400)
 	b.Cleanup(func() { debug.SetGCPercent(before) })
@@ -38,56 +42,126 @@ func asSimulate(b *testing.B) {
 
 func benchmarkGames() rules.Registry { return rules.NewRegistry(evenodd.Game{}) }
 
-func playLeague(b *testing.B, players int) {
-	_, err := Run(b.Context(), Options{
-		Players: players, Referees: 2, Seed: 7, Transport: Memory, LeagueID: "benchmark",
+// benchmarkLeague returns the options of a league, which plays up to 16 matches at once.
+func benchmarkLeague(players int, carrier string) Options {
+	return Options{
+		Players: players, Referees: 2, Seed: 7, Transport: carrier, LeagueID: benchLeague,
 		GameType: evenodd.Type, Games: benchmarkGames(), Log: zerolog.Nop(),
-	})
-	require.NoError(b, err)
+	}
 }
 
-// BenchmarkLeague plays a whole league in memory with all its calls and broadcasts. Its
-// floor is 8 round trips over plain channels for each match. Both use all cores.
-func BenchmarkLeague(b *testing.B) {
+// perMatch runs work, which plays a number of matches for each of the b.N operations, and
+// reports the cost of a match. floor is the time of a match on the floor in nanoseconds;
+// 0 if it was not measured. It returns the time of a match in nanoseconds.
+func perMatch(b *testing.B, matches, floor float64, work func()) float64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	processor := processorTime()
+	b.ResetTimer()
+	work()
+	b.StopTimer()
+	processor = processorTime() - processor
+	runtime.ReadMemStats(&after)
+	matches *= float64(b.N)
+	ns := float64(b.Elapsed().Nanoseconds()) / matches
+	b.ReportMetric(0, "ns/op") // omits it
+	b.ReportMetric(ns, "ns/match")
+	if processor > 0 { // unlike ns/match it hardly depends on the load of the machine
+		b.ReportMetric(processor/matches, "cpu-ns/match")
+	}
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/matches, "B/match")
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/matches, "allocs/match")
+	if floor > 0 {
+		b.ReportMetric(ns/floor, "x-floor")
+	}
+	return ns
+}
+
+// processorTime returns the processor time of this process in nanoseconds; 0 where the
+// operating system does not tell. It counts in steps of 10 ms.
+func processorTime() float64 {
+	stat, _ := os.ReadFile("/proc/self/stat") // exists on Linux
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseFloat(fields[11], 64)
+	system, _ := strconv.ParseFloat(fields[12], 64)
+	return (user + system) * 1e7
+}
+
+// share runs workers until next has returned true b.N times in all.
+func share(b *testing.B, workers int, worker func(number int, next func() bool)) {
+	var begun atomic.Int64
+	next := func() bool { return begun.Add(1) <= int64(b.N) }
+	var running sync.WaitGroup
+	for i := range workers {
+		running.Go(func() { worker(i, next) })
+	}
+	running.Wait()
+}
+
+// playLeagues plays b.N leagues, two at once for each core: players wait for each other at
+// the end of a round, and one small league cannot occupy all cores.
+func playLeagues(b *testing.B, o Options) {
+	share(b, 2*runtime.GOMAXPROCS(0), func(_ int, next func() bool) {
+		for next() {
+			if _, err := Run(b.Context(), o); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+// roundTrips makes b.N times 8 round trips between two goroutines over plain channels, with
+// as many pairs of goroutines as playLeagues has matches at once.
+func roundTrips(b *testing.B) {
+	share(b, 2*16*runtime.GOMAXPROCS(0), func(_ int, next func() bool) {
+		requests, responses := make(chan *int), make(chan *int)
+		go func() {
+			for r := range requests {
+				responses <- r
+			}
+		}()
+		defer close(requests)
+		message := new(int)
+		for next() {
+			for range 8 {
+				requests <- message
+				<-responses
+			}
+		}
+	})
+}
+
+// BenchmarkMemory plays whole leagues in memory, with registration, all calls and all
+// broadcasts. The floor of a match is 8 round trips over plain channels.
+func BenchmarkMemory(b *testing.B) {
 	asSimulate(b)
 	var floor float64
 	b.Run("floor", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			requests, answers := make(chan *int), make(chan *int)
-			go func() {
-				for r := range requests {
-					answers <- r
-				}
-			}()
-			defer close(requests)
-			message := new(int)
-			for pb.Next() {
-				for range 8 {
-					requests <- message
-					<-answers
-				}
-			}
-		})
-		floor = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
-		b.ReportMetric(floor, "ns/match")
+		floor = perMatch(b, 1, 0, func() { roundTrips(b) })
 	})
-	for _, players := range []int{10, 64, 300} {
+	for _, players := range []int{10, 64, 1000} {
 		b.Run(fmt.Sprintf("players=%d", players), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetParallelism(2)
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					playLeague(b, players)
-				}
-			})
-			matches := float64(b.N) * float64(players*(players-1)/2)
-			perMatch := float64(b.Elapsed().Nanoseconds()) / matches
-			b.ReportMetric(perMatch, "ns/match")
-			if floor > 0 {
-				b.ReportMetric(perMatch/floor, "x-floor")
+			matches := float64(players * (players - 1) / 2)
+			perMatch(b, matches, floor, func() { playLeagues(b, benchmarkLeague(players, Memory)) })
+			if peak := peakMemory(); peak > 0 && players == 1000 {
+				b.ReportMetric(peak, "MB-peak")
 			}
 		})
 	}
+}
+
+// peakMemory returns the largest resident set of this process in megabytes; 0 where the
+// operating system does not tell.
+func peakMemory() float64 {
+	status, _ := os.ReadFile("/proc/self/status") // exists on Linux
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kilobytes float64
+	_, _ = fmt.Sscan(rest, &kilobytes)
+	return kilobytes * 1024 / 1e6
 }
 
 // A bench is a referee and pairs of players on one network, without a league. A match
@@ -219,21 +293,14 @@ func (w *bench) match(b *testing.B, stamp *protocol.Stamp, p *pair) {
 	<-p.done
 }
 
-// matches plays b.N matches, one for each pair at once, and returns the time of one.
-func (w *bench) matches(b *testing.B) float64 {
-	var next atomic.Int64
+// matches plays b.N matches, one for each pair at once.
+func (w *bench) matches(b *testing.B) {
 	stamp := protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock())
-	b.SetParallelism(len(w.pairs) / 2)
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		p := w.pairs[int(next.Add(1)-1)%len(w.pairs)]
-		for pb.Next() {
-			w.match(b, stamp, p)
+	share(b, len(w.pairs), func(number int, next func() bool) {
+		for next() {
+			w.match(b, stamp, w.pairs[number])
 		}
 	})
-	per := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
-	b.ReportMetric(per, "ns/match")
-	return per
 }
 
 // An exchange is one call of a match: the request and its response.
@@ -268,47 +335,28 @@ func recordMatch(b *testing.B) []exchange {
 	return r.exchanges
 }
 
-// BenchmarkWire plays a whole league in wire mode. Its floor is encoding and decoding
-// all its JSON-RPC messages with the library alone.
+// BenchmarkWire plays whole leagues with encoded messages. The floor is encoding and
+// decoding all JSON-RPC messages of such a league with the JSON library alone.
 func BenchmarkWire(b *testing.B) {
 	asSimulate(b)
-	const players = 10
-	options := Options{
-		Players: players, Referees: 2, Seed: 7, Transport: Memory, LeagueID: "benchmark",
-		GameType: evenodd.Type, Games: benchmarkGames(), Log: zerolog.Nop(),
-	}
+	const players, matches = 10, 45
 	r := &recorder{network: newNetwork(Memory)}
-	_, err := runOn(b.Context(), options, r)
+	_, err := runOn(b.Context(), benchmarkLeague(players, Memory), r)
 	require.NoError(b, err)
-	matches := float64(players * (players - 1) / 2)
 	var floor float64
 	b.Run("floor", func(b *testing.B) {
-		b.ReportAllocs()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				for i := range r.exchanges {
-					codec(b, &r.exchanges[i])
+		floor = perMatch(b, matches, 0, func() {
+			share(b, runtime.GOMAXPROCS(0), func(_ int, next func() bool) {
+				for next() {
+					for i := range r.exchanges {
+						codec(b, &r.exchanges[i])
+					}
 				}
-			}
+			})
 		})
-		floor = float64(b.Elapsed().Nanoseconds()) / float64(b.N) / matches
-		b.ReportMetric(floor, "ns/match")
 	})
-	b.Run("league", func(b *testing.B) {
-		b.ReportAllocs()
-		b.SetParallelism(2)
-		options.Transport = Wire
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				_, err := Run(b.Context(), options)
-				require.NoError(b, err)
-			}
-		})
-		per := float64(b.Elapsed().Nanoseconds()) / float64(b.N) / matches
-		b.ReportMetric(per, "ns/match")
-		if floor > 0 {
-			b.ReportMetric(per/floor, "x-floor")
-		}
+	b.Run(fmt.Sprintf("players=%d", players), func(b *testing.B) {
+		perMatch(b, matches, floor, func() { playLeagues(b, benchmarkLeague(players, Wire)) })
 	})
 }
 
@@ -385,41 +433,41 @@ func again[T any](b *testing.B, v *T) {
 	}
 }
 
-// BenchmarkHTTP plays a match over HTTP. Its floor is 8 raw echo calls of the same sizes
-// over kept-alive connections.
+// BenchmarkHTTP plays matches over HTTP, 16 at once: by the calls of the protocol, and by
+// the tools of MCP. The floor of a match is 8 raw calls of the same sizes over kept-alive
+// connections.
 func BenchmarkHTTP(b *testing.B) {
 	asSimulate(b)
 	exchanges := recordMatch(b)
 	const atOnce = 16
 	var floor float64
 	b.Run("floor", func(b *testing.B) {
-		b.ReportAllocs()
 		url, client := rawEcho(b)
 		bodies := make([][2][]byte, len(exchanges))
 		for i, e := range exchanges {
 			request, err := transport.EncodeRequest(e.method, e.params, 1)
 			require.NoError(b, err)
-			answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "result": e.result, "id": 1})
+			response, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "result": e.result, "id": 1})
 			require.NoError(b, err)
-			bodies[i] = [2][]byte{request, answer}
+			bodies[i] = [2][]byte{request, response}
 		}
-		b.SetParallelism(atOnce / 2)
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				for _, body := range bodies {
-					rawCall(b, client, url, body[0], len(body[1]))
+		floor = perMatch(b, 1, 0, func() {
+			share(b, atOnce, func(_ int, next func() bool) {
+				for next() {
+					for _, body := range bodies {
+						rawCall(b, client, url, body[0], len(body[1]))
+					}
 				}
-			}
+			})
 		})
-		floor = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
-		b.ReportMetric(floor, "ns/match")
 	})
-	b.Run("match", func(b *testing.B) {
-		b.ReportAllocs()
-		per := newBench(b, newNetwork(HTTP), atOnce).matches(b)
-		if floor > 0 {
-			b.ReportMetric(per/floor, "x-floor")
-		}
+	b.Run("calls", func(b *testing.B) {
+		w := newBench(b, newNetwork(HTTP), atOnce)
+		perMatch(b, 1, floor, func() { w.matches(b) })
+	})
+	b.Run("tools", func(b *testing.B) {
+		w := newBench(b, newToolNetwork(), atOnce)
+		perMatch(b, 1, floor, func() { w.matches(b) })
 	})
 }
 

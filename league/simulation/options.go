@@ -8,7 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league"
-	"evenodd/league/pairing"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
 	"evenodd/player/strategy/external"
@@ -21,7 +21,7 @@ type Options struct {
 	Referees    int      // from 1
 	Seed        uint64   // of all random decisions
 	Strategies  []string // of the players, in turn, as external.Open has them; nil means random
-	Legs        int      // how often each pair meets; 0 means 1
+	Legs        int      // how often each pair of a round-robin meets; 0 means 1
 	Transport   string   // Memory, Wire or HTTP
 	Concurrency int      // matches at once; 0 means 16
 	LeagueID    string
@@ -38,6 +38,8 @@ type Options struct {
 	// External are players in other processes, which get the first ids; nil for none. A
 	// league with them takes real time, and their decisions derive from no seed.
 	External *External
+
+	Tournament *journal.Tournament // nil for a round-robin
 
 	// Rules are the other options of the manager: scoring, timeouts, retries and so on.
 	// The options above override them.
@@ -74,11 +76,33 @@ func (o *Options) Validate() error {
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
 		"transport %q: one of memory, wire, http", o.Transport)
 	o.checkExternal(check)
+	o.checkTournament(check)
 	for _, name := range o.Strategies {
 		problems = append(problems, external.Check(name, o.Tools, o.GameType))
 	}
 	_, err := o.plan()
 	return errors.Join(append(problems, err)...)
+}
+
+// checkTournament checks that the players admit the rounds, and that each name of the
+// seeding is that of a player, unless players are external.
+func (o *Options) checkTournament(check func(ok bool, format string, args ...any)) {
+	t := o.Tournament
+	if t == nil {
+		return
+	}
+	check(t.Rounds <= journal.MaxRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d", o.Players, journal.MaxRounds(o.Players), t.Rounds)
+	check(o.Legs <= 1, "only a round-robin has legs, not a tournament of format %s", t.Format())
+	if o.External != nil || o.Players < 1 {
+		return
+	}
+	names := map[string]bool{}
+	for n := range o.Players {
+		names[builtinName(n+1)] = true
+	}
+	for _, name := range t.Seeding {
+		check(names[name], "seeding: no player is called %q: the players are %s to %s", name, builtinName(1), builtinName(o.Players))
+	}
 }
 
 // plan is the plan of the faults; nil for none.
@@ -93,7 +117,7 @@ func (o *Options) plan() (*faults.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairer, err := pairing.NewRoundRobin(o.Players, cmp.Or(o.Legs, 1))
+	pairer, err := o.Tournament.NewPairer(o.Players, cmp.Or(o.Legs, 1), nil)
 	if err != nil || o.Referees < 1 {
 		return nil, nil //nolint:nilerr,nilnil // Validate reports that
 	}

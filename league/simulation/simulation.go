@@ -32,6 +32,7 @@ type Result struct {
 	GameType  string
 	Seed      uint64
 	Faults    string // as in Options
+	Format    string // swiss or knockout; "" for a round-robin
 	Players   int
 	Rounds    int
 	Champion  protocol.Champion
@@ -120,7 +121,7 @@ func (o *Options) resume() error {
 		}
 	}
 	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
-	o.LeagueID, o.GameType, o.Legs = created.LeagueID, created.GameType, created.Legs
+	o.LeagueID, o.GameType, o.Legs, o.Tournament = created.LeagueID, created.GameType, created.Legs, created.Tournament
 	return o.Validate()
 }
 
@@ -147,9 +148,9 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 		if !ok {
 			continue
 		}
-		r := state.Rounds[round-1].Matches[number-1].Report
+		r := state.Match(protocol.MatchID{Round: round, Number: number}).Report
 		if r != nil && (s.faulty == nil || s.faulty.learnsResult(r.MatchID, id)) {
-			past = append(past, *player.Seen(id, r.MatchID.String(), r.Number, &r.GameResult))
+			past = append(past, player.Seen(id, r.MatchID.String(), r.Number, &r.GameResult))
 		}
 	}
 	return past
@@ -241,7 +242,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	o := s.options
 	options := o.Rules
 	options.LeagueID, options.GameType, options.Games = o.LeagueID, o.GameType, o.Games
-	options.Players, options.Referees, options.Legs = o.Players, o.Referees, o.Legs
+	options.Players, options.Referees, options.Legs, options.Tournament = o.Players, o.Referees, o.Legs, o.Tournament
 	options.MaxPlayers, options.MaxReferees = o.Players, o.Referees
 	options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
 	options.Schemes = []string{Memory, "http", "https"}
@@ -366,9 +367,12 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	return nil
 }
 
+// builtinName is the name of the n-th player without external players.
+func builtinName(n int) string { return fmt.Sprintf("Player %02d", n) }
+
 // nameOf is the name of the n-th player, which differs from those of external players.
 func (s *simulated) nameOf(n int) string {
-	name := fmt.Sprintf("Player %02d", n)
+	name := builtinName(n)
 	for s.roster.hasName(name) {
 		name += " (built-in)"
 	}
@@ -385,7 +389,7 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 	o := s.options
 	r := &Result{
 		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults,
-		Players: o.Players, Rounds: completed.TotalRounds,
+		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
 		Champion: completed.Champion, Results: s.manager.Results(),
 	}
 	for _, row := range s.manager.Standings() {

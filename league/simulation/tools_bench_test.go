@@ -8,7 +8,6 @@ import (
 	"net"
 	nethttp "net/http"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -95,23 +94,4 @@ func (n *toolNetwork) Call(ctx context.Context, q transport.Request) (any, *tran
 	}
 	value, err := q.Decode(answer.Result.Structured)
 	return value, nil, err
-}
-
-// BenchmarkTools plays a match through the tools of MCP, beside the same match by the
-// calls of the protocol.
-func BenchmarkTools(b *testing.B) {
-	asSimulate(b)
-	const atOnce = 16
-	var plain float64
-	b.Run("plain", func(b *testing.B) {
-		b.ReportAllocs()
-		plain = newBench(b, newNetwork(HTTP), atOnce).matches(b)
-	})
-	b.Run("tools", func(b *testing.B) {
-		b.ReportAllocs()
-		per := newBench(b, newToolNetwork(), atOnce).matches(b)
-		if plain > 0 {
-			b.ReportMetric(per/plain, "x-plain")
-		}
-	})
 }

@@ -96,7 +96,8 @@ type Match struct {
 	PlayerB        MatchPlayer      `json:"player_B"`
 	Lifecycle      Lifecycle        `json:"lifecycle"`
 	Refusal        *ExchangeError   `json:"refusal,omitzero"`            // the error by which the manager rejected a DISPUTED result
-	Transcript     []Exchange       `json:"transcript"`                  // empty if the manager wrote the file
+	TranscriptFile string           `json:"transcript_file,omitzero"`    // the results file in the same folder that has the transcript
+	Transcript     []Exchange       `json:"transcript,omitzero"`         // empty if the manager wrote the file; nil if TranscriptFile has it
 	Omitted        int              `json:"transcript_omitted,omitzero"` // the number of exchanges beyond MaxExchanges
 	Draw           *protocol.Draw   `json:"draw,omitzero"`
 	Result         *MatchResult     `json:"result"` // null before FINISHED

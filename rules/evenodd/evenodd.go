@@ -131,7 +131,7 @@ func (choosing) Play(moves [2]string) rules.Position { return chosen{moves} }
 
 // Judge returns a verdict without winner: nothing is decided before the choices.
 func (choosing) Judge(rules.Chance) rules.Verdict {
-	return rules.Verdict{Winner: rules.NoSide, Reason: func([2]string) string { return "nobody has chosen" }}
+	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "nobody has chosen" }}
 }
 
 // chosen is the position after the choices.
@@ -146,11 +146,11 @@ func (c chosen) Judge(chance rules.Chance) rules.Verdict { return c.judge(Number
 
 func (c chosen) judge(number int) rules.Verdict {
 	return rules.Verdict{
-		Winner: Winner(c.moves[0], c.moves[1], number),
-		Number: number,
-		Parity: Parity(number),
-		Moves:  c.moves,
-		Reason: func(ids [2]string) string { return reason(ids, c.moves, number) },
+		Winner:  Winner(c.moves[0], c.moves[1], number),
+		Number:  number,
+		Parity:  Parity(number),
+		Moves:   c.moves,
+		Explain: func(v rules.Verdict, ids [2]string) string { return reason(ids, v.Moves, v.Number) },
 	}
 }
 

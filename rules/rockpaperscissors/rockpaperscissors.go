@@ -82,7 +82,7 @@ func (showing) Play(moves [2]string) rules.Position { return shown{moves} }
 
 // Judge has nothing to judge before the hands are shown.
 func (showing) Judge(rules.Chance) rules.Verdict {
-	return rules.Verdict{Winner: rules.NoSide, Reason: func([2]string) string { return "nobody has shown a hand" }}
+	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "nobody has shown a hand" }}
 }
 
 // shown is the position after that.
@@ -98,7 +98,7 @@ func (s shown) Judge(rules.Chance) rules.Verdict {
 	winner := Winner(s.moves[0], s.moves[1])
 	return rules.Verdict{
 		Winner: winner, Moves: s.moves,
-		Reason: func(ids [2]string) string {
+		Explain: func(_ rules.Verdict, ids [2]string) string {
 			if winner == rules.NoSide {
 				return "Both chose " + s.moves[0]
 			}

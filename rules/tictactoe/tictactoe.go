@@ -177,7 +177,7 @@ func (p position) Judge(rules.Chance) rules.Verdict {
 		if row := taken.row(); row != 0 {
 			return rules.Verdict{
 				Winner: rules.Side(side), Moves: p.last,
-				Reason: func(ids [2]string) string {
+				Explain: func(_ rules.Verdict, ids [2]string) string {
 					return fmt.Sprintf("%s has three %c in a row: %s", ids[side], marks[side], strings.Join(row.names(), ", "))
 				},
 			}
@@ -187,5 +187,5 @@ func (p position) Judge(rules.Chance) rules.Verdict {
 	if p.free() != 0 {
 		reason = "Nobody has three in a row"
 	}
-	return rules.Verdict{Winner: rules.NoSide, Moves: p.last, Reason: func([2]string) string { return reason }}
+	return rules.Verdict{Winner: rules.NoSide, Moves: p.last, Explain: func(rules.Verdict, [2]string) string { return reason }}
 }

@@ -18,6 +18,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
+	"evenodd/league/store/appendfile"
 )
 
 // when is the time of all events of these tests. No result depends on it.
@@ -142,7 +143,7 @@ func TestJournalCutAfterAnyByteIsResumed(t *testing.T) {
 		if end == cut {
 			require.Nil(t, torn)
 		} else {
-			require.Equal(t, &journalfile.Torn{Path: path, Line: whole + 1, Bytes: cut - end}, torn)
+			require.Equal(t, &appendfile.Torn{Path: path, Line: whole + 1, Bytes: cut - end}, torn)
 			require.Contains(t, torn.String(), fmt.Sprintf("line %d", whole+1))
 		}
 		seq, head := j.Last()
@@ -162,7 +163,7 @@ func TestJournalCutAfterAnyByteIsResumed(t *testing.T) {
 	}
 }
 
-func openAndClose(t *testing.T, path string) (*journalfile.File, *journal.State, *journalfile.Torn, error) {
+func openAndClose(t *testing.T, path string) (*journalfile.File, *journal.State, *appendfile.Torn, error) {
 	t.Helper()
 	j, state, torn, err := journalfile.Open(path, nil)
 	if err == nil {
@@ -201,7 +202,7 @@ func TestMissingOrMovedLineIsReported(t *testing.T) {
 	without := bytes.Join(append(append([][]byte{}, lines[:4]...), lines[5:]...), nil)
 	swapped := append([][]byte{}, lines...)
 	swapped[4], swapped[5] = swapped[5], swapped[4]
-	long := bytes.Join([][]byte{lines[0], bytes.Repeat([]byte("x"), journalfile.MaxLine+1<<17), []byte("\n")}, nil)
+	long := bytes.Join([][]byte{lines[0], bytes.Repeat([]byte("x"), appendfile.MaxLine+1<<17), []byte("\n")}, nil)
 	for name, tt := range map[string]struct {
 		raw  []byte
 		line int

@@ -1,0 +1,113 @@
+package journal_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// withoutDraws is a copy of a match without what Condense drops.
+func withoutDraws(m *journal.Match) journal.Match {
+	c := *m
+	c.Attempts = append([]journal.Attempt(nil), m.Attempts...)
+	for i := range c.Attempts {
+		c.Attempts[i].Commitment = ""
+	}
+	if m.Report != nil {
+		report := *m.Report
+		report.Draw = nil
+		c.Report = &report
+	}
+	return c
+}
+
+// anyResult draws a result of P01 and P02 that the state accepts: one of our referees, of a
+// third-party referee, or of a forged journal.
+func anyResult(t *rapid.T) protocol.GameResult {
+	text := func(name string) *string {
+		return rapid.Ptr(rapid.SampledFrom([]string{"", "even", "odd", "rock"}), true).Draw(t, name)
+	}
+	r := protocol.GameResult{
+		Status:       rapid.SampledFrom([]string{protocol.StatusWin, protocol.StatusDraw, protocol.StatusTechnicalLoss}).Draw(t, "status"),
+		DrawnNumber:  rapid.Ptr(rapid.IntRange(0, 10), true).Draw(t, "number"),
+		NumberParity: text("parity"),
+		Reason: strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"P01", "P02", "P0", "P011", " chose ", "\x00", "\x00A", "B"}), 0, 4).
+			Draw(t, "reason"), ""),
+	}
+	ids := rapid.Permutation([]string{"P01", "P02"})
+	if r.Status != protocol.StatusDraw && (r.Status == protocol.StatusWin || rapid.Bool().Draw(t, "one failed")) {
+		r.WinnerPlayerID = &ids.Draw(t, "winner")[0]
+	}
+	for _, id := range ids.Draw(t, "choices")[:rapid.SampledFrom([]int{0, 1, 2, 2, 2, 2}).Draw(t, "chosen")] {
+		r.Choices = append(r.Choices, protocol.Member[*string]{Name: id, Value: text("choice")})
+	}
+	if rapid.Bool().Draw(t, "faults") {
+		r.Faults = protocol.PerPlayer[string]{}
+		for _, id := range ids.Draw(t, "failed")[:rapid.IntRange(0, 2).Draw(t, "failures")] {
+			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: rapid.SampledFrom([]string{"", "E001", "E009"}).Draw(t, "code")})
+		}
+	}
+	return r
+}
+
+func TestCondensedMatchLacksOnlyTheDraw(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		l := newTestLeague(t, 0, 0)
+		var want []journal.Match
+		for range rapid.IntRange(1, 4).Draw(rt, "rounds") {
+			id := l.announce()
+			attempt := protocol.Attempt{MatchID: id, Number: 1}
+			l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
+			if rapid.Bool().Draw(rt, "declined") {
+				l.apply(&journal.MatchDeclined{Attempt: attempt, RefereeID: "REF01"})
+				attempt.Number = 2
+				l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF02"})
+			}
+			referee := []string{"REF01", "REF02"}[attempt.Number-1]
+			if rapid.Bool().Draw(rt, "accepted") {
+				l.apply(&journal.MatchAccepted{Attempt: attempt, RefereeID: referee, DrawCommitment: "c"})
+			}
+			l.report(id, attempt.Number, referee, anyResult(rt))
+			if rapid.Bool().Draw(rt, "disputed") {
+				l.apply(&journal.MatchDisputed{Attempt: attempt, RefereeID: "REF02"})
+			}
+			l.complete()
+			want = append(want, withoutDraws(l.Match(id)))
+		}
+		records, results := l.RoundRecords(), l.Recorded
+		l.Condense(l.Round)
+		for m := range l.Matches() {
+			require.Equal(rt, want[m.Report.MatchID.Round-1], withoutDraws(m))
+		}
+		assert.Equal(rt, records, l.RoundRecords())
+		assert.Equal(rt, results, l.Recorded)
+	})
+}
+
+func TestDisputeOfCondensedMatchIsKept(t *testing.T) {
+	l := newTestLeague(t, 0, 0)
+	for range 3 {
+		id := l.announce()
+		attempt := protocol.Attempt{MatchID: id, Number: 1}
+		l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
+		l.apply(&journal.MatchAccepted{Attempt: attempt, RefereeID: "REF01"})
+		l.report(id, 1, "REF01", protocol.GameResult{Status: protocol.StatusDraw, Choices: protocol.Both("P01", ptr("odd"), "P02", ptr("odd"))})
+		l.complete()
+	}
+	l.Condense(1)
+	l.Condense(2)
+	disputed := protocol.Attempt{MatchID: protocol.MatchID{Round: 2, Number: 1}, Number: 1}
+	l.apply(&journal.MatchDisputed{Attempt: disputed, RefereeID: "REF02"})
+	require.ErrorContains(t, l.tryApply(&journal.MatchReported{Attempt: disputed, RefereeID: "REF01"}), "a second result")
+	for round, want := range [][]string{nil, {"REF02"}, nil} {
+		id := protocol.MatchID{Round: round + 1, Number: 1}
+		assert.Equal(t, want, l.Match(id).Disputed, "round %d", round+1)
+		assert.Equal(t, id, l.Match(id).Report.MatchID)
+	}
+}

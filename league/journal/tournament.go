@@ -1,0 +1,241 @@
+package journal
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"evenodd/league/pairing"
+	"evenodd/league/table"
+)
+
+// A Tournament is the format of a league whose pairings depend on its results. It never
+// changes.
+type Tournament struct {
+	Algorithm string   `json:"algorithm"`         // as package pairing names it; not the circle method
+	Rounds    int      `json:"rounds,omitzero"`   // of a Swiss system: as many as this, or as its players admit; 0 for the usual number
+	Seeding   []string `json:"seeding,omitempty"` // display names of players, best first; the other players follow in order of ids
+}
+
+// The names of the formats for people and agents. A name of package pairing has the
+// version as well.
+const (
+	FormatRoundRobin = "round-robin"
+	FormatSwiss      = "swiss"
+	FormatKnockout   = "knockout"
+)
+
+// Formats are the names of all formats.
+func Formats() []string { return []string{FormatRoundRobin, FormatSwiss, FormatKnockout} }
+
+// IsSwiss tells whether the format is a Swiss system. A nil *Tournament is a round-robin.
+func (t *Tournament) IsSwiss() bool { return t != nil && t.Algorithm == pairing.Swiss }
+
+// IsKnockout tells whether the format is a knockout.
+func (t *Tournament) IsKnockout() bool { return t != nil && t.Algorithm == pairing.Knockout }
+
+// Format is FormatSwiss or FormatKnockout; "" for a round-robin.
+func (t *Tournament) Format() string {
+	switch {
+	case t.IsSwiss():
+		return FormatSwiss
+	case t.IsKnockout():
+		return FormatKnockout
+	}
+	return ""
+}
+
+// Format is the format of the league; "" for a round-robin, and before the first event.
+func (s *State) Format() string {
+	if s.Created == nil {
+		return ""
+	}
+	return s.Created.Tournament.Format()
+}
+
+func (t *Tournament) check(legs int) error {
+	switch {
+	case t == nil:
+		return nil
+	case !t.IsSwiss() && !t.IsKnockout():
+		return fmt.Errorf("tournament: algorithm %.40q is not known: made by a newer evenodd", t.Algorithm)
+	case t.Rounds < 0 || t.Rounds > 0 && !t.IsSwiss() || legs != 1:
+		return fmt.Errorf("tournament: %s does not go with %d rounds and %d legs", t.Algorithm, t.Rounds, legs)
+	}
+	seen := map[string]bool{"": true}
+	for _, name := range t.Seeding {
+		if seen[name] {
+			return fmt.Errorf("tournament: name %.60q in the seeding is empty or repeated", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// MaxRounds is the largest number of rounds of a Swiss system.
+func MaxRounds(players int) int { return (players + 1) / 2 }
+
+// newPairer returns the pairer of a start. Exactly one event names its algorithm: the
+// start of a round-robin, and the first event of any other league.
+func (s *State) newPairer(d *Started) (pairing.Pairer, error) {
+	t := s.Created.Tournament
+	switch {
+	case t == nil && d.Algorithm != Algorithm:
+		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", d.Algorithm)
+	case t != nil && d.Algorithm != "":
+		return nil, fmt.Errorf("the league starts with the algorithm %.40q, but was created with %.40q", d.Algorithm, t.Algorithm)
+	}
+	return t.NewPairer(len(d.Players), s.Created.Legs, s.seeds(d.Players))
+}
+
+// NewPairer returns the pairer of a format for so many players. Legs are those of a
+// round-robin, seeds those of other formats: indexes of players, best first.
+func (t *Tournament) NewPairer(players, legs int, seeds []int) (pairing.Pairer, error) {
+	if t == nil {
+		return pairing.New(pairing.Format{Players: players, Legs: legs})
+	}
+	return pairing.New(pairing.Format{Name: t.Algorithm, Players: players, Rounds: min(t.Rounds, MaxRounds(players)), Seeds: seeds})
+}
+
+// seeds are the indexes of players, best first; nil in a round-robin.
+func (s *State) seeds(players []string) []int {
+	if s.Created.Tournament == nil {
+		return nil
+	}
+	seeds := make([]int, 0, len(players))
+	listed := make([]bool, len(players))
+	byName := map[string]int{}
+	for i, id := range slices.Backward(players) { // the first of several players with a name
+		byName[s.Agents[id].DisplayName] = i
+	}
+	for _, name := range s.Created.Tournament.Seeding {
+		if i, ok := byName[name]; ok {
+			seeds, listed[i] = append(seeds, i), true
+		}
+	}
+	for i := range players {
+		if !listed[i] {
+			seeds = append(seeds, i)
+		}
+	}
+	return seeds
+}
+
+// An upcoming holds the pairings of the round after the last announced one. They are
+// computed when they are first needed.
+type upcoming struct {
+	round    int // 0 if none were computed
+	pairings []pairing.Pairing
+}
+
+// pairingsOf returns the pairings of a round that is not announced. They depend on the
+// results of all earlier rounds, unless the league is a round-robin.
+func (s *State) pairingsOf(round int) []pairing.Pairing {
+	switch {
+	case s.Started == nil:
+		return nil
+	case s.Created.Tournament == nil:
+		return s.pairer.Round(round, nil)
+	case round != s.Round+1 || s.Open():
+		return nil
+	case s.upcoming.round != round:
+		s.upcoming = upcoming{round, s.pairer.Round(round, s.played)}
+	}
+	return s.upcoming.pairings
+}
+
+// remember adds the results of a completed round to those from which later rounds follow.
+func (s *State) remember(r *Round) {
+	if s.Created.Tournament == nil {
+		return
+	}
+	results := make([]pairing.Result, len(r.Pairings))
+	for i, pair := range r.Pairings {
+		results[i] = pairing.Result{Pairing: pair, Winner: pairing.None}
+		if result, err := s.TableResult(r.Matches[i].Report); err == nil { // record has checked it
+			results[i].Winner, results[i].Technical = result.Winner, result.Technical
+		}
+	}
+	s.played = append(s.played, results)
+}
+
+// HasRound tells whether the league has a round, announced or not, whose pairings are
+// known. The round after the last completed one is known: without it the league is over.
+func (s *State) HasRound(round int) bool { return len(s.Pairings(round)) > 0 }
+
+// KnownRounds is the number of rounds whose pairings are known. In a round-robin these are
+// all rounds.
+func (s *State) KnownRounds() int {
+	switch {
+	case s.Started == nil:
+		return 0
+	case s.Created.Tournament == nil:
+		return s.TotalRounds()
+	case s.HasRound(s.Round + 1):
+		return s.Round + 1
+	}
+	return s.Round
+}
+
+// Announcement is the event that opens the next round, with the referees of its matches.
+func (s *State) Announcement(referees []string) *RoundAnnounced {
+	d := &RoundAnnounced{RoundID: s.Round + 1, Referees: referees}
+	if s.Created.Tournament != nil {
+		for _, pair := range s.Pairings(d.RoundID) {
+			d.Pairings = append(d.Pairings, [2]string{s.Started.Players[pair.A], s.Started.Players[pair.B]})
+		}
+	}
+	return d
+}
+
+// announced are the pairings of an announced round: those of the event, or those of the
+// round-robin.
+func (s *State) announced(d *RoundAnnounced) ([]pairing.Pairing, error) {
+	switch {
+	case s.Started == nil:
+		return nil, errors.New("a round before the start")
+	case s.Created.Tournament == nil && d.Pairings != nil:
+		return nil, fmt.Errorf("round %d names its pairings, but those of a round-robin follow from the players", d.RoundID)
+	case s.Created.Tournament == nil:
+		return s.Pairings(d.RoundID), nil
+	case len(d.Pairings) == 0:
+		return nil, fmt.Errorf("round %d has no pairings", d.RoundID)
+	}
+	pairings, plays := make([]pairing.Pairing, len(d.Pairings)), map[string]bool{}
+	for i, ids := range d.Pairings {
+		for _, id := range ids {
+			if _, known := s.playerIndexes[id]; !known || plays[id] {
+				return nil, fmt.Errorf("round %d: %.40q is no player of the league, or plays twice", d.RoundID, id)
+			}
+			plays[id] = true
+		}
+		pairings[i] = pairing.Pairing{A: s.playerIndexes[ids[0]], B: s.playerIndexes[ids[1]]}
+	}
+	return pairings, nil
+}
+
+// recordByes counts the byes of a round, which give points in a Swiss system only.
+func (s *State) recordByes(pairings []pairing.Pairing) {
+	if s.Created.Tournament.IsSwiss() {
+		for _, player := range pairing.Byes(len(s.Started.Players), pairings) {
+			s.Table.RecordBye(player)
+		}
+	}
+}
+
+// Ranking are the rows of the table, best first. In a knockout, players rank by the
+// bracket of the completed rounds, and the table orders players on one level.
+func (s *State) Ranking() []table.Row {
+	rows := s.Table.Standings()
+	ranker, ok := s.pairer.(pairing.Ranker)
+	if !ok {
+		return rows
+	}
+	ranks := ranker.Ranks(s.played)
+	slices.SortStableFunc(rows, func(a, b table.Row) int { return cmp.Compare(ranks[a.Player], ranks[b.Player]) })
+	for i := range rows {
+		rows[i].Rank = i + 1
+	}
+	return rows
+}

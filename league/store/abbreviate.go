@@ -1,0 +1,212 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// A briefExchange is an Exchange without message_type, and without the members of its
+// message that have the value that the match, the method and the time imply. Expanding it
+// gives the same bytes.
+type briefExchange struct {
+	Exchange
+	Whole bool `json:"whole,omitzero"` // nothing is left out
+}
+
+// A messageForm is a message of a match as this program writes it.
+type messageForm struct {
+	method, direction, messageType string
+	members                        []string // in order; the others follow
+}
+
+// messageForms is part of the format of results files: a row that records were written
+// with never changes.
+var messageForms = []messageForm{
+	form(protocol.Invite.Name, Sent, protocol.TypeGameInvitation, "league_id", "round_id", "match_id", "game_type", "role_in_match", "opponent_id", "attempt", "draw_commitment"),
+	form(protocol.Invite.Name, Received, protocol.TypeGameJoinAck, "match_id", "player_id", "arrival_timestamp", "accept", "entropy_commitment"),
+	form(protocol.ChooseParity.Name, Sent, protocol.TypeChooseParityCall, "match_id", "player_id", "game_type"),
+	form(protocol.ChooseParity.Name, Received, protocol.TypeChooseParityResponse, "match_id", "player_id", "parity_choice", "entropy"),
+	form(protocol.MakeMove.Name, Sent, protocol.TypeGameMoveCall, "match_id", "player_id", "game_type"),
+	form(protocol.MakeMove.Name, Received, protocol.TypeGameMoveResponse, "match_id", "player_id", "game_type", "move_data", "entropy"),
+	form(protocol.NotifyMatchResult.Name, Sent, protocol.TypeGameOver, "match_id", "game_type", "game_result", "draw"),
+	form(protocol.NotifyMatchResult.Name, Received, protocol.TypeGameOverAck, "status", "player_id", "match_id"),
+	form(protocol.NotifyGameError.Name, Sent, protocol.TypeGameError, "match_id", "player_id"),
+	form(protocol.NotifyGameError.Name, Received, protocol.TypeGameErrorAck, "status", "player_id", "match_id"),
+}
+
+func form(method, direction, messageType string, members ...string) messageForm {
+	envelope := []string{"protocol", "message_type", "sender", "timestamp", "conversation_id"}
+	return messageForm{method, direction, messageType, append(envelope, members...)}
+}
+
+// formOf returns the form of the message of an exchange; nil for none.
+func formOf(x *Exchange) *messageForm {
+	for i := range messageForms {
+		if f := &messageForms[i]; f.method == x.Method && f.direction == x.Direction {
+			return f
+		}
+	}
+	return nil
+}
+
+// rank is the index of a member; the number of members for any other.
+func (f *messageForm) rank(name string) int {
+	for i, member := range f.members {
+		if member == name {
+			return i
+		}
+	}
+	return len(f.members)
+}
+
+// insert inserts the implied members that an object does not have, in the form's order.
+func (f *messageForm) insert(rest protocol.Object, values []jsontext.Value) protocol.Object {
+	all := make(protocol.Object, 0, len(rest)+len(f.members))
+	next := 0
+	upTo := func(end int) {
+		for ; next < end; next++ {
+			if values[next] != nil && !rest.Has(f.members[next]) {
+				all = append(all, protocol.Member[jsontext.Value]{Name: f.members[next], Value: values[next]})
+			}
+		}
+	}
+	for _, member := range rest {
+		upTo(f.rank(member.Name))
+		all = append(all, member)
+	}
+	upTo(len(f.members))
+	return all
+}
+
+// implied has the values of members that follow from a match, as JSON.
+type implied struct {
+	doc    *Match
+	values map[string]jsontext.Value // those that are the same in all messages
+}
+
+func newImplied(doc *Match) *implied {
+	m := &implied{doc: doc, values: map[string]jsontext.Value{
+		"protocol": quote(protocol.Name), "conversation_id": quote(doc.ConversationID),
+		"league_id": quote(doc.LeagueID), "round_id": encoded(doc.RoundID), "match_id": quote(doc.MatchID),
+		"game_type": quote(doc.GameType), "attempt": encoded(doc.Attempt),
+		"accept": jsontext.Value("true"), "status": quote(protocol.StatusAcknowledged),
+	}}
+	if doc.Result != nil {
+		m.values["game_result"] = encoded(&doc.Result.GameResult)
+	}
+	if doc.Draw != nil {
+		m.values["draw"], m.values["draw_commitment"] = encoded(doc.Draw), quote(doc.Draw.Commitment)
+	}
+	return m
+}
+
+// encoded is the JSON of a value; nil if it has none.
+func encoded(value any) jsontext.Value {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// quote is the JSON of a text; nil for the empty text.
+func quote(text string) jsontext.Value {
+	if text == "" {
+		return nil
+	}
+	raw, err := jsontext.AppendQuote(nil, text)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// members returns the implied values of a form's members in an exchange; nil for none.
+func (m *implied) members(f *messageForm, x *Exchange) []jsontext.Value {
+	values := make([]jsontext.Value, len(f.members))
+	for i, name := range f.members {
+		values[i] = m.value(name, f, x)
+	}
+	return values
+}
+
+// value is the implied value of a member; nil for none.
+func (m *implied) value(name string, f *messageForm, x *Exchange) jsontext.Value {
+	side, opponent, role := &m.doc.PlayerA, &m.doc.PlayerB, protocol.RolePlayerA
+	if x.PlayerID == opponent.PlayerID {
+		side, opponent, role = opponent, side, protocol.RolePlayerB
+	}
+	switch name {
+	case "message_type":
+		return quote(f.messageType)
+	case "sender":
+		if f.direction == Received {
+			return quote(protocol.PlayerSender(x.PlayerID))
+		}
+		return quote(protocol.RefereeSender(m.doc.RefereeID))
+	case "timestamp", "arrival_timestamp":
+		return quote(seconds(x.At))
+	case "player_id":
+		return quote(x.PlayerID)
+	case "opponent_id":
+		return quote(opponent.PlayerID)
+	case "role_in_match":
+		return quote(role)
+	case "entropy_commitment":
+		return quote(side.EntropyCommitment)
+	case "entropy":
+		if m.doc.Draw != nil {
+			entropy, _ := m.doc.Draw.Entropies.Get(x.PlayerID)
+			return quote(entropy)
+		}
+	}
+	return m.values[name]
+}
+
+// abbreviate leaves out what is implied. If the rest does not expand to the same bytes, the
+// exchange stays whole: its message lacks an implied member, has another order, or is no
+// object.
+func (m *implied) abbreviate(x *Exchange) briefExchange {
+	if x.Message == nil {
+		return briefExchange{Exchange: *x}
+	}
+	f := formOf(x)
+	if f == nil || x.MessageType != f.messageType {
+		return briefExchange{Exchange: *x, Whole: true}
+	}
+	values := m.members(f, x)
+	rest := make(protocol.Object, 0, 8)
+	last := -1
+	for _, member := range protocol.ParseObject(x.Message) {
+		i := f.rank(member.Name)
+		if i <= last || i == len(f.members) || !bytes.Equal(member.Value, values[i]) {
+			rest = append(rest, member)
+		}
+		last = max(i, last)
+	}
+	if !bytes.Equal(f.insert(rest, values).Append(nil), x.Message) {
+		return briefExchange{Exchange: *x, Whole: true}
+	}
+	brief := briefExchange{Exchange: *x}
+	brief.Message, brief.MessageType = rest.Append(nil), ""
+	return brief
+}
+
+// expand is the inverse of abbreviate.
+func (m *implied) expand(brief *briefExchange) (Exchange, error) {
+	x := brief.Exchange
+	if brief.Whole || x.Message == nil {
+		return x, nil
+	}
+	f, rest := formOf(&x), protocol.ParseObject(x.Message)
+	if f == nil || rest == nil {
+		return x, errors.New("a message of the transcript cannot be expanded")
+	}
+	x.MessageType, x.Message = f.messageType, f.insert(rest, m.members(f, &x)).Append(nil)
+	return x, nil
+}

@@ -1,0 +1,256 @@
+package appendfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"evenodd/league/store/atomicfile"
+)
+
+// A File is a file to which lines are appended. It is safe for concurrent use. Append
+// only queues a line, and the caller may tell other agents of it after Sync. One goroutine
+// writes: a write takes all lines that were queued during the write before, and one sync
+// makes them durable.
+type File struct {
+	file *os.File
+	name string // of the file in errors, such as "the journal"
+
+	mu      sync.Mutex
+	changed *sync.Cond // signals a change of durable, failure, queued or closing
+	queued  []byte
+	durable int           // number of the last line on disk
+	ends    []int64       // ends[n] is the offset behind line n; ends[0] is 0
+	more    chan struct{} // closed when durable or failure changes; nil if no reader waits
+	failure error
+	closing bool
+	closed  error // the failure of a closed file
+	writer  sync.WaitGroup
+}
+
+// A Torn describes an incomplete last line that was removed. The process ended while it
+// wrote the line, and told no agent of it.
+type Torn struct {
+	Path  string
+	Line  int
+	Bytes int
+}
+
+// String is a sentence for people.
+func (t *Torn) String() string {
+	return fmt.Sprintf("%s line %d: the last line is incomplete (%d bytes) and was removed. No agent was told of its event.", t.Path, t.Line, t.Bytes)
+}
+
+// Open opens the file at path, or creates it durably, calls visit for each line, and
+// prepares the file for appending. An error of visit is returned, and the file stays
+// unchanged. Torn is nil unless an incomplete last line was removed. Errors call the file
+// by its name, for example "the journal". There must be no other writer.
+func Open(path, name string, visit Visit) (f *File, torn *Torn, err error) {
+	file, err := open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	ends := []int64{0}
+	end, rest, err := Lines(file, func(number int, text []byte) error {
+		ends = append(ends, ends[number-1]+int64(len(text))+1)
+		return visit(number, text)
+	})
+	if err == nil && rest > 0 {
+		torn = &Torn{path, len(ends), rest}
+		err = file.Truncate(end)
+	}
+	// A killed process may have written lines without a sync. The caller has read them,
+	// so they must be durable.
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		_, err = file.Seek(end, io.SeekStart)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	f = &File{file: file, name: name, durable: len(ends) - 1, ends: ends, closed: fmt.Errorf("%s is closed", name)}
+	f.changed = sync.NewCond(&f.mu)
+	f.writer.Go(f.write)
+	return f, torn, nil
+}
+
+// open opens the file. It creates the file and missing folders durably.
+func open(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	dir := filepath.Dir(path)
+	there := dir // the innermost folder that exists
+	for missing(there) && there != filepath.Dir(there) {
+		there = filepath.Dir(there)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+		return nil, err
+	}
+	for { // each folder holds the name of the folder in it
+		if err := atomicfile.SyncFolder(dir); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		if dir == there {
+			return file, nil
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// Append queues a line, which must not contain a line feed, and returns its number from
+// 1. After a failure it returns that failure.
+func (f *File) Append(line []byte) (number int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.failure != nil:
+		return 0, f.failure
+	case f.closing: // the last write may be over
+		return 0, f.closed
+	}
+	f.ends = append(f.ends, f.ends[len(f.ends)-1]+int64(len(line))+1)
+	f.queued = append(append(f.queued, line...), '\n')
+	f.changed.Broadcast()
+	return len(f.ends) - 1, nil
+}
+
+// Sync waits until the line with that number is on disk. An error means that it never
+// will be. The caller must not act on the line before.
+func (f *File) Sync(number int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.durable < number && f.failure == nil {
+		f.changed.Wait()
+	}
+	if f.durable >= number {
+		return nil
+	}
+	return f.failure
+}
+
+// Fail makes the file fail: the caller cannot append a line that later lines need.
+func (f *File) Fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failure = err
+	f.tell()
+}
+
+// Failed waits until the file cannot be written any more, and returns the reason, or until
+// it is closed, and returns nil.
+func (f *File) Failed() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.failure == nil && !f.closing {
+		f.changed.Wait()
+	}
+	if errors.Is(f.failure, f.closed) {
+		return nil
+	}
+	return f.failure
+}
+
+// write writes queued lines to the disk until the file is closed.
+func (f *File) write() {
+	var batch []byte
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		for len(f.queued) == 0 && !f.closing {
+			f.changed.Wait()
+		}
+		if len(f.queued) == 0 || f.failure != nil {
+			break
+		}
+		batch, f.queued = f.queued, batch[:0]
+		last := len(f.ends) - 1
+		f.mu.Unlock()
+		_, err := f.file.Write(batch)
+		if err == nil {
+			err = f.file.Sync()
+		}
+		f.mu.Lock()
+		if err != nil {
+			f.failure = fmt.Errorf("cannot write %s: %w. Nothing that was acknowledged is lost: repair the disk and start again", f.name, err)
+		} else {
+			f.durable = last
+		}
+		f.tell()
+	}
+}
+
+// tell wakes all callers that wait. F.mu is held.
+func (f *File) tell() {
+	f.changed.Broadcast()
+	if f.more != nil {
+		close(f.more)
+		f.more = nil
+	}
+}
+
+// Close writes the queued lines and closes the file.
+func (f *File) Close() error {
+	f.mu.Lock()
+	f.closing = true
+	f.changed.Broadcast()
+	f.mu.Unlock()
+	f.writer.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	failure := f.failure
+	if f.failure == nil {
+		f.failure = f.closed
+	}
+	f.tell() // wakes callers that wait for a line that was never queued
+	return errors.Join(failure, f.file.Close())
+}
+
+// MaxRead is how many bytes of lines one call of Read returns.
+const MaxRead = 256 << 10
+
+// Read returns durable lines from a number on, without line feeds: at most limit, and at
+// most MaxRead bytes unless the first is longer. Last is the number of the last durable
+// line. If that is before from, there are no lines, and more is closed when there may be
+// some. An error means that there will be none. The caller never delays Append.
+func (f *File) Read(from, limit int) (lines [][]byte, last int, more <-chan struct{}, err error) {
+	f.mu.Lock()
+	last = f.durable
+	if from > last {
+		if f.failure != nil {
+			err = f.failure
+		} else if f.more == nil {
+			f.more = make(chan struct{})
+		}
+		more = f.more
+		f.mu.Unlock()
+		return nil, last, more, err
+	}
+	to := from
+	for to < min(last, from+limit-1) && f.ends[to+1]-f.ends[from-1] <= MaxRead {
+		to++
+	}
+	start, end := f.ends[from-1], f.ends[to]
+	f.mu.Unlock()
+	text := make([]byte, end-start)
+	if _, err := f.file.ReadAt(text, start); err != nil {
+		return nil, last, nil, fmt.Errorf("cannot read %s: %w", f.name, err)
+	}
+	return bytes.Split(text[:len(text)-1], []byte{'\n'}), last, nil, nil
+}

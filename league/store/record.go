@@ -1,0 +1,106 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"evenodd/league/protocol"
+)
+
+// A Record is a line of a results file: a whole attempt at a match, which has a result or
+// is abandoned, or the continuation of an attempt after its result. A continuation has
+// only the new states and exchanges. MatchID, Attempt and State come first, so that a
+// reader can index a line without decoding the rest.
+type Record struct {
+	MatchID        string           `json:"match_id"`
+	Attempt        int              `json:"attempt"`
+	State          string           `json:"state"` // the last of States
+	RoundID        int              `json:"round_id,omitzero"`
+	GameType       string           `json:"game_type,omitzero"`
+	ConversationID string           `json:"conversation_id,omitzero"` // "" in a continuation, and only there
+	PlayerA        MatchPlayer      `json:"player_A,omitzero"`
+	PlayerB        MatchPlayer      `json:"player_B,omitzero"`
+	Scoring        protocol.Scoring `json:"scoring,omitzero"`
+	Draw           *protocol.Draw   `json:"draw,omitzero"`
+	Result         *MatchResult     `json:"result,omitzero"`
+	Refusal        *ExchangeError   `json:"refusal,omitzero"`
+	States         []StateEntry     `json:"states"`
+	Transcript     []briefExchange  `json:"transcript,omitzero"`
+	Omitted        int              `json:"transcript_omitted,omitzero"`
+}
+
+// A Recorded counts what earlier records have of a match. The zero value means that there
+// is none.
+type Recorded struct {
+	States, Exchanges int
+}
+
+// RecordOf makes the record of a match, or the continuation of earlier records.
+func RecordOf(doc *Match, earlier Recorded) *Record {
+	r := &Record{
+		MatchID: doc.MatchID, Attempt: doc.Attempt, State: doc.Lifecycle.State,
+		Refusal: doc.Refusal, States: doc.Lifecycle.States[earlier.States:], Omitted: doc.Omitted,
+	}
+	if earlier == (Recorded{}) {
+		r.RoundID, r.GameType, r.ConversationID = doc.RoundID, doc.GameType, doc.ConversationID
+		r.PlayerA, r.PlayerB, r.Scoring, r.Draw, r.Result = doc.PlayerA, doc.PlayerB, doc.Scoring, doc.Draw, doc.Result
+	}
+	implied := newImplied(doc)
+	for i := range doc.Transcript[earlier.Exchanges:] {
+		r.Transcript = append(r.Transcript, implied.abbreviate(&doc.Transcript[earlier.Exchanges+i]))
+	}
+	return r
+}
+
+// RecordedOf counts the states and exchanges of a match.
+func RecordedOf(doc *Match) Recorded {
+	return Recorded{len(doc.Lifecycle.States), len(doc.Transcript)}
+}
+
+// MatchOf makes the document of an attempt from its records, in order, with its whole
+// transcript. A referee that crashed may have played an attempt again: the last whole
+// record counts.
+func MatchOf(header *ResultsHeader, records ...*Record) (*Match, error) {
+	var doc *Match
+	var implied *implied
+	for _, r := range records {
+		if r.ConversationID != "" {
+			doc = &Match{
+				SchemaVersion: header.SchemaVersion, LeagueID: header.LeagueID, RefereeID: header.RefereeID,
+				RoundID: r.RoundID, MatchID: r.MatchID, GameType: r.GameType, Attempt: r.Attempt, ConversationID: r.ConversationID,
+				WrittenBy: WrittenByReferee, PlayerA: r.PlayerA, PlayerB: r.PlayerB,
+				Transcript: []Exchange{}, Draw: r.Draw, Result: r.Result, Scoring: r.Scoring,
+			}
+			implied = newImplied(doc)
+		}
+		switch {
+		case doc == nil:
+			return nil, fmt.Errorf("attempt %d at %s continues, but does not begin", r.Attempt, r.MatchID)
+		case len(r.States) == 0 || r.States[len(r.States)-1].State != r.State:
+			return nil, fmt.Errorf("attempt %d at %s: state is %.40q, which is not the last of states", r.Attempt, r.MatchID, r.State)
+		}
+		doc.Lifecycle.State, doc.Lifecycle.States = r.State, append(doc.Lifecycle.States, r.States...)
+		doc.Refusal, doc.Omitted = r.Refusal, r.Omitted
+		doc.LastUpdated = seconds(r.States[len(r.States)-1].At)
+		for i := range r.Transcript {
+			x, err := implied.expand(&r.Transcript[i])
+			if err != nil {
+				return nil, fmt.Errorf("attempt %d at %s: %w", r.Attempt, r.MatchID, err)
+			}
+			doc.Transcript = append(doc.Transcript, x)
+		}
+	}
+	if doc == nil {
+		return nil, errors.New("there is no record")
+	}
+	return doc, nil
+}
+
+// seconds cuts a time with milliseconds to seconds. It returns "" for any other text.
+func seconds(at string) string {
+	const whole = len("2006-01-02T15:04:05")
+	if len(at) != len("2006-01-02T15:04:05.000Z") || at[whole] != '.' {
+		return ""
+	}
+	return at[:whole] + "Z"
+}
