@@ -111,14 +111,13 @@ func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 	if m.state.Open() {
 		round--
 	}
-	over := m.state.Completed != nil
+	announced, over := m.state.Round, m.state.Completed != nil
 	m.mu.Unlock()
 	if !m.resumed {
 		return round, before
 	}
-	m.writeMatches(1, m.state.Round, true)
+	m.writeMatches(1, announced, true)
 	if round > 1 && !over {
-		m.files.write(true)
 		before = m.roundEnd(ctx, round-1)
 	}
 	return round, before
@@ -135,7 +134,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	}
 	m.writeMatches(completed.TotalRounds, completed.TotalRounds, false)
 	if !before || !m.files.upToDate() {
-		m.files.write(true)
+		m.files.write()
 	}
 	m.options.Log.Info().Str("champion", completed.Champion.PlayerID).Int("points", completed.Champion.Points).
 		Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
