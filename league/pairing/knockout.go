@@ -33,27 +33,15 @@ var (
 )
 
 // newKnockout returns the knockout of 2 or more players.
-func newKnockout(players int, seeds []int) (knockout, error) {
-	if players < 2 {
-		return knockout{}, fmt.Errorf("a knockout needs at least 2 players, got %d", players)
+func newKnockout(f Format) (knockout, error) {
+	if f.Players < 2 {
+		return knockout{}, fmt.Errorf("a knockout needs at least 2 players, got %d", f.Players)
 	}
-	if seeds == nil {
-		seeds = make([]int, players)
-		for p := range seeds {
-			seeds[p] = p
-		}
+	seeds, err := seedsOf(f)
+	if err != nil {
+		return knockout{}, err
 	}
-	seeded := make([]bool, players)
-	for _, p := range seeds {
-		if p < 0 || p >= players || seeded[p] {
-			return knockout{}, fmt.Errorf("seed %d is no player, or is listed twice: want 0 to %d", p, players-1)
-		}
-		seeded[p] = true
-	}
-	if len(seeds) != players {
-		return knockout{}, fmt.Errorf("%d seeds for %d players: list each player once", len(seeds), players)
-	}
-	return knockout{slices.Clone(seeds), bits.Len(uint(players - 1))}, nil
+	return knockout{seeds, bits.Len(uint(f.Players - 1))}, nil
 }
 
 // Rounds is the number of rounds if each stage needs all replays.

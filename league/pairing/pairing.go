@@ -68,7 +68,26 @@ type Format struct {
 	Players int
 	Legs    int   // of a round robin; other formats ignore it
 	Rounds  int   // of a Swiss tournament; 0 for the default
-	Seeds   []int // of a knockout: player indexes, best first; nil for ascending indexes
+	Seeds   []int // of a Swiss tournament or knockout: player indexes, best first; nil for ascending indexes
+	Points  Points
+}
+
+// Points are what a match is worth in a Swiss tournament. The players of a score group
+// have equal points. A bye is worth a win. The zero value stands for 1, ½ and 0 points.
+type Points struct{ Win, Draw, Loss, TechnicalLoss int }
+
+// of returns the points of a player in a match.
+func (p Points) of(r Result, player int) int {
+	switch {
+	case r.Winner == player:
+		return p.Win
+	case r.Technical:
+		return p.TechnicalLoss
+	case r.Winner == None:
+		return p.Draw
+	default:
+		return p.Loss
+	}
 }
 
 // New returns the pairer of a format.
@@ -80,12 +99,34 @@ func New(f Format) (Pairer, error) {
 	case Circle:
 		return NewRoundRobin(f.Players, f.Legs)
 	case Swiss:
-		return newSwiss(f.Players, f.Rounds)
+		return newSwiss(f)
 	case Knockout:
-		return newKnockout(f.Players, f.Seeds)
+		return newKnockout(f)
 	default:
 		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", name)
 	}
+}
+
+// seedsOf returns all players of a format, best first.
+func seedsOf(f Format) ([]int, error) {
+	seeds := make([]int, f.Players)
+	if f.Seeds == nil {
+		for p := range seeds {
+			seeds[p] = p
+		}
+		return seeds, nil
+	}
+	if len(f.Seeds) != f.Players {
+		return nil, fmt.Errorf("%d seeds for %d players: list each player once", len(f.Seeds), f.Players)
+	}
+	seeded := make([]bool, f.Players)
+	for i, p := range f.Seeds {
+		if p < 0 || p >= f.Players || seeded[p] {
+			return nil, fmt.Errorf("seed %d is no player, or is listed twice: want 0 to %d", p, f.Players-1)
+		}
+		seeds[i], seeded[p] = p, true
+	}
+	return seeds, nil
 }
 
 // Byes returns the players without a match in a round, in ascending order.
