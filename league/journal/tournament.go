@@ -122,6 +122,23 @@ func (s *State) seeds(players []string) []int {
 	return seeds
 }
 
+// MissingSeeds are the names of the seeding that no player has, after the start.
+func (s *State) MissingSeeds() (missing []string) {
+	if s.Created.Tournament == nil {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, id := range s.Started.Players {
+		names[s.Agents[id].DisplayName] = true
+	}
+	for _, name := range s.Created.Tournament.Seeding {
+		if !names[name] {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
 // An upcoming holds the pairings of the round after the last announced one. They are
 // computed when they are first needed.
 type upcoming struct {
