@@ -81,9 +81,9 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	}
 	id := p.ID()
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
-	v.Random, v.Recent = p.options.Random(id, key), p.recent
+	v.Random, v.Recent, v.Memory = p.options.Random(id, key), p.recent, p.memory
 	p.mu.Lock()
-	v.Memory, v.Table = p.history.memory, p.table
+	v.Table = p.table
 	p.mu.Unlock()
 	choice, err := p.options.Strategy.Choose(ctx, v)
 	if err != nil { // the caller receives an internal error without details
@@ -122,18 +122,22 @@ func (p *Player) within(asked, deadline string) time.Duration {
 func (p *Player) recentMatches(n int) []strategy.Past {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	matches := p.history.matches
-	past := make([]strategy.Past, 0, min(n, len(matches)))
-	for i := len(matches) - 1; i >= 0 && len(past) < n; i-- {
-		m := &matches[i]
-		if m.FromStandings {
-			continue
+	past := make([]strategy.Past, 0, min(n, len(p.history.entries)))
+	for i := len(p.history.entries) - 1; i >= 0 && len(past) < n; i-- {
+		if m := p.history.match(i); !m.FromStandings {
+			past = append(past, strategy.Past{
+				MatchID: m.MatchID, OpponentID: m.OpponentID, Result: m.Result,
+				Choice: m.MyChoice, OpponentChoice: m.OpponentChoice, DrawnNumber: m.DrawnNumber,
+			})
 		}
-		past = append(past, strategy.Past{
-			MatchID: m.MatchID, OpponentID: m.OpponentID, Result: m.Result,
-			Choice: m.MyChoice, OpponentChoice: m.OpponentChoice, DrawnNumber: m.DrawnNumber,
-		})
 	}
 	slices.Reverse(past)
 	return past
+}
+
+// remembered returns the counts of all finished matches.
+func (p *Player) remembered() *strategy.Memory {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.history.remembered()
 }

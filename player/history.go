@@ -1,8 +1,10 @@
 package player
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"unique"
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -12,54 +14,150 @@ import (
 
 // A history holds a player's finished matches, and the counts and the strategy's memory
 // that follow from them. Both are computed from the matches alone, so that a player
-// decides the same after a restart.
+// decides the same after a restart. A league may have many players in one process, so a
+// match takes few bytes here.
 type history struct {
-	matches []store.HistoryMatch
-	index   map[string]int // in matches, by match id
+	entries []entry
+	others  []string // match ids in another form than this program's
+	sorted  bool     // entries are in ascending order of their keys
+	draws   bool     // the entries keep the player's part of the draw, for the file
 	stats   protocol.PlayerStats
-	memory  *strategy.Memory
+	memory  *strategy.Memory // nil until a strategy needs it
 }
 
-// newHistory returns the history of matches in the order in which they were played.
-func newHistory(past []store.HistoryMatch) *history {
-	h := &history{index: map[string]int{}, memory: strategy.NewMemory()}
+// An entry is a finished match. Most matches have the same few results, which they share.
+type entry struct {
+	key      matchKey
+	opponent unique.Handle[string]
+	result   unique.Handle[result]
+	draw     *[2]string // the commitment of the referee and the entropy; nil for none
+}
+
+// A matchKey stands for a match id. For an id in another form than R1M1 the round is 0,
+// and the number is its index in others.
+type matchKey struct{ round, number int32 }
+
+func (k matchKey) compare(other matchKey) int {
+	return cmp.Or(cmp.Compare(k.round, other.round), cmp.Compare(k.number, other.number))
+}
+
+// A result is what a match and many others have in common.
+type result struct {
+	attempt, drawn      int
+	result, mine, other string
+	fromStandings       bool
+}
+
+// newHistory returns the history of matches in the order in which they were played. Draws
+// tells whether the history keeps the player's part of the draws.
+func newHistory(draws bool, past []store.HistoryMatch) *history {
+	h := &history{sorted: true, draws: draws}
 	for i := range past {
 		h.add(&past[i])
 	}
 	return h
 }
 
+// keyOf returns the key of a match id; for an unknown id in another form, the next one.
+func (h *history) keyOf(matchID string) matchKey {
+	if id, ok := protocol.ParseMatchID(matchID); ok {
+		return matchKey{int32(id.Round), int32(id.Number)} //nolint:gosec // at most 9 digits
+	}
+	i := slices.Index(h.others, matchID)
+	if i < 0 {
+		i = len(h.others)
+	}
+	return matchKey{0, int32(i)} //nolint:gosec // memory holds fewer
+}
+
+// find returns the index of a match in the entries.
+func (h *history) find(key matchKey) (i int, known bool) {
+	if h.sorted {
+		return slices.BinarySearchFunc(h.entries, key, func(e entry, key matchKey) int { return e.key.compare(key) })
+	}
+	i = slices.IndexFunc(h.entries, func(e entry) bool { return e.key == key })
+	return i, i >= 0
+}
+
 // attempt returns the attempt at a match whose GAME_OVER the history has; 0 for none.
 func (h *history) attempt(matchID string) int {
-	i, ok := h.index[matchID]
-	if !ok || h.matches[i].FromStandings {
+	i, ok := h.find(h.keyOf(matchID))
+	if !ok || h.entries[i].result.Value().fromStandings {
 		return 0
 	}
-	return h.matches[i].Attempt
+	return h.entries[i].result.Value().attempt
 }
 
 // add adds a finished match, or replaces an earlier attempt at it. It is idempotent, and
 // tells whether the history has changed.
 func (h *history) add(m *store.HistoryMatch) bool {
-	i, known := h.index[m.MatchID]
+	e := entry{
+		key: h.keyOf(m.MatchID), opponent: unique.Make(m.OpponentID),
+		result: unique.Make(result{m.Attempt, m.DrawnNumber, m.Result, m.MyChoice, m.OpponentChoice, m.FromStandings}),
+	}
+	if h.draws && (m.DrawCommitment != "" || m.Entropy != "") {
+		e.draw = &[2]string{m.DrawCommitment, m.Entropy}
+	}
+	i, known := h.find(e.key)
 	switch {
 	case !known:
-		h.index[m.MatchID] = len(h.matches)
-		h.matches = append(h.matches, *m)
-		h.count(m, 1)
-		remember(h.memory, m)
-	case m.Attempt > h.attempt(m.MatchID):
-		h.count(&h.matches[i], -1)
-		h.matches[i] = *m
-		h.count(m, 1)
-		h.memory = strategy.NewMemory() // a strategy may still read the old one
-		for i := range h.matches {
-			remember(h.memory, &h.matches[i])
+		h.sorted = h.sorted && i == len(h.entries)
+		h.entries = append(h.entries, e)
+		if e.key.round == 0 {
+			h.others = append(h.others, m.MatchID)
 		}
+		h.count(m.Result, 1)
+		if h.memory != nil {
+			remember(h.memory, m)
+		}
+	case m.Attempt > h.attempt(m.MatchID):
+		h.count(h.entries[i].result.Value().result, -1)
+		h.entries[i] = e
+		h.count(m.Result, 1)
+		h.memory = nil // a strategy may still read the old one
 	default:
 		return false
 	}
 	return true
+}
+
+// match returns a finished match.
+func (h *history) match(i int) store.HistoryMatch {
+	e := &h.entries[i]
+	r := e.result.Value()
+	m := store.HistoryMatch{Attempt: r.attempt, PlayedMatch: protocol.PlayedMatch{
+		MatchID:    protocol.MatchID{Round: int(e.key.round), Number: int(e.key.number)}.String(),
+		OpponentID: e.opponent.Value(), Result: r.result,
+		MyChoice: r.mine, OpponentChoice: r.other, DrawnNumber: r.drawn, FromStandings: r.fromStandings,
+	}}
+	if e.key.round == 0 {
+		m.MatchID = h.others[e.key.number]
+	}
+	if e.draw != nil {
+		m.DrawCommitment, m.Entropy = e.draw[0], e.draw[1]
+	}
+	return m
+}
+
+// matches returns the finished matches, in the order in which they were added.
+func (h *history) matches() []store.HistoryMatch {
+	list := make([]store.HistoryMatch, len(h.entries))
+	for i := range list {
+		list[i] = h.match(i)
+	}
+	return list
+}
+
+// remembered returns the memory of the strategy.
+func (h *history) remembered() *strategy.Memory {
+	if h.memory == nil {
+		h.memory = strategy.NewMemory()
+		for i := range h.entries {
+			m := h.match(i)
+			remember(h.memory, &m)
+		}
+	}
+	return h.memory
 }
 
 func remember(memory *strategy.Memory, m *store.HistoryMatch) {
@@ -70,10 +168,10 @@ func remember(memory *strategy.Memory, m *store.HistoryMatch) {
 	memory.Remember(m.OpponentID, m.OpponentChoice, parity)
 }
 
-// count adds n times a match to the counts.
-func (h *history) count(m *store.HistoryMatch, n int) {
+// count adds n times a match with a result to the counts.
+func (h *history) count(result string, n int) {
 	h.stats.TotalMatches += n
-	switch strings.TrimPrefix(m.Result, technical) {
+	switch strings.TrimPrefix(result, technical) {
 	case resultWin:
 		h.stats.Wins += n
 	case resultDraw:
@@ -85,9 +183,9 @@ func (h *history) count(m *store.HistoryMatch, n int) {
 
 // played returns the matches in the form of get_player_state.
 func (h *history) played() []protocol.PlayedMatch {
-	list := make([]protocol.PlayedMatch, len(h.matches))
-	for i := range h.matches {
-		list[i] = h.matches[i].PlayedMatch
+	list := make([]protocol.PlayedMatch, len(h.entries))
+	for i := range list {
+		list[i] = h.match(i).PlayedMatch
 	}
 	return list
 }

@@ -13,6 +13,35 @@ import (
 	"evenodd/league/store"
 )
 
+func TestHistoryReturnsItsMatchesAsTheyWere(t *testing.T) {
+	text := rapid.SampledFrom([]string{"", "even", "R1M1", "a longer text"})
+	number := rapid.IntRange(0, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHistory(true, nil)
+		want := map[string]store.HistoryMatch{}
+		for range rapid.IntRange(0, 20).Draw(t, "matches") {
+			m := store.HistoryMatch{
+				Attempt: 1 + number.Draw(t, "attempt"), DrawCommitment: text.Draw(t, "commitment"), Entropy: text.Draw(t, "entropy"),
+				PlayedMatch: protocol.PlayedMatch{
+					MatchID:    rapid.SampledFrom([]string{"", "R0M1", "R1M1", "R1M10", "R2M1", "R999999999M999999999", "R01M1", "game 7", "game 8"}).Draw(t, "id"),
+					OpponentID: text.Draw(t, "opponent"), Result: text.Draw(t, "result"), MyChoice: text.Draw(t, "mine"),
+					OpponentChoice: text.Draw(t, "other"), DrawnNumber: number.Draw(t, "number"), FromStandings: rapid.Bool().Draw(t, "inferred"),
+				},
+			}
+			require.Zero(t, h.attempt("never played"))
+			if h.add(&m) {
+				want[m.MatchID] = m
+			}
+		}
+		got := map[string]store.HistoryMatch{}
+		for _, m := range h.matches() {
+			got[m.MatchID] = m
+		}
+		require.Equal(t, want, got)
+		require.Len(t, h.played(), len(want))
+	})
+}
+
 func TestHistoryCanBeRebuiltFromItsMatches(t *testing.T) {
 	choices := rapid.SampledFrom([]string{"", "even", "odd"})
 	drawn := func(t *rapid.T) *store.HistoryMatch {
@@ -29,17 +58,19 @@ func TestHistoryCanBeRebuiltFromItsMatches(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHistory(nil)
+		h := newHistory(true, nil)
 		for range rapid.IntRange(0, 20).Draw(t, "matches") {
 			m := drawn(t)
 			before := h.attempt(m.MatchID)
 			assert.Equal(t, m.Attempt > before, h.add(m))
 			assert.Equal(t, max(before, m.Attempt), h.attempt(m.MatchID))
 		}
-		assert.Equal(t, h, newHistory(h.matches))
-		assert.Equal(t, len(h.matches), h.stats.TotalMatches)
+		again := newHistory(true, h.matches())
+		assert.Equal(t, h.remembered(), again.remembered())
+		assert.Equal(t, h, again)
+		assert.Equal(t, len(h.matches()), h.stats.TotalMatches)
 		assert.Equal(t, h.stats.TotalMatches, h.stats.Wins+h.stats.Draws+h.stats.Losses)
-		assert.Len(t, h.played(), len(h.matches))
+		assert.Len(t, h.played(), len(h.matches()))
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -52,7 +51,7 @@ func (p *Player) open(m *membership.Membership, back bool) *history {
 		return nil
 	case err == nil && back && doc.PlayerID == m.AgentID && doc.LeagueID == m.LeagueID:
 		d.path = path
-		return newHistory(doc.Matches)
+		return newHistory(true, doc.Matches)
 	case err != nil:
 		log.Error().Err(err).Str("event_type", protocol.EventHistoryUnusable).Msg("the history file cannot be used")
 	}
@@ -104,7 +103,7 @@ func (p *Player) save() error {
 	doc := &store.History{
 		SchemaVersion: store.SchemaVersion, LastUpdated: p.options.Clock.Timestamp(),
 		PlayerID: m.AgentID, DisplayName: p.options.Name, LeagueID: m.LeagueID,
-		Stats: p.history.stats, Matches: slices.Clone(p.history.matches),
+		Stats: p.history.stats, Matches: p.history.matches(),
 	}
 	p.unsaved = false
 	p.mu.Unlock()

@@ -66,6 +66,7 @@ type Player struct {
 	applicant string // the sender of a player without an id
 	parities  []string
 	recent    func(n int) []strategy.Past // recentMatches; each method value allocates
+	memory    func() *strategy.Memory     // remembered
 	file      historyFile
 	returned  atomic.Bool // the last registration confirmed the known identity
 
@@ -139,7 +140,7 @@ func New(o Options) (*Player, error) {
 		parities: []string{evenodd.Even, evenodd.Odd},
 		state:    StateUnregistered,
 		current:  map[string]*match{},
-		history:  newHistory(o.Past),
+		history:  newHistory(o.Folder != "", o.Past),
 		unsaved:  len(o.Past) > 0,
 		file:     historyFile{causes: map[string]bool{}},
 	}
@@ -147,7 +148,7 @@ func New(o Options) (*Player, error) {
 	if p.Agent, err = membership.NewAgent(protocol.RolePlayer, &p.options.Options); err != nil {
 		return nil, err
 	}
-	p.applicant, p.recent = p.Stamp().Sender(), p.recentMatches
+	p.applicant, p.recent, p.memory = p.Stamp().Sender(), p.recentMatches, p.remembered
 	if o.Entropy == nil {
 		p.options.Entropy = func(matchID string, attempt int) protocol.Secret {
 			return p.Derive(fmt.Sprintf("entropy/%s/%s/%d", p.Membership().LeagueID, matchID, attempt))
@@ -225,7 +226,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 		p.tally = tally{known: true}
 	}
 	if before != nil { // the previous league has ended
-		p.history, p.unsaved = newHistory(nil), false
+		p.history, p.unsaved = newHistory(p.options.Folder != "", nil), false
 		p.current, p.round, p.standings, p.table, p.over, p.totals = map[string]*match{}, nil, nil, nil, 0, nil
 		p.signalQuiet()
 	}

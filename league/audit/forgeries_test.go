@@ -603,6 +603,7 @@ func TestForgeries(t *testing.T) {
 			assert.LessOrEqual(t, len(l.Findings), limit, listed(l.Findings))
 			again := w.audit()
 			assert.Equal(t, l, again, "the same files have the same findings in the same order")
+			testForgedResults(t, tt.forge, tt.want)
 		})
 	}
 }

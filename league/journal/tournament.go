@@ -73,9 +73,6 @@ func (t *Tournament) check(legs int) error {
 	return nil
 }
 
-// MaxRounds is the largest number of rounds of a Swiss system.
-func MaxRounds(players int) int { return (players + 1) / 2 }
-
 // newPairer returns the pairer of a start. Exactly one event names its algorithm: the
 // start of a round-robin, and the first event of any other league.
 func (s *State) newPairer(d *Started) (pairing.Pairer, error) {
@@ -95,7 +92,7 @@ func (t *Tournament) NewPairer(players, legs int, seeds []int) (pairing.Pairer, 
 	if t == nil {
 		return pairing.New(pairing.Format{Players: players, Legs: legs})
 	}
-	return pairing.New(pairing.Format{Name: t.Algorithm, Players: players, Rounds: min(t.Rounds, MaxRounds(players)), Seeds: seeds})
+	return pairing.New(pairing.Format{Name: t.Algorithm, Players: players, Rounds: min(t.Rounds, pairing.MaxSwissRounds(players)), Seeds: seeds})
 }
 
 // seeds are the indexes of players, best first; nil in a round-robin.

@@ -238,7 +238,7 @@ func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simula
 		require.NoError(t, err)
 		choice, err := s.Choose(t.Context(), strategy.View{
 			Options: []string{"even", "odd"}, RoundID: m.RoundID, PlayerID: id, OpponentID: opponent,
-			Memory: memories[id], Random: simulation.Random(o.Seed, id, m.MatchID),
+			Memory: func() *strategy.Memory { return memories[id] }, Random: simulation.Random(o.Seed, id, m.MatchID),
 		})
 		require.NoError(t, err)
 		return choice

@@ -216,7 +216,7 @@ func swarmOptions(seed uint64) simulation.Options {
 func swarmTournament(r *rand.Rand, o *simulation.Options) {
 	switch r.IntN(5) {
 	case 0:
-		o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: r.IntN(1 + journal.MaxRounds(o.Players))}
+		o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: r.IntN(1 + pairing.MaxSwissRounds(o.Players))}
 	case 1:
 		o.Tournament = &journal.Tournament{Algorithm: pairing.Knockout}
 	default:

@@ -28,7 +28,7 @@ func TestSpecialistPlaysItsOwnGames(t *testing.T) {
 func marks(q rules.Question, n uint64) strategy.View {
 	return strategy.View{
 		GameType: tictactoe.Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,
-		MatchID: "R1M1", RoundID: 1, PlayerID: "P01", OpponentID: "P02", Memory: strategy.NewMemory(), Random: source(n),
+		MatchID: "R1M1", RoundID: 1, PlayerID: "P01", OpponentID: "P02", Memory: strategy.NewMemory, Random: source(n),
 	}
 }
 

@@ -25,11 +25,13 @@ type View struct {
 	RoundID    int
 	PlayerID   string
 	OpponentID string
-	Memory     *Memory    // of finished matches; read only
 	Random     *rand.Rand // of this decision alone
 
 	// Within is the time until the referee's deadline; 0 if unknown.
 	Within time.Duration
+	// Memory returns the counts of all finished matches, which are read only. The player
+	// keeps them from the first call on.
+	Memory func() *Memory
 	// Recent returns the last finished matches, n at most, oldest first; nil without a
 	// history.
 	Recent func(n int) []Past
@@ -232,16 +234,16 @@ func alternate(v View) string { return v.Options[(max(v.RoundID, 1)-1)%len(v.Opt
 // frequency chooses the parity that was drawn most often. The draws are independent, so
 // this gains nothing (spec 003 §3.6.2); the strategy exists for comparison.
 func frequency(v View) string {
-	return anyOf(v, commonest(v.Options, v.Memory.Drawn))
+	return anyOf(v, commonest(v.Options, v.Memory().Drawn))
 }
 
 // mirror repeats the opponent's last choice.
-func mirror(v View) string { return preferred(v, v.Memory.Last(v.OpponentID)) }
+func mirror(v View) string { return preferred(v, v.Memory().Last(v.OpponentID)) }
 
 // contrarian avoids the opponent's most frequent choice: different choices earn 1.5
 // points on average, equal ones 1.
 func contrarian(v View) string {
-	likely := commonest(v.Options, func(o string) int { return v.Memory.Chose(v.OpponentID, o) })
+	likely := commonest(v.Options, func(o string) int { return v.Memory().Chose(v.OpponentID, o) })
 	if len(likely) == len(v.Options) {
 		return anyOf(v, v.Options)
 	}

@@ -42,7 +42,7 @@ func remembering(matches ...past) *strategy.Memory {
 func parities(m *strategy.Memory, n uint64) strategy.View {
 	return strategy.View{
 		GameType: "even_odd", MoveType: "choose_parity", Options: []string{"even", "odd"},
-		MatchID: "R1M1", RoundID: 1, PlayerID: "P01", OpponentID: "P02", Memory: m, Random: source(n),
+		MatchID: "R1M1", RoundID: 1, PlayerID: "P01", OpponentID: "P02", Memory: func() *strategy.Memory { return m }, Random: source(n),
 	}
 }
 
@@ -102,7 +102,7 @@ func TestEveryChoiceIsLegal(t *testing.T) {
 		v := strategy.View{
 			GameType: "any", MoveType: "any", OpponentID: player.Draw(rt, "opponent"),
 			Options: rapid.SliceOfNDistinct(move, 1, 5, rapid.ID).Draw(rt, "options"),
-			RoundID: rapid.IntRange(-3, 300).Draw(rt, "round"), Memory: memory,
+			RoundID: rapid.IntRange(-3, 300).Draw(rt, "round"), Memory: func() *strategy.Memory { return memory },
 		}
 		options := slices.Clone(v.Options)
 		for _, name := range everyName {

@@ -26,10 +26,11 @@ func TestMain(m *testing.M) {
 
 // view is a question of Even/Odd in a match against P02.
 func view(matchID string) strategy.View {
+	memory := strategy.NewMemory()
 	return strategy.View{
 		GameType: "even_odd", MoveType: "choose_parity", Options: []string{"even", "odd"},
 		MatchID: matchID, RoundID: 3, PlayerID: "P01", OpponentID: "P02",
-		Memory: strategy.NewMemory(), Random: rand.New(rand.NewPCG(1, 7)),
+		Memory: func() *strategy.Memory { return memory }, Random: rand.New(rand.NewPCG(1, 7)),
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 func documented() strategy.View {
 	v := view("R3M1")
 	v.OpponentID = "P04"
-	v.Memory.Remember("P03", "odd", "even")
-	v.Memory.Remember("P02", "", "")
+	v.Memory().Remember("P03", "odd", "even")
+	v.Memory().Remember("P02", "", "")
 	v.Recent = func(n int) []strategy.Past {
 		return []strategy.Past{
 			{MatchID: "R1M2", OpponentID: "P03", Result: "WIN", Choice: "even", OpponentChoice: "odd", DrawnNumber: 4},

@@ -277,7 +277,7 @@ Choose "even" or "odd".
 Your choice (one word only):`, prompt(v))
 
 	v = documented()
-	v.Memory.Remember("P04", "even", "odd")
+	v.Memory().Remember("P04", "even", "odd")
 	assert.Equal(t, `You are playing Even/Odd game.
 Choose "even" or "odd".
 Previous results: even won 1 time, odd won 1 time.

@@ -32,13 +32,13 @@ func prompt(v strategy.View) string {
 		}
 	}
 	say("Choose %s.\n", orList(v.Options))
-	if even, odd := v.Memory.Drawn("even"), v.Memory.Drawn("odd"); even+odd > 0 {
+	if even, odd := v.Memory().Drawn("even"), v.Memory().Drawn("odd"); even+odd > 0 {
 		say("Previous results: even won %s, odd won %s.\n", counted(even, "time"), counted(odd, "time"))
 	}
-	if last := v.Memory.Last(v.OpponentID); last != "" {
+	if last := v.Memory().Last(v.OpponentID); last != "" {
 		var counts []string
 		for _, o := range v.Options {
-			counts = append(counts, fmt.Sprintf("%q %s", o, counted(v.Memory.Chose(v.OpponentID, o), "time")))
+			counts = append(counts, fmt.Sprintf("%q %s", o, counted(v.Memory().Chose(v.OpponentID, o), "time")))
 		}
 		say("Your opponent, or others like it, chose %s, last %q.\n", strings.Join(counts, ", "), last)
 	}
