@@ -23,7 +23,7 @@ test-all:
 
 # The benchmarks of docs/performance.md, BENCHCOUNT times, and the largest leagues once.
 # benchstat reads the output.
-BENCHCOUNT ?= 5
+BENCHCOUNT ?= 6
 bench:
 	@go test -run '^$$' -bench . -skip '/players=(200|1000)$$' -count $(BENCHCOUNT) ./league/simulation ./cmd
 	@go test -run '^$$' -bench '^Benchmark(Memory|Disk|Resume)$$/(floor|players=(200|1000)$$)' ./league/simulation ./cmd

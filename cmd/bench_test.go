@@ -181,7 +181,7 @@ func BenchmarkResume(b *testing.B) {
 				b.StopTimer()
 				l.data = filepath.Join(b.TempDir(), "data")
 				require.NoError(b, os.CopyFS(l.data, os.DirFS(killed)))
-				floor += parse(b, string(store.Folder(l.data).Journal(defaultLeague)))
+				floor += parse(b, store.Folder(l.data).Journal(defaultLeague))
 				b.StartTimer()
 				start := time.Now()
 				first := 0

@@ -55,7 +55,7 @@ func New(o Options) (*Manager, error) {
 	_, _ = crand.Read(m.secret[:]) // never fails
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.secret = f.journal, f.State, f.secret
-		m.files = &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, stale: make(chan struct{}, 1), current: m.documents}
+		m.files = newFileWriter(m, f)
 	}
 	if o.Files == nil && o.KeepEvents {
 		m.kept = &keptEvents{}
@@ -270,4 +270,11 @@ func (m *Manager) documents() (documents, error) {
 	d := documentsOf(m.state, m.options.LeagueID, m.head(), m.clock.Timestamp())
 	m.mu.Unlock()
 	return d, m.durable()
+}
+
+// roundRecord is a completed round in the form of rounds.json.
+func (m *Manager) roundRecord(round int) *store.Round {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.RoundRecord(round)
 }

@@ -178,21 +178,17 @@ func (e roundEnd) post() {
 	post(e.referees, e.end)
 }
 
-// endOfRound completes a round in the journal and the files.
+// endOfRound completes a round in the journal.
 func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	m.mu.Lock()
 	summary := m.state.Summary(round)
 	err := m.record(&journal.RoundCompleted{RoundID: round, Summary: summary})
-	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if err == nil {
 		err = m.durable()
 	}
 	if err != nil {
 		return roundEnd{}, err
-	}
-	if more { // after the last round, the end of the league writes them
-		m.files.write(false)
 	}
 	m.writeMatches(round-1, round-1) // their referees have had the time of a round
 	m.mu.Lock()

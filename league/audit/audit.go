@@ -56,7 +56,7 @@ func audit(dir store.Folder, id string, games rules.Registry, leagues []string, 
 		a := &auditor{
 			dir: dir, id: id, games: games, leagues: leagues, first: first, checks: checks(),
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-			lines: map[protocol.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{},
+			recorded: map[protocol.Attempt][]*recordedAttempt{}, lines: map[protocol.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
 		l = a.run()
@@ -122,6 +122,8 @@ type auditor struct {
 	checks  []check
 
 	matchFiles, attemptFiles []string // names without extension
+	results                  []*resultsFile
+	recorded                 map[protocol.Attempt][]*recordedAttempt // of all referees
 	standings                document[store.Standings]
 	rounds                   document[store.Rounds]
 
@@ -135,6 +137,7 @@ type auditor struct {
 	ended     int                      // the line of the completion; 0 before it
 	lostHeads map[string]bool          // heads of the journal that the manager reported as lost
 
+	missing  missingFiles
 	nonces   map[string]string  // the match that each nonce was first seen in
 	breaches map[string]*breach // by player
 
@@ -144,9 +147,11 @@ type auditor struct {
 // run audits. The order matters while the league goes on: it reads files before
 // the journal, so that the journal holds everything that they refer to.
 func (a *auditor) run() League {
-	a.matchFiles, a.attemptFiles = a.listed(a.dir.Matches(a.id)), a.listed(a.dir.Attempts(a.id))
-	a.standings = open[store.Standings](a, a.dir.Standings(a.id), location{})
-	a.rounds = open[store.Rounds](a, a.dir.Rounds(a.id), location{})
+	a.matchFiles, a.attemptFiles = a.listed(a.dir.Matches(a.id), ".json"), a.listed(a.dir.Attempts(a.id), ".json")
+	a.openResults()
+	defer a.closeResults()
+	a.standings = openDerived[store.Standings](a, a.dir.Standings(a.id))
+	a.rounds = openDerived[store.Rounds](a, a.dir.Rounds(a.id))
 	a.readJournal()
 	for _, c := range a.checks {
 		if c.league != nil {
@@ -164,15 +169,15 @@ func (a *auditor) run() League {
 
 func (a *auditor) completed() bool { return a.state.Completed != nil }
 
-// listed returns the names of the JSON files of a folder, without the extension,
-// in order.
-func (a *auditor) listed(path string) (names []string) {
+// listed returns the names of the files of a folder with an extension, without it, in
+// order.
+func (a *auditor) listed(path, extension string) (names []string) {
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.find(RuleSchema, location{file: relative(a.dir, path)}, "the folder cannot be read: %v", err)
 	}
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !strings.HasPrefix(name, ".") {
+		if name, ok := strings.CutSuffix(e.Name(), extension); ok && !strings.HasPrefix(name, ".") {
 			names = append(names, name)
 		}
 	}

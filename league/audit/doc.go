@@ -1,6 +1,6 @@
 // Package audit checks a league again from its files alone: the journal, the
-// documents of the manager, the match files of the referees and the histories of
-// the players. It trusts none of them. It computes again everything that follows
+// documents of the manager, the results files of the referees, the match files and the
+// histories of the players. It trusts none of them. It computes again everything that follows
 // from something else, and compares: the chain of hashes, the schedule, the
 // draws, the verdicts, the points, the standings, the rounds, the players' own
 // counts. The table in checks.go lists all checks.
@@ -11,6 +11,10 @@
 // It folds the journal up to the first event that cannot be read or cannot have
 // happened. That event is a finding, and the audit judges only the part of the
 // league before it; the chain of hashes is checked to the end.
+//
+// A match file whose transcript is in a results file is derived: the manager writes it
+// again if it is missing or torn, which is no finding. If it contradicts its record or the
+// journal, it is one. In files of earlier versions, the match file has the transcript.
 //
 // An audit cannot see that a referee tells one player the choice of the other, or
 // the number that its nonce will make.

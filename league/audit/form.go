@@ -10,11 +10,21 @@ import (
 	"evenodd/league/store"
 )
 
-// checkForm checks what a match file says about itself. Final tells the file of a
-// match from that of an attempt.
-func (a *auditor) checkForm(f *matchFile, final bool) {
+// A matchKind is where a match was read from.
+type matchKind int
+
+const (
+	finalFile     matchKind = iota // the file of a match
+	attemptFile                    // the file of an attempt
+	attemptRecord                  // a results file
+)
+
+// checkForm checks what a match file says about itself.
+func (a *auditor) checkForm(f *matchFile, kind matchKind) {
 	d := f.value
-	checkHeader(a, &f.document, RuleMatchFile, location{matchID: f.match.id})
+	if kind != attemptRecord {
+		checkHeader(a, &f.document, RuleMatchFile, location{matchID: f.match.id})
+	}
 	for member, p := range map[jsontext.Pointer]store.MatchPlayer{"/player_A": d.PlayerA, "/player_B": d.PlayerB} {
 		if agent := a.state.Agents[p.PlayerID]; agent.DisplayName != p.DisplayName {
 			f.find(a, RuleMatchFile, member+"/display_name", "%s is called %s, but registered as %s", agent.AgentID, quoted(&p.DisplayName), quoted(&agent.DisplayName))
@@ -38,7 +48,7 @@ func (a *auditor) checkForm(f *matchFile, final bool) {
 		f.find(a, RuleMatchFile, "/refusal", "it has a refusal by the manager, but is in state %s", quoted(&d.Lifecycle.State))
 	}
 	a.checkStates(f)
-	a.checkFinalState(f, final)
+	a.checkFinalState(f, kind)
 }
 
 // stateOrder is the order of a match's states; 0 for an unknown one.
@@ -77,7 +87,7 @@ func passed(states []store.StateEntry, state string) bool {
 
 // checkFinalState checks the present state of a match against its other states,
 // its result and the kind of its file.
-func (a *auditor) checkFinalState(f *matchFile, final bool) {
+func (a *auditor) checkFinalState(f *matchFile, kind matchKind) {
 	d, state, last := f.value, f.value.Lifecycle.State, ""
 	if n := len(d.Lifecycle.States); n > 0 {
 		last = d.Lifecycle.States[n-1].State
@@ -86,13 +96,15 @@ func (a *auditor) checkFinalState(f *matchFile, final bool) {
 	switch {
 	case state != last:
 		wrong = "the last of its states is " + orNone(last)
-	case final && state != store.StateAcknowledged:
+	case kind == finalFile && state != store.StateAcknowledged:
 		wrong = "the file of a match is written when the manager has acknowledged the result"
-	case !final && state == store.StateAcknowledged:
+	case kind == attemptFile && state == store.StateAcknowledged:
 		wrong = "an acknowledged attempt has no file of its own, only the match has"
-	case !final && state != store.StateFinished && state != store.StateDisputed && state != store.StateAbandoned:
-		wrong = "the file of an attempt is written when it is finished or given up"
-	case d.Result == nil && state != store.StateAbandoned && !final: // compareResult finds it in the file of a match
+	case kind == attemptRecord && state == store.StateAcknowledged && !f.counts():
+		wrong = "another attempt counts"
+	case kind != finalFile && stateOrder(state) < stateOrder(store.StateFinished):
+		wrong = "an attempt is recorded when it is finished or given up"
+	case d.Result == nil && state != store.StateAbandoned && kind != finalFile: // compareResult finds it in the file of a match
 		wrong = "there is no result"
 	case d.Result != nil && state == store.StateAbandoned:
 		f.find(a, RuleMatchFile, "/result", "it was given up, but has a result")

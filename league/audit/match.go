@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,7 +18,8 @@ type scheduledMatch struct {
 	players [2]string // player A first
 }
 
-// A matchFile is the file of a match or of an attempt at it.
+// A matchFile is the file of a match or of an attempt at it, or an attempt in a results
+// file.
 type matchFile struct {
 	document[store.Match]
 	match        *scheduledMatch
@@ -28,6 +27,10 @@ type matchFile struct {
 	mayHoldToken bool          // a message
 	moves        [2][]string   // the moves in the transcript that count, of both players
 	complete     bool          // the transcript has all moves
+
+	records       []recordLine // nil unless the match was read from a results file
+	contradiction *contradiction
+	unknownLine   int // of the record with an unknown member
 }
 
 // loadMatch reads the file of a match or of an attempt, and the messages in it. It may
@@ -52,26 +55,14 @@ func (a *auditor) checkMatches() {
 	for _, name := range a.matchFiles {
 		other[name] = true
 	}
-	s, game := a.state, a.game()
-	var missing []string
-	for round := 1; round <= s.Round; round++ {
-		matches := make([]*scheduledMatch, len(s.Rounds[round-1].Matches))
+	game := a.game()
+	for round := 1; round <= a.state.Round; round++ {
+		matches := make([]*scheduledMatch, len(a.state.Pairings(round)))
 		for i := range matches {
 			matches[i] = a.scheduled(protocol.MatchID{Round: round, Number: i + 1})
 		}
-		inOrder(matches, func(m *scheduledMatch) *matchFile {
-			if !other[m.id] && m.Report == nil { // a file with a result may be newer than the list of files
-				return nil
-			}
-			return a.loadMatch(a.dir.Match(a.id, m.id))
-		}, func(m *scheduledMatch, file *matchFile) {
-			if file != nil {
-				if !file.exists && m.Report != nil {
-					missing = append(missing, m.id)
-				}
-				file.match = m
-				file = a.checkMatchFile(file)
-			}
+		inOrder(matches, func(m *scheduledMatch) matchFiles { return a.loadFiles(m, other[m.id]) }, func(m *scheduledMatch, files matchFiles) {
+			file := a.checkFiles(m, files)
 			a.noteAbandoned(m)
 			if m.Report != nil {
 				a.checkResult(m, game, file)
@@ -81,7 +72,7 @@ func (a *auditor) checkMatches() {
 			delete(other, m.id)
 		}
 	}
-	a.findMissing(missing)
+	a.missing.find(a)
 	for _, name := range a.matchFiles {
 		if other[name] && !a.chain.stopped {
 			a.find(RuleMatchFile, location{file: relative(a.dir, a.dir.Match(a.id, name)), matchID: name},
@@ -90,19 +81,57 @@ func (a *auditor) checkMatches() {
 	}
 }
 
-// maxMissing is how many missing match files are reported one by one.
-const maxMissing = 20
+// matchFiles are the files of one match.
+type matchFiles struct {
+	file   *matchFile // nil if it was not looked for
+	record *matchFile // of the attempt that counts; nil for none
+}
 
-// findMissing reports the matches with a result that have no file.
-func (a *auditor) findMissing(ids []string) {
-	for i, id := range ids {
-		if i == maxMissing {
-			a.findIfCompleted(RuleMatchFile, location{file: relative(a.dir, a.dir.Matches(a.id))}, "%d more matches have a result, but no file", len(ids)-i)
-			return
-		}
-		a.findIfCompleted(RuleMatchFile, location{file: relative(a.dir, a.dir.Match(a.id, id)), matchID: id},
-			"the match has a result, but this file does not exist")
+// loadFiles reads the files of a match. It may be called by several goroutines.
+func (a *auditor) loadFiles(m *scheduledMatch, listed bool) (files matchFiles) {
+	if listed || m.Report != nil { // a file with a result may be newer than the list of files
+		files.file = a.loadMatch(a.dir.Match(a.id, m.id))
 	}
+	if m.Report != nil {
+		if r := a.recordOf(protocol.Attempt{MatchID: m.key, Number: m.Report.Number}, m.Report.RefereeID); r != nil {
+			r.checked = true
+			files.record = r.load()
+		}
+	}
+	return files
+}
+
+// checkFiles checks the files of a match, and returns the one with the transcript; nil
+// for none.
+func (a *auditor) checkFiles(m *scheduledMatch, files matchFiles) (transcript *matchFile) {
+	if files.record != nil {
+		files.record.match = m
+		if a.checkRecord(files.record) {
+			transcript = files.record
+		}
+	}
+	f := files.file
+	if f == nil {
+		return transcript
+	}
+	f.match = m
+	switch derived := transcript != nil || f.value != nil && f.value.TranscriptFile != ""; {
+	case !f.exists && transcript != nil:
+		if a.completed() || m.key.Round < a.state.Round { // in an open round it is still to come
+			a.missing.derived++
+		}
+	case !f.exists && m.Report != nil:
+		a.missing.files = append(a.missing.files, m.id)
+	case f.value == nil && derived:
+		a.note(RuleMatchFile, location{file: f.file, line: f.problemLine, matchID: m.id}, "%s. The manager writes it again from the results", f.problem)
+	case derived && f.value.TranscriptFile != "":
+		a.checkDerived(f, transcript)
+	default:
+		if f = a.checkMatchFile(f); transcript == nil {
+			transcript = f
+		}
+	}
+	return transcript
 }
 
 func (a *auditor) scheduled(id protocol.MatchID) *scheduledMatch {
@@ -129,28 +158,38 @@ func (a *auditor) records() []protocol.Record {
 // checkMatchFile compares the file of a match with the schedule, the journal and
 // its own transcript. It returns nil if the file cannot be used.
 func (a *auditor) checkMatchFile(f *matchFile) *matchFile {
+	checkReadable(a, &f.document, location{matchID: f.match.id})
+	if f.value == nil || !a.checkIdentity(f) || !a.checkHasResult(f) {
+		return nil
+	}
+	a.compareResult(f)
+	a.checkForm(f, finalFile)
+	a.checkTranscript(f)
+	return f
+}
+
+// checkHasResult tells whether the journal has a result that the file can be about.
+func (a *auditor) checkHasResult(f *matchFile) bool {
 	m := f.match
-	checkReadable(a, &f.document, location{matchID: m.id})
 	switch {
-	case f.value == nil || !a.checkIdentity(f):
 	case m.Report == nil:
 		if !a.chain.stopped {
 			f.find(a, RuleMatchFile, "/result", "a file of match %s, which has no result in the journal", m.id)
 		}
+		return false
 	case m.Forfeited != nil && f.value.WrittenBy == store.WrittenByReferee:
 		f.find(a, RuleMatchFile, "/written_by", "%s was forfeited without a referee, but written_by names one", m.id)
-	default:
-		a.compareResult(f)
-		a.checkForm(f, true)
-		a.checkTranscript(f)
-		return f
+		return false
 	}
-	return nil
+	return true
 }
 
 // checkIdentity tells whether a file is about the match that its name says.
 func (a *auditor) checkIdentity(f *matchFile) bool {
-	d, m, same := f.value, f.match, true
+	d, m, same, about := f.value, f.match, true, "the name of the file"
+	if f.records != nil {
+		about = "match_id"
+	}
 	for _, c := range []struct {
 		rule      string
 		member    jsontext.Pointer
@@ -164,7 +203,7 @@ func (a *auditor) checkIdentity(f *matchFile) bool {
 	} {
 		if c.got != c.want {
 			same = false
-			f.find(a, c.rule, c.member, "%s is %s; by the name of the file and the schedule it is %v", name(c.member), shown(jsonText(c.got)), c.want)
+			f.find(a, c.rule, c.member, "%s is %s; by %s and the schedule it is %v", name(c.member), shown(jsonText(c.got)), about, c.want)
 		}
 	}
 	return same
@@ -202,83 +241,5 @@ func (a *auditor) noteAbandoned(m *scheduledMatch) {
 		}
 		at := location{file: a.journal, line: a.eventLine(m, attempt.Number), matchID: m.id, agentID: attempt.Referee}
 		a.note(RuleAbandoned, at, "attempt %d at %s by %s was given up after the referee had committed to its draw", attempt.Number, m.id, clip(attempt.Referee))
-	}
-}
-
-// checkAttempts checks the files of attempts that have no acknowledged result.
-func (a *auditor) checkAttempts() {
-	if a.state.Started == nil || a.chain.stopped {
-		return
-	}
-	for _, name := range a.attemptFiles {
-		path := filepath.Join(a.dir.Attempts(a.id), name+".json")
-		f := a.loadMatch(path)
-		checkReadable(a, &f.document, location{})
-		if f.value == nil {
-			continue
-		}
-		d := f.value
-		at := location{file: f.file, line: f.line("/match_id"), matchID: d.MatchID, agentID: d.RefereeID}
-		id, _ := protocol.ParseMatchID(d.MatchID)
-		m, _, _, found := a.state.Find(id)
-		switch {
-		case d.LeagueID != a.id || strings.ContainsAny(d.MatchID+d.RefereeID, `/\`) ||
-			filepath.Base(a.dir.Attempt(a.id, d.MatchID, d.Attempt, d.RefereeID)) != filepath.Base(path):
-			a.find(RuleMatchFile, at, "it is attempt %d at %s of league %s by %s, but its name says otherwise",
-				d.Attempt, quoted(&d.MatchID), quoted(&d.LeagueID), quoted(&d.RefereeID))
-		case !found || m.Attempt(d.Attempt, d.RefereeID) == nil:
-			a.find(RuleMatchFile, at, "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID), quoted(&d.RefereeID))
-		default:
-			f.match = a.scheduled(id)
-			a.checkAttempt(f, at)
-		}
-	}
-}
-
-func (a *auditor) checkAttempt(f *matchFile, at location) {
-	d, m := f.value, f.match
-	if d.Draw != nil {
-		at := at
-		at.line = f.line("/draw/nonce")
-		if nonce, ok := protocol.ParseSecret(d.Draw.Nonce); ok {
-			a.checkNonceIsNew(d.MatchID, d.Draw.Nonce, at)
-			commitment := m.Attempt(d.Attempt, d.RefereeID).Commitment
-			if commitment != "" && !protocol.OpensDraw(commitment, a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) {
-				a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal", d.Attempt, d.MatchID, a.eventLine(m, d.Attempt))
-			}
-		}
-	}
-	if !a.checkIdentity(f) {
-		return
-	}
-	a.checkForm(f, false)
-	a.checkTranscript(f)
-	if m.Report == nil && !a.completed() && d.Attempt == len(m.Attempts) {
-		return // the attempt goes on
-	}
-	a.noteUnacknowledged(f, at)
-}
-
-// noteUnacknowledged notes the state of an attempt whose file remained.
-func (a *auditor) noteUnacknowledged(f *matchFile, at location) {
-	d, r := f.value, f.match.Report
-	attempt := fmt.Sprintf("attempt %d at %s by %s", d.Attempt, f.match.id, clip(d.RefereeID))
-	counts := r != nil && r.Number == d.Attempt && r.RefereeID == d.RefereeID
-	switch state := d.Lifecycle.State; {
-	case state == store.StateFinished && counts:
-		a.compareResult(f)
-		if a.completed() {
-			a.note(RuleAbandoned, at, "%s has the result that counts; its referee stopped before it could remove this file", attempt)
-		}
-	case state == store.StateFinished && r != nil:
-		a.note(RuleAbandoned, at, "%s came to a result, but attempt %d by %s counts", attempt, r.Number, clip(r.RefereeID))
-	case state == store.StateFinished:
-		a.note(RuleAbandoned, at, "%s came to a result that was never reported", attempt)
-	case state == store.StateDisputed && d.Refusal != nil:
-		a.note(RuleDispute, at, "%s came to a result that the manager rejected: %s %.200q", attempt, quoted(&d.Refusal.ErrorCode), d.Refusal.Detail)
-	case state == store.StateDisputed:
-		a.note(RuleDispute, at, "%s came to a result that the manager rejected", attempt)
-	case state == store.StateAbandoned:
-		a.note(RuleAbandoned, at, "%s was given up", attempt)
 	}
 }

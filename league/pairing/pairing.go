@@ -8,6 +8,7 @@ package pairing
 import (
 	"cmp"
 	"fmt"
+	"math"
 )
 
 // A Pairing is one match: the indexes of players A and B.
@@ -21,6 +22,12 @@ type Result struct {
 	Pairing
 	Winner    int  // the index of the winner, or None
 	Technical bool // a player failed; if Winner is None, both failed
+}
+
+// valid tells whether a result is possible for a number of players.
+func (r Result) valid(players int) bool {
+	return r.A != r.B && min(r.A, r.B) >= 0 && max(r.A, r.B) < players &&
+		(r.Winner == None || r.Winner == r.A || r.Winner == r.B)
 }
 
 // A Pairer pairs the players of a league, one round at a time. The journal's state
@@ -66,9 +73,16 @@ type Format struct {
 
 // New returns the pairer of a format.
 func New(f Format) (Pairer, error) {
+	if f.Players > math.MaxInt32 { // the number of matches must not overflow
+		return nil, fmt.Errorf("a tournament has at most %d players, got %d", math.MaxInt32, f.Players)
+	}
 	switch name := cmp.Or(f.Name, Circle); name {
 	case Circle:
 		return NewRoundRobin(f.Players, f.Legs)
+	case Swiss:
+		return newSwiss(f.Players, f.Rounds)
+	case Knockout:
+		return newKnockout(f.Players, f.Seeds)
 	default:
 		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", name)
 	}
