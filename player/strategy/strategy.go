@@ -60,9 +60,9 @@ type Strategy interface {
 // A Memory holds counts of finished matches. Safe for concurrent use.
 type Memory struct {
 	mu        sync.RWMutex
-	drawn     map[string]int          // draws by parity
+	drawn     map[string]int         // draws by parity
 	opponents map[string]observation // by id
-	all       observation             // of all opponents
+	all       observation            // of all opponents
 }
 
 // An observation holds the choices of an opponent. Most opponents are met once.
