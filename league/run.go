@@ -56,8 +56,10 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	}
 	for range m.conductors() {
 		running.Go(func() {
+			glance := time.NewTimer(m.options.Glance)
+			defer glance.Stop()
 			for play := range m.dispatch {
-				play()
+				play(glance)
 			}
 		})
 	}
@@ -118,7 +120,6 @@ func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 	}
 	m.writeMatches(1, round-1)
 	if round > 1 && !over {
-		m.files.write(true)
 		before = m.roundEnd(ctx, round-1)
 	}
 	return round, before
@@ -135,7 +136,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	}
 	m.writeMatches(completed.TotalRounds, completed.TotalRounds)
 	if !before || !m.files.upToDate() {
-		m.files.write(true)
+		m.files.write()
 	}
 	m.options.Log.Info().Str("champion", completed.Champion.PlayerID).Int("points", completed.Champion.Points).
 		Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
