@@ -1,6 +1,7 @@
 package league
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,14 +16,15 @@ import (
 // full: then it only counts the receiver.
 type notice func(a *agent, full bool)
 
-// A broadcast is one message to many agents. It has one deadline, that of its method,
+// A broadcast is a message to many agents, of which some may get one of their own. It has one deadline, that of its method,
 // for all receivers together: an agent that needs long for one message has less time
 // for the next, and never delays the league.
 type broadcast[Q any] struct {
 	agents  *directory
 	method  *protocol.Method[Q, protocol.Ack]
 	message *protocol.Broadcast[Q]
-	ctx     context.Context //nolint:containedctx // of the league
+	special map[*agent]*protocol.Broadcast[Q] // for receivers that get another message
+	ctx     context.Context                   //nolint:containedctx // of the league
 	end     time.Time
 	arrived barrier
 }
@@ -56,8 +58,9 @@ func newBroadcast[Q any](ctx context.Context, agents *directory, method *protoco
 // time. A failure is logged and changes nothing.
 func (b *broadcast[Q]) deliver(a *agent, full bool) {
 	defer b.arrived.arrive()
+	message := cmp.Or(b.special[a], b.message)
 	if left := time.Until(b.end); left > 0 && !full {
-		_ = send(b.ctx, b.agents, b.method, a, b.message, left)
+		_ = send(b.ctx, b.agents, b.method, a, message, left)
 		return
 	}
 	b.agents.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
@@ -52,7 +53,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	for _, x := range m.inOrder() {
 		playing.Add(1)
 		select {
-		case m.dispatch <- func() { defer playing.Done(); m.conductMatch(stop, work, x) }:
+		case m.dispatch <- func(glance *time.Timer) { defer playing.Done(); m.conductMatch(stop, work, x, glance) }:
 		case <-stop.Done():
 			playing.Done()
 		}
@@ -129,7 +130,8 @@ func (m *Manager) inOrder() []*match {
 	return open
 }
 
-// announce tells every present player the matches of the round. If the league broadcasts
+// announce tells every present player the matches of the round, or only its own match if
+// the league is too large: the work for a match does not depend on the league's size. If the league broadcasts
 // the standings after every result, it also tells them the points of the forfeits.
 func (m *Manager) announce(ctx context.Context, round, forfeits int) *broadcast[protocol.RoundAnnouncement] {
 	m.mu.Lock()
@@ -146,22 +148,35 @@ func (m *Manager) announce(ctx context.Context, round, forfeits int) *broadcast[
 
 // announcement is the announcement of matches for so many players. M.mu is held.
 func (m *Manager) announcement(ctx context.Context, round, receivers int, matches []*match) *broadcast[protocol.RoundAnnouncement] {
-	announced := make([]protocol.AnnouncedMatch, len(matches))
+	q := protocol.RoundAnnouncement{
+		Envelope: m.stamp.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
+		LeagueID: m.options.LeagueID, RoundID: round, Matches: make([]protocol.AnnouncedMatch, len(matches)),
+	}
 	for i, x := range matches {
 		auth := protocol.RefereeAuthAccessToken
 		if m.thirdParty(x.announced.id) {
 			auth = protocol.RefereeAuthNone
 		}
-		announced[i] = protocol.AnnouncedMatch{
+		q.Matches[i] = protocol.AnnouncedMatch{
 			MatchID: x.id.String(), GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
 			RefereeEndpoint: x.announced.address(), RefereeID: x.announced.id,
 			RefereeAuth: auth, ForfeitedBy: x.absent,
 		}
 	}
-	return newBroadcast(ctx, m.directory, &protocol.NotifyRound, receivers, &protocol.RoundAnnouncement{
-		Envelope: m.stamp.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
-		LeagueID: m.options.LeagueID, RoundID: round, Matches: announced,
-	})
+	if len(m.players) <= protocol.MaxAnnounced {
+		return newBroadcast(ctx, m.directory, &protocol.NotifyRound, receivers, &q)
+	}
+	all := q.Matches
+	q.Matches, q.TotalMatches = []protocol.AnnouncedMatch{}, len(m.matches)
+	b := newBroadcast(ctx, m.directory, &protocol.NotifyRound, receivers, &q) // for players with a bye
+	b.special = make(map[*agent]*protocol.Broadcast[protocol.RoundAnnouncement], 2*len(matches))
+	for i, x := range matches {
+		own := q
+		own.Matches = all[i : i+1 : i+1]
+		both := protocol.Many(&own)
+		b.special[x.a], b.special[x.b] = both, both
+	}
+	return b
 }
 
 // A roundEnd is what the manager tells about the end of a round: the table to the

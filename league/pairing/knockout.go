@@ -33,15 +33,12 @@ var (
 )
 
 // newKnockout returns the knockout of 2 or more players.
-func newKnockout(f Format) (knockout, error) {
-	if f.Players < 2 {
-		return knockout{}, fmt.Errorf("a knockout needs at least 2 players, got %d", f.Players)
+func newKnockout(players int, seeds []int) (knockout, error) {
+	if players < 2 {
+		return knockout{}, fmt.Errorf("a knockout needs at least 2 players, got %d", players)
 	}
-	seeds, err := seedsOf(f)
-	if err != nil {
-		return knockout{}, err
-	}
-	return knockout{seeds, bits.Len(uint(f.Players - 1))}, nil
+	seeds, err := order(players, seeds)
+	return knockout{seeds, bits.Len(uint(players - 1))}, err
 }
 
 // Rounds is the number of rounds if each stage needs all replays.

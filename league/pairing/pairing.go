@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Pairing is one match: the indexes of players A and B.
@@ -68,7 +69,7 @@ type Format struct {
 	Players int
 	Legs    int   // of a round robin; other formats ignore it
 	Rounds  int   // of a Swiss tournament; 0 for the default
-	Seeds   []int // of a Swiss tournament or knockout: player indexes, best first; nil for ascending indexes
+	Seeds   []int // of other formats than a round robin: player indexes, best first; nil for ascending indexes
 	Points  Points
 }
 
@@ -101,32 +102,10 @@ func New(f Format) (Pairer, error) {
 	case Swiss:
 		return newSwiss(f)
 	case Knockout:
-		return newKnockout(f)
+		return newKnockout(f.Players, f.Seeds)
 	default:
 		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", name)
 	}
-}
-
-// seedsOf returns all players of a format, best first.
-func seedsOf(f Format) ([]int, error) {
-	seeds := make([]int, f.Players)
-	if f.Seeds == nil {
-		for p := range seeds {
-			seeds[p] = p
-		}
-		return seeds, nil
-	}
-	if len(f.Seeds) != f.Players {
-		return nil, fmt.Errorf("%d seeds for %d players: list each player once", len(f.Seeds), f.Players)
-	}
-	seeded := make([]bool, f.Players)
-	for i, p := range f.Seeds {
-		if p < 0 || p >= f.Players || seeded[p] {
-			return nil, fmt.Errorf("seed %d is no player, or is listed twice: want 0 to %d", p, f.Players-1)
-		}
-		seeds[i], seeded[p] = p, true
-	}
-	return seeds, nil
 }
 
 // Byes returns the players without a match in a round, in ascending order.
@@ -142,4 +121,26 @@ func Byes(players int, pairings []Pairing) []int {
 		}
 	}
 	return byes
+}
+
+// order returns the players in the order of their seeds, which is that of their indexes
+// if seeds is nil. The error names a player that is missing or listed twice.
+func order(players int, seeds []int) ([]int, error) {
+	if seeds == nil {
+		seeds = make([]int, players)
+		for p := range seeds {
+			seeds[p] = p
+		}
+	}
+	seeded := make([]bool, players)
+	for _, p := range seeds {
+		if p < 0 || p >= players || seeded[p] {
+			return nil, fmt.Errorf("seed %d is no player, or is listed twice: want 0 to %d", p, players-1)
+		}
+		seeded[p] = true
+	}
+	if len(seeds) != players {
+		return nil, fmt.Errorf("%d seeds for %d players: list each player once", len(seeds), players)
+	}
+	return slices.Clone(seeds), nil
 }

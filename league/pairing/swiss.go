@@ -9,7 +9,7 @@ import (
 )
 
 // A swiss pairs players with equal scores, as the Dutch system (FIDE C.04.3) does for
-// a field without ratings: players of the same score rank by seed.
+// a field without ratings: players of the same score rank by their seeds.
 //
 //   - The bye goes to the lowest ranked player that had none.
 //   - From the highest score down, the upper half of a score group meets the lower
@@ -24,32 +24,32 @@ import (
 //   - Two players do not meet if both must get the same side, if all can avoid that. A
 //     player must get side A if it was B twice more often than A, and vice versa.
 type swiss struct {
-	players, rounds int
-	seeds           []int // player indexes, best first
-	points          Points
+	seeds  []int // players, best first
+	rounds int
+	points Points
 }
 
 var _ Pairer = swiss{}
 
+// MaxSwissRounds is the largest number of rounds of a Swiss tournament: ⌈n/2⌉.
+func MaxSwissRounds(players int) int { return players - players/2 }
+
 // newSwiss returns the Swiss tournament of 2 or more players. 0 rounds are ⌈log2 n⌉,
-// enough for a single winner of all matches. The largest number is ⌈n/2⌉.
+// enough for a single winner of all matches.
 func newSwiss(f Format) (swiss, error) {
 	if f.Players < 2 {
 		return swiss{}, fmt.Errorf("a Swiss tournament needs at least 2 players, got %d", f.Players)
 	}
-	if most := f.Players - f.Players/2; f.Rounds < 0 || f.Rounds > most {
+	if most := MaxSwissRounds(f.Players); f.Rounds < 0 || f.Rounds > most {
 		return swiss{}, fmt.Errorf("a Swiss tournament of %d players has 1 to %d rounds, got %d", f.Players, most, f.Rounds)
 	}
-	seeds, err := seedsOf(f)
-	if err != nil {
-		return swiss{}, err
-	}
+	seeds, err := order(f.Players, f.Seeds)
 	points := cmp.Or(f.Points, Points{Win: 2, Draw: 1}) // half-points
-	return swiss{f.Players, cmp.Or(f.Rounds, bits.Len(uint(f.Players-1))), seeds, points}, nil
+	return swiss{seeds, cmp.Or(f.Rounds, bits.Len(uint(f.Players-1))), points}, err
 }
 
 func (s swiss) Rounds() int  { return s.rounds }
-func (s swiss) Matches() int { return s.rounds * (s.players / 2) }
+func (s swiss) Matches() int { return s.rounds * (len(s.seeds) / 2) }
 
 // Round returns the pairings of a round, those of the best players first. It returns
 // nil if the results are not those of a Swiss tournament, because then there may be no
@@ -58,7 +58,7 @@ func (s swiss) Round(round int, played [][]Result) []Pairing {
 	if round < 1 || round > s.rounds || len(played) < round-1 {
 		return nil
 	}
-	entrants := make([]entrant, s.players)
+	entrants := make([]entrant, len(s.seeds))
 	for _, results := range played[:round-1] {
 		if !s.record(entrants, results) {
 			return nil
@@ -112,7 +112,7 @@ type swissRound struct {
 	ranked   []int // the players with a match, best first
 }
 
-// pairSwiss pairs the next round. Seeds are the players, best first.
+// pairSwiss pairs the next round.
 func pairSwiss(entrants []entrant, seeds []int) []Pairing {
 	r := &swissRound{matching: newMatching(len(entrants)), entrants: entrants}
 	r.legal = r.balanced

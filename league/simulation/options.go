@@ -92,7 +92,7 @@ func (o *Options) checkTournament(check func(ok bool, format string, args ...any
 	if t == nil {
 		return
 	}
-	check(t.Rounds <= journal.MaxRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d", o.Players, journal.MaxRounds(o.Players), t.Rounds)
+	check(t.Rounds <= pairing.MaxSwissRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d", o.Players, pairing.MaxSwissRounds(o.Players), t.Rounds)
 	check(o.Legs <= 1, "only a round-robin has legs, not a tournament of format %s", t.Format())
 	if o.External != nil || o.Players < 1 {
 		return
