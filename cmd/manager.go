@@ -55,6 +55,10 @@ referees have registered, or when it receives start_league with the admin token 
 it prints to standard error. At the end of the league it prints the final table. It
 answers queries until you interrupt it, or ends with --exit-when-done.
 
+--tournament swiss pairs players with equal scores, in --rounds rounds; --tournament
+knockout eliminates the loser of each match. --seeding names a file with the display
+names of players, best first.
+
 The manager stores the league in the folder --data. Run the same command again to
 resume an interrupted league.`,
 		Example: "  evenodd manager --players 4 --referees 2 --exit-when-done",

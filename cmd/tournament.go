@@ -62,7 +62,7 @@ func (o *tournamentOptions) tournament(players, legs int, listed []string) (*jou
 	}
 	if swiss {
 		t.Algorithm, t.Rounds = pairing.Swiss, o.rounds
-		if most := journal.MaxRounds(players); players > 1 && o.rounds > most {
+		if most := pairing.MaxSwissRounds(players); players > 1 && o.rounds > most {
 			return nil, usage("--rounds %d: a Swiss system of %d players has at most %d rounds", o.rounds, players, most)
 		}
 	}

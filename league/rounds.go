@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
@@ -51,7 +52,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	for _, x := range m.inOrder() {
 		playing.Add(1)
 		select {
-		case m.dispatch <- func() { defer playing.Done(); m.conductMatch(stop, work, x) }:
+		case m.dispatch <- func(glance *time.Timer) { defer playing.Done(); m.conductMatch(stop, work, x, glance) }:
 		case <-stop.Done():
 			playing.Done()
 		}

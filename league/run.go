@@ -56,8 +56,10 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	}
 	for range m.conductors() {
 		running.Go(func() {
+			glance := time.NewTimer(m.options.Glance)
+			defer glance.Stop()
 			for play := range m.dispatch {
-				play()
+				play(glance)
 			}
 		})
 	}

@@ -66,10 +66,13 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 	m := &match{
 		referee: r, member: member, game: game, assignment: a,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
-		conversation: protocol.MatchConversation(a.MatchID, a.Attempt),
+		conversation: a.ConversationID,
 		nonce:        nonce,
 		commitment:   protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce),
 		state:        store.StateWaitingForPlayers,
+	}
+	if !protocol.IsMatchConversation(m.conversation, m.matchID, m.attempt) { // of a third-party manager
+		m.conversation = protocol.MatchConversation(m.matchID, m.attempt)
 	}
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
 		m.sides[i] = matchSide{

@@ -71,7 +71,7 @@ func MatchFiles(t *testing.T, folder store.Folder) []string {
 	names := []string{}
 	err := fs.WalkDir(os.DirFS(string(folder)), "data/matches", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
-			return nil
+			return nil //nolint:nilerr // no folder, no files
 		}
 		if !store.IsResults(path) {
 			names = append(names, strings.TrimPrefix(path, "data/matches/"))

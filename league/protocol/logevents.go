@@ -12,6 +12,7 @@ const (
 	EventRegistrationDropped     = "REGISTRATION_DROPPED"
 	EventTooFewRegistered        = "THE_REGISTRATION_WINDOW_IS_OVER_BUT_TOO_FEW_HAVE_REGISTERED"
 	EventLeagueStarted           = "THE_LEAGUE_BEGINS"
+	EventSeedsMissing            = "NO_PLAYER_HAS_THESE_NAMES_OF_THE_SEEDING"
 	EventSettingsChanged         = "THE_SETTINGS_OF_GAME_LEGS_SCORING_AUTH_OR_REGISTRATION_GRACE"
 	EventRoundAnnounced          = "ROUND_ANNOUNCEMENT_SENT"
 	EventRoundCompleted          = "ROUND_COMPLETED"

@@ -63,13 +63,17 @@ func RecordedOf(doc *Match) Recorded {
 func MatchOf(header *ResultsHeader, records ...*Record) (*Match, error) {
 	var doc *Match
 	var implied *implied
+	exchanges := 0
+	for _, r := range records {
+		exchanges += len(r.Transcript)
+	}
 	for _, r := range records {
 		if r.ConversationID != "" {
 			doc = &Match{
 				SchemaVersion: header.SchemaVersion, LeagueID: header.LeagueID, RefereeID: header.RefereeID,
 				RoundID: r.RoundID, MatchID: r.MatchID, GameType: r.GameType, Attempt: r.Attempt, ConversationID: r.ConversationID,
 				WrittenBy: WrittenByReferee, PlayerA: r.PlayerA, PlayerB: r.PlayerB,
-				Transcript: []Exchange{}, Draw: r.Draw, Result: r.Result, Scoring: r.Scoring,
+				Transcript: make([]Exchange, 0, exchanges), Draw: r.Draw, Result: r.Result, Scoring: r.Scoring,
 			}
 			implied = newImplied(doc)
 		}
