@@ -51,10 +51,11 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	var playing sync.WaitGroup
 	for _, x := range m.inOrder() {
 		playing.Add(1)
-		select {
-		case m.dispatch <- func(glance *time.Timer) { defer playing.Done(); m.conductMatch(stop, work, x, glance) }:
-		case <-stop.Done():
-			playing.Done()
+		m.dispatch <- func(glance *time.Timer) {
+			defer playing.Done()
+			if stop.Err() == nil {
+				m.conductMatch(stop, work, x, glance)
+			}
 		}
 	}
 	playing.Wait()

@@ -54,6 +54,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	for _, a := range m.all() {
 		running.Go(func() { a.sendNotices(notifiers) })
 	}
+	m.dispatch = make(chan func(*time.Timer), len(m.players)/2)
 	for range m.conductors() {
 		running.Go(func() {
 			glance := time.NewTimer(m.options.Glance)
