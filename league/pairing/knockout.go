@@ -37,23 +37,8 @@ func newKnockout(players int, seeds []int) (knockout, error) {
 	if players < 2 {
 		return knockout{}, fmt.Errorf("a knockout needs at least 2 players, got %d", players)
 	}
-	if seeds == nil {
-		seeds = make([]int, players)
-		for p := range seeds {
-			seeds[p] = p
-		}
-	}
-	seeded := make([]bool, players)
-	for _, p := range seeds {
-		if p < 0 || p >= players || seeded[p] {
-			return knockout{}, fmt.Errorf("seed %d is no player, or is listed twice: want 0 to %d", p, players-1)
-		}
-		seeded[p] = true
-	}
-	if len(seeds) != players {
-		return knockout{}, fmt.Errorf("%d seeds for %d players: list each player once", len(seeds), players)
-	}
-	return knockout{slices.Clone(seeds), bits.Len(uint(players - 1))}, nil
+	seeds, err := order(players, seeds)
+	return knockout{seeds, bits.Len(uint(players - 1))}, err
 }
 
 // Rounds is the number of rounds if each stage needs all replays.

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A Pairing is one match: the indexes of players A and B.
@@ -68,7 +69,26 @@ type Format struct {
 	Players int
 	Legs    int   // of a round robin; other formats ignore it
 	Rounds  int   // of a Swiss tournament; 0 for the default
-	Seeds   []int // of a knockout: player indexes, best first; nil for ascending indexes
+	Seeds   []int // of other formats than a round robin: player indexes, best first; nil for ascending indexes
+	Points  Points
+}
+
+// Points are what a match is worth in a Swiss tournament. The players of a score group
+// have equal points. A bye is worth a win. The zero value stands for 1, ½ and 0 points.
+type Points struct{ Win, Draw, Loss, TechnicalLoss int }
+
+// of returns the points of a player in a match.
+func (p Points) of(r Result, player int) int {
+	switch {
+	case r.Winner == player:
+		return p.Win
+	case r.Technical:
+		return p.TechnicalLoss
+	case r.Winner == None:
+		return p.Draw
+	default:
+		return p.Loss
+	}
 }
 
 // New returns the pairer of a format.
@@ -80,7 +100,7 @@ func New(f Format) (Pairer, error) {
 	case Circle:
 		return NewRoundRobin(f.Players, f.Legs)
 	case Swiss:
-		return newSwiss(f.Players, f.Rounds)
+		return newSwiss(f)
 	case Knockout:
 		return newKnockout(f.Players, f.Seeds)
 	default:
@@ -101,4 +121,26 @@ func Byes(players int, pairings []Pairing) []int {
 		}
 	}
 	return byes
+}
+
+// order returns the players in the order of their seeds, which is that of their indexes
+// if seeds is nil. The error names a player that is missing or listed twice.
+func order(players int, seeds []int) ([]int, error) {
+	if seeds == nil {
+		seeds = make([]int, players)
+		for p := range seeds {
+			seeds[p] = p
+		}
+	}
+	seeded := make([]bool, players)
+	for _, p := range seeds {
+		if p < 0 || p >= players || seeded[p] {
+			return nil, fmt.Errorf("seed %d is no player, or is listed twice: want 0 to %d", p, players-1)
+		}
+		seeded[p] = true
+	}
+	if len(seeds) != players {
+		return nil, fmt.Errorf("%d seeds for %d players: list each player once", len(seeds), players)
+	}
+	return slices.Clone(seeds), nil
 }

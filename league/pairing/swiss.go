@@ -9,9 +9,8 @@ import (
 )
 
 // A swiss pairs players with equal scores, as the Dutch system (FIDE C.04.3) does for
-// a field without ratings: players of the same score rank by index.
+// a field without ratings: players of the same score rank by their seeds.
 //
-//   - A win and a bye count 1, a draw ½, a loss and a technical loss 0.
 //   - The bye goes to the lowest ranked player that had none.
 //   - From the highest score down, the upper half of a score group meets the lower
 //     half. If players have met, the first of the transpositions, then of the
@@ -24,24 +23,33 @@ import (
 //     of the others; the exceptions to the theorem would then need a player with two byes.)
 //   - Two players do not meet if both must get the same side, if all can avoid that. A
 //     player must get side A if it was B twice more often than A, and vice versa.
-type swiss struct{ players, rounds int }
+type swiss struct {
+	seeds  []int // players, best first
+	rounds int
+	points Points
+}
 
 var _ Pairer = swiss{}
 
+// MaxSwissRounds is the largest number of rounds of a Swiss tournament: ⌈n/2⌉.
+func MaxSwissRounds(players int) int { return players - players/2 }
+
 // newSwiss returns the Swiss tournament of 2 or more players. 0 rounds are ⌈log2 n⌉,
-// enough for a single winner of all matches. The largest number is ⌈n/2⌉.
-func newSwiss(players, rounds int) (swiss, error) {
-	if players < 2 {
-		return swiss{}, fmt.Errorf("a Swiss tournament needs at least 2 players, got %d", players)
+// enough for a single winner of all matches.
+func newSwiss(f Format) (swiss, error) {
+	if f.Players < 2 {
+		return swiss{}, fmt.Errorf("a Swiss tournament needs at least 2 players, got %d", f.Players)
 	}
-	if most := players - players/2; rounds < 0 || rounds > most {
-		return swiss{}, fmt.Errorf("a Swiss tournament of %d players has 1 to %d rounds, got %d", players, most, rounds)
+	if most := MaxSwissRounds(f.Players); f.Rounds < 0 || f.Rounds > most {
+		return swiss{}, fmt.Errorf("a Swiss tournament of %d players has 1 to %d rounds, got %d", f.Players, most, f.Rounds)
 	}
-	return swiss{players, cmp.Or(rounds, bits.Len(uint(players-1)))}, nil
+	seeds, err := order(f.Players, f.Seeds)
+	points := cmp.Or(f.Points, Points{Win: 2, Draw: 1}) // half-points
+	return swiss{seeds, cmp.Or(f.Rounds, bits.Len(uint(f.Players-1))), points}, err
 }
 
 func (s swiss) Rounds() int  { return s.rounds }
-func (s swiss) Matches() int { return s.rounds * (s.players / 2) }
+func (s swiss) Matches() int { return s.rounds * (len(s.seeds) / 2) }
 
 // Round returns the pairings of a round, those of the best players first. It returns
 // nil if the results are not those of a Swiss tournament, because then there may be no
@@ -50,18 +58,18 @@ func (s swiss) Round(round int, played [][]Result) []Pairing {
 	if round < 1 || round > s.rounds || len(played) < round-1 {
 		return nil
 	}
-	entrants := make([]entrant, s.players)
+	entrants := make([]entrant, len(s.seeds))
 	for _, results := range played[:round-1] {
-		if !record(entrants, results) {
+		if !s.record(entrants, results) {
 			return nil
 		}
 	}
-	return pairSwiss(entrants)
+	return pairSwiss(entrants, s.seeds)
 }
 
 // An entrant is the record of a player of a Swiss tournament.
 type entrant struct {
-	score     int     // in half-points
+	score     int
 	opponents big.Int // a set: the bit of each opponent is 1
 	sides     []int8  // by round: 1 as A, -1 as B, 0 for a bye
 	balance   int     // the sum of sides
@@ -69,33 +77,28 @@ type entrant struct {
 }
 
 // record adds the results of a round. It returns false if they are invalid.
-func record(entrants []entrant, results []Result) bool {
+func (s swiss) record(entrants []entrant, results []Result) bool {
 	plays := make([]bool, len(entrants))
 	for _, r := range results {
 		if !r.valid(len(entrants)) || plays[r.A] || plays[r.B] {
 			return false
 		}
 		plays[r.A], plays[r.B] = true, true
-		entrants[r.A].play(r, r.A, r.B, 1)
-		entrants[r.B].play(r, r.B, r.A, -1)
+		entrants[r.A].play(s.points.of(r, r.A), r.B, 1)
+		entrants[r.B].play(s.points.of(r, r.B), r.A, -1)
 	}
 	for p := range entrants {
 		if !plays[p] {
 			e := &entrants[p]
-			e.score, e.hadBye, e.sides = e.score+2, true, append(e.sides, 0)
+			e.score, e.hadBye, e.sides = e.score+s.points.Win, true, append(e.sides, 0)
 		}
 	}
 	return true
 }
 
 // play adds the result of a match of one player.
-func (e *entrant) play(r Result, player, opponent int, side int8) {
-	switch {
-	case r.Winner == player:
-		e.score += 2
-	case r.Winner == None && !r.Technical:
-		e.score++
-	}
+func (e *entrant) play(points, opponent int, side int8) {
+	e.score += points
 	e.opponents.SetBit(&e.opponents, opponent, 1)
 	e.sides = append(e.sides, side)
 	e.balance += int(side)
@@ -110,13 +113,10 @@ type swissRound struct {
 }
 
 // pairSwiss pairs the next round.
-func pairSwiss(entrants []entrant) []Pairing {
+func pairSwiss(entrants []entrant, seeds []int) []Pairing {
 	r := &swissRound{matching: newMatching(len(entrants)), entrants: entrants}
 	r.legal = r.balanced
-	r.ranked = make([]int, len(entrants))
-	for p := range r.ranked {
-		r.ranked[p] = p
-	}
+	r.ranked = slices.Clone(seeds)
 	slices.SortStableFunc(r.ranked, func(p, q int) int { return cmp.Compare(entrants[q].score, entrants[p].score) })
 	if len(r.ranked)%2 == 1 {
 		r.removeBye()
