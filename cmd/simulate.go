@@ -19,6 +19,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -55,9 +56,13 @@ exec:./bot runs your program once for each of its players. It reads a question o
 each line and answers with a line such as {"choice": "even"}. It loses a match if it
 does not answer. Put arguments in single quotes: --strategies "exec:./bot 'a b'".
 
+--tournament swiss pairs players with equal scores, in --rounds rounds. --tournament
+knockout eliminates the loser of each match; a draw is replayed up to three times.
+--seeding names a file with the names of players, best first.
+
 With --data the league is stored in a folder, like a real one. --resume continues an
-interrupted league with its game, seed, players, strategies and faults; name programs
-again.
+interrupted league with its game, format, seed, players, strategies and faults; name
+programs again.
 
 --faults injects faults that depend on the seed only (transports memory and wire). No
 time passes: the deadline of a lost message is over at once.
@@ -91,6 +96,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		Short: "Play a whole league in this process",
 		Long:  simulateHelp(),
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
+			"  evenodd simulate --players 64 --tournament swiss --rounds 8\n" +
 			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict\n" +
 			"  evenodd simulate --player localhost:8101 --player localhost:8102 --players 4",
 		Args: noArguments,
@@ -218,8 +224,9 @@ func (o *simulateOptions) interrupted() error {
 	case o.External != nil:
 		return interrupted("A league with external players cannot be resumed; start a new one.")
 	case o.Files != nil:
-		return interrupted("%d of %d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s --resume",
-			o.Files.State.Recorded, o.Files.State.TotalMatches(), o.data, o.LeagueID)
+		state := o.Files.State
+		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s --resume",
+			state.Recorded, atMost(state.Format(), decide.Phase(state, true)), state.TotalMatches(), o.data, o.LeagueID)
 	}
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }

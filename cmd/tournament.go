@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -62,7 +63,7 @@ func (o *tournamentOptions) tournament(players, legs int, listed []string) (*jou
 	}
 	if swiss {
 		t.Algorithm, t.Rounds = pairing.Swiss, o.rounds
-		if most := journal.MaxRounds(players); players > 1 && o.rounds > most {
+		if most := pairing.MaxSwissRounds(players); players > 1 && o.rounds > most {
 			return nil, usage("--rounds %d: a Swiss system of %d players has at most %d rounds", o.rounds, players, most)
 		}
 	}
@@ -118,4 +119,13 @@ func swissCells(r *protocol.StandingRow) []any {
 		return nil
 	}
 	return []any{*r.Byes, *r.Buchholz, *r.SonnebornBerger}
+}
+
+// atMost precedes the number of rounds or matches of a league, if it is only the largest
+// possible number: draws of a knockout are replayed.
+func atMost(format, state string) string {
+	if format == journal.FormatKnockout && state != decide.StateLeagueCompleted {
+		return "at most "
+	}
+	return ""
 }

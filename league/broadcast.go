@@ -1,10 +1,12 @@
 package league
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/journal"
@@ -15,40 +17,53 @@ import (
 // full: then it only counts the receiver.
 type notice func(a *agent, full bool)
 
-// A broadcast is one message to many agents. It has one deadline, that of its method,
+// A broadcast is a message to many agents, of which some may get one of their own. It has one deadline, that of its method,
 // for all receivers together: an agent that needs long for one message has less time
 // for the next, and never delays the league.
 type broadcast[Q any] struct {
 	agents  *directory
 	method  *protocol.Method[Q, protocol.Ack]
 	message *protocol.Broadcast[Q]
-	ctx     context.Context //nolint:containedctx // of the league
+	special map[*agent]*protocol.Broadcast[Q] // for receivers that get another message
+	ctx     context.Context                   //nolint:containedctx // of the league
 	end     time.Time
-	arrived barrier
+	arrived *barrier
 }
 
-// A barrier holds an element for each receiver of a notice that has arrived. Its capacity
-// is the number of receivers.
-type barrier chan struct{}
+// A barrier waits until a notice has arrived at all its receivers.
+type barrier struct {
+	missing atomic.Int64
+	all     chan struct{} // closed when none is missing
+}
+
+func newBarrier(receivers int) *barrier {
+	b := &barrier{all: make(chan struct{})}
+	b.missing.Store(int64(receivers))
+	if receivers == 0 {
+		close(b.all)
+	}
+	return b
+}
 
 // arrive counts one receiver.
-func (b barrier) arrive() { b <- struct{}{} }
+func (b *barrier) arrive() {
+	if b.missing.Add(-1) == 0 {
+		close(b.all)
+	}
+}
 
-// wait returns when all have arrived or ctx ends. It must be called once at most.
-func (b barrier) wait(ctx context.Context) {
-	for range cap(b) {
-		select {
-		case <-b:
-		case <-ctx.Done():
-			return
-		}
+// wait returns when all have arrived or ctx ends.
+func (b *barrier) wait(ctx context.Context) {
+	select {
+	case <-b.all:
+	case <-ctx.Done():
 	}
 }
 
 func newBroadcast[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], receivers int, message *Q) *broadcast[Q] {
 	return &broadcast[Q]{
 		agents: agents, method: method, message: protocol.Many(message),
-		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: make(barrier, receivers),
+		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: newBarrier(receivers),
 	}
 }
 
@@ -56,8 +71,9 @@ func newBroadcast[Q any](ctx context.Context, agents *directory, method *protoco
 // time. A failure is logged and changes nothing.
 func (b *broadcast[Q]) deliver(a *agent, full bool) {
 	defer b.arrived.arrive()
+	message := cmp.Or(b.special[a], b.message)
 	if left := time.Until(b.end); left > 0 && !full {
-		_ = send(b.ctx, b.agents, b.method, a, b.message, left)
+		_ = send(b.ctx, b.agents, b.method, a, message, left)
 		return
 	}
 	b.agents.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
@@ -123,7 +139,7 @@ func (d *directory) tellCompleted(ctx context.Context, completed *protocol.Leagu
 	d.mu.Lock()
 	receivers := slices.DeleteFunc(d.all(), func(a *agent) bool { return d.state.Agents[a.id].Informed })
 	d.mu.Unlock()
-	message, told := protocol.Many(completed), make(barrier, len(receivers))
+	message, told := protocol.Many(completed), newBarrier(len(receivers))
 	tell := func(a *agent, _ bool) { // never put into a full queue
 		defer told.arrive()
 		d.tellEnd(ctx, a, message)

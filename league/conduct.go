@@ -21,6 +21,7 @@ type conduct struct {
 	offers   int
 	end      time.Time       // the referee must have reported before
 	returned <-chan struct{} // closed when the referee registers again after the last offer
+	glance   *time.Timer     // of awaitReport; the conductor reuses it
 }
 
 // about adds the match and its referee to a log line.
@@ -30,8 +31,9 @@ func (c *conduct) about(line *zerolog.Event) {
 
 // conductMatch gets a match played. The first accepted result counts. It returns when
 // there is a result, when work ends, or when stop ends before a referee has the match.
-func (m *Manager) conductMatch(stop, work context.Context, x *match) {
+func (m *Manager) conductMatch(stop, work context.Context, x *match, glance *time.Timer) {
 	c := m.takeUpMatch(x)
+	c.glance = glance
 	for event := matchOver; ; {
 		switch x.handover.state {
 		case choosing:
@@ -248,13 +250,17 @@ func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchA
 // startMatch sends start_match.
 func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attempt) (*protocol.MatchAssignmentAck, error) {
 	o, referee := &m.options, c.referee
-	q := &protocol.MatchAssignment{
+	q := &struct { // one allocation
+		protocol.MatchAssignment
+
+		points [2]int
+	}{MatchAssignment: protocol.MatchAssignment{
 		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, at.Conversation()),
 		LeagueID: o.LeagueID, RoundID: c.id.Round, MatchID: c.id.String(), Attempt: at.Number, GameType: o.GameType,
 		Timeouts: o.Timeouts, RetryPolicy: o.Retry, Scoring: scoringOf(o.Scoring), Auth: o.auth(),
-	}
+	}}
 	m.mu.Lock()
-	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)
+	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a, &q.points[0]), m.assignedPlayer(c.b, &q.points[1])
 	proves := m.state.Agents[referee.id].ShowsAccessTokens()
 	m.mu.Unlock()
 	if proves {
@@ -266,17 +272,18 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 	if o.StrictReplies {
 		q.Replies = protocol.RepliesStrict
 	}
-	return protocol.StartMatch.Call(ctx, o.Caller, referee.peer(), q)
+	return protocol.StartMatch.Call(ctx, o.Caller, referee.peer(), &q.MatchAssignment)
 }
 
-// assignedPlayer is a player as an assignment describes it. M.mu is held.
-func (m *Manager) assignedPlayer(p *agent) protocol.AssignedPlayer {
+// assignedPlayer is a player as an assignment describes it, which contains its points.
+// M.mu is held.
+func (m *Manager) assignedPlayer(p *agent, points *int) protocol.AssignedPlayer {
 	index, _ := m.state.PlayerIndex(p.id)
 	row := m.state.Table.Row(index)
-	points := row.Points
+	*points = row.Points
 	return protocol.AssignedPlayer{
 		PlayerID: p.id, Endpoint: p.address(), DisplayName: p.name,
-		Standings: protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &points},
+		Standings: protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: points},
 	}
 }
 
@@ -286,7 +293,8 @@ func (m *Manager) assignedPlayer(p *agent) protocol.AssignedPlayer {
 // answers.
 func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) handoverEvent {
 	glance := m.options.Glance
-	timer := time.NewTimer(glance)
+	timer := c.glance
+	timer.Reset(glance)
 	defer timer.Stop()
 	var giveUp <-chan time.Time // when a better report must have come
 	missed := 0                 // glances in a row at which nothing answered

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"iter"
 	"reflect"
 	"strings"
 	"sync"
@@ -92,25 +91,25 @@ func (f *Files) LostTail() bool { return f.lost != "" }
 // Close writes the queued events and unlocks the league.
 func (f *Files) Close() error { return errors.Join(f.journal.Close(), f.unlock()) }
 
-// documents are the files that derive from a league's state, as of one moment.
+// documents are the files that derive from a league's state, as of one moment. Rounds has
+// no rounds: completed is their number.
 type documents struct {
 	agents    *store.Agents
 	standings *store.Standings // nil before the start
 	rounds    *store.Rounds
+	completed int
 }
 
 // documentsOf makes the documents of a state. Head is the journal's.
 func documentsOf(s *journal.State, leagueID, head, now string) (d documents) {
 	d.agents = &store.Agents{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID}
 	d.agents.Referees, d.agents.Players = s.AgentRecords()
-	d.rounds = &store.Rounds{
-		SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID,
-		TotalRounds: s.TotalRounds(), Rounds: s.RoundRecords(),
-	}
+	d.rounds = &store.Rounds{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID, TotalRounds: s.TotalRounds()}
+	d.completed = s.CompletedRounds()
 	if s.Started != nil {
 		d.standings = &store.Standings{
 			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID, Version: s.Recorded,
-			RoundsCompleted: len(d.rounds.Rounds), JournalHead: head, Standings: s.Standings(),
+			RoundsCompleted: d.completed, JournalHead: head, Standings: s.Standings(),
 		}
 	}
 	return d
@@ -118,13 +117,16 @@ func documentsOf(s *journal.State, leagueID, head, now string) (d documents) {
 
 // A fileWriter writes the files that derive from the journal for others to read:
 // agents.json, standings.json, rounds.json, and the files of matches whose referee
-// writes none. An error is logged and does not stop the league, because the journal has
-// everything. Safe for concurrent use. A nil *fileWriter writes nothing.
+// writes none. After a crash the derived files may be older than the journal, incomplete
+// or missing; the next manager writes them again. An error is logged and does not stop
+// the league, because the journal has everything. Safe for concurrent use. A nil
+// *fileWriter writes nothing.
 type fileWriter struct {
 	*Files
 	leagueID string
 	log      zerolog.Logger
 	current  func() (documents, error) // returns when the events that the documents show are on disk
+	round    func(int) *store.Round    // a completed round
 
 	stale  chan struct{} // tells that the files are out of date
 	mu     sync.Mutex    // held while writing, so that an older state never replaces a newer one
@@ -132,9 +134,26 @@ type fileWriter struct {
 	rounds int           // the number of rounds in rounds.json; negative if that is not known
 }
 
-// writePause is the least time between two writes of the derived files, except for
-// those at the end of a round.
-const writePause = 200 * time.Millisecond
+// The pause between two writes of the derived files is at least writePause, and
+// pauseFactor times what the last write took: writing takes at most a twentieth of the
+// time, however large the league is.
+const (
+	writePause  = 200 * time.Millisecond
+	pauseFactor = 20
+)
+
+// newFileWriter makes the writer of a manager. It writes the files of a league that goes on
+// soon, because a crash may have damaged them.
+func newFileWriter(m *Manager, f *Files) *fileWriter {
+	w := &fileWriter{
+		Files: f, leagueID: m.options.LeagueID, log: m.options.Log, rounds: -1,
+		stale: make(chan struct{}, 1), current: m.documents, round: m.roundRecord,
+	}
+	if f.State.Events > 0 && f.State.Completed == nil {
+		w.stale <- struct{}{}
+	}
+	return w
+}
 
 // changed has the derived files written soon, if an event changes them.
 func (w *fileWriter) changed(d journal.Data) {
@@ -144,7 +163,7 @@ func (w *fileWriter) changed(d journal.Data) {
 	switch d.(type) {
 	case *journal.AgentRegistered, *journal.AgentAnswered, *journal.RegistrationDropped, *journal.AgentReturned,
 		*journal.AgentSuspended, *journal.AgentShutdown, *journal.AgentInformed,
-		*journal.Started, *journal.MatchReported, *journal.MatchForfeited:
+		*journal.Started, *journal.MatchReported, *journal.MatchForfeited, *journal.RoundCompleted:
 	default:
 		return
 	}
@@ -162,86 +181,97 @@ func (w *fileWriter) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-w.stale:
-			w.write(false)
+			began := time.Now()
+			w.write()
+			wait(ctx, max(writePause, pauseFactor*time.Since(began)))
 		case <-ctx.Done():
-		}
-		pause := time.NewTimer(writePause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
 		}
 	}
 	select {
 	case <-w.stale:
-		w.write(false)
+		w.write()
 	default:
 	}
 }
 
-// write writes the derived files that differ from those on disk. All tells that the
-// files on disk may not be those that this manager wrote.
-func (w *fileWriter) write(all bool) {
+// wait waits, until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	pause := time.NewTimer(d)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+	}
+}
+
+// write writes the derived files that differ from those that this manager wrote last.
+func (w *fileWriter) write() {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if all {
-		w.agents, w.rounds = nil, -1
-	}
 	d, err := w.current()
 	if err != nil {
 		return // files never run ahead of the journal
 	}
-	if known := w.agents; known == nil || !reflect.DeepEqual(known.Players, d.agents.Players) || !reflect.DeepEqual(known.Referees, d.agents.Referees) {
-		w.replace(w.Folder.Agents(w.leagueID), d.agents)
+	if w.agents == nil || !sameAgents(w.agents, d.agents) {
+		path := w.Folder.Agents(w.leagueID)
+		if w.written(path, store.WriteDerived(path, d.agents)) {
+			w.agents = d.agents
+		}
 	}
 	if d.standings != nil {
-		w.replace(w.Folder.Standings(w.leagueID), d.standings)
+		path := w.Folder.Standings(w.leagueID)
+		w.written(path, store.WriteDerived(path, d.standings))
 	}
-	if w.rounds != len(d.rounds.Rounds) {
-		w.replace(w.Folder.Rounds(w.leagueID), d.rounds)
+	if w.rounds != d.completed {
+		path := w.Folder.Rounds(w.leagueID)
+		if w.written(path, store.WriteRounds(path, d.rounds, w.allRounds(d.completed))) {
+			w.rounds = d.completed
+		}
 	}
-	w.agents, w.rounds = d.agents, len(d.rounds.Rounds)
 }
 
-func (w *fileWriter) replace(path string, document any) {
-	if err := store.Write(path, document); err != nil {
+// allRounds yields the first rounds. The manager holds its lock for one at a time.
+func (w *fileWriter) allRounds(count int) iter.Seq[*store.Round] {
+	return func(yield func(*store.Round) bool) {
+		for i := 1; i <= count && yield(w.round(i)); i++ {
+		}
+	}
+}
+
+// written logs the error of a write, and tells whether there is none.
+func (w *fileWriter) written(path string, err error) bool {
+	if err != nil {
 		w.log.Error().Err(err).Str("file", path).
-			Str("event_type", protocol.EventFileNotWritten).Msg("a file could not be written; the journal has what belongs in it, and the next start or round writes it again")
+			Str("event_type", protocol.EventFileNotWritten).Msg("a file could not be written; the journal has what belongs in it, and the next start or result writes it again")
 	}
+	return err == nil
 }
 
-// upToDate tells whether standings.json and rounds.json are those of the state.
+// upToDate tells whether the files on disk are those of the state.
 func (w *fileWriter) upToDate() bool {
 	if w == nil {
 		return true
 	}
-	standings, err := store.Read[store.Standings](w.Folder.Standings(w.leagueID))
-	if err != nil || w.LostTail() {
-		return false
-	}
-	rounds, err := store.Read[store.Rounds](w.Folder.Rounds(w.leagueID))
-	if err != nil {
-		return false
-	}
+	agents, errAgents := store.Read[store.Agents](w.Folder.Agents(w.leagueID))
+	standings, errStandings := store.Read[store.Standings](w.Folder.Standings(w.leagueID))
+	rounds, errRounds := store.Read[store.Rounds](w.Folder.Rounds(w.leagueID))
 	d, err := w.current()
-	return err == nil && reflect.DeepEqual(standings.Standings, d.standings.Standings) && standings.JournalHead != "" &&
-		standings.Version == d.standings.Version && standings.RoundsCompleted == len(rounds.Rounds) &&
-		rounds.TotalRounds == d.rounds.TotalRounds && reflect.DeepEqual(rounds.Rounds, d.rounds.Rounds)
+	if errors.Join(errAgents, errStandings, errRounds, err) != nil || w.LostTail() ||
+		len(rounds.Rounds) != d.completed || rounds.TotalRounds != d.rounds.TotalRounds {
+		return false
+	}
+	for i := range rounds.Rounds {
+		if !reflect.DeepEqual(&rounds.Rounds[i], w.round(i+1)) {
+			return false
+		}
+	}
+	return sameAgents(agents, d.agents) && reflect.DeepEqual(standings.Standings, d.standings.Standings) &&
+		standings.JournalHead != "" && standings.Version == d.standings.Version && standings.RoundsCompleted == d.completed
 }
 
-// addMatch writes the file of a match, if there is none.
-func (w *fileWriter) addMatch(id string, content func() *store.Match) {
-	if w == nil {
-		return
-	}
-	path := w.Folder.Match(w.leagueID, id)
-	if _, err := os.Lstat(path); err == nil {
-		return
-	}
-	if err := store.Add(path, content()); err != nil && !errors.Is(err, fs.ErrExist) {
-		w.log.Error().Err(err).Str("file", path).Str("event_type", protocol.EventResultFileNotWritten).Msg("a match file could not be written; the journal has the result")
-	}
+func sameAgents(a, b *store.Agents) bool {
+	return reflect.DeepEqual(a.Players, b.Players) && reflect.DeepEqual(a.Referees, b.Referees)
 }

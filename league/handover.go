@@ -13,15 +13,16 @@ package league
 //	           it fails                                choosing
 //	any        there is a result, or no time left      finished
 //
-// The conductor of the match moves it. The ledger's lock guards attempt and answered, which
-// reports read.
+// The conductor of the match moves it. The ledger's lock guards attempt, unanswered and
+// answered, which reports read.
 type handover struct {
-	state    handoverState
-	attempt  int           // of the last offer
-	mayHold  bool          // the referee may hold that attempt from an earlier offer
-	fresh    bool          // the next offer needs a new attempt, because the last one was given up
-	restarts int           // how often referees began an attempt again
-	answered chan struct{} // closed when the answer to the offer is recorded; nil when no offer is open
+	state      handoverState
+	attempt    int           // of the last offer
+	mayHold    bool          // the referee may hold that attempt from an earlier offer
+	fresh      bool          // the next offer needs a new attempt, because the last one was given up
+	restarts   int           // how often referees began an attempt again
+	unanswered bool          // the answer to the offer is not recorded
+	answered   chan struct{} // closed when it is; nil while no report waits for it
 }
 
 type handoverState int
@@ -90,13 +91,15 @@ func (h *handover) on(e handoverEvent) (failed bool) {
 // open begins an offer: from now on the referee may know the attempt, although its
 // answer is not recorded.
 func (h *handover) open(attempt int, mayHold bool) {
-	h.attempt, h.mayHold, h.answered = attempt, mayHold, make(chan struct{})
+	h.attempt, h.mayHold, h.unanswered = attempt, mayHold, true
 }
 
 // close ends an offer: the answer to it is recorded.
 func (h *handover) close() {
-	close(h.answered)
-	h.answered = nil
+	if h.answered != nil {
+		close(h.answered)
+	}
+	h.answered, h.unanswered = nil, false
 }
 
 // delays returns a channel that is closed when a report may be taken; nil if it may be
@@ -104,8 +107,11 @@ func (h *handover) close() {
 // that a report which arrives before the answer to the offer must wait. A report of an
 // earlier attempt does not wait, because it makes the open offer unnecessary.
 func (h *handover) delays(attempt int) <-chan struct{} {
-	if attempt > 0 && attempt < h.attempt {
+	if !h.unanswered || attempt > 0 && attempt < h.attempt {
 		return nil
+	}
+	if h.answered == nil {
+		h.answered = make(chan struct{})
 	}
 	return h.answered
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"slices"
+	"time"
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
@@ -28,8 +29,8 @@ type Manager struct {
 	resumed       bool // the league existed before this manager
 	game          rules.Game
 	reports       decide.Reports
-	dispatch      chan func() // matches on their way to the conductors
-	late          chan *agent // agents that returned after the end of the league
+	dispatch      chan func(glance *time.Timer) // matches of a round on their way to the conductors
+	late          chan *agent                   // agents that returned after the end of the league
 	refusals      *refusalLog
 	registrations registrations
 	files         *fileWriter // nil without a data folder
@@ -47,14 +48,14 @@ func New(o Options) (*Manager, error) {
 	o.complete()
 	m := &Manager{
 		options: o, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
-		dispatch: make(chan func()), late: make(chan *agent, 100), refusals: newRefusalLog(&o),
+		late: make(chan *agent, 100), refusals: newRefusalLog(&o),
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
 	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}}
 	_, _ = crand.Read(m.secret[:]) // never fails
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.secret = f.journal, f.State, f.secret
-		m.files = &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, stale: make(chan struct{}, 1), current: m.documents}
+		m.files = newFileWriter(m, f)
 	}
 	if o.Files == nil && o.KeepEvents {
 		m.kept = &keptEvents{}
@@ -269,4 +270,11 @@ func (m *Manager) documents() (documents, error) {
 	d := documentsOf(m.state, m.options.LeagueID, m.head(), m.clock.Timestamp())
 	m.mu.Unlock()
 	return d, m.durable()
+}
+
+// roundRecord is a completed round in the form of rounds.json.
+func (m *Manager) roundRecord(round int) *store.Round {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.RoundRecord(round)
 }

@@ -14,6 +14,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/leaguetest"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -21,12 +22,13 @@ import (
 // withPause pauses between rounds, so that agents can retry calls without a response.
 func withPause(o *league.Options) { o.Pace = 5 * leaguetest.Second }
 
-// leagueWithCrash runs a whole league of four players whose manager dies once, and returns
-// its folded journal.
-func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint) (*journal.State, []league.MatchRecord) {
+// leagueWithCrash runs a whole league whose manager dies once, and returns its folded
+// journal.
+func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int, tournament *journal.Tournament) (*journal.State, []league.MatchRecord) {
 	w.T.Helper()
 	folder, files := leaguetest.TempFolder(w.T), leaguetest.TempFolder(w.T)
-	x := w.StartMortalManager(end, folder, 4, 1, withPause)
+	format := func(o *league.Options) { o.Tournament = tournament }
+	x := w.StartMortalManager(end, folder, players, 1, withPause, format)
 	var known map[string]bool // matches with a durable result at the crash
 	var back time.Duration
 	succession := w.InBackground(func() {
@@ -35,11 +37,11 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint) (*journal.S
 			x.RestoreDisk()
 			time.Sleep(leaguetest.Second)
 			known, back = recordedIn(w, folder), w.Now()
-			x = w.StartManagerIn(folder, 4, 1, withPause)
+			x = w.StartManagerIn(folder, players, 1, withPause) // the journal has the format
 		}
 	})
 	w.RefereeWithFiles("REF01", files)
-	w.Players(4)
+	w.Players(players)
 	<-succession
 	final := x.Finish()
 	checkCompletionNotices(x.World, end.Event != 0)
@@ -53,7 +55,7 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint) (*journal.S
 	for m := range state.Matches() {
 		assert.Len(w.T, m.Attempts, 1, "%s", m.Report.MatchID)
 	}
-	assert.Equal(w.T, 12, w.CountCalls(protocol.Invite.Name), "no match is played twice")
+	assert.Equal(w.T, 2*state.Recorded, w.CountCalls(protocol.Invite.Name), "no match is played twice")
 	return state, x.Manager.Results()
 }
 
@@ -96,7 +98,7 @@ func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
 	var results []league.MatchRecord
 	synctest.Test(t, func(t *testing.T) {
 		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-		state, undisturbed := leagueWithCrash(w, leaguetest.CrashPoint{})
+		state, undisturbed := leagueWithCrash(w, leaguetest.CrashPoint{}, 4, nil)
 		events, results = state.Events, undisturbed
 		w.Close()
 	})
@@ -122,13 +124,51 @@ func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
 				t.Run(fmt.Sprint(event), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						w := leaguetest.NewWorld(t, crash.kind, zerolog.Nop())
-						_, got := leagueWithCrash(w, leaguetest.CrashPoint{Event: event, When: crash.when})
+						_, got := leagueWithCrash(w, leaguetest.CrashPoint{Event: event, When: crash.when}, 4, nil)
 						assert.Equal(t, results, got)
 						synctest.Wait()
 						w.Close()
 						w.CheckMessages()
 					})
 				})
+			}
+		})
+	}
+}
+
+// The pairings of these formats depend on results, also after a crash.
+func TestSwissAndKnockoutSurviveAManagerCrashAtAnyEvent(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		players    int
+		tournament journal.Tournament
+	}{
+		{5, journal.Tournament{Algorithm: pairing.Swiss}}, // with byes
+		{4, journal.Tournament{Algorithm: pairing.Knockout, Seeding: []string{"Agent P03", "Agent P01"}}},
+	} {
+		t.Run(tt.tournament.Format(), func(t *testing.T) {
+			t.Parallel()
+			var events int
+			var results []league.MatchRecord
+			play := func(t *testing.T, end leaguetest.CrashPoint) {
+				synctest.Test(t, func(t *testing.T) {
+					w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
+					state, got := leagueWithCrash(w, end, tt.players, &tt.tournament)
+					if end.Event == 0 {
+						events, results = state.Events, got
+					}
+					assert.Equal(t, results, got)
+					synctest.Wait()
+					w.Close()
+				})
+			}
+			play(t, leaguetest.CrashPoint{})
+			for event := 1; event < events; event++ {
+				for _, when := range []leaguetest.Moment{leaguetest.BeforeTelling, leaguetest.AfterTelling, leaguetest.PowerCut} {
+					if leaguetest.All() || event%3 == int(when) {
+						t.Run(fmt.Sprintf("%d, %s", event, when), func(t *testing.T) { play(t, leaguetest.CrashPoint{Event: event, When: when}) })
+					}
+				}
 			}
 		})
 	}

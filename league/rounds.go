@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 )
 
 // playRound plays a whole round. It first sends what is left to tell about the round
@@ -51,10 +51,11 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	var playing sync.WaitGroup
 	for _, x := range m.inOrder() {
 		playing.Add(1)
-		select {
-		case m.dispatch <- func() { defer playing.Done(); m.conductMatch(stop, work, x) }:
-		case <-stop.Done():
-			playing.Done()
+		m.dispatch <- func(glance *time.Timer) {
+			defer playing.Done()
+			if stop.Err() == nil {
+				m.conductMatch(stop, work, x, glance)
+			}
 		}
 	}
 	playing.Wait()
@@ -129,7 +130,8 @@ func (m *Manager) inOrder() []*match {
 	return open
 }
 
-// announce tells every present player the matches of the round. If the league broadcasts
+// announce tells every present player the matches of the round, or only its own match if
+// the league is too large: the work for a match does not depend on the league's size. If the league broadcasts
 // the standings after every result, it also tells them the points of the forfeits.
 func (m *Manager) announce(ctx context.Context, round, forfeits int) *broadcast[protocol.RoundAnnouncement] {
 	m.mu.Lock()
@@ -146,22 +148,35 @@ func (m *Manager) announce(ctx context.Context, round, forfeits int) *broadcast[
 
 // announcement is the announcement of matches for so many players. M.mu is held.
 func (m *Manager) announcement(ctx context.Context, round, receivers int, matches []*match) *broadcast[protocol.RoundAnnouncement] {
-	announced := make([]protocol.AnnouncedMatch, len(matches))
+	q := protocol.RoundAnnouncement{
+		Envelope: m.stamp.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
+		LeagueID: m.options.LeagueID, RoundID: round, Matches: make([]protocol.AnnouncedMatch, len(matches)),
+	}
 	for i, x := range matches {
 		auth := protocol.RefereeAuthAccessToken
 		if m.thirdParty(x.announced.id) {
 			auth = protocol.RefereeAuthNone
 		}
-		announced[i] = protocol.AnnouncedMatch{
+		q.Matches[i] = protocol.AnnouncedMatch{
 			MatchID: x.id.String(), GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
 			RefereeEndpoint: x.announced.address(), RefereeID: x.announced.id,
 			RefereeAuth: auth, ForfeitedBy: x.absent,
 		}
 	}
-	return newBroadcast(ctx, m.directory, &protocol.NotifyRound, receivers, &protocol.RoundAnnouncement{
-		Envelope: m.stamp.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
-		LeagueID: m.options.LeagueID, RoundID: round, Matches: announced,
-	})
+	if len(m.players) <= protocol.MaxAnnounced {
+		return newBroadcast(ctx, m.directory, &protocol.NotifyRound, receivers, &q)
+	}
+	all := q.Matches
+	q.Matches, q.TotalMatches = []protocol.AnnouncedMatch{}, len(m.matches)
+	b := newBroadcast(ctx, m.directory, &protocol.NotifyRound, receivers, &q) // for players with a bye
+	b.special = make(map[*agent]*protocol.Broadcast[protocol.RoundAnnouncement], 2*len(matches))
+	for i, x := range matches {
+		own := q
+		own.Matches = all[i : i+1 : i+1]
+		both := protocol.Many(&own)
+		b.special[x.a], b.special[x.b] = both, both
+	}
+	return b
 }
 
 // A roundEnd is what the manager tells about the end of a round: the table to the
@@ -177,12 +192,11 @@ func (e roundEnd) post() {
 	post(e.referees, e.end)
 }
 
-// endOfRound completes a round in the journal and the files.
+// endOfRound completes a round in the journal.
 func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	m.mu.Lock()
 	summary := m.state.Summary(round)
 	err := m.record(&journal.RoundCompleted{RoundID: round, Summary: summary})
-	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if err == nil {
 		err = m.durable()
@@ -190,10 +204,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	if err != nil {
 		return roundEnd{}, err
 	}
-	if more { // after the last round, the end of the league writes them
-		m.files.write(false)
-	}
-	m.writeMatches(round-1, round-1) // their referees have had the time of a round
+	m.writeMatches(round-1, round-1, false) // their referees have had the time of a round
 	m.mu.Lock()
 	m.state.Condense(round - 1)
 	m.mu.Unlock()
@@ -234,32 +245,4 @@ func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int) not
 		Standings: decide.StandingRows(m.state, 0, protocol.MaxStandings), TotalPlayers: len(m.players),
 	})
 	return b.deliver
-}
-
-// writeMatches writes the files of the matches of some rounds that have none, because
-// their referee has its files elsewhere or writes none.
-func (m *Manager) writeMatches(from, to int) {
-	for round := max(from, 1); round <= to; round++ {
-		for i, pair := range m.state.Pairings(round) {
-			m.writeMatch(m.state.Match(protocol.MatchID{Round: round, Number: i + 1}).Report, m.players[pair.A], m.players[pair.B])
-		}
-	}
-}
-
-// writeMatch writes the file of a match, if there is none.
-func (m *Manager) writeMatch(r *journal.MatchReported, a, b *agent) {
-	m.files.addMatch(r.MatchID.String(), func() *store.Match {
-		now := m.clock.Timestamp()
-		return &store.Match{
-			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: m.options.LeagueID, RoundID: r.MatchID.Round,
-			MatchID: r.MatchID.String(), GameType: m.options.GameType, Attempt: r.Number,
-			RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
-			PlayerA:    store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},
-			PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
-			Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
-			Transcript: []store.Exchange{}, Draw: r.Draw,
-			Result:  &store.MatchResult{GameResult: r.GameResult, Score: r.Score},
-			Scoring: scoringOf(m.options.Scoring),
-		}
-	})
 }

@@ -211,7 +211,16 @@ func (r *registrations) fixParticipants() error {
 	if err := r.record(started); err != nil {
 		return err
 	}
+	r.logMissingSeeds()
 	r.options.Log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
 		Int("rounds", r.state.TotalRounds()).Int("matches", r.state.TotalMatches()).Str("event_type", protocol.EventLeagueStarted).Msg("the league begins")
 	return nil
+}
+
+// logMissingSeeds warns of names in the seeding that no player has. The lock is held.
+func (r *registrations) logMissingSeeds() {
+	if missing := r.state.MissingSeeds(); len(missing) > 0 {
+		r.options.Log.Warn().Int("missing_count", len(missing)).Strs("missing", missing[:min(len(missing), loggedIDs)]).
+			Str("event_type", protocol.EventSeedsMissing).Msg("no player has these names of the seeding; the players behind them move up")
+	}
 }

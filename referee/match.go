@@ -36,6 +36,7 @@ type match struct {
 	pending      sync.WaitGroup       // GAME_ERRORs without an acknowledgement, for which the file waits
 	transcript   *transcript          // nil if no file is written
 	doc          *store.Match         // its file, from the result until the manager has it; owned by the goroutine that reports
+	recorded     store.Recorded       // what the results file has of doc
 
 	mu        sync.Mutex
 	state     string
@@ -65,10 +66,13 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 	m := &match{
 		referee: r, member: member, game: game, assignment: a,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
-		conversation: protocol.MatchConversation(a.MatchID, a.Attempt),
+		conversation: a.ConversationID,
 		nonce:        nonce,
 		commitment:   protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce),
 		state:        store.StateWaitingForPlayers,
+	}
+	if !protocol.IsMatchConversation(m.conversation, m.matchID, m.attempt) { // of a third-party manager
+		m.conversation = protocol.MatchConversation(m.matchID, m.attempt)
 	}
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
 		m.sides[i] = matchSide{
@@ -76,7 +80,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 			role: [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[i],
 		}
 	}
-	if r.hasFile(a.LeagueID, a.MatchID, member.AgentID) {
+	if r.hasFile(member, a.MatchID) {
 		m.transcript = newTranscript(r.options.Clock, member.Token, a.PlayerA.AccessToken, a.PlayerB.AccessToken)
 	}
 	return m

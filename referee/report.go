@@ -87,7 +87,8 @@ func (m *match) matchState() *protocol.MatchState {
 	defer m.mu.Unlock()
 	state := &protocol.MatchState{MatchID: m.matchID, State: m.state, Attempt: m.attempt, PlayerAID: m.players[0], PlayerBID: m.players[1]}
 	if m.final != nil {
-		state.Draw, state.GameResult = m.final.Draw, m.final.Result.GameResult()
+		result := m.final.Result.GameResult()
+		state.Draw, state.GameResult = m.final.Draw, &result
 	}
 	return state
 }

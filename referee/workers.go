@@ -36,12 +36,15 @@ func (w *workers) start(j job) bool {
 		return false
 	}
 	w.count++
-	w.running.Go(func() {
-		for ; j != nil; j = <-w.jobs {
-			j.run()
-		}
-	})
+	w.running.Go(func() { w.work(j) })
 	return true
+}
+
+// work runs a job, and then others until stop.
+func (w *workers) work(j job) {
+	for ; j != nil; j = <-w.jobs {
+		j.run()
+	}
 }
 
 // stop accepts no more jobs and waits for those that run.

@@ -150,8 +150,8 @@ func (a *auditor) run() League {
 	a.matchFiles, a.attemptFiles = a.listed(a.dir.Matches(a.id), ".json"), a.listed(a.dir.Attempts(a.id), ".json")
 	a.openResults()
 	defer a.closeResults()
-	a.standings = open[store.Standings](a, a.dir.Standings(a.id), location{})
-	a.rounds = open[store.Rounds](a, a.dir.Rounds(a.id), location{})
+	a.standings = openDerived[store.Standings](a, a.dir.Standings(a.id))
+	a.rounds = openDerived[store.Rounds](a, a.dir.Rounds(a.id))
 	a.readJournal()
 	for _, c := range a.checks {
 		if c.league != nil {

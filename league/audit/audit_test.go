@@ -153,6 +153,20 @@ func TestNotes(t *testing.T) {
 		{"a match file that is still to come", 2, func(w *savedLeague) { w.remove(r1m1) }, []position{{audit.RuleMatchFile, r1m1, ""}}},
 		{"standings of the round before", 2, func(w *savedLeague) { w.write(standingsFile, newSavedLeague(w.t, 1).read(standingsFile)) },
 			[]position{{audit.RuleStandings, standingsFile, `"journal_head"`}}},
+		{"standings from before the end", 3, func(w *savedLeague) {
+			early := newSavedLeague(w.t, 2)
+			w.write(standingsFile, early.read(standingsFile))
+		}, []position{{audit.RuleStandings, standingsFile, `"journal_head"`}}},
+		{"standings that are not there", 3, func(w *savedLeague) { w.remove(standingsFile) },
+			[]position{{audit.RuleStandings, standingsFile, ""}}},
+		{"truncated standings", 3, func(w *savedLeague) { text := w.read(standingsFile); w.write(standingsFile, text[:len(text)/2]) },
+			[]position{{audit.RuleSchema, standingsFile, ""}}},
+		{"standings that are no JSON", 3, func(w *savedLeague) { w.write(standingsFile, "rank,player\n1,P01\n") },
+			[]position{{audit.RuleSchema, standingsFile, "rank"}}},
+		{"rounds without the last", 3, func(w *savedLeague) { early := newSavedLeague(w.t, 2); w.write(roundsFile, early.read(roundsFile)) },
+			[]position{{audit.RuleRounds, roundsFile, `"rounds"`}}},
+		{"rounds that are not there", 3, func(w *savedLeague) { w.remove(roundsFile) }, []position{{audit.RuleRounds, roundsFile, ""}}},
+		{"empty rounds", 3, func(w *savedLeague) { w.write(roundsFile, "") }, []position{{audit.RuleSchema, roundsFile, ""}}},
 		{"a journal without the last agent_informed", 3, func(w *savedLeague) { lines := w.lines(); w.setLines(lines[:len(lines)-1]) }, nil},
 		{"an answer with a local time", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received".*?"timestamp": )"[^"]*"`, `${1}"2026-01-01 12:00"`)

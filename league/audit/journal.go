@@ -97,7 +97,7 @@ func (a *auditor) readLine(number int, text []byte) {
 		a.fold(e, here)
 	}
 	if s := &c.standings; s.line == 0 && s.hash == c.head {
-		s.line, s.recorded, s.rounds = number, a.state.Recorded, completedRounds(a.state)
+		s.line, s.recorded, s.rounds = number, a.state.Recorded, a.state.CompletedRounds()
 		if !c.stopped {
 			a.compareStandings(number)
 		}

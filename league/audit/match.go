@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -190,20 +191,19 @@ func (a *auditor) checkIdentity(f *matchFile) bool {
 	if f.records != nil {
 		about = "match_id"
 	}
-	for _, c := range []struct {
-		rule      string
-		member    jsontext.Pointer
-		got, want any
+	for _, c := range [...]struct {
+		rule, member, got, want string
 	}{
 		{RuleMatchFile, "/league_id", d.LeagueID, a.id},
 		{RuleMatchFile, "/match_id", d.MatchID, m.id},
-		{RuleMatchFile, "/round_id", d.RoundID, m.key.Round},
+		{RuleMatchFile, "/round_id", strconv.Itoa(d.RoundID), strconv.Itoa(m.key.Round)},
 		{RuleSchedule, "/player_A/player_id", d.PlayerA.PlayerID, m.players[0]},
 		{RuleSchedule, "/player_B/player_id", d.PlayerB.PlayerID, m.players[1]},
 	} {
 		if c.got != c.want {
 			same = false
-			f.find(a, c.rule, c.member, "%s is %s; by %s and the schedule it is %v", name(c.member), shown(jsonText(c.got)), about, c.want)
+			member := jsontext.Pointer(c.member)
+			f.find(a, c.rule, member, "%s is %s; by %s and the schedule it is %s", name(member), quoted(&c.got), about, c.want)
 		}
 	}
 	return same

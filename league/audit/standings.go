@@ -9,6 +9,25 @@ import (
 	"evenodd/league/protocol"
 )
 
+// writtenAgain ends a note about a file that derives from the journal. The manager writes
+// it without sync, so that a crash can leave it older, incomplete or missing.
+const writtenAgain = "; a manager that resumes the league writes it again"
+
+// openDerived loads a file that derives from the journal. An incomplete one is a note, any
+// other unreadable one a finding.
+func openDerived[T any](a *auditor, path string) document[T] {
+	d := load[T](a.dir, path)
+	about := location{file: d.file, line: d.problemLine}
+	switch {
+	case !d.exists || d.value != nil:
+	case d.raw != nil && !jsontext.Value(d.raw).IsValid():
+		a.note(RuleSchema, about, "%s%s", d.problem, writtenAgain)
+	default:
+		a.find(RuleSchema, about, "%s", d.problem)
+	}
+	return d
+}
+
 // checkStandings checks standings.json except its rows: the league, and the event
 // of the journal up to which it was made.
 func (a *auditor) checkStandings() {
@@ -30,17 +49,17 @@ func (a *auditor) checkStandings() {
 	case head.line == 0 && a.lostHeads[head.hash]: // checkStatement noted it
 	case head.line == 0:
 		a.find(RuleJournalHead, at, "journal_head %.12q… is the hash of no line of the journal: its tail was cut off, or lines were changed", head.hash)
-	case head.recorded < a.state.Recorded || head.rounds < completedRounds(a.state):
-		a.findIfCompleted(RuleStandings, at, "the standings go up to line %d of the journal, but it has results or rounds since", head.line)
+	case head.recorded < a.state.Recorded || head.rounds < a.state.CompletedRounds():
+		a.note(RuleStandings, at, "the standings go up to line %d of the journal, but it has results or rounds since%s", head.line, writtenAgain)
 	case a.completed() && head.line < a.ended:
-		a.find(RuleStandings, at, "the standings go up to line %d of the journal, but the league was completed in line %d", head.line, a.ended)
+		a.note(RuleStandings, at, "the standings go up to line %d of the journal, but the league was completed in line %d%s", head.line, a.ended, writtenAgain)
 	}
 }
 
-// checkMissing finds a missing document of a completed league.
+// checkMissing notes a missing document of a completed league.
 func (a *auditor) checkMissing(rule, path string, exists bool) {
 	if a.completed() && !exists {
-		a.find(rule, location{file: relative(a.dir, path)}, "the league is completed, but this file does not exist")
+		a.note(rule, location{file: relative(a.dir, path)}, "the league is completed, but this file does not exist%s", writtenAgain)
 	}
 }
 
@@ -51,7 +70,7 @@ func (a *auditor) compareStandings(line int) {
 		return
 	}
 	got, want := a.standings.value, *a.standings.value
-	want.Version, want.RoundsCompleted, want.Standings = a.state.Recorded, completedRounds(a.state), a.state.Standings()
+	want.Version, want.RoundsCompleted, want.Standings = a.state.Recorded, a.state.CompletedRounds(), a.state.Standings()
 	for _, diff := range onePerObject(differences(got, &want)) {
 		at := location{file: a.standings.file, line: a.standings.line(diff.member)}
 		for _, row := range indexes(diff.member) {
@@ -71,13 +90,6 @@ func indexes(member jsontext.Pointer) (all []int) {
 	return all
 }
 
-func completedRounds(s *journal.State) int {
-	if s.Open() {
-		return s.Round - 1
-	}
-	return s.Round
-}
-
 // checkRounds compares rounds.json with the completed rounds of the journal.
 func (a *auditor) checkRounds() {
 	d, s := &a.rounds, a.state
@@ -94,8 +106,11 @@ func (a *auditor) checkRounds() {
 	if s.Started != nil {
 		want.TotalRounds = s.TotalRounds()
 	}
-	if n := len(got.Rounds); n < len(want.Rounds) && !a.completed() {
-		want.Rounds = want.Rounds[:n] // the file was read before the later rounds ended
+	if n := len(got.Rounds); n < len(want.Rounds) {
+		if a.completed() {
+			a.note(RuleRounds, location{file: d.file, line: d.line("/rounds")}, "it has %d of %d rounds%s", n, len(want.Rounds), writtenAgain)
+		}
+		want.Rounds = want.Rounds[:n]
 	}
 	for _, diff := range differences(got, &want) {
 		rule, at := RuleRounds, location{file: d.file, line: d.line(diff.member)}

@@ -103,6 +103,7 @@ type transcriptCheck struct {
 	game  rules.Game // nil if this program does not know it
 	sides [2]playerSide
 
+	current   exchange
 	progress  progress
 	at        time.Time // of the exchange before
 	wentBack  bool      // a step back in time was noted
@@ -225,7 +226,8 @@ func (a *auditor) checkTranscript(f *matchFile) {
 
 // walk makes all checks of one exchange.
 func (t *transcriptCheck) walk(i int) {
-	e := &exchange{Exchange: &t.doc.Transcript[i], index: i, read: t.file.messages[i]}
+	t.current = exchange{Exchange: &t.doc.Transcript[i], index: i, read: t.file.messages[i]}
+	e := &t.current
 	e.message, _ = e.read.typed.(*message)
 	side := slices.Index(t.match.players[:], e.PlayerID)
 	if side < 0 {

@@ -15,7 +15,8 @@ import (
 // draw may leave out choices and number. A game of many turns cannot be judged from its
 // last choices: the audit judges it from the transcript.
 func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2]string) error {
-	var chance *rules.Chance
+	var chance rules.Chance
+	var drawn bool
 	var moves [2]string
 	switch {
 	case r.Status == protocol.StatusTechnicalLoss: // its choices decide nothing
@@ -25,7 +26,7 @@ func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2
 		return fmt.Errorf("status DRAW has no winner, but result.winner is %s", *r.WinnerPlayerID)
 	default:
 		var err error
-		if chance, err = p.revealed(r, fact, ids); err != nil {
+		if chance, drawn, err = p.revealed(r, fact, ids); err != nil {
 			return err
 		}
 		moves = r.Moves(ids)
@@ -34,14 +35,14 @@ func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2
 	switch {
 	case err != nil:
 		return p.breach(err, ids)
-	case chance != nil && p.Game.MaxTurns() == 1:
+	case drawn && p.Game.MaxTurns() == 1:
 		position := p.Game.Start()
 		for _, side := range position.ToMove() {
 			if moves[side] == "" { // a referee that reveals the draw knows the choices, and could hide the winner
 				return fmt.Errorf("no choice reported for %s", ids[side])
 			}
 		}
-		verdict, decided = position.Play(moves).Judge(*chance), true
+		verdict, decided = position.Play(moves).Judge(chance), true
 		if valueOf(r.DrawnNumber) != verdict.Number {
 			return fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
 		}
@@ -66,25 +67,24 @@ func (p *Reports) breach(err error, ids [2]string) error {
 }
 
 // revealed is the chance of a match by its commit–reveal draw. The draw must match the
-// commitment that the referee gave when it accepted the match. Nil if there is neither
-// a draw nor a commitment.
-func (p *Reports) revealed(r *journal.MatchReported, fact *journal.Match, ids [2]string) (*rules.Chance, error) {
+// commitment that the referee gave when it accepted the match. Drawn is false if there is
+// neither a draw nor a commitment.
+func (p *Reports) revealed(r *journal.MatchReported, fact *journal.Match, ids [2]string) (chance rules.Chance, drawn bool, err error) {
 	promised := ""
 	if at := fact.Attempt(r.Number, r.RefereeID); at != nil {
 		promised = at.Commitment
 	}
 	switch {
 	case r.Draw == nil && promised == "":
-		return nil, nil //nolint:nilnil // the referee need not draw in this way
+		return chance, false, nil // the referee need not draw in this way
 	case r.Draw == nil:
-		return nil, errors.New("draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK")
+		return chance, false, errors.New("draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK")
 	case promised != "" && promised != r.Draw.Commitment:
-		return nil, errors.New("draw.commitment: it is not the one given with MATCH_ASSIGNMENT_ACK")
+		return chance, false, errors.New("draw.commitment: it is not the one given with MATCH_ASSIGNMENT_ACK")
 	}
-	chance := &rules.Chance{}
 	nonce, ok := protocol.ParseSecret(r.Draw.Nonce)
 	if !ok || !protocol.OpensDraw(r.Draw.Commitment, p.LeagueID, r.MatchID.String(), r.Number, r.RefereeID, nonce) {
-		return nil, errors.New("draw.nonce: it does not belong to the commitment")
+		return chance, false, errors.New("draw.nonce: it does not belong to the commitment")
 	}
 	chance.Nonce = nonce
 	for i, into := range []*[32]byte{&chance.EntropyA, &chance.EntropyB} {
@@ -94,9 +94,9 @@ func (p *Reports) revealed(r *journal.MatchReported, fact *journal.Match, ids [2
 		}
 		secret, ok := protocol.ParseSecret(given)
 		if !ok {
-			return nil, fmt.Errorf("draw.entropies: that of %s is not 64 hexadecimal digits", ids[i])
+			return chance, false, fmt.Errorf("draw.entropies: that of %s is not 64 hexadecimal digits", ids[i])
 		}
 		*into = secret
 	}
-	return chance, nil
+	return chance, true, nil
 }

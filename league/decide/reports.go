@@ -110,18 +110,22 @@ func attemptOf(q *protocol.MatchResultReport, id protocol.MatchID, fact *journal
 // computes the points.
 func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refereeID string, ids [2]string) *journal.MatchReported {
 	given := q.Result.GameResult()
-	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, GameResult: *given, Draw: q.Draw}
+	r := &struct { // one allocation
+		journal.MatchReported
+
+		choices [2]protocol.Member[*string]
+	}{MatchReported: journal.MatchReported{Attempt: at, RefereeID: refereeID, GameResult: given, Draw: q.Draw}}
 	r.Reason = string(protocol.HideTokens([]byte(given.Reason))) // everybody may read the journal
 	r.Faults = nil
-	var choices [2]*string
 	for i, id := range ids {
-		choices[i], _ = given.Choices.Get(id)
+		r.choices[i].Name = id
+		r.choices[i].Value, _ = given.Choices.Get(id)
 		code, ok := given.Faults.Get(id)
 		if ok && protocol.Code(code).Name() != "" && given.Status == protocol.StatusTechnicalLoss {
 			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: code})
 		}
 	}
-	r.Choices = protocol.Both(ids[0], choices[0], ids[1], choices[1])
+	r.Choices = r.choices[:]
 	drawn := valueOf(given.WinnerPlayerID) == "DRAW"
 	if drawn {
 		r.WinnerPlayerID = nil
@@ -137,7 +141,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 	if valueOf(r.DrawnNumber) == 0 && (r.Status == protocol.StatusTechnicalLoss || moves[0] == "" || moves[1] == "") {
 		r.DrawnNumber = nil // third-party referees report 0 if they drew nothing or name no choices
 	}
-	return r
+	return &r.MatchReported
 }
 
 // inferStatus is the status of a report that names none.

@@ -81,25 +81,38 @@ func (s *State) AgentRecords() (referees, players []store.Agent) {
 	return referees, players
 }
 
+// CompletedRounds is the number of completed rounds.
+func (s *State) CompletedRounds() int {
+	if s.Open() {
+		return s.Round - 1
+	}
+	return s.Round
+}
+
 // RoundRecords are the completed rounds in the form of rounds.json.
 func (s *State) RoundRecords() []store.Round {
-	records := make([]store.Round, 0, len(s.Rounds))
-	for i := range s.Rounds {
-		r := &s.Rounds[i]
-		if r.CompletedAt == "" {
-			break
-		}
-		record := store.Round{RoundID: i + 1, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: r.Summary}
-		for k, pair := range r.Pairings {
-			report := s.Match(protocol.MatchID{Round: i + 1, Number: k + 1}).Report
-			record.Matches = append(record.Matches, store.RoundMatch{
-				MatchID:   report.MatchID.String(),
-				PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],
-				RefereeID: report.RefereeID, Attempt: report.Number,
-				Status: report.Status, WinnerPlayerID: report.WinnerPlayerID,
-			})
-		}
-		records = append(records, record)
+	records := make([]store.Round, s.CompletedRounds())
+	for i := range records {
+		records[i] = *s.RoundRecord(i + 1)
 	}
 	return records
+}
+
+// RoundRecord is a completed round in the form of rounds.json.
+func (s *State) RoundRecord(round int) *store.Round {
+	r := &s.Rounds[round-1]
+	record := &store.Round{
+		RoundID: round, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: r.Summary,
+		Matches: make([]store.RoundMatch, len(r.Pairings)),
+	}
+	for k, pair := range r.Pairings {
+		report := s.Match(protocol.MatchID{Round: round, Number: k + 1}).Report
+		record.Matches[k] = store.RoundMatch{
+			MatchID:   report.MatchID.String(),
+			PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],
+			RefereeID: report.RefereeID, Attempt: report.Number,
+			Status: report.Status, WinnerPlayerID: report.WinnerPlayerID,
+		}
+	}
+	return record
 }

@@ -200,13 +200,50 @@ func (x *ManagerRun) RestoreDisk() {
 	<-x.Done
 	require.NoError(t, x.CloseFiles())
 	lines := bytes.SplitAfter(ReadJournal(x.World, x.Folder), []byte("\n"))
-	require.NoError(t, os.RemoveAll(x.DataFolder()))
+	x.removeFiles(x.DataFolder(), x.writtenByOthers)
+	x.removeFiles(x.disk, func(path string) bool { return !x.writtenByOthers(path) })
 	require.NoError(t, os.CopyFS(x.DataFolder(), os.DirFS(x.disk)))
 	if x.CrashPoint.When != PowerCut {
 		require.Greater(t, len(lines), x.CrashPoint.Event)
 		kept := bytes.Join(lines[:x.CrashPoint.Event], nil)
 		require.NoError(t, os.WriteFile(x.Folder.Journal(LeagueID), kept, 0o644))
+		return
 	}
+	for i, path := range []string{x.Folder.Agents(LeagueID), x.Folder.Standings(LeagueID), x.Folder.Rounds(LeagueID)} {
+		x.loseUnsynced(path, x.CrashPoint.Event/(1+3*i)%4)
+	}
+}
+
+// loseUnsynced leaves of a derived file what a power cut may leave: all, a part, an empty
+// file or none.
+func (x *ManagerRun) loseUnsynced(path string, part int) {
+	t := x.World.T
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	require.NoError(t, err)
+	switch part {
+	case 1:
+		require.NoError(t, os.Truncate(path, info.Size()/2))
+	case 2:
+		require.NoError(t, os.Truncate(path, 0))
+	case 3:
+		require.NoError(t, os.Remove(path))
+	}
+}
+
+// writtenByOthers tells whether a file is appended to by an agent that has not crashed.
+func (x *ManagerRun) writtenByOthers(path string) bool { return store.IsResults(path) }
+
+// removeFiles removes the files of a folder, except for some.
+func (x *ManagerRun) removeFiles(folder string, except func(path string) bool) {
+	require.NoError(x.World.T, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || except(path) {
+			return err
+		}
+		return os.Remove(path)
+	}))
 }
 
 // A mortalMux is the mux of a manager that can crash.
@@ -316,6 +353,10 @@ func (w *World) CheckFiles(folder store.Folder) *journal.State {
 	rounds, err := store.Read[store.Rounds](folder.Rounds(LeagueID))
 	require.NoError(w.T, err)
 	assert.Equal(w.T, state.RoundRecords(), rounds.Rounds)
+	agents, err := store.Read[store.Agents](folder.Agents(LeagueID))
+	require.NoError(w.T, err)
+	referees, players := state.AgentRecords()
+	assert.Equal(w.T, [][]store.Agent{referees, players}, [][]store.Agent{agents.Referees, agents.Players})
 	for m := range state.Matches() {
 		assert.FileExists(w.T, folder.Match(LeagueID, m.Report.MatchID.String()))
 	}

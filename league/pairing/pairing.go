@@ -8,6 +8,8 @@ package pairing
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
 )
 
 // A Pairing is one match: the indexes of players A and B.
@@ -21,6 +23,12 @@ type Result struct {
 	Pairing
 	Winner    int  // the index of the winner, or None
 	Technical bool // a player failed; if Winner is None, both failed
+}
+
+// valid tells whether a result is possible for a number of players.
+func (r Result) valid(players int) bool {
+	return r.A != r.B && min(r.A, r.B) >= 0 && max(r.A, r.B) < players &&
+		(r.Winner == None || r.Winner == r.A || r.Winner == r.B)
 }
 
 // A Pairer pairs the players of a league, one round at a time. The journal's state
@@ -61,14 +69,40 @@ type Format struct {
 	Players int
 	Legs    int   // of a round robin; other formats ignore it
 	Rounds  int   // of a Swiss tournament; 0 for the default
-	Seeds   []int // of a knockout: player indexes, best first; nil for ascending indexes
+	Seeds   []int // of other formats than a round robin: player indexes, best first; nil for ascending indexes
+	Points  Points
+}
+
+// Points are what a match is worth in a Swiss tournament. The players of a score group
+// have equal points. A bye is worth a win. The zero value stands for 1, ½ and 0 points.
+type Points struct{ Win, Draw, Loss, TechnicalLoss int }
+
+// of returns the points of a player in a match.
+func (p Points) of(r Result, player int) int {
+	switch {
+	case r.Winner == player:
+		return p.Win
+	case r.Technical:
+		return p.TechnicalLoss
+	case r.Winner == None:
+		return p.Draw
+	default:
+		return p.Loss
+	}
 }
 
 // New returns the pairer of a format.
 func New(f Format) (Pairer, error) {
+	if f.Players > math.MaxInt32 { // the number of matches must not overflow
+		return nil, fmt.Errorf("a tournament has at most %d players, got %d", math.MaxInt32, f.Players)
+	}
 	switch name := cmp.Or(f.Name, Circle); name {
 	case Circle:
 		return NewRoundRobin(f.Players, f.Legs)
+	case Swiss:
+		return newSwiss(f)
+	case Knockout:
+		return newKnockout(f.Players, f.Seeds)
 	default:
 		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", name)
 	}
@@ -87,4 +121,26 @@ func Byes(players int, pairings []Pairing) []int {
 		}
 	}
 	return byes
+}
+
+// order returns the players in the order of their seeds, which is that of their indexes
+// if seeds is nil. The error names a player that is missing or listed twice.
+func order(players int, seeds []int) ([]int, error) {
+	if seeds == nil {
+		seeds = make([]int, players)
+		for p := range seeds {
+			seeds[p] = p
+		}
+	}
+	seeded := make([]bool, players)
+	for _, p := range seeds {
+		if p < 0 || p >= players || seeded[p] {
+			return nil, fmt.Errorf("seed %d is no player, or is listed twice: want 0 to %d", p, players-1)
+		}
+		seeded[p] = true
+	}
+	if len(seeds) != players {
+		return nil, fmt.Errorf("%d seeds for %d players: list each player once", len(seeds), players)
+	}
+	return slices.Clone(seeds), nil
 }

@@ -11,12 +11,6 @@ import (
 	"evenodd/league/pairing"
 )
 
-// fataler is the common part of testing.T and rapid.T.
-type fataler interface {
-	require.TestingT
-	Helper()
-}
-
 func roundRobin(t fataler, players, legs int) pairing.RoundRobin {
 	t.Helper()
 	s, err := pairing.NewRoundRobin(players, legs)
@@ -144,21 +138,6 @@ func TestRoundsOutsideTheLeagueAreNil(t *testing.T) {
 			assert.Nil(t, s.Round(round, nil), "round %d", round)
 		}
 	}
-}
-
-func TestUnknownAlgorithmIsRejected(t *testing.T) {
-	for _, name := range []string{"", pairing.Circle} {
-		p, err := pairing.New(pairing.Format{Name: name, Players: 4, Legs: 1})
-		require.NoError(t, err)
-		assert.Equal(t, roundRobin(t, 4, 1), p)
-	}
-	_, err := pairing.New(pairing.Format{Name: "circle-v2", Players: 4, Legs: 1})
-	assert.ErrorContains(t, err, "made by a newer evenodd")
-}
-
-func TestByesAreThePlayersWithoutAMatch(t *testing.T) {
-	assert.Equal(t, []int{0, 2, 3}, pairing.Byes(5, []pairing.Pairing{{A: 4, B: 1}}))
-	assert.Nil(t, pairing.Byes(4, []pairing.Pairing{{A: 3, B: 1}, {A: 0, B: 2}}))
 }
 
 func TestEveryLeagueFrom2To64(t *testing.T) {

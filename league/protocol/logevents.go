@@ -12,6 +12,7 @@ const (
 	EventRegistrationDropped     = "REGISTRATION_DROPPED"
 	EventTooFewRegistered        = "THE_REGISTRATION_WINDOW_IS_OVER_BUT_TOO_FEW_HAVE_REGISTERED"
 	EventLeagueStarted           = "THE_LEAGUE_BEGINS"
+	EventSeedsMissing            = "NO_PLAYER_HAS_THESE_NAMES_OF_THE_SEEDING"
 	EventSettingsChanged         = "THE_SETTINGS_OF_GAME_LEGS_SCORING_AUTH_OR_REGISTRATION_GRACE"
 	EventRoundAnnounced          = "ROUND_ANNOUNCEMENT_SENT"
 	EventRoundCompleted          = "ROUND_COMPLETED"
@@ -68,6 +69,7 @@ const (
 	EventAttemptFileLeft              = "AN_ATTEMPTS_FILE_IS_LEFT_ALTHOUGH_THE_MATCHS_OWN_IS_THERE"
 	EventMatchFileUnusable            = "A_MATCHS_FILE_IS_OF_NO_USE_AND_THE_MATCH_IS_PLAYED_AGAIN_WHE"
 	EventFinishedMatchesUnreadable    = "CANNOT_LOOK_FOR_FINISHED_MATCHES_THOSE_THAT_ARE_THERE_WILL_B"
+	EventResultsTorn                  = "AN_INCOMPLETE_LINE_OF_THE_RESULTS_WAS_REMOVED"
 	EventOldMatchFilesNotMoved        = "THE_MATCH_FILES_OF_AN_OLDER_LEAGUE_CANNOT_BE_MOVED_THEY_MAY"
 	EventOldMatchFilesMoved           = "THERE_WERE_MATCH_FILES_OF_AN_OLDER_LEAGUE_OF_THIS_NAME_THEY"
 )

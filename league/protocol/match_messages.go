@@ -283,12 +283,12 @@ type MatchResult struct {
 }
 
 // GameResult returns the result as GAME_OVER has it.
-func (r *MatchResult) GameResult() *GameResult {
+func (r *MatchResult) GameResult() GameResult {
 	d := r.Details
 	if d == nil {
-		return &GameResult{WinnerPlayerID: r.Winner}
+		return GameResult{WinnerPlayerID: r.Winner}
 	}
-	g := &GameResult{
+	g := GameResult{
 		Status: d.Status, WinnerPlayerID: r.Winner, DrawnNumber: d.DrawnNumber, Choices: d.Choices, Reason: d.Reason, Faults: d.Faults,
 	}
 	if d.DrawnNumber != nil {

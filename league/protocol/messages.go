@@ -178,13 +178,19 @@ type AnnouncedMatch struct {
 	ForfeitedBy     []string `json:"forfeited_by,omitzero"`
 }
 
-// RoundAnnouncement is ROUND_ANNOUNCEMENT (spec 003 §4.3.1).
+// RoundAnnouncement is ROUND_ANNOUNCEMENT (spec 003 §4.3.1). In a league of more than
+// MaxAnnounced players it lists only the match of its receiver, and none for a bye;
+// agents query the other matches.
 type RoundAnnouncement struct {
 	Envelope
-	LeagueID string           `json:"league_id,omitzero"`
-	RoundID  int              `json:"round_id,omitzero"`
-	Matches  []AnnouncedMatch `json:"matches,omitzero"`
+	LeagueID     string           `json:"league_id,omitzero"`
+	RoundID      int              `json:"round_id,omitzero"`
+	Matches      []AnnouncedMatch `json:"matches,omitzero"`
+	TotalMatches int              `json:"total_matches,omitzero"` // of the round, if Matches has not all of them
 }
+
+// MaxAnnounced limits the players of a league whose announcements list all matches.
+const MaxAnnounced = 100
 
 // An Ack is any acknowledgement of 004; the message type in the envelope tells which.
 type Ack struct {

@@ -69,7 +69,7 @@ func samples() map[string]any {
 		&protocol.RoundAnnouncement{
 			Envelope: envelope(protocol.TypeRoundAnnouncement, manager), LeagueID: "L", RoundID: 1,
 			Matches: []protocol.AnnouncedMatch{{MatchID: "R1M1", GameType: "even_odd", PlayerAID: "P01", PlayerBID: "P02",
-				RefereeEndpoint: aURL, RefereeID: "REF01", RefereeAuth: protocol.RefereeAuthAccessToken, ForfeitedBy: []string{"P02"}}}},
+				RefereeEndpoint: aURL, RefereeID: "REF01", RefereeAuth: protocol.RefereeAuthAccessToken, ForfeitedBy: []string{"P02"}}}, TotalMatches: 500},
 		&protocol.RoundCompleted{
 			Envelope: envelope(protocol.TypeRoundCompleted, manager), LeagueID: "L", RoundID: 1,
 			MatchesCompleted: pointer(2), MatchesPlayed: pointer(2), NextRoundID: pointer(2),

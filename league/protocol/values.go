@@ -99,7 +99,7 @@ func (c *valueCheck) holds(at unsafe.Pointer) bool {
 				return false
 			}
 		}
-		return len(s) >= f.min || s == nil && absent
+		return len(s) >= f.min && (s != nil || !c.omitzero) || s == nil && absent
 	default:
 		return true
 	}

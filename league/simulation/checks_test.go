@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -43,27 +44,61 @@ func noTimePasses(l *swarmLeague) []string {
 	return nil
 }
 
-// oneResultEach checks that each match of the schedule has one result.
+// oneResultEach checks that each match of the schedule has one result, and that no player
+// plays twice in a round.
 func oneResultEach(l *swarmLeague) (problems []string) {
-	players, legs := l.options.Players, l.options.Legs
-	if want := players * (players - 1) / 2 * legs; len(l.result.Results) != want {
+	players, t := l.options.Players, l.options.Tournament
+	want, often := players*(players-1)/2*l.options.Legs, l.options.Legs // the matches, and those of each pair
+	switch {
+	case t.IsSwiss():
+		want, often = players/2*l.result.Rounds, 1
+	case t.IsKnockout():
+		want, often = 0, 8 // with replays, and again for the third place
+		problems = append(problems, eliminated(l)...)
+	}
+	if want > 0 && len(l.result.Results) != want {
 		problems = append(problems, fmt.Sprintf("%d results of %d matches", len(l.result.Results), want))
 	}
 	seen := map[string]bool{}
 	met := map[[2]string]int{}
 	for _, m := range l.result.Results {
-		if seen[m.MatchID] {
-			problems = append(problems, m.MatchID+" has two results")
-		}
-		seen[m.MatchID] = true
 		pair := []string{m.PlayerA, m.PlayerB}
+		for _, id := range append(pair, m.MatchID) {
+			key := fmt.Sprintf("round %d: %s", m.RoundID, id)
+			if seen[key] {
+				problems = append(problems, key+" twice")
+			}
+			seen[key] = true
+		}
 		slices.Sort(pair)
 		met[[2]string(pair)]++
 	}
 	for pair, times := range met {
-		if times != legs {
+		if times > often || t == nil && times != often {
 			problems = append(problems, fmt.Sprintf("%s and %s have %d results", pair[0], pair[1], times))
 		}
+	}
+	return problems
+}
+
+// eliminated checks that a player of a knockout that loses plays no more, except for
+// third place, and that the champion does not lose.
+func eliminated(l *swarmLeague) (problems []string) {
+	lost := map[string]int{}
+	for _, m := range l.result.Results {
+		for _, id := range []string{m.PlayerA, m.PlayerB} {
+			if lost[id] > 1 || lost[id] == 1 && l.result.Rounds-m.RoundID >= 4 {
+				problems = append(problems, fmt.Sprintf("%s plays in %s after it was eliminated", id, m.MatchID))
+			}
+			if m.Status != protocol.StatusDraw && m.Winner != id {
+				lost[id]++
+			}
+		}
+	}
+	champion, last := l.result.Champion.PlayerID, l.result.Results[len(l.result.Results)-1]
+	doubleLoss := slices.ContainsFunc(l.result.Results, func(m league.MatchRecord) bool { return m.RoundID >= last.RoundID-3 && len(losers(m)) == 2 })
+	if lost[champion] > 0 && !doubleLoss {
+		problems = append(problems, champion+" is the champion, and lost a match")
 	}
 	return problems
 }
@@ -99,10 +134,13 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 			}
 		}
 	}
+	if l.options.Tournament.IsSwiss() {
+		swissScores(l, row)
+	}
 	for _, got := range l.result.Standings {
 		want := *row(got.PlayerID)
 		want.Rank, want.PlayerID, want.DisplayName = got.Rank, got.PlayerID, got.DisplayName
-		if got.Standing != want {
+		if !reflect.DeepEqual(got.Standing, want) {
 			problems = append(problems, fmt.Sprintf("%s: %+v in the table, by the results %+v", got.PlayerID, got.Standing, want))
 		}
 		if got.Wins+got.Draws+got.Losses != got.Played {
@@ -110,6 +148,29 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 		}
 	}
 	return problems
+}
+
+// swissScores adds the byes, the points that they give, and the scores of the opponents.
+func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
+	points := table.DefaultScoring().Win
+	for _, r := range l.result.Standings {
+		s := row(r.PlayerID)
+		byes := l.result.Rounds - s.Played
+		s.Byes, s.Buchholz, s.SonnebornBerger = &byes, new(int), new(float64)
+		s.Points += byes * points
+	}
+	for _, m := range l.result.Results {
+		for _, pair := range [][2]string{{m.PlayerA, m.PlayerB}, {m.PlayerB, m.PlayerA}} {
+			s, opponent := row(pair[0]), row(pair[1])
+			*s.Buchholz += opponent.Points
+			switch {
+			case m.Winner == pair[0]:
+				*s.SonnebornBerger += float64(opponent.Points)
+			case m.Status == protocol.StatusDraw:
+				*s.SonnebornBerger += float64(opponent.Points) / 2
+			}
+		}
+	}
 }
 
 // losers returns the players that lost a match technically.

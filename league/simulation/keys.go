@@ -22,7 +22,14 @@ func Entropy(seed uint64, matchID, playerID string) protocol.Secret {
 // Random is the source of one decision of a player.
 func Random(seed uint64, playerID, decision string) *rand.Rand {
 	key := derive(seed, "choice", decision, playerID)
-	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:16]))) //nolint:gosec // a seeded simulation
+	r := &struct { // one allocation
+		rand.Rand
+
+		source rand.PCG
+	}{}
+	r.source.Seed(binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:16]))
+	r.Rand = *rand.New(&r.source) //nolint:gosec // a seeded simulation
+	return &r.Rand
 }
 
 // derive is SHA-256 of a label, the kind of the decision, the seed and the two parts of

@@ -9,6 +9,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
 	"evenodd/player/strategy/external"
@@ -91,7 +92,7 @@ func (o *Options) checkTournament(check func(ok bool, format string, args ...any
 	if t == nil {
 		return
 	}
-	check(t.Rounds <= journal.MaxRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d", o.Players, journal.MaxRounds(o.Players), t.Rounds)
+	check(t.Rounds <= pairing.MaxSwissRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d", o.Players, pairing.MaxSwissRounds(o.Players), t.Rounds)
 	check(o.Legs <= 1, "only a round-robin has legs, not a tournament of format %s", t.Format())
 	if o.External != nil || o.Players < 1 {
 		return
@@ -117,7 +118,7 @@ func (o *Options) plan() (*faults.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairer, err := o.Tournament.NewPairer(o.Players, cmp.Or(o.Legs, 1), nil)
+	pairer, err := pairing.New(o.Tournament.For(o.Players, cmp.Or(o.Legs, 1)))
 	if err != nil || o.Referees < 1 {
 		return nil, nil //nolint:nilerr,nilnil // Validate reports that
 	}

@@ -18,6 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"evenodd/league"
+	"evenodd/league/journal"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/player/strategy"
@@ -61,19 +63,24 @@ func TestSameSeedGivesTheSameLeague(t *testing.T) {
 	}
 	tests := []struct {
 		players, legs int
+		algorithm     string // "" for a round-robin
 		ways          []way
 	}{
-		{2, 1, every}, {2, 2, every},
-		{3, 1, every}, {3, 2, every},
-		{8, 1, every}, {8, 2, every},
+		{2, 1, "", every}, {2, 2, "", every},
+		{3, 1, "", every}, {3, 2, "", every},
+		{8, 1, "", every}, {8, 2, "", every},
+		{13, 1, pairing.Swiss, every}, {13, 1, pairing.Knockout, every},
 		// The largest leagues are slow under the race detector.
-		{21, 1, []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.HTTP, 64}}},
-		{21, 2, []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.Wire, 64}}},
+		{21, 1, "", []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.HTTP, 64}}},
+		{21, 2, "", []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.Wire, 64}}},
 	}
 	for _, tt := range tests {
-		t.Run(fmt.Sprintf("%d players, %d legs", tt.players, tt.legs), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d players, %d legs %s", tt.players, tt.legs, tt.algorithm), func(t *testing.T) {
 			o := options(tt.players)
 			o.Legs = tt.legs
+			if tt.algorithm != "" {
+				o.Tournament = &journal.Tournament{Algorithm: tt.algorithm}
+			}
 			first := run(t, o)
 			for _, way := range tt.ways {
 				o.Transport, o.Concurrency = way.transport, way.concurrency
@@ -627,6 +634,15 @@ func TestInvalidOptions(t *testing.T) {
 		{"no transport", func(o *simulation.Options) { o.Transport = "" }, []string{`transport "": one of memory, wire, http`}},
 		{"unknown strategies", func(o *simulation.Options) { o.Strategies = []string{"odd", "clever", "lucky"} },
 			[]string{fmt.Sprintf(unknown, "clever"), fmt.Sprintf(unknown, "lucky")}},
+		{"too many rounds", func(o *simulation.Options) {
+			o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 3}
+		}, []string{"a Swiss system of 4 players has at most 2 rounds, not 3"}},
+		{"legs of a knockout", func(o *simulation.Options) {
+			o.Tournament, o.Legs = &journal.Tournament{Algorithm: pairing.Knockout}, 2
+		}, []string{"only a round-robin has legs, not a tournament of format knockout"}},
+		{"an unknown name in the seeding", func(o *simulation.Options) {
+			o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"Player 04", "Player 05"}}
+		}, []string{`seeding: no player is called "Player 05": the players are Player 01 to Player 04`}},
 		{"everything", func(o *simulation.Options) {
 			*o = simulation.Options{Players: -1, Referees: -2, Legs: -3, Concurrency: -4, Transport: "x", Strategies: []string{""}}
 		}, []string{

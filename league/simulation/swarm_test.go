@@ -22,7 +22,9 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/audit"
+	"evenodd/league/journal"
 	"evenodd/league/leaguetest"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -177,9 +179,13 @@ func memoryFolder(t *testing.T) string {
 
 // again returns the commands that play one league again.
 func again(o simulation.Options) string {
-	return fmt.Sprintf("go test ./league/simulation -run TestSwarm -seed %d\nevenodd simulate --game %s --seed %d --players %d --referees %d --legs %d "+
+	format := fmt.Sprintf("--legs %d", o.Legs)
+	if t := o.Tournament; t != nil {
+		format = fmt.Sprintf("--tournament %s --rounds %d", t.Format(), t.Rounds)
+	}
+	return fmt.Sprintf("go test ./league/simulation -run TestSwarm -seed %d\nevenodd simulate --game %s --seed %d --players %d --referees %d %s "+
 		"--strategies %s --concurrency %d --transport %s --faults %s",
-		o.Seed, o.GameType, o.Seed, o.Players, o.Referees, o.Legs, strings.Join(o.Strategies, ","), o.Concurrency, o.Transport, o.Faults)
+		o.Seed, o.GameType, o.Seed, o.Players, o.Referees, format, strings.Join(o.Strategies, ","), o.Concurrency, o.Transport, o.Faults)
 }
 
 // swarmOptions returns the options of the league of a seed.
@@ -196,6 +202,7 @@ func swarmOptions(seed uint64) simulation.Options {
 	if o.Players <= 8 {
 		o.Legs += r.IntN(2)
 	}
+	swarmTournament(r, &o)
 	names := everyday()
 	for range 1 + r.IntN(len(names)) {
 		o.Strategies = append(o.Strategies, names[r.IntN(len(names))])
@@ -203,6 +210,31 @@ func swarmOptions(seed uint64) simulation.Options {
 	o.Faults = swarmFaults(r, &o)
 	swarmGame(r, &o)
 	return o
+}
+
+// swarmTournament selects another format than a round-robin for two of five leagues.
+func swarmTournament(r *rand.Rand, o *simulation.Options) {
+	switch r.IntN(5) {
+	case 0:
+		o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: r.IntN(1 + pairing.MaxSwissRounds(o.Players))}
+	case 1:
+		o.Tournament = &journal.Tournament{Algorithm: pairing.Knockout}
+	default:
+		return
+	}
+	o.Legs = 1
+	for _, n := range r.Perm(o.Players)[:r.IntN(o.Players+1)] {
+		o.Tournament.Seeding = append(o.Tournament.Seeding, fmt.Sprintf("Player %02d", n+1))
+	}
+}
+
+// swarmRounds is the largest number of rounds of a league.
+func swarmRounds(o *simulation.Options) int {
+	pairer, err := pairing.New(o.Tournament.For(o.Players, o.Legs))
+	if err != nil {
+		panic(err)
+	}
+	return pairer.Rounds()
 }
 
 // swarmGame selects another game for every third league.
@@ -221,7 +253,7 @@ func swarmGame(r *rand.Rand, o *simulation.Options) {
 // swarmFaults returns random faults that a league can have.
 func swarmFaults(r *rand.Rand, o *simulation.Options) string {
 	var parts []string
-	rounds := (o.Players - 1 + o.Players%2) * o.Legs
+	rounds := swarmRounds(o)
 	for _, kind := range []string{"drop", "delay", "duplicate", "garbage"} {
 		if r.IntN(2) == 0 {
 			chance := []float64{0.01, 0.05, 0.2, 0.6, 1}[min(r.IntN(8), 4)%5]

@@ -64,29 +64,40 @@ func (f *messageForm) rank(name string) int {
 	return len(f.members)
 }
 
-// insert inserts the implied members that an object does not have, in the form's order.
-func (f *messageForm) insert(rest protocol.Object, values []jsontext.Value) protocol.Object {
-	all := make(protocol.Object, 0, len(rest)+len(f.members))
-	next := 0
+// appendMessage appends an object with the members of rest, and with the implied members
+// that rest does not have, in the form's order. Values has the implied ones; nil for none.
+func (f *messageForm) appendMessage(b []byte, rest protocol.Object, values []jsontext.Value) []byte {
+	b = append(b, '{')
+	start, next := len(b), 0
+	add := func(name string, value jsontext.Value) {
+		if len(b) > start {
+			b = append(b, ',')
+		}
+		b, _ = jsontext.AppendQuote(b, name) // fails for invalid UTF-8 only, which rest does not have
+		b = append(append(b, ':'), value...)
+	}
 	upTo := func(end int) {
 		for ; next < end; next++ {
 			if values[next] != nil && !rest.Has(f.members[next]) {
-				all = append(all, protocol.Member[jsontext.Value]{Name: f.members[next], Value: values[next]})
+				add(f.members[next], values[next])
 			}
 		}
 	}
 	for _, member := range rest {
 		upTo(f.rank(member.Name))
-		all = append(all, member)
+		add(member.Name, member.Value)
 	}
 	upTo(len(f.members))
-	return all
+	return append(b, '}')
 }
 
 // implied has the values of members that follow from a match, as JSON.
 type implied struct {
-	doc    *Match
-	values map[string]jsontext.Value // those that are the same in all messages
+	doc     *Match
+	values  map[string]jsontext.Value // those that are the same in all messages
+	members []jsontext.Value          // of one message; see of
+	text    []byte                    // of members
+	message []byte
 }
 
 func newImplied(doc *Match) *implied {
@@ -126,13 +137,24 @@ func quote(text string) jsontext.Value {
 	return raw
 }
 
-// members returns the implied values of a form's members in an exchange; nil for none.
-func (m *implied) members(f *messageForm, x *Exchange) []jsontext.Value {
-	values := make([]jsontext.Value, len(f.members))
-	for i, name := range f.members {
-		values[i] = m.value(name, f, x)
+// of returns the implied values of a form's members in an exchange; nil for none. They are
+// valid until the next call.
+func (m *implied) of(f *messageForm, x *Exchange) []jsontext.Value {
+	m.members, m.text = m.members[:0], m.text[:0]
+	for _, name := range f.members {
+		m.members = append(m.members, m.value(name, f, x))
 	}
-	return values
+	return m.members
+}
+
+// quote is quote without an allocation for each text.
+func (m *implied) quote(text string) jsontext.Value {
+	start := len(m.text)
+	var err error
+	if m.text, err = jsontext.AppendQuote(m.text, text); text == "" || err != nil {
+		return nil
+	}
+	return m.text[start:]
 }
 
 // value is the implied value of a member; nil for none.
@@ -143,26 +165,26 @@ func (m *implied) value(name string, f *messageForm, x *Exchange) jsontext.Value
 	}
 	switch name {
 	case "message_type":
-		return quote(f.messageType)
+		return m.quote(f.messageType)
 	case "sender":
 		if f.direction == Received {
-			return quote(protocol.PlayerSender(x.PlayerID))
+			return m.quote(protocol.PlayerSender(x.PlayerID))
 		}
-		return quote(protocol.RefereeSender(m.doc.RefereeID))
+		return m.quote(protocol.RefereeSender(m.doc.RefereeID))
 	case "timestamp", "arrival_timestamp":
-		return quote(seconds(x.At))
+		return m.quote(Seconds(x.At))
 	case "player_id":
-		return quote(x.PlayerID)
+		return m.quote(x.PlayerID)
 	case "opponent_id":
-		return quote(opponent.PlayerID)
+		return m.quote(opponent.PlayerID)
 	case "role_in_match":
-		return quote(role)
+		return m.quote(role)
 	case "entropy_commitment":
-		return quote(side.EntropyCommitment)
+		return m.quote(side.EntropyCommitment)
 	case "entropy":
 		if m.doc.Draw != nil {
 			entropy, _ := m.doc.Draw.Entropies.Get(x.PlayerID)
-			return quote(entropy)
+			return m.quote(entropy)
 		}
 	}
 	return m.values[name]
@@ -179,7 +201,7 @@ func (m *implied) abbreviate(x *Exchange) briefExchange {
 	if f == nil || x.MessageType != f.messageType {
 		return briefExchange{Exchange: *x, Whole: true}
 	}
-	values := m.members(f, x)
+	values := m.of(f, x)
 	rest := make(protocol.Object, 0, 8)
 	last := -1
 	for _, member := range protocol.ParseObject(x.Message) {
@@ -189,7 +211,8 @@ func (m *implied) abbreviate(x *Exchange) briefExchange {
 		}
 		last = max(i, last)
 	}
-	if !bytes.Equal(f.insert(rest, values).Append(nil), x.Message) {
+	m.message = f.appendMessage(m.message[:0], rest, values)
+	if !bytes.Equal(m.message, x.Message) {
 		return briefExchange{Exchange: *x, Whole: true}
 	}
 	brief := briefExchange{Exchange: *x}
@@ -203,10 +226,14 @@ func (m *implied) expand(brief *briefExchange) (Exchange, error) {
 	if brief.Whole || x.Message == nil {
 		return x, nil
 	}
-	f, rest := formOf(&x), protocol.ParseObject(x.Message)
+	f, rest := formOf(&x), protocol.Object{}
+	if string(x.Message) != "{}" { // most messages are implied
+		rest = protocol.ParseObject(x.Message)
+	}
 	if f == nil || rest == nil {
 		return x, errors.New("a message of the transcript cannot be expanded")
 	}
-	x.MessageType, x.Message = f.messageType, f.insert(rest, m.members(f, &x)).Append(nil)
+	m.message = f.appendMessage(m.message[:0], rest, m.of(f, &x))
+	x.MessageType, x.Message = f.messageType, bytes.Clone(m.message)
 	return x, nil
 }

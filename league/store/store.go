@@ -11,6 +11,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,7 +73,8 @@ func (f Folder) Attempt(leagueID, matchID string, attempt int, refereeID string)
 // Players is the folder of the players' files.
 func (f Folder) Players() string { return f.path("data", "players") }
 
-// History is the path of a player's history.json.
+// History is the path of a player's history.json; HistoryLines names the file that it
+// derives from.
 func (f Folder) History(playerID string) string {
 	return f.path("data", "players", playerID, "history.json")
 }
@@ -124,6 +126,19 @@ func CheckSchema(version string) error {
 // Write replaces a file by a document, durably. It creates missing folders.
 func Write(path string, document any) error {
 	return save(path, document, makeFolder, atomicfile.WriteFile, 0o644)
+}
+
+// WriteDerived is Write without syncs, for a file that can be made again from other files:
+// after a power cut it may be older, incomplete or empty.
+func WriteDerived(path string, document any) error {
+	return save(path, document, makeFolder, unsynced, 0o644)
+}
+
+func unsynced(path string, data []byte, mode fs.FileMode) error {
+	return atomicfile.WriteUnsynced(path, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
 
 // Add is Write for a new file. An existing file stays, and the error is fs.ErrExist.

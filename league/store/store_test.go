@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -198,4 +199,31 @@ func TestArchiveMovesAllFilesOfLeague(t *testing.T) {
 	_, err = dir.Archive("L", "2026-01-01T12:00:00Z")
 	require.ErrorIs(t, err, fs.ErrExist, "an archive is never written over")
 	assert.FileExists(t, dir.Standings("L"))
+}
+
+func TestRoundsAreWrittenWithAMatchToALine(t *testing.T) {
+	winner := "P01"
+	rounds := []store.Round{
+		{RoundID: 1, Summary: protocol.RoundSummary{TotalMatches: 2, Wins: 2}, Matches: []store.RoundMatch{
+			{MatchID: "R1M1", PlayerAID: "P01", WinnerPlayerID: &winner}, {MatchID: "R1M2", PlayerAID: "P03"},
+		}},
+		{RoundID: 2, Matches: []store.RoundMatch{}},
+	}
+	for count, lines := range map[int]int{0: 8, 1: 12, 2: 14} {
+		path := filepath.Join(t.TempDir(), "league", "rounds.json")
+		want := &store.Rounds{SchemaVersion: store.SchemaVersion, LeagueID: "cup", TotalRounds: 3, Rounds: rounds[:count]}
+		require.NoError(t, store.WriteRounds(path, want, func(yield func(*store.Round) bool) {
+			for i := range want.Rounds {
+				if !yield(&want.Rounds[i]) {
+					return
+				}
+			}
+		}))
+		got, err := store.Read[store.Rounds](path)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, lines, strings.Count(string(text), "\n"), string(text))
+	}
 }

@@ -60,14 +60,16 @@ type Strategy interface {
 // A Memory holds counts of finished matches. Safe for concurrent use.
 type Memory struct {
 	mu        sync.RWMutex
-	drawn     map[string]int          // draws by parity
-	opponents map[string]*observation // by id
-	all       observation             // of all opponents
+	drawn     map[string]int         // draws by parity
+	opponents map[string]observation // by id
+	all       observation            // of all opponents
 }
 
+// An observation holds the choices of an opponent. Most opponents are met once.
 type observation struct {
-	choices []tally // a slice, because there are few
-	last    string
+	last  string
+	first tally
+	other []tally // a slice, because there are few
 }
 
 type tally struct {
@@ -77,17 +79,24 @@ type tally struct {
 
 func (o *observation) see(choice string) {
 	o.last = choice
-	for i := range o.choices {
-		if o.choices[i].choice == choice {
-			o.choices[i].times++
+	if o.first.times == 0 || o.first.choice == choice {
+		o.first = tally{choice, o.first.times + 1}
+		return
+	}
+	for i := range o.other {
+		if o.other[i].choice == choice {
+			o.other[i].times++
 			return
 		}
 	}
-	o.choices = append(o.choices, tally{choice, 1})
+	o.other = append(o.other, tally{choice, 1})
 }
 
 func (o *observation) times(choice string) int {
-	for _, t := range o.choices {
+	if o.first.choice == choice {
+		return o.first.times
+	}
+	for _, t := range o.other {
 		if t.choice == choice {
 			return t.times
 		}
@@ -97,7 +106,7 @@ func (o *observation) times(choice string) int {
 
 // NewMemory returns an empty memory.
 func NewMemory() *Memory {
-	return &Memory{drawn: map[string]int{}, opponents: map[string]*observation{}}
+	return &Memory{drawn: map[string]int{}, opponents: map[string]observation{}}
 }
 
 // Remember adds a finished match: the opponent's choice and the parity drawn, "" for
@@ -112,11 +121,8 @@ func (m *Memory) Remember(opponentID, choice, parity string) {
 		return
 	}
 	o := m.opponents[opponentID]
-	if o == nil {
-		o = &observation{}
-		m.opponents[opponentID] = o
-	}
 	o.see(choice)
+	m.opponents[opponentID] = o
 	m.all.see(choice)
 }
 
@@ -144,8 +150,8 @@ func (m *Memory) Last(opponentID string) string {
 }
 
 func (m *Memory) about(opponentID string) *observation {
-	if o := m.opponents[opponentID]; o != nil {
-		return o
+	if o, met := m.opponents[opponentID]; met {
+		return &o
 	}
 	return &m.all
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,7 +67,7 @@ func (w *waiting) begin(ctx context.Context, limit time.Duration) *call {
 	c.ctx, c.caller, c.deadline, c.index = ctx, ctx, deadline, len(w.calls)
 	w.calls = append(w.calls, c)
 	if deadline != 0 {
-		c.limit(ctx, w.start.Add(deadline))
+		w.limit(c)
 		if w.next == 0 || deadline < w.next {
 			w.wakeAt(deadline, limit)
 		}
@@ -144,7 +145,7 @@ func (w *waiting) watch(ctx context.Context) {
 // call is used again; else its handler may still hold it.
 func (w *waiting) end(c *call, err error) {
 	if c.handling != nil {
-		c.handling.end(err)
+		c.handling.end(errors.Is(err, context.DeadlineExceeded) && c.caller.Err() == nil)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,37 +161,46 @@ func (w *waiting) end(c *call, err error) {
 	}
 }
 
-// limit gives the handler a context with a deadline.
-func (c *call) limit(ctx context.Context, deadline time.Time) {
+// limit gives the handler a context with a deadline. W.mu is held.
+func (w *waiting) limit(c *call) {
 	const together = 16
 	if len(c.contexts) == 0 {
 		c.contexts = make([]handlerContext, together)
 	}
 	c.handling, c.contexts = &c.contexts[0], c.contexts[1:]
-	c.handling.Context, c.handling.deadline = ctx, deadline
+	c.handling.Context, c.handling.start, c.handling.deadline = c.caller, &w.start, c.deadline
 	c.ctx = c.handling
 }
 
 // A handlerContext is the context of a handler whose caller has a limit. It ends
 // with the caller's context, and when the caller waits no more. It makes a channel
-// only for handlers that ask for Done.
+// only for handlers that ask for Done. It is not used again, because a handler may keep
+// it.
 type handlerContext struct {
 	context.Context //nolint:containedctx // the caller's
 
-	deadline time.Time
+	start    *time.Time
+	deadline time.Duration // since start
 
-	mu     sync.Mutex
-	err    error              // why it has ended; nil while the caller waits
-	inner  context.Context    //nolint:containedctx // its Done is the one of this context; nil until the first use
-	cancel context.CancelFunc // of inner
+	mu    sync.Mutex
+	ended bool // the caller waits no more
+	late  bool // its limit was over
+	inner *inner
+}
+
+// An inner context has the Done of a handlerContext.
+type inner struct {
+	context.Context //nolint:containedctx // its whole purpose
+	cancel          context.CancelFunc
 }
 
 // Deadline is the end of the limit, or of the caller's context.
 func (h *handlerContext) Deadline() (time.Time, bool) {
-	if d, ok := h.Context.Deadline(); ok && d.Before(h.deadline) {
+	deadline := h.start.Add(h.deadline)
+	if d, ok := h.Context.Deadline(); ok && d.Before(deadline) {
 		return d, true
 	}
-	return h.deadline, true
+	return deadline, true
 }
 
 // Done is closed when the context ends.
@@ -198,9 +208,10 @@ func (h *handlerContext) Done() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.inner == nil {
-		h.inner, h.cancel = context.WithCancel(h.Context)
-		if h.err != nil {
-			h.cancel()
+		ctx, cancel := context.WithCancel(h.Context)
+		h.inner = &inner{ctx, cancel}
+		if h.ended {
+			cancel()
 		}
 	}
 	return h.inner.Done()
@@ -210,21 +221,23 @@ func (h *handlerContext) Done() <-chan struct{} {
 func (h *handlerContext) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err != nil {
-		return h.err
+	switch {
+	case h.late:
+		return context.DeadlineExceeded
+	case h.Context.Err() != nil:
+		return h.Context.Err()
+	case h.ended:
+		return context.Canceled
 	}
-	return h.Context.Err()
+	return nil
 }
 
-// end ends the context, because of err, or because the call was answered.
-func (h *handlerContext) end(err error) {
-	if err == nil {
-		err = context.Canceled
-	}
+// end ends the context: the limit is over, or the caller waits no more.
+func (h *handlerContext) end(late bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.err = err
-	if h.cancel != nil {
-		h.cancel()
+	h.ended, h.late = true, late
+	if h.inner != nil {
+		h.inner.cancel()
 	}
 }

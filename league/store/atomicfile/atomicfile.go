@@ -1,10 +1,12 @@
-// Package atomicfile writes files atomically: after a power cut a file is complete or
-// absent. It must not depend on what the files contain.
+// Package atomicfile writes files atomically: a reader sees a complete file or none. It
+// must not depend on what the files contain.
 package atomicfile
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,16 +16,34 @@ import (
 // WriteFile atomically replaces the content of path. A concurrent reader sees the old
 // content or the new, never a part: WriteFile writes to a temporary file in the same
 // folder and renames it. The folder must exist. When WriteFile returns nil, the data is on
-// disk.
+// disk, and a power cut during WriteFile leaves the old content or the new.
 func WriteFile(path string, data []byte, mode os.FileMode) error {
-	temporary, err := stage(path, data, mode)
+	if err := replace(path, mode, synced(data)); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(path))
+}
+
+// WriteUnsynced is WriteFile without syncs, for a file that can be made again from other
+// files: after a power cut it may have the old content, the new, a part of it or none.
+// write writes the content; after an error the old file stays.
+func WriteUnsynced(path string, mode os.FileMode, write func(io.Writer) error) error {
+	return replace(path, mode, func(f *os.File) error {
+		w := bufio.NewWriterSize(f, 1<<16)
+		return errors.Join(write(w), w.Flush())
+	})
+}
+
+// replace writes a temporary file and renames it to path.
+func replace(path string, mode os.FileMode, write func(*os.File) error) error {
+	temporary, err := stage(path, mode, write)
 	if err != nil {
 		return err
 	}
 	if err := os.Rename(temporary, path); err != nil {
 		return errors.Join(err, os.Remove(temporary))
 	}
-	return SyncFolder(filepath.Dir(path))
+	return nil
 }
 
 // CreateFile is WriteFile for a new file. An existing file stays unchanged, and the error
@@ -32,7 +52,7 @@ func CreateFile(path string, data []byte, mode os.FileMode) error {
 	if _, err := os.Lstat(path); err == nil { // saves the work
 		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
-	temporary, err := stage(path, data, mode)
+	temporary, err := stage(path, mode, synced(data))
 	if err != nil {
 		return err
 	}
@@ -43,20 +63,27 @@ func CreateFile(path string, data []byte, mode os.FileMode) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// stage writes data to a new file in the folder of path, syncs it and returns its name.
-// After an error no such file is left.
-func stage(path string, data []byte, mode os.FileMode) (temporary string, err error) {
+// synced writes data and syncs the file before its name changes, or a power cut could leave
+// an empty file.
+func synced(data []byte) func(*os.File) error {
+	return func(f *os.File) error {
+		if _, err := f.Write(data); err != nil {
+			return err
+		}
+		return f.Sync()
+	}
+}
+
+// stage makes a new file in the folder of path and returns its name. After an error no such
+// file is left.
+func stage(path string, mode os.FileMode, write func(*os.File) error) (temporary string, err error) {
 	// The dot hides the file from programs that list the folder.
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = f.Sync() // before the name changes, or a crash could leave an empty file
+	if err = f.Chmod(mode); err == nil {
+		err = write(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(f.Name()))

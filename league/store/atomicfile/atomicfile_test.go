@@ -2,6 +2,8 @@ package atomicfile_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,6 +44,25 @@ func TestWriteFile(t *testing.T) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	assert.Equal(t, fs.FileMode(0o600), info.Mode().Perm(), "the mode of the last writing")
+}
+
+func TestWriteUnsynced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.json")
+	require.NoError(t, unsynced(path, []byte("one"), 0o644))
+	holds(t, path, "one")
+	failed := errors.New("no more")
+	require.ErrorIs(t, atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write([]byte("two"))
+		return errors.Join(err, failed)
+	}), failed)
+	holds(t, path, "one")
+}
+
+func unsynced(path string, data []byte, mode os.FileMode) error {
+	return atomicfile.WriteUnsynced(path, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
 
 func TestCreateFileNeverReplaces(t *testing.T) {
@@ -96,7 +117,7 @@ func TestAReaderNeverSeesAPart(t *testing.T) {
 
 func TestWhatCannotBeWritten(t *testing.T) {
 	writers := map[string]func(string, []byte, os.FileMode) error{
-		"write": atomicfile.WriteFile, "create": atomicfile.CreateFile,
+		"write": atomicfile.WriteFile, "create": atomicfile.CreateFile, "write unsynced": unsynced,
 	}
 	for name, write := range writers {
 		t.Run(name+" in a folder that is not there", func(t *testing.T) {

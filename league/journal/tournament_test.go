@@ -1,0 +1,191 @@
+package journal_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/pairing"
+	"evenodd/league/protocol"
+)
+
+// A tournamentLog folds a league of players P01, P02 … called A, B … and one referee.
+type tournamentLog struct {
+	*journal.State
+	t *testing.T
+}
+
+func created(legs int, tournament *journal.Tournament) *journal.Created {
+	return &journal.Created{
+		SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: legs,
+		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, Tournament: tournament,
+	}
+}
+
+func startTournament(t *testing.T, tournament *journal.Tournament, players int) tournamentLog {
+	t.Helper()
+	l := tournamentLog{journal.NewState(), t}
+	l.apply(created(1, tournament))
+	l.apply(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2})
+	started := &journal.Started{Referees: []string{"REF01"}}
+	for n := range players {
+		id := protocol.PlayerID(n + 1)
+		l.apply(&journal.AgentRegistered{AgentID: id, Role: protocol.RolePlayer, DisplayName: string(rune('A' + n)), Endpoint: "http://" + id + "/mcp"})
+		started.Players = append(started.Players, id)
+	}
+	l.apply(started)
+	return l
+}
+
+func (l tournamentLog) try(d journal.Data) error {
+	return l.Apply(&journal.Event{Seq: l.Events + 1, At: "2026-01-01T12:00:00.000Z", Data: d})
+}
+
+func (l tournamentLog) apply(d journal.Data) {
+	l.t.Helper()
+	require.NoError(l.t, l.try(d))
+}
+
+// announcement is the event of the next round, and its matches as text.
+func (l tournamentLog) announcement() (d *journal.RoundAnnounced, matches string) {
+	d = l.Announcement(nil)
+	for _, ids := range d.Pairings {
+		d.Referees = append(d.Referees, "REF01")
+		matches += " " + l.Agents[ids[0]].DisplayName + l.Agents[ids[1]].DisplayName
+	}
+	return d, matches
+}
+
+// play plays the next round, in which the player with the lower id wins, and returns its
+// matches.
+func (l tournamentLog) play() string {
+	l.t.Helper()
+	d, matches := l.announcement()
+	l.apply(d)
+	for i, ids := range d.Pairings {
+		attempt := protocol.Attempt{MatchID: protocol.MatchID{Round: d.RoundID, Number: i + 1}, Number: 1}
+		winner, loser := min(ids[0], ids[1]), max(ids[0], ids[1])
+		l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
+		l.apply(&journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Score: protocol.Both(winner, 3, loser, 0), GameResult: protocol.GameResult{
+			Status: protocol.StatusWin, WinnerPlayerID: &winner, Choices: protocol.Both(winner, ptr("even"), loser, ptr("odd")),
+		}})
+	}
+	l.apply(&journal.RoundCompleted{RoundID: d.RoundID, Summary: l.Summary(d.RoundID)})
+	return matches
+}
+
+func TestSwissRoundsFollowFromResults(t *testing.T) {
+	l := startTournament(t, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 9}, 5)
+	assert.Equal(t, []int{3, 6, 1}, []int{l.TotalRounds(), l.TotalMatches(), l.KnownRounds()}, "five players admit three rounds")
+	byes := 0
+	for round := 1; round <= 3; round++ {
+		assert.Nil(t, l.Pairings(round+1), "not known yet")
+		assert.True(t, l.HasRound(round))
+		l.play()
+		for _, row := range l.Standings() {
+			assert.Equal(t, 3*(row.Wins+*row.Byes), row.Points, row.DisplayName)
+			assert.Equal(t, round, row.Played+*row.Byes, row.DisplayName)
+			byes += *row.Byes
+		}
+	}
+	assert.Equal(t, 1+2+3, byes, "one in each round")
+	assert.False(t, l.HasRound(4))
+	first := l.Standings()[0]
+	l.apply(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: first.PlayerID, Points: first.Points}})
+}
+
+func TestSeedingDecidesTheBracketOfAKnockout(t *testing.T) {
+	for seeding, want := range map[string]string{
+		"":     "AD BC",
+		"BCDA": "BA CD",
+		"DxC":  "DB CA", // nobody is called x; A and B follow
+	} {
+		tournament := &journal.Tournament{Algorithm: pairing.Knockout}
+		for _, name := range seeding {
+			tournament.Seeding = append(tournament.Seeding, string(name))
+		}
+		l := startTournament(t, tournament, 4)
+		if seeding == "DxC" {
+			assert.Equal(t, []string{"x"}, l.MissingSeeds())
+		}
+		assert.Equal(t, " "+want, l.play(), seeding)
+	}
+}
+
+func TestKnockoutRanksByTheBracket(t *testing.T) {
+	l := startTournament(t, &journal.Tournament{Algorithm: pairing.Knockout}, 4)
+	assert.Equal(t, 8, l.TotalRounds(), "with all replays")
+	l.play()
+	require.Error(t, l.try(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01", Points: 3}}), "the final is missing")
+	assert.Equal(t, " AB CD", l.play(), "the final, and the match for third place")
+	require.Error(t, l.try(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P02", Points: 3}}))
+	l.apply(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01", Points: 6}})
+	assert.Equal(t, []int{2, 4}, []int{l.TotalRounds(), l.TotalMatches()})
+	for i, row := range l.Standings() {
+		assert.Equal(t, fmt.Sprint(i+1, string(rune('A'+i))), fmt.Sprint(row.Rank, row.DisplayName))
+	}
+}
+
+func TestImpossibleAnnouncementIsRejected(t *testing.T) {
+	for name, change := range map[string]func(d *journal.RoundAnnounced){
+		"no pairings":                     func(d *journal.RoundAnnounced) { d.Pairings, d.Referees = nil, nil },
+		"an unknown player":               func(d *journal.RoundAnnounced) { d.Pairings[1][1] = "P09" },
+		"a referee":                       func(d *journal.RoundAnnounced) { d.Pairings[1][1] = "REF01" },
+		"a player twice":                  func(d *journal.RoundAnnounced) { d.Pairings[1][1] = d.Pairings[0][0] },
+		"a player against itself":         func(d *journal.RoundAnnounced) { d.Pairings[1][1] = d.Pairings[1][0] },
+		"a match without a referee":       func(d *journal.RoundAnnounced) { d.Referees = d.Referees[1:] },
+		"a round that does not come next": func(d *journal.RoundAnnounced) { d.RoundID = 2 },
+	} {
+		l := startTournament(t, &journal.Tournament{Algorithm: pairing.Swiss}, 5)
+		d, _ := l.announcement()
+		change(d)
+		require.Error(t, l.try(d), name)
+		d, _ = l.announcement()
+		require.NoError(t, l.try(d), "%s: nothing changed", name)
+	}
+	l := tournamentLog{journal.NewState(), t}
+	for _, d := range events()[:7] {
+		l.apply(d)
+	}
+	require.ErrorContains(t, l.try(&journal.RoundAnnounced{RoundID: 1, Pairings: [][2]string{{"P01", "P02"}}, Referees: []string{"REF01"}}), "round-robin")
+}
+
+func TestImpossibleTournamentIsRejected(t *testing.T) {
+	for want, d := range map[string]*journal.Created{
+		"not known":   created(1, &journal.Tournament{Algorithm: "swiss-v2"}),
+		`"circle-v1"`: created(1, &journal.Tournament{Algorithm: pairing.Circle}),
+		"2 legs":      created(2, &journal.Tournament{Algorithm: pairing.Swiss}),
+		"3 rounds":    created(1, &journal.Tournament{Algorithm: pairing.Knockout, Rounds: 3}),
+		"-1 rounds":   created(1, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: -1}),
+		`"A" in the`:  created(1, &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"A", "B", "A"}}),
+		`name "" in `: created(1, &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{""}}),
+	} {
+		l := tournamentLog{journal.NewState(), t}
+		require.ErrorContains(t, l.try(d), want)
+		assert.Nil(t, l.Created)
+	}
+}
+
+// Exactly one event names the algorithm.
+func TestStartOfATournamentNamesNoAlgorithm(t *testing.T) {
+	l := tournamentLog{journal.NewState(), t}
+	for _, d := range events()[:6] {
+		if c, ok := d.(*journal.Created); ok {
+			c.Tournament = &journal.Tournament{Algorithm: pairing.Swiss}
+		}
+		l.apply(d)
+	}
+	started := events()[6].(*journal.Started)
+	require.ErrorContains(t, l.try(started), `was created with "swiss-v1"`)
+	started.Algorithm = ""
+	l.apply(started)
+
+	l = tournamentLog{journal.NewState(), t}
+	for _, d := range events()[:6] {
+		l.apply(d)
+	}
+	require.Error(t, l.try(started), "a round-robin names its algorithm")
+}

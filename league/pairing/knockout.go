@@ -1,0 +1,243 @@
+package pairing
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// maxReplays is the number of replays of a drawn match. After another draw, the
+// higher seed advances.
+const maxReplays = 3
+
+// A knockout eliminates the loser of each match.
+//
+//   - Seeds have their standard positions in the bracket: seeds 1 and 2 can only meet in
+//     the final, 1 to 4 not before the semifinals. If n is not a power of two, the
+//     highest seeds have a bye in the first stage.
+//   - A round has either the matches of a new stage, or the replays of the draws of the
+//     round before, with sides swapped.
+//   - After a double loss neither player advances. The player that would meet the winner
+//     advances without a match; if both players are missing, nobody does.
+//   - With 4 or more players, the losers of the semifinals play for third place, in the
+//     rounds of the final. A double loss has no loser in this sense: a single loser of
+//     the semifinals is third without a match.
+type knockout struct {
+	seeds  []int // players, best first
+	stages int
+}
+
+var (
+	_ Pairer = knockout{}
+	_ Ranker = knockout{}
+)
+
+// newKnockout returns the knockout of 2 or more players.
+func newKnockout(players int, seeds []int) (knockout, error) {
+	if players < 2 {
+		return knockout{}, fmt.Errorf("a knockout needs at least 2 players, got %d", players)
+	}
+	seeds, err := order(players, seeds)
+	return knockout{seeds, bits.Len(uint(players - 1))}, err
+}
+
+// Rounds is the number of rounds if each stage needs all replays.
+func (k knockout) Rounds() int { return k.stages * (1 + maxReplays) }
+
+// Matches is the number of matches if each is replayed as often as possible.
+func (k knockout) Matches() int {
+	matches := len(k.seeds) - 1
+	if len(k.seeds) >= 4 {
+		matches++ // for third place
+	}
+	return matches * (1 + maxReplays)
+}
+
+// Round returns the pairings of a round in the order of the bracket; the match for third
+// place follows the final.
+func (k knockout) Round(round int, played [][]Result) []Pairing {
+	if round < 1 || round > k.Rounds() || len(played) < round-1 {
+		return nil
+	}
+	b := k.bracket()
+	for _, results := range played[:round-1] {
+		if !b.record(results) {
+			return nil
+		}
+	}
+	return b.pairings()
+}
+
+// Ranks ranks the players that are not eliminated first, then the eliminated by the
+// stage of their last match. The match for third place decides between ranks 3 and 4;
+// after a double loss both are third. After a double loss in the final there is no
+// champion: both finalists have rank 1. Ranks ignores results from the first round on
+// that does not fit the bracket.
+func (k knockout) Ranks(played [][]Result) []int {
+	b := k.bracket()
+	for _, results := range played {
+		if !b.record(results) {
+			break
+		}
+	}
+	above := make([]int, b.champion()+1) // the number of players on higher levels
+	for _, level := range b.level {
+		for lower := range level {
+			above[lower]++
+		}
+	}
+	ranks := make([]int, len(k.seeds))
+	for p, level := range b.level {
+		ranks[p] = above[level] + 1
+	}
+	return ranks
+}
+
+// bracket returns the bracket before the first round.
+func (k knockout) bracket() *bracket {
+	b := &bracket{stages: k.stages, level: make([]int, len(k.seeds)), seed: make([]int, len(k.seeds))}
+	for seed, p := range k.seeds {
+		b.level[p], b.seed[p] = b.champion(), seed
+	}
+	// Each doubling puts the best seeds so far against the worst of twice as many.
+	seeds := []int{0}
+	for range k.stages {
+		doubled := make([]int, 0, 2*len(seeds))
+		for _, seed := range seeds {
+			doubled = append(doubled, seed, 2*len(seeds)-1-seed)
+		}
+		seeds = doubled
+	}
+	for _, seed := range seeds {
+		if seed < len(k.seeds) {
+			b.next = append(b.next, k.seeds[seed])
+		} else {
+			b.next = append(b.next, None)
+		}
+	}
+	b.startStages()
+	return b
+}
+
+// A bracket is the state of a knockout between two rounds.
+type bracket struct {
+	stages int
+	seed   []int // by player, from 0
+
+	stage int   // the current one, from 1
+	next  []int // the players of the next stage by position, or None where a player is missing
+	open  []tie // the matches without a decision, in the order of the bracket
+	third []int // the losers of the semifinals
+
+	// level ranks the players. It is champion for a player that is not eliminated, else
+	// twice the stage of the last match, and 1 more for the third.
+	level []int
+}
+
+// A tie is a match of a stage with its replays.
+type tie struct {
+	a, b     int // the players; a is the higher seed
+	position int // of the winner in the next stage
+	third    bool
+	draws    int
+}
+
+// champion is the highest level.
+func (b *bracket) champion() int { return 2*b.stages + 1 }
+
+// startStages starts the next stage, and skips stages in which nobody has an opponent.
+func (b *bracket) startStages() {
+	for len(b.open) == 0 && b.stage < b.stages {
+		b.stage++
+		players := b.next
+		b.next = make([]int, len(players)/2)
+		for i := range b.next {
+			p, q := players[2*i], players[2*i+1]
+			if p == None || q == None {
+				b.next[i] = max(p, q) // None is less than any player
+				continue
+			}
+			b.next[i] = None
+			b.open = append(b.open, b.tie(p, q, i, false))
+		}
+		if b.stage < b.stages {
+			continue
+		}
+		switch len(b.third) {
+		case 1:
+			b.level[b.third[0]]++
+		case 2:
+			b.open = append(b.open, b.tie(b.third[0], b.third[1], 0, true))
+		}
+	}
+}
+
+func (b *bracket) tie(p, q, position int, third bool) tie {
+	if b.seed[p] > b.seed[q] {
+		p, q = q, p
+	}
+	return tie{a: p, b: q, position: position, third: third}
+}
+
+// pairings returns the pairings of the next round; nil after the end.
+func (b *bracket) pairings() []Pairing {
+	var pairings []Pairing
+	for _, t := range b.open {
+		pairings = append(pairings, t.pairing())
+	}
+	return pairings
+}
+
+// pairing returns the next match of a tie. The higher seed begins as A.
+func (t tie) pairing() Pairing {
+	if t.draws%2 == 1 {
+		return Pairing{t.b, t.a}
+	}
+	return Pairing{t.a, t.b}
+}
+
+// record adds the results of a round. It returns false, and changes nothing, if they
+// do not belong to its pairings.
+func (b *bracket) record(results []Result) bool {
+	fits := slices.EqualFunc(results, b.open, func(r Result, t tie) bool {
+		return r.Pairing == t.pairing() && r.valid(len(b.level))
+	})
+	if !fits || len(results) == 0 {
+		return false
+	}
+	var replays []tie
+	for i, t := range b.open {
+		r := results[i]
+		if r.Winner == None && !r.Technical {
+			if t.draws++; t.draws <= maxReplays {
+				replays = append(replays, t)
+				continue
+			}
+			r.Winner = t.a
+		}
+		b.decide(t, r.Winner)
+	}
+	b.open = replays
+	b.startStages()
+	return true
+}
+
+// decide ends a tie with a winner, or with None after a double loss.
+func (b *bracket) decide(t tie, winner int) {
+	if t.third {
+		if winner != None {
+			b.level[winner]++
+		}
+		return
+	}
+	b.next[t.position] = winner
+	for _, p := range []int{t.a, t.b} {
+		if p == winner {
+			continue
+		}
+		b.level[p] = 2 * b.stage
+		if winner != None && b.stage == b.stages-1 {
+			b.third = append(b.third, p)
+		}
+	}
+}

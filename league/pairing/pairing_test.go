@@ -1,0 +1,140 @@
+package pairing_test
+
+import (
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/league/pairing"
+)
+
+// fataler is the common part of testing.T and rapid.T.
+type fataler interface {
+	require.TestingT
+	Helper()
+}
+
+// A judge decides how a match ends.
+type judge func(round int, p pairing.Pairing) pairing.Result
+
+// lowerWins is the judge of a field in which lower indexes are stronger.
+func lowerWins(_ int, p pairing.Pairing) pairing.Result {
+	return pairing.Result{Pairing: p, Winner: min(p.A, p.B)}
+}
+
+func allDrawn(_ int, p pairing.Pairing) pairing.Result {
+	return pairing.Result{Pairing: p, Winner: pairing.None}
+}
+
+// drawnJudge draws a judge of random results.
+func drawnJudge(t *rapid.T) judge {
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	draws := rapid.SampledFrom([]float64{0, 0.2, 0.9, 1}).Draw(t, "draws")
+	failures := rapid.SampledFrom([]float64{0, 0.05, 0.5}).Draw(t, "failures")
+	return func(_ int, p pairing.Pairing) pairing.Result {
+		r := pairing.Result{Pairing: p, Winner: pairing.None, Technical: rng.Float64() < failures}
+		if r.Technical && rng.IntN(3) == 0 || !r.Technical && rng.Float64() < draws {
+			return r
+		}
+		r.Winner = p.A
+		if rng.IntN(2) == 0 {
+			r.Winner = p.B
+		}
+		return r
+	}
+}
+
+func newPairer(t fataler, f pairing.Format) pairing.Pairer {
+	t.Helper()
+	p, err := pairing.New(f)
+	require.NoError(t, err)
+	return p
+}
+
+// play plays a tournament until Round returns nil.
+func play(p pairing.Pairer, end judge) (played [][]pairing.Result) {
+	for {
+		round := len(played) + 1
+		pairings := p.Round(round, played)
+		if pairings == nil {
+			return played
+		}
+		results := make([]pairing.Result, len(pairings))
+		for i, pair := range pairings {
+			results[i] = end(round, pair)
+		}
+		played = append(played, results)
+	}
+}
+
+func pairingsOf(played [][]pairing.Result) [][]pairing.Pairing {
+	all := make([][]pairing.Pairing, len(played))
+	for i, results := range played {
+		for _, r := range results {
+			all[i] = append(all[i], r.Pairing)
+		}
+	}
+	return all
+}
+
+func TestUnknownAlgorithmIsRejected(t *testing.T) {
+	for _, name := range []string{"", pairing.Circle} {
+		p, err := pairing.New(pairing.Format{Name: name, Players: 4, Legs: 1})
+		require.NoError(t, err)
+		assert.Equal(t, roundRobin(t, 4, 1), p)
+	}
+	_, err := pairing.New(pairing.Format{Name: "circle-v2", Players: 4, Legs: 1})
+	assert.ErrorContains(t, err, "made by a newer evenodd")
+}
+
+func TestByesAreThePlayersWithoutAMatch(t *testing.T) {
+	assert.Equal(t, []int{0, 2, 3}, pairing.Byes(5, []pairing.Pairing{{A: 4, B: 1}}))
+	assert.Nil(t, pairing.Byes(4, []pairing.Pairing{{A: 3, B: 1}, {A: 0, B: 2}}))
+}
+
+// TestAlgorithmsNeverChange compares the pairings of many tournaments with those that
+// leagues were played with. Leagues store only the name of the algorithm: other pairings
+// need another name.
+func TestAlgorithmsNeverChange(t *testing.T) {
+	for name, want := range map[string]uint32{
+		pairing.Circle:   0x6737c032,
+		pairing.Swiss:    0x5dbbee97,
+		pairing.Knockout: 0x85e95fc6,
+	} {
+		sum := crc32.NewIEEE()
+		for players := 2; players <= 40; players++ {
+			p := newPairer(t, pairing.Format{Name: name, Players: players, Legs: 1, Rounds: (players + 1) / 2})
+			fmt.Fprintln(sum, pairingsOf(play(p, func(round int, p pairing.Pairing) pairing.Result {
+				kind := (p.A*31 + p.B*17 + round*7) % 11
+				return pairing.Result{Pairing: p, Winner: []int{p.A, p.B, pairing.None}[kind%3], Technical: kind > 8}
+			})))
+		}
+		assert.Equal(t, want, sum.Sum32(), name)
+	}
+}
+
+func ExampleNew() {
+	swiss, err := pairing.New(pairing.Format{Name: pairing.Swiss, Players: 5})
+	if err != nil {
+		panic(err)
+	}
+	var played [][]pairing.Result
+	for round := 1; round <= swiss.Rounds(); round++ {
+		pairings := swiss.Round(round, played)
+		fmt.Println(round, pairings, "byes", pairing.Byes(5, pairings))
+		var results []pairing.Result
+		for _, p := range pairings {
+			results = append(results, pairing.Result{Pairing: p, Winner: min(p.A, p.B)})
+		}
+		played = append(played, results)
+	}
+	// Output:
+	// 1 [{0 2} {3 1}] byes [4]
+	// 2 [{1 0} {2 4}] byes [3]
+	// 3 [{0 3} {4 1}] byes [2]
+}
