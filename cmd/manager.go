@@ -235,7 +235,8 @@ func (o *managerOptions) situation(status league.Status, resumed bool) string {
 	case status.State == decide.StateLeagueCompleted:
 		return fmt.Sprintf("is over already: %d of %d matches recorded. A new one needs --new-league or another --league-id", status.Recorded, status.Matches)
 	case status.Matches > 0:
-		return fmt.Sprintf("resumes: round %d of %d, %d of %d matches recorded", max(status.Round, 1), status.Rounds, status.Recorded, status.Matches)
+		most := atMost(status.Tournament, status.State)
+		return fmt.Sprintf("resumes: round %d of %s%d, %d of %s%d matches recorded", max(status.Round, 1), most, status.Rounds, status.Recorded, most, status.Matches)
 	case resumed:
 		return fmt.Sprintf("resumes: %d of %d players and %d of %d referees have registered%s",
 			status.Players, o.players, status.Referees, o.referees, waitingFor(status.Awaited))
@@ -255,7 +256,7 @@ func waitingFor(ids []string) string {
 func howToResume(status league.Status, data string) string {
 	recorded := "The league has not begun."
 	if status.Matches > 0 {
-		recorded = fmt.Sprintf("%d of %d matches were recorded.", status.Recorded, status.Matches)
+		recorded = fmt.Sprintf("%d of %s%d matches were recorded.", status.Recorded, atMost(status.Tournament, status.State), status.Matches)
 	}
 	if data == "" {
 		return recorded + " The league has no data folder: a new start begins a new league."

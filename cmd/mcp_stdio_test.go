@@ -122,6 +122,7 @@ func TestDesktopSimulatesALeague(t *testing.T) {
 		{"defaults", object{"seed": 7}, "--seed 7", 6},
 		{"everything given", object{"seed": 9, "players": 5, "game": "tic_tac_toe", "legs": 2, "strategies": []string{"perfect", "random"}},
 			"--seed 9 --players 5 --game tic_tac_toe --legs 2 --strategies perfect,random", 20},
+		{"a Swiss system", object{"seed": 7, "players": 7, "tournament": "swiss", "rounds": 2}, "--seed 7 --players 7 --tournament swiss --rounds 2", 6},
 		{"no results of a large league", object{"seed": 7, "players": 20}, "--seed 7 --players 20", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -156,6 +157,8 @@ func TestDesktopToolsRefuseHarmfulArguments(t *testing.T) {
 		{"a language model as a strategy", "simulate_league", object{"strategies": []string{"llm"}}, "strategies: must be"},
 		{"too many players", "simulate_league", object{"players": 101}, "players 101: must be from 2 to 100"},
 		{"too many legs", "simulate_league", object{"legs": 11}, "legs 11: must be from 1 to 10"},
+		{"too many rounds", "simulate_league", object{"tournament": "swiss", "rounds": 3}, "a Swiss system of 4 players has at most 2 rounds"},
+		{"an unknown format", "simulate_league", object{"tournament": "cup"}, "must be round-robin, swiss or knockout"},
 		{"an unknown game", "simulate_league", object{"game": "chess"}, `"chess"`},
 		{"an unknown argument", "simulate_league", object{"data": data}, `unknown object member name "data"`},
 		{"a negative seed", "simulate_league", object{"seed": -1}, "invalid arguments"},

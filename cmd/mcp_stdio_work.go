@@ -15,6 +15,8 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/conformance"
+	"evenodd/league/journal"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/player/strategy"
@@ -144,7 +146,9 @@ func (d *desktop) simulateTool() mcp.Tool {
 			"players":    properties{"type": "integer", "minimum": 2, "maximum": maxSimulated, "default": usualPlayers},
 			"seed":       properties{"type": "integer", "minimum": 0, "description": "of all random decisions (default: a new one)"},
 			"game":       described(choiceOf(games().Types()), "default: "+evenodd.Type),
-			"legs":       properties{"type": "integer", "minimum": 1, "maximum": maxLegs, "default": 1, "description": "matches of each pair of players"},
+			"tournament": described(choiceOf(journal.Formats()), "format (default: "+journal.FormatRoundRobin+")"),
+			"rounds":     properties{"type": "integer", "minimum": 1, "maximum": pairing.MaxSwissRounds(maxSimulated), "description": "of a Swiss system (default: log2 of the players, rounded up)"},
+			"legs":       properties{"type": "integer", "minimum": 1, "maximum": maxLegs, "default": 1, "description": "matches of each pair of players in a round-robin"},
 			"strategies": properties{"type": "array", "items": choiceOf(strategy.Names()), "minItems": 1, "maxItems": maxSimulated, "description": "of the players, in turn (default: random)"},
 		}),
 		Output: objectSchema(properties{
@@ -164,6 +168,8 @@ type simulationRequest struct {
 	Players    int      `json:"players"`
 	Seed       *uint64  `json:"seed"`
 	Game       string   `json:"game"`
+	Tournament string   `json:"tournament"`
+	Rounds     int      `json:"rounds"`
 	Legs       int      `json:"legs"`
 	Strategies []string `json:"strategies"`
 }
@@ -181,13 +187,17 @@ func (r *simulationRequest) options() (o simulation.Options, err error) {
 		return o, fmt.Errorf("strategies: must be at most %d of %s", maxSimulated, strings.Join(strategy.Names(), ", "))
 	}
 	const referees = 2
-	rules, _, err := leagueOptions(config.NewLoader("", known()), leagueFlags{id: defaultLeague, game: r.Game, players: r.Players, referees: referees, legs: r.Legs})
+	rules, _, err := leagueOptions(config.NewLoader("", known()), leagueFlags{
+		id: defaultLeague, game: r.Game, players: r.Players, referees: referees, legs: r.Legs,
+		tournament: tournamentOptions{format: r.Tournament, rounds: r.Rounds},
+	})
 	if err != nil {
 		return o, err
 	}
 	o = simulation.Options{
 		Players: r.Players, Referees: referees, Seed: newSeed(), Strategies: r.Strategies, Legs: r.Legs, Transport: simulation.Memory,
-		LeagueID: defaultLeague, GameType: rules.GameType, Games: rules.Games, Rules: rules, Log: zerolog.Nop(),
+		Tournament: rules.Tournament,
+		LeagueID:   defaultLeague, GameType: rules.GameType, Games: rules.Games, Rules: rules, Log: zerolog.Nop(),
 	}
 	if r.Seed != nil {
 		o.Seed = *r.Seed

@@ -7,8 +7,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"evenodd/league/decide"
-	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -95,15 +93,12 @@ func printStatus(s streams, data jsontext.Value) error {
 		protocol.StatusData
 	}
 	return readAs(s, data, "state", func(d status) error {
-		atMost := ""
-		if d.Tournament == journal.FormatKnockout && d.State != decide.StateLeagueCompleted {
-			atMost = "at most "
-		}
+		most := atMost(d.Tournament, d.State)
 		rows := [][]any{
 			{"State", d.State}, {"Games", strings.Join(d.Games, ", ")},
 			{"Players", textOr(d.Players, "")}, {"Referees", textOr(d.Referees, "")},
-			{"Round", fmt.Sprintf("%d of %s%s", d.CurrentRound, atMost, textOr(d.Rounds, "?"))},
-			{"Matches recorded", fmt.Sprintf("%s of %s%s", textOr(d.Recorded, "?"), atMost, textOr(d.Matches, "?"))},
+			{"Round", fmt.Sprintf("%d of %s%s", d.CurrentRound, most, textOr(d.Rounds, "?"))},
+			{"Matches recorded", fmt.Sprintf("%s of %s%s", textOr(d.Recorded, "?"), most, textOr(d.Matches, "?"))},
 		}
 		for _, a := range d.Inactive {
 			rows = append(rows, []any{a.AgentID, a.State + ": " + a.Reason})

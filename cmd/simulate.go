@@ -20,6 +20,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -224,8 +225,9 @@ func (o *simulateOptions) interrupted() error {
 	case o.External != nil:
 		return interrupted("A league with external players cannot be resumed; start a new one.")
 	case o.Files != nil:
-		return interrupted("%d of %d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s --resume",
-			o.Files.State.Recorded, o.Files.State.TotalMatches(), o.data, o.LeagueID)
+		state := o.Files.State
+		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s --resume",
+			state.Recorded, atMost(state.Format(), decide.Phase(state, true)), state.TotalMatches(), o.data, o.LeagueID)
 	}
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }

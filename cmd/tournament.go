@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -118,4 +119,13 @@ func swissCells(r *protocol.StandingRow) []any {
 		return nil
 	}
 	return []any{*r.Byes, *r.Buchholz, *r.SonnebornBerger}
+}
+
+// atMost precedes the number of rounds or matches of a league, if it is only the largest
+// possible number: draws of a knockout are replayed.
+func atMost(format, state string) string {
+	if format == journal.FormatKnockout && state != decide.StateLeagueCompleted {
+		return "at most "
+	}
+	return ""
 }

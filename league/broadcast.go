@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/journal"
@@ -26,31 +27,43 @@ type broadcast[Q any] struct {
 	special map[*agent]*protocol.Broadcast[Q] // for receivers that get another message
 	ctx     context.Context                   //nolint:containedctx // of the league
 	end     time.Time
-	arrived barrier
+	arrived *barrier
 }
 
-// A barrier holds an element for each receiver of a notice that has arrived. Its capacity
-// is the number of receivers.
-type barrier chan struct{}
+// A barrier waits until a notice has arrived at all its receivers.
+type barrier struct {
+	missing atomic.Int64
+	all     chan struct{} // closed when none is missing
+}
+
+func newBarrier(receivers int) *barrier {
+	b := &barrier{all: make(chan struct{})}
+	b.missing.Store(int64(receivers))
+	if receivers == 0 {
+		close(b.all)
+	}
+	return b
+}
 
 // arrive counts one receiver.
-func (b barrier) arrive() { b <- struct{}{} }
+func (b *barrier) arrive() {
+	if b.missing.Add(-1) == 0 {
+		close(b.all)
+	}
+}
 
-// wait returns when all have arrived or ctx ends. It must be called once at most.
-func (b barrier) wait(ctx context.Context) {
-	for range cap(b) {
-		select {
-		case <-b:
-		case <-ctx.Done():
-			return
-		}
+// wait returns when all have arrived or ctx ends.
+func (b *barrier) wait(ctx context.Context) {
+	select {
+	case <-b.all:
+	case <-ctx.Done():
 	}
 }
 
 func newBroadcast[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], receivers int, message *Q) *broadcast[Q] {
 	return &broadcast[Q]{
 		agents: agents, method: method, message: protocol.Many(message),
-		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: make(barrier, receivers),
+		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: newBarrier(receivers),
 	}
 }
 
@@ -126,7 +139,7 @@ func (d *directory) tellCompleted(ctx context.Context, completed *protocol.Leagu
 	d.mu.Lock()
 	receivers := slices.DeleteFunc(d.all(), func(a *agent) bool { return d.state.Agents[a.id].Informed })
 	d.mu.Unlock()
-	message, told := protocol.Many(completed), make(barrier, len(receivers))
+	message, told := protocol.Many(completed), newBarrier(len(receivers))
 	tell := func(a *agent, _ bool) { // never put into a full queue
 		defer told.arrive()
 		d.tellEnd(ctx, a, message)

@@ -29,7 +29,7 @@ type Manager struct {
 	resumed       bool // the league existed before this manager
 	game          rules.Game
 	reports       decide.Reports
-	dispatch      chan func(glance *time.Timer) // matches on their way to the conductors
+	dispatch      chan func(glance *time.Timer) // matches of a round on their way to the conductors
 	late          chan *agent                   // agents that returned after the end of the league
 	refusals      *refusalLog
 	registrations registrations
@@ -48,7 +48,7 @@ func New(o Options) (*Manager, error) {
 	o.complete()
 	m := &Manager{
 		options: o, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
-		dispatch: make(chan func(*time.Timer)), late: make(chan *agent, 100), refusals: newRefusalLog(&o),
+		late: make(chan *agent, 100), refusals: newRefusalLog(&o),
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
 	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}}

@@ -54,6 +54,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	for _, a := range m.all() {
 		running.Go(func() { a.sendNotices(notifiers) })
 	}
+	m.dispatch = make(chan func(*time.Timer), len(m.players)/2)
 	for range m.conductors() {
 		running.Go(func() {
 			glance := time.NewTimer(m.options.Glance)
@@ -113,12 +114,12 @@ func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 	if m.state.Open() {
 		round--
 	}
-	over := m.state.Completed != nil
+	announced, over := m.state.Round, m.state.Completed != nil
 	m.mu.Unlock()
 	if !m.resumed {
 		return round, before
 	}
-	m.writeMatches(1, round-1)
+	m.writeMatches(1, announced, true)
 	if round > 1 && !over {
 		before = m.roundEnd(ctx, round-1)
 	}
@@ -134,7 +135,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	if err != nil {
 		return nil, err
 	}
-	m.writeMatches(completed.TotalRounds, completed.TotalRounds)
+	m.writeMatches(completed.TotalRounds, completed.TotalRounds, false)
 	if !before || !m.files.upToDate() {
 		m.files.write()
 	}

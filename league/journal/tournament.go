@@ -83,16 +83,18 @@ func (s *State) newPairer(d *Started) (pairing.Pairer, error) {
 	case t != nil && d.Algorithm != "":
 		return nil, fmt.Errorf("the league starts with the algorithm %.40q, but was created with %.40q", d.Algorithm, t.Algorithm)
 	}
-	return t.NewPairer(len(d.Players), s.Created.Legs, s.seeds(d.Players))
+	f := t.For(len(d.Players), s.Created.Legs)
+	f.Seeds, f.Points = s.seeds(d.Players), pairing.Points(s.Created.Scoring)
+	return pairing.New(f)
 }
 
-// NewPairer returns the pairer of a format for so many players. Legs are those of a
-// round-robin, seeds those of other formats: indexes of players, best first.
-func (t *Tournament) NewPairer(players, legs int, seeds []int) (pairing.Pairer, error) {
+// For returns the format for so many players, without seeds and points. Legs are those
+// of a round-robin.
+func (t *Tournament) For(players, legs int) pairing.Format {
 	if t == nil {
-		return pairing.New(pairing.Format{Players: players, Legs: legs})
+		return pairing.Format{Players: players, Legs: legs}
 	}
-	return pairing.New(pairing.Format{Name: t.Algorithm, Players: players, Rounds: min(t.Rounds, pairing.MaxSwissRounds(players)), Seeds: seeds})
+	return pairing.Format{Name: t.Algorithm, Players: players, Rounds: min(t.Rounds, pairing.MaxSwissRounds(players))}
 }
 
 // seeds are the indexes of players, best first; nil in a round-robin.

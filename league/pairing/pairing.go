@@ -70,6 +70,25 @@ type Format struct {
 	Legs    int   // of a round robin; other formats ignore it
 	Rounds  int   // of a Swiss tournament; 0 for the default
 	Seeds   []int // of other formats than a round robin: player indexes, best first; nil for ascending indexes
+	Points  Points
+}
+
+// Points are what a match is worth in a Swiss tournament. The players of a score group
+// have equal points. A bye is worth a win. The zero value stands for 1, ½ and 0 points.
+type Points struct{ Win, Draw, Loss, TechnicalLoss int }
+
+// of returns the points of a player in a match.
+func (p Points) of(r Result, player int) int {
+	switch {
+	case r.Winner == player:
+		return p.Win
+	case r.Technical:
+		return p.TechnicalLoss
+	case r.Winner == None:
+		return p.Draw
+	default:
+		return p.Loss
+	}
 }
 
 // New returns the pairer of a format.
@@ -81,7 +100,7 @@ func New(f Format) (Pairer, error) {
 	case Circle:
 		return NewRoundRobin(f.Players, f.Legs)
 	case Swiss:
-		return newSwiss(f.Players, f.Rounds, f.Seeds)
+		return newSwiss(f)
 	case Knockout:
 		return newKnockout(f.Players, f.Seeds)
 	default:

@@ -11,7 +11,6 @@ import (
 // A swiss pairs players with equal scores, as the Dutch system (FIDE C.04.3) does for
 // a field without ratings: players of the same score rank by their seeds.
 //
-//   - A win and a bye count 1, a draw ½, a loss and a technical loss 0.
 //   - The bye goes to the lowest ranked player that had none.
 //   - From the highest score down, the upper half of a score group meets the lower
 //     half. If players have met, the first of the transpositions, then of the
@@ -27,6 +26,7 @@ import (
 type swiss struct {
 	seeds  []int // players, best first
 	rounds int
+	points Points
 }
 
 var _ Pairer = swiss{}
@@ -36,15 +36,16 @@ func MaxSwissRounds(players int) int { return players - players/2 }
 
 // newSwiss returns the Swiss tournament of 2 or more players. 0 rounds are ⌈log2 n⌉,
 // enough for a single winner of all matches.
-func newSwiss(players, rounds int, seeds []int) (swiss, error) {
-	if players < 2 {
-		return swiss{}, fmt.Errorf("a Swiss tournament needs at least 2 players, got %d", players)
+func newSwiss(f Format) (swiss, error) {
+	if f.Players < 2 {
+		return swiss{}, fmt.Errorf("a Swiss tournament needs at least 2 players, got %d", f.Players)
 	}
-	if most := MaxSwissRounds(players); rounds < 0 || rounds > most {
-		return swiss{}, fmt.Errorf("a Swiss tournament of %d players has 1 to %d rounds, got %d", players, most, rounds)
+	if most := MaxSwissRounds(f.Players); f.Rounds < 0 || f.Rounds > most {
+		return swiss{}, fmt.Errorf("a Swiss tournament of %d players has 1 to %d rounds, got %d", f.Players, most, f.Rounds)
 	}
-	seeds, err := order(players, seeds)
-	return swiss{seeds, cmp.Or(rounds, bits.Len(uint(players-1)))}, err
+	seeds, err := order(f.Players, f.Seeds)
+	points := cmp.Or(f.Points, Points{Win: 2, Draw: 1}) // half-points
+	return swiss{seeds, cmp.Or(f.Rounds, bits.Len(uint(f.Players-1))), points}, err
 }
 
 func (s swiss) Rounds() int  { return s.rounds }
@@ -59,7 +60,7 @@ func (s swiss) Round(round int, played [][]Result) []Pairing {
 	}
 	entrants := make([]entrant, len(s.seeds))
 	for _, results := range played[:round-1] {
-		if !record(entrants, results) {
+		if !s.record(entrants, results) {
 			return nil
 		}
 	}
@@ -68,7 +69,7 @@ func (s swiss) Round(round int, played [][]Result) []Pairing {
 
 // An entrant is the record of a player of a Swiss tournament.
 type entrant struct {
-	score     int     // in half-points
+	score     int
 	opponents big.Int // a set: the bit of each opponent is 1
 	sides     []int8  // by round: 1 as A, -1 as B, 0 for a bye
 	balance   int     // the sum of sides
@@ -76,33 +77,28 @@ type entrant struct {
 }
 
 // record adds the results of a round. It returns false if they are invalid.
-func record(entrants []entrant, results []Result) bool {
+func (s swiss) record(entrants []entrant, results []Result) bool {
 	plays := make([]bool, len(entrants))
 	for _, r := range results {
 		if !r.valid(len(entrants)) || plays[r.A] || plays[r.B] {
 			return false
 		}
 		plays[r.A], plays[r.B] = true, true
-		entrants[r.A].play(r, r.A, r.B, 1)
-		entrants[r.B].play(r, r.B, r.A, -1)
+		entrants[r.A].play(s.points.of(r, r.A), r.B, 1)
+		entrants[r.B].play(s.points.of(r, r.B), r.A, -1)
 	}
 	for p := range entrants {
 		if !plays[p] {
 			e := &entrants[p]
-			e.score, e.hadBye, e.sides = e.score+2, true, append(e.sides, 0)
+			e.score, e.hadBye, e.sides = e.score+s.points.Win, true, append(e.sides, 0)
 		}
 	}
 	return true
 }
 
 // play adds the result of a match of one player.
-func (e *entrant) play(r Result, player, opponent int, side int8) {
-	switch {
-	case r.Winner == player:
-		e.score += 2
-	case r.Winner == None && !r.Technical:
-		e.score++
-	}
+func (e *entrant) play(points, opponent int, side int8) {
+	e.score += points
 	e.opponents.SetBit(&e.opponents, opponent, 1)
 	e.sides = append(e.sides, side)
 	e.balance += int(side)

@@ -293,3 +293,39 @@ func BenchmarkSwissRound(b *testing.B) {
 		})
 	}
 }
+
+func TestSwissSeedsReplaceTheOrderOfIndexes(t *testing.T) {
+	p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 5, Seeds: []int{4, 2, 0, 1, 3}})
+	round := p.Round(1, nil)
+	assert.Equal(t, []pairing.Pairing{{4, 0}, {1, 2}}, round, "the upper half 4, 2 meets the lower half 0, 1; sides alternate")
+	assert.Equal(t, []int{3}, pairing.Byes(5, round), "the last seed has the bye")
+}
+
+func TestScoreGroupsFollowThePoints(t *testing.T) {
+	played := [][]pairing.Result{{
+		{Pairing: pairing.Pairing{A: 0, B: 2}, Winner: 2},
+		{Pairing: pairing.Pairing{A: 3, B: 1}, Winner: pairing.None},
+	}}
+	failed := [][]pairing.Result{{
+		{Pairing: pairing.Pairing{A: 0, B: 2}, Winner: 2, Technical: true},
+		{Pairing: pairing.Pairing{A: 3, B: 1}, Winner: 1},
+	}}
+	tests := []struct {
+		name   string
+		points pairing.Points
+		played [][]pairing.Result
+		want   [2]int // the players of the first match
+	}{
+		{"default: the winner 2 leads and meets the best of the drawn", pairing.Points{}, played, [2]int{1, 2}},
+		{"3, 1, 0", pairing.Points{Win: 3, Draw: 1}, played, [2]int{1, 2}},
+		{"only a draw has points: 1 and 3 lead, but have met", pairing.Points{Draw: 1}, played, [2]int{0, 1}},
+		{"a technical loss is worth more than a win", pairing.Points{Win: 1, TechnicalLoss: 2}, failed, [2]int{0, 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 4, Points: tt.points})
+			first := p.Round(2, tt.played)[0]
+			assert.Equal(t, tt.want, [2]int{min(first.A, first.B), max(first.A, first.B)})
+		})
+	}
+}

@@ -118,7 +118,7 @@ func (o *Options) plan() (*faults.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairer, err := o.Tournament.NewPairer(o.Players, cmp.Or(o.Legs, 1), nil)
+	pairer, err := pairing.New(o.Tournament.For(o.Players, cmp.Or(o.Legs, 1)))
 	if err != nil || o.Referees < 1 {
 		return nil, nil //nolint:nilerr,nilnil // Validate reports that
 	}

@@ -230,7 +230,7 @@ func swarmTournament(r *rand.Rand, o *simulation.Options) {
 
 // swarmRounds is the largest number of rounds of a league.
 func swarmRounds(o *simulation.Options) int {
-	pairer, err := o.Tournament.NewPairer(o.Players, o.Legs, nil)
+	pairer, err := pairing.New(o.Tournament.For(o.Players, o.Legs))
 	if err != nil {
 		panic(err)
 	}
