@@ -21,6 +21,7 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/decide"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -268,7 +269,7 @@ func (o *simulateOptions) collectLess() (restore func()) {
 		withFiles = 4 << 10 // per match: a resumed league begins with its whole journal
 	)
 	limit := int64(math.MaxInt64)
-	if pairer, err := o.Tournament.NewPairer(o.Players, o.Legs, nil); err == nil {
+	if pairer, err := pairing.New(o.Tournament.For(o.Players, o.Legs)); err == nil {
 		limit = process + perPlayer*int64(o.Players) + perMatch*int64(pairer.Matches())
 		if o.Files != nil {
 			limit += withFiles * int64(pairer.Matches())
