@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -26,7 +27,7 @@ func (a *auditor) checkDerived(f, record *matchFile) {
 	want := *record.value
 	want.SchemaVersion, want.LastUpdated, want.Transcript = d.SchemaVersion, d.LastUpdated, d.Transcript
 	want.TranscriptFile = record.file[strings.LastIndex(record.file, "/")+1:]
-	if continues(d.Lifecycle, want.Lifecycle) || continues(want.Lifecycle, d.Lifecycle) {
+	if acknowledges(d.Lifecycle, want.Lifecycle) || continues(want.Lifecycle, d.Lifecycle) {
 		want.Lifecycle, want.Refusal, want.Omitted = d.Lifecycle, d.Refusal, d.Omitted
 	}
 	for _, diff := range differences(d, &want) {
@@ -36,6 +37,13 @@ func (a *auditor) checkDerived(f, record *matchFile) {
 		}
 		f.find(a, rule, diff.member, "%s is %s; in line %d of %s it is %s", name(diff.member), diff.got, record.line(diff.member), want.TranscriptFile, diff.want)
 	}
+}
+
+// acknowledges tells whether the only news of a lifecycle is the acknowledgement. The record
+// of it may be lost.
+func acknowledges(l, before store.Lifecycle) bool {
+	last := len(l.States) - 1
+	return continues(l, before) && len(before.States) == last && l.State == store.StateAcknowledged && protocol.ValidTimestamp(l.States[last].At)
 }
 
 // continues tells whether a lifecycle goes on from another one. Both must name their last
