@@ -224,7 +224,7 @@ func validID(id jsontext.Value) bool {
 
 // encodeResult is the response with a result.
 func encodeResult(result any, id jsontext.Value) ([]byte, error) {
-	b := newBody(responseHead)
+	b := newBody(responseHead, usualResponse)
 	if err := encodeInto(b, result); err != nil {
 		return nil, err
 	}
@@ -234,9 +234,16 @@ func encodeResult(result any, id jsontext.Value) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// newBody begins a body. Most bodies fit without growing.
-func newBody(head string) *bytes.Buffer {
-	b := bytes.NewBuffer(make([]byte, 0, 768))
+// A buffer of these many bytes need not grow for the messages of a match. The encoder
+// wants a quarter of it to stay free.
+const (
+	usualRequest  = 1280
+	usualResponse = 640
+)
+
+// newBody begins a body.
+func newBody(head string, usual int) *bytes.Buffer {
+	b := bytes.NewBuffer(make([]byte, 0, usual))
 	b.WriteString(head)
 	return b
 }
@@ -281,7 +288,7 @@ func encodeInto(b *bytes.Buffer, v any, options ...json.Options) error {
 // EncodeRequest makes the body of a call. Its id is an integer, because some agents
 // accept no other.
 func EncodeRequest(method string, params any, id int64) ([]byte, error) {
-	b := newBody(requestHead)
+	b := newBody(requestHead, usualRequest)
 	quoted, err := jsontext.AppendQuote(b.AvailableBuffer(), method)
 	if err != nil {
 		return nil, err
