@@ -224,7 +224,7 @@ func validID(id jsontext.Value) bool {
 
 // encodeResult is the response with a result.
 func encodeResult(result any, id jsontext.Value) ([]byte, error) {
-	b := newBody(responseHead)
+	b := newBody(responseHead, result, usualResponse)
 	if err := encodeInto(b, result); err != nil {
 		return nil, err
 	}
@@ -234,12 +234,27 @@ func encodeResult(result any, id jsontext.Value) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// newBody begins a body. Most bodies fit without growing.
-func newBody(head string) *bytes.Buffer {
-	b := bytes.NewBuffer(make([]byte, 0, 768))
+// The bytes that are allocated for a body. Most bodies fit without growing.
+const (
+	usualRequest  = 1024
+	usualResponse = 512
+	aroundMessage = 128
+)
+
+// newBody begins the body of a message. Size is that of a usual one.
+func newBody(head string, message any, size int) *bytes.Buffer {
+	if m, ok := message.(encodedMessage); ok {
+		if encoded, err := m.Encoded(); err == nil {
+			size = len(encoded) + aroundMessage
+		}
+	}
+	b := bytes.NewBuffer(make([]byte, 0, size))
 	b.WriteString(head)
 	return b
 }
+
+// An encodedMessage encodes itself once for many bodies.
+type encodedMessage interface{ Encoded() ([]byte, error) }
 
 // An errorObject is the error in a response.
 type errorObject struct {
@@ -267,11 +282,10 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	return b
 }
 
-// encodeInto appends the JSON of a message. A broadcast encodes itself once for all
-// receivers.
+// encodeInto appends the JSON of a message.
 func encodeInto(b *bytes.Buffer, v any, options ...json.Options) error {
-	if broadcast, ok := v.(interface{ Encoded() ([]byte, error) }); ok {
-		encoded, err := broadcast.Encoded()
+	if m, ok := v.(encodedMessage); ok {
+		encoded, err := m.Encoded()
 		b.Write(encoded)
 		return err
 	}
@@ -281,7 +295,7 @@ func encodeInto(b *bytes.Buffer, v any, options ...json.Options) error {
 // EncodeRequest makes the body of a call. Its id is an integer, because some agents
 // accept no other.
 func EncodeRequest(method string, params any, id int64) ([]byte, error) {
-	b := newBody(requestHead)
+	b := newBody(requestHead, params, usualRequest)
 	quoted, err := jsontext.AppendQuote(b.AvailableBuffer(), method)
 	if err != nil {
 		return nil, err
