@@ -234,10 +234,11 @@ func encodeResult(result any, id jsontext.Value) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// The bytes that are allocated for a body. Most bodies fit without growing.
+// The bytes that are allocated for a body. Most bodies fit without growing: the encoder
+// grows a buffer unless a quarter of its content remains free.
 const (
-	usualRequest  = 1024
-	usualResponse = 512
+	usualRequest  = 1280
+	usualResponse = 576
 	aroundMessage = 128
 )
 
