@@ -88,40 +88,34 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	return show(s.out, o.format, r, r.print)
 }
 
-// read reads the match file.
+// read reads the match or the attempt. Its error lists those that exist.
 func (o *replayOptions) read() (*store.Match, error) {
-	path, err := o.find()
-	if err != nil {
+	dir := store.Folder(o.data)
+	if err := o.findLeague(dir); err != nil {
 		return nil, err
 	}
-	doc, err := store.Read[store.Match](path)
+	if _, ok := protocol.ParseMatchID(o.matchID); !ok {
+		return nil, usage("match %.40q: matches are called R1M1, R1M2, …", o.matchID)
+	}
+	doc, err := dir.LoadMatch(o.leagueID, o.matchID)
+	if o.attempt > 0 && (err != nil || doc.Attempt != o.attempt) {
+		doc, err = o.readAttempt(dir)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = o.missing(dir)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		err = errors.New(audit.Reason(err))
 	}
 	return doc, err
 }
 
-// find returns the path of the match file. Its error lists the files that exist.
-func (o *replayOptions) find() (string, error) {
-	dir := store.Folder(o.data)
-	if err := o.findLeague(dir); err != nil {
-		return "", err
-	}
-	if _, ok := protocol.ParseMatchID(o.matchID); !ok {
-		return "", usage("match %.40q: matches are called R1M1, R1M2, …", o.matchID)
-	}
-	if o.attempt > 0 {
-		return o.findAttempt(dir)
-	}
-	path := dir.Match(o.leagueID, o.matchID)
-	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return path, err
-	}
+// missing is the error of a match without a file.
+func (o *replayOptions) missing(dir store.Folder) error {
 	err := fmt.Errorf("league %s has no file of match %s; there %s", o.leagueID, o.matchID, inventory(namesIn(dir.Matches(o.leagueID)), "is no file of any match", "are those of"))
-	if left := namesIn(dir.Attempts(o.leagueID), o.matchID+"."); len(left) > 0 {
+	if left := o.attempts(dir); len(left) > 0 {
 		err = fmt.Errorf("%w\nunacknowledged attempts at %s: %s; show one with --attempt", err, o.matchID, strings.Join(left, ", "))
 	}
-	return "", err
+	return err
 }
 
 func (o *replayOptions) findLeague(dir store.Folder) error {
@@ -140,16 +134,31 @@ func (o *replayOptions) findLeague(dir store.Folder) error {
 	return nil
 }
 
-func (o *replayOptions) findAttempt(dir store.Folder) (string, error) {
-	if doc, err := store.Read[store.Match](dir.Match(o.leagueID, o.matchID)); err == nil && doc.Attempt == o.attempt {
-		return dir.Match(o.leagueID, o.matchID), nil
+// readAttempt reads an attempt from a results file, or from a file of its own as earlier
+// versions wrote it.
+func (o *replayOptions) readAttempt(dir store.Folder) (*store.Match, error) {
+	for _, a := range dir.RecordedAttempts(o.leagueID, o.matchID) {
+		if a.Attempt == o.attempt { // an attempt has one referee
+			return store.LoadAttempt(a.Path, a.MatchID, a.Attempt)
+		}
 	}
 	names := namesIn(dir.Attempts(o.leagueID), fmt.Sprintf("%s.a%d.", o.matchID, o.attempt))
 	if len(names) == 0 {
-		all := namesIn(dir.Attempts(o.leagueID), o.matchID+".")
-		return "", fmt.Errorf("there is no file of attempt %d at %s; of its attempts there %s", o.attempt, o.matchID, inventory(all, "is none", "are"))
+		return nil, fmt.Errorf("there is no file of attempt %d at %s; of its attempts there %s", o.attempt, o.matchID, inventory(o.attempts(dir), "is none", "are"))
 	}
-	return filepath.Join(dir.Attempts(o.leagueID), names[0]+".json"), nil // an attempt has one referee
+	return store.Read[store.Match](filepath.Join(dir.Attempts(o.leagueID), names[0]+".json"))
+}
+
+// attempts lists the unacknowledged attempts at the match.
+func (o *replayOptions) attempts(dir store.Folder) []string {
+	names := namesIn(dir.Attempts(o.leagueID), o.matchID+".")
+	for _, a := range dir.RecordedAttempts(o.leagueID, o.matchID) {
+		if a.State != store.StateAcknowledged {
+			names = append(names, fmt.Sprintf("%s.a%d.%s", a.MatchID, a.Attempt, a.RefereeID))
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // namesIn lists the names of the JSON files of a folder that have a prefix, in order

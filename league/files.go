@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
-	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -276,18 +274,4 @@ func (w *fileWriter) upToDate() bool {
 
 func sameAgents(a, b *store.Agents) bool {
 	return reflect.DeepEqual(a.Players, b.Players) && reflect.DeepEqual(a.Referees, b.Referees)
-}
-
-// addMatch writes the file of a match, if there is none.
-func (w *fileWriter) addMatch(id string, content func() *store.Match) {
-	if w == nil {
-		return
-	}
-	path := w.Folder.Match(w.leagueID, id)
-	if _, err := os.Lstat(path); err == nil {
-		return
-	}
-	if err := store.Add(path, content()); err != nil && !errors.Is(err, fs.ErrExist) {
-		w.log.Error().Err(err).Str("file", path).Str("event_type", protocol.EventResultFileNotWritten).Msg("a match file could not be written; the journal has the result")
-	}
 }

@@ -2,6 +2,7 @@ package league_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,7 +26,7 @@ func TestReturnedPlayerHasTheTotalsOfTheWholeLeague(t *testing.T) {
 		require.Len(t, w.Manager.Results(), 1)
 		first.Stop()
 		require.NoError(t, first.Player.Close())
-		require.NoError(t, os.Remove(folder.History("P01")))
+		require.NoError(t, os.RemoveAll(filepath.Dir(folder.History("P01"))))
 
 		again := w.PlayerIn("P01", folder)
 		r := w.Manager.Standings()[0]

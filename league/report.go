@@ -11,6 +11,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // reportMatchResult records a result (spec 003 §8.7.6). It acknowledges the report when
@@ -181,7 +182,7 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 	thirdParty := m.thirdParty(r.RefereeID)
 	m.mu.Unlock()
 	if thirdParty {
-		m.writeMatch(r, x.a, x.b)
+		m.writeMatchFile(r.MatchID.String(), store.Add, m.matchFileOf(r, x.a, x.b))
 	}
 	about := func(line *zerolog.Event) {
 		line.Str("conversation_id", r.Conversation()).Stringer("match_id", r.MatchID).Str("status", r.Status)

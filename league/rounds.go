@@ -11,7 +11,6 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 )
 
 // playRound plays a whole round. It first sends what is left to tell about the round
@@ -205,7 +204,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	if err != nil {
 		return roundEnd{}, err
 	}
-	m.writeMatches(round-1, round-1) // their referees have had the time of a round
+	m.writeMatches(round-1, round-1, false) // their referees have had the time of a round
 	m.mu.Lock()
 	m.state.Condense(round - 1)
 	m.mu.Unlock()
@@ -246,32 +245,4 @@ func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int) not
 		Standings: decide.StandingRows(m.state, 0, protocol.MaxStandings), TotalPlayers: len(m.players),
 	})
 	return b.deliver
-}
-
-// writeMatches writes the files of the matches of some rounds that have none, because
-// their referee has its files elsewhere or writes none.
-func (m *Manager) writeMatches(from, to int) {
-	for round := max(from, 1); round <= to; round++ {
-		for i, pair := range m.state.Pairings(round) {
-			m.writeMatch(m.state.Match(protocol.MatchID{Round: round, Number: i + 1}).Report, m.players[pair.A], m.players[pair.B])
-		}
-	}
-}
-
-// writeMatch writes the file of a match, if there is none.
-func (m *Manager) writeMatch(r *journal.MatchReported, a, b *agent) {
-	m.files.addMatch(r.MatchID.String(), func() *store.Match {
-		now := m.clock.Timestamp()
-		return &store.Match{
-			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: m.options.LeagueID, RoundID: r.MatchID.Round,
-			MatchID: r.MatchID.String(), GameType: m.options.GameType, Attempt: r.Number,
-			RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
-			PlayerA:    store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},
-			PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
-			Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
-			Transcript: []store.Exchange{}, Draw: r.Draw,
-			Result:  &store.MatchResult{GameResult: r.GameResult, Score: r.Score},
-			Scoring: scoringOf(m.options.Scoring),
-		}
-	})
 }

@@ -114,12 +114,12 @@ func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 	if m.state.Open() {
 		round--
 	}
-	over := m.state.Completed != nil
+	announced, over := m.state.Round, m.state.Completed != nil
 	m.mu.Unlock()
 	if !m.resumed {
 		return round, before
 	}
-	m.writeMatches(1, round-1)
+	m.writeMatches(1, announced, true)
 	if round > 1 && !over {
 		before = m.roundEnd(ctx, round-1)
 	}
@@ -135,7 +135,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	if err != nil {
 		return nil, err
 	}
-	m.writeMatches(completed.TotalRounds, completed.TotalRounds)
+	m.writeMatches(completed.TotalRounds, completed.TotalRounds, false)
 	if !before || !m.files.upToDate() {
 		m.files.write()
 	}

@@ -20,7 +20,6 @@ type history struct {
 	entries []entry
 	others  []string // match ids in another form than this program's
 	sorted  bool     // entries are in ascending order of their keys
-	draws   bool     // the entries keep the player's part of the draw, for the file
 	stats   protocol.PlayerStats
 	memory  *strategy.Memory // nil until a strategy needs it
 }
@@ -30,7 +29,6 @@ type entry struct {
 	key      matchKey
 	opponent unique.Handle[string]
 	result   unique.Handle[result]
-	draw     *[2]string // the commitment of the referee and the entropy; nil for none
 }
 
 // A matchKey stands for a match id. For an id in another form than R1M1 the round is 0,
@@ -48,10 +46,9 @@ type result struct {
 	fromStandings       bool
 }
 
-// newHistory returns the history of matches in the order in which they were played. Draws
-// tells whether the history keeps the player's part of the draws.
-func newHistory(draws bool, past []store.HistoryMatch) *history {
-	h := &history{sorted: true, draws: draws}
+// newHistory returns the history of matches in the order in which they were played.
+func newHistory(past []store.HistoryMatch) *history {
+	h := &history{sorted: true}
 	for i := range past {
 		h.add(&past[i])
 	}
@@ -95,9 +92,6 @@ func (h *history) add(m *store.HistoryMatch) bool {
 		key: h.keyOf(m.MatchID), opponent: unique.Make(m.OpponentID),
 		result: unique.Make(result{m.Attempt, m.DrawnNumber, m.Result, m.MyChoice, m.OpponentChoice, m.FromStandings}),
 	}
-	if h.draws && (m.DrawCommitment != "" || m.Entropy != "") {
-		e.draw = &[2]string{m.DrawCommitment, m.Entropy}
-	}
 	i, known := h.find(e.key)
 	switch {
 	case !known:
@@ -121,7 +115,8 @@ func (h *history) add(m *store.HistoryMatch) bool {
 	return true
 }
 
-// match returns a finished match.
+// match returns a finished match, without the player's part of the draw, which only the file
+// has.
 func (h *history) match(i int) store.HistoryMatch {
 	e := &h.entries[i]
 	r := e.result.Value()
@@ -133,19 +128,7 @@ func (h *history) match(i int) store.HistoryMatch {
 	if e.key.round == 0 {
 		m.MatchID = h.others[e.key.number]
 	}
-	if e.draw != nil {
-		m.DrawCommitment, m.Entropy = e.draw[0], e.draw[1]
-	}
 	return m
-}
-
-// matches returns the finished matches, in the order in which they were added.
-func (h *history) matches() []store.HistoryMatch {
-	list := make([]store.HistoryMatch, len(h.entries))
-	for i := range list {
-		list[i] = h.match(i)
-	}
-	return list
 }
 
 // remembered returns the memory of the strategy.

@@ -17,11 +17,11 @@ func TestHistoryReturnsItsMatchesAsTheyWere(t *testing.T) {
 	text := rapid.SampledFrom([]string{"", "even", "R1M1", "a longer text"})
 	number := rapid.IntRange(0, 3)
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHistory(true, nil)
+		h := newHistory(nil)
 		want := map[string]store.HistoryMatch{}
 		for range rapid.IntRange(0, 20).Draw(t, "matches") {
 			m := store.HistoryMatch{
-				Attempt: 1 + number.Draw(t, "attempt"), DrawCommitment: text.Draw(t, "commitment"), Entropy: text.Draw(t, "entropy"),
+				Attempt: 1 + number.Draw(t, "attempt"),
 				PlayedMatch: protocol.PlayedMatch{
 					MatchID:    rapid.SampledFrom([]string{"", "R0M1", "R1M1", "R1M10", "R2M1", "R999999999M999999999", "R01M1", "game 7", "game 8"}).Draw(t, "id"),
 					OpponentID: text.Draw(t, "opponent"), Result: text.Draw(t, "result"), MyChoice: text.Draw(t, "mine"),
@@ -34,7 +34,7 @@ func TestHistoryReturnsItsMatchesAsTheyWere(t *testing.T) {
 			}
 		}
 		got := map[string]store.HistoryMatch{}
-		for _, m := range h.matches() {
+		for _, m := range matchesOf(h) {
 			got[m.MatchID] = m
 		}
 		require.Equal(t, want, got)
@@ -58,20 +58,28 @@ func TestHistoryCanBeRebuiltFromItsMatches(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHistory(true, nil)
+		h := newHistory(nil)
 		for range rapid.IntRange(0, 20).Draw(t, "matches") {
 			m := drawn(t)
 			before := h.attempt(m.MatchID)
 			assert.Equal(t, m.Attempt > before, h.add(m))
 			assert.Equal(t, max(before, m.Attempt), h.attempt(m.MatchID))
 		}
-		again := newHistory(true, h.matches())
+		again := newHistory(matchesOf(h))
 		assert.Equal(t, h.remembered(), again.remembered())
 		assert.Equal(t, h, again)
-		assert.Equal(t, len(h.matches()), h.stats.TotalMatches)
+		assert.Equal(t, len(matchesOf(h)), h.stats.TotalMatches)
 		assert.Equal(t, h.stats.TotalMatches, h.stats.Wins+h.stats.Draws+h.stats.Losses)
-		assert.Len(t, h.played(), len(h.matches()))
+		assert.Len(t, h.played(), len(matchesOf(h)))
 	})
+}
+
+// matchesOf returns the matches of a history, in the order in which they were added.
+func matchesOf(h *history) (list []store.HistoryMatch) {
+	for i := range h.entries {
+		list = append(list, h.match(i))
+	}
+	return list
 }
 
 func TestRenamedFileReplacesNoOther(t *testing.T) {

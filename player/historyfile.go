@@ -9,60 +9,116 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
-// A historyFile is the file of a player's history (spec 003 §9.4.4). Only the player
-// writes it. The player writes no other file except its identity.
+// A historyFile is the file of a player's history, history.jsonl, with the history.json that
+// derives from it (spec 003 §9.4.4). Only the player writes them. The player writes no other
+// file except its identity.
 type historyFile struct {
 	mu     sync.Mutex // held during a write; p.mu is never held then
-	path   string     // "" for no file
+	path   string     // of history.json; "" for no file
 	member *membership.Membership
 	causes map[string]bool // of failures that were logged since the last success
+
+	unsynced bool      // history.jsonl has matches that may not be durable
+	stale    bool      // history.json lacks matches of history.jsonl
+	due      time.Time // when history.json is next written while the league goes on
 }
 
-// open opens the file of a new membership, and returns the history of a returning
-// player; nil for none. A file of another league, or one that cannot be used, is renamed
-// and never overwritten. p.file.mu is held.
-func (p *Player) open(m *membership.Membership, back bool) *history {
+// The pause between two writes of history.json grows with the number of matches, because a
+// write takes all of them and a process may have many players.
+const (
+	derivePause    = 10 * time.Second
+	pausePerRecord = 100 * time.Millisecond
+)
+
+// open opens the file of a new membership, and returns the matches of a returning player,
+// and those of them that history.jsonl lacks, because an earlier version wrote history.json
+// alone. Files of another league, or ones that cannot be used, are renamed and never
+// overwritten. p.file.mu is held.
+func (p *Player) open(m *membership.Membership, back bool) (past, unsaved []store.HistoryMatch) {
 	d := &p.file
-	d.path, d.member = "", m
+	d.path, d.member, d.unsynced, d.stale, d.due = "", m, false, false, time.Time{}
 	folder, log := p.options.Folder, &p.options.Log
 	switch {
 	case folder == "":
-		return nil
+		return nil, nil
 	case !protocol.ValidLeagueID(m.AgentID): // the id comes from a third-party manager, and names a folder
 		log.Error().Str("player_id", m.AgentID).Str("event_type", protocol.EventHistoryUnnamable).Msg("history is not stored: the player's id cannot name a folder")
-		return nil
+		return nil, nil
 	}
 	path := folder.History(m.AgentID)
-	if own := pathForLeague(path, m.LeagueID); back && protocol.ValidLeagueID(m.LeagueID) {
-		if _, err := os.Lstat(own); err == nil {
-			path = own
-		}
+	if own := pathForLeague(path, m.LeagueID); back && protocol.ValidLeagueID(m.LeagueID) && (exists(own) || exists(store.HistoryLines(own))) {
+		path = own
 	}
-	doc, err := store.Read[store.History](path)
+	lines, doc, err := readHistory(path)
+	ours := func(h *store.History) bool {
+		return back && h != nil && h.PlayerID == m.AgentID && h.LeagueID == m.LeagueID
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		d.path = path
-		return nil
-	case err == nil && back && doc.PlayerID == m.AgentID && doc.LeagueID == m.LeagueID:
-		d.path = path
-		return newHistory(true, doc.Matches)
+	case err == nil && ours(lines) || lines == nil && ours(doc):
+		d.path, d.stale = path, lines != nil
+		if lines != nil {
+			past = lines.Matches
+		}
+		if ours(doc) {
+			unsaved = lacking(past, doc.Matches)
+		}
+		return append(past, unsaved...), unsaved
 	case err != nil:
 		log.Error().Err(err).Str("event_type", protocol.EventHistoryUnusable).Msg("the history file cannot be used")
 	}
-	moved, err := renameAside(path, p.options.Clock.Timestamp())
-	if err != nil {
-		log.Error().Err(err).Str("event_type", protocol.EventHistoryNotMoved).Msg("history is not stored: the existing file cannot be renamed")
-		return nil
+	for _, name := range []string{path, store.HistoryLines(path)} {
+		if !exists(name) {
+			continue
+		}
+		moved, err := renameAside(name, p.options.Clock.Timestamp())
+		if err != nil {
+			log.Error().Err(err).Str("event_type", protocol.EventHistoryNotMoved).Msg("history is not stored: the existing file cannot be renamed")
+			return nil, nil
+		}
+		log.Info().Str("path", moved).Str("event_type", protocol.EventHistoryMoved).Msg("renamed the previous history file")
 	}
-	log.Info().Str("path", moved).Str("event_type", protocol.EventHistoryMoved).Msg("renamed the previous history file")
 	d.path = path
-	return nil
+	return nil, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// readHistory reads history.jsonl and history.json; nil for a missing one. Beside a
+// history.jsonl the other file does not matter, because it derives from it.
+func readHistory(path string) (lines, doc *store.History, err error) {
+	lines, _, _, errLines := store.ReadHistoryLines(store.HistoryLines(path))
+	doc, errDoc := store.Read[store.History](path)
+	switch {
+	case !errors.Is(errLines, fs.ErrNotExist):
+		return lines, doc, errLines
+	case !errors.Is(errDoc, fs.ErrNotExist):
+		return nil, doc, errDoc
+	}
+	return nil, nil, nil
+}
+
+// lacking returns the matches that a history lacks.
+func lacking(history, matches []store.HistoryMatch) (list []store.HistoryMatch) {
+	known := make(map[string]bool, len(history))
+	for i := range history {
+		known[history[i].MatchID] = true
+	}
+	for i := range matches {
+		if !known[matches[i].MatchID] {
+			list = append(list, matches[i])
+		}
+	}
+	return list
 }
 
 // pathForLeague returns the path of a history whose usual path holds the history of
@@ -85,46 +141,85 @@ func renameAside(path, stamp string) (string, error) {
 	}
 }
 
-// save writes the history if it has changed. It takes the state after the previous write
-// has ended, so that an older state never replaces a newer one.
-func (p *Player) save() error {
+// add adds a finished match to the history, and tells whether that changes it. p.mu is held.
+func (p *Player) add(m *store.HistoryMatch) bool {
+	added := p.history.add(m)
+	if added && p.options.Folder != "" {
+		p.unsaved = append(p.unsaved, *m)
+	}
+	return added
+}
+
+// save appends the new matches to history.jsonl, without sync. At the end of the league or
+// of the process it makes the file durable. It writes history.json then, and from time to
+// time before.
+func (p *Player) save(end bool) error {
 	d := &p.file
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	p.mu.Lock()
+	added, count := p.unsaved, len(p.history.entries)
+	p.unsaved = nil
+	p.mu.Unlock()
 	if d.path == "" {
 		return nil
 	}
-	m := d.member
-	p.mu.Lock()
-	if !p.unsaved {
-		p.mu.Unlock()
-		return nil
+	if len(added) > 0 {
+		if err := d.append(p.options.Name, added); err != nil {
+			p.mu.Lock()
+			p.unsaved = append(added, p.unsaved...)
+			p.mu.Unlock()
+			return err
+		}
+		d.unsynced, d.stale = true, true
 	}
-	doc := &store.History{
-		SchemaVersion: store.SchemaVersion, LastUpdated: p.options.Clock.Timestamp(),
-		PlayerID: m.AgentID, DisplayName: p.options.Name, LeagueID: m.LeagueID,
-		Stats: p.history.stats, Matches: p.history.matches(),
+	if end && d.unsynced {
+		if err := store.SyncHistory(store.HistoryLines(d.path)); err != nil {
+			return err
+		}
+		d.unsynced = false
 	}
-	p.unsaved = false
-	p.mu.Unlock()
-	if other, err := store.Read[store.History](d.path); err == nil && other.LeagueID != m.LeagueID && protocol.ValidLeagueID(m.LeagueID) {
-		d.path = pathForLeague(d.path, m.LeagueID) // a player with the same id in another league uses this folder
-	}
-	err := store.Write(d.path, doc)
-	if err != nil {
-		p.mu.Lock()
-		p.unsaved = true
-		p.mu.Unlock()
-		return err
+	if d.stale && (end || !time.Now().Before(d.due)) {
+		if err := store.DeriveHistory(d.path, p.options.Clock.Timestamp()); err != nil {
+			return err
+		}
+		d.stale, d.due = false, time.Now().Add(derivePause+time.Duration(count)*pausePerRecord)
 	}
 	clear(d.causes)
 	return nil
 }
 
-// saveAfterRound saves the history. It logs an error once for each cause; the player
+// append appends matches to history.jsonl. If a player with the same id in another league
+// uses this folder, the file gets another name.
+func (d *historyFile) append(name string, matches []store.HistoryMatch) error {
+	m := d.member
+	header := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: m.AgentID, DisplayName: name, LeagueID: m.LeagueID}
+	if !d.unsynced && !exists(store.HistoryLines(d.path)) {
+		if other, err := store.Read[store.HistoryHeader](d.path); err == nil && other.LeagueID != m.LeagueID {
+			d.path = d.ownPath()
+		}
+	}
+	err := store.AppendHistory(store.HistoryLines(d.path), header, matches)
+	if own := d.ownPath(); errors.Is(err, store.ErrOtherLeague) && own != d.path {
+		d.path = own
+		err = store.AppendHistory(store.HistoryLines(own), header, matches)
+	}
+	return err
+}
+
+// ownPath returns the path of the history beside that of another league.
+func (d *historyFile) ownPath() string {
+	usual := filepath.Join(filepath.Dir(d.path), "history.json")
+	if !protocol.ValidLeagueID(d.member.LeagueID) {
+		return usual
+	}
+	return pathForLeague(usual, d.member.LeagueID)
+}
+
+// saveAfterRound saves the history after a round or the league. It logs an error once for each cause; the player
 // continues, and the next round saves again.
-func (p *Player) saveAfterRound() {
-	err := p.save()
+func (p *Player) saveAfterRound(end bool) {
+	err := p.save(end)
 	if err == nil {
 		return
 	}
@@ -141,9 +236,9 @@ func (p *Player) saveAfterRound() {
 	}
 }
 
-// Close saves the history if it has changed. It waits for a write in progress.
+// Close saves the history, durably. It waits for a write in progress.
 func (p *Player) Close() error {
-	if err := p.save(); err != nil {
+	if err := p.save(true); err != nil {
 		return fmt.Errorf("cannot write the last matches of %s to its history file: %w", p.ID(), err)
 	}
 	return nil

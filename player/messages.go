@@ -26,9 +26,10 @@ func fromManager[Q any](p *Player, handle func(q *Q) (round int, save bool)) fun
 		}
 		p.mu.Lock()
 		round, save := handle(q)
+		end := p.completed != nil
 		p.mu.Unlock()
 		if save {
-			p.saveAfterRound()
+			p.saveAfterRound(end)
 		}
 		return p.ack("", round), nil
 	}
@@ -40,8 +41,8 @@ func (p *Player) notifyRound(q *protocol.RoundAnnouncement) (round int, save boo
 	p.keepTable()
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their GAME_OVER is missing
 	for i := range q.Matches {
-		if m := forfeit(p.ID(), &q.Matches[i]); m != nil && p.history.add(m) {
-			p.unsaved = true
+		if m := forfeit(p.ID(), &q.Matches[i]); m != nil {
+			p.add(m)
 		}
 	}
 	p.idle()
@@ -275,8 +276,8 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	if _, known := q.GameResult.Choices.Get(id); !known && m != nil {
 		seen.MyChoice = m.chosen
 	}
-	if attempt > p.history.attempt(q.MatchID) && p.history.add(&seen) {
-		p.unsaved = true
+	if attempt > p.history.attempt(q.MatchID) {
+		p.add(&seen)
 	}
 	delete(p.current, q.MatchID)
 	p.idle()

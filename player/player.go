@@ -45,8 +45,8 @@ type Options struct {
 	// no referee can, so the player refuses all of them.
 	StrictReferees bool
 
-	// Past holds the matches played before, and replaces the history in the folder; nil
-	// for none.
+	// Past holds the matches played before, instead of the history in the folder; nil for
+	// none. The player does not write them to its file, which is evidence of its own.
 	Past []store.HistoryMatch
 
 	// Entropy returns the player's part in the draw of an attempt at a match. Nil derives
@@ -75,7 +75,7 @@ type Player struct {
 	restarted bool              // it may have accepted invitations before the restart
 	current   map[string]*match // accepted and not over
 	history   *history
-	unsaved   bool // the history differs from its file
+	unsaved   []store.HistoryMatch // that the file of the history lacks
 	round     *protocol.RoundAnnouncement
 	over      int           // the last round known to be over
 	quiet     chan struct{} // closed when the player is in no match; nil if nothing waits
@@ -140,8 +140,7 @@ func New(o Options) (*Player, error) {
 		parities: []string{evenodd.Even, evenodd.Odd},
 		state:    StateUnregistered,
 		current:  map[string]*match{},
-		history:  newHistory(o.Folder != "", o.Past),
-		unsaved:  len(o.Past) > 0,
+		history:  newHistory(o.Past),
 		file:     historyFile{causes: map[string]bool{}},
 	}
 	var err error
@@ -218,7 +217,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	}
 	p.file.mu.Lock() // no write while file and history belong to different leagues
 	defer p.file.mu.Unlock()
-	past := p.open(m, back)
+	past, unsaved := p.open(m, back)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state, p.restarted = StateRegistered, back
@@ -226,12 +225,13 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 		p.tally = tally{known: true}
 	}
 	if before != nil { // the previous league has ended
-		p.history, p.unsaved = newHistory(p.options.Folder != "", nil), false
+		p.history = newHistory(nil)
 		p.current, p.round, p.standings, p.table, p.over, p.totals = map[string]*match{}, nil, nil, nil, 0, nil
 		p.signalQuiet()
 	}
+	p.unsaved = unsaved
 	if past != nil && p.options.Past == nil {
-		p.history, p.unsaved = past, false
+		p.history = newHistory(past)
 	}
 }
 

@@ -158,7 +158,7 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 		assert.Len(t, h.Matches[0].Entropy, 64)
 		time.Sleep(time.Minute)
 		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
-		assert.Equal(t, h.LastUpdated, leaguetest.ReadHistory(t, folder, "P01").LastUpdated, "nothing has changed")
+		assert.Equal(t, h, leaguetest.ReadHistory(t, folder, "P01"), "nothing has changed")
 
 		playMatch(w.ScriptedReferee(p, "R2M1", 2), 7)
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
@@ -181,7 +181,8 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 			}
 			return err
 		}))
-		assert.ElementsMatch(t, []string{folder.History("P01"), folder.Identity("player", "Agent P01 at "+leaguetest.EndpointOf(leaguetest.ManagerHost))}, files, "it writes no other files")
+		path := folder.History("P01")
+		assert.ElementsMatch(t, []string{path, store.HistoryLines(path), folder.Identity("player", "Agent P01 at "+leaguetest.EndpointOf(leaguetest.ManagerHost))}, files, "it writes no other files")
 	})
 }
 
@@ -420,11 +421,17 @@ func TestPlayersOfTwoLeaguesShareAFolder(t *testing.T) {
 		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		require.NoError(t, store.Write(folder.History("P01"), other))
 		completeRound(w, p, 1)
-		assert.Equal(t, "another", leaguetest.ReadHistory(t, folder, "P01").LeagueID)
-		own, err := store.Read[store.History](filepath.Join(filepath.Dir(folder.History("P01")), "history."+leaguetest.LeagueID+".json"))
+		require.NoError(t, p.Player.Close())
+		kept, err := store.Read[store.History](folder.History("P01"))
+		require.NoError(t, err)
+		assert.Equal(t, "another", kept.LeagueID)
+		path := filepath.Join(filepath.Dir(folder.History("P01")), "history."+leaguetest.LeagueID+".json")
+		own, _, _, err := store.ReadHistoryLines(store.HistoryLines(path))
 		require.NoError(t, err)
 		assert.Len(t, own.Matches, 1)
-		require.NoError(t, p.Player.Close())
+		derived, err := store.Read[store.History](path)
+		require.NoError(t, err)
+		assert.Equal(t, own.Matches, derived.Matches)
 		p.Stop()
 		again := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		assert.Equal(t, 1, again.Player.Record().Stats.TotalMatches, "the history continues")

@@ -93,10 +93,10 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 		known := store.HistoryMatch{Attempt: m.attempt, PlayedMatch: protocol.PlayedMatch{
 			MatchID: matchID, OpponentID: m.opponent, Result: result, MyChoice: m.chosen, FromStandings: true,
 		}}
-		if !p.history.add(&known) {
+		if !p.add(&known) {
 			return
 		}
-		p.unsaved, p.tally.history = true, p.history.stats
+		p.tally.history = p.history.stats
 		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type", protocol.EventResultFromStandings).Msg("no readable GAME_OVER: the result follows from the standings")
 		delete(p.current, matchID)
 		p.idle()

@@ -37,7 +37,7 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			p := &Player{Agent: member(t, "P01"), current: map[string]*match{}, history: newHistory(true, nil)}
+			p := &Player{Agent: member(t, "P01"), current: map[string]*match{}, history: newHistory(nil)}
 			if !test.unknown {
 				p.tally = tally{known: true}
 			}
@@ -71,7 +71,7 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 }
 
 func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
-	h := newHistory(true, nil)
+	h := newHistory(nil)
 	inferred := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusDraw})
 	inferred.FromStandings = true
 	assert.True(t, h.add(&inferred))

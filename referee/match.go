@@ -36,6 +36,7 @@ type match struct {
 	pending      sync.WaitGroup       // GAME_ERRORs without an acknowledgement, for which the file waits
 	transcript   *transcript          // nil if no file is written
 	doc          *store.Match         // its file, from the result until the manager has it; owned by the goroutine that reports
+	recorded     store.Recorded       // what the results file has of doc
 
 	mu        sync.Mutex
 	state     string
@@ -79,7 +80,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 			role: [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[i],
 		}
 	}
-	if r.hasFile(a.LeagueID, a.MatchID, member.AgentID) {
+	if r.hasFile(member, a.MatchID) {
 		m.transcript = newTranscript(r.options.Clock, member.Token, a.PlayerA.AccessToken, a.PlayerB.AccessToken)
 	}
 	return m

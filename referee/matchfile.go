@@ -1,26 +1,29 @@
 package referee
 
 import (
-	"os"
+	"path/filepath"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
-// hasFile tells whether the referee writes a file of a match. The ids may be those
-// of a third-party manager, and unfit for names of files.
-func (r *Referee) hasFile(leagueID, matchID, refereeID string) bool {
-	if r.options.Folder == "" {
-		return false
+// hasFiles tells whether the referee writes files in a league. The ids may be those of a
+// third-party manager, and unfit for names of files.
+func (r *Referee) hasFiles(member *membership.Membership) bool {
+	return r.options.Folder != "" && protocol.ValidLeagueID(member.LeagueID) && protocol.ValidLeagueID(member.AgentID)
+}
+
+// hasFile tells whether the referee writes a file of a match.
+func (r *Referee) hasFile(member *membership.Membership, matchID string) bool {
+	if r.hasFiles(member) && protocol.ValidLeagueID(matchID) {
+		return true
 	}
-	for _, id := range []string{leagueID, matchID, refereeID} {
-		if !protocol.ValidLeagueID(id) {
-			r.options.Log.Error().Str("league_id", leagueID).Str("match_id", matchID).Str("referee_id", refereeID).
-				Str("event_type", protocol.EventMatchFileUnnamable).Msg("these ids cannot name a file: no file is written of the match")
-			return false
-		}
+	if r.options.Folder != "" {
+		r.options.Log.Error().Str("league_id", member.LeagueID).Str("match_id", matchID).Str("referee_id", member.AgentID).
+			Str("event_type", protocol.EventMatchFileUnnamable).Msg("these ids cannot name a file: no file is written of the match")
 	}
-	return true
+	return false
 }
 
 // document makes the match file. It needs the members that forget releases.
@@ -45,28 +48,29 @@ func (m *match) advance(doc *store.Match, state string) {
 		m.pending.Wait()
 	}
 	m.transcript.moveTo(doc, state != store.StateFinished)
-	doc.LastUpdated = clock.Timestamp()
+	at := milliseconds(now)
+	doc.LastUpdated = store.Seconds(at)
 	doc.Lifecycle.State = state
-	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: state, At: milliseconds(now)})
+	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: state, At: at})
 }
 
-// attemptFile returns the path of the document before it is acknowledged.
-func (m *match) attemptFile(doc *store.Match) string {
-	return m.referee.options.Folder.Attempt(doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID)
-}
-
-// write writes a document. If it cannot, it logs the consequence, and the match
-// goes on without its file.
-func (m *match) write(path string, doc *store.Match, consequence string) bool {
-	err := store.Write(path, doc)
+// record appends what is new in a document to the results file. If it cannot, it logs the
+// consequence, and the match goes on without its record.
+func (m *match) record(doc *store.Match, durable bool, consequence string) {
+	err := m.referee.record(m.member, store.RecordOf(doc, m.recorded), durable)
 	if err != nil {
-		m.referee.options.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("file", path).
-			Str("event_type", protocol.EventMatchFileNotWritten).Msg("cannot write a match file: " + consequence)
+		m.logUnwritten(err, m.referee.options.Folder.Results(doc.LeagueID, doc.RefereeID), consequence)
+		return
 	}
-	return err == nil
+	m.recorded = store.RecordedOf(doc)
 }
 
-// fileResult writes the result before any other agent hears of it. A referee that
+func (m *match) logUnwritten(err error, path, consequence string) {
+	m.referee.options.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("file", path).
+		Str("event_type", protocol.EventMatchFileNotWritten).Msg("cannot write a match file: " + consequence)
+}
+
+// fileResult makes the result durable before any other agent hears of it. A referee that
 // is restarted then reports it, and never plays the match to another result.
 func (m *match) fileResult() {
 	if m.transcript == nil {
@@ -75,10 +79,10 @@ func (m *match) fileResult() {
 	m.doc = m.document()
 	m.doc.Result = &store.MatchResult{GameResult: *m.result, Score: m.final.Result.Score}
 	m.advance(m.doc, store.StateFinished)
-	m.write(m.attemptFile(m.doc), m.doc, "only the memory holds the result until the manager acknowledges the report")
+	m.record(m.doc, true, "only the memory holds the result until the manager acknowledges the report")
 }
 
-// fileAbandoned writes an attempt that ends without a result, if a player knows of
+// fileAbandoned records an attempt that ends without a result, if a player knows of
 // it.
 func (m *match) fileAbandoned() {
 	if !m.transcript.started() {
@@ -89,42 +93,44 @@ func (m *match) fileAbandoned() {
 		doc.Draw = nil // after a restart the referee may continue this attempt with its nonce
 	}
 	m.advance(doc, store.StateAbandoned)
-	m.write(m.attemptFile(doc), doc, "no file has the abandoned attempt")
+	m.record(doc, false, "no file has the abandoned attempt")
 }
 
-// fileEnding adds the exchanges after the result to the file of an attempt that
-// the referee will report after a restart.
+// fileEnding records the exchanges after the result of an attempt that the referee will
+// report after a restart.
 func (m *match) fileEnding() {
 	if m.doc == nil || m.transcript == nil {
 		return
 	}
 	m.pending.Wait()
 	m.transcript.moveTo(m.doc, false)
-	m.write(m.attemptFile(m.doc), m.doc, "its transcript ends with the result")
+	if store.RecordedOf(m.doc) != m.recorded {
+		m.record(m.doc, false, "its transcript ends with the result")
+	}
 }
 
-// fileReply writes the manager's reply to the report: an acknowledged result to the
-// match's own file, a refused one to the attempt's.
+// fileReply records the manager's reply to the report, and writes the match file of an
+// acknowledged result. A lost record does no harm: the referee reports the result again.
 func (m *match) fileReply(refusal *protocol.Error) {
 	if m.doc == nil {
 		return
 	}
 	doc := m.doc
-	attempt := m.attemptFile(doc)
 	doc.Refusal = exchangeError(refusal, []string{m.member.Token})
 	if refusal != nil {
 		m.advance(doc, store.StateDisputed)
-		m.write(attempt, doc, "no file has the refused result")
+		m.record(doc, false, "no file has the refused result")
 		return
 	}
 	m.advance(doc, store.StateAcknowledged)
 	m.doc = nil // from now on it is read from its file
-	path := m.referee.options.Folder.Match(doc.LeagueID, doc.MatchID)
-	if !m.write(path, doc, "the manager has the result, and "+attempt+" stays if it was written") {
-		return
+	m.record(doc, false, "the match file has the transcript")
+	folder := m.referee.options.Folder
+	if m.recorded == store.RecordedOf(doc) {
+		doc.Transcript, doc.TranscriptFile = nil, filepath.Base(folder.Results(doc.LeagueID, doc.RefereeID))
 	}
-	if err := os.Remove(attempt); err != nil && !os.IsNotExist(err) {
-		m.referee.options.Log.Warn().Err(err).Str("conversation_id", m.conversation).
-			Str("event_type", protocol.EventAttemptFileLeft).Msg("cannot remove the file of an attempt, although the match's own exists")
+	path := folder.Match(doc.LeagueID, doc.MatchID)
+	if err := store.WriteDerived(path, doc); err != nil {
+		m.logUnwritten(err, path, "the manager has the result")
 	}
 }

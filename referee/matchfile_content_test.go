@@ -29,7 +29,7 @@ func TestMatchFileHasTheWholeMatch(t *testing.T) {
 		ack := w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(20 * leaguetest.Second)
 
-		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the file of the attempt is removed")
+		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the attempt is acknowledged")
 		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
 		assertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message))
 		assert.Equal(t, ack.DrawCommitment, doc.Draw.Commitment)
@@ -187,8 +187,8 @@ func TestMatchFileHasNoTokens(t *testing.T) {
 		w.HandOver(manager, r, "R1M2", 1)
 		w.WaitUntil(120 * leaguetest.Second)
 		require.Len(t, leaguetest.MatchFiles(t, folder), 2)
-		for _, name := range leaguetest.MatchFiles(t, folder) {
-			raw, err := os.ReadFile(filepath.Join(string(folder), "data", "matches", name))
+		for _, path := range []string{folder.Match(leaguetest.LeagueID, "R1M1"), folder.Results(leaguetest.LeagueID, "REF01")} {
+			raw, err := os.ReadFile(path)
 			require.NoError(t, err)
 			assert.NotContains(t, string(raw), "auth_token")
 			for _, id := range []string{"P01", "P02", "REF01"} {

@@ -32,7 +32,7 @@ func TestRestartedRefereeIsBoundByItsCommitment(t *testing.T) {
 				w.WaitUntil(2 * leaguetest.Second)
 				assert.Nil(t, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Draw, "the nonce of an unfinished attempt stays secret")
 				if test.killed {
-					require.NoError(t, os.Remove(folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")))
+					require.NoError(t, os.Remove(folder.Results(leaguetest.LeagueID, "REF01")))
 				}
 
 				r = w.RefereeWithFiles("REF01", folder, leaguetest.WithRandomSecrets)

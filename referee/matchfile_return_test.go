@@ -2,8 +2,10 @@ package referee_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,7 +81,7 @@ func TestRestartedRefereeAbandonsUnfinishedMatches(t *testing.T) {
 				assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "ABANDONED"}, statesOf(doc))
 				assert.Nil(t, doc.Result)
 				if test.crashed {
-					require.NoError(t, os.Remove(folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")))
+					require.NoError(t, os.Remove(folder.Results(leaguetest.LeagueID, "REF01")))
 				}
 
 				r = w.RefereeWithFiles("REF01", folder)
@@ -124,37 +126,40 @@ func TestFinishedMatchIsReportedFromItsFile(t *testing.T) {
 	})
 }
 
-func TestUnusableAttemptFileIsIgnored(t *testing.T) {
+// unreported returns a referee that has stopped after a match that it could not report.
+func unreported(t *testing.T, w *leaguetest.World, folder store.Folder) (manager *leaguetest.Agent) {
+	manager = w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(1, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+	r := w.RefereeWithFiles("REF01", folder)
+	w.Players(2)
+	w.HandOver(manager, r, "R1M1", 1)
+	w.WaitUntil(1 * leaguetest.Second)
+	r.StopReferee()
+	require.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
+	return manager
+}
+
+func TestUnusableRecordIsIgnored(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(text string) string
+		logged bool
 	}{
-		{"damaged", func(text string) string { return text[:len(text)/2] }},
-		{"empty", func(string) string { return "" }},
-		{"of another league", func(text string) string { return strings.Replace(text, leaguetest.LeagueID, "another", 1) }},
-		{"of another match", func(text string) string {
-			return strings.Replace(text, `"match_id": "R1M1"`, `"match_id": "R1M2"`, 1)
-		}},
-		{"of another attempt", func(text string) string { return strings.Replace(text, `"attempt": 1`, `"attempt": 2`, 1) }},
-		{"of another referee", func(text string) string {
-			return strings.Replace(text, `"referee_id": "REF01"`, `"referee_id": "REF02"`, 1)
-		}},
-		{"with another nonce", func(text string) string {
-			last := strings.LastIndex(text, `"nonce": "`) // the first one is in GAME_OVER
-			return text[:last] + strings.Replace(text[last:], `"nonce": "`, `"nonce": "00`, 1)
-		}},
-		{"of a newer program", func(text string) string { return strings.Replace(text, `"1.0.0"`, `"2.0.0"`, 1) }},
+		{"cut", func(text string) string { return text[:len(text)/2] }, true},
+		{"cut in the first line", func(text string) string { return text[:10] }, true},
+		{"damaged", func(text string) string { return strings.Replace(text, `"match_id"`, `"match"`, 1) }, true},
+		{"empty", func(string) string { return "" }, false},
+		{"of another league", func(text string) string { return strings.Replace(text, leaguetest.LeagueID, "another", 1) }, true},
+		{"of another match", func(text string) string { return strings.Replace(text, `"match_id":"R1M1"`, `"match_id":"R1M2"`, 1) }, true},
+		{"of another attempt", func(text string) string { return strings.Replace(text, `"attempt":1`, `"attempt":2`, 1) }, true},
+		{"of another referee", func(text string) string { return strings.Replace(text, `"REF01"`, `"REF02"`, 1) }, true},
+		{"with another nonce", func(text string) string { return strings.Replace(text, `"nonce":"`, `"nonce":"00`, 1) }, true},
+		{"of a newer program", func(text string) string { return strings.Replace(text, `"1.0.0"`, `"2.0.0"`, 1) }, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
-				manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(1, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
-				r := w.RefereeWithFiles("REF01", folder)
-				w.Players(2)
-				w.HandOver(manager, r, "R1M1", 1)
-				w.WaitUntil(1 * leaguetest.Second)
-				r.StopReferee()
-				path := folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")
+				manager := unreported(t, w, folder)
+				path := folder.Results(leaguetest.LeagueID, "REF01")
 				text, err := os.ReadFile(path)
 				require.NoError(t, err)
 				changed := test.change(string(text))
@@ -162,10 +167,10 @@ func TestUnusableAttemptFileIsIgnored(t *testing.T) {
 				require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
 
 				book := w.CaptureLog()
-				r = w.RefereeWithFiles("REF01", folder)
+				r := w.RefereeWithFiles("REF01", folder)
 				w.WaitUntil(20 * leaguetest.Second)
 				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
-				assert.Contains(t, book.Text(), path)
+				assert.Equal(t, test.logged, strings.Contains(book.Text(), path))
 				assert.Equal(t, 2, w.HandOver(manager, r, "R1M1", 2).Attempt)
 				w.WaitUntil(40 * leaguetest.Second)
 				reports := w.Calls(protocol.ReportMatchResult.Name)
@@ -176,7 +181,43 @@ func TestUnusableAttemptFileIsIgnored(t *testing.T) {
 	}
 }
 
-func TestAttemptFileOfAnotherRefereeIsIgnored(t *testing.T) {
+// Earlier versions wrote each result to a file of its own.
+func TestResultOfAnEarlierVersionIsReported(t *testing.T) {
+	for _, damaged := range []bool{false, true} {
+		t.Run(fmt.Sprintf("damaged %t", damaged), func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				manager := unreported(t, w, folder)
+				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
+				require.NoError(t, os.Remove(folder.Results(leaguetest.LeagueID, "REF01")))
+				path := folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")
+				require.NoError(t, store.Write(path, doc))
+				if damaged {
+					require.NoError(t, os.Truncate(path, 1000))
+				}
+
+				book := w.CaptureLog()
+				r := w.RefereeWithFiles("REF01", folder)
+				w.WaitUntil(20 * leaguetest.Second)
+				reports := w.Calls(protocol.ReportMatchResult.Name)
+				if damaged {
+					assert.Len(t, reports, 1)
+					assert.Contains(t, book.Text(), path)
+					assert.Equal(t, 2, w.HandOver(manager, r, "R1M1", 2).Attempt)
+					return
+				}
+				require.Len(t, reports, 2)
+				assert.JSONEq(t, string(leaguetest.Edit(reports[0].Message, "timestamp", nil)), string(leaguetest.Edit(reports[1].Message, "timestamp", nil)))
+				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the results file has it now")
+				again := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
+				assert.Equal(t, doc.Transcript, again.Transcript)
+				assert.Equal(t, append(append([]string{}, finishedStates...), "ACKNOWLEDGED"), statesOf(again))
+			})
+		})
+	}
+}
+
+func TestResultsOfAnotherRefereeAreIgnored(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		manager := w.ScriptedManager()
@@ -226,23 +267,22 @@ func TestUnwritableFilesDoNotStopAMatch(t *testing.T) {
 				path := folder.Matches(leaguetest.LeagueID)
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 				require.NoError(t, os.WriteFile(path, nil, 0o644))
-				return folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")
+				return folder.Results(leaguetest.LeagueID, "REF01")
 			}, []string{leaguetest.LeagueID},
 		},
 		{
-			"no attempt can be written", func(t *testing.T, folder store.Folder) string {
-				path := folder.Attempts(leaguetest.LeagueID)
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				require.NoError(t, os.WriteFile(path, nil, 0o644))
-				return folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")
-			}, []string{leaguetest.FirstMatchFile, leaguetest.LeagueID + "/attempts"},
+			"no record can be written", func(t *testing.T, folder store.Folder) string {
+				path := folder.Results(leaguetest.LeagueID, "REF01")
+				require.NoError(t, os.MkdirAll(path, 0o755))
+				return path
+			}, []string{leaguetest.FirstMatchFile},
 		},
 		{
 			"the final match file cannot be written", func(t *testing.T, folder store.Folder) string {
 				path := folder.Match(leaguetest.LeagueID, "R1M1")
 				require.NoError(t, os.MkdirAll(path, 0o755))
 				return path
-			}, []string{leaguetest.AttemptFile(1)},
+			}, []string{},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -259,6 +299,9 @@ func TestUnwritableFilesDoNotStopAMatch(t *testing.T) {
 				assert.ElementsMatch(t, test.left, leaguetest.MatchFiles(t, folder))
 				assert.Contains(t, book.Text(), `"level":"error"`)
 				assert.Contains(t, book.Text(), path)
+				if slices.Contains(test.left, leaguetest.FirstMatchFile) {
+					assert.NotEmpty(t, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Transcript)
+				}
 			})
 		})
 	}

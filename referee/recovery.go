@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -14,15 +14,14 @@ import (
 	"evenodd/league/store"
 )
 
-// reportUnacknowledged loads and reports the matches that this referee finished
-// before it was restarted, and whose report the manager has not acknowledged.
+// reportUnacknowledged reports the matches that this referee finished before it was
+// restarted, and whose report the manager has not acknowledged.
 func (r *Referee) reportUnacknowledged(member *membership.Membership) {
-	if r.options.Folder == "" {
+	if !r.hasFiles(member) {
 		return
 	}
-	for matchID, attempts := range r.unacknowledged(member, "") {
-		doc := r.newest(member, matchID, attempts)
-		if doc == nil || doc.Lifecycle.State != store.StateFinished {
+	for matchID, doc := range r.unreported(member) {
+		if doc.Lifecycle.State != store.StateFinished {
 			continue
 		}
 		r.options.Log.Info().Str("match_id", matchID).Int("attempt", doc.Attempt).
@@ -58,14 +57,13 @@ func (r *Referee) recover(member *membership.Membership, matchID string) {
 	}
 }
 
-// find reads a match from disk: the newest attempt of this referee that has a
-// result, else the match's own file if this referee wrote it. It returns nil for
-// none.
+// find reads a match from disk: the newest attempt with a result that the manager has not
+// acknowledged, else the match file if this referee wrote it. It returns nil for none.
 func (r *Referee) find(member *membership.Membership, matchID string) *match {
-	if r.options.Folder == "" || !protocol.ValidLeagueID(matchID) || !protocol.ValidLeagueID(member.LeagueID) {
+	if !r.hasFiles(member) || !protocol.ValidLeagueID(matchID) {
 		return nil
 	}
-	doc := r.newest(member, matchID, r.unacknowledged(member, matchID)[matchID])
+	doc := r.unreported(member)[matchID]
 	if doc == nil {
 		doc = r.readOwn(member, r.options.Folder.Match(member.LeagueID, matchID), matchID, 0)
 	}
@@ -75,38 +73,55 @@ func (r *Referee) find(member *membership.Membership, matchID string) *match {
 	return recovered(r, member, doc)
 }
 
-// newest returns the newest of some attempts that has a result; nil for none.
-func (r *Referee) newest(member *membership.Membership, matchID string, attempts []int) *store.Match {
-	slices.Sort(attempts)
-	for _, n := range slices.Backward(attempts) {
-		path := r.options.Folder.Attempt(member.LeagueID, matchID, n, member.AgentID)
-		if doc := r.readOwn(member, path, matchID, n); doc != nil {
-			return doc
+// unacknowledged decodes attempts that the results file has.
+func (r *Referee) unacknowledged(member *membership.Membership, found attempts, path string) map[string]*store.Match {
+	docs := map[string]*store.Match{}
+	for matchID, a := range found {
+		doc, err := a.match()
+		if err == nil {
+			err = checkOwn(member, doc, matchID, a.number)
 		}
+		if err != nil {
+			r.logUnusable(err, matchID, path)
+			continue
+		}
+		docs[matchID] = doc
 	}
-	return nil
+	return docs
 }
 
-// unacknowledged lists the attempts that this referee has files of, by match: of
-// one match, or of all if matchID is "".
-func (r *Referee) unacknowledged(member *membership.Membership, matchID string) map[string][]int {
-	if !protocol.ValidLeagueID(member.LeagueID) || !protocol.ValidLeagueID(member.AgentID) {
-		return nil
-	}
+// adoptAttempts moves the results that an earlier version has left in files of their own to
+// the results file. R.results.mu is held.
+func (r *Referee) adoptAttempts(member *membership.Membership) {
 	folder := r.options.Folder.Attempts(member.LeagueID)
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.options.Log.Error().Err(err).Str("folder", folder).
 			Str("event_type", protocol.EventFinishedMatchesUnreadable).Msg("cannot list finished matches: they will be played again")
 	}
-	found := map[string][]int{}
 	for _, e := range entries {
-		id, n, ok := ownAttempt(e.Name(), member.AgentID)
-		if ok && (matchID == "" || id == matchID) {
-			found[id] = append(found[id], n)
+		matchID, n, ok := ownAttempt(e.Name(), member.AgentID)
+		if known := r.results.unreported[matchID]; !ok || known != nil && known.Attempt >= n {
+			continue
+		}
+		path := filepath.Join(folder, e.Name())
+		doc := r.readOwn(member, path, matchID, n)
+		if doc == nil {
+			continue
+		}
+		r.results.unreported[matchID] = doc
+		line, err := r.results.file.Append(store.RecordOf(doc, store.Recorded{}))
+		if err == nil {
+			err = r.results.file.Sync(line)
+		}
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			r.options.Log.Warn().Err(err).Str("file", path).
+				Str("event_type", protocol.EventAttemptFileLeft).Msg("cannot move the file of an attempt to the results file")
 		}
 	}
-	return found
 }
 
 // ownAttempt parses the name of an attempt's file: R1M1.a2.REF01.json.
@@ -139,11 +154,15 @@ func (r *Referee) readOwn(member *membership.Membership, path, matchID string, a
 		err = checkOwn(member, doc, matchID, attempt)
 	}
 	if err != nil {
-		r.options.Log.Error().Err(err).Str("match_id", matchID).Str("file", path).
-			Str("event_type", protocol.EventMatchFileUnusable).Msg("a match file is damaged: the match is played again when it is assigned")
+		r.logUnusable(err, matchID, path)
 		return nil
 	}
 	return doc
+}
+
+func (r *Referee) logUnusable(err error, matchID, path string) {
+	r.options.Log.Error().Err(err).Str("match_id", matchID).Str("file", path).
+		Str("event_type", protocol.EventMatchFileUnusable).Msg("a match file is damaged: the match is played again when it is assigned")
 }
 
 // checkOwn returns an error unless a file has a result of this referee for the
@@ -181,7 +200,7 @@ func recovered(r *Referee, member *membership.Membership, doc *store.Match) *mat
 	m.final = m.reportOf(&doc.Result.GameResult, doc.Result.Score, doc.Draw)
 	m.final.RoundID, m.final.GameType = doc.RoundID, doc.GameType
 	if !m.reported {
-		m.doc = doc
+		m.doc, m.recorded = doc, store.RecordedOf(doc)
 	}
 	return m
 }

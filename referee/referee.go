@@ -49,6 +49,7 @@ type Referee struct {
 	life    context.Context //nolint:containedctx // ends with Close, and ends all matches
 	stop    context.CancelFunc
 	workers *workers
+	results results
 
 	mu          sync.Mutex
 	matches     map[string]*match // by match id: the newest attempt of each
@@ -106,6 +107,7 @@ func (r *Referee) Register(ctx context.Context) error {
 		if back {
 			r.reportUnacknowledged(m)
 		} else if old != nil {
+			r.results.close(false)
 			r.archive(old, m.LeagueID)
 		}
 	})
@@ -181,6 +183,7 @@ func (r *Referee) Rest(ctx context.Context) {
 func (r *Referee) Close() {
 	r.stop()
 	r.workers.stop()
+	r.results.close(true)
 }
 
 // A Record is a referee's part in a league.

@@ -234,16 +234,17 @@ func encodeResult(result any, id jsontext.Value) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// The bytes that are allocated for a body. Most bodies fit without growing: the encoder
-// grows a buffer unless a quarter of its content remains free.
+// A buffer of these many bytes need not grow for the messages of a match. The encoder
+// wants a quarter of it to stay free.
 const (
 	usualRequest  = 1280
-	usualResponse = 576
-	aroundMessage = 128
+	usualResponse = 640
+	aroundMessage = 128 // of a message that is encoded already
 )
 
-// newBody begins the body of a message. Size is that of a usual one.
-func newBody(head string, message any, size int) *bytes.Buffer {
+// newBody begins a body.
+func newBody(head string, message any, usual int) *bytes.Buffer {
+	size := usual
 	if m, ok := message.(encodedMessage); ok {
 		if encoded, err := m.Encoded(); err == nil {
 			size = len(encoded) + aroundMessage

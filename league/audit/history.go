@@ -25,17 +25,90 @@ func (a *auditor) checkHistories() {
 		if !f.IsDir() {
 			continue
 		}
-		d := load[store.History](a.dir, a.dir.History(f.Name()))
+		a.checkPlayerFolder(f.Name())
+	}
+}
+
+// checkPlayerFolder checks the files of a player: history.jsonl, and history.json, which
+// derives from it. Earlier versions wrote history.json alone.
+func (a *auditor) checkPlayerFolder(id string) {
+	path := a.dir.History(id)
+	d := load[store.History](a.dir, path)
+	lines := loadLines(a.dir, store.HistoryLines(path))
+	if !lines.exists {
+		a.checkOwnHistory(&d, id)
+		return
+	}
+	a.checkOwnHistory(&lines, id)
+	switch h := lines.value; {
+	case h == nil || !d.exists: // nothing to compare
+	case d.value != nil && d.value.LeagueID != h.LeagueID:
+		a.checkOwnHistory(&d, id)
+	case h.LeagueID != a.id:
+	case d.value == nil:
+		a.note(RuleSchema, location{file: d.file, line: d.problemLine, agentID: id}, "%s; the player writes it again", d.problem)
+	default:
+		a.compareHistories(&d, &lines, id)
+	}
+}
+
+// checkOwnHistory checks the history that a player wrote, if it is of this league.
+func (a *auditor) checkOwnHistory(d *document[store.History], id string) {
+	switch {
+	case d.exists && d.value == nil && a.first: // its league is not known
+		a.find(RuleSchema, location{file: d.file, line: d.problemLine, agentID: id}, "%s", d.problem)
+	case d.value == nil:
+	case d.value.LeagueID == a.id:
+		a.checkHistory(d, id)
+	case a.first && !slices.Contains(a.leagues, d.value.LeagueID):
+		a.note(RuleHistory, location{file: d.file, line: d.line("/league_id"), agentID: id},
+			"it is the history of %s in league %s, which has no files here", quoted(&d.value.PlayerID), quoted(&d.value.LeagueID))
+	}
+}
+
+// loadLines reads a history.jsonl. One without a complete line does not exist: a power cut
+// can leave that.
+func loadLines(dir store.Folder, path string) (d document[store.History]) {
+	d = document[store.History]{file: relative(dir, path)}
+	h, lines, _, err := store.ReadHistoryLines(path)
+	d.exists = !errors.Is(err, fs.ErrNotExist)
+	var wrong *store.LineError
+	switch {
+	case err == nil:
+		d.value, d.matchLines = h, append(make([]int, 0, len(lines)+1), lines...)
+	case errors.As(err, &wrong):
+		d.problem, d.problemLine = "it cannot be read: "+Reason(wrong.Err), wrong.Line
+	default:
+		d.problem = "it cannot be read: " + cause(err)
+	}
+	return d
+}
+
+// compareHistories compares a history.json with the history.jsonl that it derives from. It may
+// be older or, after a power cut, newer.
+func (a *auditor) compareHistories(d, lines *document[store.History], id string) {
+	at := func(member jsontext.Pointer) location {
+		return location{file: d.file, line: d.line(member), agentID: id}
+	}
+	checkHeader(a, d, RuleHistory, location{agentID: id})
+	want := *d.value
+	want.PlayerID, want.DisplayName = lines.value.PlayerID, lines.value.DisplayName
+	want.Stats, want.Matches = store.StatsOf(d.value.Matches), slices.Clone(d.value.Matches)
+	index := map[string]int{}
+	for i := range lines.value.Matches {
+		index[lines.value.Matches[i].MatchID] = i
+	}
+	for i := range want.Matches {
+		k, known := index[want.Matches[i].MatchID]
 		switch {
-		case d.exists && d.value == nil && a.first: // its league is not known
-			a.find(RuleSchema, location{file: d.file, line: d.problemLine, agentID: f.Name()}, "%s", d.problem)
-		case d.value == nil:
-		case d.value.LeagueID == a.id:
-			a.checkHistory(&d, f.Name())
-		case a.first && !slices.Contains(a.leagues, d.value.LeagueID):
-			a.note(RuleHistory, location{file: d.file, line: d.line("/league_id"), agentID: f.Name()},
-				"it is the history of %s in league %s, which has no files here", quoted(&d.value.PlayerID), quoted(&d.value.LeagueID))
+		case !known:
+			a.note(RuleHistory, at(matchPointer(i)), "%s has match %s, which %s lacks", d.file, quoted(&want.Matches[i].MatchID), lines.file)
+		case lines.value.Matches[k].Attempt <= want.Matches[i].Attempt:
+			want.Matches[i] = lines.value.Matches[k]
 		}
+	}
+	for _, diff := range onePerObject(differences(d.value, &want)) {
+		a.find(RuleHistory, at(diff.member), "%s is %s; by %s it is %s", name(diff.member), diff.got, lines.file, diff.want)
 	}
 }
 
@@ -48,8 +121,10 @@ func (a *auditor) checkHistory(d *document[store.History], folder string) {
 		a.find(RuleHistory, at("/player_id"), "it is the history of %s, but it is in the folder of %s", quoted(&h.PlayerID), folder)
 		return
 	}
-	checkHeader(a, d, RuleHistory, location{agentID: folder})
-	if want := statsOf(h); h.Stats != want {
+	if d.matchLines == nil {
+		checkHeader(a, d, RuleHistory, location{agentID: folder})
+	}
+	if want := store.StatsOf(h.Matches); h.Stats != want {
 		a.find(RuleHistory, at("/stats"), "the stats are %s; by the matches of the history they are %s", jsonText(h.Stats), jsonText(want))
 	}
 	if agent := a.state.Agents[folder]; agent != nil && agent.DisplayName != h.DisplayName {
@@ -83,22 +158,6 @@ func (a *auditor) checkHistory(d *document[store.History], folder string) {
 }
 
 func matchPointer(i int) jsontext.Pointer { return jsontext.Pointer(fmt.Sprintf("/matches/%d", i)) }
-
-// statsOf counts the matches of a history.
-func statsOf(h *store.History) (s protocol.PlayerStats) {
-	for i := range h.Matches {
-		s.TotalMatches++
-		switch h.Matches[i].Result {
-		case "WIN", "TECHNICAL_WIN":
-			s.Wins++
-		case "DRAW":
-			s.Draws++
-		default:
-			s.Losses++
-		}
-	}
-	return s
-}
 
 // checkPlayedMatch compares one match of a history with the journal.
 func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {

@@ -220,6 +220,11 @@ func TestForgedAndDamagedResultsFiles(t *testing.T) {
 			nil, []position{{audit.RuleSchema, resultsFile, `"color"`}}},
 		{"a match file said to be the manager's", func(w *savedLeague) { w.edit(r1m1, `"written_by": "referee"`, `"written_by": "manager"`) },
 			[]position{{audit.RuleMatchFile, r1m1, `"written_by"`}}, nil},
+		{"a match file with a state that no record has", func(w *savedLeague) {
+			w.edit(resultsFile, `(?m)^\{"match_id":"R1M1","attempt":1,"state":"ACK.*\n`, "")
+			w.edit(r1m1, `"state": "ACKNOWLEDGED"`, `"state": "DISPUTED"`)
+			w.edit(r1m1, `(?s)("states".*"state": )"ACKNOWLEDGED"`, `$1"DISPUTED"`)
+		}, []position{{audit.RuleMatchFile, r1m1, `"DISPUTED"`}}, nil},
 		{"the record of an attempt that was never assigned", func(w *savedLeague) {
 			w.edit(resultsFile, `(?m)^(\{"match_id":"R1M1","attempt":)1(.*\n)`, `$1${2}${1}7$2`)
 			w.edit(resultsFile, `"attempt":,`, `"attempt":1,`)

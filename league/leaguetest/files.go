@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,30 +64,64 @@ func (l *LogBuffer) Text() string {
 
 func TempFolder(t *testing.T) store.Folder { return store.Folder(t.TempDir()) }
 
-// MatchFiles returns the paths of the match files in a folder, relative to data/matches.
+// MatchFiles returns the paths of the match files in a folder, relative to data/matches,
+// and AttemptFile names of the attempts in results files that were not acknowledged.
 func MatchFiles(t *testing.T, folder store.Folder) []string {
 	t.Helper()
 	names := []string{}
 	err := fs.WalkDir(os.DirFS(string(folder)), "data/matches", func(path string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
+		if err != nil || e.IsDir() {
+			return nil //nolint:nilerr // no folder, no files
+		}
+		if !store.IsResults(path) {
 			names = append(names, strings.TrimPrefix(path, "data/matches/"))
+			return nil
+		}
+		x := openResults(t, filepath.Join(string(folder), path))
+		for _, a := range x.Attempts {
+			if a.State != store.StateAcknowledged {
+				names = append(names, fmt.Sprintf(LeagueID+"/attempts/%s.a%d.%s.json", a.MatchID, a.Attempt, x.Header.RefereeID))
+			}
 		}
 		return nil
 	})
 	require.NoError(t, err)
+	slices.Sort(names)
 	return names
+}
+
+// openResults opens a results file, which must be whole.
+func openResults(t *testing.T, path string) *store.ResultsIndex {
+	t.Helper()
+	x, err := store.IndexResults(path)
+	require.NoError(t, err)
+	require.Empty(t, x.Damage)
+	t.Cleanup(func() { _ = x.Close() })
+	return x
 }
 
 // FirstMatchFile is the file of R1M1 as MatchFiles names it.
 const FirstMatchFile = LeagueID + "/R1M1.json"
 
-// AttemptFile is the file of an attempt of REF01 at R1M1.
+// AttemptFile is the name by which MatchFiles lists an unacknowledged attempt of REF01 at
+// R1M1.
 func AttemptFile(n int) string { return fmt.Sprintf(LeagueID+"/attempts/R1M1.a%d.REF01.json", n) }
 
-// ReadMatchFile reads a file that MatchFiles names.
+// ReadMatchFile reads a match or an attempt that MatchFiles names, with its transcript.
 func ReadMatchFile(t *testing.T, folder store.Folder, name string) *store.Match {
 	t.Helper()
-	doc, err := store.Read[store.Match](filepath.Join(string(folder), "data", "matches", filepath.FromSlash(name)))
+	attempt, isAttempt := strings.CutPrefix(name, LeagueID+"/attempts/")
+	if !isAttempt {
+		id := strings.TrimSuffix(filepath.Base(name), ".json")
+		doc, err := folder.LoadMatch(LeagueID, id)
+		require.NoError(t, err)
+		doc.TranscriptFile = ""
+		return doc
+	}
+	parts := strings.Split(attempt, ".")
+	n, err := strconv.Atoi(parts[1][1:])
+	require.NoError(t, err)
+	doc, err := store.LoadAttempt(folder.Results(LeagueID, parts[2]), parts[0], n)
 	require.NoError(t, err)
 	return doc
 }

@@ -269,7 +269,7 @@ func TestLongestTranscriptIsComplete(t *testing.T) {
 		}
 		record, folder := playTicTacToe(w, leaguetest.Options(marks("34278"), moving(stubborn)), leaguetest.Options(marks("6051"), moving(stubborn)))
 		assert.Equal(t, protocol.StatusDraw, record.Status)
-		doc, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
+		doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
 		require.NoError(t, err)
 		assert.Zero(t, doc.Omitted)
 		assert.Len(t, doc.Transcript, 4+9*(4*2+3*2)+4)

@@ -200,7 +200,8 @@ func (x *ManagerRun) RestoreDisk() {
 	<-x.Done
 	require.NoError(t, x.CloseFiles())
 	lines := bytes.SplitAfter(ReadJournal(x.World, x.Folder), []byte("\n"))
-	require.NoError(t, os.RemoveAll(x.DataFolder()))
+	x.removeFiles(x.DataFolder(), x.writtenByOthers)
+	x.removeFiles(x.disk, func(path string) bool { return !x.writtenByOthers(path) })
 	require.NoError(t, os.CopyFS(x.DataFolder(), os.DirFS(x.disk)))
 	if x.CrashPoint.When != PowerCut {
 		require.Greater(t, len(lines), x.CrashPoint.Event)
@@ -230,6 +231,19 @@ func (x *ManagerRun) loseUnsynced(path string, part int) {
 	case 3:
 		require.NoError(t, os.Remove(path))
 	}
+}
+
+// writtenByOthers tells whether a file is appended to by an agent that has not crashed.
+func (x *ManagerRun) writtenByOthers(path string) bool { return store.IsResults(path) }
+
+// removeFiles removes the files of a folder, except for some.
+func (x *ManagerRun) removeFiles(folder string, except func(path string) bool) {
+	require.NoError(x.World.T, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || except(path) {
+			return err
+		}
+		return os.Remove(path)
+	}))
 }
 
 // A mortalMux is the mux of a manager that can crash.

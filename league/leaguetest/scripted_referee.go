@@ -32,10 +32,12 @@ func (w *World) PlayerIn(id string, folder store.Folder, traits ...Option) *Agen
 	return a
 }
 
+// ReadHistory reads the history.jsonl of a player.
 func ReadHistory(t *testing.T, folder store.Folder, id string) *store.History {
 	t.Helper()
-	h, err := store.Read[store.History](folder.History(id))
+	h, _, torn, err := store.ReadHistoryLines(store.HistoryLines(folder.History(id)))
 	require.NoError(t, err)
+	require.Zero(t, torn)
 	return h
 }
 

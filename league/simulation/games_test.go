@@ -3,8 +3,10 @@ package simulation_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,12 +114,35 @@ func audited(t *testing.T, folder store.Folder, o simulation.Options) (findings,
 	return report.Leagues[0].Findings, report.Leagues[0].Notes
 }
 
+// inEarlierLayout moves the transcripts from the results files to the match files, as
+// earlier versions wrote them.
+func inEarlierLayout(t *testing.T, folder store.Folder, leagueID string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder.Matches(leagueID), "*.json"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		doc, err := folder.LoadMatch(leagueID, strings.TrimSuffix(filepath.Base(path), ".json"))
+		require.NoError(t, err)
+		doc.TranscriptFile = ""
+		require.NoError(t, store.Write(path, doc))
+	}
+	paths, err = filepath.Glob(filepath.Join(folder.Matches(leagueID), "*.jsonl"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		require.NoError(t, os.Remove(path))
+	}
+}
+
 // The audit of an unchanged league has no findings, and each change of a match file is a
 // finding.
 func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	o := marks(4, "perfect", "random")
 	folder := stored(t, o)
 	findings, notes := audited(t, folder, o)
+	require.Empty(t, findings)
+	require.Empty(t, notes)
+	inEarlierLayout(t, folder, o.LeagueID)
+	findings, notes = audited(t, folder, o)
 	require.Empty(t, findings)
 	require.Empty(t, notes)
 

@@ -172,7 +172,7 @@ func (m *implied) value(name string, f *messageForm, x *Exchange) jsontext.Value
 		}
 		return m.quote(protocol.RefereeSender(m.doc.RefereeID))
 	case "timestamp", "arrival_timestamp":
-		return m.quote(seconds(x.At))
+		return m.quote(Seconds(x.At))
 	case "player_id":
 		return m.quote(x.PlayerID)
 	case "opponent_id":

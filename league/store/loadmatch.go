@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // LoadMatch reads the file of a match with its whole transcript: from the file itself, as
@@ -48,6 +49,37 @@ func LoadAttempt(path, matchID string, attempt int) (*Match, error) {
 		doc, err = MatchOf(header, records...)
 	}
 	return doc, err
+}
+
+// A RecordedAttempt is an attempt at a match in a results file.
+type RecordedAttempt struct {
+	Path      string
+	RefereeID string
+	IndexedAttempt
+}
+
+// RecordedAttempts returns the attempts at a match in all results files of a league that
+// can be read, those in the files of referees first.
+func (f Folder) RecordedAttempts(leagueID, matchID string) (found []RecordedAttempt) {
+	entries, _ := os.ReadDir(f.Matches(leagueID)) // no folder, no files
+	for _, end := range []string{resultsEnd, deliveredEnd} {
+		for _, e := range entries {
+			if !strings.HasSuffix(e.Name(), end) {
+				continue
+			}
+			x, err := IndexResults(filepath.Join(f.Matches(leagueID), e.Name()))
+			if err != nil {
+				continue
+			}
+			for _, a := range x.Attempts {
+				if a.MatchID == matchID {
+					found = append(found, RecordedAttempt{x.Path, x.Header.RefereeID, a})
+				}
+			}
+			_ = x.Close()
+		}
+	}
+	return found
 }
 
 // A ResultsIndex is a results file that is open for reading, with the positions of the

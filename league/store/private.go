@@ -169,9 +169,10 @@ func (f Folder) Archive(leagueID, stamp string) (string, error) {
 		return "", err
 	}
 	for _, p := range players {
-		history, err := Read[History](f.History(p.Name()))
-		if err == nil && history.LeagueID == leagueID {
-			inFolder = append(inFolder, func(f Folder) string { return f.History(p.Name()) })
+		if f.historyLeague(p.Name()) == leagueID {
+			inFolder = append(inFolder,
+				func(f Folder) string { return f.History(p.Name()) },
+				func(f Folder) string { return HistoryLines(f.History(p.Name())) })
 		}
 	}
 	inFolder = slices.DeleteFunc(inFolder, func(path func(Folder) string) bool {

@@ -24,7 +24,7 @@ type Record struct {
 	Draw           *protocol.Draw   `json:"draw,omitzero"`
 	Result         *MatchResult     `json:"result,omitzero"`
 	Refusal        *ExchangeError   `json:"refusal,omitzero"`
-	States         []StateEntry     `json:"states"`
+	States         []StateEntry     `json:"states,omitempty"`
 	Transcript     []briefExchange  `json:"transcript,omitzero"`
 	Omitted        int              `json:"transcript_omitted,omitzero"`
 }
@@ -80,12 +80,16 @@ func MatchOf(header *ResultsHeader, records ...*Record) (*Match, error) {
 		switch {
 		case doc == nil:
 			return nil, fmt.Errorf("attempt %d at %s continues, but does not begin", r.Attempt, r.MatchID)
-		case len(r.States) == 0 || r.States[len(r.States)-1].State != r.State:
-			return nil, fmt.Errorf("attempt %d at %s: state is %.40q, which is not the last of states", r.Attempt, r.MatchID, r.State)
+		case len(doc.Lifecycle.States)+len(r.States) == 0:
+			return nil, fmt.Errorf("attempt %d at %s has no state", r.Attempt, r.MatchID)
 		}
 		doc.Lifecycle.State, doc.Lifecycle.States = r.State, append(doc.Lifecycle.States, r.States...)
 		doc.Refusal, doc.Omitted = r.Refusal, r.Omitted
-		doc.LastUpdated = seconds(r.States[len(r.States)-1].At)
+		last := doc.Lifecycle.States[len(doc.Lifecycle.States)-1]
+		if last.State != r.State {
+			return nil, fmt.Errorf("attempt %d at %s: state is %.40q, but the last of states is %.40q", r.Attempt, r.MatchID, r.State, last.State)
+		}
+		doc.LastUpdated = Seconds(last.At)
 		for i := range r.Transcript {
 			x, err := implied.expand(&r.Transcript[i])
 			if err != nil {
@@ -100,8 +104,8 @@ func MatchOf(header *ResultsHeader, records ...*Record) (*Match, error) {
 	return doc, nil
 }
 
-// seconds cuts a time with milliseconds to seconds. It returns "" for any other text.
-func seconds(at string) string {
+// Seconds cuts a time with milliseconds to seconds. It returns "" for any other text.
+func Seconds(at string) string {
 	const whole = len("2006-01-02T15:04:05")
 	if len(at) != len("2006-01-02T15:04:05.000Z") || at[whole] != '.' {
 		return ""

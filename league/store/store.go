@@ -73,7 +73,8 @@ func (f Folder) Attempt(leagueID, matchID string, attempt int, refereeID string)
 // Players is the folder of the players' files.
 func (f Folder) Players() string { return f.path("data", "players") }
 
-// History is the path of a player's history.json.
+// History is the path of a player's history.json; HistoryLines names the file that it
+// derives from.
 func (f Folder) History(playerID string) string {
 	return f.path("data", "players", playerID, "history.json")
 }

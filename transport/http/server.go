@@ -107,9 +107,10 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		large: make(chan struct{}, maxLarge), streams: newStreams(),
 	}
 	routes := http.NewServeMux()
-	routes.Handle("POST "+Path, s.limited(s.call))
+	calls := s.limited(s.call)
+	routes.Handle("POST "+Path, calls)
 	if config.Dialect != nil {
-		routes.Handle("POST /", s.limited(s.call)) // third-party agents call paths of their own
+		routes.Handle("POST /", calls) // third-party agents call paths of their own
 	}
 	for _, m := range config.Mounts {
 		handler := m.Handler
@@ -119,7 +120,7 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		routes.Handle(m.Pattern, handler)
 	}
 	s.server = &http.Server{
-		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(routes)),
+		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(callsFirst(calls, routes))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      60 * time.Second, // a move may take 30
@@ -136,6 +137,17 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 	// connections would bound nothing.
 	s.server.Protocols.SetHTTP1(true)
 	return s
+}
+
+// callsFirst passes requests that need no matching of patterns to calls: nearly all.
+func callsFirst(calls, routes http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == Path && r.URL.RawPath == "" {
+			calls.ServeHTTP(w, r)
+			return
+		}
+		routes.ServeHTTP(w, r)
+	})
 }
 
 // Serve answers calls on the listener until Shutdown; it then returns nil.

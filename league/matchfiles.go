@@ -1,0 +1,146 @@
+package league
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// writeMatches writes the missing match files of some rounds: their referee has its files
+// elsewhere, writes none, or stopped before it wrote them. If damaged is set, it also
+// replaces incomplete files, as a power cut may leave them.
+func (m *Manager) writeMatches(from, to int, damaged bool) {
+	if m.files == nil {
+		return
+	}
+	recorded := &results{folder: m.files.Folder, leagueID: m.options.LeagueID, open: map[string]*store.ResultsIndex{}}
+	defer recorded.close()
+	for round := max(from, 1); round <= to; round++ {
+		for i := range m.state.Pairings(round) {
+			id := protocol.MatchID{Round: round, Number: i + 1}
+			write := toWrite(m.files.Folder.Match(m.options.LeagueID, id.String()), damaged)
+			if write == nil {
+				continue
+			}
+			if doc := m.rebuilt(id, recorded); doc != nil {
+				m.writeMatchFile(id.String(), write, doc)
+			}
+		}
+	}
+}
+
+// toWrite returns the function that writes a match file; nil if the file is there. It does
+// not replace a file that the referee writes meanwhile.
+func toWrite(path string, damaged bool) func(path string, document any) error {
+	if _, err := os.Lstat(path); err != nil {
+		return store.Add
+	}
+	if damaged {
+		if raw, err := os.ReadFile(path); err == nil && !jsontext.Value(raw).IsValid() {
+			return store.WriteDerived
+		}
+	}
+	return nil
+}
+
+// rebuilt makes the file of a match from the referee's record, or from the journal if there
+// is none. It returns nil for a match without a result.
+func (m *Manager) rebuilt(id protocol.MatchID, recorded *results) *store.Match {
+	m.mu.Lock()
+	match, playerA, playerB, _ := m.state.Find(id)
+	report, event, a, b := match.Report, match.Event, m.agents[playerA], m.agents[playerB]
+	m.mu.Unlock()
+	if report == nil {
+		return nil
+	}
+	if doc := recorded.find(report.RefereeID, id.String(), report.Number); doc != nil {
+		if doc.Lifecycle.State != store.StateAcknowledged {
+			doc.LastUpdated, doc.Refusal = m.clock.Timestamp(), nil
+			doc.Lifecycle.State = store.StateAcknowledged
+			doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: store.StateAcknowledged, At: doc.LastUpdated})
+		}
+		return doc
+	}
+	if report.Draw == nil { // the state keeps no draws of old rounds
+		if lines, _, _, err := m.files.journal.Events(event, 1); err == nil && len(lines) > 0 {
+			if e, err := journal.Decode(lines[0]); err == nil {
+				if recorded, ok := e.Data.(*journal.MatchReported); ok {
+					report = recorded
+				}
+			}
+		}
+	}
+	return m.matchFileOf(report, a, b)
+}
+
+// matchFileOf makes the file of a match from its report.
+func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Match {
+	now := m.clock.Timestamp()
+	return &store.Match{
+		SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: m.options.LeagueID, RoundID: r.MatchID.Round,
+		MatchID: r.MatchID.String(), GameType: m.options.GameType, Attempt: r.Number,
+		RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
+		PlayerA:    store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},
+		PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
+		Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
+		Transcript: []store.Exchange{}, Draw: r.Draw,
+		Result:  &store.MatchResult{GameResult: r.GameResult, Score: r.Score},
+		Scoring: scoringOf(m.options.Scoring),
+	}
+}
+
+// writeMatchFile writes the file of a match.
+func (m *Manager) writeMatchFile(id string, write func(path string, document any) error, doc *store.Match) {
+	if m.files == nil {
+		return
+	}
+	path := m.files.Folder.Match(m.options.LeagueID, id)
+	if err := write(path, doc); err != nil && !errors.Is(err, fs.ErrExist) {
+		m.options.Log.Error().Err(err).Str("file", path).
+			Str("event_type", protocol.EventResultFileNotWritten).Msg("a match file could not be written; the journal has the result")
+	}
+}
+
+// results finds records in the results files of a league. It opens a file when it is first
+// needed.
+type results struct {
+	folder   store.Folder
+	leagueID string
+	open     map[string]*store.ResultsIndex // by path; nil for a file that cannot be read
+}
+
+// find returns an attempt without its transcript; nil if there is no such record.
+func (r *results) find(refereeID, matchID string, attempt int) *store.Match {
+	for _, path := range []string{r.folder.Results(r.leagueID, refereeID), r.folder.Delivered(r.leagueID, refereeID)} {
+		x, known := r.open[path]
+		if !known {
+			x, _ = store.IndexResults(path) // an error leaves the journal
+			r.open[path] = x
+		}
+		if x == nil {
+			continue
+		}
+		if a := x.Find(matchID, attempt); a != nil {
+			if doc, err := x.Load(a); err == nil && doc.Result != nil {
+				doc.Transcript, doc.TranscriptFile = nil, filepath.Base(path)
+				return doc
+			}
+		}
+	}
+	return nil
+}
+
+func (r *results) close() {
+	for _, x := range r.open {
+		if x != nil {
+			_ = x.Close()
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store/appendfile"
+)
+
+// HistoryLines returns the path of the history.jsonl that belongs to a history.json. The
+// player appends its matches to it. It is never made from other files, because it is
+// evidence of its own; history.json derives from it.
+func HistoryLines(history string) string { return history + "l" }
+
+// A HistoryHeader is the first line of history.jsonl. Each further line is a
+// HistoryMatch; a later line of the same match replaces the earlier one.
+type HistoryHeader struct {
+	SchemaVersion string `json:"schema_version"`
+	PlayerID      string `json:"player_id"`
+	DisplayName   string `json:"display_name"`
+	LeagueID      string `json:"league_id"`
+}
+
+// ReadHistoryLines reads history.jsonl. The history has no last_updated. lines are the
+// numbers of the lines of its matches. An incomplete last line, of torn bytes, does not
+// count. A file without a complete line is fs.ErrNotExist, too.
+func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer func() { _ = f.Close() }()
+	index := map[string]int{}
+	_, torn, err = appendfile.Lines(f, func(number int, text []byte) error {
+		if number == 1 {
+			h, err = historyHeader(text)
+			return err
+		}
+		var m HistoryMatch
+		if err := json.Unmarshal(text, &m); err != nil {
+			return &LineError{number, err}
+		}
+		if i, known := index[m.MatchID]; known {
+			h.Matches[i], lines[i] = m, number
+			return nil
+		}
+		index[m.MatchID] = len(lines)
+		h.Matches, lines = append(h.Matches, m), append(lines, number)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, nil, 0, fmt.Errorf("%s: %w", path, err)
+	case h == nil:
+		return nil, nil, torn, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	h.Stats = StatsOf(h.Matches)
+	return h, lines, torn, nil
+}
+
+// A LineError is an error in a line of a file.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+func (e *LineError) Unwrap() error { return e.Err }
+
+func historyHeader(line []byte) (*History, error) {
+	var h HistoryHeader
+	err := json.Unmarshal(line, &h)
+	if err == nil {
+		err = CheckSchema(h.SchemaVersion)
+	}
+	if err != nil {
+		return nil, &LineError{1, err}
+	}
+	return &History{
+		SchemaVersion: h.SchemaVersion, PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: h.LeagueID, Matches: []HistoryMatch{},
+	}, nil
+}
+
+// StatsOf counts the matches of a history.
+func StatsOf(matches []HistoryMatch) (s protocol.PlayerStats) {
+	for i := range matches {
+		s.TotalMatches++
+		switch strings.TrimPrefix(matches[i].Result, "TECHNICAL_") {
+		case "WIN":
+			s.Wins++
+		case "DRAW":
+			s.Draws++
+		default:
+			s.Losses++
+		}
+	}
+	return s
+}
+
+// ErrOtherLeague is the error of AppendHistory for a file of another league.
+var ErrOtherLeague = errors.New("the history of another league has this name")
+
+// AppendHistory appends matches to a history.jsonl, without sync. It creates a missing file
+// with its header, and cuts off an incomplete last line. Its caller is the only writer.
+// The file is not kept open, because a process may have many players.
+func AppendHistory(path string, header *HistoryHeader, matches []HistoryMatch) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if missing(err) {
+		if err = makeFolder(filepath.Dir(path)); err == nil {
+			f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(appendHistory(f, header, matches), f.Close())
+}
+
+func appendHistory(f *os.File, header *HistoryHeader, matches []HistoryMatch) error {
+	first, err := firstLine(f)
+	if err != nil {
+		return err
+	}
+	var text []byte
+	if first == nil {
+		if text, err = appendLine(text, header); err != nil {
+			return err
+		}
+	} else if h, err := historyHeader(first); err != nil || h.LeagueID != header.LeagueID {
+		return errors.Join(err, ErrOtherLeague)
+	}
+	for i := range matches {
+		if text, err = appendLine(text, &matches[i]); err != nil {
+			return err
+		}
+	}
+	_, err = f.Write(text)
+	return err
+}
+
+func appendLine(text []byte, value any) ([]byte, error) {
+	line, err := json.Marshal(value)
+	return append(append(text, line...), '\n'), err
+}
+
+// firstLine returns the first line of a file, nil for none. It cuts off an incomplete last
+// line, which a crash or a full disk has left.
+func firstLine(f *os.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return nil, err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil {
+		return nil, err
+	}
+	start := make([]byte, min(info.Size(), 4<<10)) // the header is shorter
+	if last[0] != '\n' {
+		start = make([]byte, info.Size())
+	}
+	if _, err := f.ReadAt(start, 0); err != nil {
+		return nil, err
+	}
+	if last[0] != '\n' {
+		start = start[:bytes.LastIndexByte(start, '\n')+1]
+		if err := f.Truncate(int64(len(start))); err != nil || len(start) == 0 {
+			return nil, err
+		}
+	}
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	return line, nil
+}
+
+// SyncHistory makes a history.jsonl durable.
+func SyncHistory(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// DeriveHistory writes history.json, without sync, from its history.jsonl. A history.json of
+// another league stays.
+func DeriveHistory(path, now string) error {
+	h, _, _, err := ReadHistoryLines(HistoryLines(path))
+	if err != nil {
+		return err
+	}
+	if other, err := Read[HistoryHeader](path); err == nil && other.LeagueID != h.LeagueID {
+		return nil
+	}
+	h.LastUpdated = now
+	return WriteDerived(path, h)
+}
+
+// historyLeague returns the league of the history of a player in a folder; "" for none.
+func (f Folder) historyLeague(playerID string) string {
+	if h, _, _, err := ReadHistoryLines(HistoryLines(f.History(playerID))); err == nil {
+		return h.LeagueID
+	}
+	if h, err := Read[HistoryHeader](f.History(playerID)); err == nil {
+		return h.LeagueID
+	}
+	return ""
+}
