@@ -69,18 +69,18 @@ func (m *missingFiles) find(a *auditor) {
 	folder := location{file: relative(a.dir, a.dir.Matches(a.id))}
 	for i, id := range m.files {
 		if i == maxMissing {
-			a.findIfCompleted(RuleMatchFile, folder, "%d more matches have a result, but no file", len(m.files)-i)
+			a.findMatchFile(folder, "%d more matches have a result, but no file", len(m.files)-i)
 			break
 		}
-		a.findIfCompleted(RuleMatchFile, location{file: relative(a.dir, a.dir.Match(a.id, id)), matchID: id},
+		a.findMatchFile(location{file: relative(a.dir, a.dir.Match(a.id, id)), matchID: id},
 			"the match has a result, but this file does not exist")
 	}
 	for i, f := range m.records {
 		if i == maxMissing {
-			a.findIfCompleted(RuleMatchFile, folder, "%d more matches have a file, but no record", len(m.records)-i)
+			a.findMatchFile(folder, "%d more matches have a file, but no record", len(m.records)-i)
 			break
 		}
-		a.findIfCompleted(RuleMatchFile, location{file: f.file, line: f.line("/transcript_file"), matchID: f.match.id},
+		a.findMatchFile(location{file: f.file, line: f.line("/transcript_file"), matchID: f.match.id},
 			"transcript_file is %s, but attempt %d at %s has no usable record in it", quoted(&f.value.TranscriptFile), f.value.Attempt, f.match.id)
 	}
 	if m.derived > 0 {
