@@ -6,7 +6,6 @@ package memory
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -19,17 +18,14 @@ type Bus struct {
 	lastID  atomic.Int64
 	waiting *waiting
 
-	mu    sync.Mutex                           // held while peers is replaced
-	peers atomic.Pointer[map[string]*listener] // by endpoint; replaced, never changed
+	peers sync.Map // *listener by endpoint
 }
 
 var _ transport.Caller = (*Bus)(nil)
 
 // NewBus makes a bus that passes values on unchanged.
 func NewBus() *Bus {
-	b := &Bus{waiting: newWaiting()}
-	b.peers.Store(&map[string]*listener{})
-	return b
+	return &Bus{waiting: newWaiting()}
 }
 
 // NewWireBus makes a bus that encodes every request and response.
@@ -43,32 +39,21 @@ func NewWireBus() *Bus {
 // handlers. A second listener of an endpoint gets all new calls.
 func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
 	l := &listener{mux: mux, wire: b.wire, inbox: make(chan *call)}
-	b.change(func(peers map[string]*listener) { peers[endpoint] = l })
+	b.peers.Store(endpoint, l)
 	return sync.OnceFunc(func() {
-		b.change(func(peers map[string]*listener) {
-			if peers[endpoint] == l {
-				delete(peers, endpoint)
-			}
-		})
+		b.peers.CompareAndDelete(endpoint, l)
 		l.stop()
 	})
-}
-
-func (b *Bus) change(edit func(map[string]*listener)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	next := maps.Clone(*b.peers.Load())
-	edit(next)
-	b.peers.Store(&next)
 }
 
 // Call hands the call to the endpoint's listener and waits for the result. It
 // measures no timing, because it neither queues nor connects.
 func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
-	l := (*b.peers.Load())[r.Endpoint]
-	if l == nil {
+	peer, ok := b.peers.Load(r.Endpoint)
+	if !ok {
 		return nil, nil, &transport.UnreachableError{Endpoint: r.Endpoint}
 	}
+	l := peer.(*listener)
 	params := r.Params
 	if b.wire {
 		body, err := transport.EncodeRequest(r.Method, r.Params, b.lastID.Add(1))
