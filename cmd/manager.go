@@ -31,7 +31,7 @@ type managerOptions struct {
 	players      int
 	referees     int
 	legs         int
-	format       tournamentOptions
+	tournament   tournamentOptions
 	leagueID     string
 	game         string
 	data         string
@@ -74,7 +74,7 @@ resume an interrupted league.`,
 	dataFlag(f, &o.data, defaultData)
 	f.IntVar(&o.players, "players", usualPlayers, "players that start the league when they have registered; 0: only start_league does")
 	f.IntVar(&o.referees, "referees", 1, "referees that must have registered before the league starts")
-	tournamentFlags(c, &o.format, &o.legs)
+	tournamentFlags(c, &o.tournament, &o.legs)
 	f.StringVar(&o.leagueID, "league-id", defaultLeague, "identifier of the league")
 	gameFlag(f, &o.game)
 	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end the process when the league is over")
@@ -108,7 +108,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
-	options, rules, err := leagueOptions(files, leagueFlags{o.leagueID, o.game, o.players, o.referees, o.legs, o.format})
+	options, rules, err := leagueOptions(files, leagueFlags{o.leagueID, o.game, o.players, o.referees, o.legs, o.tournament})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
@@ -20,6 +21,7 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/decide"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -233,11 +235,7 @@ func (o *simulateOptions) interrupted() error {
 
 // play runs the league with a progress bar, and prints the time that it took.
 func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
-	if os.Getenv("GOGC") == "" {
-		// A league makes much short-lived garbage and keeps little: fewer
-		// collections for some more memory.
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
-	}
+	defer o.collectLess()()
 	if !o.quiet && isTerminal(s.err) {
 		bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(s.err),
 			progressbar.OptionSetDescription("matches"), progressbar.OptionShowCount(),
@@ -255,6 +253,33 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
 	}
 	return result, err
+}
+
+// collectLess makes garbage collections rarer, because a league makes much short-lived
+// garbage and keeps little. What the heap may grow to is bounded by what the league keeps
+// at most. Restore restores the settings. The environment overrides them.
+func (o *simulateOptions) collectLess() (restore func()) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	const (
+		process   = 192 << 20
+		perPlayer = 20 << 10
+		perMatch  = 400
+		withFiles = 4 << 10 // per match: a resumed league begins with its whole journal
+	)
+	limit := int64(math.MaxInt64)
+	if pairer, err := pairing.New(o.Tournament.For(o.Players, o.Legs)); err == nil {
+		limit = process + perPlayer*int64(o.Players) + perMatch*int64(pairer.Matches())
+		if o.Files != nil {
+			limit += withFiles * int64(pairer.Matches())
+		}
+	}
+	percent, before := debug.SetGCPercent(400), debug.SetMemoryLimit(limit)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(before)
+	}
 }
 
 // technicalLosses returns an error if there is any technical loss.

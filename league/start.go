@@ -8,7 +8,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -145,10 +144,17 @@ func (r *registrations) awaitStart(ctx context.Context) error {
 	}
 }
 
+// answered is the number of players and referees that have answered. The lock is held.
+func (r *registrations) answered() (players, referees int) {
+	_, players = r.state.Registered(true)
+	_, referees = r.state.Registered(false)
+	return players, referees
+}
+
 // startIfComplete starts the league when as many agents have registered and answered
 // as it waits for. The lock is held.
 func (r *registrations) startIfComplete() bool {
-	players, referees := decide.Count(r.state, decide.HasAnswered)
+	players, referees := r.answered()
 	wanted := r.options.Players
 	if r.windowOver {
 		wanted = r.options.MinPlayers
@@ -175,7 +181,7 @@ func (r *registrations) startByHand() error {
 	if r.state.Completed != nil {
 		return protocol.Fault(protocol.ErrLeagueComplete, "the league is over")
 	}
-	if players, referees := decide.Count(r.state, decide.HasAnswered); players < 2 || referees < 1 {
+	if players, referees := r.answered(); players < 2 || referees < 1 {
 		return protocol.Fault(protocol.ErrLeagueNotStarted,
 			"%d players and %d referees have answered: a league needs 2 and 1", players, referees).
 			With("awaited", r.decide.SilentIDs(protocol.MaxInactive))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -19,14 +20,16 @@ func (a *auditor) checkDerived(f, record *matchFile) {
 		f.find(a, RuleMatchFile, "/transcript", "it has a transcript, although transcript_file is %s", quoted(&d.TranscriptFile))
 	}
 	if record == nil {
-		a.missing.records = append(a.missing.records, f)
 		a.compareResult(f)
+		if a.completed() || !a.hasGrown(d.TranscriptFile) {
+			a.missing.records = append(a.missing.records, f)
+		}
 		return
 	}
 	want := *record.value
 	want.SchemaVersion, want.LastUpdated, want.Transcript = d.SchemaVersion, d.LastUpdated, d.Transcript
 	want.TranscriptFile = record.file[strings.LastIndex(record.file, "/")+1:]
-	if continues(d.Lifecycle, want.Lifecycle) || continues(want.Lifecycle, d.Lifecycle) {
+	if acknowledges(d.Lifecycle, want.Lifecycle) || continues(want.Lifecycle, d.Lifecycle) {
 		want.Lifecycle, want.Refusal, want.Omitted = d.Lifecycle, d.Refusal, d.Omitted
 	}
 	for _, diff := range differences(d, &want) {
@@ -36,6 +39,13 @@ func (a *auditor) checkDerived(f, record *matchFile) {
 		}
 		f.find(a, rule, diff.member, "%s is %s; in line %d of %s it is %s", name(diff.member), diff.got, record.line(diff.member), want.TranscriptFile, diff.want)
 	}
+}
+
+// acknowledges tells whether the only news of a lifecycle is the acknowledgement. The record
+// of it may be lost.
+func acknowledges(l, before store.Lifecycle) bool {
+	last := len(l.States) - 1
+	return continues(l, before) && len(before.States) == last && l.State == store.StateAcknowledged && protocol.ValidTimestamp(l.States[last].At)
 }
 
 // continues tells whether a lifecycle goes on from another one. Both must name their last
@@ -59,21 +69,21 @@ func (m *missingFiles) find(a *auditor) {
 	folder := location{file: relative(a.dir, a.dir.Matches(a.id))}
 	for i, id := range m.files {
 		if i == maxMissing {
-			a.findIfCompleted(RuleMatchFile, folder, "%d more matches have a result, but no file", len(m.files)-i)
+			a.findMatchFile(folder, "%d more matches have a result, but no file", len(m.files)-i)
 			break
 		}
-		a.findIfCompleted(RuleMatchFile, location{file: relative(a.dir, a.dir.Match(a.id, id)), matchID: id},
+		a.findMatchFile(location{file: relative(a.dir, a.dir.Match(a.id, id)), matchID: id},
 			"the match has a result, but this file does not exist")
 	}
 	for i, f := range m.records {
 		if i == maxMissing {
-			a.findIfCompleted(RuleMatchFile, folder, "%d more matches have a file, but no record", len(m.records)-i)
+			a.findMatchFile(folder, "%d more matches have a file, but no record", len(m.records)-i)
 			break
 		}
-		a.findIfCompleted(RuleMatchFile, location{file: f.file, line: f.line("/transcript_file"), matchID: f.match.id},
-			"transcript_file is %s, but attempt %d at %s has no record in it", quoted(&f.value.TranscriptFile), f.value.Attempt, f.match.id)
+		a.findMatchFile(location{file: f.file, line: f.line("/transcript_file"), matchID: f.match.id},
+			"transcript_file is %s, but attempt %d at %s has no usable record in it", quoted(&f.value.TranscriptFile), f.value.Attempt, f.match.id)
 	}
 	if m.derived > 0 {
-		a.note(RuleMatchFile, folder, "%s with a record %s no file; the manager writes it again", counted(m.derived, "match", "matches"), map[bool]string{true: "has", false: "have"}[m.derived == 1])
+		a.note(RuleMatchFile, folder, "%s with a record, but without a file%s", counted(m.derived, "match", "matches"), writtenAgain)
 	}
 }

@@ -101,13 +101,6 @@ func (d *document[T]) explain(err error) (problem string, line int) {
 	return "a member has the wrong type: " + Reason(err), lineOf(d.raw, err)
 }
 
-// open loads a document. An unreadable file is a finding.
-func open[T any](a *auditor, path string, about location) document[T] {
-	d := load[T](a.dir, path)
-	checkReadable(a, &d, about)
-	return d
-}
-
 // checkReadable finds an unreadable file.
 func checkReadable[T any](a *auditor, d *document[T], about location) {
 	if d.exists && d.value == nil {

@@ -116,16 +116,16 @@ func (a *auditor) checkFiles(m *scheduledMatch, files matchFiles) (transcript *m
 		return transcript
 	}
 	f.match = m
-	switch derived := transcript != nil || f.value != nil && f.value.TranscriptFile != ""; {
+	switch {
 	case !f.exists && transcript != nil:
 		if a.completed() || m.key.Round < a.state.Round { // in an open round it is still to come
 			a.missing.derived++
 		}
 	case !f.exists && m.Report != nil:
 		a.missing.files = append(a.missing.files, m.id)
-	case f.value == nil && derived:
-		a.note(RuleMatchFile, location{file: f.file, line: f.problemLine, matchID: m.id}, "%s. The manager writes it again from the results", f.problem)
-	case derived && f.value.TranscriptFile != "":
+	case f.value == nil && transcript != nil:
+		checkDerivedReadable(a, &f.document, location{matchID: m.id})
+	case f.value != nil && f.value.TranscriptFile != "":
 		a.checkDerived(f, transcript)
 	default:
 		if f = a.checkMatchFile(f); transcript == nil {

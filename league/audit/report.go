@@ -110,13 +110,13 @@ func (a *auditor) note(rule string, at location, format string, args ...any) {
 	a.report.Notes = append(a.report.Notes, at.finding(SeverityNote, rule, format, args))
 }
 
-// findIfCompleted reports a finding about a completed league, and a note about one
-// that goes on.
-func (a *auditor) findIfCompleted(rule string, at location, format string, args ...any) {
+// findMatchFile reports a finding about the match files of a completed league, and a note
+// about those of one that goes on.
+func (a *auditor) findMatchFile(at location, format string, args ...any) {
 	if a.completed() {
-		a.find(rule, at, format, args...)
+		a.find(RuleMatchFile, at, format, args...)
 	} else {
-		a.note(rule, at, format, args...)
+		a.note(RuleMatchFile, at, format, args...)
 	}
 }
 

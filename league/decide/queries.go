@@ -32,26 +32,6 @@ func Phase(s *journal.State, closed bool) string {
 	return StateWaitingForRegistrations
 }
 
-// Count counts the registered agents for which a condition holds.
-func Count(s *journal.State, holds func(*journal.Agent) bool) (players, referees int) {
-	for _, a := range s.Agents {
-		switch {
-		case !holds(a):
-		case a.Player:
-			players++
-		default:
-			referees++
-		}
-	}
-	return players, referees
-}
-
-// Registered is the condition of Count that holds for all agents.
-func Registered(*journal.Agent) bool { return true }
-
-// HasAnswered is the condition of Count that holds for agents that have answered.
-func HasAnswered(a *journal.Agent) bool { return a.Answered }
-
 // A Status is how far a league is.
 type Status struct {
 	State      string // of the manager
@@ -82,7 +62,8 @@ type View struct {
 // Status is how far the league is.
 func (v *View) Status() Status {
 	s := v.State
-	players, referees := Count(s, Registered)
+	players, _ := s.Registered(true)
+	referees, _ := s.Registered(false)
 	status := Status{
 		State: v.Phase, Tournament: s.Format(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
 		Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
@@ -130,7 +111,7 @@ func (v *View) standings(offset, limit int) *protocol.LeagueQueryResponse {
 	if limit <= 0 || limit > protocol.MaxStandings {
 		limit = protocol.MaxStandings
 	}
-	players, _ := Count(v.State, Registered)
+	players, _ := v.State.Registered(true)
 	round := v.State.Round
 	data := protocol.StandingsData{Standings: StandingRows(v.State, offset, limit), TotalPlayers: players, Offset: offset}
 	type standings struct {

@@ -61,9 +61,9 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 // freeURL drops the registration of another agent of the same role at the URL to
 // which an agent moves, or rejects the move.
 func (r *Registrations) freeURL(s *journal.State, a *Applicant, mover string, now time.Time) (*journal.RegistrationDropped, error) {
-	url := protocol.CanonicalURL(a.Endpoint)
-	for id, other := range s.Agents {
-		if id == mover || other.Player != a.Player() || other.URL != url {
+	for _, other := range s.AtURL(a.Player(), protocol.CanonicalURL(a.Endpoint)) {
+		id := other.AgentID
+		if id == mover {
 			continue
 		}
 		switch left := r.GraceLeft(id, now); left {

@@ -120,10 +120,10 @@ func (r *Registrations) left(s silence, now time.Time) time.Duration {
 // same request again, and gets the same id and token. Once the agent has used its
 // token it has got the response, and the request is a new one.
 func Repeated(s *journal.State, a *Applicant) string {
-	for id, known := range s.Agents {
-		if known.Player == a.Player() && known.Registration == a.Registration &&
+	for _, known := range s.AtURL(a.Player(), protocol.CanonicalURL(a.Endpoint)) {
+		if known.Registration == a.Registration &&
 			known.DisplayName == a.DisplayName && known.Endpoint == a.Endpoint && !known.Confirmed {
-			return id
+			return known.AgentID
 		}
 	}
 	return ""
@@ -159,7 +159,7 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 	case !slices.Contains(a.GameTypes, r.GameType):
 		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", r.GameType)
 	}
-	rivals := r.rivalsOf(s, a, now)
+	rivals := r.rivalsOf(s, a)
 	for _, conflict := range []struct {
 		with      string
 		rejection func(*Applicant) *RejectionError
@@ -182,8 +182,11 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 	if !a.Player() {
 		limit = r.MaxReferees
 	}
-	free := limit - rivals.count + rivals.replaceable
 	ahead := r.waiting.ahead(a, protocol.ErrLeagueFull, now)
+	if limit-rivals.count <= len(ahead) { // otherwise there is a slot without a look at all silent agents
+		r.addSilent(&rivals, s, a, now)
+	}
+	free := limit - rivals.count + rivals.replaceable
 	switch full := leagueFull(a, limit, rivals.count); {
 	case free <= 0 && rivals.oldest.id == "":
 		return nil, full
@@ -206,20 +209,21 @@ type rivals struct {
 	oldest            silence // the agent that has been silent for the longest time; zero for none
 }
 
-func (r *Registrations) rivalsOf(s *journal.State, a *Applicant, now time.Time) (n rivals) {
-	url := protocol.CanonicalURL(a.Endpoint)
-	for id, known := range s.Agents {
-		if known.Player != a.Player() {
-			continue
-		}
-		n.count++
-		if known.URL == url {
-			n.sameURL = id
-		}
-		if a.Player() && known.DisplayName == a.DisplayName && !r.SameNames {
-			n.sameName = id
+func (r *Registrations) rivalsOf(s *journal.State, a *Applicant) (n rivals) {
+	n.count, _ = s.Registered(a.Player())
+	for _, known := range s.AtURL(a.Player(), protocol.CanonicalURL(a.Endpoint)) {
+		n.sameURL = known.AgentID
+	}
+	if a.Player() && !r.SameNames {
+		for _, known := range s.Named(true, a.DisplayName) {
+			n.sameName = known.AgentID
 		}
 	}
+	return n
+}
+
+// addSilent adds the silent agents to the rivals of an applicant.
+func (r *Registrations) addSilent(n *rivals, s *journal.State, a *Applicant, now time.Time) {
 	for _, silent := range r.silent {
 		if s.Agents[silent.id].Player != a.Player() {
 			continue
@@ -231,7 +235,6 @@ func (r *Registrations) rivalsOf(s *journal.State, a *Applicant, now time.Time) 
 			n.replaceable++
 		}
 	}
-	return n
 }
 
 func nameTaken(a *Applicant) *RejectionError {

@@ -47,6 +47,7 @@ func (d *AgentRegistered) apply(s *State, at string) error {
 		return err
 	}
 	s.Agents[d.AgentID] = a
+	s.registry(a.Player).add(a)
 	return nil
 }
 
@@ -65,6 +66,7 @@ func (d *AgentAnswered) apply(s *State, _ string) error {
 		return fmt.Errorf("%s has answered before", d.AgentID)
 	}
 	a.Answered = true
+	s.registry(a.Player).answered++
 	return nil
 }
 
@@ -94,6 +96,7 @@ func (d *RegistrationDropped) apply(s *State, _ string) error {
 		return fmt.Errorf("the registration of %s is dropped, but it has answered", d.AgentID)
 	}
 	delete(s.Agents, d.AgentID)
+	s.registry(a.Player).remove(a)
 	s.Dropped[d.AgentID] = true
 	return nil
 }
@@ -121,7 +124,9 @@ func (d *AgentReturned) apply(s *State, at string) error {
 	if d.Generation != a.Generation {
 		a.TokenSince, a.Confirmed = at, false
 	}
+	s.registry(a.Player).remove(a)
 	a.Endpoint, a.URL, a.Generation = d.Endpoint, protocol.CanonicalURL(d.Endpoint), d.Generation
+	s.registry(a.Player).add(a)
 	if a.SuspendReason != "" { // its failures stay: one more suspends it again
 		a.SuspendReason, a.ReturnReason, a.FailuresAtReturn = "", d.Reason, a.Failures
 	}

@@ -30,7 +30,8 @@ type State struct {
 	pairer        pairing.Pairer     // of no rounds before the start
 	played        [][]pairing.Result // of the completed rounds; nil in a round-robin
 	upcoming      upcoming
-	playerIndexes map[string]int // of players in pairings and in the table, by id
+	playerIndexes map[string]int     // of players in pairings and in the table, by id
+	registries    map[bool]*registry // of the players (true) and of the referees
 
 	condensed int                            // rounds that Condense has reduced
 	results   map[sharedResult]*sharedResult // of their matches
@@ -72,7 +73,7 @@ type Attempt struct {
 
 // NewState returns the state before the first event.
 func NewState() *State {
-	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{}, playerIndexes: map[string]int{}, results: map[sharedResult]*sharedResult{}}
+	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{}, playerIndexes: map[string]int{}, registries: map[bool]*registry{}, results: map[sharedResult]*sharedResult{}}
 }
 
 // Apply folds one event. An error means that the event cannot have happened; it

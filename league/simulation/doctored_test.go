@@ -14,6 +14,8 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/audit"
+	"evenodd/league/journal"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -100,6 +102,47 @@ func TestSwarmChecksDetectDoctoredLeagues(t *testing.T) {
 					}
 				}
 				assert.ElementsMatch(t, tt.detected, detected)
+			})
+		})
+	}
+}
+
+// The same, for leagues whose pairings depend on results.
+func TestSwarmChecksDetectDoctoredTournaments(t *testing.T) {
+	const table, matches = "the table is that of the results", "one result a match"
+	for _, tt := range []struct {
+		name, algorithm string
+		doctor          func(l *swarmLeague)
+		detected        []string
+	}{
+		{"nothing", pairing.Swiss, func(*swarmLeague) {}, nil},
+		{"nothing", pairing.Knockout, func(*swarmLeague) {}, nil},
+		{"a bye without points", pairing.Swiss, func(l *swarmLeague) {
+			i := slices.IndexFunc(l.result.Standings, func(s simulation.Standing) bool { return *s.Byes > 0 })
+			l.result.Standings[i].Points -= 3
+		}, []string{table}},
+		{"another Buchholz score", pairing.Swiss, func(l *swarmLeague) { *l.result.Standings[3].Buchholz++ }, []string{table}},
+		{"another Sonneborn-Berger score", pairing.Swiss, func(l *swarmLeague) { *l.result.Standings[3].SonnebornBerger += 0.5 }, []string{table}},
+		{"a pair meets again", pairing.Swiss, func(l *swarmLeague) {
+			first, last := l.result.Results[0], &l.result.Results[len(l.result.Results)-1]
+			last.PlayerA, last.PlayerB, last.Winner = first.PlayerA, first.PlayerB, first.Winner
+		}, []string{matches, table}},
+		{"another champion", pairing.Knockout, func(l *swarmLeague) { l.result.Champion.PlayerID = l.result.Standings[1].PlayerID }, []string{matches}},
+	} {
+		t.Run(tt.algorithm+", "+tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := options(9)
+				o.Tournament, o.Legs = &journal.Tournament{Algorithm: tt.algorithm}, 1
+				l := playStored(t, o, t.TempDir())
+				tt.doctor(l)
+				var detected []string
+				for name, check := range swarmChecks {
+					if len(check(l)) > 0 {
+						detected = append(detected, name)
+					}
+				}
+				assert.Subset(t, detected, tt.detected)
+				assert.Equal(t, len(tt.detected) == 0, len(detected) == 0, detected)
 			})
 		})
 	}

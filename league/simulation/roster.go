@@ -70,6 +70,17 @@ func (r *roster) find(want func(e *entry) bool) entry {
 	return entry{}
 }
 
+// byID returns the registered players by their ids.
+func (r *roster) byID() map[string]entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	players := make(map[string]entry, len(r.players))
+	for _, e := range r.players {
+		players[e.id] = *e
+	}
+	return players
+}
+
 // player returns the player with an id.
 func (r *roster) player(id string) entry {
 	return r.find(func(e *entry) bool { return e.id == id })
@@ -77,7 +88,17 @@ func (r *roster) player(id string) entry {
 
 // hasName tells whether an external player has registered under a name.
 func (r *roster) hasName(name string) bool {
-	return r.find(func(e *entry) bool { return e.name == name }).name != ""
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.players {
+		if e.strategy != ExternalStrategy { // all others are built-in, too
+			return false
+		}
+		if e.name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // external returns an external player by its number.

@@ -392,8 +392,9 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
 		Champion: completed.Champion, Results: s.manager.Results(),
 	}
+	players := s.roster.byID()
 	for _, row := range s.manager.Standings() {
-		e := s.roster.player(row.PlayerID)
+		e := players[row.PlayerID]
 		standing := Standing{Standing: row, Strategy: e.strategy}
 		if e.strategy == ExternalStrategy {
 			standing.Endpoint = e.endpoint

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -63,10 +64,11 @@ type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 // A Client calls agents over HTTP. It keeps connections alive, follows no redirects
 // and reads no response beyond its limit. It is safe for concurrent use.
 type Client struct {
-	http     *http.Client
-	dialect  Calls
-	maxReply int64
-	lastID   atomic.Int64
+	connections *http.Transport // without http.Client, which copies the headers of each request for redirects
+	header      http.Header     // of every request; read-only, because calls share it
+	dialect     Calls
+	maxReply    int64
+	lastID      atomic.Int64
 }
 
 var _ transport.Caller = (*Client)(nil)
@@ -89,22 +91,20 @@ func NewClient(c ClientConfig) *Client {
 	return &Client{
 		maxReply: c.MaxReply,
 		dialect:  c.Dialect,
-		http: &http.Client{
-			// Without HTTP/2, whose calls share one connection and fail with it.
-			Transport: &http.Transport{
-				DialContext:            measuredDial(c.Dial),
-				TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
-				TLSHandshakeTimeout:    handshakeTimeout,
-				MaxConnsPerHost:        max(0, c.MaxConns),
-				MaxIdleConns:           2048,
-				MaxIdleConnsPerHost:    128,
-				MaxResponseHeaderBytes: maxReplyHeader,
-				// Shorter than the idle timeout of common servers (5 s), so that this
-				// side closes first, and no call meets a closed connection.
-				IdleConnTimeout:    4 * time.Second,
-				DisableCompression: true,
-			},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		header:   http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}},
+		// Without HTTP/2, whose calls share one connection and fail with it.
+		connections: &http.Transport{
+			DialContext:            measuredDial(c.Dial),
+			TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    handshakeTimeout,
+			MaxConnsPerHost:        max(0, c.MaxConns),
+			MaxIdleConns:           2048,
+			MaxIdleConnsPerHost:    128,
+			MaxResponseHeaderBytes: maxReplyHeader,
+			// Shorter than the idle timeout of common servers (5 s), so that this
+			// side closes first, and no call meets a closed connection.
+			IdleConnTimeout:    4 * time.Second,
+			DisableCompression: true,
 		},
 	}
 }
@@ -129,7 +129,7 @@ func Guard(allow func(netip.Addr) bool) func(context.Context, string, string, sy
 }
 
 // Close drops the idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() { c.connections.CloseIdleConnections() }
 
 // Call posts the call and reads the response.
 func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
@@ -183,15 +183,14 @@ func (c *Client) post(ctx context.Context, to, bearer string, header map[string]
 	if err != nil {
 		return reply{}, &transport.UnreachableError{Endpoint: to, Err: err}
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header = maps.Clone(c.header)
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
 	if bearer != "" {
 		request.Header.Set("Authorization", "Bearer "+bearer)
 	}
-	response, err := c.http.Do(request)
+	response, err := c.connections.RoundTrip(request) // follows no redirect
 	if err != nil {
 		return reply{}, err
 	}

@@ -3,13 +3,13 @@ package http
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"mime"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,13 +150,16 @@ func (r reply) retryAfter() time.Duration {
 // failed is the error of decoding the response, with the HTTP status. An error that the
 // other side did not send becomes an UnreadableError.
 func (r reply) failed(err error) error {
+	if err == nil {
+		return nil
+	}
 	if answered, ok := errors.AsType[*transport.Error](err); ok {
 		answered.Status = r.status
 	}
 	var rpc interface {
 		RPCError() (code int, message string, data any)
 	}
-	if err == nil || errors.As(err, &rpc) {
+	if errors.As(err, &rpc) {
 		return err
 	}
 	if json.Unmarshal(r.body, new(any)) == nil {
@@ -178,8 +181,8 @@ func classify(ctx context.Context, endpoint string, err error) error {
 	if unreachable, ok := errors.AsType[*transport.UnreachableError](err); ok { // not a URL
 		return unreachable
 	}
-	if call, ok := errors.AsType[*url.Error](err); ok {
-		err = call.Err // without the endpoint, which other errors name
+	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(record.RecordHeader[:]) == "HTTP/" {
+		return http.ErrSchemeMismatch
 	}
 	if forbidden, ok := errors.AsType[*transport.ForbiddenError](err); ok {
 		return &transport.ForbiddenError{Endpoint: endpoint, Address: forbidden.Address}

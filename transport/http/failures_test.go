@@ -89,6 +89,10 @@ func TestErrorsNameTheCause(t *testing.T) {
 	}{
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
 			"HTTP 302 Found: a redirect, which is not followed; call the agent at its own URL"},
+		{"a redirect to no URL", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://[")
+			w.WriteHeader(http.StatusFound)
+		}, "HTTP 302 Found: a redirect, which is not followed"},
 		{"another name", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMisdirectedRequest) },
 			"HTTP 421 Misdirected Request: the agent does not have this host name; its operator can allow it by --allowed-host"},
 		{"busy", func(w http.ResponseWriter, _ *http.Request) {
@@ -111,6 +115,12 @@ func TestErrorsNameTheCause(t *testing.T) {
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
+}
+
+func TestServerWithoutTLSCalledByHTTPS(t *testing.T) {
+	endpoint := serveHandler(t, func(http.ResponseWriter, *http.Request) {})
+	_, err := say(context.Background(), newClient(t, nil), strings.Replace(endpoint, "http:", "https:", 1), "join", "")
+	require.ErrorIs(t, err, http.ErrSchemeMismatch)
 }
 
 func TestEndlessHeaderIsNotRead(t *testing.T) {

@@ -20,6 +20,8 @@ type progress struct {
 	cancel        context.CancelCauseFunc
 	extendByQueue bool
 
+	trace httptrace.ClientTrace
+
 	mu       sync.Mutex
 	deadline time.Time   // zero for none
 	timer    *time.Timer // ends the context at the deadline; nil for none
@@ -37,15 +39,12 @@ type progressKey struct{}
 func begin(parent context.Context, limit time.Duration, extendByQueue bool) *progress {
 	now := time.Now()
 	p := &progress{extendByQueue: extendByQueue, sought: now}
+	p.trace.GetConn, p.trace.GotConn, p.trace.GotFirstResponseByte = p.seek, p.depart, p.answer
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
 	p.cancel = cancel
-	p.Context = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:              p.seek,
-		GotConn:              p.depart,
-		GotFirstResponseByte: p.answer,
-	})
+	p.Context = httptrace.WithClientTrace(ctx, &p.trace)
 	if limit != 0 {
 		p.deadline = now.Add(limit)
 		p.timer = time.AfterFunc(limit, p.expire)

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -107,9 +108,10 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		large: make(chan struct{}, maxLarge), streams: newStreams(),
 	}
 	routes := http.NewServeMux()
-	routes.Handle("POST "+Path, s.limited(s.call))
+	calls := s.limited(s.call)
+	routes.Handle("POST "+Path, calls)
 	if config.Dialect != nil {
-		routes.Handle("POST /", s.limited(s.call)) // third-party agents call paths of their own
+		routes.Handle("POST /", calls) // third-party agents call paths of their own
 	}
 	for _, m := range config.Mounts {
 		handler := m.Handler
@@ -119,7 +121,7 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		routes.Handle(m.Pattern, handler)
 	}
 	s.server = &http.Server{
-		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(routes)),
+		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(callsFirst(calls, routes))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      60 * time.Second, // a move may take 30
@@ -136,6 +138,17 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 	// connections would bound nothing.
 	s.server.Protocols.SetHTTP1(true)
 	return s
+}
+
+// callsFirst passes requests that need no matching of patterns to calls: nearly all.
+func callsFirst(calls, routes http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == Path && r.URL.RawPath == "" {
+			calls.ServeHTTP(w, r)
+			return
+		}
+		routes.ServeHTTP(w, r)
+	})
 }
 
 // Serve answers calls on the listener until Shutdown; it then returns nil.
@@ -385,9 +398,11 @@ func writeRetry(w http.ResponseWriter, wait time.Duration, body []byte) {
 	write(w, http.StatusTooManyRequests, body)
 }
 
+// jsonHeader is in every response with JSON; read-only, because responses share it.
+var jsonHeader = http.Header{"Content-Type": {"application/json"}, "X-Content-Type-Options": {"nosniff"}}
+
 func write(w http.ResponseWriter, status int, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	maps.Copy(w.Header(), jsonHeader)
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // fails only for a caller that has gone
 }

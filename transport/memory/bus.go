@@ -6,7 +6,6 @@ package memory
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -19,17 +18,14 @@ type Bus struct {
 	lastID  atomic.Int64
 	waiting *waiting
 
-	mu    sync.Mutex                           // held while peers is replaced
-	peers atomic.Pointer[map[string]*listener] // by endpoint; replaced, never changed
+	peers sync.Map // *listener by endpoint
 }
 
 var _ transport.Caller = (*Bus)(nil)
 
 // NewBus makes a bus that passes values on unchanged.
 func NewBus() *Bus {
-	b := &Bus{waiting: newWaiting()}
-	b.peers.Store(&map[string]*listener{})
-	return b
+	return &Bus{waiting: newWaiting()}
 }
 
 // NewWireBus makes a bus that encodes every request and response.
@@ -43,54 +39,44 @@ func NewWireBus() *Bus {
 // handlers. A second listener of an endpoint gets all new calls.
 func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
 	l := &listener{mux: mux, wire: b.wire, inbox: make(chan *call)}
-	b.change(func(peers map[string]*listener) { peers[endpoint] = l })
+	b.peers.Store(endpoint, l)
 	return sync.OnceFunc(func() {
-		b.change(func(peers map[string]*listener) {
-			if peers[endpoint] == l {
-				delete(peers, endpoint)
-			}
-		})
+		b.peers.CompareAndDelete(endpoint, l)
 		l.stop()
 	})
-}
-
-func (b *Bus) change(edit func(map[string]*listener)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	next := maps.Clone(*b.peers.Load())
-	edit(next)
-	b.peers.Store(&next)
 }
 
 // Call hands the call to the endpoint's listener and waits for the result. It
 // measures no timing, because it neither queues nor connects.
 func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
-	l := (*b.peers.Load())[r.Endpoint]
-	if l == nil {
+	peer, ok := b.peers.Load(r.Endpoint)
+	if !ok {
 		return nil, nil, &transport.UnreachableError{Endpoint: r.Endpoint}
 	}
-	params := r.Params
+	l := peer.(*listener)
+	var body []byte
 	if b.wire {
-		body, err := transport.EncodeRequest(r.Method, r.Params, b.lastID.Add(1))
-		if err != nil {
+		var err error
+		if body, err = transport.EncodeRequest(r.Method, r.Params, b.lastID.Add(1)); err != nil {
 			return nil, nil, err
 		}
-		params = body
 	}
 	c := b.waiting.begin(ctx, r.Limit)
-	c.bearer, c.method, c.params = r.Bearer, r.Method, params
+	c.bearer, c.method, c.params, c.body = r.Bearer, r.Method, r.Params, body
 	if !l.deliver(c) {
 		unreachable := &transport.UnreachableError{Endpoint: r.Endpoint}
 		b.waiting.end(c, unreachable)
 		return nil, nil, unreachable
 	}
 	a := <-c.done
-	b.waiting.end(c, a.ended)
 	if a.ended != nil {
+		b.waiting.end(c, a.ended)
 		return nil, nil, a.ended
 	}
+	response := c.response
+	b.waiting.end(c, nil)
 	if b.wire {
-		value, err := read(a.value.(transport.Answer), r.Decode)
+		value, err := read(response, r.Decode)
 		return value, nil, err
 	}
 	return a.value, nil, a.err
@@ -144,7 +130,8 @@ func (l *listener) work(c *call) {
 
 func (l *listener) handle(c *call) answer {
 	if l.wire {
-		return answer{value: l.mux.Serve(c.ctx, c.bearer, c.params.([]byte))}
+		c.response = l.mux.Serve(c.ctx, c.bearer, c.body)
+		return answer{}
 	}
 	value, err := l.mux.Dispatch(c.ctx, c.bearer, c.method, c.params)
 	return answer{value: value, err: err}
