@@ -51,7 +51,7 @@ func TestInspectorListsAndCallsTools(t *testing.T) {
 		tools     []string
 	}{
 		{"league_manager", m.url, []string{"get_standings", "league_query", "ping", "register_player", "register_referee", "report_match_result"}},
-		{"referee", endpointOf(t, m.join(t, "referee")), []string{"get_match_state", "notify_league_completed", "notify_round_completed", "ping", "start_match"}},
+		{"referee", endpointOf(t, m.join(t, "referee")), []string{"get_match_state", "get_match_transcript", "notify_league_completed", "notify_round_completed", "ping", "start_match"}},
 		{"player", endpointOf(t, m.join(t, "player")), []string{"choose_parity", "get_player_state", "handle_game_invitation", "make_move",
 			"notify_game_error", "notify_league_completed", "notify_match_result", "notify_round", "notify_round_completed", "ping", "update_standings"}},
 	} {

@@ -24,6 +24,7 @@ type agent struct {
 	moves     throttle                      // to another endpoint
 	notices   chan []notice                 // broadcasts to the agent, in order
 	slots     chan struct{}                 // matches that a referee conducts now
+	delivery  *delivery                     // of a referee with its files elsewhere
 }
 
 // A proof is an agent's token and the values that derive from it.

@@ -131,7 +131,7 @@ type fileWriter struct {
 	stale  chan struct{} // tells that the files are out of date
 	mu     sync.Mutex    // held while writing, so that an older state never replaces a newer one
 	agents *store.Agents // the content of agents.json; nil if that is not known
-	rounds int           // the number of rounds in rounds.json; negative if that is not known
+	rounds [2]int        // the numbers of completed rounds and of all rounds in rounds.json; negative if they are not known
 }
 
 // The pause between two writes of the derived files is at least writePause, and
@@ -146,7 +146,7 @@ const (
 // soon, because a crash may have damaged them.
 func newFileWriter(m *Manager, f *Files) *fileWriter {
 	w := &fileWriter{
-		Files: f, leagueID: m.options.LeagueID, log: m.options.Log, rounds: -1,
+		Files: f, leagueID: m.options.LeagueID, log: m.options.Log, rounds: [2]int{-1, -1},
 		stale: make(chan struct{}, 1), current: m.documents, round: m.roundRecord,
 	}
 	if f.State.Events > 0 && f.State.Completed == nil {
@@ -225,10 +225,10 @@ func (w *fileWriter) write() {
 		path := w.Folder.Standings(w.leagueID)
 		w.written(path, store.WriteDerived(path, d.standings))
 	}
-	if w.rounds != d.completed {
+	if rounds := [2]int{d.completed, d.rounds.TotalRounds}; w.rounds != rounds {
 		path := w.Folder.Rounds(w.leagueID)
 		if w.written(path, store.WriteRounds(path, d.rounds, w.allRounds(d.completed))) {
-			w.rounds = d.completed
+			w.rounds = rounds
 		}
 	}
 }

@@ -129,12 +129,17 @@ func (r *results) find(refereeID, matchID string, attempt int) *store.Match {
 		}
 		if a := x.Find(matchID, attempt); a != nil {
 			if doc, err := x.Load(a); err == nil && doc.Result != nil {
-				doc.Transcript, doc.TranscriptFile = nil, filepath.Base(path)
-				return doc
+				return derivedFrom(doc, path)
 			}
 		}
 	}
 	return nil
+}
+
+// derivedFrom is the match file of a match in a results file.
+func derivedFrom(doc *store.Match, path string) *store.Match {
+	doc.Transcript, doc.TranscriptFile = nil, filepath.Base(path)
+	return doc
 }
 
 func (r *results) close() {

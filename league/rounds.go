@@ -184,12 +184,13 @@ func (m *Manager) announcement(ctx context.Context, round, receivers int, matche
 // them in order, before the next announcement. The zero roundEnd tells nothing.
 type roundEnd struct {
 	table, end        notice
+	transcripts       notice // asks referees for transcripts
 	players, referees []*agent
 }
 
 func (e roundEnd) post() {
 	post(e.players, e.table, e.end)
-	post(e.referees, e.end)
+	post(e.referees, e.end, e.transcripts)
 }
 
 // endOfRound completes a round in the journal.
@@ -233,6 +234,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	if next := round + 1; more {
 		completed.NextRoundID = &next
 	}
+	e.transcripts = m.deliverTranscripts(ctx, round)
 	e.end = newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed).deliver
 	return e
 }

@@ -49,6 +49,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	}
 	notifiers, stopNotifiers := context.WithCancel(work)
 	var running sync.WaitGroup
+	defer m.closeDeliveries()
 	defer running.Wait()
 	defer stopNotifiers()
 	for _, a := range m.all() {

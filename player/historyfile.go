@@ -25,6 +25,7 @@ type historyFile struct {
 	member *membership.Membership
 	causes map[string]bool // of failures that were logged since the last success
 
+	size     int64     // of history.jsonl after the last append; 0 before
 	unsynced bool      // history.jsonl has matches that may not be durable
 	stale    bool      // history.json lacks matches of history.jsonl
 	due      time.Time // when history.json is next written while the league goes on
@@ -43,7 +44,7 @@ const (
 // overwritten. p.file.mu is held.
 func (p *Player) open(m *membership.Membership, back bool) (past, unsaved []store.HistoryMatch) {
 	d := &p.file
-	d.path, d.member, d.unsynced, d.stale, d.due = "", m, false, false, time.Time{}
+	d.path, d.member, d.size, d.unsynced, d.stale, d.due = "", m, 0, false, false, time.Time{}
 	folder, log := p.options.Folder, &p.options.Log
 	switch {
 	case folder == "":
@@ -194,15 +195,18 @@ func (p *Player) save(end bool) error {
 func (d *historyFile) append(name string, matches []store.HistoryMatch) error {
 	m := d.member
 	header := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: m.AgentID, DisplayName: name, LeagueID: m.LeagueID}
-	if !d.unsynced && !exists(store.HistoryLines(d.path)) {
+	if d.size == 0 && !exists(store.HistoryLines(d.path)) {
 		if other, err := store.Read[store.HistoryHeader](d.path); err == nil && other.LeagueID != m.LeagueID {
 			d.path = d.ownPath()
 		}
 	}
-	err := store.AppendHistory(store.HistoryLines(d.path), header, matches)
+	size, err := store.AppendHistory(store.HistoryLines(d.path), header, matches, d.size)
 	if own := d.ownPath(); errors.Is(err, store.ErrOtherLeague) && own != d.path {
 		d.path = own
-		err = store.AppendHistory(store.HistoryLines(own), header, matches)
+		size, err = store.AppendHistory(store.HistoryLines(own), header, matches, 0)
+	}
+	if d.size = size; err != nil {
+		d.size = 0
 	}
 	return err
 }

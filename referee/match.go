@@ -43,6 +43,7 @@ type match struct {
 	final     *protocol.MatchResultReport // once it is finished
 	reporting bool                        // a report is under way, or follows GAME_OVER
 	reported  bool                        // the manager has acknowledged the report
+	lines     []int                       // of the results file that have this attempt; nil if unknown
 }
 
 // A matchSide is one player of a match. Only the goroutine that asks the player

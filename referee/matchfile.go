@@ -57,10 +57,15 @@ func (m *match) advance(doc *store.Match, state string) {
 // record appends what is new in a document to the results file. If it cannot, it logs the
 // consequence, and the match goes on without its record.
 func (m *match) record(doc *store.Match, durable bool, consequence string) {
-	err := m.referee.record(m.member, store.RecordOf(doc, m.recorded), durable)
+	line, err := m.referee.record(m.member, store.RecordOf(doc, m.recorded), durable)
 	if err != nil {
 		m.logUnwritten(err, m.referee.options.Folder.Results(doc.LeagueID, doc.RefereeID), consequence)
 		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lines != nil || m.recorded == (store.Recorded{}) {
+		m.lines = append(m.lines, line)
 	}
 	m.recorded = store.RecordedOf(doc)
 }

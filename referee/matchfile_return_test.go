@@ -331,8 +331,8 @@ func TestStoppingRefereeFinishesItsMatches(t *testing.T) {
 		<-done
 		assert.GreaterOrEqual(t, took, 6*leaguetest.Second, "the report is retried after 2 s")
 		assert.Less(t, took, 7*leaguetest.Second)
+		synctest.Wait() // the record is written
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the final file is written")
-		synctest.Wait()
 		r.Referee.Finish(w.Context) // returns immediately
 	})
 }

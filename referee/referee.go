@@ -87,6 +87,7 @@ func (r *Referee) Mount(mux protocol.Mux) {
 	protocol.NotifyRoundCompleted.Handle(mux, r.Stamp(), r.roundCompleted)
 	protocol.NotifyLeagueCompleted.Handle(mux, r.Stamp(), r.leagueCompleted)
 	protocol.GetMatchState.Handle(mux, r.Stamp(), r.getMatchState)
+	protocol.GetMatchTranscript.Handle(mux, r.Stamp(), r.getMatchTranscript)
 	protocol.Ping.Handle(mux, r.Stamp(), r.ping)
 	mux.Fallback(protocol.MethodFor)
 }

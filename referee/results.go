@@ -71,17 +71,17 @@ func (s *results) close(forGood bool) {
 	s.drop()
 }
 
-// record appends a record to the results file. If it must be durable, record returns when it
-// is on disk.
-func (r *Referee) record(member *membership.Membership, record *store.Record, durable bool) error {
+// record appends a record to the results file, and returns its line. If it must be durable,
+// record returns when it is on disk.
+func (r *Referee) record(member *membership.Membership, record *store.Record, durable bool) (line int, err error) {
 	s := &r.results
 	s.mu.Lock()
 	file, err := r.openResults(member)
 	s.mu.Unlock()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	line, err := file.Append(record)
+	line, err = file.Append(record)
 	if err == nil && durable {
 		err = file.Sync(line)
 	}
@@ -92,7 +92,7 @@ func (r *Referee) record(member *membership.Membership, record *store.Record, du
 			s.drop()
 		}
 	}
-	return err
+	return line, err
 }
 
 // unreported are the results that the manager had not acknowledged when the results file

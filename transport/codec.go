@@ -224,7 +224,7 @@ func validID(id jsontext.Value) bool {
 
 // encodeResult is the response with a result.
 func encodeResult(result any, id jsontext.Value) ([]byte, error) {
-	b := newBody(responseHead, usualResponse)
+	b := newBody(responseHead, result, usualResponse)
 	if err := encodeInto(b, result); err != nil {
 		return nil, err
 	}
@@ -239,14 +239,24 @@ func encodeResult(result any, id jsontext.Value) ([]byte, error) {
 const (
 	usualRequest  = 1280
 	usualResponse = 640
+	aroundMessage = 128 // of a message that is encoded already
 )
 
 // newBody begins a body.
-func newBody(head string, usual int) *bytes.Buffer {
-	b := bytes.NewBuffer(make([]byte, 0, usual))
+func newBody(head string, message any, usual int) *bytes.Buffer {
+	size := usual
+	if m, ok := message.(encodedMessage); ok {
+		if encoded, err := m.Encoded(); err == nil {
+			size = len(encoded) + aroundMessage
+		}
+	}
+	b := bytes.NewBuffer(make([]byte, 0, size))
 	b.WriteString(head)
 	return b
 }
+
+// An encodedMessage encodes itself once for many bodies.
+type encodedMessage interface{ Encoded() ([]byte, error) }
 
 // An errorObject is the error in a response.
 type errorObject struct {
@@ -274,11 +284,10 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	return b
 }
 
-// encodeInto appends the JSON of a message. A broadcast encodes itself once for all
-// receivers.
+// encodeInto appends the JSON of a message.
 func encodeInto(b *bytes.Buffer, v any, options ...json.Options) error {
-	if broadcast, ok := v.(interface{ Encoded() ([]byte, error) }); ok {
-		encoded, err := broadcast.Encoded()
+	if m, ok := v.(encodedMessage); ok {
+		encoded, err := m.Encoded()
 		b.Write(encoded)
 		return err
 	}
@@ -288,7 +297,7 @@ func encodeInto(b *bytes.Buffer, v any, options ...json.Options) error {
 // EncodeRequest makes the body of a call. Its id is an integer, because some agents
 // accept no other.
 func EncodeRequest(method string, params any, id int64) ([]byte, error) {
-	b := newBody(requestHead, usualRequest)
+	b := newBody(requestHead, params, usualRequest)
 	quoted, err := jsontext.AppendQuote(b.AvailableBuffer(), method)
 	if err != nil {
 		return nil, err

@@ -328,9 +328,12 @@ func TestResultOfAnUnregisteredRefereeIsAFinding(t *testing.T) {
 func FuzzAudit(f *testing.F) {
 	f.Add(uint8(0), 100, []byte("x"))
 	f.Add(uint8(3), 2000, []byte(`"},{`))
+	f.Add(uint8(203), 2000, []byte("\n"))
 	f.Fuzz(func(t *testing.T, which uint8, at int, by []byte) {
-		w := newSavedLeague(t, 3)
-		files := []string{journalFile, standingsFile, roundsFile, r1m1, historyP01}
+		w, files := newSavedLeague(t, 3), []string{journalFile, standingsFile, roundsFile, r1m1, historyP01}
+		if which >= 200 {
+			w, files = newSplitLeague(t, 3), []string{r1m1, r2m1, resultsFile}
+		}
 		file := files[int(which)%len(files)]
 		text := w.read(file)
 		at = max(0, min(at, len(text)))

@@ -20,8 +20,10 @@ func (a *auditor) checkDerived(f, record *matchFile) {
 		f.find(a, RuleMatchFile, "/transcript", "it has a transcript, although transcript_file is %s", quoted(&d.TranscriptFile))
 	}
 	if record == nil {
-		a.missing.records = append(a.missing.records, f)
 		a.compareResult(f)
+		if a.completed() || !a.hasGrown(d.TranscriptFile) {
+			a.missing.records = append(a.missing.records, f)
+		}
 		return
 	}
 	want := *record.value
@@ -79,9 +81,9 @@ func (m *missingFiles) find(a *auditor) {
 			break
 		}
 		a.findMatchFile(location{file: f.file, line: f.line("/transcript_file"), matchID: f.match.id},
-			"transcript_file is %s, but attempt %d at %s has no record in it", quoted(&f.value.TranscriptFile), f.value.Attempt, f.match.id)
+			"transcript_file is %s, but attempt %d at %s has no usable record in it", quoted(&f.value.TranscriptFile), f.value.Attempt, f.match.id)
 	}
 	if m.derived > 0 {
-		a.note(RuleMatchFile, folder, "%s with a record %s no file; the manager writes it again", counted(m.derived, "match", "matches"), map[bool]string{true: "has", false: "have"}[m.derived == 1])
+		a.note(RuleMatchFile, folder, "%s with a record, but without a file%s", counted(m.derived, "match", "matches"), writtenAgain)
 	}
 }

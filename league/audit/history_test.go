@@ -56,9 +56,10 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			w := newSavedLeague(t, 3)
 			h, err := store.Read[store.History](w.path(historyP01))
 			require.NoError(t, err)
-			require.NoError(t, store.AppendHistory(w.path(linesP01), &store.HistoryHeader{
+			_, err = store.AppendHistory(w.path(linesP01), &store.HistoryHeader{
 				SchemaVersion: store.SchemaVersion, PlayerID: "P01", DisplayName: h.DisplayName, LeagueID: leagueID,
-			}, h.Matches))
+			}, h.Matches, 0)
+			require.NoError(t, err)
 			tt.do(w)
 			l := w.audit()
 			for _, list := range []struct {

@@ -110,6 +110,18 @@ func (a *auditor) indexResults(r *resultsFile, path string) bool {
 	return true
 }
 
+// hasGrown tells whether a results file has lines that were not there when the audit began.
+func (a *auditor) hasGrown(name string) bool {
+	was := int64(0)
+	for _, r := range a.results {
+		if r.name == name {
+			was = r.size
+		}
+	}
+	info, err := os.Stat(filepath.Join(a.dir.Matches(a.id), filepath.Base(name)))
+	return err == nil && info.Size() > was
+}
+
 // recordOf is an attempt in a results file of its referee; nil for none.
 func (a *auditor) recordOf(id protocol.Attempt, refereeID string) *recordedAttempt {
 	for _, r := range a.recorded[id] {

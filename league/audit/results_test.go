@@ -17,7 +17,10 @@ import (
 	"evenodd/league/store"
 )
 
-const resultsFile = "data/matches/cup/REF01.results.jsonl"
+const (
+	resultsFile   = "data/matches/cup/REF01.results.jsonl"
+	deliveredFile = "data/matches/cup/REF01.delivered.jsonl"
+)
 
 // matchFiles are the match files of a league, decoded. Ok is false if one of them has
 // content that no record can have, or that is no forgery in a record: its acknowledgement
@@ -205,8 +208,10 @@ func TestForgedAndDamagedResultsFiles(t *testing.T) {
 		{"a missing acknowledgement", func(w *savedLeague) { w.edit(resultsFile, `(?m)^\{"match_id":"R1M1","attempt":1,"state":"ACK.*\n`, "") },
 			nil, []position{{audit.RuleAbandoned, resultsFile, `"R1M1"`}}},
 		{"a missing match file", func(w *savedLeague) { w.remove(r1m1) }, nil, []position{{audit.RuleMatchFile, "data/matches/cup", ""}}},
-		{"a torn match file", func(w *savedLeague) { w.write(r1m1, w.read(r1m1)[:200]) }, nil, []position{{audit.RuleMatchFile, r1m1, ""}}},
-		{"an empty match file", func(w *savedLeague) { w.write(r1m1, "") }, nil, []position{{audit.RuleMatchFile, r1m1, ""}}},
+		{"a torn match file", func(w *savedLeague) { w.write(r1m1, w.read(r1m1)[:200]) }, nil, []position{{audit.RuleSchema, r1m1, ""}}},
+		{"an empty match file", func(w *savedLeague) { w.write(r1m1, "") }, nil, []position{{audit.RuleSchema, r1m1, ""}}},
+		{"a match file of a newer program", func(w *savedLeague) { w.edit(r1m1, `"1.0.0"`, `"2.0.0"`) },
+			[]position{{audit.RuleSchema, r1m1, `"2.0.0"`}}, nil},
 		{"a match file that names another file", func(w *savedLeague) { w.edit(r1m1, `"REF01.results.jsonl"`, `"REF02.results.jsonl"`) },
 			[]position{{audit.RuleMatchFile, r1m1, `"REF02`}}, nil},
 		{"a match file with a transcript of its own", func(w *savedLeague) {
@@ -236,6 +241,19 @@ func TestForgedAndDamagedResultsFiles(t *testing.T) {
 		{"a second record with another result", func(w *savedLeague) {
 			w.edit(resultsFile, `(?m)^(\{"match_id":"R1M1".*"drawn_number":)(\d+)(.*\n)`, `$1${2}$3${1}1$2$3`)
 		}, []position{{audit.RuleOneResult, resultsFile, ""}, {audit.RuleMatchFile, resultsFile, ""}}, nil},
+		{"a delivered record with another result", func(w *savedLeague) {
+			w.write(deliveredFile, w.read(resultsFile))
+			w.edit(deliveredFile, `("R1M1".*"drawn_number":)(\d+)`, `${1}1$2`)
+		}, []position{{audit.RuleMatchFile, deliveredFile, `"R1M1"`}}, nil},
+		{"delivered records", func(w *savedLeague) {
+			w.write(deliveredFile, w.read(resultsFile))
+			w.remove(resultsFile)
+			for file := range snapshot(w.t, w.dir) {
+				if strings.HasPrefix(file, "data/matches/cup/R") && strings.HasSuffix(file, ".json") {
+					w.edit(file, `"REF01.results.jsonl"`, `"REF01.delivered.jsonl"`)
+				}
+			}
+		}, nil, nil},
 		{"a second record with the same result", func(w *savedLeague) { w.edit(resultsFile, `(?m)^(\{"match_id":"R1M1".*\n)`, `$1$1`) }, nil, nil},
 		{"a dispute that hides another result", func(w *savedLeague) {
 			w.edit(resultsFile, `("R1M1","attempt":1,"state":"FINISHED".*"drawn_number":)(\d+)`, `${1}1$2`)

@@ -7,25 +7,29 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // writtenAgain ends a note about a file that derives from the journal. The manager writes
 // it without sync, so that a crash can leave it older, incomplete or missing.
 const writtenAgain = "; a manager that resumes the league writes it again"
 
-// openDerived loads a file that derives from the journal. An incomplete one is a note, any
-// other unreadable one a finding.
+// openDerived loads a file that derives from the journal.
 func openDerived[T any](a *auditor, path string) document[T] {
 	d := load[T](a.dir, path)
-	about := location{file: d.file, line: d.problemLine}
-	switch {
-	case !d.exists || d.value != nil:
-	case d.raw != nil && !jsontext.Value(d.raw).IsValid():
-		a.note(RuleSchema, about, "%s%s", d.problem, writtenAgain)
-	default:
-		a.find(RuleSchema, about, "%s", d.problem)
-	}
+	checkDerivedReadable(a, &d, location{})
 	return d
+}
+
+// checkDerivedReadable notes an incomplete file that derives from others, and finds one that
+// cannot be read for another reason.
+func checkDerivedReadable[T any](a *auditor, d *document[T], about location) {
+	if d.value == nil && d.raw != nil && !jsontext.Value(d.raw).IsValid() {
+		about.file, about.line = d.file, d.problemLine
+		a.note(RuleSchema, about, "%s%s", d.problem, writtenAgain)
+		return
+	}
+	checkReadable(a, d, about)
 }
 
 // checkStandings checks standings.json except its rows: the league, and the event
@@ -92,7 +96,9 @@ func indexes(member jsontext.Pointer) (all []int) {
 
 // checkRounds compares rounds.json with the completed rounds of the journal.
 func (a *auditor) checkRounds() {
-	d, s := &a.rounds, a.state
+	rounds, s := a.rounds, a.state
+	a.rounds = document[store.Rounds]{} // it is large, and nothing else needs it
+	d := &rounds
 	if d.value == nil {
 		a.checkMissing(RuleRounds, a.dir.Rounds(a.id), d.exists)
 		return

@@ -353,6 +353,7 @@ func (w *World) CheckFiles(folder store.Folder) *journal.State {
 	rounds, err := store.Read[store.Rounds](folder.Rounds(LeagueID))
 	require.NoError(w.T, err)
 	assert.Equal(w.T, state.RoundRecords(), rounds.Rounds)
+	assert.Equal(w.T, state.TotalRounds(), rounds.TotalRounds)
 	agents, err := store.Read[store.Agents](folder.Agents(LeagueID))
 	require.NoError(w.T, err)
 	referees, players := state.AgentRecords()

@@ -109,6 +109,7 @@ func handleAll(mux protocol.Mux, answer func() error) {
 	handle(mux, &protocol.Query, answer)
 	handle(mux, &protocol.GetStandings, answer)
 	handle(mux, &protocol.GetMatchState, answer)
+	handle(mux, &protocol.GetMatchTranscript, answer)
 	handle(mux, &protocol.GetPlayerState, answer)
 	handle(mux, &protocol.Ping, answer)
 	handle(mux, &protocol.StartLeague, answer)

@@ -57,6 +57,7 @@ func endpoints() []endpoint {
 		endpointOf(&protocol.Query, query),
 		endpointOf(&protocol.GetStandings, query),
 		endpointOf(&protocol.GetMatchState, func(r *protocol.MatchState) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.GetMatchTranscript, func(r *protocol.MatchTranscript) *protocol.Envelope { return &r.Envelope }),
 		endpointOf(&protocol.GetPlayerState, func(r *protocol.PlayerState) *protocol.Envelope { return &r.Envelope }),
 		endpointOf(&protocol.Ping, func(r *protocol.Pong) *protocol.Envelope { return &r.Envelope }),
 		endpointOf(&protocol.StartLeague, func(r *protocol.LeagueStarted) *protocol.Envelope { return &r.Envelope }),

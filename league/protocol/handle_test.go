@@ -339,7 +339,7 @@ func TestErrorOfAHandlerIsSent(t *testing.T) {
 func TestErrorOfAToolNamesTheTool(t *testing.T) {
 	mux := newMux()
 	handleAll(mux, func() error { return protocol.Fault(protocol.ErrTokenInvalid, "not yours") })
-	for _, name := range []string{"get_standings", "get_match_state", "get_player_state", "ping", "start_league"} {
+	for _, name := range []string{"get_standings", "get_match_state", "get_match_transcript", "get_player_state", "ping", "start_league"} {
 		for _, params := range []string{`{}`, `[]`} { // refused by the handler, and before it
 			_, err := mux.ask(t, name, []byte(params))
 			_, l := refusal(t, err)

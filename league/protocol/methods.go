@@ -118,6 +118,9 @@ var (
 	GetMatchState = newMethod(Method[ToolRequest, MatchState]{
 		Name: "get_match_state", Result: "MATCH_STATE", Timeout: ordinary,
 		Title: "Read a match", About: "Returns the state of a match that this referee conducts or has conducted. Choices and numbers follow when the match is over.", ReadOnly: true})
+	GetMatchTranscript = newMethod(Method[ToolRequest, MatchTranscript]{
+		Name: "get_match_transcript", Result: "MATCH_TRANSCRIPT", Timeout: ordinary,
+		Title: "Read the transcript of a match", About: "Returns the records of an attempt at a match, with all messages and without tokens. Only the referee's manager may call it.", ReadOnly: true})
 	GetPlayerState = newMethod(Method[ToolRequest, PlayerState]{
 		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary,
 		Title: "Read the player", About: "Returns the state of this player and its own history.", ReadOnly: true})
@@ -186,7 +189,7 @@ func (m *Method[Q, R]) row() MethodRow {
 var methodRows = []MethodRow{
 	RegisterReferee.row(), RegisterPlayer.row(), NotifyRound.row(), StartMatch.row(), Invite.row(), ChooseParity.row(), MakeMove.row(),
 	NotifyMatchResult.row(), NotifyGameError.row(), ReportMatchResult.row(), UpdateStandings.row(), NotifyRoundCompleted.row(),
-	NotifyLeagueCompleted.row(), Query.row(), GetStandings.row(), GetMatchState.row(), GetPlayerState.row(), Ping.row(), StartLeague.row(),
+	NotifyLeagueCompleted.row(), Query.row(), GetStandings.row(), GetMatchState.row(), GetMatchTranscript.row(), GetPlayerState.row(), Ping.row(), StartLeague.row(),
 }
 
 // Methods returns all rows of the method table. The tools have no Request and come last.

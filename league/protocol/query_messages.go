@@ -202,6 +202,7 @@ type ToolRequest struct {
 	LeagueID string `json:"league_id,omitzero"`
 	MatchID  string `json:"match_id,omitzero"`
 	PlayerID string `json:"player_id,omitzero"`
+	Attempt  int    `json:"attempt,omitzero"` // from 1
 }
 
 // Pong answers ping.
@@ -233,6 +234,15 @@ type MatchState struct {
 	PlayerBID  string      `json:"player_B_id"`
 	GameResult *GameResult `json:"game_result,omitzero"`
 	Draw       *Draw       `json:"draw,omitzero"`
+}
+
+// MatchTranscript answers get_match_transcript with the records of an attempt, as the
+// referee's results file has them.
+type MatchTranscript struct {
+	Envelope
+	MatchID string           `json:"match_id"`
+	Attempt int              `json:"attempt"`
+	Records []jsontext.Value `json:"records"`
 }
 
 // A PlayedMatch is a match of a player's history, from the player's side.

@@ -40,7 +40,7 @@ func Tools() []Tool {
 var envelopeSize = len(envelopeFields(""))
 
 // toolFields are the params of the methods without a message type (spec 003 §8.11).
-var toolFields = []field{text("league_id").orAbsent(), text("match_id").orAbsent(), text("player_id").orAbsent()}
+var toolFields = []field{text("league_id").orAbsent(), text("match_id").orAbsent(), text("player_id").orAbsent(), integer("attempt", 1).orAbsent()}
 
 // toolResults are the fields of the results of these methods.
 var toolResults = map[string][]field{
@@ -48,6 +48,7 @@ var toolResults = map[string][]field{
 		object("game_result", text("status"), text("winner_player_id").orNull(), integer("drawn_number", 0).orNull(),
 			text("number_parity").orNull(), choicesField, faultsField).orAbsent(),
 		drawField},
+	GetMatchTranscript.Result: {text("match_id"), integer("attempt", 1), array("records", 1, anything(""))},
 	GetPlayerState.Result: {text("player_id"), text("state"), text("strategy").orAbsent(), playerStats("stats"),
 		array("matches", 0, object("", text("match_id"), text("opponent_id"), text("result"),
 			text("my_choice").orAbsent(), text("opponent_choice").orAbsent(), integer("drawn_number", 0).orAbsent(),

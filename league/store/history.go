@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -111,8 +112,9 @@ var ErrOtherLeague = errors.New("the history of another league has this name")
 
 // AppendHistory appends matches to a history.jsonl, without sync. It creates a missing file
 // with its header, and cuts off an incomplete last line. Its caller is the only writer.
-// The file is not kept open, because a process may have many players.
-func AppendHistory(path string, header *HistoryHeader, matches []HistoryMatch) error {
+// The file is not kept open, because a process may have many players. known is the size that
+// the last call returned, 0 for none; it saves a look into a file that nobody else changed.
+func AppendHistory(path string, header *HistoryHeader, matches []HistoryMatch, known int64) (size int64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if missing(err) {
 		if err = makeFolder(filepath.Dir(path)); err == nil {
@@ -120,31 +122,28 @@ func AppendHistory(path string, header *HistoryHeader, matches []HistoryMatch) e
 		}
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return errors.Join(appendHistory(f, header, matches), f.Close())
-}
-
-func appendHistory(f *os.File, header *HistoryHeader, matches []HistoryMatch) error {
-	first, err := firstLine(f)
-	if err != nil {
-		return err
+	info, err := f.Stat()
+	if err == nil {
+		size = info.Size()
+		if size == 0 || size != known {
+			size, err = checkHistory(f, header, size)
+		}
 	}
 	var text []byte
-	if first == nil {
-		if text, err = appendLine(text, header); err != nil {
-			return err
-		}
-	} else if h, err := historyHeader(first); err != nil || h.LeagueID != header.LeagueID {
-		return errors.Join(err, ErrOtherLeague)
+	if err == nil && size == 0 {
+		text, err = appendLine(text, header)
 	}
 	for i := range matches {
-		if text, err = appendLine(text, &matches[i]); err != nil {
-			return err
+		if err == nil {
+			text, err = appendLine(text, &matches[i])
 		}
 	}
-	_, err = f.Write(text)
-	return err
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	return size + int64(len(text)), errors.Join(err, f.Close())
 }
 
 func appendLine(text []byte, value any) ([]byte, error) {
@@ -152,32 +151,27 @@ func appendLine(text []byte, value any) ([]byte, error) {
 	return append(append(text, line...), '\n'), err
 }
 
-// firstLine returns the first line of a file, nil for none. It cuts off an incomplete last
-// line, which a crash or a full disk has left.
-func firstLine(f *os.File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return nil, err
+// checkHistory checks that a file is of the league of a header, cuts off an incomplete last
+// line, which a crash or a full disk has left, and returns the size.
+func checkHistory(f *os.File, header *HistoryHeader, size int64) (int64, error) {
+	text := make([]byte, size)
+	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
 	}
-	last := make([]byte, 1)
-	if _, err := f.ReadAt(last, info.Size()-1); err != nil {
-		return nil, err
-	}
-	start := make([]byte, min(info.Size(), 4<<10)) // the header is shorter
-	if last[0] != '\n' {
-		start = make([]byte, info.Size())
-	}
-	if _, err := f.ReadAt(start, 0); err != nil {
-		return nil, err
-	}
-	if last[0] != '\n' {
-		start = start[:bytes.LastIndexByte(start, '\n')+1]
-		if err := f.Truncate(int64(len(start))); err != nil || len(start) == 0 {
-			return nil, err
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	if int64(whole) < size {
+		if err := f.Truncate(int64(whole)); err != nil {
+			return 0, err
 		}
 	}
-	line, _, _ := bytes.Cut(start, []byte("\n"))
-	return line, nil
+	first, _, _ := bytes.Cut(text[:whole], []byte("\n"))
+	if len(first) == 0 {
+		return 0, nil
+	}
+	if h, err := historyHeader(first); err != nil || h.LeagueID != header.LeagueID {
+		return 0, errors.Join(err, ErrOtherLeague)
+	}
+	return int64(whole), nil
 }
 
 // SyncHistory makes a history.jsonl durable.

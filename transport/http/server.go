@@ -14,6 +14,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -397,9 +398,11 @@ func writeRetry(w http.ResponseWriter, wait time.Duration, body []byte) {
 	write(w, http.StatusTooManyRequests, body)
 }
 
+// jsonHeader is in every response with JSON; read-only, because responses share it.
+var jsonHeader = http.Header{"Content-Type": {"application/json"}, "X-Content-Type-Options": {"nosniff"}}
+
 func write(w http.ResponseWriter, status int, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	maps.Copy(w.Header(), jsonHeader)
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // fails only for a caller that has gone
 }

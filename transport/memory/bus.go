@@ -54,28 +54,29 @@ func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Ti
 		return nil, nil, &transport.UnreachableError{Endpoint: r.Endpoint}
 	}
 	l := peer.(*listener)
-	params := r.Params
+	var body []byte
 	if b.wire {
-		body, err := transport.EncodeRequest(r.Method, r.Params, b.lastID.Add(1))
-		if err != nil {
+		var err error
+		if body, err = transport.EncodeRequest(r.Method, r.Params, b.lastID.Add(1)); err != nil {
 			return nil, nil, err
 		}
-		params = body
 	}
 	c := b.waiting.begin(ctx, r.Limit)
-	c.bearer, c.method, c.params = r.Bearer, r.Method, params
+	c.bearer, c.method, c.params, c.body = r.Bearer, r.Method, r.Params, body
 	if !l.deliver(c) {
 		unreachable := &transport.UnreachableError{Endpoint: r.Endpoint}
 		b.waiting.end(c, unreachable)
 		return nil, nil, unreachable
 	}
 	a := <-c.done
-	b.waiting.end(c, a.ended)
 	if a.ended != nil {
+		b.waiting.end(c, a.ended)
 		return nil, nil, a.ended
 	}
+	response := c.response
+	b.waiting.end(c, nil)
 	if b.wire {
-		value, err := read(a.value.(transport.Answer), r.Decode)
+		value, err := read(response, r.Decode)
 		return value, nil, err
 	}
 	return a.value, nil, a.err
@@ -129,7 +130,8 @@ func (l *listener) work(c *call) {
 
 func (l *listener) handle(c *call) answer {
 	if l.wire {
-		return answer{value: l.mux.Serve(c.ctx, c.bearer, c.params.([]byte))}
+		c.response = l.mux.Serve(c.ctx, c.bearer, c.body)
+		return answer{}
 	}
 	value, err := l.mux.Dispatch(c.ctx, c.bearer, c.method, c.params)
 	return answer{value: value, err: err}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"evenodd/transport"
 )
 
 // A call is one call on its way through the bus. Its caller waits for done alone, because
@@ -15,8 +17,10 @@ type call struct {
 	ctx            context.Context //nolint:containedctx // of the handler; a call in a channel is a parameter list
 	bearer, method string
 	params         any
-	done           chan answer // buffered, so that nobody waits for a caller
-	answered       atomic.Bool // by the handler or by the end of the call, whichever is first
+	body           []byte           // method and params in wire mode
+	response       transport.Answer // in wire mode; valid with an answer of the handler
+	done           chan answer      // buffered, so that nobody waits for a caller
+	answered       atomic.Bool      // by the handler or by the end of the call, whichever is first
 
 	caller   context.Context  //nolint:containedctx // of the caller
 	deadline time.Duration    // since waiting.start; 0 for none
@@ -155,7 +159,8 @@ func (w *waiting) end(c *call, err error) {
 	w.calls[last] = nil
 	w.calls = w.calls[:last]
 	if err == nil {
-		c.ctx, c.caller, c.params, c.handling = nil, nil, nil, nil
+		c.ctx, c.caller, c.params, c.body, c.handling = nil, nil, nil, nil, nil
+		c.response = transport.Answer{}
 		c.answered.Store(false)
 		w.idle = append(w.idle, c)
 	}

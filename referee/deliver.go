@@ -1,0 +1,78 @@
+package referee
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/membership"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// getMatchTranscript answers the manager with the records of an attempt, for a manager that
+// does not share the referee's folder.
+func (r *Referee) getMatchTranscript(ctx context.Context, bearer string, q *protocol.ToolRequest) (*protocol.MatchTranscript, error) {
+	if err := r.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	member := r.Membership()
+	if q.LeagueID != member.LeagueID {
+		return nil, protocol.Fault(protocol.ErrLeagueNotFound, "this referee serves league %s", member.LeagueID)
+	}
+	var records []jsontext.Value
+	if r.hasFiles(member) {
+		var err error
+		if records, err = r.recordsOf(member, q.MatchID, q.Attempt); err != nil {
+			return nil, err
+		}
+	}
+	if len(records) == 0 {
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "this referee has no record of attempt %d at %q", q.Attempt, q.MatchID)
+	}
+	return &protocol.MatchTranscript{MatchID: q.MatchID, Attempt: q.Attempt, Records: records}, nil
+}
+
+// recordsOf returns the records of an attempt, which are on disk.
+func (r *Referee) recordsOf(member *membership.Membership, matchID string, attempt int) (records []jsontext.Value, err error) {
+	r.mu.Lock()
+	m := r.matches[matchID]
+	r.mu.Unlock()
+	if m != nil && m.attempt == attempt {
+		m.mu.Lock()
+		lines := m.lines
+		m.mu.Unlock()
+		if records, err = r.readLines(member, lines); err != nil || len(records) > 0 {
+			return records, err
+		}
+	}
+	_, _, err = store.ReadResults(r.options.Folder.Results(member.LeagueID, member.AgentID), func(_ *store.ResultsHeader, l *store.RecordLine) error {
+		if l.MatchID == matchID && l.Attempt == attempt {
+			records = append(records, bytes.Clone(l.Text))
+		}
+		return nil
+	})
+	return records, err
+}
+
+// readLines reads records by their lines, and waits until they are on disk.
+func (r *Referee) readLines(member *membership.Membership, lines []int) (records []jsontext.Value, err error) {
+	r.results.mu.Lock()
+	file, err := r.openResults(member)
+	r.results.mu.Unlock()
+	for _, line := range lines {
+		var text [][]byte
+		if err == nil {
+			err = file.Sync(line)
+		}
+		if err == nil {
+			text, _, _, err = file.Read(line, 1)
+		}
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, text[0])
+	}
+	return records, err
+}
