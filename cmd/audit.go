@@ -43,7 +43,7 @@ func runAudit(s streams, o *auditOptions, dir string) error {
 	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
 		return err
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // most of the memory is garbage soon
+	defer debug.SetGCPercent(debug.SetGCPercent(200)) // most of the memory is garbage soon
 	report, err := audit.Run(store.Folder(dir), audit.Options{LeagueID: o.leagueID, Games: games()})
 	if err != nil {
 		return err

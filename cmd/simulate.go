@@ -424,8 +424,7 @@ func orNull(text string) *string {
 
 func writeCSV(s streams, r *simulation.Result) error {
 	w := csv.NewWriter(s.out)
-	rows := make([][]string, 0, len(r.Results)+1)
-	rows = append(rows, []string{
+	_ = w.Write([]string{ // Error returns the first error
 		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
 		"drawn_number", "choice_A", "choice_B", "reason",
 	})
@@ -434,10 +433,11 @@ func writeCSV(s streams, r *simulation.Result) error {
 		if m.Number > 0 {
 			number = strconv.Itoa(m.Number)
 		}
-		rows = append(rows, []string{
+		_ = w.Write([]string{
 			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
 			number, m.ChoiceA, m.ChoiceB, m.Reason,
 		})
 	}
-	return w.WriteAll(rows)
+	w.Flush()
+	return w.Error()
 }

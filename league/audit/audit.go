@@ -138,6 +138,7 @@ type auditor struct {
 	lostHeads map[string]bool          // heads of the journal that the manager reported as lost
 
 	missing  missingFiles
+	draws    [][]draw           // of the matches of completed rounds
 	nonces   map[string]string  // the match that each nonce was first seen in
 	breaches map[string]*breach // by player
 

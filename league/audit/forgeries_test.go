@@ -260,6 +260,18 @@ func TestForgeries(t *testing.T) {
 			}
 			w.rechain(lines)
 		}, []position{{audit.RuleNonceReused, journalFile, `"match_reported","data":{"match_id":"R1M2"`}}, 99},
+		{"a nonce that is no digest", func(w *savedLeague) {
+			lines := w.lines()
+			i := indexOf(lines, report, `"R1M1"`)
+			lines[i] = strings.Replace(lines[i], secretOf("nonce R1M1").Hex(), "Nonce", 1)
+			w.rechain(lines)
+		}, []position{{audit.RuleCommitment, journalFile, `"Nonce"`}, {audit.RuleMatchFile, r1m1, ""}}, 2},
+		{"entropy of a third player", func(w *savedLeague) {
+			lines := w.lines()
+			i := indexOf(lines, report, `"R1M1"`)
+			lines[i] = strings.Replace(lines[i], `"entropies":{"P01":`, `"entropies":{"P03":`, 1)
+			w.rechain(lines)
+		}, []position{{audit.RuleSchedule, journalFile, `"entropies":{"P03":`}}, 9},
 		{"a nonce that is not revealed", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"R1M1"`)

@@ -166,15 +166,16 @@ func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
 		return location{file: d.file, line: d.line(matchPointer(i).AppendToken(member)), matchID: got.MatchID, agentID: player}
 	}
 	id, _ := protocol.ParseMatchID(got.MatchID)
-	m, idA, idB, ok := a.state.Find(id)
+	m, players, ok := a.findMatch(id)
+	side := slices.Index(players[:], player)
 	switch {
 	case !ok && (a.chain.stopped || a.toCome(id)):
 		return // its round was announced after the journal was read
 	case !ok:
 		a.find(RuleHistory, at("match_id"), "%s has match %s, which is not of this league", player, quoted(&got.MatchID))
 		return
-	case player != idA && player != idB:
-		a.find(RuleHistory, at("match_id"), "%s has match %s, but its players are %s and %s", player, got.MatchID, idA, idB)
+	case side < 0:
+		a.find(RuleHistory, at("match_id"), "%s has match %s, but its players are %s and %s", player, got.MatchID, players[0], players[1])
 		return
 	case m.Report == nil:
 		return // its report is still to come
@@ -186,11 +187,7 @@ func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
 		a.note(RuleHistory, at("attempt"), "%s has attempt %d at %s; the result is that of attempt %d", player, got.Attempt, got.MatchID, m.Report.Number)
 		return
 	}
-	opponent := idA
-	if player == idA {
-		opponent = idB
-	}
-	want := expectedHistory(got, m.Report, player, opponent)
+	want := expectedHistory(got, m.Report, player, players[1-side])
 	if *got == *want {
 		return
 	}

@@ -210,6 +210,8 @@ func (a *auditor) remember(e *journal.Event, line int) {
 		a.lines[protocol.Attempt{MatchID: d.MatchID}] = line
 	case *journal.MatchForfeited:
 		a.lines[protocol.Attempt{MatchID: d.MatchID}] = line
+	case *journal.RoundCompleted:
+		a.condense(d.RoundID)
 	case *journal.LeagueCompleted:
 		a.ended = line
 	}

@@ -136,8 +136,8 @@ func (a *auditor) checkFiles(m *scheduledMatch, files matchFiles) (transcript *m
 }
 
 func (a *auditor) scheduled(id protocol.MatchID) *scheduledMatch {
-	match, playerA, playerB, _ := a.state.Find(id)
-	return &scheduledMatch{Match: match, key: id, id: id.String(), players: [2]string{playerA, playerB}}
+	match, players, _ := a.findMatch(id)
+	return &scheduledMatch{Match: match, key: id, id: id.String(), players: players}
 }
 
 // eventLine is the line of the journal in which an attempt was accepted; that of the
@@ -148,10 +148,11 @@ func (a *auditor) eventLine(m *scheduledMatch, attempt int) int {
 
 // records are the present records of all players, by rank in the table.
 func (a *auditor) records() []protocol.Record {
-	records := make([]protocol.Record, len(a.state.Started.Players))
+	records, points := make([]protocol.Record, len(a.state.Started.Players)), make([]int, len(a.state.Started.Players))
 	for i := range records {
 		row := a.state.Table.Row(i)
-		records[i] = protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &row.Points}
+		points[i] = row.Points // a pointer to the row would keep all of it
+		records[i] = protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &points[i]}
 	}
 	return records
 }

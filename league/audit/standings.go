@@ -7,6 +7,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // writtenAgain ends a note about a file that derives from the journal. The manager writes
@@ -95,7 +96,9 @@ func indexes(member jsontext.Pointer) (all []int) {
 
 // checkRounds compares rounds.json with the completed rounds of the journal.
 func (a *auditor) checkRounds() {
-	d, s := &a.rounds, a.state
+	rounds, s := a.rounds, a.state
+	a.rounds = document[store.Rounds]{} // it is large, and nothing else needs it
+	d := &rounds
 	if d.value == nil {
 		a.checkMissing(RuleRounds, a.dir.Rounds(a.id), d.exists)
 		return

@@ -170,6 +170,7 @@ type bench struct {
 	net     network
 	pairs   []*pair
 	referee protocol.Peer
+	rest    func(context.Context) // waits until the manager has the referee's reports
 	pace    atomic.Int64
 	stops   []func()
 }
@@ -227,6 +228,7 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 	require.NoError(b, err)
 	mux := transport.NewMux(zerolog.Nop())
 	r.Mount(mux)
+	w.rest = r.Rest
 	w.stops = append(w.stops, r.Close, serve(mux))
 	require.NoError(b, r.Register(b.Context()))
 	w.referee = protocol.Peer{Endpoint: endpoint, Bearer: protocol.KeyOf("tok-REF01").ManagerCredential(benchLeague)}
@@ -330,7 +332,7 @@ func recordMatch(b *testing.B) []exchange {
 	w := newBench(b, r, 1)
 	r.exchanges = nil
 	w.match(b, protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock()), w.pairs[0])
-	w.stops[0]() // waits until the referee has read the response to its report
+	w.rest(b.Context())
 	require.Len(b, r.exchanges, 8)
 	return r.exchanges
 }

@@ -70,6 +70,9 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.resume(); err != nil {
 		return nil, err
 	}
+	if err := o.checkDescriptors(descriptorLimit()); err != nil {
+		return nil, err
+	}
 	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil)}
 	if o.External != nil {
 		s.net, s.roster = externalNetwork{n, o.External}, newRoster(o.External.Players)
