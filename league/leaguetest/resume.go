@@ -209,7 +209,9 @@ func (x *ManagerRun) RestoreDisk() {
 		require.NoError(t, os.WriteFile(x.Folder.Journal(LeagueID), kept, 0o644))
 		return
 	}
-	for i, path := range []string{x.Folder.Agents(LeagueID), x.Folder.Standings(LeagueID), x.Folder.Rounds(LeagueID)} {
+	matches, err := filepath.Glob(filepath.Join(x.Folder.Matches(LeagueID), "*.json"))
+	require.NoError(t, err)
+	for i, path := range append([]string{x.Folder.Agents(LeagueID), x.Folder.Standings(LeagueID), x.Folder.Rounds(LeagueID)}, matches...) {
 		x.loseUnsynced(path, x.CrashPoint.Event/(1+3*i)%4)
 	}
 }
