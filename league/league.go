@@ -54,7 +54,8 @@ func New(o Options) (*Manager, error) {
 	_, _ = crand.Read(m.secret[:]) // never fails
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.secret = f.journal, f.State, f.secret
-		m.files = newFileWriter(m, f)
+		w := &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, current: m.documents, round: m.roundRecord}
+		m.files = w.prepare()
 	}
 	if o.Files == nil && o.KeepEvents {
 		m.kept = &keptEvents{}
