@@ -48,8 +48,7 @@ type Game interface {
 // move. A game of alternating moves has a chain of positions with one side to move.
 type Position interface {
 	// ToMove returns the sides to move. They move simultaneously, without knowing each
-	// other's move. It returns none when the match is over. The caller must not change the
-	// result.
+	// other's move. It returns none when the match is over.
 	ToMove() []Side
 	// Ask returns the question to a side.
 	Ask(side Side) Question

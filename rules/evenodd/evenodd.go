@@ -111,12 +111,10 @@ func (Game) JudgeNumber(moves [2]string, number int) rules.Verdict {
 	return chosen{moves}.judge(number)
 }
 
-var both = []rules.Side{rules.SideA, rules.SideB} // all positions share it
-
 // choosing is the position before the choices.
 type choosing struct{}
 
-func (choosing) ToMove() []rules.Side { return both }
+func (choosing) ToMove() []rules.Side { return []rules.Side{rules.SideA, rules.SideB} }
 
 func (choosing) Ask(rules.Side) rules.Question {
 	return rules.Question{MoveType: MoveType, Options: []string{Even, Odd}}
