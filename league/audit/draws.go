@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/hex"
 	"slices"
 
 	"evenodd/league/journal"
@@ -53,9 +54,15 @@ func (d *draw) drawText(players [2]string) drawText {
 	if d.text != nil {
 		return *d.text
 	}
+	const digits = 2 * len(d.secrets[0])
+	all := make([]byte, 0, len(d.secrets)*digits)
+	for i := range d.secrets {
+		all = hex.AppendEncode(all, d.secrets[i][:])
+	}
+	texts := string(all) // one for all is faster than five
 	text := func(i int) string {
 		if d.has[i] {
-			return d.secrets[i].Hex()
+			return texts[i*digits : (i+1)*digits]
 		}
 		return ""
 	}
