@@ -142,14 +142,11 @@ const (
 	pauseFactor = 20
 )
 
-// newFileWriter makes the writer of a manager. It writes the files of a league that goes on
-// soon, because a crash may have damaged them.
-func newFileWriter(m *Manager, f *Files) *fileWriter {
-	w := &fileWriter{
-		Files: f, leagueID: m.options.LeagueID, log: m.options.Log, rounds: [2]int{-1, -1},
-		stale: make(chan struct{}, 1), current: m.documents, round: m.roundRecord,
-	}
-	if f.State.Events > 0 && f.State.Completed == nil {
+// prepare returns the writer w with its inner state. It writes the files of a league that
+// resumes soon, because a crash may have damaged them.
+func (w *fileWriter) prepare() *fileWriter {
+	w.rounds, w.stale = [2]int{-1, -1}, make(chan struct{}, 1)
+	if w.State.Events > 0 && w.State.Completed == nil {
 		w.stale <- struct{}{}
 	}
 	return w

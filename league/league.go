@@ -10,7 +10,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"slices"
-	"time"
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
@@ -29,8 +28,8 @@ type Manager struct {
 	resumed       bool // the league existed before this manager
 	game          rules.Game
 	reports       decide.Reports
-	dispatch      chan func(glance *time.Timer) // matches of a round on their way to the conductors
-	late          chan *agent                   // agents that returned after the end of the league
+	dispatch      chan dispatched // matches of a round on their way to the conductors
+	late          chan *agent     // agents that returned after the end of the league
 	refusals      *refusalLog
 	registrations registrations
 	files         *fileWriter // nil without a data folder
@@ -55,7 +54,8 @@ func New(o Options) (*Manager, error) {
 	_, _ = crand.Read(m.secret[:]) // never fails
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.secret = f.journal, f.State, f.secret
-		m.files = newFileWriter(m, f)
+		w := &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, current: m.documents, round: m.roundRecord}
+		m.files = w.prepare()
 	}
 	if o.Files == nil && o.KeepEvents {
 		m.kept = &keptEvents{}

@@ -3,6 +3,8 @@ package referee
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,7 +26,7 @@ func (r *Referee) getMatchTranscript(ctx context.Context, bearer string, q *prot
 	var records []jsontext.Value
 	if r.hasFiles(member) {
 		var err error
-		if records, err = r.recordsOf(member, q.MatchID, q.Attempt); err != nil {
+		if records, err = r.recordsOf(ctx, member, q.MatchID, q.Attempt); err != nil {
 			return nil, err
 		}
 	}
@@ -35,17 +37,19 @@ func (r *Referee) getMatchTranscript(ctx context.Context, bearer string, q *prot
 }
 
 // recordsOf returns the records of an attempt, which are on disk.
-func (r *Referee) recordsOf(member *membership.Membership, matchID string, attempt int) (records []jsontext.Value, err error) {
+func (r *Referee) recordsOf(ctx context.Context, member *membership.Membership, matchID string, attempt int) (records []jsontext.Value, err error) {
 	r.mu.Lock()
 	m := r.matches[matchID]
 	r.mu.Unlock()
 	if m != nil && m.attempt == attempt {
-		m.mu.Lock()
-		lines := m.lines
-		m.mu.Unlock()
-		if records, err = r.readLines(member, lines); err != nil || len(records) > 0 {
+		lines := m.finalLines(ctx)
+		records, err = r.readLines(member, lines)
+		begin := fmt.Appendf(nil, `{"match_id":%q,"attempt":%d,`, matchID, attempt)
+		others := slices.ContainsFunc(records, func(text jsontext.Value) bool { return !bytes.HasPrefix(text, begin) })
+		if err != nil || len(records) > 0 && !others {
 			return records, err
 		}
+		records = nil
 	}
 	_, _, err = store.ReadResults(r.options.Folder.Results(member.LeagueID, member.AgentID), func(_ *store.ResultsHeader, l *store.RecordLine) error {
 		if l.MatchID == matchID && l.Attempt == attempt {
@@ -54,6 +58,18 @@ func (r *Referee) recordsOf(member *membership.Membership, matchID string, attem
 		return nil
 	})
 	return records, err
+}
+
+// finalLines returns the lines of a match after the manager's reply to the report, which may
+// just have arrived.
+func (m *match) finalLines(ctx context.Context) (lines []int) {
+	m.referee.await(ctx, func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		lines = m.lines
+		return !m.reporting
+	})
+	return lines
 }
 
 // readLines reads records by their lines, and waits until they are on disk.

@@ -167,6 +167,12 @@ func (r *Referee) Finish(ctx context.Context) {
 // Rest returns when the referee is idle and the manager has the reports of all its
 // matches, or ctx ends.
 func (r *Referee) Rest(ctx context.Context) {
+	r.await(ctx, func() bool { return r.working == 0 })
+}
+
+// await returns when a condition holds, or ctx ends. It checks the condition with r.mu held,
+// now and after each job.
+func (r *Referee) await(ctx context.Context, holds func() bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() {
@@ -175,7 +181,7 @@ func (r *Referee) Rest(ctx context.Context) {
 		r.rested.Broadcast()
 	})
 	defer stop()
-	for r.working > 0 && ctx.Err() == nil {
+	for !holds() && ctx.Err() == nil {
 		r.rested.Wait()
 	}
 }

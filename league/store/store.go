@@ -1,11 +1,11 @@
 // Package store reads and writes the files of a league (spec 003 §9.4, §10.5):
 // standings, rounds, matches and histories as JSON in one folder, and the private
-// files of agents. A write replaces the whole file atomically. Files that are damaged
-// or made by a newer program are not read.
+// files of agents. Documents are replaced as a whole; results files only grow. Files that
+// are damaged or made by a newer program are not read.
 //
-// The manager writes agents.json, standings.json and rounds.json, the referee the file
-// of a match, and a player its history (spec 003 table 23). The package must not
-// decide what a file contains.
+// The manager writes agents.json, standings.json and rounds.json, the referee its results
+// and the file of a match, and a player its history (spec 003 table 23). The package must
+// not decide what a file contains.
 package store
 
 import (

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,9 +68,6 @@ func Open(path, name string, visit Visit) (f *File, torn *Torn, err error) {
 	if err == nil {
 		err = file.Sync()
 	}
-	if err == nil {
-		_, err = file.Seek(end, io.SeekStart)
-	}
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
@@ -81,9 +77,11 @@ func Open(path, name string, visit Visit) (f *File, torn *Torn, err error) {
 	return f, torn, nil
 }
 
-// open opens the file. It creates the file and missing folders durably.
+// open opens the file. It creates the file and missing folders durably. Should there be a
+// second writer in spite of the contract, the lines of both stay whole (O_APPEND).
 func open(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	const flags = os.O_RDWR | os.O_APPEND
+	file, err := os.OpenFile(path, flags, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return file, err
 	}
@@ -95,7 +93,7 @@ func open(path string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	if file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+	if file, err = os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
 		return nil, err
 	}
 	for { // each folder holds the name of the folder in it
