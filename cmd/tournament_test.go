@@ -3,17 +3,19 @@ package cmd
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func TestSeedingFileInAnyEncodingButUTF8IsRejected(t *testing.T) {
+func TestSeedingFileIsUTF8AndOfLimitedSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seeds.txt")
 	for _, tt := range []struct{ name, text, problem string }{
 		{"byte order mark and CRLF", "\ufeffJörg\r\n\r\n Ann B \r\n", ""},
 		{"Latin-1", "J\xf6rg\nAnn B\n", " is not in UTF-8: save it as UTF-8"},
+		{"too large", strings.Repeat("a\n", maxSeeding), " has more than 4194304 bytes"},
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
 		names, err := readSeeding(path)
