@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -80,8 +81,11 @@ func (o *tournamentOptions) tournament(players, legs int, listed []string) (*jou
 // lines and spaces around names.
 func readSeeding(path string) (names []string, err error) {
 	text, err := os.ReadFile(path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, usage("--seeding: %v", err)
+	case !utf8.Valid(text):
+		return nil, usage("--seeding: %s is not in UTF-8: save it as UTF-8", path)
 	}
 	lines := map[string]int{}
 	for i, line := range strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n") {

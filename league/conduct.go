@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -10,6 +11,14 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
+
+// A dispatched match is on its way to a conductor. Stop and work are the contexts of
+// conductMatch.
+type dispatched struct {
+	*match
+	stop, work context.Context //nolint:containedctx // a call in a channel is a parameter list
+	playing    *sync.WaitGroup // counts it
+}
 
 // A conduct is a match in the hands of a conductor: the goroutine that moves the match's
 // handover until there is a result.
@@ -22,6 +31,7 @@ type conduct struct {
 	end      time.Time       // the referee must have reported before
 	returned <-chan struct{} // closed when the referee registers again after the last offer
 	glance   *time.Timer     // of awaitReport; the conductor reuses it
+	news     chan struct{}   // tells that the match is over or a report was rejected; the conductor reuses it
 }
 
 // about adds the match and its referee to a log line.
@@ -29,11 +39,22 @@ func (c *conduct) about(line *zerolog.Event) {
 	line.Stringer("match_id", c.id).Str("referee_id", c.referee.id)
 }
 
+// conductMatches is a conductor. It conducts one dispatched match after the other.
+func (m *Manager) conductMatches() {
+	c := &conduct{glance: time.NewTimer(m.options.Glance), news: make(chan struct{}, 1)}
+	defer c.glance.Stop()
+	for d := range m.dispatch {
+		if d.stop.Err() == nil {
+			m.conductMatch(d.stop, d.work, c, d.match)
+		}
+		d.playing.Done()
+	}
+}
+
 // conductMatch gets a match played. The first accepted result counts. It returns when
 // there is a result, when work ends, or when stop ends before a referee has the match.
-func (m *Manager) conductMatch(stop, work context.Context, x *match, glance *time.Timer) {
-	c := m.takeUpMatch(x)
-	c.glance = glance
+func (m *Manager) conductMatch(stop, work context.Context, c *conduct, x *match) {
+	m.takeUp(c, x)
 	for event := matchOver; ; {
 		switch x.handover.state {
 		case choosing:
@@ -49,20 +70,20 @@ func (m *Manager) conductMatch(stop, work context.Context, x *match, glance *tim
 	}
 }
 
-// takeUpMatch begins to conduct a match. A match that was handed to a referee before
+// takeUp begins to conduct a match. A match that was handed to a referee before
 // this manager started goes to the same referee again, which resumes it or reports its
 // result, unless that referee has failed with it.
-func (m *Manager) takeUpMatch(x *match) *conduct {
+func (m *Manager) takeUp(c *conduct, x *match) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := &conduct{match: x, referee: m.agents[decide.Holder(m.state, x.id)]}
+	*c = conduct{match: x, referee: m.agents[decide.Holder(m.state, x.id)], glance: c.glance, news: c.news}
+	x.news = c.news // may hold news of the match before, which changes nothing
 	for _, at := range x.fact.Attempts {
 		failed := at.Failed || x.fact.IsLost(at.Number)
 		if x.handover.fresh = failed; failed {
 			c.failed.add(m.agents[at.Referee])
 		}
 	}
-	return c
 }
 
 // advance moves the handover. It records the failure of a referee, and releases a
@@ -114,14 +135,22 @@ func (m *Manager) choose(stop, work context.Context, c *conduct) handoverEvent {
 	if stop.Err() != nil {
 		return matchOver
 	}
-	select {
-	case c.referee.slots <- struct{}{}:
-		c.slot, c.end = true, time.Now().Add(m.longestMatch())
-		return refereeChosen
-	case <-c.done:
-	case <-stop.Done():
+	for rejected := false; ; rejected = true {
+		select {
+		case c.referee.slots <- struct{}{}:
+			if rejected {
+				c.wake() // awaitReport looks at the report
+			}
+			c.slot, c.end = true, time.Now().Add(m.longestMatch())
+			return refereeChosen
+		case <-c.news:
+			if c.over() {
+				return matchOver
+			}
+		case <-stop.Done():
+			return matchOver
+		}
 	}
-	return matchOver
 }
 
 // awaitReferee waits for a referee that may have the match. When there is none, it pings
@@ -300,13 +329,14 @@ func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) han
 	missed := 0                 // glances in a row at which nothing answered
 	for {
 		select {
-		case <-c.done:
-			return matchOver
 		case <-ctx.Done():
 			return matchOver
 		case <-c.returned:
 			return refereeBack
-		case <-c.recheck:
+		case <-c.news:
+			if c.over() {
+				return matchOver
+			}
 			lost, last := m.lostByReports(c, false)
 			if lost {
 				return reportRejected

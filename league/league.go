@@ -10,7 +10,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"slices"
-	"time"
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
@@ -29,8 +28,8 @@ type Manager struct {
 	resumed       bool // the league existed before this manager
 	game          rules.Game
 	reports       decide.Reports
-	dispatch      chan func(glance *time.Timer) // matches of a round on their way to the conductors
-	late          chan *agent                   // agents that returned after the end of the league
+	dispatch      chan dispatched // matches of a round on their way to the conductors
+	late          chan *agent     // agents that returned after the end of the league
 	refusals      *refusalLog
 	registrations registrations
 	files         *fileWriter // nil without a data folder

@@ -1,6 +1,7 @@
 package league
 
 import (
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/decide"
@@ -13,14 +14,14 @@ import (
 type match struct {
 	id        protocol.MatchID
 	a, b      *agent
-	announced *agent        // the referee
-	absent    []string      // players that forfeit it
-	done      chan struct{} // closed when its result is on disk
+	announced *agent      // the referee
+	absent    []string    // players that forfeit it
+	done      atomic.Bool // its result is on disk
 
 	fact     *journal.Match // in the state
 	handover handover
 	rejected map[int]rejection // by attempt; nil before the first
-	recheck  chan struct{}     // tells that a report was rejected
+	news     chan<- struct{}   // wakes the conductor; nil before there is one
 	pings    *pings            // of the players; nil before the first
 }
 
@@ -30,12 +31,14 @@ func (x *match) attempt(number int) protocol.Attempt {
 }
 
 // over tells whether the result is on disk.
-func (x *match) over() bool {
+func (x *match) over() bool { return x.done.Load() }
+
+// wake makes the conductor look at the match again. The caller holds the ledger's lock, or
+// is the conductor.
+func (x *match) wake() {
 	select {
-	case <-x.done:
-		return true
-	default:
-		return false
+	case x.news <- struct{}{}:
+	default: // it looks anyway, or nothing conducts the match
 	}
 }
 
@@ -61,10 +64,7 @@ func (x *match) reject(r *journal.MatchReported, reason string) (tooMany bool) {
 		x.rejected = map[int]rejection{}
 	}
 	x.rejected[r.Number] = rejection{r, reason, n, time.Now()}
-	select {
-	case x.recheck <- struct{}{}:
-	default: // awaitReport looks anyway
-	}
+	x.wake()
 	return n >= maxRejectedReports
 }
 

@@ -195,7 +195,10 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 		m.mu.Unlock()
 		post(there, update)
 	}
-	close(x.done)
+	x.done.Store(true)
+	m.mu.Lock()
+	x.wake()
+	m.mu.Unlock()
 }
 
 // takeAfterPings is take for a report that must wait for the pings of its players. The

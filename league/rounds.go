@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
@@ -51,12 +50,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	var playing sync.WaitGroup
 	for _, x := range m.inOrder() {
 		playing.Add(1)
-		m.dispatch <- func(glance *time.Timer) {
-			defer playing.Done()
-			if stop.Err() == nil {
-				m.conductMatch(stop, work, x, glance)
-			}
-		}
+		m.dispatch <- dispatched{x, stop, work, &playing}
 	}
 	playing.Wait()
 	if slices.ContainsFunc(m.matches, func(x *match) bool { return !x.over() }) {
@@ -89,14 +83,13 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 		}
 	}
 	referees := m.state.Rounds[round-1].Referees
-	m.matches = nil
-	for i, p := range m.state.Pairings(round) {
-		id := protocol.MatchID{Round: round, Number: i + 1}
-		x := &match{
-			id: id, fact: m.state.Match(id),
-			a: m.players[p.A], b: m.players[p.B], announced: m.agents[referees[i]], done: make(chan struct{}),
-			recheck: make(chan struct{}, 1),
-		}
+	pairings := m.state.Pairings(round)
+	matches := make([]match, len(pairings)) // in one allocation
+	m.matches = make([]*match, 0, len(pairings))
+	for i, p := range pairings {
+		x := &matches[i]
+		x.id = protocol.MatchID{Round: round, Number: i + 1}
+		x.fact, x.a, x.b, x.announced = m.state.Match(x.id), m.players[p.A], m.players[p.B], m.agents[referees[i]]
 		forfeit, err := decide.Forfeit(m.state, x.id)
 		if err == nil && forfeit != nil {
 			forfeits++
@@ -112,7 +105,7 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 		}
 		if x.fact.Report != nil {
 			x.absent = x.fact.Forfeited
-			close(x.done)
+			x.done.Store(true)
 		}
 		m.matches = append(m.matches, x)
 	}

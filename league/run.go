@@ -55,15 +55,9 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	for _, a := range m.all() {
 		running.Go(func() { a.sendNotices(notifiers) })
 	}
-	m.dispatch = make(chan func(*time.Timer), len(m.players)/2)
+	m.dispatch = make(chan dispatched, len(m.players)/2)
 	for range m.conductors() {
-		running.Go(func() {
-			glance := time.NewTimer(m.options.Glance)
-			defer glance.Stop()
-			for play := range m.dispatch {
-				play(glance)
-			}
-		})
+		running.Go(m.conductMatches)
 	}
 	defer close(m.dispatch)
 	if m.options.Simulation == nil {

@@ -80,7 +80,8 @@ func (s *State) condense(m *Match, round, number int) (c condensedMatch, ok bool
 	}
 	known := s.results[shared]
 	if known == nil {
-		known = &shared
+		known = new(sharedResult)
+		*known = shared
 		s.results[shared] = known
 	}
 	referee := slices.Index(s.Started.Referees, r.RefereeID)
@@ -125,8 +126,20 @@ func share(r *protocol.GameResult, ids [2]string) (shared sharedResult, ok bool)
 	return shared, true
 }
 
-// result returns the result with the ids of the players.
-func (c *sharedResult) result(ids [2]string) (r protocol.GameResult) {
+// A wholeMatch is what whole returns, in one allocation.
+type wholeMatch struct {
+	Match
+
+	attempts [1]Attempt
+	report   MatchReported
+	ids      [2]string
+	choices  [2]protocol.Member[*string]
+	score    [2]protocol.Member[int]
+}
+
+// fill adds the result, with the ids of the players.
+func (c *sharedResult) fill(w *wholeMatch) {
+	r, ids := &w.report.GameResult, &w.ids
 	r.Status = c.status
 	r.Reason = strings.ReplaceAll(strings.ReplaceAll(c.reason, markerB, ids[1]), markerA, ids[0])
 	if c.winner >= 0 {
@@ -138,17 +151,16 @@ func (c *sharedResult) result(ids [2]string) (r protocol.GameResult) {
 	if c.evened {
 		r.NumberParity = &c.parity
 	}
-	var choices [2]*string
-	for i := range choices {
+	for i, id := range ids {
+		w.choices[i].Name = id
 		if c.moved[i] {
-			choices[i] = &c.moves[i]
+			w.choices[i].Value = &c.moves[i]
 		}
 		if c.faults[i] != "" {
-			r.Faults = append(r.Faults, protocol.Member[string]{Name: ids[i], Value: c.faults[i]})
+			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: c.faults[i]})
 		}
 	}
-	r.Choices = protocol.Both(ids[0], choices[0], ids[1], choices[1])
-	return r
+	r.Choices = w.choices[:]
 }
 
 // whole returns a match of a condensed round in its usual form.
@@ -160,13 +172,18 @@ func (s *State) whole(id protocol.MatchID) *Match {
 	c := &r.condensed[id.Number-1]
 	idA, idB, _ := s.players(id)
 	referee := s.Started.Referees[c.referee]
-	report := &MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: referee}
-	report.GameResult = c.result.result([2]string{idA, idB})
-	report.Score, _ = s.Score(report) // record has checked it
-	return &Match{
-		Attempts: []Attempt{{Number: 1, Referee: referee, Accepted: true}},
-		Report:   report, Event: int(c.event), ReportedAt: c.reportedAt,
+	w := &wholeMatch{
+		Match:    Match{Event: int(c.event), ReportedAt: c.reportedAt},
+		attempts: [1]Attempt{{Number: 1, Referee: referee, Accepted: true}},
+		report:   MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: referee},
+		ids:      [2]string{idA, idB},
 	}
+	c.result.fill(w)
+	result, _ := s.TableResult(&w.report) // record has checked it
+	pointsA, pointsB := s.Table.Points(result)
+	w.score = [2]protocol.Member[int]{{Name: idA, Value: pointsA}, {Name: idB, Value: pointsB}}
+	w.Attempts, w.Report, w.report.Score = w.attempts[:], &w.report, w.score[:]
+	return &w.Match
 }
 
 // restore is Find for an event that changes the match.

@@ -101,20 +101,18 @@ func (d *MatchReported) apply(s *State, at string) error {
 
 // record adds the result of a match to the match and to the table.
 func (s *State) record(m *Match, d *MatchReported) error {
-	score, err := s.Score(d)
+	result, err := s.TableResult(d)
 	if err != nil {
 		return err
 	}
-	for _, want := range score {
-		if got, ok := d.Score.Get(want.Name); !ok || got != want.Value {
-			return fmt.Errorf("match %s: the score is %v, by the league's scoring it is %v", d.MatchID, d.Score, score)
-		}
+	a, b := s.Table.Points(result)
+	gotA, okA := d.Score.Get(s.Started.Players[result.A])
+	gotB, okB := d.Score.Get(s.Started.Players[result.B])
+	if !okA || !okB || gotA != a || gotB != b {
+		score, _ := s.Score(d)
+		return fmt.Errorf("match %s: the score is %v, by the league's scoring it is %v", d.MatchID, d.Score, score)
 	}
-	result, err := s.TableResult(d)
-	if err == nil {
-		err = s.Table.Record(result)
-	}
-	if err != nil {
+	if err := s.Table.Record(result); err != nil {
 		return err
 	}
 	m.Report, m.Event = d, s.Events+1

@@ -40,7 +40,8 @@ func (s *State) Standings() []store.StandingRow {
 	}
 	ranked := s.Ranking()
 	rows := make([]store.StandingRow, len(ranked))
-	for i, r := range ranked {
+	for i := range ranked {
+		r := &ranked[i]
 		id := s.Started.Players[r.Player]
 		rows[i] = store.StandingRow{
 			StandingRow: protocol.StandingRow{

@@ -282,6 +282,8 @@ type MatchResult struct {
 	Details *ResultDetails `json:"details,omitzero"`
 }
 
+var parities = [...]string{"even", "odd"} // of a number modulo 2; results share them
+
 // GameResult returns the result as GAME_OVER has it.
 func (r *MatchResult) GameResult() GameResult {
 	d := r.Details
@@ -292,8 +294,7 @@ func (r *MatchResult) GameResult() GameResult {
 		Status: d.Status, WinnerPlayerID: r.Winner, DrawnNumber: d.DrawnNumber, Choices: d.Choices, Reason: d.Reason, Faults: d.Faults,
 	}
 	if d.DrawnNumber != nil {
-		parity := [...]string{"even", "odd"}[*d.DrawnNumber&1]
-		g.NumberParity = &parity
+		g.NumberParity = &parities[*d.DrawnNumber&1]
 	}
 	return g
 }
