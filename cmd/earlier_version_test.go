@@ -53,6 +53,13 @@ func TestFinishedLeagueOfAnEarlierVersionIsAudited(t *testing.T) {
 	assert.Contains(t, m.stdout.String(), "\nChampion: ")
 }
 
+func TestFormatsOfAnEarlierVersionAreAudited(t *testing.T) {
+	t.Parallel()
+	for name, matches := range map[string]string{"swiss": "6", "knockout": "7"} {
+		assert.Contains(t, output(t, "audit", string(savedFolder(t, name))), "audited "+matches+" matches of league league_2025_even_odd: no findings")
+	}
+}
+
 // The journal of half_played ends in round 2: one match has a result, the other
 // is accepted by its referee. The manager and all agents were killed there.
 func TestHalfPlayedLeagueOfAnEarlierVersionIsResumed(t *testing.T) {

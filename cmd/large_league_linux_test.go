@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -44,4 +45,38 @@ func TestThousandPlayersNeedLittleMemory(t *testing.T) {
 	used := simulate.ProcessState.SysUsage().(*syscall.Rusage)
 	t.Logf("%d KB, %s of processors", used.Maxrss, simulate.ProcessState.UserTime())
 	assert.Less(t, used.Maxrss, int64(800_000), "KB")
+}
+
+// A league of 200 players on disk needs little space and memory for each match, and its
+// audit finds nothing.
+func TestTwoHundredPlayersOnDisk(t *testing.T) {
+	longTest(t)
+	const matches = 200 * 199 / 2
+	folder := t.TempDir()
+	evenodd := func(args ...string) *syscall.Rusage {
+		t.Helper()
+		run := exec.CommandContext(t.Context(), "evenodd", args...)
+		output, err := run.CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		if args[0] == "audit" {
+			assert.Contains(t, string(output), strconv.Itoa(matches)+" matches")
+			assert.Contains(t, string(output), "no findings")
+		}
+		return run.ProcessState.SysUsage().(*syscall.Rusage)
+	}
+	league := evenodd("simulate", "--players", "200", "--concurrency", "100", "--seed", "7", "--data", folder, "--quiet")
+	audit := evenodd("audit", folder)
+	size := int64(0)
+	require.NoError(t, filepath.WalkDir(folder, func(_ string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			var info os.FileInfo
+			if info, err = entry.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return err
+	}))
+	t.Logf("%d bytes a match on disk, league %d KB, audit %d KB", size/matches, league.Maxrss, audit.Maxrss)
+	assert.Less(t, size/matches, int64(10_000), "bytes a match")
+	assert.Less(t, league.Maxrss, int64(400_000), "KB")
 }

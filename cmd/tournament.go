@@ -2,9 +2,12 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -76,12 +79,24 @@ func (o *tournamentOptions) tournament(players, legs int, listed []string) (*jou
 	return t, nil
 }
 
+// maxSeeding is the largest size of a seeding file in bytes: more than 10,000 of the longest names.
+const maxSeeding = 4 << 20
+
 // readSeeding reads a file of display names, one a line, each once. It ignores empty
 // lines and spaces around names.
 func readSeeding(path string) (names []string, err error) {
-	text, err := os.ReadFile(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, usage("--seeding: %v", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxSeeding+1))
+	switch err = errors.Join(err, file.Close()); {
+	case err != nil:
+		return nil, usage("--seeding: %v", err)
+	case len(text) > maxSeeding:
+		return nil, usage("--seeding: %s has more than %d bytes", path, maxSeeding)
+	case !utf8.Valid(text):
+		return nil, usage("--seeding: %s is not in UTF-8: save it as UTF-8", path)
 	}
 	lines := map[string]int{}
 	for i, line := range strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n") {

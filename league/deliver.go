@@ -120,10 +120,14 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 			return err
 		}
 	}
+	line := 0
 	for _, record := range records {
-		if _, err := a.delivery.file.Append(record); err != nil {
+		if line, err = a.delivery.file.Append(record); err != nil {
 			return err
 		}
+	}
+	if err := a.delivery.file.Sync(line); err != nil { // a match file names only records that are there
+		return err
 	}
 	if doc.Lifecycle.State == store.StateAcknowledged && reflect.DeepEqual(doc.Result.GameResult, r.GameResult) {
 		m.writeMatchFile(q.MatchID, store.WriteDerived, derivedFrom(doc, path))

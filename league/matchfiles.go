@@ -51,7 +51,8 @@ func toWrite(path string, damaged bool) func(path string, document any) error {
 }
 
 // rebuilt makes the file of a match from the referee's record, or from the journal if there
-// is none. It returns nil for a match without a result.
+// is none. If the record lacks the acknowledgement, the file lacks it too, until the referee
+// reports again. It returns nil for a match without a result.
 func (m *Manager) rebuilt(id protocol.MatchID, recorded *results) *store.Match {
 	m.mu.Lock()
 	match, playerA, playerB, _ := m.state.Find(id)
@@ -61,11 +62,6 @@ func (m *Manager) rebuilt(id protocol.MatchID, recorded *results) *store.Match {
 		return nil
 	}
 	if doc := recorded.find(report.RefereeID, id.String(), report.Number); doc != nil {
-		if doc.Lifecycle.State != store.StateAcknowledged {
-			doc.LastUpdated, doc.Refusal = m.clock.Timestamp(), nil
-			doc.Lifecycle.State = store.StateAcknowledged
-			doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: store.StateAcknowledged, At: doc.LastUpdated})
-		}
 		return doc
 	}
 	if report.Draw == nil { // the state keeps no draws of old rounds

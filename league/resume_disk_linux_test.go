@@ -15,14 +15,18 @@ import (
 	"evenodd/league/protocol"
 )
 
-// fillDisk makes every write to the open journal fail with ENOSPC: it replaces the file
-// behind the descriptor.
+// fillDisk makes every write to the open journal fail with ENOSPC.
 func fillDisk(x *leaguetest.ManagerRun) {
-	t := x.World.T
+	fillDiskAt(x.World.T, x.Folder.Journal(leaguetest.LeagueID))
+}
+
+// fillDiskAt makes every write to an open file fail with ENOSPC: it replaces the file behind
+// the descriptor.
+func fillDiskAt(t *testing.T, file string) {
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer func() { _ = full.Close() }()
-	path, err := filepath.EvalSymlinks(x.Folder.Journal(leaguetest.LeagueID))
+	path, err := filepath.EvalSymlinks(file)
 	require.NoError(t, err)
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
@@ -114,5 +118,25 @@ func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		w.CheckFiles(folder)
+	})
+}
+
+// A match file names no record that the manager could not store.
+func TestMatchFilesNameNoRecordsThatAFullDiskRefused(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+		w.Players(4, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
+		w.WaitUntil(4 * leaguetest.Second)
+		fillDiskAt(t, folder.Delivered(leaguetest.LeagueID, "REF01"))
+		x.Finish()
+		x.CloseAudited()
+		first, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
+		require.NoError(t, err)
+		assert.NotEmpty(t, first.Transcript)
+		last, err := folder.LoadMatch(leaguetest.LeagueID, "R3M1")
+		require.NoError(t, err)
+		assert.Empty(t, last.TranscriptFile)
 	})
 }

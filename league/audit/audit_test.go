@@ -165,6 +165,10 @@ func TestNotes(t *testing.T) {
 			[]position{{audit.RuleSchema, standingsFile, "rank"}}},
 		{"rounds without the last", 3, func(w *savedLeague) { early := newSavedLeague(w.t, 2); w.write(roundsFile, early.read(roundsFile)) },
 			[]position{{audit.RuleRounds, roundsFile, `"rounds"`}}},
+		{"rounds of the time before the start", 1, func(w *savedLeague) {
+			w.edit(roundsFile, `"total_rounds": 3`, `"total_rounds": 0`)
+			w.edit(roundsFile, `(?s)"rounds": .*`, `"rounds": []}`)
+		}, nil},
 		{"rounds that are not there", 3, func(w *savedLeague) { w.remove(roundsFile) }, []position{{audit.RuleRounds, roundsFile, ""}}},
 		{"empty rounds", 3, func(w *savedLeague) { w.write(roundsFile, "") }, []position{{audit.RuleSchema, roundsFile, ""}}},
 		{"a journal without the last agent_informed", 3, func(w *savedLeague) { lines := w.lines(); w.setLines(lines[:len(lines)-1]) }, nil},

@@ -94,7 +94,9 @@ func indexes(member jsontext.Pointer) (all []int) {
 	return all
 }
 
-// checkRounds compares rounds.json with the completed rounds of the journal.
+// checkRounds compares rounds.json with the completed rounds of the journal. After a crash
+// the file can be older: its number of rounds may be that of the time before the start, or
+// of a knockout before its end.
 func (a *auditor) checkRounds() {
 	rounds, s := a.rounds, a.state
 	a.rounds = document[store.Rounds]{} // it is large, and nothing else needs it
@@ -108,9 +110,9 @@ func (a *auditor) checkRounds() {
 		return
 	}
 	got, want := d.value, *d.value
-	want.LeagueID, want.TotalRounds, want.Rounds = a.id, 0, s.RoundRecords()
-	if s.Started != nil {
-		want.TotalRounds = s.TotalRounds()
+	want.LeagueID, want.TotalRounds, want.Rounds = a.id, s.TotalRounds(), s.RoundRecords()
+	if got.TotalRounds == s.MostRounds() || got.TotalRounds == 0 && len(got.Rounds) == 0 {
+		want.TotalRounds = got.TotalRounds
 	}
 	if n := len(got.Rounds); n < len(want.Rounds) {
 		if a.completed() {

@@ -98,8 +98,11 @@ func (s *State) TotalRounds() int {
 	if s.Completed != nil {
 		return s.Round
 	}
-	return s.pairer.Rounds()
+	return s.MostRounds()
 }
+
+// MostRounds is the largest possible number of rounds of the league; 0 before the start.
+func (s *State) MostRounds() int { return s.pairer.Rounds() }
 
 // TotalMatches is the number of matches of all rounds; 0 before the start. In a knockout
 // it is the largest possible number until the end.

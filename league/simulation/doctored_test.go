@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,6 +162,31 @@ func TestSwarmAuditReadsTheFiles(t *testing.T) {
 		report, err := audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
 		require.NoError(t, err)
 		assert.NotEmpty(t, auditFindsNothing(&swarmLeague{report: report}))
+	})
+}
+
+// A manager that is killed at the end of a knockout leaves the largest possible number of
+// rounds in rounds.json.
+func TestAuditAcceptsRoundsOfAKnockoutBeforeItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(4)
+		o.Legs, o.Tournament = 1, &journal.Tournament{Algorithm: pairing.Knockout}
+		folder := t.TempDir()
+		l := playStored(t, o, folder)
+		path := store.Folder(folder).Rounds(o.LeagueID)
+		text, err := os.ReadFile(filepath.Clean(path))
+		require.NoError(t, err)
+		for _, tt := range []struct {
+			total    int
+			findings int
+		}{{8, 0}, {l.result.Rounds + 1, 1}, {0, 1}} {
+			edited := strings.Replace(string(text), fmt.Sprintf(`"total_rounds": %d`, l.result.Rounds), fmt.Sprintf(`"total_rounds": %d`, tt.total), 1)
+			require.NotEqual(t, string(text), edited)
+			require.NoError(t, os.WriteFile(path, []byte(edited), 0o600))
+			report, err := audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
+			require.NoError(t, err)
+			assert.Len(t, report.Leagues[0].Findings, tt.findings, "total_rounds %d", tt.total)
+		}
 	})
 }
 

@@ -643,6 +643,14 @@ func TestInvalidOptions(t *testing.T) {
 		{"an unknown name in the seeding", func(o *simulation.Options) {
 			o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"Player 04", "Player 05"}}
 		}, []string{`seeding: no player is called "Player 05": the players are Player 01 to Player 04`}},
+		{"a seeding of another league", func(o *simulation.Options) {
+			o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"A", "B", "C", "D", "E"}}
+		}, []string{
+			`seeding: no player is called "A": the players are Player 01 to Player 04`,
+			`seeding: no player is called "B": the players are Player 01 to Player 04`,
+			`seeding: no player is called "C": the players are Player 01 to Player 04`,
+			`seeding: no player has these names: 5 in all`,
+		}},
 		{"everything", func(o *simulation.Options) {
 			*o = simulation.Options{Players: -1, Referees: -2, Legs: -3, Concurrency: -4, Transport: "x", Strategies: []string{""}}
 		}, []string{

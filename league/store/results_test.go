@@ -271,6 +271,25 @@ func TestResultsFileCutAfterAnyByteIsContinued(t *testing.T) {
 	}
 }
 
+// Players may fill a transcript, and the referee must be able to read its results file again.
+func TestLongestTranscriptCanBeReadAgain(t *testing.T) {
+	doc := aMatch(t)
+	long := jsontext.Value(`{"x":"` + strings.Repeat("x", store.MaxMessage-len(`{"x":""}`)) + `"}`)
+	detail := strings.Repeat("\x01", store.MaxDetail) // six bytes each
+	doc.Transcript = make([]store.Exchange, store.MaxExchanges)
+	for i := range doc.Transcript {
+		doc.Transcript[i] = store.Exchange{
+			Direction: store.Received, PlayerID: "P01", Method: "choose_parity", Message: long,
+			Error: &store.ExchangeError{ErrorCode: "E002", ErrorName: "INVALID_FIELD_TYPE", Detail: detail},
+		}
+	}
+	folder := store.Folder(t.TempDir())
+	path := writeResults(t, folder, store.RecordOf(doc, store.Recorded{}))
+	again, err := store.LoadAttempt(path, doc.MatchID, doc.Attempt)
+	require.NoError(t, err)
+	assert.Len(t, again.Transcript, store.MaxExchanges)
+}
+
 func TestResultsFileOfAnotherRefereeIsRefused(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	path := writeResults(t, folder)

@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// MaxLine is the length in bytes of the longest line that is read. The start of a league
-// with 100,000 players fits.
-const MaxLine = 4 << 20
+// MaxLine is the length in bytes of the longest line that is read. The longest transcript of
+// a match fits, and the start of a league with 100,000 players.
+const MaxLine = 16 << 20
 
 // ErrTooLong is the error of a line that is longer than MaxLine.
 var ErrTooLong = fmt.Errorf("it is longer than %d bytes", MaxLine)
