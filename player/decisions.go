@@ -27,7 +27,8 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 	if err != nil {
 		return nil, err
 	}
-	r := &protocol.ChooseParityResponse{MatchID: q.MatchID, PlayerID: p.ID(), ParityChoice: choice, Entropy: m.revealed()}
+	r := p.batches.choices.New()
+	r.MatchID, r.PlayerID, r.ParityChoice, r.Entropy = q.MatchID, p.ID(), choice, m.revealed()
 	r.AuthToken = m.auth.token
 	return r, nil
 }

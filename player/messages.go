@@ -13,7 +13,9 @@ import (
 )
 
 func (p *Player) ack(matchID string, round int) *protocol.Ack {
-	return &protocol.Ack{Status: protocol.StatusAcknowledged, PlayerID: p.ID(), MatchID: matchID, RoundID: round}
+	ack := p.batches.acks.New()
+	ack.Status, ack.PlayerID, ack.MatchID, ack.RoundID = protocol.StatusAcknowledged, p.ID(), matchID, round
+	return ack
 }
 
 // fromManager returns the handler of a message that only the manager may send. Handle is
@@ -149,9 +151,10 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 			Str("event_type", protocol.EventDrawCommitmentChanged).Msg("the referee sends another draw commitment than before: the first one counts")
 	}
 	p.state = StateInMatch
-	ack := protocol.Acceptance(q.MatchID, id, p.options.Clock.Timestamp())
+	ack := p.batches.joins.New()
+	ack.MatchID, ack.PlayerID, ack.ArrivalTimestamp, ack.Accept = q.MatchID, id, p.options.Clock.Timestamp(), &p.batches.accept
 	if m.givesEntropy() {
-		ack.EntropyCommitment = protocol.EntropyCommitment(q.MatchID, id, m.entropy)
+		ack.EntropyCommitment = m.entropyCommitment
 	}
 	ack.AuthToken = m.auth.token
 	return ack, nil

@@ -68,6 +68,7 @@ type Player struct {
 	recent    func(n int) []strategy.Past // recentMatches; each method value allocates
 	memory    func() *strategy.Memory     // remembered
 	file      historyFile
+	batches   batches
 	returned  atomic.Bool // the last registration confirmed the known identity
 
 	mu        sync.Mutex
@@ -88,16 +89,17 @@ type Player struct {
 
 // A match is one that the player has accepted.
 type match struct {
-	id, opponent string
-	round        int
-	attempt      int
-	calledAs     string // the player_id of the last question, if the manager does not prove itself
-	chosen       string // the last choice, "" before the first
-	auth         referee
-	entropy      protocol.Secret
-	entropyText  string // entropy as it is sent
-	restored     bool   // after a restart, without its invitation
-	commitment   string // of the referee to its nonce; "" for none
+	id, opponent      string
+	round             int
+	attempt           int
+	calledAs          string // the player_id of the last question, if the manager does not prove itself
+	chosen            string // the last choice, "" before the first
+	auth              referee
+	entropy           protocol.Secret
+	entropyText       string // entropy as it is sent
+	entropyCommitment string
+	restored          bool   // after a restart, without its invitation
+	commitment        string // of the referee to its nonce; "" for none
 
 	deciding sync.Mutex // held while the strategy decides in this match
 	decided  []decision // the last decisions
@@ -106,11 +108,20 @@ type match struct {
 
 // newMatch returns a match with the player's part in the draw.
 func (p *Player) newMatch(id, opponent string, round, attempt int, auth referee) *match {
-	entropy := p.options.Entropy(id, attempt)
-	return &match{
-		id: id, opponent: opponent, round: round, attempt: attempt, auth: auth,
-		entropy: entropy, entropyText: entropy.Hex(),
-	}
+	m := p.batches.matches.New()
+	m.id, m.opponent, m.round, m.attempt, m.auth = id, opponent, round, attempt, auth
+	m.entropy = p.options.Entropy(id, attempt)
+	m.entropyText, m.entropyCommitment = protocol.CommitEntropy(id, p.ID(), m.entropy)
+	return m
+}
+
+// The batches of a player are what it needs in each match.
+type batches struct {
+	matches protocol.Batch[match]
+	joins   protocol.Batch[protocol.GameJoinAck]
+	choices protocol.Batch[protocol.ChooseParityResponse]
+	acks    protocol.Batch[protocol.Ack]
+	accept  bool // true; each GAME_JOIN_ACK points to it
 }
 
 // A decision is the answer to a question. It is stored to answer a repeated question.
@@ -142,6 +153,7 @@ func New(o Options) (*Player, error) {
 		current:  map[string]*match{},
 		history:  newHistory(o.Past),
 		file:     historyFile{causes: map[string]bool{}},
+		batches:  batches{accept: true},
 	}
 	var err error
 	if p.Agent, err = membership.NewAgent(protocol.RolePlayer, &p.options.Options); err != nil {

@@ -18,7 +18,9 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 		return nil, protocol.Fault(protocol.ErrLeagueNotFound, "this referee serves league %s", member.LeagueID)
 	}
 	answer := func(status, reason string) *protocol.MatchAssignmentAck {
-		return &protocol.MatchAssignmentAck{MatchID: q.MatchID, Attempt: q.Attempt, RefereeID: member.AgentID, Status: status, Reason: reason}
+		ack := r.accepted.New()
+		ack.MatchID, ack.Attempt, ack.RefereeID, ack.Status, ack.Reason = q.MatchID, q.Attempt, member.AgentID, status, reason
+		return ack
 	}
 	accept := func(m *match, attempt int) *protocol.MatchAssignmentAck {
 		ack := answer(protocol.StatusAccepted, "")

@@ -22,6 +22,7 @@ type match struct {
 	players      [2]string
 	conversation string
 	nonce        protocol.Secret
+	nonceText    string // nonce as it is revealed
 	commitment   string
 	abandoned    atomic.Bool // a later attempt has replaced it
 	givenUp      atomic.Bool // after too many void attempts
@@ -69,9 +70,9 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: a.ConversationID,
 		nonce:        nonce,
-		commitment:   protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce),
 		state:        store.StateWaitingForPlayers,
 	}
+	m.nonceText, m.commitment = protocol.CommitDraw(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce)
 	if !protocol.IsMatchConversation(m.conversation, m.matchID, m.attempt) { // of a third-party manager
 		m.conversation = protocol.MatchConversation(m.matchID, m.attempt)
 	}

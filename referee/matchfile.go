@@ -28,7 +28,8 @@ func (r *Referee) hasFile(member *membership.Membership, matchID string) bool {
 
 // document makes the match file. It needs the members that forget releases.
 func (m *match) document() *store.Match {
-	a := m.assignment
+	a, draw := m.assignment, &reveal{}
+	m.draw(draw)
 	return &store.Match{
 		SchemaVersion: store.SchemaVersion,
 		LeagueID:      a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
@@ -36,7 +37,7 @@ func (m *match) document() *store.Match {
 		RefereeID: m.member.AgentID, WrittenBy: store.WrittenByReferee,
 		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName, EntropyCommitment: m.sides[0].entropyCommitment},
 		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName, EntropyCommitment: m.sides[1].entropyCommitment},
-		Draw:    m.draw(), Scoring: a.Scoring,
+		Draw:    &draw.Draw, Scoring: a.Scoring,
 	}
 }
 

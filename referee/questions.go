@@ -27,11 +27,13 @@ func call[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], q *Q)
 // invite sends GAME_INVITATION (spec 003 §8.7.1).
 func (m *match) invite(side rules.Side) error {
 	s, a := &m.sides[side], m.assignment
-	ack, err := call(m, s, &protocol.Invite, &protocol.GameInvitation{
+	q := m.referee.invitations.New()
+	*q = protocol.GameInvitation{
 		Envelope: m.envelope(protocol.TypeGameInvitation, s),
 		LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 		RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
-	})
+	}
+	ack, err := call(m, s, &protocol.Invite, q)
 	if err != nil {
 		return err
 	}
@@ -73,12 +75,14 @@ const evenOdd = "even_odd"
 func (m *match) askMove(side rules.Side) error {
 	s, a := &m.sides[side], m.assignment
 	if a.GameType == evenOdd {
-		answer, err := call(m, s, &protocol.ChooseParity, &protocol.ChooseParityCall{
+		q := m.referee.choices.New()
+		*q = protocol.ChooseParityCall{
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
 			Deadline: s.window.stamp,
-		})
+		}
+		answer, err := call(m, s, &protocol.ChooseParity, q)
 		if err != nil {
 			return err
 		}

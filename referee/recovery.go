@@ -197,7 +197,8 @@ func recovered(r *Referee, member *membership.Membership, doc *store.Match) *mat
 		commitment:   doc.Draw.Commitment, state: store.StateFinished,
 		reported: doc.Lifecycle.State == store.StateAcknowledged,
 	}
-	m.final = m.reportOf(&doc.Result.GameResult, doc.Result.Score, doc.Draw)
+	m.final = &m.reportOf(&doc.Result.GameResult).MatchResultReport
+	m.final.Result.Score, m.final.Draw = doc.Result.Score, doc.Draw
 	m.final.RoundID, m.final.GameType = doc.RoundID, doc.GameType
 	if !m.reported {
 		m.doc, m.recorded = doc, store.RecordedOf(doc)

@@ -51,6 +51,11 @@ type Referee struct {
 	workers *workers
 	results results
 
+	invitations protocol.Batch[protocol.GameInvitation]
+	choices     protocol.Batch[protocol.ChooseParityCall]
+	notices     protocol.Batch[protocol.GameOver]
+	accepted    protocol.Batch[protocol.MatchAssignmentAck]
+
 	mu          sync.Mutex
 	matches     map[string]*match // by match id: the newest attempt of each
 	reported    []string          // ids of the last keptMatches acknowledged matches

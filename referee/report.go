@@ -13,7 +13,8 @@ import (
 // 5 s. A missing one changes nothing (004 §4.3).
 func (m *match) sendGameOver(side rules.Side) {
 	r, s, method := m.referee, &m.sides[side], &protocol.NotifyMatchResult
-	notice := &protocol.GameOver{
+	notice := r.notices.New()
+	*notice = protocol.GameOver{
 		Envelope: m.envelope(protocol.TypeGameOver, s),
 		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType,
 		GameResult: m.result, Draw: m.final.Draw,

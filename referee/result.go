@@ -77,8 +77,12 @@ func optional(choice string) *string {
 // false if another attempt has replaced this one.
 func (m *match) finish() bool {
 	result, a := m.decide(), m.assignment
-	report := m.reportOf(result, m.score(result), m.draw())
+	r := m.reportOf(result)
+	report := &r.MatchResultReport
 	report.RoundID, report.GameType = a.RoundID, a.GameType
+	r.score = m.score(result)
+	m.draw(&r.reveal)
+	report.Result.Score, report.Draw = r.score[:], &r.reveal.Draw
 	m.mu.Lock()
 	if m.abandoned.Load() {
 		m.mu.Unlock()
@@ -90,18 +94,30 @@ func (m *match) finish() bool {
 	return true
 }
 
-// reportOf makes the report of a result. The caller adds the round and the game.
-func (m *match) reportOf(result *protocol.GameResult, score protocol.PerPlayer[int], draw *protocol.Draw) *protocol.MatchResultReport {
-	r := &struct { // one allocation
-		protocol.MatchResultReport
+// A report is a MATCH_RESULT_REPORT with its parts, in one allocation.
+type report struct {
+	protocol.MatchResultReport
 
-		details protocol.ResultDetails
-	}{
+	details protocol.ResultDetails
+	score   [2]protocol.Member[int]
+	reveal  reveal
+}
+
+// A reveal is a draw with its entropies.
+type reveal struct {
+	protocol.Draw
+
+	entropies [2]protocol.Member[string]
+}
+
+// reportOf makes the report of a result. The caller adds the round, the game, the score and
+// the draw.
+func (m *match) reportOf(result *protocol.GameResult) *report {
+	r := &report{
 		MatchResultReport: protocol.MatchResultReport{
 			Envelope: m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation),
 			LeagueID: m.member.LeagueID, MatchID: m.matchID, Attempt: m.attempt,
-			Result: protocol.MatchResult{Winner: result.WinnerPlayerID, Score: score},
-			Draw:   draw,
+			Result: protocol.MatchResult{Winner: result.WinnerPlayerID},
 		},
 		details: protocol.ResultDetails{
 			DrawnNumber: result.DrawnNumber, Choices: result.Choices, Status: result.Status, Reason: result.Reason,
@@ -109,32 +125,27 @@ func (m *match) reportOf(result *protocol.GameResult, score protocol.PerPlayer[i
 		},
 	}
 	r.AuthToken, r.Result.Details = m.member.Token, &r.details
-	return &r.MatchResultReport
+	return r
 }
 
 // draw reveals the nonce and the entropies that the players revealed.
-func (m *match) draw() *protocol.Draw {
-	draw := &struct { // one allocation
-		protocol.Draw
-
-		entropies [2]protocol.Member[string]
-	}{Draw: protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}}
+func (m *match) draw(draw *reveal) {
+	draw.Commitment, draw.Nonce = m.commitment, m.nonceText
 	for i := range m.sides {
 		if s := &m.sides[i]; s.entropyCommitment != "" && s.entropy != (protocol.Secret{}) {
 			draw.Entropies = append(draw.entropies[:len(draw.Entropies)], protocol.Member[string]{Name: m.players[i], Value: s.entropyText})
 		}
 	}
-	return &draw.Draw
 }
 
 // score returns the points of both players by the league's scoring. The manager computes
 // them again.
-func (m *match) score(result *protocol.GameResult) protocol.PerPlayer[int] {
+func (m *match) score(result *protocol.GameResult) [2]protocol.Member[int] {
 	s := m.assignment.Scoring
 	ended := table.Result{A: 0, B: 1, Winner: table.None, Technical: result.Status == protocol.StatusTechnicalLoss}
 	if winner := result.WinnerPlayerID; winner != nil {
 		ended.Winner = slices.Index(m.players[:], *winner)
 	}
 	a, b := table.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}.Points(ended)
-	return protocol.Both(m.players[0], a, m.players[1], b)
+	return [2]protocol.Member[int]{{Name: m.players[0], Value: a}, {Name: m.players[1], Value: b}}
 }

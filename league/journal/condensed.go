@@ -51,6 +51,7 @@ func (s *State) Condense(through int) {
 			c, ok := s.condense(m, s.condensed+1, i+1)
 			if r.condensed[i] = c; !ok {
 				whole := *m
+				whole.Attempts = slices.Clone(m.Attempts) // not the attempts of all matches
 				r.keep(i+1, &whole)
 			}
 		}

@@ -168,7 +168,11 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 	}
 	s.recordByes(pairings)
 	s.Round = d.RoundID
-	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: make([]Match, len(pairings)), Referees: d.Referees, AnnouncedAt: at})
+	matches, attempts := make([]Match, len(pairings)), make([]Attempt, len(pairings))
+	for i := range matches {
+		matches[i].Attempts = attempts[i : i : i+1] // most matches need one
+	}
+	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: matches, Referees: d.Referees, AnnouncedAt: at})
 	return nil
 }
 

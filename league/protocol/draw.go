@@ -39,6 +39,12 @@ func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, non
 	return string(d[:])
 }
 
+// CommitDraw returns the nonce of a referee as it reveals it, and its DrawCommitment, in
+// one allocation.
+func CommitDraw(leagueID, matchID string, attempt int, refereeID string, nonce Secret) (text, commitment string) {
+	return texts(hexadecimal(nonce), drawCommitment(leagueID, matchID, attempt, refereeID, nonce))
+}
+
 // OpensDraw tells whether a nonce belongs to a DrawCommitment.
 func OpensDraw(commitment, leagueID, matchID string, attempt int, refereeID string, nonce Secret) bool {
 	return drawCommitment(leagueID, matchID, attempt, refereeID, nonce).is(commitment)
@@ -60,6 +66,21 @@ func drawCommitment(leagueID, matchID string, attempt int, refereeID string, non
 func EntropyCommitment(matchID, playerID string, entropy Secret) string {
 	d := entropyCommitment(matchID, playerID, entropy)
 	return string(d[:])
+}
+
+// CommitEntropy returns the entropy of a player as it reveals it, and its
+// EntropyCommitment, in one allocation.
+func CommitEntropy(matchID, playerID string, entropy Secret) (text, commitment string) {
+	return texts(hexadecimal(entropy), entropyCommitment(matchID, playerID, entropy))
+}
+
+// texts returns two digests as strings, in one allocation.
+func texts(a, b digest) (textA, textB string) {
+	var both [2 * len(a)]byte
+	copy(both[:], a[:])
+	copy(both[len(a):], b[:])
+	text := string(both[:])
+	return text[:len(a)], text[len(a):]
 }
 
 // OpensEntropy tells whether an entropy belongs to an EntropyCommitment.

@@ -60,6 +60,12 @@ func TestCommitmentsMatchTheFormulas(t *testing.T) {
 		require.Equal(t,
 			hashed("evenodd-entropy-v1", lp(match), lp(agent), string(secret[:])),
 			protocol.EntropyCommitment(match, agent, secret))
+		nonce, commitment := protocol.CommitDraw(league, match, attempt, agent, secret)
+		require.Equal(t, secret.Hex(), nonce)
+		require.Equal(t, protocol.DrawCommitment(league, match, attempt, agent, secret), commitment)
+		entropy, commitment := protocol.CommitEntropy(match, agent, secret)
+		require.Equal(t, secret.Hex(), entropy)
+		require.Equal(t, protocol.EntropyCommitment(match, agent, secret), commitment)
 	})
 }
 

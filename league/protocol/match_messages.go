@@ -154,17 +154,6 @@ type GameJoinAck struct {
 	EntropyCommitment string `json:"entropy_commitment,omitzero"`
 }
 
-// Acceptance returns a GAME_JOIN_ACK that accepts an invitation.
-func Acceptance(matchID, playerID, arrival string) *GameJoinAck {
-	a := &struct { // one allocation
-		GameJoinAck
-
-		accept bool
-	}{GameJoinAck{MatchID: matchID, PlayerID: playerID, ArrivalTimestamp: arrival}, true}
-	a.Accept = &a.accept
-	return &a.GameJoinAck
-}
-
 // A ChoiceContext contains information for a player's choice.
 type ChoiceContext struct {
 	OpponentID    string  `json:"opponent_id,omitzero"`
