@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -110,4 +111,15 @@ func TestConcurrentRefereesArchiveOnce(t *testing.T) {
 	into, err := folder.OldMatches().Archive("L", stamp)
 	require.NoError(t, err)
 	assert.Equal(t, "L-2025-01-15T103000Z-matches-2", filepath.Base(into), "two archives within a second")
+}
+
+// A new league may have the name of the last one, and its matches then have the same names.
+func TestMatchesOfAnEarlierLeagueAreForgotten(t *testing.T) {
+	over, running := &match{matchID: "R1M1", attempt: 1, final: &protocol.MatchResultReport{}}, &match{matchID: "R1M2", attempt: 1}
+	r := &Referee{matches: map[string]*match{"R1M1": over, "R1M2": running}, reported: []string{"R1M1"}, confirmed: 1}
+	r.forgetMatches()
+	assert.Empty(t, r.matches, "they are played in the new league")
+	assert.Empty(t, r.reported)
+	assert.True(t, running.over(), "it ends")
+	running.record(nil, true, "") // into no file
 }

@@ -25,6 +25,7 @@ type match struct {
 	nonceText    string // nonce as it is revealed
 	commitment   string
 	abandoned    atomic.Bool // a later attempt has replaced it
+	forgotten    atomic.Bool // it is of an earlier league
 	givenUp      atomic.Bool // after too many void attempts
 	returned     bool        // it was given up and may start again; Referee.mu guards it
 	sides        [2]matchSide

@@ -58,6 +58,9 @@ func (m *match) advance(doc *store.Match, state string) {
 // record appends what is new in a document to the results file. If it cannot, it logs the
 // consequence, and the match goes on without its record.
 func (m *match) record(doc *store.Match, durable bool, consequence string) {
+	if m.forgotten.Load() {
+		return
+	}
 	line, err := m.referee.record(m.member, store.RecordOf(doc, m.recorded), durable)
 	if err != nil {
 		m.logUnwritten(err, m.referee.options.Folder.Results(doc.LeagueID, doc.RefereeID), consequence)
@@ -121,8 +124,11 @@ func (m *match) fileReply(refusal *protocol.Error) {
 	if m.doc == nil {
 		return
 	}
-	doc := m.doc
+	doc, before := m.doc, m.doc.Refusal
 	doc.Refusal = exchangeError(refusal, []string{m.member.Token})
+	if refusal != nil && before != nil && *before == *doc.Refusal && m.recorded == store.RecordedOf(doc) {
+		return // the file has this refusal
+	}
 	if refusal != nil {
 		m.advance(doc, store.StateDisputed)
 		m.record(doc, false, "no file has the refused result")

@@ -225,6 +225,24 @@ func TestResultIsDurableBeforeGameOver(t *testing.T) {
 	})
 }
 
+// A manager may refuse a result as often as it assigns the match: the file does not grow.
+func TestSameRefusalIsRecordedOnce(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.RefuseWith(protocol.ErrDuplicateReport)))
+		r := w.RefereeWithFiles("REF01", folder)
+		w.Players(2)
+		for n := range 5 {
+			w.HandOver(manager, r, "R1M1", n+1)
+			w.WaitUntil(time.Duration(n+1) * 20 * leaguetest.Second)
+		}
+		assert.Len(t, w.Calls(protocol.ReportMatchResult.Name), 5)
+		raw, err := os.ReadFile(folder.Results(leaguetest.LeagueID, "REF01"))
+		require.NoError(t, err)
+		assert.Equal(t, 1, strings.Count(string(raw), `"state":"DISPUTED","refusal"`))
+	})
+}
+
 func TestRejectedReportKeepsTheAttemptFile(t *testing.T) {
 	for _, code := range []protocol.Code{protocol.ErrDuplicateReport, protocol.ErrMatchNotFound} {
 		t.Run(string(code), func(t *testing.T) {

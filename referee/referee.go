@@ -112,7 +112,10 @@ func (r *Referee) Register(ctx context.Context) error {
 		r.Stamp().SetSender(protocol.RefereeSender(m.AgentID))
 		if back {
 			r.reportUnacknowledged(m)
-		} else if old != nil {
+			return
+		}
+		r.forgetMatches()
+		if old != nil {
 			r.results.close(false)
 			r.archive(old, m.LeagueID)
 		}
@@ -141,6 +144,19 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 		}
 		return &membership.Answer{AgentID: response.RefereeID, Token: response.AuthToken, Registration: &response.Registration}, nil
 	}
+}
+
+// forgetMatches forgets the matches of an earlier league, which may have the same name: its
+// matches have the same names as those to come. They leave no more records.
+func (r *Referee) forgetMatches() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.matches {
+		m.forgotten.Store(true)
+		m.abandon()
+	}
+	clear(r.matches)
+	r.reported, r.confirmed = nil, 0
 }
 
 // archive moves the match files of an older league away, because its matches have
