@@ -88,6 +88,15 @@ func (f *Files) checkTraces(leagueID string) error {
 // to have been on disk. A crash does not cause that. The league resumes without them.
 func (f *Files) LostTail() bool { return f.lost != "" }
 
+// Failed waits until the journal cannot be written any more, and returns the reason, or
+// until it is closed, and returns nil. Without files it returns nil at once.
+func (f *Files) Failed() error {
+	if f == nil {
+		return nil
+	}
+	return f.journal.Failed()
+}
+
 // Close writes the queued events and unlocks the league.
 func (f *Files) Close() error { return errors.Join(f.journal.Close(), f.unlock()) }
 

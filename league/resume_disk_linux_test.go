@@ -1,9 +1,6 @@
 package league_test
 
 import (
-	"os"
-	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -17,29 +14,7 @@ import (
 
 // fillDisk makes every write to the open journal fail with ENOSPC.
 func fillDisk(x *leaguetest.ManagerRun) {
-	fillDiskAt(x.World.T, x.Folder.Journal(leaguetest.LeagueID))
-}
-
-// fillDiskAt makes every write to an open file fail with ENOSPC: it replaces the file behind
-// the descriptor.
-func fillDiskAt(t *testing.T, file string) {
-	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
-	require.NoError(t, err)
-	defer func() { _ = full.Close() }()
-	path, err := filepath.EvalSymlinks(file)
-	require.NoError(t, err)
-	entries, err := os.ReadDir("/proc/self/fd")
-	require.NoError(t, err)
-	replaced := 0
-	for _, e := range entries {
-		if target, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && target == path {
-			fd, err := strconv.Atoi(e.Name())
-			require.NoError(t, err)
-			require.NoError(t, syscall.Dup3(int(full.Fd()), fd, syscall.O_CLOEXEC))
-			replaced++
-		}
-	}
-	require.Equal(t, 1, replaced)
+	leaguetest.FillDisk(x.World.T, x.Folder.Journal(leaguetest.LeagueID))
 }
 
 // If the journal cannot be written, no report is acknowledged and the manager ends with an
@@ -129,7 +104,7 @@ func TestMatchFilesNameNoRecordsThatAFullDiskRefused(t *testing.T) {
 		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
 		w.Players(4, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
 		w.WaitUntil(4 * leaguetest.Second)
-		fillDiskAt(t, folder.Delivered(leaguetest.LeagueID, "REF01"))
+		leaguetest.FillDisk(t, folder.Delivered(leaguetest.LeagueID, "REF01"))
 		x.Finish()
 		x.CloseAudited()
 		first, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")

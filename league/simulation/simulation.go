@@ -7,6 +7,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -183,26 +184,42 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 		s.observer = newObserver(referee.WatchStalls())
 		s.stops = append(s.stops, s.observer.stalls.Stop)
 	}
-	for i := range o.Referees {
-		if err := s.startReferee(ctx, i+1); err != nil {
-			return nil, err
+	starting, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() { // ends when the journal fails or is closed, at the latest
+		if err := o.Files.Failed(); err != nil {
+			stop(err)
 		}
-	}
-	if o.External != nil {
-		if err := s.registerExternal(ctx); err != nil {
-			return nil, err
-		}
-	}
-	for i := o.externalPlayers(); i < o.Players; i++ {
-		if err := s.startPlayer(ctx, i+1); err != nil {
-			return nil, err
-		}
+	}()
+	if err := s.startAgents(starting); err != nil {
+		return nil, cmp.Or(context.Cause(starting), err)
 	}
 	completed, err := s.manager.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return s.result(completed), nil
+}
+
+// startAgents starts referees and players, and registers them.
+func (s *simulated) startAgents(ctx context.Context) error {
+	o := s.options
+	for i := range o.Referees {
+		if err := s.startReferee(ctx, i+1); err != nil {
+			return err
+		}
+	}
+	if o.External != nil {
+		if err := s.registerExternal(ctx); err != nil {
+			return err
+		}
+	}
+	for i := o.externalPlayers(); i < o.Players; i++ {
+		if err := s.startPlayer(ctx, i+1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A connection has the options that an agent gets from the simulation.
