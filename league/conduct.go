@@ -8,7 +8,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/decide"
-	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -223,7 +222,9 @@ func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
 	number, again := decide.AttemptFor(c.fact, c.referee.id, c.handover.fresh)
 	at, err := c.attempt(number), error(nil)
 	if !again {
-		err = m.record(&journal.MatchAssigned{Attempt: at, RefereeID: c.referee.id})
+		event := m.assigned.New()
+		event.Attempt, event.RefereeID = at, c.referee.id
+		err = m.record(event)
 	}
 	c.handover.open(number, again)
 	m.mu.Unlock()
@@ -276,18 +277,22 @@ func (m *Manager) answerOf(c *conduct, at protocol.Attempt, ack *protocol.MatchA
 	return offerAccepted
 }
 
+// An assignment is a MATCH_ASSIGNMENT with the points of the players, which it points to.
+type assignment struct {
+	protocol.MatchAssignment
+
+	points [2]int
+}
+
 // startMatch sends start_match.
 func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attempt) (*protocol.MatchAssignmentAck, error) {
 	o, referee := &m.options, c.referee
-	q := &struct { // one allocation
-		protocol.MatchAssignment
-
-		points [2]int
-	}{MatchAssignment: protocol.MatchAssignment{
+	q := m.assignments.New()
+	q.MatchAssignment = protocol.MatchAssignment{
 		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, at.Conversation()),
 		LeagueID: o.LeagueID, RoundID: c.id.Round, MatchID: c.id.String(), Attempt: at.Number, GameType: o.GameType,
 		Timeouts: o.Timeouts, RetryPolicy: o.Retry, Scoring: scoringOf(o.Scoring), Auth: o.auth(),
-	}}
+	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a, &q.points[0]), m.assignedPlayer(c.b, &q.points[1])
 	proves := m.state.Agents[referee.id].ShowsAccessTokens()

@@ -28,6 +28,9 @@ type Manager struct {
 	resumed       bool // the league existed before this manager
 	game          rules.Game
 	reports       decide.Reports
+	acks          protocol.Batch[protocol.Ack]
+	assignments   protocol.Batch[assignment]
+	assigned      protocol.Batch[journal.MatchAssigned]
 	dispatch      chan dispatched // matches of a round on their way to the conductors
 	late          chan *agent     // agents that returned after the end of the league
 	refusals      *refusalLog

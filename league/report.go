@@ -34,7 +34,9 @@ func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.M
 	if x != nil {
 		m.recorded(x, r)
 	}
-	return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
+	ack := m.acks.New()
+	ack.Status, ack.MatchID, ack.RoundID = protocol.StatusAccepted, q.MatchID, q.RoundID
+	return ack, nil
 }
 
 // longestOffer is how long a report waits for the answer to the offer of its match: the

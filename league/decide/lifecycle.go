@@ -92,7 +92,7 @@ func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, er
 	if f.WinnerPlayerID = journal.ForfeitWinner(idA, idB, absent); f.WinnerPlayerID != nil {
 		f.Reason = why[0] + " - " + *f.WinnerPlayerID + " wins by default"
 	}
-	var err error
-	f.Score, err = s.Score(&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id}, GameResult: f.GameResult})
+	score, err := s.Score(&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id}, GameResult: f.GameResult})
+	f.Score = score[:]
 	return f, err
 }

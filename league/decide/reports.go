@@ -114,6 +114,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 		journal.MatchReported
 
 		choices [2]protocol.Member[*string]
+		score   [2]protocol.Member[int] // for check
 	}{MatchReported: journal.MatchReported{Attempt: at, RefereeID: refereeID, GameResult: given, Draw: q.Draw}}
 	r.Reason = string(protocol.HideTokens([]byte(given.Reason))) // everybody may read the journal
 	r.Faults = nil
@@ -125,7 +126,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: code})
 		}
 	}
-	r.Choices = r.choices[:]
+	r.Choices, r.Score = r.choices[:], r.score[:]
 	drawn := valueOf(given.WinnerPlayerID) == "DRAW"
 	if drawn {
 		r.WinnerPlayerID = nil
@@ -169,7 +170,9 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 		r.DrawnNumber, r.NumberParity = nil, nil // no draw counts
 	}
 	if err == nil {
-		if r.Score, err = s.Score(r); err == nil {
+		var score [2]protocol.Member[int]
+		if score, err = s.Score(r); err == nil {
+			copy(r.Score, score[:])
 			return nil
 		}
 	}
@@ -229,7 +232,7 @@ func ResultOfLostAttempt(s *journal.State, id protocol.MatchID) (*journal.MatchR
 	}
 	d := fact.LostAttempts[last]
 	r := &journal.MatchReported{Attempt: d.Attempt, RefereeID: d.RefereeID, GameResult: *d.Result}
-	var err error
-	r.Score, err = s.Score(r)
+	score, err := s.Score(r)
+	r.Score = score[:]
 	return r, err
 }

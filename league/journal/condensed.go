@@ -180,9 +180,7 @@ func (s *State) whole(id protocol.MatchID) *Match {
 		ids:      [2]string{idA, idB},
 	}
 	c.result.fill(w)
-	result, _ := s.TableResult(&w.report) // record has checked it
-	pointsA, pointsB := s.Table.Points(result)
-	w.score = [2]protocol.Member[int]{{Name: idA, Value: pointsA}, {Name: idB, Value: pointsB}}
+	w.score, _ = s.Score(&w.report) // record has checked it
 	w.Attempts, w.Report, w.report.Score = w.attempts[:], &w.report, w.score[:]
 	return &w.Match
 }

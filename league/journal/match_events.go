@@ -105,11 +105,11 @@ func (s *State) record(m *Match, d *MatchReported) error {
 	if err != nil {
 		return err
 	}
-	a, b := s.Table.Points(result)
-	gotA, okA := d.Score.Get(s.Started.Players[result.A])
-	gotB, okB := d.Score.Get(s.Started.Players[result.B])
-	if !okA || !okB || gotA != a || gotB != b {
-		score, _ := s.Score(d)
+	score, _ := s.Score(d) // TableResult has no error
+	for _, want := range score {
+		if got, ok := d.Score.Get(want.Name); ok && got == want.Value {
+			continue
+		}
 		return fmt.Errorf("match %s: the score is %v, by the league's scoring it is %v", d.MatchID, d.Score, score)
 	}
 	if err := s.Table.Record(result); err != nil {

@@ -227,13 +227,13 @@ func (s *State) TableResult(d *MatchReported) (table.Result, error) {
 }
 
 // Score returns the points of a result by the league's scoring.
-func (s *State) Score(d *MatchReported) (protocol.PerPlayer[int], error) {
+func (s *State) Score(d *MatchReported) (score [2]protocol.Member[int], err error) {
 	r, err := s.TableResult(d)
 	if err != nil {
-		return nil, err
+		return score, err
 	}
 	pointsA, pointsB := s.Table.Points(r)
-	return protocol.Both(s.Started.Players[r.A], pointsA, s.Started.Players[r.B], pointsB), nil
+	return [2]protocol.Member[int]{{Name: s.Started.Players[r.A], Value: pointsA}, {Name: s.Started.Players[r.B], Value: pointsB}}, nil
 }
 
 // IsAssignedTo tells whether an attempt at the match is assigned to a referee that has not
