@@ -122,7 +122,7 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 	}
 	line := 0
 	for _, record := range records {
-		if line, err = a.delivery.file.Append(record); err != nil {
+		if line, err = a.delivery.file.Append(record, true); err != nil {
 			return err
 		}
 	}

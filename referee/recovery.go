@@ -110,7 +110,7 @@ func (r *Referee) adoptAttempts(member *membership.Membership) {
 			continue
 		}
 		r.results.unreported[matchID] = doc
-		line, err := r.results.file.Append(store.RecordOf(doc, store.Recorded{}))
+		line, err := r.results.file.Append(store.RecordOf(doc, store.Recorded{}), true)
 		if err == nil {
 			err = r.results.file.Sync(line)
 		}

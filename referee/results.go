@@ -81,7 +81,7 @@ func (r *Referee) record(member *membership.Membership, record *store.Record, du
 	if err != nil {
 		return 0, err
 	}
-	line, err = file.Append(record)
+	line, err = file.Append(record, durable)
 	if err == nil && durable {
 		err = file.Sync(line)
 	}

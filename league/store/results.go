@@ -157,11 +157,16 @@ func OpenResults(path, leagueID, refereeID string, visit func(*ResultsHeader, *R
 	return f, torn, nil
 }
 
-// Append queues a record and returns the number of its line.
-func (f *ResultsFile) Append(r *Record) (line int, err error) {
+// Append queues a record and returns the number of its line. A record that need not become
+// durable soon may be lost in a power cut.
+func (f *ResultsFile) Append(r *Record, soon bool) (line int, err error) {
 	text, err := json.Marshal(r)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case soon:
+		return f.File.Append(text)
+	default:
+		return f.AppendUnsynced(text)
 	}
-	return f.File.Append(text)
 }

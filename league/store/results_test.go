@@ -161,7 +161,7 @@ func writeResults(t *testing.T, folder store.Folder, records ...*store.Record) s
 	require.NoError(t, err)
 	require.Nil(t, torn)
 	for _, r := range records {
-		line, err := f.Append(r)
+		line, err := f.Append(r, true)
 		require.NoError(t, err)
 		require.NoError(t, f.Sync(line))
 	}
@@ -260,7 +260,7 @@ func TestResultsFileCutAfterAnyByteIsContinued(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, max(0, whole-1), seen)
 		require.Equal(t, cut > 0 && raw[cut-1] != '\n', torn != nil)
-		_, err = f.Append(records[0])
+		_, err = f.Append(records[0], true)
 		require.NoError(t, err)
 		require.NoError(t, f.Close())
 		x, err := store.IndexResults(path)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"evenodd/league/store/atomicfile"
@@ -21,8 +22,10 @@ type File struct {
 	name string // of the file in errors, such as "the journal"
 
 	mu      sync.Mutex
-	changed *sync.Cond // signals a change of durable, failure, queued or closing
+	changed *sync.Cond // signals a change of durable, failure or closing
+	work    *sync.Cond // tells the writer of a change of queued, wanted or closing
 	queued  []byte
+	wanted  int           // number of the last line that must become durable soon
 	durable int           // number of the last line on disk
 	ends    []int64       // ends[n] is the offset behind line n; ends[0] is 0
 	more    chan struct{} // closed when durable or failure changes; nil if no reader waits
@@ -72,7 +75,7 @@ func Open(path, name string, visit Visit) (f *File, torn *Torn, err error) {
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	f = &File{file: file, name: name, durable: len(ends) - 1, ends: ends, closed: fmt.Errorf("%s is closed", name)}
-	f.changed = sync.NewCond(&f.mu)
+	f.changed, f.work = sync.NewCond(&f.mu), sync.NewCond(&f.mu)
 	f.writer.Go(f.write)
 	return f, torn, nil
 }
@@ -114,7 +117,13 @@ func missing(path string) bool {
 
 // Append queues a line, which must not contain a line feed, and returns its number from
 // 1. After a failure it returns that failure.
-func (f *File) Append(line []byte) (number int, err error) {
+func (f *File) Append(line []byte) (number int, err error) { return f.queue(line, true) }
+
+// AppendUnsynced is Append for a line that may be lost in a power cut: it becomes durable
+// with a later line, with Sync, or with Close.
+func (f *File) AppendUnsynced(line []byte) (number int, err error) { return f.queue(line, false) }
+
+func (f *File) queue(line []byte, soon bool) (number int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -125,8 +134,12 @@ func (f *File) Append(line []byte) (number int, err error) {
 	}
 	f.ends = append(f.ends, f.ends[len(f.ends)-1]+int64(len(line))+1)
 	f.queued = append(append(f.queued, line...), '\n')
-	f.changed.Broadcast()
-	return len(f.ends) - 1, nil
+	number = len(f.ends) - 1
+	if soon {
+		f.wanted = number
+	}
+	f.work.Signal()
+	return number, nil
 }
 
 // Sync waits until the line with that number is on disk. An error means that it never
@@ -134,6 +147,7 @@ func (f *File) Append(line []byte) (number int, err error) {
 func (f *File) Sync(number int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.want(number)
 	for f.durable < number && f.failure == nil {
 		f.changed.Wait()
 	}
@@ -141,6 +155,14 @@ func (f *File) Sync(number int) error {
 		return nil
 	}
 	return f.failure
+}
+
+// want has the lines up to a number made durable. F.mu is held.
+func (f *File) want(number int) {
+	if last := min(number, len(f.ends)-1); f.wanted < last {
+		f.wanted = last
+		f.work.Signal()
+	}
 }
 
 // Fail makes the file fail: the caller cannot append a line that later lines need.
@@ -171,26 +193,35 @@ func (f *File) write() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
-		for len(f.queued) == 0 && !f.closing {
-			f.changed.Wait()
+		for len(f.queued) == 0 && f.wanted <= f.durable && !f.closing {
+			f.work.Wait()
 		}
-		if len(f.queued) == 0 || f.failure != nil {
+		// All goroutines that can run add their lines to the batch: fewer, larger syncs.
+		f.mu.Unlock()
+		runtime.Gosched()
+		f.mu.Lock()
+		if len(f.queued) == 0 && f.wanted <= f.durable || f.failure != nil {
 			break
 		}
 		batch, f.queued = f.queued, batch[:0]
-		last := len(f.ends) - 1
+		last, durable := len(f.ends)-1, f.durable
+		if f.wanted > durable {
+			durable = last
+		}
 		f.mu.Unlock()
 		_, err := f.file.Write(batch)
-		if err == nil {
+		if err == nil && durable == last {
 			err = f.file.Sync()
 		}
 		f.mu.Lock()
-		if err != nil {
+		switch {
+		case err != nil:
 			f.failure = fmt.Errorf("cannot write %s: %w. Nothing that was acknowledged is lost: repair the disk and start again", f.name, err)
-		} else {
-			f.durable = last
+			f.tell()
+		case durable > f.durable:
+			f.durable = durable
+			f.tell()
 		}
-		f.tell()
 	}
 }
 
@@ -207,7 +238,9 @@ func (f *File) tell() {
 func (f *File) Close() error {
 	f.mu.Lock()
 	f.closing = true
+	f.want(len(f.ends) - 1)
 	f.changed.Broadcast()
+	f.work.Signal()
 	f.mu.Unlock()
 	f.writer.Wait()
 	f.mu.Lock()

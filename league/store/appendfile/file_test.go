@@ -1,0 +1,45 @@
+package appendfile
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A line of AppendUnsynced becomes durable with the next line that must be durable, with
+// Sync or with Close.
+func TestUnsyncedLinesBecomeDurableWithOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	f, _, err := Open(path, "the file", visitNone)
+	require.NoError(t, err)
+	durable := func() int {
+		_, last, _, err := f.Read(100, 1)
+		require.NoError(t, err)
+		return last
+	}
+	first, err := f.AppendUnsynced([]byte("1"))
+	require.NoError(t, err)
+	assert.Equal(t, 1, first)
+	assert.Zero(t, durable(), "nobody asked for it")
+
+	require.NoError(t, f.Sync(first))
+	assert.Equal(t, 1, durable())
+
+	_, err = f.AppendUnsynced([]byte("2"))
+	require.NoError(t, err)
+	third, err := f.Append([]byte("3"))
+	require.NoError(t, err)
+	require.NoError(t, f.Sync(third))
+	assert.Equal(t, 3, durable())
+
+	_, err = f.AppendUnsynced([]byte("4"))
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	assert.Equal(t, 4, f.durable)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "1\n2\n3\n4\n", string(text))
+}
