@@ -55,9 +55,9 @@ func TestNextManagerAsksForMissingTranscripts(t *testing.T) {
 		<-x.Died
 		x.RestoreDisk()
 		path := folder.Delivered(leaguetest.LeagueID, "REF01")
-		raw, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path, raw[:len(raw)-100], 0o600))
+		if raw, err := os.ReadFile(path); err == nil { // the manager may have crashed before the first delivery
+			require.NoError(t, os.WriteFile(path, raw[:len(raw)-100], 0o600))
+		}
 		x = w.StartManagerIn(folder, 4, 1)
 		x.Finish()
 		for m := range x.CloseAudited().Matches() {
