@@ -37,7 +37,11 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 			x.RestoreDisk()
 			time.Sleep(leaguetest.Second)
 			known, back = recordedIn(w, folder), w.Now()
-			x = w.StartManagerIn(folder, players, 1, withPause) // the journal has the format
+			options := []func(*league.Options){withPause}
+			if len(leaguetest.ReadJournal(w, folder)) == 0 { // else it has the format
+				options = append(options, format)
+			}
+			x = w.StartManagerIn(folder, players, 1, options...)
 		}
 	})
 	w.RefereeWithFiles("REF01", files)
