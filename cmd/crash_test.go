@@ -238,8 +238,9 @@ func (c *processLeague) check() (l journalFacts, technical int) {
 			continue
 		}
 		assert.Equal(t, report.GameResult, match.Result.GameResult, match.MatchID)
-		// After a kill the league may be over before the referee could report again.
-		assert.Contains(t, []string{store.StateAcknowledged, store.StateFinished}, match.Lifecycle.State, match.MatchID)
+		if state := match.Lifecycle.State; report.MatchID.Round < rounds || state != store.StateFinished { // the league may end before a report of its last round is repeated
+			assert.Equal(t, store.StateAcknowledged, state, match.MatchID)
+		}
 		if report.Status == protocol.StatusTechnicalLoss {
 			technical++
 			c.checkTechnicalLoss(report, match)

@@ -112,8 +112,8 @@ var ErrOtherLeague = errors.New("the history of another league has this name")
 
 // AppendHistory appends matches to a history.jsonl, without sync. It creates a missing file
 // with its header, and cuts off an incomplete last line. Its caller is the only writer.
-// The file is not kept open, because a process may have many players. known is the size that
-// the last call returned, 0 for none; it saves a look into a file that nobody else changed.
+// The file is not kept open, because a process may have many players. Known is the size that
+// the last call returned, or 0. If the file still has that size, AppendHistory does not read it.
 func AppendHistory(path string, header *HistoryHeader, matches []HistoryMatch, known int64) (size int64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if missing(err) {

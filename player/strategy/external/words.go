@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A word of a command line has quoted, escaped and plain parts, in any order.
+// quoted matches a quoted string or an escaped character. A word of a command line is a
+// sequence of them and of plain characters.
 const quoted = `'[^']*'|"(?:[^"\\]|\\.)*"|\\.`
 
 var (
