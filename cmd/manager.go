@@ -171,7 +171,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}, MCP: server,
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: []http.Mount{http.Health(health)}, MCP: server,
 	})()
 	defer p.tell(manager, server)()
 	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",

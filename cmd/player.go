@@ -121,7 +121,14 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	health := func() any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}
-	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, func(mux *transport.Mux, name, version string) mcp.Options {
+	identify := func(bearer string, body []byte) string {
+		if access.opens(bearer) {
+			return "host"
+		}
+		return p.Identify(bearer, body)
+	}
+	config := http.Config{MaxBody: maxFromManager, Identify: identify, Mounts: []http.Mount{http.Health(health)}}
+	err = process.run(ctx, p, config, func(mux *transport.Mux, name, version string) mcp.Options {
 		return playerMCP(mux, name, version, access, p.Token)
 	})
 	if failed := p.Close(); failed != nil {
