@@ -11,7 +11,7 @@ import (
 )
 
 // Run waits until the league may start, plays it, and returns its final message when
-// every agent has it or cannot be told. If the league is over already, Run only tells the
+// every agent has it or is gone, or a minute after the end; Linger continues to send it. If the league is over already, Run only tells the
 // agents that do not know it. When ctx ends, running matches may go on for StopWithin;
 // then Run returns the error of ctx. It also returns an error if the journal cannot be
 // written.
@@ -140,7 +140,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 		m.options.Over()
 	}
 	last.post()
-	m.tellCompleted(ctx, completed)
+	m.farewell(ctx, completed)
 	return completed, context.Cause(ctx)
 }
 
@@ -161,38 +161,4 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool,
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: m.head(),
 	}
 	return m.completed, before, err
-}
-
-// tellLate tells an agent that registers again after the end of the league that it is
-// over, even if it was told before: it may have crashed since. M.mu is held.
-func (m *Manager) tellLate(a *agent) {
-	if m.completed == nil || !a.told.CompareAndSwap(false, true) {
-		return
-	}
-	select {
-	case m.late <- a:
-	default: // it registers again
-		a.told.Store(false)
-	}
-}
-
-// Linger tells agents that register again after the end that the league is over, until
-// ctx ends.
-func (m *Manager) Linger(ctx context.Context) {
-	m.mu.Lock()
-	completed := m.completed
-	m.mu.Unlock()
-	var telling sync.WaitGroup
-	defer telling.Wait()
-	for completed != nil {
-		select {
-		case a := <-m.late:
-			telling.Go(func() { // a slow agent delays no other
-				m.tellEnd(ctx, a, protocol.Many(completed))
-				a.told.Store(false)
-			})
-		case <-ctx.Done():
-			return
-		}
-	}
 }
