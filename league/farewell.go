@@ -11,18 +11,19 @@ import (
 )
 
 // The end of the league. Agents end when they get LEAGUE_COMPLETED, so the manager sends it
-// until an agent has it. An agent is gone when nothing listens at its endpoint in several calls
-// in a row, or when it does not know the message. If it returns, it registers again or
-// sends a query, and the manager tells it then.
+// until an agent has it or is gone. An agent is gone when it does not know the message, when
+// nothing listens at its endpoint in several calls in a row, or when it was suspended or shut
+// down and does not answer as many. If it returns, it registers again or sends a query, and
+// the manager tells it then.
 const (
 	endPatience  = time.Minute // for which Run sends the message; then only Linger does
 	firstPause   = 2 * time.Second
-	longestPause = 30 * time.Second
+	longestPause = 20 * time.Second
 	goneAfter    = 4 // calls
 )
 
 // tellEnd sends LEAGUE_COMPLETED to one agent until it has it or is gone, or ctx ends. It
-// pauses for 2, 4, 8, 16 and then always 30 seconds. In a simulation it makes at most four
+// pauses for 2, 4, 8, 16 and then always 20 seconds. In a simulation it makes at most four
 // calls, and does not repeat a refused one: there no time passes.
 func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Broadcast[protocol.LeagueCompleted]) {
 	method, pause, absent := &protocol.NotifyLeagueCompleted, firstPause, 0
@@ -36,7 +37,7 @@ func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Bro
 			return
 		}
 		absent++
-		if !protocol.Unreachable(err) {
+		if !protocol.Unreachable(err) && (protocol.Answered(err) || !d.inactive(a)) {
 			absent = 0
 		}
 		refused := e.Remote && e.Code != protocol.ErrRateLimited
@@ -52,6 +53,12 @@ func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Bro
 func unknownMethod(err error, e *protocol.Error) bool {
 	const methodNotFound = -32601 // of JSON-RPC
 	return protocol.Vacant(err) || e.Remote && e.RPC == methodNotFound
+}
+
+func (d *directory) inactive(a *agent) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.state.Agents[a.id].Inactive()
 }
 
 // informed records that an agent knows that the league is over. If that fails, the next
