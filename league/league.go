@@ -54,9 +54,10 @@ func New(o Options) (*Manager, error) {
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
 	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}}
-	_, _ = crand.Read(m.secret[:]) // never fails
+	var secret [32]byte
+	_, _ = crand.Read(secret[:]) // never fails
 	if f := o.Files; f != nil {
-		m.journal, m.state, m.secret = f.journal, f.State, f.secret
+		m.journal, m.state, secret = f.journal, f.State, f.secret
 		w := &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, current: m.documents, round: m.roundRecord}
 		m.files = w.prepare()
 	}
@@ -65,8 +66,9 @@ func New(o Options) (*Manager, error) {
 	}
 	m.changed = m.files.changed
 	if o.Secret != nil {
-		m.secret = *o.Secret
+		secret = *o.Secret
 	}
+	m.keys = keysOf(secret, m.state.Created)
 	if err := m.openLeague(); err != nil {
 		return nil, err
 	}
@@ -80,6 +82,14 @@ func New(o Options) (*Manager, error) {
 	_, _ = crand.Read(admin[:]) // never fails
 	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])
 	return m, nil
+}
+
+// keysOf derives the manager's keys in the way that a resumed league began with.
+func keysOf(secret [32]byte, created *journal.Created) protocol.ManagerKeys {
+	if created != nil {
+		return protocol.ManagerKeysOf(secret, created.KeyDerivation)
+	}
+	return protocol.ManagerKeysOf(secret, protocol.KeyDerivation)
 }
 
 // openLeague begins the journal of a new league, or resumes a league.

@@ -87,7 +87,7 @@ type Options struct {
 
 	Files      *Files    // the league's data folder; nil: a new league, in memory only
 	KeepEvents bool      // keep the events for Subscribe in memory, if Files is nil
-	Secret     *[32]byte // tokens derive from it; nil: that of Files, or a random one
+	Secret     *[32]byte // the manager's keys derive from it; nil: that of Files, or a random one
 	Caller     protocol.Caller
 	Clock      *protocol.Clock
 	Log        zerolog.Logger
@@ -155,7 +155,7 @@ func (o *Options) created() *journal.Created {
 		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
 		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
 		SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation, Auth: o.auth(),
-		Tournament: o.Tournament,
+		Tournament: o.Tournament, KeyDerivation: protocol.KeyDerivation,
 	}
 	if o.TokenLength != protocol.MaxTokenLength {
 		created.TokenLength = o.TokenLength

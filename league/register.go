@@ -66,11 +66,10 @@ func (r *registrations) registerPlayer(ctx context.Context, _ string, q *protoco
 	return response, err
 }
 
-// fingerprint identifies a registration by its conversation. It is keyed with the
-// manager's secret, because a reader of the journal that knew the conversation could
+// fingerprint identifies a registration by its conversation. It is keyed, because a reader of the journal that knew the conversation could
 // repeat the registration and get the token.
 func (r *registrations) fingerprint(conversation string) string {
-	mac := hmac.New(sha256.New, r.secret[:])
+	mac := hmac.New(sha256.New, r.keys.Registration[:])
 	_, _ = io.WriteString(mac, "registration/"+conversation) // never fails
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }

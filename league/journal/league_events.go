@@ -29,6 +29,7 @@ type Created struct {
 	TokenLength   int              `json:"token_length,omitzero"`   // in characters; 0 for the whole token
 	SuspendAfter  int              `json:"suspend_after,omitzero"`  // failures in a row; 0 for DefaultSuspendAfter, negative for never
 	ShutdownAfter int              `json:"shutdown_after,omitzero"` // failures in a row; 0 for DefaultShutdownAfter, negative for never
+	KeyDerivation int              `json:"key_derivation,omitzero"` // protocol.KeyDerivation; 0 for a league of an earlier version
 	Auth          string           `json:"auth,omitzero"`           // AuthLenient or ""
 	Tournament    *Tournament      `json:"tournament,omitzero"`     // nil for a round-robin
 
@@ -61,6 +62,9 @@ func (d *Created) apply(s *State, _ string) error {
 	}
 	if err := d.TableScoring().Validate(); err != nil {
 		return err
+	}
+	if d.KeyDerivation != 0 && d.KeyDerivation != protocol.KeyDerivation {
+		return fmt.Errorf("key_derivation: %d is not known to this version", d.KeyDerivation)
 	}
 	if d.Auth != "" && d.Auth != AuthLenient {
 		return fmt.Errorf("auth: %.40q", d.Auth)
