@@ -51,7 +51,8 @@ type match struct {
 // A matchSide is one player of a match. Only the goroutine that asks the player
 // writes to it.
 type matchSide struct {
-	window            window // of the last question
+	window            window            // of the last question
+	deadline          protocol.Deadline // that the last question says; none for an invitation
 	player            *protocol.AssignedPlayer
 	peer              protocol.Peer
 	role              string
