@@ -65,7 +65,8 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		return nil, archived, err
 	}
 	if err = f.checkTraces(leagueID); err == nil {
-		f.secret, err = folder.Secret(leagueID, len(f.State.Agents) > 0)
+		known := f.State.Created
+		f.secret, err = folder.Secret(leagueID, len(f.State.Agents) > 0 || known != nil && known.Signs())
 	}
 	if err != nil {
 		return nil, archived, errors.Join(err, f.journal.Close())

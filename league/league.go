@@ -69,6 +69,9 @@ func New(o Options) (*Manager, error) {
 		secret = *o.Secret
 	}
 	m.keys = keysOf(secret, m.state.Created)
+	if created := m.state.Created; m.options.SigningKey == nil && (o.Sign || created != nil && created.Signs()) {
+		m.options.SigningKey = protocol.NewSigningKey(m.keys.Signature)
+	}
 	if err := m.openLeague(); err != nil {
 		return nil, err
 	}
@@ -116,6 +119,9 @@ func (m *Manager) openLeague() error {
 			return err
 		}
 	}
+	if err := m.configure(); err != nil {
+		return err
+	}
 	for _, known := range m.state.Agents {
 		m.registrations.expectAnswer(m.add(known)) // the grace period starts again
 	}
@@ -123,6 +129,19 @@ func (m *Manager) openLeague() error {
 		m.registrations.close()
 	} else {
 		m.registrations.startIfComplete()
+	}
+	return nil
+}
+
+// configure records the configuration of a resumed league if it is another one than
+// before. A league of an earlier version, which has recorded none, does not begin to.
+func (m *Manager) configure() error {
+	known := m.state.Configuration
+	if known == nil || m.state.Completed != nil {
+		return nil
+	}
+	if now := m.options.configuration(); *now != *known {
+		return m.record(&journal.Configured{Configuration: now})
 	}
 	return nil
 }
