@@ -40,6 +40,10 @@ var (
 		rule: "64 lower-case hexadecimal digits", pattern: `^[0-9a-f]{64}$`,
 		valid: isDigest, max: formLimit,
 	}
+	signatureForm = &form{
+		rule: "128 lower-case hexadecimal digits", pattern: `^[0-9a-f]{128}$`,
+		valid: isSignature, max: formLimit,
+	}
 	codeForm = matching("an error code of the form E001", `^E[0-9]{3}$`)
 	urlForm  = &form{
 		rule: "an absolute URL", pattern: urlPattern.String(), format: "uri",
@@ -92,13 +96,18 @@ func short(s string, limit int) bool {
 }
 
 // isDigest tells whether s is a SHA-256 digest in lower-case hexadecimal digits.
-func isDigest(s string) bool {
+func isDigest(s string) bool { return len(s) == 64 && isHexadecimal(s) }
+
+// isSignature tells whether s is an Ed25519 signature in lower-case hexadecimal digits.
+func isSignature(s string) bool { return len(s) == 128 && isHexadecimal(s) }
+
+func isHexadecimal(s string) bool {
 	for i := range len(s) {
 		if !hexDigit[s[i]] {
 			return false
 		}
 	}
-	return len(s) == 64
+	return true
 }
 
 // hexDigit marks the lower-case hexadecimal digits. Comparisons with '9' and 'a' take
