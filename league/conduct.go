@@ -304,6 +304,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 		q.PlayerA.PublicKey, q.PlayerB.PublicKey = keyA, keyB
 	}
 	if proves {
+		q.AllowedEndpoints = o.AllowedEndpoints
 		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 		q.PlayerB.AccessToken = c.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 	} else {
