@@ -53,7 +53,8 @@ func newManager(s streams, data *dataFolder) *cobra.Command {
 		Long: `Run a league manager. It starts the league when --players players and --referees
 referees have registered, or when it receives start_league with the admin token that
 it prints to standard error. At the end of the league it prints the final table. It
-answers queries until you interrupt it, or ends with --exit-when-done.
+answers queries until you interrupt it. With --exit-when-done it ends when every agent
+knows that the league is over, or a minute later at the latest.
 
 --tournament swiss pairs players with equal scores, in --rounds rounds; --tournament
 knockout eliminates the loser of each match. --seeding names a file with the display
@@ -137,7 +138,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	defer closeFiles(s, stored)
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
-	options.KeepEvents = stored == nil
+	options.KeepEvents, options.AllowedEndpoints = stored == nil, calls.list()
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)

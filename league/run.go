@@ -11,10 +11,10 @@ import (
 )
 
 // Run waits until the league may start, plays it, and returns its final message when
-// every agent has it or is gone, or a minute after the end; Linger continues to send it. If the league is over already, Run only tells the
-// agents that do not know it. When ctx ends, running matches may go on for StopWithin;
-// then Run returns the error of ctx. It also returns an error if the journal cannot be
-// written.
+// every agent has it or is gone, or a minute after the end; Linger continues to send it.
+// If the league is over already, Run only tells the agents that do not know it. When ctx
+// ends, running matches may go on for StopWithin; then Run returns the error of ctx. It also
+// returns an error if the journal cannot be written.
 func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 	work, end := context.WithCancelCause(context.WithoutCancel(ctx)) // for what has begun
 	defer end(nil)
@@ -154,11 +154,13 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool,
 	if before = m.state.Completed != nil; !before {
 		err = m.record(&journal.LeagueCompleted{Champion: champion})
 	}
+	head := m.head()
 	m.completed = &protocol.LeagueCompleted{
 		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
 		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
-		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: m.head(),
+		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players),
+		JournalHead: head, JournalHeadSignature: m.signHead(head),
 	}
 	return m.completed, before, err
 }
