@@ -42,7 +42,7 @@ const (
 // and those of them that history.jsonl lacks, because an earlier version wrote history.json
 // alone. Files of another league, or ones that cannot be used, are renamed and never
 // overwritten. p.file.mu is held.
-func (p *Player) open(m *membership.Membership, back bool) (past, unsaved []store.HistoryMatch) {
+func (p *Player) open(m *membership.Membership, back bool) (past []store.HistoryMatch, unsaved []any) {
 	d := &p.file
 	d.path, d.member, d.size, d.unsynced, d.stale, d.due = "", m, 0, false, false, time.Time{}
 	folder, log := p.options.Folder, &p.options.Log
@@ -68,9 +68,13 @@ func (p *Player) open(m *membership.Membership, back bool) (past, unsaved []stor
 			past = lines.Matches
 		}
 		if ours(doc) {
-			unsaved = lacking(past, doc.Matches)
+			missing := lacking(past, doc.Matches)
+			for i := range missing {
+				unsaved = append(unsaved, &missing[i])
+			}
+			past = append(past, missing...)
 		}
-		return append(past, unsaved...), unsaved
+		return past, unsaved
 	case err != nil:
 		log.Error().Err(err).Str("event_type", protocol.EventHistoryUnusable).Msg("the history file cannot be used")
 	}
@@ -146,7 +150,7 @@ func renameAside(path, stamp string) (string, error) {
 func (p *Player) add(m *store.HistoryMatch) bool {
 	added := p.history.add(m)
 	if added && p.options.Folder != "" {
-		p.unsaved = append(p.unsaved, *m)
+		p.unsaved = append(p.unsaved, m)
 	}
 	return added
 }
@@ -190,9 +194,9 @@ func (p *Player) save(end bool) error {
 	return nil
 }
 
-// append appends matches to history.jsonl. If a player with the same id in another league
+// append appends lines to history.jsonl. If a player with the same id in another league
 // uses this folder, the file gets another name.
-func (d *historyFile) append(name string, matches []store.HistoryMatch) error {
+func (d *historyFile) append(name string, lines []any) error {
 	m := d.member
 	header := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: m.AgentID, DisplayName: name, LeagueID: m.LeagueID}
 	if d.size == 0 && !exists(store.HistoryLines(d.path)) {
@@ -200,10 +204,10 @@ func (d *historyFile) append(name string, matches []store.HistoryMatch) error {
 			d.path = d.ownPath()
 		}
 	}
-	size, err := store.AppendHistory(store.HistoryLines(d.path), header, matches, d.size)
+	size, err := store.AppendHistory(store.HistoryLines(d.path), header, lines, d.size)
 	if own := d.ownPath(); errors.Is(err, store.ErrOtherLeague) && own != d.path {
 		d.path = own
-		size, err = store.AppendHistory(store.HistoryLines(own), header, matches, 0)
+		size, err = store.AppendHistory(store.HistoryLines(own), header, lines, 0)
 	}
 	if d.size = size; err != nil {
 		d.size = 0

@@ -76,7 +76,7 @@ type Player struct {
 	restarted bool              // it may have accepted invitations before the restart
 	current   map[string]*match // accepted and not over
 	history   *history
-	unsaved   []store.HistoryMatch // that the file of the history lacks
+	unsaved   []any // lines that the file of the history lacks
 	round     *protocol.RoundAnnouncement
 	over      int           // the last round known to be over
 	quiet     chan struct{} // closed when the player is in no match; nil if nothing waits
@@ -201,7 +201,7 @@ func (p *Player) apply(known *store.Identity, conversation string) func(context.
 		Envelope: p.Stamp().Envelope(protocol.TypeLeagueRegisterRequest, conversation),
 		PlayerMeta: protocol.PlayerMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
-			GameTypes: o.Games, ContactEndpoint: o.Endpoint,
+			GameTypes: o.Games, ContactEndpoint: o.Endpoint, PublicKey: p.PublicKey(),
 		},
 	}
 	request.Sender = p.applicant

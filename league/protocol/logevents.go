@@ -44,6 +44,7 @@ const (
 	EventRegistrationRetried = "CANNOT_REGISTER_YET_TRYING_AGAIN"
 	EventRegistrationLost    = "THE_MANAGER_DOES_NOT_KNOW_THIS_AGENT_ANY_MORE_REGISTERING_AN"
 	EventIdentityNotStored   = "CANNOT_KEEP_THIS_AGENTS_IDENTITY_STARTED_AGAIN_IT_WILL_NOT_B"
+	EventManagerKeyChanged   = "MANAGER_KEY_CHANGED"
 	EventListening           = "LISTENING"
 	EventManagerAway         = "THE_MANAGER_IS_AWAY_THIS_AGENT_WAITS_FOR_IT"
 	EventManagerBack         = "THE_MANAGER_IS_BACK"

@@ -138,6 +138,10 @@ type History struct {
 	LeagueID      string               `json:"league_id"`
 	Stats         protocol.PlayerStats `json:"stats"`
 	Matches       []HistoryMatch       `json:"matches"`
+
+	// Only history.jsonl has these.
+	Decisions []HistoryDecision `json:"-"`
+	Heads     []HistoryHead     `json:"-"`
 }
 
 // A HistoryMatch is one match as its player knows it.
@@ -148,4 +152,7 @@ type HistoryMatch struct {
 	// part of the draw; "" for none.
 	DrawCommitment string `json:"draw_commitment,omitzero"`
 	Entropy        string `json:"entropy,omitzero"`
+	// ReportedChoice is the choice that GAME_OVER or the manager's results report for this
+	// player, if it differs from the player's own decision.
+	ReportedChoice string `json:"reported_choice,omitzero"`
 }
