@@ -9,8 +9,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -140,11 +138,11 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 func checkDelivery(answer *protocol.MatchTranscript, q *protocol.ToolRequest, refereeID string) (records []*store.Record, doc *store.Match, err error) {
 	size := 0
 	for _, text := range answer.Records {
-		r := new(store.Record)
 		if size += len(text); size > maxDelivery {
 			return nil, nil, fmt.Errorf("the transcript has more than %d bytes", maxDelivery)
 		}
-		if err := json.Unmarshal(protocol.HideTokens(text), r); err != nil {
+		r, err := store.ParseRecord(protocol.HideTokens(text))
+		if err != nil {
 			return nil, nil, fmt.Errorf("a record cannot be read: %w", err)
 		}
 		if r.MatchID != q.MatchID || r.Attempt != q.Attempt {

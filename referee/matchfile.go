@@ -37,7 +37,7 @@ func (m *match) document() *store.Match {
 		RefereeID: m.member.AgentID, WrittenBy: store.WrittenByReferee,
 		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName, EntropyCommitment: m.sides[0].entropyCommitment},
 		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName, EntropyCommitment: m.sides[1].entropyCommitment},
-		Draw:    &draw.Draw, Scoring: a.Scoring,
+		Draw:    &draw.Draw, Scoring: a.Scoring, Started: a.Started,
 	}
 }
 
@@ -61,7 +61,7 @@ func (m *match) record(doc *store.Match, durable bool, consequence string) {
 	if m.forgotten.Load() {
 		return
 	}
-	line, err := m.referee.record(m.member, store.RecordOf(doc, m.recorded), durable)
+	line, digest, err := m.referee.record(m.member, store.RecordOf(doc, m.recorded), durable)
 	if err != nil {
 		m.logUnwritten(err, m.referee.options.Folder.Results(doc.LeagueID, doc.RefereeID), consequence)
 		return
@@ -70,6 +70,9 @@ func (m *match) record(doc *store.Match, durable bool, consequence string) {
 	defer m.mu.Unlock()
 	if m.lines != nil || m.recorded == (store.Recorded{}) {
 		m.lines = append(m.lines, line)
+	}
+	if m.recorded == (store.Recorded{}) && doc.Started != "" {
+		doc.TranscriptDigest = digest
 	}
 	m.recorded = store.RecordedOf(doc)
 }
@@ -87,8 +90,10 @@ func (m *match) fileResult() {
 	}
 	m.doc = m.document()
 	m.doc.Result = &store.MatchResult{GameResult: *m.result, Score: m.final.Result.Score}
+	m.doc.Evidence = m.final.Evidence
 	m.advance(m.doc, store.StateFinished)
 	m.record(m.doc, true, "only the memory holds the result until the manager acknowledges the report")
+	m.final.TranscriptDigest = m.doc.TranscriptDigest
 }
 
 // fileAbandoned records an attempt that ends without a result, if a player knows of

@@ -198,7 +198,7 @@ func recovered(r *Referee, member *membership.Membership, doc *store.Match) *mat
 		reported: doc.Lifecycle.State == store.StateAcknowledged,
 	}
 	m.final = &m.reportOf(&doc.Result.GameResult).MatchResultReport
-	m.final.Result.Score, m.final.Draw = doc.Result.Score, doc.Draw
+	m.final.Result.Score, m.final.Draw, m.final.Evidence = doc.Result.Score, doc.Draw, doc.Evidence
 	m.final.RoundID, m.final.GameType = doc.RoundID, doc.GameType
 	if !m.reported {
 		m.doc, m.recorded = doc, store.RecordedOf(doc)

@@ -102,6 +102,9 @@ type Match struct {
 	Draw           *protocol.Draw   `json:"draw,omitzero"`
 	Result         *MatchResult     `json:"result"` // null before FINISHED
 	Scoring        protocol.Scoring `json:"scoring"`
+
+	Started string `json:"started,omitzero"` // the hash of the event that started the league; "" in a league that does not sign
+	protocol.Evidence
 }
 
 // A MatchPlayer is one side of a match.

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"evenodd/league/protocol"
 )
@@ -27,6 +30,23 @@ type Record struct {
 	States         []StateEntry     `json:"states,omitempty"`
 	Transcript     []briefExchange  `json:"transcript,omitzero"`
 	Omitted        int              `json:"transcript_omitted,omitzero"`
+
+	// In a league that signs. The entropy commitments of Draw follow from the players.
+	Started    string                                     `json:"started,omitzero"`
+	Signatures protocol.PerPlayer[protocol.MoveSignature] `json:"signatures,omitzero"`
+	Moves      []protocol.PlayerMove                      `json:"moves,omitzero"`
+
+	// Digest is the hexadecimal SHA-256 of the record's line without its line feed, once it
+	// was written or read. Only a whole record of a league that signs has it.
+	Digest string `json:"-"`
+}
+
+// digest sets the digest of a record with this text.
+func (r *Record) digest(text []byte) {
+	if r.Started != "" {
+		sum := sha256.Sum256(text)
+		r.Digest = hex.EncodeToString(sum[:])
+	}
 }
 
 // A Recorded counts what earlier records have of a match. The zero value means that there
@@ -44,12 +64,32 @@ func RecordOf(doc *Match, earlier Recorded) *Record {
 	if earlier == (Recorded{}) {
 		r.RoundID, r.GameType, r.ConversationID = doc.RoundID, doc.GameType, doc.ConversationID
 		r.PlayerA, r.PlayerB, r.Scoring, r.Draw, r.Result = doc.PlayerA, doc.PlayerB, doc.Scoring, doc.Draw, doc.Result
+		r.Started, r.Signatures, r.Moves = doc.Started, doc.Signatures, doc.Moves
+		if draw := doc.commitments(r.Signatures); doc.Draw != nil && reflect.DeepEqual(draw, doc.Draw.EntropyCommitments) {
+			short := *doc.Draw
+			short.EntropyCommitments = nil
+			r.Draw = &short
+		}
 	}
 	implied := newImplied(doc)
 	for i := range doc.Transcript[earlier.Exchanges:] {
 		r.Transcript = append(r.Transcript, implied.abbreviate(&doc.Transcript[earlier.Exchanges+i]))
 	}
 	return r
+}
+
+// commitments returns the entropy commitments of the players that have one, if a player has
+// signed.
+func (m *Match) commitments(signatures protocol.PerPlayer[protocol.MoveSignature]) (both protocol.PerPlayer[string]) {
+	if len(signatures) == 0 {
+		return nil
+	}
+	for _, p := range [...]*MatchPlayer{&m.PlayerA, &m.PlayerB} {
+		if p.EntropyCommitment != "" {
+			both = append(both, protocol.Member[string]{Name: p.PlayerID, Value: p.EntropyCommitment})
+		}
+	}
+	return both
 }
 
 // RecordedOf counts the states and exchanges of a match.
@@ -74,6 +114,10 @@ func MatchOf(header *ResultsHeader, records ...*Record) (*Match, error) {
 				RoundID: r.RoundID, MatchID: r.MatchID, GameType: r.GameType, Attempt: r.Attempt, ConversationID: r.ConversationID,
 				WrittenBy: WrittenByReferee, PlayerA: r.PlayerA, PlayerB: r.PlayerB,
 				Transcript: make([]Exchange, 0, exchanges), Draw: r.Draw, Result: r.Result, Scoring: r.Scoring,
+				Started: r.Started, Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Moves, TranscriptDigest: r.Digest},
+			}
+			if draw := doc.Draw; draw != nil && draw.EntropyCommitments == nil {
+				draw.EntropyCommitments = doc.commitments(r.Signatures)
 			}
 			implied = newImplied(doc)
 		}
