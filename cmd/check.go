@@ -18,6 +18,7 @@ import (
 
 	"evenodd/league/conformance"
 	"evenodd/rules/evenodd"
+	"evenodd/transport/http"
 )
 
 type checkOptions struct {
@@ -224,7 +225,7 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report,
 		return nil, err
 	}
 	if o.Dial == nil {
-		o.Dial = new(net.Dialer).DialContext
+		o.Dial = http.NewDialer(nil)
 	}
 	l, err := o.open(ctx, s)
 	if err != nil {

@@ -293,6 +293,8 @@ type RefereeDefaults struct {
 	AgentDefaults
 	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"1..10"`
 	LogLevel             string `json:"log_level" rule:"log_level"`
+
+	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"` // networks of players; none: those that the manager allows
 }
 
 func (d *RefereeDefaults) name() string { return "defaults/referee.json" }

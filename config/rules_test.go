@@ -93,6 +93,8 @@ func TestMembersFollowTheirRules(t *testing.T) {
 		{ofLeague, "auth", `"by_meaning" false null`, "must be one of strict, lenient", `"strict" "lenient"`},
 		{ofLeague, "allowed_endpoints", `"any" {} null`, "must be a list", `[] ["any"] ["10.1.0.0/16","127.0.0.1","::1","2001:db8::/32"]`},
 		{ofLeague, "allowed_endpoints[0]", `"10.0.0.0/33" "localhost" "" 1 "fe80::1%eth0"`, `must be a network such as 10.1.0.0/16, an address, or "any"`, `"any"`},
+		{referee, "allowed_endpoints", `"any" {} null`, "must be a list", `[] ["any"] ["100.64.0.0/10","127.0.0.1"]`},
+		{referee, "allowed_endpoints[0]", `"10.0.0.0/33" "localhost"`, `must be a network such as 10.1.0.0/16, an address, or "any"`, `"any"`},
 		{ofLeague, "limits", `[] 3 null`, "must be an object", `{}`},
 		{ofLeague, "limits.requests_per_sec", `0 -1 100001 1.5`, "must be a whole number from 1 to 100000", `1 1000`},
 		{ofLeague, "limits.burst", `0 1000001`, "must be a whole number from 1 to 1000000", `1 100`},

@@ -298,6 +298,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 	proves := m.state.Agents[referee.id].ShowsAccessTokens()
 	m.mu.Unlock()
 	if proves {
+		q.AllowedEndpoints = o.AllowedEndpoints
 		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 		q.PlayerB.AccessToken = c.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 	} else {

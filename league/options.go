@@ -47,6 +47,10 @@ type Options struct {
 	// error says why, for the applicant. Nil allows all. It must return when ctx ends.
 	CheckHost func(ctx context.Context, hostPort string) error
 
+	// AllowedEndpoints are the networks in which the manager calls agents, in CIDR
+	// notation. Assignments tell them to our referees; nil tells nothing.
+	AllowedEndpoints []string
+
 	// CallerAddress is the address from which a request came, "" when it is not
 	// known. The bound on logged refusals is per address. Nil knows none.
 	CallerAddress func(ctx context.Context) string

@@ -61,18 +61,19 @@ func (m *match) record(doc *store.Match, durable bool, consequence string) {
 	if m.forgotten.Load() {
 		return
 	}
-	line, digest, err := m.referee.record(m.member, store.RecordOf(doc, m.recorded), durable)
+	record := store.RecordOf(doc, m.recorded)
+	line, err := m.referee.record(m.member, record, durable)
 	if err != nil {
 		m.logUnwritten(err, m.referee.options.Folder.Results(doc.LeagueID, doc.RefereeID), consequence)
 		return
+	}
+	if record.Digest != "" {
+		doc.Digest = record.Digest
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.lines != nil || m.recorded == (store.Recorded{}) {
 		m.lines = append(m.lines, line)
-	}
-	if m.recorded == (store.Recorded{}) && doc.Started != "" {
-		doc.TranscriptDigest = digest
 	}
 	m.recorded = store.RecordedOf(doc)
 }
@@ -93,7 +94,9 @@ func (m *match) fileResult() {
 	m.doc.Evidence = m.final.Evidence
 	m.advance(m.doc, store.StateFinished)
 	m.record(m.doc, true, "only the memory holds the result until the manager acknowledges the report")
-	m.final.TranscriptDigest = m.doc.TranscriptDigest
+	if m.doc.Started != "" {
+		m.final.TranscriptDigest = m.doc.Digest // nobody reports it before GAME_OVER
+	}
 }
 
 // fileAbandoned records an attempt that ends without a result, if a player knows of

@@ -71,15 +71,15 @@ func (s *results) close(forGood bool) {
 	s.drop()
 }
 
-// record appends a record to the results file, and returns its line and digest. If it must be
-// durable, record returns when it is on disk.
-func (r *Referee) record(member *membership.Membership, record *store.Record, durable bool) (line int, digest string, err error) {
+// record appends a record to the results file, and returns its line. If it must be durable,
+// record returns when it is on disk.
+func (r *Referee) record(member *membership.Membership, record *store.Record, durable bool) (line int, err error) {
 	s := &r.results
 	s.mu.Lock()
 	file, err := r.openResults(member)
 	s.mu.Unlock()
 	if err != nil {
-		return 0, "", err
+		return 0, err
 	}
 	line, err = file.Append(record, durable)
 	if err == nil && durable {
@@ -92,7 +92,7 @@ func (r *Referee) record(member *membership.Membership, record *store.Record, du
 			s.drop()
 		}
 	}
-	return line, record.Digest, err
+	return line, err
 }
 
 // unreported are the results that the manager had not acknowledged when the results file

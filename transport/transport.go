@@ -39,6 +39,9 @@ type Request = struct {
 	Limit  time.Duration // from now; 0 for no limit, negative for one that is over
 	// ExtendByQueue adds Timing.Queued to Limit when the request is sent.
 	ExtendByQueue bool
+	// Networks are the only ones in which the endpoint may be, against SSRF; nil for all.
+	// A carrier without addresses ignores them.
+	Networks []netip.Prefix
 }
 
 // A Timing says where the time of a call went. The four parts are consecutive and

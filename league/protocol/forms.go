@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -49,6 +50,10 @@ var (
 		rule: "an absolute URL", pattern: urlPattern.String(), format: "uri",
 		valid: ValidURL, max: formLimit,
 	}
+	networkForm = &form{
+		rule: "a network in CIDR notation, such as 10.1.0.0/16", pattern: `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`,
+		valid: isNetwork, max: formLimit,
+	}
 	// urlPattern is a scheme, an optional user, a host, an optional port, and any rest.
 	urlPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`)
 )
@@ -76,6 +81,12 @@ func ValidURL(s string) bool {
 	}
 	_, err := url.Parse(s)
 	return err == nil && urlPattern.MatchString(s)
+}
+
+// isNetwork tells whether s is a network in CIDR notation.
+func isNetwork(s string) bool {
+	_, err := netip.ParsePrefix(s)
+	return err == nil
 }
 
 // plainURL tells quickly that a URL of the usual form is absolute: a scheme, a

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"math"
+	"net/netip"
 	"time"
 )
 
@@ -94,6 +95,9 @@ type Scoring struct {
 // start_match. The specification does not define it. For a third-party referee, which
 // sends no access tokens, it contains the referee's id in their place, because some find
 // their matches by it.
+//
+// AllowedEndpoints lists the networks in which the manager calls agents, in CIDR notation,
+// against SSRF: our referee calls the players nowhere else. Third-party managers send none.
 type MatchAssignment struct {
 	Envelope
 	LeagueID    string         `json:"league_id,omitzero"`
@@ -110,6 +114,23 @@ type MatchAssignment struct {
 	RefereeID   string         `json:"referee_id,omitzero"`
 	Auth        string         `json:"auth,omitzero"`
 	Started     string         `json:"started,omitzero"` // as in SignatureRequest; "" in a league that does not sign
+
+	AllowedEndpoints []string `json:"allowed_endpoints,omitzero"`
+}
+
+// Networks returns the allowed endpoints; nil if the assignment lists none. An entry that is
+// no network allows nothing.
+func (a *MatchAssignment) Networks() []netip.Prefix {
+	if a.AllowedEndpoints == nil {
+		return nil
+	}
+	networks := make([]netip.Prefix, 0, len(a.AllowedEndpoints))
+	for _, text := range a.AllowedEndpoints {
+		if network, err := netip.ParsePrefix(text); err == nil {
+			networks = append(networks, network.Masked())
+		}
+	}
+	return networks
 }
 
 // RepliesStrict in an assignment makes the referee refuse every reply that is not

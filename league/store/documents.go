@@ -102,9 +102,13 @@ type Match struct {
 	Draw           *protocol.Draw   `json:"draw,omitzero"`
 	Result         *MatchResult     `json:"result"` // null before FINISHED
 	Scoring        protocol.Scoring `json:"scoring"`
+	Started        string           `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
 
-	Started string `json:"started,omitzero"` // the hash of the event that started the league; "" in a league that does not sign
-	protocol.Evidence
+	protocol.Evidence // without the digest, which only the journal has
+
+	// Digest is the transcript digest: that of the line that the results file has of the
+	// attempt. "" if the match was not read from, or not appended to, a results file.
+	Digest string `json:"-"`
 }
 
 // A MatchPlayer is one side of a match.

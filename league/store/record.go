@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/go-json-experiment/json"
+
 	"evenodd/league/protocol"
 )
 
@@ -26,27 +28,35 @@ type Record struct {
 	Scoring        protocol.Scoring `json:"scoring,omitzero"`
 	Draw           *protocol.Draw   `json:"draw,omitzero"`
 	Result         *MatchResult     `json:"result,omitzero"`
+	Started        string           `json:"started,omitzero"`
 	Refusal        *ExchangeError   `json:"refusal,omitzero"`
 	States         []StateEntry     `json:"states,omitempty"`
 	Transcript     []briefExchange  `json:"transcript,omitzero"`
 	Omitted        int              `json:"transcript_omitted,omitzero"`
 
-	// In a league that signs. The entropy commitments of Draw follow from the players.
-	Started    string                                     `json:"started,omitzero"`
-	Signatures protocol.PerPlayer[protocol.MoveSignature] `json:"signatures,omitzero"`
-	Moves      []protocol.PlayerMove                      `json:"moves,omitzero"`
+	protocol.Evidence // as in Match
 
-	// Digest is the hexadecimal SHA-256 of the record's line without its line feed, once it
-	// was written or read. Only a whole record of a league that signs has it.
+	// Digest is that of the line of a whole record: the transcript digest of the attempt. It
+	// is set when the record is read or appended, and "" in a continuation.
 	Digest string `json:"-"`
 }
 
-// digest sets the digest of a record with this text.
-func (r *Record) digest(text []byte) {
-	if r.Started != "" {
-		sum := sha256.Sum256(text)
+// digest sets Digest to that of the line of the record, without its line feed.
+func (r *Record) digest(line []byte) {
+	if r.ConversationID != "" {
+		sum := sha256.Sum256(line)
 		r.Digest = hex.EncodeToString(sum[:])
 	}
+}
+
+// ReadRecord reads the line of a record, without its line feed.
+func ReadRecord(line []byte, o ...json.Options) (*Record, error) {
+	r := new(Record)
+	if err := json.Unmarshal(line, r, o...); err != nil {
+		return nil, err
+	}
+	r.digest(line)
+	return r, nil
 }
 
 // A Recorded counts what earlier records have of a match. The zero value means that there
@@ -64,8 +74,8 @@ func RecordOf(doc *Match, earlier Recorded) *Record {
 	if earlier == (Recorded{}) {
 		r.RoundID, r.GameType, r.ConversationID = doc.RoundID, doc.GameType, doc.ConversationID
 		r.PlayerA, r.PlayerB, r.Scoring, r.Draw, r.Result = doc.PlayerA, doc.PlayerB, doc.Scoring, doc.Draw, doc.Result
-		r.Started, r.Signatures, r.Moves = doc.Started, doc.Signatures, doc.Moves
-		if draw := doc.commitments(r.Signatures); doc.Draw != nil && reflect.DeepEqual(draw, doc.Draw.EntropyCommitments) {
+		r.Started, r.Evidence = doc.Started, doc.Evidence
+		if implied := doc.commitments(); implied != nil && doc.Draw != nil && reflect.DeepEqual(implied, doc.Draw.EntropyCommitments) {
 			short := *doc.Draw
 			short.EntropyCommitments = nil
 			r.Draw = &short
@@ -78,10 +88,10 @@ func RecordOf(doc *Match, earlier Recorded) *Record {
 	return r
 }
 
-// commitments returns the entropy commitments of the players that have one, if a player has
-// signed.
-func (m *Match) commitments(signatures protocol.PerPlayer[protocol.MoveSignature]) (both protocol.PerPlayer[string]) {
-	if len(signatures) == 0 {
+// commitments returns the entropy commitments of the players that have one, in a match with
+// a signature. A record leaves them out of its draw.
+func (m *Match) commitments() (both protocol.PerPlayer[string]) {
+	if len(m.Signatures) == 0 {
 		return nil
 	}
 	for _, p := range [...]*MatchPlayer{&m.PlayerA, &m.PlayerB} {
@@ -114,10 +124,11 @@ func MatchOf(header *ResultsHeader, records ...*Record) (*Match, error) {
 				RoundID: r.RoundID, MatchID: r.MatchID, GameType: r.GameType, Attempt: r.Attempt, ConversationID: r.ConversationID,
 				WrittenBy: WrittenByReferee, PlayerA: r.PlayerA, PlayerB: r.PlayerB,
 				Transcript: make([]Exchange, 0, exchanges), Draw: r.Draw, Result: r.Result, Scoring: r.Scoring,
-				Started: r.Started, Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Moves, TranscriptDigest: r.Digest},
+				Started: r.Started, Evidence: r.Evidence,
 			}
-			if draw := doc.Draw; draw != nil && draw.EntropyCommitments == nil {
-				draw.EntropyCommitments = doc.commitments(r.Signatures)
+			doc.Digest = r.Digest
+			if doc.Draw != nil && doc.Draw.EntropyCommitments == nil {
+				doc.Draw.EntropyCommitments = doc.commitments()
 			}
 			implied = newImplied(doc)
 		}

@@ -60,20 +60,10 @@ func (l *RecordLine) Record() (*Record, error) {
 	if l.Damage != nil {
 		return nil, l.Damage
 	}
-	r, err := ParseRecord(l.Text)
+	r, err := ReadRecord(l.Text)
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", l.Number, err)
 	}
-	return r, nil
-}
-
-// ParseRecord decodes the text of a record.
-func ParseRecord(text []byte) (*Record, error) {
-	r := new(Record)
-	if err := json.Unmarshal(text, r); err != nil {
-		return nil, err
-	}
-	r.digest(text)
 	return r, nil
 }
 
@@ -167,18 +157,17 @@ func OpenResults(path, leagueID, refereeID string, visit func(*ResultsHeader, *R
 	return f, torn, nil
 }
 
-// Append queues a record, sets its digest, and returns the number of its line. A record that need not become
+// Append queues a record, sets its Digest and returns the number of its line. A record that need not become
 // durable soon may be lost in a power cut.
 func (f *ResultsFile) Append(r *Record, soon bool) (line int, err error) {
 	text, err := json.Marshal(r)
+	r.digest(text)
 	switch {
 	case err != nil:
 		return 0, err
 	case soon:
-		r.digest(text)
 		return f.File.Append(text)
 	default:
-		r.digest(text)
 		return f.AppendUnsynced(text)
 	}
 }
