@@ -215,7 +215,7 @@ func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, 
 	if r.Status == protocol.StatusTechnicalLoss {
 		want.Result = "TECHNICAL_" + want.Result
 	}
-	moves := r.Moves([2]string{player, opponent})
+	moves := r.GameResult.Moves([2]string{player, opponent})
 	if got.MyChoice != "" && moves[0] != "" && r.Status != protocol.StatusTechnicalLoss { // the player's decision may not have arrived
 		want.MyChoice = moves[0]
 	}
