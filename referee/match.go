@@ -51,7 +51,8 @@ type match struct {
 // A matchSide is one player of a match. Only the goroutine that asks the player
 // writes to it.
 type matchSide struct {
-	window            window // of the last question
+	window            window            // of the last question
+	deadline          protocol.Deadline // that the last question says; none for an invitation
 	player            *protocol.AssignedPlayer
 	peer              protocol.Peer
 	role              string
@@ -77,9 +78,10 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 	if !protocol.IsMatchConversation(m.conversation, m.matchID, m.attempt) { // of a third-party manager
 		m.conversation = protocol.MatchConversation(m.matchID, m.attempt)
 	}
+	networks := r.networks(a)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
 		m.sides[i] = matchSide{
-			player: p, peer: protocol.Peer{Endpoint: p.Endpoint}, opponent: m.players[1-i],
+			player: p, peer: protocol.Peer{Endpoint: p.Endpoint, Networks: networks}, opponent: m.players[1-i],
 			role: [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[i],
 		}
 	}

@@ -17,10 +17,15 @@ func call[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], q *Q)
 	m.transcript.sent(s.player.PlayerID, method.Name, w.try, q)
 	answer, timing, err := method.Ask(m.referee.life, m.referee.options.Caller, s.peer, q, time.Until(w.deadline))
 	w.called(timing)
+	s.deadline.Queue(timing)
+	w.ended = m.referee.options.Clock.Now()
 	if err != nil {
 		return nil, answeredError(err)
 	}
 	w.answer = answer
+	if _, late := s.deadline.Late(w.ended); late { // do not judge it: the attempt is void
+		return nil, protocol.Fault(protocol.ErrTimeout, "the referee read the answer too late")
+	}
 	return answer, nil
 }
 
@@ -74,6 +79,7 @@ const evenOdd = "even_odd"
 // §8.7.3), by GAME_MOVE_CALL in every other game (§3.8.2).
 func (m *match) askMove(side rules.Side) error {
 	s, a := &m.sides[side], m.assignment
+	s.deadline.Ask(s.window.end.Truncate(time.Second)) // as the message says it
 	if a.GameType == evenOdd {
 		q := m.referee.choices.New()
 		*q = protocol.ChooseParityCall{

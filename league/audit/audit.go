@@ -126,6 +126,7 @@ type auditor struct {
 	recorded                 map[protocol.Attempt][]*recordedAttempt // of all referees
 	standings                document[store.Standings]
 	rounds                   document[store.Rounds]
+	agents                   agentsCheck
 
 	state     *journal.State // folded up to the first event that cannot be folded
 	journal   string         // the file, as findings name it
@@ -153,6 +154,7 @@ func (a *auditor) run() League {
 	defer a.closeResults()
 	a.standings = openDerived[store.Standings](a, a.dir.Standings(a.id))
 	a.rounds = openDerived[store.Rounds](a, a.dir.Rounds(a.id))
+	a.openAgents()
 	a.readJournal()
 	for _, c := range a.checks {
 		if c.league != nil {

@@ -18,6 +18,7 @@ const (
 	RuleLifecycle    = "lifecycle"    // agents are suspended, shut down and made to forfeit only for their failures
 	RuleStandings    = "standings"    // the standings follow from the results
 	RuleRounds       = "rounds"       // rounds are played one after the other, and rounds.json agrees
+	RuleAgents       = "agents"       // agents.json has the agents of the journal
 	RuleHistory      = "history"      // the histories of the players agree with the journal
 	RuleMatchFile    = "match_file"   // a match file is about one match of the league and agrees with the journal
 	RuleTranscript   = "transcript"   // the result follows from the transcript
@@ -55,6 +56,7 @@ func checks() []check {
 		{rule: RuleSchedule, league: (*auditor).checkSchedule},
 		{rule: RuleStandings, league: (*auditor).checkStandings},
 		{rule: RuleRounds, league: (*auditor).checkRounds},
+		{rule: RuleAgents, league: (*auditor).checkAgentsFile},
 		{rule: RuleOneResult, league: (*auditor).noteTokenless},
 		{rule: RuleMatchFile, league: (*auditor).checkMatches},
 		{rule: RuleAbandoned, league: (*auditor).checkAttempts},

@@ -142,6 +142,7 @@ func (a *auditor) fold(e *journal.Event, here location) {
 		a.stop(rule, here, err)
 		return
 	}
+	a.agents.follow(s, e.Data)
 	a.remember(e, here.line)
 }
 

@@ -145,7 +145,7 @@ func (a *asker) connect(ctx context.Context) (err error) {
 			return err
 		}
 	} else {
-		server = &mcp.StreamableClientTransport{Endpoint: a.options.URL, HTTPClient: &http.Client{Transport: limitedBodies{http.DefaultTransport}},
+		server = &mcp.StreamableClientTransport{Endpoint: a.options.URL, HTTPClient: &http.Client{Transport: limitedBodies{http.DefaultTransport}, CheckRedirect: withinHost},
 			DisableStandaloneSSE: true, MaxRetries: -1}
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "evenodd-player", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
@@ -286,6 +286,18 @@ func (a *asker) Account() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return account(Asked, a.questions, a.byFallback, a.fallback)
+}
+
+// withinHost refuses redirects to other hosts, because the server could lead this process to
+// an internal address (SSRF), and redirects after the tenth.
+func withinHost(r *http.Request, via []*http.Request) error {
+	switch {
+	case r.URL.Host != via[0].URL.Host:
+		return fmt.Errorf("%s redirects to another host", via[0].URL.Host)
+	case len(via) > 10:
+		return errors.New("too many redirects")
+	}
+	return nil
 }
 
 // limitedBodies limits the size of responses, which the library does not.
