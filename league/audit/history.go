@@ -215,7 +215,7 @@ func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, 
 	if r.Status == protocol.StatusTechnicalLoss {
 		want.Result = "TECHNICAL_" + want.Result
 	}
-	moves := r.Moves([2]string{player, opponent})
+	moves := r.GameResult.Moves([2]string{player, opponent})
 	for i, choice := range []*string{&want.MyChoice, &want.OpponentChoice} {
 		if r.Draw != nil || moves[i] != "" { // some third-party referees report no choices
 			*choice = moves[i]

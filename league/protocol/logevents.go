@@ -25,6 +25,7 @@ const (
 	EventResultRecorded          = "RESULT_RECORDED"
 	EventResultDisputed          = "DISPUTED_A_DIFFERENT_RESULT_OF_A_MATCH_THAT_HAS_ONE"
 	EventDrawMissing             = "THE_REFEREE_SHOWED_NO_DRAW_ITS_RESULT_CANNOT_BE_CHECKED"
+	EventResultUnsigned          = "RESULT_UNSIGNED"
 	EventScoreDiffers            = "THE_REPORTED_SCORE_DIFFERS_FROM_THE_LEAGUES_SCORING_WHICH_CO"
 	EventReportRejected          = "REPORT_REJECTED_ASSIGNING_THE_MATCH_TO_ANOTHER_REFEREE"
 	EventRejectedReportRecorded  = "NO_OTHER_REFEREE_AVAILABLE_RECORDING_THE_REJECTED_REPORT"
