@@ -255,10 +255,11 @@ func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, 
 		want.Result = "TECHNICAL_" + want.Result
 	}
 	moves := r.GameResult.Moves([2]string{player, opponent})
-	for i, choice := range []*string{&want.MyChoice, &want.OpponentChoice} {
-		if r.Draw != nil || moves[i] != "" { // some third-party referees report no choices
-			*choice = moves[i]
-		}
+	if got.MyChoice != "" && moves[0] != "" && r.Status != protocol.StatusTechnicalLoss { // the player's decision may not have arrived
+		want.MyChoice = moves[0]
+	}
+	if r.Draw != nil || moves[1] != "" { // some third-party referees report no choices
+		want.OpponentChoice = moves[1]
 	}
 	switch {
 	case r.DrawnNumber != nil:
