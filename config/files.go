@@ -201,6 +201,7 @@ type League struct {
 	Lifecycle          Lifecycle    `json:"lifecycle"`
 	Replies            string       `json:"replies" rule:"replies"`
 	Auth               string       `json:"auth" rule:"auth"`
+	Signatures         string       `json:"signatures" rule:"signatures"`
 	AllowedEndpoints   []string     `json:"allowed_endpoints" each:"network"` // networks of agents, see ParseNetwork; none: it depends on --host
 	Limits             Limits       `json:"limits"`
 
@@ -234,6 +235,9 @@ const (
 
 	AuthStrict  = "strict"  // every agent needs a token
 	AuthLenient = "lenient" // third-party agents need none
+
+	SignaturesOptional = "optional" // agents that do not sign take part as well
+	SignaturesRequired = "required" // only players with keys, and referees that relay signatures
 )
 
 // Scoring has the points of a match, and the tie-breaks of the table.

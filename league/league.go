@@ -68,7 +68,7 @@ func New(o Options) (*Manager, error) {
 	if o.Secret != nil {
 		secret = *o.Secret
 	}
-	m.keys = keysOf(secret, m.state.Created)
+	m.deriveKeys(secret)
 	if err := m.openLeague(); err != nil {
 		return nil, err
 	}
@@ -82,6 +82,21 @@ func New(o Options) (*Manager, error) {
 	_, _ = crand.Read(admin[:]) // never fails
 	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])
 	return m, nil
+}
+
+// deriveKeys derives the manager's keys from its secret. A resumed league signs if it has
+// signed from its beginning.
+func (m *Manager) deriveKeys(secret [32]byte) {
+	m.keys = keysOf(secret, m.state.Created)
+	signs := m.options.Sign
+	if created := m.state.Created; created != nil {
+		if signs = created.Signs(); signs {
+			m.started = m.options.Files.started
+		}
+	}
+	if signs && m.options.SigningKey == nil {
+		m.options.SigningKey = protocol.NewSigningKey(m.keys.Signature)
+	}
 }
 
 // keysOf derives the manager's keys in the way that a resumed league began with.
@@ -105,6 +120,7 @@ func (m *Manager) openLeague() error {
 		decide: decide.Registrations{Limits: decide.Limits{
 			GameType: o.GameType, MaxPlayers: o.MaxPlayers, MaxReferees: o.MaxReferees,
 			SameNames: o.SameNames, Grace: o.RegistrationGrace, Listening: o.Listening,
+			Sign: o.Sign, RequireSignatures: o.RequireSignatures,
 		}},
 	}
 	if created == nil {
@@ -116,6 +132,9 @@ func (m *Manager) openLeague() error {
 			return err
 		}
 	}
+	if err := m.configure(); err != nil {
+		return err
+	}
 	for _, known := range m.state.Agents {
 		m.registrations.expectAnswer(m.add(known)) // the grace period starts again
 	}
@@ -123,6 +142,19 @@ func (m *Manager) openLeague() error {
 		m.registrations.close()
 	} else {
 		m.registrations.startIfComplete()
+	}
+	return nil
+}
+
+// configure records the configuration of a resumed league if it is another one than
+// before. A league of an earlier version, which has recorded none, does not begin to.
+func (m *Manager) configure() error {
+	known := m.state.Configuration
+	if known == nil || m.state.Completed != nil {
+		return nil
+	}
+	if now := m.options.configuration(); *now != *known {
+		return m.record(&journal.Configured{Configuration: now})
 	}
 	return nil
 }
@@ -282,6 +314,9 @@ func (m *Manager) documents() (documents, error) {
 	m.mu.Lock()
 	d := documentsOf(m.state, m.options.LeagueID, m.head(), m.clock.Timestamp())
 	m.mu.Unlock()
+	if d.standings != nil {
+		d.standings.JournalHeadSignature = m.signHead(d.standings.JournalHead)
+	}
 	return d, m.durable()
 }
 
