@@ -57,6 +57,7 @@ in order, and the strategies in turn: ` + external.Names(false) + `.
 exec:./bot runs your program once for each of its players. It reads a question on
 each line and answers with a line such as {"choice": "even"}. It loses a match if it
 does not answer. Put arguments in single quotes: --strategies "exec:./bot 'a b'".
+It gets few environment variables: PATH, HOME, the language and those of --exec-env.
 
 --tournament swiss pairs players with equal scores, in --rounds rounds. --tournament
 knockout eliminates the loser of each match; a draw is replayed up to three times.
@@ -138,7 +139,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	return c
 }
 
-func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) error {
+func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) (err error) {
 	write, known := map[string]func(streams, *simulation.Result) error{
 		"table": printSimulation, "json": writeJSON, "csv": writeCSV,
 	}[o.format]
@@ -168,7 +169,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if o.Files, err = o.openFiles(s); err != nil {
 		return err
 	}
-	defer closeFiles(s, o.Files)
+	defer func() { err = closeFiles(s, o.Files, err) }()
 	if o.newSeed && !o.resume {
 		o.Seed = newSeed()
 		if !o.quiet {
@@ -182,8 +183,11 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	case err != nil:
 		return err
 	}
-	if err := write(s, result); err != nil {
+	switch err := write(s, result); {
+	case err != nil:
 		return err
+	case result.Unwritten != nil:
+		return result.Unwritten
 	}
 	if o.strict {
 		return technicalLosses(result.Standings)
@@ -323,8 +327,7 @@ func (o *simulateOptions) openFiles(s streams) (*league.Files, error) {
 		err = usage("there is no league %s to resume in %s", o.LeagueID, o.data)
 	}
 	if err != nil {
-		closeFiles(s, stored)
-		return nil, err
+		return nil, closeFiles(s, stored, err)
 	}
 	return stored, nil
 }
