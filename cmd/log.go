@@ -28,22 +28,26 @@ func ConfigureLogs() {
 
 // newLogger makes a logger that writes readable lines to a terminal, JSON to other
 // writers, and JSON to file, unless it is nil. sender returns the agent_id of each line;
-// it changes when the agent registers. w gets the lines from level on. The file gets at
-// least the lines from INFO on; it gets the messages of the agent (spec 003 §9.5.2) at
-// level debug only, because they take several times the space of all other files.
-func newLogger(w io.Writer, level string, sender func() string, file *logFile) (zerolog.Logger, error) {
-	l, err := zerolog.ParseLevel(strings.ToLower(level))
-	if err != nil || level == "" {
-		return zerolog.Nop(), usage("--log-level %q: must be debug, info, warn, error or disabled", level)
+// it changes when the agent registers. w gets the lines from level on, file those from
+// fileLevel on, but no finer level than debug. The messages of an agent (spec 003 §9.5.2)
+// have level debug, because they take several times the space of all other files.
+func newLogger(w io.Writer, level, fileLevel string, sender func() string, file *logFile) (zerolog.Logger, error) {
+	l, err := parseLevel(level)
+	if err != nil {
+		return zerolog.Nop(), err
 	}
 	if isTerminal(w) {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id", "event_type"}}
 	}
 	w = withoutTokens{w}
 	if file != nil {
-		fileLevel := max(zerolog.DebugLevel, min(l, zerolog.InfoLevel))
-		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(fileLevel, withoutTokens{file}))
-		l = min(l, fileLevel) // code that asks for the level must see the file's
+		stored, err := parseLevel(fileLevel)
+		if err != nil {
+			return zerolog.Nop(), err
+		}
+		stored = max(zerolog.DebugLevel, stored)
+		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(stored, withoutTokens{file}))
+		l = min(l, stored) // code that asks for the level must see the file's
 	}
 	log := zerolog.New(w).Level(l).With().Timestamp().Logger()
 	return log.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
@@ -51,6 +55,14 @@ func newLogger(w io.Writer, level string, sender func() string, file *logFile) (
 			e.Str("agent_id", id)
 		}
 	})), nil
+}
+
+func parseLevel(level string) (zerolog.Level, error) {
+	l, err := zerolog.ParseLevel(strings.ToLower(level))
+	if err != nil || level == "" {
+		return l, usage("--log-level %q: must be debug, info, warn, error or disabled", level)
+	}
+	return l, nil
 }
 
 // withoutTokens replaces tokens in lines: agents may send them in members that are

@@ -104,7 +104,12 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	file := openLeagueLog(o.data, o.leagueID, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	log, err := newLogger(s.err, o.logLevel, func() string { return protocol.ManagerSender }, file)
+	system, err := files.System()
+	if err != nil {
+		return asUsage(err)
+	}
+	file.limit(system.Logs)
+	log, err := newLogger(s.err, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender }, file)
 	if err != nil {
 		return err
 	}

@@ -119,9 +119,13 @@ type participant struct {
 }
 
 // open listens, opens the log and makes the client of an agent.
-func (o *agentOptions) open(ctx context.Context, s streams, role string, maxReply int64) (*participant, error) {
+func (o *agentOptions) open(ctx context.Context, s streams, files *config.Loader, role string, maxReply int64) (*participant, error) {
 	if err := checkManager(o.manager); err != nil {
 		return nil, err
+	}
+	system, err := files.System()
+	if err != nil {
+		return nil, asUsage(err)
 	}
 	l, err := o.address.listen(ctx)
 	if err != nil {
@@ -132,7 +136,8 @@ func (o *agentOptions) open(ctx context.Context, s streams, role string, maxRepl
 		name = fmt.Sprintf("%s%s %d", strings.ToUpper(role[:1]), role[1:], l.Addr().(*net.TCPAddr).Port)
 	}
 	p := &participant{options: o, name: name, listener: l, file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), s.err)}
-	log, err := newLogger(s.err, o.logLevel, p.sender, p.file)
+	p.file.limit(system.Logs)
+	log, err := newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
 	if err == nil {
 		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca, dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
 	}

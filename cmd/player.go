@@ -91,7 +91,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return asUsage(err)
 	}
-	process, err := o.open(ctx, s, "player", maxFromManager)
+	process, err := o.open(ctx, s, files, "player", maxFromManager)
 	if err != nil {
 		return err
 	}

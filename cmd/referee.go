@@ -54,7 +54,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return err
 	}
-	p, err := o.open(ctx, s, "referee", maxReply)
+	p, err := o.open(ctx, s, files, "referee", maxReply)
 	if err != nil {
 		return err
 	}

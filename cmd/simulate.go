@@ -39,6 +39,7 @@ type simulateOptions struct {
 	strict     bool
 	quiet      bool
 	logLevel   string
+	fileLevel  string // of the log file: --log-level if it was given
 
 	urls     []string // of external players
 	many     bool     // --players was given
@@ -105,6 +106,9 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Changed("seed")
 			o.many, o.meet.given = c.Flags().Changed("players"), c.Flags().Changed("listen")
+			if o.fileLevel = "info"; c.Flags().Changed("log-level") {
+				o.fileLevel = o.logLevel
+			}
 			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Changed("log-level") {
 				o.logLevel = "error" // the user expects the faults: no warnings
 			}
@@ -150,7 +154,12 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	file := openSystemLog(o.data, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	log, err := newLogger(s.err, o.logLevel, func() string { return "" }, file)
+	system, err := files.System()
+	if err != nil {
+		return asUsage(err)
+	}
+	file.limit(system.Logs)
+	log, err := newLogger(s.err, o.logLevel, o.fileLevel, func() string { return "" }, file)
 	if err != nil {
 		return err
 	}

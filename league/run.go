@@ -41,6 +41,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	defer files.Wait()
 	defer stopWriting()
 	files.Go(func() { m.files.run(writing) })
+	files.Go(func() { m.refusals.run(writing) })
 	if err := m.registrations.awaitStart(stop); err != nil {
 		return nil, err
 	}
@@ -184,6 +185,9 @@ func (m *Manager) Linger(ctx context.Context) {
 	m.mu.Unlock()
 	var telling sync.WaitGroup
 	defer telling.Wait()
+	if completed != nil {
+		telling.Go(func() { m.refusals.run(ctx) })
+	}
 	for completed != nil {
 		select {
 		case a := <-m.late:

@@ -32,6 +32,7 @@ const (
 	EventAgentSuspended          = "AN_AGENT_GETS_NOTHING_TO_DO_ANY_MORE"
 	EventAgentBack               = "AN_AGENT_IS_BACK"
 	EventRequestRefused          = "REQUEST_REFUSED"
+	EventRefusalsOmitted         = "REFUSED_REQUESTS_OMITTED"
 	EventBroadcastDropped        = "THE_AGENT_IS_TOO_SLOW_A_BROADCAST_TO_IT_WAS_DROPPED"
 	EventBroadcastUnacknowledged = "A_BROADCAST_WAS_NOT_ACKNOWLEDGED"
 	EventFileNotWritten          = "A_FILE_COULD_NOT_BE_WRITTEN_THE_JOURNAL_HAS_WHAT_BELONGS_IN"
