@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/term"
 
+	"evenodd/config"
 	"evenodd/league/protocol"
 )
 
@@ -24,6 +25,18 @@ func ConfigureLogs() {
 	zerolog.TimeFieldFormat = logTime
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 	zerolog.LevelFieldMarshalFunc = func(l zerolog.Level) string { return strings.ToUpper(l.String()) }
+}
+
+// startLog makes the logger of a process, and returns the settings of the system, which limit
+// its file.
+func startLog(s streams, files *config.Loader, file *logFile, level, fileLevel string, sender func() string) (zerolog.Logger, *config.System, error) {
+	system, err := files.System()
+	if err != nil {
+		return zerolog.Nop(), nil, asUsage(err)
+	}
+	file.limit(system.Logs)
+	log, err := newLogger(s.err, level, fileLevel, sender, file)
+	return log, system, err
 }
 
 // newLogger makes a logger that writes readable lines to a terminal, JSON to other

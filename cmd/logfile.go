@@ -28,8 +28,9 @@ const (
 // A logFile appends the lines of a logger to a log file in a data folder (spec 003
 // §9.5). It creates the file with the first line. It writes each line with one call, so
 // that the lines of several processes do not mix. Before the file grows above a size, the
-// log renames it (path.1, path.2 and so on, the oldest last) and begins another, so that
-// the files of a log together have a limited size. If it cannot write, it reports that
+// log renames it (path.1, path.2 and so on, the oldest last) and begins another. The size
+// is that of the settings, and at most an eighth of the space that was free when the file
+// was opened: logs alone cannot fill a disk, however many agents share it. If it cannot write, it reports that
 // once on the screen and drops all later lines. It is safe for concurrent use. A nil
 // logFile has no file; all its methods except Write do nothing.
 type logFile struct {
@@ -44,6 +45,7 @@ type logFile struct {
 	waiting [][]byte // lines, until path is known
 	dropped int      // waiting lines above maxWaiting
 	file    *os.File // nil before the first line
+	most    int64    // bytes of file
 	ended   bool     // closed, or failed
 }
 
@@ -162,7 +164,7 @@ func (f *logFile) append(line []byte) {
 	}
 	var err error
 	if f.file == nil {
-		f.file, err = openLog(f.path)
+		err = f.open(openLog)
 	}
 	if err == nil {
 		err = f.rotate(int64(len(line)))

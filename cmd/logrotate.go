@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 
 	"evenodd/config"
+	"evenodd/league/store"
 )
 
 // usualLogs are the limits of a log before the settings are read; config/builtin has the same.
@@ -17,7 +19,7 @@ var usualLogs = config.Logs{MaxFileMB: 16, MaxFiles: 4}
 // the process that finds its own file at the path renames it.
 func (f *logFile) rotate(line int64) error {
 	about, err := f.file.Stat()
-	if err != nil || about.Size() == 0 || about.Size()+line <= int64(f.limits.MaxFileMB)*megabyte {
+	if err != nil || about.Size() == 0 || about.Size()+line <= f.most {
 		return err
 	}
 	if current, err := os.Stat(f.path); err == nil && os.SameFile(about, current) {
@@ -28,9 +30,21 @@ func (f *logFile) rotate(line int64) error {
 	err = f.file.Close()
 	f.file = nil
 	if err == nil {
-		f.file, err = createLog(f.path)
+		err = f.open(createLog)
 	}
 	return err
+}
+
+// open opens the file at the path, and decides how large it may become.
+func (f *logFile) open(with func(path string) (*os.File, error)) (err error) {
+	if f.file, err = with(f.path); err != nil {
+		return err
+	}
+	f.most = int64(f.limits.MaxFileMB) * megabyte
+	if free, err := store.FreeSpace(f.folder); err == nil { // else writing fails when the disk is full
+		f.most = min(f.most, int64(min(free/8, math.MaxInt64))) //nolint:gosec // it fits
+	}
+	return nil
 }
 
 // shift renames the files of the log, and removes those above the limit.

@@ -104,12 +104,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	file := openLeagueLog(o.data, o.leagueID, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	system, err := files.System()
-	if err != nil {
-		return asUsage(err)
-	}
-	file.limit(system.Logs)
-	log, err := newLogger(s.err, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender }, file)
+	log, system, err := startLog(s, files, file, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender })
 	if err != nil {
 		return err
 	}
@@ -121,6 +116,8 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return asUsage(err)
 	}
+	disk, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, log)
+	defer unwatch()
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
@@ -144,7 +141,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
 	options.KeepEvents = stored == nil
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
-	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
+	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
 }
 
@@ -154,6 +151,7 @@ type managerProcess struct {
 	*node
 	listener net.Listener
 	calls    *guard
+	disk     *diskWatch
 	systemID string
 	name     string // display name
 }
@@ -171,7 +169,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	}
 	mux := transport.NewMux(p.log)
 	manager.Mount(mux)
-	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
+	health := func() any { return p.disk.health(managerHealth(manager.Status(), p.leagueID, p.name)) }
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
@@ -307,7 +305,7 @@ func closeFiles(s streams, files *league.Files) {
 	}
 }
 
-func managerHealth(status league.Status, leagueID, name string) any {
+func managerHealth(status league.Status, leagueID, name string) map[string]any {
 	health := map[string]any{
 		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
 		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,

@@ -118,10 +118,10 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if hosted {
 		_, _ = fmt.Fprintf(s.err, "Host token of this player: %s\n", access.token)
 	}
-	health := func() any {
+	health := func() map[string]any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}
-	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, func(mux *transport.Mux, name, version string) mcp.Options {
+	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager}, health, func(mux *transport.Mux, name, version string) mcp.Options {
 		return playerMCP(mux, name, version, access, p.Token)
 	})
 	if failed := p.Close(); failed != nil {

@@ -154,12 +154,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	file := openSystemLog(o.data, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	system, err := files.System()
-	if err != nil {
-		return asUsage(err)
-	}
-	file.limit(system.Logs)
-	log, err := newLogger(s.err, o.logLevel, o.fileLevel, func() string { return "" }, file)
+	log, system, err := startLog(s, files, file, o.logLevel, o.fileLevel, func() string { return "" })
 	if err != nil {
 		return err
 	}
@@ -184,7 +179,9 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 			_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
 		}
 	}
+	_, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, log)
 	result, err := o.play(ctx, s)
+	unwatch()
 	switch {
 	case ctx.Err() != nil:
 		return o.interrupted()

@@ -48,6 +48,8 @@ const (
 	EventListening           = "LISTENING"
 	EventManagerAway         = "THE_MANAGER_IS_AWAY_THIS_AGENT_WAITS_FOR_IT"
 	EventManagerBack         = "THE_MANAGER_IS_BACK"
+	EventDiskSpaceLow        = "DISK_SPACE_IS_LOW"
+	EventDiskSpaceBack       = "DISK_SPACE_IS_NOT_LOW_ANY_MORE"
 	EventHistoryIncomplete   = "THE_HISTORY_IS_NOT_COMPLETE_ON_DISK"
 	EventInterrupted         = "INTERRUPTED_AFTER_THE_LEAGUE_WAS_OVER"
 )
