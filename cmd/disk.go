@@ -26,7 +26,7 @@ type diskWatch struct {
 	last atomic.Pointer[diskHealth] // nil if the space is unknown
 }
 
-// diskHealth is the member disk of /healthz.
+// diskHealth is the member disk of /healthz, which is there while the space is low.
 type diskHealth struct {
 	FreeMB     uint64 `json:"free_mb"`
 	LowSpaceMB uint64 `json:"low_space_mb"` // the setting
@@ -91,14 +91,11 @@ func (w *diskWatch) look() {
 	}
 }
 
-// health adds the state of the disk to the health of an agent. A low disk changes its
-// status from ok to warning.
+// health adds the state of a low disk to the health of an agent, and changes its status
+// from ok to warning.
 func (w *diskWatch) health(of map[string]any) map[string]any {
-	if now := w.last.Load(); now != nil {
-		of["disk"] = now
-		if now.Low {
-			of["status"] = "warning"
-		}
+	if now := w.last.Load(); now != nil && now.Low {
+		of["status"], of["disk"] = "warning", now
 	}
 	return of
 }
