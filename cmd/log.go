@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"io"
 	stdlog "log"
 	"os"
@@ -50,7 +51,7 @@ func newLogger(w io.Writer, level, fileLevel string, sender func() string, file 
 		return zerolog.Nop(), err
 	}
 	if isTerminal(w) {
-		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id", "event_type"}}
+		w = consoleWriter(w)
 	}
 	w = withoutTokens{w}
 	if file != nil {
@@ -70,6 +71,23 @@ func newLogger(w io.Writer, level, fileLevel string, sender func() string, file 
 	})), nil
 }
 
+// consoleWriter writes readable lines, and escapes their texts.
+func consoleWriter(w io.Writer) io.Writer {
+	escape := func(value any) string {
+		switch v := value.(type) {
+		case nil:
+			return ""
+		case []byte: // JSON
+			return protocol.Escape(string(v))
+		}
+		return protocol.Escape(fmt.Sprint(value))
+	}
+	return zerolog.ConsoleWriter{
+		Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id", "event_type"},
+		FormatMessage: escape, FormatFieldValue: escape, FormatErrFieldValue: escape,
+	}
+}
+
 func parseLevel(level string) (zerolog.Level, error) {
 	l, err := zerolog.ParseLevel(strings.ToLower(level))
 	if err != nil || level == "" {
@@ -78,12 +96,12 @@ func parseLevel(level string) (zerolog.Level, error) {
 	return l, nil
 }
 
-// withoutTokens replaces tokens in lines: agents may send them in members that are
-// logged.
+// withoutTokens replaces tokens in lines, and escapes characters that would control a
+// terminal: agents may send both in members that are logged.
 type withoutTokens struct{ io.Writer }
 
 func (w withoutTokens) Write(line []byte) (int, error) {
-	_, err := w.Writer.Write(protocol.HideTokens(line))
+	_, err := w.Writer.Write(protocol.EscapeJSON(protocol.HideTokens(line)))
 	return len(line), err
 }
 

@@ -186,7 +186,7 @@ func (f *logFile) fail(err error) {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err // the message has the path
 	}
-	_, _ = fmt.Fprintf(f.screen, "evenodd: cannot write the log %s: %v; continuing without it\n", f.path, err)
+	_ = printLine(f.screen, "evenodd: cannot write the log %s: %v; continuing without it", f.path, err)
 }
 
 // Close writes the waiting lines. It drops later ones.

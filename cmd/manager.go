@@ -177,8 +177,8 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}, MCP: server,
 	})()
 	defer p.tell(manager, server)()
-	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
-		p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()), manager.AdminToken())
+	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()))
+	_ = printLine(s.err, "Admin token for start_league: %s", manager.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
 		Str("game_type", options.GameType).Stringer("calls", p.calls).Str("event_type", protocol.EventListening).Msg("listening")
 	_, err = manager.Run(ctx)
@@ -191,7 +191,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		return err
 	}
 	if !p.exitWhenDone {
-		_, _ = fmt.Fprintln(s.err, "The league is over; the manager answers queries until it is interrupted.")
+		_ = printLine(s.err, "The league is over; the manager answers queries until it is interrupted.")
 		manager.Linger(ctx)
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
 	}
@@ -281,17 +281,17 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*league.Files, err
 	}
 	files, archived, err := league.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
 	if archived != "" {
-		_, _ = fmt.Fprintf(s.err, "The old league is in %s.\n", archived)
+		_ = printLine(s.err, "The old league is in %s.", archived)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot store the league in %s: %w", data, err)
 	}
 	if files.Torn != nil {
-		_, _ = fmt.Fprintln(s.err, files.Torn)
+		_ = printLine(s.err, "%s", files.Torn)
 	}
 	if files.LostTail() {
-		_, _ = fmt.Fprintf(s.err, "The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal was restored. "+
-			"The league resumes from the events that are left, and the journal records this.\n", leagueID)
+		_ = printLine(s.err, "The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal was restored. "+
+			"The league resumes from the events that are left, and the journal records this.", leagueID)
 	}
 	return files, nil
 }
@@ -301,7 +301,7 @@ func closeFiles(s streams, files *league.Files) {
 		return
 	}
 	if err := files.Close(); err != nil {
-		_, _ = fmt.Fprintln(s.err, "evenodd:", err)
+		printError(s.err, err)
 	}
 }
 
@@ -339,6 +339,5 @@ func printStandings(s streams, standings []simulation.Standing) error {
 		return err
 	}
 	champion := standings[0]
-	_, err := fmt.Fprintf(s.out, "Champion: %s (%s) with %d points\n", champion.DisplayName, champion.PlayerID, champion.Points)
-	return err
+	return printLine(s.out, "Champion: %s (%s) with %d points", champion.DisplayName, champion.PlayerID, champion.Points)
 }

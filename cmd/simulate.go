@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -176,7 +175,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if o.newSeed && !o.resume {
 		o.Seed = newSeed()
 		if !o.quiet {
-			_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
+			_ = printLine(s.err, "Seed: %d", o.Seed)
 		}
 	}
 	_, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, log)
@@ -255,7 +254,7 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	result, err := simulation.Run(ctx, o.Options)
 	if err == nil && ctx.Err() == nil && !o.quiet {
 		took := time.Since(start)
-		_, _ = fmt.Fprintf(s.err, "%d matches in %s, %.0f matches/s\n", len(result.Results),
+		_ = printLine(s.err, "%d matches in %s, %.0f matches/s", len(result.Results),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
 	}
 	return result, err
@@ -429,21 +428,19 @@ func orNull(text string) *string {
 }
 
 func writeCSV(s streams, r *simulation.Result) error {
-	w := csv.NewWriter(s.out)
-	_ = w.Write([]string{ // Error returns the first error
+	rows := [][]string{{
 		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
 		"drawn_number", "choice_A", "choice_B", "reason",
-	})
+	}}
 	for _, m := range r.Results {
 		number := ""
 		if m.Number > 0 {
 			number = strconv.Itoa(m.Number)
 		}
-		_ = w.Write([]string{
+		rows = append(rows, []string{
 			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
 			number, m.ChoiceA, m.ChoiceB, m.Reason,
 		})
 	}
-	w.Flush()
-	return w.Error()
+	return printCSV(s.out, rows)
 }

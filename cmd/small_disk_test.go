@@ -36,7 +36,6 @@ func runOnSmallVolume(t *testing.T, options, script string, env ...string) *proc
 		"mount -t tmpfs -o "+options+" none "+data+" && "+script)
 }
 
-
 // flood sends calls without a credential to a manager on this machine, from several
 // addresses: the burst that the manager allows to each.
 func flood(t *testing.T, url string) {
