@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/league/conformance"
+	"evenodd/league/protocol"
 	"evenodd/rules/evenodd"
+	"evenodd/transport/http"
 )
 
 type checkOptions struct {
@@ -224,7 +226,7 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report,
 		return nil, err
 	}
 	if o.Dial == nil {
-		o.Dial = new(net.Dialer).DialContext
+		o.Dial = http.NewDialer(nil)
 	}
 	l, err := o.open(ctx, s)
 	if err != nil {
@@ -296,6 +298,8 @@ func (o *checkOptions) await(ctx context.Context, l *firstCall) error {
 	switch {
 	case ctx.Err() != nil:
 		return interrupted("The test has no result: run it again.")
+	case protocol.Forbidden(err):
+		return fmt.Errorf("%s cannot be tested: %w", o.URL, err)
 	case err != nil:
 		return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", o.URL, err)
 	}

@@ -6,55 +6,73 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"evenodd/config"
+	"evenodd/transport/http"
 )
 
-// A guard limits the addresses that a manager calls, because agents choose their
-// endpoints: it prevents SSRF (server-side request forgery). If allowed_endpoints is
-// set, it allows these networks. Otherwise a manager that listens on a loopback address
-// calls only this machine, and any other manager all addresses except link-local ones
-// (such as the metadata services of clouds), multicast and the unspecified address.
+// A guard limits the addresses that an agent calls, because other agents choose their
+// endpoints: it prevents SSRF (server-side request forgery). If allowed_endpoints is set, it
+// allows these networks. Otherwise an agent that listens on a loopback address calls only
+// this machine, and any other agent all addresses except multicast and the unspecified
+// address. No setting allows the addresses that are http.Forbidden, such as link-local ones
+// and the metadata services of clouds.
 type guard struct {
-	allowed []netip.Prefix
-	any     bool
-	public  bool
-	own     netip.AddrPort // address that the manager listens on; zero before it does
+	networks []netip.Prefix
+	any      bool           // allowed_endpoints allows everything
+	set      bool           // there are allowed_endpoints
+	public   bool           // other machines can connect to this agent
+	own      netip.AddrPort // address that a manager listens on; zero before it does
 }
 
-// newGuard makes the guard of a manager that listens on host.
+// newGuard makes the guard of an agent that listens on host.
 func newGuard(host string, allowed []string) *guard {
-	g := &guard{public: !loopback(host)}
+	g := &guard{public: !loopback(host), set: len(allowed) > 0}
 	for _, text := range allowed {
 		if text == config.Anywhere {
 			g.any = true
 		} else if network, err := config.ParseNetwork(text); err == nil { // the loader has refused other values
-			g.allowed = append(g.allowed, network)
+			g.networks = append(g.networks, network)
 		}
+	}
+	switch {
+	case g.any || !g.set && g.public:
+		g.networks = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+	case !g.set:
+		g.networks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	}
 	return g
 }
 
-// allows tells whether the manager may call an address.
+// playerGuard makes the guard of a referee, from its own allowed_endpoints.
+func playerGuard(a *address, allowed []string) *guard {
+	host := a.host
+	if u, err := url.Parse(a.endpoint); err == nil && loopback(host) {
+		host = u.Hostname() // that of a proxy, perhaps
+	}
+	return newGuard(host, allowed)
+}
+
+// allows tells whether the agent may call an address.
 func (g *guard) allows(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
-	for _, prefix := range g.allowed {
-		if prefix.Contains(address) {
-			return true
-		}
-	}
-	switch {
-	case g.any:
-		return true
-	case len(g.allowed) > 0:
+	if http.Forbidden(address) || !g.set && (address.IsUnspecified() || address.IsMulticast()) {
 		return false
-	case g.public:
-		return !address.IsUnspecified() && !address.IsMulticast() && !address.IsLinkLocalUnicast()
 	}
-	return address.IsLoopback()
+	return slices.ContainsFunc(g.networks, func(n netip.Prefix) bool { return n.Contains(address) })
+}
+
+// list returns the networks in CIDR notation.
+func (g *guard) list() []string {
+	list := make([]string, len(g.networks))
+	for i, network := range g.networks {
+		list[i] = network.String()
+	}
+	return list
 }
 
 // checkHost returns an error for a host that does not exist or has no allowed address,
@@ -106,12 +124,8 @@ func (g *guard) String() string {
 	switch {
 	case g.any:
 		return "agents anywhere"
-	case len(g.allowed) > 0:
-		networks := make([]string, len(g.allowed))
-		for i, p := range g.allowed {
-			networks[i] = p.String()
-		}
-		return "agents in " + strings.Join(networks, ", ")
+	case g.set:
+		return "agents in " + strings.Join(g.list(), ", ")
 	case g.public:
 		return "agents anywhere except at link-local addresses"
 	}

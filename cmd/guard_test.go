@@ -36,7 +36,12 @@ func TestGuardAllowsAddresses(t *testing.T) {
 			"agents in 10.1.0.0/16, 192.168.1.9/32, 2001:db8::/32",
 		},
 		"a network that is not written from its beginning": {"localhost", []string{"10.1.2.3/16"}, []string{"10.1.9.9"}, []string{"127.0.0.1"}, "agents in 10.1.0.0/16"},
-		"any": {"localhost", []string{"any"}, []string{"169.254.169.254", "8.8.8.8"}, nil, "agents anywhere"},
+		"any": {"localhost", []string{"any"}, []string{"100.64.0.1", "8.8.8.8"}, []string{"169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "fd00:ec2::254"}, "agents anywhere"},
+		"a class with Tailscale": {
+			"0.0.0.0", []string{"100.64.0.0/10"}, []string{"100.64.0.1", "100.100.100.100", "100.127.255.254"},
+			[]string{"100.100.100.200", "100.128.0.1"}, "agents in 100.64.0.0/10",
+		},
+		"link-local addresses by name": {"0.0.0.0", []string{"169.254.0.0/16", "fe80::/10"}, nil, []string{"169.254.1.1", "fe80::1%eth0"}, "agents in 169.254.0.0/16, fe80::/10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGuard(test.host, test.allowed)
@@ -48,6 +53,25 @@ func TestGuardAllowsAddresses(t *testing.T) {
 			}
 			assert.Equal(t, test.says, g.String())
 		})
+	}
+}
+
+// The usual networks of a referee depend on the machines that can reach it, perhaps by a proxy.
+func TestUsualNetworksOfAReferee(t *testing.T) {
+	local, everywhere := []string{"127.0.0.0/8", "::1/128"}, []string{"0.0.0.0/0", "::/0"}
+	for name, test := range map[string]struct {
+		host, endpoint string
+		allowed, want  []string
+	}{
+		"on this machine": {"localhost", "http://localhost:8001/mcp", nil, local},
+		"by its address":  {"::1", "http://[::1]:8001/mcp", nil, local},
+		"behind a proxy":  {"localhost", "https://league.example.com/referee", nil, everywhere},
+		"for others":      {"0.0.0.0", "http://localhost:8001/mcp", nil, everywhere},
+		"with a setting":  {"0.0.0.0", "http://192.168.1.5:8001/mcp", []string{"100.64.0.0/10"}, []string{"100.64.0.0/10"}},
+	} {
+		g := playerGuard(&address{host: test.host, endpoint: test.endpoint}, test.allowed)
+		assert.Equal(t, test.want, g.list(), name)
+		assert.Equal(t, len(test.allowed) > 0, g.set, name)
 	}
 }
 

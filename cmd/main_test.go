@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"context"
 	"flag"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -35,8 +36,17 @@ func longTest(t *testing.T) {
 
 func testAll() bool { return os.Getenv("EVENODD_TEST_ALL") != "" }
 
+// testResolver is the environment variable with the address of the name server that a
+// process of a test asks instead of the system's.
+const testResolver = "TEST_RESOLVER"
+
 // program is main with the version "test".
 func program() {
+	if server := os.Getenv(testResolver); server != "" {
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "udp", server)
+		}}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	cmd.ConfigureLogs()

@@ -139,7 +139,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	defer closeFiles(s, stored)
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
-	options.KeepEvents = stored == nil
+	options.KeepEvents, options.AllowedEndpoints = stored == nil, calls.list()
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)

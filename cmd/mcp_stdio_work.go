@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -82,10 +81,9 @@ func (d *desktop) check(ctx context.Context, _ string, arguments []byte) (any, e
 	}
 	budget := time.Duration(given.Seconds) * time.Second
 	guard := d.guard(ctx)
-	dialer := net.Dialer{Timeout: 10 * time.Second, ControlContext: http.Guard(guard.allows)}
 	o := &checkOptions{
 		Options: conformance.Options{
-			Wait: min(10*time.Second, budget), Budget: budget, Players: usualPlayers, Referees: 1, Dial: dialer.DialContext,
+			Wait: min(10*time.Second, budget), Budget: budget, Players: usualPlayers, Referees: 1, Dial: http.NewDialer(guard.allows),
 		},
 		game: given.Game, level: "should", meet: rendezvous{at: d.meet.at, given: d.meet.given}, ca: d.query.ca,
 		catalogue: conformance.Catalogue, examine: conformance.Check,

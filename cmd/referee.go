@@ -50,7 +50,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if o.maxConcurrent < 1 || o.maxConcurrent > protocol.MaxConcurrentMatches {
 		return usage("--max-concurrent %d: must be from 1 to %d", o.maxConcurrent, protocol.MaxConcurrentMatches)
 	}
-	options, err := refereePreset(files, o.id)
+	options, allowed, err := refereePreset(files, o.id)
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,11 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	defer stalls.Stop()
 	p.complete(&options.Options, o.wantedID(8000, protocol.RefereeID))
 	options.LeagueID, options.MaxConcurrent, options.Stalls = o.leagueID, o.maxConcurrent, stalls.Longest
+	calls := playerGuard(&o.address, allowed)
+	options.UsualNetworks = calls.networks
+	if calls.set {
+		options.Networks = calls.networks
+	}
 	if o.seeded {
 		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
 	}
@@ -83,21 +88,22 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	return printReferee(s, r.Record())
 }
 
-// refereePreset returns the options of a referee that files set and flags do not.
-func refereePreset(files *config.Loader, id string) (referee.Options, error) {
+// refereePreset returns the options of a referee that files set and flags do not, and its
+// allowed_endpoints.
+func refereePreset(files *config.Loader, id string) (options referee.Options, allowed []string, err error) {
 	system, systemErr := files.System()
 	defaults, defaultsErr := files.RefereeDefaults()
 	preset, presetErr := files.Referee(id)
 	if err := errors.Join(systemErr, defaultsErr, presetErr); err != nil {
-		return referee.Options{}, asUsage(err)
+		return referee.Options{}, nil, asUsage(err)
 	}
 	types := defaults.GameTypes
 	if preset.GameTypes != nil {
 		types = preset.GameTypes
 	}
-	options := referee.Options{Games: gamesOf(types)}
+	options = referee.Options{Games: gamesOf(types)}
 	options.Version, options.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterReferee)
-	return options, checkActive(files, "referee", id, &preset.Preset)
+	return options, defaults.AllowedEndpoints, checkActive(files, "referee", id, &preset.Preset)
 }
 
 func printReferee(s streams, r referee.Record) error {

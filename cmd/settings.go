@@ -278,7 +278,7 @@ func leagueOptions(files *config.Loader, f leagueFlags) (league.Options, *config
 		SuspendAfter: cmp.Or(l.Lifecycle.SuspendAfter, -1), ShutdownAfter: cmp.Or(l.Lifecycle.ShutdownAfter, -1),
 		AsksPerSecond: l.Limits.RequestsPerSecond, AsksAtOnce: l.Limits.Burst,
 		EveryMatch: l.Broadcast == config.BroadcastMatch, StrictReplies: l.Replies == config.RepliesStrict,
-		LenientAuth: l.Auth == config.AuthLenient,
+		LenientAuth: l.Auth == config.AuthLenient, RequireSignatures: l.Signatures == config.SignaturesRequired,
 		TokenLength: r.System.Security.TokenLength,
 		TokenTTL:    time.Duration(r.System.Security.TokenTTLHours) * time.Hour,
 	}, r, nil

@@ -214,6 +214,7 @@ type League struct {
 	Lifecycle          Lifecycle    `json:"lifecycle"`
 	Replies            string       `json:"replies" rule:"replies"`
 	Auth               string       `json:"auth" rule:"auth"`
+	Signatures         string       `json:"signatures" rule:"signatures"`
 	AllowedEndpoints   []string     `json:"allowed_endpoints" each:"network"` // networks of agents, see ParseNetwork; none: it depends on --host
 	Limits             Limits       `json:"limits"`
 
@@ -247,6 +248,9 @@ const (
 
 	AuthStrict  = "strict"  // every agent needs a token
 	AuthLenient = "lenient" // third-party agents need none
+
+	SignaturesOptional = "optional" // agents that do not sign take part as well
+	SignaturesRequired = "required" // only players with keys, and referees that relay signatures
 )
 
 // Scoring has the points of a match, and the tie-breaks of the table.
@@ -306,6 +310,8 @@ type RefereeDefaults struct {
 	AgentDefaults
 	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"1..10"`
 	LogLevel             string `json:"log_level" rule:"log_level"`
+
+	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"` // networks of players; none: those that the manager allows
 }
 
 func (d *RefereeDefaults) name() string { return "defaults/referee.json" }

@@ -262,6 +262,7 @@ func rules(known Known, leagueID string) map[string]check {
 		"broadcast":   oneOf(BroadcastRound, BroadcastMatch),
 		"replies":     oneOf(RepliesByMeaning, RepliesStrict),
 		"auth":        oneOf(AuthStrict, AuthLenient),
+		"signatures":  oneOf(SignaturesOptional, SignaturesRequired),
 		"backoff":     oneOf(protocol.BackoffFixed, protocol.BackoffLinear, protocol.BackoffExponential),
 		"timeouts":    objectOf[Timeouts](),
 		"retries":     objectOf[RetryPolicy](),

@@ -46,6 +46,18 @@ func TestAssignmentHoldsPlayersRecordsAndPolicy(t *testing.T) {
 	})
 }
 
+func TestAssignmentTellsOurRefereesTheAllowedEndpoints(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		networks := []string{"10.1.0.0/16", "100.64.0.0/10"}
+		w.StartManager(2, 1, func(o *league.Options) { o.AllowedEndpoints = networks })
+		w.Referee("REF01")
+		evenPlayers(w, 2)
+		w.Finish()
+		q := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
+		assert.Equal(t, networks, q.AllowedEndpoints)
+	})
+}
+
 func TestRefereeAppliesThePolicyOfTheAssignment(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, func(o *league.Options) {

@@ -295,9 +295,16 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a, &q.points[0]), m.assignedPlayer(c.b, &q.points[1])
-	proves := m.state.Agents[referee.id].ShowsAccessTokens()
+	is := m.state.Agents[referee.id]
+	proves, relays := is.ShowsAccessTokens(), is.RelaysSignatures
+	keyA, keyB := m.state.Agents[c.a.id].PublicKey, m.state.Agents[c.b.id].PublicKey
 	m.mu.Unlock()
+	if relays {
+		q.Started = m.started
+		q.PlayerA.PublicKey, q.PlayerB.PublicKey = keyA, keyB
+	}
 	if proves {
+		q.AllowedEndpoints = o.AllowedEndpoints
 		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 		q.PlayerB.AccessToken = c.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 	} else {

@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -122,7 +122,7 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 	}
 	line := 0
 	for _, record := range records {
-		if line, err = a.delivery.file.Append(record, true); err != nil {
+		if line, err = a.delivery.file.File.Append(record); err != nil {
 			return err
 		}
 	}
@@ -135,28 +135,34 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 	return nil
 }
 
-// checkDelivery returns the records of an attempt and its document, or an error if the
-// answer is about another attempt, too large, or no result.
-func checkDelivery(answer *protocol.MatchTranscript, q *protocol.ToolRequest, refereeID string) (records []*store.Record, doc *store.Match, err error) {
+// checkDelivery returns the lines of the records of an attempt and its document, or an error
+// if the answer is about another attempt, too large, or no result. The lines have the bytes
+// that the referee wrote, over which the transcript digest is.
+func checkDelivery(answer *protocol.MatchTranscript, q *protocol.ToolRequest, refereeID string) (lines []jsontext.Value, doc *store.Match, err error) {
+	var records []*store.Record
 	size := 0
 	for _, text := range answer.Records {
-		r := new(store.Record)
 		if size += len(text); size > maxDelivery {
 			return nil, nil, fmt.Errorf("the transcript has more than %d bytes", maxDelivery)
 		}
-		if err := json.Unmarshal(protocol.HideTokens(text), r); err != nil {
+		line := jsontext.Value(protocol.HideTokens(text))
+		if err := line.Compact(jsontext.PreserveRawStrings(true)); err != nil { // a line has no line feed
+			return nil, nil, fmt.Errorf("a record cannot be read: %w", err)
+		}
+		r, err := store.ReadRecord(line)
+		if err != nil {
 			return nil, nil, fmt.Errorf("a record cannot be read: %w", err)
 		}
 		if r.MatchID != q.MatchID || r.Attempt != q.Attempt {
 			return nil, nil, fmt.Errorf("it delivered attempt %d at %.20q", r.Attempt, r.MatchID)
 		}
-		records = append(records, r)
+		records, lines = append(records, r), append(lines, line)
 	}
 	header := &store.ResultsHeader{SchemaVersion: store.SchemaVersion, LeagueID: q.LeagueID, RefereeID: refereeID}
 	if doc, err = store.MatchOf(header, records...); err == nil && doc.Result == nil {
 		err = errors.New("the attempt has no result")
 	}
-	return records, doc, err
+	return lines, doc, err
 }
 
 // closeDeliveries closes the files of delivered records.

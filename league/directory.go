@@ -16,7 +16,7 @@ import (
 type directory struct {
 	*ledger
 	options *Options
-	secret  [32]byte // tokens derive from it
+	keys    protocol.ManagerKeys
 	agents  map[string]*agent
 
 	players, referees []*agent // in order of ids; nil before the league has started
@@ -48,7 +48,7 @@ func (d *directory) add(known *journal.Agent) *agent {
 
 // prove derives an agent's token.
 func (d *directory) prove(id string, generation int) *proof {
-	token := protocol.DeriveToken(d.secret, d.options.LeagueID, id, generation)
+	token := protocol.DeriveToken(d.keys.Token, d.options.LeagueID, id, generation)
 	token = token[:len(token)-protocol.MaxTokenLength+d.options.TokenLength]
 	key := protocol.KeyOf(token)
 	return &proof{token, key, key.ManagerCredential(d.options.LeagueID)}

@@ -29,6 +29,7 @@ type Files struct {
 	journal *journalfile.File
 	secret  [32]byte
 	unlock  func() error
+	started string // the hash of the event that started the league; "" before
 	lost    string // the head that standings.json names and the journal does not have; usually ""
 }
 
@@ -56,7 +57,10 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		known = &store.Standings{} // the manager writes it again
 	}
 	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
-	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), func(_ int, _ *journal.Event, hash string, _ int64) {
+	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), func(_ int, e *journal.Event, hash string, _ int64) {
+		if _, starts := e.Data.(*journal.Started); starts {
+			f.started = hash
+		}
 		if hash == f.lost {
 			f.lost = ""
 		}
@@ -65,7 +69,8 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		return nil, archived, err
 	}
 	if err = f.checkTraces(leagueID); err == nil {
-		f.secret, err = folder.Secret(leagueID, len(f.State.Agents) > 0)
+		known := f.State.Created
+		f.secret, err = folder.Secret(leagueID, len(f.State.Agents) > 0 || known != nil && known.Signs())
 	}
 	if err != nil {
 		return nil, archived, errors.Join(err, f.journal.Close())
@@ -140,6 +145,7 @@ type fileWriter struct {
 	stale  chan struct{} // tells that the files are out of date
 	mu     sync.Mutex    // held while writing, so that an older state never replaces a newer one
 	agents *store.Agents // the content of agents.json; nil if that is not known
+	head   string        // in standings.json; "" if it is not known
 	rounds [2]int        // the numbers of completed rounds and of all rounds in rounds.json; negative if they are not known
 }
 
@@ -193,10 +199,27 @@ func (w *fileWriter) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+	w.finish()
+}
+
+// finish writes the files if they are out of date. In a league that signs, the signed head
+// covers the last event.
+func (w *fileWriter) finish() {
+	if w == nil {
+		return
+	}
+	stale := false
 	select {
 	case <-w.stale:
-		w.write()
+		stale = true
 	default:
+		w.mu.Lock()
+		d, err := w.current()
+		stale = err == nil && d.standings != nil && d.standings.JournalHeadSignature != "" && d.standings.JournalHead != w.head
+		w.mu.Unlock()
+	}
+	if stale {
+		w.write()
 	}
 }
 
@@ -229,7 +252,9 @@ func (w *fileWriter) write() {
 	}
 	if d.standings != nil {
 		path := w.Folder.Standings(w.leagueID)
-		w.written(path, store.WriteDerived(path, d.standings))
+		if w.written(path, store.WriteDerived(path, d.standings)) {
+			w.head = d.standings.JournalHead
+		}
 	}
 	if rounds := [2]int{d.completed, d.rounds.TotalRounds}; w.rounds != rounds {
 		path := w.Folder.Rounds(w.leagueID)
@@ -274,6 +299,9 @@ func (w *fileWriter) upToDate() bool {
 			return false
 		}
 	}
+	w.mu.Lock()
+	w.head = standings.JournalHead
+	w.mu.Unlock()
 	return sameAgents(agents, d.agents) && reflect.DeepEqual(standings.Standings, d.standings.Standings) &&
 		standings.JournalHead != "" && standings.Version == d.standings.Version && standings.RoundsCompleted == d.completed
 }

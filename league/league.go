@@ -54,9 +54,10 @@ func New(o Options) (*Manager, error) {
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
 	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}}
-	_, _ = crand.Read(m.secret[:]) // never fails
+	var secret [32]byte
+	_, _ = crand.Read(secret[:]) // never fails
 	if f := o.Files; f != nil {
-		m.journal, m.state, m.secret = f.journal, f.State, f.secret
+		m.journal, m.state, secret = f.journal, f.State, f.secret
 		w := &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, current: m.documents, round: m.roundRecord}
 		m.files = w.prepare()
 	}
@@ -65,8 +66,9 @@ func New(o Options) (*Manager, error) {
 	}
 	m.changed = m.files.changed
 	if o.Secret != nil {
-		m.secret = *o.Secret
+		secret = *o.Secret
 	}
+	m.deriveKeys(secret)
 	if err := m.openLeague(); err != nil {
 		return nil, err
 	}
@@ -82,6 +84,29 @@ func New(o Options) (*Manager, error) {
 	return m, nil
 }
 
+// deriveKeys derives the manager's keys from its secret. A resumed league signs if it has
+// signed from its beginning.
+func (m *Manager) deriveKeys(secret [32]byte) {
+	m.keys = keysOf(secret, m.state.Created)
+	signs := m.options.Sign
+	if created := m.state.Created; created != nil {
+		if signs = created.Signs(); signs {
+			m.started = m.options.Files.started
+		}
+	}
+	if signs && m.options.SigningKey == nil {
+		m.options.SigningKey = protocol.NewSigningKey(m.keys.Signature)
+	}
+}
+
+// keysOf derives the manager's keys in the way that a resumed league began with.
+func keysOf(secret [32]byte, created *journal.Created) protocol.ManagerKeys {
+	if created != nil {
+		return protocol.ManagerKeysOf(secret, created.KeyDerivation)
+	}
+	return protocol.ManagerKeysOf(secret, protocol.KeyDerivation)
+}
+
 // openLeague begins the journal of a new league, or resumes a league.
 func (m *Manager) openLeague() error {
 	o, created := &m.options, m.state.Created
@@ -95,6 +120,7 @@ func (m *Manager) openLeague() error {
 		decide: decide.Registrations{Limits: decide.Limits{
 			GameType: o.GameType, MaxPlayers: o.MaxPlayers, MaxReferees: o.MaxReferees,
 			SameNames: o.SameNames, Grace: o.RegistrationGrace, Listening: o.Listening,
+			Sign: o.Sign, RequireSignatures: o.RequireSignatures,
 		}},
 	}
 	if created == nil {
@@ -106,6 +132,9 @@ func (m *Manager) openLeague() error {
 			return err
 		}
 	}
+	if err := m.configure(); err != nil {
+		return err
+	}
 	for _, known := range m.state.Agents {
 		m.registrations.expectAnswer(m.add(known)) // the grace period starts again
 	}
@@ -113,6 +142,19 @@ func (m *Manager) openLeague() error {
 		m.registrations.close()
 	} else {
 		m.registrations.startIfComplete()
+	}
+	return nil
+}
+
+// configure records the configuration of a resumed league if it is another one than
+// before. A league of an earlier version, which has recorded none, does not begin to.
+func (m *Manager) configure() error {
+	known := m.state.Configuration
+	if known == nil || m.state.Completed != nil {
+		return nil
+	}
+	if now := m.options.configuration(); *now != *known {
+		return m.record(&journal.Configured{Configuration: now})
 	}
 	return nil
 }
@@ -272,6 +314,9 @@ func (m *Manager) documents() (documents, error) {
 	m.mu.Lock()
 	d := documentsOf(m.state, m.options.LeagueID, m.head(), m.clock.Timestamp())
 	m.mu.Unlock()
+	if d.standings != nil {
+		d.standings.JournalHeadSignature = m.signHead(d.standings.JournalHead)
+	}
 	return d, m.durable()
 }
 

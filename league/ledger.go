@@ -19,6 +19,7 @@ type ledger struct {
 	mu      sync.Mutex
 	state   *journal.State
 	journal *journalfile.File  // nil: the league has no data folder
+	started string             // the hash of the event that started the league; "" in a league that does not sign
 	kept    *keptEvents        // nil unless a league without a data folder keeps its events
 	changed func(journal.Data) // called with each recorded event while mu is held
 }
@@ -43,6 +44,11 @@ func (l *ledger) record(data journal.Data) error {
 	if err := l.journal.Append(e.At, data); err != nil {
 		return fmt.Errorf("%w: %w", errJournal, err)
 	}
+	if _, starts := data.(*journal.Started); starts && l.state.Created.Signs() {
+		if err := l.remember(e); err != nil {
+			return err
+		}
+	}
 	if l.kept != nil {
 		if err := l.kept.add(&journal.Event{Seq: e.Seq, At: e.At, Data: data}); err != nil {
 			return err
@@ -50,6 +56,19 @@ func (l *ledger) record(data journal.Data) error {
 	}
 	l.changed(data)
 	return nil
+}
+
+// remember keeps the hash of the event that started the league. In a league without a
+// journal it is the hash of the line that the event would be at the beginning of one.
+func (l *ledger) remember(start journal.Event) error {
+	if l.journal != nil {
+		l.started = l.head()
+		return nil
+	}
+	start.Prev = journal.Origin
+	line, err := journal.Encode(&start)
+	l.started = journal.Hash(line)
+	return err
 }
 
 // durable waits until the events that were recorded are on disk. L.mu is not held.

@@ -18,7 +18,7 @@ import (
 
 // Options are the rules of a league and the dependencies of its manager. A league that
 // resumes keeps the rules it began with: the game, the tournament, the legs, the scoring,
-// the authentication, the token length and the grace period of registrations.
+// the authentication, the signatures, the token length and the grace period of registrations.
 type Options struct {
 	LeagueID    string // see protocol.ValidLeagueID
 	DisplayName string // of the league; may be empty
@@ -47,6 +47,10 @@ type Options struct {
 	// error says why, for the applicant. Nil allows all. It must return when ctx ends.
 	CheckHost func(ctx context.Context, hostPort string) error
 
+	// AllowedEndpoints are the networks in which the manager calls agents, in CIDR
+	// notation. Assignments tell them to our referees; nil tells nothing.
+	AllowedEndpoints []string
+
 	// CallerAddress is the address from which a request came, "" when it is not
 	// known. The bound on logged refusals is per address. Nil knows none.
 	CallerAddress func(ctx context.Context) string
@@ -58,6 +62,17 @@ type Options struct {
 	// StrictReplies has referees refuse every reply of a player that is not
 	// spec-compliant; else a reply counts if its meaning is clear.
 	StrictReplies bool
+
+	// Sign has the manager sign the journal's heads, and gives agents what they need to sign
+	// moves. A resumed league signs if it has signed from its beginning.
+	Sign bool
+
+	// RequireSignatures admits only players with keys, and referees that relay signatures.
+	// It needs Sign.
+	RequireSignatures bool
+
+	// SigningKey signs heads; nil: it derives from the manager's secret.
+	SigningKey *protocol.SigningKey
 
 	// LenientAuth lets third-party agents do without tokens: the manager believes
 	// the sender of reports and queries that show none.
@@ -83,7 +98,7 @@ type Options struct {
 
 	Files      *Files    // the league's data folder; nil: a new league, in memory only
 	KeepEvents bool      // keep the events for Subscribe in memory, if Files is nil
-	Secret     *[32]byte // tokens derive from it; nil: that of Files, or a random one
+	Secret     *[32]byte // the manager's keys derive from it; nil: that of Files, or a random one
 	Caller     protocol.Caller
 	Clock      *protocol.Clock
 	Log        zerolog.Logger
@@ -142,6 +157,9 @@ func (o *Options) validate() error {
 			problems = append(problems, fmt.Errorf("%s cannot be negative: %d", limit.name, limit.value))
 		}
 	}
+	if o.RequireSignatures && !o.Sign {
+		problems = append(problems, errors.New("a league that requires signatures must sign"))
+	}
 	return errors.Join(problems...)
 }
 
@@ -151,7 +169,11 @@ func (o *Options) created() *journal.Created {
 		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
 		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
 		SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation, Auth: o.auth(),
-		Tournament: o.Tournament,
+		Tournament: o.Tournament, KeyDerivation: protocol.KeyDerivation,
+		Configuration: o.configuration(),
+	}
+	if o.Sign {
+		created.ManagerKey = o.SigningKey.Public()
 	}
 	if o.TokenLength != protocol.MaxTokenLength {
 		created.TokenLength = o.TokenLength
@@ -176,15 +198,47 @@ func (o *Options) resume(created *journal.Created) error {
 	if created.RegistrationGrace > 0 { // older journals have none
 		grace = time.Duration(created.RegistrationGrace) * time.Second
 	}
-	same := reflect.DeepEqual(o.Tournament, created.Tournament)
+	if created.Signs() && created.ManagerKey != o.SigningKey.Public() {
+		return errors.New("the manager's secret is not that of this league, whose first event has another manager_key: restore its key file in private")
+	}
+	same := reflect.DeepEqual(o.Tournament, created.Tournament) && (!created.Signs() || o.RequireSignatures == created.RequiresSignatures())
 	if !same || o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(scoring) || o.LenientAuth != lenient || o.RegistrationGrace != grace {
 		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).Dur("registration_grace_ms", grace).
-			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, tournament, legs, scoring, auth or registration_grace_sec have changed: this league keeps those it began with")
+			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, tournament, legs, scoring, auth, signatures or registration_grace_sec have changed: this league keeps those it began with")
 	}
 	o.LenientAuth, o.RegistrationGrace = lenient, grace
+	o.Sign, o.RequireSignatures = created.Signs(), created.RequiresSignatures()
 	o.GameType, o.Legs, o.Scoring, o.Tournament = created.GameType, created.Legs, scoring, created.Tournament
 	o.TokenLength = cmp.Or(created.TokenLength, protocol.MaxTokenLength)
 	return nil
+}
+
+// configuration is what the journal records of the options that a resumed league does not
+// keep.
+func (o *Options) configuration() *journal.Configuration {
+	c := &journal.Configuration{
+		Timeouts: o.Timeouts, RetryPolicy: o.Retry, LongestMatch: o.LongestMatch.Seconds(),
+		Replies: journal.RepliesByMeaning, Broadcast: journal.BroadcastRound,
+		AnnounceLead: o.AnnounceLead.Seconds(), Pace: o.Pace.Seconds(), RegistrationWindow: o.RegistrationWindow.Seconds(),
+		Participants: journal.Participants{
+			Players: o.Players, MinPlayers: o.MinPlayers, MaxPlayers: o.MaxPlayers, Referees: o.Referees, MaxReferees: o.MaxReferees,
+		},
+		UniqueDisplayNames: !o.SameNames, TokenTTL: o.TokenTTL.Seconds(),
+		Limits: journal.Limits{RequestsPerSecond: o.AsksPerSecond, Burst: o.AsksAtOnce},
+	}
+	if o.StrictReplies {
+		c.Replies = protocol.RepliesStrict
+	}
+	if o.EveryMatch {
+		c.Broadcast = journal.BroadcastMatch
+	}
+	switch {
+	case o.RequireSignatures:
+		c.Signatures = journal.SignaturesRequired
+	case o.Sign:
+		c.Signatures = journal.SignaturesOptional
+	}
+	return c
 }
 
 // auth is the name of the authentication in the journal and in assignments.

@@ -50,6 +50,7 @@ func (r *registrations) registerReferee(ctx context.Context, _ string, q *protoc
 		Role: protocol.RoleReferee, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
 		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint, Capacity: meta.MaxConcurrentMatches, RefereeAuth: auth,
 		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
+		PublicKey: meta.PublicKey, RelaysSignatures: meta.RelaysSignatures,
 	}})
 	return response, err
 }
@@ -61,16 +62,15 @@ func (r *registrations) registerPlayer(ctx context.Context, _ string, q *protoco
 	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, AgentRegistered: journal.AgentRegistered{
 		Role: protocol.RolePlayer, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
 		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
-		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
+		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes, PublicKey: meta.PublicKey,
 	}})
 	return response, err
 }
 
-// fingerprint identifies a registration by its conversation. It is keyed with the
-// manager's secret, because a reader of the journal that knew the conversation could
+// fingerprint identifies a registration by its conversation. It is keyed, because a reader of the journal that knew the conversation could
 // repeat the registration and get the token.
 func (r *registrations) fingerprint(conversation string) string {
-	mac := hmac.New(sha256.New, r.secret[:])
+	mac := hmac.New(sha256.New, r.keys.Registration[:])
 	_, _ = io.WriteString(mac, "registration/"+conversation) // never fails
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
@@ -94,7 +94,7 @@ func (r *registrations) respond(ctx context.Context, method, sender string, a *d
 	case err != nil:
 		return response, nil, "", err
 	}
-	response.Status, response.ManagerAuth = protocol.StatusAccepted, protocol.ManagerAuthBearer
+	response.Status, response.ManagerAuth, response.ManagerKey = protocol.StatusAccepted, protocol.ManagerAuthBearer, r.state.Created.ManagerKey
 	return response, &admitted.id, admitted.proof.Load().token, nil
 }
 

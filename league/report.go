@@ -1,6 +1,7 @@
 package league
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -20,7 +21,7 @@ import (
 func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
 	m.awaitOffer(ctx, q)
 	m.mu.Lock()
-	x, r, err := m.take(q)
+	x, r, err := m.takeClaim(q)
 	m.mu.Unlock()
 	if errors.Is(err, errPingFirst) {
 		x, r, err = m.takeAfterPings(ctx, q, x)
@@ -98,24 +99,43 @@ func (m *Manager) thirdParty(refereeID string) bool {
 // it can be judged.
 var errPingFirst = errors.New("the players have not been pinged yet")
 
-// take judges a report, and records its result. It returns the match that has the result
-// now; nil if the result was recorded before. With errPingFirst it returns the match
-// whose players must be pinged. M.mu is held.
-func (m *Manager) take(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
+// claim authenticates the sender of a report, reads the report and verifies its
+// signatures. M.mu is held, but not during the verification, because that is slow.
+func (m *Manager) claim(q *protocol.MatchResultReport) (c decide.Claim, err error) {
 	referee, err := m.reporter(q)
+	if err == nil && q.LeagueID != m.options.LeagueID {
+		err = decide.OtherLeague(m.options.LeagueID, q.LeagueID)
+	}
+	if err != nil {
+		return c, err
+	}
+	c, err = m.reports.Read(m.state, q, referee.id, m.started)
+	if err != nil || c.Late { // the league does not wait for it
+		err = cmp.Or(referee.queries.allow(), err)
+	}
+	if err == nil && c.NeedsProof() {
+		m.mu.Unlock()
+		defer m.mu.Lock()
+		m.reports.Prove(&c)
+	}
+	return c, err
+}
+
+// takeClaim is claim, then take. M.mu is held.
+func (m *Manager) takeClaim(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
+	c, err := m.claim(q)
 	if err != nil {
 		return nil, nil, err
 	}
-	if q.LeagueID != m.options.LeagueID {
-		return nil, nil, decide.OtherLeague(m.options.LeagueID, q.LeagueID)
-	}
+	return m.take(q, c)
+}
+
+// take judges a claim, and records its result. It returns the match that has the result
+// now; nil if the result was recorded before. With errPingFirst it returns the match
+// whose players must be pinged. M.mu is held.
+func (m *Manager) take(q *protocol.MatchResultReport, c decide.Claim) (*match, *journal.MatchReported, error) {
 	x := m.runningMatch(q)
-	v := m.reports.Judge(m.state, q, referee.id, x.pinged())
-	if v.Result == nil || v.Repeated || v.Disputed { // the league does not wait for it
-		if err := referee.queries.allow(); err != nil {
-			return nil, nil, err
-		}
-	}
+	v := m.reports.Judge(m.state, c, x.pinged())
 	switch {
 	case v.PingFirst:
 		return x, nil, errPingFirst
@@ -170,6 +190,12 @@ func (m *Manager) warnAbout(q *protocol.MatchResultReport, r *journal.MatchRepor
 		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
 			Int("reported_A", got[0]).Int("reported_B", got[1]).Int("counted_A", r.Score[0].Value).Int("counted_B", r.Score[1].Value).
 			Str("event_type", protocol.EventScoreDiffers).Msg("the reported score differs from the league's scoring, which counts")
+	}
+	if m.options.Sign {
+		if ids := decide.Unsigned(m.state, r); len(ids) > 0 {
+			m.options.Log.Warn().Str("conversation_id", q.ConversationID).Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).Strs("players", ids).
+				Str("event_type", protocol.EventResultUnsigned).Msg("the referee relays no signatures: nothing proves these players' choices")
+		}
 	}
 	if r.Draw == nil && r.Status != protocol.StatusTechnicalLoss {
 		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).
@@ -229,10 +255,14 @@ func (m *Manager) takeAfterPings(ctx context.Context, q *protocol.MatchResultRep
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	c, err := m.claim(q) // again, because the first judgement may have changed it
 	if first {
 		p.result = result // under one lock with take: no other report is judged before this one
 	}
-	return m.take(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.take(q, c)
 }
 
 // lostByReports tells whether the referee of a match has lost its attempt by rejected

@@ -15,11 +15,6 @@ import (
 // withTokenTTL makes tokens valid for an hour.
 func withTokenTTL(o *league.Options) { o.TokenTTL = time.Hour }
 
-// tokenOf returns the token of a generation.
-func tokenOf(w *leaguetest.World, id string, generation int) string {
-	return protocol.DeriveToken(w.Secret, leaguetest.LeagueID, id, generation)
-}
-
 // statusWith queries the league's status with a token.
 func statusWith(w *leaguetest.World, id, token string) error {
 	q := w.Query(id, protocol.QueryStatus)
@@ -64,15 +59,15 @@ func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, protocol.StatusAccepted, renewed.Status)
 					assert.Equal(t, "P01", *renewed.PlayerID)
-					assert.Equal(t, tokenOf(w, "P01", 2), renewed.AuthToken)
+					assert.Equal(t, w.TokenOf("P01", 2), renewed.AuthToken)
 					restart()
 				}
 				require.Error(t, statusWith(w, "P01", old))
-				require.NoError(t, statusWith(w, "P01", tokenOf(w, "P01", 2)))
+				require.NoError(t, statusWith(w, "P01", w.TokenOf("P01", 2)))
 				_, err = w.Apply(q)
 				leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
 
-				q.AuthToken = tokenOf(w, "P01", 2)
+				q.AuthToken = w.TokenOf("P01", 2)
 				same, err := w.Apply(q)
 				require.NoError(t, err)
 				assert.Equal(t, q.AuthToken, same.AuthToken, "the token has not expired")
@@ -81,7 +76,7 @@ func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
 				require.Error(t, statusWith(w, "P01", q.AuthToken))
 				third, err := w.Apply(q)
 				require.NoError(t, err)
-				assert.Equal(t, tokenOf(w, "P01", 3), third.AuthToken)
+				assert.Equal(t, w.TokenOf("P01", 3), third.AuthToken)
 				require.NoError(t, statusWith(w, "P01", third.AuthToken))
 				kinds := w.EventTypes(folder)
 				assert.Equal(t, 2, count(kinds, "agent_returned"))

@@ -143,7 +143,7 @@ func (m *Manager) announce(ctx context.Context, round, forfeits int) *broadcast[
 func (m *Manager) announcement(ctx context.Context, round, receivers int, matches []*match) *broadcast[protocol.RoundAnnouncement] {
 	q := protocol.RoundAnnouncement{
 		Envelope: m.stamp.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
-		LeagueID: m.options.LeagueID, RoundID: round, Matches: make([]protocol.AnnouncedMatch, len(matches)),
+		LeagueID: m.options.LeagueID, RoundID: round, Matches: make([]protocol.AnnouncedMatch, len(matches)), Started: m.started,
 	}
 	for i, x := range matches {
 		auth := protocol.RefereeAuthAccessToken
@@ -213,7 +213,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	m.mu.Lock()
 	e := roundEnd{players: m.present(m.players), referees: m.present(m.referees)}
 	e.table = m.standingsUpdate(ctx, round, len(e.players))
-	summary, head := m.state.Rounds[round-1].Summary, m.head()
+	summary, head, results := m.state.Rounds[round-1].Summary, m.head(), m.results(round)
 	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if m.durable() != nil {
@@ -222,13 +222,16 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	completed := &protocol.RoundCompleted{
 		Envelope: m.stamp.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),
 		LeagueID: m.options.LeagueID, RoundID: round,
-		MatchesCompleted: &summary.TotalMatches, MatchesPlayed: &summary.TotalMatches, Summary: &summary, JournalHead: head,
+		MatchesCompleted: &summary.TotalMatches, MatchesPlayed: &summary.TotalMatches, Summary: &summary,
+		JournalHead: head, JournalHeadSignature: m.signHead(head),
 	}
 	if next := round + 1; more {
 		completed.NextRoundID = &next
 	}
 	e.transcripts = m.deliverTranscripts(ctx, round)
-	e.end = newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed).deliver
+	end := newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed)
+	m.tellResults(end, round, results)
+	e.end = end.deliver
 	return e
 }
 

@@ -155,11 +155,13 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool,
 	if before = m.state.Completed != nil; !before {
 		err = m.record(&journal.LeagueCompleted{Champion: champion})
 	}
+	head := m.head()
 	m.completed = &protocol.LeagueCompleted{
 		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
 		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
-		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players), JournalHead: m.head(),
+		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players),
+		JournalHead: head, JournalHeadSignature: m.signHead(head),
 	}
 	return m.completed, before, err
 }
@@ -183,12 +185,14 @@ func (m *Manager) Linger(ctx context.Context) {
 	m.mu.Lock()
 	completed := m.completed
 	m.mu.Unlock()
+	if completed == nil {
+		return
+	}
 	var telling sync.WaitGroup
 	defer telling.Wait()
-	if completed != nil {
-		telling.Go(func() { m.refusals.run(ctx) })
-	}
-	for completed != nil {
+	telling.Go(func() { m.refusals.run(ctx) })
+	telling.Go(func() { m.files.run(ctx) })
+	for {
 		select {
 		case a := <-m.late:
 			telling.Go(func() { // a slow agent delays no other

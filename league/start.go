@@ -201,7 +201,7 @@ func (r *registrations) fixParticipants() error {
 			return err
 		}
 	}
-	started := &journal.Started{}
+	started := &journal.Started{Keys: r.state.PublicKeys()}
 	if r.state.Created.Tournament == nil {
 		started.Algorithm = journal.Algorithm
 	}

@@ -42,7 +42,7 @@ func tokenless(q *protocol.MatchResultReport) *protocol.MatchResultReport {
 
 func TestThirdPartyRefereeGetsNoAccessTokens(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(4, 2)
+		w.StartManager(4, 2, func(o *league.Options) { o.AllowedEndpoints = []string{"10.1.0.0/16"} })
 		w.Referee("REF01", w.OnlyAccepting())
 		thirdPartyReferee(w, "REF02", w.AcceptMatch)
 		w.Players(4)
@@ -54,6 +54,8 @@ func TestThirdPartyRefereeGetsNoAccessTokens(t *testing.T) {
 		assert.Empty(t, thirdParty.PlayerA.AccessToken)
 		assert.Empty(t, thirdParty.PlayerB.AccessToken)
 		assert.Equal(t, "REF02", thirdParty.RefereeID)
+		assert.NotEmpty(t, own.AllowedEndpoints)
+		assert.Empty(t, thirdParty.AllowedEndpoints, "it may refuse messages with unknown members")
 		announced := map[string]string{}
 		for _, m := range leaguetest.Decode[protocol.RoundAnnouncement](w.OnlyCall(protocol.NotifyRound.Name, "p01").Message).Matches {
 			announced[m.RefereeID] = m.RefereeAuth

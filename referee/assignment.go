@@ -2,6 +2,7 @@ package referee
 
 import (
 	"context"
+	"net/netip"
 
 	"evenodd/league/protocol"
 )
@@ -60,6 +61,19 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	r.busy++
 	r.work(m)
 	return accept(m, q.Attempt), nil
+}
+
+// networks returns the networks in which the players of a match may be; nil for all. The
+// referee's own setting comes first, because its operator bears the consequences of its calls,
+// and it may see the players at other addresses than the manager does (split-horizon DNS).
+func (r *Referee) networks(a *protocol.MatchAssignment) []netip.Prefix {
+	if r.options.Networks != nil {
+		return r.options.Networks
+	}
+	if told := a.Networks(); told != nil {
+		return told
+	}
+	return r.options.UsualNetworks
 }
 
 // reportAgain reports a finished match concurrently; r.mu is held.

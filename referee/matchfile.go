@@ -37,7 +37,7 @@ func (m *match) document() *store.Match {
 		RefereeID: m.member.AgentID, WrittenBy: store.WrittenByReferee,
 		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName, EntropyCommitment: m.sides[0].entropyCommitment},
 		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName, EntropyCommitment: m.sides[1].entropyCommitment},
-		Draw:    &draw.Draw, Scoring: a.Scoring,
+		Draw:    &draw.Draw, Scoring: a.Scoring, Started: a.Started,
 	}
 }
 
@@ -61,10 +61,14 @@ func (m *match) record(doc *store.Match, durable bool, consequence string) {
 	if m.forgotten.Load() {
 		return
 	}
-	line, err := m.referee.record(m.member, store.RecordOf(doc, m.recorded), durable)
+	record := store.RecordOf(doc, m.recorded)
+	line, err := m.referee.record(m.member, record, durable)
 	if err != nil {
 		m.logUnwritten(err, m.referee.options.Folder.Results(doc.LeagueID, doc.RefereeID), consequence)
 		return
+	}
+	if record.Digest != "" {
+		doc.Digest = record.Digest
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,8 +91,12 @@ func (m *match) fileResult() {
 	}
 	m.doc = m.document()
 	m.doc.Result = &store.MatchResult{GameResult: *m.result, Score: m.final.Result.Score}
+	m.doc.Evidence = m.final.Evidence
 	m.advance(m.doc, store.StateFinished)
 	m.record(m.doc, true, "only the memory holds the result until the manager acknowledges the report")
+	if m.doc.Started != "" {
+		m.final.TranscriptDigest = m.doc.Digest // nobody reports it before GAME_OVER
+	}
 }
 
 // fileAbandoned records an attempt that ends without a result, if a player knows of

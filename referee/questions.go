@@ -17,10 +17,15 @@ func call[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], q *Q)
 	m.transcript.sent(s.player.PlayerID, method.Name, w.try, q)
 	answer, timing, err := method.Ask(m.referee.life, m.referee.options.Caller, s.peer, q, time.Until(w.deadline))
 	w.called(timing)
+	s.deadline.Queue(timing)
+	w.ended = m.referee.options.Clock.Now()
 	if err != nil {
 		return nil, answeredError(err)
 	}
 	w.answer = answer
+	if _, late := s.deadline.Late(w.ended); late { // do not judge it: the attempt is void
+		return nil, protocol.Fault(protocol.ErrTimeout, "the referee read the answer too late")
+	}
 	return answer, nil
 }
 
@@ -74,20 +79,21 @@ const evenOdd = "even_odd"
 // §8.7.3), by GAME_MOVE_CALL in every other game (§3.8.2).
 func (m *match) askMove(side rules.Side) error {
 	s, a := &m.sides[side], m.assignment
+	s.deadline.Ask(s.window.end.Truncate(time.Second)) // as the message says it
 	if a.GameType == evenOdd {
 		q := m.referee.choices.New()
 		*q = protocol.ChooseParityCall{
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
-			Deadline: s.window.stamp,
+			Deadline: s.window.stamp, SignatureRequest: m.signatureRequest(s),
 		}
 		answer, err := call(m, s, &protocol.ChooseParity, q)
 		if err != nil {
 			return err
 		}
 		return m.judgeMove(side, &move{
-			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy,
+			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy, signature: answer.Signature,
 			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string", illegal: protocol.ErrInvalidParityChoice,
 		})
 	}
@@ -98,13 +104,13 @@ func (m *match) askMove(side rules.Side) error {
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s),
 		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context},
-		Deadline:    s.window.stamp,
+		Deadline:    s.window.stamp, SignatureRequest: m.signatureRequest(s),
 	})
 	if err != nil {
 		return err
 	}
 	return m.judgeMove(side, &move{
-		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy,
+		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy, signature: answer.Signature,
 		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string", illegal: protocol.ErrIllegalMove,
 	})
 }
@@ -114,6 +120,7 @@ func (m *match) askMove(side rules.Side) error {
 type move struct {
 	envelope                           *protocol.Envelope
 	matchID, playerID, choice, entropy string
+	signature                          string
 	messageType                        string
 	field, form                        string // the member that has the choice, and the type that it must have
 	illegal                            protocol.Code
@@ -147,7 +154,10 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 		}
 		s.entropy, s.entropyText = entropy, a.entropy // a secret has only one text
 	}
-	s.move = a.choice
+	if err := m.checkSignature(s, a); err != nil {
+		return err
+	}
+	s.move, s.moved = a.choice, m.turn
 	return nil
 }
 

@@ -110,7 +110,9 @@ func (r *Referee) adoptAttempts(member *membership.Membership) {
 			continue
 		}
 		r.results.unreported[matchID] = doc
-		line, err := r.results.file.Append(store.RecordOf(doc, store.Recorded{}), true)
+		record := store.RecordOf(doc, store.Recorded{})
+		line, err := r.results.file.Append(record, true)
+		doc.Digest = record.Digest
 		if err == nil {
 			err = r.results.file.Sync(line)
 		}
@@ -198,7 +200,10 @@ func recovered(r *Referee, member *membership.Membership, doc *store.Match) *mat
 		reported: doc.Lifecycle.State == store.StateAcknowledged,
 	}
 	m.final = &m.reportOf(&doc.Result.GameResult).MatchResultReport
-	m.final.Result.Score, m.final.Draw = doc.Result.Score, doc.Draw
+	m.final.Result.Score, m.final.Draw, m.final.Evidence = doc.Result.Score, doc.Draw, doc.Evidence
+	if doc.Started != "" {
+		m.final.TranscriptDigest = doc.Digest
+	}
 	m.final.RoundID, m.final.GameType = doc.RoundID, doc.GameType
 	if !m.reported {
 		m.doc, m.recorded = doc, store.RecordedOf(doc)

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -25,6 +26,11 @@ type Options struct {
 
 	MaxConcurrent int // matches at once, from 1
 	Games         rules.Registry
+
+	// Networks are those in which the referee calls players, against SSRF, because
+	// players choose their endpoints. Nil means the networks of each assignment, and
+	// UsualNetworks for an assignment that names none; nil there too means all.
+	Networks, UsualNetworks []netip.Prefix
 
 	// Nonce returns the referee's secret for a draw; for simulations and tests. Nil
 	// derives it from the referee's stored secret, so that a restarted referee is
@@ -130,6 +136,7 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 		RefereeMeta: protocol.RefereeMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
 			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
+			PublicKey: r.PublicKey(), RelaysSignatures: true,
 		},
 		RefereeAuth: protocol.RefereeAuthAccessToken,
 	}

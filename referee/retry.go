@@ -26,6 +26,7 @@ type window struct {
 	try      int              // from 1, over all windows of the question
 	answer   any              // nil for none
 	timing   *protocol.Timing // nil if the carrier measures none
+	ended    time.Time        // when the response was read, or the call failed, by the league's clock
 }
 
 func (m *match) newWindow(length time.Duration) window {
@@ -147,7 +148,7 @@ func (m *match) askOnce(w *window, side rules.Side) (callAttempt, error) {
 	w.timing, w.answer = nil, nil
 	w.try++
 	err := m.question(m, side)
-	attempt := m.judgeAttempt(w, err)
+	attempt := m.judgeAttempt(&m.sides[side], err)
 	m.transcript.received(m.sides[side].player.PlayerID, w.method, w.try, w.answer, protocol.AsError(err), attempt)
 	return attempt, err
 }

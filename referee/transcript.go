@@ -33,8 +33,8 @@ type transcript struct {
 // An entry is one exchange before it is encoded.
 type entry struct {
 	store.Exchange
-	at      time.Time
-	message any // nil for none
+	at      time.Time // zero for the time at which it is added
+	message any       // nil for none
 	fault   *protocol.Error
 }
 
@@ -68,7 +68,7 @@ func (t *transcript) sent(playerID, method string, try int, message any) {
 // Without both, the referee itself stopped, which is no exchange.
 func (t *transcript) received(playerID, method string, try int, response any, fault *protocol.Error, attempt callAttempt) {
 	if response != nil || fault != nil {
-		t.add(entry{message: response, fault: fault, Exchange: store.Exchange{
+		t.add(entry{at: attempt.ended, message: response, fault: fault, Exchange: store.Exchange{
 			Direction: store.Received, PlayerID: playerID, Method: method, Try: try,
 			Timing: attempt.timing, Void: attempt.void, Stalled: protocol.Milliseconds(attempt.stalled), Local: attempt.local,
 		}})
@@ -102,7 +102,9 @@ func (t *transcript) add(e entry) {
 		t.omitted++
 		return
 	}
-	e.at = t.clock.Now()
+	if e.at.IsZero() {
+		e.at = t.clock.Now()
+	}
 	t.entries = append(t.entries, e)
 }
 

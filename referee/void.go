@@ -16,6 +16,7 @@ type callAttempt struct {
 	void    string           // why the failure is not the player's, as a sentence; "" for one that is
 	stalled time.Duration    // how long this process stalled, if that is why
 	local   bool             // the call failed at this side
+	ended   time.Time        // see window.ended
 }
 
 // maxVoid is how many attempts at one question may be void before the referee
@@ -27,6 +28,8 @@ const maxVoid = 10
 //
 //   - the call failed at this side and never reached the player (an error that is
 //     Local: no file descriptors, no ports); or
+//   - the referee read a response too late (protocol.Deadline has the rule). Such a
+//     response is an answer, right or wrong, or a broken connection; or
 //   - no answer came in time (E001), and the question was queued at this side for
 //     longer than the margin before it was sent. The player then had its whole
 //     window, but the deadline in the message was earlier than its end; or
@@ -43,15 +46,21 @@ const maxVoid = 10
 //
 // Nobody can tell how much of the player's time such a stall took: the player gets
 // the benefit of the doubt, and the whole stall counts. Two measurements show a
-// stall: the stall monitor, and this call, which should return at the deadline. A
-// broken connection is the player's failure, whatever happened at this side.
-func (m *match) judgeAttempt(w *window, err error) callAttempt {
-	a := callAttempt{timing: w.timing}
+// stall: the stall monitor, and this call, which should return at the deadline, by
+// the monotonic clock and by the wall clock, which goes on while a machine sleeps. A
+// connection that breaks before the deadline is the player's failure, whatever
+// happened at this side.
+func (m *match) judgeAttempt(s *matchSide, err error) callAttempt {
+	w := &s.window
+	a := callAttempt{timing: w.timing, ended: w.ended}
 	fault := protocol.AsError(err)
+	after, late := s.deadline.Late(w.ended)
 	switch {
 	case fault == nil:
 	case protocol.Local(err):
 		a.void, a.local = "the call failed at the referee's side", true
+	case late && (w.answer != nil || fault.Code != protocol.ErrTimeout):
+		a.void = fmt.Sprintf("the referee read the response %v after the deadline", after)
 	case fault.Code == protocol.ErrTimeout:
 		margin := protocol.Margin(w.length)
 		stalled, when := m.stalled(w, margin)
@@ -69,7 +78,8 @@ func (m *match) judgeAttempt(w *window, err error) callAttempt {
 // whose window has ended, and when.
 func (m *match) stalled(w *window, margin time.Duration) (length time.Duration, when string) {
 	end := w.deadline
-	length, when = time.Since(end), "the time to answer ended"
+	length = max(time.Since(end), w.ended.Round(0).Sub(w.until().Round(0)))
+	when = "the time to answer ended"
 	stalls := m.referee.options.Stalls
 	if stalls == nil {
 		return length, when

@@ -39,6 +39,9 @@ type Request = struct {
 	Limit  time.Duration // from now; 0 for no limit, negative for one that is over
 	// ExtendByQueue adds Timing.Queued to Limit when the request is sent.
 	ExtendByQueue bool
+	// Networks are the only ones in which the endpoint may be, against SSRF; nil for all.
+	// A carrier without addresses ignores them.
+	Networks []netip.Prefix
 }
 
 // A Timing says where the time of a call went. The four parts are consecutive and
@@ -132,12 +135,15 @@ func (e *LocalError) Local() bool { return true }
 // A ForbiddenError says that an endpoint has an address that this side does not call
 // (SSRF).
 type ForbiddenError struct {
-	Endpoint string
+	Endpoint string // "" from a dialer
 	Address  netip.Addr
 }
 
 // Error names endpoint and address.
 func (e *ForbiddenError) Error() string {
+	if e.Endpoint == "" {
+		return e.Address.String() + " is an address that must not be called"
+	}
 	return fmt.Sprintf("%s is at %s, an address that must not be called", e.Endpoint, e.Address)
 }
 

@@ -544,6 +544,12 @@ func TestForgeries(t *testing.T) {
 				e.Message, e.MessageType = jsontext.Value(`{"message_type": "CHOOSE_PARITY_RESPONSE"}`), "CHOOSE_PARITY_RESPONSE"
 			})
 		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"an answer in time that is called void", func(w *savedLeague) {
+			w.transcript(func(d *store.Match) { discardAnswer(d, "31.000", "E001") })
+		}, []position{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
+		{"a wrong answer in time that is called void", func(w *savedLeague) {
+			w.transcript(func(d *store.Match) { discardAnswer(d, "31.000", "E002") })
+		}, []position{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
 		{"a void end", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				last := d.Transcript[len(d.Transcript)-1]
@@ -647,6 +653,27 @@ func TestVoidAttemptWithEvidenceIsNoFinding(t *testing.T) {
 			assert.Empty(t, l.Findings, listed(l.Findings))
 		})
 	}
+}
+
+// The referee read an answer more than the tolerance after its deadline.
+func TestAnswerThatTheRefereeReadTooLateMayBeVoid(t *testing.T) {
+	for code, at := range map[string]string{"E001": "31.001", "E002": "45.000"} {
+		w := newSavedLeague(t, 3)
+		w.transcript(func(d *store.Match) { discardAnswer(d, at, code) })
+		l := w.audit()
+		assert.Empty(t, l.Findings, listed(l.Findings))
+	}
+}
+
+// discardAnswer asks P01 once more than it was. Its answer to the first attempt is
+// void, with an error of a code. The referee read it at a second of the minute whose second
+// 30 is the deadline.
+func discardAnswer(d *store.Match, second, code string) {
+	asked, void := d.Transcript[4], d.Transcript[5]
+	void.At, void.Void = strings.Replace(asked.At, ":00.000", ":"+second, 1), "the referee read the response too late"
+	void.Error = &store.ExchangeError{ErrorCode: code, ErrorName: protocol.Code(code).Name(), Detail: "too late"}
+	d.Transcript[4].Try, d.Transcript[5].Try = 2, 2
+	d.Transcript = slices.Insert(d.Transcript, 4, asked, void)
 }
 
 // The time that a question was queued at the referee moves the window also for the

@@ -39,9 +39,7 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 		if err != nil {
 			t.find(e, "/message/deadline", "the deadline of %s in %s is no time: %v", s.id, t.match.id, err)
 		}
-		if !deadline.Equal(s.deadline) {
-			s.deadline, s.queued = deadline, 0
-		}
+		s.deadline.Ask(deadline)
 	case e.method.phase == phaseEnd:
 		s.overs++
 		if t.doc.Result == nil && t.doc.Lifecycle.State == store.StateAbandoned {

@@ -1,17 +1,11 @@
 package audit
 
 import (
-	"time"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
-
-// lateTolerance is how much later than its deadline an answer may be: deadlines in
-// messages are cut to seconds.
-const lateTolerance = time.Second
 
 // checkResponse judges a response as the referee must have judged it.
 func (t *transcriptCheck) checkResponse(e *exchange) {
@@ -25,7 +19,7 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 		return
 	}
 	if phase == phaseMove {
-		s.queued += queued(e.Exchange)
+		s.deadline.Queue(e.Timing)
 	}
 	if e.Void != "" {
 		t.checkVoid(e)
@@ -140,9 +134,8 @@ func (t *transcriptCheck) checkAnswer(e *exchange) {
 		s.commitment = m.EntropyCommitment
 		return
 	}
-	at, err := protocol.ParseTimestamp(e.At)
-	if late := at.Sub(s.deadline); err == nil && !s.deadline.IsZero() && late > lateTolerance+s.queued {
-		t.find(e, "/at", "the answer of %s counts, but came %s after its deadline", s.id, late)
+	if after, late := t.late(e); late {
+		t.find(e, "/at", "the answer of %s counts, but came %s after its deadline", s.id, after)
 	}
 	t.checkMove(e)
 }

@@ -87,7 +87,7 @@ func (a *auditor) checkAssignment(m *scheduledMatch, at location) *journal.Attem
 // contradicts tells whether choices and number of a result make another winner, or
 // are impossible.
 func contradicts(game rules.Game, m *scheduledMatch) bool {
-	verdict, decided, err := rules.Follows(game, m.Report.Moves(m.players), m.Report.DrawnNumber)
+	verdict, decided, err := rules.Follows(game, m.Report.GameResult.Moves(m.players), m.Report.DrawnNumber)
 	winner := ""
 	if w := m.Report.WinnerPlayerID; w != nil {
 		winner = *w
@@ -174,7 +174,7 @@ func (a *auditor) checkVerdict(m *scheduledMatch, game rules.Game, chance rules.
 		}
 		moves = file.moves
 	} else {
-		for i, move := range r.Moves(m.players) {
+		for i, move := range r.GameResult.Moves(m.players) {
 			if move != "" {
 				moves[i] = []string{move}
 			}

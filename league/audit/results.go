@@ -180,11 +180,10 @@ func (f *matchFile) decode(in *resultsFile, p recordPosition) (*store.Record, er
 		return nil, err
 	}
 	f.mayHoldToken = f.mayHoldToken || mayHoldToken(text)
-	r := new(store.Record)
-	err := json.Unmarshal(text, r, json.RejectUnknownMembers(true))
+	r, err := store.ReadRecord(text, json.RejectUnknownMembers(true))
 	if errors.Is(err, json.ErrUnknownName) {
-		f.unknown, f.unknownLine, r = err, p.line, new(store.Record)
-		err = json.Unmarshal(text, r)
+		f.unknown, f.unknownLine = err, p.line
+		r, err = store.ReadRecord(text)
 	}
 	return r, err
 }

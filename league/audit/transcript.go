@@ -71,8 +71,7 @@ type playerSide struct {
 	id         string
 	side       rules.Side
 	questions  map[string]*question // by method
-	deadline   time.Time            // of the last move it was asked for
-	queued     time.Duration        // that all questions with this deadline waited at the referee
+	deadline   protocol.Deadline    // of the last move it was asked for
 	unreported *store.Exchange      // its last failure, until a GAME_ERROR reports it
 	unknown    bool                 // the file omits a response
 	joined     bool                 //

@@ -50,6 +50,7 @@ func (t *transcriptCheck) passed(e *exchange) (passed time.Duration, known bool)
 // that counts for nothing because the fault was the referee's own. Without
 // evidence, a referee could save a player that it likes.
 //
+// A response to a question for a move is void if the referee read it too late (Deadline).
 // A timeout (E001) is void if the question waited at the referee, or the referee
 // stalled, for more than the margin. The window was at least the time that passed
 // besides, less a twentieth, by which the referee may have noticed its end late.
@@ -58,8 +59,16 @@ func (t *transcriptCheck) checkVoid(e *exchange) {
 	case e.method.phase != phaseJoin && e.method.phase != phaseMove:
 		t.find(e, "/void", "%s asks %s nothing: the attempt cannot be void", quoted(&e.Method), e.side.id)
 		return
-	case e.Error == nil || len(e.Message) > 0:
+	case e.Error == nil:
 		t.find(e, "/void", "%s answered here: only a failure can be void", e.side.id)
+		return
+	}
+	_, late := t.late(e)
+	switch answered := len(e.Message) > 0; {
+	case late && (answered || e.Omission() != "" || e.Error.ErrorCode != string(protocol.ErrTimeout)):
+		return
+	case answered:
+		t.find(e, "/void", "%s answered here in time: only a failure can be void", e.side.id)
 		return
 	}
 	code := protocol.Code(e.Error.ErrorCode)
@@ -80,4 +89,14 @@ func (t *transcriptCheck) checkVoid(e *exchange) {
 		t.find(e, "/void", "a failure of %s is said to be void (%s), but the question waited only %v at the referee, which stalled for %v",
 			e.side.id, clip(e.Void), waited, stalled)
 	}
+}
+
+// late tells whether the response to a question for a move is too late to count, and how
+// long after the deadline the referee read it.
+func (t *transcriptCheck) late(e *exchange) (after time.Duration, late bool) {
+	at, err := protocol.ParseTimestamp(e.At)
+	if err != nil || e.method.phase != phaseMove {
+		return 0, false
+	}
+	return e.side.deadline.Late(at)
 }

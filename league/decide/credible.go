@@ -12,9 +12,9 @@ import (
 
 // credible returns the contradiction between a result and the rest of its report, the
 // rules, or the draw to which the referee is bound; nil for none. A referee without a
-// draw may leave out choices and number. A game of many turns cannot be judged from its
-// last choices: the audit judges it from the transcript.
-func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2]string) error {
+// draw may leave out choices and number. A game of several turns is judged by its course,
+// if that is known; else the audit judges it from the transcript.
+func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2]string, course *rules.Course) error {
 	var chance rules.Chance
 	var drawn bool
 	var moves [2]string
@@ -29,7 +29,7 @@ func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2
 		if chance, drawn, err = p.revealed(r, fact, ids); err != nil {
 			return err
 		}
-		moves = r.Moves(ids)
+		moves = r.GameResult.Moves(ids)
 	}
 	verdict, decided, err := rules.Follows(p.Game, moves, r.DrawnNumber)
 	switch {
@@ -43,9 +43,11 @@ func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2
 			}
 		}
 		verdict, decided = position.Play(moves).Judge(chance), true
-		if valueOf(r.DrawnNumber) != verdict.Number {
-			return fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
-		}
+	case drawn && course != nil:
+		verdict, decided = course.Position.Judge(chance), true
+	}
+	if decided && drawn && valueOf(r.DrawnNumber) != verdict.Number {
+		return fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
 	}
 	if winner := verdict.WinnerOf(ids); decided && valueOf(r.WinnerPlayerID) != winner {
 		return fmt.Errorf("result.winner: by the rules of %s it is %s", p.GameType, cmp.Or(winner, "none"))

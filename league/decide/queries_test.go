@@ -78,7 +78,7 @@ func ask(t *testing.T, s *journal.State, asker, query string, params protocol.Qu
 func played(t *testing.T, more ...journal.Data) *journal.State {
 	t.Helper()
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
-	v := reports().Judge(s, report(), "REF01", decide.NotPinged)
+	v := judge(s, report(), "REF01", decide.NotPinged)
 	require.True(t, v.Accepted)
 	apply(t, s, v.Result)
 	apply(t, s, more...)

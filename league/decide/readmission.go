@@ -35,6 +35,10 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 		return nil, nil, err
 	}
 	is := s.Agents[by.AgentID]
+	if is.PublicKey != "" && a.PublicKey != "" && a.PublicKey != is.PublicKey {
+		return nil, nil, Reject(protocol.ErrNotAuthorized,
+			"%s has registered another public_key, which it keeps for the whole league: return with the identity of the first registration", by.AgentID)
+	}
 	var drop *journal.RegistrationDropped
 	if is.Endpoint != a.Endpoint {
 		var err error

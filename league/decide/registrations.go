@@ -52,6 +52,8 @@ type Limits struct {
 	SameNames               bool          // several players may have one display name
 	Grace                   time.Duration // time that a registered agent has to answer before it can be replaced
 	Listening               bool          // agents listen before they register: nobody pings them
+	Sign                    bool          // the league records keys
+	RequireSignatures       bool          // only for players with keys, and referees that relay signatures
 }
 
 // Registrations decide about applicants until the league starts. Beside the
@@ -121,7 +123,7 @@ func (r *Registrations) left(s silence, now time.Time) time.Duration {
 // token it has got the response, and the request is a new one.
 func Repeated(s *journal.State, a *Applicant) string {
 	for _, known := range s.AtURL(a.Player(), protocol.CanonicalURL(a.Endpoint)) {
-		if known.Registration == a.Registration &&
+		if known.Registration == a.Registration && (known.PublicKey == a.PublicKey || !s.Created.Signs()) &&
 			known.DisplayName == a.DisplayName && known.Endpoint == a.Endpoint && !known.Confirmed {
 			return known.AgentID
 		}
@@ -149,6 +151,9 @@ func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (dr
 	if r.Listening { // the journal of a simulation has no metadata
 		event.Version, event.ProtocolVersion, event.GameTypes = "", "", nil
 	}
+	if !r.Sign {
+		event.PublicKey, event.RelaysSignatures = "", false
+	}
 	return drop, &event, nil
 }
 
@@ -161,6 +166,10 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 		return nil, Reject(protocol.ErrLateRegistration, "the league has started")
 	case !slices.Contains(a.GameTypes, r.GameType):
 		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", r.GameType)
+	case r.RequireSignatures && a.Player() && a.PublicKey == "":
+		return nil, Reject(protocol.ErrInvalidFieldType, "this league requires signatures: register with player_meta.public_key, and sign your moves")
+	case r.RequireSignatures && !a.Player() && !a.RelaysSignatures:
+		return nil, Reject(protocol.ErrInvalidFieldType, "this league requires signatures: verify and report those of the players, and register with referee_meta.relays_signatures")
 	}
 	rivals := r.rivalsOf(s, a)
 	for _, conflict := range []struct {

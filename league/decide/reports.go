@@ -41,34 +41,59 @@ type Verdict struct {
 	Err        error                  // for the referee; a *protocol.Error
 }
 
-// Judge judges a report of a referee. Reporting is idempotent: a report that repeats
-// the recorded result is acknowledged again, and a different one is refused.
-func (p *Reports) Judge(s *journal.State, q *protocol.MatchResultReport, refereeID string, pings Pings) (v Verdict) {
+// A Claim is a report of a referee about a match that is assigned to it, as far as the
+// report could be read.
+type Claim struct {
+	result *journal.MatchReported
+	ids    [2]string
+	proof  proof
+	Late   bool // the match has a result already
+}
+
+// Read reads a report of a referee. Started is the hash of the event that started the
+// league. The error is one for the referee.
+func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeID, started string) (c Claim, err error) {
 	id, _ := protocol.ParseMatchID(q.MatchID) // no match has the zero id
 	fact, idA, idB, ok := s.Find(id)
 	switch {
 	case s.Started == nil:
-		v.Err = protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
-		return v
+		return c, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
 	case !ok || id.Round != q.RoundID || !fact.IsAssignedTo(refereeID):
-		v.Err = protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
-		return v
+		return c, protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
 	}
-	r := p.read(q, attemptOf(q, id, fact, refereeID), refereeID, [2]string{idA, idB})
-	contradiction := p.check(s, r, fact, [2]string{idA, idB})
+	c.ids, c.Late = [2]string{idA, idB}, fact.Report != nil
+	c.result = p.read(q, attemptOf(q, id, fact, refereeID), refereeID, c.ids)
+	c.proof = p.proofOf(s, c.result, c.ids, started)
+	return c, nil
+}
+
+// Judge judges a claim, after Prove. Reporting is idempotent: a report that repeats the
+// recorded result is acknowledged again, and a different one is refused.
+func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
+	r, refereeID, idA, idB := c.result, c.result.RefereeID, c.ids[0], c.ids[1]
+	fact := s.Match(r.MatchID)
+	var contradiction *protocol.Error
+	if c.proof.fault == nil {
+		contradiction = p.check(s, r, fact, c.ids, c.proof.course)
+	}
 	thirdParty := !s.Agents[refereeID].ShowsAccessTokens()
 	doubleLoss := contradiction == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && thirdParty
 	v.Result = r
 	switch {
+	case c.proof.fault != nil && fact.Report != nil:
+		v.Err = c.proof.fault // nothing of the report can be trusted
 	case fact.Report != nil && fact.Report.RefereeID == refereeID && same(fact.Report, r):
 		v.Repeated = true
 	case fact.Report != nil:
 		v.Disputed = true
-		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", q.MatchID).
-			With("match_id", q.MatchID).With("previous_report_time", fact.ReportedAt)
+		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", r.MatchID).
+			With("match_id", r.MatchID.String()).With("previous_report_time", fact.ReportedAt)
 	case fact.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", refereeID, r.Number, r.MatchID)
+	case c.proof.fault != nil:
+		v.Rejected, v.Err = "its signatures do not prove it: "+c.proof.fault.Detail, c.proof.fault
+		c.distrust()
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
 		v.PingFirst = true
 	case contradiction != nil:
@@ -115,7 +140,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 
 		choices [2]protocol.Member[*string]
 		score   [2]protocol.Member[int] // for check
-	}{MatchReported: journal.MatchReported{Attempt: at, RefereeID: refereeID, GameResult: given, Draw: q.Draw}}
+	}{MatchReported: journal.MatchReported{Attempt: at, RefereeID: refereeID, GameResult: given, Draw: q.Draw, Evidence: q.Evidence}}
 	r.Reason = string(protocol.HideTokens([]byte(given.Reason))) // everybody may read the journal
 	r.Faults = nil
 	for i, id := range ids {
@@ -138,7 +163,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 	default:
 		r.Status = inferStatus(q.Result.Details, slices.Contains(ids[:], valueOf(r.WinnerPlayerID)))
 	}
-	moves := r.Moves(ids)
+	moves := r.GameResult.Moves(ids)
 	if valueOf(r.DrawnNumber) == 0 && (r.Status == protocol.StatusTechnicalLoss || moves[0] == "" || moves[1] == "") {
 		r.DrawnNumber = nil // third-party referees report 0 if they drew nothing or name no choices
 	}
@@ -158,13 +183,13 @@ func inferStatus(d *protocol.ResultDetails, won bool) string {
 
 // check completes a result that was read: it adds the score. It returns
 // an error if the result contradicts itself, the rules or the draw; nil if it counts.
-func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journal.Match, ids [2]string) *protocol.Error {
+func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journal.Match, ids [2]string, course *rules.Course) *protocol.Error {
 	var err error
 	if w := r.WinnerPlayerID; w != nil && !slices.Contains(ids[:], *w) {
 		r.WinnerPlayerID = nil
 		err = fmt.Errorf("result.winner must be %s, %s or null", ids[0], ids[1])
 	} else {
-		err = p.credible(r, fact, ids)
+		err = p.credible(r, fact, ids, course)
 	}
 	if r.Status == protocol.StatusTechnicalLoss || valueOf(r.DrawnNumber) == 0 {
 		r.DrawnNumber, r.NumberParity = nil, nil // no draw counts

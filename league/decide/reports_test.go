@@ -17,6 +17,20 @@ func reports() *decide.Reports {
 	return &decide.Reports{LeagueID: leagueID, GameType: "even_odd", Game: evenodd.Game{}}
 }
 
+// judge reads, proves and judges a report.
+func judge(s *journal.State, q *protocol.MatchResultReport, refereeID string, pings decide.Pings) (v decide.Verdict) {
+	c, err := reports().Read(s, q, refereeID, startHash)
+	if err != nil {
+		v.Err = err
+		return v
+	}
+	reports().Prove(&c)
+	return reports().Judge(s, c, pings)
+}
+
+// startHash is the hash of the event that started the league.
+const startHash = "5555555555555555555555555555555555555555555555555555555555555555"
+
 func pointer[T any](v T) *T { return &v }
 
 // report is a report of the first match: P01 chose even, P02 odd, and the number 8 makes
@@ -79,7 +93,7 @@ func TestVerdictOnAReport(t *testing.T) {
 		{"a double loss right after a restart", thirdParty, "REF02", report(doubleLoss), decide.NotRunning, decide.Verdict{}, protocol.ErrInvalidMatchState},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := reports().Judge(started(t, test.before...), test.q, test.referee, test.pings)
+			v := judge(started(t, test.before...), test.q, test.referee, test.pings)
 			if test.code == "" {
 				require.NoError(t, v.Err)
 			} else {
@@ -94,21 +108,21 @@ func TestVerdictOnAReport(t *testing.T) {
 
 func TestRepeatedReportIsAcknowledgedAndADifferentOneIsRefused(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
-	v := reports().Judge(s, report(), "REF01", decide.NotPinged)
+	v := judge(s, report(), "REF01", decide.NotPinged)
 	require.True(t, v.Accepted)
 	assert.Equal(t, protocol.Both("P01", 3, "P02", 0), v.Result.Score)
 	apply(t, s, v.Result)
-	v = reports().Judge(s, report(), "REF01", decide.NotPinged)
+	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.True(t, v.Repeated)
 	require.NoError(t, v.Err)
-	v = reports().Judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
+	v = judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
 	assert.True(t, v.Disputed)
 	assert.Equal(t, protocol.ErrDuplicateReport, protocol.AsError(v.Err).Code)
 }
 
 func TestLostAttemptGetsTheResultOfItsChoices(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
-	v := reports().Judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
+	v := judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
 	require.NotEmpty(t, v.Rejected)
 	lost := reports().LoseAttempt(s, v.Result, v.Rejected)
 	assert.Equal(t, "P01", *lost.Result.WinnerPlayerID, "the number 8 is even")
@@ -116,7 +130,7 @@ func TestLostAttemptGetsTheResultOfItsChoices(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, r, "no attempt is lost")
 	apply(t, s, lost)
-	v = reports().Judge(s, report(), "REF01", decide.NotPinged)
+	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.Equal(t, protocol.ErrInvalidMatchState, protocol.AsError(v.Err).Code, "a lost attempt gets no second chance")
 	r, err = decide.ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
@@ -161,7 +175,7 @@ func TestCredibilityOfARevealedDraw(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"},
 				&journal.MatchAccepted{Attempt: attempt(1), RefereeID: "REF01", DrawCommitment: commitment})
-			v := reports().Judge(s, report(honest, test.change), "REF01", decide.NotPinged)
+			v := judge(s, report(honest, test.change), "REF01", decide.NotPinged)
 			assert.Equal(t, test.rejected == "", v.Accepted)
 			assert.Contains(t, v.Rejected, test.rejected)
 		})
@@ -187,7 +201,7 @@ func TestReportOfAMatchThatIsNotAssigned(t *testing.T) {
 			if test.change != nil {
 				test.change(q)
 			}
-			v := reports().Judge(test.state, q, "REF01", decide.NotPinged)
+			v := judge(test.state, q, "REF01", decide.NotPinged)
 			assert.Nil(t, v.Result)
 			assert.Equal(t, test.code, protocol.AsError(v.Err).Code)
 		})
@@ -198,7 +212,7 @@ func TestAttemptOfAReport(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"},
 		&journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF02"}, &journal.MatchAssigned{Attempt: attempt(3), RefereeID: "REF01"})
 	for named, want := range map[int]int{1: 1, 3: 3, 0: 3, 2: 3, 9: 3} { // else the referee's last
-		v := reports().Judge(s, report(func(q *protocol.MatchResultReport) { q.Attempt = named }), "REF01", decide.NotPinged)
+		v := judge(s, report(func(q *protocol.MatchResultReport) { q.Attempt = named }), "REF01", decide.NotPinged)
 		assert.Equal(t, want, v.Result.Number, named)
 	}
 }

@@ -148,3 +148,17 @@ func (a *Agent) countRound() {
 	}
 	a.RoundFailures, a.ReportedInRound = 0, false
 }
+
+// PublicKeys are the public keys of the agents that have one, by their ids; nil for none.
+func (s *State) PublicKeys() (keys map[string]string) {
+	for id, a := range s.Agents {
+		if a.PublicKey == "" {
+			continue
+		}
+		if keys == nil {
+			keys = make(map[string]string, len(s.Agents))
+		}
+		keys[id] = a.PublicKey
+	}
+	return keys
+}

@@ -23,6 +23,10 @@ type AgentRegistered struct {
 	ProtocolVersion string   `json:"protocol_version,omitzero"`
 	GameTypes       []string `json:"game_types,omitzero"`
 
+	// What agents that sign have registered; empty in a league that does not sign.
+	PublicKey        string `json:"public_key,omitzero"`        // Ed25519, 64 hexadecimal digits
+	RelaysSignatures bool   `json:"relays_signatures,omitzero"` // a referee that reports the players' signatures
+
 	// AwaitsAnswer tells that the manager pings the agent's endpoint until it
 	// answers. Journals without this member count the agent as one that answered.
 	AwaitsAnswer bool `json:"awaits_answer,omitzero"`
@@ -36,6 +40,10 @@ func (d *AgentRegistered) apply(s *State, at string) error {
 		return fmt.Errorf("agent %s is registered under the id of a dropped registration", d.AgentID)
 	case s.Started != nil:
 		return fmt.Errorf("agent %s registers after the start", d.AgentID)
+	case d.PublicKey != "" && !protocol.ValidPublicKey(d.PublicKey):
+		return fmt.Errorf("public_key of %s: %.80q", d.AgentID, d.PublicKey)
+	case !s.Created.Signs() && (d.PublicKey != "" || d.RelaysSignatures):
+		return fmt.Errorf("%s registers for signatures, but the league does not sign", d.AgentID)
 	case d.Role != protocol.RolePlayer && d.Role != protocol.RoleReferee:
 		return fmt.Errorf("role %.40q: player or referee", d.Role)
 	}

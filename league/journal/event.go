@@ -62,6 +62,7 @@ var kinds = [...]struct {
 	{"completed", &LeagueCompleted{}, nil},
 	{"tail_lost", &TailLost{}, nil},
 	{"agent_informed", &AgentInformed{}, nil},
+	{"configured", &Configured{}, nil},
 }
 
 // kindOf is the name of the event in the journal; "" for a type that is not in kinds.

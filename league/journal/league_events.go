@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -29,6 +30,7 @@ type Created struct {
 	TokenLength   int              `json:"token_length,omitzero"`   // in characters; 0 for the whole token
 	SuspendAfter  int              `json:"suspend_after,omitzero"`  // failures in a row; 0 for DefaultSuspendAfter, negative for never
 	ShutdownAfter int              `json:"shutdown_after,omitzero"` // failures in a row; 0 for DefaultShutdownAfter, negative for never
+	KeyDerivation int              `json:"key_derivation,omitzero"` // protocol.KeyDerivation; 0 for a league of an earlier version
 	Auth          string           `json:"auth,omitzero"`           // AuthLenient or ""
 	Tournament    *Tournament      `json:"tournament,omitzero"`     // nil for a round-robin
 
@@ -36,7 +38,23 @@ type Created struct {
 	// before its registration may be dropped; 0 if the manager does not ping agents.
 	RegistrationGrace int `json:"registration_grace_sec,omitzero"`
 
+	// ManagerKey is the public key with which the manager signs heads; "" for a league that
+	// does not sign.
+	ManagerKey string `json:"manager_key,omitzero"`
+
+	Configuration *Configuration `json:"configuration,omitzero"` // nil for a league of an earlier version
+
 	Simulation *Simulation `json:"simulation,omitzero"`
+}
+
+// Signs tells whether the manager signs heads, and gives the agents what they need to sign
+// moves.
+func (d *Created) Signs() bool { return d.ManagerKey != "" }
+
+// RequiresSignatures tells whether the league admits only players with keys, and referees
+// that relay signatures.
+func (d *Created) RequiresSignatures() bool {
+	return d.Configuration != nil && d.Configuration.Signatures == SignaturesRequired
 }
 
 // Simulation is the input of a simulated league.
@@ -62,13 +80,19 @@ func (d *Created) apply(s *State, _ string) error {
 	if err := d.TableScoring().Validate(); err != nil {
 		return err
 	}
+	if d.KeyDerivation != 0 && d.KeyDerivation != protocol.KeyDerivation {
+		return fmt.Errorf("key_derivation: %d is not known to this version", d.KeyDerivation)
+	}
+	if d.ManagerKey != "" && !protocol.ValidPublicKey(d.ManagerKey) {
+		return fmt.Errorf("manager_key: %.80q", d.ManagerKey)
+	}
 	if d.Auth != "" && d.Auth != AuthLenient {
 		return fmt.Errorf("auth: %.40q", d.Auth)
 	}
 	if err := d.Tournament.check(d.Legs); err != nil {
 		return err
 	}
-	s.Created = d
+	s.Created, s.Configuration = d, d.Configuration
 	return nil
 }
 
@@ -87,6 +111,10 @@ type Started struct {
 	Algorithm string   `json:"algorithm,omitzero"`
 	Players   []string `json:"players"`
 	Referees  []string `json:"referees"`
+
+	// Keys are the public keys of the participants that have one, by their ids. A league
+	// that does not sign has none.
+	Keys map[string]string `json:"keys,omitzero"`
 }
 
 // maxMatches limits the time that a journal of a few lines can cost.
@@ -101,6 +129,9 @@ func (d *Started) apply(s *State, _ string) error {
 	}
 	if len(d.Players)+len(d.Referees) != len(s.Agents) || len(d.Referees) == 0 {
 		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees), len(s.Agents))
+	}
+	if keys := s.PublicKeys(); !maps.Equal(d.Keys, keys) {
+		return fmt.Errorf("the start names %d keys: they are not the %d that the agents registered", len(d.Keys), len(keys))
 	}
 	pairer, err := s.newPairer(d)
 	if err != nil {

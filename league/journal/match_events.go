@@ -74,6 +74,7 @@ type MatchReported struct {
 	protocol.GameResult
 	Score protocol.PerPlayer[int] `json:"score"` // by the league's scoring
 	Draw  *protocol.Draw          `json:"draw,omitzero"`
+	protocol.Evidence
 }
 
 func (d *MatchReported) apply(s *State, at string) error {

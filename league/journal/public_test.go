@@ -31,9 +31,9 @@ func members(t reflect.Type) (names []string) {
 func TestMembersOfPublicEvents(t *testing.T) {
 	const result = "status winner_player_id drawn_number number_parity choices reason faults"
 	public := map[string]string{
-		"created": "schema_version league_id display_name game_type legs scoring tiebreakers token_length suspend_after shutdown_after auth tournament " +
-			"registration_grace_sec",
-		"registered":           "agent_id role display_name max_concurrent_matches generation referee_auth version protocol_version game_types awaits_answer",
+		"created": "schema_version league_id display_name game_type legs scoring tiebreakers token_length suspend_after shutdown_after key_derivation auth tournament " +
+			"registration_grace_sec manager_key configuration",
+		"registered":           "agent_id role display_name max_concurrent_matches generation referee_auth version protocol_version game_types public_key relays_signatures awaits_answer",
 		"agent_answered":       "agent_id",
 		"registration_dropped": "agent_id reason",
 		"agent_returned":       "agent_id generation reason referee_auth",
@@ -41,12 +41,12 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"agent_suspended":      "agent_id reason",
 		"agent_failed":         "agent_id match_id attempt",
 		"agent_shutdown":       "agent_id reason",
-		"started":              "algorithm players referees",
+		"started":              "algorithm players referees keys",
 		"round_announced":      "round_id pairings referees",
 		"match_assigned":       "match_id attempt referee_id",
 		"match_accepted":       "match_id attempt referee_id draw_commitment",
 		"match_declined":       "match_id attempt referee_id",
-		"match_reported":       "match_id attempt referee_id " + result + " score draw",
+		"match_reported":       "match_id attempt referee_id " + result + " score draw signatures moves transcript_digest",
 		"match_forfeited":      "match_id players " + result + " score",
 		"match_disputed":       "match_id attempt referee_id " + result,
 		"match_doubted":        "match_id attempt referee_id",
@@ -54,6 +54,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"completed":            "champion",
 		"tail_lost":            "head",
 		"agent_informed":       "agent_id",
+		"configured":           "configuration",
 	}
 	for _, kind := range kinds {
 		all := members(reflect.TypeOf(kind.data).Elem())

@@ -20,6 +20,8 @@ type State struct {
 	Agents  map[string]*Agent
 	Dropped map[string]bool // ids whose registration was dropped
 
+	Configuration *Configuration // in force; nil for a league of an earlier version
+
 	Started   *Started // nil before the start
 	Table     *table.Table
 	Recorded  int     // matches with a result

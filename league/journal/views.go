@@ -66,20 +66,28 @@ func (s *State) sortedAgents() []*Agent {
 func (s *State) AgentRecords() (referees, players []store.Agent) {
 	referees, players = []store.Agent{}, []store.Agent{}
 	for _, a := range s.sortedAgents() {
-		record := store.Agent{
-			DisplayName: a.DisplayName, Endpoint: a.Endpoint, Version: a.Version, ProtocolVersion: a.ProtocolVersion,
-			GameTypes: a.GameTypes, RegisteredAt: a.RegisteredAt, Answered: a.Answered,
-		}
-		record.State, record.StateReason = s.Lifecycle(a)
 		if a.Player {
-			record.PlayerID = a.AgentID
-			players = append(players, record)
+			players = append(players, s.AgentRecord(a))
 		} else {
-			record.RefereeID, record.MaxConcurrent = a.AgentID, a.Capacity
-			referees = append(referees, record)
+			referees = append(referees, s.AgentRecord(a))
 		}
 	}
 	return referees, players
+}
+
+// AgentRecord is an agent in the form of agents.json.
+func (s *State) AgentRecord(a *Agent) store.Agent {
+	record := store.Agent{
+		DisplayName: a.DisplayName, Endpoint: a.Endpoint, Version: a.Version, ProtocolVersion: a.ProtocolVersion,
+		GameTypes: a.GameTypes, RegisteredAt: a.RegisteredAt, Answered: a.Answered,
+	}
+	record.State, record.StateReason = s.Lifecycle(a)
+	if a.Player {
+		record.PlayerID = a.AgentID
+	} else {
+		record.RefereeID, record.MaxConcurrent = a.AgentID, a.Capacity
+	}
+	return record
 }
 
 // CompletedRounds is the number of completed rounds.

@@ -301,7 +301,12 @@ func (w *World) Entropy(matchID, id string) protocol.Secret {
 }
 
 // Token returns the token that the manager gave to an agent.
-func (w *World) Token(id string) string { return protocol.DeriveToken(w.Secret, LeagueID, id, 1) }
+func (w *World) Token(id string) string { return w.TokenOf(id, 1) }
+
+// TokenOf returns the token of a generation.
+func (w *World) TokenOf(id string, generation int) string {
+	return protocol.DeriveToken(protocol.ManagerKeysOf(w.Secret, protocol.KeyDerivation).Token, LeagueID, id, generation)
+}
 
 // ManagerCredential returns the credential that authenticates the manager to an agent.
 func (w *World) ManagerCredential(id string) string {

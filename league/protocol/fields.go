@@ -125,18 +125,31 @@ var (
 	faultsField  = keyed1("faults", formed("", codeForm)).orAbsent()
 	drawField    = object("draw",
 		formed("commitment", digestForm), formed("nonce", digestForm),
-		keyed1("entropies", formed("", digestForm)).orAbsent()).orAbsent()
+		keyed1("entropies", formed("", digestForm)).orAbsent(),
+		keyed1("entropy_commitments", formed("", digestForm)).orAbsent()).orAbsent()
+	publicKey  = formed("public_key", digestForm).orAbsent()
+	started    = formed("started", digestForm).orAbsent()
+	movesField = array("moves", 0, object("", text("player_id"), text("move"))).orAbsent()
+	// signatureRequest holds the members of a question that asks for a signature.
+	signatureRequest = []field{
+		truth("sign").orAbsent(), started, integer("turn", 1).orAbsent(), word("role_in_match", RolePlayerA, RolePlayerB).orAbsent(),
+		formed("draw_commitment", digestForm).orAbsent(), keyed1("entropy_commitments", formed("", digestForm)).orAbsent(), movesField,
+	}
+	evidenceFields = []field{
+		keyed1("signatures", object("", integer("turn", 1), formed("signature", signatureForm))).orAbsent(),
+		movesField, formed("transcript_digest", digestForm).orAbsent(),
+	}
 	seatField = func(name string) field {
 		return object(name, text("player_id"), formed("endpoint", urlForm), displayName.orAbsent(),
 			object("standings", integer("wins", 0), integer("losses", 0), integer("draws", 0), integer("points", 0).orAbsent()).orAbsent(),
-			text("access_token").orAbsent())
+			text("access_token").orAbsent(), publicKey)
 	}
 	registrationFields = []field{
 		word("status", StatusAccepted, StatusRejected),
 		text("league_id").orAbsent(),
 		field{name: "reason", kind: kindString, max: 500}.orAbsent().orNull(),
 		formed("error_code", codeForm).orAbsent(), text("error_name").orAbsent(),
-		text("manager_auth").orAbsent(),
+		text("manager_auth").orAbsent(), formed("manager_key", digestForm).orAbsent(),
 		anything("context").orAbsent(), integer("retry_after_sec", 0).orAbsent(),
 	}
 	acknowledgement = []field{
@@ -159,55 +172,60 @@ var shapes = func() map[string]*field {
 var bodies = map[string][]field{
 	TypeRefereeRegisterRequest: {object("referee_meta",
 		displayName, formed("version", versionForm), formed("protocol_version", versionForm).orAbsent(),
-		gameTypes, endpoint, integer("max_concurrent_matches", 1).saying(capacityRule)),
+		gameTypes, endpoint, integer("max_concurrent_matches", 1).saying(capacityRule), publicKey, truth("relays_signatures").orAbsent()),
 		word("referee_auth", RefereeAuthAccessToken, RefereeAuthNone).orAbsent()},
 	TypeRefereeRegisterResponse: append([]field{text("referee_id").orAbsent().orNull()}, registrationFields...),
 	TypeLeagueRegisterRequest: {object("player_meta",
 		displayName, formed("version", versionForm), formed("protocol_version", versionForm).orAbsent(),
-		gameTypes, endpoint)},
+		gameTypes, endpoint, publicKey)},
 	TypeLeagueRegisterResponse: append([]field{text("player_id").orAbsent().orNull()}, registrationFields...),
 	TypeRoundAnnouncement: {text("league_id"), integer("round_id", 1), array("matches", 0, object("",
 		text("match_id"), text("game_type"), text("player_A_id"), text("player_B_id"),
 		formed("referee_endpoint", urlForm), text("referee_id").orAbsent(),
 		word("referee_auth", RefereeAuthAccessToken, RefereeAuthNone).orAbsent(),
-		array("forfeited_by", 0, text("")).orAbsent())), integer("total_matches", 1).orAbsent()},
+		array("forfeited_by", 0, text("")).orAbsent())), integer("total_matches", 1).orAbsent(), started},
 	TypeRoundCompleted: {text("league_id"), integer("round_id", 1),
 		integer("matches_completed", 0).orAbsent(), integer("matches_played", 0).orAbsent(),
 		integer("next_round_id", 1).orNull(),
 		object("summary", integer("total_matches", 0), integer("wins", 0), integer("draws", 0),
-			integer("technical_losses", 0)).orAbsent(), formed("journal_head", digestForm).orAbsent()},
+			integer("technical_losses", 0)).orAbsent(), formed("journal_head", digestForm).orAbsent(),
+		formed("journal_head_signature", signatureForm).orAbsent(),
+		array("results", 0, object("", text("match_id"), integer("attempt", 1).orAbsent(),
+			word("status", StatusWin, StatusDraw, StatusTechnicalLoss), text("winner").orNull(),
+			integer("drawn_number", 0).orAbsent().orNull(), choicesField)).orAbsent()},
 	TypeLeagueCompleted: {text("league_id"), integer("total_rounds", 1), integer("total_matches", 1),
 		object("champion", text("player_id"), displayName, integer("points", 0)),
 		array("final_standings", 1, standingField), integer("total_players", 1).orAbsent(),
-		formed("journal_head", digestForm).orAbsent()},
+		formed("journal_head", digestForm).orAbsent(), formed("journal_head_signature", signatureForm).orAbsent()},
 	TypeGameInvitation: {text("league_id"), integer("round_id", 1), text("match_id"), text("game_type"),
 		word("role_in_match", RolePlayerA, RolePlayerB), text("opponent_id"),
 		integer("attempt", 1).orAbsent(), formed("draw_commitment", digestForm).orAbsent()},
 	TypeGameJoinAck: {text("match_id"), text("player_id"), formed("arrival_timestamp", timestampForm), truth("accept"),
 		formed("entropy_commitment", digestForm).orAbsent()},
-	TypeChooseParityCall: {text("match_id"), text("player_id"), text("game_type"),
+	TypeChooseParityCall: append([]field{text("match_id"), text("player_id"), text("game_type"),
 		object("context", text("opponent_id").orAbsent(), integer("round_id", 1).orAbsent(), recordField.orAbsent()).orAbsent(),
-		formed("deadline", timestampForm)},
+		formed("deadline", timestampForm)}, signatureRequest...),
 	TypeChooseParityResponse: {text("match_id"), text("player_id"), word("parity_choice", "even", "odd"),
-		formed("entropy", digestForm).orAbsent()},
-	TypeGameMoveCall: {text("match_id"), text("player_id"), text("game_type"),
+		formed("entropy", digestForm).orAbsent(), formed("signature", signatureForm).orAbsent()},
+	TypeGameMoveCall: append([]field{text("match_id"), text("player_id"), text("game_type"),
 		object("move_request", text("move_type"), array("valid_options", 0, text("")).orAbsent(), anything("context").orAbsent()),
-		formed("deadline", timestampForm)},
+		formed("deadline", timestampForm)}, signatureRequest...),
 	TypeGameMoveResponse: {text("match_id"), text("player_id"), text("game_type"),
-		object("move_data", text("move_type"), text("choice")), formed("entropy", digestForm).orAbsent()},
+		object("move_data", text("move_type"), text("choice")), formed("entropy", digestForm).orAbsent(),
+		formed("signature", signatureForm).orAbsent()},
 	TypeGameOver: {text("match_id"), text("game_type"),
 		object("game_result", word("status", StatusWin, StatusDraw, StatusTechnicalLoss),
 			text("winner_player_id").orAbsent().orNull(),
 			integer("drawn_number", 0).orAbsent().orNull(), text("number_parity").orAbsent().orNull(),
 			choicesField, field{name: "reason", kind: kindString, max: 500}.orAbsent(), faultsField),
 		drawField, field{name: "reason", kind: kindString, max: 500}.orAbsent()},
-	TypeMatchResultReport: {text("league_id"), integer("round_id", 1), text("match_id"), text("game_type"),
+	TypeMatchResultReport: append([]field{text("league_id"), integer("round_id", 1), text("match_id"), text("game_type"),
 		integer("attempt", 1).orAbsent(),
 		object("result", text("winner").orNull(), keyed1("score", integer("", 0)),
 			object("details", integer("drawn_number", -maxInteger).orAbsent().orNull(), choicesField.orAbsent(), // the manager judges the number
 				word("status", StatusWin, StatusDraw, StatusTechnicalLoss).orAbsent(),
 				field{name: "reason", kind: kindString, max: 500}.orAbsent(), faultsField).orAbsent()),
-		drawField},
+		drawField}, evidenceFields...),
 	TypeStandingsUpdate: {text("league_id"), integer("round_id", 1), array("standings", 1, standingField),
 		integer("total_players", 1).orAbsent()},
 	TypeLeagueQuery: {text("league_id"), text("query_type"),
@@ -242,7 +260,8 @@ var bodies = map[string][]field{
 		object("retry_policy", integer("max_retries", 0), number("delay_sec"), word("backoff_strategy", BackoffFixed, BackoffLinear, BackoffExponential).orAbsent()),
 		object("scoring", integer("win_points", 0), integer("draw_points", 0), integer("loss_points", 0),
 			integer("technical_loss_points", 0)),
-		word("replies", RepliesStrict).orAbsent(), text("referee_id").orAbsent(), word("auth", AuthLenient).orAbsent()},
+		word("replies", RepliesStrict).orAbsent(), text("referee_id").orAbsent(), word("auth", AuthLenient).orAbsent(), started,
+		array("allowed_endpoints", 1, formed("", networkForm)).orAbsent()},
 	TypeMatchAssignmentAck: {word("status", StatusAccepted, StatusBusy, StatusRejected), text("match_id"),
 		integer("attempt", 1), text("referee_id").orAbsent(), formed("draw_commitment", digestForm).orAbsent(),
 		field{name: "reason", kind: kindString, max: 500}.orAbsent()},

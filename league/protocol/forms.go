@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -40,10 +41,18 @@ var (
 		rule: "64 lower-case hexadecimal digits", pattern: `^[0-9a-f]{64}$`,
 		valid: isDigest, max: formLimit,
 	}
+	signatureForm = &form{
+		rule: "128 lower-case hexadecimal digits", pattern: `^[0-9a-f]{128}$`,
+		valid: isSignature, max: formLimit,
+	}
 	codeForm = matching("an error code of the form E001", `^E[0-9]{3}$`)
 	urlForm  = &form{
 		rule: "an absolute URL", pattern: urlPattern.String(), format: "uri",
 		valid: ValidURL, max: formLimit,
+	}
+	networkForm = &form{
+		rule: "a network in CIDR notation, such as 10.1.0.0/16", pattern: `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`,
+		valid: isNetwork, max: formLimit,
 	}
 	// urlPattern is a scheme, an optional user, a host, an optional port, and any rest.
 	urlPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`)
@@ -74,6 +83,12 @@ func ValidURL(s string) bool {
 	return err == nil && urlPattern.MatchString(s)
 }
 
+// isNetwork tells whether s is a network in CIDR notation.
+func isNetwork(s string) bool {
+	_, err := netip.ParsePrefix(s)
+	return err == nil
+}
+
 // plainURL tells quickly that a URL of the usual form is absolute: a scheme, a
 // host of letters and digits, perhaps a port, and a plain path.
 func plainURL(s string) bool {
@@ -92,13 +107,18 @@ func short(s string, limit int) bool {
 }
 
 // isDigest tells whether s is a SHA-256 digest in lower-case hexadecimal digits.
-func isDigest(s string) bool {
+func isDigest(s string) bool { return len(s) == 64 && isHexadecimal(s) }
+
+// isSignature tells whether s is an Ed25519 signature in lower-case hexadecimal digits.
+func isSignature(s string) bool { return len(s) == 128 && isHexadecimal(s) }
+
+func isHexadecimal(s string) bool {
 	for i := range len(s) {
 		if !hexDigit[s[i]] {
 			return false
 		}
 	}
-	return len(s) == 64
+	return true
 }
 
 // hexDigit marks the lower-case hexadecimal digits. Comparisons with '9' and 'a' take

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"math"
+	"net/netip"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type AssignedPlayer struct {
 	DisplayName string `json:"display_name,omitzero"`
 	Standings   Record `json:"standings"`
 	AccessToken string `json:"access_token,omitzero"`
+	PublicKey   string `json:"public_key,omitzero"` // Ed25519; "" for a player that does not sign
 }
 
 // Timeouts are the response times of a match, in seconds (spec 003 table 5).
@@ -93,6 +95,9 @@ type Scoring struct {
 // start_match. The specification does not define it. For a third-party referee, which
 // sends no access tokens, it contains the referee's id in their place, because some find
 // their matches by it.
+//
+// AllowedEndpoints lists the networks in which the manager calls agents, in CIDR notation,
+// against SSRF: our referee calls the players nowhere else. Third-party managers send none.
 type MatchAssignment struct {
 	Envelope
 	LeagueID    string         `json:"league_id,omitzero"`
@@ -108,6 +113,24 @@ type MatchAssignment struct {
 	Replies     string         `json:"replies,omitzero"`
 	RefereeID   string         `json:"referee_id,omitzero"`
 	Auth        string         `json:"auth,omitzero"`
+	Started     string         `json:"started,omitzero"` // as in SignatureRequest; "" in a league that does not sign
+
+	AllowedEndpoints []string `json:"allowed_endpoints,omitzero"`
+}
+
+// Networks returns the allowed endpoints; nil if the assignment lists none. An entry that is
+// no network allows nothing.
+func (a *MatchAssignment) Networks() []netip.Prefix {
+	if a.AllowedEndpoints == nil {
+		return nil
+	}
+	networks := make([]netip.Prefix, 0, len(a.AllowedEndpoints))
+	for _, text := range a.AllowedEndpoints {
+		if network, err := netip.ParsePrefix(text); err == nil {
+			networks = append(networks, network.Masked())
+		}
+	}
+	return networks
 }
 
 // RepliesStrict in an assignment makes the referee refuse every reply that is not
@@ -161,6 +184,21 @@ type ChoiceContext struct {
 	YourStandings *Record `json:"your_standings,omitzero"`
 }
 
+// A SignatureRequest asks a player to sign its answer. It is empty unless the league signs
+// and the player has a public key.
+type SignatureRequest struct {
+	Sign    bool   `json:"sign,omitzero"`
+	Started string `json:"started,omitzero"` // the hash of the event that started the league
+	Turn    int    `json:"turn,omitzero"`    // from 1
+	// RoleInMatch is that of the receiver, as in GAME_INVITATION: the statement has the
+	// entropy commitments of PLAYER_A and PLAYER_B in this order.
+	RoleInMatch        string            `json:"role_in_match,omitzero"`
+	DrawCommitment     string            `json:"draw_commitment,omitzero"`
+	EntropyCommitments PerPlayer[string] `json:"entropy_commitments,omitzero"` // of the players that have one
+	// Moves are all moves of earlier turns, PLAYER_A before PLAYER_B within a turn.
+	Moves []PlayerMove `json:"moves,omitzero"`
+}
+
 // ChooseParityCall is CHOOSE_PARITY_CALL (spec 003 §4.5.1).
 type ChooseParityCall struct {
 	Envelope
@@ -169,6 +207,7 @@ type ChooseParityCall struct {
 	GameType string        `json:"game_type,omitzero"`
 	Context  ChoiceContext `json:"context,omitzero"`
 	Deadline string        `json:"deadline,omitzero"`
+	SignatureRequest
 }
 
 // ChooseParityResponse is CHOOSE_PARITY_RESPONSE (spec 003 §4.5.2).
@@ -178,6 +217,7 @@ type ChooseParityResponse struct {
 	PlayerID     string `json:"player_id,omitzero"`
 	ParityChoice string `json:"parity_choice,omitzero"`
 	Entropy      string `json:"entropy,omitzero"`
+	Signature    string `json:"signature,omitzero"` // of a MoveStatement
 }
 
 // A MoveRequest contains the kind of move and the legal moves.
@@ -195,6 +235,7 @@ type GameMoveCall struct {
 	GameType    string      `json:"game_type,omitzero"`
 	MoveRequest MoveRequest `json:"move_request,omitzero"`
 	Deadline    string      `json:"deadline,omitzero"`
+	SignatureRequest
 }
 
 // MoveData is a player's move.
@@ -206,11 +247,12 @@ type MoveData struct {
 // GameMoveResponse is GAME_MOVE_RESPONSE (spec 003 §3.8.2).
 type GameMoveResponse struct {
 	Envelope
-	MatchID  string   `json:"match_id,omitzero"`
-	PlayerID string   `json:"player_id,omitzero"`
-	GameType string   `json:"game_type,omitzero"`
-	MoveData MoveData `json:"move_data,omitzero"`
-	Entropy  string   `json:"entropy,omitzero"`
+	MatchID   string   `json:"match_id,omitzero"`
+	PlayerID  string   `json:"player_id,omitzero"`
+	GameType  string   `json:"game_type,omitzero"`
+	MoveData  MoveData `json:"move_data,omitzero"`
+	Entropy   string   `json:"entropy,omitzero"`
+	Signature string   `json:"signature,omitzero"` // of a MoveStatement
 }
 
 // A Draw reveals the commitment and the secrets of a draw in hexadecimal, so that anyone
@@ -219,6 +261,9 @@ type Draw struct {
 	Commitment string            `json:"commitment"`
 	Nonce      string            `json:"nonce"`
 	Entropies  PerPlayer[string] `json:"entropies,omitzero"`
+	// EntropyCommitments are those that the players were shown before they signed; empty
+	// for a match without signatures.
+	EntropyCommitments PerPlayer[string] `json:"entropy_commitments,omitzero"`
 }
 
 // A GameResult is the result of a match. Winner, number and parity are null if there is
@@ -298,6 +343,17 @@ type MatchResultReport struct {
 	Attempt  int         `json:"attempt,omitzero"`
 	Result   MatchResult `json:"result"`
 	Draw     *Draw       `json:"draw,omitzero"`
+	Evidence
+}
+
+// Evidence is the proof of a result: the last signature of each player that signed, all
+// legal moves of a game of several turns, and the digest of the transcript.
+type Evidence struct {
+	Signatures PerPlayer[MoveSignature] `json:"signatures,omitzero"`
+	Moves      []PlayerMove             `json:"moves,omitzero"`
+	// TranscriptDigest is the hexadecimal SHA-256 of the line that the referee's results
+	// file has of the match; "" for a referee without files.
+	TranscriptDigest string `json:"transcript_digest,omitzero"`
 }
 
 // RetryInfo describes the retry after a GAME_ERROR: its number, from 1; its time; and the

@@ -109,6 +109,8 @@ type RefereeMeta struct {
 	GameTypes            []string `json:"game_types,omitzero"`
 	ContactEndpoint      string   `json:"contact_endpoint,omitzero"`
 	MaxConcurrentMatches int      `json:"max_concurrent_matches,omitzero"`
+	PublicKey            string   `json:"public_key,omitzero"`        // Ed25519
+	RelaysSignatures     bool     `json:"relays_signatures,omitzero"` // it verifies the players' signatures and reports them
 }
 
 // PlayerMeta describes a player in its registration (002 §3.3.2).
@@ -118,6 +120,7 @@ type PlayerMeta struct {
 	ProtocolVersion string   `json:"protocol_version,omitzero"`
 	GameTypes       []string `json:"game_types,omitzero"`
 	ContactEndpoint string   `json:"contact_endpoint,omitzero"`
+	PublicKey       string   `json:"public_key,omitzero"` // Ed25519
 }
 
 // RefereeRegisterRequest is REFEREE_REGISTER_REQUEST (spec 003 §4.1.1). RefereeAuth is
@@ -144,6 +147,7 @@ type Registration struct {
 	ErrorCode   string  `json:"error_code,omitzero"`
 	ErrorName   string  `json:"error_name,omitzero"`
 	ManagerAuth string  `json:"manager_auth,omitzero"`
+	ManagerKey  string  `json:"manager_key,omitzero"` // the public key of a manager that signs heads
 
 	// For a refusal: the error data of 004 §2.1 and §2.2, and the seconds after which the
 	// same registration may succeed.
@@ -187,6 +191,7 @@ type RoundAnnouncement struct {
 	RoundID      int              `json:"round_id,omitzero"`
 	Matches      []AnnouncedMatch `json:"matches,omitzero"`
 	TotalMatches int              `json:"total_matches,omitzero"` // of the round, if Matches has not all of them
+	Started      string           `json:"started,omitzero"`       // as in SignatureRequest; "" in a league that does not sign
 }
 
 // MaxAnnounced limits the players of a league whose announcements list all matches.
@@ -252,6 +257,20 @@ type RoundCompleted struct {
 	NextRoundID      *int          `json:"next_round_id"`
 	Summary          *RoundSummary `json:"summary,omitzero"`
 	JournalHead      string        `json:"journal_head,omitzero"`
+
+	JournalHeadSignature string        `json:"journal_head_signature,omitzero"` // by the manager
+	Results              []RoundResult `json:"results,omitzero"`                // as ROUND_ANNOUNCEMENT lists the matches
+}
+
+// A RoundResult is a result as the manager recorded it. Players compare it with their own
+// decisions.
+type RoundResult struct {
+	MatchID     string             `json:"match_id,omitzero"`
+	Attempt     int                `json:"attempt,omitzero"` // 0 for a match that was not played
+	Status      string             `json:"status,omitzero"`
+	Winner      *string            `json:"winner"`
+	DrawnNumber *int               `json:"drawn_number"`
+	Choices     PerPlayer[*string] `json:"choices"`
 }
 
 // A Champion is the winner of a league.
@@ -271,6 +290,8 @@ type LeagueCompleted struct {
 	FinalStandings []StandingRow `json:"final_standings,omitzero"`
 	TotalPlayers   int           `json:"total_players,omitzero"`
 	JournalHead    string        `json:"journal_head,omitzero"`
+
+	JournalHeadSignature string `json:"journal_head_signature,omitzero"` // by the manager
 }
 
 // LeagueError is LEAGUE_ERROR (spec 003 §4.10.1).

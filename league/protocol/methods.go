@@ -291,7 +291,7 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 	result, measured, err := caller.Call(ctx, CallRequest{
 		Endpoint: to.Endpoint, Bearer: to.Bearer, Method: m.Name, Params: params, Decode: decode,
 		Limit:         max(limit, 1), // 0 would be no limit
-		ExtendByQueue: extend,
+		ExtendByQueue: extend, Networks: to.Networks,
 	})
 	timing := (*Timing)(measured)
 	if err != nil {

@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	aDigest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	aTime   = "2026-02-28T23:59:59Z"
-	aURL    = "http://localhost:8101/mcp"
+	aDigest    = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	aSignature = aDigest + aDigest
+	aTime      = "2026-02-28T23:59:59Z"
+	aURL       = "http://localhost:8101/mcp"
 )
 
 // samples has one message of every type with all members, as this program's agents may
@@ -36,16 +37,20 @@ func samples() map[string]any {
 		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3},
 	}
 	seat := func(id string) protocol.AssignedPlayer {
-		return protocol.AssignedPlayer{PlayerID: id, Endpoint: aURL, DisplayName: "Agent", Standings: record, AccessToken: "abc"}
+		return protocol.AssignedPlayer{PlayerID: id, Endpoint: aURL, DisplayName: "Agent", Standings: record, AccessToken: "abc", PublicKey: aDigest}
 	}
 	draw := &protocol.Draw{
 		Commitment: aDigest, Nonce: aDigest,
-		Entropies: protocol.Both("P01", aDigest, "P02", strings.Repeat("0", 64)),
+		Entropies:          protocol.Both("P01", aDigest, "P02", strings.Repeat("0", 64)),
+		EntropyCommitments: protocol.Both("P01", aDigest, "P02", aDigest),
 	}
 	choices := protocol.Both("P01", pointer("even"), "P02", nil)
+	moves := []protocol.PlayerMove{{PlayerID: "P01", Move: "even"}, {PlayerID: "P02", Move: "odd"}}
+	sign := protocol.SignatureRequest{Sign: true, Started: aDigest, Turn: 2, RoleInMatch: protocol.RolePlayerB, DrawCommitment: aDigest,
+		EntropyCommitments: protocol.Both("P01", aDigest, "P02", aDigest), Moves: moves}
 	registration := protocol.Registration{
 		Status: protocol.StatusRejected, LeagueID: "L", Reason: pointer("full"),
-		ErrorCode: "E020", ErrorName: "LEAGUE_FULL", ManagerAuth: protocol.ManagerAuthBearer,
+		ErrorCode: "E020", ErrorName: "LEAGUE_FULL", ManagerAuth: protocol.ManagerAuthBearer, ManagerKey: aDigest,
 		Context: map[string]any{"suggestion": "Choose a different display_name"}, RetryAfterSec: 30,
 	}
 	manager, referee, player := protocol.ManagerSender, protocol.RefereeSender("REF01"), protocol.PlayerSender("P01")
@@ -54,7 +59,7 @@ func samples() map[string]any {
 		&protocol.RefereeRegisterRequest{
 			Envelope: envelope(protocol.TypeRefereeRegisterRequest, referee),
 			RefereeMeta: protocol.RefereeMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0",
-				GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, MaxConcurrentMatches: 2},
+				GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, MaxConcurrentMatches: 2, PublicKey: aDigest, RelaysSignatures: true},
 			RefereeAuth: protocol.RefereeAuthAccessToken},
 		&protocol.RefereeRegisterResponse{
 			Envelope:  envelope(protocol.TypeRefereeRegisterResponse, manager),
@@ -62,22 +67,23 @@ func samples() map[string]any {
 		&protocol.LeagueRegisterRequest{
 			Envelope: envelope(protocol.TypeLeagueRegisterRequest, player),
 			PlayerMeta: protocol.PlayerMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1",
-				GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL}},
+				GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL, PublicKey: aDigest}},
 		&protocol.LeagueRegisterResponse{
 			Envelope: envelope(protocol.TypeLeagueRegisterResponse, manager),
 			PlayerID: pointer("P01"), Registration: registration},
 		&protocol.RoundAnnouncement{
 			Envelope: envelope(protocol.TypeRoundAnnouncement, manager), LeagueID: "L", RoundID: 1,
 			Matches: []protocol.AnnouncedMatch{{MatchID: "R1M1", GameType: "even_odd", PlayerAID: "P01", PlayerBID: "P02",
-				RefereeEndpoint: aURL, RefereeID: "REF01", RefereeAuth: protocol.RefereeAuthAccessToken, ForfeitedBy: []string{"P02"}}}, TotalMatches: 500},
+				RefereeEndpoint: aURL, RefereeID: "REF01", RefereeAuth: protocol.RefereeAuthAccessToken, ForfeitedBy: []string{"P02"}}}, TotalMatches: 500, Started: aDigest},
 		&protocol.RoundCompleted{
 			Envelope: envelope(protocol.TypeRoundCompleted, manager), LeagueID: "L", RoundID: 1,
 			MatchesCompleted: pointer(2), MatchesPlayed: pointer(2), NextRoundID: pointer(2),
-			Summary: &protocol.RoundSummary{TotalMatches: 2, Wins: 1, Draws: 1}, JournalHead: aDigest},
+			Summary: &protocol.RoundSummary{TotalMatches: 2, Wins: 1, Draws: 1}, JournalHead: aDigest, JournalHeadSignature: aSignature,
+			Results: []protocol.RoundResult{{MatchID: "R1M1", Attempt: 1, Status: protocol.StatusWin, Winner: pointer("P01"), DrawnNumber: pointer(8), Choices: choices}}},
 		&protocol.LeagueCompleted{
 			Envelope: envelope(protocol.TypeLeagueCompleted, manager), LeagueID: "L", TotalRounds: 3, TotalMatches: 6,
 			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9},
-			FinalStandings: rows, TotalPlayers: 4, JournalHead: aDigest},
+			FinalStandings: rows, TotalPlayers: 4, JournalHead: aDigest, JournalHeadSignature: aSignature},
 		&protocol.GameInvitation{
 			Envelope: envelope(protocol.TypeGameInvitation, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",
 			GameType: "even_odd", RoleInMatch: protocol.RolePlayerB, OpponentID: "P02", Attempt: 1, DrawCommitment: aDigest},
@@ -87,18 +93,18 @@ func samples() map[string]any {
 		&protocol.ChooseParityCall{
 			Envelope: envelope(protocol.TypeChooseParityCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "even_odd",
 			Context:  protocol.ChoiceContext{OpponentID: "P02", RoundID: 1, YourStandings: &record},
-			Deadline: aTime},
+			Deadline: aTime, SignatureRequest: sign},
 		&protocol.ChooseParityResponse{
 			Envelope: envelope(protocol.TypeChooseParityResponse, player), MatchID: "R1M1", PlayerID: "P01",
-			ParityChoice: "odd", Entropy: aDigest},
+			ParityChoice: "odd", Entropy: aDigest, Signature: aSignature},
 		&protocol.GameMoveCall{
 			Envelope: envelope(protocol.TypeGameMoveCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
 			MoveRequest: protocol.MoveRequest{MoveType: "place_mark", ValidOptions: []string{"0", "8"},
 				Context: map[string]any{"board": []any{"X", nil}}},
-			Deadline: aTime},
+			Deadline: aTime, SignatureRequest: sign},
 		&protocol.GameMoveResponse{
 			Envelope: envelope(protocol.TypeGameMoveResponse, player), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
-			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, Entropy: aDigest},
+			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, Entropy: aDigest, Signature: aSignature},
 		&protocol.GameOver{
 			Envelope: envelope(protocol.TypeGameOver, referee), MatchID: "R1M1", GameType: "even_odd",
 			GameResult: &protocol.GameResult{Status: protocol.StatusTechnicalLoss, WinnerPlayerID: pointer("P01"),
@@ -119,7 +125,8 @@ func samples() map[string]any {
 				Details: &protocol.ResultDetails{DrawnNumber: pointer(8), Choices: choices,
 					Status: protocol.StatusWin, Reason: "P01 was right",
 					Faults: protocol.PerPlayer[string]{{Name: "P02", Value: "E001"}}}},
-			Draw: draw},
+			Draw: draw, Evidence: protocol.Evidence{Moves: moves, TranscriptDigest: aDigest,
+				Signatures: protocol.PerPlayer[protocol.MoveSignature]{{Name: "P01", Value: protocol.MoveSignature{Turn: 2, Signature: aSignature}}}}},
 		&protocol.StandingsUpdate{
 			Envelope: envelope(protocol.TypeStandingsUpdate, manager), LeagueID: "L", RoundID: 1, Standings: rows, TotalPlayers: 2},
 		&protocol.LeagueQuery{
@@ -143,7 +150,8 @@ func samples() map[string]any {
 			Envelope: envelope(protocol.TypeMatchAssignment, manager), LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1,
 			GameType: "even_odd", PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
 			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
-			Replies: protocol.RepliesStrict, RefereeID: "REF01", Auth: protocol.AuthLenient},
+			Replies: protocol.RepliesStrict, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
+			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}},
 		&protocol.MatchAssignmentAck{
 			Envelope: envelope(protocol.TypeMatchAssignmentAck, referee), Status: protocol.StatusBusy, MatchID: "R1M1",
 			Attempt: 1, RefereeID: "REF01", DrawCommitment: aDigest, Reason: "two matches already"},

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"net/netip"
 	"time"
 )
 
@@ -32,6 +33,9 @@ type CallRequest = struct {
 	// ExtendByQueue adds to Limit the time that the request waits at this side
 	// before it is sent, as soon as it is sent.
 	ExtendByQueue bool
+	// Networks are the only ones in which the endpoint may be, against SSRF; nil for all.
+	// A carrier without addresses ignores them.
+	Networks []netip.Prefix
 }
 
 // CallTiming says where the time of a call went; see Timing.
@@ -57,8 +61,10 @@ type Mux interface {
 }
 
 // A Peer is another agent as a caller sees it: its endpoint, and the credential
-// that proves this side to it ("" if it wants none).
+// that proves this side to it ("" if it wants none). An endpoint that another agent chose
+// may only be in the networks that this side allows.
 type Peer struct {
 	Endpoint string
 	Bearer   string
+	Networks []netip.Prefix // nil for all
 }

@@ -58,10 +58,10 @@ const (
 	MaxTokenLength = 43
 )
 
-// DeriveToken derives an agent's token, tok-p01-…, from the manager's secret. A new
-// generation invalidates the old token.
-func DeriveToken(secret [32]byte, leagueID, agentID string, generation int) string {
-	text := newKey(secret).sign(leagueID, agentID, strconv.Itoa(generation))
+// DeriveToken derives an agent's token, tok-p01-…, from the manager's key for tokens
+// (ManagerKeys.Token). A new generation invalidates the old token.
+func DeriveToken(key [32]byte, leagueID, agentID string, generation int) string {
+	text := newKey(key).sign(leagueID, agentID, strconv.Itoa(generation))
 	return "tok-" + strings.ToLower(agentID) + "-" + string(text[:])
 }
 

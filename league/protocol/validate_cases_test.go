@@ -45,6 +45,8 @@ func TestExamineSeesDefectsThatDecodingHides(t *testing.T) {
 		{"no scoring", protocol.TypeMatchAssignment, "scoring", nil},
 		{"scoring without a loss", protocol.TypeMatchAssignment, "scoring.loss_points", nil},
 		{"timeouts without one", protocol.TypeMatchAssignment, "timeouts.move_timeout_sec", nil},
+		{"an allowed endpoint that is no network", protocol.TypeMatchAssignment, "allowed_endpoints[0]", quoted("10.1.0.0/33")},
+		{"an allowed endpoint without length", protocol.TypeMatchAssignment, "allowed_endpoints[0]", quoted("10.1.0.1")},
 		{"a retry without its number", protocol.TypeGameError, "retry_info.retry_count", nil},
 		{"attempt 0", protocol.TypeGameInvitation, "attempt", scalar("0")},
 		{"an empty commitment", protocol.TypeGameInvitation, "draw_commitment", scalar(`""`)},

@@ -246,6 +246,7 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (*connection
 	options := membership.Options{
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(),
 		Caller: transport.Logged(caller, log), Clock: s.clock, Log: log,
+		SigningKey: func() *protocol.SigningKey { return nil },
 	}
 	return &connection{options, func(agent interface{ Mount(mux protocol.Mux) }) {
 		mux := transport.NewMux(log)

@@ -4,13 +4,16 @@ import "evenodd/league/protocol"
 
 // Standings is standings.json (spec 003 §9.4.1).
 type Standings struct {
-	SchemaVersion   string        `json:"schema_version"`
-	LastUpdated     string        `json:"last_updated"`
-	LeagueID        string        `json:"league_id"`
-	Version         int           `json:"version"` // the number of results in it
-	RoundsCompleted int           `json:"rounds_completed"`
-	JournalHead     string        `json:"journal_head"` // hash of the journal's last event when this was written
-	Standings       []StandingRow `json:"standings"`
+	SchemaVersion   string `json:"schema_version"`
+	LastUpdated     string `json:"last_updated"`
+	LeagueID        string `json:"league_id"`
+	Version         int    `json:"version"` // the number of results in it
+	RoundsCompleted int    `json:"rounds_completed"`
+	JournalHead     string `json:"journal_head"` // hash of the journal's last event when this was written
+	// JournalHeadSignature is the manager's signature of JournalHead; "" in a league that
+	// does not sign.
+	JournalHeadSignature string        `json:"journal_head_signature,omitzero"`
+	Standings            []StandingRow `json:"standings"`
 }
 
 // A StandingRow is a row of the table, with the member that broadcasts omit.
@@ -102,6 +105,13 @@ type Match struct {
 	Draw           *protocol.Draw   `json:"draw,omitzero"`
 	Result         *MatchResult     `json:"result"` // null before FINISHED
 	Scoring        protocol.Scoring `json:"scoring"`
+	Started        string           `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
+
+	protocol.Evidence // without the digest, which only the journal has
+
+	// Digest is the transcript digest: that of the line that the results file has of the
+	// attempt. "" if the match was not read from, or not appended to, a results file.
+	Digest string `json:"-"`
 }
 
 // A MatchPlayer is one side of a match.
@@ -138,6 +148,10 @@ type History struct {
 	LeagueID      string               `json:"league_id"`
 	Stats         protocol.PlayerStats `json:"stats"`
 	Matches       []HistoryMatch       `json:"matches"`
+
+	// Only history.jsonl has these.
+	Decisions []HistoryDecision `json:"-"`
+	Heads     []HistoryHead     `json:"-"`
 }
 
 // A HistoryMatch is one match as its player knows it.
@@ -148,4 +162,7 @@ type HistoryMatch struct {
 	// part of the draw; "" for none.
 	DrawCommitment string `json:"draw_commitment,omitzero"`
 	Entropy        string `json:"entropy,omitzero"`
+	// ReportedChoice is the choice that GAME_OVER or the manager's results report for this
+	// player, if it differs from the player's own decision.
+	ReportedChoice string `json:"reported_choice,omitzero"`
 }

@@ -1,8 +1,13 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
+
+	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
 )
@@ -23,10 +28,35 @@ type Record struct {
 	Scoring        protocol.Scoring `json:"scoring,omitzero"`
 	Draw           *protocol.Draw   `json:"draw,omitzero"`
 	Result         *MatchResult     `json:"result,omitzero"`
+	Started        string           `json:"started,omitzero"`
 	Refusal        *ExchangeError   `json:"refusal,omitzero"`
 	States         []StateEntry     `json:"states,omitempty"`
 	Transcript     []briefExchange  `json:"transcript,omitzero"`
 	Omitted        int              `json:"transcript_omitted,omitzero"`
+
+	protocol.Evidence // as in Match
+
+	// Digest is that of the line of a whole record: the transcript digest of the attempt. It
+	// is set when the record is read or appended, and "" in a continuation.
+	Digest string `json:"-"`
+}
+
+// digest sets Digest to that of the line of the record, without its line feed.
+func (r *Record) digest(line []byte) {
+	if r.ConversationID != "" {
+		sum := sha256.Sum256(line)
+		r.Digest = hex.EncodeToString(sum[:])
+	}
+}
+
+// ReadRecord reads the line of a record, without its line feed.
+func ReadRecord(line []byte, o ...json.Options) (*Record, error) {
+	r := new(Record)
+	if err := json.Unmarshal(line, r, o...); err != nil {
+		return nil, err
+	}
+	r.digest(line)
+	return r, nil
 }
 
 // A Recorded counts what earlier records have of a match. The zero value means that there
@@ -44,12 +74,32 @@ func RecordOf(doc *Match, earlier Recorded) *Record {
 	if earlier == (Recorded{}) {
 		r.RoundID, r.GameType, r.ConversationID = doc.RoundID, doc.GameType, doc.ConversationID
 		r.PlayerA, r.PlayerB, r.Scoring, r.Draw, r.Result = doc.PlayerA, doc.PlayerB, doc.Scoring, doc.Draw, doc.Result
+		r.Started, r.Evidence = doc.Started, doc.Evidence
+		if implied := doc.commitments(); implied != nil && doc.Draw != nil && reflect.DeepEqual(implied, doc.Draw.EntropyCommitments) {
+			short := *doc.Draw
+			short.EntropyCommitments = nil
+			r.Draw = &short
+		}
 	}
 	implied := newImplied(doc)
 	for i := range doc.Transcript[earlier.Exchanges:] {
 		r.Transcript = append(r.Transcript, implied.abbreviate(&doc.Transcript[earlier.Exchanges+i]))
 	}
 	return r
+}
+
+// commitments returns the entropy commitments of the players that have one, in a match with
+// a signature. A record leaves them out of its draw.
+func (m *Match) commitments() (both protocol.PerPlayer[string]) {
+	if len(m.Signatures) == 0 {
+		return nil
+	}
+	for _, p := range [...]*MatchPlayer{&m.PlayerA, &m.PlayerB} {
+		if p.EntropyCommitment != "" {
+			both = append(both, protocol.Member[string]{Name: p.PlayerID, Value: p.EntropyCommitment})
+		}
+	}
+	return both
 }
 
 // RecordedOf counts the states and exchanges of a match.
@@ -74,6 +124,11 @@ func MatchOf(header *ResultsHeader, records ...*Record) (*Match, error) {
 				RoundID: r.RoundID, MatchID: r.MatchID, GameType: r.GameType, Attempt: r.Attempt, ConversationID: r.ConversationID,
 				WrittenBy: WrittenByReferee, PlayerA: r.PlayerA, PlayerB: r.PlayerB,
 				Transcript: make([]Exchange, 0, exchanges), Draw: r.Draw, Result: r.Result, Scoring: r.Scoring,
+				Started: r.Started, Evidence: r.Evidence,
+			}
+			doc.Digest = r.Digest
+			if doc.Draw != nil && doc.Draw.EntropyCommitments == nil {
+				doc.Draw.EntropyCommitments = doc.commitments()
 			}
 			implied = newImplied(doc)
 		}

@@ -60,8 +60,8 @@ func (l *RecordLine) Record() (*Record, error) {
 	if l.Damage != nil {
 		return nil, l.Damage
 	}
-	r := new(Record)
-	if err := json.Unmarshal(l.Text, r); err != nil {
+	r, err := ReadRecord(l.Text)
+	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", l.Number, err)
 	}
 	return r, nil
@@ -157,10 +157,11 @@ func OpenResults(path, leagueID, refereeID string, visit func(*ResultsHeader, *R
 	return f, torn, nil
 }
 
-// Append queues a record and returns the number of its line. A record that need not become
+// Append queues a record, sets its Digest and returns the number of its line. A record that need not become
 // durable soon may be lost in a power cut.
 func (f *ResultsFile) Append(r *Record, soon bool) (line int, err error) {
 	text, err := json.Marshal(r)
+	r.digest(text)
 	switch {
 	case err != nil:
 		return 0, err

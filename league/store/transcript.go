@@ -67,8 +67,9 @@ type Exchange struct {
 	Timing *protocol.Timing `json:"timing,omitzero"` // received: where the time went, as far as the carrier knows
 
 	// Void is a sentence for people: why a call attempt is void, because the fault
-	// was the referee's and not the player's. The evidence is queued_ms of the
-	// timing, or one of the two members below.
+	// was the referee's and not the player's. The evidence is At, if the referee read
+	// a response too late (protocol.Deadline), queued_ms of the timing, or one of the
+	// two members below.
 	Void    string  `json:"void,omitzero"`
 	Stalled float64 `json:"stalled_ms,omitzero"` // how long the referee's process stalled when the window ended
 	Local   bool    `json:"local,omitzero"`      // the call failed at the referee's side and never reached the player

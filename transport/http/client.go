@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"strconv"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"evenodd/transport"
@@ -27,12 +26,10 @@ type ClientConfig struct {
 	// free. 0 means 64; negative means no bound.
 	MaxConns int
 	// Allow says which addresses may be called, against SSRF (server-side request
-	// forgery): an untrusted agent names its own endpoint. It checks the address of the
-	// connection after the name is resolved, so that a name server that answers
-	// differently the second time gains nothing. Nil allows every address.
+	// forgery): an untrusted agent names its own endpoint. See NewDialer.
 	Allow func(netip.Addr) bool
 	Roots *x509.CertPool // trusted certificate authorities; nil: those of the system
-	Dial  Dialer         // nil: the network's own, with Allow
+	Dial  Dialer         // nil: NewDialer, with Allow
 	// Dialect translates calls to third-party forms; nil makes all calls in our own form.
 	Dialect Calls
 }
@@ -83,7 +80,7 @@ const (
 // NewClient makes a client.
 func NewClient(c ClientConfig) *Client {
 	if c.Dial == nil {
-		c.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, ControlContext: Guard(c.Allow)}).DialContext
+		c.Dial = NewDialer(c.Allow)
 	}
 	if c.MaxConns == 0 {
 		c.MaxConns = defaultConns
@@ -109,25 +106,6 @@ func NewClient(c ClientConfig) *Client {
 	}
 }
 
-// Guard is the ControlContext of a net.Dialer that refuses connections to addresses that
-// are not allowed (SSRF); nil allows all.
-func Guard(allow func(netip.Addr) bool) func(context.Context, string, string, syscall.RawConn) error {
-	if allow == nil {
-		return nil
-	}
-	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
-		to, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return err
-		}
-		// An IPv4-mapped IPv6 address is the same host as the IPv4 address.
-		if host := to.Addr().Unmap().WithZone(""); !allow(host) {
-			return &transport.ForbiddenError{Address: host}
-		}
-		return nil
-	}
-}
-
 // Close drops the idle connections.
 func (c *Client) Close() { c.connections.CloseIdleConnections() }
 
@@ -137,7 +115,7 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	if err != nil {
 		return nil, nil, err
 	}
-	p := begin(ctx, q.Limit, q.ExtendByQueue)
+	p := begin(ctx, q.Limit, q.ExtendByQueue, q.Networks)
 	defer p.release()
 	var r reply
 	if c.dialect == nil {

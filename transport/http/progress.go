@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http/httptrace"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type progress struct {
 
 	cancel        context.CancelCauseFunc
 	extendByQueue bool
+	networks      []netip.Prefix // the only ones to call; nil for all
 
 	trace httptrace.ClientTrace
 
@@ -36,9 +38,9 @@ type progress struct {
 type progressKey struct{}
 
 // begin starts the time of a call.
-func begin(parent context.Context, limit time.Duration, extendByQueue bool) *progress {
+func begin(parent context.Context, limit time.Duration, extendByQueue bool, networks []netip.Prefix) *progress {
 	now := time.Now()
-	p := &progress{extendByQueue: extendByQueue, sought: now}
+	p := &progress{extendByQueue: extendByQueue, networks: networks, sought: now}
 	p.trace.GetConn, p.trace.GotConn, p.trace.GotFirstResponseByte = p.seek, p.depart, p.answer
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +135,8 @@ func (p *progress) seek(string) {
 // one that another call has left meanwhile. In both cases the time since the dial
 // counts as connecting, not as queued: the other side decides how long a dial takes,
 // and could otherwise blame its delay on this side.
-func (p *progress) depart(httptrace.GotConnInfo) {
+func (p *progress) depart(got httptrace.GotConnInfo) {
+	p.checkReused(got.Conn)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.finished {

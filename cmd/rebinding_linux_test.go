@@ -1,0 +1,167 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// serveNames answers all queries for IPv4 addresses with one address, and returns the
+// address of the name server.
+func serveNames(t *testing.T, answer string) string {
+	t.Helper()
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for query := make([]byte, 512); ; {
+			n, from, err := l.ReadFrom(query)
+			if err != nil {
+				return // closed
+			}
+			_, _ = l.WriteTo(nameResponse(query[:n], netip.MustParseAddr(answer)), from)
+		}
+	}()
+	return l.LocalAddr().String()
+}
+
+// nameResponse answers a DNS query with one address for no time (TTL 0), or with none if the
+// query asks for something else than type A.
+func nameResponse(query []byte, address netip.Addr) []byte {
+	end := 12 // after the header
+	for query[end] != 0 {
+		end += 1 + int(query[end])
+	}
+	isA := query[end+2] == 1
+	end += 5 // the end of the name, type, class
+	response := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, query[12:end]...)
+	if isA {
+		response[7] = 1
+		response = append(response, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
+		response = append(response, address.AsSlice()...)
+	}
+	return response
+}
+
+// A rebinding is a league with the players Honest and Rebound. Its manager sees the host name
+// of Rebound at the address first, its referee at the address second.
+type rebinding struct {
+	name          string
+	first, second string
+	listens       string   // address of Rebound
+	allowed       []string // allowed_endpoints of the league
+	own           []string // those of the referee
+}
+
+// play plays the league, with Rebound at a port, and returns the table, the match files and
+// what the referee printed.
+func (r *rebinding) play(t *testing.T, rebound string) (table, matches, refereed string) {
+	t.Helper()
+	port, leagueFolder, refereeFolder := freePort(t), t.TempDir(), t.TempDir()
+	writeConfig(t, leagueFolder, "leagues/league_2025_even_odd.json", map[string]any{
+		"allowed_endpoints": r.allowed,
+		"retry_policy":      map[string]any{"max_retries": 1, "delay_sec": 0},
+		"timeouts":          map[string]any{"game_join_ack_timeout_sec": 2},
+	})
+	writeConfig(t, refereeFolder, "defaults/referee.json", map[string]any{"allowed_endpoints": append([]string{}, r.own...)})
+	run := func(names string, args ...string) *process {
+		var env []string
+		if names != "" {
+			env = []string{testResolver + "=" + serveNames(t, names)}
+		}
+		return launch(t, t.TempDir(), env, "evenodd", args...)
+	}
+	manager := run(r.first, "manager", "--port", port, "--players", "2", "--exit-when-done", "--data", leagueFolder)
+	manager.await(t, "waits for 2 players")
+	url := "http://127.0.0.1:" + port + "/mcp"
+	referee := run(r.second, "referee", "--host", r.first, "--port", "0", "--manager", url, "--data", refereeFolder)
+	run("", "player", "--host", r.first, "--port", "0", "--manager", url, "--name", "Honest", "--strategy", "even")
+	run("", "player", "--host", r.listens, "--port", rebound, "--manager", url, "--name", "Rebound", "--strategy", "even",
+		"--endpoint", "http://player.test:"+rebound+"/mcp")
+	require.Zero(t, manager.awaitExit(t), manager.stderr.String())
+	require.Zero(t, referee.awaitExit(t), referee.stderr.String())
+	return manager.stdout.String(), matchFiles(t, leagueFolder), referee.stdout.String()
+}
+
+// reboundAgents is an address of this machine that differs from that of the victims.
+const reboundAgents = "127.0.0.2"
+
+// A player registers with a host name whose first answer, to the manager, is an address of
+// the league, and whose second answer, to the referee, is another address (DNS rebinding). The
+// referee makes no connection to it, and the player loses its match.
+func TestRefereeRefusesReboundPlayers(t *testing.T) {
+	for _, test := range []rebinding{
+		{name: "to this machine", second: "127.0.0.1", allowed: []string{reboundAgents}},
+		{name: "to metadata", second: "169.254.169.254", allowed: []string{"any"}},
+		{name: "to metadata in the network of a class", second: "100.100.100.200", allowed: []string{reboundAgents, "100.64.0.0/10"}},
+		{name: "to metadata that the referee allows", second: "100.100.100.200", allowed: []string{reboundAgents}, own: []string{"any"}},
+		{name: "to an address that the referee does not allow", second: "127.0.0.1", allowed: []string{"any"}, own: []string{reboundAgents}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.first, test.listens = reboundAgents, reboundAgents
+			victim, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			_, port, err := net.SplitHostPort(victim.Addr().String())
+			require.NoError(t, err)
+			connected := make(chan string, 1)
+			go func() {
+				if c, err := victim.Accept(); err == nil {
+					connected <- c.RemoteAddr().String()
+					_ = c.Close()
+				}
+				close(connected)
+			}()
+			table, matches, _ := test.play(t, port)
+			require.NoError(t, victim.Close())
+			assert.Empty(t, <-connected, "the referee connected to the victim")
+			assert.Contains(t, table, "Champion: Honest")
+			reason := "player.test:" + port + "/mcp is at " + test.second + ", an address that must not be called"
+			assert.True(t, strings.Contains(matches, reason), "no match file has the reason: %s", reason) //nolint:testifylint // the files are long
+		})
+	}
+}
+
+// A referee may see a player at another address than the manager does (split-horizon DNS). Its
+// own allowed_endpoints replace those of the assignment.
+func TestOwnSettingOfARefereeAllowsSplitHorizonDNS(t *testing.T) {
+	test := rebinding{
+		first: reboundAgents, second: "127.0.0.3", listens: "0.0.0.0",
+		allowed: []string{reboundAgents}, own: []string{reboundAgents, "127.0.0.3"},
+	}
+	_, matches, refereed := test.play(t, freePort(t))
+	assert.Contains(t, refereed, "1 matches conducted")
+	assert.False(t, strings.Contains(matches, "TECHNICAL_LOSS"), "a player was not reached") //nolint:testifylint // the files are long
+}
+
+// writeConfig writes a configuration file of a data folder.
+func writeConfig(t *testing.T, folder, name string, content map[string]any) {
+	t.Helper()
+	path := filepath.Join(folder, "config", name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	text, err := json.Marshal(content)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+}
+
+// matchFiles returns all files of the matches of a data folder.
+func matchFiles(t *testing.T, folder string) string {
+	t.Helper()
+	var all strings.Builder
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(path, "matches") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		return err
+	}))
+	return all.String()
+}

@@ -1,0 +1,69 @@
+package journal
+
+import (
+	"errors"
+
+	"evenodd/league/protocol"
+)
+
+// A Configuration is what the operator has set and the other members of Created do not
+// have. It contains no secrets. Times are in seconds.
+type Configuration struct {
+	Timeouts           protocol.Timeouts    `json:"timeouts"`
+	RetryPolicy        protocol.RetryPolicy `json:"retry_policy"`
+	LongestMatch       float64              `json:"longest_match_sec,omitzero"` // 0: computed from the timeouts
+	Replies            string               `json:"replies"`                    // RepliesByMeaning or protocol.RepliesStrict
+	Signatures         string               `json:"signatures,omitzero"`        // SignaturesOptional or SignaturesRequired; "" for a league that does not sign
+	Broadcast          string               `json:"broadcast"`                  // BroadcastRound or BroadcastMatch
+	AnnounceLead       float64              `json:"announce_lead_sec"`
+	Pace               float64              `json:"pace_sec"`
+	RegistrationWindow float64              `json:"registration_window_sec"`
+	Participants       Participants         `json:"participants"`
+	UniqueDisplayNames bool                 `json:"unique_display_names"`
+	TokenTTL           float64              `json:"token_ttl_sec"` // 0: as long as the league
+	Limits             Limits               `json:"limits"`
+}
+
+// Participants are the numbers of agents with which a league starts, and that it admits.
+type Participants struct {
+	Players     int `json:"players"` // 0: the league starts by start_league
+	MinPlayers  int `json:"min_players"`
+	MaxPlayers  int `json:"max_players"`
+	Referees    int `json:"referees"`
+	MaxReferees int `json:"max_referees"`
+}
+
+// Limits bound the queries of one agent: a burst, then a rate.
+type Limits struct {
+	RequestsPerSecond int `json:"requests_per_sec"`
+	Burst             int `json:"burst"`
+}
+
+// Values of members of Configuration.
+const (
+	RepliesByMeaning = "by_meaning"
+
+	SignaturesOptional = "optional" // agents without keys take part
+	SignaturesRequired = "required"
+
+	BroadcastRound = "round" // the standings after every round
+	BroadcastMatch = "match" // after every match as well
+)
+
+// Configured records that a resumed league has another configuration than before.
+type Configured struct {
+	Configuration *Configuration `json:"configuration"`
+}
+
+func (d *Configured) apply(s *State, _ string) error {
+	switch known := s.Configuration; {
+	case d.Configuration == nil || known == nil:
+		return errors.New("a configuration changes, but the league has none")
+	case d.Configuration.Signatures != known.Signatures:
+		return errors.New("a league keeps its rule for signatures")
+	case s.Completed != nil:
+		return errors.New("the configuration changes after the end of the league")
+	}
+	s.Configuration = d.Configuration
+	return nil
+}

@@ -1,0 +1,171 @@
+package protocol
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"strconv"
+)
+
+// A SigningKey is the Ed25519 key by which an agent signs. It is immutable.
+type SigningKey struct {
+	private ed25519.PrivateKey
+	public  string
+}
+
+// NewSigningKey returns the key of a seed.
+func NewSigningKey(seed [ed25519.SeedSize]byte) *SigningKey {
+	private := ed25519.NewKeyFromSeed(seed[:])
+	return &SigningKey{private, hex.EncodeToString(private[ed25519.SeedSize:])}
+}
+
+// Public returns the public key as messages have it: 64 lower-case hexadecimal digits.
+func (k *SigningKey) Public() string { return k.public }
+
+// ValidPublicKey tells whether text has the form of a public key.
+func ValidPublicKey(text string) bool { return isDigest(text) }
+
+// A MoveStatement is what a player signs in its answer to a question for a move. The
+// signature proves that the player made this move, with this entropy, after it was shown
+// these commitments and moves.
+type MoveStatement struct {
+	Started        string // the hash of the event that started the league
+	MatchID        string
+	Attempt        int
+	RefereeID      string
+	PlayerID       string
+	DrawCommitment string // of the referee
+	// EntropyCommitments are those of PLAYER_A and PLAYER_B; "" for none.
+	EntropyCommitments [2]string
+	Turn               int    // from 1
+	Move               string // exactly as in the answer
+	Entropy            string // in hexadecimal digits; "" for none
+	MovesHash          string // of the moves of earlier turns; see MovesHash. Turn 1 ignores it.
+}
+
+// SignMove returns the signature of a statement in hexadecimal digits; "" for a statement
+// with a text of more than 64 KB, which cannot be signed.
+func (k *SigningKey) SignMove(s *MoveStatement) string {
+	var buffer [statementSize]byte
+	b, ok := s.appendTo(buffer[:0])
+	if !ok {
+		return ""
+	}
+	return hex.EncodeToString(ed25519.Sign(k.private, b))
+}
+
+// Verify tells whether a signature of the statement is valid under a public key.
+func (s *MoveStatement) Verify(publicKey, signature string) bool {
+	var buffer [statementSize]byte
+	b, ok := s.appendTo(buffer[:0])
+	return ok && verify(publicKey, signature, b)
+}
+
+// statementSize is more than the size of a usual statement.
+const statementSize = 768
+
+// appendTo appends the bytes of the statement. It returns false if a text is too long for
+// its length prefix.
+func (s *MoveStatement) appendTo(b []byte) (statement []byte, ok bool) {
+	texts := [...]string{
+		"evenodd-move-v1", s.Started, s.MatchID, strconv.Itoa(s.Attempt), s.RefereeID, s.PlayerID, s.DrawCommitment,
+		s.EntropyCommitments[0], s.EntropyCommitments[1], strconv.Itoa(s.Turn), s.Move, s.Entropy, s.MovesHash,
+	}
+	count := len(texts)
+	if s.Turn <= 1 {
+		count--
+	}
+	return appendPrefixed(b, texts[:count]...)
+}
+
+// appendPrefixed appends LP(x) for each text. It returns false if one is too long.
+func appendPrefixed(b []byte, texts ...string) (all []byte, ok bool) {
+	for _, x := range texts {
+		if len(x) > math.MaxUint16 {
+			return nil, false
+		}
+		b = prefixed(b, x)
+	}
+	return b, true
+}
+
+// verify tells whether a signature of a text is valid under a public key.
+func verify(publicKey, signature string, text []byte) bool {
+	var key [ed25519.PublicKeySize]byte
+	var binary [ed25519.SignatureSize]byte
+	if !isDigest(publicKey) || !isSignature(signature) {
+		return false
+	}
+	_, _ = hex.Decode(key[:], []byte(publicKey)) // both are valid
+	_, _ = hex.Decode(binary[:], []byte(signature))
+	return ed25519.Verify(key[:], text, binary[:])
+}
+
+// InOrder returns the entropy commitments of PLAYER_A and PLAYER_B, "" for a missing one,
+// given one player of the match and its role.
+func InOrder(commitments PerPlayer[string], playerID, role string) (inOrder [2]string) {
+	side := 0
+	if role == RolePlayerB {
+		side = 1
+	}
+	for _, c := range commitments {
+		if c.Name == playerID {
+			inOrder[side] = c.Value
+		} else {
+			inOrder[1-side] = c.Value
+		}
+	}
+	return inOrder
+}
+
+// A PlayerMove is a legal move of a player in a game of several turns.
+type PlayerMove struct {
+	PlayerID string `json:"player_id,omitzero"`
+	Move     string `json:"move,omitzero"`
+}
+
+// movesDomain separates the hash of moves from all other hashes.
+const movesDomain = "evenodd-moves-v1"
+
+// MovesHash returns the running hash of moves in order of turns, PLAYER_A before PLAYER_B
+// within a turn, in hexadecimal digits.
+func MovesHash(moves []PlayerMove) string {
+	sum := sha256.Sum256([]byte(movesDomain))
+	for i := range moves {
+		b := make([]byte, 0, 128)
+		b = append(b, movesDomain...)
+		b = append(b, sum[:]...)
+		b = prefixed(b, moves[i].PlayerID)
+		b = prefixed(b, moves[i].Move)
+		sum = sha256.Sum256(b)
+	}
+	text := hexadecimal(sum)
+	return string(text[:])
+}
+
+// A MoveSignature is the last signature of a player in a match.
+type MoveSignature struct {
+	Turn      int    `json:"turn,omitzero"`
+	Signature string `json:"signature,omitzero"`
+}
+
+// SignHead returns the manager's signature of a journal's head, in hexadecimal digits.
+func (k *SigningKey) SignHead(leagueID, head string) string {
+	b, ok := headStatement(leagueID, head)
+	if !ok {
+		return ""
+	}
+	return hex.EncodeToString(ed25519.Sign(k.private, b))
+}
+
+// VerifyHead tells whether a signature of a journal's head is valid under the public key
+// of the manager.
+func VerifyHead(publicKey, signature, leagueID, head string) bool {
+	b, ok := headStatement(leagueID, head)
+	return ok && verify(publicKey, signature, b)
+}
+
+func headStatement(leagueID, head string) (statement []byte, ok bool) {
+	return appendPrefixed(make([]byte, 0, 192), "evenodd-head-v1", leagueID, head)
+}
