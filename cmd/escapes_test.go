@@ -325,6 +325,21 @@ func TestHostileAgentIsEscapedInTheReportOfACheck(t *testing.T) {
 	}
 }
 
+// JSON that is written in pieces is escaped, wherever a piece ends.
+func TestJSONInPiecesIsEscaped(t *testing.T) {
+	text := quotedJSON(t, "Zoë \U0001F600"+hostile+"\U0001F600")
+	for size := 1; size <= len(text); size++ {
+		var out bytes.Buffer
+		w := &jsonWriter{to: &out}
+		for piece := range slices.Chunk(text, size) {
+			_, err := w.Write(piece)
+			require.NoError(t, err)
+		}
+		assertHarmless(t, "JSON", out.String())
+		assert.JSONEq(t, string(text), out.String())
+	}
+}
+
 // Only the functions that escape text print it.
 func TestTextIsPrintedByFunctionsThatEscapeIt(t *testing.T) {
 	printing := regexp.MustCompile(`fmt\.F?[Pp]rint|io\.WriteString|lipgloss\.F?[Pp]rint|csv\.NewWriter|json\.MarshalWrite`)

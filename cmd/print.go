@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
@@ -37,17 +39,40 @@ func oneOf(flag, value string, names ...string) error {
 
 // printJSON writes a document. Members of a map are in order of their names.
 func printJSON(w io.Writer, document any) error {
-	text, err := json.Marshal(document, jsontext.WithIndent("  "), json.Deterministic(true))
+	escaped := &jsonWriter{to: w}
+	err := json.MarshalWrite(escaped, document, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err == nil {
-		_, err = w.Write(append(protocol.EscapeJSON(text), '\n'))
+		_, err = escaped.Write([]byte{'\n'})
 	}
 	return err
 }
 
+// A jsonWriter escapes JSON that it gets in pieces.
+type jsonWriter struct {
+	to   io.Writer
+	rest []byte // the bytes of an incomplete character
+}
+
+func (w *jsonWriter) Write(piece []byte) (int, error) {
+	text := append(w.rest, piece...)
+	whole := len(text)
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				whole -= n
+			}
+			break
+		}
+	}
+	_, err := w.to.Write(protocol.EscapeJSON(text[:whole]))
+	w.rest = slices.Clone(text[whole:])
+	return len(piece), err
+}
+
 // printCSV writes rows, each on one line.
-func printCSV(out io.Writer, rows [][]string) error {
+func printCSV(out io.Writer, rows iter.Seq[[]string]) error {
 	w := csv.NewWriter(out)
-	for _, row := range rows {
+	for row := range rows {
 		for i, cell := range row {
 			row[i] = protocol.Escape(cell)
 		}

@@ -429,19 +429,21 @@ func orNull(text string) *string {
 }
 
 func writeCSV(s streams, r *simulation.Result) error {
-	rows := [][]string{{
-		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
-		"drawn_number", "choice_A", "choice_B", "reason",
-	}}
-	for _, m := range r.Results {
-		number := ""
-		if m.Number > 0 {
-			number = strconv.Itoa(m.Number)
-		}
-		rows = append(rows, []string{
-			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
-			number, m.ChoiceA, m.ChoiceB, m.Reason,
+	return printCSV(s.out, func(yield func([]string) bool) {
+		more := yield([]string{
+			"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
+			"drawn_number", "choice_A", "choice_B", "reason",
 		})
-	}
-	return printCSV(s.out, rows)
+		for i := 0; more && i < len(r.Results); i++ {
+			m := &r.Results[i]
+			number := ""
+			if m.Number > 0 {
+				number = strconv.Itoa(m.Number)
+			}
+			more = yield([]string{
+				m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
+				number, m.ChoiceA, m.ChoiceB, m.Reason,
+			})
+		}
+	})
 }
