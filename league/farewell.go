@@ -151,7 +151,7 @@ func (m *Manager) farewell(ctx context.Context, completed *protocol.LeagueComple
 }
 
 // Linger tells the agents that still do not know it, and those that return, that the
-// league is over, and writes the files after changes, until ctx ends. It returns at once if
+// league is over, and writes logs and files as Run does, until ctx ends. It returns at once if
 // the league is not over.
 func (m *Manager) Linger(ctx context.Context) {
 	m.mu.Lock()
@@ -162,6 +162,7 @@ func (m *Manager) Linger(ctx context.Context) {
 	}
 	var telling sync.WaitGroup
 	defer telling.Wait()
+	telling.Go(func() { m.refusals.run(ctx) })
 	telling.Go(func() { m.files.run(ctx) })
 	for _, a := range m.uninformed() {
 		if a.told.CompareAndSwap(false, true) { // else it has returned
