@@ -83,8 +83,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// flood posts requests on connections as fast as the agent answers.
-func flood(connections int, request string) attack {
+// floodWith posts requests on connections as fast as the agent answers.
+func floodWith(connections int, request string) attack {
 	const atOnce = 50
 	return func(ctx context.Context, target string, ready func()) {
 		var flooding sync.WaitGroup
@@ -132,15 +132,15 @@ func TestFloodsWithoutACredentialCostNoMatch(t *testing.T) {
 		role   string // of the attacked agent
 		attack attack
 	}{
-		{"eight connections with many requests, at a player", "player", flood(8, posted(ping))},
-		{"eight connections with forged tokens, at a player", "player", flood(8, posted(forged))},
+		{"eight connections with many requests, at a player", "player", floodWith(8, posted(ping))},
+		{"eight connections with forged tokens, at a player", "player", floodWith(8, posted(forged))},
 		{"eight connections that hang, at a player", "player", hold(8, 1, begun+withOut, 0)},
 		{"1,100 idle connections, at a player", "player", hold(1100, 1, "", 0)},
 		{"1,100 slow headers, at a player", "player", hold(1100, 1, begun, time.Second)},
 		{"600 slow bodies, at a player", "player", hold(600, 1, begun+withOut, 0)},
 		{"1,100 idle connections, at a referee", "referee", hold(1100, 1, "", 0)},
-		{"eight connections with many requests, at a referee", "referee", flood(8, posted(ping))},
-		{"eight connections with many requests, at the manager", "manager", flood(8, posted(ping))},
+		{"eight connections with many requests, at a referee", "referee", floodWith(8, posted(ping))},
+		{"eight connections with many requests, at the manager", "manager", floodWith(8, posted(ping))},
 		{"4,900 connections from 20 addresses, at the manager", "manager", hold(4900, 20, "", 0)},
 	}
 	for i, tt := range tests {
