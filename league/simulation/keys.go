@@ -19,6 +19,11 @@ func Entropy(seed uint64, matchID, playerID string) protocol.Secret {
 	return derive(seed, "entropy", matchID, playerID)
 }
 
+// SigningKey is the key by which an agent signs.
+func SigningKey(seed uint64, agentID string) *protocol.SigningKey {
+	return protocol.NewSigningKey(derive(seed, "key", agentID, ""))
+}
+
 // Random is the source of one decision of a player.
 func Random(seed uint64, playerID, decision string) *rand.Rand {
 	key := derive(seed, "choice", decision, playerID)

@@ -30,6 +30,10 @@ type Options struct {
 	GameType    string
 	Games       rules.Registry
 
+	// Sign has the players sign their moves and the manager the journal's heads. All keys
+	// derive from the seed. A league that has begun signs if it has from its beginning.
+	Sign bool
+
 	Tools external.Tools // for strategies outside this process
 
 	// Faults are the simulated faults, as faults.Parse reads them; "" for none. In a

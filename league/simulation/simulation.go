@@ -39,6 +39,7 @@ type Result struct {
 	Champion  protocol.Champion
 	Standings []Standing
 	Results   []league.MatchRecord
+	Head      league.SignedHead // of the journal; zero without one
 
 	Losses   []Loss   // technical ones, in a league with external players
 	Breaches []Breach // of the specification, in such a league
@@ -125,6 +126,7 @@ func (o *Options) resume() error {
 		}
 	}
 	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
+	o.Sign = created.Signs()
 	o.LeagueID, o.GameType, o.Legs, o.Tournament = created.LeagueID, created.GameType, created.Legs, created.Tournament
 	return o.Validate()
 }
@@ -268,6 +270,9 @@ func (s *simulated) startManager(ctx context.Context) error {
 	options.Schemes = []string{Memory, "http", "https"}
 	options.Caller, options.Clock, options.Log, options.Progress = c.Caller, s.clock, c.Log, o.Progress
 	options.Files, options.Listening = o.Files, true
+	if options.Sign = o.Sign; o.Sign {
+		options.SigningKey = SigningKey(o.Seed, "manager")
+	}
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers(),
 	}
@@ -411,6 +416,7 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults,
 		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
 		Champion: completed.Champion, Results: s.manager.Results(),
+		Head: s.manager.Seal(),
 	}
 	players := s.roster.byID()
 	for _, row := range s.manager.Standings() {
