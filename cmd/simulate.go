@@ -248,13 +248,15 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 			_ = bar.Set(recorded) // an error only spoils the picture
 		}
 	}
+	var head league.SignedHead
+	o.Sealed = func(h league.SignedHead) { head = h }
 	start := time.Now()
 	result, err := simulation.Run(ctx, o.Options)
 	if err == nil && ctx.Err() == nil && !o.quiet {
 		took := time.Since(start)
 		_, _ = fmt.Fprintf(s.err, "%d matches in %s, %.0f matches/s\n", len(result.Results),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
-		printHead(s.err, result.Head)
+		printHead(s.err, head)
 	}
 	return result, err
 }

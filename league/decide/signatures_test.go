@@ -150,9 +150,9 @@ func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 			q.Draw.Nonce, q.Draw.Commitment = protocol.Secret{9}.Hex(), protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", protocol.Secret{9})
 			follow(q)
 		}, "signatures: that of P01: it is not over"},
-		"no signatures": {func(q *protocol.MatchResultReport) { q.Signatures = nil }, "signatures: that of P01: it is missing"},
+		"no signatures":               {func(q *protocol.MatchResultReport) { q.Signatures = nil }, "signatures: that of P01: it is missing"},
 		"the signature of one player": {func(q *protocol.MatchResultReport) { q.Signatures = q.Signatures[:1] }, "signatures: that of P02: it is missing"},
-		"no draw": {func(q *protocol.MatchResultReport) { q.Draw = nil }, "draw: it is missing"},
+		"no draw":                     {func(q *protocol.MatchResultReport) { q.Draw = nil }, "draw: it is missing"},
 		"invented bytes": {func(q *protocol.MatchResultReport) {
 			q.Signatures = protocol.Both("P01", protocol.MoveSignature{Turn: 1, Signature: startHash + startHash}, "P02", q.Signatures[1].Value)
 		}, "signatures: that of P01: it is not over"},
@@ -299,8 +299,10 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 			q.Result.Details.Choices = protocol.Both("P01", pointer("1"), "P02", pointer("4"))
 			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Evidence.Moves[:2])), "P02", q.Signatures[1].Value)
 		}, ""},
-		"another winner":      {func(q *protocol.MatchResultReport) { q.Result.Winner = pointer("P02") }, "result.winner"},
-		"a draw":              {func(q *protocol.MatchResultReport) { q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw }, "result.winner"},
+		"another winner": {func(q *protocol.MatchResultReport) { q.Result.Winner = pointer("P02") }, "result.winner"},
+		"a draw": {func(q *protocol.MatchResultReport) {
+			q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
+		}, "result.winner"},
 		"no moves":            {func(q *protocol.MatchResultReport) { q.Evidence.Moves = nil }, "moves: the last one of P01"},
 		"an earlier move":     {func(q *protocol.MatchResultReport) { q.Evidence.Moves = changed(q.Evidence.Moves, 1, "5") }, "signatures: that of P01"},
 		"an illegal move":     {func(q *protocol.MatchResultReport) { q.Evidence.Moves = changed(q.Evidence.Moves, 1, "0") }, "moves: "},

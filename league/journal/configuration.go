@@ -21,7 +21,7 @@ type Configuration struct {
 	Participants       Participants         `json:"participants"`
 	UniqueDisplayNames bool                 `json:"unique_display_names"`
 	AllowedEndpoints   []string             `json:"allowed_endpoints,omitzero"` // networks of agents; nil in a simulation
-	TokenTTL           float64              `json:"token_ttl_sec"` // 0: as long as the league
+	TokenTTL           float64              `json:"token_ttl_sec"`              // 0: as long as the league
 	Limits             Limits               `json:"limits"`
 }
 

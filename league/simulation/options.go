@@ -56,6 +56,7 @@ type Options struct {
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil
+	Sealed   func(league.SignedHead)     // called with the head of the journal at the end; may be nil
 
 	decorate func(protocol.Caller) protocol.Caller // in tests, for the caller of each agent; nil for none
 }

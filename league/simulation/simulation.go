@@ -39,7 +39,6 @@ type Result struct {
 	Champion  protocol.Champion
 	Standings []Standing
 	Results   []league.MatchRecord
-	Head      league.SignedHead // of the journal; zero without one
 
 	Losses   []Loss   // technical ones, in a league with external players
 	Breaches []Breach // of the specification, in such a league
@@ -199,6 +198,9 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	completed, err := s.manager.Run(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if head := s.manager.Seal(); o.Sealed != nil {
+		o.Sealed(head)
 	}
 	return s.result(completed), nil
 }
@@ -416,7 +418,6 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults,
 		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
 		Champion: completed.Champion, Results: s.manager.Results(),
-		Head: s.manager.Seal(),
 	}
 	players := s.roster.byID()
 	for _, row := range s.manager.Standings() {
