@@ -1,19 +1,27 @@
 package cmd
 
 import (
+	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"evenodd/league/audit"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
 type auditOptions struct {
-	leagueID string
-	format   string
+	leagueID  string
+	format    string
+	head      string
+	keys      string
+	histories string
 }
 
 // newAudit makes 'evenodd audit', which recomputes leagues from their files.
@@ -25,17 +33,28 @@ func newAudit(s streams) *cobra.Command {
 		Long: `Recompute the leagues of a data folder from their files, and compare the files with
 each other: the hash chain of the journal, the schedule, one result for each match, the
 choices in the transcripts, commitments and nonces, drawn numbers, verdicts, points,
-standings and rounds, and the histories of players.
+standings and rounds, the histories of players, and the signatures of players and manager.
+
+Everybody who can write the folder and has the keys in its private folder can make a
+league that follows the rules from the start. Name what you know from elsewhere:
+  --head HASH      a hash that the league printed at its end, or told its players
+  --keys FILE      public keys that agents told you: a JSON object {"P01": "hex", …}, or
+                   lines of an id and a key; "manager" is the id of the manager
+  --histories DIR  the histories that players kept: DIR/P01/history.jsonl and so on, or a
+                   data folder. They are read instead of those of the audited folder
 
 Each finding names its file and line; with findings the exit code is 4. Notes are
 unusual but not wrong. The command only reads the folder; the league may be running.`,
-		Example: "  evenodd audit ./data-of-my-league",
+		Example: "  evenodd audit ./data-of-my-league\n  evenodd audit ./data-of-my-league --keys keys.txt --histories ./collected",
 		Args:    takes(1, nil, "audit takes one folder: the --data folder of a manager, which contains data/leagues"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runAudit(s, o, args[0]) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.leagueID, "league-id", "", "audit only this league (default: all)")
 	f.StringVar(&o.format, "format", formatText, "text or json")
+	f.StringVar(&o.head, "head", "", "a hash of the journal's event that you know: the journal must contain it")
+	f.StringVar(&o.keys, "keys", "", "a file with public keys that you know: the league must have them")
+	f.StringVar(&o.histories, "histories", "", "a folder with histories that players kept")
 	return c
 }
 
@@ -43,8 +62,19 @@ func runAudit(s streams, o *auditOptions, dir string) error {
 	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
 		return err
 	}
+	selected := audit.Options{LeagueID: o.leagueID, Games: games(), Head: o.head, Histories: o.histories}
+	if o.head != "" && !isHash(o.head) {
+		return usage("--head %.80q: must be 64 lower-case hexadecimal digits", o.head)
+	}
+	if o.keys != "" {
+		keys, err := readKeys(o.keys)
+		if err != nil {
+			return err
+		}
+		selected.Keys = keys
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(200)) // most of the memory is garbage soon
-	report, err := audit.Run(store.Folder(dir), audit.Options{LeagueID: o.leagueID, Games: games()})
+	report, err := audit.Run(store.Folder(dir), selected)
 	if err != nil {
 		return err
 	}
@@ -67,4 +97,48 @@ func printAudit(w io.Writer, r *audit.Report) error {
 		text.line("%s", l.Summary())
 	}
 	return text.print(w)
+}
+
+func isHash(text string) bool {
+	secret, ok := protocol.ParseSecret(text)
+	return ok && secret.Hex() == text
+}
+
+// readKeys reads a file of public keys by id: a JSON object, or lines of an id and a key.
+// Empty lines and lines that begin with # count for nothing.
+func readKeys(path string) (map[string]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	keys := map[string]string{}
+	if strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
+		if err := json.Unmarshal(text, &keys); err != nil {
+			return nil, fmt.Errorf("%s: not an object of ids and keys: %s", path, audit.Reason(err))
+		}
+	} else {
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			fields := strings.Fields(line)
+			switch {
+			case len(fields) == 0 || strings.HasPrefix(fields[0], "#"):
+			case len(fields) != 2:
+				return nil, fmt.Errorf("%s line %d: must be an id and a public key", path, number)
+			case keys[fields[0]] != "":
+				return nil, fmt.Errorf("%s line %d: a second key of %.40q", path, number, fields[0])
+			default:
+				keys[fields[0]] = fields[1]
+			}
+		}
+	}
+	for id, key := range keys {
+		if !protocol.ValidPublicKey(key) {
+			return nil, fmt.Errorf("%s: the key of %.40q must be 64 lower-case hexadecimal digits", path, id)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s has no keys", path)
+	}
+	return keys, nil
 }

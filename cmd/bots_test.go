@@ -80,6 +80,29 @@ func TestInterruptedPlayerStopsItsBot(t *testing.T) {
 	assert.Contains(t, p.stderr.String(), `"stderr":"goodbye"`)
 }
 
+func TestExampleBotsPlayInTheSandbox(t *testing.T) {
+	t.Parallel()
+	p := start(t, "simulate", "--players", "3", "--seed", "7", "--strict", "--exec-sandbox",
+		"--strategies", exampleBot(t, "frequency.py")+","+exampleBot(t, "alternate.sh"))
+	if p.awaitExit(t) == 2 {
+		require.Contains(t, p.stderr.String(), "--exec-sandbox: ")
+		t.Skip("NOT TESTED: " + p.stderr.String())
+	}
+	require.Zero(t, p.cmd.ProcessState.ExitCode(), p.stderr.String())
+	assert.Contains(t, p.stdout.String(), "Champion: ")
+}
+
+// The key of a language model and tokens are in the environment of the player.
+func TestBotGetsNamedVariables(t *testing.T) {
+	t.Parallel()
+	const bot = `exec:sh -c 'echo "bot: $EVENODD_LLM_KEY, $PYTHONPATH, $LEVEL" >&2; while read -r q; do :; done'`
+	p := launch(t, t.TempDir(), []string{"EVENODD_LLM_KEY=sk-secret", "PYTHONPATH=/lib/mine", "LEVEL=3"}, "evenodd",
+		"player", "--port", "0", "--manager", "http://127.0.0.1:1/mcp", "--strategy", bot, "--exec-env", "PYTHONPATH,LEVEL")
+	p.await(t, `"stderr":"bot: , /lib/mine, 3"`)
+	p.interrupt(t)
+	p.awaitExit(t)
+}
+
 // A language model makes the choices. Its key is sent only to its API.
 func TestLanguageModelPlaysALeague(t *testing.T) {
 	t.Parallel()

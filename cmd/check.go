@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/league/conformance"
+	"evenodd/league/protocol"
 	"evenodd/rules/evenodd"
 	"evenodd/transport/http"
 )
@@ -297,6 +298,8 @@ func (o *checkOptions) await(ctx context.Context, l *firstCall) error {
 	switch {
 	case ctx.Err() != nil:
 		return interrupted("The test has no result: run it again.")
+	case protocol.Forbidden(err):
+		return fmt.Errorf("%s cannot be tested: %w", o.URL, err)
 	case err != nil:
 		return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", o.URL, err)
 	}

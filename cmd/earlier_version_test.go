@@ -87,7 +87,7 @@ func TestHalfPlayedLeagueOfAnEarlierVersionIsResumed(t *testing.T) {
 func TestLeagueOfAnEarlierVersionIsResumedAfterAPowerCut(t *testing.T) {
 	t.Parallel()
 	data := savedFolder(t, "power_cut")
-	assert.Contains(t, output(t, "audit", string(data)), "no findings, 3 notes; unfinished: 3 of 6 matches")
+	assert.Contains(t, output(t, "audit", string(data)), "no findings, 4 notes; unfinished: 3 of 6 matches")
 	before := readText(t, data.Journal(crashLeague))
 	assert.Contains(t, output(t, "simulate", "--resume", "--data", string(data), "--quiet"), "\nChampion: Player 03 (P03) with 7 points")
 	assert.True(t, strings.HasPrefix(readText(t, data.Journal(crashLeague)), before), "what was written stays")

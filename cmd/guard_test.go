@@ -56,6 +56,25 @@ func TestGuardAllowsAddresses(t *testing.T) {
 	}
 }
 
+// The usual networks of a referee depend on the machines that can reach it, perhaps by a proxy.
+func TestUsualNetworksOfAReferee(t *testing.T) {
+	local, everywhere := []string{"127.0.0.0/8", "::1/128"}, []string{"0.0.0.0/0", "::/0"}
+	for name, test := range map[string]struct {
+		host, endpoint string
+		allowed, want  []string
+	}{
+		"on this machine": {"localhost", "http://localhost:8001/mcp", nil, local},
+		"by its address":  {"::1", "http://[::1]:8001/mcp", nil, local},
+		"behind a proxy":  {"localhost", "https://league.example.com/referee", nil, everywhere},
+		"for others":      {"0.0.0.0", "http://localhost:8001/mcp", nil, everywhere},
+		"with a setting":  {"0.0.0.0", "http://192.168.1.5:8001/mcp", []string{"100.64.0.0/10"}, []string{"100.64.0.0/10"}},
+	} {
+		g := playerGuard(&address{host: test.host, endpoint: test.endpoint}, test.allowed)
+		assert.Equal(t, test.want, g.list(), name)
+		assert.Equal(t, len(test.allowed) > 0, g.set, name)
+	}
+}
+
 // The manager's own host and port is no agent's endpoint. All loopback addresses are one
 // host.
 func TestGuardRefusesTheManagersOwnAddress(t *testing.T) {

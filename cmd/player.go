@@ -52,7 +52,8 @@ every game.
 
 exec:./bot runs your program, in any language. It reads a question on each line and
 answers with a line such as {"choice": "even"}. It loses the match if it does not
-answer; the log has the reason. testdata/bots has examples.
+answer; the log has the reason. testdata/bots has examples. It ends with the player. It
+gets few environment variables: PATH, HOME, the language and those of --exec-env.
 
 llm asks a language model with an API like OpenAI's. Set its key in EVENODD_LLM_KEY
 or OPENAI_API_KEY if it needs one.
@@ -135,12 +136,15 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 
 // botFlags defines the flags of the strategies that run outside this process.
 func botFlags(f *pflag.FlagSet, t *external.Tools) {
+	t.Programs.Self, t.Programs.Environ = external.Self(), os.Environ()
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
 	f.StringVar(&t.LLM.Model, "llm-model", "", "model for the strategy llm")
 	f.StringVar(&t.MCP.Command, "mcp-command", "", "command line of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.URL, "mcp-url", "", "`URL` of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
+	f.StringSliceVar(&t.Programs.Env, "exec-env", nil, "`NAME` of an environment variable that programs of exec and --mcp-command get too, such as PYTHONPATH; may be repeated")
+	f.BoolVar(&t.Programs.Sandbox, "exec-sandbox", false, "programs of exec and --mcp-command have no network and a read-only file system (only on Linux)")
 	f.StringVar(&t.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when an MCP host or server does not")
 }
 

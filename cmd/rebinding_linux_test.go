@@ -50,24 +50,66 @@ func nameResponse(query []byte, address netip.Addr) []byte {
 	return response
 }
 
+// A rebinding is a league with the players Honest and Rebound. Its manager sees the host name
+// of Rebound at the address first, its referee at the address second.
+type rebinding struct {
+	name          string
+	first, second string
+	listens       string   // address of Rebound
+	allowed       []string // allowed_endpoints of the league
+	own           []string // those of the referee
+}
+
+// play plays the league, with Rebound at a port, and returns the table, the match files and
+// what the referee printed.
+func (r *rebinding) play(t *testing.T, rebound string) (table, matches, refereed string) {
+	t.Helper()
+	port, leagueFolder, refereeFolder := freePort(t), t.TempDir(), t.TempDir()
+	writeConfig(t, leagueFolder, "leagues/league_2025_even_odd.json", map[string]any{
+		"allowed_endpoints": r.allowed,
+		"retry_policy":      map[string]any{"max_retries": 1, "delay_sec": 0},
+		"timeouts":          map[string]any{"game_join_ack_timeout_sec": 2},
+	})
+	writeConfig(t, refereeFolder, "defaults/referee.json", map[string]any{"allowed_endpoints": append([]string{}, r.own...)})
+	run := func(names string, args ...string) *process {
+		var env []string
+		if names != "" {
+			env = []string{testResolver + "=" + serveNames(t, names)}
+		}
+		return launch(t, t.TempDir(), env, "evenodd", args...)
+	}
+	manager := run(r.first, "manager", "--port", port, "--players", "2", "--exit-when-done", "--data", leagueFolder)
+	manager.await(t, "waits for 2 players")
+	url := "http://127.0.0.1:" + port + "/mcp"
+	referee := run(r.second, "referee", "--host", r.first, "--port", "0", "--manager", url, "--data", refereeFolder)
+	run("", "player", "--host", r.first, "--port", "0", "--manager", url, "--name", "Honest", "--strategy", "even")
+	run("", "player", "--host", r.listens, "--port", rebound, "--manager", url, "--name", "Rebound", "--strategy", "even",
+		"--endpoint", "http://player.test:"+rebound+"/mcp")
+	require.Zero(t, manager.awaitExit(t), manager.stderr.String())
+	require.Zero(t, referee.awaitExit(t), referee.stderr.String())
+	return manager.stdout.String(), matchFiles(t, leagueFolder), referee.stdout.String()
+}
+
+// reboundAgents is an address of this machine that differs from that of the victims.
+const reboundAgents = "127.0.0.2"
+
 // A player registers with a host name whose first answer, to the manager, is an address of
 // the league, and whose second answer, to the referee, is another address (DNS rebinding). The
 // referee makes no connection to it, and the player loses its match.
 func TestRefereeRefusesReboundPlayers(t *testing.T) {
-	const agents = "127.0.0.2" // an address of this machine that differs from that of the victim
-	for _, test := range []struct {
-		name, second string
-		allowed      []string
-	}{
-		{"to this machine", "127.0.0.1", []string{agents}},
-		{"to metadata", "169.254.169.254", []string{"any"}},
-		{"to metadata in the network of a class", "100.100.100.200", []string{agents, "100.64.0.0/10"}},
+	for _, test := range []rebinding{
+		{name: "to this machine", second: "127.0.0.1", allowed: []string{reboundAgents}},
+		{name: "to metadata", second: "169.254.169.254", allowed: []string{"any"}},
+		{name: "to metadata in the network of a class", second: "100.100.100.200", allowed: []string{reboundAgents, "100.64.0.0/10"}},
+		{name: "to metadata that the referee allows", second: "100.100.100.200", allowed: []string{reboundAgents}, own: []string{"any"}},
+		{name: "to an address that the referee does not allow", second: "127.0.0.1", allowed: []string{"any"}, own: []string{reboundAgents}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			ports := freePorts(t, 2)
-			port, attacker := ports[0], ports[1]
-			victim, err := net.Listen("tcp", "127.0.0.1:"+attacker)
+			test.first, test.listens = reboundAgents, reboundAgents
+			victim, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			_, port, err := net.SplitHostPort(victim.Addr().String())
 			require.NoError(t, err)
 			connected := make(chan string, 1)
 			go func() {
@@ -77,40 +119,36 @@ func TestRefereeRefusesReboundPlayers(t *testing.T) {
 				}
 				close(connected)
 			}()
-			folder := t.TempDir()
-			writeLeague(t, folder, map[string]any{
-				"allowed_endpoints": test.allowed,
-				"retry_policy":      map[string]any{"max_retries": 1, "delay_sec": 0},
-				"timeouts":          map[string]any{"game_join_ack_timeout_sec": 2},
-			})
-			manager := launch(t, t.TempDir(), []string{testResolver + "=" + serveNames(t, agents)}, "evenodd",
-				"manager", "--port", port, "--players", "2", "--exit-when-done", "--data", folder)
-			manager.await(t, "waits for 2 players")
-			join := func(env []string, args ...string) *process {
-				return launch(t, t.TempDir(), env, "evenodd", append(args, "--host", agents, "--manager", "http://127.0.0.1:"+port+"/mcp")...)
-			}
-			referee := join([]string{testResolver + "=" + serveNames(t, test.second)}, "referee", "--port", "0")
-			join(nil, "player", "--port", "0", "--name", "Honest")
-			join(nil, "player", "--port", attacker, "--name", "Rebound", "--allowed-host", "player.test", "--endpoint", "http://player.test:"+attacker+"/mcp")
-			require.Zero(t, manager.awaitExit(t), manager.stderr.String())
-			require.Zero(t, referee.awaitExit(t), referee.stderr.String())
+			table, matches, _ := test.play(t, port)
 			require.NoError(t, victim.Close())
 			assert.Empty(t, <-connected, "the referee connected to the victim")
-			assert.Contains(t, manager.stdout.String(), "Champion: Honest")
-			reason := "player.test:" + attacker + "/mcp is at " + test.second + ", an address that must not be called"
-			assert.True(t, strings.Contains(matchFiles(t, folder), reason), "no match file has the reason: %s", reason) //nolint:testifylint // the files are long
+			assert.Contains(t, table, "Champion: Honest")
+			reason := "player.test:" + port + "/mcp is at " + test.second + ", an address that must not be called"
+			assert.True(t, strings.Contains(matches, reason), "no match file has the reason: %s", reason) //nolint:testifylint // the files are long
 		})
 	}
 }
 
-// writeLeague writes the rules of the league of a data folder.
-func writeLeague(t *testing.T, folder string, rules map[string]any) {
+// A referee may see a player at another address than the manager does (split-horizon DNS). Its
+// own allowed_endpoints replace those of the assignment.
+func TestOwnSettingOfARefereeAllowsSplitHorizonDNS(t *testing.T) {
+	test := rebinding{
+		first: reboundAgents, second: "127.0.0.3", listens: "0.0.0.0",
+		allowed: []string{reboundAgents}, own: []string{reboundAgents, "127.0.0.3"},
+	}
+	_, matches, refereed := test.play(t, freePort(t))
+	assert.Contains(t, refereed, "1 matches conducted")
+	assert.False(t, strings.Contains(matches, "TECHNICAL_LOSS"), "a player was not reached") //nolint:testifylint // the files are long
+}
+
+// writeConfig writes a configuration file of a data folder.
+func writeConfig(t *testing.T, folder, name string, content map[string]any) {
 	t.Helper()
-	leagues := filepath.Join(folder, "config", "leagues")
-	require.NoError(t, os.MkdirAll(leagues, 0o755))
-	text, err := json.Marshal(rules)
+	path := filepath.Join(folder, "config", name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	text, err := json.Marshal(content)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(leagues, "league_2025_even_odd.json"), text, 0o600))
+	require.NoError(t, os.WriteFile(path, text, 0o600))
 }
 
 // matchFiles returns all files of the matches of a data folder.

@@ -7,20 +7,26 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	"evenodd/player/strategy/external"
 )
 
 // streams are the outputs of a command.
 type streams struct{ out, err io.Writer }
 
 // Execute runs a command line and returns its exit code. ctx ends with the first signal
-// to stop. err must be safe for concurrent use, because agents log to it.
+// to stop. err must be safe for concurrent use, because agents log to it. A process that
+// starts programs of strategies runs this program again as their supervisor.
 func Execute(ctx context.Context, version string, args []string, out, err io.Writer) int {
+	if code, asked := external.Supervise(args, os.Environ()); asked {
+		return code
+	}
 	root := newRoot(version, streams{out, err})
 	root.SetArgs(args)
 	problem := root.ExecuteContext(ctx)

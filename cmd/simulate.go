@@ -57,6 +57,7 @@ in order, and the strategies in turn: ` + external.Names(false) + `.
 exec:./bot runs your program once for each of its players. It reads a question on
 each line and answers with a line such as {"choice": "even"}. It loses a match if it
 does not answer. Put arguments in single quotes: --strategies "exec:./bot 'a b'".
+It gets few environment variables: PATH, HOME, the language and those of --exec-env.
 
 --tournament swiss pairs players with equal scores, in --rounds rounds. --tournament
 knockout eliminates the loser of each match; a draw is replayed up to three times.

@@ -20,16 +20,16 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 	if err != nil {
 		return nil, err
 	}
-	choice, err := p.choose(ctx, m, "", strategy.View{
+	a, err := p.answer(ctx, m, "", strategy.View{
 		GameType: q.GameType, MoveType: evenodd.MoveType, Options: p.parities,
 		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Timestamp, q.Deadline),
-	})
+	}, &q.SignatureRequest)
 	if err != nil {
 		return nil, err
 	}
 	r := p.batches.choices.New()
-	r.MatchID, r.PlayerID, r.ParityChoice, r.Entropy = q.MatchID, p.ID(), choice, m.revealed()
-	r.AuthToken = m.auth.token
+	r.MatchID, r.PlayerID, r.ParityChoice, r.Entropy = q.MatchID, p.ID(), a.choice, a.entropy
+	r.AuthToken, r.Signature = m.auth.token, a.signature
 	return r, nil
 }
 
@@ -41,16 +41,16 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	if err != nil {
 		return nil, err
 	}
-	choice, err := p.choose(ctx, m, digestOf(&q.MoveRequest), strategy.View{
+	a, err := p.answer(ctx, m, digestOf(&q.MoveRequest), strategy.View{
 		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
 		Context: q.MoveRequest.Context, RoundID: m.round, Within: p.within(q.Timestamp, q.Deadline),
-	})
+	}, &q.SignatureRequest)
 	if err != nil {
 		return nil, err
 	}
 	r := &protocol.GameMoveResponse{
 		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,
-		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: choice}, Entropy: m.revealed(),
+		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: a.choice}, Entropy: a.entropy, Signature: a.signature,
 	}
 	r.AuthToken = m.auth.token
 	return r, nil

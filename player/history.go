@@ -85,6 +85,16 @@ func (h *history) attempt(matchID string) int {
 	return h.entries[i].result.Value().attempt
 }
 
+// reached returns the last attempt at a match that has a result, also by the standings; 0
+// for none.
+func (h *history) reached(matchID string) int {
+	i, ok := h.find(h.keyOf(matchID))
+	if !ok {
+		return 0
+	}
+	return h.entries[i].result.Value().attempt
+}
+
 // add adds a finished match, or replaces an earlier attempt at it. It is idempotent, and
 // tells whether the history has changed.
 func (h *history) add(m *store.HistoryMatch) bool {

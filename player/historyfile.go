@@ -38,20 +38,20 @@ const (
 	pausePerRecord = 100 * time.Millisecond
 )
 
-// open opens the file of a new membership, and returns the matches of a returning player,
-// and those of them that history.jsonl lacks, because an earlier version wrote history.json
+// open opens the file of a new membership, and returns the matches and the signed decisions
+// of a returning player, and those of the matches that history.jsonl lacks, because an earlier version wrote history.json
 // alone. Files of another league, or ones that cannot be used, are renamed and never
 // overwritten. p.file.mu is held.
-func (p *Player) open(m *membership.Membership, back bool) (past, unsaved []store.HistoryMatch) {
+func (p *Player) open(m *membership.Membership, back bool) (past []store.HistoryMatch, decisions []store.HistoryDecision, unsaved []any) {
 	d := &p.file
 	d.path, d.member, d.size, d.unsynced, d.stale, d.due = "", m, 0, false, false, time.Time{}
 	folder, log := p.options.Folder, &p.options.Log
 	switch {
 	case folder == "":
-		return nil, nil
+		return nil, nil, nil
 	case !protocol.ValidLeagueID(m.AgentID): // the id comes from a third-party manager, and names a folder
 		log.Error().Str("player_id", m.AgentID).Str("event_type", protocol.EventHistoryUnnamable).Msg("history is not stored: the player's id cannot name a folder")
-		return nil, nil
+		return nil, nil, nil
 	}
 	path := folder.History(m.AgentID)
 	if own := pathForLeague(path, m.LeagueID); back && protocol.ValidLeagueID(m.LeagueID) && (exists(own) || exists(store.HistoryLines(own))) {
@@ -65,12 +65,16 @@ func (p *Player) open(m *membership.Membership, back bool) (past, unsaved []stor
 	case err == nil && ours(lines) || lines == nil && ours(doc):
 		d.path, d.stale = path, lines != nil
 		if lines != nil {
-			past = lines.Matches
+			past, decisions = lines.Matches, lines.Decisions
 		}
 		if ours(doc) {
-			unsaved = lacking(past, doc.Matches)
+			missing := lacking(past, doc.Matches)
+			for i := range missing {
+				unsaved = append(unsaved, &missing[i])
+			}
+			past = append(past, missing...)
 		}
-		return append(past, unsaved...), unsaved
+		return past, decisions, unsaved
 	case err != nil:
 		log.Error().Err(err).Str("event_type", protocol.EventHistoryUnusable).Msg("the history file cannot be used")
 	}
@@ -81,12 +85,12 @@ func (p *Player) open(m *membership.Membership, back bool) (past, unsaved []stor
 		moved, err := renameAside(name, p.options.Clock.Timestamp())
 		if err != nil {
 			log.Error().Err(err).Str("event_type", protocol.EventHistoryNotMoved).Msg("history is not stored: the existing file cannot be renamed")
-			return nil, nil
+			return nil, nil, nil
 		}
 		log.Info().Str("path", moved).Str("event_type", protocol.EventHistoryMoved).Msg("renamed the previous history file")
 	}
 	d.path = path
-	return nil, nil
+	return nil, nil, nil
 }
 
 func exists(path string) bool {
@@ -146,7 +150,7 @@ func renameAside(path, stamp string) (string, error) {
 func (p *Player) add(m *store.HistoryMatch) bool {
 	added := p.history.add(m)
 	if added && p.options.Folder != "" {
-		p.unsaved = append(p.unsaved, *m)
+		p.unsaved = append(p.unsaved, m)
 	}
 	return added
 }
@@ -166,13 +170,13 @@ func (p *Player) save(end bool) error {
 		return nil
 	}
 	if len(added) > 0 {
-		if err := d.append(p.options.Name, added); err != nil {
+		if err := d.write(p.options.Name, added); err != nil {
 			p.mu.Lock()
 			p.unsaved = append(added, p.unsaved...)
 			p.mu.Unlock()
 			return err
 		}
-		d.unsynced, d.stale = true, true
+		d.stale = true
 	}
 	if end && d.unsynced {
 		if err := store.SyncHistory(store.HistoryLines(d.path)); err != nil {
@@ -190,9 +194,19 @@ func (p *Player) save(end bool) error {
 	return nil
 }
 
-// append appends matches to history.jsonl. If a player with the same id in another league
+// write appends lines to history.jsonl, if there is one. d.mu is held.
+func (d *historyFile) write(name string, lines []any) error {
+	if d.path == "" {
+		return nil
+	}
+	err := d.append(name, lines)
+	d.unsynced = d.unsynced || err == nil
+	return err
+}
+
+// append appends lines to history.jsonl. If a player with the same id in another league
 // uses this folder, the file gets another name.
-func (d *historyFile) append(name string, matches []store.HistoryMatch) error {
+func (d *historyFile) append(name string, lines []any) error {
 	m := d.member
 	header := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: m.AgentID, DisplayName: name, LeagueID: m.LeagueID}
 	if d.size == 0 && !exists(store.HistoryLines(d.path)) {
@@ -200,10 +214,10 @@ func (d *historyFile) append(name string, matches []store.HistoryMatch) error {
 			d.path = d.ownPath()
 		}
 	}
-	size, err := store.AppendHistory(store.HistoryLines(d.path), header, matches, d.size)
+	size, err := store.AppendHistory(store.HistoryLines(d.path), header, lines, d.size)
 	if own := d.ownPath(); errors.Is(err, store.ErrOtherLeague) && own != d.path {
 		d.path = own
-		size, err = store.AppendHistory(store.HistoryLines(own), header, matches, 0)
+		size, err = store.AppendHistory(store.HistoryLines(own), header, lines, 0)
 	}
 	if d.size = size; err != nil {
 		d.size = 0

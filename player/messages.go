@@ -40,6 +40,7 @@ func fromManager[Q any](p *Player, handle func(q *Q) (round int, save bool)) fun
 // notifyRound processes ROUND_ANNOUNCEMENT.
 func (p *Player) notifyRound(q *protocol.RoundAnnouncement) (round int, save bool) {
 	p.round, p.over = q, q.RoundID-1
+	p.forgetDecisions(q.RoundID)
 	p.keepTable()
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their GAME_OVER is missing
 	for i := range q.Matches {
@@ -143,7 +144,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	}
 	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
 		m = p.newMatch(q.MatchID, q.OpponentID, q.RoundID, attempt, auth)
-		m.commitment = q.DrawCommitment
+		m.commitment, m.role = q.DrawCommitment, q.RoleInMatch
 		p.current[q.MatchID] = m
 	}
 	if m.commitment != q.DrawCommitment {
@@ -276,10 +277,8 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	if q.GameResult.Status == protocol.StatusWin && q.GameResult.WinnerPlayerID == nil {
 		return ack, nil // the winner is missing: the standings will show it
 	}
-	if _, known := q.GameResult.Choices.Get(id); !known && m != nil {
-		seen.MyChoice = m.chosen
-	}
 	if attempt > p.history.attempt(q.MatchID) {
+		p.compareChoice(m, &seen, q.GameResult.Status, q.Sender)
 		p.add(&seen)
 	}
 	delete(p.current, q.MatchID)
@@ -306,10 +305,16 @@ func (m *match) revealed() string {
 // checkDraw logs a draw that differs from the referee's commitment. The result counts all
 // the same; the history contains the commitment, and the audit reports the difference.
 func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
-	if m.commitment == "" || q.Draw == nil {
+	if q.Draw == nil {
 		return
 	}
 	member := p.Membership()
+	if entropy, revealed := q.Draw.Entropies.Get(member.AgentID); revealed && entropy != m.entropyText {
+		p.contradiction(m.id, q.Sender, "entropy", m.revealed(), entropy)
+	}
+	if m.commitment == "" {
+		return
+	}
 	nonce, ok := protocol.ParseSecret(q.Draw.Nonce)
 	opens := ok && protocol.OpensDraw(m.commitment, member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
 	if !opens || q.Draw.Commitment != m.commitment {
@@ -352,6 +357,8 @@ func (p *Player) updateStandings(q *protocol.StandingsUpdate) (round int, save b
 // roundCompleted processes ROUND_COMPLETED, and saves the history.
 func (p *Player) roundCompleted(q *protocol.RoundCompleted) (round int, save bool) {
 	p.over = max(p.over, q.RoundID)
+	p.compareResults(q.Results)
+	p.storeHead(q.RoundID, q.JournalHead, q.JournalHeadSignature)
 	p.keepTable()
 	p.signalQuiet()
 	return q.RoundID, true
@@ -359,6 +366,7 @@ func (p *Player) roundCompleted(q *protocol.RoundCompleted) (round int, save boo
 
 // leagueCompleted processes LEAGUE_COMPLETED.
 func (p *Player) leagueCompleted(q *protocol.LeagueCompleted) (round int, save bool) {
+	p.storeHead(0, q.JournalHead, q.JournalHeadSignature)
 	if p.completed == nil {
 		p.completed = q
 		p.infer(q.TotalRounds, q.FinalStandings)

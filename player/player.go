@@ -76,7 +76,7 @@ type Player struct {
 	restarted bool              // it may have accepted invitations before the restart
 	current   map[string]*match // accepted and not over
 	history   *history
-	unsaved   []store.HistoryMatch // that the file of the history lacks
+	unsaved   []any // lines that the file of the history lacks
 	round     *protocol.RoundAnnouncement
 	over      int           // the last round known to be over
 	quiet     chan struct{} // closed when the player is in no match; nil if nothing waits
@@ -85,12 +85,17 @@ type Player struct {
 	tally     tally                  // of the last table
 	totals    *protocol.PlayerStats  // of a returning player in the whole league; nil if unknown
 	completed *protocol.LeagueCompleted
+
+	signed  map[questionKey]*store.HistoryDecision // of the current round; see forgetDecisions
+	started string                                 // of the last signed decision on disk; "" for none
+	head    string                                 // of the journal, the last that was stored
 }
 
 // A match is one that the player has accepted.
 type match struct {
 	id, opponent      string
 	round             int
+	role              string // of the player; "" for unknown
 	attempt           int
 	calledAs          string // the player_id of the last question, if the manager does not prove itself
 	chosen            string // the last choice, "" before the first
@@ -151,6 +156,7 @@ func New(o Options) (*Player, error) {
 		parities: []string{evenodd.Even, evenodd.Odd},
 		state:    StateUnregistered,
 		current:  map[string]*match{},
+		signed:   map[questionKey]*store.HistoryDecision{},
 		history:  newHistory(o.Past),
 		file:     historyFile{causes: map[string]bool{}},
 		batches:  batches{accept: true},
@@ -201,7 +207,7 @@ func (p *Player) apply(known *store.Identity, conversation string) func(context.
 		Envelope: p.Stamp().Envelope(protocol.TypeLeagueRegisterRequest, conversation),
 		PlayerMeta: protocol.PlayerMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
-			GameTypes: o.Games, ContactEndpoint: o.Endpoint,
+			GameTypes: o.Games, ContactEndpoint: o.Endpoint, PublicKey: p.PublicKey(),
 		},
 	}
 	request.Sender = p.applicant
@@ -229,7 +235,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	}
 	p.file.mu.Lock() // no write while file and history belong to different leagues
 	defer p.file.mu.Unlock()
-	past, unsaved := p.open(m, back)
+	past, decisions, unsaved := p.open(m, back)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state, p.restarted = StateRegistered, back
@@ -245,6 +251,8 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	if past != nil && p.options.Past == nil {
 		p.history = newHistory(past)
 	}
+	p.restoreDecisions(decisions)
+	p.head = ""
 }
 
 // Token returns the player's own token; "" before registration.

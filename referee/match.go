@@ -29,10 +29,13 @@ type match struct {
 	givenUp      atomic.Bool // after too many void attempts
 	returned     bool        // it was given up and may start again; Referee.mu guards it
 	sides        [2]matchSide
-	position     rules.Position // of the game
-	question     question       // that is being asked
-	seconds      float64        // to answer it
-	second       secondJob      // of concurrently
+	position     rules.Position             // of the game
+	turn         int                        // of the question for a move, from 1
+	commitments  protocol.PerPlayer[string] // of the players' entropies; nil in a league that does not sign
+	moves        []protocol.PlayerMove      // legal ones of a game of several turns; nil in a league that does not sign
+	question     question                   // that is being asked
+	seconds      float64                    // to answer it
+	second       secondJob                  // of concurrently
 	secondDone   sync.WaitGroup
 	result       *protocol.GameResult // as GAME_OVER has it
 	pending      sync.WaitGroup       // GAME_ERRORs without an acknowledgement, for which the file waits
@@ -61,9 +64,11 @@ type matchSide struct {
 	committer         string // the player_id in the commitment; under a third-party manager, which gives no access tokens, the player's own
 	entropy           protocol.Secret
 	entropyText       string
-	move              string        // the last legal one
-	lost              string        // why it lost technically; "" while it has not
-	fault             protocol.Code // the failure by which it lost; "" for none
+	move              string                 // the last legal one
+	moved             int                    // its turn
+	signed            protocol.MoveSignature // of move; empty without one
+	lost              string                 // why it lost technically; "" while it has not
+	fault             protocol.Code          // the failure by which it lost; "" for none
 }
 
 func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *protocol.MatchAssignment, nonce protocol.Secret) *match {
@@ -118,13 +123,15 @@ func (m *match) run() {
 // play asks for moves until the game is over or a player has lost technically.
 func (m *match) play() {
 	m.enter(store.StateCollectingChoices)
-	for {
+	m.commitEntropies()
+	for m.turn = 1; ; m.turn++ {
 		sides := m.position.ToMove()
 		if len(sides) == 0 {
 			m.enter(store.StateDrawingNumber)
 			return
 		}
 		m.ask(sides, m.assignment.Timeouts.Move, (*match).askMove)
+		m.collectMoves()
 		if m.decided() {
 			return
 		}

@@ -86,14 +86,14 @@ func (m *match) askMove(side rules.Side) error {
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
-			Deadline: s.window.stamp,
+			Deadline: s.window.stamp, SignatureRequest: m.signatureRequest(s),
 		}
 		answer, err := call(m, s, &protocol.ChooseParity, q)
 		if err != nil {
 			return err
 		}
 		return m.judgeMove(side, &move{
-			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy,
+			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy, signature: answer.Signature,
 			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string", illegal: protocol.ErrInvalidParityChoice,
 		})
 	}
@@ -104,13 +104,13 @@ func (m *match) askMove(side rules.Side) error {
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s),
 		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 		MoveRequest: protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context},
-		Deadline:    s.window.stamp,
+		Deadline:    s.window.stamp, SignatureRequest: m.signatureRequest(s),
 	})
 	if err != nil {
 		return err
 	}
 	return m.judgeMove(side, &move{
-		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy,
+		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy, signature: answer.Signature,
 		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string", illegal: protocol.ErrIllegalMove,
 	})
 }
@@ -120,6 +120,7 @@ func (m *match) askMove(side rules.Side) error {
 type move struct {
 	envelope                           *protocol.Envelope
 	matchID, playerID, choice, entropy string
+	signature                          string
 	messageType                        string
 	field, form                        string // the member that has the choice, and the type that it must have
 	illegal                            protocol.Code
@@ -153,7 +154,10 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 		}
 		s.entropy, s.entropyText = entropy, a.entropy // a secret has only one text
 	}
-	s.move = a.choice
+	if err := m.checkSignature(s, a); err != nil {
+		return err
+	}
+	s.move, s.moved = a.choice, m.turn
 	return nil
 }
 

@@ -136,6 +136,7 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 		RefereeMeta: protocol.RefereeMeta{
 			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
 			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
+			PublicKey: r.PublicKey(), RelaysSignatures: true,
 		},
 		RefereeAuth: protocol.RefereeAuthAccessToken,
 	}

@@ -82,7 +82,7 @@ func (m *match) finish() bool {
 	report.RoundID, report.GameType = a.RoundID, a.GameType
 	r.score = m.score(result)
 	m.draw(&r.reveal)
-	report.Result.Score, report.Draw = r.score[:], &r.reveal.Draw
+	report.Result.Score, report.Draw, report.Evidence = r.score[:], &r.reveal.Draw, m.evidence()
 	m.mu.Lock()
 	if m.abandoned.Load() {
 		m.mu.Unlock()
@@ -132,8 +132,12 @@ func (m *match) reportOf(result *protocol.GameResult) *report {
 func (m *match) draw(draw *reveal) {
 	draw.Commitment, draw.Nonce = m.commitment, m.nonceText
 	for i := range m.sides {
-		if s := &m.sides[i]; s.entropyCommitment != "" && s.entropy != (protocol.Secret{}) {
+		s := &m.sides[i]
+		if s.entropyText != "" {
 			draw.Entropies = append(draw.entropies[:len(draw.Entropies)], protocol.Member[string]{Name: m.players[i], Value: s.entropyText})
+		}
+		if s.signed.Signature != "" {
+			draw.EntropyCommitments = m.commitments
 		}
 	}
 }

@@ -135,12 +135,15 @@ func (e *LocalError) Local() bool { return true }
 // A ForbiddenError says that an endpoint has an address that this side does not call
 // (SSRF).
 type ForbiddenError struct {
-	Endpoint string
+	Endpoint string // "" from a dialer
 	Address  netip.Addr
 }
 
 // Error names endpoint and address.
 func (e *ForbiddenError) Error() string {
+	if e.Endpoint == "" {
+		return e.Address.String() + " is an address that must not be called"
+	}
 	return fmt.Sprintf("%s is at %s, an address that must not be called", e.Endpoint, e.Address)
 }
 

@@ -71,8 +71,23 @@ func (a *auditor) checkRecord(f *matchFile) bool {
 		a.note(RuleSchema, at, "%s: another program wrote it, or somebody added it", Reason(f.unknown))
 	}
 	at.line, at.agentID = f.records[0].number, f.value.RefereeID
+	if f.counts() {
+		a.checkDigest(f, at)
+	}
 	a.checkAttempt(f, attemptRecord, at)
 	return true
+}
+
+// checkDigest compares the record of a result with its digest in the journal.
+func (a *auditor) checkDigest(f *matchFile, at location) {
+	switch want := f.match.Report.TranscriptDigest; {
+	case want == f.value.Digest:
+	case want != "":
+		a.find(RuleTranscript, at, "the digest of this record is %.12s…; in line %d of the journal it is %.12s…: the record was changed after the report",
+			f.value.Digest, a.eventLine(f.match, 0), want)
+	case a.signs():
+		a.note(RuleTranscript, at, "the journal has no digest of this record: it may have been changed after the report")
+	}
 }
 
 func (a *auditor) checkAttempt(f *matchFile, kind matchKind, at location) {

@@ -21,7 +21,16 @@ import (
 type Options struct {
 	LeagueID string         // "" for all leagues of the folder
 	Games    rules.Registry // the games whose results can be judged again
+
+	// What the auditor knows from elsewhere. Each needs a league: LeagueID, or a folder with
+	// only one.
+	Head      string            // the hash of an event of the journal; "" for none
+	Keys      map[string]string // public keys by the id of their agent, or ManagerID
+	Histories string            // a folder with histories of players, read instead of those of the data folder; "" for none
 }
+
+// ManagerID is the name of the manager in Options.Keys.
+const ManagerID = "manager"
 
 // Run audits the leagues of a folder. It returns an error if there is no league to
 // audit. Everything that is wrong with a league is a finding.
@@ -37,9 +46,12 @@ func Run(dir store.Folder, o Options) (*Report, error) {
 		}
 		ids = []string{o.LeagueID}
 	}
+	if len(ids) > 1 && (o.Head != "" || len(o.Keys) > 0 || o.Histories != "") {
+		return nil, fmt.Errorf("%s has %d leagues: name the one of the head, the keys or the histories; there is %s", dir, len(ids), strings.Join(ids, ", "))
+	}
 	report := &Report{SchemaVersion: SchemaVersion, Dir: string(dir), Leagues: make([]League, 0, len(ids))}
 	for i, id := range ids {
-		report.Leagues = append(report.Leagues, audit(dir, id, o.Games, all, i == 0))
+		report.Leagues = append(report.Leagues, audit(dir, id, &o, all, i == 0))
 	}
 	report.OK = report.Findings() == 0
 	return report, nil
@@ -50,13 +62,13 @@ const maxRuns = 5
 
 // audit audits one league. Findings that it makes while the manager writes may
 // come from files of different moments: then it audits again.
-func audit(dir store.Folder, id string, games rules.Registry, leagues []string, first bool) (l League) {
+func audit(dir store.Folder, id string, o *Options, leagues []string, first bool) (l League) {
 	for range maxRuns {
 		before := versions(dir, id)
 		a := &auditor{
-			dir: dir, id: id, games: games, leagues: leagues, first: first, checks: checks(),
+			dir: dir, id: id, options: o, games: o.Games, leagues: leagues, first: first, checks: checks(),
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-			recorded: map[protocol.Attempt][]*recordedAttempt{}, lines: map[protocol.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{},
+			recorded: map[protocol.Attempt][]*recordedAttempt{}, lines: map[protocol.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{}, unsigned: map[string]unsignedResults{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
 		l = a.run()
@@ -116,6 +128,7 @@ func Leagues(dir store.Folder) ([]string, error) {
 type auditor struct {
 	dir     store.Folder
 	id      string
+	options *Options
 	games   rules.Registry
 	leagues []string // ids of all leagues of the folder
 	first   bool     // it is the first league: findings that belong to no league go here
@@ -136,12 +149,15 @@ type auditor struct {
 	before    [][]protocol.Record      // by announced round: the records of all players before it
 	started   int                      // the line of the start; 0 before it
 	ended     int                      // the line of the completion; 0 before it
+	startHash string                   // the hash of the start
 	lostHeads map[string]bool          // heads of the journal that the manager reported as lost
+	heads     heads
 
 	missing  missingFiles
-	draws    [][]draw           // of the matches of completed rounds
-	nonces   map[string]string  // the match that each nonce was first seen in
-	breaches map[string]*breach // by player
+	proofs   [][]proof                  // of the matches of completed rounds
+	nonces   map[string]string          // the match that each nonce was first seen in
+	breaches map[string]*breach         // by player
+	unsigned map[string]unsignedResults // by referee
 
 	report League
 }

@@ -296,14 +296,17 @@ func TestLeaguesOfAFolderAreAuditedSeparately(t *testing.T) {
 	assert.False(t, report.OK)
 	assert.Equal(t, 1, report.Findings())
 	assert.Empty(t, report.Leagues[1].Findings, "the cup is as good as before")
+	raw, err := json.Marshal(report.Leagues[0])
+	require.NoError(t, err)
+	assert.Contains(t, string(raw), `,"notes":[]`, "empty lists are lists")
 
 	report, err = audit.Run(w.dir, audit.Options{Games: games(), LeagueID: "cup"})
 	require.NoError(t, err)
 	require.Len(t, report.Leagues, 1)
 	assert.True(t, report.OK)
-	raw, err := json.Marshal(report)
+	raw, err = json.Marshal(report)
 	require.NoError(t, err)
-	assert.Contains(t, string(raw), `"findings":[],"notes":[]`, "empty lists are lists")
+	assert.Contains(t, string(raw), `"findings":[],`, "empty lists are lists")
 }
 
 func TestUnknownGameIsANote(t *testing.T) {
@@ -311,8 +314,9 @@ func TestUnknownGameIsANote(t *testing.T) {
 	report, err := audit.Run(w.dir, audit.Options{})
 	require.NoError(t, err)
 	assert.True(t, report.OK, listed(report.Leagues[0].Findings))
-	require.Len(t, report.Leagues[0].Notes, 1)
-	assert.Equal(t, audit.RuleVerdict, report.Leagues[0].Notes[0].Rule)
+	require.Len(t, report.Leagues[0].Notes, 2)
+	assert.Equal(t, audit.RuleUnsigned, report.Leagues[0].Notes[0].Rule)
+	assert.Equal(t, audit.RuleVerdict, report.Leagues[0].Notes[1].Rule)
 }
 
 func TestResultOfAnUnregisteredRefereeIsAFinding(t *testing.T) {

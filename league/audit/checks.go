@@ -23,7 +23,10 @@ const (
 	RuleMatchFile    = "match_file"   // a match file is about one match of the league and agrees with the journal
 	RuleTranscript   = "transcript"   // the result follows from the transcript
 	RuleNonceReused  = "nonce_reused" // no two matches are drawn with the same nonce
-	RuleJournalHead  = "journal_head" // the last event that other files name is in the journal
+	RuleJournalHead  = "journal_head" // the events that signed heads and other files name are in the journal
+	RuleSignature    = "signature"    // the players signed the moves, entropies and commitments of the results
+	RuleUnsigned     = "unsigned"     // results that no signature proves
+	RuleKeys         = "keys"         // the keys are those that the auditor or a player knows
 	RuleSchema       = "schema"       // files are readable
 	RuleAbandoned    = "abandoned"    // attempts that were given up after the referee had committed to its nonce
 	RuleDoubt        = "doubt"        // no result rests on a rejected report
@@ -55,12 +58,16 @@ func checks() []check {
 
 		{rule: RuleSchedule, league: (*auditor).checkSchedule},
 		{rule: RuleStandings, league: (*auditor).checkStandings},
+		{rule: RuleJournalHead, league: (*auditor).checkSignedHead},
+		{rule: RuleKeys, league: (*auditor).checkKeys},
 		{rule: RuleRounds, league: (*auditor).checkRounds},
 		{rule: RuleAgents, league: (*auditor).checkAgentsFile},
 		{rule: RuleOneResult, league: (*auditor).noteTokenless},
 		{rule: RuleMatchFile, league: (*auditor).checkMatches},
 		{rule: RuleAbandoned, league: (*auditor).checkAttempts},
 		{rule: RuleHistory, league: (*auditor).checkHistories},
+		{rule: RuleJournalHead, league: (*auditor).checkPinnedHead},
+		{rule: RuleUnsigned, league: (*auditor).noteUnsigned},
 		{rule: RuleConformance, league: (*auditor).noteNonconforming},
 
 		{rule: RuleTime, exchange: (*transcriptCheck).checkTime},

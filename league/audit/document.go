@@ -126,7 +126,7 @@ func checkHeader[T any](a *auditor, d *document[T], rule string, at location) {
 
 // relative returns a path as findings name it.
 func relative(dir store.Folder, path string) string {
-	if r, err := filepath.Rel(string(dir), path); err == nil {
+	if r, err := filepath.Rel(string(dir), path); err == nil && filepath.IsLocal(r) {
 		path = r
 	}
 	return filepath.ToSlash(path)

@@ -26,7 +26,7 @@ func ExampleRun() {
 	}
 	fmt.Println("OK:", report.OK)
 	// Output:
-	// audited 6 matches of league league_2025_even_odd: no findings
+	// audited 6 matches of league league_2025_even_odd: no findings, 1 note
 	// OK: true
 }
 
@@ -43,6 +43,7 @@ func ExampleRun_unknownGame() {
 		fmt.Println(note.Severity, note.Rule)
 	}
 	// Output:
+	// note unsigned
 	// note verdict
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,27 +18,64 @@ import (
 // checkHistories compares the histories of the players with the journal. A history
 // need not be complete.
 func (a *auditor) checkHistories() {
-	folders, err := os.ReadDir(a.dir.Players())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && a.first {
-		a.find(RuleSchema, location{file: relative(a.dir, a.dir.Players())}, "the folder cannot be read: %v", err)
+	players := a.players()
+	folders, err := os.ReadDir(players)
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) && a.first || a.options.Histories != "") {
+		a.find(RuleSchema, location{file: relative(a.dir, players)}, "the folder cannot be read: %v", err)
 	}
+	found := map[string]bool{}
 	for _, f := range folders {
 		if !f.IsDir() {
 			continue
 		}
-		a.checkPlayerFolder(f.Name())
+		found[f.Name()] = a.checkPlayerFolder(players, f.Name())
+	}
+	if a.completed() && a.signs() || a.options.Histories != "" {
+		a.noteMissingHistories(found)
+	}
+}
+
+// players is the folder of the players' histories: that of the data folder, or the one that
+// the auditor names, which may be a data folder itself.
+func (a *auditor) players() string {
+	named := a.options.Histories
+	if named == "" {
+		return a.dir.Players()
+	}
+	if whole := store.Folder(named).Players(); isFolder(whole) {
+		return whole
+	}
+	return named
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// noteMissingHistories names the players without a history of this league. Without it, only
+// signatures prove what such a player decided.
+func (a *auditor) noteMissingHistories(found map[string]bool) {
+	if a.state.Started == nil {
+		return
+	}
+	missing := slices.DeleteFunc(slices.Clone(a.state.Started.Players), func(id string) bool { return found[id] })
+	if len(missing) > 0 {
+		a.note(RuleHistory, location{file: relative(a.dir, a.players())}, "there is no history of %s: nobody contradicts the journal in the name of these players",
+			listedIDs(missing))
 	}
 }
 
 // checkPlayerFolder checks the files of a player: history.jsonl, and history.json, which
-// derives from it. Earlier versions wrote history.json alone.
-func (a *auditor) checkPlayerFolder(id string) {
-	path := a.dir.History(id)
+// derives from it. Earlier versions wrote history.json alone. It returns whether there is a
+// history of this league.
+func (a *auditor) checkPlayerFolder(players, id string) bool {
+	path := filepath.Join(players, id, "history.json")
 	d := load[store.History](a.dir, path)
 	lines := loadLines(a.dir, store.HistoryLines(path))
 	if !lines.exists {
 		a.checkOwnHistory(&d, id)
-		return
+		return d.value != nil && d.value.LeagueID == a.id
 	}
 	a.checkOwnHistory(&lines, id)
 	switch h := lines.value; {
@@ -50,6 +88,7 @@ func (a *auditor) checkPlayerFolder(id string) {
 	default:
 		a.compareHistories(&d, &lines, id)
 	}
+	return lines.value != nil && lines.value.LeagueID == a.id
 }
 
 // checkOwnHistory checks the history that a player wrote, if it is of this league.
@@ -216,10 +255,11 @@ func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, 
 		want.Result = "TECHNICAL_" + want.Result
 	}
 	moves := r.GameResult.Moves([2]string{player, opponent})
-	for i, choice := range []*string{&want.MyChoice, &want.OpponentChoice} {
-		if r.Draw != nil || moves[i] != "" { // some third-party referees report no choices
-			*choice = moves[i]
-		}
+	if got.MyChoice != "" && moves[0] != "" && r.Status != protocol.StatusTechnicalLoss { // the player's decision may not have arrived
+		want.MyChoice = moves[0]
+	}
+	if r.Draw != nil || moves[1] != "" { // some third-party referees report no choices
+		want.OpponentChoice = moves[1]
 	}
 	switch {
 	case r.DrawnNumber != nil:

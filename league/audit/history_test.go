@@ -56,9 +56,13 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			w := newSavedLeague(t, 3)
 			h, err := store.Read[store.History](w.path(historyP01))
 			require.NoError(t, err)
+			lines := make([]any, len(h.Matches))
+			for i := range h.Matches {
+				lines[i] = &h.Matches[i]
+			}
 			_, err = store.AppendHistory(w.path(linesP01), &store.HistoryHeader{
 				SchemaVersion: store.SchemaVersion, PlayerID: "P01", DisplayName: h.DisplayName, LeagueID: leagueID,
-			}, h.Matches, 0)
+			}, lines, 0)
 			require.NoError(t, err)
 			tt.do(w)
 			l := w.audit()

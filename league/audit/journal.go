@@ -22,6 +22,7 @@ const longSetBack = time.Hour
 type chain struct {
 	next      int    // the seq that the next line must have
 	head      string // the hash of the last line
+	lines     int
 	at        time.Time
 	setBacks  int           // steps back in time
 	stopped   bool          // nothing more is folded
@@ -81,7 +82,10 @@ func (a *auditor) readLine(number int, text []byte) {
 	c, here := &a.chain, location{file: a.journal, line: number}
 	e, err := journal.Decode(text)
 	before := c.head
-	c.head = journal.Hash(text)
+	c.head, c.lines = journal.Hash(text), number
+	if a.options.Head == c.head {
+		a.heads.pinned = number
+	}
 	if err != nil {
 		c.next++
 		a.stop(RuleEvent, here, errors.New(Reason(err)))
@@ -95,6 +99,9 @@ func (a *auditor) readLine(number int, text []byte) {
 		c.next = e.Seq + 1
 		a.checkEventTime(e, here)
 		a.fold(e, here)
+	}
+	if a.signs() {
+		a.heads.add(e, c.head, number)
 	}
 	if s := &c.standings; s.line == 0 && s.hash == c.head {
 		s.line, s.recorded, s.rounds = number, a.state.Recorded, a.state.CompletedRounds()
@@ -202,7 +209,7 @@ func (a *auditor) brokenResult(d *journal.MatchReported) string {
 func (a *auditor) remember(e *journal.Event, line int) {
 	switch d := e.Data.(type) {
 	case *journal.Started:
-		a.started = line
+		a.started, a.startHash = line, a.chain.head
 	case *journal.RoundAnnounced:
 		a.before = append(a.before, a.records())
 	case *journal.MatchAccepted:

@@ -9,6 +9,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/rules"
 )
 
 // A scheduledMatch is a match of an announced round with its events.
@@ -62,8 +63,9 @@ func (a *auditor) checkMatches() {
 		for i := range matches {
 			matches[i] = a.scheduled(protocol.MatchID{Round: round, Number: i + 1})
 		}
-		inOrder(matches, func(m *scheduledMatch) matchFiles { return a.loadFiles(m, other[m.id]) }, func(m *scheduledMatch, files matchFiles) {
+		inOrder(matches, func(m *scheduledMatch) matchFiles { return a.loadFiles(m, other[m.id], game) }, func(m *scheduledMatch, files matchFiles) {
 			file := a.checkFiles(m, files)
+			a.reportSignatures(m, files.signatures)
 			a.noteAbandoned(m)
 			if m.Report != nil {
 				a.checkResult(m, game, file)
@@ -86,10 +88,14 @@ func (a *auditor) checkMatches() {
 type matchFiles struct {
 	file   *matchFile // nil if it was not looked for
 	record *matchFile // of the attempt that counts; nil for none
+
+	signatures signatureCheck
 }
 
-// loadFiles reads the files of a match. It may be called by several goroutines.
-func (a *auditor) loadFiles(m *scheduledMatch, listed bool) (files matchFiles) {
+// loadFiles reads the files of a match, and verifies its signatures. It may be called by
+// several goroutines.
+func (a *auditor) loadFiles(m *scheduledMatch, listed bool, game rules.Game) (files matchFiles) {
+	files.signatures = a.verify(m, game)
 	if listed || m.Report != nil { // a file with a result may be newer than the list of files
 		files.file = a.loadMatch(a.dir.Match(a.id, m.id))
 	}
@@ -220,6 +226,8 @@ func (a *auditor) compareResult(f *matchFile) {
 		want.ConversationID = protocol.MatchConversation(f.match.id, got.Attempt)
 	}
 	want.Result = &store.MatchResult{GameResult: r.GameResult, Score: r.Score}
+	want.Evidence = r.Evidence
+	want.TranscriptDigest = "" // only the journal has it
 	if got.Result != nil && (got.Result.Reason == "" || r.Reason == "") {
 		want.Result.Reason = got.Result.Reason
 	}

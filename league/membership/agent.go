@@ -2,8 +2,6 @@ package membership
 
 import (
 	"cmp"
-	"crypto/hmac"
-	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -26,6 +24,10 @@ type Options struct {
 	// Folder is the data folder for the identity and the files of the agent, for a
 	// restart; with "" the agent writes no file.
 	Folder store.Folder
+
+	// SigningKey returns the key by which the agent signs; nil derives it from the agent's
+	// stored secret. An agent whose function returns nil has no key, and signs nothing.
+	SigningKey func() *protocol.SigningKey
 
 	RegisterTimeout time.Duration // of one registration call; 0 means 10 s
 
@@ -90,8 +92,21 @@ func (a *Agent) End() { close(a.done) }
 // Derive derives a random value from the agent's secret and a key, which a restarted
 // agent derives again.
 func (a *Agent) Derive(key string) protocol.Secret {
-	secret := a.identities.Secret()
-	mac := hmac.New(sha256.New, secret[:])
-	_, _ = mac.Write([]byte(key)) // never fails
-	return protocol.Secret(mac.Sum(nil))
+	return derive(a.identities.Secret(), key)
+}
+
+// SigningKey returns the key by which the agent signs; nil for an agent without a key.
+func (a *Agent) SigningKey() *protocol.SigningKey {
+	if a.options.SigningKey != nil {
+		return a.options.SigningKey()
+	}
+	return a.identities.SigningKey()
+}
+
+// PublicKey returns the public key of the agent; "" for an agent without a key.
+func (a *Agent) PublicKey() string {
+	if key := a.SigningKey(); key != nil {
+		return key.Public()
+	}
+	return ""
 }

@@ -1,7 +1,9 @@
 package membership
 
 import (
+	"crypto/hmac"
 	crand "crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -25,8 +27,9 @@ type IdentityStore struct {
 	mu       sync.Mutex
 	identity *store.Identity
 	secret   [32]byte
-	made     bool // there is a secret
-	saved    bool // the file holds identity and secret
+	made     bool                 // there is a secret
+	signing  *protocol.SigningKey // derived from the secret; nil until it is needed
+	saved    bool                 // the file holds identity and secret
 
 	conversation string // of the registration that has no response yet
 }
@@ -48,6 +51,9 @@ func NewIdentityStore(folder store.Folder, role, name, manager string, leagues [
 	s.path, s.applying = folder.Identity(role, key), folder.Application(role, key)
 	if sent, err := store.Read[store.Application](s.applying); err == nil && sent.DisplayName == name {
 		s.conversation = sent.ConversationID // an unreadable one costs nothing: the agent applies again
+		if secret, ok := protocol.ParseSecret(sent.Secret); ok {
+			s.secret, s.made = secret, true
+		}
 	}
 	identity, err := store.Read[store.Identity](s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +103,7 @@ func (s *IdentityStore) load(i *store.Identity) error {
 	if problem != "" {
 		return fmt.Errorf("%s: %s", s.path, problem)
 	}
-	s.identity, s.secret, s.made, s.saved = i, secret, true, true
+	s.identity, s.secret, s.made, s.saved, s.signing = i, secret, true, true, nil
 	return nil
 }
 
@@ -124,6 +130,23 @@ func (s *IdentityStore) ownSecret() [32]byte {
 	return s.secret
 }
 
+// SigningKey returns the signing key that follows from the secret.
+func (s *IdentityStore) SigningKey() *protocol.SigningKey {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.signing == nil {
+		s.signing = protocol.NewSigningKey(derive(s.ownSecret(), "evenodd-signing-key-v1"))
+	}
+	return s.signing
+}
+
+// derive derives a value from a secret and a key.
+func derive(secret [32]byte, key string) protocol.Secret {
+	mac := hmac.New(sha256.New, secret[:])
+	_, _ = mac.Write([]byte(key)) // never fails
+	return protocol.Secret(mac.Sum(nil))
+}
+
 // Conversation returns the conversation id of the agent's registration, the same until
 // the registration is stored. An agent that dies before that repeats the request, and
 // the manager repeats its response: registration is idempotent.
@@ -137,8 +160,10 @@ func (s *IdentityStore) Conversation(now string) (string, error) {
 	if s.path == "" {
 		return s.conversation, nil
 	}
+	secret := s.ownSecret()
 	return s.conversation, store.WritePrivate(s.applying, &store.Application{
 		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: s.role, DisplayName: s.name, ConversationID: s.conversation,
+		Secret: hex.EncodeToString(secret[:]),
 	})
 }
 
@@ -148,12 +173,12 @@ func (s *IdentityStore) Save(m *Membership, r *protocol.Registration, now string
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.identity; s.saved && known.LeagueID == m.LeagueID && known.AgentID == m.AgentID &&
-		known.AuthToken == m.Token && known.ManagerAuth == r.ManagerAuth {
+		known.AuthToken == m.Token && known.ManagerAuth == r.ManagerAuth && known.ManagerKey == m.ManagerKey {
 		return nil
 	}
 	identity := &store.Identity{
 		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: s.role, DisplayName: s.name,
-		LeagueID: m.LeagueID, AgentID: m.AgentID, AuthToken: m.Token, ManagerAuth: r.ManagerAuth,
+		LeagueID: m.LeagueID, AgentID: m.AgentID, AuthToken: m.Token, ManagerAuth: r.ManagerAuth, ManagerKey: m.ManagerKey,
 	}
 	s.identity, s.saved = identity, s.path == ""
 	if s.saved {
@@ -178,5 +203,5 @@ func (s *IdentityStore) Save(m *Membership, r *protocol.Registration, now string
 func (s *IdentityStore) Discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.identity, s.secret, s.made, s.saved, s.conversation = nil, [32]byte{}, false, false, ""
+	s.identity, s.secret, s.made, s.saved, s.conversation, s.signing = nil, [32]byte{}, false, false, "", nil
 }

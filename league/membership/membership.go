@@ -25,12 +25,19 @@ type Membership struct {
 	Token    string
 	Key      *protocol.TokenKey // of Token
 
+	// ManagerKey is the manager's public key from the first registration; "" if the manager
+	// signs nothing.
+	ManagerKey string
+
 	credential string // of the manager; "" if the manager does not prove itself
 }
 
 // New returns the membership that a registration response grants.
 func New(agentID, token string, r *protocol.Registration) *Membership {
 	m := &Membership{AgentID: agentID, LeagueID: r.LeagueID, Token: token, Key: protocol.KeyOf(token)}
+	if protocol.ValidPublicKey(r.ManagerKey) {
+		m.ManagerKey = r.ManagerKey
+	}
 	if r.ManagerAuth == protocol.ManagerAuthBearer {
 		m.credential = m.Key.ManagerCredential(m.LeagueID)
 	}

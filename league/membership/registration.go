@@ -107,6 +107,11 @@ func (r *registration) join(known *store.Identity, a *Answer) error {
 	if known != nil && !back {
 		r.identities.Discard()
 	}
+	if back && known.ManagerKey != "" && m.ManagerKey != known.ManagerKey {
+		r.options.Log.Error().Str("manager_key", m.ManagerKey).Str("expected", known.ManagerKey).Str("event_type", protocol.EventManagerKeyChanged).
+			Msg("the manager shows another public key than at the first registration: the first one counts")
+		m.ManagerKey = known.ManagerKey
+	}
 	if err := r.identities.Save(m, a.Registration, r.options.Clock.Timestamp()); err != nil {
 		r.options.Log.Error().Err(err).Str("event_type", protocol.EventIdentityNotStored).Msg("cannot write the identity of this agent: after a restart it cannot register as the same agent")
 	}

@@ -102,6 +102,23 @@ func verify(publicKey, signature string, text []byte) bool {
 	return ed25519.Verify(key[:], text, binary[:])
 }
 
+// InOrder returns the entropy commitments of PLAYER_A and PLAYER_B, "" for a missing one,
+// given one player of the match and its role.
+func InOrder(commitments PerPlayer[string], playerID, role string) (inOrder [2]string) {
+	side := 0
+	if role == RolePlayerB {
+		side = 1
+	}
+	for _, c := range commitments {
+		if c.Name == playerID {
+			inOrder[side] = c.Value
+		} else {
+			inOrder[1-side] = c.Value
+		}
+	}
+	return inOrder
+}
+
 // A PlayerMove is a legal move of a player in a game of several turns.
 type PlayerMove struct {
 	PlayerID string `json:"player_id,omitzero"`

@@ -250,12 +250,22 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (*connection
 	options := membership.Options{
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(),
 		Caller: transport.Logged(caller, log), Clock: s.clock, Log: log,
+		SigningKey: s.keyOf(id),
 	}
 	return &connection{options, func(agent interface{ Mount(mux protocol.Mux) }) {
 		mux := transport.NewMux(log)
 		agent.Mount(mux)
 		s.stops = append(s.stops, serve(mux))
 	}}, nil
+}
+
+// keyOf returns the signing key of an agent, or nil in a league that does not sign.
+func (s *simulated) keyOf(id string) func() *protocol.SigningKey {
+	var key *protocol.SigningKey
+	if s.options.Sign {
+		key = SigningKey(s.options.Seed, id)
+	}
+	return func() *protocol.SigningKey { return key }
 }
 
 func (s *simulated) startManager(ctx context.Context) error {
@@ -272,9 +282,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	options.Schemes = []string{Memory, "http", "https"}
 	options.Caller, options.Clock, options.Log, options.Progress = c.Caller, s.clock, c.Log, o.Progress
 	options.Files, options.Listening = o.Files, true
-	if options.Sign = o.Sign; o.Sign {
-		options.SigningKey = SigningKey(o.Seed, "manager")
-	}
+	options.Sign, options.SigningKey = o.Sign, c.Options.SigningKey()
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers(),
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"errors"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,11 +45,27 @@ func form(method, direction, messageType string, members ...string) messageForm 
 	return messageForm{method, direction, messageType, append(envelope, members...)}
 }
 
+// signedForms replace rows of messageForms for a player that signed in the match.
+var signedForms = []messageForm{
+	form(protocol.ChooseParity.Name, Sent, protocol.TypeChooseParityCall, "match_id", "player_id", "game_type", "context", "deadline",
+		"sign", "started", "turn", "role_in_match", "draw_commitment", "entropy_commitments"),
+	form(protocol.ChooseParity.Name, Received, protocol.TypeChooseParityResponse, "match_id", "player_id", "parity_choice", "entropy", "signature"),
+	form(protocol.MakeMove.Name, Sent, protocol.TypeGameMoveCall, "match_id", "player_id", "game_type", "move_request", "deadline",
+		"sign", "started", "turn", "role_in_match", "draw_commitment", "entropy_commitments", "moves"),
+	form(protocol.MakeMove.Name, Received, protocol.TypeGameMoveResponse, "match_id", "player_id", "game_type", "move_data", "entropy", "signature"),
+}
+
 // formOf returns the form of the message of an exchange; nil for none.
-func formOf(x *Exchange) *messageForm {
-	for i := range messageForms {
-		if f := &messageForms[i]; f.method == x.Method && f.direction == x.Direction {
-			return f
+func (m *implied) formOf(x *Exchange) *messageForm {
+	tables := [...][]messageForm{nil, messageForms}
+	if _, signed := m.doc.Signatures.Get(x.PlayerID); signed {
+		tables[0] = signedForms
+	}
+	for _, forms := range tables {
+		for i := range forms {
+			if f := &forms[i]; f.method == x.Method && f.direction == x.Direction {
+				return f
+			}
 		}
 	}
 	return nil
@@ -112,6 +129,12 @@ func newImplied(doc *Match) *implied {
 	}
 	if doc.Draw != nil {
 		m.values["draw"], m.values["draw_commitment"] = encoded(doc.Draw), quote(doc.Draw.Commitment)
+		if doc.Draw.EntropyCommitments != nil {
+			m.values["entropy_commitments"] = encoded(doc.Draw.EntropyCommitments)
+		}
+	}
+	if doc.Started != "" {
+		m.values["sign"], m.values["started"], m.values["turn"] = jsontext.Value("true"), quote(doc.Started), jsontext.Value("1")
 	}
 	return m
 }
@@ -137,12 +160,12 @@ func quote(text string) jsontext.Value {
 	return raw
 }
 
-// of returns the implied values of a form's members in an exchange; nil for none. They are
-// valid until the next call.
-func (m *implied) of(f *messageForm, x *Exchange) []jsontext.Value {
+// of returns the implied values of a form's members in an exchange; nil for none. Message
+// has at least the members that are not implied. The values are valid until the next call.
+func (m *implied) of(f *messageForm, x *Exchange, message protocol.Object) []jsontext.Value {
 	m.members, m.text = m.members[:0], m.text[:0]
 	for _, name := range f.members {
-		m.members = append(m.members, m.value(name, f, x))
+		m.members = append(m.members, m.value(name, f, x, message))
 	}
 	return m.members
 }
@@ -158,7 +181,7 @@ func (m *implied) quote(text string) jsontext.Value {
 }
 
 // value is the implied value of a member; nil for none.
-func (m *implied) value(name string, f *messageForm, x *Exchange) jsontext.Value {
+func (m *implied) value(name string, f *messageForm, x *Exchange, message protocol.Object) jsontext.Value {
 	side, opponent, role := &m.doc.PlayerA, &m.doc.PlayerB, protocol.RolePlayerA
 	if x.PlayerID == opponent.PlayerID {
 		side, opponent, role = opponent, side, protocol.RolePlayerB
@@ -186,8 +209,23 @@ func (m *implied) value(name string, f *messageForm, x *Exchange) jsontext.Value
 			entropy, _ := m.doc.Draw.Entropies.Get(x.PlayerID)
 			return m.quote(entropy)
 		}
+	case "signature":
+		signed, _ := m.doc.Signatures.Get(x.PlayerID)
+		return m.quote(signed.Signature)
+	case "moves":
+		return m.movesBefore(message)
 	}
 	return m.values[name]
+}
+
+// movesBefore is the implied value of the moves before a question: one for each earlier turn;
+// nil for none.
+func (m *implied) movesBefore(message protocol.Object) jsontext.Value {
+	turn, err := strconv.Atoi(string(message.Raw("turn")))
+	if err != nil || turn < 2 || turn > len(m.doc.Moves)+1 {
+		return nil
+	}
+	return encoded(m.doc.Moves[:turn-1])
 }
 
 // abbreviate leaves out what is implied. If the rest does not expand to the same bytes, the
@@ -197,14 +235,15 @@ func (m *implied) abbreviate(x *Exchange) briefExchange {
 	if x.Message == nil {
 		return briefExchange{Exchange: *x}
 	}
-	f := formOf(x)
+	f := m.formOf(x)
 	if f == nil || x.MessageType != f.messageType {
 		return briefExchange{Exchange: *x, Whole: true}
 	}
-	values := m.of(f, x)
+	message := protocol.ParseObject(x.Message)
+	values := m.of(f, x, message)
 	rest := make(protocol.Object, 0, 8)
 	last := -1
-	for _, member := range protocol.ParseObject(x.Message) {
+	for _, member := range message {
 		i := f.rank(member.Name)
 		if i <= last || i == len(f.members) || !bytes.Equal(member.Value, values[i]) {
 			rest = append(rest, member)
@@ -226,14 +265,14 @@ func (m *implied) expand(brief *briefExchange) (Exchange, error) {
 	if brief.Whole || x.Message == nil {
 		return x, nil
 	}
-	f, rest := formOf(&x), protocol.Object{}
+	f, rest := m.formOf(&x), protocol.Object{}
 	if string(x.Message) != "{}" { // most messages are implied
 		rest = protocol.ParseObject(x.Message)
 	}
 	if f == nil || rest == nil {
 		return x, errors.New("a message of the transcript cannot be expanded")
 	}
-	m.message = f.appendMessage(m.message[:0], rest, m.of(f, &x))
+	m.message = f.appendMessage(m.message[:0], rest, m.of(f, &x, rest))
 	x.MessageType, x.Message = f.messageType, bytes.Clone(m.message)
 	return x, nil
 }

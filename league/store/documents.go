@@ -148,6 +148,10 @@ type History struct {
 	LeagueID      string               `json:"league_id"`
 	Stats         protocol.PlayerStats `json:"stats"`
 	Matches       []HistoryMatch       `json:"matches"`
+
+	// Only history.jsonl has these.
+	Decisions []HistoryDecision `json:"-"`
+	Heads     []HistoryHead     `json:"-"`
 }
 
 // A HistoryMatch is one match as its player knows it.
@@ -158,4 +162,7 @@ type HistoryMatch struct {
 	// part of the draw; "" for none.
 	DrawCommitment string `json:"draw_commitment,omitzero"`
 	Entropy        string `json:"entropy,omitzero"`
+	// ReportedChoice is the choice that GAME_OVER or the manager's results report for this
+	// player, if it differs from the player's own decision.
+	ReportedChoice string `json:"reported_choice,omitzero"`
 }

@@ -22,7 +22,8 @@ import (
 func HistoryLines(history string) string { return history + "l" }
 
 // A HistoryHeader is the first line of history.jsonl. Each further line is a
-// HistoryMatch; a later line of the same match replaces the earlier one.
+// HistoryMatch, a HistoryDecision or a HistoryHead. A later line of the same match replaces
+// the earlier one; decisions and heads replace nothing.
 type HistoryHeader struct {
 	SchemaVersion string `json:"schema_version"`
 	PlayerID      string `json:"player_id"`
@@ -45,16 +46,25 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 			h, err = historyHeader(text)
 			return err
 		}
-		var m HistoryMatch
-		if err := json.Unmarshal(text, &m); err != nil {
+		var l historyLine
+		if err := json.Unmarshal(text, &l); err != nil {
 			return &LineError{number, err}
 		}
+		m := &l.HistoryMatch
+		switch {
+		case l.Decision != nil:
+			h.Decisions = append(h.Decisions, HistoryDecision{MatchID: m.MatchID, Attempt: m.Attempt, Decision: *l.Decision, Line: number})
+			return nil
+		case l.Head != nil:
+			h.Heads = append(h.Heads, HistoryHead{Head: *l.Head, Line: number})
+			return nil
+		}
 		if i, known := index[m.MatchID]; known {
-			h.Matches[i], lines[i] = m, number
+			h.Matches[i], lines[i] = *m, number
 			return nil
 		}
 		index[m.MatchID] = len(lines)
-		h.Matches, lines = append(h.Matches, m), append(lines, number)
+		h.Matches, lines = append(h.Matches, *m), append(lines, number)
 		return nil
 	})
 	switch {
@@ -65,6 +75,61 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 	}
 	h.Stats = StatsOf(h.Matches)
 	return h, lines, torn, nil
+}
+
+// A historyLine is any line after the first.
+type historyLine struct {
+	HistoryMatch
+	Decision *Decision   `json:"decision"`
+	Head     *SignedHead `json:"head"`
+}
+
+// A HistoryDecision is the line of a decision, which the player writes before it answers
+// the question.
+type HistoryDecision struct {
+	MatchID  string   `json:"match_id"`
+	Attempt  int      `json:"attempt"`
+	Decision Decision `json:"decision"`
+	Line     int      `json:"-"` // from 2, where it was read
+}
+
+// A Decision is the move of a player, with everything that it signed. Without a signature
+// it is one of a league that does not sign.
+type Decision struct {
+	Turn               int                        `json:"turn"`
+	Choice             string                     `json:"choice"`
+	Entropy            string                     `json:"entropy,omitzero"`
+	RefereeID          string                     `json:"referee_id,omitzero"`
+	Started            string                     `json:"started,omitzero"`
+	RoleInMatch        string                     `json:"role_in_match,omitzero"`
+	DrawCommitment     string                     `json:"draw_commitment,omitzero"`
+	EntropyCommitments protocol.PerPlayer[string] `json:"entropy_commitments,omitzero"`
+	MovesHash          string                     `json:"moves_hash,omitzero"` // "" in turn 1
+	Signature          string                     `json:"signature,omitzero"`
+}
+
+// Statement returns what a player signed with the decision.
+func (d *HistoryDecision) Statement(playerID string) *protocol.MoveStatement {
+	return &protocol.MoveStatement{
+		Started: d.Decision.Started, MatchID: d.MatchID, Attempt: d.Attempt, RefereeID: d.Decision.RefereeID, PlayerID: playerID,
+		DrawCommitment:     d.Decision.DrawCommitment,
+		EntropyCommitments: protocol.InOrder(d.Decision.EntropyCommitments, playerID, d.Decision.RoleInMatch),
+		Turn:               d.Decision.Turn, Move: d.Decision.Choice, Entropy: d.Decision.Entropy, MovesHash: d.Decision.MovesHash,
+	}
+}
+
+// A HistoryHead is the line of a signed head of the league's journal.
+type HistoryHead struct {
+	Head SignedHead `json:"head"`
+	Line int        `json:"-"` // from 2, where it was read
+}
+
+// A SignedHead is a head of the league's journal that the manager has signed.
+type SignedHead struct {
+	Round                int    `json:"round"` // that it ended; 0 for the end of the league
+	JournalHead          string `json:"journal_head"`
+	JournalHeadSignature string `json:"journal_head_signature"`
+	ManagerKey           string `json:"manager_key"` // by the player's registration
 }
 
 // A LineError is an error in a line of a file.
@@ -110,11 +175,12 @@ func StatsOf(matches []HistoryMatch) (s protocol.PlayerStats) {
 // ErrOtherLeague is the error of AppendHistory for a file of another league.
 var ErrOtherLeague = errors.New("the history of another league has this name")
 
-// AppendHistory appends matches to a history.jsonl, without sync. It creates a missing file
+// AppendHistory appends lines to a history.jsonl, without sync: a *HistoryMatch, a
+// *HistoryDecision or a *HistoryHead each. It creates a missing file
 // with its header, and cuts off an incomplete last line. Its caller is the only writer.
 // The file is not kept open, because a process may have many players. Known is the size that
 // the last call returned, or 0. If the file still has that size, AppendHistory does not read it.
-func AppendHistory(path string, header *HistoryHeader, matches []HistoryMatch, known int64) (size int64, err error) {
+func AppendHistory(path string, header *HistoryHeader, lines []any, known int64) (size int64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if missing(err) {
 		if err = makeFolder(filepath.Dir(path)); err == nil {
@@ -135,9 +201,9 @@ func AppendHistory(path string, header *HistoryHeader, matches []HistoryMatch, k
 	if err == nil && size == 0 {
 		text, err = appendLine(text, header)
 	}
-	for i := range matches {
+	for _, line := range lines {
 		if err == nil {
-			text, err = appendLine(text, &matches[i])
+			text, err = appendLine(text, line)
 		}
 	}
 	if err == nil {

@@ -30,17 +30,20 @@ type Identity struct {
 	AgentID       string `json:"agent_id"`
 	AuthToken     string `json:"auth_token"`
 	ManagerAuth   string `json:"manager_auth,omitzero"`
-	Secret        string `json:"secret"` // 64 hexadecimal digits: the source of the agent's randomness
+	ManagerKey    string `json:"manager_key,omitzero"` // the manager's public key; "" if it signs nothing
+	Secret        string `json:"secret"`               // 64 hexadecimal digits: the source of the agent's randomness and of its signing key
 }
 
 // An Application is a registration that was sent and whose answer is not stored yet.
-// Repeated in the same conversation, it gets the same answer.
+// Repeated in the same conversation, with the same public key, it gets the same answer. It is
+// secret.
 type Application struct {
 	SchemaVersion  string `json:"schema_version"`
 	LastUpdated    string `json:"last_updated"`
 	Role           string `json:"role"`
 	DisplayName    string `json:"display_name"`
 	ConversationID string `json:"conversation_id"`
+	Secret         string `json:"secret,omitzero"` // as in Identity: the registration has the public key that follows from it
 }
 
 // Application is the path of an agent's registration while it has no answer.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/go-json-experiment/json"
 
@@ -74,12 +75,31 @@ func RecordOf(doc *Match, earlier Recorded) *Record {
 		r.RoundID, r.GameType, r.ConversationID = doc.RoundID, doc.GameType, doc.ConversationID
 		r.PlayerA, r.PlayerB, r.Scoring, r.Draw, r.Result = doc.PlayerA, doc.PlayerB, doc.Scoring, doc.Draw, doc.Result
 		r.Started, r.Evidence = doc.Started, doc.Evidence
+		if implied := doc.commitments(); implied != nil && doc.Draw != nil && reflect.DeepEqual(implied, doc.Draw.EntropyCommitments) {
+			short := *doc.Draw
+			short.EntropyCommitments = nil
+			r.Draw = &short
+		}
 	}
 	implied := newImplied(doc)
 	for i := range doc.Transcript[earlier.Exchanges:] {
 		r.Transcript = append(r.Transcript, implied.abbreviate(&doc.Transcript[earlier.Exchanges+i]))
 	}
 	return r
+}
+
+// commitments returns the entropy commitments of the players that have one, in a match with
+// a signature. A record leaves them out of its draw.
+func (m *Match) commitments() (both protocol.PerPlayer[string]) {
+	if len(m.Signatures) == 0 {
+		return nil
+	}
+	for _, p := range [...]*MatchPlayer{&m.PlayerA, &m.PlayerB} {
+		if p.EntropyCommitment != "" {
+			both = append(both, protocol.Member[string]{Name: p.PlayerID, Value: p.EntropyCommitment})
+		}
+	}
+	return both
 }
 
 // RecordedOf counts the states and exchanges of a match.
@@ -107,6 +127,9 @@ func MatchOf(header *ResultsHeader, records ...*Record) (*Match, error) {
 				Started: r.Started, Evidence: r.Evidence,
 			}
 			doc.Digest = r.Digest
+			if doc.Draw != nil && doc.Draw.EntropyCommitments == nil {
+				doc.Draw.EntropyCommitments = doc.commitments()
+			}
 			implied = newImplied(doc)
 		}
 		switch {

@@ -28,7 +28,7 @@ var forbidden = [...]netip.Prefix{
 
 	netip.MustParsePrefix("fd00:42::42/128"),        // Scaleway
 	netip.MustParsePrefix("fd00:100::100:200/128"),  // Alibaba
-	netip.MustParsePrefix("fd00:a9fe:a9fe::/64"),    // Akamai, formerly Linode
+	netip.MustParsePrefix("fd00:a9fe:a9fe::1/128"),  // Akamai, formerly Linode
 	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle
 	netip.MustParsePrefix("fd00:ec2::/32"),          // AWS: instances, pods, DNS and time
 	netip.MustParsePrefix("fd20:ce::254/128"),       // Google

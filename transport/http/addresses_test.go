@@ -105,6 +105,7 @@ func TestDialerRefusesForbiddenAddresses(t *testing.T) {
 	_, err := carrier.NewDialer(nil)(t.Context(), "tcp", "169.254.169.254:80")
 	var forbidden *transport.ForbiddenError
 	require.ErrorAs(t, err, &forbidden)
+	require.EqualError(t, forbidden, "169.254.169.254 is an address that must not be called")
 	_, l := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
 	c, err := carrier.NewDialer(nil)(context.Background(), "tcp", l.Addr().(*net.TCPAddr).String())
 	require.NoError(t, err)

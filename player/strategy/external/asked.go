@@ -9,7 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os/exec"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -53,15 +53,17 @@ func (o *MCP) check() error {
 // Safe for concurrent use; the server receives one question at a time.
 type asker struct {
 	options  MCP
+	programs Programs
 	limit    time.Duration
 	fallback strategy.Strategy
 	log      zerolog.Logger
-	turn     chan struct{} // a semaphore for session, command and tool; full while free
+	turn     chan struct{} // a semaphore for session, program and tool; full while free
 
 	closing sync.WaitGroup // of the sessions that are over
 
 	session *mcp.ClientSession // nil before the first question, and after a failure
-	command *exec.Cmd          // nil for a server with a URL
+	program *child             // nil for a server with a URL
+	pipes   []*os.File         // our ends of its standard input and output
 	tool    *mcp.Tool
 
 	mu                    sync.Mutex
@@ -73,7 +75,7 @@ func newAsker(t Tools) (*asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &asker{options: t.MCP, limit: cmp.Or(t.Timeout, modelTimeout), fallback: fallback, log: t.Log, turn: make(chan struct{}, 1)}
+	a := &asker{options: t.MCP, programs: t.Programs, limit: cmp.Or(t.Timeout, modelTimeout), fallback: fallback, log: t.Log, turn: make(chan struct{}, 1)}
 	a.turn <- struct{}{}
 	return a, nil
 }
@@ -139,15 +141,11 @@ const maxTools = 1000
 func (a *asker) connect(ctx context.Context) (err error) {
 	var server mcp.Transport
 	if a.options.Command != "" {
-		path, args, err := program(commandFlag, a.options.Command)
-		if err != nil {
+		if server, err = a.launch(); err != nil {
 			return err
 		}
-		a.command = exec.Command(path, args...) //nolint:gosec,noctx // the user's own program; disconnect ends it
-		newGroup(a.command)
-		server = &mcp.CommandTransport{Command: a.command, TerminateDuration: untilTerm}
 	} else {
-		server = &mcp.StreamableClientTransport{Endpoint: a.options.URL, HTTPClient: &http.Client{Transport: limitedBodies{http.DefaultTransport}},
+		server = &mcp.StreamableClientTransport{Endpoint: a.options.URL, HTTPClient: &http.Client{Transport: limitedBodies{http.DefaultTransport}, CheckRedirect: withinHost},
 			DisableStandaloneSSE: true, MaxRetries: -1}
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "evenodd-player", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
@@ -167,18 +165,43 @@ func (a *asker) connect(ctx context.Context) (err error) {
 	return err
 }
 
+// launch starts the program of the server, and returns its standard input and output.
+func (a *asker) launch() (mcp.Transport, error) {
+	path, args, err := program(commandFlag, a.options.Command)
+	if err != nil {
+		return nil, err
+	}
+	var ends [4]*os.File
+	if ends[0], ends[1], err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if ends[2], ends[3], err = os.Pipe(); err != nil {
+		closeAll(ends[:2])
+		return nil, err
+	}
+	a.program, err = a.programs.start(path, args, [3]*os.File{ends[0], ends[3], nil})
+	closeAll([]*os.File{ends[0], ends[3]})
+	if err != nil {
+		closeAll(ends[1:3])
+		return nil, err
+	}
+	a.pipes = []*os.File{ends[1], ends[2]}
+	return &mcp.IOTransport{Reader: ends[2], Writer: ends[1]}, nil
+}
+
 // disconnect ends the session in the background, because a server that hangs can take
 // seconds to end, and the fallback strategy must choose in time. It ends the program with
 // all processes that it has started.
 func (a *asker) disconnect() {
-	session, command := a.session, a.command
-	a.session, a.command, a.tool = nil, nil, nil
+	session, program, pipes := a.session, a.program, a.pipes
+	a.session, a.program, a.pipes, a.tool = nil, nil, nil, nil
 	a.closing.Go(func() {
 		if session != nil {
 			_ = session.Close() // the session is of no use any more
 		}
-		if command != nil && command.Process != nil {
-			kill(command)
+		if program != nil {
+			program.stop(pipes[0], true)
+			closeAll(pipes)
 		}
 	})
 }
@@ -263,6 +286,18 @@ func (a *asker) Account() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return account(Asked, a.questions, a.byFallback, a.fallback)
+}
+
+// withinHost refuses redirects to other hosts, because the server could lead this process to
+// an internal address (SSRF), and redirects after the tenth.
+func withinHost(r *http.Request, via []*http.Request) error {
+	switch {
+	case r.URL.Host != via[0].URL.Host:
+		return fmt.Errorf("%s redirects to another host", via[0].URL.Host)
+	case len(via) > 10:
+		return errors.New("too many redirects")
+	}
+	return nil
 }
 
 // limitedBodies limits the size of responses, which the library does not.

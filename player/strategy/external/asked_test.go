@@ -55,6 +55,7 @@ func askAt(t *testing.T, o MCP) (choice, account, logged string) {
 	l := &log{}
 	tools := l.tools()
 	tools.MCP, tools.Fallback, tools.Timeout = o, "even", 5*time.Second
+	tools.Programs.Env = []string{serveVariable}
 	s, err := Open(Asked, tools)
 	require.NoError(t, err)
 	defer Close(s)

@@ -37,6 +37,7 @@ type bot struct {
 	name, path string
 	args       []string
 	limit      time.Duration
+	programs   Programs
 	log        zerolog.Logger
 	output     *output
 	ending     sync.Once
@@ -85,7 +86,7 @@ func newBot(name string, t Tools) (*bot, error) {
 		return nil, err
 	}
 	b := &bot{
-		name: name, path: path, args: args, limit: cmp.Or(t.Timeout, botTimeout), closed: make(chan struct{}), turn: make(chan struct{}, 1),
+		name: name, path: path, args: args, limit: cmp.Or(t.Timeout, botTimeout), programs: t.Programs, closed: make(chan struct{}), turn: make(chan struct{}, 1),
 		log: t.Log.With().Str("bot", name).Logger(),
 	}
 	b.output = &output{logger: b.log, allowed: rate.NewLimiter(loggedPerSecond, loggedAtOnce)}
@@ -97,10 +98,10 @@ func newBot(name string, t Tools) (*bot, error) {
 }
 
 func (b *bot) start() (err error) {
-	b.running, err = launch(b.path, b.args, b.output)
+	b.running, err = launch(b.path, b.args, &b.programs, b.output)
 	if err == nil {
 		b.starts++
-		b.log.Debug().Int("pid", b.running.cmd.Process.Pid).Str("event_type", protocol.EventBotStarted).Msg("started the bot")
+		b.log.Debug().Int("pid", b.running.child.cmd.Process.Pid).Bool("isolated", b.running.child.isolated).Str("event_type", protocol.EventBotStarted).Msg("started the bot")
 	}
 	return err
 }
@@ -192,7 +193,7 @@ func (b *bot) ready(until time.Time) error {
 		if b.running.answers == 0 {
 			b.fail()
 		}
-		b.log.Warn().Str("state", b.running.cmd.ProcessState.String()).Str("last_words", b.running.lastError()).
+		b.log.Warn().Str("state", b.running.child.ending.text).Str("last_words", b.running.lastError()).
 			Str("event_type", protocol.EventBotExited).Msg("the bot exited, restarting it")
 		b.drop()
 	}

@@ -33,7 +33,7 @@ type testBot struct {
 }
 
 // openScript starts a bot that is a shell script. Its $1 is a folder with a pipe named alive.
-func openScript(t *testing.T, script string, limit time.Duration) *testBot {
+func openScript(t *testing.T, script string, limit time.Duration, settings ...func(*Programs)) *testBot {
 	t.Helper()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "bot.sh")
@@ -42,6 +42,9 @@ func openScript(t *testing.T, script string, limit time.Duration) *testBot {
 	b := &testBot{log: &log{}}
 	tools := b.log.tools()
 	tools.Timeout = limit
+	for _, set := range settings {
+		set(&tools.Programs)
+	}
 	s, err := Open(fmt.Sprintf("exec:sh '%s' '%s'", file, folder), tools)
 	require.NoError(t, err)
 	b.bot = s.(*bot)
@@ -229,7 +232,7 @@ func TestCloseStopsTheBot(t *testing.T) {
 			b := openScript(t, `sleep 1000 > "$1/alive" & `+tt.script, 0)
 			held := alive(t, b)
 			b.answers(t, "even")
-			pid := b.running.cmd.Process.Pid
+			pid := b.running.child.cmd.Process.Pid
 			began := time.Now()
 			b.Close()
 			assert.Equal(t, tt.longer, time.Since(began) >= untilKill)

@@ -23,6 +23,8 @@ type Tools struct {
 	Timeout time.Duration
 	LLM     LLM
 	MCP     MCP
+	// Programs configures the programs of exec and of an MCP server with a command.
+	Programs Programs
 	// Hosted tells that an MCP server shows the questions of the strategy mcp-host.
 	Hosted   bool
 	Fallback string // strategy that chooses when an MCP host or server does not; "" means random
@@ -57,7 +59,7 @@ func Check(name string, t Tools, types ...string) error {
 		return fmt.Errorf("--bot-timeout %s: must be more than 0", t.Timeout)
 	case Runs(name):
 		_, _, err := program("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
-		return err
+		return cmp.Or(err, t.Programs.check())
 	case name == Model:
 		return t.LLM.check()
 	case name == Asked:

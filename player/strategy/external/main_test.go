@@ -2,6 +2,8 @@ package external
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -17,11 +19,40 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if code, asked := Supervise(os.Args[1:], os.Environ()); asked {
+		os.Exit(code)
+	}
 	if os.Getenv(serveVariable) != "" {
 		serveStdio()
 		return
 	}
+	if os.Getenv(playVariable) != "" {
+		playUntilKilled()
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// playVariable makes this binary a player that opens a strategy, asks it once and then waits
+// for a signal. The value is the command line of exec.
+const playVariable = "EVENODD_TEST_PLAY"
+
+// plainVariable makes the player's programs run without namespaces.
+const plainVariable = "EVENODD_TEST_PLAIN"
+
+func playUntilKilled() {
+	l := &log{}
+	tools := l.tools()
+	tools.Programs.withoutNamespaces = os.Getenv(plainVariable) != ""
+	s, err := Open(execPrefix+os.Getenv(playVariable), tools)
+	if err == nil {
+		_, err = s.Choose(context.Background(), view("R1M1"))
+	}
+	if err != nil {
+		fmt.Println(err, l)
+		os.Exit(1)
+	}
+	fmt.Println("ready, isolated:", s.(*bot).running.child.isolated)
+	select {}
 }
 
 // view is a question of Even/Odd in a match against P02.
@@ -52,7 +83,10 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-func (l *log) tools() Tools { return Tools{Log: zerolog.New(l)} }
+// tools are those of a player: the programs of its strategies have a supervisor.
+func (l *log) tools() Tools {
+	return Tools{Log: zerolog.New(l), Programs: Programs{Self: Self(), Environ: os.Environ()}}
+}
 
 func TestNames(t *testing.T) {
 	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, exec:PROGRAM", Names(false))

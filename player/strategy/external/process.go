@@ -2,12 +2,10 @@ package external
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,7 +33,7 @@ const unread = 16
 
 // A process is a running program. One goroutine at a time may use it.
 type process struct {
-	cmd     *exec.Cmd
+	child   *child
 	output  *output
 	stdin   *os.File
 	lines   chan string   // of standard output; closed at its end
@@ -49,11 +47,7 @@ type process struct {
 }
 
 // launch starts a program.
-func launch(path string, args []string, output *output) (*process, error) {
-	p := &process{
-		cmd:    exec.CommandContext(context.Background(), path, args...), //nolint:gosec // the user's own program; stop ends it
-		output: output, lines: make(chan string, unread), ignored: make(chan struct{}), ended: make(chan struct{}),
-	}
+func launch(path string, args []string, programs *Programs, output *output) (*process, error) {
 	var read, write [3]*os.File // the ends of each pipe
 	for i := range 3 {
 		var err error
@@ -62,25 +56,22 @@ func launch(path string, args []string, output *output) (*process, error) {
 			return nil, err
 		}
 	}
-	theirs, ours := []*os.File{read[0], write[1], write[2]}, []*os.File{write[0], read[1], read[2]}
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	newGroup(p.cmd)
-	err := p.cmd.Start()
-	closeAll(theirs)
+	theirs, ours := [3]*os.File{read[0], write[1], write[2]}, []*os.File{write[0], read[1], read[2]}
+	c, err := programs.start(path, args, theirs)
+	closeAll(theirs[:])
 	if err != nil {
 		closeAll(ours)
 		return nil, err
 	}
-	p.stdin = ours[0]
+	p := &process{child: c, output: output, stdin: ours[0], lines: make(chan string, unread), ignored: make(chan struct{}), ended: make(chan struct{})}
 	var reading sync.WaitGroup
 	reading.Go(func() { p.readAnswers(ours[1]) })
 	reading.Go(func() { p.readErrors(ours[2]) })
 	go func() { // ends with the program; stop waits for it
 		defer close(p.ended)
-		_ = p.cmd.Wait() // ProcessState has the result
-		kill(p.cmd)      // the whole group
+		<-c.exited
 		for _, f := range ours[1:] {
-			_ = f.SetReadDeadline(time.Now().Add(exitDelay)) // a program that left the group may hold them open
+			_ = f.SetReadDeadline(time.Now().Add(exitDelay)) // a process that has left the group may hold them open
 		}
 		reading.Wait()
 		closeAll(ours)
@@ -229,10 +220,10 @@ func (p *process) endOfOutput() error {
 	if p.tooLong {
 		return fmt.Errorf("printed a line of more than %d KB", maxLine>>10)
 	}
-	if !p.wait(exitDelay) {
+	if !p.ends(exitDelay) {
 		return errors.New("has closed its standard output")
 	}
-	e := &endedError{text: "ended before it answered: " + p.cmd.ProcessState.String(), success: p.cmd.ProcessState.Success()}
+	e := &endedError{text: "ended before it answered: " + p.child.ending.text, success: p.child.ending.success}
 	if last := p.lastError(); last != "" {
 		e.text += fmt.Sprintf("; the last line on standard error was %q", last)
 	}
@@ -255,28 +246,17 @@ func (p *process) exited() bool {
 	}
 }
 
-// stop ends the program and waits for its exit. Gently, it first closes standard input
-// and sends SIGTERM.
+// stop ends the program, and waits until all its output was read. Gently, it first closes
+// standard input and sends SIGTERM.
 func (p *process) stop(gently bool) {
 	close(p.ignored)
-	if gently {
-		_ = p.stdin.Close()
-		if p.wait(untilTerm) {
-			return
-		}
-		terminate(p.cmd)
-		if p.wait(untilKill) {
-			return
-		}
-	}
-	if !p.exited() {
-		kill(p.cmd)
-	}
+	p.child.stop(p.stdin, gently)
 	<-p.ended
 }
 
-// wait waits for the exit, and tells whether it came in time.
-func (p *process) wait(length time.Duration) bool {
+// ends waits until the program has exited and all its output was read, and tells whether
+// that was in time.
+func (p *process) ends(length time.Duration) bool {
 	select {
 	case <-p.ended:
 		return true

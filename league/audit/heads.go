@@ -1,0 +1,83 @@
+package audit
+
+import (
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// A hashPrefix is half of the hash of an event: enough to recognise it.
+type hashPrefix [16]byte
+
+// heads are the lines of the journal at which the manager signs a head: from the end of a
+// round to the next one, and after the end of the league.
+type heads struct {
+	open   bool
+	lines  map[hashPrefix]int
+	signed int // the last line that a valid signed head covers
+	pinned int // the line of Options.Head; 0 for none
+}
+
+func prefixOf(hash string) (p hashPrefix) {
+	if secret, ok := protocol.ParseSecret(hash); ok {
+		copy(p[:], secret[:])
+	}
+	return p
+}
+
+// add remembers the hash of a line if the manager may have signed it.
+func (h *heads) add(e *journal.Event, hash string, line int) {
+	if e != nil {
+		switch e.Data.(type) {
+		case *journal.RoundCompleted, *journal.LeagueCompleted:
+			h.open = true
+		case *journal.RoundAnnounced:
+			h.open = false
+		}
+	}
+	if !h.open {
+		return
+	}
+	if h.lines == nil {
+		h.lines = map[hashPrefix]int{}
+	}
+	h.lines[prefixOf(hash)] = line
+}
+
+// checkHead tells whether a head is signed by the manager, and finds one that is not.
+func (a *auditor) checkHead(head, signature string, at location) bool {
+	switch key := a.state.Created.ManagerKey; {
+	case signature == "":
+		a.find(RuleJournalHead, at, "the head of the journal has no signature, although the manager of this league signs heads")
+	case !protocol.VerifyHead(key, signature, a.id, head):
+		a.find(RuleJournalHead, at, "the signature of the head %.12q… is not that of the manager's key %.12s…", head, key)
+	default:
+		return true
+	}
+	return false
+}
+
+// checkSignedHead checks the signature of the head in standings.json.
+func (a *auditor) checkSignedHead() {
+	d := &a.standings
+	if d.value == nil || !a.signs() {
+		return
+	}
+	at := location{file: d.file, line: d.line("/journal_head_signature")}
+	if a.checkHead(d.value.JournalHead, d.value.JournalHeadSignature, at) {
+		a.heads.signed = max(a.heads.signed, a.chain.standings.line)
+	}
+}
+
+// checkPinnedHead checks the head that the auditor knows, and notes the events that no head
+// covers.
+func (a *auditor) checkPinnedHead() {
+	at := location{file: a.journal}
+	if head := a.options.Head; head != "" && a.heads.pinned == 0 {
+		a.find(RuleJournalHead, at, "%.12s… is the hash of no line: the journal was changed after this head was pinned, or the head is that of another league", head)
+	}
+	known, lines := max(a.heads.signed, a.heads.pinned), a.chain.lines
+	if (a.signs() || a.options.Head != "") && known > 0 && known < lines {
+		at.line = known + 1
+		a.note(RuleJournalHead, at, "no signed head covers the last %s", counted(lines-known, "event", "events"))
+	}
+}

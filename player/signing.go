@@ -1,0 +1,291 @@
+package player
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/player/strategy"
+)
+
+// A questionKey identifies a question for a move: one turn of one attempt at a match by one
+// referee. The player signs one answer to it, because two signatures would let the referee
+// choose between them.
+type questionKey struct {
+	matchID   string
+	attempt   int
+	refereeID string
+	turn      int
+}
+
+func keyOf(d *store.HistoryDecision) questionKey {
+	return questionKey{d.MatchID, d.Attempt, d.Decision.RefereeID, d.Decision.Turn}
+}
+
+// An answer is the answer to a question for a move.
+type answer struct{ choice, entropy, signature string }
+
+// answer decides a question, and signs the decision if the question asks for it. A question
+// that was asked before gets its first answer, whatever else has changed in it.
+func (p *Player) answer(ctx context.Context, m *match, question string, v strategy.View, q *protocol.SignatureRequest) (answer, error) {
+	if !q.Sign || p.SigningKey() == nil {
+		choice, err := p.choose(ctx, m, question, v)
+		return answer{choice: choice, entropy: m.revealed()}, err
+	}
+	key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), q.Turn}
+	d := p.decisionOn(m, key)
+	if d == nil {
+		if fault := p.refusal(m, key, q); fault != nil {
+			p.options.Log.Error().Str("match_id", m.id).Str("sender", m.auth.sender).Str("detail", fault.Detail).
+				Str("event_type", protocol.EventSignatureRefused).Msg("the player does not sign an answer to this question")
+			return answer{}, fault
+		}
+		choice, err := p.choose(ctx, m, question, v)
+		if err != nil {
+			return answer{}, err
+		}
+		d = p.sign(key, q, choice, m.entropyText)
+	}
+	return answer{d.Decision.Choice, d.Decision.Entropy, d.Decision.Signature}, nil
+}
+
+// decisionOn returns the signed decision on a question; nil for none.
+func (p *Player) decisionOn(m *match, key questionKey) *store.HistoryDecision {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := p.signed[key]
+	if d != nil {
+		p.state, m.chosen = StateWaitingForResult, d.Decision.Choice
+	}
+	return d
+}
+
+// refusal returns an error for a question that the player must not sign an answer to: it
+// differs from what the player knows of the match, or the match is over. The player has
+// forgotten its decisions in a match that is over, and could sign another.
+func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest) *protocol.Error {
+	wrong := func(format string, args ...any) *protocol.Error {
+		return protocol.Fault(protocol.ErrInvalidFieldType, format, args...)
+	}
+	id := p.ID()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	started := p.started
+	if p.round != nil {
+		started = p.round.Started
+	}
+	own, commits := q.EntropyCommitments.Get(id)
+	round, _ := protocol.ParseMatchID(m.id)
+	switch {
+	case p.history.reached(m.id) >= m.attempt || round.Round > 0 && round.Round <= p.over:
+		return protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", m.id)
+	case q.Turn < 1 || q.Turn > maxDecisions:
+		return wrong("turn must be from 1 to %d to be signed", maxDecisions)
+	case q.Started != started && (p.round != nil || started != ""):
+		return wrong("started is not that of the round's announcement")
+	case q.RoleInMatch == "" || m.role != "" && q.RoleInMatch != m.role:
+		return wrong("role_in_match must be that of the invitation")
+	case !m.restored && q.DrawCommitment != m.commitment:
+		return wrong("draw_commitment is not that of the invitation")
+	case commits && own != m.entropyCommitment, !commits && !m.restored && m.givesEntropy():
+		return wrong("entropy_commitments must have this player's own commitment")
+	case !slices.Equal(p.ownMoves(key), movesOf(q.Moves, id)):
+		return wrong("moves must have this player's own moves")
+	}
+	return nil
+}
+
+// ownMoves returns the player's signed moves before a question. p.mu is held.
+func (p *Player) ownMoves(key questionKey) (moves []string) {
+	for turn := 1; turn < key.turn; turn++ {
+		if d := p.signed[questionKey{key.matchID, key.attempt, key.refereeID, turn}]; d != nil {
+			moves = append(moves, d.Decision.Choice)
+		}
+	}
+	return moves
+}
+
+func movesOf(all []protocol.PlayerMove, id string) (moves []string) {
+	for i := range all {
+		if all[i].PlayerID == id {
+			moves = append(moves, all[i].Move)
+		}
+	}
+	return moves
+}
+
+// sign signs a decision and appends it to history.jsonl, without sync, before the answer
+// leaves: a killed player gives the same answer after its restart. If another call has
+// decided the question meanwhile, its decision counts. After an error the player answers
+// all the same, because it would lose the match otherwise.
+func (p *Player) sign(key questionKey, q *protocol.SignatureRequest, choice, entropy string) *store.HistoryDecision {
+	id := p.ID()
+	d := &store.HistoryDecision{MatchID: key.matchID, Attempt: key.attempt, Decision: store.Decision{
+		Turn: key.turn, Choice: choice, RefereeID: key.refereeID, Started: q.Started, RoleInMatch: q.RoleInMatch,
+		DrawCommitment: q.DrawCommitment, EntropyCommitments: q.EntropyCommitments,
+	}}
+	if _, commits := q.EntropyCommitments.Get(id); commits {
+		d.Decision.Entropy = entropy
+	}
+	if key.turn > 1 {
+		d.Decision.MovesHash = protocol.MovesHash(q.Moves)
+	}
+	p.file.mu.Lock() // one decision at a time
+	defer p.file.mu.Unlock()
+	p.mu.Lock()
+	known := p.signed[key]
+	p.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	d.Decision.Signature = p.SigningKey().SignMove(d.Statement(id))
+	err := p.file.write(p.options.Name, []any{d})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.signed[key] = d
+	if err != nil {
+		p.unsaved = append(p.unsaved, d)
+		p.options.Log.Error().Err(err).Str("match_id", key.matchID).Str("event_type", protocol.EventDecisionNotStored).
+			Msg("cannot write a decision to the history file: after a restart the player may decide otherwise")
+	}
+	return d
+}
+
+// forgetDecisions forgets the signed decisions of the rounds before one. p.mu is held.
+func (p *Player) forgetDecisions(round int) {
+	maps.DeleteFunc(p.signed, func(key questionKey, _ *store.HistoryDecision) bool {
+		id, ok := protocol.ParseMatchID(key.matchID)
+		return ok && id.Round < round
+	})
+}
+
+// restoreDecisions restores the signed decisions of matches without a result from
+// history.jsonl. p.mu is held.
+func (p *Player) restoreDecisions(decisions []store.HistoryDecision) {
+	p.started, p.signed = "", map[questionKey]*store.HistoryDecision{}
+	for i := range decisions {
+		d := &decisions[i]
+		p.started = d.Decision.Started
+		if key := keyOf(d); p.history.reached(d.MatchID) < d.Attempt && p.signed[key] == nil {
+			p.signed[key] = d
+		}
+	}
+}
+
+// decided returns the player's last decision in an attempt at a match, "" for none, and
+// tells whether it made a certain one. p.mu is held.
+func (p *Player) decided(m *match, matchID string, attempt int, choice string) (last string, made bool) {
+	turn := 0
+	for key, d := range p.signed {
+		if key.matchID == matchID && key.attempt == attempt {
+			made = made || d.Decision.Choice == choice
+			if key.turn > turn {
+				turn, last = key.turn, d.Decision.Choice
+			}
+		}
+	}
+	if turn == 0 && m != nil {
+		return m.chosen, m.chosen == choice
+	}
+	return last, made
+}
+
+// compareChoice sets the player's own decision in a result that it was told. A result with
+// another choice of the player is an error, and the history records the choice. The choice
+// of a technical loss is the last legal one, which may be that of an earlier turn.
+//
+// A player that was restarted in a league that does not sign does not know its decision.
+// p.mu is held.
+func (p *Player) compareChoice(m *match, told *store.HistoryMatch, status, by string) {
+	reported := told.MyChoice
+	own, made := p.decided(m, told.MatchID, told.Attempt, reported)
+	told.MyChoice = own
+	switch {
+	case reported == "" || reported == own || made && status == protocol.StatusTechnicalLoss:
+		return
+	case own == "" && p.restarted && p.started == "":
+		return
+	}
+	told.ReportedChoice = reported
+	p.contradiction(told.MatchID, by, "choice", own, reported)
+}
+
+// contradiction logs a result that contradicts what the player knows.
+func (p *Player) contradiction(matchID, by, member, own, reported string) {
+	p.options.Log.Error().Str("match_id", matchID).Str("sender", by).Str("member", member).Str("own", own).Str("reported", reported).
+		Str("event_type", protocol.EventDecisionContradicted).
+		Msg("a result contradicts the player's own record: the audit of the league shows both")
+}
+
+// compareResults compares the recorded results of a round with the player's history.
+// p.mu is held.
+func (p *Player) compareResults(results []protocol.RoundResult) {
+	id := p.ID()
+	for i := range results {
+		r := &results[i]
+		if _, plays := r.Choices.Get(id); !plays {
+			continue
+		}
+		recorded := Seen(id, r.MatchID, r.Attempt, &protocol.GameResult{
+			Status: r.Status, WinnerPlayerID: r.Winner, DrawnNumber: r.DrawnNumber, Choices: r.Choices,
+		})
+		k, known := p.history.find(p.history.keyOf(r.MatchID))
+		if !known {
+			p.compareChoice(p.current[r.MatchID], &recorded, r.Status, protocol.ManagerSender)
+			continue
+		}
+		own := p.history.match(k)
+		if own.Attempt != r.Attempt || own.FromStandings {
+			continue
+		}
+		switch choice := recorded.MyChoice; {
+		case choice != "" && choice != own.MyChoice && own.MyChoice != "" && r.Status != protocol.StatusTechnicalLoss:
+			p.contradiction(r.MatchID, protocol.ManagerSender, "choice", own.MyChoice, choice)
+			own.ReportedChoice = choice
+			p.amend(&own)
+		case recorded.Result != own.Result:
+			p.contradiction(r.MatchID, protocol.ManagerSender, "result", own.Result, recorded.Result)
+		}
+	}
+}
+
+// amend adds the reported choice to the line of a match in history.jsonl. p.mu is held.
+func (p *Player) amend(m *store.HistoryMatch) {
+	if p.options.Folder == "" {
+		return
+	}
+	for _, line := range p.unsaved {
+		if h, ok := line.(*store.HistoryMatch); ok && h.MatchID == m.MatchID {
+			h.ReportedChoice = m.ReportedChoice
+			return
+		}
+	}
+	for key, d := range p.signed {
+		if key.matchID == m.MatchID && key.attempt == m.Attempt {
+			m.DrawCommitment, m.Entropy = d.Decision.DrawCommitment, d.Decision.Entropy
+		}
+	}
+	p.unsaved = append(p.unsaved, m)
+}
+
+// storeHead stores a head of the league's journal that the manager has signed. p.mu is
+// held.
+func (p *Player) storeHead(round int, head, signature string) {
+	m := p.Membership()
+	if m == nil || m.ManagerKey == "" || signature == "" && head == "" || head == p.head {
+		return
+	}
+	if !protocol.VerifyHead(m.ManagerKey, signature, m.LeagueID, head) {
+		p.options.Log.Error().Int("round_id", round).Str("journal_head", head).Str("manager_key", m.ManagerKey).
+			Str("event_type", protocol.EventHeadInvalid).Msg("the signature of the journal's head is not the manager's")
+		return
+	}
+	p.head = head
+	if p.options.Folder != "" {
+		p.unsaved = append(p.unsaved, &store.HistoryHead{Head: store.SignedHead{
+			Round: round, JournalHead: head, JournalHeadSignature: signature, ManagerKey: m.ManagerKey,
+		}})
+	}
+}

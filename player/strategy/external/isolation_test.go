@@ -1,0 +1,173 @@
+//go:build unix
+
+package external
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A stubborn bot ignores all signals, closes its standard input, and starts processes that
+// leave its process group and its session, and have no parent any more. Each of them has
+// the pipe $1/alive open.
+const stubborn = `trap '' HUP INT QUIT TERM PIPE
+exec 9> "$1/alive"
+sleep 1000 &
+setsid sleep 1000 &
+(setsid sh -c '(sleep 1000 &) ; exec sleep 1000' &)
+i=0; while [ $i -lt 100 ]; do (setsid sh -c '(setsid sleep 1000 &) &' &); i=$((i+1)); done
+`
+
+// Each of them is a hostile bot: it starts processes and does not end by itself.
+func hostileBots() map[string]string {
+	return map[string]string{
+		"ignores everything": stubborn + `read -r q; echo even; exec 0<&- 1>&- 2>&-; while :; do sleep 1; done`,
+		"kills its parent":   stubborn + `kill -15 $PPID; kill -2 $PPID; kill -9 $PPID; read -r q; echo even; while :; do sleep 1; done`,
+		"starts processes that end without pause": `exec 9> "$1/alive"
+			storm() { n=$1; while [ $n -gt 0 ]; do n=$((n-1)); (storm $n &) & sleep 0.01; done; sleep 1000; }
+			storm 4 & read -r q; echo even; sleep 1000`,
+	}
+}
+
+// testKilledPlayer kills a player whose bot has answered, and waits for the end of all
+// processes of the bot.
+func testKilledPlayer(t *testing.T, script string, env []string, user *syscall.Credential) {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "bot") //nolint:usetesting // another user cannot read t.TempDir
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	require.NoError(t, os.Chmod(folder, 0o755))
+	file, pipe := filepath.Join(folder, "bot.sh"), filepath.Join(folder, "alive")
+	require.NoError(t, os.WriteFile(file, []byte(script), 0o644))
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.Chmod(pipe, 0o666))
+	player := exec.CommandContext(t.Context(), "/proc/self/exe")
+	if runtime.GOOS != "linux" {
+		player.Path = os.Args[0]
+	}
+	player.Env = append(append(os.Environ(), fmt.Sprintf("%s=sh '%s' '%s'", playVariable, file, folder)), env...)
+	player.SysProcAttr = &syscall.SysProcAttr{Credential: user}
+	player.Dir = "/"
+	out, err := player.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, player.Start())
+	t.Cleanup(func() { _ = player.Process.Kill() })
+	// Nonblocking, because a player that fails opens no end of it.
+	alive, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = alive.Close() })
+	said, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	if env == nil && said == "ready, isolated: false\n" {
+		t.Skip("NOT TESTED: this system refuses PID namespaces, so a hostile bot can leave processes behind")
+	}
+	require.Regexp(t, "^ready", said)
+	require.NoError(t, player.Process.Kill())
+	_ = player.Wait()
+	_, err = io.ReadAll(alive) // ends when no process has the pipe open
+	assert.NoError(t, err)
+}
+
+func TestKilledPlayerLeavesNoProcessOfItsBot(t *testing.T) {
+	t.Parallel()
+	for name, script := range hostileBots() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testKilledPlayer(t, script, nil, nil)
+		})
+		t.Run(name+", of a user without privileges", func(t *testing.T) {
+			t.Parallel()
+			if os.Geteuid() != 0 {
+				t.Skip("the other test has run without privileges")
+			}
+			testKilledPlayer(t, script, nil, &syscall.Credential{Uid: 65534, Gid: 65534})
+		})
+	}
+}
+
+// Without namespaces, a supervisor that its bot does not kill ends all processes too.
+func TestKilledPlayerWithoutNamespacesLeavesNoProcessOfItsBot(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("NOT TESTED: only Linux lets a supervisor adopt orphans")
+	}
+	for name, script := range hostileBots() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script = strings.Replace(script, "kill -9 $PPID;", "", 1)
+			testKilledPlayer(t, script, []string{plainVariable + "=1"}, nil)
+		})
+	}
+}
+
+func TestCloseEndsAllProcessesOfABot(t *testing.T) {
+	t.Parallel()
+	for _, plain := range []bool{false, true} {
+		t.Run(fmt.Sprintf("without namespaces: %t", plain), func(t *testing.T) {
+			t.Parallel()
+			if runtime.GOOS != "linux" {
+				t.Skip("NOT TESTED: only Linux lets a supervisor adopt orphans")
+			}
+			b := openScript(t, stubborn+`read -r q; echo even; exec 0<&-; while :; do sleep 1; done`, 0, func(o *Programs) { o.withoutNamespaces = plain })
+			held := alive(t, b)
+			b.answers(t, "even")
+			b.Close()
+			_, err := io.ReadAll(held)
+			assert.NoError(t, err)
+		})
+	}
+}
+
+// The processes of a bot that ends by itself end with it.
+func TestBotThatExitsLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("NOT TESTED: only Linux lets a supervisor adopt orphans")
+	}
+	b := openScript(t, `[ -e "$1/again" ] || { touch "$1/again"; `+stubborn+` }; read -r q; echo even`, 0)
+	held := alive(t, b)
+	b.answers(t, "even")
+	_, err := io.ReadAll(held)
+	assert.NoError(t, err)
+	b.answers(t, "even")
+	assert.Equal(t, 2, b.starts)
+}
+
+func TestBotGetsOnlyNamedVariables(t *testing.T) {
+	t.Parallel()
+	b := openScript(t, `env > "$1/environment"; while read -r q; do echo even; done`, 0, func(o *Programs) {
+		o.Environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/me", "LANG=C.UTF-8", "PYTHONPATH=/lib/mine",
+			"EVENODD_LLM_KEY=sk-secret", "OPENAI_API_KEY=sk-secret", "EVENODD_TOKEN=tok-secret", "AWS_SECRET_ACCESS_KEY=secret", "SSH_AUTH_SOCK=/tmp/agent", "PATHS=no"}
+		o.Env = []string{"PYTHONPATH", "NOT_SET"}
+	})
+	b.answers(t, "even")
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(b.args[0]), "environment"))
+	require.NoError(t, err)
+	var names []string
+	for line := range strings.Lines(string(text)) {
+		name, _, _ := strings.Cut(line, "=")
+		names = append(names, name)
+	}
+	assert.Subset(t, names, []string{"PATH", "HOME", "LANG", "PYTHONPATH"})
+	assert.Subset(t, []string{"PATH", "HOME", "LANG", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_"}, names, "the shell sets the last four")
+	assert.NotContains(t, string(text), "secret")
+}
+
+func TestNameOfAVariableIsChecked(t *testing.T) {
+	for _, name := range []string{"", "A=B", "A\x00"} {
+		err := Check("exec:sh", Tools{Programs: Programs{Env: []string{name}}})
+		require.ErrorContains(t, err, "must be the name of an environment variable, such as PYTHONPATH")
+	}
+	require.NoError(t, Check("exec:sh", Tools{Programs: Programs{Env: []string{"PYTHONPATH"}}}))
+}

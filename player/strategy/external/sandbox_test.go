@@ -1,0 +1,226 @@
+//go:build linux && (amd64 || arm64)
+
+package external
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// attempts returns what programs may do outside of the sandbox and not in it. The current
+// folder has the files written, truncated, opened, renamed, removed and attributes, the
+// folder empty, and the addresses of listeners in tcp and unix.
+func attempts() map[string]func() error {
+	return map[string]func() error{
+		"create a file":                            func() error { return os.WriteFile("created", nil, 0o600) },
+		"create a file in /tmp":                    createTemporary,
+		"write a file":                             func() error { return os.WriteFile("written", []byte("x"), 0o600) },
+		"truncate a file":                          func() error { return os.Truncate("truncated", 0) },
+		"truncate a file that is open for reading": func() error { return with("opened", os.O_RDONLY|os.O_TRUNC, nil) },
+		"make a folder":                            func() error { return os.Mkdir("folder", 0o700) },
+		"make a symbolic link":                     func() error { return os.Symlink("x", "symlink") },
+		"make a hard link":                         func() error { return os.Link("attributes", "link") },
+		"make a pipe":                              func() error { return syscall.Mkfifo("pipe", 0o600) },
+		"rename a file":                            func() error { return os.Rename("renamed", "new") },
+		"remove a file":                            func() error { return os.Remove("removed") },
+		"remove a folder":                          func() error { return os.Remove("empty") },
+		"change a mode":                            func() error { return os.Chmod("attributes", 0o600) },
+		"change a mode by the newest call":         func() error { return unix.Fchmodat(unix.AT_FDCWD, "attributes", 0o600, unix.AT_SYMLINK_NOFOLLOW) },
+		"change an owner":                          func() error { return os.Chown("attributes", os.Getuid(), os.Getgid()) },
+		"change a time":                            func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, "attributes", nil, 0) },
+		"set the flags of a file":                  func() error { return with("attributes", os.O_RDONLY, setFileFlags) },
+		"lock a file": func() error {
+			return with("attributes", os.O_RDONLY, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
+		},
+		"connect by TCP":             func() error { return dial("tcp", "tcp") },
+		"send by UDP":                func() error { return dial("udp", "tcp") },
+		"connect to a local service": func() error { return dial("unix", "unix") },
+		"listen": func() error {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err == nil {
+				err = l.Close()
+			}
+			return err
+		},
+		"set up io_uring": func() error {
+			_, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 0, 0, 0)
+			if errno == unix.EFAULT || errno == unix.EINVAL { // the kernel has looked at the arguments
+				errno = 0
+			}
+			return errnoOf(errno)
+		},
+	}
+}
+
+func errnoOf(errno syscall.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
+}
+
+func createTemporary() error {
+	f, err := os.CreateTemp("/tmp", "sandbox")
+	if err != nil {
+		return err
+	}
+	_ = f.Close()
+	return os.Remove(f.Name())
+}
+
+// with opens a file and calls do with it.
+func with(name string, flags int, do func(fd int) error) error {
+	fd, err := unix.Open(name, flags, 0)
+	if err != nil || do == nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return do(fd)
+}
+
+func setFileFlags(fd int) error {
+	var flags int
+	for _, request := range []uintptr{unix.FS_IOC_GETFLAGS, unix.FS_IOC_SETFLAGS} {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(unsafe.Pointer(&flags))); errno != 0 {
+			return errno
+		}
+	}
+	return nil
+}
+
+// dial connects to the address in a file.
+func dial(network, name string) error {
+	address, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("this must be possible: %w", err)
+	}
+	c, err := net.Dial(network, string(address))
+	if err == nil {
+		err = c.Close()
+	}
+	return err
+}
+
+// hostileVariable is set in a process that makes all attempts.
+const hostileVariable = "EVENODD_TEST_HOSTILE"
+
+// TestHostileProgram is the program of TestSandbox. It prints the error of each attempt.
+func TestHostileProgram(t *testing.T) {
+	if os.Getenv(hostileVariable) == "" {
+		t.Skip("the program of another test")
+	}
+	results := map[string]string{}
+	for name, do := range attempts() {
+		results[name] = "done"
+		if err := do(); err != nil {
+			results[name] = err.Error()
+		}
+	}
+	require.NoError(t, json.NewEncoder(os.Stdout).Encode(results))
+}
+
+// attempted returns the results of all attempts of a program.
+func attempted(t *testing.T, sandbox bool) (results map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"written", "truncated", "opened", "renamed", "removed", "attributes"} {
+		require.NoError(t, os.WriteFile(name, []byte("content"), 0o600))
+	}
+	require.NoError(t, os.Mkdir("empty", 0o700))
+	var config net.ListenConfig
+	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(t.TempDir(), "s")} {
+		l, err := config.Listen(t.Context(), network, address)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = l.Close() })
+		require.NoError(t, os.WriteFile(network, []byte(l.Addr().String()), 0o600))
+	}
+	programs := (&log{}).tools().Programs
+	programs.Environ, programs.Env, programs.Sandbox = append(programs.Environ, hostileVariable+"=1"), []string{hostileVariable}, sandbox
+	require.NoError(t, programs.check())
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer func() { _ = read.Close() }()
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer func() { _ = null.Close() }()
+	c, err := programs.start(os.Args[0], []string{"-test.run=^TestHostileProgram$"}, [3]*os.File{null, write, os.Stderr})
+	require.NoError(t, err)
+	require.NoError(t, write.Close())
+	require.NoError(t, json.NewDecoder(read).Decode(&results))
+	<-c.exited
+	return results
+}
+
+// needSandbox skips a test on a system without sandbox.
+func needSandbox(t *testing.T) {
+	t.Helper()
+	if err := sandboxError(); err != nil {
+		t.Skipf("NOT TESTED: the sandbox, because %v", err)
+	}
+}
+
+func TestSandbox(t *testing.T) {
+	needSandbox(t)
+	for name, result := range attempted(t, false) {
+		assert.Equal(t, "done", result, "%s, outside of the sandbox", name)
+	}
+	for name, result := range attempted(t, true) {
+		assert.Regexp(t, `operation not permitted|permission denied|invalid cross-device link`, result, "%s", name)
+		assert.NotContains(t, result, "must be possible", name)
+	}
+	for _, name := range []string{"written", "truncated", "opened", "renamed", "removed", "attributes"} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		assert.Equal(t, "content", string(text), name)
+	}
+}
+
+func TestSandboxedBotReadsItsFiles(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	b := openScript(t, `echo hidden > /dev/null; while read -r q; do . "$1/bot.lib"; answer; done`, 0, func(o *Programs) { o.Sandbox = true })
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(b.args[0]), "bot.lib"), []byte("answer() { echo odd; }"), 0o600))
+	b.answers(t, "odd")
+}
+
+func TestSandboxedPython(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("NOT TESTED: Python in the sandbox, because there is no python3 here")
+	}
+	file := filepath.Join(t.TempDir(), "bot.py")
+	require.NoError(t, os.WriteFile(file, []byte(`import json, random, socket, sys
+for line in sys.stdin:
+    try:
+        socket.create_connection(("127.0.0.1", 1))
+        print("even", flush=True)
+    except PermissionError:
+        print(json.dumps({"choice": "odd"}), flush=True)
+`), 0o600))
+	l := &log{}
+	tools := l.tools()
+	tools.Programs.Sandbox, tools.Timeout = true, long
+	s, err := Open(fmt.Sprintf("exec:python3 '%s'", file), tools)
+	require.NoError(t, err)
+	defer Close(s)
+	choice, err := s.Choose(t.Context(), view("R1M1"))
+	require.NoError(t, err, l)
+	assert.Equal(t, "odd", choice)
+}
+
+func TestSandboxNeedsASupervisor(t *testing.T) {
+	needSandbox(t)
+	require.ErrorContains(t, Check("exec:sh", Tools{Programs: Programs{Sandbox: true}}), "--exec-sandbox: there is no supervisor")
+}

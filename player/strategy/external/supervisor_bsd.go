@@ -1,0 +1,30 @@
+//go:build unix && !linux
+
+package external
+
+import (
+	"os"
+	"syscall"
+)
+
+// namespaces tells whether this system can isolate programs.
+const namespaces = false
+
+// Self is the path of this program for Programs; "" if the system cannot tell.
+func Self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// supervisorAttributes puts a supervisor into its own session. There are no namespaces.
+func supervisorAttributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func programAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func protectSupervisor() {}
+
+// killRest kills the program's process group. Processes that have left it live on.
+func killRest(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) }

@@ -1,0 +1,93 @@
+package referee
+
+import (
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// signs tells whether a side signs its moves: the league does, and the player has a public
+// key.
+func (m *match) signs(s *matchSide) bool {
+	return m.assignment.Started != "" && s.player.PublicKey != ""
+}
+
+// signatureRequest returns the members of a question that ask a side for a signature; none
+// for a side that does not sign.
+func (m *match) signatureRequest(s *matchSide) protocol.SignatureRequest {
+	if !m.signs(s) {
+		return protocol.SignatureRequest{}
+	}
+	return protocol.SignatureRequest{
+		Sign: true, Started: m.assignment.Started, Turn: m.turn, RoleInMatch: s.role,
+		DrawCommitment: m.commitment, EntropyCommitments: m.commitments, Moves: m.moves,
+	}
+}
+
+// commitEntropies fixes the entropy commitments that the players are shown and sign.
+func (m *match) commitEntropies() {
+	if m.assignment.Started == "" {
+		return
+	}
+	for i := range m.sides {
+		if commitment := m.sides[i].entropyCommitment; commitment != "" {
+			m.commitments = append(m.commitments, protocol.Member[string]{Name: m.players[i], Value: commitment})
+		}
+	}
+}
+
+// checkSignature returns an error for a legal move without a valid signature of a side that
+// signs.
+func (m *match) checkSignature(s *matchSide, a *move) error {
+	if !m.signs(s) {
+		return nil
+	}
+	if f, broken := a.envelope.BrokenField("signature"); broken {
+		return protocol.Fault(protocol.ErrInvalidFieldType, "signature must be a string of 128 hexadecimal digits, got %s", f.Got)
+	}
+	statement := &protocol.MoveStatement{
+		Started: m.assignment.Started, MatchID: m.matchID, Attempt: m.attempt, RefereeID: m.member.AgentID, PlayerID: s.player.PlayerID,
+		DrawCommitment:     m.commitment,
+		EntropyCommitments: [2]string{m.sides[rules.SideA].entropyCommitment, m.sides[rules.SideB].entropyCommitment},
+		Turn:               m.turn, Move: a.choice,
+	}
+	if s.entropyCommitment != "" {
+		statement.Entropy = a.entropy
+	}
+	if m.turn > 1 {
+		statement.MovesHash = protocol.MovesHash(m.moves)
+	}
+	switch {
+	case a.signature == "":
+		return protocol.Fault(protocol.ErrInvalidFieldType, "signature is missing, although the question asks for one")
+	case !statement.Verify(s.player.PublicKey, a.signature):
+		return protocol.Fault(protocol.ErrInvalidFieldType, "signature does not match the question, the move and the player's public key")
+	}
+	s.signed = protocol.MoveSignature{Turn: m.turn, Signature: a.signature}
+	return nil
+}
+
+// collectMoves adds the legal moves of a turn, in a game of several turns of a league that
+// signs.
+func (m *match) collectMoves() {
+	if m.assignment.Started == "" || m.game.Info().MaxMoves <= 1 {
+		return
+	}
+	moves := m.moves[:len(m.moves):len(m.moves)] // questions hold the slice
+	for i := range m.sides {
+		if s := &m.sides[i]; s.moved == m.turn {
+			moves = append(moves, protocol.PlayerMove{PlayerID: m.players[i], Move: s.move})
+		}
+	}
+	m.moves = moves
+}
+
+// evidence returns the proof of the result: the last signature of each side, and the moves.
+func (m *match) evidence() (e protocol.Evidence) {
+	for i := range m.sides {
+		if signed := m.sides[i].signed; signed.Signature != "" {
+			e.Signatures = append(e.Signatures, protocol.Member[protocol.MoveSignature]{Name: m.players[i], Value: signed})
+		}
+	}
+	e.Moves = m.moves
+	return e
+}
