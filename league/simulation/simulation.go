@@ -42,6 +42,8 @@ type Result struct {
 
 	Losses   []Loss   // technical ones, in a league with external players
 	Breaches []Breach // of the specification, in such a league
+
+	Unwritten error // why files in the data folder could not be written; nil if all are
 }
 
 // A Standing is a row of the final table with the player's strategy.
@@ -425,7 +427,7 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 	r := &Result{
 		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults,
 		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
-		Champion: completed.Champion, Results: s.manager.Results(),
+		Champion: completed.Champion, Results: s.manager.Results(), Unwritten: s.manager.FinishFiles(),
 	}
 	players := s.roster.byID()
 	for _, row := range s.manager.Standings() {
