@@ -222,7 +222,6 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 		return asUsage(err)
 	}
 	rules.StopWithin = stopPatience
-	o.Sign = o.Sign || o.data != "" || rules.RequireSignatures
 	o.GameType, o.Games, o.Rules = rules.GameType, rules.Games, rules
 	return nil
 }

@@ -70,6 +70,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	o.Sign = o.Sign || o.Files != nil || o.Rules.RequireSignatures
 	if err := o.resume(); err != nil {
 		return nil, err
 	}
