@@ -41,6 +41,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	defer files.Wait()
 	defer stopWriting()
 	files.Go(func() { m.files.run(writing) })
+	files.Go(func() { m.refusals.run(writing) })
 	if err := m.registrations.awaitStart(stop); err != nil {
 		return nil, err
 	}
@@ -189,6 +190,7 @@ func (m *Manager) Linger(ctx context.Context) {
 	}
 	var telling sync.WaitGroup
 	defer telling.Wait()
+	telling.Go(func() { m.refusals.run(ctx) })
 	telling.Go(func() { m.files.run(ctx) })
 	for {
 		select {

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(playVariable) != "" {
 		playUntilKilled()
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=10") // the race detector else delays the exit of each supervisor
 	goleak.VerifyTestMain(m)
 }
 
@@ -85,7 +86,7 @@ func (l *log) String() string {
 
 // tools are those of a player: the programs of its strategies have a supervisor.
 func (l *log) tools() Tools {
-	return Tools{Log: zerolog.New(l), Programs: Programs{Self: Self(), Environ: os.Environ()}}
+	return Tools{Log: zerolog.New(l), Programs: Programs{Self: Self(), Environ: os.Environ(), Env: []string{"GORACE"}}}
 }
 
 func TestNames(t *testing.T) {
