@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -137,7 +138,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	defer closeFiles(s, stored)
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
-	options.KeepEvents, options.AllowedEndpoints = stored == nil, calls.list()
+	options.KeepEvents, options.AllowedEndpoints, options.Sign = stored == nil, calls.list(), true
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
@@ -166,6 +167,14 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	}
 	mux := transport.NewMux(p.log)
 	manager.Mount(mux)
+	pinned := ""
+	seal := func() {
+		if head := manager.Seal(); head.Hash != pinned {
+			pinned = head.Hash
+			printHead(s.err, head)
+		}
+	}
+	defer seal() // when no more requests arrive
 	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
@@ -188,6 +197,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		return err
 	}
 	if !p.exitWhenDone {
+		seal()
 		_, _ = fmt.Fprintln(s.err, "The league is over; the manager answers queries until it is interrupted.")
 		manager.Linger(ctx)
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
@@ -313,6 +323,18 @@ func managerHealth(status league.Status, leagueID, name string) any {
 		health["tournament"] = status.Tournament
 	}
 	return health
+}
+
+// printHead prints the head of a journal with the manager's key. Anyone who knows them
+// detects later changes of the league. It prints nothing for a league without a journal.
+func printHead(w io.Writer, head league.SignedHead) {
+	switch {
+	case head.Hash == "":
+	case head.Signature == "":
+		_, _ = fmt.Fprintf(w, "Journal head: %s, not signed\n", head.Hash)
+	default:
+		_, _ = fmt.Fprintf(w, "Journal head: %s, signed with the manager's key %s\n", head.Hash, head.Key)
+	}
 }
 
 // printStandings prints the final table, which has at least one row, and the champion.

@@ -9,6 +9,7 @@ import (
 	crand "crypto/rand"
 	"encoding/base64"
 	"errors"
+	"reflect"
 	"slices"
 
 	"evenodd/league/decide"
@@ -153,7 +154,7 @@ func (m *Manager) configure() error {
 	if known == nil || m.state.Completed != nil {
 		return nil
 	}
-	if now := m.options.configuration(); *now != *known {
+	if now := m.options.configuration(); !reflect.DeepEqual(now, known) {
 		return m.record(&journal.Configured{Configuration: now})
 	}
 	return nil

@@ -125,6 +125,7 @@ func (o *Options) resume() error {
 		}
 	}
 	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
+	o.Sign = created.Signs()
 	o.LeagueID, o.GameType, o.Legs, o.Tournament = created.LeagueID, created.GameType, created.Legs, created.Tournament
 	return o.Validate()
 }
@@ -198,6 +199,9 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if head := s.manager.Seal(); o.Sealed != nil {
+		o.Sealed(head)
+	}
 	return s.result(completed), nil
 }
 
@@ -269,6 +273,9 @@ func (s *simulated) startManager(ctx context.Context) error {
 	options.Schemes = []string{Memory, "http", "https"}
 	options.Caller, options.Clock, options.Log, options.Progress = c.Caller, s.clock, c.Log, o.Progress
 	options.Files, options.Listening = o.Files, true
+	if options.Sign = o.Sign; o.Sign {
+		options.SigningKey = SigningKey(o.Seed, "manager")
+	}
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers(),
 	}
