@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"slices"
+
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -14,12 +16,29 @@ type decisionKey struct {
 	turn      int
 }
 
+// checkSigned checks what the history of a player has of signatures.
+func (a *auditor) checkSigned(d *document[store.History], player string) {
+	h := d.value
+	switch {
+	case a.signs():
+		a.checkDecisions(d, player)
+		for i := range h.Heads {
+			a.checkStoredHead(&h.Heads[i].Head, location{file: d.file, line: h.Heads[i].Line, agentID: player})
+		}
+	case len(h.Heads) > 0:
+		a.find(RuleKeys, location{file: d.file, line: h.Heads[0].Line, agentID: player}, "the manager signed heads for %s, but the league of this journal does not sign", player)
+	case len(h.Decisions) > 0:
+		a.find(RuleKeys, location{file: d.file, line: h.Decisions[0].Line, agentID: player}, "%s signed moves, but the league of this journal does not sign", player)
+	}
+}
+
 // checkDecisions verifies the decisions in the history of a player, and compares them with
 // the results in the journal. A player that signs two moves in answer to one question
 // deceives its opponent or the referee.
 func (a *auditor) checkDecisions(d *document[store.History], player string) {
 	key := a.state.Started.Keys[player]
 	first := map[decisionKey]*store.HistoryDecision{}
+	decided := map[protocol.Attempt]int{} // the number of decisions
 	for i := range d.value.Decisions {
 		x := &d.value.Decisions[i]
 		at := location{file: d.file, line: x.Line, matchID: x.MatchID, agentID: player}
@@ -36,10 +55,40 @@ func (a *auditor) checkDecisions(d *document[store.History], player string) {
 		switch before := first[id]; {
 		case before == nil:
 			first[id] = x
+			if id, ok := protocol.ParseMatchID(x.MatchID); ok && signed {
+				decided[protocol.Attempt{MatchID: id, Number: x.Attempt}]++
+			}
 		case signed && before.Decision.Signature != "" && before.Decision.Choice != x.Decision.Choice:
 			a.find(RuleSignature, at, "%s signed two moves in answer to one question: %.40q here, %.40q in line %d", player, x.Decision.Choice, before.Decision.Choice, before.Line)
 		}
 		a.compareDecision(x, player, at)
+	}
+	for i := range d.value.Matches {
+		a.noteUndecided(d, i, player, decided)
+	}
+}
+
+// noteUndecided notes a match of a history without the decisions that the player signed.
+func (a *auditor) noteUndecided(d *document[store.History], i int, player string, decided map[protocol.Attempt]int) {
+	x := &d.value.Matches[i]
+	id, _ := protocol.ParseMatchID(x.MatchID)
+	m, _, ok := a.findMatch(id)
+	if !ok || m.Report == nil {
+		return
+	}
+	if _, signed := m.Report.Signatures.Get(player); !signed {
+		return
+	}
+	moves := 0
+	for _, move := range m.Report.Evidence.Moves {
+		if move.PlayerID == player {
+			moves++
+		}
+	}
+	if known := decided[protocol.Attempt{MatchID: id, Number: m.Report.Number}]; known < max(moves, 1) {
+		at := location{file: d.file, line: d.line(matchPointer(i)), matchID: x.MatchID, agentID: player}
+		a.note(RuleHistory, at, "the history of %s has %s of %s in %s, which it signed: a line was removed, or could not be written",
+			player, counted(known, "decision", "decisions"), counted(max(moves, 1), "move", "moves"), x.MatchID)
 	}
 }
 
@@ -53,6 +102,9 @@ func (a *auditor) verified(x *store.HistoryDecision, player, key string) bool {
 func (a *auditor) compareDecision(x *store.HistoryDecision, player string, at location) {
 	id, _ := protocol.ParseMatchID(x.MatchID)
 	m, players, ok := a.findMatch(id)
+	if side := slices.Index(players[:], player); ok && side >= 0 && x.Decision.RoleInMatch != [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[side] {
+		a.find(RuleHistory, at, "%s decided as %s in %s, which it plays on the other side", player, orNone(x.Decision.RoleInMatch), x.MatchID)
+	}
 	if !ok || m.Report == nil || m.Forfeited != nil || x.Attempt != m.Report.Number || x.Decision.RefereeID != m.Report.RefereeID {
 		return
 	}
@@ -90,20 +142,3 @@ func (a *auditor) lastTurn(r *journal.MatchReported, player string, players [2]s
 	}
 	return 0
 }
-
-// checkStoredHead checks a signed head in the history of a player.
-func (a *auditor) checkStoredHead(h *store.SignedHead, at location) {
-	if h.ManagerKey != a.state.Created.ManagerKey {
-		a.find(RuleKeys, at, "%s knows the manager by the key %.12q…; in the journal it is %.12q…", at.agentID, h.ManagerKey, a.state.Created.ManagerKey)
-		return
-	}
-	if !a.checkHead(h.JournalHead, h.JournalHeadSignature, at) {
-		return
-	}
-	line := a.heads.lines[prefixOf(h.JournalHead)]
-	if line == 0 && !a.lostHeads[h.JournalHead] {
-		a.find(RuleJournalHead, at, "the manager told %s the head %.12q…, which is the hash of no line of the journal at which a round ended: the journal was changed afterwards", at.agentID, h.JournalHead)
-	}
-	a.heads.signed = max(a.heads.signed, line)
-}
-

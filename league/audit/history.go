@@ -182,12 +182,7 @@ func (a *auditor) checkHistory(d *document[store.History], folder string) {
 		a.find(RuleHistory, at("/player_id"), "%s does not take part in league %s", folder, a.id)
 		return
 	}
-	if a.signs() {
-		a.checkDecisions(d, folder)
-		for i := range h.Heads {
-			a.checkStoredHead(&h.Heads[i].Head, location{file: d.file, line: h.Heads[i].Line, agentID: folder})
-		}
-	}
+	a.checkSigned(d, folder)
 	seen := map[string]int{}
 	for i := range h.Matches {
 		id := h.Matches[i].MatchID

@@ -250,13 +250,23 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (*connection
 	options := membership.Options{
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(),
 		Caller: transport.Logged(caller, log), Clock: s.clock, Log: log,
-		SigningKey: func() *protocol.SigningKey { return nil },
+		SigningKey: s.signingKey(id),
 	}
 	return &connection{options, func(agent interface{ Mount(mux protocol.Mux) }) {
 		mux := transport.NewMux(log)
 		agent.Mount(mux)
 		s.stops = append(s.stops, serve(mux))
 	}}, nil
+}
+
+// signingKey returns the key of an agent, which follows from the seed; that of a league that
+// does not sign is nil.
+func (s *simulated) signingKey(id string) func() *protocol.SigningKey {
+	var key *protocol.SigningKey
+	if s.options.Sign {
+		key = SigningKey(s.options.Seed, id)
+	}
+	return func() *protocol.SigningKey { return key }
 }
 
 func (s *simulated) startManager(ctx context.Context) error {
