@@ -276,7 +276,7 @@ func (o *organiser) evidence() (e evidence) {
 func TestRewrittenResultIsFoundByTheSignatures(t *testing.T) {
 	for name, change := range map[string]func(r *journal.MatchReported){
 		"with the old signatures": func(*journal.MatchReported) {},
-		"without signatures":      func(r *journal.MatchReported) {
+		"without signatures": func(r *journal.MatchReported) {
 			draw := *r.Draw
 			draw.EntropyCommitments = nil
 			r.Signatures, r.Draw = nil, &draw
