@@ -96,7 +96,7 @@ func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
 	f.BoolVar(fresh, "new-league", false, "start a new league; the one in the data folder moves to its archive")
 }
 
-func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) error {
+func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) (err error) {
 	switch {
 	case o.pace < 0:
 		return usage("--pace %s: must not be negative", o.pace)
@@ -136,7 +136,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
-	defer closeFiles(s, stored)
+	defer func() { err = closeFiles(s, stored, err) }()
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
 	options.KeepEvents, options.AllowedEndpoints, options.Sign = stored == nil, calls.list(), true
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
@@ -193,7 +193,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		return printed
 	case !over && ctx.Err() != nil:
 		return interrupted("%s", howToResume(manager.Status(), p.data))
-	case !over:
+	case !over || err != nil && ctx.Err() == nil: // the journal fails
 		return err
 	}
 	if !p.exitWhenDone {
@@ -201,6 +201,9 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		_, _ = fmt.Fprintln(s.err, "The league is over; the manager answers queries until it is interrupted.")
 		manager.Linger(ctx)
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
+	}
+	if err := manager.FinishFiles(); err != nil {
+		return err
 	}
 	if p.strict {
 		return technicalLosses(finalTable(manager.Standings()))
@@ -303,13 +306,21 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*league.Files, err
 	return files, nil
 }
 
-func closeFiles(s streams, files *league.Files) {
+// closeFiles closes the files of a league at the end of a command, and returns the error of
+// the command: problem, or else that of the files.
+func closeFiles(s streams, files *league.Files, problem error) error {
 	if files == nil {
-		return
+		return problem
 	}
-	if err := files.Close(); err != nil {
-		_, _ = fmt.Fprintln(s.err, "evenodd:", err)
+	err := files.Close()
+	switch {
+	case err == nil:
+		return problem
+	case problem == nil:
+		return err
 	}
+	_, _ = fmt.Fprintln(s.err, "evenodd:", err)
+	return problem
 }
 
 func managerHealth(status league.Status, leagueID, name string) any {

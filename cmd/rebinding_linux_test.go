@@ -107,8 +107,9 @@ func TestRefereeRefusesReboundPlayers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.first, test.listens = reboundAgents, reboundAgents
-			port := freePort(t)
-			victim, err := net.Listen("tcp", "127.0.0.1:"+port)
+			victim, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			_, port, err := net.SplitHostPort(victim.Addr().String())
 			require.NoError(t, err)
 			connected := make(chan string, 1)
 			go func() {

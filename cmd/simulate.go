@@ -141,7 +141,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	return c
 }
 
-func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) error {
+func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) (err error) {
 	write, known := map[string]func(streams, *simulation.Result) error{
 		"table": printSimulation, "json": writeJSON, "csv": writeCSV,
 	}[o.format]
@@ -171,7 +171,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if o.Files, err = o.openFiles(s); err != nil {
 		return err
 	}
-	defer closeFiles(s, o.Files)
+	defer func() { err = closeFiles(s, o.Files, err) }()
 	if o.newSeed && !o.resume {
 		o.Seed = newSeed()
 		if !o.quiet {
@@ -185,8 +185,11 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	case err != nil:
 		return err
 	}
-	if err := write(s, result); err != nil {
+	switch err := write(s, result); {
+	case err != nil:
 		return err
+	case result.Unwritten != nil:
+		return result.Unwritten
 	}
 	if o.strict {
 		return technicalLosses(result.Standings)
@@ -219,7 +222,6 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 		return asUsage(err)
 	}
 	rules.StopWithin = stopPatience
-	o.Sign = o.Sign || o.data != "" || rules.RequireSignatures
 	o.GameType, o.Games, o.Rules = rules.GameType, rules.Games, rules
 	return nil
 }
@@ -330,8 +332,7 @@ func (o *simulateOptions) openFiles(s streams) (*league.Files, error) {
 		err = usage("there is no league %s to resume in %s", o.LeagueID, o.data)
 	}
 	if err != nil {
-		closeFiles(s, stored)
-		return nil, err
+		return nil, closeFiles(s, stored, err)
 	}
 	return stored, nil
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +50,7 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		}
 	}()
 	if fresh {
-		if archived, err = folder.Archive(leagueID, journalfile.FormatTime(now())); err != nil {
+		if archived, err = archive(folder, leagueID, now()); err != nil {
 			return nil, archived, fmt.Errorf("cannot move the old league to the archive: %w", err)
 		}
 	}
@@ -65,6 +67,9 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 			f.lost = ""
 		}
 	})
+	if errors.Is(err, appendfile.ErrInUse) {
+		err = &store.LockedError{Path: folder.Journal(leagueID)}
+	}
 	if err != nil {
 		return nil, archived, err
 	}
@@ -76,6 +81,19 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		return nil, archived, errors.Join(err, f.journal.Close())
 	}
 	return f, archived, nil
+}
+
+// archive moves a league into the archive, unless another manager has its journal open: one
+// whose lock file was removed.
+func archive(folder store.Folder, leagueID string, now time.Time) (archived string, err error) {
+	running, err := appendfile.InUse(folder.Journal(leagueID))
+	if running {
+		err = &store.LockedError{Path: folder.Journal(leagueID)}
+	}
+	if err != nil {
+		return "", err
+	}
+	return folder.Archive(leagueID, journalfile.FormatTime(now))
 }
 
 // checkTraces returns an error when the journal is missing while other files of its
@@ -135,12 +153,15 @@ func documentsOf(s *journal.State, leagueID, head, now string) (d documents) {
 // or missing; the next manager writes them again. An error is logged and does not stop
 // the league, because the journal has everything. Safe for concurrent use. A nil
 // *fileWriter writes nothing.
+//
+// At the end of the league, Manager.FinishFiles reports the files that are not written.
 type fileWriter struct {
 	*Files
 	leagueID string
 	log      zerolog.Logger
 	current  func() (documents, error) // returns when the events that the documents show are on disk
 	round    func(int) *store.Round    // a completed round
+	failures sync.Map                  // the error of each file that could not be written, by path
 
 	stale  chan struct{} // tells that the files are out of date
 	mu     sync.Mutex    // held while writing, so that an older state never replaces a newer one
@@ -272,13 +293,53 @@ func (w *fileWriter) allRounds(count int) iter.Seq[*store.Round] {
 	}
 }
 
-// written logs the error of a write, and tells whether there is none.
+// written remembers and logs the error of a write, and tells whether there is none.
 func (w *fileWriter) written(path string, err error) bool {
+	w.remember(path, err)
 	if err != nil {
 		w.log.Error().Err(err).Str("file", path).
 			Str("event_type", protocol.EventFileNotWritten).Msg("a file could not be written; the journal has what belongs in it, and the next start or result writes it again")
 	}
 	return err == nil
+}
+
+// remember remembers the error of a write, nil for none, until the file is written.
+func (w *fileWriter) remember(path string, err error) {
+	if err == nil {
+		w.failures.Delete(path)
+		return
+	}
+	w.failures.Store(path, err)
+}
+
+// failure returns an error that names the files that are not written, with the first reason.
+func (w *fileWriter) failure() error {
+	reasons := map[string]error{}
+	w.failures.Range(func(path, err any) bool {
+		reasons[path.(string)] = err.(error)
+		return true
+	})
+	if len(reasons) == 0 {
+		return nil
+	}
+	paths := slices.Sorted(maps.Keys(reasons))
+	return fmt.Errorf("cannot write %s: %w. The journal has all that belongs in them: repair the disk and run the same command again",
+		strings.Join(paths, ", "), reasons[paths[0]])
+}
+
+// FinishFiles writes the files again that could not be written so far, at the end of Run. It
+// returns why files are still missing or older than the journal.
+func (m *Manager) FinishFiles() error {
+	w := m.files
+	if w == nil || w.failure() == nil {
+		return nil
+	}
+	m.mu.Lock()
+	announced := m.state.Round
+	m.mu.Unlock()
+	m.writeMatches(1, announced, false)
+	w.write()
+	return w.failure()
 }
 
 // upToDate tells whether the files on disk are those of the state.

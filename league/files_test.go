@@ -90,6 +90,24 @@ func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
 	require.NoError(t, openAndClose(folder, leagueID))
 }
 
+// A lock file looks like the remains of a crash, so that operators remove it.
+func TestRemovedLockFileAdmitsNoSecondManager(t *testing.T) {
+	folder := folderWithLeague(t)
+	first, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	require.NoError(t, err)
+	for _, fresh := range []bool{false, true} {
+		require.NoError(t, os.Remove(filepath.Join(string(folder), "private", leagueID+".lock")))
+		_, archived, err := league.OpenFiles(folder, leagueID, fresh, time.Now)
+		var locked *store.LockedError
+		require.ErrorAs(t, err, &locked)
+		assert.Equal(t, folder.Journal(leagueID), locked.Path)
+		assert.Empty(t, archived)
+		assert.FileExists(t, folder.Journal(leagueID), "the journal is not moved")
+	}
+	require.NoError(t, first.Close())
+	require.NoError(t, openAndClose(folder, leagueID))
+}
+
 func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 	newer := func(s string) string { return strings.Replace(s, `"1.0.0"`, `"2.0.0"`, 1) }
 	for _, test := range []struct {

@@ -98,7 +98,11 @@ func (m *Manager) writeMatchFile(id string, write func(path string, document any
 		return
 	}
 	path := m.files.Folder.Match(m.options.LeagueID, id)
-	if err := write(path, doc); err != nil && !errors.Is(err, fs.ErrExist) {
+	err := write(path, doc)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if m.files.remember(path, err); err != nil {
 		m.options.Log.Error().Err(err).Str("file", path).
 			Str("event_type", protocol.EventResultFileNotWritten).Msg("a match file could not be written; the journal has the result")
 	}

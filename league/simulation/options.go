@@ -30,8 +30,9 @@ type Options struct {
 	GameType    string
 	Games       rules.Registry
 
-	// Sign has the players sign their moves and the manager the journal's heads. All keys
-	// derive from the seed. A league that has begun signs if it has from its beginning.
+	// Sign has the players sign their moves and the manager the journal's heads. A league
+	// with Files, or with Rules that require signatures, always signs. One that has begun
+	// signs if it has from its beginning. All keys derive from the seed.
 	Sign bool
 
 	Tools external.Tools // for strategies outside this process

@@ -42,6 +42,8 @@ type Result struct {
 
 	Losses   []Loss   // technical ones, in a league with external players
 	Breaches []Breach // of the specification, in such a league
+
+	Unwritten error // why files in the data folder could not be written; nil if all are
 }
 
 // A Standing is a row of the final table with the player's strategy.
@@ -68,6 +70,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	o.Sign = o.Sign || o.Files != nil || o.Rules.RequireSignatures
 	if err := o.resume(); err != nil {
 		return nil, err
 	}
@@ -250,7 +253,7 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (*connection
 	options := membership.Options{
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(),
 		Caller: transport.Logged(caller, log), Clock: s.clock, Log: log,
-		SigningKey: s.signingKey(id),
+		SigningKey: s.keyOf(id),
 	}
 	return &connection{options, func(agent interface{ Mount(mux protocol.Mux) }) {
 		mux := transport.NewMux(log)
@@ -259,9 +262,8 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (*connection
 	}}, nil
 }
 
-// signingKey returns the key of an agent, which follows from the seed; that of a league that
-// does not sign is nil.
-func (s *simulated) signingKey(id string) func() *protocol.SigningKey {
+// keyOf returns the signing key of an agent, or nil in a league that does not sign.
+func (s *simulated) keyOf(id string) func() *protocol.SigningKey {
 	var key *protocol.SigningKey
 	if s.options.Sign {
 		key = SigningKey(s.options.Seed, id)
@@ -283,9 +285,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	options.Schemes = []string{Memory, "http", "https"}
 	options.Caller, options.Clock, options.Log, options.Progress = c.Caller, s.clock, c.Log, o.Progress
 	options.Files, options.Listening = o.Files, true
-	if options.Sign = o.Sign; o.Sign {
-		options.SigningKey = SigningKey(o.Seed, "manager")
-	}
+	options.Sign, options.SigningKey = o.Sign, c.Options.SigningKey()
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers(),
 	}
@@ -428,7 +428,7 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 	r := &Result{
 		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults,
 		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
-		Champion: completed.Champion, Results: s.manager.Results(),
+		Champion: completed.Champion, Results: s.manager.Results(), Unwritten: s.manager.FinishFiles(),
 	}
 	players := s.roster.byID()
 	for _, row := range s.manager.Standings() {

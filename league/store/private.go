@@ -139,7 +139,8 @@ func (e *LockedError) Error() string {
 }
 
 // Lock locks a league for other managers until the returned function is called or the
-// process ends. A locked league is a *LockedError.
+// process ends. A locked league is a *LockedError. Somebody may remove the lock file: the
+// journal has a lock of its own (appendfile.OpenLocked).
 func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 	path := f.private(leagueID + ".lock")
 	if err := makePrivate(filepath.Dir(path)); err != nil {

@@ -24,10 +24,11 @@ type File struct {
 
 // Open reads the journal at path, or creates it, and prepares it for appending. Torn
 // is nil unless an incomplete line was removed. Damage in any other line is a
-// *DamageError, and leaves the file unchanged. The caller must hold the league's lock.
+// *DamageError, and leaves the file unchanged. A journal that another process has open is
+// appendfile.ErrInUse. The caller must hold the league's lock.
 func Open(path string, visit Visit) (f *File, state *journal.State, torn *appendfile.Torn, err error) {
 	r := newReplay(path, visit)
-	lines, torn, err := appendfile.Open(path, "the journal", r.line)
+	lines, torn, err := appendfile.OpenLocked(path, "the journal", r.line)
 	if err != nil {
 		return nil, nil, nil, r.damage(err)
 	}

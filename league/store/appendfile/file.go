@@ -57,6 +57,11 @@ func Open(path, name string, visit Visit) (f *File, torn *Torn, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return start(file, path, name, visit)
+}
+
+// start is Open for the open file.
+func start(file *os.File, path, name string, visit Visit) (f *File, torn *Torn, err error) {
 	ends := []int64{0}
 	end, rest, err := Lines(file, func(number int, text []byte) error {
 		ends = append(ends, ends[number-1]+int64(len(text))+1)

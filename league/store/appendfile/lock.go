@@ -1,0 +1,71 @@
+package appendfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// ErrInUse is the error of OpenLocked for a file that another process has open.
+var ErrInUse = errors.New("another process writes this file")
+
+// OpenLocked is Open for a file that one process at a time may open, or it returns ErrInUse.
+// The lock is on the file itself, so that it cannot be removed, and ends with Close or with
+// the process.
+//
+// Systems without flock lock nothing: there the caller needs another lock. A lock of Windows
+// would keep all other processes from reading the file.
+func OpenLocked(path, name string, visit Visit) (f *File, torn *Torn, err error) {
+	file, err := openLocked(path, tryLock)
+	if err != nil {
+		return nil, nil, err
+	}
+	return start(file, path, name, visit)
+}
+
+// openLocked opens and locks a file. A file that was renamed or removed after it was opened
+// is no longer the one at path, so its lock protects nothing: try again.
+func openLocked(path string, lock func(*os.File) error) (*os.File, error) {
+	for {
+		file, err := open(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := lock(file); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		if isAt(file, path) {
+			return file, nil
+		}
+		if err := file.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func isAt(file *os.File, path string) bool {
+	opened, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(opened, there)
+}
+
+// InUse tells whether a process has the file open by OpenLocked. A missing file is not in
+// use.
+func InUse(path string) (bool, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = tryLock(file)
+	closed := file.Close()
+	if errors.Is(err, ErrInUse) {
+		return true, closed
+	}
+	return false, errors.Join(err, closed)
+}

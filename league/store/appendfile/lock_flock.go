@@ -1,0 +1,32 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package appendfile
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// tryLock locks an open file for other open files, or returns ErrInUse.
+func tryLock(file *os.File) error {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failure error
+	err = raw.Control(func(fd uintptr) {
+		for failure = syscall.EINTR; errors.Is(failure, syscall.EINTR); {
+			failure = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a file descriptor is small
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case errors.Is(failure, syscall.EWOULDBLOCK):
+		return ErrInUse
+	case failure != nil:
+		return &os.PathError{Op: "flock", Path: file.Name(), Err: failure}
+	}
+	return nil
+}

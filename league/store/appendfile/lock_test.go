@@ -1,0 +1,73 @@
+//go:build unix
+
+package appendfile
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLockedFileIsOpenedOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	inUse := func() bool {
+		t.Helper()
+		used, err := InUse(path)
+		require.NoError(t, err)
+		return used
+	}
+	assert.False(t, inUse(), "it is missing")
+	assert.NoFileExists(t, path)
+	for range 2 {
+		f, _, err := OpenLocked(path, "the file", visitNone)
+		require.NoError(t, err)
+		_, err = f.Append([]byte("line"))
+		require.NoError(t, err)
+		assert.True(t, inUse())
+		_, _, err = OpenLocked(path, "the file", visitNone)
+		require.ErrorIs(t, err, ErrInUse)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err, "readers need no lock")
+		assert.NotContains(t, string(text), "\x00")
+		require.NoError(t, f.Close())
+		assert.False(t, inUse())
+	}
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "line\nline\n", string(text))
+}
+
+// Another process moves the file, or removes it, between the time it is opened and the time
+// it is locked.
+func TestLockIsOnTheFileAtThePath(t *testing.T) {
+	for name, replace := range map[string]func(path string) error{
+		"renamed": func(path string) error { return os.Rename(path, path+".old") },
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			if err := os.WriteFile(path+".new", []byte("new\n"), 0o600); err != nil {
+				return err
+			}
+			return os.Rename(path+".new", path)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.jsonl")
+			locks := 0
+			file, err := openLocked(path, func(file *os.File) error {
+				if locks++; locks == 1 {
+					require.NoError(t, replace(path))
+				}
+				return tryLock(file)
+			})
+			require.NoError(t, err)
+			assert.Equal(t, 2, locks)
+			assert.True(t, isAt(file, path))
+			_, err = openLocked(path, tryLock)
+			require.ErrorIs(t, err, ErrInUse)
+			require.NoError(t, file.Close())
+		})
+	}
+}
