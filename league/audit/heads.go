@@ -14,8 +14,9 @@ type hashPrefix [16]byte
 type heads struct {
 	open   bool
 	lines  map[hashPrefix]headLine
-	signed int // the last line that a valid signed head covers
-	pinned int // the line of Options.Head; 0 for none
+	signed int                // the last line that a valid signed head covers
+	pinned int                // the line of Options.Head; 0 for none
+	valid  map[[2]string]bool // heads with valid signatures: each player has them
 }
 
 // A headLine is a line of the journal at which the manager may have signed a head.
@@ -58,11 +59,17 @@ func (h *heads) add(s *journal.State, e *journal.Event, hash string, line int) {
 // checkHead tells whether a head is signed by the manager, and finds one that is not.
 func (a *auditor) checkHead(head, signature string, at location) bool {
 	switch key := a.state.Created.ManagerKey; {
+	case a.heads.valid[[2]string{head, signature}]:
+		return true
 	case signature == "":
 		a.find(RuleJournalHead, at, "the head of the journal has no signature, although the manager of this league signs heads")
 	case !protocol.VerifyHead(key, signature, a.id, head):
 		a.find(RuleJournalHead, at, "the signature of the head %.12q… is not that of the manager's key %.12s…", head, key)
 	default:
+		if a.heads.valid == nil {
+			a.heads.valid = map[[2]string]bool{}
+		}
+		a.heads.valid[[2]string{head, signature}] = true
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,14 +26,14 @@ import (
 const rewriteSeed = 11
 
 // signedLeague plays a league of four players that sign, and returns its folder.
-func signedLeague(t *testing.T, seed uint64, sign bool) store.Folder {
+func signedLeague(t *testing.T, seed uint64) store.Folder {
 	t.Helper()
 	dir := memoryFolder(t)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	synctest.Test(t, func(t *testing.T) {
 		playStored(t, simulation.Options{
 			Seed: seed, Players: 4, Referees: 1, Legs: 1, Transport: simulation.Wire, Concurrency: 1, LeagueID: "cup",
-			GameType: evenodd.Type, Games: mutationGames(), Log: zerolog.Nop(), Sign: sign,
+			GameType: evenodd.Type, Games: mutationGames(), Log: zerolog.Nop(), Sign: true,
 		}, dir)
 	})
 	return store.Folder(dir)
@@ -48,7 +49,7 @@ type organiser struct {
 
 func newOrganiser(t *testing.T) *organiser {
 	t.Helper()
-	o := &organiser{t: t, dir: signedLeague(t, rewriteSeed, true)}
+	o := &organiser{t: t, dir: signedLeague(t, rewriteSeed)}
 	for _, e := range o.events() {
 		if d, ok := e.Data.(*journal.MatchReported); ok && d.MatchID.Round == 3 && d.WinnerPlayerID != nil {
 			o.match = d
@@ -317,16 +318,20 @@ func TestInventedTechnicalLossIsFoundByAHeadOrByHistories(t *testing.T) {
 // by anything that somebody knows of the league as it was played.
 func TestLeagueMadeAgainIsFoundByKnownKeysHeadsAndHistories(t *testing.T) {
 	known := newOrganiser(t).evidence()
-	for name, dir := range map[string]store.Folder{
-		"with other keys": signedLeague(t, rewriteSeed+1, true),
-		"without keys":    signedLeague(t, rewriteSeed, false),
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Empty(t, auditOf(t, dir, audit.Options{}), "it owns every key")
-			assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: known.keys}))
-			assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: map[string]string{audit.ManagerID: simulation.SigningKey(rewriteSeed, "manager").Public()}}))
-			assert.Equal(t, []string{audit.RuleJournalHead}, auditOf(t, dir, audit.Options{Head: known.head}))
-			assert.NotEmpty(t, auditOf(t, dir, audit.Options{Histories: known.histories}))
-		})
-	}
+	manager := map[string]string{audit.ManagerID: simulation.SigningKey(rewriteSeed, "manager").Public()}
+	t.Run("with other keys", func(t *testing.T) {
+		dir := signedLeague(t, rewriteSeed+1)
+		assert.Empty(t, auditOf(t, dir, audit.Options{}), "it owns every key")
+		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: known.keys}))
+		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: manager}))
+		assert.Equal(t, []string{audit.RuleJournalHead}, auditOf(t, dir, audit.Options{Head: known.head}))
+		assert.NotEmpty(t, auditOf(t, dir, audit.Options{Histories: known.histories}))
+	})
+	t.Run("without keys", func(t *testing.T) {
+		dir := store.Folder(filepath.Join("..", "..", "testdata", "leagues", "finished"))
+		assert.Empty(t, auditOf(t, dir, audit.Options{}))
+		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: known.keys}))
+		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: manager}))
+		assert.Equal(t, []string{audit.RuleJournalHead}, auditOf(t, dir, audit.Options{Head: known.head}))
+	})
 }
