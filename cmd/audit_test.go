@@ -109,8 +109,3 @@ func TestAuditReportsWrongArguments(t *testing.T) {
 	_, err = runCommand(t, newAudit, "--league-id", "other", string(unstartedLeague(t)))
 	require.ErrorContains(t, err, `no league "other"`)
 }
-
-// Text of untrusted callers cannot control a terminal.
-func TestOneLineReplacesControlCharacters(t *testing.T) {
-	assert.Equal(t, "a\uFFFDb\uFFFD[31mc\uFFFD", oneLine("a\nb\x1b[31mc\u202e"))
-}

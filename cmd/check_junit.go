@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"evenodd/league/conformance"
+	"evenodd/league/protocol"
 )
 
 // A report in JUnit format, with the elements that all readers know. Warnings are in
@@ -59,7 +60,7 @@ func printJUnit(w io.Writer, r *conformance.Report) error {
 	suite := junitSuite{
 		Name: r.Role, Package: "evenodd.check", Hostname: cmp.Or(host, "localhost"), Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
 		Tests: len(r.Findings), Failures: r.Count(conformance.Fail), Skipped: r.Count(conformance.Skipped), Time: inJUnit(r.TookMS),
-		Properties: []junitPair{{"url", oneLine(r.URL)}},
+		Properties: []junitPair{{"url", protocol.Escape(r.URL)}},
 	}
 	var warnings strings.Builder
 	for i := range r.Findings {
@@ -68,9 +69,9 @@ func printJUnit(w io.Writer, r *conformance.Report) error {
 		switch f.Verdict {
 		case conformance.Pass:
 		case conformance.Skipped:
-			one.Skipped = &junitFailure{Message: oneLine(f.Detail)}
+			one.Skipped = &junitFailure{Message: protocol.Escape(f.Detail)}
 		case conformance.Fail:
-			one.Failure = &junitFailure{oneLine(f.Detail), string(f.Level), evidence(f)}
+			one.Failure = &junitFailure{protocol.Escape(f.Detail), string(f.Level), evidence(f)}
 		case conformance.Warn:
 			fmt.Fprintf(&warnings, "%s %s\n%s", f.ID, f.Text, evidence(f))
 		}
@@ -99,7 +100,7 @@ func evidence(f *conformance.Finding) string {
 	var text strings.Builder
 	for _, l := range lines {
 		if l != "" && l != "see " {
-			text.WriteString("  " + oneLine(l) + "\n")
+			text.WriteString("  " + protocol.Escape(l) + "\n")
 		}
 	}
 	return text.String()

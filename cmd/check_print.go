@@ -18,16 +18,11 @@ import (
 // texts.
 var tokenMember = regexp.MustCompile(`(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")([^"\\]*)`)
 
-// sanitize removes tokens of the agent, the kit and the operator from a report, and
-// terminal control characters that JSON does not escape.
+// sanitize removes tokens of the agent, the kit and the operator from a report. The printer
+// escapes its texts.
 func sanitize(r *conformance.Report, admin string) {
 	clean := func(text *string) {
-		t := strings.Map(func(c rune) rune {
-			if c < ' ' {
-				return c // JSON escapes it, and printReport writes one line
-			}
-			return harmless(c)
-		}, strings.ToValidUTF8(*text, "\uFFFD"))
+		t := strings.ToValidUTF8(*text, "\uFFFD")
 		if len(admin) > 3 {
 			t = strings.ReplaceAll(t, admin, "***")
 		}
@@ -82,7 +77,7 @@ func printReport(w io.Writer, r *conformance.Report) error {
 		f := &r.Findings[i]
 		p.findings[f.ID], p.wide = f, max(p.wide, len(f.ID))
 	}
-	p.line("%s at %s", r.Role, oneLine(r.URL))
+	p.text.line("%s at %s", r.Role, r.URL)
 	group := ""
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -91,35 +86,31 @@ func printReport(w io.Writer, r *conformance.Report) error {
 		}
 		if g := groupOf(f.ID); g != group {
 			group = g
-			p.line("")
+			p.text.line("")
 		}
 		p.finding(f)
 	}
 	for _, c := range slices.Backward(r.Causes) {
-		p.line("")
+		p.text.line("")
 		p.cause(&c)
 	}
 	p.closing(r)
-	_, err := lipgloss.Fprint(w, p.text.String())
+	_, err := lipgloss.Fprint(w, p.text.String()) // the styles only on a terminal
 	return err
 }
 
 // A reportPrinter writes the lines of a report.
 type reportPrinter struct {
-	text     strings.Builder
+	text     page
 	findings map[string]*conformance.Finding // by ID
 	wide     int                             // bytes of the longest ID
 }
 
-func (p *reportPrinter) line(format string, args ...any) {
-	fmt.Fprintf(&p.text, format+"\n", args...)
-}
-
 // finding writes the verdict on a requirement, and the reason.
 func (p *reportPrinter) finding(f *conformance.Finding) {
-	p.line("%s %-*s  %-6s  %s", column(f.Verdict), p.wide, f.ID, f.Level, f.Text)
+	_ = styled(&p.text, column(f.Verdict), " %-*s  %-6s  %s", p.wide, f.ID, f.Level, f.Text) // never fails
 	if f.Detail != "" {
-		p.line("        %s", oneLine(f.Detail))
+		p.text.line("        %s", f.Detail)
 	}
 }
 
@@ -130,22 +121,22 @@ func (p *reportPrinter) cause(c *conformance.Cause) {
 	p.finding(f)
 	for j := range f.Exchanges {
 		for _, l := range exchangeLines(&f.Exchanges[j], shownInText) {
-			p.line("          %s", oneLine(l))
+			p.text.line("          %s", l)
 		}
 	}
 	if f.Hint != "" {
-		p.line("        %s", f.Hint)
+		p.text.line("        %s", f.Hint)
 	}
 	if f.Spec != "" {
-		p.line("        see %s", f.Spec)
+		p.text.line("        see %s", f.Spec)
 	}
 	if len(c.Requirements) == 1 {
 		return
 	}
-	p.line("        %s Same cause:", oneLine(c.Text))
+	p.text.line("        %s Same cause:", c.Text)
 	for _, id := range c.Requirements {
 		if other := p.findings[id]; other != f {
-			p.line("          %-*s  %-6s  %s", p.wide, id, other.Level, other.Text)
+			p.text.line("          %-*s  %-6s  %s", p.wide, id, other.Level, other.Text)
 		}
 	}
 }
@@ -156,19 +147,21 @@ const maxClosing = 12
 // closing lists the causes, the most important first, and the numbers of verdicts.
 func (p *reportPrinter) closing(r *conformance.Report) {
 	if len(r.Causes) > 0 {
-		p.line("\nCorrect these, the most important first:")
+		p.text.line("")
+		p.text.line("Correct these, the most important first:")
 	}
 	for _, c := range r.Causes[:min(len(r.Causes), maxClosing)] {
 		verdict, more := p.findings[c.ID].Verdict, ""
 		if n := len(c.Requirements) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more)", n)
 		}
-		p.line("%s %-*s  %s%s", column(verdict), p.wide, c.ID, brief(oneLine(c.Text), shownInList), more)
+		_ = styled(&p.text, column(verdict), " %-*s  %s%s", p.wide, c.ID, brief(c.Text, shownInList), more)
 	}
 	if n := len(r.Causes) - maxClosing; n > 0 {
-		p.line("        … and %d more", n)
+		p.text.line("        … and %d more", n)
 	}
-	p.line("\n%s", summary(r))
+	p.text.line("")
+	p.text.line("%s", summary(r))
 }
 
 // shownInList is the number of bytes of a cause in the closing list.

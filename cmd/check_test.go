@@ -129,15 +129,15 @@ warning P-INV-03   SHOULD  Does P-INV-03.
         see 003 §4.4
 
 FAIL    P-INV-02   MUST    Does P-INV-02.
-        accept is "�[31myes", not true�or false
+        accept is "\x1b[31myes", not true\nor false
           POST http://localhost:8101/mcp: HTTP 200 after 12 ms
           > {"params":{"auth_token":"***","n":1}}
-          < { "token": "***", "text": "{\"auth_token\": \"***\"}", "auth_token": "none" �}
+          < { "token": "***", "text": "{\"auth_token\": \"***\"}", "auth_token": "none" \u009b}
         Do it.
         see 003 §4.4
 
 Correct these, the most important first:
-FAIL    P-INV-02   accept is "�[31myes", not true�or false
+FAIL    P-INV-02   accept is "\x1b[31myes", not true or false
 warning P-INV-03   the timestamp has no zone
 
 1 passed, 1 failed for 1 cause, 1 warning for 1 cause, 1 skipped, took 1.3s
@@ -175,9 +175,9 @@ func TestCheckReportAsJUnit(t *testing.T) {
     </properties>
     <testcase classname="player.P-INV" name="P-INV-01 Does P-INV-01." time="0.000"></testcase>
     <testcase classname="player.P-INV" name="P-INV-02 Does P-INV-02." time="0.012">
-      <failure message="accept is &#34;�[31myes&#34;, not true�or false" type="MUST">  accept is &#34;�[31myes&#34;, not true�or false&#xA;`+
+      <failure message="accept is &#34;\x1b[31myes&#34;, not true\nor false" type="MUST">  accept is &#34;\x1b[31myes&#34;, not true\nor false&#xA;`+
 		exchange+`HTTP 200 after 12 ms&#xA;  &gt; {&#34;params&#34;:{&#34;auth_token&#34;:&#34;***&#34;,&#34;n&#34;:1}}&#xA;`+
-		`  &lt; { &#34;token&#34;: &#34;***&#34;, &#34;text&#34;: &#34;{\&#34;auth_token\&#34;: \&#34;***\&#34;}&#34;, &#34;auth_token&#34;: &#34;none&#34; �}&#xA;  Do it.&#xA;  see 003 §4.4&#xA;</failure>
+		`  &lt; { &#34;token&#34;: &#34;***&#34;, &#34;text&#34;: &#34;{\&#34;auth_token\&#34;: \&#34;***\&#34;}&#34;, &#34;auth_token&#34;: &#34;none&#34; \u009b}&#xA;  Do it.&#xA;  see 003 §4.4&#xA;</failure>
     </testcase>
     <testcase classname="player.P-INV" name="P-INV-03 Does P-INV-03." time="5.000"></testcase>
     <testcase classname="player.P-OVER" name="P-OVER-01 Does P-OVER-01." time="0.000">

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +39,7 @@ func runInit(s streams, dir string) error {
 		if !f.Created {
 			line = "kept " + f.Path + " (exists)"
 		}
-		if _, err := fmt.Fprintln(s.out, line); err != nil {
+		if err := printLine(s.out, "%s", line); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"io"
 	stdlog "log"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/term"
 
+	"evenodd/config"
 	"evenodd/league/protocol"
 )
 
@@ -26,24 +28,40 @@ func ConfigureLogs() {
 	zerolog.LevelFieldMarshalFunc = func(l zerolog.Level) string { return strings.ToUpper(l.String()) }
 }
 
+// startLog makes the logger of a process, and returns the settings of the system, which limit
+// its file.
+func startLog(s streams, files *config.Loader, file *logFile, level, fileLevel string, sender func() string) (zerolog.Logger, *config.System, error) {
+	system, err := files.System()
+	if err != nil {
+		return zerolog.Nop(), nil, asUsage(err)
+	}
+	file.limit(system.Logs)
+	log, err := newLogger(s.err, level, fileLevel, sender, file)
+	return log, system, err
+}
+
 // newLogger makes a logger that writes readable lines to a terminal, JSON to other
 // writers, and JSON to file, unless it is nil. sender returns the agent_id of each line;
-// it changes when the agent registers. w gets the lines from level on. The file gets at
-// least the lines from INFO on; it gets the messages of the agent (spec 003 §9.5.2) at
-// level debug only, because they take several times the space of all other files.
-func newLogger(w io.Writer, level string, sender func() string, file *logFile) (zerolog.Logger, error) {
-	l, err := zerolog.ParseLevel(strings.ToLower(level))
-	if err != nil || level == "" {
-		return zerolog.Nop(), usage("--log-level %q: must be debug, info, warn, error or disabled", level)
+// it changes when the agent registers. w gets the lines from level on, file those from
+// fileLevel on, but no finer level than debug. The messages of an agent (spec 003 §9.5.2)
+// have level debug, because they take several times the space of all other files.
+func newLogger(w io.Writer, level, fileLevel string, sender func() string, file *logFile) (zerolog.Logger, error) {
+	l, err := parseLevel(level)
+	if err != nil {
+		return zerolog.Nop(), err
 	}
 	if isTerminal(w) {
-		w = zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id", "event_type"}}
+		w = consoleWriter(w)
 	}
 	w = withoutTokens{w}
 	if file != nil {
-		fileLevel := max(zerolog.DebugLevel, min(l, zerolog.InfoLevel))
-		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(fileLevel, withoutTokens{file}))
-		l = min(l, fileLevel) // code that asks for the level must see the file's
+		stored, err := parseLevel(fileLevel)
+		if err != nil {
+			return zerolog.Nop(), err
+		}
+		stored = max(zerolog.DebugLevel, stored)
+		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(stored, withoutTokens{file}))
+		l = min(l, stored) // code that asks for the level must see the file's
 	}
 	log := zerolog.New(w).Level(l).With().Timestamp().Logger()
 	return log.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
@@ -53,12 +71,37 @@ func newLogger(w io.Writer, level string, sender func() string, file *logFile) (
 	})), nil
 }
 
-// withoutTokens replaces tokens in lines: agents may send them in members that are
-// logged.
+// consoleWriter writes readable lines, and escapes their texts.
+func consoleWriter(w io.Writer) io.Writer {
+	escape := func(value any) string {
+		switch v := value.(type) {
+		case nil:
+			return ""
+		case []byte: // JSON
+			return protocol.Escape(string(v))
+		}
+		return protocol.Escape(fmt.Sprint(value))
+	}
+	return zerolog.ConsoleWriter{
+		Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id", "event_type"},
+		FormatMessage: escape, FormatFieldValue: escape, FormatErrFieldValue: escape,
+	}
+}
+
+func parseLevel(level string) (zerolog.Level, error) {
+	l, err := zerolog.ParseLevel(strings.ToLower(level))
+	if err != nil || level == "" {
+		return l, usage("--log-level %q: must be debug, info, warn, error or disabled", level)
+	}
+	return l, nil
+}
+
+// withoutTokens replaces tokens in lines, and escapes characters that would control a
+// terminal: agents may send both in members that are logged.
 type withoutTokens struct{ io.Writer }
 
 func (w withoutTokens) Write(line []byte) (int, error) {
-	_, err := w.Writer.Write(protocol.HideTokens(line))
+	_, err := w.Writer.Write(protocol.EscapeJSON(protocol.HideTokens(line)))
 	return len(line), err
 }
 

@@ -15,17 +15,22 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/config"
 	"evenodd/league/protocol"
 )
 
 const (
 	maxWaiting   = 1000           // lines that wait for the agent's id
+	megabyte     = 1 << 20        // bytes
 	orchestrator = "orchestrator" // component of a simulation
 )
 
 // A logFile appends the lines of a logger to a log file in a data folder (spec 003
 // §9.5). It creates the file with the first line. It writes each line with one call, so
-// that the lines of several processes do not mix. If it cannot write, it reports that
+// that the lines of several processes do not mix. Before the file grows above a size, the
+// log renames it (path.1, path.2 and so on, the oldest last) and begins another. The size
+// is that of the settings, and at most an eighth of the space that was free when the file
+// was opened: logs alone cannot fill a disk, however many agents share it. If it cannot write, it reports that
 // once on the screen and drops all later lines. It is safe for concurrent use. A nil
 // logFile has no file; all its methods except Write do nothing.
 type logFile struct {
@@ -33,12 +38,14 @@ type logFile struct {
 	component string // "" to derive it from the agent_id of each line
 	slug      string // file name for an agent without an id
 	screen    io.Writer
+	limits    config.Logs
 
 	mu      sync.Mutex
 	path    string   // "" before the agent has an id
 	waiting [][]byte // lines, until path is known
 	dropped int      // waiting lines above maxWaiting
 	file    *os.File // nil before the first line
+	most    int64    // bytes of file
 	ended   bool     // closed, or failed
 }
 
@@ -53,7 +60,7 @@ func openLeagueLog(dir, leagueID string, screen io.Writer) *logFile {
 	folder := filepath.Join(dir, "logs", "league", fileName(leagueID, protocol.ManagerSender))
 	return &logFile{
 		folder: folder, path: filepath.Join(folder, "league.log.jsonl"),
-		component: protocol.ManagerSender, screen: screen,
+		component: protocol.ManagerSender, screen: screen, limits: usualLogs,
 	}
 }
 
@@ -65,7 +72,7 @@ func openAgentLog(dir, component, slug string, screen io.Writer) *logFile {
 	}
 	return &logFile{
 		folder: filepath.Join(dir, "logs", "agents"), slug: fileName(slug, component),
-		component: component, screen: screen,
+		component: component, screen: screen, limits: usualLogs,
 	}
 }
 
@@ -75,7 +82,14 @@ func openSystemLog(dir string, screen io.Writer) *logFile {
 		return nil
 	}
 	folder := filepath.Join(dir, "logs", "system")
-	return &logFile{folder: folder, path: filepath.Join(folder, orchestrator+".log.jsonl"), screen: screen}
+	return &logFile{folder: folder, path: filepath.Join(folder, orchestrator+".log.jsonl"), screen: screen, limits: usualLogs}
+}
+
+// limit sets the size of the files. It must be called before the first line.
+func (f *logFile) limit(limits config.Logs) {
+	if f != nil {
+		f.limits = limits
+	}
 }
 
 // fileName returns an id if it is safe as a file name, else otherwise: managers and
@@ -150,7 +164,10 @@ func (f *logFile) append(line []byte) {
 	}
 	var err error
 	if f.file == nil {
-		f.file, err = openLog(f.path)
+		err = f.open(openLog)
+	}
+	if err == nil {
+		err = f.rotate(int64(len(line)))
 	}
 	if err == nil {
 		_, err = f.file.Write(line)
@@ -169,7 +186,7 @@ func (f *logFile) fail(err error) {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err // the message has the path
 	}
-	_, _ = fmt.Fprintf(f.screen, "evenodd: cannot write the log %s: %v; continuing without it\n", f.path, err)
+	_ = printLine(f.screen, "evenodd: cannot write the log %s: %v; continuing without it", f.path, err)
 }
 
 // Close writes the waiting lines. It drops later ones.
@@ -195,10 +212,7 @@ func (f *logFile) Close() error {
 // openLog opens a log for appending. It completes a line that a killed process left
 // unfinished.
 func openLog(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := createLog(path)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +224,14 @@ func openLog(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// createLog opens a log for appending, and creates it if there is none.
+func createLog(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
 // endsTorn tells whether the last line of a file is unfinished.

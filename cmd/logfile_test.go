@@ -424,9 +424,9 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 		{"trace", fromDebug, fromDebug},
 		{"debug", fromDebug, fromDebug},
 		{"info", fromInfo, fromInfo},
-		{"WARN", fromInfo[1:], fromInfo},
-		{"error", fromInfo[2:], fromInfo},
-		{"disabled", nil, fromInfo},
+		{"WARN", fromInfo[1:], fromInfo[1:]},
+		{"error", fromInfo[2:], fromInfo[2:]},
+		{"disabled", nil, nil},
 	}
 	levels := func(text string) (all []string) {
 		for line := range strings.Lines(text) {
@@ -450,23 +450,28 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 			dir := t.TempDir()
 			var screen, alone bytes.Buffer
 			f := openSystemLog(dir, &screen)
-			log, err := newLogger(&screen, tt.level, func() string { return "player:P01" }, f)
+			log, err := newLogger(&screen, tt.level, tt.level, func() string { return "player:P01" }, f)
 			require.NoError(t, err)
 			speak(log)
 			require.NoError(t, f.Close())
-			text := readFile(t, dir, "logs/system/orchestrator.log.jsonl")
+			text := ""
+			if tt.file != nil {
+				text = readFile(t, dir, "logs/system/orchestrator.log.jsonl")
+			} else {
+				assert.Empty(t, filesIn(t, dir), "no line, no file")
+			}
 			assert.Equal(t, tt.screen, levels(screen.String()))
 			assert.Equal(t, tt.file, levels(text))
 			assert.NotContains(t, text, "TRACE")
 			assert.NotContains(t, screen.String(), "component", "the screen shows lines as they were")
 
-			log, err = newLogger(&alone, tt.level, func() string { return "player:P01" }, nil)
+			log, err = newLogger(&alone, tt.level, "", func() string { return "player:P01" }, nil)
 			require.NoError(t, err)
 			speak(log)
 			assert.Equal(t, tt.screen, levels(alone.String()), "without a file")
 		})
 	}
-	_, err := newLogger(io.Discard, "loud", nil, openSystemLog(t.TempDir(), nil))
+	_, err := newLogger(io.Discard, "loud", "info", nil, openSystemLog(t.TempDir(), nil))
 	assert.ErrorContains(t, err, `--log-level "loud"`)
 }
 
@@ -482,7 +487,7 @@ func TestMessagesReachTheFileAtLevelDebug(t *testing.T) {
 	dir := t.TempDir()
 	f := openAgentLog(dir, "player", "player-8101", io.Discard)
 	id := "player:p"
-	log, err := newLogger(io.Discard, "debug", func() string { return id }, f)
+	log, err := newLogger(io.Discard, "debug", "debug", func() string { return id }, f)
 	require.NoError(t, err)
 	caller := transport.Logged(failingCaller{}, log)
 	_, _, err = caller.Call(t.Context(), transport.Request{Endpoint: "http://localhost:8000/mcp", Bearer: "tok-secret", Method: "ping"})

@@ -54,7 +54,8 @@ func newManager(s streams, data *dataFolder) *cobra.Command {
 		Long: `Run a league manager. It starts the league when --players players and --referees
 referees have registered, or when it receives start_league with the admin token that
 it prints to standard error. At the end of the league it prints the final table. It
-answers queries until you interrupt it, or ends with --exit-when-done.
+answers queries until you interrupt it. With --exit-when-done it ends when every agent
+knows that the league is over, or a minute later at the latest.
 
 --tournament swiss pairs players with equal scores, in --rounds rounds; --tournament
 knockout eliminates the loser of each match. --seeding names a file with the display
@@ -105,7 +106,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	file := openLeagueLog(o.data, o.leagueID, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	log, err := newLogger(s.err, o.logLevel, func() string { return protocol.ManagerSender }, file)
+	log, system, err := startLog(s, files, file, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender })
 	if err != nil {
 		return err
 	}
@@ -117,6 +118,8 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return asUsage(err)
 	}
+	disk, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, log)
+	defer unwatch()
 	listener, err := o.address.listen(ctx)
 	if err != nil {
 		return err
@@ -140,7 +143,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
 	options.KeepEvents, options.AllowedEndpoints, options.Sign = stored == nil, calls.list(), true
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
-	p := &managerProcess{o, n, listener, calls, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
+	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
 }
 
@@ -150,6 +153,7 @@ type managerProcess struct {
 	*node
 	listener net.Listener
 	calls    *guard
+	disk     *diskWatch
 	systemID string
 	name     string // display name
 }
@@ -175,16 +179,16 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		}
 	}
 	defer seal() // when no more requests arrive
-	health := func() any { return managerHealth(manager.Status(), p.leagueID, p.name) }
+	health := func() any { return p.disk.health(managerHealth(manager.Status(), p.leagueID, p.name)) }
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}, MCP: server,
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: []http.Mount{http.Health(health)}, MCP: server,
 	})()
 	defer p.tell(manager, server)()
-	_, _ = fmt.Fprintf(s.err, "League %s at %s %s.\nAdmin token for start_league: %s\n",
-		p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()), manager.AdminToken())
+	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()))
+	_ = printLine(s.err, "Admin token for start_league: %s", manager.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
 		Str("game_type", options.GameType).Stringer("calls", p.calls).Str("event_type", protocol.EventListening).Msg("listening")
 	_, err = manager.Run(ctx)
@@ -198,7 +202,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	}
 	if !p.exitWhenDone {
 		seal()
-		_, _ = fmt.Fprintln(s.err, "The league is over; the manager answers queries until it is interrupted.")
+		_ = printLine(s.err, "The league is over; the manager answers queries until it is interrupted.")
 		manager.Linger(ctx)
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
 	}
@@ -291,17 +295,17 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*league.Files, err
 	}
 	files, archived, err := league.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
 	if archived != "" {
-		_, _ = fmt.Fprintf(s.err, "The old league is in %s.\n", archived)
+		_ = printLine(s.err, "The old league is in %s.", archived)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot store the league in %s: %w", data, err)
 	}
 	if files.Torn != nil {
-		_, _ = fmt.Fprintln(s.err, files.Torn)
+		_ = printLine(s.err, "%s", files.Torn)
 	}
 	if files.LostTail() {
-		_, _ = fmt.Fprintf(s.err, "The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal was restored. "+
-			"The league resumes from the events that are left, and the journal records this.\n", leagueID)
+		_ = printLine(s.err, "The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal was restored. "+
+			"The league resumes from the events that are left, and the journal records this.", leagueID)
 	}
 	return files, nil
 }
@@ -319,11 +323,11 @@ func closeFiles(s streams, files *league.Files, problem error) error {
 	case problem == nil:
 		return err
 	}
-	_, _ = fmt.Fprintln(s.err, "evenodd:", err)
+	printError(s.err, err)
 	return problem
 }
 
-func managerHealth(status league.Status, leagueID, name string) any {
+func managerHealth(status league.Status, leagueID, name string) map[string]any {
 	health := map[string]any{
 		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
 		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,
@@ -369,6 +373,5 @@ func printStandings(s streams, standings []simulation.Standing) error {
 		return err
 	}
 	champion := standings[0]
-	_, err := fmt.Fprintf(s.out, "Champion: %s (%s) with %d points\n", champion.DisplayName, champion.PlayerID, champion.Points)
-	return err
+	return printLine(s.out, "Champion: %s (%s) with %d points", champion.DisplayName, champion.PlayerID, champion.Points)
 }

@@ -103,7 +103,7 @@ type agent interface {
 	Done() <-chan struct{}
 	Stamp() *protocol.Stamp
 	ID() string
-	KnowsManager(bearer string) bool
+	Identify(bearer string, body []byte) (caller string)
 	Watch(ctx context.Context, changed func(away bool, err error), register func(context.Context) error) error
 }
 
@@ -115,13 +115,18 @@ type participant struct {
 	listener net.Listener
 	calls    protocol.Caller
 	file     *logFile // nil without a data folder
+	lowMB    int      // free space of the data folder below which the agent warns
 	agent    atomic.Value
 }
 
 // open listens, opens the log and makes the client of an agent.
-func (o *agentOptions) open(ctx context.Context, s streams, role string, maxReply int64) (*participant, error) {
+func (o *agentOptions) open(ctx context.Context, s streams, files *config.Loader, role string, maxReply int64) (*participant, error) {
 	if err := checkManager(o.manager); err != nil {
 		return nil, err
+	}
+	system, err := files.System()
+	if err != nil {
+		return nil, asUsage(err)
 	}
 	l, err := o.address.listen(ctx)
 	if err != nil {
@@ -131,8 +136,9 @@ func (o *agentOptions) open(ctx context.Context, s streams, role string, maxRepl
 	if name == "" { // the port makes it unique on this machine
 		name = fmt.Sprintf("%s%s %d", strings.ToUpper(role[:1]), role[1:], l.Addr().(*net.TCPAddr).Port)
 	}
-	p := &participant{options: o, name: name, listener: l, file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), s.err)}
-	log, err := newLogger(s.err, o.logLevel, p.sender, p.file)
+	p := &participant{options: o, name: name, listener: l, lowMB: system.Disk.LowSpaceMB, file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), s.err)}
+	p.file.limit(system.Logs)
+	log, err := newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
 	if err == nil {
 		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca, dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
 	}
@@ -173,12 +179,18 @@ func (p *participant) release() {
 // is told to stop, it lets running matches end, for stopPatience at most. An agent
 // that the manager no longer knows registers again; if the manager refuses that,
 // run returns the error.
-// describe makes the options of its MCP server.
-func (p *participant) run(ctx context.Context, a agent, c http.Config, describe func(mux *transport.Mux, name, version string) mcp.Options) error {
+// health describes the agent, and describe makes the options of its MCP server.
+func (p *participant) run(ctx context.Context, a agent, c http.Config, health func() map[string]any, describe func(mux *transport.Mux, name, version string) mcp.Options) error {
 	p.agent.Store(a)
+	disk, unwatch := watchDisk(p.options.data, p.lowMB, p.log)
+	defer unwatch()
+	c.Mounts = append(c.Mounts, http.Health(func() any { return disk.health(health()) }))
 	mux := transport.NewMux(p.log)
 	a.Mount(mux)
-	c.Trusts, c.MCP = a.KnowsManager, mcp.NewServer(describe(mux, p.name, p.options.version))
+	if c.Identify == nil {
+		c.Identify = a.Identify
+	}
+	c.MCP = mcp.NewServer(describe(mux, p.name, p.options.version))
 	defer p.serve(&p.options.address, p.listener, mux, a.Stamp, c)()
 	p.log.Info().Str("endpoint", p.options.address.endpoint).Str("manager", p.options.manager).
 		Str("event_type", protocol.EventListening).Msg("listening")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -92,7 +91,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return asUsage(err)
 	}
-	process, err := o.open(ctx, s, "player", maxFromManager)
+	process, err := o.open(ctx, s, files, "player", maxFromManager)
 	if err != nil {
 		return err
 	}
@@ -117,12 +116,13 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	host, hosted := decide.(*external.Host)
 	access := newHostAccess(host)
 	if hosted {
-		_, _ = fmt.Fprintf(s.err, "Host token of this player: %s\n", access.token)
+		_ = printLine(s.err, "Host token of this player: %s", access.token)
 	}
-	health := func() any {
+	health := func() map[string]any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}
-	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, func(mux *transport.Mux, name, version string) mcp.Options {
+	config := http.Config{MaxBody: maxFromManager, Identify: access.identifyOr(p.Identify)}
+	err = process.run(ctx, p, config, health, func(mux *transport.Mux, name, version string) mcp.Options {
 		return playerMCP(mux, name, version, access, p.Token)
 	})
 	if failed := p.Close(); failed != nil {
@@ -180,10 +180,10 @@ func printPlayer(s streams, r player.Record, account string) error {
 	if r.Rank > 0 {
 		text += fmt.Sprintf("; rank %d of %d with %d points", r.Rank, r.Players, r.Points)
 	}
-	text += fmt.Sprintf(". Champion: %s (%s)\n", r.Champion.DisplayName, r.Champion.PlayerID)
+	var all page
+	all.line("%s. Champion: %s (%s)", text, r.Champion.DisplayName, r.Champion.PlayerID)
 	if account != "" {
-		text += account + "\n"
+		all.line("%s", account)
 	}
-	_, err := io.WriteString(s.out, text)
-	return err
+	return all.print(s.out)
 }

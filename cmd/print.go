@@ -1,16 +1,21 @@
 package cmd
 
 import (
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
 )
 
 // Output formats of several commands.
@@ -34,11 +39,47 @@ func oneOf(flag, value string, names ...string) error {
 
 // printJSON writes a document. Members of a map are in order of their names.
 func printJSON(w io.Writer, document any) error {
-	if err := json.MarshalWrite(w, document, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
-		return err
+	escaped := &jsonWriter{to: w}
+	err := json.MarshalWrite(escaped, document, jsontext.WithIndent("  "), json.Deterministic(true))
+	if err == nil {
+		_, err = escaped.Write([]byte{'\n'})
 	}
-	_, err := fmt.Fprintln(w)
 	return err
+}
+
+// A jsonWriter escapes JSON that it gets in pieces.
+type jsonWriter struct {
+	to   io.Writer
+	rest []byte // the bytes of an incomplete character
+}
+
+func (w *jsonWriter) Write(piece []byte) (int, error) {
+	text := append(w.rest, piece...)
+	whole := len(text)
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				whole -= n
+			}
+			break
+		}
+	}
+	_, err := w.to.Write(protocol.EscapeJSON(text[:whole]))
+	w.rest = slices.Clone(text[whole:])
+	return len(piece), err
+}
+
+// printCSV writes rows, each on one line.
+func printCSV(out io.Writer, rows iter.Seq[[]string]) error {
+	w := csv.NewWriter(out)
+	for row := range rows {
+		for i, cell := range row {
+			row[i] = protocol.Escape(cell)
+		}
+		_ = w.Write(row) // Error returns the first error
+	}
+	w.Flush()
+	return w.Error()
 }
 
 // show writes a document as JSON if the format says so, else as printText does.
@@ -52,10 +93,8 @@ func show(w io.Writer, format string, document any, printText func(io.Writer) er
 // A page collects the lines that a command prints.
 type page struct{ strings.Builder }
 
-// line adds a line. Its arguments may contain text of other agents.
-func (p *page) line(format string, args ...any) {
-	_, _ = p.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n") // never fails
-}
+// line adds a line, like printLine.
+func (p *page) line(format string, args ...any) { _ = printLine(p, format, args...) } // never fails
 
 // print writes the lines.
 func (p *page) print(w io.Writer) error {
@@ -63,15 +102,48 @@ func (p *page) print(w io.Writer) error {
 	return err
 }
 
-// oneLine replaces characters that break a line or control a terminal.
-func oneLine(s string) string { return strings.Map(harmless, s) }
+// printLine writes one line. Its arguments may contain text of other agents and of files: it
+// escapes whatever could break the line, control a terminal or hide from the reader. All text of
+// this package is printed by this function, printError, printTable, printJSON, printCSV or the
+// logger, which escape it in the same way.
+func printLine(w io.Writer, format string, args ...any) error {
+	return styled(w, "", format, args...)
+}
 
-// harmless returns U+FFFD for a control character, else the character.
-func harmless(r rune) rune {
-	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
-		return '\uFFFD'
+// styled is printLine with a text of this program in front, which may have a style.
+func styled(w io.Writer, front, format string, args ...any) error {
+	_, err := io.WriteString(w, front+protocol.Escape(fmt.Sprintf(format, args...))+"\n")
+	return err
+}
+
+// printError writes an error, and a line for each part of a joined error.
+func printError(w io.Writer, problem error) {
+	front := "evenodd: "
+	for _, line := range errorLines(problem) {
+		_ = styled(w, front, "%s", line) // nobody is left to tell
+		front = "  "
 	}
-	return r
+}
+
+// errorLines returns the parts of a joined error, also of one that is wrapped; the text of any
+// other error.
+func errorLines(problem error) []string {
+	for err := problem; err != nil; err = errors.Unwrap(err) {
+		joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the loop unwraps
+		if !ok {
+			continue
+		}
+		var lines []string
+		for _, part := range joined.Unwrap() {
+			lines = append(lines, errorLines(part)...)
+		}
+		if before, ends := strings.CutSuffix(problem.Error(), strings.Join(lines, "\n")); ends {
+			lines[0] = before + lines[0]
+			return lines
+		}
+		break
+	}
+	return []string{problem.Error()}
 }
 
 // number formats a count with its noun: 1 finding, 2 findings, 2 losses.
@@ -92,7 +164,7 @@ func printTable(w io.Writer, header []string, rows [][]any) error {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = oneLine(fmt.Sprint(cell))
+			cells[i] = protocol.Escape(fmt.Sprint(cell))
 			if n, ok := cell.(float64); ok {
 				cells[i] = fmt.Sprintf("%.1f", n)
 			}

@@ -70,7 +70,7 @@ func TestQueryReadsAnswersOfThirdPartyManagers(t *testing.T) {
 			`{"standings":[{"rank":1,"player_id":"P01"}]}`, "│ P01"},
 		{"a list of another name", "schedule", `{"schedule":[{"match_id":"R1M1"}]}`, `{"schedule":[{"match_id":"R1M1"}]}`, `"match_id": "R1M1"`},
 		{"a name that steers a terminal", "stats", `{"data":{"player_id":"P01","display_name":"\u001b[2J"}}`,
-			`{"player_id":"P01","display_name":"\u001b[2J"}`, "\uFFFD[2J"},
+			`{"player_id":"P01","display_name":"\u001b[2J"}`, `\x1b[2J`},
 		{"an expected referee", "next-match", `{"data":{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":"http://r/mcp","referee_expected":true}}}`,
 			`{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":"http://r/mcp","referee_expected":true}}`, "http://r/mcp (expected)"},
 		{"a refusal with a name of its own", "status", `{"success":false,"error":{"error_code":"E003","error_name":"INVALID_FIELD_TYPE","error_description":"no"}}`,

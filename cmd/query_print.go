@@ -45,8 +45,7 @@ func printSchedule(s streams, data jsontext.Value) error {
 		if err := printTable(s.out, []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner"}, rows); err != nil || d.KnownRounds == nil {
 			return err
 		}
-		_, err := fmt.Fprintf(s.out, "Round %d and later rounds depend on results: their matches are not known yet.\n", *d.KnownRounds+1)
-		return err
+		return printLine(s.out, "Round %d and later rounds depend on results: their matches are not known yet.", *d.KnownRounds+1)
 	})
 }
 
@@ -55,11 +54,9 @@ func printNextMatch(s streams, data jsontext.Value) error {
 		m := d.NextMatch
 		switch {
 		case m == nil && d.Undecided:
-			_, err := fmt.Fprintln(s.out, "The next match is not known yet: it depends on results.")
-			return err
+			return printLine(s.out, "The next match is not known yet: it depends on results.")
 		case m == nil:
-			_, err := fmt.Fprintln(s.out, "No match is left.")
-			return err
+			return printLine(s.out, "No match is left.")
 		}
 		referee := textOr(m.RefereeEndpoint, "")
 		if m.RefereeExpected {

@@ -54,7 +54,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return err
 	}
-	p, err := o.open(ctx, s, "referee", maxReply)
+	p, err := o.open(ctx, s, files, "referee", maxReply)
 	if err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 		return asUsage(err)
 	}
 	defer r.Close()
-	health := func() any {
+	health := func() map[string]any {
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}
 	describe := func(mux *transport.Mux, name, version string) mcp.Options {
 		return refereeMCP(mux, name, version, r.Running)
 	}
-	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Mounts: []http.Mount{http.Health(health)}}, describe); err != nil {
+	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}, health, describe); err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())

@@ -2,7 +2,6 @@ package cmd_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -204,20 +203,6 @@ func TestSecondManagerOfALeagueIsRefused(t *testing.T) {
 		filepath.Join(string(k.data), "private", crashLeague+".lock")+"): stop it first, or use another --data or --league-id\n")
 	m.interrupt(t)
 	assert.Equal(t, 130, m.awaitExit(t))
-}
-
-// runOnSmallVolume runs a script with the program evenodd and a small file system $DATA, mounted
-// with these options. It skips the test if the system does not allow the mount.
-func runOnSmallVolume(t *testing.T, options, script string, args ...string) *process {
-	t.Helper()
-	if err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-		"mount -t tmpfs -o size=16k none "+t.TempDir()).Run(); err != nil {
-		t.Skipf("NOT RUN: no file system can be mounted here: unshare: %v", err)
-	}
-	data := t.TempDir()
-	args = append([]string{"--user", "--map-root-user", "--mount", "sh", "-c",
-		"mount -t tmpfs -o " + options + " none " + data + " && " + script, "evenodd"}, args...)
-	return launch(t, t.TempDir(), []string{"DATA=" + data}, "unshare", args...)
 }
 
 func TestReadOnlyDataFolderIsAnError(t *testing.T) {

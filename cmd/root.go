@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -33,15 +32,13 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	if problem == nil {
 		return exitDone
 	}
-	_, _ = fmt.Fprintln(err, "evenodd:", indented(problem))
+	printError(err, problem)
 	code := exitCode(problem)
 	if code == exitUsage {
-		_, _ = fmt.Fprintf(err, "Try '%s --help'.\n", calledCommand(root, args))
+		_ = printLine(err, "Try '%s --help'.", calledCommand(root, args))
 	}
 	return code
 }
-
-func indented(err error) string { return strings.ReplaceAll(err.Error(), "\n", "\n  ") }
 
 // calledCommand returns the name of the command that args call.
 func calledCommand(root *cobra.Command, args []string) string {
@@ -94,7 +91,7 @@ folder set many of them; evenodd init writes these files.`,
 				return asUsage(err)
 			}
 			for _, member := range data.loader.Unknown() {
-				_, _ = fmt.Fprintf(s.err, "%s has no effect: the name is unknown\n", member)
+				_ = printLine(s.err, "%s has no effect: the name is unknown", member)
 			}
 			return nil
 		}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,6 +38,7 @@ type simulateOptions struct {
 	strict     bool
 	quiet      bool
 	logLevel   string
+	fileLevel  string // of the log file: --log-level if it was given
 
 	urls     []string // of external players
 	many     bool     // --players was given
@@ -107,6 +107,9 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Changed("seed")
 			o.many, o.meet.given = c.Flags().Changed("players"), c.Flags().Changed("listen")
+			if o.fileLevel = "info"; c.Flags().Changed("log-level") {
+				o.fileLevel = o.logLevel
+			}
 			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Changed("log-level") {
 				o.logLevel = "error" // the user expects the faults: no warnings
 			}
@@ -153,7 +156,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	file := openSystemLog(o.data, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	log, err := newLogger(s.err, o.logLevel, func() string { return "" }, file)
+	log, system, err := startLog(s, files, file, o.logLevel, o.fileLevel, func() string { return "" })
 	if err != nil {
 		return err
 	}
@@ -175,10 +178,12 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if o.newSeed && !o.resume {
 		o.Seed = newSeed()
 		if !o.quiet {
-			_, _ = fmt.Fprintf(s.err, "Seed: %d\n", o.Seed)
+			_ = printLine(s.err, "Seed: %d", o.Seed)
 		}
 	}
+	_, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, log)
 	result, err := o.play(ctx, s)
+	unwatch()
 	switch {
 	case ctx.Err() != nil:
 		return o.interrupted()
@@ -257,7 +262,7 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	result, err := simulation.Run(ctx, o.Options)
 	if err == nil && ctx.Err() == nil && !o.quiet {
 		took := time.Since(start)
-		_, _ = fmt.Fprintf(s.err, "%d matches in %s, %.0f matches/s\n", len(result.Results),
+		_ = printLine(s.err, "%d matches in %s, %.0f matches/s", len(result.Results),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
 		printHead(s.err, head)
 	}
@@ -431,21 +436,21 @@ func orNull(text string) *string {
 }
 
 func writeCSV(s streams, r *simulation.Result) error {
-	w := csv.NewWriter(s.out)
-	_ = w.Write([]string{ // Error returns the first error
-		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
-		"drawn_number", "choice_A", "choice_B", "reason",
-	})
-	for _, m := range r.Results {
-		number := ""
-		if m.Number > 0 {
-			number = strconv.Itoa(m.Number)
-		}
-		_ = w.Write([]string{
-			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
-			number, m.ChoiceA, m.ChoiceB, m.Reason,
+	return printCSV(s.out, func(yield func([]string) bool) {
+		more := yield([]string{
+			"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
+			"drawn_number", "choice_A", "choice_B", "reason",
 		})
-	}
-	w.Flush()
-	return w.Error()
+		for i := 0; more && i < len(r.Results); i++ {
+			m := &r.Results[i]
+			number := ""
+			if m.Number > 0 {
+				number = strconv.Itoa(m.Number)
+			}
+			more = yield([]string{
+				m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
+				number, m.ChoiceA, m.ChoiceB, m.Reason,
+			})
+		}
+	})
 }

@@ -45,13 +45,13 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	}
 	o.External.Caller = n.caller
 	if !o.quiet {
-		o.External.Note = func(text string) { _, _ = fmt.Fprintln(s.err, oneLine(text)) }
+		o.External.Note = func(text string) { _ = printLine(s.err, "%s", text) }
 	}
 	l, err := o.meet.listen(ctx)
 	switch {
 	case errors.Is(err, errTaken) && !o.meet.given:
 		if !o.quiet {
-			_, _ = fmt.Fprintf(s.err, "%s is %v, so that external players cannot register themselves; the simulation registers them.\n", o.meet.at, errTaken)
+			_ = printLine(s.err, "%s is %v, so that external players cannot register themselves; the simulation registers them.", o.meet.at, errTaken)
 		}
 		return n.client.Close, nil
 	case err != nil:
@@ -59,7 +59,7 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 		return nil, err
 	}
 	if !o.quiet && o.wait > 0 {
-		_, _ = fmt.Fprintf(s.err, "External players can register at %s for %s; --wait 0s skips this.\n", o.meet.urlOf(l), o.wait)
+		_ = printLine(s.err, "External players can register at %s for %s; --wait 0s skips this.", o.meet.urlOf(l), o.wait)
 	}
 	o.External.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
 		return n.serve(&o.meet.address, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})

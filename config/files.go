@@ -64,6 +64,8 @@ type System struct {
 	Security        Security    `json:"security"`
 	Timeouts        Timeouts    `json:"timeouts"`
 	RetryPolicy     RetryPolicy `json:"retry_policy"`
+	Logs            Logs        `json:"logs"`
+	Disk            Disk        `json:"disk"`
 }
 
 func (s *System) name() string { return "system.json" }
@@ -116,6 +118,17 @@ type RetryPolicy struct {
 // Protocol returns the policy of a match.
 func (p *RetryPolicy) Protocol() protocol.RetryPolicy {
 	return protocol.RetryPolicy{MaxRetries: p.MaxRetries, Delay: p.Delay, Backoff: p.Backoff}
+}
+
+// Logs bound the files of one log: together they have at most MaxFileMB times MaxFiles.
+type Logs struct {
+	MaxFileMB int `json:"max_file_mb" rule:"1..100000"` // units of 1,048,576 bytes
+	MaxFiles  int `json:"max_files" rule:"1..1000"`
+}
+
+// Disk has the free space of the data folder's file system below which agents warn.
+type Disk struct {
+	LowSpaceMB int `json:"low_space_mb" rule:"0..100000000"` // units of 1,048,576 bytes; 0: never
 }
 
 // Agents is config/agents/agents_config.json: presets for agents that are started

@@ -2,9 +2,11 @@ package league_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
@@ -110,28 +112,57 @@ func refusedQuery(w *leaguetest.World, id string) {
 	require.Error(w.T, err)
 }
 
+// omissionsIn returns the summaries in the log.
+func omissionsIn(t *testing.T, log *leaguetest.LogBuffer) (list []string) {
+	t.Helper()
+	for line := range strings.Lines(log.Text()) {
+		if strings.Contains(line, `"event_type":"`+protocol.EventRefusalsOmitted+`"`) {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
 // Thousands of refused requests of one sender neither fill the log nor hide the refusals of
-// others.
-func TestRefusalsInTheLogAreBounded(t *testing.T) {
+// others. A summary counts them, also if no other request follows.
+func TestRefusedRequestsAreCountedAndSummarized(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var log leaguetest.LogBuffer
 		w.StartManager(2, 1, func(o *league.Options) { o.Log = zerolog.New(&log) })
 		for range 1000 {
 			refusedQuery(w, "P01")
 		}
-		assert.Len(t, refusalsIn(t, &log), 20)
+		assert.Len(t, refusalsIn(t, &log), 5)
 		refusedQuery(w, "P02")
-		assert.Len(t, refusalsIn(t, &log), 21)
+		assert.Len(t, refusalsIn(t, &log), 6)
 		assert.Contains(t, log.Text(), `"sender":"player:P02","error_code":"E012","error_name":"AUTH_TOKEN_INVALID",`+
-			`"defect":"auth_token is not that of a registered agent","omitted_before":980`)
-		w.WaitUntil(leaguetest.Second)
+			`"defect":"auth_token is not that of a registered agent","omitted_before":995`)
+		assert.Empty(t, omissionsIn(t, &log))
+		w.WaitUntil(2 * time.Minute)
+		summaries := omissionsIn(t, &log)
+		require.Len(t, summaries, 1)
+		assert.Contains(t, summaries[0], `"level":"warn","omitted":995,"codes":{"E012":995},`)
 		refusedQuery(w, "P01")
-		assert.Len(t, refusalsIn(t, &log), 22)
+		assert.Len(t, refusalsIn(t, &log), 7)
+	})
+}
+
+// The last summary is in the log when the manager has stopped.
+func TestSummaryOfRefusalsIsLoggedWhenTheManagerStops(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		var log leaguetest.LogBuffer
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *league.Options) { o.Log = zerolog.New(&log) })
+		for range 6 {
+			refusedQuery(w, "P01")
+		}
+		x.Cancel()
+		<-x.Done
+		assert.Len(t, omissionsIn(t, &log), 1)
 	})
 }
 
 // An address that changes the sender in each request does not hide refusals of other
-// addresses.
+// addresses, and thousands of addresses do not fill the log.
 func TestRefusalsInTheLogAreBoundedByAddress(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var log leaguetest.LogBuffer
@@ -142,13 +173,21 @@ func TestRefusalsInTheLogAreBoundedByAddress(t *testing.T) {
 		for n := range 5000 {
 			refusedQuery(w, protocol.PlayerID(n+1))
 		}
-		assert.Len(t, refusalsIn(t, &log), 200)
+		assert.Len(t, refusalsIn(t, &log), 20)
 		from = "192.0.2.2"
 		refusedQuery(w, "P01")
-		assert.Len(t, refusalsIn(t, &log), 201)
+		assert.Len(t, refusalsIn(t, &log), 21)
 		assert.Contains(t, log.Text(), `"address":"192.0.2.2"`)
 		from = "192.0.2.1"
 		refusedQuery(w, "P09999")
-		assert.Len(t, refusalsIn(t, &log), 201, "the log keeps the counter of a busy address")
+		assert.Len(t, refusalsIn(t, &log), 21, "the log keeps the counter of a busy address")
+		for n := range 5000 {
+			from = fmt.Sprintf("2001:db8::%x", n)
+			refusedQuery(w, "P01")
+		}
+		assert.Len(t, refusalsIn(t, &log), 200)
+		w.WaitUntil(2 * time.Minute)
+		require.Len(t, omissionsIn(t, &log), 1)
+		assert.Contains(t, omissionsIn(t, &log)[0], `"omitted":9802,"codes":{"E012":9802},"busiest_address":"192.0.2.1","of_busiest_address":4981`)
 	})
 }

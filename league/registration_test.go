@@ -1,15 +1,20 @@
 package league_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/rules/evenodd"
@@ -279,9 +284,10 @@ func TestRefereeCapacityIsAtMostTen(t *testing.T) {
 	})
 }
 
-// A display name is printed on terminals, so it must not contain control characters.
+// A display name is printed on terminals, so it must not contain control characters, and readers
+// must see all of it.
 func TestDisplayNameWithControlCharactersIsRejected(t *testing.T) {
-	for _, name := range []string{"a\nb", "a\x1b[31mb", "a\u202eb", "a\x7fb", "a\u0085b"} {
+	for _, name := range []string{"a\nb", "a\x1b[31mb", "a\u202eb", "a\x7fb", "a\u0085b", "a\u200bb", "a\ufeffb", "a\u00adb", "a\U000e0041b", "\u3164", " "} {
 		t.Run(strconv.Quote(name), func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(0, 1)
@@ -293,4 +299,67 @@ func TestDisplayNameWithControlCharactersIsRejected(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A name that readers may take for one that is registered is refused, and the response says why.
+func TestDisplayNameThatLooksLikeAnotherIsRefused(t *testing.T) {
+	for _, name := range []string{"agent p01", "ＡＧＥＮＴ Ｐ０１", "Agent\u00a0P01", "𝐀gent P01"} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(3, 1)
+				w.Player("P01")
+				synctest.Wait() // the player has answered the manager's ping
+				q := w.Application("Beta")
+				q.PlayerMeta.DisplayName = name
+				w.PingOnly("beta")
+				r, err := w.Apply(q)
+				require.NoError(t, err)
+				assert.Equal(t, protocol.StatusRejected, r.Status)
+				assert.Equal(t, string(protocol.ErrDuplicateName), r.ErrorCode)
+				assert.Contains(t, *r.Reason, `looks like "Agent P01", which is taken: choose another`)
+				for _, other := range []string{"Agent P01!", "Ägent P01", "می\u200cخواهم", "\U0001F469\u200d\U0001F4BB", "<b>P01</b>", "=1+1"} {
+					q.PlayerMeta.DisplayName = other
+					q.ConversationID = "conv-" + strconv.Itoa(len(other))
+					if r, err = w.Apply(q); assert.NoError(t, err, other) && r.Status != protocol.StatusAccepted {
+						assert.NotEqual(t, string(protocol.ErrDuplicateName), r.ErrorCode, other)
+						assert.NotContains(t, *r.Reason, "display_name", other)
+					}
+				}
+			})
+		})
+	}
+}
+
+var prevOf = regexp.MustCompile(`^(\{"seq":\d+,"at":"[^"]*"),"prev":"[0-9a-f]{64}"`)
+
+// rechained returns the lines of a journal with a valid hash chain.
+func rechained(text []byte) []byte {
+	var all []byte
+	prev := journal.Origin
+	for line := range bytes.Lines(text) {
+		line = prevOf.ReplaceAll(line, []byte(`$1,"prev":"`+prev+`"`))
+		prev = journal.Hash(bytes.TrimSuffix(line, []byte("\n")))
+		all = append(all, line...)
+	}
+	return all
+}
+
+// The journal of an earlier version may have names that this version refuses. The league is resumed
+// with them.
+func TestLeagueWithNamesThatAreNowRefusedIsResumed(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 3, 1)
+		w.Player("P01")
+		w.Player("P02")
+		synctest.Wait()
+		x.Kill()
+		path := folder.Journal(leaguetest.LeagueID)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		text = bytes.ReplaceAll(text, []byte("Agent P01"), []byte("Ag\u200bent\u202e P02")) // it looks like P02
+		require.NoError(t, os.WriteFile(path, rechained(text), 0o600))
+		x = w.StartManagerIn(folder, 3, 1)
+		assert.Equal(t, 2, x.Manager.Status().Players)
+	})
 }

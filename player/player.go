@@ -69,7 +69,8 @@ type Player struct {
 	memory    func() *strategy.Memory     // remembered
 	file      historyFile
 	batches   batches
-	returned  atomic.Bool // the last registration confirmed the known identity
+	returned  atomic.Bool        // the last registration confirmed the known identity
+	unproven  protocol.LineQuota // of the log lines about referees without access token
 
 	mu        sync.Mutex
 	state     string

@@ -72,11 +72,11 @@ func (r *Registrations) freeURL(s *journal.State, a *Applicant, mover string, no
 		}
 		switch left := r.GraceLeft(id, now); left {
 		case math.MaxInt64:
-			return nil, urlTaken(a)
+			return nil, urlTaken(a, other)
 		case 0:
 			return &journal.RegistrationDropped{AgentID: id, Reason: journal.DroppedSilent}, nil
 		default:
-			return nil, urlTaken(a).mayBecomeFree(id, left)
+			return nil, urlTaken(a, other).mayBecomeFree(id, left)
 		}
 	}
 	return nil, nil //nolint:nilnil // the URL is free

@@ -133,8 +133,11 @@ func Repeated(s *journal.State, a *Applicant) string {
 
 // Admit decides about an applicant that has no token. It returns the events of its
 // registration: the registrations that are dropped for it, then its own. The error
-// is a *RejectionError.
+// is a *RejectionError, or a *protocol.Error if the name has characters that nobody can see.
 func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (drop []*journal.RegistrationDropped, admitted *journal.AgentRegistered, err error) {
+	if err := protocol.CheckDisplayName(a.DisplayName); err != nil {
+		return nil, nil, err
+	}
 	replaced, rejection := r.freeSlot(s, a, now)
 	r.waiting.update(a, rejection, now)
 	if rejection != nil {
@@ -171,12 +174,12 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 	rivals := r.rivalsOf(s, a)
 	for _, conflict := range []struct {
 		with      string
-		rejection func(*Applicant) *RejectionError
+		rejection func(a *Applicant, with *journal.Agent) *RejectionError
 	}{{rivals.sameName, nameTaken}, {rivals.sameURL, urlTaken}} {
 		if conflict.with == "" || slices.Contains(replaced, conflict.with) {
 			continue
 		}
-		no := conflict.rejection(a)
+		no := conflict.rejection(a, s.Agents[conflict.with])
 		if left := r.GraceLeft(conflict.with, now); left == math.MaxInt64 {
 			return nil, no
 		} else if left > 0 {
@@ -246,13 +249,16 @@ func (r *Registrations) addSilent(n *rivals, s *journal.State, a *Applicant, now
 	}
 }
 
-func nameTaken(a *Applicant) *RejectionError {
+func nameTaken(a *Applicant, by *journal.Agent) *RejectionError {
 	no := Reject(protocol.ErrDuplicateName, "display_name %s is taken: choose another", strconv.Quote(a.DisplayName))
+	if by.DisplayName != a.DisplayName {
+		no = Reject(protocol.ErrDuplicateName, "display_name %s looks like %s, which is taken: choose another", strconv.Quote(a.DisplayName), strconv.Quote(by.DisplayName))
+	}
 	_ = no.Reason.With("display_name", a.DisplayName).With("suggestion", "Choose a different display_name")
 	return no
 }
 
-func urlTaken(a *Applicant) *RejectionError {
+func urlTaken(a *Applicant, _ *journal.Agent) *RejectionError {
 	return Reject(protocol.ErrInvalidEndpoint, "another %s is registered at this contact_endpoint; to return as that agent, send its auth_token", a.Role)
 }
 

@@ -16,8 +16,8 @@ type waitingQueue []waiter
 // A waiter is a waiting applicant. Role and URL identify it.
 type waiter struct {
 	player  bool
-	url     string // see protocol.CanonicalURL
-	name    string
+	url     string        // see protocol.CanonicalURL
+	name    string        // its protocol.NameKey
 	code    protocol.Code // of its last rejection: no slot is free, or its name or URL is taken
 	expires time.Time     // the applicant must apply again before
 }
@@ -39,7 +39,7 @@ func (q *waitingQueue) ahead(a *Applicant, code protocol.Code, now time.Time) (w
 		case w.player != a.Player():
 		case w.url == url:
 			return waiters
-		case w.code == code && (code == protocol.ErrLeagueFull || code == protocol.ErrDuplicateName && w.name == a.DisplayName):
+		case w.code == code && (code == protocol.ErrLeagueFull || code == protocol.ErrDuplicateName && w.name == protocol.NameKey(a.DisplayName)):
 			waiters = append(waiters, w)
 		}
 	}
@@ -49,7 +49,7 @@ func (q *waitingQueue) ahead(a *Applicant, code protocol.Code, now time.Time) (w
 // update keeps the position of an applicant that may apply again, and removes any
 // other applicant: rejection nil means admitted.
 func (q *waitingQueue) update(a *Applicant, rejection *RejectionError, now time.Time) {
-	w := waiter{player: a.Player(), url: protocol.CanonicalURL(a.Endpoint), name: a.DisplayName}
+	w := waiter{player: a.Player(), url: protocol.CanonicalURL(a.Endpoint), name: protocol.NameKey(a.DisplayName)}
 	i := slices.IndexFunc(*q, func(other waiter) bool { return other.player == w.player && other.url == w.url })
 	switch {
 	case rejection != nil && rejection.Retry > 0:

@@ -1,11 +1,16 @@
 package journal
 
-import "slices"
+import (
+	"slices"
+
+	"evenodd/league/protocol"
+)
 
 // A registry finds the registered agents of one role without a look at all of them.
 type registry struct {
 	agents, answered int
-	byURL, byName    map[string][]*Agent
+	byURL            map[string][]*Agent
+	byName           map[string][]*Agent // by protocol.NameKey
 }
 
 // registry is the registry of players or of referees.
@@ -24,7 +29,8 @@ func (r *registry) add(a *Agent) {
 		r.answered++
 	}
 	r.byURL[a.URL] = append(r.byURL[a.URL], a)
-	r.byName[a.DisplayName] = append(r.byName[a.DisplayName], a)
+	key := protocol.NameKey(a.DisplayName)
+	r.byName[key] = append(r.byName[key], a)
 }
 
 func (r *registry) remove(a *Agent) {
@@ -33,7 +39,7 @@ func (r *registry) remove(a *Agent) {
 		r.answered--
 	}
 	cut(r.byURL, a.URL, a)
-	cut(r.byName, a.DisplayName, a)
+	cut(r.byName, protocol.NameKey(a.DisplayName), a)
 }
 
 // cut removes an agent from an index, and a list that is empty then.
@@ -55,5 +61,8 @@ func (s *State) Registered(players bool) (registered, answered int) {
 // protocol.CanonicalURL.
 func (s *State) AtURL(players bool, url string) []*Agent { return s.registry(players).byURL[url] }
 
-// Named returns the players or the referees with a display name.
-func (s *State) Named(players bool, name string) []*Agent { return s.registry(players).byName[name] }
+// Named returns the players or the referees with a display name that has the same
+// protocol.NameKey.
+func (s *State) Named(players bool, name string) []*Agent {
+	return s.registry(players).byName[protocol.NameKey(name)]
+}

@@ -191,6 +191,7 @@ type Agent struct {
 	league           string
 	randomSecrets    bool // draws secrets from the system instead of deriving them from its id
 	wantsID          bool
+	unsigned         bool // it has no signing key
 	verifiesReferees bool // accepts only referees that authenticate themselves
 }
 
@@ -204,6 +205,7 @@ func WithCapacity(matches int) Option     { return func(a *Agent) { a.capacity =
 func WithLeague(id string) Option         { return func(a *Agent) { a.league = id } }
 func WithRandomSecrets(a *Agent)          { a.randomSecrets = true }
 func WithoutID(a *Agent)                  { a.wantsID = false }
+func WithoutKey(a *Agent)                 { a.unsigned = true }
 func VerifyReferees(a *Agent)             { a.verifiesReferees = true }
 
 func NewAgent(id string, traits []Option) *Agent {

@@ -50,12 +50,30 @@ type ScriptedReferee struct {
 	MatchID      string
 	Attempt      int
 	NoCommitment bool // sends no draw commitment
+
+	Signature protocol.SignatureRequest // of its questions
+	Flipped   bool                      // GAME_OVER says that the player chose odd
 }
 
 // ScriptedReferee is REF01 with a valid access token for one attempt at a match of a
 // player.
 func (w *World) ScriptedReferee(to *Agent, matchID string, attempt int) *ScriptedReferee {
-	return &ScriptedReferee{w, to, "REF01", w.AccessToken(to.ID, matchID, attempt, "REF01"), matchID, attempt, false}
+	return &ScriptedReferee{
+		World: w, To: to, Sender: "REF01", Token: w.AccessToken(to.ID, matchID, attempt, "REF01"), MatchID: matchID, Attempt: attempt,
+	}
+}
+
+// AskForSignature invites the player, which is PLAYER_A, and has the questions of a turn ask
+// for a signature.
+func (c *ScriptedReferee) AskForSignature(started string, turn int, moves ...protocol.PlayerMove) {
+	c.World.T.Helper()
+	joined, err := c.Invite()
+	require.NoError(c.World.T, err)
+	c.Signature = protocol.SignatureRequest{
+		Sign: true, Started: started, Turn: turn, RoleInMatch: protocol.RolePlayerA, DrawCommitment: c.Commitment(),
+		EntropyCommitments: protocol.Both(c.To.ID, joined.EntropyCommitment, "P02", protocol.EntropyCommitment(c.MatchID, "P02", protocol.Secret{})),
+		Moves:              moves,
+	}
 }
 
 // Commitment returns the draw commitment, "" for none.
@@ -88,6 +106,7 @@ func (c *ScriptedReferee) Choose() (*protocol.ChooseParityResponse, error) {
 	return protocol.ChooseParity.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.ChooseParityCall{
 		Envelope: c.envelope(protocol.TypeChooseParityCall), MatchID: c.MatchID, PlayerID: c.To.ID, GameType: evenodd.Type,
 		Context: protocol.ChoiceContext{OpponentID: "P02", RoundID: 1}, Deadline: c.World.Clock.Timestamp(),
+		SignatureRequest: c.Signature,
 	})
 }
 
@@ -95,21 +114,26 @@ func (c *ScriptedReferee) Move(deadline string, options ...string) (*protocol.Ga
 	return protocol.MakeMove.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameMoveCall{
 		Envelope: c.envelope(protocol.TypeGameMoveCall), MatchID: c.MatchID, PlayerID: c.To.ID, GameType: "another",
 		MoveRequest: protocol.MoveRequest{MoveType: "pick", ValidOptions: options}, Deadline: deadline,
+		SignatureRequest: c.Signature,
 	})
 }
 
 // SendGameOver sends a result with a drawn number: with 8, the player that chose even
 // wins.
 func (c *ScriptedReferee) SendGameOver(number int) (*protocol.Ack, error) {
-	even, odd, parity, winner := "even", "odd", evenodd.Parity(number), c.To.ID
+	mine, odd, parity, winner := "even", "odd", evenodd.Parity(number), c.To.ID
 	if parity == odd {
 		winner = "P02"
+	}
+
+	if c.Flipped {
+		mine = odd
 	}
 	return protocol.NotifyMatchResult.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameOver{
 		Envelope: c.envelope(protocol.TypeGameOver), MatchID: c.MatchID, GameType: evenodd.Type,
 		GameResult: &protocol.GameResult{
 			Status: protocol.StatusWin, WinnerPlayerID: &winner, DrawnNumber: &number, NumberParity: &parity,
-			Choices: protocol.Both(c.To.ID, &even, "P02", &odd),
+			Choices: protocol.Both(c.To.ID, &mine, "P02", &odd),
 		},
 	})
 }
@@ -134,10 +158,16 @@ func (c *ScriptedReferee) AllCalls() map[string]func() error {
 // Announce sends ROUND_ANNOUNCEMENT with the credential of the manager.
 func (w *World) Announce(to *Agent, round int, refereeAuth string) {
 	w.T.Helper()
+	w.AnnounceStarted(to, round, refereeAuth, "")
+}
+
+// AnnounceStarted calls Announce in a league that signs.
+func (w *World) AnnounceStarted(to *Agent, round int, refereeAuth, started string) {
+	w.T.Helper()
 	_, err := protocol.NotifyRound.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
 		&protocol.RoundAnnouncement{
 			Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundAnnouncement, "conv-round"),
-			LeagueID: LeagueID, RoundID: round, Matches: []protocol.AnnouncedMatch{{
+			LeagueID: LeagueID, RoundID: round, Started: started, Matches: []protocol.AnnouncedMatch{{
 				MatchID: fmt.Sprintf("R%dM1", round), GameType: evenodd.Type, PlayerAID: to.ID, PlayerBID: "P02",
 				RefereeEndpoint: EndpointOf("ref01"), RefereeID: "REF01", RefereeAuth: refereeAuth,
 			}},

@@ -243,6 +243,9 @@ func (w *World) options(a *Agent, maxReply int64) membership.Options {
 	if a.wantsID {
 		o.ID = a.ID
 	}
+	if a.unsigned {
+		o.SigningKey = func() *protocol.SigningKey { return nil }
+	}
 	return o
 }
 

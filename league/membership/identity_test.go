@@ -1,6 +1,8 @@
 package membership_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/hex"
 	"os"
 	"path/filepath"
@@ -221,4 +223,36 @@ func TestIdentityBelongsToOneManager(t *testing.T) {
 	require.NoError(t, other.Save(membership.New("P01", "tok-2", r), r, "2026-01-01T00:00:00Z"))
 	assert.Equal(t, "P01", at("http://another/mcp").AgentID)
 	assert.Equal(t, "P07", at(managerURL).AgentID, "the first identity is unchanged")
+}
+
+// The registration shows the public key, so a repeated one needs the same secret.
+func TestSigningKeySurvivesACrashBeforeTheResponse(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	k := storeOf(t, folder, protocol.RolePlayer, "Alpha")
+	conversation, err := k.Conversation(moment)
+	require.NoError(t, err)
+	key := k.SigningKey().Public()
+	info, err := os.Stat(folder.Application(protocol.RolePlayer, "Alpha at "+managerURL))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	again := storeOf(t, folder, protocol.RolePlayer, "Alpha")
+	repeated, err := again.Conversation(moment)
+	require.NoError(t, err)
+	assert.Equal(t, conversation, repeated)
+	assert.Equal(t, key, again.SigningKey().Public())
+	r := &protocol.Registration{LeagueID: league}
+	require.NoError(t, again.Save(membership.New("P01", "tok-P01", r), r, moment))
+	assert.Equal(t, key, storeOf(t, folder, protocol.RolePlayer, "Alpha").SigningKey().Public())
+	again.Discard()
+	assert.NotEqual(t, key, again.SigningKey().Public(), "a new agent has a new key")
+}
+
+func TestSigningKeyFollowsFromTheSecret(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	k := stored(t, folder, protocol.RolePlayer, "Alpha", "P01")
+	secret := k.Secret()
+	mac := hmac.New(sha256.New, secret[:])
+	mac.Write([]byte("evenodd-signing-key-v1"))
+	assert.Equal(t, protocol.NewSigningKey([32]byte(mac.Sum(nil))).Public(), k.SigningKey().Public())
 }

@@ -297,3 +297,28 @@ func TestRefusalWithoutRetryAfterIsFinal(t *testing.T) {
 		assert.Len(t, d.calls, 2)
 	})
 }
+
+// The key of the first registration counts, because heads that are signed with it are proofs
+// against the manager.
+func TestManagerCannotChangeItsKey(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	first, other := protocol.NewSigningKey([32]byte{1}).Public(), protocol.NewSigningKey([32]byte{2}).Public()
+	register := func(key string) (pinned string, log string) {
+		var lines bytes.Buffer
+		o := quiet()
+		o.Log = zerolog.New(&lines)
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){func() (*membership.Answer, error) {
+			answer, err := acceptedAs("P01", "tok-1", league, true)()
+			answer.ManagerKey = key
+			return answer, err
+		}}}
+		a := membership.AgentWith(storeOf(t, folder, protocol.RolePlayer, "Alpha"), o)
+		require.NoError(t, a.Register(t.Context(), d.apply, nil))
+		return a.Membership().ManagerKey, lines.String()
+	}
+	for _, key := range []string{first, first, other, "", other} {
+		pinned, log := register(key)
+		assert.Equal(t, first, pinned)
+		assert.Equal(t, key != first, strings.Contains(log, protocol.EventManagerKeyChanged), key)
+	}
+}

@@ -8,7 +8,7 @@ import (
 // The domains of the keys that derive from the manager's secret. Each use of the secret has
 // its own domain, so that no output of one use is an output of another.
 const (
-	DomainToken            = "evenodd-token-v2"
+	DomainToken            = "evenodd-token-v2" //nolint:gosec // a name, no credential
 	DomainRegistration     = "evenodd-registration-v2"
 	DomainManagerSignature = "evenodd-manager-signature-v1"
 )

@@ -33,6 +33,7 @@ const (
 	EventAgentSuspended          = "AN_AGENT_GETS_NOTHING_TO_DO_ANY_MORE"
 	EventAgentBack               = "AN_AGENT_IS_BACK"
 	EventRequestRefused          = "REQUEST_REFUSED"
+	EventRefusalsOmitted         = "REFUSED_REQUESTS_OMITTED"
 	EventBroadcastDropped        = "THE_AGENT_IS_TOO_SLOW_A_BROADCAST_TO_IT_WAS_DROPPED"
 	EventBroadcastUnacknowledged = "A_BROADCAST_WAS_NOT_ACKNOWLEDGED"
 	EventFileNotWritten          = "A_FILE_COULD_NOT_BE_WRITTEN_THE_JOURNAL_HAS_WHAT_BELONGS_IN"
@@ -49,6 +50,8 @@ const (
 	EventListening           = "LISTENING"
 	EventManagerAway         = "THE_MANAGER_IS_AWAY_THIS_AGENT_WAITS_FOR_IT"
 	EventManagerBack         = "THE_MANAGER_IS_BACK"
+	EventDiskSpaceLow        = "DISK_SPACE_IS_LOW"
+	EventDiskSpaceBack       = "DISK_SPACE_IS_NOT_LOW_ANY_MORE"
 	EventHistoryIncomplete   = "THE_HISTORY_IS_NOT_COMPLETE_ON_DISK"
 	EventInterrupted         = "INTERRUPTED_AFTER_THE_LEAGUE_WAS_OVER"
 )

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"evenodd/league/dialect"
 	"evenodd/league/protocol"
 )
@@ -26,6 +28,21 @@ type agent struct {
 	awaited     []*awaitedReport
 
 	starting sync.Mutex // held by the goroutine that starts waiting matches
+
+	lines protocol.LineQuota // of the log lines that any caller can cause
+}
+
+// warn begins a log line that any caller can cause; nil if there are too many.
+func (a *agent) warn() *zerolog.Event {
+	omitted, ok := a.lines.Take(a.options.Clock.Now())
+	if !ok {
+		return nil
+	}
+	line := a.options.Log.Warn()
+	if omitted > 0 {
+		line.Int("omitted_before", omitted)
+	}
+	return line
 }
 
 // A membership in a league.

@@ -116,7 +116,7 @@ func (s *server) servePostedAnswer(ctx context.Context, from netip.Addr, q *dial
 		ack := protocol.Object{{Name: "status", Value: protocol.Quote("RECEIVED")}, {Name: "match_id", Value: q.Params.Get("match_id")}}
 		return q.Answer(dialect.ResultBody(q.ID, ack.Append(nil)), facts)
 	}
-	s.options.Log.Warn().Str("match_id", dialect.Short(matchID)).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).
+	s.warn().Str("match_id", dialect.Short(matchID)).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).
 		Stringer("from", from).Str("event_type", protocol.EventDeferredAnswerRefused).Msg("an answer that was posted later is rejected")
 	data, _ := json.Marshal(protocol.LeagueError{ // always encodes
 		Envelope:  s.envelope(protocol.TypeLeagueError, protocol.RefereeSender(facts.AgentID), q.Params.Text("conversation_id")),

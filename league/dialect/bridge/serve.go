@@ -81,7 +81,7 @@ func (s *server) serveRequest(ctx context.Context, q *dialect.Request, body []by
 		body = q.Body()
 	}
 	if q.Warning != "" {
-		s.options.Log.Warn().Str("sender", dialect.Short(q.Params.Text("sender"))).
+		s.warn().Str("sender", dialect.Short(q.Params.Text("sender"))).
 			Str("event_type", protocol.EventVersionAssumed).Msg(q.Warning)
 	}
 	return s.answer(q, s.serveSpecForm(ctx, q.Method, body), facts)

@@ -62,7 +62,7 @@ func (s *server) startRound(ctx context.Context, q *dialect.Request, at membersh
 		}
 	}
 	if failed > 0 { // one line for all: any caller may announce
-		s.options.Log.Warn().Int("matches", failed).Str("error", failure.Text("message")).
+		s.warn().Int("matches", failed).Str("error", failure.Text("message")).
 			Str("event_type", protocol.EventAnnouncedMatchesNotStarted).Msg("matches of an announced round cannot be started")
 	}
 	if q.ID == nil {

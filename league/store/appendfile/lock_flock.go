@@ -17,7 +17,7 @@ func tryLock(file *os.File) error {
 	var failure error
 	err = raw.Control(func(fd uintptr) {
 		for failure = syscall.EINTR; errors.Is(failure, syscall.EINTR); {
-			failure = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a file descriptor is small
+			failure = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB)
 		}
 	})
 	switch {

@@ -55,7 +55,7 @@ func askAt(t *testing.T, o MCP) (choice, account, logged string) {
 	l := &log{}
 	tools := l.tools()
 	tools.MCP, tools.Fallback, tools.Timeout = o, "even", 5*time.Second
-	tools.Programs.Env = []string{serveVariable}
+	tools.Programs.Env = append(tools.Programs.Env, serveVariable)
 	s, err := Open(Asked, tools)
 	require.NoError(t, err)
 	defer Close(s)

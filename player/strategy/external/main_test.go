@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(playVariable) != "" {
 		playUntilKilled()
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=10") // the race detector else delays the exit of each supervisor
 	goleak.VerifyTestMain(m)
 }
 
@@ -43,15 +44,16 @@ func playUntilKilled() {
 	l := &log{}
 	tools := l.tools()
 	tools.Programs.withoutNamespaces = os.Getenv(plainVariable) != ""
+	choice := ""
 	s, err := Open(execPrefix+os.Getenv(playVariable), tools)
 	if err == nil {
-		_, err = s.Choose(context.Background(), view("R1M1"))
+		choice, err = s.Choose(context.Background(), view("R1M1"))
 	}
 	if err != nil {
 		fmt.Println(err, l)
 		os.Exit(1)
 	}
-	fmt.Println("ready, isolated:", s.(*bot).running.child.isolated)
+	fmt.Println("ready, isolated:", s.(*bot).running.child.isolated, "choice:", choice)
 	select {}
 }
 
@@ -85,7 +87,7 @@ func (l *log) String() string {
 
 // tools are those of a player: the programs of its strategies have a supervisor.
 func (l *log) tools() Tools {
-	return Tools{Log: zerolog.New(l), Programs: Programs{Self: Self(), Environ: os.Environ()}}
+	return Tools{Log: zerolog.New(l), Programs: Programs{Self: Self(), Environ: os.Environ(), Env: []string{"GORACE"}}}
 }
 
 func TestNames(t *testing.T) {

@@ -71,6 +71,7 @@ func (o *Programs) environment() []string {
 // use.
 type child struct {
 	cmd      *exec.Cmd     // the program, or its supervisor
+	group    group         // of a program without supervisor
 	control  *os.File      // to the supervisor; nil without one
 	status   *os.File      // from the supervisor
 	isolated bool          // in a PID namespace
@@ -89,8 +90,14 @@ type ending struct {
 func (o *Programs) start(path string, args []string, files [3]*os.File) (*child, error) {
 	cmd := exec.CommandContext(context.Background(), path, args...) //nolint:gosec // the user's own program; stop ends it
 	if o.Self == "" {
-		newGroup(cmd)
-		return o.run(&child{cmd: cmd}, files)
+		c := &child{cmd: cmd}
+		c.group.prepare(cmd)
+		if err := o.run(c, files); err != nil {
+			return nil, err
+		}
+		c.group.add(cmd)
+		go c.await(nil)
+		return c, nil
 	}
 	c, err := o.supervise(cmd.Args, files, !o.withoutNamespaces)
 	if _, failed := errors.AsType[*startError](err); err == nil || failed {
@@ -100,19 +107,13 @@ func (o *Programs) start(path string, args []string, files [3]*os.File) (*child,
 }
 
 // run starts the command of a child.
-func (o *Programs) run(c *child, files [3]*os.File) (*child, error) {
+func (o *Programs) run(c *child, files [3]*os.File) error {
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Env = files[0], files[1], o.environment()
 	if files[2] != nil {
 		c.cmd.Stderr = files[2]
 	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
 	c.exited = make(chan struct{})
-	if c.control == nil {
-		go c.await(nil)
-	}
-	return c, nil
+	return c.cmd.Start()
 }
 
 // superviseCommand is the hidden command that runs Supervise. The next argument is a mode.
@@ -158,7 +159,8 @@ func (o *Programs) supervise(args []string, files [3]*os.File, isolated bool) (*
 	cmd.Args = append([]string{"evenodd", superviseCommand, mode}, args...)
 	cmd.ExtraFiles = []*os.File{commands, messages}
 	cmd.SysProcAttr = supervisorAttributes(isolated)
-	c, err := o.run(&child{cmd: cmd, control: control, status: status, isolated: isolated && namespaces}, files)
+	c := &child{cmd: cmd, control: control, status: status, isolated: isolated && namespaces}
+	err = o.run(c, files)
 	closeAll(cmd.ExtraFiles)
 	if err != nil {
 		closeAll([]*os.File{control, status})
@@ -197,7 +199,7 @@ func (c *child) await(supervisor *bufio.Reader) {
 // terminate asks the program to exit.
 func (c *child) terminate() {
 	if c.control == nil {
-		terminate(c.cmd)
+		c.group.terminate(c.cmd)
 		return
 	}
 	_, _ = c.control.Write([]byte{terminateByte}) // fails if the supervisor has exited
@@ -206,7 +208,7 @@ func (c *child) terminate() {
 // kill ends the program and all processes that it has started.
 func (c *child) kill() {
 	if c.control == nil {
-		kill(c.cmd)
+		c.group.kill(c.cmd)
 		return
 	}
 	_ = c.control.Close() // may be closed already

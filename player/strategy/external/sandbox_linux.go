@@ -3,6 +3,7 @@
 package external
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"unsafe"
@@ -61,7 +62,10 @@ func dropCapabilities() error {
 		return nil // no_new_privs is enough
 	}
 	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && c != unix.CAP_DAC_READ_SEARCH && err != unix.EINVAL {
+		if c == unix.CAP_DAC_READ_SEARCH {
+			continue
+		}
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) { // an unknown one
 			return fmt.Errorf("drop capability %d: %w", c, err)
 		}
 	}

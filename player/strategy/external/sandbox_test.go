@@ -146,7 +146,7 @@ func attempted(t *testing.T, sandbox bool) (results map[string]string) {
 		require.NoError(t, os.WriteFile(network, []byte(l.Addr().String()), 0o600))
 	}
 	programs := (&log{}).tools().Programs
-	programs.Environ, programs.Env, programs.Sandbox = append(programs.Environ, hostileVariable+"=1"), []string{hostileVariable}, sandbox
+	programs.Environ, programs.Env, programs.Sandbox = append(programs.Environ, hostileVariable+"=1"), append(programs.Env, hostileVariable), sandbox
 	require.NoError(t, programs.check())
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
@@ -190,7 +190,11 @@ func TestSandboxedBotReadsItsFiles(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	b := openScript(t, `echo hidden > /dev/null; while read -r q; do . "$1/bot.lib"; answer; done`, 0, func(o *Programs) { o.Sandbox = true })
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(b.args[0]), "bot.lib"), []byte("answer() { echo odd; }"), 0o600))
+	library := filepath.Join(filepath.Dir(b.args[0]), "bot.lib")
+	require.NoError(t, os.WriteFile(library, []byte("answer() { echo odd; }"), 0o600))
+	if os.Geteuid() == 0 { // root may read the files of all users
+		require.NoError(t, os.Chown(library, 65534, 65534))
+	}
 	b.answers(t, "odd")
 }
 

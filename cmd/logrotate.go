@@ -1,0 +1,74 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+
+	"evenodd/config"
+	"evenodd/league/store"
+)
+
+// usualLogs are the limits of a log before the settings are read; config/builtin has the same.
+var usualLogs = config.Logs{MaxFileMB: 16, MaxFiles: 4}
+
+// rotate begins another file if a line of so many bytes would make this one too large. Other
+// processes may append to the same file and rotate it too: the size is that on disk, and only
+// the process that finds its own file at the path renames it.
+func (f *logFile) rotate(line int64) error {
+	about, err := f.file.Stat()
+	if err != nil || about.Size() == 0 || about.Size()+line <= f.most {
+		return err
+	}
+	if current, err := os.Stat(f.path); err == nil && os.SameFile(about, current) {
+		if err := f.shift(); err != nil {
+			return err
+		}
+	}
+	err = f.file.Close()
+	f.file = nil
+	if err == nil {
+		err = f.open(createLog)
+	}
+	return err
+}
+
+// open opens the file at the path, and decides how large it may become.
+func (f *logFile) open(with func(path string) (*os.File, error)) (err error) {
+	if f.file, err = with(f.path); err != nil {
+		return err
+	}
+	f.most = int64(f.limits.MaxFileMB) * megabyte
+	if free, err := store.FreeSpace(f.folder); err == nil { // else writing fails when the disk is full
+		f.most = min(f.most, int64(min(free/8, math.MaxInt64))) //nolint:gosec // it fits
+	}
+	return nil
+}
+
+// shift renames the files of the log, and removes those above the limit.
+func (f *logFile) shift() error {
+	for n := f.limits.MaxFiles; ; n++ { // more than one if the limit was higher before
+		if err := os.Remove(f.backup(n)); err != nil {
+			break
+		}
+	}
+	for n := f.limits.MaxFiles - 1; n > 0; n-- {
+		if err := os.Rename(f.backup(n-1), f.backup(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if f.limits.MaxFiles == 1 {
+		return os.Remove(f.path)
+	}
+	return nil
+}
+
+// backup returns the path of an older file of the log: 1 is the newest of them, 0 the current file.
+func (f *logFile) backup(n int) string {
+	if n == 0 {
+		return f.path
+	}
+	return fmt.Sprintf("%s.%d", f.path, n)
+}

@@ -1,0 +1,96 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/config"
+)
+
+// largeLine is a numbered line of about 100 KB.
+func largeLine(n int) string {
+	return fmt.Sprintf(`{"level":"INFO","n":%d,"text":"%s"}`+"\n", n, strings.Repeat("x", 100<<10))
+}
+
+const systemLog = "logs/system/orchestrator.log.jsonl"
+
+// The files of a log have a limited size together, and the newest lines are kept, also
+// after a restart.
+func TestLogFilesAreRotatedAndBounded(t *testing.T) {
+	for _, files := range []int{1, 2, 4} {
+		t.Run(fmt.Sprint(files), func(t *testing.T) {
+			dir := t.TempDir()
+			const lines = 100
+			for n := range lines {
+				f := openSystemLog(dir, io.Discard)
+				f.limit(config.Logs{MaxFileMB: 1, MaxFiles: files})
+				writeLine(t, f, largeLine(n))
+				require.NoError(t, f.Close())
+			}
+			names := filesIn(t, dir)
+			assert.Len(t, names, files)
+			var kept []int
+			for n := files - 1; n >= 0; n-- {
+				name := systemLog
+				if n > 0 {
+					name = fmt.Sprintf("%s.%d", systemLog, n)
+				}
+				about, err := os.Stat(filepath.Join(dir, name))
+				require.NoError(t, err)
+				assert.LessOrEqual(t, about.Size(), int64(megabyte))
+				kept = append(kept, numbersOf(t, readFile(t, dir, name))...)
+			}
+			for i, n := range kept {
+				assert.Equal(t, lines-len(kept)+i, n, "the newest lines, in order")
+			}
+		})
+	}
+}
+
+// With a lower limit the oldest files disappear at the next rotation.
+func TestLowerLimitOfLogFilesRemovesTheOldest(t *testing.T) {
+	dir := t.TempDir()
+	for _, limit := range []int{5, 2} {
+		f := openSystemLog(dir, io.Discard)
+		f.limit(config.Logs{MaxFileMB: 1, MaxFiles: limit})
+		for n := range 60 {
+			writeLine(t, f, largeLine(n))
+		}
+		require.NoError(t, f.Close())
+		assert.Len(t, filesIn(t, dir), limit)
+	}
+}
+
+// Two processes with the same file lose no line when they rotate it.
+func TestRotatedLogFileKeepsTheLinesOfConcurrentProcesses(t *testing.T) {
+	const lines = 40
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for process := range 2 {
+		f := openSystemLog(dir, io.Discard)
+		f.limit(config.Logs{MaxFileMB: 1, MaxFiles: 100})
+		all.Go(func() {
+			for n := range lines {
+				_, _ = io.WriteString(f, largeLine(process*lines+n))
+			}
+			_ = f.Close()
+		})
+	}
+	all.Wait()
+	seen := map[int]bool{}
+	for _, name := range filesIn(t, dir) {
+		for _, n := range numbersOf(t, readFile(t, dir, name)) {
+			assert.False(t, seen[n], "line %d is there twice", n)
+			seen[n] = true
+		}
+	}
+	assert.Len(t, seen, 2*lines)
+}

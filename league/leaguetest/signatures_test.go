@@ -1,0 +1,270 @@
+package leaguetest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/tictactoe"
+)
+
+func signing(o *league.Options) { o.Sign = true }
+
+// reports returns the reports of a referee.
+func reports(w *leaguetest.World, host string) (all []*protocol.MatchResultReport) {
+	for _, e := range w.Calls(protocol.ReportMatchResult.Name) {
+		if e.From == host {
+			all = append(all, leaguetest.Decode[protocol.MatchResultReport](e.Message))
+		}
+	}
+	return all
+}
+
+func TestReportHasTheLastSignatureOfEachPlayer(t *testing.T) {
+	for _, game := range []rules.Game{evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}} {
+		t.Run(game.Info().Type, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.Game, w.Varies = game, true
+				w.StartManager(2, 1, signing)
+				w.Referee("REF01")
+				players := w.Players(2, leaguetest.WithStrategy("random"))
+				w.Finish()
+				assert.Empty(t, w.GameErrors())
+				sent := reports(w, "ref01")
+				require.Len(t, sent, 1)
+				r := sent[0]
+				require.Len(t, r.Signatures, 2)
+				require.Len(t, r.Draw.EntropyCommitments, 2)
+				assignment := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
+				for i, p := range players {
+					signed, _ := r.Signatures.Get(p.ID)
+					choice, _ := r.Result.Details.Choices.Get(p.ID)
+					entropy, _ := r.Draw.Entropies.Get(p.ID)
+					s := protocol.MoveStatement{
+						Started: assignment.Started, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", PlayerID: p.ID,
+						DrawCommitment: r.Draw.Commitment, EntropyCommitments: protocol.InOrder(r.Draw.EntropyCommitments, "P01", protocol.RolePlayerA),
+						Turn: signed.Turn, Move: *choice, Entropy: entropy,
+					}
+					if game.Info().MaxMoves > 1 {
+						require.GreaterOrEqual(t, len(r.Moves), 5)
+						last := len(r.Moves) - 1 - (len(r.Moves)-1-i)%2
+						require.Equal(t, p.ID, r.Moves[last].PlayerID)
+						assert.Equal(t, last+1, signed.Turn)
+						s.MovesHash = protocol.MovesHash(r.Moves[:last])
+					} else {
+						assert.Empty(t, r.Moves)
+						assert.Equal(t, 1, signed.Turn)
+					}
+					assert.True(t, s.Verify(p.Player.PublicKey(), signed.Signature), p.ID)
+				}
+			})
+		})
+	}
+}
+
+// A league that does not sign, and a player without a key, see none of the additions.
+func TestMessagesWithoutSignaturesAreAsBefore(t *testing.T) {
+	additions := []string{`"sign"`, `"started"`, `"signature"`, `"signatures"`, `"role_in_match":"PLAYER_A","draw_commitment"`, `"entropy_commitments"`, `"transcript_digest"`, `"journal_head_signature"`, `"results"`}
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(nil, nil)
+		for _, e := range w.Recorder.All(func(*leaguetest.Exchange) bool { return true }) {
+			for _, addition := range additions {
+				assert.NotContains(t, string(e.Message)+string(e.Answer), addition, e.Method)
+			}
+		}
+	})
+}
+
+// A liar is the caller of a referee that changes what it tells.
+type liar struct {
+	protocol.Caller
+	w               *leaguetest.World
+	choice, entropy bool // it changes the choice of P01, or its entropy
+	reportOnly, tl  bool // GAME_OVER is true; the report claims a technical loss of P01
+}
+
+// Call changes a copy of the message.
+func (l *liar) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	switch q := r.Params.(type) {
+	case *protocol.GameOver:
+		if !l.reportOnly {
+			changed := *q
+			result, draw := l.lie(*q.GameResult, *q.Draw)
+			changed.GameResult, changed.Draw = &result, &draw
+			r.Params = &changed
+		}
+	case *protocol.MatchResultReport:
+		changed, details := *q, *q.Result.Details
+		result, draw := l.lie(q.Result.GameResult(), *q.Draw)
+		details.DrawnNumber, details.Choices, details.Reason = result.DrawnNumber, result.Choices, result.Reason
+		details.Status, changed.Result.Winner = result.Status, result.WinnerPlayerID
+		changed.Result.Details, changed.Draw = &details, &draw
+		r.Params = &changed
+	}
+	return l.Caller.Call(ctx, r)
+}
+
+// lie returns a result with another choice or entropy of P01, as it follows from the rules.
+func (l *liar) lie(result protocol.GameResult, draw protocol.Draw) (protocol.GameResult, protocol.Draw) {
+	even, odd := "even", "odd"
+	ids := [2]string{"P01", "P02"}
+	moves := result.Moves(ids)
+	if l.choice {
+		moves[0] = map[string]string{even: odd, odd: even}[moves[0]]
+	}
+	nonce, _ := protocol.ParseSecret(draw.Nonce)
+	entropies := [2]protocol.Secret{}
+	for i, id := range ids {
+		text, _ := draw.Entropies.Get(id)
+		entropies[i], _ = protocol.ParseSecret(text)
+	}
+	if l.entropy {
+		entropies[0] = leaguetest.SecretOf("invented")
+		draw.Entropies = protocol.Both("P01", entropies[0].Hex(), "P02", entropies[1].Hex())
+		if draw.EntropyCommitments != nil {
+			theirs, _ := draw.EntropyCommitments.Get("P02")
+			draw.EntropyCommitments = protocol.Both("P01", protocol.EntropyCommitment("R1M1", "P01", entropies[0]), "P02", theirs)
+		}
+	}
+	position := evenodd.Game{}.Start().Play(moves)
+	verdict := position.Judge(rules.Chance{Nonce: nonce, EntropyA: entropies[0], EntropyB: entropies[1]})
+	result.Status, result.WinnerPlayerID = protocol.StatusDraw, nil
+	if winner := verdict.WinnerOf(ids); winner != "" {
+		result.Status, result.WinnerPlayerID = protocol.StatusWin, &winner
+	}
+	result.DrawnNumber, result.NumberParity = &verdict.Number, &verdict.Parity
+	result.Choices, result.Reason = protocol.Both("P01", &moves[0], "P02", &moves[1]), verdict.Reason(ids)
+	return result, draw
+}
+
+// lying starts a referee that lies.
+func lying(w *leaguetest.World, id string, l liar) *leaguetest.Agent {
+	a := w.RefereeWith(id, nil, func(o *referee.Options) {
+		l.Caller = o.Caller
+		o.Caller = &l
+	})
+	require.NoError(w.T, a.Referee.Register(w.Context))
+	return a
+}
+
+// Each lie decides the match if nobody signs, and is rejected if the players sign. Another
+// referee then conducts the match.
+func TestLieOfARefereeIsRejected(t *testing.T) {
+	for name, l := range map[string]liar{
+		"flipped choice":                       {choice: true},
+		"invented entropy":                     {entropy: true},
+		"both":                                 {choice: true, entropy: true},
+		"a true GAME_OVER with a false report": {choice: true, reportOnly: true},
+		"a true GAME_OVER and an invented entropy": {entropy: true, reportOnly: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, signs := range []bool{false, true} {
+				t.Run(map[bool]string{true: "signed", false: "unsigned"}[signs], func(t *testing.T) {
+					leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+						w.StartManager(2, 2, func(o *league.Options) { o.Sign = signs })
+						lying(w, "REF01", l)
+						w.Referee("REF02")
+						w.Players(2, leaguetest.WithStrategy("even"))
+						w.Finish()
+						results := w.Manager.Results()
+						require.Len(t, results, 1)
+						if !signs {
+							assert.Equal(t, "REF01", results[0].RefereeID, "without signatures the lie counts")
+							return
+						}
+						assert.Equal(t, "REF02", results[0].RefereeID)
+						assert.Equal(t, []string{"even", "even"}, []string{results[0].ChoiceA, results[0].ChoiceB})
+					})
+				})
+			}
+		})
+	}
+}
+
+// A player that does not sign loses like one that answers wrongly: after the retries, and
+// only this match. The referee never relays a choice that the manager would reject.
+func TestPlayerWithoutAValidSignatureLosesTechnically(t *testing.T) {
+	other := protocol.NewSigningKey(leaguetest.SecretOf("another"))
+	for name, reply := range map[string]leaguetest.Reply{
+		"no signature":                leaguetest.EditAnswer("signature", nil),
+		"a signature of another text": leaguetest.EditAnswer("signature", other.SignHead("L", "x")),
+		"no text":                     leaguetest.EditAnswer("signature", 7),
+		"another choice":              leaguetest.EditAnswer("parity_choice", "even"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(3, 1, signing)
+				w.Referee("REF01")
+				w.Player("P01", leaguetest.WithStrategy("even"))
+				w.Player("P02", leaguetest.WithStrategy("odd"), leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(4, reply, leaguetest.Normally)))
+				w.Player("P03", leaguetest.WithStrategy("even"))
+				w.Finish()
+				errors := w.GameErrors()
+				require.Len(t, errors, 4, "a first question and three retries")
+				for _, e := range errors {
+					assert.Equal(t, []any{"p02", protocol.ErrInvalidFieldType}, []any{e.To, e.Code})
+				}
+				results := w.Manager.Results()
+				require.Len(t, results, 3, "no match is blocked")
+				lost := slices.IndexFunc(results, func(r league.MatchRecord) bool { return r.Status == protocol.StatusTechnicalLoss })
+				require.GreaterOrEqual(t, lost, 0)
+				for i, r := range results {
+					assert.Equal(t, i == lost, r.Status == protocol.StatusTechnicalLoss)
+				}
+				for _, r := range reports(w, "ref01") {
+					for _, c := range r.Result.Details.Choices {
+						_, signed := r.Signatures.Get(c.Name)
+						assert.Equal(t, c.Value != nil, signed, "%s of %s", c.Name, r.MatchID)
+					}
+				}
+				assert.Len(t, reports(w, "ref01"), 3, "the manager accepts each report at once")
+			})
+		})
+	}
+}
+
+func TestPlayerCanCorrectASignature(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, signing)
+		w.Referee("REF01")
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(2, leaguetest.EditAnswer("signature", strings.Repeat("0", 128)), leaguetest.Normally)))
+		w.Finish()
+		assert.Len(t, w.GameErrors(), 2)
+		assert.NotEqual(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+	})
+}
+
+// Without a key a player plays as before in a league that signs.
+func TestPlayerWithoutAKeyPlaysInALeagueThatSigns(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, signing)
+		w.Referee("REF01")
+		w.Player("P01")
+		w.Player("P02", leaguetest.WithoutKey)
+		w.Finish()
+		assert.Empty(t, w.GameErrors())
+		asked := leaguetest.Decode[protocol.ChooseParityCall](w.OnlyCall(protocol.ChooseParity.Name, "p02").Message)
+		assert.Equal(t, protocol.SignatureRequest{}, asked.SignatureRequest)
+		assert.Equal(t, []string{"P01"}, names(reports(w, "ref01")[0].Signatures))
+		assert.NotEqual(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+	})
+}
+
+func names(signatures protocol.PerPlayer[protocol.MoveSignature]) (ids []string) {
+	for _, s := range signatures {
+		ids = append(ids, s.Name)
+	}
+	return ids
+}

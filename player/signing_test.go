@@ -1,0 +1,336 @@
+package player_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/player"
+)
+
+// started is the hash of the event that started the leagues of these tests.
+var started = strings.Repeat("5", 64)
+
+// signingPlayer starts a player with a folder in a league that signs, and announces a round.
+func signingPlayer(w *leaguetest.World, folder store.Folder, traits ...leaguetest.Option) *leaguetest.Agent {
+	w.T.Helper()
+	p := w.PlayerIn("P01", folder, traits...)
+	w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
+	return p
+}
+
+func TestDecisionIsSignedOnce(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager()
+		p := signingPlayer(w, folder)
+		c := w.ScriptedReferee(p, "R1M1", 1)
+		c.AskForSignature(started, 1)
+		first, err := c.Choose()
+		require.NoError(t, err)
+		h := leaguetest.ReadHistory(t, folder, "P01")
+		require.Len(t, h.Decisions, 1, "the decision is on disk before its answer leaves")
+		d := &h.Decisions[0]
+		assert.Equal(t, first.ParityChoice, d.Decision.Choice)
+		assert.Equal(t, first.Entropy, d.Decision.Entropy)
+		assert.Equal(t, first.Signature, d.Decision.Signature)
+		own, _ := c.Signature.EntropyCommitments.Get("P01")
+		other, _ := c.Signature.EntropyCommitments.Get("P02")
+		statement := &protocol.MoveStatement{
+			Started: started, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", PlayerID: "P01", DrawCommitment: c.Commitment(),
+			EntropyCommitments: [2]string{own, other}, Turn: 1, Move: first.ParityChoice, Entropy: first.Entropy,
+		}
+		assert.Equal(t, statement, d.Statement("P01"))
+		assert.True(t, statement.Verify(p.Player.PublicKey(), first.Signature))
+
+		for range 10 { // a random strategy would pass with a probability of one in a thousand
+			again, err := c.Choose()
+			require.NoError(t, err)
+			assert.Equal(t, []string{first.ParityChoice, first.Entropy, first.Signature}, []string{again.ParityChoice, again.Entropy, again.Signature})
+			c.Signature.DrawCommitment = strings.Repeat("d", 64)
+			c.Signature.Started = strings.Repeat("e", 64)
+		}
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1)
+	})
+}
+
+// A referee would choose between two signatures on one question.
+func TestPlayerNeverSignsASecondAnswer(t *testing.T) {
+	for name, provoke := range map[string]func(w *leaguetest.World, p *leaguetest.Agent, c *leaguetest.ScriptedReferee){
+		"after GAME_OVER": func(w *leaguetest.World, _ *leaguetest.Agent, c *leaguetest.ScriptedReferee) {
+			_, err := c.SendGameOver(8)
+			require.NoError(w.T, err)
+		},
+		"after the round": func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) {
+			w.AnnounceStarted(p, 2, protocol.RefereeAuthAccessToken, started)
+		},
+		"after two rounds": func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) {
+			w.AnnounceStarted(p, 2, protocol.RefereeAuthAccessToken, started)
+			w.AnnounceStarted(p, 3, protocol.RefereeAuthAccessToken, started)
+		},
+		"after another referee invited": func(w *leaguetest.World, p *leaguetest.Agent, _ *leaguetest.ScriptedReferee) {
+			other := w.ScriptedReferee(p, "R1M1", 1)
+			other.Sender, other.Token = "REF02", w.AccessToken("P01", "R1M1", 1, "REF02")
+			_, err := other.Invite()
+			require.NoError(w.T, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.ScriptedManager()
+				signed := map[string]string{} // by choice
+				for n := range 20 {
+					folder := store.Folder(t.TempDir())
+					p := signingPlayer(w, folder)
+					c := w.ScriptedReferee(p, "R1M1", 1)
+					c.AskForSignature(started, 1)
+					first, err := c.Choose()
+					require.NoError(t, err)
+					provoke(w, p, c)
+					_, _ = c.Invite()
+					again, err := c.Choose()
+					if err == nil {
+						assert.Equal(t, first.Signature, again.Signature, n)
+					}
+					assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1)
+					signed[first.ParityChoice] = first.Signature
+					p.Stop()
+				}
+				assert.Len(t, signed, 2, "the strategy chooses at random")
+			})
+		})
+	}
+}
+
+func TestKilledPlayerRepeatsItsSignedAnswer(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		for range 20 {
+			folder := store.Folder(t.TempDir())
+			p := signingPlayer(w, folder)
+			c := w.ScriptedReferee(p, "R1M1", 1)
+			c.AskForSignature(started, 1)
+			first, err := c.Choose()
+			require.NoError(t, err)
+			p.Stop() // without Close
+
+			p = w.PlayerIn("P01", folder)
+			c.To = p
+			again, err := c.Choose()
+			require.NoError(t, err)
+			assert.Equal(t, []string{first.ParityChoice, first.Entropy, first.Signature}, []string{again.ParityChoice, again.Entropy, again.Signature})
+			other := w.ScriptedReferee(p, "R1M2", 1)
+			other.AskForSignature(strings.Repeat("e", 64), 1)
+			_, err = other.Choose()
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+			_, err = c.SendGameOver(8)
+			require.NoError(t, err)
+			require.NoError(t, p.Player.Close())
+			h := leaguetest.ReadHistory(t, folder, "P01")
+			require.Len(t, h.Matches, 1)
+			assert.Equal(t, first.ParityChoice, h.Matches[0].MyChoice, "the player's own decision")
+			p.Stop()
+		}
+	})
+}
+
+func TestPlayerSignsOnlyWhatItKnows(t *testing.T) {
+	other := strings.Repeat("e", 64)
+	for name, change := range map[string]func(q *protocol.SignatureRequest){
+		"another start":                    func(q *protocol.SignatureRequest) { q.Started = other },
+		"no start":                         func(q *protocol.SignatureRequest) { q.Started = "" },
+		"another draw commitment":          func(q *protocol.SignatureRequest) { q.DrawCommitment = other },
+		"no draw commitment":               func(q *protocol.SignatureRequest) { q.DrawCommitment = "" },
+		"another commitment of the player": func(q *protocol.SignatureRequest) { q.EntropyCommitments[0].Value = other },
+		"without the player's commitment":  func(q *protocol.SignatureRequest) { q.EntropyCommitments = q.EntropyCommitments[1:] },
+		"another role":                     func(q *protocol.SignatureRequest) { q.RoleInMatch = protocol.RolePlayerB },
+		"no role":                          func(q *protocol.SignatureRequest) { q.RoleInMatch = "" },
+		"no turn":                          func(q *protocol.SignatureRequest) { q.Turn = 0 },
+		"a turn beyond the limit":          func(q *protocol.SignatureRequest) { q.Turn = 101 },
+		"a move that the player never made": func(q *protocol.SignatureRequest) {
+			q.Turn, q.Moves = 2, []protocol.PlayerMove{{PlayerID: "P01", Move: "odd"}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := store.Folder(t.TempDir())
+				var log bytes.Buffer
+				w.ScriptedManager()
+				p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) })
+				require.NoError(t, p.Player.Register(w.Context))
+				w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
+				c := w.ScriptedReferee(p, "R1M1", 1)
+				c.AskForSignature(started, 1)
+				c.Signature.EntropyCommitments = append(protocol.PerPlayer[string](nil), c.Signature.EntropyCommitments...)
+				change(&c.Signature)
+				_, err := c.Choose()
+				leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+				assert.NoFileExists(t, store.HistoryLines(folder.History("P01")), "it decides nothing")
+				c.AskForSignature(started, 1)
+				answer, err := c.Choose()
+				require.NoError(t, err)
+				assert.NotEmpty(t, answer.Signature)
+			})
+		})
+	}
+}
+
+func TestPlayerSignsEachTurn(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager()
+		p := signingPlayer(w, folder)
+		c := w.ScriptedReferee(p, "R1M1", 1)
+		var moves []protocol.PlayerMove
+		for turn := 1; turn <= 5; turn += 2 {
+			c.AskForSignature(started, turn, moves...)
+			answer, err := c.Move(w.Clock.Timestamp(), strings.Split("abcdefghi", "")[turn:]...)
+			require.NoError(t, err)
+			h := leaguetest.ReadHistory(t, folder, "P01")
+			d := h.Decisions[len(h.Decisions)-1]
+			assert.True(t, d.Statement("P01").Verify(p.Player.PublicKey(), answer.Signature))
+			if turn > 1 {
+				assert.Equal(t, protocol.MovesHash(moves), d.Decision.MovesHash)
+			}
+			moves = append(moves[:len(moves):len(moves)], protocol.PlayerMove{PlayerID: "P01", Move: answer.MoveData.Choice}, protocol.PlayerMove{PlayerID: "P02", Move: "x"})
+		}
+		c.AskForSignature(started, 7, moves[2:]...)
+		_, err := c.Move(w.Clock.Timestamp(), "y", "z")
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		require.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 3)
+	})
+}
+
+// A player without a public key, in a league that does not ask it, signs nothing and stores
+// no decision.
+func TestPlayerThatIsNotAskedSignsNothing(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager()
+		p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.SigningKey = func() *protocol.SigningKey { return nil } })
+		require.NoError(t, p.Player.Register(w.Context))
+		q := leaguetest.Decode[protocol.LeagueRegisterRequest](w.OnlyCall(protocol.RegisterPlayer.Name, leaguetest.ManagerHost).Message)
+		assert.Empty(t, q.PlayerMeta.PublicKey)
+		c := w.ScriptedReferee(p, "R1M1", 1)
+		_, err := c.Invite()
+		require.NoError(t, err)
+		for _, asks := range []bool{false, true} {
+			c.Signature.Sign = asks
+			answer, err := c.Choose()
+			require.NoError(t, err)
+			assert.Empty(t, answer.Signature)
+		}
+		assert.NoFileExists(t, store.HistoryLines(folder.History("P01")))
+	})
+}
+
+func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
+	even, odd, p01 := "even", "odd", "P01"
+	for _, test := range []struct {
+		name string
+		over bool // the referee tells the true result, and the manager publishes another one
+	}{{"in GAME_OVER", false}, {"in the manager's results", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := store.Folder(t.TempDir())
+				var log bytes.Buffer
+				w.ScriptedManager()
+				p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
+				require.NoError(t, p.Player.Register(w.Context))
+				w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
+				c := w.ScriptedReferee(p, "R1M1", 1)
+				c.AskForSignature(started, 1)
+				_, err := c.Choose()
+				require.NoError(t, err)
+				c.Flipped = !test.over
+				_, err = c.SendGameOver(8)
+				require.NoError(t, err)
+				eight := 8
+				result := protocol.RoundResult{MatchID: "R1M1", Attempt: 1, Status: protocol.StatusWin, Winner: &p01, DrawnNumber: &eight, Choices: protocol.Both("P01", &even, "P02", &odd)}
+				if test.over {
+					assert.NotContains(t, log.String(), protocol.EventDecisionContradicted)
+					result.Choices = protocol.Both("P01", &odd, "P02", &odd)
+				}
+				tellResults(w, p, result)
+				assert.Contains(t, log.String(), protocol.EventDecisionContradicted)
+				assert.Contains(t, log.String(), `"level":"error"`)
+				h := leaguetest.ReadHistory(t, folder, "P01")
+				require.Len(t, h.Matches, 1)
+				assert.Equal(t, []string{"even", "odd"}, []string{h.Matches[0].MyChoice, h.Matches[0].ReportedChoice})
+				assert.NotEmpty(t, h.Matches[0].DrawCommitment)
+			})
+		})
+	}
+}
+
+// tellResults sends ROUND_COMPLETED with the results of round 1.
+func tellResults(w *leaguetest.World, to *leaguetest.Agent, results ...protocol.RoundResult) {
+	w.T.Helper()
+	_, err := protocol.NotifyRoundCompleted.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
+		&protocol.RoundCompleted{
+			Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
+			LeagueID: leaguetest.LeagueID, RoundID: 1, Results: results,
+		})
+	require.NoError(w.T, err)
+}
+
+func TestSignedHeadsAreStored(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		var log bytes.Buffer
+		key := protocol.NewSigningKey(leaguetest.SecretOf("heads"))
+		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.EditAnswer("manager_key", key.Public())))
+		p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) })
+		require.NoError(t, p.Player.Register(w.Context))
+		tell := func(round int, head, signature string) {
+			_, err := protocol.NotifyRoundCompleted.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(p.Host), Bearer: w.ManagerCredential(p.ID)},
+				&protocol.RoundCompleted{
+					Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
+					LeagueID: leaguetest.LeagueID, RoundID: round, JournalHead: head, JournalHeadSignature: signature,
+				})
+			require.NoError(t, err)
+		}
+		first, second := strings.Repeat("1", 64), strings.Repeat("2", 64)
+		tell(1, first, key.SignHead(leaguetest.LeagueID, first))
+		tell(1, first, key.SignHead(leaguetest.LeagueID, first))
+		assert.NotContains(t, log.String(), protocol.EventHeadInvalid)
+		tell(2, second, key.SignHead(leaguetest.LeagueID, first))
+		tell(2, second, "")
+		assert.Equal(t, 2, strings.Count(log.String(), protocol.EventHeadInvalid))
+		h := leaguetest.ReadHistory(t, folder, "P01")
+		assert.Equal(t, []store.HistoryHead{{Line: 2, Head: store.SignedHead{
+			Round: 1, JournalHead: first, JournalHeadSignature: key.SignHead(leaguetest.LeagueID, first), ManagerKey: key.Public(),
+		}}}, h.Heads)
+	})
+}
+
+func TestAnswerLeavesIfTheDecisionCannotBeWritten(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		var log bytes.Buffer
+		w.ScriptedManager()
+		p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) })
+		require.NoError(t, p.Player.Register(w.Context))
+		w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
+		require.NoError(t, os.MkdirAll(filepath.Dir(folder.Players()), 0o755))
+		require.NoError(t, os.WriteFile(folder.Players(), nil, 0o600)) // no folder can be made
+		c := w.ScriptedReferee(p, "R1M1", 1)
+		c.AskForSignature(started, 1)
+		answer, err := c.Choose()
+		require.NoError(t, err)
+		assert.NotEmpty(t, answer.Signature)
+		assert.Contains(t, log.String(), protocol.EventDecisionNotStored)
+		require.NoError(t, os.Remove(folder.Players()))
+		require.NoError(t, p.Player.Close())
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1, "it is written later")
+	})
+}
