@@ -54,7 +54,8 @@ func newManager(s streams, data *dataFolder) *cobra.Command {
 		Long: `Run a league manager. It starts the league when --players players and --referees
 referees have registered, or when it receives start_league with the admin token that
 it prints to standard error. At the end of the league it prints the final table. It
-answers queries until you interrupt it, or ends with --exit-when-done.
+answers queries until you interrupt it. With --exit-when-done it ends when every agent
+knows that the league is over, or a minute later at the latest.
 
 --tournament swiss pairs players with equal scores, in --rounds rounds; --tournament
 knockout eliminates the loser of each match. --seeding names a file with the display
@@ -183,7 +184,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}, MCP: server,
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: []http.Mount{http.Health(health)}, MCP: server,
 	})()
 	defer p.tell(manager, server)()
 	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()))

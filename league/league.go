@@ -249,6 +249,9 @@ func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQu
 	if err := asker.queries.allow(); err != nil {
 		return nil, err
 	}
+	if !m.state.Agents[asker.id].Informed {
+		m.tellLate(asker)
+	}
 	response, err := m.view().Answer(q, asker.id)
 	var no *protocol.Error
 	if errors.As(err, &no) {
