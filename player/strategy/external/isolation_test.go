@@ -69,10 +69,10 @@ func testKilledPlayer(t *testing.T, script string, env []string, user *syscall.C
 	t.Cleanup(func() { _ = alive.Close() })
 	said, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	if env == nil && said == "ready, isolated: false\n" {
+	if env == nil && strings.HasPrefix(said, "ready, isolated: false") {
 		t.Skip("NOT TESTED: this system refuses PID namespaces, so a hostile bot can leave processes behind")
 	}
-	require.Regexp(t, "^ready", said)
+	require.Regexp(t, "^ready.*choice: even", said)
 	require.NoError(t, player.Process.Kill())
 	_ = player.Wait()
 	_, err = io.ReadAll(alive) // ends when no process has the pipe open
@@ -94,6 +94,22 @@ func TestKilledPlayerLeavesNoProcessOfItsBot(t *testing.T) {
 			testKilledPlayer(t, script, nil, &syscall.Credential{Uid: 65534, Gid: 65534})
 		})
 	}
+}
+
+// A user namespace also hides the memory and the environment of the player, which may hold
+// keys. The bot chooses odd if it has read the environment.
+func TestBotCannotReadTheEnvironmentOfItsPlayer(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("NOT TESTED: only Linux has namespaces")
+	}
+	var user *syscall.Credential
+	if os.Geteuid() == 0 {
+		user = &syscall.Credential{Uid: 65534, Gid: 65534}
+	}
+	testKilledPlayer(t, `exec 9> "$1/alive"; choice=even
+		for p in /proc/[0-9]*; do grep -qaz "^`+playVariable+`=" "$p/environ" 2> /dev/null && choice=odd; done
+		read -r q; echo $choice; sleep 1000`, nil, user)
 }
 
 // Without namespaces, a supervisor that its bot does not kill ends all processes too.

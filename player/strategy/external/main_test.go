@@ -44,15 +44,16 @@ func playUntilKilled() {
 	l := &log{}
 	tools := l.tools()
 	tools.Programs.withoutNamespaces = os.Getenv(plainVariable) != ""
+	choice := ""
 	s, err := Open(execPrefix+os.Getenv(playVariable), tools)
 	if err == nil {
-		_, err = s.Choose(context.Background(), view("R1M1"))
+		choice, err = s.Choose(context.Background(), view("R1M1"))
 	}
 	if err != nil {
 		fmt.Println(err, l)
 		os.Exit(1)
 	}
-	fmt.Println("ready, isolated:", s.(*bot).running.child.isolated)
+	fmt.Println("ready, isolated:", s.(*bot).running.child.isolated, "choice:", choice)
 	select {}
 }
 
