@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -53,7 +54,8 @@ func newManager(s streams, data *dataFolder) *cobra.Command {
 		Long: `Run a league manager. It starts the league when --players players and --referees
 referees have registered, or when it receives start_league with the admin token that
 it prints to standard error. At the end of the league it prints the final table. It
-answers queries until you interrupt it, or ends with --exit-when-done.
+answers queries until you interrupt it. With --exit-when-done it ends when every agent
+knows that the league is over, or a minute later at the latest.
 
 --tournament swiss pairs players with equal scores, in --rounds rounds; --tournament
 knockout eliminates the loser of each match. --seeding names a file with the display
@@ -139,7 +141,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	defer func() { err = closeFiles(s, stored, err) }()
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
-	options.KeepEvents, options.AllowedEndpoints = stored == nil, calls.list()
+	options.KeepEvents, options.AllowedEndpoints, options.Sign = stored == nil, calls.list(), true
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
@@ -169,12 +171,20 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	}
 	mux := transport.NewMux(p.log)
 	manager.Mount(mux)
+	pinned := ""
+	seal := func() {
+		if head := manager.Seal(); head.Hash != pinned {
+			pinned = head.Hash
+			printHead(s.err, head)
+		}
+	}
+	defer seal() // when no more requests arrive
 	health := func() any { return p.disk.health(managerHealth(manager.Status(), p.leagueID, p.name)) }
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Mounts: []http.Mount{http.Health(health)}, MCP: server,
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: []http.Mount{http.Health(health)}, MCP: server,
 	})()
 	defer p.tell(manager, server)()
 	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()))
@@ -191,6 +201,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		return err
 	}
 	if !p.exitWhenDone {
+		seal()
 		_ = printLine(s.err, "The league is over; the manager answers queries until it is interrupted.")
 		manager.Linger(ctx)
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
@@ -327,6 +338,18 @@ func managerHealth(status league.Status, leagueID, name string) map[string]any {
 		health["tournament"] = status.Tournament
 	}
 	return health
+}
+
+// printHead prints the head of a journal with the manager's key. Anyone who knows them
+// detects later changes of the league. It prints nothing for a league without a journal.
+func printHead(w io.Writer, head league.SignedHead) {
+	switch {
+	case head.Hash == "":
+	case head.Signature == "":
+		_, _ = fmt.Fprintf(w, "Journal head: %s, not signed\n", head.Hash)
+	default:
+		_, _ = fmt.Fprintf(w, "Journal head: %s, signed with the manager's key %s\n", head.Hash, head.Key)
+	}
 }
 
 // printStandings prints the final table, which has at least one row, and the champion.

@@ -31,6 +31,16 @@ func (a *hostAccess) opens(bearer string) bool {
 	return a.host != nil && protocol.SameToken(bearer, a.token)
 }
 
+// identifyOr names a caller with the host token, and any other as next does.
+func (a *hostAccess) identifyOr(next func(bearer string, body []byte) string) func(string, []byte) string {
+	return func(bearer string, body []byte) string {
+		if a.opens(bearer) {
+			return "host"
+		}
+		return next(bearer, body)
+	}
+}
+
 // The time that wait_for_choice waits, in seconds. The server ends every response after
 // a minute.
 const (

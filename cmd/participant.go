@@ -103,7 +103,7 @@ type agent interface {
 	Done() <-chan struct{}
 	Stamp() *protocol.Stamp
 	ID() string
-	KnowsManager(bearer string) bool
+	Identify(bearer string, body []byte) (caller string)
 	Watch(ctx context.Context, changed func(away bool, err error), register func(context.Context) error) error
 }
 
@@ -187,7 +187,10 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, health fu
 	c.Mounts = append(c.Mounts, http.Health(func() any { return disk.health(health()) }))
 	mux := transport.NewMux(p.log)
 	a.Mount(mux)
-	c.Trusts, c.MCP = a.KnowsManager, mcp.NewServer(describe(mux, p.name, p.options.version))
+	if c.Identify == nil {
+		c.Identify = a.Identify
+	}
+	c.MCP = mcp.NewServer(describe(mux, p.name, p.options.version))
 	defer p.serve(&p.options.address, p.listener, mux, a.Stamp, c)()
 	p.log.Info().Str("endpoint", p.options.address.endpoint).Str("manager", p.options.manager).
 		Str("event_type", protocol.EventListening).Msg("listening")

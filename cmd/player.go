@@ -121,7 +121,8 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	health := func() map[string]any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
 	}
-	err = process.run(ctx, p, http.Config{MaxBody: maxFromManager}, health, func(mux *transport.Mux, name, version string) mcp.Options {
+	config := http.Config{MaxBody: maxFromManager, Identify: access.identifyOr(p.Identify)}
+	err = process.run(ctx, p, config, health, func(mux *transport.Mux, name, version string) mcp.Options {
 		return playerMCP(mux, name, version, access, p.Token)
 	})
 	if failed := p.Close(); failed != nil {

@@ -63,9 +63,10 @@ It gets few environment variables: PATH, HOME, the language and those of --exec-
 knockout eliminates the loser of each match; a draw is replayed up to three times.
 --seeding names a file with the names of players, best first.
 
-With --data the league is stored in a folder, like a real one. --resume continues an
-interrupted league with its game, format, seed, players, strategies and faults; name
-programs again.
+With --data the league is stored in a folder, like a real one, and players sign their
+moves; --sign has them sign without a folder. --resume continues an interrupted
+league with its game, format, seed, players, strategies and faults; name programs
+again.
 
 --faults injects faults that depend on the seed only (transports memory and wire). No
 time passes: the deadline of a lost message is over at once.
@@ -127,6 +128,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, assigned to the players in turn")
 	botFlags(f, &o.Tools)
 	tournamentFlags(c, &o.tournament, &o.Legs)
+	f.BoolVar(&o.Sign, "sign", false, "sign moves and the journal's heads even without --data, which always signs")
 	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
 	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
@@ -254,12 +256,15 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 			_ = bar.Set(recorded) // an error only spoils the picture
 		}
 	}
+	var head league.SignedHead
+	o.Sealed = func(h league.SignedHead) { head = h }
 	start := time.Now()
 	result, err := simulation.Run(ctx, o.Options)
 	if err == nil && ctx.Err() == nil && !o.quiet {
 		took := time.Since(start)
 		_ = printLine(s.err, "%d matches in %s, %.0f matches/s", len(result.Results),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
+		printHead(s.err, head)
 	}
 	return result, err
 }

@@ -18,7 +18,7 @@ type agent struct {
 	endpoint  atomic.Pointer[string]        // it may move while the league runs
 	proof     atomic.Pointer[proof]         // it may get a new token
 	confirmed atomic.Bool                   // it has used its token; saves taking a lock
-	told      atomic.Bool                   // it returned after the end of the league, and is being told
+	told      atomic.Bool                   // it is being told that the league is over
 	returned  atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
 	queries   throttle                      // and other requests for which the league does not wait
 	moves     throttle                      // to another endpoint

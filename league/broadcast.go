@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -105,56 +102,6 @@ func deliver(a *agent, notices []notice, full bool) {
 			n(a, full)
 		}
 	}
-}
-
-// tellEnd sends LEAGUE_COMPLETED to one agent. Agents end when they get it, so that a call
-// that nothing answers is retried after 2, 4 and 8 seconds.
-func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Broadcast[protocol.LeagueCompleted]) {
-	method := &protocol.NotifyLeagueCompleted
-	for pause := 2 * time.Second; ; pause *= 2 {
-		e := protocol.AsError(send(ctx, d, method, a, message, method.Timeout))
-		if e == nil && ctx.Err() == nil {
-			d.informed(a)
-		}
-		refused := e != nil && e.Remote && e.Code != protocol.ErrRateLimited
-		if e == nil || refused || !e.Code.Retryable() || pause > 8*time.Second || d.clock.Sleep(ctx, pause) != nil {
-			return
-		}
-	}
-}
-
-// informed records that an agent knows that the league is over. If that fails, the next
-// manager tells the agent again.
-func (d *directory) informed(a *agent) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.state.Agents[a.id].Informed {
-		_ = d.record(&journal.AgentInformed{AgentID: a.id})
-	}
-}
-
-// tellCompleted tells every agent that does not know it that the league is over, after
-// the notices in its queue, and waits until all know.
-func (d *directory) tellCompleted(ctx context.Context, completed *protocol.LeagueCompleted) {
-	d.mu.Lock()
-	receivers := slices.DeleteFunc(d.all(), func(a *agent) bool { return d.state.Agents[a.id].Informed })
-	d.mu.Unlock()
-	message, told := protocol.Many(completed), newBarrier(len(receivers))
-	tell := func(a *agent, _ bool) { // never put into a full queue
-		defer told.arrive()
-		d.tellEnd(ctx, a, message)
-	}
-	var queueing sync.WaitGroup
-	for _, a := range receivers {
-		queueing.Go(func() {
-			select {
-			case a.notices <- []notice{tell}:
-			case <-ctx.Done():
-			}
-		})
-	}
-	queueing.Wait()
-	told.wait(ctx)
 }
 
 // send calls one receiver of a broadcast, and logs a failure.

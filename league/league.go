@@ -9,6 +9,7 @@ import (
 	crand "crypto/rand"
 	"encoding/base64"
 	"errors"
+	"reflect"
 	"slices"
 
 	"evenodd/league/decide"
@@ -153,7 +154,7 @@ func (m *Manager) configure() error {
 	if known == nil || m.state.Completed != nil {
 		return nil
 	}
-	if now := m.options.configuration(); *now != *known {
+	if now := m.options.configuration(); !reflect.DeepEqual(now, known) {
 		return m.record(&journal.Configured{Configuration: now})
 	}
 	return nil
@@ -247,6 +248,9 @@ func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRe
 func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 	if err := asker.queries.allow(); err != nil {
 		return nil, err
+	}
+	if !m.state.Agents[asker.id].Informed {
+		m.tellLate(asker)
 	}
 	response, err := m.view().Answer(q, asker.id)
 	var no *protocol.Error

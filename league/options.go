@@ -223,7 +223,7 @@ func (o *Options) configuration() *journal.Configuration {
 		Participants: journal.Participants{
 			Players: o.Players, MinPlayers: o.MinPlayers, MaxPlayers: o.MaxPlayers, Referees: o.Referees, MaxReferees: o.MaxReferees,
 		},
-		UniqueDisplayNames: !o.SameNames, TokenTTL: o.TokenTTL.Seconds(),
+		UniqueDisplayNames: !o.SameNames, AllowedEndpoints: o.AllowedEndpoints, TokenTTL: o.TokenTTL.Seconds(),
 		Limits: journal.Limits{RequestsPerSecond: o.AsksPerSecond, Burst: o.AsksAtOnce},
 	}
 	if o.StrictReplies {

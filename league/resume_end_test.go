@@ -1,10 +1,13 @@
 package league_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
@@ -12,6 +15,7 @@ import (
 
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 // countCalls counts all recorded calls.
@@ -127,4 +131,103 @@ func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 			})
 		})
 	}
+}
+
+// LEAGUE_COMPLETED is sent until the agent has it: an agent ends with it.
+func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
+	failures := map[string]error{
+		"refused":               protocol.Fault(protocol.ErrTokenInvalid, "not now"),
+		"refused for a while":   protocol.Fault(protocol.ErrRateLimited, "not now"),
+		"failed":                errors.New("the handler failed"),
+		"lost with its replies": leaguetest.ErrHangUp,
+	}
+	for name, failure := range failures {
+		for _, refusals := range []int{3, 20} { // Run ends before the second
+			t.Run(fmt.Sprintf("%s %d times", name, refusals), func(t *testing.T) {
+				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+					x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+					w.Referee("REF01")
+					w.Player("P01")
+					calls := 0
+					stubborn := w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+						if calls++; calls <= refusals {
+							return nil, failure
+						}
+						return c.OwnAnswer()
+					}))
+					require.NotNil(t, x.Finish())
+					require.Equal(t, refusals == 3, leaguetest.IsClosed(stubborn.Player.Done()))
+					lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+					time.Sleep(12 * time.Minute)
+					assert.True(t, leaguetest.IsClosed(stubborn.Player.Done()))
+					assert.Equal(t, refusals+1, calls, "no call after it has the message")
+					w.Cancel()
+					<-lingering
+				})
+			})
+		}
+	}
+}
+
+// Run returns a minute after the end of the league, so that a manager that ends with its
+// league does not wait for ever.
+func TestRunWaitsAMinuteForTheAcknowledgements(t *testing.T) {
+	unknown := &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}
+	for _, tt := range []struct {
+		name    string
+		failure error
+		want    time.Duration
+	}{
+		{"an agent that refuses it", protocol.Fault(protocol.ErrTokenInvalid, "never"), time.Minute},
+		{"an agent that does not know it", unknown, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+				w.Referee("REF01")
+				w.Player("P01")
+				var first time.Time
+				w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(*leaguetest.Call) (jsontext.Value, error) {
+					if first.IsZero() {
+						first = time.Now()
+					}
+					return nil, tt.failure
+				}))
+				x.Finish()
+				assert.Equal(t, tt.want, time.Since(first))
+			})
+		})
+	}
+}
+
+// The manager does not call an agent for ever at whose endpoint nothing listens. An agent that
+// missed the message and is there again is told when it sends a query.
+func TestAgentThatWasGoneIsToldWhenItSendsAQuery(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+		w.Referee("REF01")
+		w.Player("P01")
+		var gone *leaguetest.Agent
+		gone = w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(*leaguetest.Call) (jsontext.Value, error) {
+			go gone.Stop()
+			return nil, leaguetest.ErrHangUp
+		}))
+		x.Finish()
+		lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+		time.Sleep(time.Minute)
+		calls := w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02")
+		time.Sleep(time.Hour)
+		require.Equal(t, calls, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "it is gone")
+		require.LessOrEqual(t, calls, 9)
+
+		for _, id := range []string{"P01", "P02"} {
+			_, err := w.Query(id, protocol.QueryStatus).Send()
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		assert.Equal(t, calls+1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"))
+		assert.Equal(t, 1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p01"), "it has had it")
+		w.Cancel()
+		<-lingering
+	})
 }

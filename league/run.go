@@ -11,10 +11,10 @@ import (
 )
 
 // Run waits until the league may start, plays it, and returns its final message when
-// every agent has it or cannot be told. If the league is over already, Run only tells the
-// agents that do not know it. When ctx ends, running matches may go on for StopWithin;
-// then Run returns the error of ctx. It also returns an error if the journal cannot be
-// written.
+// every agent has it or is gone, or a minute after the end; Linger continues to send it.
+// If the league is over already, Run only tells the agents that do not know it. When ctx
+// ends, running matches may go on for StopWithin; then Run returns the error of ctx. It also
+// returns an error if the journal cannot be written.
 func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 	work, end := context.WithCancelCause(context.WithoutCancel(ctx)) // for what has begun
 	defer end(nil)
@@ -141,7 +141,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 		m.options.Over()
 	}
 	last.post()
-	m.tellCompleted(ctx, completed)
+	m.farewell(ctx, completed)
 	return completed, context.Cause(ctx)
 }
 
@@ -164,43 +164,4 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool,
 		JournalHead: head, JournalHeadSignature: m.signHead(head),
 	}
 	return m.completed, before, err
-}
-
-// tellLate tells an agent that registers again after the end of the league that it is
-// over, even if it was told before: it may have crashed since. M.mu is held.
-func (m *Manager) tellLate(a *agent) {
-	if m.completed == nil || !a.told.CompareAndSwap(false, true) {
-		return
-	}
-	select {
-	case m.late <- a:
-	default: // it registers again
-		a.told.Store(false)
-	}
-}
-
-// Linger tells agents that register again after the end that the league is over, until
-// ctx ends.
-func (m *Manager) Linger(ctx context.Context) {
-	m.mu.Lock()
-	completed := m.completed
-	m.mu.Unlock()
-	if completed == nil {
-		return
-	}
-	var telling sync.WaitGroup
-	defer telling.Wait()
-	telling.Go(func() { m.refusals.run(ctx) })
-	telling.Go(func() { m.files.run(ctx) })
-	for {
-		select {
-		case a := <-m.late:
-			telling.Go(func() { // a slow agent delays no other
-				m.tellEnd(ctx, a, protocol.Many(completed))
-				a.told.Store(false)
-			})
-		case <-ctx.Done():
-			return
-		}
-	}
 }

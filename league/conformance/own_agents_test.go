@@ -118,7 +118,7 @@ func checkOwnPlayer(n *network, game rules.Game) *conformance.Report {
 		Games: []string{game.Info().Type}, Strategy: decide,
 	})
 	require.NoError(n, err)
-	n.serveOwn(agent, nil, p.Mount, http.Config{MaxBody: 1 << 20, Trusts: p.KnowsManager, Dialect: speak})
+	n.serveOwn(agent, nil, p.Mount, http.Config{MaxBody: 1 << 20, Identify: p.Identify, Dialect: speak})
 	registered := make(chan struct{})
 	go func() { defer close(registered); assert.NoError(n, p.Register(n.Context())) }()
 	r := n.check(conformance.Options{Role: conformance.Player, URL: urlOf(agent), Game: game, Listener: manager, Wait: time.Minute})

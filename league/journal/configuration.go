@@ -20,7 +20,8 @@ type Configuration struct {
 	RegistrationWindow float64              `json:"registration_window_sec"`
 	Participants       Participants         `json:"participants"`
 	UniqueDisplayNames bool                 `json:"unique_display_names"`
-	TokenTTL           float64              `json:"token_ttl_sec"` // 0: as long as the league
+	AllowedEndpoints   []string             `json:"allowed_endpoints,omitzero"` // networks of agents; nil in a simulation
+	TokenTTL           float64              `json:"token_ttl_sec"`              // 0: as long as the league
 	Limits             Limits               `json:"limits"`
 }
 

@@ -308,7 +308,12 @@ func (n *hostileNet) Listen(host string, mux *transport.Mux, scripted bool) func
 		sender = protocol.ManagerSender
 	case strings.HasPrefix(host, "ref"):
 		sender, limits.MaxBearerBody = protocol.RefereeSender("REF00"), 1<<20
-		limits.Trusts = func(bearer string) bool { return protocol.SameToken(bearer, n.credential(strings.ToUpper(host))) }
+		limits.Identify = func(bearer string, _ []byte) (caller string) {
+			if protocol.SameToken(bearer, n.credential(strings.ToUpper(host))) {
+				caller = leaguetest.ManagerHost
+			}
+			return caller
+		}
 	default:
 		limits.MaxBody = 1 << 20
 	}

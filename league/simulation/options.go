@@ -30,6 +30,11 @@ type Options struct {
 	GameType    string
 	Games       rules.Registry
 
+	// Sign has the players sign their moves and the manager the journal's heads. A league
+	// with Files, or with Rules that require signatures, always signs. One that has begun
+	// signs if it has from its beginning. All keys derive from the seed.
+	Sign bool
+
 	Tools external.Tools // for strategies outside this process
 
 	// Faults are the simulated faults, as faults.Parse reads them; "" for none. In a
@@ -52,6 +57,7 @@ type Options struct {
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil
+	Sealed   func(league.SignedHead)     // called with the head of the journal at the end; may be nil
 
 	decorate func(protocol.Caller) protocol.Caller // in tests, for the caller of each agent; nil for none
 }

@@ -70,6 +70,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	o.Sign = o.Sign || o.Files != nil || o.Rules.RequireSignatures
 	if err := o.resume(); err != nil {
 		return nil, err
 	}
@@ -127,6 +128,7 @@ func (o *Options) resume() error {
 		}
 	}
 	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
+	o.Sign = created.Signs()
 	o.LeagueID, o.GameType, o.Legs, o.Tournament = created.LeagueID, created.GameType, created.Legs, created.Tournament
 	return o.Validate()
 }
@@ -200,6 +202,9 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if head := s.manager.Seal(); o.Sealed != nil {
+		o.Sealed(head)
+	}
 	return s.result(completed), nil
 }
 
@@ -248,13 +253,22 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (*connection
 	options := membership.Options{
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(),
 		Caller: transport.Logged(caller, log), Clock: s.clock, Log: log,
-		SigningKey: func() *protocol.SigningKey { return nil },
+		SigningKey: s.keyOf(id),
 	}
 	return &connection{options, func(agent interface{ Mount(mux protocol.Mux) }) {
 		mux := transport.NewMux(log)
 		agent.Mount(mux)
 		s.stops = append(s.stops, serve(mux))
 	}}, nil
+}
+
+// keyOf returns the signing key of an agent, or nil in a league that does not sign.
+func (s *simulated) keyOf(id string) func() *protocol.SigningKey {
+	var key *protocol.SigningKey
+	if s.options.Sign {
+		key = SigningKey(s.options.Seed, id)
+	}
+	return func() *protocol.SigningKey { return key }
 }
 
 func (s *simulated) startManager(ctx context.Context) error {
@@ -271,6 +285,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	options.Schemes = []string{Memory, "http", "https"}
 	options.Caller, options.Clock, options.Log, options.Progress = c.Caller, s.clock, c.Log, o.Progress
 	options.Files, options.Listening = o.Files, true
+	options.Sign, options.SigningKey = o.Sign, c.Options.SigningKey()
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers(),
 	}

@@ -1,6 +1,8 @@
 package http
 
 import (
+	"container/list"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/netip"
@@ -12,49 +14,114 @@ import (
 // An admission counts the connections of a server, and bounds them for each address
 // and for all together.
 //
-// A connection from an address that has too many is closed at once, so that no other
-// address waits for it. When all slots are taken, the server accepts no connection,
-// and new ones wait in the queue of the operating system: a call has a deadline, and
-// a slot may become free until then, while a refusal would use up one of its few
-// retries. Slots become free soon, because a crowded server closes every connection
-// with its response.
+// A new connection above a bound replaces another one, because an honest agent must not
+// wait for idle connections of others. The admission closes the connection that waits for
+// a request for the longest time, among those that never carried a valid credential; if
+// all of them did, among all. A connection waits from its start, and from the end of
+// each response, until a request has been read completely: a slow sender stays a waiting one.
+// A connection with a call in progress is never closed. If all have one, a new connection of an
+// address with too many is closed, and one beyond the total waits.
 type admission struct {
-	perAddress int
-	slots      chan struct{}
+	limits Limits
+	change chan struct{} // has an element when a connection that waits to be admitted should try again
 
-	mu    sync.Mutex
-	conns map[netip.Addr]int
+	mu   sync.Mutex
+	all  conns
+	from map[netip.Addr]*conns
+}
+
+// conns are the connections of one address, or all. Each has its element in one of the
+// lists. Connections that wait for a request are in order, the oldest first.
+type conns struct{ unproven, proven list.List }
+
+func (c *conns) len() int { return c.unproven.Len() + c.proven.Len() }
+
+// oldest returns the connection that a new one may replace; nil for none.
+func (c *conns) oldest() *admittedConn {
+	for _, l := range []*list.List{&c.unproven, &c.proven} {
+		for e := l.Front(); e != nil; e = e.Next() {
+			if conn := e.Value.(*admittedConn); !conn.busy {
+				return conn
+			}
+		}
+	}
+	return nil
 }
 
 func newAdmission(limits Limits) *admission {
-	return &admission{perAddress: limits.ConnsPerAddress, slots: make(chan struct{}, limits.Conns), conns: map[netip.Addr]int{}}
+	return &admission{limits: limits, change: make(chan struct{}, 1), from: map[netip.Addr]*conns{}}
 }
 
-// crowded tells whether more than three quarters of the slots are taken.
-func (a *admission) crowded() bool { return len(a.slots) > cap(a.slots)-cap(a.slots)/4 }
+// admit admits a connection, and closes another one for it if necessary. It waits while
+// every connection has a call in progress. It reports false if the address has too many of
+// these, or closed is closed.
+func (a *admission) admit(c *admittedConn, closed <-chan struct{}) bool {
+	for {
+		admitted, full := a.try(c)
+		if admitted || !full {
+			return admitted
+		}
+		select {
+		case <-a.change:
+		case <-closed:
+			return false
+		}
+	}
+}
 
-// admit counts a connection, unless its address has too many.
-func (a *admission) admit(from netip.Addr) bool {
+// try admits a connection, unless its address has too many, or all together (full).
+func (a *admission) try(c *admittedConn) (admitted, full bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.conns[from] >= a.perAddress {
+	own := a.from[c.from]
+	if own == nil {
+		own = &conns{}
+	}
+	if own.len() >= a.limits.ConnsPerAddress && !a.replace(own) {
+		return false, false
+	}
+	if a.all.len() >= a.limits.Conns && !a.replace(&a.all) {
+		return false, true
+	}
+	a.from[c.from], c.own = own, own
+	c.inAll, c.inOwn = a.all.unproven.PushBack(c), own.unproven.PushBack(c)
+	return true, false
+}
+
+// replace closes a connection for a new one. The lock is held.
+func (a *admission) replace(among *conns) bool {
+	c := among.oldest()
+	if c == nil {
 		return false
 	}
-	a.conns[from]++
+	a.remove(c)
+	_ = c.Conn.Close() // without the courtesy of admittedConn.Close, which takes time
 	return true
 }
 
-// dismiss ends the count of a connection, and frees its slot.
-func (a *admission) dismiss(from netip.Addr) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.conns[from]--; a.conns[from] == 0 {
-		delete(a.conns, from)
+// remove ends the count of a connection, once. The lock is held.
+func (a *admission) remove(c *admittedConn) {
+	if c.own == nil {
+		return
 	}
-	<-a.slots
+	all, own := c.lists()
+	all.Remove(c.inAll)
+	own.Remove(c.inOwn)
+	if c.own.len() == 0 {
+		delete(a.from, c.from)
+	}
+	c.own = nil
+	a.changed()
 }
 
-// A limitedListener accepts no more connections than an admission has slots.
+func (a *admission) changed() {
+	select {
+	case a.change <- struct{}{}:
+	default:
+	}
+}
+
+// A limitedListener accepts no more connections than an admission admits.
 type limitedListener struct {
 	net.Listener
 	*admission
@@ -69,23 +136,16 @@ func newLimitedListener(l net.Listener, a *admission, overTLS bool) *limitedList
 	return &limitedListener{l, a, overTLS, closed, sync.OnceFunc(func() { close(closed) })}
 }
 
-// Accept waits for a slot, and for the next connection from an address that may have
-// one more.
+// Accept waits for the next connection that is admitted.
 func (l *limitedListener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
-			<-l.slots
 			return nil, err
 		}
-		from := addressOf(c.RemoteAddr().String())
-		if l.admit(from) {
-			return &admittedConn{Conn: c, dismiss: sync.OnceFunc(func() { l.dismiss(from) }), begun: !l.overTLS}, nil
+		conn := &admittedConn{Conn: c, admission: l.admission, from: addressOf(c.RemoteAddr().String()), begun: !l.overTLS}
+		if l.admit(conn, l.closed) {
+			return conn, nil
 		}
 		_ = c.Close()
 	}
@@ -97,16 +157,80 @@ func (l *limitedListener) Close() error {
 	return l.Listener.Close()
 }
 
-// An admittedConn is a connection that has a slot. Below TLS it notes whether the caller
+// An admittedConn is a connection that an admission counts. Below TLS it notes whether the caller
 // speaks TLS. Package net/http answers plain HTTP with an error and closes the
 // connection. While the rest of the request is unread, that resets the connection, and
 // the caller may never see the error. Therefore Close reads for a moment longer.
 type admittedConn struct {
 	net.Conn
 
-	dismiss func()
-	begun   bool // used by the reader only; true also without TLS
-	plain   atomic.Bool
+	admission *admission
+	from      netip.Addr
+	begun     bool // used by the reader only; true also without TLS
+	plain     atomic.Bool
+	proven    atomic.Bool // a request had a valid credential; changes with the lock of the admission
+
+	// Guarded by the lock of the admission.
+	busy         bool   // a call is in progress
+	own          *conns // of the same address; nil when the connection is not counted
+	inAll, inOwn *list.Element
+}
+
+// admitted returns the connection that a server has from a listener of this package; nil
+// for another one.
+func admitted(c net.Conn) *admittedConn {
+	if secure, ok := c.(*tls.Conn); ok {
+		c = secure.NetConn()
+	}
+	conn, _ := c.(*admittedConn)
+	return conn
+}
+
+// lists are the lists that have the connection. The lock is held.
+func (c *admittedConn) lists() (all, own *list.List) {
+	if c.proven.Load() {
+		return &c.admission.all.proven, &c.own.proven
+	}
+	return &c.admission.all.unproven, &c.own.unproven
+}
+
+// call notes that a call is in progress.
+func (c *admittedConn) call() {
+	c.admission.mu.Lock()
+	defer c.admission.mu.Unlock()
+	c.busy = true
+}
+
+// wait notes that the connection waits for the next request.
+func (c *admittedConn) wait() {
+	c.admission.mu.Lock()
+	defer c.admission.mu.Unlock()
+	if c.own == nil {
+		return
+	}
+	c.busy = false
+	all, own := c.lists()
+	all.MoveToBack(c.inAll)
+	own.MoveToBack(c.inOwn)
+	c.admission.changed()
+}
+
+// prove notes that a request had a valid credential.
+func (c *admittedConn) prove() {
+	if c.proven.Load() {
+		return
+	}
+	c.admission.mu.Lock()
+	defer c.admission.mu.Unlock()
+	if c.own == nil || c.proven.Load() {
+		return
+	}
+	all, own := c.lists()
+	all.Remove(c.inAll)
+	own.Remove(c.inOwn)
+	c.proven.Store(true)
+	all, own = c.lists()
+	c.inAll, c.inOwn = all.PushBack(c), own.PushBack(c)
 }
 
 const (
@@ -127,7 +251,11 @@ func (c *admittedConn) Read(b []byte) (int, error) {
 // Close lets a caller that speaks plain HTTP to a TLS server read the response, and frees
 // the slot.
 func (c *admittedConn) Close() error {
-	defer c.dismiss()
+	defer func() {
+		c.admission.mu.Lock()
+		defer c.admission.mu.Unlock()
+		c.admission.remove(c)
+	}()
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.plain.Load() {
 		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(drainTime)) == nil {
 			_, _ = io.CopyN(io.Discard, c.Conn, maxUnread) // until the caller closes

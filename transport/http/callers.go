@@ -11,9 +11,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits bound what untrusted callers can use, for all addresses together and for
+// Limits bound what callers can use, for all addresses together and for
 // each: an IPv4 address, or the /64 of an IPv6 address, which is what one household
 // has. 0 means the default. The defaults leave room for a whole class behind one address.
+//
+// A caller with a valid credential has the limits of an address for itself, so that
+// callers without one cannot use them up, also at the same address.
 type Limits struct {
 	Conns, ConnsPerAddress int     // connections; default 4,096 and 1,024
 	Calls, CallsPerAddress int     // calls at once; default 2,048 and 512
@@ -55,50 +58,66 @@ func plainAddress(remote string) netip.Addr {
 	return at.Addr().Unmap().WithZone("")
 }
 
-type callerKey struct{} // of the caller's address in the context of a request
+type connKey struct{} // of the connection in the context of a request
+
+// connOf is the connection of a request; nil outside of requests.
+func connOf(ctx context.Context) *admittedConn {
+	c, _ := ctx.Value(connKey{}).(*admittedConn)
+	return c
+}
 
 // CallerAddress is the address of the caller in the context of a request: an IPv4
 // address, or the /64 of an IPv6 address. It is the zero address where the network has
 // none, and outside of requests.
 func CallerAddress(ctx context.Context) netip.Addr {
-	a, _ := ctx.Value(callerKey{}).(netip.Addr)
-	return a
+	if c := connOf(ctx); c != nil {
+		return c.from
+	}
+	return netip.Addr{}
 }
 
-// maxKnown is how many addresses one generation of callers holds.
+// maxKnown is how many callers one generation holds.
 const maxKnown = 4096
 
-// callers limit the calls of each address. They have two generations: when the young
+// callers limit the calls of each caller. They have two generations: when the young
 // one is full, it replaces the old one. So the tables are bounded, and the least
 // recently used entries are evicted.
 type callers struct {
 	limits Limits
 
 	mu         sync.Mutex
-	calls      int // at once
-	young, old map[netip.Addr]*caller
+	unnamed    int // calls at once that count for an address
+	named      int // calls at once that count for a name
+	young, old map[callerID]*caller
 }
 
-// A caller is one address.
+// A callerID is the name of a caller with a valid credential, or an address.
+type callerID struct {
+	name    string
+	address netip.Addr // for no name
+}
+
+// A caller is one address, or one agent with a valid credential.
 type caller struct {
-	calls int // at once; guarded by the mutex of callers
+	total *int // the count of all callers of this kind
+	calls int  // at once; guarded by the mutex of callers
 	rate  *rate.Limiter
 }
 
 func newCallers(l Limits) *callers {
-	return &callers{limits: l, young: map[netip.Addr]*caller{}}
+	return &callers{limits: l, young: map[callerID]*caller{}}
 }
 
 // enter counts a call; leave must follow. Without a caller the call is refused: wait
-// is then how long this address must wait, or 0 when all addresses together have too
-// many calls.
-func (t *callers) enter(from netip.Addr) (c *caller, wait time.Duration) {
+// is then how long this caller must wait, or 0 when all callers of its kind together have
+// too many calls.
+func (t *callers) enter(id callerID) (c *caller, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.calls >= t.limits.Calls {
+	c = t.find(id)
+	if *c.total >= t.limits.Calls {
 		return nil, 0
 	}
-	c = t.find(from)
 	if c.calls >= t.limits.CallsPerAddress {
 		return nil, time.Second
 	}
@@ -108,7 +127,7 @@ func (t *callers) enter(from netip.Addr) (c *caller, wait time.Duration) {
 		next.CancelAt(now)
 		return nil, wait
 	}
-	t.calls++
+	*c.total++
 	c.calls++
 	return c, 0
 }
@@ -116,22 +135,25 @@ func (t *callers) enter(from netip.Addr) (c *caller, wait time.Duration) {
 func (t *callers) leave(c *caller) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.calls--
+	*c.total--
 	c.calls--
 }
 
-// find finds the caller of an address, or makes it. t.mu is held.
-func (t *callers) find(from netip.Addr) *caller {
-	if c := t.young[from]; c != nil {
+// find finds a caller, or makes it. t.mu is held.
+func (t *callers) find(id callerID) *caller {
+	if c := t.young[id]; c != nil {
 		return c
 	}
-	c := t.old[from]
+	c := t.old[id]
 	if c == nil {
-		c = &caller{rate: rate.NewLimiter(rate.Limit(t.limits.Rate), t.limits.Burst)}
+		c = &caller{total: &t.unnamed, rate: rate.NewLimiter(rate.Limit(t.limits.Rate), t.limits.Burst)}
+		if id.name != "" {
+			c.total = &t.named
+		}
 	}
 	if len(t.young) >= maxKnown {
-		t.young, t.old = map[netip.Addr]*caller{}, t.young
+		t.young, t.old = map[callerID]*caller{}, t.young
 	}
-	t.young[from] = c
+	t.young[id] = c
 	return c
 }

@@ -22,6 +22,18 @@ import (
 	"evenodd/transport/pipenet"
 )
 
+// identify identifies the callers with one of the credentials, as a bearer or anywhere in a body.
+func identify(credentials ...string) func(string, []byte) string {
+	return func(bearer string, body []byte) string {
+		for _, c := range credentials {
+			if bearer == c || strings.Contains(string(body), c) {
+				return c
+			}
+		}
+		return ""
+	}
+}
+
 const echoed = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`
 
 // say1 is a call of echo with the text hi.
@@ -316,7 +328,7 @@ func TestRateLimitCountsCallsOfABatch(t *testing.T) {
 // Only few untrusted callers may send large requests at once: a thousand megabytes are
 // too much for an agent's machine. Trusted callers do not wait for them.
 func TestFewUntrustedLargeRequestsAtOnce(t *testing.T) {
-	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20, Trusts: func(bearer string) bool { return bearer == "manager" }})
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20, Identify: identify("manager")})
 	large := say1 + strings.Repeat(" ", 100<<10)
 	send1 := func(body io.Reader, bearer string) int {
 		header := http.Header{}
@@ -410,11 +422,16 @@ func TestTooManyCallsAtOnce(t *testing.T) {
 }
 
 func TestTooManyConnections(t *testing.T) {
-	t.Run("of one address are closed", func(t *testing.T) {
+	t.Run("of one address are closed while the others have calls", func(t *testing.T) {
 		config := carrier.Config{Limits: carrier.Limits{ConnsPerAddress: 2}}
 		from := []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3", "192.0.2.2:1"}
 		withLimits(t, config, from, func(t *testing.T, l *addressedNetwork) {
-			first, _, third, other := l.connect(t), l.connect(t), l.connect(t), l.connect(t)
+			first, second := l.connect(t), l.connect(t)
+			for _, v := range []*testConn{first, second} {
+				v.sends(t, "wait", "10s")
+			}
+			synctest.Wait()
+			third, other := l.connect(t), l.connect(t)
 			_, err := third.Read(make([]byte, 1))
 			require.ErrorIs(t, err, io.EOF)
 			status, _, _ := other.calls(t, "echo", "hi")
@@ -424,6 +441,8 @@ func TestTooManyConnections(t *testing.T) {
 			l.from = []string{"192.0.2.1:4"}
 			status, _, _ = l.connect(t).calls(t, "echo", "hi")
 			require.Equal(t, http.StatusOK, status, "a closed connection frees its slot")
+			status, _, _ = second.receives(t)
+			require.Equal(t, http.StatusOK, status, "no call is cut off")
 		})
 	})
 	t.Run("of all together wait outside", func(t *testing.T) {

@@ -32,9 +32,13 @@ const Path = "/mcp"
 
 // Config configures a server.
 type Config struct {
-	MaxBody       int64                    // bytes of a request
-	MaxBearerBody int64                    // bytes of a request with a trusted bearer credential; 0 means MaxBody
-	Trusts        func(bearer string) bool // nil trusts none
+	MaxBody       int64 // bytes of a request
+	MaxBearerBody int64 // bytes of a request whose bearer credential is valid; 0 means MaxBody
+	// Identify names the caller of a request with a valid credential: the bearer credential,
+	// or one in the body, which is nil before it is read. It returns "" for no valid
+	// credential. It may be called for any request, and from many goroutines. Nil identifies
+	// nobody.
+	Identify func(bearer string, body []byte) (caller string)
 	// TooLarge makes the error for a larger request; nil for a plain 413.
 	TooLarge    func(ctx context.Context, limit int64) error
 	RateLimited func(wait time.Duration) error // makes the error for a caller that is too fast; nil for a plain 429
@@ -103,12 +107,15 @@ type Server struct {
 func NewServer(mux *transport.Mux, config Config) *Server {
 	config.MaxBearerBody = max(config.MaxBearerBody, config.MaxBody)
 	config.Limits = config.Limits.orDefault()
+	if config.Identify == nil {
+		config.Identify = func(string, []byte) string { return "" }
+	}
 	s := &Server{
 		mux: mux, config: config, callers: newCallers(config.Limits), admission: newAdmission(config.Limits),
 		large: make(chan struct{}, maxLarge), streams: newStreams(),
 	}
 	routes := http.NewServeMux()
-	calls := s.limited(s.call)
+	calls := http.HandlerFunc(s.call)
 	routes.Handle("POST "+Path, calls)
 	if config.Dialect != nil {
 		routes.Handle("POST /", calls) // third-party agents call paths of their own
@@ -116,7 +123,7 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 	for _, m := range config.Mounts {
 		handler := m.Handler
 		if !m.Unlimited {
-			handler = s.limited(s.mounted(m.Handler))
+			handler = s.limited(m.Handler)
 		}
 		routes.Handle(m.Pattern, handler)
 	}
@@ -131,7 +138,12 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		Protocols:         new(http.Protocols),
 		ErrorLog:          log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, callerKey{}, addressOf(c.RemoteAddr().String()))
+			return context.WithValue(ctx, connKey{}, admitted(c))
+		},
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if conn := admitted(c); conn != nil && state == http.StateIdle {
+				conn.wait()
+			}
 		},
 	}
 	// HTTP/2 is off, because all its calls share one connection, and a limit on
@@ -173,50 +185,48 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// An answerer answers a request, and returns how many calls it held. A request that
-// opens a stream also returns the function that serves it.
-type answerer func(w http.ResponseWriter, r *http.Request) (calls int, stream func())
-
-// limited answers by an answerer, unless there are too many calls. A stream is not a
-// call: it has limits of its own.
-func (s *Server) limited(answer answerer) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.closeIfCrowded(w)
-		caller, wait := s.callers.enter(addressOf(r.RemoteAddr))
-		switch {
-		case caller != nil:
-			if stream := s.asCaller(caller, answer, w, r); stream != nil {
-				stream()
-			}
-		case wait > 0:
-			s.rateLimited(w, wait)
-		default: // all callers together have too many
-			unavailable(w)
-		}
-	})
-}
-
-// asCaller answers a request that counts as a call of caller until it returns.
-func (s *Server) asCaller(caller *caller, answer answerer, w http.ResponseWriter, r *http.Request) (stream func()) {
-	defer s.callers.leave(caller)
-	calls, stream := answer(w, r)
-	if calls > 1 { // known only now that the body has been read
-		caller.rate.ReserveN(time.Now(), min(calls-1, s.config.Limits.Burst))
+// enter counts a request, whose body has been read, as a call of its address. If that has too
+// many, the request counts as a call of the caller that its credential names. Enter refuses
+// the request and returns nil if this caller has too many, or there is none. Leave must
+// follow.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, bearer string, body []byte) *caller {
+	conn, name := connOf(r.Context()), ""
+	caller, wait := s.callers.enter(callerID{address: conn.from})
+	if caller == nil || !conn.proven.Load() {
+		name = s.config.Identify(bearer, body)
 	}
-	return stream
+	if name != "" {
+		conn.prove()
+		if caller == nil {
+			caller, wait = s.callers.enter(callerID{name: name})
+		}
+	}
+	switch {
+	case caller != nil:
+		conn.call()
+	case wait > 0:
+		s.rateLimited(w, wait)
+	default: // all callers together have too many
+		unavailable(w)
+	}
+	return caller
 }
 
-// mounted is a mounted handler with the checks of a body.
-func (s *Server) mounted(next http.Handler) answerer {
-	return func(w http.ResponseWriter, r *http.Request) (int, func()) {
+// limited is a mounted handler with the limits of calls and the checks of a body.
+func (s *Server) limited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller := s.enter(w, r, bearerOf(r), nil)
+		if caller == nil {
+			return
+		}
+		defer s.callers.leave(caller)
 		if problem := contentProblem(r.Header); problem != "" && r.ContentLength != 0 {
 			http.Error(w, problem, http.StatusUnsupportedMediaType)
-			return 1, nil
+			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, s.config.MaxBody)
 		next.ServeHTTP(w, r)
-		return 1, nil
-	}
+	})
 }
 
 func unavailable(w http.ResponseWriter) {
@@ -224,25 +234,27 @@ func unavailable(w http.ResponseWriter) {
 	http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
 }
 
-// closeIfCrowded ends a connection with its response when others wait for its slot.
-func (s *Server) closeIfCrowded(w http.ResponseWriter) {
-	if s.admission.crowded() {
-		w.Header().Set("Connection", "close")
+// call answers a request at Path, or at a path that the dialect knows. A request that opens a
+// stream is no call any more once it has been answered: streams have limits of their own.
+func (s *Server) call(w http.ResponseWriter, r *http.Request) {
+	if stream := s.read(w, r); stream != nil {
+		stream()
 	}
 }
 
-// call answers a request at Path, or at a path that the dialect knows.
-func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int, stream func()) {
+// read reads a request and answers it. It refuses a request that it cannot read, which
+// costs as little as to refuse a call of a caller that has too many.
+func (s *Server) read(w http.ResponseWriter, r *http.Request) (stream func()) {
 	if problem := contentProblem(r.Header); problem != "" && !s.isBareCall(r) {
 		write(w, http.StatusUnsupportedMediaType, transport.EncodeError(&transport.Error{
 			Code: transport.CodeInvalidRequest, Message: "Invalid Request", Data: problem,
 		}))
-		return 1, nil
+		return nil
 	}
 	bearer := bearerOf(r)
 	limit := s.config.MaxBody
 	switch {
-	case bearer != "" && s.config.Trusts != nil && s.config.Trusts(bearer):
+	case bearer != "" && s.config.Identify(bearer, nil) != "":
 		limit = s.config.MaxBearerBody
 	case limit > notLarge && r.ContentLength <= limit && isLarge(r):
 		select {
@@ -250,23 +262,35 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int, stream
 			defer func() { <-s.large }()
 		default:
 			unavailable(w)
-			return 1, nil
+			return nil
 		}
 	}
 	body, err := readBody(w, r, limit)
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		s.tooLarge(r.Context(), w, limit)
-		return 1, nil
+		return nil
 	}
 	if err != nil {
 		http.Error(w, "the request could not be read", http.StatusBadRequest)
-		return 1, nil
+		return nil
 	}
+	caller := s.enter(w, r, bearer, body)
+	if caller == nil {
+		return nil
+	}
+	defer s.callers.leave(caller)
+	return s.serveBody(w, r, caller, bearer, body)
+}
+
+// serveBody answers a call by its body.
+func (s *Server) serveBody(w http.ResponseWriter, r *http.Request, caller *caller, bearer string, body []byte) (stream func()) {
 	if handled, stream := s.serveMCP(w, r, body); handled {
-		return 1, stream
+		return stream
 	}
 	status, answer := s.answer(r, bearer, body)
-	s.closeIfCrowded(w) // the server may have become crowded meanwhile
+	if answer.Calls > 1 { // a batch
+		caller.rate.ReserveN(time.Now(), min(answer.Calls-1, s.config.Limits.Burst))
+	}
 	switch {
 	case status == http.StatusOK && answer.Body == nil:
 		w.WriteHeader(http.StatusNoContent)
@@ -275,7 +299,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (calls int, stream
 	default:
 		write(w, status, answer.Body)
 	}
-	return answer.Calls, nil
+	return nil
 }
 
 // answer answers a body by the dialect, if there is one, else by the mux. A body counts

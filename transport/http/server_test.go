@@ -193,7 +193,7 @@ func TestBodyLimits(t *testing.T) {
 		return `{"jsonrpc":"2.0","error":{"code":23,"message":"MESSAGE_TOO_LARGE","data":{"error_code":"E023","limit":` + limit + `}},"id":null}`
 	}
 	bearer := http.Header{"Authorization": {"Bearer tok-1"}}
-	trusts := func(bearer string) bool { return bearer == "tok-1" }
+	trusts := identify("tok-1")
 	tests := []struct {
 		name    string
 		config  carrier.Config
@@ -205,16 +205,16 @@ func TestBodyLimits(t *testing.T) {
 		{"over the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, nil, refusal("1000")},
 		{"far over the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, 100_000, nil, refusal("1000")},
 		{"over the limit, plain text", carrier.Config{MaxBody: small}, small + 1, nil, "the request is too large\n"},
-		{"a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, Trusts: trusts, TooLarge: tooLarge}, large, bearer, ""},
-		{"over a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, Trusts: trusts, TooLarge: tooLarge}, large + 1, bearer, refusal("5000")},
-		{"a bearer's limit without a bearer", carrier.Config{MaxBody: small, MaxBearerBody: large, Trusts: trusts, TooLarge: tooLarge}, small + 1, nil, refusal("1000")},
-		{"a bearer's limit with another credential", carrier.Config{MaxBody: small, MaxBearerBody: large, Trusts: trusts, TooLarge: tooLarge}, small + 1,
+		{"a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, large, bearer, ""},
+		{"over a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, large + 1, bearer, refusal("5000")},
+		{"a bearer's limit without a bearer", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, small + 1, nil, refusal("1000")},
+		{"a bearer's limit with another credential", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, small + 1,
 			http.Header{"Authorization": {"Basic dXNlcjpwYXNz"}}, refusal("1000")},
-		{"a bearer's limit with a bearer that is not trusted", carrier.Config{MaxBody: small, MaxBearerBody: large, Trusts: trusts, TooLarge: tooLarge}, small + 1,
+		{"a bearer's limit with a bearer that is not trusted", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, small + 1,
 			http.Header{"Authorization": {"Bearer tok-2"}}, refusal("1000")},
 		{"a bearer's limit if no bearer is trusted", carrier.Config{MaxBody: small, MaxBearerBody: large, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
 		{"a bearer without a limit of its own", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
-		{"a smaller limit of a bearer is ignored", carrier.Config{MaxBody: large, MaxBearerBody: small, Trusts: trusts, TooLarge: tooLarge}, large, bearer, ""},
+		{"a smaller limit of a bearer is ignored", carrier.Config{MaxBody: large, MaxBearerBody: small, Identify: trusts, TooLarge: tooLarge}, large, bearer, ""},
 	}
 	for _, tt := range tests {
 		base, _ := start(t, serving(nil), tt.config)

@@ -188,7 +188,7 @@ func (w *world) referee(port int) *referee.Referee {
 	w.atEnd(r.Close)
 	mux := transport.NewMux(zerolog.Nop())
 	r.Mount(mux)
-	w.serve(port, mux, http.Config{MaxBody: small, MaxBearerBody: large, Trusts: r.KnowsManager, Dialect: d})
+	w.serve(port, mux, http.Config{MaxBody: small, MaxBearerBody: large, Identify: r.Identify, Dialect: d})
 	return r
 }
 
@@ -211,7 +211,7 @@ func (w *world) player(port int) *player.Player {
 	require.NoError(w.t, err)
 	mux := transport.NewMux(zerolog.Nop())
 	p.Mount(mux)
-	w.serve(port, mux, http.Config{MaxBody: large, Trusts: p.KnowsManager, Dialect: d})
+	w.serve(port, mux, http.Config{MaxBody: large, Identify: p.Identify, Dialect: d})
 	return p
 }
 

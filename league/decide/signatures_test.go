@@ -1,0 +1,341 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/tictactoe"
+)
+
+// keyOf is the signing key of an agent.
+func keyOf(id string) *protocol.SigningKey {
+	var seed [32]byte
+	copy(seed[:], id)
+	return protocol.NewSigningKey(seed)
+}
+
+// signing is the first event of a league that signs.
+func signing(signatures string) *journal.Created {
+	d := created()
+	d.ManagerKey, d.Configuration = keyOf("manager").Public(), &journal.Configuration{Signatures: signatures}
+	return d
+}
+
+func withKey(d *journal.AgentRegistered) *journal.AgentRegistered {
+	d.PublicKey = keyOf(d.AgentID).Public()
+	return d
+}
+
+func relaying(d *journal.AgentRegistered) *journal.AgentRegistered {
+	d.RelaysSignatures = true
+	return d
+}
+
+// signed is a league that signs in which REF01 has the first match of P01 and P02. REF01
+// and REF02 relay signatures, REF03 does not. P04 has no key.
+func signed(t *testing.T, more ...journal.Data) *journal.State {
+	t.Helper()
+	s := fold(t, signing(journal.SignaturesOptional), withKey(player("P01")), withKey(player("P02")), withKey(player("P03")), player("P04"),
+		relaying(referee("REF01", 2, "")), relaying(referee("REF02", 2, "")), referee("REF03", 1, ""))
+	apply(t, s, &journal.Started{
+		Algorithm: "circle-v1", Players: []string{"P01", "P02", "P03", "P04"}, Referees: []string{"REF01", "REF02", "REF03"}, Keys: s.PublicKeys(),
+	}, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
+	apply(t, s, more...)
+	return s
+}
+
+var (
+	drawNonce = protocol.Secret{1}
+	entropies = [2]protocol.Secret{{2}, {3}}
+	players   = [2]string{"P01", "P02"}
+)
+
+// statementOf is what a player signs in the first match.
+func statementOf(side int, move string) protocol.MoveStatement {
+	id := players[side]
+	return protocol.MoveStatement{
+		Started: startHash, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", PlayerID: id,
+		DrawCommitment: protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", drawNonce),
+		EntropyCommitments: [2]string{
+			protocol.EntropyCommitment("R1M1", "P01", entropies[0]), protocol.EntropyCommitment("R1M1", "P02", entropies[1]),
+		},
+		Turn: 1, Move: move, Entropy: entropies[side].Hex(),
+	}
+}
+
+func signatureOf(s protocol.MoveStatement) protocol.MoveSignature {
+	return protocol.MoveSignature{Turn: s.Turn, Signature: keyOf(s.PlayerID).SignMove(&s)}
+}
+
+// honest is a true report of REF01: P01 chose even, P02 odd.
+func honest(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultReport {
+	a, b := statementOf(0, "even"), statementOf(1, "odd")
+	q := report(func(q *protocol.MatchResultReport) {
+		q.Draw = &protocol.Draw{
+			Commitment: a.DrawCommitment, Nonce: drawNonce.Hex(),
+			Entropies:          protocol.Both("P01", a.Entropy, "P02", b.Entropy),
+			EntropyCommitments: protocol.Both("P01", a.EntropyCommitments[0], "P02", a.EntropyCommitments[1]),
+		}
+		q.Signatures = protocol.Both("P01", signatureOf(a), "P02", signatureOf(b))
+	})
+	follow(q)
+	for _, c := range change {
+		c(q)
+	}
+	return q
+}
+
+// follow makes the number and the winner of a report follow from its draw and its choices,
+// as a lying referee does it.
+func follow(q *protocol.MatchResultReport) {
+	chance := rules.Chance{}
+	chance.Nonce, _ = protocol.ParseSecret(q.Draw.Nonce)
+	for i, into := range []*[32]byte{&chance.EntropyA, &chance.EntropyB} {
+		text, _ := q.Draw.Entropies.Get(players[i])
+		*into, _ = protocol.ParseSecret(text)
+	}
+	result := q.Result.GameResult()
+	verdict := evenodd.Game{}.Start().Play(result.Moves(players)).Judge(chance)
+	q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
+	if winner := verdict.WinnerOf(players); winner != "" {
+		q.Result.Winner, q.Result.Details.Status = &winner, protocol.StatusWin
+	}
+	q.Result.Details.DrawnNumber = &verdict.Number
+}
+
+func choose(a, b string) func(*protocol.MatchResultReport) {
+	return func(q *protocol.MatchResultReport) {
+		q.Result.Details.Choices = protocol.Both("P01", pointer(a), "P02", pointer(b))
+		follow(q)
+	}
+}
+
+// resign replaces the signature of P01 by one over a changed statement.
+func resign(change func(*protocol.MoveStatement)) func(*protocol.MatchResultReport) {
+	return func(q *protocol.MatchResultReport) {
+		s := statementOf(0, "even")
+		change(&s)
+		q.Signatures = protocol.Both("P01", signatureOf(s), "P02", signatureOf(statementOf(1, "odd")))
+	}
+}
+
+// A lying referee reports what the rules allow: only the signatures show the lie.
+func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*protocol.MatchResultReport)
+		reason string
+	}{
+		"a flipped choice": {choose("odd", "odd"), "signatures: that of P01: it is not over"},
+		"an invented entropy": {func(q *protocol.MatchResultReport) {
+			q.Draw.Entropies = protocol.Both("P01", protocol.Secret{9}.Hex(), "P02", entropies[1].Hex())
+			follow(q)
+		}, "signatures: that of P01: it is not over"},
+		"an invented entropy with its commitment": {func(q *protocol.MatchResultReport) {
+			q.Draw.Entropies = protocol.Both("P01", protocol.Secret{9}.Hex(), "P02", entropies[1].Hex())
+			q.Draw.EntropyCommitments = protocol.Both("P01", protocol.EntropyCommitment("R1M1", "P01", protocol.Secret{9}), "P02", statementOf(0, "").EntropyCommitments[1])
+			follow(q)
+		}, "signatures: that of P01: it is not over"},
+		"a choice and an entropy": {func(q *protocol.MatchResultReport) {
+			q.Draw.Entropies = protocol.Both("P01", protocol.Secret{9}.Hex(), "P02", entropies[1].Hex())
+			choose("odd", "even")(q)
+		}, "signatures: that of P01: it is not over"},
+		"another draw": {func(q *protocol.MatchResultReport) {
+			q.Draw.Nonce, q.Draw.Commitment = protocol.Secret{9}.Hex(), protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", protocol.Secret{9})
+			follow(q)
+		}, "signatures: that of P01: it is not over"},
+		"no signatures":               {func(q *protocol.MatchResultReport) { q.Signatures = nil }, "signatures: that of P01: it is missing"},
+		"the signature of one player": {func(q *protocol.MatchResultReport) { q.Signatures = q.Signatures[:1] }, "signatures: that of P02: it is missing"},
+		"no draw":                     {func(q *protocol.MatchResultReport) { q.Draw = nil }, "draw: it is missing"},
+		"invented bytes": {func(q *protocol.MatchResultReport) {
+			q.Signatures = protocol.Both("P01", protocol.MoveSignature{Turn: 1, Signature: startHash + startHash}, "P02", q.Signatures[1].Value)
+		}, "signatures: that of P01: it is not over"},
+		"signatures of each other": {func(q *protocol.MatchResultReport) {
+			q.Signatures = protocol.Both("P01", q.Signatures[1].Value, "P02", q.Signatures[0].Value)
+		}, "signatures: that of P01: it is not over"},
+		"a signature of another turn": {func(q *protocol.MatchResultReport) {
+			q.Signatures = protocol.Both("P01", protocol.MoveSignature{Turn: 2, Signature: q.Signatures[0].Value.Signature}, "P02", q.Signatures[1].Value)
+		}, "signatures: that of P01: it is of another turn"},
+		"a signature of another match":   {resign(func(s *protocol.MoveStatement) { s.MatchID = "R2M1" }), "signatures: that of P01: it is not over"},
+		"a signature of another attempt": {resign(func(s *protocol.MoveStatement) { s.Attempt = 2 }), "signatures: that of P01: it is not over"},
+		"a signature of another league":  {resign(func(s *protocol.MoveStatement) { s.Started = journal.Origin }), "signatures: that of P01: it is not over"},
+		"a signature for another referee": {resign(func(s *protocol.MoveStatement) { s.RefereeID = "REF02" }),
+			"signatures: that of P01: it is not over"},
+		"a signature of another player": {resign(func(s *protocol.MoveStatement) { s.PlayerID = "P03" }), "signatures: that of P01: it is not over"},
+		"a technical loss with an invented choice": {func(q *protocol.MatchResultReport) {
+			q.Result.Details.Choices = protocol.Both("P01", pointer("odd"), "P02", nil)
+			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, pointer("P01")
+		}, "signatures: that of P01: it is not over"},
+		"an entropy that a player without a key never committed to": {func(q *protocol.MatchResultReport) {
+			q.Draw.Entropies = protocol.Both("P01", entropies[0].Hex(), "P02", protocol.Secret{9}.Hex())
+			q.Result.Details.Choices = protocol.Both("P01", pointer("even"), "P02", nil)
+			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, pointer("P01")
+		}, "draw.entropies: that of P02 does not belong to its commitment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := judge(signed(t), honest(tt.change), "REF01", decide.NotPinged)
+			assert.False(t, v.Accepted)
+			assert.Contains(t, v.Rejected, tt.reason)
+			assert.Equal(t, protocol.ErrInvalidFieldType, protocol.AsError(v.Err).Code)
+			assert.Nil(t, v.Result.WinnerPlayerID, "nothing in the report is trusted")
+			assert.Equal(t, [2]string{}, v.Result.GameResult.Moves(players))
+		})
+	}
+}
+
+func TestReportWithSignaturesIsAccepted(t *testing.T) {
+	for name, change := range map[string]func(*protocol.MatchResultReport){
+		"a whole match": func(*protocol.MatchResultReport) {},
+		"a technical loss of a player without choice": func(q *protocol.MatchResultReport) {
+			q.Result.Details.Choices = protocol.Both("P01", pointer("even"), "P02", nil)
+			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, pointer("P01")
+			q.Draw.Entropies, q.Signatures = q.Draw.Entropies[:1], q.Signatures[:1]
+		},
+		"a double technical loss": func(q *protocol.MatchResultReport) {
+			doubleLoss(q)
+			q.Signatures = nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := honest(change)
+			v := judge(signed(t), q, "REF01", decide.NotPinged)
+			assert.True(t, v.Accepted, "%v", v.Err)
+			assert.Equal(t, q.Signatures, v.Result.Signatures)
+			assert.Empty(t, decide.Unsigned(signed(t), v.Result))
+		})
+	}
+}
+
+func TestResultKeepsOnlyVerifiedSignatures(t *testing.T) {
+	s := signed(t, &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF03"})
+	q := honest(func(q *protocol.MatchResultReport) { // REF03 does not relay, so nobody verifies
+		q.Attempt, q.Draw, q.Evidence.Moves = 2, nil, []protocol.PlayerMove{{PlayerID: "P01", Move: "even"}}
+	})
+	v := judge(s, q, "REF03", decide.NotPinged)
+	require.True(t, v.Accepted, "%v", v.Err)
+	assert.Equal(t, protocol.Evidence{}, v.Result.Evidence)
+	assert.Equal(t, []string{"P01", "P02"}, decide.Unsigned(s, v.Result))
+	assert.Len(t, q.Signatures, 2, "messages are immutable")
+
+	v = judge(signed(t), honest(func(q *protocol.MatchResultReport) {
+		q.Signatures = append(q.Signatures, protocol.Member[protocol.MoveSignature]{Name: "P04", Value: q.Signatures[0].Value})
+	}), "REF01", decide.NotPinged)
+	require.True(t, v.Accepted, "%v", v.Err)
+	assert.Len(t, v.Result.Signatures, 2, "that of a player that does not play is dropped")
+}
+
+// Without another referee a lie becomes no result: the match is a draw without choices.
+func TestLostAttemptWithoutProofBecomesADraw(t *testing.T) {
+	s := signed(t)
+	v := judge(s, honest(choose("odd", "odd")), "REF01", decide.NotPinged)
+	require.NotEmpty(t, v.Rejected)
+	apply(t, s, reports().LoseAttempt(s, v.Result, v.Rejected))
+	r, err := decide.ResultOfLostAttempt(s, first())
+	require.NoError(t, err)
+	assert.Equal(t, protocol.StatusDraw, r.Status)
+	assert.Nil(t, r.WinnerPlayerID)
+	assert.Equal(t, [2]string{}, r.GameResult.Moves(players))
+	apply(t, s, r)
+	assert.Equal(t, protocol.Both("P01", 1, "P02", 1), r.Score)
+}
+
+func TestLateReportWithoutProofIsNoDispute(t *testing.T) {
+	s := signed(t)
+	v := judge(s, honest(), "REF01", decide.NotPinged)
+	require.True(t, v.Accepted)
+	apply(t, s, v.Result)
+	v = judge(s, honest(), "REF01", decide.NotPinged)
+	assert.True(t, v.Repeated)
+	for name, change := range map[string]func(*protocol.MatchResultReport){
+		"another result":                     choose("odd", "odd"),
+		"the same result without signatures": func(q *protocol.MatchResultReport) { q.Signatures = nil },
+	} {
+		v := judge(s, honest(change), "REF01", decide.NotPinged)
+		assert.False(t, v.Disputed || v.Repeated || v.Accepted, name)
+		assert.Equal(t, protocol.ErrInvalidFieldType, protocol.AsError(v.Err).Code, name)
+	}
+}
+
+// ticTacToe is a report of a match in which P01 wins with the cells 0, 1 and 2.
+func ticTacToe(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultReport {
+	moves := []protocol.PlayerMove{
+		{PlayerID: "P01", Move: "0"}, {PlayerID: "P02", Move: "3"}, {PlayerID: "P01", Move: "1"}, {PlayerID: "P02", Move: "4"}, {PlayerID: "P01", Move: "2"},
+	}
+	q := honest(func(q *protocol.MatchResultReport) {
+		q.Result = protocol.MatchResult{Winner: pointer("P01"), Details: &protocol.ResultDetails{
+			Status: protocol.StatusWin, Choices: protocol.Both("P01", pointer("2"), "P02", pointer("4")),
+		}}
+		q.Evidence.Moves = moves
+		q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 5, "2", moves[:4])), "P02", signatureOf(laterStatement(1, 4, "4", moves[:3])))
+	})
+	for _, c := range change {
+		c(q)
+	}
+	return q
+}
+
+// laterStatement is what a player signs in a later turn.
+func laterStatement(side, turn int, move string, before []protocol.PlayerMove) protocol.MoveStatement {
+	s := statementOf(side, move)
+	s.Turn, s.MovesHash = turn, protocol.MovesHash(before)
+	return s
+}
+
+func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*protocol.MatchResultReport)
+		reason string // "" for an accepted report
+	}{
+		"a true report": {func(*protocol.MatchResultReport) {}, ""},
+		"a technical loss in the middle": {func(q *protocol.MatchResultReport) {
+			q.Evidence.Moves = q.Evidence.Moves[:4]
+			q.Result.Winner, q.Result.Details.Status = pointer("P02"), protocol.StatusTechnicalLoss
+			q.Result.Details.Choices = protocol.Both("P01", pointer("1"), "P02", pointer("4"))
+			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Evidence.Moves[:2])), "P02", q.Signatures[1].Value)
+		}, ""},
+		"another winner": {func(q *protocol.MatchResultReport) { q.Result.Winner = pointer("P02") }, "result.winner"},
+		"a draw": {func(q *protocol.MatchResultReport) {
+			q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
+		}, "result.winner"},
+		"no moves":            {func(q *protocol.MatchResultReport) { q.Evidence.Moves = nil }, "moves: the last one of P01"},
+		"an earlier move":     {func(q *protocol.MatchResultReport) { q.Evidence.Moves = changed(q.Evidence.Moves, 1, "5") }, "signatures: that of P01"},
+		"an illegal move":     {func(q *protocol.MatchResultReport) { q.Evidence.Moves = changed(q.Evidence.Moves, 1, "0") }, "moves: "},
+		"a move of no player": {func(q *protocol.MatchResultReport) { q.Evidence.Moves[1].PlayerID = "P03" }, "moves: "},
+		"a game that is not over": {func(q *protocol.MatchResultReport) {
+			q.Evidence.Moves = q.Evidence.Moves[:4]
+			q.Result.Details.Choices = protocol.Both("P01", pointer("1"), "P02", pointer("4"))
+		}, "moves: the game is not over"},
+		"an older signature of a player": {func(q *protocol.MatchResultReport) {
+			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Evidence.Moves[:2])), "P02", q.Signatures[1].Value)
+		}, "signatures: that of P01: it is of another turn"},
+		"another last move": {func(q *protocol.MatchResultReport) {
+			q.Evidence.Moves = changed(q.Evidence.Moves, 3, "5")
+			q.Result.Details.Choices = protocol.Both("P01", pointer("2"), "P02", pointer("5"))
+			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 5, "2", q.Evidence.Moves[:4])), "P02", q.Signatures[1].Value)
+		}, "signatures: that of P02"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &decide.Reports{LeagueID: leagueID, GameType: "tic_tac_toe", Game: tictactoe.Game{}}
+			s := signed(t)
+			c, err := p.Read(s, ticTacToe(tt.change), "REF01", startHash)
+			require.NoError(t, err)
+			p.Prove(&c)
+			v := p.Judge(s, c, decide.NotPinged)
+			assert.Equal(t, tt.reason == "", v.Accepted, "%v", v.Err)
+			assert.Contains(t, v.Rejected, tt.reason)
+		})
+	}
+}
+
+// changed are moves with another one at an index.
+func changed(moves []protocol.PlayerMove, index int, move string) []protocol.PlayerMove {
+	moves = append([]protocol.PlayerMove(nil), moves...)
+	moves[index].Move = move
+	return moves
+}

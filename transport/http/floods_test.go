@@ -1,0 +1,175 @@
+package http_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	carrier "evenodd/transport/http"
+)
+
+// credential is that of an honest agent in the tests of floods.
+const credential = "tok-honest"
+
+// callsAs posts a call with a credential, and returns the status of the response.
+func (v *testConn) callsAs(t *testing.T, bearer, body string) int {
+	t.Helper()
+	header := ""
+	if bearer != "" {
+		header = "Authorization: Bearer " + bearer + "\r\n"
+	}
+	_, err := fmt.Fprintf(v, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
+	require.NoError(t, err)
+	status, _, _ := v.receives(t)
+	return status
+}
+
+// honestCall is a call with the credential in its body.
+const honestCall = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"` + credential + `"},"id":1}`
+
+// closedByServer tells whether the server has closed a connection.
+func (v *testConn) closedByServer(t *testing.T) bool {
+	t.Helper()
+	_ = v.SetReadDeadline(time.Now().Add(time.Millisecond)) // fails for a closed pipe
+	defer func() { _ = v.SetReadDeadline(time.Time{}) }()
+	_, err := v.Read(make([]byte, 1))
+	return errors.Is(err, io.EOF)
+}
+
+// The connections of an attacker that hold slots: at the address of the honest agent, or at
+// many.
+func TestConnectionsWithoutACredentialAreClosedFirst(t *testing.T) {
+	const slots, attackers = 8, 40
+	attacks := map[string]string{
+		"idle":                        "",
+		"idle after a call":           "call",
+		"sending a header for ever":   "POST /mcp HTTP/1.1\r\nHost: agent",
+		"sending a body for ever":     "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
+		"sending endless small parts": "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n",
+	}
+	limits := map[string]carrier.Limits{"at its address": {ConnsPerAddress: slots}, "at many addresses": {Conns: slots}}
+	for name, sent := range attacks {
+		for where, limit := range limits {
+			t.Run(name+", "+where, func(t *testing.T) {
+				config := carrier.Config{Limits: limit, Identify: identify(credential)}
+				withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
+					honest := l.connect(t)
+					require.Equal(t, http.StatusOK, honest.callsAs(t, "", honestCall))
+					for i := range attackers {
+						if where == "at many addresses" {
+							l.from = []string{fmt.Sprintf("192.0.2.%d:1", 2+i%20)}
+						}
+						v := l.connect(t)
+						if sent == "call" {
+							v.calls(t, "echo", "hi")
+						} else if sent != "" {
+							_, err := io.WriteString(v, sent)
+							require.NoError(t, err)
+						}
+						time.Sleep(time.Millisecond)
+					}
+					l.from = []string{"192.0.2.1:1"}
+					start := time.Now()
+					require.Equal(t, http.StatusOK, l.connect(t).callsAs(t, credential, say1), "a new connection with a bearer credential")
+					require.Equal(t, http.StatusOK, l.connect(t).callsAs(t, "", honestCall), "a new connection with a credential in the body")
+					require.Equal(t, http.StatusOK, honest.callsAs(t, "", honestCall), "its idle connection")
+					require.Less(t, time.Since(start), time.Second)
+				})
+			})
+		}
+	}
+}
+
+func TestConnectionsAreReplacedInOrder(t *testing.T) {
+	config := carrier.Config{Limits: carrier.Limits{ConnsPerAddress: 4}, Identify: identify(credential)}
+	withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
+		proven, calling, older, newer := l.connect(t), l.connect(t), l.connect(t), l.connect(t)
+		require.Equal(t, http.StatusOK, proven.callsAs(t, credential, say1))
+		calling.sends(t, "wait", "10s")
+		status, _, _ := newer.calls(t, "echo", "hi")
+		require.Equal(t, http.StatusOK, status)
+		time.Sleep(time.Millisecond)
+		status, _, _ = older.calls(t, "echo", "hi") // waits for the shorter time now
+		require.Equal(t, http.StatusOK, status)
+		synctest.Wait()
+
+		fifth := l.connect(t)
+		require.Equal(t, http.StatusOK, fifth.callsAs(t, credential, say1))
+		require.True(t, newer.closedByServer(t), "waited for the longest time")
+		require.False(t, older.closedByServer(t))
+		sixth := l.connect(t)
+		require.Equal(t, http.StatusOK, sixth.callsAs(t, credential, say1))
+		require.True(t, older.closedByServer(t))
+		seventh := l.connect(t)
+		require.Equal(t, http.StatusOK, seventh.callsAs(t, "", say1))
+		require.True(t, proven.closedByServer(t), "without others the oldest that waits")
+		require.False(t, fifth.closedByServer(t))
+		status, _, _ = calling.receives(t)
+		require.Equal(t, http.StatusOK, status, "a call in progress is never cut off")
+	})
+}
+
+// Callers without a credential use up the budget of an address, or of all addresses.
+func TestCallsWithACredentialHaveTheirOwnBudget(t *testing.T) {
+	tests := []struct {
+		name    string
+		limits  carrier.Limits
+		flood   func(t *testing.T, l *addressedNetwork)
+		refused int
+	}{
+		{"calls per second", carrier.Limits{Rate: 0.001, Burst: 2}, func(t *testing.T, l *addressedNetwork) {
+			v := l.connect(t)
+			for range 2 {
+				v.calls(t, "echo", "hi")
+			}
+		}, http.StatusTooManyRequests},
+		{"calls at once of an address", carrier.Limits{CallsPerAddress: 2}, hang, http.StatusTooManyRequests},
+		{"calls at once of all", carrier.Limits{Calls: 2}, hang, http.StatusServiceUnavailable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			config := carrier.Config{Limits: tt.limits, Identify: identify(credential, "tok-other")}
+			withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
+				tt.flood(t, l)
+				v := l.connect(t)
+				require.Equal(t, tt.refused, v.callsAs(t, "", say1))
+				require.Equal(t, tt.refused, v.callsAs(t, "tok-forged", say1))
+				require.Equal(t, http.StatusOK, v.callsAs(t, credential, say1))
+				require.Equal(t, http.StatusOK, v.callsAs(t, "", honestCall))
+				require.Equal(t, tt.refused, v.callsAs(t, "", say1), "a connection may carry calls of several callers")
+				if tt.limits.Rate > 0 {
+					require.Equal(t, tt.refused, v.callsAs(t, credential, say1), "the limit of one agent")
+					require.Equal(t, http.StatusOK, v.callsAs(t, "tok-other", say1), "another agent has its own")
+				}
+			})
+		})
+	}
+}
+
+func hang(t *testing.T, l *addressedNetwork) {
+	for range 2 {
+		l.connect(t).sends(t, "wait", "10s")
+	}
+	synctest.Wait()
+}
+
+// A request that is not complete uses no budget of calls.
+func TestSlowRequestsTakeNoSlotsOfCalls(t *testing.T) {
+	withLimits(t, carrier.Config{Limits: carrier.Limits{CallsPerAddress: 2}}, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
+		for range 5 {
+			_, err := io.WriteString(l.connect(t), "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		status, _, _ := l.connect(t).calls(t, "echo", strings.Repeat("hi", 10))
+		assert.Equal(t, http.StatusOK, status)
+	})
+}
