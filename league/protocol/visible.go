@@ -99,12 +99,13 @@ func escape(s string, replace func(r rune, as string) string) string {
 	}
 	var out strings.Builder
 	var eye reader
-	for i, size := 0, 0; i < len(s); i += size {
-		var r rune
-		r, size = utf8.DecodeRuneInString(s[i:])
-		switch as := s[i : i+size]; {
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		as := s[:size]
+		s = s[size:]
+		switch {
 		case r == utf8.RuneError && size == 1:
-			out.WriteString(fmt.Sprintf(`\x%02x`, s[i]))
+			_, _ = fmt.Fprintf(&out, `\x%02x`, as[0]) // a builder never fails
 		case eye.sees(r):
 			out.WriteString(as)
 		default:
