@@ -30,7 +30,7 @@ func TestLowDiskSpaceIsReported(t *testing.T) {
 		warnings := func() int { return strings.Count(log.String(), protocol.EventDiskSpaceLow) }
 		look := func(bytes uint64) map[string]any {
 			free = bytes
-			time.Sleep(10 * diskInterval) //nolint:forbidigo // virtual time
+			time.Sleep(10 * diskInterval) // virtual time
 			return w.health(map[string]any{"status": "ok"})
 		}
 		assert.Equal(t, map[string]any{"status": "ok"}, look(free))

@@ -42,7 +42,7 @@ func (f *logFile) open(with func(path string) (*os.File, error)) (err error) {
 	}
 	f.most = int64(f.limits.MaxFileMB) * megabyte
 	if free, err := store.FreeSpace(f.folder); err == nil { // else writing fails when the disk is full
-		f.most = min(f.most, int64(min(free/8, math.MaxInt64))) //nolint:gosec // it fits
+		f.most = min(f.most, int64(min(free/8, math.MaxInt64)))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ type jsonWriter struct {
 }
 
 func (w *jsonWriter) Write(piece []byte) (int, error) {
-	text := append(w.rest, piece...)
+	text := slices.Concat(w.rest, piece)
 	whole := len(text)
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
@@ -129,7 +129,7 @@ func printError(w io.Writer, problem error) {
 // other error.
 func errorLines(problem error) []string {
 	for err := problem; err != nil; err = errors.Unwrap(err) {
-		joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the loop unwraps
+		joined, ok := err.(interface{ Unwrap() []error })
 		if !ok {
 			continue
 		}

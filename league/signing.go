@@ -52,9 +52,9 @@ func (m *Manager) results(round int) []protocol.RoundResult {
 	return results
 }
 
-// tellResults adds the results of a round to the message about its end: all of them, or
-// only those of the receiver if the league is too large. Referees are told none, because
-// they accept only short messages.
+// tellResults adds to the message about the end of a round the result of the receiver. All
+// results would cost each player the time to read those of the others, with which it compares
+// nothing. Referees are told none, because they accept only short messages.
 func (m *Manager) tellResults(b *broadcast[protocol.RoundCompleted], round int, results []protocol.RoundResult) {
 	if len(results) == 0 {
 		return
@@ -65,13 +65,6 @@ func (m *Manager) tellResults(b *broadcast[protocol.RoundCompleted], round int, 
 		return protocol.Many(&told)
 	}
 	b.special = make(map[*agent]*protocol.Broadcast[protocol.RoundCompleted], len(m.players))
-	if len(m.players) <= protocol.MaxAnnounced {
-		all := with(results)
-		for _, p := range m.players {
-			b.special[p] = all
-		}
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, p := range m.state.Pairings(round) {

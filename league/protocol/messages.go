@@ -259,7 +259,7 @@ type RoundCompleted struct {
 	JournalHead      string        `json:"journal_head,omitzero"`
 
 	JournalHeadSignature string        `json:"journal_head_signature,omitzero"` // by the manager
-	Results              []RoundResult `json:"results,omitzero"`                // as ROUND_ANNOUNCEMENT lists the matches
+	Results              []RoundResult `json:"results,omitzero"`                // those of the receiver's matches
 }
 
 // A RoundResult is a result as the manager recorded it. Players compare it with their own

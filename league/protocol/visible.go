@@ -74,13 +74,13 @@ func Escape(s string) string {
 }
 
 // EscapeJSON is Escape for JSON: the result is the same JSON value. White space between the values
-// remains.
+// remains, and bytes that are not UTF-8 become U+FFFD.
 func EscapeJSON(text []byte) []byte {
 	plain := !slices.ContainsFunc(text, func(c byte) bool { return c >= 0x7f })
 	if plain {
 		return text // JSON has no control characters below space
 	}
-	return []byte(escape(string(text), func(r rune, as string) string {
+	return []byte(escape(strings.ToValidUTF8(string(text), "\uFFFD"), func(r rune, as string) string {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return as
@@ -99,12 +99,13 @@ func escape(s string, replace func(r rune, as string) string) string {
 	}
 	var out strings.Builder
 	var eye reader
-	for i, size := 0, 0; i < len(s); i += size {
-		var r rune
-		r, size = utf8.DecodeRuneInString(s[i:])
-		switch as := s[i : i+size]; {
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		as := s[:size]
+		s = s[size:]
+		switch {
 		case r == utf8.RuneError && size == 1:
-			out.WriteString(fmt.Sprintf(`\x%02x`, s[i]))
+			_, _ = fmt.Fprintf(&out, `\x%02x`, as[0]) // a builder never fails
 		case eye.sees(r):
 			out.WriteString(as)
 		default:

@@ -473,6 +473,36 @@ func BenchmarkHTTP(b *testing.B) {
 	})
 }
 
+// BenchmarkSignedHTTP plays whole leagues over HTTP in which each player signs its moves, and
+// verifies the head of each round. The floor is the same league without signatures. A match
+// must cost at most 1.3 times as much; x-floor-cpu compares the processor time, which hardly
+// depends on the load of the machine.
+func BenchmarkSignedHTTP(b *testing.B) {
+	asSimulate(b)
+	const players, matches = 32, 32 * 31 / 2
+	var unsigned, unsignedCPU float64
+	for _, sign := range []bool{false, true} {
+		b.Run(map[bool]string{false: "floor", true: "signed"}[sign], func(b *testing.B) {
+			o := benchmarkLeague(players, HTTP)
+			o.Sign = sign
+			before := processorTime()
+			took := perMatch(b, matches, unsigned, func() {
+				for range b.N {
+					if _, err := Run(b.Context(), o); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+			cpu := (processorTime() - before) / float64(b.N)
+			if !sign {
+				unsigned, unsignedCPU = took, cpu
+			} else if unsignedCPU > 0 {
+				b.ReportMetric(cpu/unsignedCPU, "x-floor-cpu")
+			}
+		})
+	}
+}
+
 // rawEcho is a server of the standard library that reads a body and answers with the
 // requested number of bytes.
 func rawEcho(b *testing.B) (url string, client *http.Client) {

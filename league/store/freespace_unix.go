@@ -9,6 +9,6 @@ func freeSpace(folder string) (uint64, error) {
 	if err := unix.Statfs(folder, &s); err != nil {
 		return 0, err
 	}
-	//nolint:gosec,unconvert // the types differ between systems; the values are positive
+	//nolint:gosec // the types differ between systems; the values are positive
 	return uint64(max(0, int64(s.Bavail))) * uint64(s.Bsize), nil
 }

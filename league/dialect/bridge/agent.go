@@ -38,11 +38,11 @@ func (a *agent) warn() *zerolog.Event {
 	if !ok {
 		return nil
 	}
-	line := a.options.Log.Warn()
-	if omitted > 0 {
-		line.Int("omitted_before", omitted)
-	}
-	return line
+	return a.options.Log.Warn().Func(func(line *zerolog.Event) { //nolint:zerologlint // the caller adds the message
+		if omitted > 0 {
+			line.Int("omitted_before", omitted)
+		}
+	})
 }
 
 // A membership in a league.

@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -10,8 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
 )
 
 // A poster is a third-party player that may post its answers to the referee.
@@ -287,6 +291,25 @@ func TestPostedAnswerOfAnotherCallerIsRejected(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Posted answers without credential do not fill the log: it has some lines a minute, and counts the others.
+func TestRefusedPostedAnswersInTheLogAreBounded(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		var log bytes.Buffer
+		w.log = zerolog.New(zerolog.SyncWriter(&log))
+		a, b := w.posters(func(p *poster, _ string, answer object) (int, string) {
+			answer["auth_token"] = "wrong"
+			for range 500 {
+				p.post(elsewhere, answer)
+			}
+			answer["auth_token"] = p.token
+			p.post(elsewhere, answer)
+			return 200, receivedReply
+		})
+		w.match(false, a, b)
+		assert.Equal(t, 20, strings.Count(log.String(), protocol.EventDeferredAnswerRefused))
+	})
 }
 
 func TestOnlyTheFirstPostedAnswerCounts(t *testing.T) {

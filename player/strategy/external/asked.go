@@ -196,13 +196,13 @@ func (a *asker) disconnect() {
 	session, program, pipes := a.session, a.program, a.pipes
 	a.session, a.program, a.pipes, a.tool = nil, nil, nil, nil
 	a.closing.Go(func() {
+		if program != nil {
+			program.stop(pipes[0], true) // the end of its input is the end of the session
+		}
 		if session != nil {
 			_ = session.Close() // the session is of no use any more
 		}
-		if program != nil {
-			program.stop(pipes[0], true)
-			closeAll(pipes)
-		}
+		closeAll(pipes)
 	})
 }
 

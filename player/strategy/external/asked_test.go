@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,8 +129,33 @@ func TestFallbackChoosesForAServerThatFails(t *testing.T) {
 // TestMain of this package makes this binary an MCP server if the variable is set.
 const serveVariable = "EVENODD_TEST_MCP_SERVER"
 
+// hang is the value of serveVariable for a server that never answers and never ends.
+const hang = "hang"
+
 func serveStdio() {
-	_ = chooser(saysText("odd"), anything).Run(context.Background(), &mcp.StdioTransport{})
+	answer := saysText("odd")
+	if os.Getenv(serveVariable) == hang {
+		signal.Ignore(syscall.SIGTERM)
+		answer = func(map[string]any) *mcp.CallToolResult { select {} }
+	}
+	_ = chooser(answer, anything).Run(context.Background(), &mcp.StdioTransport{})
+	if os.Getenv(serveVariable) == hang {
+		select {}
+	}
+}
+
+func TestProgramOnStandardInputThatHangsIsKilled(t *testing.T) {
+	t.Setenv(serveVariable, hang)
+	l := &log{}
+	tools := l.tools()
+	tools.MCP, tools.Fallback, tools.Timeout = MCP{Command: "'" + os.Args[0] + "'"}, "even", time.Second
+	tools.Programs.Env = append(tools.Programs.Env, serveVariable)
+	s, err := Open(Asked, tools)
+	require.NoError(t, err)
+	choice, err := s.Choose(t.Context(), view("R1M1"))
+	require.NoError(t, err)
+	assert.Equal(t, "even", choice)
+	Close(s) // returns when the program has ended
 }
 
 func TestProgramOnStandardInputChooses(t *testing.T) {
