@@ -229,7 +229,7 @@ func (w *fileWriter) finish() {
 	if w == nil {
 		return
 	}
-	stale := false
+	var stale bool
 	select {
 	case <-w.stale:
 		stale = true

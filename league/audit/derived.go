@@ -28,6 +28,7 @@ func (a *auditor) checkDerived(f, record *matchFile) {
 	}
 	want := *record.value
 	want.SchemaVersion, want.LastUpdated, want.Transcript = d.SchemaVersion, d.LastUpdated, d.Transcript
+	want.Digest = d.Digest
 	want.TranscriptFile = record.file[strings.LastIndex(record.file, "/")+1:]
 	if acknowledges(d.Lifecycle, want.Lifecycle) || continues(want.Lifecycle, d.Lifecycle) {
 		want.Lifecycle, want.Refusal, want.Omitted = d.Lifecycle, d.Refusal, d.Omitted

@@ -3,6 +3,7 @@ package audit
 import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // A hashPrefix is half of the hash of an event: enough to recognise it.
@@ -12,9 +13,16 @@ type hashPrefix [16]byte
 // round to the next one, and after the end of the league.
 type heads struct {
 	open   bool
-	lines  map[hashPrefix]int
-	signed int // the last line that a valid signed head covers
-	pinned int // the line of Options.Head; 0 for none
+	lines  map[hashPrefix]headLine
+	signed int                // the last line that a valid signed head covers
+	pinned int                // the line of Options.Head; 0 for none
+	valid  map[[2]string]bool // heads with valid signatures: each player has them
+}
+
+// A headLine is a line of the journal at which the manager may have signed a head.
+type headLine struct {
+	line  int
+	round int // that had ended; 0 after the end of the league
 }
 
 func prefixOf(hash string) (p hashPrefix) {
@@ -24,8 +32,9 @@ func prefixOf(hash string) (p hashPrefix) {
 	return p
 }
 
-// add remembers the hash of a line if the manager may have signed it.
-func (h *heads) add(e *journal.Event, hash string, line int) {
+// add remembers the hash of a line if the manager may have signed it: e is its event, nil
+// for a line without one, and s the state after it.
+func (h *heads) add(s *journal.State, e *journal.Event, hash string, line int) {
 	if e != nil {
 		switch e.Data.(type) {
 		case *journal.RoundCompleted, *journal.LeagueCompleted:
@@ -38,19 +47,29 @@ func (h *heads) add(e *journal.Event, hash string, line int) {
 		return
 	}
 	if h.lines == nil {
-		h.lines = map[hashPrefix]int{}
+		h.lines = map[hashPrefix]headLine{}
 	}
-	h.lines[prefixOf(hash)] = line
+	at := headLine{line: line}
+	if s.Completed == nil {
+		at.round = s.Round
+	}
+	h.lines[prefixOf(hash)] = at
 }
 
 // checkHead tells whether a head is signed by the manager, and finds one that is not.
 func (a *auditor) checkHead(head, signature string, at location) bool {
 	switch key := a.state.Created.ManagerKey; {
+	case a.heads.valid[[2]string{head, signature}]:
+		return true
 	case signature == "":
 		a.find(RuleJournalHead, at, "the head of the journal has no signature, although the manager of this league signs heads")
 	case !protocol.VerifyHead(key, signature, a.id, head):
 		a.find(RuleJournalHead, at, "the signature of the head %.12q… is not that of the manager's key %.12s…", head, key)
 	default:
+		if a.heads.valid == nil {
+			a.heads.valid = map[[2]string]bool{}
+		}
+		a.heads.valid[[2]string{head, signature}] = true
 		return true
 	}
 	return false
@@ -66,6 +85,25 @@ func (a *auditor) checkSignedHead() {
 	if a.checkHead(d.value.JournalHead, d.value.JournalHeadSignature, at) {
 		a.heads.signed = max(a.heads.signed, a.chain.standings.line)
 	}
+}
+
+// checkStoredHead checks a signed head in the history of a player.
+func (a *auditor) checkStoredHead(h *store.SignedHead, at location) {
+	if h.ManagerKey != a.state.Created.ManagerKey {
+		a.find(RuleKeys, at, "%s knows the manager by the key %.12q…; in the journal it is %.12q…", at.agentID, h.ManagerKey, a.state.Created.ManagerKey)
+		return
+	}
+	if !a.checkHead(h.JournalHead, h.JournalHeadSignature, at) {
+		return
+	}
+	known := a.heads.lines[prefixOf(h.JournalHead)]
+	switch {
+	case known.line == 0 && !a.lostHeads[h.JournalHead]:
+		a.find(RuleJournalHead, at, "the manager told %s the head %.12q…, which is the hash of no line of the journal at which a round ended: the journal was changed afterwards", at.agentID, h.JournalHead)
+	case known.line > 0 && known.round != h.Round:
+		a.find(RuleJournalHead, at, "the head that %s has of round %d is that of round %d (0: the end of the league)", at.agentID, h.Round, known.round)
+	}
+	a.heads.signed = max(a.heads.signed, known.line)
 }
 
 // checkPinnedHead checks the head that the auditor knows, and notes the events that no head

@@ -182,6 +182,7 @@ func (a *auditor) checkHistory(d *document[store.History], folder string) {
 		a.find(RuleHistory, at("/player_id"), "%s does not take part in league %s", folder, a.id)
 		return
 	}
+	a.checkSigned(d, folder)
 	seen := map[string]int{}
 	for i := range h.Matches {
 		id := h.Matches[i].MatchID

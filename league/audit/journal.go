@@ -101,7 +101,7 @@ func (a *auditor) readLine(number int, text []byte) {
 		a.fold(e, here)
 	}
 	if a.signs() {
-		a.heads.add(e, c.head, number)
+		a.heads.add(a.state, e, c.head, number)
 	}
 	if s := &c.standings; s.line == 0 && s.hash == c.head {
 		s.line, s.recorded, s.rounds = number, a.state.Recorded, a.state.CompletedRounds()

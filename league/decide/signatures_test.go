@@ -215,7 +215,7 @@ func TestReportWithSignaturesIsAccepted(t *testing.T) {
 func TestResultKeepsOnlyVerifiedSignatures(t *testing.T) {
 	s := signed(t, &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF03"})
 	q := honest(func(q *protocol.MatchResultReport) { // REF03 does not relay, so nobody verifies
-		q.Attempt, q.Draw, q.Evidence.Moves = 2, nil, []protocol.PlayerMove{{PlayerID: "P01", Move: "even"}}
+		q.Attempt, q.Draw, q.Moves = 2, nil, []protocol.PlayerMove{{PlayerID: "P01", Move: "even"}}
 	})
 	v := judge(s, q, "REF03", decide.NotPinged)
 	require.True(t, v.Accepted, "%v", v.Err)
@@ -271,7 +271,7 @@ func ticTacToe(change ...func(*protocol.MatchResultReport)) *protocol.MatchResul
 		q.Result = protocol.MatchResult{Winner: pointer("P01"), Details: &protocol.ResultDetails{
 			Status: protocol.StatusWin, Choices: protocol.Both("P01", pointer("2"), "P02", pointer("4")),
 		}}
-		q.Evidence.Moves = moves
+		q.Moves = moves
 		q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 5, "2", moves[:4])), "P02", signatureOf(laterStatement(1, 4, "4", moves[:3])))
 	})
 	for _, c := range change {
@@ -294,30 +294,30 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 	}{
 		"a true report": {func(*protocol.MatchResultReport) {}, ""},
 		"a technical loss in the middle": {func(q *protocol.MatchResultReport) {
-			q.Evidence.Moves = q.Evidence.Moves[:4]
+			q.Moves = q.Moves[:4]
 			q.Result.Winner, q.Result.Details.Status = pointer("P02"), protocol.StatusTechnicalLoss
 			q.Result.Details.Choices = protocol.Both("P01", pointer("1"), "P02", pointer("4"))
-			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Evidence.Moves[:2])), "P02", q.Signatures[1].Value)
+			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
 		}, ""},
 		"another winner": {func(q *protocol.MatchResultReport) { q.Result.Winner = pointer("P02") }, "result.winner"},
 		"a draw": {func(q *protocol.MatchResultReport) {
 			q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
 		}, "result.winner"},
-		"no moves":            {func(q *protocol.MatchResultReport) { q.Evidence.Moves = nil }, "moves: the last one of P01"},
-		"an earlier move":     {func(q *protocol.MatchResultReport) { q.Evidence.Moves = changed(q.Evidence.Moves, 1, "5") }, "signatures: that of P01"},
-		"an illegal move":     {func(q *protocol.MatchResultReport) { q.Evidence.Moves = changed(q.Evidence.Moves, 1, "0") }, "moves: "},
-		"a move of no player": {func(q *protocol.MatchResultReport) { q.Evidence.Moves[1].PlayerID = "P03" }, "moves: "},
+		"no moves":            {func(q *protocol.MatchResultReport) { q.Moves = nil }, "moves: the last one of P01"},
+		"an earlier move":     {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "5") }, "signatures: that of P01"},
+		"an illegal move":     {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "0") }, "moves: "},
+		"a move of no player": {func(q *protocol.MatchResultReport) { q.Moves[1].PlayerID = "P03" }, "moves: "},
 		"a game that is not over": {func(q *protocol.MatchResultReport) {
-			q.Evidence.Moves = q.Evidence.Moves[:4]
+			q.Moves = q.Moves[:4]
 			q.Result.Details.Choices = protocol.Both("P01", pointer("1"), "P02", pointer("4"))
 		}, "moves: the game is not over"},
 		"an older signature of a player": {func(q *protocol.MatchResultReport) {
-			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Evidence.Moves[:2])), "P02", q.Signatures[1].Value)
+			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
 		}, "signatures: that of P01: it is of another turn"},
 		"another last move": {func(q *protocol.MatchResultReport) {
-			q.Evidence.Moves = changed(q.Evidence.Moves, 3, "5")
+			q.Moves = changed(q.Moves, 3, "5")
 			q.Result.Details.Choices = protocol.Both("P01", pointer("2"), "P02", pointer("5"))
-			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 5, "2", q.Evidence.Moves[:4])), "P02", q.Signatures[1].Value)
+			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 5, "2", q.Moves[:4])), "P02", q.Signatures[1].Value)
 		}, "signatures: that of P02"},
 	} {
 		t.Run(name, func(t *testing.T) {

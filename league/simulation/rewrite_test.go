@@ -1,0 +1,337 @@
+package simulation_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/audit"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/store"
+	"evenodd/rules/evenodd"
+)
+
+const rewriteSeed = 11
+
+// signedLeague plays a league of four players that sign, and returns its folder.
+func signedLeague(t *testing.T, seed uint64) store.Folder {
+	t.Helper()
+	dir := memoryFolder(t)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	synctest.Test(t, func(t *testing.T) {
+		playStored(t, simulation.Options{
+			Seed: seed, Players: 4, Referees: 1, Legs: 1, Transport: simulation.Wire, Concurrency: 1, LeagueID: "cup",
+			GameType: evenodd.Type, Games: mutationGames(), Log: zerolog.Nop(), Sign: true,
+		}, dir)
+	})
+	return store.Folder(dir)
+}
+
+// An organiser rewrites a league. It has the manager's key, and can write every file.
+type organiser struct {
+	t     *testing.T
+	dir   store.Folder
+	match *journal.MatchReported // a match of the last round with a winner
+	ids   [2]string              // of its winner and its loser
+}
+
+func newOrganiser(t *testing.T) *organiser {
+	t.Helper()
+	o := &organiser{t: t, dir: signedLeague(t, rewriteSeed)}
+	for _, e := range o.events() {
+		if d, ok := e.Data.(*journal.MatchReported); ok && d.MatchID.Round == 3 && d.WinnerPlayerID != nil {
+			o.match = d
+		}
+	}
+	require.NotNil(t, o.match, "the seed has a winner in the last round")
+	o.ids[0] = *o.match.WinnerPlayerID
+	for _, c := range o.match.Choices {
+		if c.Name != o.ids[0] {
+			o.ids[1] = c.Name
+		}
+	}
+	return o
+}
+
+func (o *organiser) events() (events []*journal.Event) {
+	o.t.Helper()
+	text, err := os.ReadFile(o.dir.Journal("cup"))
+	require.NoError(o.t, err)
+	for line := range bytes.Lines(text) {
+		e, err := journal.Decode(bytes.TrimSuffix(line, []byte("\n")))
+		require.NoError(o.t, err)
+		events = append(events, e)
+	}
+	return events
+}
+
+// rewrite changes the result in the journal, and makes everything that follows from the
+// journal again: the champion, the hashes, the standings, the rounds, and the signature of
+// the head.
+func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
+	t := o.t
+	t.Helper()
+	state, prev := journal.NewState(), journal.Origin
+	var text []byte
+	for _, e := range o.events() {
+		switch d := e.Data.(type) {
+		case *journal.MatchReported:
+			if d.MatchID == o.match.MatchID {
+				change(d)
+				score, err := state.Score(d)
+				require.NoError(t, err)
+				d.Score = score[:]
+			}
+		case *journal.RoundCompleted:
+			d.Summary = state.Summary(d.RoundID)
+		case *journal.LeagueCompleted:
+			first := state.Standings()[0]
+			d.Champion = protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}
+		}
+		e.Prev = prev
+		line, err := journal.Encode(e)
+		require.NoError(t, err)
+		prev, text = journal.Hash(line), append(append(text, line...), '\n')
+		require.NoError(t, state.Apply(e))
+	}
+	require.NoError(t, os.WriteFile(o.dir.Journal("cup"), text, 0o600))
+	standings, err := store.Read[store.Standings](o.dir.Standings("cup"))
+	require.NoError(t, err)
+	standings.Standings, standings.JournalHead = state.Standings(), prev
+	standings.JournalHeadSignature = simulation.SigningKey(rewriteSeed, "manager").SignHead("cup", prev)
+	require.NoError(t, store.Write(o.dir.Standings("cup"), standings))
+	rounds, err := store.Read[store.Rounds](o.dir.Rounds("cup"))
+	require.NoError(t, err)
+	rounds.Rounds = state.RoundRecords()
+	require.NoError(t, store.Write(o.dir.Rounds("cup"), rounds))
+}
+
+// swapChoices makes the loser the winner, by the choices that this needs, in the journal, the
+// record with its digest, the match file and the histories.
+func (o *organiser) swapChoices(change func(r *journal.MatchReported)) {
+	t := o.t
+	t.Helper()
+	forge := func(r *journal.MatchReported) {
+		r.WinnerPlayerID = &o.ids[1]
+		r.Choices = slices.Clone(r.Choices)
+		r.Choices[0].Value, r.Choices[1].Value = r.Choices[1].Value, r.Choices[0].Value
+		r.Reason = strings.NewReplacer(o.ids[0], o.ids[1], o.ids[1], o.ids[0]).Replace(r.Reason)
+		change(r)
+	}
+	forged := *o.match
+	forge(&forged)
+	forged.Score = protocol.Both(o.match.Choices[0].Name, 3*boolean(o.match.Choices[0].Name == o.ids[1]), o.match.Choices[1].Name, 3*boolean(o.match.Choices[1].Name == o.ids[1]))
+	result := &store.MatchResult{GameResult: forged.GameResult, Score: forged.Score}
+	digest := o.forgeRecord(result, forged.Signatures)
+	path := o.dir.Match("cup", forged.MatchID.String())
+	doc, err := store.Read[store.Match](path)
+	require.NoError(t, err)
+	doc.Result, doc.Signatures, doc.Draw = result, forged.Signatures, forged.Draw
+	require.NoError(t, store.Write(path, doc))
+	for _, id := range []string{"P01", "P02", "P03", "P04"} {
+		o.edit(store.HistoryLines(o.dir.History(id)), func(text string) string { return o.forgeHistory(text, slices.Index(o.ids[:], id)) })
+		require.NoError(t, os.Remove(o.dir.History(id)))
+	}
+	o.rewrite(func(r *journal.MatchReported) { forge(r); r.TranscriptDigest = digest })
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+var evenForOdd = strings.NewReplacer(`"even"`, `"odd"`, `"odd"`, `"even"`)
+
+// forgeRecord changes the record of the match, and returns its digest.
+func (o *organiser) forgeRecord(result *store.MatchResult, signatures protocol.PerPlayer[protocol.MoveSignature]) (digest string) {
+	t := o.t
+	t.Helper()
+	o.edit(o.dir.Results("cup", "REF01"), func(text string) string {
+		lines := strings.SplitAfter(text, "\n")
+		for i, line := range lines {
+			if !strings.HasPrefix(line, `{"match_id":"`+o.match.MatchID.String()+`"`) || !strings.Contains(line, `"conversation_id"`) {
+				continue
+			}
+			r, err := store.ReadRecord([]byte(line))
+			require.NoError(t, err)
+			r.Result, r.Signatures = result, signatures
+			for k := range r.Transcript {
+				if x := &r.Transcript[k].Exchange; x.Method == protocol.ChooseParity.Name && x.Direction == store.Received {
+					x.Message = jsontext.Value(evenForOdd.Replace(string(x.Message)))
+				}
+			}
+			forged, err := json.Marshal(r)
+			require.NoError(t, err)
+			lines[i], digest = string(forged)+"\n", journal.Hash(forged)
+		}
+		return strings.Join(lines, "")
+	})
+	return digest
+}
+
+// forgeHistory makes the history of a player agree with the forged result, without decisions
+// and signed heads. Side is 0 for the winner of the match, 1 for its loser, else negative.
+func (o *organiser) forgeHistory(text string, side int) string {
+	lines := strings.SplitAfter(text, "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		return strings.Contains(line, `"head":`) || strings.Contains(line, `"decision":`)
+	})
+	for i, line := range lines {
+		if side >= 0 && strings.HasPrefix(line, `{"match_id":"`+o.match.MatchID.String()+`"`) {
+			line = evenForOdd.Replace(line)
+			lines[i] = strings.Replace(line, []string{`"result":"WIN"`, `"result":"LOSS"`}[side], []string{`"result":"LOSS"`, `"result":"WIN"`}[side], 1)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// edit changes the text of a file.
+func (o *organiser) edit(path string, change func(string) string) {
+	o.t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(o.t, err)
+	changed := change(string(text))
+	require.NotEqual(o.t, string(text), changed, path)
+	require.NoError(o.t, os.WriteFile(path, []byte(changed), 0o600))
+}
+
+// void makes the match a technical loss of its winner. The manager says so, and the record
+// is gone.
+func (o *organiser) void() {
+	t := o.t
+	t.Helper()
+	none := func(r *journal.MatchReported) {
+		r.Status, r.WinnerPlayerID, r.DrawnNumber, r.NumberParity = protocol.StatusTechnicalLoss, &o.ids[1], nil, nil
+		r.Choices = protocol.Both[*string](r.Choices[0].Name, nil, r.Choices[1].Name, nil)
+		r.Reason, r.Faults = "no answer", protocol.PerPlayer[string]{{Name: o.ids[0], Value: string(protocol.ErrTimeout)}}
+		r.Evidence, r.Draw = protocol.Evidence{}, &protocol.Draw{Commitment: r.Draw.Commitment, Nonce: r.Draw.Nonce}
+	}
+	o.edit(o.dir.Results("cup", "REF01"), func(text string) string {
+		lines := strings.SplitAfter(text, "\n")
+		return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+			return strings.HasPrefix(line, `{"match_id":"`+o.match.MatchID.String()+`"`)
+		}), "")
+	})
+	path := o.dir.Match("cup", o.match.MatchID.String())
+	doc, err := store.Read[store.Match](path)
+	require.NoError(t, err)
+	forged := *o.match
+	none(&forged)
+	forged.Score = protocol.Both(forged.Choices[0].Name, 3*boolean(forged.Choices[0].Name == o.ids[1]), forged.Choices[1].Name, 3*boolean(forged.Choices[1].Name == o.ids[1]))
+	doc.Result, doc.Draw, doc.Evidence, doc.Started = &store.MatchResult{GameResult: forged.GameResult, Score: forged.Score}, forged.Draw, protocol.Evidence{}, ""
+	doc.WrittenBy, doc.TranscriptFile, doc.Transcript, doc.ConversationID = store.WrittenByManager, "", []store.Exchange{}, ""
+	doc.PlayerA.EntropyCommitment, doc.PlayerB.EntropyCommitment = "", ""
+	doc.Lifecycle.States = doc.Lifecycle.States[len(doc.Lifecycle.States)-1:]
+	require.NoError(t, store.Write(path, doc))
+	o.rewrite(none)
+}
+
+// auditOf returns the rules of the findings, without repetition.
+func auditOf(t *testing.T, dir store.Folder, o audit.Options) (rules []string) {
+	t.Helper()
+	o.Games = mutationGames()
+	report, err := audit.Run(dir, o)
+	require.NoError(t, err)
+	for _, f := range report.Leagues[0].Findings {
+		rules = append(rules, f.Rule)
+		t.Log(f)
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
+}
+
+// evidence is what somebody knows of the league as it was played.
+type evidence struct {
+	keys      map[string]string
+	head      string
+	histories string // a copy
+}
+
+func (o *organiser) evidence() (e evidence) {
+	t := o.t
+	t.Helper()
+	standings, err := store.Read[store.Standings](o.dir.Standings("cup"))
+	require.NoError(t, err)
+	key := simulation.SigningKey(rewriteSeed, "P01").Public()
+	e = evidence{keys: map[string]string{"P01": key}, head: standings.JournalHead, histories: t.TempDir()}
+	require.NoError(t, os.CopyFS(e.histories, os.DirFS(o.dir.Players())))
+	return e
+}
+
+// An organiser with the manager's key rewrites a result, and everything that follows from
+// it. Without the players' keys it cannot make their signatures.
+func TestRewrittenResultIsFoundByTheSignatures(t *testing.T) {
+	for name, change := range map[string]func(r *journal.MatchReported){
+		"with the old signatures": func(*journal.MatchReported) {},
+		"without signatures": func(r *journal.MatchReported) {
+			draw := *r.Draw
+			draw.EntropyCommitments = nil
+			r.Signatures, r.Draw = nil, &draw
+		},
+		"with a made-up signature": func(r *journal.MatchReported) {
+			r.Signatures = slices.Clone(r.Signatures)
+			r.Signatures[0].Value.Signature = strings.Repeat("0123456789abcdef", 8)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOrganiser(t)
+			known := o.evidence()
+			o.swapChoices(change)
+			assert.Equal(t, []string{audit.RuleSignature}, auditOf(t, o.dir, audit.Options{}))
+			require.NoError(t, os.RemoveAll(o.dir.Players()))
+			assert.Equal(t, []string{audit.RuleSignature}, auditOf(t, o.dir, audit.Options{}), "all histories are deleted")
+			assert.Equal(t, []string{audit.RuleJournalHead, audit.RuleSignature}, auditOf(t, o.dir, audit.Options{Head: known.head}))
+			rules := auditOf(t, o.dir, audit.Options{Histories: known.histories})
+			assert.Contains(t, rules, audit.RuleJournalHead)
+			assert.Contains(t, rules, audit.RuleSignature)
+		})
+	}
+}
+
+// A technical loss rests on the referee's report alone. An organiser can make one, unless
+// somebody has a head or the histories of the players.
+func TestInventedTechnicalLossIsFoundByAHeadOrByHistories(t *testing.T) {
+	o := newOrganiser(t)
+	known := o.evidence()
+	o.void()
+	require.NoError(t, os.RemoveAll(o.dir.Players()))
+	assert.Empty(t, auditOf(t, o.dir, audit.Options{Keys: known.keys}), "the keys are the right ones")
+	assert.Equal(t, []string{audit.RuleJournalHead}, auditOf(t, o.dir, audit.Options{Head: known.head}))
+	assert.Contains(t, auditOf(t, o.dir, audit.Options{Histories: known.histories}), audit.RuleJournalHead)
+}
+
+// An organiser that makes the whole league again, with other keys or without keys, is found
+// by anything that somebody knows of the league as it was played.
+func TestLeagueMadeAgainIsFoundByKnownKeysHeadsAndHistories(t *testing.T) {
+	known := newOrganiser(t).evidence()
+	manager := map[string]string{audit.ManagerID: simulation.SigningKey(rewriteSeed, "manager").Public()}
+	t.Run("with other keys", func(t *testing.T) {
+		dir := signedLeague(t, rewriteSeed+1)
+		assert.Empty(t, auditOf(t, dir, audit.Options{}), "it owns every key")
+		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: known.keys}))
+		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: manager}))
+		assert.Equal(t, []string{audit.RuleJournalHead}, auditOf(t, dir, audit.Options{Head: known.head}))
+		assert.NotEmpty(t, auditOf(t, dir, audit.Options{Histories: known.histories}))
+	})
+	t.Run("without keys", func(t *testing.T) {
+		dir := store.Folder(filepath.Join("..", "..", "testdata", "leagues", "finished"))
+		assert.Empty(t, auditOf(t, dir, audit.Options{}))
+		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: known.keys}))
+		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: manager}))
+		assert.Equal(t, []string{audit.RuleJournalHead}, auditOf(t, dir, audit.Options{Head: known.head}))
+	})
+}
