@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,11 +208,16 @@ func TestAgentThatWasGoneIsToldWhenItSendsAQuery(t *testing.T) {
 		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
 		w.Referee("REF01")
 		w.Player("P01")
-		var gone *leaguetest.Agent
-		gone = w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(*leaguetest.Call) (jsontext.Value, error) {
-			go gone.Stop()
+		called := make(chan struct{})
+		end := sync.OnceFunc(func() { close(called) })
+		gone := w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(*leaguetest.Call) (jsontext.Value, error) {
+			end()
 			return nil, leaguetest.ErrHangUp
 		}))
+		w.InBackground(func() {
+			<-called
+			gone.Stop()
+		})
 		x.Finish()
 		lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
 		time.Sleep(time.Minute)

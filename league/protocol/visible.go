@@ -74,13 +74,13 @@ func Escape(s string) string {
 }
 
 // EscapeJSON is Escape for JSON: the result is the same JSON value. White space between the values
-// remains.
+// remains, and bytes that are not UTF-8 become U+FFFD.
 func EscapeJSON(text []byte) []byte {
 	plain := !slices.ContainsFunc(text, func(c byte) bool { return c >= 0x7f })
 	if plain {
 		return text // JSON has no control characters below space
 	}
-	return []byte(escape(string(text), func(r rune, as string) string {
+	return []byte(escape(strings.ToValidUTF8(string(text), "\uFFFD"), func(r rune, as string) string {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return as

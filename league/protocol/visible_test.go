@@ -105,6 +105,7 @@ func TestEscapedJSONIsTheSameValue(t *testing.T) {
 	require.NoError(t, json.Unmarshal(escaped, &read))
 	assert.Equal(t, text, read["text"])
 	assert.Equal(t, `{"text":"a\nb\u001bc\u202ed\u009be\u007ff\u2028 Zoë `+"\U0001F469\u200d\U0001F4BB"+` \udb40\udc01 "}`+"\n", string(escaped))
+	assert.Equal(t, "{\"a\":\"\uFFFD\"}", string(protocol.EscapeJSON([]byte("{\"a\":\"\x9b\"}"))))
 	plain := []byte(`{"a": "b\u0000"}`)
 	assert.Equal(t, plain, protocol.EscapeJSON(plain))
 }

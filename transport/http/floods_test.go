@@ -65,7 +65,7 @@ func TestConnectionsWithoutACredentialAreClosedFirst(t *testing.T) {
 					require.Equal(t, http.StatusOK, honest.callsAs(t, "", honestCall))
 					for i := range attackers {
 						if where == "at many addresses" {
-							l.from = []string{fmt.Sprintf("192.0.2.%d:1", 2+i%20)}
+							l.connectsFrom(fmt.Sprintf("192.0.2.%d:1", 2+i%20))
 						}
 						v := l.connect(t)
 						if sent == "call" {
@@ -76,7 +76,7 @@ func TestConnectionsWithoutACredentialAreClosedFirst(t *testing.T) {
 						}
 						time.Sleep(time.Millisecond)
 					}
-					l.from = []string{"192.0.2.1:1"}
+					l.connectsFrom("192.0.2.1:1")
 					start := time.Now()
 					require.Equal(t, http.StatusOK, l.connect(t).callsAs(t, credential, say1), "a new connection with a bearer credential")
 					require.Equal(t, http.StatusOK, l.connect(t).callsAs(t, "", honestCall), "a new connection with a credential in the body")

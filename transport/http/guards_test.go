@@ -168,6 +168,13 @@ func (l *addressedNetwork) Accept() (net.Conn, error) {
 	return &addressedConn{c, from}, nil
 }
 
+// connectsFrom sets the address of the next connections.
+func (l *addressedNetwork) connectsFrom(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.from = []string{address}
+}
+
 type addressedConn struct {
 	net.Conn
 
@@ -289,7 +296,7 @@ func TestLeastRecentlyUsedCallersAreEvicted(t *testing.T) {
 	config := carrier.Config{Limits: carrier.Limits{Rate: 1e-6, Burst: 1}}
 	withLimits(t, config, []string{""}, func(t *testing.T, l *addressedNetwork) {
 		status := func(address int) int {
-			l.from = []string{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(address >> 8), byte(address)}), 1).String()}
+			l.connectsFrom(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(address >> 8), byte(address)}), 1).String())
 			v := l.connect(t)
 			defer func() { require.NoError(t, v.Close()) }()
 			status, _, _ := v.calls(t, "echo", "hi")
@@ -438,7 +445,7 @@ func TestTooManyConnections(t *testing.T) {
 			require.Equal(t, http.StatusOK, status, "another address may connect")
 			require.NoError(t, first.Close())
 			synctest.Wait()
-			l.from = []string{"192.0.2.1:4"}
+			l.connectsFrom("192.0.2.1:4")
 			status, _, _ = l.connect(t).calls(t, "echo", "hi")
 			require.Equal(t, http.StatusOK, status, "a closed connection frees its slot")
 			status, _, _ = second.receives(t)
