@@ -346,7 +346,7 @@ func printHead(w io.Writer, head league.SignedHead) {
 	switch {
 	case head.Hash == "":
 	case head.Signature == "":
-		_, _ = fmt.Fprintf(w, "Journal head: %s, not signed\n", head.Hash)
+		_ = printLine(w, "Journal head: %s, not signed", head.Hash)
 	default:
 		_ = printLine(w, "Journal head: %s, signed with the manager's key %s", head.Hash, head.Key)
 	}

@@ -121,7 +121,7 @@ func (a *auditor) compareDecision(x *store.HistoryDecision, player string, at lo
 	r := m.Report
 	choice, _ := r.Choices.Get(player)
 	signature, signed := r.Signatures.Get(player)
-	turn := a.lastTurn(r, player, players)
+	turn := a.lastTurn(r, player)
 	line := a.lines[protocol.Attempt{MatchID: id}]
 	lost := r.Status == protocol.StatusTechnicalLoss && (r.WinnerPlayerID == nil || *r.WinnerPlayerID != player)
 	switch {
@@ -143,7 +143,7 @@ func (a *auditor) compareDecision(x *store.HistoryDecision, player string, at lo
 
 // lastTurn is the turn of the last move of a player by a result; 0 if the result does not
 // say it.
-func (a *auditor) lastTurn(r *journal.MatchReported, player string, players [2]string) int {
+func (a *auditor) lastTurn(r *journal.MatchReported, player string) int {
 	if s, ok := r.Signatures.Get(player); ok {
 		return s.Turn
 	}

@@ -16,6 +16,9 @@
 // again if it is missing or torn, which is no finding. If it contradicts its record or the
 // journal, it is one. In files of earlier versions, the match file has the transcript.
 //
+// It verifies the signatures of players and manager by the keys in the journal. Whether these
+// are the true keys, only somebody who knows them can tell: see Options.
+//
 // An audit cannot see that a referee tells one player the choice of the other, or
 // the number that its nonce will make.
 //

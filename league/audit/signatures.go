@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -169,14 +170,11 @@ func listedIDs(ids []string) string {
 	if len(ids) > most {
 		ids, more = ids[:most], fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	text := ""
+	clipped := make([]string, len(ids))
 	for i, id := range ids {
-		if i > 0 {
-			text += ", "
-		}
-		text += clip(id)
+		clipped[i] = clip(id)
 	}
-	return text + more
+	return strings.Join(clipped, ", ") + more
 }
 
 // checkKeys compares the keys of the league with those that the auditor knows.

@@ -89,9 +89,8 @@ func TestMessagesWithoutSignaturesAreAsBefore(t *testing.T) {
 // A liar is the caller of a referee that changes what it tells.
 type liar struct {
 	protocol.Caller
-	w               *leaguetest.World
 	choice, entropy bool // it changes the choice of P01, or its entropy
-	reportOnly, tl  bool // GAME_OVER is true; the report claims a technical loss of P01
+	reportOnly      bool // GAME_OVER is true
 }
 
 // Call changes a copy of the message.
