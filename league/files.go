@@ -32,6 +32,7 @@ type Files struct {
 	secret  [32]byte
 	unlock  func() error
 	started string // the hash of the event that started the league; "" before
+	ended   string // the hash of the event that completed the last round; "" before
 	lost    string // the head that standings.json names and the journal does not have; usually ""
 }
 
@@ -60,8 +61,11 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 	}
 	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
 	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), func(_ int, e *journal.Event, hash string, _ int64) {
-		if _, starts := e.Data.(*journal.Started); starts {
+		switch e.Data.(type) {
+		case *journal.Started:
 			f.started = hash
+		case *journal.RoundCompleted:
+			f.ended = hash
 		}
 		if hash == f.lost {
 			f.lost = ""

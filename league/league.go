@@ -58,7 +58,7 @@ func New(o Options) (*Manager, error) {
 	var secret [32]byte
 	_, _ = crand.Read(secret[:]) // never fails
 	if f := o.Files; f != nil {
-		m.journal, m.state, secret = f.journal, f.State, f.secret
+		m.journal, m.state, m.ended, secret = f.journal, f.State, f.ended, f.secret
 		w := &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, current: m.documents, round: m.roundRecord}
 		m.files = w.prepare()
 	}

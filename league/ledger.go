@@ -20,6 +20,7 @@ type ledger struct {
 	state   *journal.State
 	journal *journalfile.File  // nil: the league has no data folder
 	started string             // the hash of the event that started the league; "" in a league that does not sign
+	ended   string             // the hash of the event that completed the last round; "" without a journal
 	kept    *keptEvents        // nil unless a league without a data folder keeps its events
 	changed func(journal.Data) // called with each recorded event while mu is held
 }
@@ -48,6 +49,9 @@ func (l *ledger) record(data journal.Data) error {
 		if err := l.remember(e); err != nil {
 			return err
 		}
+	}
+	if _, ends := data.(*journal.RoundCompleted); ends {
+		l.ended = l.head()
 	}
 	if l.kept != nil {
 		if err := l.kept.add(&journal.Event{Seq: e.Seq, At: e.At, Data: data}); err != nil {

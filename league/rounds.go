@@ -208,12 +208,13 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	return end, nil
 }
 
-// roundEnd makes the broadcasts about a completed round.
+// roundEnd makes the broadcasts about the last completed round. The head in them is that of
+// its end, also when they are repeated in the next round.
 func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	m.mu.Lock()
 	e := roundEnd{players: m.present(m.players), referees: m.present(m.referees)}
 	e.table = m.standingsUpdate(ctx, round, len(e.players))
-	summary, head, results := m.state.Rounds[round-1].Summary, m.head(), m.results(round)
+	summary, head, results := m.state.Rounds[round-1].Summary, m.ended, m.results(round)
 	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if m.durable() != nil {

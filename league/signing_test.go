@@ -316,6 +316,34 @@ func assertSealed(t *testing.T, w *leaguetest.World, folder store.Folder, head l
 	assert.True(t, protocol.VerifyHead(head.Key, standings.JournalHeadSignature, leaguetest.LeagueID, last))
 }
 
+// The manager repeats the end of a round after a restart, when it has recorded results of
+// the next round. The head must still be that of the end: the audit knows no other.
+func TestRepeatedEndOfARoundHasTheHeadOfThatRound(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.RefereeWithFiles("REF01", files)
+		w.Players(4, leaguetest.WithDelays(0, 4*leaguetest.Second, 0))
+		w.WaitUntil(6 * leaguetest.Second) // in the second round
+		x.Kill()
+		x = w.StartManagerIn(folder, 4, 1)
+		x.Finish()
+		ends := map[int]string{}
+		visitJournal(w, folder, func(e *journal.Event, hash string) {
+			if d, ok := e.Data.(*journal.RoundCompleted); ok {
+				ends[d.RoundID] = hash
+			}
+		})
+		told := map[int]int{}
+		for _, e := range w.Calls(protocol.NotifyRoundCompleted.Name, "p01") {
+			q := leaguetest.Decode[protocol.RoundCompleted](e.Message)
+			assert.Equal(t, ends[q.RoundID], q.JournalHead, "round %d", q.RoundID)
+			told[q.RoundID]++
+		}
+		assert.Equal(t, map[int]int{1: 2, 2: 1, 3: 1}, told)
+	})
+}
+
 // An event after the end, such as the return of an agent, is covered as well.
 func TestSealCoversEventsAfterTheEnd(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

@@ -127,7 +127,7 @@ var (
 		formed("commitment", digestForm), formed("nonce", digestForm),
 		keyed1("entropies", formed("", digestForm)).orAbsent(),
 		keyed1("entropy_commitments", formed("", digestForm)).orAbsent()).orAbsent()
-	publicKey  = formed("public_key", digestForm).orAbsent()
+	publicKey  = formed("public_key", keyForm).orAbsent()
 	started    = formed("started", digestForm).orAbsent()
 	movesField = array("moves", 0, object("", text("player_id"), text("move"))).orAbsent()
 	// signatureRequest holds the members of a question that asks for a signature.
@@ -149,7 +149,7 @@ var (
 		text("league_id").orAbsent(),
 		field{name: "reason", kind: kindString, max: 500}.orAbsent().orNull(),
 		formed("error_code", codeForm).orAbsent(), text("error_name").orAbsent(),
-		text("manager_auth").orAbsent(), formed("manager_key", digestForm).orAbsent(),
+		text("manager_auth").orAbsent(), formed("manager_key", keyForm).orAbsent(),
 		anything("context").orAbsent(), integer("retry_after_sec", 0).orAbsent(),
 	}
 	acknowledgement = []field{

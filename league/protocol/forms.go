@@ -41,6 +41,10 @@ var (
 		rule: "64 lower-case hexadecimal digits", pattern: `^[0-9a-f]{64}$`,
 		valid: isDigest, max: formLimit,
 	}
+	keyForm = &form{
+		rule: "an Ed25519 public key in 64 lower-case hexadecimal digits, not of small order", pattern: `^[0-9a-f]{64}$`,
+		valid: ValidPublicKey, max: formLimit,
+	}
 	signatureForm = &form{
 		rule: "128 lower-case hexadecimal digits", pattern: `^[0-9a-f]{128}$`,
 		valid: isSignature, max: formLimit,

@@ -23,9 +23,6 @@ func NewSigningKey(seed [ed25519.SeedSize]byte) *SigningKey {
 // Public returns the public key as messages have it: 64 lower-case hexadecimal digits.
 func (k *SigningKey) Public() string { return k.public }
 
-// ValidPublicKey tells whether text has the form of a public key.
-func ValidPublicKey(text string) bool { return isDigest(text) }
-
 // A MoveStatement is what a player signs in its answer to a question for a move. The
 // signature proves that the player made this move, with this entropy, after it was shown
 // these commitments and moves.
@@ -94,7 +91,7 @@ func appendPrefixed(b []byte, texts ...string) (all []byte, ok bool) {
 func verify(publicKey, signature string, text []byte) bool {
 	var key [ed25519.PublicKeySize]byte
 	var binary [ed25519.SignatureSize]byte
-	if !isDigest(publicKey) || !isSignature(signature) {
+	if !ValidPublicKey(publicKey) || !isSignature(signature) {
 		return false
 	}
 	_, _ = hex.Decode(key[:], []byte(publicKey)) // both are valid
