@@ -106,14 +106,22 @@ func (d *directory) tellCompleted(ctx context.Context, completed *protocol.Leagu
 	told.wait(ctx)
 }
 
+// A farewell tells the agents that the league is over.
+type farewell struct {
+	*directory
+
+	late      chan *agent               // agents that returned after the end of the league
+	completed *protocol.LeagueCompleted // nil before the end; directory.mu guards it
+}
+
 // tellLate tells an agent that returns after the end of the league that it is
-// over, even if it was told before: it may have crashed since. M.mu is held.
-func (m *Manager) tellLate(a *agent) {
-	if m.completed == nil || !a.told.CompareAndSwap(false, true) {
+// over, even if it was told before: it may have crashed since. F.mu is held.
+func (f *farewell) tellLate(a *agent) {
+	if f.completed == nil || !a.told.CompareAndSwap(false, true) {
 		return
 	}
 	select {
-	case m.late <- a:
+	case f.late <- a:
 	default: // it returns again
 		a.told.Store(false)
 	}
@@ -121,36 +129,36 @@ func (m *Manager) tellLate(a *agent) {
 
 // tellReturned tells agents that return after the end that the league is over, until
 // ctx ends.
-func (m *Manager) tellReturned(ctx context.Context, completed *protocol.LeagueCompleted) {
+func (f *farewell) tellReturned(ctx context.Context, completed *protocol.LeagueCompleted) {
 	var telling sync.WaitGroup
 	defer telling.Wait()
 	for {
 		select {
-		case a := <-m.late:
-			telling.Go(func() { m.tellAgain(ctx, a, completed) }) // a slow agent delays no other
+		case a := <-f.late:
+			telling.Go(func() { f.tellAgain(ctx, a, completed) }) // a slow agent delays no other
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (m *Manager) tellAgain(ctx context.Context, a *agent, completed *protocol.LeagueCompleted) {
+func (f *farewell) tellAgain(ctx context.Context, a *agent, completed *protocol.LeagueCompleted) {
 	defer a.told.Store(false)
-	m.tellEnd(ctx, a, protocol.Many(completed))
+	f.tellEnd(ctx, a, protocol.Many(completed))
 }
 
-// farewell tells all agents that the league is over, for endPatience at most. A
+// tellAll tells all agents that the league is over, for endPatience at most. A
 // simulation needs no time for it.
-func (m *Manager) farewell(ctx context.Context, completed *protocol.LeagueCompleted) {
+func (f *farewell) tellAll(ctx context.Context, completed *protocol.LeagueCompleted) {
 	var returned sync.WaitGroup
 	defer returned.Wait()
-	if m.options.Simulation == nil {
+	if f.options.Simulation == nil {
 		limited, stop := context.WithTimeout(ctx, endPatience)
 		defer stop()
 		ctx = limited
-		returned.Go(func() { m.tellReturned(limited, completed) })
+		returned.Go(func() { f.tellReturned(limited, completed) })
 	}
-	m.tellCompleted(ctx, completed)
+	f.tellCompleted(ctx, completed)
 }
 
 // Linger tells the agents that still do not know it, and those that return, that the
@@ -158,7 +166,7 @@ func (m *Manager) farewell(ctx context.Context, completed *protocol.LeagueComple
 // the league is not over.
 func (m *Manager) Linger(ctx context.Context) {
 	m.mu.Lock()
-	completed := m.completed
+	completed := m.farewell.completed
 	m.mu.Unlock()
 	if completed == nil {
 		return
@@ -169,8 +177,8 @@ func (m *Manager) Linger(ctx context.Context) {
 	telling.Go(func() { m.files.run(ctx) })
 	for _, a := range m.uninformed() {
 		if a.told.CompareAndSwap(false, true) { // else it has returned
-			telling.Go(func() { m.tellAgain(ctx, a, completed) })
+			telling.Go(func() { m.farewell.tellAgain(ctx, a, completed) })
 		}
 	}
-	m.tellReturned(ctx, completed)
+	m.farewell.tellReturned(ctx, completed)
 }

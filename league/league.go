@@ -33,14 +33,14 @@ type Manager struct {
 	assignments   protocol.Batch[assignment]
 	assigned      protocol.Batch[journal.MatchAssigned]
 	dispatch      chan dispatched // matches of a round on their way to the conductors
-	late          chan *agent     // agents that returned after the end of the league
 	refusals      *refusalLog
 	registrations registrations
 	files         *fileWriter // nil without a data folder
 
-	life      context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
-	matches   []*match        // of the current round
-	completed *protocol.LeagueCompleted
+	farewell farewell
+
+	life    context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
+	matches []*match        // of the current round
 }
 
 // New makes a manager; Mount it, and Run it.
@@ -51,10 +51,11 @@ func New(o Options) (*Manager, error) {
 	o.complete()
 	m := &Manager{
 		options: o, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
-		late: make(chan *agent, 100), refusals: newRefusalLog(&o),
+		refusals: newRefusalLog(&o),
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
 	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}}
+	m.farewell = farewell{directory: m.directory, late: make(chan *agent, 100)}
 	var secret [32]byte
 	_, _ = crand.Read(secret[:]) // never fails
 	if f := o.Files; f != nil {
@@ -117,7 +118,7 @@ func (m *Manager) openLeague() error {
 		}
 	}
 	m.registrations = registrations{
-		directory: m.directory, refusals: m.refusals, returned: m.tellLate, due: make(chan struct{}), wake: make(chan struct{}, 1),
+		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}), wake: make(chan struct{}, 1),
 		decide: decide.Registrations{Limits: decide.Limits{
 			GameType: o.GameType, MaxPlayers: o.MaxPlayers, MaxReferees: o.MaxReferees,
 			SameNames: o.SameNames, Grace: o.RegistrationGrace, Listening: o.Listening,
@@ -250,7 +251,7 @@ func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQu
 		return nil, err
 	}
 	if !m.state.Agents[asker.id].Informed {
-		m.tellLate(asker)
+		m.farewell.tellLate(asker)
 	}
 	response, err := m.view().Answer(q, asker.id)
 	var no *protocol.Error
@@ -319,7 +320,7 @@ func (m *Manager) documents() (documents, error) {
 	d := documentsOf(m.state, m.options.LeagueID, m.head(), m.clock.Timestamp())
 	m.mu.Unlock()
 	if d.standings != nil {
-		d.standings.JournalHeadSignature = m.signHead(d.standings.JournalHead)
+		d.standings.JournalHeadSignature = m.options.signHead(d.standings.JournalHead)
 	}
 	return d, m.durable()
 }

@@ -214,7 +214,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	m.mu.Lock()
 	e := roundEnd{players: m.present(m.players), referees: m.present(m.referees)}
 	e.table = m.standingsUpdate(ctx, round, len(e.players))
-	summary, head, results := m.state.Rounds[round-1].Summary, m.ended, m.results(round)
+	summary, head, results := m.state.Rounds[round-1].Summary, m.ended, resultsOf(m.state, round)
 	more := m.state.HasRound(round + 1)
 	m.mu.Unlock()
 	if m.durable() != nil {
@@ -224,7 +224,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 		Envelope: m.stamp.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),
 		LeagueID: m.options.LeagueID, RoundID: round,
 		MatchesCompleted: &summary.TotalMatches, MatchesPlayed: &summary.TotalMatches, Summary: &summary,
-		JournalHead: head, JournalHeadSignature: m.signHead(head),
+		JournalHead: head, JournalHeadSignature: m.options.signHead(head),
 	}
 	if next := round + 1; more {
 		completed.NextRoundID = &next

@@ -141,7 +141,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 		m.options.Over()
 	}
 	last.post()
-	m.farewell(ctx, completed)
+	m.farewell.tellAll(ctx, completed)
 	return completed, context.Cause(ctx)
 }
 
@@ -156,12 +156,12 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool,
 		err = m.record(&journal.LeagueCompleted{Champion: champion})
 	}
 	head := m.head()
-	m.completed = &protocol.LeagueCompleted{
+	m.farewell.completed = &protocol.LeagueCompleted{
 		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
 		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players),
-		JournalHead: head, JournalHeadSignature: m.signHead(head),
+		JournalHead: head, JournalHeadSignature: m.options.signHead(head),
 	}
-	return m.completed, before, err
+	return m.farewell.completed, before, err
 }

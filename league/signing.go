@@ -1,6 +1,7 @@
 package league
 
 import (
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -23,27 +24,27 @@ func (m *Manager) Seal() SignedHead {
 	if head == "" || m.durable() != nil {
 		return SignedHead{}
 	}
-	return SignedHead{head, m.signHead(head), m.state.Created.ManagerKey}
+	return SignedHead{head, m.options.signHead(head), m.state.Created.ManagerKey}
 }
 
 // signHead signs a head; "" in a league that does not sign, and without a head.
-func (m *Manager) signHead(head string) string {
-	if head == "" || !m.options.Sign {
+func (o *Options) signHead(head string) string {
+	if head == "" || !o.Sign {
 		return ""
 	}
-	return m.options.SigningKey.SignHead(m.options.LeagueID, head)
+	return o.SigningKey.SignHead(o.LeagueID, head)
 }
 
-// results are the recorded results of a round, for players to compare with their own
-// decisions; nil in a league that does not sign. M.mu is held.
-func (m *Manager) results(round int) []protocol.RoundResult {
-	if !m.options.Sign {
+// resultsOf are the recorded results of a round, for players to compare with their own
+// decisions; nil in a league that does not sign.
+func resultsOf(s *journal.State, round int) []protocol.RoundResult {
+	if !s.Created.Signs() {
 		return nil
 	}
-	results := make([]protocol.RoundResult, len(m.state.Pairings(round)))
+	results := make([]protocol.RoundResult, len(s.Pairings(round)))
 	for i := range results {
 		id := protocol.MatchID{Round: round, Number: i + 1}
-		r := m.state.Match(id).Report
+		r := s.Match(id).Report
 		results[i] = protocol.RoundResult{
 			MatchID: id.String(), Attempt: r.Number, Status: r.Status, Winner: r.WinnerPlayerID,
 			DrawnNumber: r.DrawnNumber, Choices: r.Choices,
@@ -55,7 +56,7 @@ func (m *Manager) results(round int) []protocol.RoundResult {
 // tellResults adds to the message about the end of a round the result of the receiver. All
 // results would cost each player the time to read those of the others, with which it compares
 // nothing. Referees are told none, because they accept only short messages.
-func (m *Manager) tellResults(b *broadcast[protocol.RoundCompleted], round int, results []protocol.RoundResult) {
+func (d *directory) tellResults(b *broadcast[protocol.RoundCompleted], round int, results []protocol.RoundResult) {
 	if len(results) == 0 {
 		return
 	}
@@ -64,11 +65,11 @@ func (m *Manager) tellResults(b *broadcast[protocol.RoundCompleted], round int, 
 		told.Results = results
 		return protocol.Many(&told)
 	}
-	b.special = make(map[*agent]*protocol.Broadcast[protocol.RoundCompleted], len(m.players))
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i, p := range m.state.Pairings(round) {
+	b.special = make(map[*agent]*protocol.Broadcast[protocol.RoundCompleted], len(d.players))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, p := range d.state.Pairings(round) {
 		own := with(results[i : i+1 : i+1])
-		b.special[m.players[p.A]], b.special[m.players[p.B]] = own, own
+		b.special[d.players[p.A]], b.special[d.players[p.B]] = own, own
 	}
 }
