@@ -83,6 +83,8 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 		return protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", m.id)
 	case q.Turn < 1 || q.Turn > maxDecisions:
 		return wrong("turn must be from 1 to %d to be signed", maxDecisions)
+	case q.Started == "":
+		return wrong("started must be set to be signed")
 	case q.Started != started && (p.round != nil || started != ""):
 		return wrong("started is not that of the round's announcement")
 	case q.RoleInMatch == "" || m.role != "" && q.RoleInMatch != m.role:
@@ -267,7 +269,8 @@ func (p *Player) amend(m *store.HistoryMatch) {
 			m.DrawCommitment, m.Entropy = d.Decision.DrawCommitment, d.Decision.Entropy
 		}
 	}
-	p.unsaved = append(p.unsaved, m)
+	line := *m
+	p.unsaved = append(p.unsaved, &line)
 }
 
 // storeHead stores a head of the league's journal that the manager has signed. p.mu is

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"math"
 	"strconv"
+	"sync/atomic"
 )
 
 // A SigningKey is the Ed25519 key by which an agent signs. It is immutable.
@@ -156,11 +157,27 @@ func (k *SigningKey) SignHead(leagueID, head string) string {
 	return hex.EncodeToString(ed25519.Sign(k.private, b))
 }
 
+// A headClaim is what VerifyHead verifies.
+type headClaim struct{ publicKey, signature, leagueID, head string }
+
+// verifiedHead is the last valid claim of this process. All players of a round are told the
+// same head, and a process may have many players.
+var verifiedHead atomic.Pointer[headClaim]
+
 // VerifyHead tells whether a signature of a journal's head is valid under the public key
 // of the manager.
 func VerifyHead(publicKey, signature, leagueID, head string) bool {
+	claim := headClaim{publicKey, signature, leagueID, head}
+	if last := verifiedHead.Load(); last != nil && *last == claim {
+		return true
+	}
 	b, ok := headStatement(leagueID, head)
-	return ok && verify(publicKey, signature, b)
+	valid := ok && verify(publicKey, signature, b)
+	if valid {
+		verified := claim
+		verifiedHead.Store(&verified)
+	}
+	return valid
 }
 
 func headStatement(leagueID, head string) (statement []byte, ok bool) {
