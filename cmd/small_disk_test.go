@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -77,8 +76,7 @@ func TestFloodDoesNotFillADiskOf12MB(t *testing.T) {
 	k.args[4] = `"$DATA"`
 	command := "evenodd " + strings.Join(k.args, " ") + " --host 127.0.0.1 --legs 4 --log-level "
 	control := filepath.Join(t.TempDir(), "control")
-	require.NoError(t, syscall.Mkfifo(control, 0o600))
-	m := runOnSmallVolume(t, "size=12m", `{ read _; du -sk "$DATA/logs" >&2; cat /dev/zero > "$DATA/filler"; } < "$CONTROL" & `+
+	m := runOnSmallVolume(t, "size=12m", `mkfifo "$CONTROL"; { read _; du -sk "$DATA/logs" >&2; cat /dev/zero > "$DATA/filler"; } < "$CONTROL" & `+
 		`{ `+command+`debug --pace 1s; echo "ended with $?"; } 2>&1 | grep --line-buffered -v '"level":"DEBUG"' >&2; `+
 		`rm "$DATA/filler"; exec `+command+`error`, "CONTROL="+control)
 	m.await(t, "waits for 4 players")

@@ -194,24 +194,26 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 	return last, made
 }
 
-// compareChoice sets the player's own decision in a result that it was told. A result with
-// another choice of the player is an error, and the history records the choice. The choice
-// of a technical loss is the last legal one, which may be that of an earlier turn.
+// compareChoice compares the choice of the player in a result that it was told with its own
+// decision. A choice that it did not make is an error: the history has the player's own
+// decision, and the reported choice beside it. The choice of a technical loss is the last
+// one that counts, which may be that of an earlier turn, or none.
 //
-// A player that was restarted in a league that does not sign does not know its decision.
-// p.mu is held.
+// After a restart the player does not know the decisions that it did not sign, so it
+// believes the result. p.mu is held.
 func (p *Player) compareChoice(m *match, told *store.HistoryMatch, status, by string) {
 	reported := told.MyChoice
 	own, made := p.decided(m, told.MatchID, told.Attempt, reported)
-	told.MyChoice = own
+	lost := status == protocol.StatusTechnicalLoss
+	unknown := p.restarted && (m == nil || m.restored) && (own == "" || lost)
 	switch {
-	case reported == "" || reported == own || made && status == protocol.StatusTechnicalLoss:
-		return
-	case own == "" && p.restarted && p.started == "":
-		return
+	case reported == own, lost && (reported == "" || made), unknown && reported != "":
+	case reported == "": // some third-party referees report no choices
+		told.MyChoice = own
+	default:
+		told.MyChoice, told.ReportedChoice = own, reported
+		p.contradiction(told.MatchID, by, "choice", own, reported)
 	}
-	told.ReportedChoice = reported
-	p.contradiction(told.MatchID, by, "choice", own, reported)
 }
 
 // contradiction logs a result that contradicts what the player knows.
