@@ -282,7 +282,7 @@ func (p *Player) storeHead(round int, head, signature string) {
 	if m == nil || m.ManagerKey == "" || signature == "" && head == "" || head == p.head {
 		return
 	}
-	if !protocol.VerifyHead(m.ManagerKey, signature, m.LeagueID, head) {
+	if !p.options.Heads.Verify(m.ManagerKey, signature, m.LeagueID, head) {
 		p.options.Log.Error().Int("round_id", round).Str("journal_head", head).Str("manager_key", m.ManagerKey).
 			Str("event_type", protocol.EventHeadInvalid).Msg("the signature of the journal's head is not the manager's")
 		return

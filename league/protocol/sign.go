@@ -157,25 +157,33 @@ func (k *SigningKey) SignHead(leagueID, head string) string {
 	return hex.EncodeToString(ed25519.Sign(k.private, b))
 }
 
-// A headClaim is what VerifyHead verifies.
-type headClaim struct{ publicKey, signature, leagueID, head string }
-
-// verifiedHead is the last valid claim of this process. All players of a round are told the
-// same head, and a process may have many players.
-var verifiedHead atomic.Pointer[headClaim]
-
 // VerifyHead tells whether a signature of a journal's head is valid under the public key
 // of the manager.
 func VerifyHead(publicKey, signature, leagueID, head string) bool {
+	b, ok := headStatement(leagueID, head)
+	return ok && verify(publicKey, signature, b)
+}
+
+// A HeadVerifier verifies heads for players that are told the same ones, each head once.
+// The zero value and nil are ready to use; nil remembers nothing.
+type HeadVerifier struct {
+	last atomic.Pointer[headClaim] // the last valid one
+}
+
+type headClaim struct{ publicKey, signature, leagueID, head string }
+
+// Verify is VerifyHead.
+func (v *HeadVerifier) Verify(publicKey, signature, leagueID, head string) bool {
+	if v == nil {
+		return VerifyHead(publicKey, signature, leagueID, head)
+	}
 	claim := headClaim{publicKey, signature, leagueID, head}
-	if last := verifiedHead.Load(); last != nil && *last == claim {
+	if last := v.last.Load(); last != nil && *last == claim {
 		return true
 	}
-	b, ok := headStatement(leagueID, head)
-	valid := ok && verify(publicKey, signature, b)
+	valid := VerifyHead(publicKey, signature, leagueID, head)
 	if valid {
-		verified := claim
-		verifiedHead.Store(&verified)
+		v.last.Store(&claim)
 	}
 	return valid
 }
