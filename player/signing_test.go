@@ -2,6 +2,7 @@ package player_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"
+	"evenodd/player/strategy"
 )
 
 // started is the hash of the event that started the leagues of these tests.
@@ -315,6 +317,41 @@ func TestChoiceInHistoryIsTheOneThatCounts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// slowly decides as its function does.
+type slowly func() string
+
+func (s slowly) Name() string { return "slowly" }
+
+func (s slowly) Choose(context.Context, strategy.View) (string, error) { return s(), nil }
+
+// The player has forgotten its decisions when the round is over, so it may have signed
+// another answer to the question while its strategy decided.
+func TestDecisionThatOutlastsItsRoundIsNotSigned(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, asked, decide := store.Folder(t.TempDir()), make(chan struct{}), make(chan struct{})
+		w.ScriptedManager()
+		p := signingPlayer(w, folder, func(a *leaguetest.Agent) {
+			a.Decide = slowly(func() string {
+				close(asked)
+				<-decide
+				return "even"
+			})
+		})
+		c := w.ScriptedReferee(p, "R1M1", 1)
+		c.AskForSignature(started, 1)
+		answered := make(chan error)
+		go func() {
+			_, err := c.Choose()
+			answered <- err
+		}()
+		<-asked
+		w.AnnounceStarted(p, 2, protocol.RefereeAuthAccessToken, started)
+		close(decide)
+		leaguetest.AssertRefused(t, <-answered, protocol.ErrInvalidMatchState, 4005)
+		assert.NoFileExists(t, store.HistoryLines(folder.History("P01")))
+	})
 }
 
 // tellResults sends ROUND_COMPLETED with the results of round 1.
