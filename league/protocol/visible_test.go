@@ -18,7 +18,7 @@ func TestDisplayNamesThatAreAccepted(t *testing.T) {
 	for _, name := range []string{
 		"Agent Alpha", "Zoë", "Zoe\u0308", "Ελένη", "Дмитрий", "李小龍", "さくら", "김철수", "สมชาย", "יעל",
 		"محمد", "می\u200cخواهم", // Persian, with a ZWNJ
-		"ᠠᠨ\u180eᠠ", // Mongolian, with a vowel separator
+		"ᠠᠨ\u180eᠠ",                 // Mongolian, with a vowel separator
 		"क्\u200dष", "नुक्\u200cता", // Hindi, with ZWJ and ZWNJ
 		"അവന്\u200d", "ශ්\u200dරී", // Malayalam and Sinhala
 		"\U0001F600", "\U0001F469\u200d\U0001F4BB", "\U0001F469\U0001F3FD\u200d\U0001F680", // emoji, with a profession, with a skin tone
