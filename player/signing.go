@@ -86,6 +86,8 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 		return protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", m.id)
 	case q.Turn < 1 || q.Turn > maxDecisions:
 		return wrong("turn must be from 1 to %d to be signed", maxDecisions)
+	case q.Started == "":
+		return wrong("started must be set to be signed")
 	case q.Started != started && (p.round != nil || started != ""):
 		return wrong("started is not that of the round's announcement")
 	case q.RoleInMatch == "" || m.role != "" && q.RoleInMatch != m.role:
@@ -276,7 +278,8 @@ func (p *Player) amend(m *store.HistoryMatch) {
 			m.DrawCommitment, m.Entropy = d.Decision.DrawCommitment, d.Decision.Entropy
 		}
 	}
-	p.unsaved = append(p.unsaved, m)
+	line := *m
+	p.unsaved = append(p.unsaved, &line)
 }
 
 // storeHead stores a head of the league's journal that the manager has signed. p.mu is
@@ -286,7 +289,7 @@ func (p *Player) storeHead(round int, head, signature string) {
 	if m == nil || m.ManagerKey == "" || signature == "" && head == "" || head == p.head {
 		return
 	}
-	if !protocol.VerifyHead(m.ManagerKey, signature, m.LeagueID, head) {
+	if !p.options.Heads.Verify(m.ManagerKey, signature, m.LeagueID, head) {
 		p.options.Log.Error().Int("round_id", round).Str("journal_head", head).Str("manager_key", m.ManagerKey).
 			Str("event_type", protocol.EventHeadInvalid).Msg("the signature of the journal's head is not the manager's")
 		return

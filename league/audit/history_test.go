@@ -63,9 +63,9 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			for i := range h.Matches {
 				lines[i] = &h.Matches[i]
 			}
-			_, err = store.AppendHistory(w.path(linesP01), &store.HistoryHeader{
+			err = store.AppendHistory(w.path(linesP01), &store.HistoryHeader{
 				SchemaVersion: store.SchemaVersion, PlayerID: "P01", DisplayName: h.DisplayName, LeagueID: leagueID,
-			}, lines, 0)
+			}, lines, &store.HistoryTail{})
 			require.NoError(t, err)
 			tt.do(w)
 			l := w.audit()
