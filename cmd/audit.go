@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -39,7 +40,8 @@ Everybody who can write the folder and has the keys in its private folder can ma
 league that follows the rules from the start. Name what you know from elsewhere:
   --head HASH      a hash that the league printed at its end, or told its players
   --keys FILE      public keys that agents told you: a JSON object {"P01": "hex", …}, or
-                   lines of an id and a key; "manager" is the id of the manager
+                   lines of an id and a key; "manager" is the id of the manager. Each
+                   choice of a player that is named must have its signature
   --histories DIR  the histories that players kept: DIR/P01/history.jsonl and so on, or a
                    data folder. They are read instead of those of the audited folder
 
@@ -132,8 +134,8 @@ func readKeys(path string) (map[string]string, error) {
 			}
 		}
 	}
-	for id, key := range keys {
-		if !protocol.ValidPublicKey(key) {
+	for _, id := range slices.Sorted(maps.Keys(keys)) {
+		if !protocol.ValidPublicKey(keys[id]) {
 			return nil, fmt.Errorf("%s: the key of %.40q must be 64 lower-case hexadecimal digits", path, id)
 		}
 	}

@@ -10,9 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/player"
 )
 
 // A referee with another data folder delivers its transcripts after each round, and the
@@ -41,6 +43,27 @@ func TestRefereeElsewhereDeliversItsTranscripts(t *testing.T) {
 		}
 		for _, e := range w.Calls(protocol.GetMatchTranscript.Name) {
 			assert.Equal(t, "ref01", e.To, "a referee that shares the folder is not asked")
+		}
+	})
+}
+
+// The manager hides what looks like a token in a delivered record. A player that has such a
+// name must not make the record differ from its digest in the journal.
+func TestNameLikeATokenDoesNotChangeADelivery(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, func(o *league.Options) { o.Sign = true })
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+		name := "tok-p01-" + strings.Repeat("x", 40)
+		p := w.NewPlayerIn("P01", leaguetest.TempFolder(t), func(o *player.Options) { o.Name = name })
+		require.NoError(t, p.Player.Register(w.Context))
+		w.Player("P02")
+		x.Finish()
+		for m := range x.CloseAudited().Matches() {
+			assert.NotEmpty(t, m.Report.TranscriptDigest)
+			doc, err := folder.LoadMatch(leaguetest.LeagueID, m.Report.MatchID.String())
+			require.NoError(t, err)
+			assert.Contains(t, []string{doc.PlayerA.DisplayName, doc.PlayerB.DisplayName}, protocol.HiddenToken)
 		}
 	})
 }

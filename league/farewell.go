@@ -3,6 +3,7 @@ package league
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,10 +50,12 @@ func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Bro
 	}
 }
 
-// unknownMethod tells whether an agent refused a call because it has no such method.
+// unknownMethod tells whether an agent refused a call because it has no such method. Some
+// third-party agents say so with the code of JSON-RPC for any error of a server.
 func unknownMethod(err error, e *protocol.Error) bool {
-	const methodNotFound = -32601 // of JSON-RPC
-	return protocol.Vacant(err) || e.Remote && e.RPC == methodNotFound
+	const methodNotFound, serverError = -32601, -32000
+	return protocol.Vacant(err) || e.Remote &&
+		(e.RPC == methodNotFound || e.RPC == serverError && strings.EqualFold(e.Detail, "unknown method"))
 }
 
 func (d *directory) inactive(a *agent) bool {

@@ -174,6 +174,7 @@ func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
 // league does not wait for ever.
 func TestRunWaitsAMinuteForTheAcknowledgements(t *testing.T) {
 	unknown := &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}
+	thirdParty := &transport.Error{Code: -32000, Message: "Unknown method"}
 	for _, tt := range []struct {
 		name    string
 		failure error
@@ -181,6 +182,8 @@ func TestRunWaitsAMinuteForTheAcknowledgements(t *testing.T) {
 	}{
 		{"an agent that refuses it", protocol.Fault(protocol.ErrTokenInvalid, "never"), time.Minute},
 		{"an agent that does not know it", unknown, 0},
+		{"a third-party agent that does not know it", thirdParty, 0},
+		{"an agent with another error of its server", &transport.Error{Code: -32000, Message: "busy"}, time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/audit"
 	"evenodd/league/journal"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
@@ -431,6 +432,24 @@ func TestLyingRefereeDecidesNoMatch(t *testing.T) {
 		r := state.Match(protocol.MatchID{Round: 1, Number: 1}).Report
 		assert.Equal(t, protocol.StatusDraw, r.Status)
 		assert.Equal(t, [2]string{}, r.GameResult.Moves([2]string{"P01", "P02"}))
+	})
+}
+
+// Nothing proves the report of a referee that relays no signatures. The audit says so.
+func TestUnsignedResultIsNoted(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, signing)
+		w.PingOnly("alpha")
+		playerWithKey(t, w, "alpha")
+		playerWithKey(t, w, "beta")
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.WaitUntil(5 * leaguetest.Second)
+		_, err := w.Report(w.WinReport("REF01"))
+		require.NoError(t, err)
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		assert.Contains(t, rulesOf(auditOf(w, folder).Notes), audit.RuleUnsigned)
 	})
 }
 

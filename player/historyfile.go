@@ -25,10 +25,10 @@ type historyFile struct {
 	member *membership.Membership
 	causes map[string]bool // of failures that were logged since the last success
 
-	size     int64     // of history.jsonl after the last append; 0 before
-	unsynced bool      // history.jsonl has matches that may not be durable
-	stale    bool      // history.json lacks matches of history.jsonl
-	due      time.Time // when history.json is next written while the league goes on
+	tail     store.HistoryTail // of history.jsonl after the last append
+	unsynced bool              // history.jsonl has matches that may not be durable
+	stale    bool              // history.json lacks matches of history.jsonl
+	due      time.Time         // when history.json is next written while the league goes on
 }
 
 // The pause between two writes of history.json grows with the number of matches, because a
@@ -44,7 +44,7 @@ const (
 // overwritten. p.file.mu is held.
 func (p *Player) open(m *membership.Membership, back bool) (past []store.HistoryMatch, decisions []store.HistoryDecision, unsaved []any) {
 	d := &p.file
-	d.path, d.member, d.size, d.unsynced, d.stale, d.due = "", m, 0, false, false, time.Time{}
+	d.path, d.member, d.tail, d.unsynced, d.stale, d.due = "", m, store.HistoryTail{}, false, false, time.Time{}
 	folder, log := p.options.Folder, &p.options.Log
 	switch {
 	case folder == "":
@@ -150,7 +150,8 @@ func renameAside(path, stamp string) (string, error) {
 func (p *Player) add(m *store.HistoryMatch) bool {
 	added := p.history.add(m)
 	if added && p.options.Folder != "" {
-		p.unsaved = append(p.unsaved, m)
+		line := *m // a copy, so that m stays on the stack of a player without a folder
+		p.unsaved = append(p.unsaved, &line)
 	}
 	return added
 }
@@ -209,18 +210,15 @@ func (d *historyFile) write(name string, lines []any) error {
 func (d *historyFile) append(name string, lines []any) error {
 	m := d.member
 	header := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: m.AgentID, DisplayName: name, LeagueID: m.LeagueID}
-	if d.size == 0 && !exists(store.HistoryLines(d.path)) {
+	if d.tail == (store.HistoryTail{}) && !exists(store.HistoryLines(d.path)) {
 		if other, err := store.Read[store.HistoryHeader](d.path); err == nil && other.LeagueID != m.LeagueID {
 			d.path = d.ownPath()
 		}
 	}
-	size, err := store.AppendHistory(store.HistoryLines(d.path), header, lines, d.size)
+	err := store.AppendHistory(store.HistoryLines(d.path), header, lines, &d.tail)
 	if own := d.ownPath(); errors.Is(err, store.ErrOtherLeague) && own != d.path {
 		d.path = own
-		size, err = store.AppendHistory(store.HistoryLines(own), header, lines, 0)
-	}
-	if d.size = size; err != nil {
-		d.size = 0
+		err = store.AppendHistory(store.HistoryLines(own), header, lines, &d.tail)
 	}
 	return err
 }

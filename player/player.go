@@ -49,6 +49,9 @@ type Options struct {
 	// none. The player does not write them to its file, which is evidence of its own.
 	Past []store.HistoryMatch
 
+	// Heads verifies the signed heads of the journal; nil for a player alone in its process.
+	Heads *protocol.HeadVerifier
+
 	// Entropy returns the player's part in the draw of an attempt at a match. Nil derives
 	// it from the player's secret, so that a player that restarts during a match can
 	// still reveal the value that it committed to.

@@ -37,16 +37,19 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 	key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), q.Turn}
 	d := p.decisionOn(m, key)
 	if d == nil {
-		if fault := p.refusal(m, key, q); fault != nil {
+		fault := p.refusal(m, key, q)
+		if fault == nil {
+			choice, err := p.choose(ctx, m, question, v)
+			if err != nil {
+				return answer{}, err
+			}
+			d, fault = p.sign(m, key, q, choice)
+		}
+		if fault != nil {
 			p.options.Log.Error().Str("match_id", m.id).Str("sender", m.auth.sender).Str("detail", fault.Detail).
 				Str("event_type", protocol.EventSignatureRefused).Msg("the player does not sign an answer to this question")
 			return answer{}, fault
 		}
-		choice, err := p.choose(ctx, m, question, v)
-		if err != nil {
-			return answer{}, err
-		}
-		d = p.sign(key, q, choice, m.entropyText)
 	}
 	return answer{d.Decision.Choice, d.Decision.Entropy, d.Decision.Signature}, nil
 }
@@ -83,6 +86,8 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 		return protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", m.id)
 	case q.Turn < 1 || q.Turn > maxDecisions:
 		return wrong("turn must be from 1 to %d to be signed", maxDecisions)
+	case q.Started == "":
+		return wrong("started must be set to be signed")
 	case q.Started != started && (p.round != nil || started != ""):
 		return wrong("started is not that of the round's announcement")
 	case q.RoleInMatch == "" || m.role != "" && q.RoleInMatch != m.role:
@@ -118,16 +123,17 @@ func movesOf(all []protocol.PlayerMove, id string) (moves []string) {
 
 // sign signs a decision and appends it to history.jsonl, without sync, before the answer
 // leaves: a killed player gives the same answer after its restart. If another call has
-// decided the question meanwhile, its decision counts. After an error the player answers
-// all the same, because it would lose the match otherwise.
-func (p *Player) sign(key questionKey, q *protocol.SignatureRequest, choice, entropy string) *store.HistoryDecision {
+// decided the question meanwhile, its decision counts, and if the match has ended, the player
+// signs nothing. After an error of the file the player answers all the same, because it would
+// lose the match otherwise.
+func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, choice string) (*store.HistoryDecision, *protocol.Error) {
 	id := p.ID()
 	d := &store.HistoryDecision{MatchID: key.matchID, Attempt: key.attempt, Decision: store.Decision{
 		Turn: key.turn, Choice: choice, RefereeID: key.refereeID, Started: q.Started, RoleInMatch: q.RoleInMatch,
 		DrawCommitment: q.DrawCommitment, EntropyCommitments: q.EntropyCommitments,
 	}}
 	if _, commits := q.EntropyCommitments.Get(id); commits {
-		d.Decision.Entropy = entropy
+		d.Decision.Entropy = m.entropyText
 	}
 	if key.turn > 1 {
 		d.Decision.MovesHash = protocol.MovesHash(q.Moves)
@@ -138,7 +144,10 @@ func (p *Player) sign(key questionKey, q *protocol.SignatureRequest, choice, ent
 	known := p.signed[key]
 	p.mu.Unlock()
 	if known != nil {
-		return known
+		return known, nil
+	}
+	if fault := p.refusal(m, key, q); fault != nil { // again, because a decision takes time
+		return nil, fault
 	}
 	d.Decision.Signature = p.SigningKey().SignMove(d.Statement(id))
 	err := p.file.write(p.options.Name, []any{d})
@@ -150,7 +159,7 @@ func (p *Player) sign(key questionKey, q *protocol.SignatureRequest, choice, ent
 		p.options.Log.Error().Err(err).Str("match_id", key.matchID).Str("event_type", protocol.EventDecisionNotStored).
 			Msg("cannot write a decision to the history file: after a restart the player may decide otherwise")
 	}
-	return d
+	return d, nil
 }
 
 // forgetDecisions forgets the signed decisions of the rounds before one. p.mu is held.
@@ -192,24 +201,26 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 	return last, made
 }
 
-// compareChoice sets the player's own decision in a result that it was told. A result with
-// another choice of the player is an error, and the history records the choice. The choice
-// of a technical loss is the last legal one, which may be that of an earlier turn.
+// compareChoice compares the choice of the player in a result that it was told with its own
+// decision. A choice that it did not make is an error: the history has the player's own
+// decision, and the reported choice beside it. The choice of a technical loss is the last
+// one that counts, which may be that of an earlier turn, or none.
 //
-// A player that was restarted in a league that does not sign does not know its decision.
-// p.mu is held.
+// After a restart the player does not know the decisions that it did not sign, so it
+// believes the result. p.mu is held.
 func (p *Player) compareChoice(m *match, told *store.HistoryMatch, status, by string) {
 	reported := told.MyChoice
 	own, made := p.decided(m, told.MatchID, told.Attempt, reported)
-	told.MyChoice = own
+	lost := status == protocol.StatusTechnicalLoss
+	unknown := p.restarted && (m == nil || m.restored) && (own == "" || lost)
 	switch {
-	case reported == "" || reported == own || made && status == protocol.StatusTechnicalLoss:
-		return
-	case own == "" && p.restarted && p.started == "":
-		return
+	case reported == own, lost && (reported == "" || made), unknown && reported != "":
+	case reported == "": // some third-party referees report no choices
+		told.MyChoice = own
+	default:
+		told.MyChoice, told.ReportedChoice = own, reported
+		p.contradiction(told.MatchID, by, "choice", own, reported)
 	}
-	told.ReportedChoice = reported
-	p.contradiction(told.MatchID, by, "choice", own, reported)
 }
 
 // contradiction logs a result that contradicts what the player knows.
@@ -267,7 +278,8 @@ func (p *Player) amend(m *store.HistoryMatch) {
 			m.DrawCommitment, m.Entropy = d.Decision.DrawCommitment, d.Decision.Entropy
 		}
 	}
-	p.unsaved = append(p.unsaved, m)
+	line := *m
+	p.unsaved = append(p.unsaved, &line)
 }
 
 // storeHead stores a head of the league's journal that the manager has signed. p.mu is
@@ -277,7 +289,7 @@ func (p *Player) storeHead(round int, head, signature string) {
 	if m == nil || m.ManagerKey == "" || signature == "" && head == "" || head == p.head {
 		return
 	}
-	if !protocol.VerifyHead(m.ManagerKey, signature, m.LeagueID, head) {
+	if !p.options.Heads.Verify(m.ManagerKey, signature, m.LeagueID, head) {
 		p.options.Log.Error().Int("round_id", round).Str("journal_head", head).Str("manager_key", m.ManagerKey).
 			Str("event_type", protocol.EventHeadInvalid).Msg("the signature of the journal's head is not the manager's")
 		return

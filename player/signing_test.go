@@ -2,6 +2,7 @@ package player_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"
+	"evenodd/player/strategy"
 )
 
 // started is the hash of the event that started the leagues of these tests.
@@ -270,6 +272,86 @@ func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The audit compares my_choice with the journal, in every league and after every restart, so
+// it must be the choice that counts unless the player knows better.
+func TestChoiceInHistoryIsTheOneThatCounts(t *testing.T) {
+	for _, test := range []struct {
+		name                    string
+		asked, restart, flipped bool
+		failed                  bool
+		mine, reported          string
+	}{
+		{name: "decided", asked: true, mine: "even"},
+		{name: "decided otherwise", asked: true, flipped: true, mine: "even", reported: "odd"},
+		{name: "never asked", flipped: true, reported: "odd"},
+		{name: "decided without a signature before a restart", asked: true, restart: true, mine: "even"},
+		{name: "decided in time, by the referee too late", asked: true, failed: true},
+		{name: "too late before a restart", asked: true, restart: true, failed: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := store.Folder(t.TempDir())
+				w.ScriptedManager()
+				p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
+				c := w.ScriptedReferee(p, "R1M1", 1)
+				c.Flipped, c.Failed = test.flipped, test.failed
+				_, err := c.Invite()
+				require.NoError(t, err)
+				if test.asked {
+					_, err = c.Choose()
+					require.NoError(t, err)
+				}
+				if test.restart {
+					p.Stop()
+					p = w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
+					c.To = p
+				}
+				_, err = c.SendGameOver(8)
+				require.NoError(t, err)
+				require.NoError(t, p.Player.Close())
+				h := leaguetest.ReadHistory(t, folder, "P01")
+				require.Len(t, h.Matches, 1)
+				assert.Equal(t, []string{test.mine, test.reported}, []string{h.Matches[0].MyChoice, h.Matches[0].ReportedChoice})
+			})
+		})
+	}
+}
+
+// slowly decides as its function does.
+type slowly func() string
+
+func (s slowly) Name() string { return "slowly" }
+
+func (s slowly) Choose(context.Context, strategy.View) (string, error) { return s(), nil }
+
+// The player has forgotten its decisions when the round is over, so it may have signed
+// another answer to the question while its strategy decided.
+func TestDecisionThatOutlastsItsRoundIsNotSigned(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, asked, decide := store.Folder(t.TempDir()), make(chan struct{}), make(chan struct{})
+		w.ScriptedManager()
+		p := signingPlayer(w, folder, func(a *leaguetest.Agent) {
+			a.Decide = slowly(func() string {
+				close(asked)
+				<-decide
+				return "even"
+			})
+		})
+		c := w.ScriptedReferee(p, "R1M1", 1)
+		c.AskForSignature(started, 1)
+		answered := make(chan error)
+		go func() {
+			_, err := c.Choose()
+			answered <- err
+		}()
+		<-asked
+		w.AnnounceStarted(p, 2, protocol.RefereeAuthAccessToken, started)
+		close(decide)
+		leaguetest.AssertRefused(t, <-answered, protocol.ErrInvalidMatchState, 4005)
+		assert.NoFileExists(t, store.HistoryLines(folder.History("P01")))
+	})
 }
 
 // tellResults sends ROUND_COMPLETED with the results of round 1.

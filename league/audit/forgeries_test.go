@@ -282,6 +282,8 @@ func TestForgeries(t *testing.T) {
 		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 3},
 		{"a contradicting history", func(w *savedLeague) { w.edit(historyP01, `"my_choice": "even"`, `"my_choice": "odd"`) },
 			[]position{{audit.RuleHistory, historyP01, `"my_choice": "odd"`}}, 1},
+		{"a history without the choice", func(w *savedLeague) { w.edit(historyP01, `"my_choice": "even"`, `"my_choice": ""`) },
+			[]position{{audit.RuleHistory, historyP01, `"my_choice": ""`}}, 1},
 		{"a history with another result, said to be from the standings", func(w *savedLeague) {
 			w.edit(historyP01, `"result": "\w+"`, `"from_standings": true, "result": "LOST"`)
 		}, []position{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},

@@ -26,7 +26,8 @@ func (a *auditor) checkForm(f *matchFile, kind matchKind) {
 		checkHeader(a, &f.document, RuleMatchFile, location{matchID: f.match.id})
 	}
 	for member, p := range map[jsontext.Pointer]store.MatchPlayer{"/player_A": d.PlayerA, "/player_B": d.PlayerB} {
-		if agent := a.state.Agents[p.PlayerID]; agent.DisplayName != p.DisplayName {
+		agent := a.state.Agents[p.PlayerID]
+		if agent.DisplayName != p.DisplayName && string(protocol.HideTokens([]byte(agent.DisplayName))) != p.DisplayName {
 			f.find(a, RuleMatchFile, member+"/display_name", "%s is called %s, but registered as %s", agent.AgentID, quoted(&p.DisplayName), quoted(&agent.DisplayName))
 		}
 	}

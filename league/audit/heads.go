@@ -98,7 +98,9 @@ func (a *auditor) checkStoredHead(h *store.SignedHead, at location) {
 	}
 	known := a.heads.lines[prefixOf(h.JournalHead)]
 	switch {
-	case known.line == 0 && !a.lostHeads[h.JournalHead]:
+	case known.line == 0 && len(a.lostHeads) > 0 && a.options.Histories == "":
+		a.note(RuleJournalHead, at, "the manager told %s the head %.12q…, which is not in the journal: by the journal its tail was cut off", at.agentID, h.JournalHead)
+	case known.line == 0: // an auditor that collects histories does not trust what the journal says of a lost tail
 		a.find(RuleJournalHead, at, "the manager told %s the head %.12q…, which is the hash of no line of the journal at which a round ended: the journal was changed afterwards", at.agentID, h.JournalHead)
 	case known.line > 0 && known.round != h.Round:
 		a.find(RuleJournalHead, at, "the head that %s has of round %d is that of round %d (0: the end of the league)", at.agentID, h.Round, known.round)

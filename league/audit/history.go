@@ -227,6 +227,10 @@ func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
 		a.note(RuleHistory, at("attempt"), "%s has attempt %d at %s; the result is that of attempt %d", player, got.Attempt, got.MatchID, m.Report.Number)
 		return
 	}
+	if got.ReportedChoice != "" {
+		a.note(RuleHistory, at("reported_choice"), "%s was told that its choice in %s is %s; by its own history it is %s",
+			player, got.MatchID, quoted(&got.ReportedChoice), orNone(got.MyChoice))
+	}
 	want := expectedHistory(got, m.Report, player, players[1-side])
 	if *got == *want {
 		return
@@ -256,11 +260,10 @@ func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, 
 		want.Result = "TECHNICAL_" + want.Result
 	}
 	moves := r.GameResult.Moves([2]string{player, opponent})
-	if got.MyChoice != "" && moves[0] != "" && r.Status != protocol.StatusTechnicalLoss { // the player's decision may not have arrived
-		want.MyChoice = moves[0]
-	}
-	if r.Draw != nil || moves[1] != "" { // some third-party referees report no choices
-		want.OpponentChoice = moves[1]
+	for i, choice := range []*string{&want.MyChoice, &want.OpponentChoice} {
+		if r.Draw != nil || moves[i] != "" { // some third-party referees report no choices
+			*choice = moves[i]
+		}
 	}
 	switch {
 	case r.DrawnNumber != nil:

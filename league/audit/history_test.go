@@ -39,6 +39,9 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 		}, nil, nil},
 		{"a line with another number", func(w *savedLeague) { w.edit(linesP01, `"drawn_number":\d+`, `"drawn_number":11`) },
 			[]position{{audit.RuleHistory, linesP01, `"drawn_number":11`}, {audit.RuleHistory, historyP01, ""}}, nil},
+		{"a line with a choice that the player did not make", func(w *savedLeague) {
+			w.edit(linesP01, `"my_choice":"even"`, `"my_choice":"even","reported_choice":"odd"`)
+		}, []position{{audit.RuleHistory, historyP01, ""}}, []position{{audit.RuleHistory, linesP01, `"reported_choice"`}}},
 		{"a document with another number", func(w *savedLeague) { w.edit(historyP01, `"drawn_number": \d+`, `"drawn_number": 11`) },
 			[]position{{audit.RuleHistory, historyP01, `"drawn_number": 11`}}, nil},
 		{"a document with other counts", func(w *savedLeague) { w.edit(historyP01, `"total_matches": 3`, `"total_matches": 4`) },
@@ -60,9 +63,9 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			for i := range h.Matches {
 				lines[i] = &h.Matches[i]
 			}
-			_, err = store.AppendHistory(w.path(linesP01), &store.HistoryHeader{
+			err = store.AppendHistory(w.path(linesP01), &store.HistoryHeader{
 				SchemaVersion: store.SchemaVersion, PlayerID: "P01", DisplayName: h.DisplayName, LeagueID: leagueID,
-			}, lines, 0)
+			}, lines, &store.HistoryTail{})
 			require.NoError(t, err)
 			tt.do(w)
 			l := w.audit()

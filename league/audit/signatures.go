@@ -49,6 +49,8 @@ func (a *auditor) verify(m *scheduledMatch, game rules.Game) (c signatureCheck) 
 		case signed, choice == nil || key == "":
 		case relays:
 			problem("the choice of %s in %s has no signature, although %s relays signatures", id, m.id, clip(r.RefereeID))
+		case a.options.Keys[id] != "":
+			problem("the choice of %s, whose key you know, in %s has no signature: it rests on the report of %s alone", id, m.id, clip(r.RefereeID))
 		default:
 			c.unsigned = append(c.unsigned, id)
 		}

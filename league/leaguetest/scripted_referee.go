@@ -53,6 +53,7 @@ type ScriptedReferee struct {
 
 	Signature protocol.SignatureRequest // of its questions
 	Flipped   bool                      // GAME_OVER says that the player chose odd
+	Failed    bool                      // GAME_OVER says that the player lost technically, without a choice
 }
 
 // ScriptedReferee is REF01 with a valid access token for one attempt at a match of a
@@ -121,20 +122,24 @@ func (c *ScriptedReferee) Move(deadline string, options ...string) (*protocol.Ga
 // SendGameOver sends a result with a drawn number: with 8, the player that chose even
 // wins.
 func (c *ScriptedReferee) SendGameOver(number int) (*protocol.Ack, error) {
-	mine, odd, parity, winner := "even", "odd", evenodd.Parity(number), c.To.ID
+	mine, odd, parity, winner, other := "even", "odd", evenodd.Parity(number), c.To.ID, "P02"
 	if parity == odd {
-		winner = "P02"
+		winner = other
 	}
-
 	if c.Flipped {
 		mine = odd
 	}
+	result := protocol.GameResult{
+		Status: protocol.StatusWin, WinnerPlayerID: &winner, DrawnNumber: &number, NumberParity: &parity,
+		Choices: protocol.Both(c.To.ID, &mine, other, &odd),
+	}
+	if c.Failed {
+		result = protocol.GameResult{
+			Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &other, Choices: protocol.Both(c.To.ID, nil, other, &odd),
+		}
+	}
 	return protocol.NotifyMatchResult.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameOver{
-		Envelope: c.envelope(protocol.TypeGameOver), MatchID: c.MatchID, GameType: evenodd.Type,
-		GameResult: &protocol.GameResult{
-			Status: protocol.StatusWin, WinnerPlayerID: &winner, DrawnNumber: &number, NumberParity: &parity,
-			Choices: protocol.Both(c.To.ID, &mine, "P02", &odd),
-		},
+		Envelope: c.envelope(protocol.TypeGameOver), MatchID: c.MatchID, GameType: evenodd.Type, GameResult: &result,
 	})
 }
 

@@ -119,7 +119,7 @@ func (r *registration) join(known *store.Identity, a *Answer) error {
 		r.joined(m, back)
 	}
 	r.set(m)
-	r.options.Log.Info().Str("id", m.AgentID).Str("league_id", m.LeagueID).Bool("back", back).Str("event_type", protocol.EventRegistered).Msg("registered")
+	r.options.Log.Info().Str("id", m.AgentID).Str("league_id", m.LeagueID).Bool("back", back).Str("public_key", r.PublicKey()).Str("event_type", protocol.EventRegistered).Msg("registered")
 	return nil
 }
 

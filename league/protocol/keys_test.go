@@ -9,7 +9,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// docs/security.md has these vectors.
+// docs/signatures.md has these vectors.
 func TestKeyVectors(t *testing.T) {
 	for domain, want := range map[string]string{
 		protocol.DomainToken:            "9da5b15a9d56a70db2df631cb6da2c4986b5d7a244d61e37b304c4dd1925adb8",

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"math"
 	"strconv"
+	"sync/atomic"
 )
 
 // A SigningKey is the Ed25519 key by which an agent signs. It is immutable.
@@ -161,6 +162,30 @@ func (k *SigningKey) SignHead(leagueID, head string) string {
 func VerifyHead(publicKey, signature, leagueID, head string) bool {
 	b, ok := headStatement(leagueID, head)
 	return ok && verify(publicKey, signature, b)
+}
+
+// A HeadVerifier verifies heads for players that are told the same ones, each head once.
+// The zero value and nil are ready to use; nil remembers nothing.
+type HeadVerifier struct {
+	last atomic.Pointer[headClaim] // the last valid one
+}
+
+type headClaim struct{ publicKey, signature, leagueID, head string }
+
+// Verify is VerifyHead.
+func (v *HeadVerifier) Verify(publicKey, signature, leagueID, head string) bool {
+	if v == nil {
+		return VerifyHead(publicKey, signature, leagueID, head)
+	}
+	claim := headClaim{publicKey, signature, leagueID, head}
+	if last := v.last.Load(); last != nil && *last == claim {
+		return true
+	}
+	valid := VerifyHead(publicKey, signature, leagueID, head)
+	if valid {
+		v.last.Store(&claim)
+	}
+	return valid
 }
 
 func headStatement(leagueID, head string) (statement []byte, ok bool) {

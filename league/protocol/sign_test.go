@@ -123,6 +123,13 @@ func TestSignedHead(t *testing.T) {
 	key := protocol.NewSigningKey(counted())
 	signature := key.SignHead("L", hashed("head"))
 	assert.True(t, protocol.VerifyHead(key.Public(), signature, "L", hashed("head")))
+	for _, v := range []*protocol.HeadVerifier{nil, {}} {
+		for range 2 { // also right after a valid one
+			assert.True(t, v.Verify(key.Public(), signature, "L", hashed("head")))
+			assert.False(t, v.Verify(key.Public(), signature, "L2", hashed("head")))
+			assert.False(t, v.Verify(key.Public(), signature, "L", hashed("other")))
+		}
+	}
 	assert.False(t, protocol.VerifyHead(key.Public(), signature, "L2", hashed("head")))
 	assert.False(t, protocol.VerifyHead(key.Public(), signature, "L", hashed("other")))
 	assert.False(t, protocol.VerifyHead(protocol.NewSigningKey(filledWith(1)).Public(), signature, "L", hashed("head")))

@@ -473,8 +473,8 @@ func BenchmarkHTTP(b *testing.B) {
 	})
 }
 
-// BenchmarkSignedHTTP plays whole leagues over HTTP in which each player signs its moves, and
-// verifies the head of each round. The floor is the same league without signatures. A match
+// BenchmarkSignedHTTP plays whole leagues over HTTP in which each player signs its moves; the
+// players of the one process verify the head of a round together. The floor is the same league without signatures. A match
 // must cost at most 1.3 times as much; x-floor-cpu compares the processor time, which hardly
 // depends on the load of the machine.
 func BenchmarkSignedHTTP(b *testing.B) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,10 @@ type organiser struct {
 	dir   store.Folder
 	match *journal.MatchReported // a match of the last round with a winner
 	ids   [2]string              // of its winner and its loser
+
+	// other changes or removes (nil) an event before it is written again, and adds events
+	// before it.
+	other func(e *journal.Event) []*journal.Event
 }
 
 func newOrganiser(t *testing.T) *organiser {
@@ -85,7 +90,16 @@ func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
 	t.Helper()
 	state, prev := journal.NewState(), journal.Origin
 	var text []byte
-	for _, e := range o.events() {
+	events := o.events()
+	if o.other != nil {
+		var all []*journal.Event
+		for _, e := range events {
+			all = append(all, o.other(e)...)
+		}
+		events = all
+	}
+	for i, e := range events {
+		e.Seq = i + 1
 		switch d := e.Data.(type) {
 		case *journal.MatchReported:
 			if d.MatchID == o.match.MatchID {
@@ -144,7 +158,7 @@ func (o *organiser) swapChoices(change func(r *journal.MatchReported)) {
 		o.edit(store.HistoryLines(o.dir.History(id)), func(text string) string { return o.forgeHistory(text, slices.Index(o.ids[:], id)) })
 		require.NoError(t, os.Remove(o.dir.History(id)))
 	}
-	o.rewrite(func(r *journal.MatchReported) { forge(r); r.TranscriptDigest = digest })
+	o.rewrite(func(r *journal.MatchReported) { r.TranscriptDigest = digest; forge(r) })
 }
 
 func boolean(b bool) int {
@@ -232,12 +246,18 @@ func (o *organiser) void() {
 	forged := *o.match
 	none(&forged)
 	forged.Score = protocol.Both(forged.Choices[0].Name, 3*boolean(forged.Choices[0].Name == o.ids[1]), forged.Choices[1].Name, 3*boolean(forged.Choices[1].Name == o.ids[1]))
-	doc.Result, doc.Draw, doc.Evidence, doc.Started = &store.MatchResult{GameResult: forged.GameResult, Score: forged.Score}, forged.Draw, protocol.Evidence{}, ""
+	doc.Result, doc.Draw = &store.MatchResult{GameResult: forged.GameResult, Score: forged.Score}, forged.Draw
+	withoutRecord(doc)
+	require.NoError(t, store.Write(path, doc))
+	o.rewrite(none)
+}
+
+// withoutRecord makes a match file one that the manager writes if the record is gone.
+func withoutRecord(doc *store.Match) {
+	doc.Evidence, doc.Started = protocol.Evidence{}, ""
 	doc.WrittenBy, doc.TranscriptFile, doc.Transcript, doc.ConversationID = store.WrittenByManager, "", []store.Exchange{}, ""
 	doc.PlayerA.EntropyCommitment, doc.PlayerB.EntropyCommitment = "", ""
 	doc.Lifecycle.States = doc.Lifecycle.States[len(doc.Lifecycle.States)-1:]
-	require.NoError(t, store.Write(path, doc))
-	o.rewrite(none)
 }
 
 // auditOf returns the rules of the findings, without repetition.
@@ -311,6 +331,63 @@ func TestInventedTechnicalLossIsFoundByAHeadOrByHistories(t *testing.T) {
 	require.NoError(t, os.RemoveAll(o.dir.Players()))
 	assert.Empty(t, auditOf(t, o.dir, audit.Options{Keys: known.keys}), "the keys are the right ones")
 	assert.Equal(t, []string{audit.RuleJournalHead}, auditOf(t, o.dir, audit.Options{Head: known.head}))
+	assert.Contains(t, auditOf(t, o.dir, audit.Options{Histories: known.histories}), audit.RuleJournalHead)
+}
+
+// An organiser makes referees that relay no signatures, and removes all signatures.
+func TestLeagueMadeAgainWithoutSignaturesIsFoundByAKnownKey(t *testing.T) {
+	o := newOrganiser(t)
+	known := o.evidence()
+	strip := func(r *journal.MatchReported) {
+		draw := *r.Draw
+		draw.EntropyCommitments = nil
+		r.Signatures, r.Draw = nil, &draw
+	}
+	o.other = func(e *journal.Event) []*journal.Event {
+		switch d := e.Data.(type) {
+		case *journal.AgentRegistered:
+			d.RelaysSignatures = false
+		case *journal.MatchReported:
+			strip(d)
+			d.TranscriptDigest = ""
+			path := o.dir.Match("cup", d.MatchID.String())
+			doc, err := store.Read[store.Match](path)
+			require.NoError(t, err)
+			doc.Draw = d.Draw
+			withoutRecord(doc)
+			require.NoError(t, store.Write(path, doc))
+		}
+		return []*journal.Event{e}
+	}
+	o.swapChoices(func(r *journal.MatchReported) { strip(r); r.TranscriptDigest = "" })
+	require.NoError(t, os.RemoveAll(o.dir.Players()))
+	require.NoError(t, os.Remove(o.dir.Results("cup", "REF01")))
+	assert.Empty(t, auditOf(t, o.dir, audit.Options{}), "only notes")
+	assert.Equal(t, []string{audit.RuleSignature}, auditOf(t, o.dir, audit.Options{Keys: known.keys}))
+	assert.Contains(t, auditOf(t, o.dir, audit.Options{Histories: known.histories}), audit.RuleSignature)
+}
+
+// An organiser records that the journal has lost all heads that the players know.
+func TestHeadThatTheJournalCallsLostIsFoundByHistories(t *testing.T) {
+	o := newOrganiser(t)
+	known := o.evidence()
+	text, err := os.ReadFile(filepath.Join(known.histories, "P01", "history.jsonl"))
+	require.NoError(t, err)
+	var lost []*journal.Event
+	for _, m := range regexp.MustCompile(`"journal_head":"([0-9a-f]{64})"`).FindAllStringSubmatch(string(text), -1) {
+		lost = append(lost, &journal.Event{Data: &journal.TailLost{Head: m[1]}})
+	}
+	require.Len(t, lost, 4)
+	o.other = func(e *journal.Event) []*journal.Event {
+		if _, ends := e.Data.(*journal.LeagueCompleted); !ends {
+			return []*journal.Event{e}
+		}
+		for _, l := range lost {
+			l.At = e.At
+		}
+		return append(slices.Clone(lost), e)
+	}
+	o.void()
 	assert.Contains(t, auditOf(t, o.dir, audit.Options{Histories: known.histories}), audit.RuleJournalHead)
 }
 

@@ -103,7 +103,8 @@ type simulated struct {
 
 	strategies []strategy.Strategy // of the players, to be closed
 	roster     *roster
-	observer   *observer // nil without external players
+	heads      protocol.HeadVerifier // of the players
+	observer   *observer             // nil without external players
 }
 
 func (s *simulated) run(ctx context.Context) (*Result, error) {
@@ -291,7 +292,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	}
 	c.Name = s.nameOf(n)
 	p, err := player.New(player.Options{
-		Options: c.Options, Games: []string{o.GameType}, Strategy: decide, Past: s.past(id),
+		Options: c.Options, Games: []string{o.GameType}, Strategy: decide, Past: s.past(id), Heads: &s.heads,
 		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, matchID, id) },
 		Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, decision) },
 	})

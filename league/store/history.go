@@ -41,6 +41,7 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 	}
 	defer func() { _ = f.Close() }()
 	index := map[string]int{}
+	var before shared
 	_, torn, err = appendfile.Lines(f, func(number int, text []byte) error {
 		if number == 1 {
 			h, err = historyHeader(text)
@@ -53,9 +54,12 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 		m := &l.HistoryMatch
 		switch {
 		case l.Decision != nil:
-			h.Decisions = append(h.Decisions, HistoryDecision{MatchID: m.MatchID, Attempt: m.Attempt, Decision: *l.Decision, Line: number})
+			d := HistoryDecision{MatchID: m.MatchID, Attempt: m.Attempt, Decision: *l.Decision, Line: number}
+			before.expandDecision(&d, h.PlayerID)
+			h.Decisions = append(h.Decisions, d)
 			return nil
 		case l.Head != nil:
+			before.expandHead(l.Head)
 			h.Heads = append(h.Heads, HistoryHead{Head: *l.Head, Line: number})
 			return nil
 		}
@@ -129,7 +133,7 @@ type SignedHead struct {
 	Round                int    `json:"round"` // that it ended; 0 for the end of the league
 	JournalHead          string `json:"journal_head"`
 	JournalHeadSignature string `json:"journal_head_signature"`
-	ManagerKey           string `json:"manager_key"` // by the player's registration
+	ManagerKey           string `json:"manager_key,omitzero"` // by the player's registration
 }
 
 // A LineError is an error in a line of a file.
@@ -175,12 +179,19 @@ func StatsOf(matches []HistoryMatch) (s protocol.PlayerStats) {
 // ErrOtherLeague is the error of AppendHistory for a file of another league.
 var ErrOtherLeague = errors.New("the history of another league has this name")
 
+// A HistoryTail is what AppendHistory knows of the end of a file. The zero value is that of
+// a file that it must read.
+type HistoryTail struct {
+	size int64
+	shared
+}
+
 // AppendHistory appends lines to a history.jsonl, without sync: a *HistoryMatch, a
 // *HistoryDecision or a *HistoryHead each. It creates a missing file
 // with its header, and cuts off an incomplete last line. Its caller is the only writer.
-// The file is not kept open, because a process may have many players. Known is the size that
-// the last call returned, or 0. If the file still has that size, AppendHistory does not read it.
-func AppendHistory(path string, header *HistoryHeader, lines []any, known int64) (size int64, err error) {
+// The file is not kept open, because a process may have many players. If the file still has
+// the size of the tail, which is that of the last call, AppendHistory does not read it.
+func AppendHistory(path string, header *HistoryHeader, lines []any, tail *HistoryTail) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if missing(err) {
 		if err = makeFolder(filepath.Dir(path)); err == nil {
@@ -188,28 +199,33 @@ func AppendHistory(path string, header *HistoryHeader, lines []any, known int64)
 		}
 	}
 	if err != nil {
-		return 0, err
+		*tail = HistoryTail{}
+		return err
 	}
 	info, err := f.Stat()
 	if err == nil {
-		size = info.Size()
-		if size == 0 || size != known {
-			size, err = checkHistory(f, header, size)
+		if size := info.Size(); size == 0 || size != tail.size {
+			*tail = HistoryTail{}
+			tail.size, err = checkHistory(f, header, size)
 		}
 	}
 	var text []byte
-	if err == nil && size == 0 {
+	if err == nil && tail.size == 0 {
 		text, err = appendLine(text, header)
 	}
 	for _, line := range lines {
 		if err == nil {
-			text, err = appendLine(text, line)
+			text, err = appendLine(text, tail.abbreviate(line, header.PlayerID))
 		}
 	}
 	if err == nil {
 		_, err = f.Write(text)
 	}
-	return size + int64(len(text)), errors.Join(err, f.Close())
+	tail.size += int64(len(text))
+	if err = errors.Join(err, f.Close()); err != nil {
+		*tail = HistoryTail{}
+	}
+	return err
 }
 
 func appendLine(text []byte, value any) ([]byte, error) {

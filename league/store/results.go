@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
 )
 
@@ -157,17 +158,24 @@ func OpenResults(path, leagueID, refereeID string, visit func(*ResultsHeader, *R
 	return f, torn, nil
 }
 
-// Append queues a record, sets its Digest and returns the number of its line. A record that need not become
-// durable soon may be lost in a power cut.
+// Append queues a record, sets its Digest and returns the number of its line. A record that
+// need not become durable soon may be lost in a power cut.
+//
+// It hides tokens, for example in the name of a player that looks like one: the manager
+// hides them in a delivered record, which must keep its digest.
 func (f *ResultsFile) Append(r *Record, soon bool) (line int, err error) {
 	text, err := json.Marshal(r)
-	r.digest(text)
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, err
-	case soon:
-		return f.File.Append(text)
-	default:
-		return f.AppendUnsynced(text)
 	}
+	text = protocol.HideTokens(text)
+	if soon {
+		line, err = f.File.Append(text)
+	} else {
+		line, err = f.AppendUnsynced(text)
+	}
+	if err == nil {
+		r.digest(text)
+	}
+	return line, err
 }

@@ -28,7 +28,12 @@ type admission struct {
 	mu   sync.Mutex
 	all  conns
 	from map[netip.Addr]*conns
+	of   map[string]int // the proven connections of each agent
 }
+
+// provenConns returns how many connections of one agent are proven at most. Further ones
+// stay unproven, so that no agent crowds out the connections of others.
+func (l Limits) provenConns() int { return max(4, l.ConnsPerAddress/8) }
 
 // conns are the connections of one address, or all. Each has its element in one of the
 // lists. Connections that wait for a request are in order, the oldest first.
@@ -49,7 +54,7 @@ func (c *conns) oldest() *admittedConn {
 }
 
 func newAdmission(limits Limits) *admission {
-	return &admission{limits: limits, change: make(chan struct{}, 1), from: map[netip.Addr]*conns{}}
+	return &admission{limits: limits, change: make(chan struct{}, 1), from: map[netip.Addr]*conns{}, of: map[string]int{}}
 }
 
 // admit admits a connection, and closes another one for it if necessary. It waits while
@@ -111,6 +116,11 @@ func (a *admission) remove(c *admittedConn) {
 		delete(a.from, c.from)
 	}
 	c.own = nil
+	if c.proven.Load() {
+		if a.of[c.agent]--; a.of[c.agent] == 0 {
+			delete(a.of, c.agent)
+		}
+	}
 	a.changed()
 }
 
@@ -172,6 +182,7 @@ type admittedConn struct {
 
 	// Guarded by the lock of the admission.
 	busy         bool   // a call is in progress
+	agent        string // the caller that has proven it
 	own          *conns // of the same address; nil when the connection is not counted
 	inAll, inOwn *list.Element
 }
@@ -215,16 +226,19 @@ func (c *admittedConn) wait() {
 	c.admission.changed()
 }
 
-// prove notes that a request had a valid credential.
-func (c *admittedConn) prove() {
+// prove notes that a request had a valid credential of an agent, unless enough connections
+// of this agent are proven.
+func (c *admittedConn) prove(agent string) {
 	if c.proven.Load() {
 		return
 	}
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()
-	if c.own == nil || c.proven.Load() {
+	if c.own == nil || c.proven.Load() || c.admission.of[agent] >= c.admission.limits.provenConns() {
 		return
 	}
+	c.agent = agent
+	c.admission.of[agent]++
 	all, own := c.lists()
 	all.Remove(c.inAll)
 	own.Remove(c.inOwn)

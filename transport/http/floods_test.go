@@ -88,6 +88,36 @@ func TestConnectionsWithoutACredentialAreClosedFirst(t *testing.T) {
 	}
 }
 
+// An agent with a valid credential opens connections without end, at the address of the honest
+// agent or at others.
+func TestConnectionsOfOneAgentDoNotCrowdOutOthers(t *testing.T) {
+	const slots = 32
+	for where, limits := range map[string]carrier.Limits{"at its address": {ConnsPerAddress: slots}, "at another address": {Conns: slots, ConnsPerAddress: slots}} {
+		t.Run(where, func(t *testing.T) {
+			config := carrier.Config{Limits: limits, Identify: identify(credential, "tok-attacker")}
+			withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
+				idle := l.connect(t)
+				require.Equal(t, http.StatusOK, idle.callsAs(t, credential, say1))
+				attack := func(connections int) {
+					if where == "at another address" {
+						l.connectsFrom("192.0.2.2:1")
+					}
+					for range connections {
+						require.Equal(t, http.StatusOK, l.connect(t).callsAs(t, "tok-attacker", say1))
+						time.Sleep(time.Millisecond)
+					}
+					l.connectsFrom("192.0.2.1:1")
+				}
+				attack(3 * slots)
+				honest := l.connect(t)
+				attack(slots / 2) // while the request is on its way
+				require.Equal(t, http.StatusOK, honest.callsAs(t, credential, say1), "a new connection")
+				require.Equal(t, http.StatusOK, idle.callsAs(t, credential, say1), "an idle connection")
+			})
+		})
+	}
+}
+
 func TestConnectionsAreReplacedInOrder(t *testing.T) {
 	config := carrier.Config{Limits: carrier.Limits{ConnsPerAddress: 4}, Identify: identify(credential)}
 	withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {

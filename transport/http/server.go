@@ -196,7 +196,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, bearer string, bo
 		name = s.config.Identify(bearer, body)
 	}
 	if name != "" {
-		conn.prove()
+		conn.prove(name)
 		if caller == nil {
 			caller, wait = s.callers.enter(callerID{name: name})
 		}

@@ -20,6 +20,7 @@ import (
 type File struct {
 	file *os.File
 	name string // of the file in errors, such as "the journal"
+	path string // where the file must stay; "" for anywhere
 
 	mu      sync.Mutex
 	changed *sync.Cond // signals a change of durable, failure or closing
@@ -214,20 +215,32 @@ func (f *File) write() {
 			durable = last
 		}
 		f.mu.Unlock()
-		_, err := f.file.Write(batch)
-		if err == nil && durable == last {
-			err = f.file.Sync()
-		}
+		err := f.store(batch, durable == last)
 		f.mu.Lock()
 		switch {
 		case err != nil:
-			f.failure = fmt.Errorf("cannot write %s: %w. Nothing that was acknowledged is lost: repair the disk and start again", f.name, err)
+			f.failure = fmt.Errorf("cannot write %s: %w", f.name, err)
 			f.tell()
 		case durable > f.durable:
 			f.durable = durable
 			f.tell()
 		}
 	}
+}
+
+// store writes lines, and makes all lines durable if sync is set.
+func (f *File) store(lines []byte, sync bool) error {
+	_, err := f.file.Write(lines)
+	if err == nil && sync {
+		err = f.file.Sync()
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w. Nothing that was acknowledged is lost: repair the disk and start again", err)
+	case f.path != "" && !isAt(f.file, f.path):
+		return fmt.Errorf("%s was moved, removed or replaced while it was written. Put the file back that was there, and start again", f.path)
+	}
+	return nil
 }
 
 // tell wakes all callers that wait. F.mu is held.

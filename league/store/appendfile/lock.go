@@ -13,6 +13,9 @@ var ErrInUse = errors.New("another process writes this file")
 // The lock is on the file itself, so that it cannot be removed, and ends with Close or with
 // the process.
 //
+// If the file is moved, removed or replaced while it is open, it cannot be written any more:
+// lines that nobody finds at the path are not durable.
+//
 // Systems without flock lock nothing: there the caller needs another lock. A lock of Windows
 // would keep all other processes from reading the file.
 func OpenLocked(path, name string, visit Visit) (f *File, torn *Torn, err error) {
@@ -20,7 +23,13 @@ func OpenLocked(path, name string, visit Visit) (f *File, torn *Torn, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	return start(file, path, name, visit)
+	f, torn, err = start(file, path, name, visit)
+	if err == nil {
+		f.mu.Lock()
+		f.path = path
+		f.mu.Unlock()
+	}
+	return f, torn, err
 }
 
 // openLocked opens and locks a file. A file that was renamed or removed after it was opened

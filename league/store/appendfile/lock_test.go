@@ -72,3 +72,36 @@ func TestLockIsOnTheFileAtThePath(t *testing.T) {
 		})
 	}
 }
+
+// Lines of a file that is not at its path any more are lost to the next process.
+func TestMovedFileCannotBeWritten(t *testing.T) {
+	for name, replace := range map[string]func(path string) error{
+		"renamed": func(path string) error { return os.Rename(path, path+".old") },
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path+".new", text, 0o600)
+			}
+			if err == nil {
+				err = os.Rename(path+".new", path)
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.jsonl")
+			f, _, err := OpenLocked(path, "the file", visitNone)
+			require.NoError(t, err)
+			n, err := f.Append([]byte("a line"))
+			require.NoError(t, err)
+			require.NoError(t, f.Sync(n))
+			require.NoError(t, replace(path))
+			n, err = f.Append([]byte("another line"))
+			require.NoError(t, err)
+			require.ErrorContains(t, f.Sync(n), "cannot write the file: "+path+" was moved, removed or replaced")
+			require.ErrorContains(t, f.Failed(), "moved")
+			require.Error(t, f.Close())
+		})
+	}
+}

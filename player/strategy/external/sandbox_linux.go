@@ -112,29 +112,34 @@ func forbiddenCalls() []uint32 {
 		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
 		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR, unix.SYS_FLOCK,
-		// objects of the kernel that outlive processes, and keys
-		unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+		// objects of the kernel that outlive processes, also by the ids of existing ones, and keys
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+		unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+		unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 	)
 }
 
 // newestCall is the highest number of a system call that was examined for forbiddenCalls.
 const newestCall = unix.SYS_RSEQ_SLICE_YIELD
 
-// The requests of ioctl that change attributes of a file that is open for reading.
-const (
-	setFlags      = 0x40086602 // FS_IOC_SETFLAGS
-	setFlags32    = 0x40046602
-	setAttributes = 0x401c5820 // FS_IOC_FSSETXATTR
-)
+// allowedRequests returns the requests of ioctl that a program may use: those of pipes and
+// terminals that only ask, and those of its own file descriptors. Others can change files
+// that are open for reading, each file system in its own ways.
+func allowedRequests() []uint32 {
+	const askTerminal = 0x802c542a                                                               // TCGETS2
+	const closeOnExec, noCloseOnExec, nonBlocking, asynchronous = 0x5451, 0x5450, 0x5421, 0x5452 // FIOCLEX, FIONCLEX, FIONBIO, FIOASYNC
+	return []uint32{unix.TCGETS, askTerminal, unix.TIOCGPGRP, unix.TIOCGWINSZ, unix.TIOCINQ, closeOnExec, noCloseOnExec, nonBlocking, asynchronous}
+}
 
 // Offsets in the data that a filter of seccomp reads: struct seccomp_data.
 const (
-	numberOffset  = 0
-	archOffset    = 4
-	requestOffset = 24 // the lower half of the second argument
+	numberOffset = 0
+	archOffset   = 4
+	secondOffset = 24 // the lower half of the second argument
 )
 
-// forbidCalls installs the filter of seccomp. It kills programs that call the kernel in the
+// forbidCalls installs the filter of seccomp: no call of forbiddenCalls, no pair of sockets
+// but of streams, and no request of ioctl but the allowed ones. It kills programs that call the kernel in the
 // way of another architecture, such as 32-bit programs, because their calls have other numbers.
 func forbidCalls() error {
 	const (
@@ -142,6 +147,8 @@ func forbidCalls() error {
 		equal  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 		over   = unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K
 		result = unix.BPF_RET | unix.BPF_K
+
+		socketType = 0xf // SOCK_TYPE_MASK
 	)
 	refuse := unix.SockFilter{Code: result, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}
 	filter := []unix.SockFilter{
@@ -155,13 +162,20 @@ func forbidCalls() error {
 	for _, call := range forbiddenCalls() {
 		filter = append(filter, unix.SockFilter{Code: equal, K: call, Jf: 1}, refuse)
 	}
-	filter = append(filter, unix.SockFilter{Code: equal, K: unix.SYS_IOCTL, Jt: 1},
-		unix.SockFilter{Code: result, K: unix.SECCOMP_RET_ALLOW}, unix.SockFilter{Code: load, K: requestOffset})
-	for _, request := range []uint32{setFlags, setFlags32, setAttributes} {
-		filter = append(filter, unix.SockFilter{Code: equal, K: request, Jf: 1}, refuse)
+	allow := unix.SockFilter{Code: result, K: unix.SECCOMP_RET_ALLOW}
+	filter = append(filter,
+		// Each end of a pair of datagram sockets could send to a local service.
+		unix.SockFilter{Code: equal, K: unix.SYS_SOCKETPAIR, Jf: 5},
+		unix.SockFilter{Code: load, K: secondOffset},
+		unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: socketType},
+		unix.SockFilter{Code: equal, K: unix.SOCK_STREAM, Jf: 1}, allow, refuse,
+		unix.SockFilter{Code: equal, K: unix.SYS_IOCTL, Jt: 1}, allow,
+		unix.SockFilter{Code: load, K: secondOffset})
+	for _, request := range allowedRequests() {
+		filter = append(filter, unix.SockFilter{Code: equal, K: request, Jf: 1}, allow)
 	}
-	filter = append(filter, unix.SockFilter{Code: result, K: unix.SECCOMP_RET_ALLOW})
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}                                                            //nolint:gosec // fewer than a hundred
+	filter = append(filter, refuse)
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}                                                            //nolint:gosec // fewer than two hundred
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 { //nolint:gosec // a system call
 		return fmt.Errorf("seccomp: %w", errno)
 	}

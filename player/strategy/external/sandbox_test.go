@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -46,6 +47,10 @@ func attempts() map[string]func() error {
 		"connect by TCP":             func() error { return dial("tcp", "tcp") },
 		"send by UDP":                func() error { return dial("udp", "tcp") },
 		"connect to a local service": func() error { return dial("unix", "unix") },
+		"send to a local service by a socket of a pair": sendFromPair,
+		"change the generation of a file":               func() error { return with("attributes", os.O_RDONLY, setGeneration) },
+		"use shared memory of another program":          useSharedMemory,
+		"send to a message queue of another program":    useMessageQueue,
 		"listen": func() error {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err == nil {
@@ -99,6 +104,95 @@ func setFileFlags(fd int) error {
 	return nil
 }
 
+// setGeneration changes an attribute of a file that is open for reading.
+func setGeneration(fd int) error {
+	const getGeneration, setGeneration = 0x80087601, 0x40087602 // FS_IOC_GETVERSION, FS_IOC_SETVERSION
+	var generation int
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), getGeneration, uintptr(unsafe.Pointer(&generation)))
+	if errno == 0 || errno == unix.ENOTTY { // a file system without generations
+		_, _, errno = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), setGeneration, uintptr(unsafe.Pointer(&generation)))
+	}
+	if errno == unix.ENOTTY {
+		errno = 0
+	}
+	return errnoOf(errno)
+}
+
+// sendFromPair sends to the address in the file unixgram, from a socket that needs no call of
+// socket.
+func sendFromPair() error {
+	address, err := os.ReadFile("unixgram")
+	if err != nil {
+		return fmt.Errorf("this must be possible: %w", err)
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _, _ = unix.Close(pair[0]), unix.Close(pair[1]) }()
+	return unix.Sendto(pair[0], []byte("x"), 0, &unix.SockaddrUnix{Name: string(address)})
+}
+
+// useSharedMemory attaches the segment whose id is in the file segment.
+func useSharedMemory() error {
+	id, err := idIn("segment")
+	if err != nil {
+		return err
+	}
+	address, _, errno := unix.Syscall(unix.SYS_SHMAT, uintptr(id), 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	_, _, errno = unix.Syscall(unix.SYS_SHMDT, address, 0, 0)
+	return errnoOf(errno)
+}
+
+// useMessageQueue sends to the queue whose id is in the file queue.
+func useMessageQueue() error {
+	id, err := idIn("queue")
+	if err != nil {
+		return err
+	}
+	message := struct {
+		kind int
+		text [1]byte
+	}{kind: 1}
+	_, _, errno := unix.Syscall6(unix.SYS_MSGSND, uintptr(id), uintptr(unsafe.Pointer(&message)), 1, ipcNoWait, 0, 0)
+	return errnoOf(errno)
+}
+
+const ipcNoWait = 0o4000 // IPC_NOWAIT
+
+func idIn(file string) (id int, err error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		id, err = strconv.Atoi(string(text))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("this must be possible: %w", err)
+	}
+	return id, nil
+}
+
+// makeIPC makes a shared memory segment and a message queue, which a test removes.
+func makeIPC(t *testing.T) {
+	t.Helper()
+	const remove = 0 // IPC_RMID
+	for _, object := range []struct {
+		file         string
+		make, remove uintptr
+		args         [3]uintptr
+	}{
+		{"segment", unix.SYS_SHMGET, unix.SYS_SHMCTL, [3]uintptr{unix.IPC_PRIVATE, 4096, 0o600}},
+		{"queue", unix.SYS_MSGGET, unix.SYS_MSGCTL, [3]uintptr{unix.IPC_PRIVATE, 0o600}},
+	} {
+		id, _, errno := unix.Syscall(object.make, object.args[0], object.args[1], object.args[2])
+		require.NoError(t, errnoOf(errno))
+		t.Cleanup(func() { _, _, _ = unix.Syscall(object.remove, id, remove, 0) })
+		require.NoError(t, os.WriteFile(object.file, []byte(strconv.Itoa(int(id))), 0o600))
+	}
+}
+
 // dial connects to the address in a file.
 func dial(network, name string) error {
 	address, err := os.ReadFile(name)
@@ -145,6 +239,11 @@ func attempted(t *testing.T, sandbox bool) (results map[string]string) {
 		t.Cleanup(func() { _ = l.Close() })
 		require.NoError(t, os.WriteFile(network, []byte(l.Addr().String()), 0o600))
 	}
+	datagrams, err := config.ListenPacket(t.Context(), "unixgram", filepath.Join(t.TempDir(), "d"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = datagrams.Close() })
+	require.NoError(t, os.WriteFile("unixgram", []byte(datagrams.LocalAddr().String()), 0o600))
+	makeIPC(t)
 	programs := (&log{}).tools().Programs
 	programs.Environ, programs.Env, programs.Sandbox = append(programs.Environ, hostileVariable+"=1"), append(programs.Env, hostileVariable), sandbox
 	require.NoError(t, programs.check())
