@@ -45,7 +45,10 @@ func (s *reader) sees(r rune) bool {
 		}
 		return true
 	}
-	const blackFlag = '\U0001F3F4' // the flags of England, Scotland and Wales are this one with tags
+	const (
+		blackFlag      = '\U0001F3F4' // the flags of England, Scotland and Wales are this one with tags
+		vowelSeparator = '\u180E'     // a narrow gap in Mongolian words
+	)
 	switch {
 	case unicode.Is(unicode.Prepended_Concatenation_Mark, r):
 		s.base = r
@@ -55,6 +58,8 @@ func (s *reader) sees(r rune) bool {
 			(unicode.IsSymbol(base) || unicode.IsLetter(base) && !unicode.In(base, withoutJoiners...))
 	case unicode.Is(unicode.Variation_Selector, r):
 		return unicode.IsGraphic(last) && !unicode.IsSpace(last) && !unicode.In(last, unicode.Variation_Selector, unicode.Latin, unicode.Greek, unicode.Cyrillic)
+	case r == vowelSeparator:
+		return unicode.Is(unicode.Mongolian, last) && last != vowelSeparator
 	case isTag(r):
 		return last == blackFlag || isTag(last)
 	}

@@ -18,6 +18,7 @@ func TestDisplayNamesThatAreAccepted(t *testing.T) {
 	for _, name := range []string{
 		"Agent Alpha", "Zoë", "Zoe\u0308", "Ελένη", "Дмитрий", "李小龍", "さくら", "김철수", "สมชาย", "יעל",
 		"محمد", "می\u200cخواهم", // Persian, with a ZWNJ
+		"ᠠᠨ\u180eᠠ",                 // Mongolian, with a vowel separator
 		"क्\u200dष", "नुक्\u200cता", // Hindi, with ZWJ and ZWNJ
 		"അവന്\u200d", "ශ්\u200dරී", // Malayalam and Sinhala
 		"\U0001F600", "\U0001F469\u200d\U0001F4BB", "\U0001F469\U0001F3FD\u200d\U0001F680", // emoji, with a profession, with a skin tone
@@ -40,6 +41,7 @@ func TestDisplayNamesWithInvisibleCharactersAreRefused(t *testing.T) {
 		"A\u0301\u200dlpha": "U+200D", "می\u200c\u200cخواهم": "U+200C",
 		"Alpha\ufe0f": "U+FE0F", " \ufe0fAlpha": "U+FE0F", "\u2764\ufe0f\ufe0f": "U+FE0F", "Alpha\U000E0100": "U+E0100",
 		"Alpha\u202e": "U+202E", "\u2067Alpha": "U+2067", "\u200fAlpha": "U+200F", "\u061cAlpha": "U+061C",
+		"Al\u180epha": "U+180E", "ᠠᠨ\u180e\u180eᠠ": "U+180E",
 		"Al\x1bpha": "U+001B", "Al\npha": "U+000A", "Al\u009bpha": "U+009B", "Al\u2028pha": "U+2028", "Al\x7fpha": "U+007F",
 		"Alpha\u3164": "U+3164", "\u115fAlpha": "U+115F", "\u034fAlpha": "U+034F", "\uffa0": "U+FFA0", "Alpha\ufff9": "U+FFF9",
 		"Alpha\U000E0041": "U+E0041", "Alpha\U000E0001": "U+E0001", "Alpha\ufffe": "U+FFFE",
