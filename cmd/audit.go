@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -133,8 +134,8 @@ func readKeys(path string) (map[string]string, error) {
 			}
 		}
 	}
-	for id, key := range keys {
-		if !protocol.ValidPublicKey(key) {
+	for _, id := range slices.Sorted(maps.Keys(keys)) {
+		if !protocol.ValidPublicKey(keys[id]) {
 			return nil, fmt.Errorf("%s: the key of %.40q must be 64 lower-case hexadecimal digits", path, id)
 		}
 	}

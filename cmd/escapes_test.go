@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -68,6 +69,9 @@ func poisonings(value any) map[string]any {
 	return copies
 }
 
+// idMember is the name of a member that is an id.
+var idMember = regexp.MustCompile(`^(P\d+|REF\d+|R\d+M\d+)$`)
+
 // walk returns a copy of a value with other strings.
 func walk(value any, path string, change func(path, text string) string) any {
 	switch v := value.(type) {
@@ -82,7 +86,7 @@ func walk(value any, path string, change func(path, text string) string) any {
 	case map[string]any:
 		object := map[string]any{}
 		for name, member := range v {
-			if regexp.MustCompile(`^(P\d+|REF\d+|R\d+M\d+)$`).MatchString(name) {
+			if idMember.MatchString(name) {
 				name = change(path+".{id}", name)
 				object[name] = walk(member, path+".{}", change)
 				continue
@@ -152,7 +156,7 @@ func quotedJSON(t *testing.T, value any) []byte {
 }
 
 // Each string in the files of a league is hostile, one after the other, and each command that reads
-// the files prints it escaped.
+// the files prints it escaped. The short version tries every fourth field.
 func TestHostileFilesAreEscapedInEveryPrintedField(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -165,13 +169,20 @@ func TestHostileFilesAreEscapedInEveryPrintedField(t *testing.T) {
 		}
 		return err
 	}))
+	every := 4
+	if os.Getenv("EVENODD_TEST_ALL") != "" {
+		every = 1
+	}
 	fields, shown := 0, map[string]bool{}
 	for _, name := range names {
-		for field, text := range readLines(t, root, name).poisonedFiles(t) {
-			fields++
+		files := readLines(t, root, name).poisonedFiles(t)
+		for _, field := range slices.Sorted(maps.Keys(files)) {
+			if fields++; fields%every != 0 {
+				continue
+			}
 			copied := filepath.Join(t.TempDir(), "data")
 			require.NoError(t, os.CopyFS(copied, root))
-			require.NoError(t, os.WriteFile(filepath.Join(copied, name), text, 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(copied, name), files[field], 0o600))
 			printed := runHarmless(t, "audit", copied)
 			printed += runHarmless(t, "audit", copied, "--format", "json")
 			printed += runHarmless(t, "replay", "R1M1", "--data", copied)
@@ -189,7 +200,7 @@ func TestHostileFilesAreEscapedInEveryPrintedField(t *testing.T) {
 	}
 	t.Logf("%d fields of %d files; %d are printed", fields, len(names), len(shown))
 	assert.Greater(t, fields, 100)
-	assert.Greater(t, len(shown), 30)
+	assert.Greater(t, len(shown), 30/every)
 }
 
 // hostileAnswers answers every request with the same status and text, and with hostile headers.

@@ -131,21 +131,22 @@ func TestFloodsWithoutACredentialCostNoMatch(t *testing.T) {
 		name   string
 		role   string // of the attacked agent
 		attack attack
+		short  bool // also without EVENODD_TEST_ALL
 	}{
-		{"eight connections with many requests, at a player", "player", floodWith(8, posted(ping))},
-		{"eight connections with forged tokens, at a player", "player", floodWith(8, posted(forged))},
-		{"eight connections that hang, at a player", "player", hold(8, 1, begun+withOut, 0)},
-		{"1,100 idle connections, at a player", "player", hold(1100, 1, "", 0)},
-		{"1,100 slow headers, at a player", "player", hold(1100, 1, begun, time.Second)},
-		{"600 slow bodies, at a player", "player", hold(600, 1, begun+withOut, 0)},
-		{"1,100 idle connections, at a referee", "referee", hold(1100, 1, "", 0)},
-		{"eight connections with many requests, at a referee", "referee", floodWith(8, posted(ping))},
-		{"eight connections with many requests, at the manager", "manager", floodWith(8, posted(ping))},
-		{"4,900 connections from 20 addresses, at the manager", "manager", hold(4900, 20, "", 0)},
+		{"eight connections with many requests, at a player", "player", floodWith(8, posted(ping)), false},
+		{"eight connections with forged tokens, at a player", "player", floodWith(8, posted(forged)), true},
+		{"eight connections that hang, at a player", "player", hold(8, 1, begun+withOut, 0), true},
+		{"1,100 idle connections, at a player", "player", hold(1100, 1, "", 0), false},
+		{"1,100 slow headers, at a player", "player", hold(1100, 1, begun, time.Second), false},
+		{"600 slow bodies, at a player", "player", hold(600, 1, begun+withOut, 0), false},
+		{"1,100 idle connections, at a referee", "referee", hold(1100, 1, "", 0), false},
+		{"eight connections with many requests, at a referee", "referee", floodWith(8, posted(ping)), false},
+		{"eight connections with many requests, at the manager", "manager", floodWith(8, posted(ping)), false},
+		{"4,900 connections from 20 addresses, at the manager", "manager", hold(4900, 20, "", 0), false},
 	}
-	for i, tt := range tests {
+	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if i > 3 {
+			if !tt.short {
 				longTest(t)
 			}
 			playUnderAttack(t, tt.role, tt.attack)
@@ -165,7 +166,7 @@ func playUnderAttack(t *testing.T, role string, attack attack) {
 	}
 	require.NoError(t, os.WriteFile(leagueFile, rules, 0o600))
 
-	m := startManager(t, "--data", data, "--players", "0", "--legs", "2", "--pace", "300ms", "--exit-when-done")
+	m := startManager(t, "--data", data, "--players", "0", "--pace", "300ms", "--exit-when-done")
 	agents := []*process{m.join(t, "referee", "--data", data)}
 	for range 4 {
 		agents = append(agents, m.join(t, "player", "--data", data))
@@ -195,7 +196,7 @@ func playUnderAttack(t *testing.T, role string, attack attack) {
 	rows := regexp.MustCompile(`│ +(\d) │ (P0\d) +│ .* │ +(\d) │ (\d) │ (\d) │ (\d) │ +(\d) │ +(\d+) │`).FindAllStringSubmatch(table, -1)
 	require.Len(t, rows, 4, table)
 	for _, row := range rows {
-		assert.Equal(t, []string{"6", "0"}, []string{row[3], row[7]}, "six matches, none lost technically: %s", row[0])
+		assert.Equal(t, []string{"3", "0"}, []string{row[3], row[7]}, "three matches, none lost technically: %s", row[0])
 	}
 	for _, p := range agents {
 		assert.Zero(t, p.awaitExit(t), "every agent gets the end of the league")

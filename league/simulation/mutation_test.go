@@ -23,6 +23,7 @@ import (
 
 	"evenodd/league/audit"
 	"evenodd/league/journal"
+	"evenodd/league/leaguetest"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -32,10 +33,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-const (
-	mutationSeed = 1
-	mutations    = 2000
-)
+const mutationSeed = 1
 
 // undetected are the members that affect no decision, each with the reason. The audit need
 // not find a change of them. They are named as file (part): path, with * for indexes.
@@ -57,6 +55,10 @@ func TestEachMutationOfADataFolderIsFound(t *testing.T) {
 	leagues := mutationLeagues(t)
 	r := rand.New(rand.NewPCG(mutationSeed, 0))
 	missed, noted, where := map[string]int{}, map[string]int{}, map[string]*mutation{}
+	mutations := 200
+	if leaguetest.All() {
+		mutations = 2000
+	}
 	for done := 0; done < mutations; {
 		l := leagues[r.IntN(len(leagues))]
 		m := l.mutate(r)

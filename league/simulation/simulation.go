@@ -18,8 +18,6 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
-	"evenodd/league/simulation/faults"
-	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -91,77 +89,6 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	}
 	defer s.close()
 	return s.run(ctx)
-}
-
-// state is the state of the league when this process began.
-func (o *Options) state() *journal.State {
-	if o.Files == nil {
-		return journal.NewState()
-	}
-	return o.Files.State
-}
-
-// nextRound is the first round that this process plays.
-func (o *Options) nextRound() int {
-	if state := o.state(); state.Open() {
-		return state.Round
-	}
-	return o.state().Round + 1
-}
-
-// resume takes the options of a league that has begun from its journal.
-func (o *Options) resume() error {
-	created := o.state().Created
-	if created == nil {
-		return nil
-	}
-	from := created.Simulation
-	if from == nil {
-		return fmt.Errorf("the league %s in %s is not a simulation", created.LeagueID, o.Files.Folder)
-	}
-	if from.ExternalPlayers > 0 || o.External != nil {
-		return fmt.Errorf("the league %s cannot be resumed: it has external players, whose state is unknown", created.LeagueID)
-	}
-	for _, name := range from.Strategies { // a folder from another machine must not run programs on this one
-		if external.Runs(name) && !slices.Contains(o.Strategies, name) {
-			return fmt.Errorf("the league %s was played by programs: name %q with --strategies as well, to run it", created.LeagueID, name)
-		}
-	}
-	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
-	o.Sign = created.Signs()
-	o.LeagueID, o.GameType, o.Legs, o.Tournament = created.LeagueID, created.GameType, created.Legs, created.Tournament
-	return o.Validate()
-}
-
-// folder is where the agents store their files; "" for nowhere.
-func (o *Options) folder() store.Folder {
-	if o.Files == nil {
-		return ""
-	}
-	return o.Files.Folder
-}
-
-// past are the matches that a player of a resumed league has played. They come from the
-// journal, because the player's own file may lack the last ones, and exclude the results
-// that the player never received.
-func (s *simulated) past(id string) []store.HistoryMatch {
-	if s.options.Files == nil {
-		return nil
-	}
-	past := []store.HistoryMatch{}
-	state := s.options.state()
-	index, takesPart := state.PlayerIndex(id)
-	for round := 1; takesPart && round <= state.Round; round++ {
-		_, number, ok := state.Opponent(round, index)
-		if !ok {
-			continue
-		}
-		r := state.Match(protocol.MatchID{Round: round, Number: number}).Report
-		if r != nil && (s.faulty == nil || s.faulty.learnsResult(r.MatchID, id)) {
-			past = append(past, player.Seen(id, r.MatchID.String(), r.Number, &r.GameResult))
-		}
-	}
-	return past
 }
 
 // simulated is a running league.
@@ -315,28 +242,6 @@ func withoutTimeouts(t protocol.Timeouts) protocol.Timeouts {
 	const factor = 1000
 	t.GameJoinAck, t.Move, t.GameOver = factor*t.GameJoinAck, factor*t.Move, factor*t.GameOver
 	return t
-}
-
-// isShutDown tells whether the manager has shut an agent down in an earlier process. The
-// agent cannot register again, and no agent calls it.
-func (o *Options) isShutDown(id string) bool {
-	a := o.state().Agents[id]
-	return a != nil && a.ShutdownReason != ""
-}
-
-// hasDied tells whether a referee has died in an earlier process of the league, because
-// it got a match.
-func (s *simulated) hasDied(id string) bool {
-	if s.faulty == nil {
-		return false
-	}
-	for i, round := range s.options.state().Rounds {
-		got := func(m journal.Match) bool { return m.LastAttempt(id) > 0 }
-		if faults.Active(s.faulty.plan.RefereeCrash, id, i+1) && slices.ContainsFunc(round.Matches, got) {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *simulated) startReferee(ctx context.Context, n int) error {

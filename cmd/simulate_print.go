@@ -1,0 +1,121 @@
+package cmd
+
+import (
+	"strconv"
+
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+)
+
+func printSimulation(s streams, r *simulation.Result) error {
+	if err := printStandings(s, r.Standings); err != nil {
+		return err
+	}
+	return printOutside(s.out, r)
+}
+
+// The output of --format json. The members are a contract.
+type (
+	simulationJSON struct {
+		SchemaVersion string              `json:"schema_version"`
+		LeagueID      string              `json:"league_id"`
+		GameType      string              `json:"game_type"`
+		Seed          uint64              `json:"seed"`
+		Faults        string              `json:"faults,omitzero"`
+		Tournament    string              `json:"tournament,omitzero"` // swiss or knockout
+		Players       int                 `json:"players"`
+		Rounds        int                 `json:"rounds"`
+		Matches       int                 `json:"matches"`
+		Champion      protocol.Champion   `json:"champion"`
+		Standings     []standingJSON      `json:"standings"`
+		Results       []resultJSON        `json:"results"`
+		Losses        []simulation.Loss   `json:"losses,omitempty"`
+		Breaches      []simulation.Breach `json:"breaches,omitempty"`
+	}
+	standingJSON struct {
+		Rank            int    `json:"rank"`
+		PlayerID        string `json:"player_id"`
+		DisplayName     string `json:"display_name"`
+		Strategy        string `json:"strategy"`
+		Played          int    `json:"played"`
+		Wins            int    `json:"wins"`
+		Draws           int    `json:"draws"`
+		Losses          int    `json:"losses"`
+		TechnicalLosses int    `json:"technical_losses"`
+		Points          int    `json:"points"`
+		Endpoint        string `json:"endpoint,omitzero"` // of an external player
+
+		// In a Swiss system.
+		Byes            *int     `json:"byes,omitzero"`
+		Buchholz        *int     `json:"buchholz,omitzero"`
+		SonnebornBerger *float64 `json:"sonneborn_berger,omitzero"`
+	}
+	resultJSON struct {
+		MatchID        string                      `json:"match_id"`
+		RoundID        int                         `json:"round_id"`
+		PlayerAID      string                      `json:"player_A_id"`
+		PlayerBID      string                      `json:"player_B_id"`
+		Status         string                      `json:"status"`
+		WinnerPlayerID *string                     `json:"winner_player_id"`
+		DrawnNumber    *int                        `json:"drawn_number"`
+		Choices        protocol.PerPlayer[*string] `json:"choices"`
+		Reason         string                      `json:"reason"`
+		Faults         protocol.PerPlayer[string]  `json:"faults,omitzero"`
+	}
+)
+
+func writeJSON(s streams, r *simulation.Result) error { return printJSON(s.out, jsonOf(r)) }
+
+func jsonOf(r *simulation.Result) *simulationJSON {
+	document := &simulationJSON{
+		SchemaVersion: outputSchema, LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
+		Faults: r.Faults, Tournament: r.Format, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
+		Losses: r.Losses, Breaches: r.Breaches,
+	}
+	for _, row := range r.Standings {
+		document.Standings = append(document.Standings, standingJSON{
+			row.Rank, row.PlayerID, row.DisplayName, row.Strategy, row.Played,
+			row.Wins, row.Draws, row.Losses, row.TechnicalLosses, row.Points, row.Endpoint,
+			row.Byes, row.Buchholz, row.SonnebornBerger,
+		})
+	}
+	for _, m := range r.Results {
+		one := resultJSON{
+			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB,
+			Status: m.Status, WinnerPlayerID: orNull(m.Winner), Reason: m.Reason, Faults: m.Faults,
+			Choices: protocol.Both(m.PlayerA, orNull(m.ChoiceA), m.PlayerB, orNull(m.ChoiceB)),
+		}
+		if m.Number > 0 {
+			one.DrawnNumber = &m.Number
+		}
+		document.Results = append(document.Results, one)
+	}
+	return document
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func writeCSV(s streams, r *simulation.Result) error {
+	return printCSV(s.out, func(yield func([]string) bool) {
+		more := yield([]string{
+			"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
+			"drawn_number", "choice_A", "choice_B", "reason",
+		})
+		for i := 0; more && i < len(r.Results); i++ {
+			m := &r.Results[i]
+			number := ""
+			if m.Number > 0 {
+				number = strconv.Itoa(m.Number)
+			}
+			more = yield([]string{
+				m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
+				number, m.ChoiceA, m.ChoiceB, m.Reason,
+			})
+		}
+	})
+}
