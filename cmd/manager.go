@@ -160,12 +160,12 @@ type managerProcess struct {
 
 // run serves the manager until its league is over and, unless --exit-when-done is
 // given, until it is interrupted.
-func (p *managerProcess) run(ctx context.Context, s streams, options league.Options) error {
+func (p *managerProcess) run(ctx context.Context, s streams, options league.Options) (err error) {
 	var manager *league.Manager
 	var printed error
 	over := false
 	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager.Standings())) }
-	manager, err := league.New(options)
+	manager, err = league.New(options)
 	if err != nil {
 		return asUsage(err)
 	}
@@ -178,7 +178,15 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 			printHead(s.err, head)
 		}
 	}
-	defer seal() // when no more requests arrive
+	defer func() { // when no more requests arrive
+		seal()
+		if !over {
+			return
+		}
+		if unwritten := manager.FinishFiles(); unwritten != nil {
+			err = unwritten
+		}
+	}()
 	health := func() any { return p.disk.health(managerHealth(manager.Status(), p.leagueID, p.name)) }
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
@@ -205,9 +213,6 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		_ = printLine(s.err, "The league is over; the manager answers queries until it is interrupted.")
 		manager.Linger(ctx)
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
-	}
-	if err := manager.FinishFiles(); err != nil {
-		return err
 	}
 	if p.strict {
 		return technicalLosses(finalTable(manager.Standings()))
