@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/go-json-experiment/json"
@@ -67,7 +66,7 @@ type headed[T any] struct {
 
 // load reads a document.
 func load[T any](dir store.Folder, path string) (d document[T]) {
-	raw, err := os.ReadFile(path)
+	raw, err := store.ReadFile(path)
 	d = document[T]{file: relative(dir, path), exists: !errors.Is(err, fs.ErrNotExist), raw: raw}
 	if err != nil {
 		d.problem = "it cannot be read: " + cause(err)

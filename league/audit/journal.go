@@ -3,11 +3,11 @@ package audit
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"time"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
 )
 
@@ -42,7 +42,7 @@ type standingsHead struct {
 // folded.
 func (a *auditor) readJournal() {
 	path := a.dir.Journal(a.id)
-	file, err := os.Open(path)
+	file, err := store.Open(path)
 	if err != nil {
 		a.chain.stopped = true
 		if errors.Is(err, fs.ErrNotExist) {

@@ -89,7 +89,7 @@ func (a *auditor) indexResults(r *resultsFile, path string) bool {
 		a.note(RuleSchema, at(last+1), "the last line is incomplete (%d bytes): its writer was stopped while it wrote it", torn)
 	}
 	if err == nil {
-		r.reader, err = os.Open(path)
+		r.reader, err = store.Open(path)
 	}
 	if err != nil {
 		a.find(RuleSchema, at(0), "it cannot be read: %s", protocol.Clip(strings.TrimPrefix(cause(err), path+" "), 300))

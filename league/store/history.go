@@ -35,7 +35,7 @@ type HistoryHeader struct {
 // numbers of the lines of its matches. An incomplete last line, of torn bytes, does not
 // count. A file without a complete line is fs.ErrNotExist, too.
 func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -120,7 +120,7 @@ type attemptKey struct {
 // must close it.
 func IndexResults(path string) (x *ResultsIndex, err error) {
 	x = &ResultsIndex{Path: path, index: map[attemptKey]int{}}
-	if x.file, err = os.Open(path); err != nil {
+	if x.file, err = Open(path); err != nil {
 		return nil, err
 	}
 	x.Header, x.Torn, err = ReadResults(path, func(_ *ResultsHeader, l *RecordLine) error {

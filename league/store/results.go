@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -116,7 +115,7 @@ func (r *resultsReader) line(number int, text []byte) error {
 // error. Torn is the number of bytes of an incomplete last line. A damaged line does not
 // end the reading; see RecordLine.Damage. The header is nil if the file is empty.
 func ReadResults(path string, visit func(*ResultsHeader, *RecordLine) error) (header *ResultsHeader, torn int, err error) {
-	file, err := os.Open(path)
+	file, err := Open(path)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -92,7 +92,7 @@ type header struct {
 // Read reads a file of the data layer into a T. A missing file is fs.ErrNotExist. Every
 // other error names the file and what is wrong.
 func Read[T any](path string) (*T, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := ReadFile(path)
 	if err != nil {
 		return nil, err // it names the file
 	}

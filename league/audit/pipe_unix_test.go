@@ -1,0 +1,30 @@
+//go:build unix
+
+package audit_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The author of a data folder cannot make the audit wait for ever by a named pipe.
+func TestNamedPipeInPlaceOfAFileIsAFinding(t *testing.T) {
+	for _, file := range []string{
+		journalFile, standingsFile, roundsFile, "data/leagues/cup/agents.json", r1m1, historyP01,
+		historyP01 + "l", "data/matches/cup/REF01.results.jsonl", "data/matches/cup/REF01.delivered.jsonl",
+	} {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			w := newSavedLeague(t, 3)
+			path := filepath.Join(string(w.dir), file)
+			_ = os.Remove(path)
+			require.NoError(t, syscall.Mkfifo(path, 0o600))
+			assert.Contains(t, listed(w.audit().Findings), "it is not a regular file")
+		})
+	}
+}
