@@ -18,7 +18,7 @@ func Open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() && !info.IsDir() { // reading a folder is an error anyway
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
 	}
 	return os.Open(path)
