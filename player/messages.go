@@ -281,7 +281,7 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 		return ack, nil // the winner is missing: the standings will show it
 	}
 	if attempt > p.history.attempt(q.MatchID) {
-		p.compareChoice(m, &seen, q.GameResult.Status, q.Sender)
+		p.compareChoice(m, &seen, q.GameResult, q.Sender)
 		p.add(&seen)
 	}
 	delete(p.current, q.MatchID)

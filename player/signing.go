@@ -204,18 +204,20 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 // compareChoice compares the choice of the player in a result that it was told with its own
 // decision. A choice that it did not make is an error: the history has the player's own
 // decision, and the reported choice beside it. The choice of a technical loss is the last
-// one that counts, which may be that of an earlier turn, or none.
+// one that counts, which may be that of an earlier turn, or none. A result that does not name
+// the player's choice at all, as of some third-party referees, says nothing about it.
 //
 // After a restart the player does not know the decisions that it did not sign, so it
 // believes the result. p.mu is held.
-func (p *Player) compareChoice(m *match, told *store.HistoryMatch, status, by string) {
+func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *protocol.GameResult, by string) {
 	reported := told.MyChoice
 	own, made := p.decided(m, told.MatchID, told.Attempt, reported)
-	lost := status == protocol.StatusTechnicalLoss
+	_, named := result.Choices.Get(p.ID())
+	lost := result.Status == protocol.StatusTechnicalLoss
 	unknown := p.restarted && (m == nil || m.restored) && (own == "" || lost)
 	switch {
-	case reported == own, lost && (reported == "" || made), unknown && reported != "":
-	case reported == "": // some third-party referees report no choices
+	case reported == own, lost && (reported == "" && named || made), unknown && reported != "":
+	case reported == "":
 		told.MyChoice = own
 	default:
 		told.MyChoice, told.ReportedChoice = own, reported
@@ -239,12 +241,11 @@ func (p *Player) compareResults(results []protocol.RoundResult) {
 		if _, plays := r.Choices.Get(id); !plays {
 			continue
 		}
-		recorded := Seen(id, r.MatchID, r.Attempt, &protocol.GameResult{
-			Status: r.Status, WinnerPlayerID: r.Winner, DrawnNumber: r.DrawnNumber, Choices: r.Choices,
-		})
+		result := &protocol.GameResult{Status: r.Status, WinnerPlayerID: r.Winner, DrawnNumber: r.DrawnNumber, Choices: r.Choices}
+		recorded := Seen(id, r.MatchID, r.Attempt, result)
 		k, known := p.history.find(p.history.keyOf(r.MatchID))
 		if !known {
-			p.compareChoice(p.current[r.MatchID], &recorded, r.Status, protocol.ManagerSender)
+			p.compareChoice(p.current[r.MatchID], &recorded, result, protocol.ManagerSender)
 			continue
 		}
 		own := p.history.match(k)
