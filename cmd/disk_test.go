@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,8 +20,15 @@ import (
 func TestLowDiskSpaceIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		free, failure := uint64(500*megabyte), error(nil)
-		w := &diskWatch{folder: "data", low: 100 * megabyte, log: zerolog.New(&log), free: func(string) (uint64, error) { return free, failure }}
+		var free atomic.Uint64
+		var unsupported atomic.Bool
+		free.Store(500 * megabyte)
+		w := &diskWatch{folder: "data", low: 100 * megabyte, log: zerolog.New(&log), free: func(string) (uint64, error) {
+			if unsupported.Load() {
+				return 0, errors.ErrUnsupported
+			}
+			return free.Load(), nil
+		}}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -29,11 +37,12 @@ func TestLowDiskSpaceIsReported(t *testing.T) {
 		}()
 		warnings := func() int { return strings.Count(log.String(), protocol.EventDiskSpaceLow) }
 		look := func(bytes uint64) map[string]any {
-			free = bytes
+			free.Store(bytes)
 			time.Sleep(10 * diskInterval) // virtual time
+			synctest.Wait()
 			return w.health(map[string]any{"status": "ok"})
 		}
-		assert.Equal(t, map[string]any{"status": "ok"}, look(free))
+		assert.Equal(t, map[string]any{"status": "ok"}, look(500*megabyte))
 		assert.Zero(t, warnings())
 		assert.Equal(t, map[string]any{"status": "warning", "disk": &diskHealth{FreeMB: 99, LowSpaceMB: 100, Low: true}}, look(100*megabyte-1))
 		assert.Equal(t, 1, warnings())
@@ -43,7 +52,7 @@ func TestLowDiskSpaceIsReported(t *testing.T) {
 		assert.Contains(t, log.String(), protocol.EventDiskSpaceBack)
 		look(0)
 		assert.Equal(t, 2, warnings())
-		failure = errors.ErrUnsupported
+		unsupported.Store(true)
 		assert.Equal(t, map[string]any{"status": "ok"}, look(0), "unknown is not low")
 		stop()
 		<-done

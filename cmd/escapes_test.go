@@ -46,7 +46,7 @@ func assertHarmless(t *testing.T, what, printed string) {
 func runHarmless(t *testing.T, args ...string) (printed string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	Execute(t.Context(), "test", args, &out, &err)
+	Execute(t.Context(), "test", args, &out, zerolog.SyncWriter(&err))
 	assertHarmless(t, fmt.Sprintf("evenodd %q (standard output)", args), out.String())
 	assertHarmless(t, fmt.Sprintf("evenodd %q (standard error)", args), err.String())
 	return out.String() + err.String()
