@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// quoted matches a quoted string or an escaped character. A word of a command line is a
-// sequence of them and of plain characters.
+// quoted matches a quoted string or an escaped character. A word of a command line consists
+// of these and of plain characters.
 const quoted = `'[^']*'|"(?:[^"\\]|\\.)*"|\\.`
 
 var (
