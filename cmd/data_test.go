@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/cmd"
 )
 
 // dataFolder makes a data folder with these files below config.
@@ -122,6 +125,19 @@ func takenPorts(t *testing.T) (first int) {
 	}
 	require.Fail(t, "no two ports in a row")
 	return 0
+}
+
+// A value that no league can have is wrong usage, also while the port is taken.
+func TestWrongUsageOfAManagerIsFoundBeforeATakenPort(t *testing.T) {
+	taken, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	require.NoError(t, err)
+	for _, flag := range []string{"--players=1", "--legs=-1"} {
+		var out, problem bytes.Buffer
+		assert.Equal(t, 2, cmd.Execute(t.Context(), "test", []string{"manager", "--port", port, flag}, &out, &problem), problem.String())
+	}
 }
 
 func TestAgentTakesTheFirstFreePortOfARange(t *testing.T) {

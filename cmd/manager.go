@@ -114,7 +114,11 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
+	options.Sign = true
 	presets, err := files.Agents()
+	if err == nil {
+		err = options.Validate() // before the port is taken
+	}
 	if err != nil {
 		return asUsage(err)
 	}
@@ -141,7 +145,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	defer func() { err = closeFiles(s, stored, err) }()
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
-	options.KeepEvents, options.AllowedEndpoints, options.Sign = stored == nil, calls.list(), true
+	options.KeepEvents, options.AllowedEndpoints = stored == nil, calls.list()
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)

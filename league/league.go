@@ -45,7 +45,7 @@ type Manager struct {
 
 // New makes a manager; Mount it, and Run it.
 func New(o Options) (*Manager, error) {
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	o.complete()

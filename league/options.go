@@ -141,7 +141,8 @@ func (o *Options) complete() {
 	}
 }
 
-func (o *Options) validate() error {
+// Validate returns an error that names each value that no league can have. New calls it too.
+func (o *Options) Validate() error {
 	problems := []error{o.Scoring.Validate()}
 	if !protocol.ValidLeagueID(o.LeagueID) {
 		problems = append(problems, fmt.Errorf("league id %q: 1 to 64 letters, digits, dots, dashes and underscores", o.LeagueID))

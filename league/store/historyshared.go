@@ -6,7 +6,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Shared is what the lines of a history.jsonl have in common. A decision and a head leave
+// A shared holds what the lines of a history.jsonl have in common. A decision and a head leave
 // out what the last line of their kind that has it says.
 type shared struct {
 	started, managerKey string
