@@ -105,7 +105,7 @@ var (
 	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
 	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
-	onInput  = regexp.MustCompile(`^evenodd mcp$`)       // it ends with its empty input
+	onInput  = regexp.MustCompile(`^evenodd mcp$`) // it ends with its empty input
 	whole    = regexp.MustCompile(`^evenodd up --entrants \S+$`)
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
 )

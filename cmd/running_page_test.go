@@ -31,7 +31,7 @@ func TestRunningALeaguePageWorks(t *testing.T) {
 		dir := t.TempDir()
 		bot, err := os.ReadFile(filepath.Join(root, "testdata", "bots", "alternate.sh"))
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), bot, 0o700)) //nolint:gosec // a program
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), bot, 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "class.yaml"), []byte(files[0]), 0o600))
 		words := strings.Fields(commands[0])
 		p := launch(t, dir, nil, words[0], append(words[1:], "--port", "0")...)
@@ -47,7 +47,7 @@ func TestRunningALeaguePageWorks(t *testing.T) {
 		words := strings.Fields(strings.Replace(commands[1], "http://localhost:8000/mcp", m.url, 1))
 		p := launch(t, t.TempDir(), nil, words[0], append(words[1:], "--port", "0")...)
 		require.Zero(t, p.awaitExit(t), p.stderr.String())
-		assert.Equal(t, 30, len(regexp.MustCompile(`│ P\d\d +│ Bot-\d+ +│ +2 │`).FindAllString(p.stdout.String(), -1)))
+		assert.Len(t, regexp.MustCompile(`│ P\d\d +│ Bot-\d+ +│ +2 │`).FindAllString(p.stdout.String(), -1), 30)
 		assert.Zero(t, m.awaitExit(t))
 	})
 }

@@ -214,5 +214,6 @@ func (g *upGroup) health(ctx context.Context) (upStatus, error) {
 		return status, err
 	}
 	defer func() { _ = r.Body.Close() }()
-	return status, json.UnmarshalRead(io.LimitReader(r.Body, maxHealth), &status)
+	err = json.UnmarshalRead(io.LimitReader(r.Body, maxHealth), &status)
+	return status, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -180,9 +181,9 @@ func (m *upMember) cells() []string {
 	}
 	process, port := "-", "-"
 	if m.state.PID != 0 {
-		process, port = fmt.Sprint(m.state.PID), cmp.Or(m.port, "-")
+		process, port = strconv.Itoa(m.state.PID), cmp.Or(m.port, "-")
 	}
-	return []string{protocol.Escape(m.name), m.role, process, port, cmp.Or(string(m.state.Phase), "waiting"), fmt.Sprint(m.state.Restarts), protocol.Escape(message(m.last))}
+	return []string{protocol.Escape(m.name), m.role, process, port, cmp.Or(string(m.state.Phase), "waiting"), strconv.Itoa(m.state.Restarts), protocol.Escape(message(m.last))}
 }
 
 // message returns what a line of a log says; other lines as they are.

@@ -31,13 +31,13 @@ func TestScreenShowsEachProcess(t *testing.T) {
 	g.agents[1].state = supervise.State{Phase: supervise.PhaseRunning, PID: 7}
 	g.agents[1].port = "4000"
 	g.agents[1].last = `{"match_id":"R1M1","agent_id":"a","agent_id":"b","message":"chose \u001b[31m even"}`
-	want := `League L1 at http://localhost:8000/mcp: round 2 of 3, 4 of 6 matches
+	want := strings.ReplaceAll(`League L1 at http://localhost:8000/mcp: round 2 of 3, 4 of 6 matches
 NAME       ROLE     PROCESS  PORT  STATE       RESTARTS  LAST
-manager    manager  100      8000  running     0
+MANAGER    manager  100      8000  running     0
 Referee-1  referee  -        -     restarting  2
 Zoé        player   7        4000  running     0         R1M1 chose \x1b[31m even
 Dana       player   -        -     elsewhere   -         http://far/mcp
-`
+`, "MANAGER", "manager")
 	assert.Equal(t, want, g.picture(100, 24))
 }
 
