@@ -28,6 +28,7 @@ type playerOptions struct {
 	leagues  []string
 	strategy string
 	tools    external.Tools
+	prompt   string // --llm-prompt
 	verify   string // --verify-referee
 }
 
@@ -74,7 +75,7 @@ this player's /mcp with the host token that the player prints. For both, the str
 	o.flags(f, "player-id", "P01", "8101 to 8199")
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
-	botFlags(f, &o.tools)
+	botFlags(f, &o.tools, &o.prompt)
 	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "referees to accept: announced (also referees without access tokens, if the manager announces that) or strict (only those with access tokens)")
 	return c
 }
@@ -87,7 +88,10 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return err
 	}
-	o.tools.LLM.Key, o.tools.Hosted = llmKey(), true
+	o.tools.Hosted = true
+	if err := completeTools(&o.tools, o.prompt); err != nil {
+		return err
+	}
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return asUsage(err)
 	}
@@ -135,17 +139,30 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 }
 
 // botFlags defines the flags of the strategies that run outside this process.
-func botFlags(f *pflag.FlagSet, t *external.Tools) {
+func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 	t.Programs.Self, t.Programs.Environ = external.Self(), os.Environ()
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
 	f.StringVar(&t.LLM.Model, "llm-model", "", "model for the strategy llm")
+	f.StringVar(promptFile, "llm-prompt", "", "`file` with instructions that the model of the strategy llm gets before each question")
 	f.StringVar(&t.MCP.Command, "mcp-command", "", "command line of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.URL, "mcp-url", "", "`URL` of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
 	f.StringSliceVar(&t.Programs.Env, "exec-env", nil, "`NAME` of an environment variable that programs of exec and --mcp-command get too, such as PYTHONPATH; may be repeated")
 	f.BoolVar(&t.Programs.Sandbox, "exec-sandbox", false, "programs of exec and --mcp-command have no network and a read-only file system (only on Linux)")
 	f.StringVar(&t.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when an MCP host or server does not")
+}
+
+// completeTools adds the key and the prompt of the language model.
+func completeTools(t *external.Tools, promptFile string) (err error) {
+	t.LLM.Key = llmKey()
+	if promptFile == "" {
+		return nil
+	}
+	if t.LLM.Prompt, err = config.ReadPrompt(promptFile); err != nil {
+		return usage("--llm-prompt %s: %v", promptFile, err)
+	}
+	return nil
 }
 
 // llmKey returns the key for the language model. It comes only from the environment,
