@@ -5,9 +5,9 @@
 package league
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
-	"encoding/base64"
 	"errors"
 	"reflect"
 	"slices"
@@ -58,8 +58,10 @@ func New(o Options) (*Manager, error) {
 	m.farewell = farewell{directory: m.directory, late: make(chan *agent, 100)}
 	var secret [32]byte
 	_, _ = crand.Read(secret[:]) // never fails
+	m.adminToken = protocol.DeriveAdminToken(secret, o.LeagueID)
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.ended, secret = f.journal, f.State, f.ended, f.secret
+		m.adminToken = protocol.DeriveAdminToken(secret, o.LeagueID)
 		w := &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, current: m.documents, round: m.roundRecord}
 		m.files = w.prepare()
 	}
@@ -80,9 +82,6 @@ func New(o Options) (*Manager, error) {
 	}
 	m.game = game
 	m.reports = decide.Reports{LeagueID: m.options.LeagueID, GameType: m.options.GameType, Game: game}
-	var admin [24]byte
-	_, _ = crand.Read(admin[:]) // never fails
-	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])
 	return m, nil
 }
 
@@ -164,8 +163,9 @@ func (m *Manager) configure() error {
 // Stamp is the envelope stamp of the manager.
 func (m *Manager) Stamp() *protocol.Stamp { return m.stamp }
 
-// AdminToken is the token for start_league. The caller shows it to the operator; it is
-// in no message and no log line.
+// AdminToken is the organiser's token. It derives from the secret of the data folder, and is
+// random without one. The caller shows it to the organiser; no message and no log line
+// contains it.
 func (m *Manager) AdminToken() string { return m.adminToken }
 
 // Resumed tells whether the league existed before this manager.
@@ -180,6 +180,7 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	protocol.ReportMatchResult.Handle(mux, m.stamp, m.reportMatchResult)
 	protocol.Query.Handle(mux, m.stamp, m.query)
 	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
+	protocol.GetMatchTranscript.Handle(mux, m.stamp, m.getMatchTranscript)
 	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)
 	protocol.Ping.Handle(mux, m.stamp, m.pong)
 	mux.Fallback(protocol.MethodFor)
@@ -197,7 +198,9 @@ func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
 func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed)}, nil
+	return &protocol.Pong{
+		Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed), LeagueID: m.options.LeagueID,
+	}, nil
 }
 
 // startLeague starts the league by hand, with the admin token (spec 003 §8.5).
@@ -221,12 +224,13 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 // with success false; only a token that is missing or wrong is an error. The token may
 // also be the request's bearer credential.
 func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+	asking := q.Envelope
+	asking.AuthToken = cmp.Or(asking.AuthToken, bearer)
+	if m.isOrganiser(asking.AuthToken) {
+		return m.answerOrganiser(ctx, q)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	asking := q.Envelope
-	if asking.AuthToken == "" {
-		asking.AuthToken = bearer
-	}
 	asker, err := m.sender(&asking)
 	if err != nil {
 		return nil, err
@@ -236,13 +240,17 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 
 // getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
 func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
+	standings := &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings}
+	if m.isOrganiser(q.AuthToken) {
+		return m.answerOrganiser(ctx, standings)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	asker, err := m.authenticate(q.AuthToken)
 	if err != nil {
 		return nil, err
 	}
-	return m.answer(ctx, asker, &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings})
+	return m.answer(ctx, asker, standings)
 }
 
 // answer answers a query of an agent. M.mu is held.
@@ -254,8 +262,16 @@ func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQu
 		m.farewell.tellLate(asker)
 	}
 	response, err := m.view().Answer(q, asker.id)
+	return m.respond(ctx, q, response, err)
+}
+
+// respond completes the response to a query. A query without an answer gets the reason.
+func (m *Manager) respond(ctx context.Context, q *protocol.LeagueQuery, response *protocol.LeagueQueryResponse, err error) (*protocol.LeagueQueryResponse, error) {
 	var no *protocol.Error
-	if errors.As(err, &no) {
+	if err != nil && !errors.As(err, &no) {
+		return nil, err
+	}
+	if no != nil {
 		m.refusals.refusedRequest(ctx, protocol.Query.Name, &q.Envelope, no)
 		response = &protocol.LeagueQueryResponse{Error: &protocol.QueryError{
 			ErrorCode: string(no.Code), ErrorName: no.Code.Name(), ErrorDescription: no.Detail,

@@ -11,6 +11,7 @@ const (
 	DomainToken            = "evenodd-token-v2" //nolint:gosec // a name, no credential
 	DomainRegistration     = "evenodd-registration-v2"
 	DomainManagerSignature = "evenodd-manager-signature-v1"
+	DomainAdmin            = "evenodd-admin-v1"
 )
 
 // DeriveKey derives the key for one use of a secret: HMAC-SHA256 with the secret as key and

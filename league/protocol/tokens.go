@@ -65,6 +65,16 @@ func DeriveToken(key [32]byte, leagueID, agentID string, generation int) string 
 	return "tok-" + strings.ToLower(agentID) + "-" + string(text[:])
 }
 
+// adminPrefix begins an admin token.
+const adminPrefix = "adm-"
+
+// DeriveAdminToken derives the admin token of a league, adm-…, from the manager's secret. It
+// is the same after a restart; a new league has a new secret.
+func DeriveAdminToken(secret [32]byte, leagueID string) string {
+	text := newKey(DeriveKey(secret, DomainAdmin)).sign(leagueID)
+	return adminPrefix + string(text[:])
+}
+
 // AccessToken returns the token of one referee for one player in one attempt at a match.
 // The referee sends it, and the player checks it and sends it back. It is valid for
 // nothing else.
@@ -102,7 +112,7 @@ func HideTokens(text []byte) []byte {
 	var hidden []byte // the result so far; nil while it equals text
 	done := 0
 	for i := 0; i+4 <= len(text); i++ {
-		if prefix := string(text[i : i+4]); prefix != "tok-" && prefix != "adm-" {
+		if prefix := string(text[i : i+4]); prefix != "tok-" && prefix != adminPrefix {
 			continue
 		}
 		end := i + 4
