@@ -5,7 +5,6 @@
 package league
 
 import (
-	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
@@ -25,7 +24,7 @@ type Manager struct {
 	*directory
 	options       Options
 	stamp         *protocol.Stamp
-	adminToken    string
+	organiser     organiser
 	resumed       bool // the league existed before this manager
 	game          rules.Game
 	reports       decide.Reports
@@ -58,10 +57,8 @@ func New(o Options) (*Manager, error) {
 	m.farewell = farewell{directory: m.directory, late: make(chan *agent, 100)}
 	var secret [32]byte
 	_, _ = crand.Read(secret[:]) // never fails
-	m.adminToken = protocol.DeriveAdminToken(secret, o.LeagueID)
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.ended, secret = f.journal, f.State, f.ended, f.secret
-		m.adminToken = protocol.DeriveAdminToken(secret, o.LeagueID)
 		w := &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, current: m.documents, round: m.roundRecord}
 		m.files = w.prepare()
 	}
@@ -89,6 +86,7 @@ func New(o Options) (*Manager, error) {
 // signed from its beginning.
 func (m *Manager) deriveKeys(secret [32]byte) {
 	m.keys = keysOf(secret, m.state.Created)
+	m.organiser = newOrganiser(m.keys.Admin, &m.options)
 	signs := m.options.Sign
 	if created := m.state.Created; created != nil {
 		if signs = created.Signs(); signs {
@@ -163,10 +161,9 @@ func (m *Manager) configure() error {
 // Stamp is the envelope stamp of the manager.
 func (m *Manager) Stamp() *protocol.Stamp { return m.stamp }
 
-// AdminToken is the organiser's token. It derives from the secret of the data folder, and is
-// random without one. The caller shows it to the organiser; no message and no log line
-// contains it.
-func (m *Manager) AdminToken() string { return m.adminToken }
+// AdminToken is the token for start_league. The caller shows it to the operator; it is
+// in no message and no log line.
+func (m *Manager) AdminToken() string { return m.organiser.token }
 
 // Resumed tells whether the league existed before this manager.
 func (m *Manager) Resumed() bool { return m.resumed }
@@ -205,11 +202,8 @@ func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protoco
 
 // startLeague starts the league by hand, with the admin token (spec 003 §8.5).
 func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueStarted, error) {
-	if q.AuthToken == "" {
-		return nil, protocol.Fault(protocol.ErrTokenMissing, "start_league needs the admin token as auth_token")
-	}
-	if !protocol.SameToken(q.AuthToken, m.adminToken) {
-		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the admin token")
+	if err := m.organiser.authenticate(protocol.StartLeague.Name, q.AuthToken); err != nil {
+		return nil, err
 	}
 	if err := m.registrations.startByHand(); err != nil {
 		return nil, err
@@ -222,11 +216,13 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 
 // query answers LEAGUE_QUERY (spec 003 §4.9). A query without an answer gets a response
 // with success false; only a token that is missing or wrong is an error. The token may
-// also be the request's bearer credential.
+// also be the request's bearer credential. The organiser may ask with the admin token.
 func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 	asking := q.Envelope
-	asking.AuthToken = cmp.Or(asking.AuthToken, bearer)
-	if m.isOrganiser(asking.AuthToken) {
+	if asking.AuthToken == "" {
+		asking.AuthToken = bearer
+	}
+	if m.organiser.is(asking.AuthToken) {
 		return m.answerOrganiser(ctx, q)
 	}
 	m.mu.Lock()
@@ -235,13 +231,13 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 	if err != nil {
 		return nil, err
 	}
-	return m.answer(ctx, asker, q)
+	return m.answerAgent(ctx, asker, q)
 }
 
 // getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
 func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
 	standings := &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings}
-	if m.isOrganiser(q.AuthToken) {
+	if m.organiser.is(q.AuthToken) {
 		return m.answerOrganiser(ctx, standings)
 	}
 	m.mu.Lock()
@@ -250,11 +246,11 @@ func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRe
 	if err != nil {
 		return nil, err
 	}
-	return m.answer(ctx, asker, standings)
+	return m.answerAgent(ctx, asker, standings)
 }
 
-// answer answers a query of an agent. M.mu is held.
-func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+// answerAgent answers a query of an agent. M.mu is held.
+func (m *Manager) answerAgent(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 	if err := asker.queries.allow(); err != nil {
 		return nil, err
 	}

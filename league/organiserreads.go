@@ -1,6 +1,7 @@
 package league
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +12,12 @@ import (
 	"evenodd/league/protocol"
 )
 
-// isOrganiser tells whether a token is the admin token.
-func (m *Manager) isOrganiser(token string) bool { return protocol.SameToken(token, m.adminToken) }
-
 // answerOrganiser answers a query with the admin token: that of an agent, or one of those
 // that only the organiser may send.
 func (m *Manager) answerOrganiser(ctx context.Context, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+	if err := m.organiser.calls.allow(); err != nil {
+		return nil, err
+	}
 	var data any
 	var err error
 	switch {
@@ -82,11 +83,8 @@ func (m *Manager) agentLog(id string, offset int) (any, error) {
 // getMatchTranscript returns the records of an attempt at a match to the organiser: from the
 // data folder, else from the referee. Without a number it is the attempt that counts.
 func (m *Manager) getMatchTranscript(ctx context.Context, bearer string, q *protocol.ToolRequest) (*protocol.MatchTranscript, error) {
-	switch token := q.AuthToken; {
-	case token == "" && bearer == "":
-		return nil, protocol.Fault(protocol.ErrTokenMissing, "get_match_transcript needs the admin token as auth_token")
-	case !m.isOrganiser(token) && !m.isOrganiser(bearer):
-		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the admin token")
+	if err := m.organiser.authenticate(protocol.GetMatchTranscript.Name, cmp.Or(q.AuthToken, bearer)); err != nil {
+		return nil, err
 	}
 	attempt, referee, err := m.findAttempt(q)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 )
@@ -113,18 +114,18 @@ func TestOrganiserReadsTheLogOfAnAgent(t *testing.T) {
 	})
 }
 
-func TestAdminTokenSurvivesARestart(t *testing.T) {
+func TestAdminTokenDerivesFromTheFolderAndSurvivesARestart(t *testing.T) {
+	ownSecret := func(o *league.Options) { o.Secret = nil }
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
+		x := w.StartManagerIn(folder, 2, 1, ownSecret)
 		w.Player("P01")
 		token := w.Manager.AdminToken()
 		secret, err := folder.Secret(leaguetest.LeagueID, true)
 		require.NoError(t, err)
-		assert.Equal(t, protocol.DeriveAdminToken(secret, leaguetest.LeagueID), token)
+		assert.Equal(t, protocol.AdminToken(protocol.ManagerKeysOf(secret, protocol.KeyDerivation).Admin, leaguetest.LeagueID), token)
 		x.Kill()
-		w.StartManagerIn(folder, 2, 1)
+		w.StartManagerIn(folder, 2, 1, ownSecret)
 		assert.Equal(t, token, w.Manager.AdminToken())
 	})
 }
-

@@ -83,7 +83,7 @@ func (v *View) Status() Status {
 	return status
 }
 
-// Answer answers a query of an agent, or of the organiser, whose id is "". A query without an answer is a *protocol.Error.
+// Answer answers a query of an agent, or of the organiser if askerID is "". A query without an answer is a *protocol.Error.
 func (v *View) Answer(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
 	if q.LeagueID != v.LeagueID {
 		return nil, OtherLeague(v.LeagueID, q.LeagueID)

@@ -65,14 +65,12 @@ func DeriveToken(key [32]byte, leagueID, agentID string, generation int) string 
 	return "tok-" + strings.ToLower(agentID) + "-" + string(text[:])
 }
 
-// adminPrefix begins an admin token.
-const adminPrefix = "adm-"
-
-// DeriveAdminToken derives the admin token of a league, adm-…, from the manager's secret. It
-// is the same after a restart; a new league has a new secret.
-func DeriveAdminToken(secret [32]byte, leagueID string) string {
-	text := newKey(DeriveKey(secret, DomainAdmin)).sign(leagueID)
-	return adminPrefix + string(text[:])
+// AdminToken derives the token of the organiser of a league, adm-…, from the manager's key for
+// it (ManagerKeys.Admin). The organiser can compute it on the machine of the manager, from the
+// secret in the data folder.
+func AdminToken(key [32]byte, leagueID string) string {
+	text := newKey(key).sign(leagueID, "admin")
+	return "adm-" + string(text[:])
 }
 
 // AccessToken returns the token of one referee for one player in one attempt at a match.
@@ -112,7 +110,7 @@ func HideTokens(text []byte) []byte {
 	var hidden []byte // the result so far; nil while it equals text
 	done := 0
 	for i := 0; i+4 <= len(text); i++ {
-		if prefix := string(text[i : i+4]); prefix != "tok-" && prefix != adminPrefix {
+		if prefix := string(text[i : i+4]); prefix != "tok-" && prefix != "adm-" {
 			continue
 		}
 		end := i + 4
