@@ -83,7 +83,7 @@ func (v *View) Status() Status {
 	return status
 }
 
-// Answer answers a query of an agent. A query without an answer is a *protocol.Error.
+// Answer answers a query of an agent, or of the organiser if askerID is "". A query without an answer is a *protocol.Error.
 func (v *View) Answer(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
 	if q.LeagueID != v.LeagueID {
 		return nil, OtherLeague(v.LeagueID, q.LeagueID)
@@ -245,7 +245,7 @@ func (v *View) endpoint(id string) *string {
 // query names, else about the player that asks.
 func (v *View) aboutAgent(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
 	id := q.QueryParams.PlayerID
-	if asker := v.State.Agents[askerID]; id == "" && asker.Player {
+	if asker := v.State.Agents[askerID]; id == "" && asker != nil && asker.Player {
 		id = askerID
 	}
 	a := v.State.Agents[id]

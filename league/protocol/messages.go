@@ -60,6 +60,10 @@ const (
 	QueryNextMatch   = "GET_NEXT_MATCH"
 	QueryPlayerStats = "GET_PLAYER_STATS"
 	QueryStatus      = "GET_STATUS"
+
+	// Only the organiser may send these.
+	QueryJournal  = "GET_JOURNAL"
+	QueryAgentLog = "GET_AGENT_LOG"
 )
 
 // An Envelope is the part common to all messages (spec 003 §2.4).
@@ -217,6 +221,9 @@ type StandingRow struct {
 	Draws       int    `json:"draws"`
 	Losses      int    `json:"losses"`
 	Points      int    `json:"points"`
+
+	Withdrawn bool `json:"withdrawn,omitzero"` // by the organiser
+	Annulled  bool `json:"annulled,omitzero"`  // withdrawn, and no result of it counts
 
 	// Absent except in a Swiss system. A bye gives the points of a win, but no match and
 	// no win.

@@ -34,7 +34,7 @@ func samples() map[string]any {
 	rows := []protocol.StandingRow{
 		{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 3, Wins: 2, Draws: 0, Losses: 1, Points: 9,
 			Byes: pointer(1), Buchholz: pointer(12), SonnebornBerger: pointer(7.5)},
-		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3},
+		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3, Withdrawn: true, Annulled: true},
 	}
 	seat := func(id string) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{PlayerID: id, Endpoint: aURL, DisplayName: "Agent", Standings: record, AccessToken: "abc", PublicKey: aDigest}
