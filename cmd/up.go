@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	"evenodd/player/strategy/external"
 	"evenodd/supervise"
 )
 
@@ -23,6 +25,7 @@ type upOptions struct {
 	host     string
 	ports    ports
 	settings string // path of the settings file; "" for none
+	game     string // that the manager gets, too
 
 	passed map[string][]string // flags that processes of a role get as they were given
 }
@@ -48,13 +51,7 @@ A process that dies is started again: the manager resumes the league, and an age
 back with its identity. A process that dies more than 5 times in a minute stays down, and
 so does one whose command line is wrong.
 
-The file lists the players in YAML:
-
-  entrants:
-    - {name: Alice, strategy: contrarian}
-    - {name: Bot, exec: "python3 bot.py", count: 3}
-    - {name: Model, llm: {url: "http://localhost:11434/v1", model: qwen3}}
-    - {name: Dana, url: "http://localhost:8101/mcp"}
+docs/entrants.md describes the file. It runs programs: use only files that you trust.
 
 An agent with a url runs elsewhere: start it yourself, and let it register with the manager
 at the URL that this command prints. If it runs on another machine, set --host to the address
@@ -65,6 +62,7 @@ of this machine in your network.`,
 			if f := c.Flag("config"); f != nil {
 				o.settings = f.Value.String()
 			}
+			o.game = c.Flag("game").Value.String()
 			for role, names := range map[string][]string{"manager": managerFlags(), "player": playerFlags()} {
 				o.passed[role] = givenFlags(c.Flags(), names)
 			}
@@ -134,7 +132,28 @@ func (o *upOptions) complete() ([]config.Entrant, error) {
 			return nil, err
 		}
 	}
-	return entrants, nil
+	return entrants, o.check(entrants)
+}
+
+// check returns an error for the entrants whose players could not start, with their lines.
+func (o *upOptions) check(entrants []config.Entrant) error {
+	var problems []error
+	for i := range entrants {
+		e := &entrants[i]
+		var err error
+		if e.Kind == config.KindURL {
+			e.Value, err = agentURL(e.Value)
+		} else {
+			err = external.Check(e.Strategy(), toolsOf(e, external.Tools{Hosted: true}), o.game)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", e.Where, err))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return asUsage(err)
+	}
+	return nil
 }
 
 // superviseSelf makes a process that evenodd up started end when that ends: its standard

@@ -87,7 +87,7 @@ func withoutKeys(environ []string, entrants []config.Entrant) []string {
 // entrantFlags returns the flags of a player that follow from its entry.
 func entrantFlags(e *config.Entrant) (args []string) {
 	for _, flag := range [][2]string{
-		{"strategy", e.Strategy()}, {"llm-url", e.LLM.URL}, {"llm-model", e.LLM.Model}, {"llm-prompt-file", e.LLM.PromptFile},
+		{"strategy", e.Strategy()}, {"llm-url", e.LLM.URL}, {"llm-model", e.LLM.Model}, {"llm-prompt", e.LLM.PromptFile},
 		{"mcp-command", e.MCP.Command}, {"mcp-url", e.MCP.URL}, {"mcp-tool", e.MCP.Tool},
 	} {
 		if flag[1] != "" {

@@ -93,13 +93,19 @@ func TestUpExitsWith3AfterTechnicalLosses(t *testing.T) {
 	assert.Regexp(t, `\nevenodd: 1 technical loss`, p.stderr.String())
 }
 
-// A league that waits for an agent that can never register ends with the reason.
+// A league that waits for an agent that cannot run ends with the reason.
 func TestUpStopsIfAPlayerCannotTakePart(t *testing.T) {
 	t.Parallel()
-	p := startUp(t, t.TempDir(), "entrants:\n  - {name: Good, strategy: even}\n  - {name: Bad, strategy: perfect}\n")
-	assert.NotZero(t, p.awaitExit(t))
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "SHARED", "config", "agents")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "agents_config.json"), []byte(
+		`{"schema_version": "1.0.0", "last_updated": "2026-01-01T00:00:00Z", "players": [{"player_id": "P02", "active": false}]}`), 0o600))
+	p := startUp(t, dir, fourPlayers)
+	assert.Equal(t, 1, p.awaitExit(t), p.stderr.String())
 	assert.Empty(t, p.stdout.String())
-	assert.Regexp(t, `\nevenodd: the league cannot start without Bad: `, p.stderr.String())
+	assert.Regexp(t, `\nBot-1 \(player\) has ended: exit status 1; it is not started again, because the same would happen\n`, p.stderr.String())
+	assert.Regexp(t, `\nevenodd: the league cannot start without Bot-1: player P02 is not active: .*\n$`, p.stderr.String())
 }
 
 func TestUpWaitsForAnAgentThatRunsElsewhere(t *testing.T) {
