@@ -69,14 +69,21 @@ func (s *upScreen) line(name, line string) {
 // erase removes the table from the screen. The caller holds the lock.
 func (s *upScreen) erase() {
 	if n := strings.Count(s.table, "\n"); n > 0 {
-		_, _ = fmt.Fprintf(s.w, "\x1b[%dA\r\x1b[J", n)
+		s.write("\x1b[" + strconv.Itoa(n) + "A\r\x1b[J")
 	}
 	s.table = ""
 }
 
+// write writes text of picture, which is escaped, and control sequences of this program.
+func (s *upScreen) write(text string) {
+	var all page
+	all.WriteString(text)
+	_ = all.print(s.w) // nobody is left to tell
+}
+
 // draw puts a table on the screen. The caller holds the lock.
 func (s *upScreen) draw(table string) {
-	_, _ = io.WriteString(s.w, table)
+	s.write(table)
 	s.table = table
 }
 
