@@ -257,7 +257,7 @@ func (s *State) uncount(d *MatchReported) {
 
 // isAnnulled tells whether a player of a result is annulled.
 func (s *State) isAnnulled(r table.Result) bool {
-	return s.annulled != nil && (s.annulled[r.A] || s.annulled[r.B])
+	return len(s.annulled) > 0 && (s.annulled[r.A] || s.annulled[r.B])
 }
 
 // follow changes the results from which later rounds follow, if those of the round are known
