@@ -40,6 +40,7 @@ type Manager struct {
 
 	life    context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
 	matches []*match        // of the current round
+	rematch *match          // that is played again between two rounds; nil for none
 }
 
 // New makes a manager; Mount it, and Run it.
@@ -178,6 +179,7 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	protocol.Query.Handle(mux, m.stamp, m.query)
 	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
 	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)
+	protocol.OrganiseLeague.Handle(mux, m.stamp, m.organiseLeague)
 	protocol.Ping.Handle(mux, m.stamp, m.pong)
 	mux.Fallback(protocol.MethodFor)
 }
