@@ -127,6 +127,7 @@ func (m *Manager) openLeague() error {
 		return m.record(o.created())
 	}
 	m.resumed = true
+	m.organiser.annuls.Store(true)
 	if f := o.Files; f != nil && f.LostTail() {
 		if err := m.record(&journal.TailLost{Head: f.lost}); err != nil {
 			return err

@@ -3,6 +3,7 @@ package league
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"golang.org/x/time/rate"
 
@@ -14,9 +15,10 @@ import (
 // An organiser is the caller with the admin token. Its requests have the limits of an agent.
 // The ledger's lock guards the fields below calls.
 type organiser struct {
-	token string
-	calls throttle      // of requests for which the league does not wait
-	news  chan struct{} // has an element after a decision; Run reads it while it waits
+	token  string
+	calls  throttle      // of requests for which the league does not wait
+	annuls atomic.Bool   // a result may be annulled: saves taking a lock
+	news   chan struct{} // has an element after a decision; Run reads it while it waits
 
 	newTable bool                      // the players have not been told the table since it changed
 	decided  map[protocol.MatchID]bool // the matches whose result has changed in this process
@@ -120,10 +122,26 @@ func (m *Manager) takeEffect(event journal.DecisionEvent) (ruled *match) {
 	return ruled
 }
 
+// AnnulledResults is the number of results of a match that an organiser has annulled.
+func (m *Manager) AnnulledResults(matchID string) int {
+	id, ok := protocol.ParseMatchID(matchID)
+	if !ok || !m.organiser.annuls.Load() {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	match, _, _, ok := m.state.Find(id)
+	if !ok {
+		return 0
+	}
+	return len(match.Annulled)
+}
+
 // correct notes that the result of a match is another one than was told or written. M.mu is
 // held.
 func (m *Manager) correct(id protocol.MatchID) {
 	m.organiser.newTable = true
+	m.organiser.annuls.Store(true)
 	m.organiser.decided[id] = true
 	m.files.correct()
 }

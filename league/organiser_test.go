@@ -47,7 +47,7 @@ func TestPausedLeagueBeginsNoRoundBeforeItIsResumed(t *testing.T) {
 		_, err = w.TryToOrganise(protocol.CommandResume)
 		leaguetest.AssertRefused(t, err, protocol.ErrLeagueComplete, 31)
 		assert.Equal(t, 12, w.CountCalls(protocol.NotifyRound.Name))
-		closeChecked(x)
+		x.CloseAudited()
 	})
 }
 
@@ -101,7 +101,7 @@ func TestLeagueDoesNotEndWhilePaused(t *testing.T) {
 		require.Len(t, last, 3, "after the round and after each ruling")
 		assert.Equal(t, "P02", last[1].Standings[0].PlayerID)
 		assert.Equal(t, "P01", last[2].Standings[0].PlayerID)
-		closeChecked(x)
+		x.CloseAudited()
 	})
 }
 
@@ -119,7 +119,7 @@ func TestRulingEndsARunningMatchAtOnce(t *testing.T) {
 		w.WaitUntil(time.Minute) // the referee reports meanwhile
 		w.Organise(protocol.CommandResume)
 		x.Finish()
-		state := closeChecked(x)
+		state := x.CloseAudited()
 		match := matchOf(state, "R1M1")
 		assert.Equal(t, "A. Smith", match.Ruled.By)
 		assert.Equal(t, protocol.StatusTechnicalLoss, match.Report.Status)
@@ -156,7 +156,7 @@ func TestRematchIsPlayedBetweenTwoRounds(t *testing.T) {
 				require.ErrorContains(t, err, "a rematch of R1M1 is ordered already, by A. Smith")
 				x.Finish()
 
-				state := closeChecked(x)
+				state := x.CloseAudited()
 				match := matchOf(state, "R1M1")
 				assert.Len(t, match.Annulled, 1)
 				assert.Equal(t, 2, match.Report.Number)

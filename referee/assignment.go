@@ -60,7 +60,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	case known != nil && known.attempt == q.Attempt: // it was given up, and must not draw twice
 		nonce = known.nonce
 	default:
-		nonce = r.nonce(q.LeagueID, q.MatchID, q.Attempt)
+		nonce = r.nonce(q)
 	}
 	m := newMatch(r, member, game, q, nonce)
 	r.matches[q.MatchID] = m
