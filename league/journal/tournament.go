@@ -1,12 +1,12 @@
 package journal
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
 	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 	"evenodd/league/table"
 )
 
@@ -243,15 +243,36 @@ func (s *State) recordByes(pairings []pairing.Pairing) {
 // Ranking are the rows of the table, best first. In a knockout, players rank by the
 // bracket of the completed rounds, and the table orders players on one level.
 func (s *State) Ranking() []table.Row {
-	rows := s.Table.Standings()
-	ranker, ok := s.pairer.(pairing.Ranker)
-	if !ok {
-		return rows
+	if ranker, ok := s.pairer.(pairing.Ranker); ok {
+		return s.Table.Ranking(ranker.Ranks(s.played))
 	}
-	ranks := ranker.Ranks(s.played)
-	slices.SortStableFunc(rows, func(a, b table.Row) int { return cmp.Compare(ranks[a.Player], ranks[b.Player]) })
-	for i := range rows {
-		rows[i].Rank = i + 1
+	return s.Table.Standings()
+}
+
+// Champion is the first player of the ranking, with the reason: the tie-break that decided,
+// or the players that share the first rank.
+func (s *State) Champion() protocol.Champion {
+	rows := s.Ranking()
+	id := s.Started.Players[rows[0].Player]
+	champion := protocol.Champion{PlayerID: id, DisplayName: s.Agents[id].DisplayName, Points: rows[0].Points}
+	if !rows[0].Tied {
+		champion.Reason = s.decision(rows[1].DecidedBy)
+		return champion
 	}
-	return rows
+	var sharing []string
+	for i := 0; i < len(rows) && rows[i].Rank == 1; i++ {
+		sharing = append(sharing, s.Started.Players[rows[i].Player])
+	}
+	champion.Reason = protocol.SharedBy(sharing)
+	return champion
+}
+
+// decision is the reason of a champion that is not tied; "" if the points decided, or the
+// bracket of a knockout.
+func (s *State) decision(by string) string {
+	_, knockout := s.pairer.(pairing.Ranker)
+	if by == table.Bracket || by == table.TiebreakPoints && !knockout {
+		return ""
+	}
+	return "on " + table.TiebreakLabel(by)
 }
