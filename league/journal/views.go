@@ -28,7 +28,7 @@ func (s *State) Summary(round int) protocol.RoundSummary {
 }
 
 // Standings are the ranked rows of the table with the players' names. Before the
-// start they are all players in order of ids: all are level.
+// start they are all players in order of ids.
 func (s *State) Standings() []store.StandingRow {
 	if s.Table == nil {
 		return s.registeredPlayers()
@@ -69,16 +69,14 @@ func (s *State) Standings() []store.StandingRow {
 	return rows
 }
 
-// registeredPlayers are the rows of a table before the start.
+// registeredPlayers are the rows of a table before the start, which rank nobody: ranks
+// number them.
 func (s *State) registeredPlayers() []store.StandingRow {
 	rows := []store.StandingRow{}
 	for _, a := range s.sortedAgents() {
 		if a.Player {
-			rows = append(rows, store.StandingRow{StandingRow: protocol.StandingRow{Rank: 1, PlayerID: a.AgentID, DisplayName: a.DisplayName}})
+			rows = append(rows, store.StandingRow{StandingRow: protocol.StandingRow{Rank: len(rows) + 1, PlayerID: a.AgentID, DisplayName: a.DisplayName}})
 		}
-	}
-	for i := range rows {
-		rows[i].Tied = len(rows) > 1
 	}
 	return rows
 }
