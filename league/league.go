@@ -7,7 +7,6 @@ package league
 import (
 	"context"
 	crand "crypto/rand"
-	"encoding/base64"
 	"errors"
 	"reflect"
 	"slices"
@@ -25,7 +24,7 @@ type Manager struct {
 	*directory
 	options       Options
 	stamp         *protocol.Stamp
-	adminToken    string
+	organiser     organiser
 	resumed       bool // the league existed before this manager
 	game          rules.Game
 	reports       decide.Reports
@@ -80,9 +79,6 @@ func New(o Options) (*Manager, error) {
 	}
 	m.game = game
 	m.reports = decide.Reports{LeagueID: m.options.LeagueID, GameType: m.options.GameType, Game: game}
-	var admin [24]byte
-	_, _ = crand.Read(admin[:]) // never fails
-	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])
 	return m, nil
 }
 
@@ -90,6 +86,7 @@ func New(o Options) (*Manager, error) {
 // signed from its beginning.
 func (m *Manager) deriveKeys(secret [32]byte) {
 	m.keys = keysOf(secret, m.state.Created)
+	m.organiser = newOrganiser(m.keys.Admin, &m.options)
 	signs := m.options.Sign
 	if created := m.state.Created; created != nil {
 		if signs = created.Signs(); signs {
@@ -166,7 +163,7 @@ func (m *Manager) Stamp() *protocol.Stamp { return m.stamp }
 
 // AdminToken is the token for start_league. The caller shows it to the operator; it is
 // in no message and no log line.
-func (m *Manager) AdminToken() string { return m.adminToken }
+func (m *Manager) AdminToken() string { return m.organiser.token }
 
 // Resumed tells whether the league existed before this manager.
 func (m *Manager) Resumed() bool { return m.resumed }
@@ -180,6 +177,7 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	protocol.ReportMatchResult.Handle(mux, m.stamp, m.reportMatchResult)
 	protocol.Query.Handle(mux, m.stamp, m.query)
 	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
+	protocol.GetMatchTranscript.Handle(mux, m.stamp, m.getMatchTranscript)
 	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)
 	protocol.Ping.Handle(mux, m.stamp, m.pong)
 	mux.Fallback(protocol.MethodFor)
@@ -197,16 +195,15 @@ func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
 func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed)}, nil
+	return &protocol.Pong{
+		Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed), LeagueID: m.options.LeagueID,
+	}, nil
 }
 
 // startLeague starts the league by hand, with the admin token (spec 003 §8.5).
 func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueStarted, error) {
-	if q.AuthToken == "" {
-		return nil, protocol.Fault(protocol.ErrTokenMissing, "start_league needs the admin token as auth_token")
-	}
-	if !protocol.SameToken(q.AuthToken, m.adminToken) {
-		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the admin token")
+	if err := m.organiser.authenticate(protocol.StartLeague.Name, q.AuthToken); err != nil {
+		return nil, err
 	}
 	if err := m.registrations.startByHand(); err != nil {
 		return nil, err
@@ -219,34 +216,41 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 
 // query answers LEAGUE_QUERY (spec 003 §4.9). A query without an answer gets a response
 // with success false; only a token that is missing or wrong is an error. The token may
-// also be the request's bearer credential.
+// also be the request's bearer credential. The organiser may ask with the admin token.
 func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	asking := q.Envelope
 	if asking.AuthToken == "" {
 		asking.AuthToken = bearer
 	}
+	if m.organiser.is(asking.AuthToken) {
+		return m.answerOrganiser(ctx, q)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	asker, err := m.sender(&asking)
 	if err != nil {
 		return nil, err
 	}
-	return m.answer(ctx, asker, q)
+	return m.answerAgent(ctx, asker, q)
 }
 
 // getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
 func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
+	standings := &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings}
+	if m.organiser.is(q.AuthToken) {
+		return m.answerOrganiser(ctx, standings)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	asker, err := m.authenticate(q.AuthToken)
 	if err != nil {
 		return nil, err
 	}
-	return m.answer(ctx, asker, &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings})
+	return m.answerAgent(ctx, asker, standings)
 }
 
-// answer answers a query of an agent. M.mu is held.
-func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+// answerAgent answers a query of an agent. M.mu is held.
+func (m *Manager) answerAgent(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 	if err := asker.queries.allow(); err != nil {
 		return nil, err
 	}
@@ -254,8 +258,16 @@ func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQu
 		m.farewell.tellLate(asker)
 	}
 	response, err := m.view().Answer(q, asker.id)
+	return m.respond(ctx, q, response, err)
+}
+
+// respond completes the response to a query. A query without an answer gets the reason.
+func (m *Manager) respond(ctx context.Context, q *protocol.LeagueQuery, response *protocol.LeagueQueryResponse, err error) (*protocol.LeagueQueryResponse, error) {
 	var no *protocol.Error
-	if errors.As(err, &no) {
+	if err != nil && !errors.As(err, &no) {
+		return nil, err
+	}
+	if no != nil {
 		m.refusals.refusedRequest(ctx, protocol.Query.Name, &q.Envelope, no)
 		response = &protocol.LeagueQueryResponse{Error: &protocol.QueryError{
 			ErrorCode: string(no.Code), ErrorName: no.Code.Name(), ErrorDescription: no.Detail,

@@ -240,13 +240,32 @@ func (s *State) recordByes(pairings []pairing.Pairing) {
 	}
 }
 
+// byAnnulment is what separates the first annulled player from the row above.
+const byAnnulment = "annulled"
+
 // Ranking are the rows of the table, best first. In a knockout, players rank by the
-// bracket of the completed rounds, and the table orders players on one level.
+// bracket of the completed rounds, and the table orders players on one level. In a
+// round-robin the annulled players are last.
 func (s *State) Ranking() []table.Row {
 	if ranker, ok := s.pairer.(pairing.Ranker); ok {
 		return s.Table.Ranking(ranker.Ranks(s.played))
 	}
-	return s.Table.Standings()
+	levels, annulled := make([]int, len(s.Started.Players)), false
+	for player, id := range s.Started.Players {
+		if s.Agents[id].Annulled {
+			levels[player], annulled = 1, true
+		}
+	}
+	if !annulled {
+		return s.Table.Standings()
+	}
+	rows := s.Table.Ranking(levels)
+	for i := range rows {
+		if rows[i].DecidedBy == table.Bracket {
+			rows[i].DecidedBy = byAnnulment
+		}
+	}
+	return rows
 }
 
 // Champion is the first player of the ranking, with the reason: the tie-break that decided,
@@ -267,11 +286,11 @@ func (s *State) Champion() protocol.Champion {
 	return champion
 }
 
-// decision is the reason of a champion that is not tied; "" if the points decided, or the
-// bracket of a knockout.
+// decision is the reason of a champion that is not tied; "" if the points decided, the
+// bracket of a knockout, or an annulment.
 func (s *State) decision(by string) string {
 	_, knockout := s.pairer.(pairing.Ranker)
-	if by == table.Bracket || by == table.TiebreakPoints && !knockout {
+	if by == table.Bracket || by == byAnnulment || by == table.TiebreakPoints && !knockout {
 		return ""
 	}
 	return "on " + table.TiebreakLabel(by)

@@ -119,7 +119,7 @@ var (
 	standingField = object("",
 		integer("rank", 1), text("player_id"), displayName.orAbsent(),
 		integer("played", 0).orAbsent(), integer("wins", 0).orAbsent(), integer("draws", 0).orAbsent(),
-		integer("losses", 0).orAbsent(), integer("points", 0),
+		integer("losses", 0).orAbsent(), integer("points", 0), truth("withdrawn").orAbsent(), truth("annulled").orAbsent(),
 		integer("byes", 0).orAbsent(), integer("buchholz", 0).orAbsent(), number("sonneborn_berger").orAbsent(),
 		truth("tied").orAbsent(), integer("shared_rank", 1).orAbsent(),
 		field{name: "decided_by", kind: kindString}.orAbsent(), anything("tiebreak_values").orAbsent())

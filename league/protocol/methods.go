@@ -120,7 +120,7 @@ var (
 		Title: "Read a match", About: "Returns the state of a match that this referee conducts or has conducted. Choices and numbers follow when the match is over.", ReadOnly: true})
 	GetMatchTranscript = newMethod(Method[ToolRequest, MatchTranscript]{
 		Name: "get_match_transcript", Result: "MATCH_TRANSCRIPT", Timeout: ordinary,
-		Title: "Read the transcript of a match", About: "Returns the records of an attempt at a match, with all messages and without tokens. Only the referee's manager may call it.", ReadOnly: true})
+		Title: "Read the transcript of a match", About: "Returns the records of an attempt at a match, with all messages and without tokens. A referee answers its manager, a manager answers the organiser.", ReadOnly: true})
 	GetPlayerState = newMethod(Method[ToolRequest, PlayerState]{
 		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary,
 		Title: "Read the player", About: "Returns the state of this player and its own history.", ReadOnly: true})
@@ -130,6 +130,9 @@ var (
 	StartLeague = newMethod(Method[ToolRequest, LeagueStarted]{
 		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary,
 		Title: "Start the league", About: "Starts the league with the agents that have registered. It needs the admin token."})
+	OrganiseLeague = newMethod(Method[OrganiseRequest, Organised]{
+		Name: organiseMethod, Result: "ORGANISED", Timeout: ordinary,
+		Title: "Organise the league", About: "Carries out a command of the organiser: start, pause, resume, suspend, readmit, withdraw, rematch or rule. The journal records it with the organiser's name and reason. It needs the admin token."})
 )
 
 // IsErrorCode tells whether a JSON-RPC code belongs to an error of the protocol: the
@@ -189,7 +192,7 @@ func (m *Method[Q, R]) row() MethodRow {
 var methodRows = []MethodRow{
 	RegisterReferee.row(), RegisterPlayer.row(), NotifyRound.row(), StartMatch.row(), Invite.row(), ChooseParity.row(), MakeMove.row(),
 	NotifyMatchResult.row(), NotifyGameError.row(), ReportMatchResult.row(), UpdateStandings.row(), NotifyRoundCompleted.row(),
-	NotifyLeagueCompleted.row(), Query.row(), GetStandings.row(), GetMatchState.row(), GetMatchTranscript.row(), GetPlayerState.row(), Ping.row(), StartLeague.row(),
+	NotifyLeagueCompleted.row(), Query.row(), GetStandings.row(), GetMatchState.row(), GetMatchTranscript.row(), GetPlayerState.row(), Ping.row(), StartLeague.row(), OrganiseLeague.row(),
 }
 
 // Methods returns all rows of the method table. The tools have no Request and come last.

@@ -36,7 +36,7 @@ func samples() map[string]any {
 			Byes: pointer(1), Buchholz: pointer(12), SonnebornBerger: pointer(7.5)},
 		{Rank: 3, Tied: true, SharedRank: 2, DecidedBy: "head_to_head", TiebreakValues: protocol.TiebreakValues{"head_to_head": 3, "win_rate": 0.5},
 			PlayerID: "P03", DisplayName: "Agent Gamma", Played: 3, Losses: 3},
-		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3},
+		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3, Withdrawn: true, Annulled: true},
 	}
 	seat := func(id string) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{PlayerID: id, Endpoint: aURL, DisplayName: "Agent", Standings: record, AccessToken: "abc", PublicKey: aDigest}

@@ -26,15 +26,18 @@ type StandingRow struct {
 	Losses      int    `json:"losses"`
 	Points      int    `json:"points"`
 
+	Withdrawn bool `json:"withdrawn,omitzero"` // by the organiser
+	Annulled  bool `json:"annulled,omitzero"`  // withdrawn, and no result of it counts
+
 	// Absent except in a Swiss system. A bye gives the points of a win, but no match and
 	// no win.
 	Byes            *int     `json:"byes,omitzero"`
 	Buchholz        *int     `json:"buchholz,omitzero"`         // the sum of the opponents' points
 	SonnebornBerger *float64 `json:"sonneborn_berger,omitzero"` // the points of opponents beaten, and half of those drawn with
 
-	// DecidedBy is the tie-break that separated the player from the row above, or bracket;
-	// "" for the first row, for a row with the shared rank of the row above, and if the points
-	// decided.
+	// DecidedBy is the tie-break that separated the player from the row above, or bracket, or
+	// annulled for the first annulled player; "" for the first row, for a row with the shared
+	// rank of the row above, and if the points decided.
 	DecidedBy string `json:"decided_by,omitzero"`
 	// TiebreakValues are the values of tie-breaks that no other member has, if they decided
 	// between this player and others.
