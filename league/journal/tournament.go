@@ -250,14 +250,14 @@ func (s *State) Ranking() []table.Row {
 	if ranker, ok := s.pairer.(pairing.Ranker); ok {
 		return s.Table.Ranking(ranker.Ranks(s.played))
 	}
-	levels, annulled := make([]int, len(s.Started.Players)), false
-	for player, id := range s.Started.Players {
-		if s.Agents[id].Annulled {
-			levels[player], annulled = 1, true
-		}
-	}
-	if !annulled {
+	if s.annulled == nil {
 		return s.Table.Standings()
+	}
+	levels := make([]int, len(s.annulled))
+	for player, annulled := range s.annulled {
+		if annulled {
+			levels[player] = 1
+		}
 	}
 	rows := s.Table.Ranking(levels)
 	for i := range rows {
