@@ -48,7 +48,7 @@ func TestAgentsLearnTheRoundsOfATournament(t *testing.T) {
 							continue
 						}
 						record := a.Player.Record()
-						row := rowOf(t, end.FinalStandings, a.ID)
+						row := standingOf(t, end.FinalStandings, a.ID)
 						assert.Equal(t, []any{row.ShownRank(), row.Tied}, []any{record.Rank, record.Tied})
 						assert.Equal(t, []int{row.Played, row.Wins, row.Losses, row.Draws, row.Points},
 							[]int{record.Stats.TotalMatches, record.Stats.Wins, record.Stats.Losses, record.Stats.Draws, record.Points}, "byes are no matches")

@@ -65,7 +65,7 @@ func runWholeLeague(w *leaguetest.World, players int) {
 			record := a.Player.Record()
 			assert.True(w.T, leaguetest.IsClosed(a.Player.Done()))
 			assert.Equal(w.T, players, record.Players)
-			row := rowOf(w.T, end.FinalStandings, a.ID)
+			row := standingOf(w.T, end.FinalStandings, a.ID)
 			assert.Equal(w.T, []any{row.ShownRank(), row.Tied}, []any{record.Rank, record.Tied})
 			assert.Equal(w.T, []int{row.Played, row.Wins, row.Losses, row.Draws, row.Points},
 				[]int{record.Stats.TotalMatches, record.Stats.Wins, record.Stats.Losses, record.Stats.Draws, record.Points})
@@ -77,9 +77,9 @@ func runWholeLeague(w *leaguetest.World, players int) {
 	}
 }
 
-// rowOf returns the row of a player of the final table, and checks that the ranks of its rows
+// standingOf returns the row of a player of the final table, and checks that the ranks of its rows
 // are the positions.
-func rowOf(t *testing.T, rows []protocol.StandingRow, id string) (row protocol.StandingRow) {
+func standingOf(t *testing.T, rows []protocol.StandingRow, id string) (row protocol.StandingRow) {
 	t.Helper()
 	for i, r := range rows {
 		assert.Equal(t, i+1, r.Rank, "ranks in messages are distinct")
