@@ -140,7 +140,7 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 		case ofLeague.MatchString(command): // when there is one
 			later = append(later, command)
 		case whole.MatchString(command):
-			assert.Regexp(t, `\nChampion: \S+ \(P\d\d\) with \d+ points`, r.mustRun(t, command+" --port 0 --data "+t.TempDir()))
+			assert.Regexp(t, championPattern, r.mustRun(t, command+" --port 0 --data "+t.TempDir()))
 		case oneShot.MatchString(command):
 			r.check(t, command, r.mustRun(t, command))
 		case onInput.MatchString(command):
