@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"evenodd/league"
 	"evenodd/league/protocol"
@@ -98,7 +99,8 @@ func (c *columns) header() (names []string) {
 		names = []string{"Byes", "Buchholz", "Sonneborn–Berger"}
 	}
 	for _, name := range c.tiebreaks {
-		names = append(names, table.TiebreakLabel(name))
+		label := table.TiebreakLabel(name)
+		names = append(names, strings.ToUpper(label[:1])+label[1:])
 	}
 	return names
 }
@@ -133,7 +135,7 @@ func valueOr[T any](value *T) (v T) {
 // exactly formats a number with as many digits as it needs.
 func exactly(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
 
-// writeStandingsCSV writes a table. Its columns are a contract. Decided_by is the tie-break
+// writeStandingsCSV writes a table. Its columns are a contract of docs/formats.md. Decided_by is the tie-break
 // between the row and the row above, and decided_value the row's value of it.
 func writeStandingsCSV(s streams, standings []simulation.Standing) error {
 	return printCSV(s.out, func(yield func([]string) bool) {
