@@ -144,6 +144,13 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer func() { err = closeFiles(s, stored, err) }()
+	if stored != nil {
+		forget, err := stored.Folder.TellManagerURL(o.leagueID, o.address.localURL(listener))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = forget() }() // the next manager replaces it
+	}
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
 	options.KeepEvents, options.AllowedEndpoints = stored == nil, calls.list()
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
