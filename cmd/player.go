@@ -29,6 +29,7 @@ type playerOptions struct {
 	leagues  []string
 	strategy string
 	tools    external.Tools
+	prompt   string // --llm-prompt
 	verify   string // --verify-referee
 	count    int
 }
@@ -80,7 +81,7 @@ file. An error of one stops no other. At the end it prints a table of their reco
 	o.flags(f, "player-id", "P01", "8101 to 8199")
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
-	botFlags(f, &o.tools)
+	botFlags(f, &o.tools, &o.prompt)
 	f.IntVar(&o.count, "count", 1, fmt.Sprintf("players in this process, 1 to %d; with --name NAME their names are NAME-1, NAME-2 and so on", mostPlayers))
 	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "referees to accept: announced (also referees without access tokens, if the manager announces that) or strict (only those with access tokens)")
 	return c
@@ -97,7 +98,10 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return err
 	}
-	o.tools.LLM.Key, o.tools.Hosted = llmKey(), true
+	o.tools.Hosted = true
+	if err := completeTools(&o.tools, o.prompt); err != nil {
+		return err
+	}
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return asUsage(err)
 	}
@@ -168,17 +172,30 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 }
 
 // botFlags defines the flags of the strategies that run outside this process.
-func botFlags(f *pflag.FlagSet, t *external.Tools) {
+func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 	t.Programs.Self, t.Programs.Environ = external.Self(), os.Environ()
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
 	f.StringVar(&t.LLM.Model, "llm-model", "", "model for the strategy llm")
+	f.StringVar(promptFile, "llm-prompt", "", "`file` with instructions that the model of the strategy llm gets before each question")
 	f.StringVar(&t.MCP.Command, "mcp-command", "", "command line of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.URL, "mcp-url", "", "`URL` of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
 	f.StringSliceVar(&t.Programs.Env, "exec-env", nil, "`NAME` of an environment variable that programs of exec and --mcp-command get too, such as PYTHONPATH; may be repeated")
 	f.BoolVar(&t.Programs.Sandbox, "exec-sandbox", false, "programs of exec and --mcp-command have no network and a read-only file system (only on Linux)")
 	f.StringVar(&t.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when an MCP host or server does not")
+}
+
+// completeTools adds the key and the prompt of the language model.
+func completeTools(t *external.Tools, promptFile string) (err error) {
+	t.LLM.Key = llmKey()
+	if promptFile == "" {
+		return nil
+	}
+	if t.LLM.Prompt, err = config.ReadPrompt(promptFile); err != nil {
+		return usage("--llm-prompt %s: %v", promptFile, err)
+	}
+	return nil
 }
 
 // llmKey returns the key for the language model. It comes only from the environment,

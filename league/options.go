@@ -158,6 +158,9 @@ func (o *Options) Validate() error {
 			problems = append(problems, fmt.Errorf("%s cannot be negative: %d", limit.name, limit.value))
 		}
 	}
+	if o.Players >= 0 && o.Legs >= 0 {
+		problems = append(problems, o.Tournament.CheckMatches(max(o.Players, 2), max(o.Legs, 1)))
+	}
 	if o.RequireSignatures && !o.Sign {
 		problems = append(problems, errors.New("a league that requires signatures must sign"))
 	}

@@ -42,11 +42,11 @@ func (m *Match) Void(attempt int) bool {
 	return m.Reopened() && attempt <= m.Annulled[len(m.Annulled)-1].Attempts
 }
 
-// AnnulledReport is the annulled result of an attempt; nil for none.
-func (m *Match) AnnulledReport(number int, refereeID string) *MatchReported {
+// AnnulledOutcome is the annulled result of an attempt; nil for none.
+func (m *Match) AnnulledOutcome(attempt int) *AnnulledOutcome {
 	for i := range m.Annulled {
-		if r := m.Annulled[i].Report; r.Number == number && r.RefereeID == refereeID {
-			return r
+		if o := &m.Annulled[i]; attempt > 0 && o.Report.Number == attempt {
+			return o
 		}
 	}
 	return nil
