@@ -188,7 +188,14 @@ func (c *managerClient) explain(ctx context.Context, err error) error {
 	case protocol.Unreachable(err):
 		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL", c.url)
 	}
-	return errors.New(string(withoutToken([]byte(err.Error()), c.token)))
+	text := err.Error()
+	if e == nil {
+		return err
+	}
+	if detail, ok := e.Context["detail"].(string); ok && e.Remote {
+		text = fmt.Sprintf("%.1000s (%s)", detail, e.Code) // the text of the error is shortened
+	}
+	return errors.New(string(withoutToken([]byte(text), c.token)))
 }
 
 // lines implements leagueSource.

@@ -171,7 +171,7 @@ func (r *leagueRecord) running() []runningMatch {
 		if m.Report != nil {
 			return
 		}
-		one := runningMatch{MatchID: id.String(), PlayerAID: idA, PlayerBID: idB}
+		one := runningMatch{MatchID: id.String(), PlayerAID: idA, PlayerBID: idB, RefereeID: r.Referee(id.Round, id.Number)}
 		if attempts := m.Current(); len(attempts) > 0 {
 			last := attempts[len(attempts)-1]
 			one.RefereeID, one.Attempt, one.Since = last.Referee, last.Number, r.begun[id]
