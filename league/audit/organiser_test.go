@@ -383,3 +383,18 @@ func TestQuestionOfARematchShowsTheStandingsOfItsTime(t *testing.T) {
 		}
 	}
 }
+
+func TestRemovedDecisionIsFound(t *testing.T) {
+	load := loadDecided(t)
+	removed := 0
+	for i, line := range load(t).lines() {
+		if !strings.Contains(line, `"by":"A. Smith"`) {
+			continue
+		}
+		removed++
+		w := load(t)
+		w.rechain(slices.Delete(w.lines(), i, i+1))
+		assert.NotEmpty(t, w.audit().Findings, line)
+	}
+	assert.Equal(t, 11, removed)
+}
