@@ -62,7 +62,7 @@ func (o *organiser) export(ctx context.Context, list string) error {
 	}
 	if o.format == formatCSV {
 		rows := map[string]func() [][]string{
-			"matches": func() [][]string { return matchesCSV(matches) }, "standings": func() [][]string { return standingsCSV(r.table()) },
+			"matches": func() [][]string { return matchesCSV(matches) }, "standings": r.markedCSV,
 			"decisions": func() [][]string { return decisionsCSV(r.decided(0)) }, "agents": func() [][]string { return agentsCSV(r.agents()) },
 		}[list]()
 		return printCSV(o.out, slices.Values(rows))
@@ -132,24 +132,12 @@ func matchesCSV(matches []scheduleRow) [][]string {
 	return rows
 }
 
-func standingsCSV(table []tableRow) [][]string {
-	header := []string{"rank", "player_id", "display_name", "played", "wins", "draws", "losses", "technical_losses", "points", "remark"}
-	swiss := len(table) > 0 && table[0].Buchholz != nil
-	if swiss {
-		header = append(header, "byes", "buchholz", "sonneborn_berger")
-	}
-	rows := [][]string{header}
-	for i := range table {
-		t := &table[i]
-		row := []string{strconv.Itoa(t.Rank), t.PlayerID, t.DisplayName}
-		for _, n := range []int{t.Played, t.Wins, t.Draws, t.Losses, t.TechnicalLosses, t.Points} {
-			row = append(row, strconv.Itoa(n))
-		}
-		row = append(row, t.remark())
-		if swiss {
-			row = append(row, textOr(t.Byes, ""), textOr(t.Buchholz, ""), textOr(t.SonnebornBerger, ""))
-		}
-		rows = append(rows, row)
+// markedCSV are the rows of the table as CSV, with remarks.
+func (r *leagueRecord) markedCSV() [][]string {
+	rows := standingsCSV(finalTable(r.Standings()))
+	rows[0] = append(rows[0], "remark")
+	for i, row := range r.table() {
+		rows[i+1] = append(rows[i+1], row.remark())
 	}
 	return rows
 }

@@ -37,6 +37,8 @@ type (
 		Champion      *protocol.Champion `json:"champion,omitzero"`
 		Events        int                `json:"events"`
 		At            string             `json:"at"` // time of the last event
+
+		champion string // as text; "" before the end
 	}
 	decisionInForce struct {
 		By     string `json:"by"`
@@ -118,9 +120,18 @@ func (r *leagueRecord) status() *leagueStatus {
 		}
 	}
 	if r.Completed != nil {
-		s.Champion = &r.Completed.Champion
+		s.Champion, s.champion = &r.Completed.Champion, r.championLine()
 	}
 	return s
+}
+
+// championLine names the champion of a completed league.
+func (r *leagueRecord) championLine() string {
+	var rows []protocol.StandingRow
+	for _, row := range r.Standings() {
+		rows = append(rows, row.StandingRow)
+	}
+	return championLine(rows, r.Completed.Champion)
 }
 
 // sortedAgents are the agents in order of ids, players first.
@@ -241,8 +252,8 @@ func (s *leagueStatus) print(w io.Writer) error {
 			return err
 		}
 	}
-	if c := s.Champion; c != nil {
-		text.line("Champion: %s (%s) with %d points", c.DisplayName, c.PlayerID, c.Points)
+	if s.champion != "" {
+		text.line("%s", s.champion)
 	}
 	return text.print(w)
 }

@@ -109,21 +109,23 @@ func (t *tableRow) remark() string {
 }
 
 func printTableRows(w io.Writer, rows []tableRow) error {
-	header := []string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Technical", "Points"}
+	plain := make([]protocol.StandingRow, len(rows))
+	for i := range rows {
+		plain[i] = rows[i].StandingRow.StandingRow
+	}
+	further := furtherColumns(plain)
+	header := append([]string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Technical", "Points"}, further.header()...)
 	remarks := slices.ContainsFunc(rows, func(t tableRow) bool { return t.remark() != "" })
+	if remarks {
+		header = append(header, "Remark")
+	}
 	cells := make([][]any, len(rows))
 	for i := range rows {
 		t := &rows[i]
-		if i == 0 {
-			header = append(header, swissHeader(&t.StandingRow.StandingRow)...)
-		}
-		cells[i] = append([]any{t.Rank, t.PlayerID, t.DisplayName, t.Played, t.Wins, t.Draws, t.Losses, t.TechnicalLosses, t.Points}, swissCells(&t.StandingRow.StandingRow)...)
+		cells[i] = append([]any{t.ShownRank(), t.PlayerID, t.DisplayName, t.Played, t.Wins, t.Draws, t.Losses, t.TechnicalLosses, t.Points}, further.cells(&plain[i])...)
 		if remarks {
 			cells[i] = append(cells[i], t.remark())
 		}
-	}
-	if remarks {
-		header = append(header, "Remark")
 	}
 	return printTable(w, header, cells)
 }

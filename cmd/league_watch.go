@@ -124,7 +124,7 @@ func (r *leagueRecord) tell(text *page, e *journal.Event) {
 	case *journal.RoundCompleted:
 		line("round %d ended", d.RoundID)
 	case *journal.LeagueCompleted:
-		line("the league is over. Champion: %s (%s) with %d points", d.Champion.DisplayName, d.Champion.PlayerID, d.Champion.Points)
+		line("the league is over. %s", r.championLine())
 	}
 }
 
