@@ -171,21 +171,22 @@ func (l *layers) presets() {
 	switch l.command {
 	case "referee":
 		r, _ := l.files.Referee(id) // agents_config.json was read above
-		l.preset(f, r.DisplayName, r.Endpoint)
+		l.preset(f, &r.Preset, r.Endpoint)
 		if r.MaxConcurrentMatches > 0 {
 			f.put("max-concurrent", strconv.Itoa(r.MaxConcurrentMatches))
 		}
 	case "player":
 		p, _ := l.files.Player(id)
-		l.preset(f, p.DisplayName, p.DefaultEndpoint)
+		l.preset(f, &p.Preset, p.DefaultEndpoint)
 		f.put("league-id", strings.Join(p.PreferredLeagues, ","))
 	}
 }
 
 // preset sets what presets of referees and players share. The agent listens on the
 // port of its endpoint; with another --port the endpoint does not apply.
-func (l *layers) preset(f layer, name, endpoint string) {
-	f.put("name", name)
+func (l *layers) preset(f layer, p *config.Preset, endpoint string) {
+	f.put("name", p.DisplayName)
+	f.put("registration-code", p.RegistrationCode)
 	u, _ := url.Parse(endpoint) // the loader has checked it
 	if port, source := l.given("port"); source == config.SourceDefault || port == u.Port() {
 		f.put("endpoint", endpoint)

@@ -118,11 +118,13 @@ func (m *Manager) openLeague() error {
 		}
 	}
 	m.registrations = registrations{
-		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}), wake: make(chan struct{}, 1),
+		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}), wake: make(chan struct{}, 1), replanned: make(chan struct{}, 1),
 		decide: decide.Registrations{Limits: decide.Limits{
 			GameType: o.GameType, MaxPlayers: o.MaxPlayers, MaxReferees: o.MaxReferees,
 			SameNames: o.SameNames, Grace: o.RegistrationGrace, Listening: o.Listening,
-			Sign: o.Sign, RequireSignatures: o.RequireSignatures,
+			Sign: o.Sign, RequireSignatures: o.RequireSignatures, Roster: o.Roster,
+		}, Start: decide.StartRule{
+			Players: o.Players, Referees: o.Referees, MinPlayers: o.MinPlayers, At: o.StartAt, Until: o.RegistrationUntil,
 		}},
 	}
 	if created == nil {
@@ -140,6 +142,7 @@ func (m *Manager) openLeague() error {
 	for _, known := range m.state.Agents {
 		m.registrations.expectAnswer(m.add(known)) // the grace period starts again
 	}
+	m.registrations.logUnlisted()
 	if m.state.Started != nil {
 		m.registrations.close()
 	} else {

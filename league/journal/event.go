@@ -63,6 +63,7 @@ var kinds = [...]struct {
 	{"tail_lost", &TailLost{}, nil},
 	{"agent_informed", &AgentInformed{}, nil},
 	{"configured", &Configured{}, nil},
+	{"start_planned", &StartPlanned{}, nil},
 }
 
 // kindOf is the name of the event in the journal; "" for a type that is not in kinds.

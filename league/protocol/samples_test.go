@@ -60,14 +60,14 @@ func samples() map[string]any {
 			Envelope: envelope(protocol.TypeRefereeRegisterRequest, referee),
 			RefereeMeta: protocol.RefereeMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0",
 				GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, MaxConcurrentMatches: 2, PublicKey: aDigest, RelaysSignatures: true},
-			RefereeAuth: protocol.RefereeAuthAccessToken},
+			RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: "code-of-referee"},
 		&protocol.RefereeRegisterResponse{
 			Envelope:  envelope(protocol.TypeRefereeRegisterResponse, manager),
 			RefereeID: pointer("REF01"), Registration: registration},
 		&protocol.LeagueRegisterRequest{
 			Envelope: envelope(protocol.TypeLeagueRegisterRequest, player),
 			PlayerMeta: protocol.PlayerMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1",
-				GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL, PublicKey: aDigest}},
+				GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL, PublicKey: aDigest}, RegistrationCode: "code-of-player"},
 		&protocol.LeagueRegisterResponse{
 			Envelope: envelope(protocol.TypeLeagueRegisterResponse, manager),
 			PlayerID: pointer("P01"), Registration: registration},
