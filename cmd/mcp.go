@@ -27,7 +27,7 @@ func objectSchema(p properties, required ...string) map[string]any {
 func mcpTools(mux *transport.Mux, admin bool) []mcp.Tool {
 	var tools []mcp.Tool
 	for _, t := range protocol.Tools() {
-		forAdmin := t.Name == protocol.StartLeague.Name
+		forAdmin := protocol.NeedsAdminToken(t.Name)
 		if !mux.Handles(t.Name) || forAdmin && !admin {
 			continue
 		}

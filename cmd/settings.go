@@ -26,12 +26,20 @@ const usualPlayers = 4
 
 // A dataFolder gives a command the files of its data folder. The loader is nil
 // before resolve.
-type dataFolder struct{ loader *config.Loader }
+type dataFolder struct {
+	loader *config.Loader
+	given  map[string]bool // the flags that the user has set, not a file of the data folder
+}
 
 // resolve sets the flags of a command from the environment, the settings file and
 // the files of the data folder, and lists all settings with their sources.
 func (d *dataFolder) resolve(settings *config.Settings, command string, flags *pflag.FlagSet) ([]config.Setting, error) {
 	given := func(flag string) (value, source string) { return settings.Value(command, flags.Lookup(flag)) }
+	d.given = map[string]bool{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		_, source := given(f.Name)
+		d.given[f.Name] = source != config.SourceDefault
+	})
 	dir, _ := given("data")
 	d.loader = config.NewLoader(dir, known())
 	l := &layers{files: d.loader, command: command, given: given}

@@ -78,8 +78,7 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		return nil, archived, err
 	}
 	if err = f.checkTraces(leagueID); err == nil {
-		known := f.State.Created
-		f.secret, err = folder.Secret(leagueID, len(f.State.Agents) > 0 || known != nil && known.Signs())
+		f.secret, err = folder.Secret(leagueID, f.State.Created != nil)
 	}
 	if err != nil {
 		return nil, archived, errors.Join(err, f.journal.Close())

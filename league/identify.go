@@ -2,19 +2,19 @@ package league
 
 import "evenodd/league/protocol"
 
-// callerAdmin is the name of a caller with the admin token.
-const callerAdmin = "admin"
+// callerOrganiser is the name of a caller with the admin token.
+const callerOrganiser = "organiser"
 
 // Identify names the caller of an encoded request by a valid token, as a bearer credential
-// or in the message: an agent, or the administrator. It returns "" for a caller without one. It
+// or in the message: an agent, or the organiser. It returns "" for a caller without one. It
 // serves the limits of a carrier; the handlers authenticate each message themselves.
 func (m *Manager) Identify(bearer string, body []byte) string {
 	for _, token := range []string{bearer, protocol.ClaimOf(body).Token} {
 		if token == "" {
 			continue
 		}
-		if protocol.SameToken(token, m.adminToken) {
-			return callerAdmin
+		if m.organiser.is(token) {
+			return callerOrganiser
 		}
 		m.mu.Lock()
 		a, _, err := m.owner(token)

@@ -7,7 +7,6 @@ package league
 import (
 	"context"
 	crand "crypto/rand"
-	"encoding/base64"
 	"errors"
 	"reflect"
 	"slices"
@@ -25,7 +24,7 @@ type Manager struct {
 	*directory
 	options       Options
 	stamp         *protocol.Stamp
-	adminToken    string
+	organiser     organiser
 	resumed       bool // the league existed before this manager
 	game          rules.Game
 	reports       decide.Reports
@@ -80,9 +79,6 @@ func New(o Options) (*Manager, error) {
 	}
 	m.game = game
 	m.reports = decide.Reports{LeagueID: m.options.LeagueID, GameType: m.options.GameType, Game: game}
-	var admin [24]byte
-	_, _ = crand.Read(admin[:]) // never fails
-	m.adminToken = "adm-" + base64.RawURLEncoding.EncodeToString(admin[:])
 	return m, nil
 }
 
@@ -90,6 +86,7 @@ func New(o Options) (*Manager, error) {
 // signed from its beginning.
 func (m *Manager) deriveKeys(secret [32]byte) {
 	m.keys = keysOf(secret, m.state.Created)
+	m.organiser = newOrganiser(m.keys.Admin, &m.options)
 	signs := m.options.Sign
 	if created := m.state.Created; created != nil {
 		if signs = created.Signs(); signs {
@@ -169,7 +166,7 @@ func (m *Manager) Stamp() *protocol.Stamp { return m.stamp }
 
 // AdminToken is the token for start_league. The caller shows it to the operator; it is
 // in no message and no log line.
-func (m *Manager) AdminToken() string { return m.adminToken }
+func (m *Manager) AdminToken() string { return m.organiser.token }
 
 // Resumed tells whether the league existed before this manager.
 func (m *Manager) Resumed() bool { return m.resumed }
@@ -205,11 +202,8 @@ func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protoco
 
 // startLeague starts the league by hand, with the admin token (spec 003 §8.5).
 func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueStarted, error) {
-	if q.AuthToken == "" {
-		return nil, protocol.Fault(protocol.ErrTokenMissing, "start_league needs the admin token as auth_token")
-	}
-	if !protocol.SameToken(q.AuthToken, m.adminToken) {
-		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the admin token")
+	if err := m.organiser.authenticate(protocol.StartLeague.Name, q.AuthToken); err != nil {
+		return nil, err
 	}
 	if err := m.registrations.startByHand(); err != nil {
 		return nil, err
@@ -222,7 +216,7 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 
 // query answers LEAGUE_QUERY (spec 003 §4.9). A query without an answer gets a response
 // with success false; only a token that is missing or wrong is an error. The token may
-// also be the request's bearer credential.
+// also be the request's bearer credential. The organiser may ask with the admin token.
 func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -230,33 +224,53 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 	if asking.AuthToken == "" {
 		asking.AuthToken = bearer
 	}
+	if m.organiser.is(asking.AuthToken) {
+		return m.answerOrganiser(ctx, q)
+	}
 	asker, err := m.sender(&asking)
 	if err != nil {
 		return nil, err
 	}
-	return m.answer(ctx, asker, q)
+	return m.answerAgent(ctx, asker, q)
 }
 
 // getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
 func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	standings := &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings}
+	if m.organiser.is(q.AuthToken) {
+		return m.answerOrganiser(ctx, standings)
+	}
 	asker, err := m.authenticate(q.AuthToken)
 	if err != nil {
 		return nil, err
 	}
-	return m.answer(ctx, asker, &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings})
+	return m.answerAgent(ctx, asker, standings)
 }
 
-// answer answers a query of an agent. M.mu is held.
-func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+// answerAgent answers a query of an agent. M.mu is held.
+func (m *Manager) answerAgent(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
 	if err := asker.queries.allow(); err != nil {
 		return nil, err
 	}
 	if !m.state.Agents[asker.id].Informed {
 		m.farewell.tellLate(asker)
 	}
-	response, err := m.view().Answer(q, asker.id)
+	return m.answer(ctx, asker.id, q), nil
+}
+
+// answerOrganiser answers a query of the organiser. M.mu is held.
+func (m *Manager) answerOrganiser(ctx context.Context, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+	if err := m.organiser.calls.allow(); err != nil {
+		return nil, err
+	}
+	return m.answer(ctx, "", q), nil
+}
+
+// answer answers a query of an agent; of the organiser if asker is "". M.mu is held.
+func (m *Manager) answer(ctx context.Context, asker string, q *protocol.LeagueQuery) *protocol.LeagueQueryResponse {
+	response, err := m.view().Answer(q, asker)
 	var no *protocol.Error
 	if errors.As(err, &no) {
 		m.refusals.refusedRequest(ctx, protocol.Query.Name, &q.Envelope, no)
@@ -266,7 +280,7 @@ func (m *Manager) answer(ctx context.Context, asker *agent, q *protocol.LeagueQu
 	}
 	success := err == nil
 	response.Success, response.QueryType = &success, q.QueryType
-	return response, nil
+	return response
 }
 
 // view is the league as queries see it. M.mu is held.
@@ -276,7 +290,7 @@ func (m *Manager) view() *decide.View {
 	silent := &m.registrations.decide
 	v := &decide.View{
 		State: m.state, LeagueID: m.options.LeagueID, Games: append([]string{own}, others...),
-		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()),
+		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Start: silent.Start, Roster: silent.Roster,
 	}
 	if log := m.eventLog(); log != nil {
 		v.Event = func(number int) (*journal.Event, error) { return eventOf(log, number) }

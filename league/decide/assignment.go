@@ -9,13 +9,15 @@ import (
 )
 
 // Holder is the referee to which a match was handed last; "" for none, and for a
-// referee that failed with it, lost it by rejected reports, or is suspended.
+// referee that failed with it, lost it by rejected reports, or is suspended, and for the
+// attempts before a match was reopened.
 func Holder(s *journal.State, id protocol.MatchID) string {
 	fact, _, _, _ := s.Find(id)
-	if len(fact.Attempts) == 0 {
+	attempts := fact.Current()
+	if len(attempts) == 0 {
 		return ""
 	}
-	last := fact.Attempts[len(fact.Attempts)-1]
+	last := attempts[len(attempts)-1]
 	if last.Failed || fact.IsLost(last.Number) || s.Agents[last.Referee].Inactive() {
 		return ""
 	}
@@ -55,8 +57,9 @@ func AttemptFor(fact *journal.Match, refereeID string, fresh bool) (number int, 
 	if fresh {
 		return fact.NextAttempt(), false
 	}
-	for i, at := range slices.Backward(fact.Attempts) {
-		last := i == len(fact.Attempts)-1
+	attempts := fact.Current()
+	for i, at := range slices.Backward(attempts) {
+		last := i == len(attempts)-1
 		untouched := at.Declined && !at.Accepted
 		switch {
 		case at.Referee == refereeID && (last || untouched):

@@ -42,7 +42,7 @@ func failuresOf(a *journal.Agent) string {
 // suspended, or cannot return.
 func Revival(s *journal.State, id string) *journal.AgentReturned {
 	a := s.Agents[id]
-	if a.SuspendReason == "" || a.ShutdownReason != "" || s.Completed != nil {
+	if a.SuspendReason == "" || a.PartOver() != "" || s.Completed != nil {
 		return nil
 	}
 	return &journal.AgentReturned{AgentID: id, Endpoint: a.Endpoint, Generation: a.Generation, Reason: "it answers again"}
@@ -66,8 +66,8 @@ func RefereeFailure(s *journal.State, id protocol.MatchID, refereeID, reason str
 	return &journal.AgentFailed{AgentID: refereeID, Attempt: at, Reason: reason}
 }
 
-// Forfeit ends a match of an announced round of which a player is suspended or shut
-// down: that player loses, and the other wins by default. Nil if both are present, or
+// Forfeit ends a match of an announced round of which a player is suspended, shut down or
+// withdrawn: that player loses, and the other wins by default. Nil if both are present, or
 // the match has a result.
 func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, error) {
 	fact, idA, idB, _ := s.Find(id)
@@ -81,10 +81,17 @@ func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, er
 	var why []string
 	for _, id := range absent {
 		a := s.Agents[id]
-		f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(a.LastFault, string(protocol.ErrTimeout))})
-		if a.ShutdownReason != "" {
+		if a.Held == nil && a.Withdrawn == nil {
+			f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(a.LastFault, string(protocol.ErrTimeout))})
+		}
+		switch {
+		case a.Withdrawn != nil:
+			why = append(why, id+" was withdrawn by "+a.Withdrawn.By)
+		case a.Held != nil:
+			why = append(why, id+" is suspended by "+a.Held.By)
+		case a.ShutdownReason != "":
 			why = append(why, id+" was shut down: it "+a.ShutdownReason)
-		} else {
+		default:
 			why = append(why, id+" is suspended: it "+a.SuspendReason)
 		}
 	}

@@ -20,7 +20,7 @@ type Return struct {
 
 // PartOver rejects an agent whose part in the league is over; nil for any other.
 func PartOver(s *journal.State, id string) error {
-	why := s.Agents[id].ShutdownReason
+	why := s.Agents[id].PartOver()
 	if why == "" {
 		return nil
 	}

@@ -18,7 +18,7 @@ type candidate struct {
 func ChooseReferees(s *journal.State, round int) (chosen []string) {
 	candidates := candidatesOf(s, (*journal.Agent).Inactive)
 	if len(candidates) == 0 { // one of the suspended referees may return in time
-		candidates = candidatesOf(s, func(a *journal.Agent) bool { return a.ShutdownReason != "" })
+		candidates = candidatesOf(s, (*journal.Agent).Out)
 	}
 	for r := s.Round + 1; r <= round; r++ {
 		chosen = chooseAll(candidates, forfeits(s, r))

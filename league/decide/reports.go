@@ -58,6 +58,8 @@ func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeI
 	switch {
 	case s.Started == nil:
 		return c, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
+	case ok && fact.Reopened() && fact.LastAttempt(refereeID) > 0 && !fact.IsAssignedTo(refereeID):
+		return c, annulled(fact, id)
 	case !ok || id.Round != q.RoundID || !fact.IsAssignedTo(refereeID):
 		return c, protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
 	}
@@ -84,6 +86,12 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
 		v.Err = c.proof.fault // nothing of the report can be trusted
 	case fact.Report != nil && fact.Report.RefereeID == refereeID && same(fact.Report, r):
 		v.Repeated = true
+	case repeatsAnnulled(fact, r):
+		v.Repeated = true // its referee need not report it again
+	case fact.Ruled != nil:
+		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "match %s has a result %v: reports of it do not count any more", r.MatchID, fact.Ruled)
+	case fact.Void(r.Number):
+		v.Err = annulled(fact, r.MatchID)
 	case fact.Report != nil:
 		v.Disputed = true
 		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", r.MatchID).
@@ -107,6 +115,17 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
 		v.Accepted = true
 	}
 	return v
+}
+
+// annulled is the error of a report of an attempt before the match was reopened.
+func annulled(fact *journal.Match, id protocol.MatchID) *protocol.Error {
+	return protocol.Fault(protocol.ErrInvalidMatchState, "the earlier attempts at match %s are annulled %v: it is played again", id, &fact.Annulled[len(fact.Annulled)-1].By)
+}
+
+// repeatsAnnulled tells whether a report repeats a result that an organiser has annulled.
+func repeatsAnnulled(fact *journal.Match, r *journal.MatchReported) bool {
+	before := fact.AnnulledReport(r.Number, r.RefereeID)
+	return before != nil && same(before, r)
 }
 
 // same tells whether two reports say the same about a match.
@@ -252,7 +271,7 @@ func (p *Reports) legal(r *journal.MatchReported, id string) *string {
 func ResultOfLostAttempt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
 	fact, _, _, _ := s.Find(id)
 	last := len(fact.LostAttempts) - 1
-	if last < 0 || fact.LostAttempts[last].Result == nil || fact.Report != nil {
+	if last < 0 || fact.LostAttempts[last].Result == nil || fact.Report != nil || fact.Void(fact.LostAttempts[last].Number) {
 		return nil, nil //nolint:nilnil // there is no such result
 	}
 	d := fact.LostAttempts[last]

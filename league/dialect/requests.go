@@ -65,7 +65,7 @@ func (q *Request) unwrap(params jsontext.Value) bool {
 		q.name, q.wrapping = p.Text("name"), inTool
 		q.Params = protocol.ParseObject(p.Get("arguments"))
 		// A model may call tools; the admin token must not be among its arguments.
-		return q.Params != nil && q.name != "" && q.name != protocol.StartLeague.Name
+		return q.Params != nil && q.name != "" && !protocol.NeedsAdminToken(q.name)
 	}
 	if inner := protocol.ParseObject(p.Get("message")); inner != nil && !p.Has("message_type") && named(q.name) == nil {
 		q.Params, q.wrapping = inner, inEnvelope

@@ -25,6 +25,9 @@ type Agent struct {
 	SuspendReason    string // of its suspension; "" for none
 	ShutdownReason   string // of its shutdown; "" for none
 	ReturnReason     string // why its last suspension ended
+	Held             *Made  // nil, or the organiser's decision to suspend it
+	Withdrawn        *Made  // nil, or the organiser's decision to withdraw it
+	Annulled         bool   // it is withdrawn, and its results do not count
 	Failures         int    // in a row: of a player in matches, of a referee with assigned matches
 	FailuresAtReturn int    // the failures when it returned: only further ones suspend it again
 	LastFault        string // the error code of a player's last failure
@@ -60,10 +63,12 @@ func (s *State) Limits() (suspend, shutdown int) {
 // follows from whether the league has started.
 func (s *State) Lifecycle(a *Agent) (state, reason string) {
 	switch {
-	case a.ShutdownReason != "":
-		return LifecycleShutdown, a.ShutdownReason
+	case a.Out() && a.Held == nil:
+		return LifecycleShutdown, a.PartOver()
 	case a.Informed:
 		return LifecycleShutdown, "it knows that the league is over"
+	case a.Held != nil:
+		return LifecycleSuspended, "was suspended by " + a.Held.By
 	case a.SuspendReason != "":
 		return LifecycleSuspended, a.SuspendReason
 	case s.Started == nil:
@@ -72,9 +77,21 @@ func (s *State) Lifecycle(a *Agent) (state, reason string) {
 	return LifecycleActive, a.ReturnReason
 }
 
-// Inactive tells whether an agent is suspended or shut down. An inactive agent gets
-// nothing to do, and an inactive player forfeits its matches of rounds that begin.
-func (a *Agent) Inactive() bool { return a.SuspendReason != "" || a.ShutdownReason != "" }
+// Inactive tells whether an agent is suspended, shut down or withdrawn. An inactive agent
+// gets nothing to do, and an inactive player forfeits its matches of rounds that begin.
+func (a *Agent) Inactive() bool { return a.SuspendReason != "" || a.Out() }
+
+// Out tells whether an agent is inactive and cannot return by itself.
+func (a *Agent) Out() bool { return a.Held != nil || a.PartOver() != "" }
+
+// PartOver is why the part of an agent in the league is over: a sentence without its
+// subject; "" if it is not over.
+func (a *Agent) PartOver() string {
+	if a.Withdrawn != nil {
+		return "was withdrawn by " + a.Withdrawn.By
+	}
+	return a.ShutdownReason
+}
 
 // ShowsAccessTokens tells whether a referee shows players their access tokens. Journals without
 // referee_auth are of referees that do.
@@ -84,7 +101,7 @@ func (a *Agent) ShowsAccessTokens() bool { return a.RefereeAuth != protocol.Refe
 // between two rounds. The last referee is not shut down, because the league could
 // not continue without one.
 func (s *State) ExceedsLimits(a *Agent) (suspend, shutdown bool) {
-	if a.ShutdownReason != "" {
+	if a.PartOver() != "" {
 		return false, false
 	}
 	suspendAfter, shutdownAfter := s.Limits()
@@ -96,7 +113,7 @@ func (s *State) ExceedsLimits(a *Agent) (suspend, shutdown bool) {
 
 func (s *State) lastReferee(a *Agent) bool {
 	for id, other := range s.Agents {
-		if id != a.AgentID && !other.Player && other.ShutdownReason == "" {
+		if id != a.AgentID && !other.Player && !other.Out() {
 			return false
 		}
 	}
@@ -215,14 +232,14 @@ func (s *State) checkNewKey(d *AgentReturned) error {
 
 // Plays tells whether a player has a match that is assigned to a referee and has no result.
 func (s *State) Plays(id string) bool {
-	if !s.Open() {
-		return false
-	}
-	index, ok := s.playerIndexes[id]
-	for i, pair := range s.Rounds[s.Round-1].Pairings {
-		if m := s.Match(protocol.MatchID{Round: s.Round, Number: i + 1}); ok && (pair.A == index || pair.B == index) {
-			return m.Report == nil && len(m.Attempts) > 0
+	running := slices.Clone(s.Rematches)
+	if s.Open() {
+		for i := range s.Rounds[s.Round-1].Pairings {
+			running = append(running, protocol.MatchID{Round: s.Round, Number: i + 1})
 		}
 	}
-	return false
+	return slices.ContainsFunc(running, func(match protocol.MatchID) bool {
+		m, idA, idB, ok := s.Find(match)
+		return ok && (idA == id || idB == id) && m.Report == nil && len(m.Current()) > 0
+	})
 }

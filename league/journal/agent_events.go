@@ -103,10 +103,15 @@ func (d *RegistrationDropped) apply(s *State, _ string) error {
 	case a.Answered:
 		return fmt.Errorf("the registration of %s is dropped, but it has answered", d.AgentID)
 	}
-	delete(s.Agents, d.AgentID)
-	s.registry(a.Player).remove(a)
-	s.Dropped[d.AgentID] = true
+	s.drop(a)
 	return nil
+}
+
+// drop ends the registration of an agent.
+func (s *State) drop(a *Agent) {
+	delete(s.Agents, a.AgentID)
+	s.registry(a.Player).remove(a)
+	s.Dropped[a.AgentID] = true
 }
 
 // AgentReturned records that an agent showed its token or its registration code again, for
@@ -196,7 +201,7 @@ func (d *AgentFailed) apply(s *State, _ string) error {
 	if err != nil {
 		return err
 	}
-	if !s.Open() {
+	if m, _, _, _ := s.Find(d.MatchID); !s.Open() && !m.Reopened() {
 		return fmt.Errorf("%s fails while no round is open", d.AgentID)
 	}
 	a.Failed = true
@@ -246,11 +251,11 @@ func (s *State) agent(id string) (*Agent, error) {
 
 func unregistered(id string) error { return fmt.Errorf("agent %.40q is not registered", id) }
 
-// remainingAgent returns a registered agent that is not shut down.
+// remainingAgent returns a registered agent that is neither shut down nor withdrawn.
 func (s *State) remainingAgent(id string) (*Agent, error) {
 	a, err := s.agent(id)
-	if err == nil && a.ShutdownReason != "" {
-		err = fmt.Errorf("the part of %s in the league is over: it %s", a.AgentID, a.ShutdownReason)
+	if err == nil && a.PartOver() != "" {
+		err = fmt.Errorf("the part of %s in the league is over: it %s", a.AgentID, a.PartOver())
 	}
 	return a, err
 }

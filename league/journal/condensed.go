@@ -71,7 +71,8 @@ func (r *Round) keep(number int, m *Match) {
 func (s *State) condense(m *Match, round, number int) (c condensedMatch, ok bool) {
 	idA, idB, _ := s.players(protocol.MatchID{Round: round, Number: number})
 	r := m.Report
-	if r == nil || len(m.Attempts) != 1 || m.Forfeited != nil || m.Disputed != nil || m.LostAttempts != nil {
+	if r == nil || len(m.Attempts) != 1 || m.Forfeited != nil || m.Disputed != nil || m.LostAttempts != nil ||
+		m.Ruled != nil || m.RematchOrdered != nil || m.Annulled != nil {
 		return c, false
 	}
 	first := Attempt{Number: 1, Referee: r.RefereeID, Commitment: m.Attempts[0].Commitment, Accepted: true}
@@ -174,7 +175,7 @@ func (s *State) whole(id protocol.MatchID) *Match {
 	idA, idB, _ := s.players(id)
 	referee := s.Started.Referees[c.referee]
 	w := &wholeMatch{
-		Match:    Match{Event: int(c.event), ReportedAt: c.reportedAt},
+		Match:    Match{Outcome: Outcome{Event: int(c.event), ReportedAt: c.reportedAt}},
 		attempts: [1]Attempt{{Number: 1, Referee: referee, Accepted: true}},
 		report:   MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: referee},
 		ids:      [2]string{idA, idB},

@@ -63,6 +63,14 @@ var kinds = [...]struct {
 	{"tail_lost", &TailLost{}, nil},
 	{"agent_informed", &AgentInformed{}, nil},
 	{"configured", &Configured{}, nil},
+	{"paused", &Paused{}, nil},
+	{"unpaused", &Unpaused{}, nil},
+	{"agent_held", &AgentHeld{}, nil},
+	{"agent_readmitted", &AgentReadmitted{}, nil},
+	{"agent_withdrawn", &AgentWithdrawn{}, nil},
+	{"rematch_ordered", &RematchOrdered{}, nil},
+	{"match_reopened", &MatchReopened{}, nil},
+	{"match_ruled", &MatchRuled{}, nil},
 	{"start_planned", &StartPlanned{}, nil},
 }
 

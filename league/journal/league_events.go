@@ -184,6 +184,10 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 		return err
 	case s.Open():
 		return fmt.Errorf("round %d is announced while round %d is open", d.RoundID, s.Round)
+	case s.Paused != nil:
+		return fmt.Errorf("round %d is announced, but the league is paused, %v", d.RoundID, s.Paused)
+	case len(s.Rematches) > 0:
+		return fmt.Errorf("round %d is announced, but the rematch of %s has no result yet", d.RoundID, s.Rematches[0])
 	case d.RoundID != s.Round+1 || d.RoundID > s.TotalRounds():
 		return fmt.Errorf("round %d is announced after round %d of %d", d.RoundID, s.Round, s.TotalRounds())
 	case len(d.Referees) != len(pairings):
@@ -244,6 +248,8 @@ func (d *LeagueCompleted) apply(s *State, _ string) error {
 		return errors.New("a league is completed once")
 	case s.Started == nil || s.Round == 0 || s.Open() || s.HasRound(s.Round+1):
 		return errors.New("the league is completed before its last round is")
+	case len(s.Rematches) > 0:
+		return fmt.Errorf("the league is completed, but the rematch of %s has no result yet", s.Rematches[0])
 	}
 	first := s.Ranking()[0]
 	if id := s.Started.Players[first.Player]; d.Champion.PlayerID != id || d.Champion.Points != first.Points {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evenodd/league/protocol"
+	"evenodd/league/table"
 )
 
 // MatchAssigned is written before a match is handed to a referee, so that no attempt
@@ -66,7 +67,7 @@ func (d *MatchDeclined) apply(s *State, _ string) error {
 }
 
 // MatchReported is the result of a match: the first that was accepted, and the only
-// one. Winner, number and parity of the result are null if there is none, and so is
+// one, unless an organiser annuls it. Winner, number and parity of the result are null if there is none, and so is
 // a choice that a player did not make.
 type MatchReported struct {
 	protocol.Attempt
@@ -86,6 +87,8 @@ func (d *MatchReported) apply(s *State, at string) error {
 		return fmt.Errorf("a second result of match %s", d.MatchID)
 	case !m.IsAssignedTo(d.RefereeID):
 		return fmt.Errorf("match %s was not assigned to %.40s", d.MatchID, d.RefereeID)
+	case m.Void(d.Number):
+		return fmt.Errorf("a result of attempt %d at match %s, which is annulled", d.Number, d.MatchID)
 	}
 	if err := s.checkReferee(d.RefereeID); err != nil {
 		return err
@@ -102,28 +105,40 @@ func (d *MatchReported) apply(s *State, at string) error {
 
 // record adds the result of a match to the match and to the table.
 func (s *State) record(m *Match, d *MatchReported) error {
-	result, err := s.TableResult(d)
+	result, err := s.checkResult(d)
+	if err == nil {
+		err = s.count(result)
+	}
 	if err != nil {
 		return err
 	}
-	score, _ := s.Score(d) // TableResult has no error
-	for _, want := range score {
-		if got, ok := d.Score.Get(want.Name); ok && got == want.Value {
-			continue
-		}
-		return fmt.Errorf("match %s: the score is %v, by the league's scoring it is %v", d.MatchID, d.Score, score)
-	}
-	if err := s.Table.Record(result); err != nil {
-		return err
+	if m.Reopened() {
+		s.cancelRematch(d.MatchID, m)
 	}
 	m.Report, m.Event = d, s.Events+1
 	s.Recorded++
+	s.follow(d.MatchID, result)
 	return nil
 }
 
+// checkResult returns a result as the table counts it, or an error for a result that the
+// match cannot have.
+func (s *State) checkResult(d *MatchReported) (table.Result, error) {
+	result, err := s.TableResult(d)
+	if err != nil {
+		return result, err
+	}
+	score, _ := s.Score(d) // TableResult has no error
+	for _, want := range score {
+		if got, ok := d.Score.Get(want.Name); !ok || got != want.Value {
+			return result, fmt.Errorf("match %s: the score is %v, by the league's scoring it is %v", d.MatchID, d.Score, score)
+		}
+	}
+	return result, nil
+}
+
 // MatchForfeited is the result of a match that is not played, because players of it
-// are suspended or shut down when its round begins. They lose it, and no referee
-// conducts it.
+// are suspended, shut down or withdrawn. They lose it, and no referee conducts it.
 type MatchForfeited struct {
 	MatchID protocol.MatchID `json:"match_id"`
 	Players []string         `json:"players"` // that forfeit, in the order of the match
@@ -134,7 +149,7 @@ type MatchForfeited struct {
 func (d *MatchForfeited) apply(s *State, _ string) error {
 	m, idA, idB, ok := s.restore(d.MatchID)
 	switch {
-	case !ok || d.MatchID.Round != s.Round || !s.Open():
+	case !ok || !m.Reopened() && (d.MatchID.Round != s.Round || !s.Open()):
 		return fmt.Errorf("match %s is forfeited, which is not of an open round", d.MatchID)
 	case m.Report != nil:
 		return fmt.Errorf("match %s is forfeited, but has a result", d.MatchID)
@@ -147,14 +162,19 @@ func (d *MatchForfeited) apply(s *State, _ string) error {
 	if d.Status != protocol.StatusTechnicalLoss || (got == nil) != (winner == nil) || got != nil && *got != *winner {
 		return fmt.Errorf("match %s is forfeited by %v, and is no technical loss of them alone", d.MatchID, inactive)
 	}
+	again := m.Reopened()
 	report := &MatchReported{Attempt: protocol.Attempt{MatchID: d.MatchID}, GameResult: d.GameResult, Score: d.Score}
 	if err := s.record(m, report); err != nil {
 		return err
 	}
 	m.Forfeited = d.Players
-	s.Agents[s.Rounds[s.Round-1].Referees[d.MatchID.Number-1]].Assigned--
+	if !again {
+		s.Agents[s.Rounds[s.Round-1].Referees[d.MatchID.Number-1]].Assigned--
+	}
 	for _, id := range inactive {
-		s.Agents[id].Failures++
+		if a := s.Agents[id]; a.Held == nil && a.Withdrawn == nil { // else it did not fail
+			a.Failures++
+		}
 	}
 	return nil
 }

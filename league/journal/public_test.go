@@ -55,6 +55,14 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"tail_lost":            "head",
 		"agent_informed":       "agent_id",
 		"configured":           "configuration",
+		"paused":               "by reason",
+		"unpaused":             "by reason",
+		"agent_held":           "by reason agent_id",
+		"agent_readmitted":     "by reason agent_id",
+		"agent_withdrawn":      "by reason agent_id annulled",
+		"rematch_ordered":      "by reason match_id",
+		"match_reopened":       "by reason match_id",
+		"match_ruled":          "by reason match_id status winner_player_id score",
 		"start_planned":        "by reason start_at",
 	}
 	for _, kind := range kinds {

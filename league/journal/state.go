@@ -31,6 +31,9 @@ type State struct {
 	Rounds    []Round // the announced ones
 	Completed *LeagueCompleted
 
+	Paused    *Made              // nil unless an organiser has paused the league
+	Rematches []protocol.MatchID // ordered, or begun without a result yet, in the order of the decisions
+
 	pairer        pairing.Pairer     // of no rounds before the start
 	played        [][]pairing.Result // of the completed rounds; nil in a round-robin
 	upcoming      upcoming
@@ -56,13 +59,14 @@ type Round struct {
 
 // A Match is the state of one match.
 type Match struct {
-	Attempts     []Attempt      // numbered from 1 without gaps
-	Report       *MatchReported // nil without a result; without a referee, and of attempt 0, if the match was forfeited
-	Event        int            // number of the event that reported the result
-	ReportedAt   string         // in the protocol's form, without milliseconds
-	Forfeited    []string       // the players that forfeit it, in the order of the match
-	Disputed     []string       // referees that reported another result later
+	Outcome
+
+	Attempts     []Attempt // numbered from 1 without gaps
+	Disputed     []string  // referees that reported another result later
 	LostAttempts []AttemptLost
+
+	RematchOrdered *Made             // nil, or the order to play the match again
+	Annulled       []AnnulledOutcome // the results that no longer count, in their order
 }
 
 // An Attempt is an attempt at a match, assigned to one referee.
@@ -195,16 +199,20 @@ func (s *State) players(id protocol.MatchID) (playerA, playerB string, ok bool) 
 
 // Referee is the referee of a match of an announced round: of its result, else of
 // the last attempt that the referee did not decline or fail with, else the announced
-// one. It is "" for a match that was forfeited.
+// one. It is "" for a match that was forfeited or ruled, and for one that is played again
+// and has no referee yet.
 func (s *State) Referee(round, number int) string {
 	m := s.Match(protocol.MatchID{Round: round, Number: number})
 	if m.Report != nil {
 		return m.Report.RefereeID
 	}
-	for _, a := range slices.Backward(m.Attempts) {
+	for _, a := range slices.Backward(m.Current()) {
 		if !a.Declined && !a.Failed {
 			return a.Referee
 		}
+	}
+	if m.Reopened() {
+		return "" // none is chosen yet
 	}
 	return s.Rounds[round-1].Referees[number-1]
 }
@@ -243,7 +251,7 @@ func (s *State) Score(d *MatchReported) (score [2]protocol.Member[int], err erro
 // IsAssignedTo tells whether an attempt at the match is assigned to a referee that has not
 // declined it.
 func (m *Match) IsAssignedTo(refereeID string) bool {
-	return slices.ContainsFunc(m.Attempts, func(a Attempt) bool { return a.Referee == refereeID && !a.Declined })
+	return slices.ContainsFunc(m.Current(), func(a Attempt) bool { return a.Referee == refereeID && !a.Declined })
 }
 
 // Attempt returns an attempt that was assigned to a referee; nil for none.

@@ -246,10 +246,25 @@ func (s *State) Ranking() []table.Row {
 	rows := s.Table.Standings()
 	ranker, ok := s.pairer.(pairing.Ranker)
 	if !ok {
-		return rows
+		return s.annulledLast(rows)
 	}
 	ranks := ranker.Ranks(s.played)
 	slices.SortStableFunc(rows, func(a, b table.Row) int { return cmp.Compare(ranks[a.Player], ranks[b.Player]) })
+	for i := range rows {
+		rows[i].Rank = i + 1
+	}
+	return rows
+}
+
+// annulledLast puts the annulled players of a round-robin behind all others.
+func (s *State) annulledLast(rows []table.Row) []table.Row {
+	last := func(r table.Row) int {
+		if s.Agents[s.Started.Players[r.Player]].Annulled {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(rows, func(a, b table.Row) int { return cmp.Compare(last(a), last(b)) })
 	for i := range rows {
 		rows[i].Rank = i + 1
 	}

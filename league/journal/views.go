@@ -50,6 +50,7 @@ func (s *State) Standings() []store.StandingRow {
 			},
 			TechnicalLosses: r.TechnicalLosses,
 		}
+		rows[i].Withdrawn, rows[i].Annulled = s.Agents[id].Withdrawn != nil, s.Agents[id].Annulled
 		if s.Created.Tournament.IsSwiss() {
 			rows[i].Byes, rows[i].Buchholz, rows[i].SonnebornBerger = &r.Byes, &r.Buchholz, &r.SonnebornBerger
 		}
@@ -107,20 +108,28 @@ func (s *State) RoundRecords() []store.Round {
 	return records
 }
 
-// RoundRecord is a completed round in the form of rounds.json.
+// RoundRecord is a completed round in the form of rounds.json, with the results that count
+// now. A match that is played again has no status until it has a result.
 func (s *State) RoundRecord(round int) *store.Round {
 	r := &s.Rounds[round-1]
 	record := &store.Round{
-		RoundID: round, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: r.Summary,
+		RoundID: round, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: s.Summary(round),
 		Matches: make([]store.RoundMatch, len(r.Pairings)),
 	}
 	for k, pair := range r.Pairings {
-		report := s.Match(protocol.MatchID{Round: round, Number: k + 1}).Report
-		record.Matches[k] = store.RoundMatch{
-			MatchID:   report.MatchID.String(),
+		id := protocol.MatchID{Round: round, Number: k + 1}
+		m := s.Match(id)
+		x := &record.Matches[k]
+		*x = store.RoundMatch{
+			MatchID:   id.String(),
 			PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],
-			RefereeID: report.RefereeID, Attempt: report.Number,
-			Status: report.Status, WinnerPlayerID: report.WinnerPlayerID,
+			AnnulledResults: len(m.Annulled),
+		}
+		if report := m.Report; report != nil {
+			x.RefereeID, x.Attempt, x.Status, x.WinnerPlayerID = report.RefereeID, report.Number, report.Status, report.WinnerPlayerID
+		}
+		if m.Ruled != nil {
+			x.RuledBy = m.Ruled.By
 		}
 	}
 	return record

@@ -38,7 +38,7 @@ func TestCallersAreIdentifiedByValidCredentials(t *testing.T) {
 			{"a referee: a player", r.Identify, w.Token("P01"), body("player:P01", "R1M1", "", w.Token("P01")), ""},
 			{"a manager: an agent", w.Manager.Identify, "", body("player:P01", "", "", w.Token("P01")), "P01"},
 			{"a manager: an agent with a bearer credential", w.Manager.Identify, w.Token("REF01"), nil, "REF01"},
-			{"a manager: the administrator", w.Manager.Identify, "", body("", "", "", w.Manager.AdminToken()), "admin"},
+			{"a manager: the organiser", w.Manager.Identify, "", body("", "", "", w.Manager.AdminToken()), "organiser"},
 			{"a manager: a forged token", w.Manager.Identify, "tok-p01-forged", body("player:P01", "", "", "tok-p01-forged"), ""},
 			{"a manager: nothing", w.Manager.Identify, "", nil, ""},
 		}

@@ -113,6 +113,7 @@ func handleAll(mux protocol.Mux, answer func() error) {
 	handle(mux, &protocol.GetPlayerState, answer)
 	handle(mux, &protocol.Ping, answer)
 	handle(mux, &protocol.StartLeague, answer)
+	handle(mux, &protocol.OrganiseLeague, answer)
 }
 
 func handle[Q, R any](mux protocol.Mux, m *protocol.Method[Q, R], answer func() error) {

@@ -119,7 +119,7 @@ var (
 	standingField = object("",
 		integer("rank", 1), text("player_id"), displayName.orAbsent(),
 		integer("played", 0).orAbsent(), integer("wins", 0).orAbsent(), integer("draws", 0).orAbsent(),
-		integer("losses", 0).orAbsent(), integer("points", 0),
+		integer("losses", 0).orAbsent(), integer("points", 0), truth("withdrawn").orAbsent(), truth("annulled").orAbsent(),
 		integer("byes", 0).orAbsent(), integer("buchholz", 0).orAbsent(), number("sonneborn_berger").orAbsent())
 	choicesField = keyed1("choices", field{kind: kindString, null: true, max: 200})
 	faultsField  = keyed1("faults", formed("", codeForm)).orAbsent()
@@ -244,7 +244,9 @@ var bodies = map[string][]field{
 		object("agent_states", integer("REGISTERED", 0), integer("ACTIVE", 0), integer("SUSPENDED", 0), integer("SHUTDOWN", 0)).orAbsent(),
 		array("inactive", 0, object("", text("agent_id"), text("state"), field{name: "reason", kind: kindString, max: 500},
 			integer("failures", 0))).orAbsent(),
-		array("awaited", 0, text("")).orAbsent(), text("tournament").orAbsent()},
+		array("awaited", 0, text("")).orAbsent(), text("tournament").orAbsent(),
+		formed("start_at", timestampForm).orAbsent(), formed("registration_until", timestampForm).orAbsent(),
+		object("roster", integer("players", 0), integer("referees", 0)).orAbsent()},
 	TypeLeagueError: {formed("error_code", codeForm), text("error_name").orAbsent(),
 		field{name: "error_description", kind: kindString, max: 500},
 		text("original_message_type").orAbsent(), anything("context").orAbsent(), truth("retryable").orAbsent()},

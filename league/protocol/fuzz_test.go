@@ -61,6 +61,7 @@ func endpoints() []endpoint {
 		endpointOf(&protocol.GetPlayerState, func(r *protocol.PlayerState) *protocol.Envelope { return &r.Envelope }),
 		endpointOf(&protocol.Ping, func(r *protocol.Pong) *protocol.Envelope { return &r.Envelope }),
 		endpointOf(&protocol.StartLeague, func(r *protocol.LeagueStarted) *protocol.Envelope { return &r.Envelope }),
+		endpointOf(&protocol.OrganiseLeague, func(r *protocol.Organised) *protocol.Envelope { return &r.Envelope }),
 	}
 }
 

@@ -146,11 +146,8 @@ func validateValue[Q any](messageType string, checks []valueCheck, q *Q) error {
 // decodeRequest decodes and validates a request.
 func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) (*Q, error) {
 	q := new(Q)
-	if messageType == "" { // the tools read only the token
-		if len(raw) > 0 && json.Unmarshal(raw, q) != nil {
-			return nil, Fault(ErrInvalidFieldType, "the params of %s are an object with auth_token", method)
-		}
-		return q, nil
+	if messageType == "" {
+		return q, decodeTool(method, raw, q)
 	}
 	err := json.Unmarshal(raw, q)
 	if err == nil && len(examineValid(shapes[messageType], raw)) == 0 {
@@ -178,4 +175,18 @@ func peek(raw []byte) *Envelope {
 		e.ConversationID = clip(e.ConversationID)
 	}
 	return &e
+}
+
+// decodeTool decodes the request of a method without a message type. Most of these read only
+// the token; the fields of organise_league are validated.
+func decodeTool[Q any](method string, raw []byte, q *Q) error {
+	if method == organiseMethod && len(raw) > 0 {
+		if broken := examineFields(&organiseShape, raw); len(broken) > 0 {
+			return brokenFields(broken)
+		}
+	}
+	if len(raw) > 0 && json.Unmarshal(raw, q) != nil {
+		return Fault(ErrInvalidFieldType, "the params of %s are an object with auth_token", method)
+	}
+	return nil
 }

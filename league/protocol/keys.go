@@ -11,6 +11,7 @@ const (
 	DomainToken            = "evenodd-token-v2" //nolint:gosec // a name, no credential
 	DomainRegistration     = "evenodd-registration-v2"
 	DomainManagerSignature = "evenodd-manager-signature-v1"
+	DomainAdmin            = "evenodd-admin-v1"
 )
 
 // DeriveKey derives the key for one use of a secret: HMAC-SHA256 with the secret as key and
@@ -32,12 +33,16 @@ type ManagerKeys struct {
 	Token        [32]byte // of the agents' tokens, see DeriveToken
 	Registration [32]byte // of the fingerprints of registrations
 	Signature    [32]byte // the seed of the manager's Ed25519 key
+	Admin        [32]byte // of the admin token, see AdminToken
 }
 
 // ManagerKeysOf derives the keys of a league from its secret. The first event of the league
 // has the derivation: KeyDerivation, or 0 for a league of an earlier version.
 func ManagerKeysOf(secret [32]byte, derivation int) ManagerKeys {
-	keys := ManagerKeys{Token: secret, Registration: secret, Signature: DeriveKey(secret, DomainManagerSignature)}
+	keys := ManagerKeys{
+		Token: secret, Registration: secret,
+		Signature: DeriveKey(secret, DomainManagerSignature), Admin: DeriveKey(secret, DomainAdmin),
+	}
 	if derivation != 0 {
 		keys.Token, keys.Registration = DeriveKey(secret, DomainToken), DeriveKey(secret, DomainRegistration)
 	}

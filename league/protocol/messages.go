@@ -223,6 +223,9 @@ type StandingRow struct {
 	Losses      int    `json:"losses"`
 	Points      int    `json:"points"`
 
+	Withdrawn bool `json:"withdrawn,omitzero"` // by the organiser
+	Annulled  bool `json:"annulled,omitzero"`  // withdrawn, and no result of it counts
+
 	// Absent except in a Swiss system. A bye gives the points of a win, but no match and
 	// no win.
 	Byes            *int     `json:"byes,omitzero"`

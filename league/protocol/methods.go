@@ -130,6 +130,9 @@ var (
 	StartLeague = newMethod(Method[ToolRequest, LeagueStarted]{
 		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary,
 		Title: "Start the league", About: "Starts the league with the agents that have registered. It needs the admin token."})
+	OrganiseLeague = newMethod(Method[OrganiseRequest, Organised]{
+		Name: organiseMethod, Result: "ORGANISED", Timeout: ordinary,
+		Title: "Organise the league", About: "Carries out a command of the organiser: start, pause, resume, suspend, readmit, withdraw, rematch or rule. The journal records it with the organiser's name and reason. It needs the admin token."})
 )
 
 // IsErrorCode tells whether a JSON-RPC code belongs to an error of the protocol: the
@@ -189,7 +192,7 @@ func (m *Method[Q, R]) row() MethodRow {
 var methodRows = []MethodRow{
 	RegisterReferee.row(), RegisterPlayer.row(), NotifyRound.row(), StartMatch.row(), Invite.row(), ChooseParity.row(), MakeMove.row(),
 	NotifyMatchResult.row(), NotifyGameError.row(), ReportMatchResult.row(), UpdateStandings.row(), NotifyRoundCompleted.row(),
-	NotifyLeagueCompleted.row(), Query.row(), GetStandings.row(), GetMatchState.row(), GetMatchTranscript.row(), GetPlayerState.row(), Ping.row(), StartLeague.row(),
+	NotifyLeagueCompleted.row(), Query.row(), GetStandings.row(), GetMatchState.row(), GetMatchTranscript.row(), GetPlayerState.row(), Ping.row(), StartLeague.row(), OrganiseLeague.row(),
 }
 
 // Methods returns all rows of the method table. The tools have no Request and come last.

@@ -115,7 +115,7 @@ func TestMethodsAreKnownByTheirNames(t *testing.T) {
 		"notify_round_completed", "ROUND_COMPLETED",
 		"notify_league_completed", "LEAGUE_COMPLETED",
 		"league_query", "LEAGUE_QUERY",
-		"get_standings", "get_match_state", "get_match_transcript", "get_player_state", "ping", "start_league",
+		"get_standings", "get_match_state", "get_match_transcript", "get_player_state", "ping", "start_league", "organise_league",
 	}, known)
 }
 

@@ -34,7 +34,7 @@ func samples() map[string]any {
 	rows := []protocol.StandingRow{
 		{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 3, Wins: 2, Draws: 0, Losses: 1, Points: 9,
 			Byes: pointer(1), Buchholz: pointer(12), SonnebornBerger: pointer(7.5)},
-		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3},
+		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3, Withdrawn: true, Annulled: true},
 	}
 	seat := func(id string) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{PlayerID: id, Endpoint: aURL, DisplayName: "Agent", Standings: record, AccessToken: "abc", PublicKey: aDigest}
@@ -141,7 +141,8 @@ func samples() map[string]any {
 			StatusData: protocol.StatusData{State: "RUNNING", Rounds: pointer(3), Matches: pointer(6), Recorded: pointer(2),
 				Players: pointer(4), Referees: pointer(1), Games: []string{"even_odd"},
 				AgentStates: &protocol.AgentStates{Active: 4, Suspended: 1},
-				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}, Tournament: "swiss"}},
+				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}, Tournament: "swiss",
+				StartAt: aTime, RegistrationUntil: aTime, Roster: &protocol.RosterSize{Players: 30, Referees: 2}}},
 		&protocol.LeagueError{
 			Envelope:  envelope(protocol.TypeLeagueError, manager),
 			ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",

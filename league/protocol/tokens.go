@@ -67,6 +67,14 @@ func DeriveToken(key [32]byte, leagueID, agentID string, generation int) string 
 	return "tok-" + strings.ToLower(agentID) + "-" + string(text[:])
 }
 
+// AdminToken derives the token of the organiser of a league, adm-…, from the manager's key for
+// it (ManagerKeys.Admin). The organiser can compute it on the machine of the manager, from the
+// secret in the data folder.
+func AdminToken(key [32]byte, leagueID string) string {
+	text := newKey(key).sign(leagueID, "admin")
+	return "adm-" + string(text[:])
+}
+
 // AccessToken returns the token of one referee for one player in one attempt at a match.
 // The referee sends it, and the player checks it and sends it back. It is valid for
 // nothing else.

@@ -19,8 +19,11 @@ func Tools() []Tool {
 	for _, m := range methodRows {
 		t := Tool{Name: m.Name, Title: m.Title, About: m.About, ReadOnly: m.ReadOnly, OpenWorld: m.OpenWorld}
 		fields := slices.Concat(envelopeFields(m.Name), toolFields)
-		if m.Request != "" {
+		switch {
+		case m.Request != "":
 			fields = slices.Clone(shapes[m.Request].fields)
+		case m.Name == organiseMethod:
+			fields = slices.Concat(envelopeFields(m.Name), organiseFields)
 		}
 		for i := range fields[:envelopeSize] {
 			fields[i].optional = true
@@ -37,9 +40,15 @@ func Tools() []Tool {
 	return tools
 }
 
+// NeedsAdminToken tells whether a method is for the organiser alone.
+func NeedsAdminToken(method string) bool {
+	return method == StartLeague.Name || method == OrganiseLeague.Name
+}
+
 var envelopeSize = len(envelopeFields(""))
 
-// toolFields are the params of the methods without a message type (spec 003 §8.11).
+// toolFields are the params of the methods without a message type (spec 003 §8.11), except
+// organise_league.
 var toolFields = []field{text("league_id").orAbsent(), text("match_id").orAbsent(), text("player_id").orAbsent(), integer("attempt", 1).orAbsent()}
 
 // toolResults are the fields of the results of these methods.
@@ -57,6 +66,8 @@ var toolResults = map[string][]field{
 	Ping.Result: {text("status"), text("role"), text("state").orAbsent()},
 	StartLeague.Result: {text("status"), text("league_id"), integer("players", 0), integer("referees", 0),
 		integer("rounds", 0), integer("matches", 0)},
+	OrganiseLeague.Result: {word("status", StatusDone), text("command"), integer("event", 0), text("at"),
+		field{name: "about", kind: kindString, max: 2 * MaxReason}},
 }
 
 func playerStats(name string) field {

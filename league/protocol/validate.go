@@ -61,6 +61,11 @@ func Examine(messageType string, raw []byte) []FieldError {
 	if !known {
 		return []FieldError{{Field: "message_type", Rule: "a message type of the protocol", Got: clip(messageType), kind: breachValue}}
 	}
+	return examineFields(shape, raw)
+}
+
+// examineFields is examineValid for any text.
+func examineFields(shape *field, raw []byte) []FieldError {
 	if !jsontext.Value(raw).IsValid() {
 		return noObject(raw)
 	}

@@ -75,6 +75,9 @@ type RoundMatch struct {
 	Attempt        int     `json:"attempt"`
 	Status         string  `json:"status"`
 	WinnerPlayerID *string `json:"winner_player_id"`
+
+	RuledBy         string `json:"ruled_by,omitzero"`         // the organiser that decided the result
+	AnnulledResults int    `json:"annulled_results,omitzero"` // earlier results that no longer count
 }
 
 // The writers of a match file.

@@ -94,11 +94,11 @@ func WritePrivate(path string, document any) error {
 }
 
 // Secret returns the 32 bytes from which the tokens of a league are derived. Only the
-// owner can read their file. A league that has agents needs the secret of their tokens.
-// A new league gets a new secret, even if an older league with the same id left one.
-func (f Folder) Secret(leagueID string, hasAgents bool) (secret [32]byte, err error) {
+// owner can read their file. A league that has begun its journal needs the secret of its
+// tokens. A new league gets a new secret, even if an older league with the same id left one.
+func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error) {
 	path := f.private(leagueID + ".key")
-	if !hasAgents {
+	if !begun {
 		_, _ = crand.Read(secret[:]) // never fails
 		if err = makePrivate(filepath.Dir(path)); err == nil {
 			err = atomicfile.WriteFile(path, []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)

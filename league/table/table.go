@@ -112,6 +112,14 @@ func (t *Table) Record(r Result) error {
 	return nil
 }
 
+// Forget takes back a result that Record has counted. The counters of a result that was
+// not counted are wrong afterwards.
+func (t *Table) Forget(r Result) {
+	a, b := r.ends()
+	t.uncount(r.A, r.B, a)
+	t.uncount(r.B, r.A, b)
+}
+
 // RecordBye counts a bye: the player gets the points of a win, but no match and no
 // opponent. It panics if there is no such player.
 func (t *Table) RecordBye(player int) {
@@ -171,21 +179,39 @@ func (r Result) ends() (a, b end) {
 
 // count adds one end to a player's row.
 func (t *Table) count(player, opponent int, e end) {
-	row := &t.rows[player]
-	row.Played++
-	row.Points += t.scoring.worth(e)
+	t.rows[player].add(e, 1)
+	t.rows[player].Points += t.scoring.worth(e)
+	if t.games != nil {
+		t.games[player] = append(t.games[player], newGame(opponent, e))
+	}
+}
+
+// uncount takes one end from a player's row.
+func (t *Table) uncount(player, opponent int, e end) {
+	t.rows[player].add(e, -1)
+	t.rows[player].Points -= t.scoring.worth(e)
+	if t.games != nil {
+		i := slices.Index(t.games[player], newGame(opponent, e))
+		t.games[player] = slices.Delete(t.games[player], i, i+1)
+	}
+}
+
+func newGame(opponent int, e end) game {
+	return game{opponent: int32(opponent), end: e} //nolint:gosec // New has refused more players than fit
+}
+
+// add adds n matches with one end to the counters of a row.
+func (r *Row) add(e end, n int) {
+	r.Played += n
 	switch e {
 	case won:
-		row.Wins++
+		r.Wins += n
 	case drew:
-		row.Draws++
+		r.Draws += n
 	case lost:
-		row.Losses++
+		r.Losses += n
 	case failed:
-		row.Losses++
-		row.TechnicalLosses++
-	}
-	if t.games != nil {
-		t.games[player] = append(t.games[player], game{opponent: int32(opponent), end: e}) //nolint:gosec // New has refused more players than fit
+		r.Losses += n
+		r.TechnicalLosses += n
 	}
 }
