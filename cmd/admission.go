@@ -49,7 +49,7 @@ func (a *admission) read(s streams, o *managerOptions) (err error) {
 	}
 	entries, err := config.ReadRoster(a.roster)
 	if err != nil {
-		return usage("--roster: %v", err)
+		return usage("--roster: %w", err)
 	}
 	a.listed = decide.NewRoster()
 	for _, e := range entries {
