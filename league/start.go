@@ -270,7 +270,7 @@ func (r *registrations) plan(by journal.Decision, at time.Time) (event int, when
 	if err := r.fixParticipants(); err != nil {
 		return event, when, "", err
 	}
-	return event, when, fmt.Sprintf("The league starts now, with %d players and %d referees.", len(r.state.Started.Players), len(r.state.Started.Referees)), nil
+	return event, when, fmt.Sprintf("The league starts now: players %d, referees %d.", len(r.state.Started.Players), len(r.state.Started.Referees)), nil
 }
 
 // fixParticipants records the start, with the agents that have answered: the
