@@ -17,6 +17,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 const (
@@ -57,9 +58,9 @@ func openLeagueLog(dir, leagueID string, screen io.Writer) *logFile {
 	if dir == "" {
 		return nil
 	}
-	folder := filepath.Join(dir, "logs", "league", fileName(leagueID, protocol.ManagerSender))
+	folder := store.Folder(dir).LeagueLogs(fileName(leagueID, protocol.ManagerSender))
 	return &logFile{
-		folder: folder, path: filepath.Join(folder, "league.log.jsonl"),
+		folder: folder, path: filepath.Join(folder, "league"+store.LogEnd),
 		component: protocol.ManagerSender, screen: screen, limits: usualLogs,
 	}
 }
@@ -71,7 +72,7 @@ func openAgentLog(dir, component, slug string, screen io.Writer) *logFile {
 		return nil
 	}
 	return &logFile{
-		folder: filepath.Join(dir, "logs", "agents"), slug: fileName(slug, component),
+		folder: store.Folder(dir).AgentLogs(), slug: fileName(slug, component),
 		component: component, screen: screen, limits: usualLogs,
 	}
 }
@@ -82,7 +83,7 @@ func openSystemLog(dir string, screen io.Writer) *logFile {
 		return nil
 	}
 	folder := filepath.Join(dir, "logs", "system")
-	return &logFile{folder: folder, path: filepath.Join(folder, orchestrator+".log.jsonl"), screen: screen, limits: usualLogs}
+	return &logFile{folder: folder, path: filepath.Join(folder, orchestrator+store.LogEnd), screen: screen, limits: usualLogs}
 }
 
 // limit sets the size of the files. It must be called before the first line.
@@ -123,7 +124,7 @@ func (f *logFile) setAgent(id string) {
 }
 
 // pathOf returns the path of the log of an agent.
-func (f *logFile) pathOf(name string) string { return filepath.Join(f.folder, name+".log.jsonl") }
+func (f *logFile) pathOf(name string) string { return filepath.Join(f.folder, name+store.LogEnd) }
 
 // setName sets the path, and writes the waiting lines.
 func (f *logFile) setName(name string) {

@@ -40,6 +40,7 @@ type agentOptions struct {
 	seeded   bool   // --seed was given
 	version  string // of the program
 	logLevel string
+	several  bool // the process has several agents: log lines have the display name
 }
 
 // flags defines the flags. alias is the second name of --id (003 §11.8.3). example
@@ -122,8 +123,8 @@ type participant struct {
 	agent    atomic.Value
 }
 
-// open listens, opens the log and makes the client of an agent.
-func (o *agentOptions) open(ctx context.Context, s streams, files *config.Loader, role string, maxReply int64) (*participant, error) {
+// listen checks the manager's URL and opens the port of an agent.
+func (o *agentOptions) listen(ctx context.Context) (net.Listener, error) {
 	if err := checkManager(o.manager); err != nil {
 		return nil, err
 	}
@@ -132,13 +133,16 @@ func (o *agentOptions) open(ctx context.Context, s streams, files *config.Loader
 			return nil, usage("--registration-code: %v", err)
 		}
 	}
+	return o.address.listen(ctx)
+}
+
+// open opens the log and makes the client of an agent that listens on l. After an error l is
+// closed.
+func (o *agentOptions) open(s streams, files *config.Loader, role string, maxReply int64, l net.Listener) (*participant, error) {
 	system, err := files.System()
 	if err != nil {
+		_ = l.Close()
 		return nil, asUsage(err)
-	}
-	l, err := o.address.listen(ctx)
-	if err != nil {
-		return nil, err
 	}
 	name := o.name
 	if name == "" { // the port makes it unique on this machine
@@ -147,6 +151,9 @@ func (o *agentOptions) open(ctx context.Context, s streams, files *config.Loader
 	p := &participant{options: o, name: name, listener: l, lowMB: system.Disk.LowSpaceMB, file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), s.err)}
 	p.file.limit(system.Logs)
 	log, err := newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
+	if o.several {
+		log = log.With().Str("display_name", name).Logger()
+	}
 	if err == nil {
 		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca, dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"strings"
 
@@ -28,7 +29,9 @@ type playerOptions struct {
 	leagues  []string
 	strategy string
 	tools    external.Tools
+	prompt   string // --llm-prompt
 	verify   string // --verify-referee
+	count    int
 }
 
 // Values of --verify-referee.
@@ -61,9 +64,13 @@ mcp asks a tool of an MCP server: of a program (--mcp-command) or at a URL
 (--mcp-url). The tool gets the question that programs of exec get, and answers with a
 choice. mcp-host leaves the choices to an MCP host: a person or a model that is connected to
 this player's /mcp with the host token that the player prints. For both, the strategy
---fallback chooses if there is no answer in time.`,
+--fallback chooses if there is no answer in time.
+
+--count 30 runs 30 players in this process, each with its own port, name, identity and log
+file. An error of one stops no other. At the end it prints a table of their records.`,
 		Example: "  evenodd player --port 8101 --strategy contrarian\n" +
-			"  evenodd player --port 8101 --strategy 'exec:python3 bot.py --level 3'",
+			"  evenodd player --port 8101 --strategy 'exec:python3 bot.py --level 3'\n" +
+			"  evenodd player --count 30 --name Bot",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
@@ -74,7 +81,8 @@ this player's /mcp with the host token that the player prints. For both, the str
 	o.flags(f, "player-id", "P01", "8101 to 8199")
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
-	botFlags(f, &o.tools)
+	botFlags(f, &o.tools, &o.prompt)
+	f.IntVar(&o.count, "count", 1, fmt.Sprintf("players in this process, 1 to %d; with --name NAME their names are NAME-1, NAME-2 and so on", mostPlayers))
 	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "referees to accept: announced (also referees without access tokens, if the manager announces that) or strict (only those with access tokens)")
 	return c
 }
@@ -83,23 +91,57 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err := oneOf("verify-referee", o.verify, verifyAnnounced, verifyStrict); err != nil {
 		return err
 	}
+	if err := o.checkCount(); err != nil {
+		return err
+	}
 	options, err := playerPreset(files, o.id)
 	if err != nil {
 		return err
 	}
-	o.tools.LLM.Key, o.tools.Hosted = llmKey(), true
+	o.tools.Hosted = true
+	if err := completeTools(&o.tools, o.prompt); err != nil {
+		return err
+	}
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return asUsage(err)
 	}
-	process, err := o.open(ctx, s, files, "player", maxFromManager)
+	if o.count > 1 && o.code != "" {
+		return usage("--registration-code is that of one name, but --count %d starts several players: start each with its own code", o.count)
+	}
+	if o.count > 1 {
+		return runPlayers(ctx, s, files, o, options)
+	}
+	l, err := o.listen(ctx)
 	if err != nil {
 		return err
 	}
+	r, err := o.play(ctx, s, files, options, l)
+	if err != nil {
+		return err
+	}
+	return printPlayer(s, r)
+}
+
+// A played is the record of a player whose league is over.
+type played struct {
+	player.Record
+	name    string // display name
+	account string // of its strategy; "" for none
+}
+
+// play runs a player that listens on l, until its league is over. It returns the name also
+// with an error.
+func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loader, options player.Options, l net.Listener) (r played, err error) {
+	process, err := o.open(s, files, "player", maxFromManager, l)
+	if err != nil {
+		return played{name: o.name}, err
+	}
+	r.name = process.name
 	defer process.close()
 	o.tools.Log = process.log
 	decide, err := external.Open(o.strategy, o.tools)
 	if err != nil {
-		return asUsage(err)
+		return r, asUsage(err)
 	}
 	defer external.Close(decide)
 	process.complete(&options.Options, o.wantedID(8100, protocol.PlayerID))
@@ -111,12 +153,12 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 		options.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
 	}
 	if p, err = player.New(options); err != nil {
-		return asUsage(err)
+		return r, asUsage(err)
 	}
 	host, hosted := decide.(*external.Host)
 	access := newHostAccess(host)
 	if hosted {
-		_ = printLine(s.err, "Host token of this player: %s", access.token)
+		_ = printLine(s.err, "Host token of %s: %s", o.called(process.name), access.token)
 	}
 	health := func() map[string]any {
 		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
@@ -128,24 +170,35 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if failed := p.Close(); failed != nil {
 		process.log.Error().Err(failed).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history on disk is incomplete")
 	}
-	if err != nil {
-		return err
-	}
-	return printPlayer(s, p.Record(), external.Account(decide))
+	r.Record, r.account = p.Record(), external.Account(decide)
+	return r, err
 }
 
 // botFlags defines the flags of the strategies that run outside this process.
-func botFlags(f *pflag.FlagSet, t *external.Tools) {
+func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 	t.Programs.Self, t.Programs.Environ = external.Self(), os.Environ()
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
 	f.StringVar(&t.LLM.Model, "llm-model", "", "model for the strategy llm")
+	f.StringVar(promptFile, "llm-prompt", "", "`file` with instructions that the model of the strategy llm gets before each question")
 	f.StringVar(&t.MCP.Command, "mcp-command", "", "command line of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.URL, "mcp-url", "", "`URL` of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
 	f.StringSliceVar(&t.Programs.Env, "exec-env", nil, "`NAME` of an environment variable that programs of exec and --mcp-command get too, such as PYTHONPATH; may be repeated")
 	f.BoolVar(&t.Programs.Sandbox, "exec-sandbox", false, "programs of exec and --mcp-command have no network and a read-only file system (only on Linux)")
 	f.StringVar(&t.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when an MCP host or server does not")
+}
+
+// completeTools adds the key and the prompt of the language model.
+func completeTools(t *external.Tools, promptFile string) (err error) {
+	t.LLM.Key = llmKey()
+	if promptFile == "" {
+		return nil
+	}
+	if t.LLM.Prompt, err = config.ReadPrompt(promptFile); err != nil {
+		return usage("--llm-prompt %s: %v", promptFile, err)
+	}
+	return nil
 }
 
 // llmKey returns the key for the language model. It comes only from the environment,
@@ -171,7 +224,7 @@ func playerPreset(files *config.Loader, id string) (player.Options, error) {
 	return options, checkActive(files, "player", id, &preset.Preset)
 }
 
-func printPlayer(s streams, r player.Record, account string) error {
+func printPlayer(s streams, r played) error {
 	text := fmt.Sprintf("%s: %d played, %d won, %d drawn, %d lost", r.PlayerID,
 		r.Stats.TotalMatches, r.Stats.Wins, r.Stats.Draws, r.Stats.Losses)
 	if t := r.League; t != nil {
@@ -182,8 +235,8 @@ func printPlayer(s streams, r player.Record, account string) error {
 	}
 	var all page
 	all.line("%s. Champion: %s (%s)", text, r.Champion.DisplayName, r.Champion.PlayerID)
-	if account != "" {
-		all.line("%s", account)
+	if r.account != "" {
+		all.line("%s", r.account)
 	}
 	return all.print(s.out)
 }

@@ -184,7 +184,7 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 	case strings.Contains(command, " config "):
 		assert.Regexp(t, `│ default +│`, stdout, command)
 	default:
-		assert.Regexp(t, `\nChampion: Player \d\d \(P\d\d\) with \d+ points\n$`, stdout, command)
+		assert.Regexp(t, `\nChampion: (Player \d\d|Alice|Bot-\d|Carol) \(P\d\d\) with \d+ points\n$`, stdout, command)
 	}
 }
 

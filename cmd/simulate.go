@@ -39,6 +39,10 @@ type simulateOptions struct {
 	logLevel   string
 	fileLevel  string // of the log file: --log-level if it was given
 
+	entrants   string   // path of --entrants
+	replaced   []string // given flags that do not go with --entrants
+	promptFile string   // --llm-prompt
+
 	urls     []string // of external players
 	many     bool     // --players was given
 	meet     rendezvous
@@ -52,6 +56,9 @@ func simulateHelp() string {
 	return `Play a whole league in one process: manager, referees and players. The same seed
 gives the same output on every transport and with any concurrency. Players get ids
 in order, and the strategies in turn: ` + external.Names(false) + `.
+
+--entrants names a file that lists the players one by one, each with its name and its
+strategy, program, language model or URL. docs/entrants.md describes it.
 
 exec:./bot runs your program once for each of its players. It reads a question on
 each line and answers with a line such as {"choice": "even"}. It loses a match if it
@@ -99,15 +106,20 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		Short: "Play a whole league in this process",
 		Long:  simulateHelp(),
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
+			"  evenodd simulate --entrants class.yaml --seed 7\n" +
 			"  evenodd simulate --players 64 --tournament swiss --rounds 8\n" +
 			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict\n" +
 			"  evenodd simulate --player localhost:8101 --player localhost:8102 --players 4",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Changed("seed")
+			o.replaced = slices.DeleteFunc(replacedFlags(), func(name string) bool { return !c.Flags().Changed(name) })
 			o.many, o.meet.given = c.Flags().Changed("players"), c.Flags().Changed("listen")
 			if o.fileLevel = "info"; c.Flags().Changed("log-level") {
 				o.fileLevel = o.logLevel
+			}
+			if err := o.enter(); err != nil {
+				return err
 			}
 			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Changed("log-level") {
 				o.logLevel = "error" // the user expects the faults: no warnings
@@ -125,7 +137,8 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.IntVar(&o.Referees, "referees", 2, "number of referees")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of all random decisions (default: a new one)")
 	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, assigned to the players in turn")
-	botFlags(f, &o.Tools)
+	f.StringVar(&o.entrants, "entrants", "", "YAML `file` that lists the players, each with its name and its strategy, program, model or URL")
+	botFlags(f, &o.Tools, &o.promptFile)
 	tournamentFlags(c, &o.tournament, &o.Legs)
 	f.BoolVar(&o.Sign, "sign", false, "sign moves and the journal's heads even without --data, which always signs")
 	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
@@ -209,11 +222,10 @@ func newSeed() uint64 {
 func (o *simulateOptions) complete(files *config.Loader) error {
 	switch { // simulation.Options takes 0 for the default
 	case o.Legs == 0:
-		return usage("--legs 0: must be from 1 to 100")
+		return usage("--legs 0: must be 1 or more")
 	case o.Concurrency == 0:
 		return usage("--concurrency 0: must be from 1 to 10,000")
 	}
-	o.Tools.LLM.Key = llmKey()
 	if err := o.invite(); err != nil {
 		return err
 	}
@@ -222,7 +234,11 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 		return err
 	}
 	o.Tournament = rules.Tournament
-	if err := o.Validate(); err != nil {
+	given := o.Options
+	if o.resume {
+		given.GameType = "" // the journal has it
+	}
+	if err := given.Validate(); err != nil {
 		return asUsage(err)
 	}
 	rules.StopWithin = stopPatience
@@ -237,8 +253,8 @@ func (o *simulateOptions) interrupted() error {
 		return interrupted("A league with external players cannot be resumed; start a new one.")
 	case o.Files != nil:
 		state := o.Files.State
-		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s --resume",
-			state.Recorded, atMost(state.Format(), decide.Phase(state, true)), state.TotalMatches(), o.data, o.LeagueID)
+		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s%s --resume",
+			state.Recorded, atMost(state.Format(), decide.Phase(state, true)), state.TotalMatches(), o.data, o.LeagueID, o.entrantsFlag())
 	}
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }

@@ -19,7 +19,11 @@ func (o *simulateOptions) invite() error {
 	case len(o.urls) == 0:
 		return nil
 	case o.resume:
-		return usage("--resume cannot be used with --player: external players may remember another league")
+		given := "--player"
+		if o.entrants != "" {
+			given = "a url in --entrants"
+		}
+		return usage("--resume cannot be used with %s: external players may remember another league", given)
 	case !o.many:
 		o.Players = max(o.Players, len(o.urls))
 	case o.Players < len(o.urls):

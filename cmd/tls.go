@@ -35,31 +35,35 @@ func roots(ca string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// A keyPair is a certificate and its key, each in a file. It reads the files
-// for each connection, because a certificate may expire during a league.
-type keyPair struct {
-	cert, key string
-
-	loaded atomic.Pointer[tls.Certificate]
-}
+// A keyPair is a certificate and its key, each in a file.
+type keyPair struct{ cert, key string }
 
 // tlsConfig reads the files; it returns nil without files.
-func (k *keyPair) tlsConfig() (*tls.Config, error) {
+func (k keyPair) tlsConfig() (*tls.Config, error) {
 	switch {
 	case k.cert == "" && k.key == "":
 		return nil, nil //nolint:nilnil // plain HTTP
 	case k.cert == "" || k.key == "":
 		return nil, usage("--tls-cert and --tls-key must be given together")
 	}
-	if _, err := k.get(nil); err != nil {
+	current := &currentPair{keyPair: k}
+	if _, err := current.get(nil); err != nil {
 		return nil, fmt.Errorf("cannot use the certificate %s with the key %s: %w", k.cert, k.key, err)
 	}
-	return &tls.Config{GetCertificate: k.get, MinVersion: tls.VersionTLS12}, nil
+	return &tls.Config{GetCertificate: current.get, MinVersion: tls.VersionTLS12}, nil
+}
+
+// A currentPair reads the files for each connection, because a certificate may expire
+// during a league.
+type currentPair struct {
+	keyPair
+
+	loaded atomic.Pointer[tls.Certificate]
 }
 
 // get returns the current pair. While the files cannot be used, perhaps because only
 // one of them has been replaced, it returns the old pair.
-func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (k *currentPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
 	if err == nil {
 		k.loaded.Store(&pair)

@@ -112,6 +112,16 @@ func LoadEntrants(path string) ([]Entrant, error) {
 	return f.entrants, errors.Join(f.problems...)
 }
 
+// ReadPrompt reads a file with the instructions for a language model.
+func ReadPrompt(path string) (string, error) {
+	text, err := readBounded(path, maxPromptFile)
+	prompt := strings.TrimSpace(string(text))
+	if err == nil && prompt == "" {
+		err = errors.New("the file is empty")
+	}
+	return prompt, err
+}
+
 // readBounded reads a text file with a limit in bytes.
 func readBounded(path string, limit int64) ([]byte, error) {
 	file, err := os.Open(path)
@@ -236,11 +246,8 @@ func (f *entrantsFile) llm(l *EntrantLLM, n *yaml.Node) {
 		if l.PromptFile = path; !filepath.IsAbs(path) {
 			l.PromptFile = filepath.Join(f.folder, path)
 		}
-		text, err := readBounded(l.PromptFile, maxPromptFile)
-		if l.Prompt = strings.TrimSpace(string(text)); err == nil && l.Prompt == "" {
-			err = errors.New("the file is empty")
-		}
-		if err != nil {
+		var err error
+		if l.Prompt, err = ReadPrompt(l.PromptFile); err != nil {
 			f.refuse(m["prompt_file"], "prompt_file %s: %v", path, err)
 		}
 	}

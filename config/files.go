@@ -205,9 +205,9 @@ type League struct {
 	Scoring            Scoring      `json:"scoring"`
 	Participants       Participants `json:"participants"`
 	Tournament         string       `json:"tournament" rule:"tournament"`
-	Legs               int          `json:"legs" rule:"1..100"`    // of a round-robin
-	Rounds             int          `json:"rounds" rule:"0..5000"` // of a Swiss system; 0: the usual number
-	Seeding            []string     `json:"seeding" each:"name"`   // display names, best first, of a Swiss system or knockout
+	Legs               int          `json:"legs" rule:"1..134217728"` // of a round-robin; the manager limits the number of matches
+	Rounds             int          `json:"rounds" rule:"0..5000"`    // of a Swiss system; 0: the usual number
+	Seeding            []string     `json:"seeding" each:"name"`      // display names, best first, of a Swiss system or knockout
 	Broadcast          string       `json:"broadcast" rule:"broadcast"`
 	UniqueDisplayNames bool         `json:"unique_display_names" rule:"bool"`
 	RegistrationWindow int          `json:"registration_window_sec" rule:"seconds0"` // 0: none

@@ -79,7 +79,7 @@ func TestMembersFollowTheirRules(t *testing.T) {
 		{ofLeague, "participants.max_players", `1 10001`, "must be a whole number from 2 to 10000", `2 100`},
 		{ofLeague, "participants.min_referees", `0 1001`, "must be a whole number from 1 to 1000", `1 100`},
 		{ofLeague, "participants.max_referees", `0 1001`, "must be a whole number from 1 to 1000", `1 1000`},
-		{ofLeague, "legs", `0 101 1.5 "1"`, "must be a whole number from 1 to 100", `1 100`},
+		{ofLeague, "legs", `0 134217729 1.5 "1"`, "must be a whole number from 1 to 134217728", `1 3000`},
 		{ofLeague, "broadcast", `"never" "" true`, "must be one of round, match", `"round" "match"`},
 		{ofLeague, "unique_display_names", `"yes" 1 null`, "must be true or false", `true false`},
 		{ofLeague, "registration_window_sec", `-1 1.5 "60" null`, window, `0 60`},

@@ -180,6 +180,7 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	protocol.ReportMatchResult.Handle(mux, m.stamp, m.reportMatchResult)
 	protocol.Query.Handle(mux, m.stamp, m.query)
 	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
+	protocol.GetMatchTranscript.Handle(mux, m.stamp, m.getMatchTranscript)
 	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)
 	protocol.Ping.Handle(mux, m.stamp, m.pong)
 	mux.Fallback(protocol.MethodFor)
@@ -197,7 +198,9 @@ func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
 func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed)}, nil
+	return &protocol.Pong{
+		Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed), LeagueID: m.options.LeagueID,
+	}, nil
 }
 
 // startLeague starts the league by hand, with the admin token (spec 003 §8.5).
@@ -218,8 +221,6 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 // with success false; only a token that is missing or wrong is an error. The token may
 // also be the request's bearer credential. The organiser may ask with the admin token.
 func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	asking := q.Envelope
 	if asking.AuthToken == "" {
 		asking.AuthToken = bearer
@@ -227,6 +228,8 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 	if m.organiser.is(asking.AuthToken) {
 		return m.answerOrganiser(ctx, q)
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	asker, err := m.sender(&asking)
 	if err != nil {
 		return nil, err
@@ -236,12 +239,12 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 
 // getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
 func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	standings := &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings}
 	if m.organiser.is(q.AuthToken) {
 		return m.answerOrganiser(ctx, standings)
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	asker, err := m.authenticate(q.AuthToken)
 	if err != nil {
 		return nil, err
@@ -257,22 +260,17 @@ func (m *Manager) answerAgent(ctx context.Context, asker *agent, q *protocol.Lea
 	if !m.state.Agents[asker.id].Informed {
 		m.farewell.tellLate(asker)
 	}
-	return m.answer(ctx, asker.id, q), nil
+	response, err := m.view().Answer(q, asker.id)
+	return m.respond(ctx, q, response, err)
 }
 
-// answerOrganiser answers a query of the organiser. M.mu is held.
-func (m *Manager) answerOrganiser(ctx context.Context, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
-	if err := m.organiser.calls.allow(); err != nil {
+// respond completes the response to a query. A query without an answer gets the reason.
+func (m *Manager) respond(ctx context.Context, q *protocol.LeagueQuery, response *protocol.LeagueQueryResponse, err error) (*protocol.LeagueQueryResponse, error) {
+	var no *protocol.Error
+	if err != nil && !errors.As(err, &no) {
 		return nil, err
 	}
-	return m.answer(ctx, "", q), nil
-}
-
-// answer answers a query of an agent; of the organiser if asker is "". M.mu is held.
-func (m *Manager) answer(ctx context.Context, asker string, q *protocol.LeagueQuery) *protocol.LeagueQueryResponse {
-	response, err := m.view().Answer(q, asker)
-	var no *protocol.Error
-	if errors.As(err, &no) {
+	if no != nil {
 		m.refusals.refusedRequest(ctx, protocol.Query.Name, &q.Envelope, no)
 		response = &protocol.LeagueQueryResponse{Error: &protocol.QueryError{
 			ErrorCode: string(no.Code), ErrorName: no.Code.Name(), ErrorDescription: no.Detail,
@@ -280,7 +278,7 @@ func (m *Manager) answer(ctx context.Context, asker string, q *protocol.LeagueQu
 	}
 	success := err == nil
 	response.Success, response.QueryType = &success, q.QueryType
-	return response
+	return response, nil
 }
 
 // view is the league as queries see it. M.mu is held.

@@ -166,6 +166,9 @@ func (o *Options) Validate() error {
 	if !o.RegistrationUntil.IsZero() && !o.StartAt.IsZero() && o.RegistrationUntil.After(o.StartAt) {
 		problems = append(problems, errors.New("registration ends with the start of the league: it cannot end later"))
 	}
+	if o.Players >= 0 && o.Legs >= 0 {
+		problems = append(problems, o.Tournament.CheckMatches(max(o.Players, 2), max(o.Legs, 1)))
+	}
 	if o.RequireSignatures && !o.Sign {
 		problems = append(problems, errors.New("a league that requires signatures must sign"))
 	}

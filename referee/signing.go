@@ -69,7 +69,7 @@ func (m *match) checkSignature(s *matchSide, a *move) error {
 // collectMoves adds the legal moves of a turn, in a game of several turns of a league that
 // signs.
 func (m *match) collectMoves() {
-	if m.assignment.Started == "" || m.game.Info().MaxMoves <= 1 {
+	if m.assignment.Started == "" || m.game.MaxTurns() == 1 {
 		return
 	}
 	moves := m.moves[:len(m.moves):len(m.moves)] // questions hold the slice

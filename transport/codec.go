@@ -224,35 +224,16 @@ func validID(id jsontext.Value) bool {
 
 // encodeResult is the response with a result.
 func encodeResult(result any, id jsontext.Value) ([]byte, error) {
-	b := newBody(responseHead, result, usualResponse)
-	if err := encodeInto(b, result); err != nil {
+	encoded, err := encode(result)
+	if err != nil {
 		return nil, err
 	}
-	b.WriteString(idHead)
-	b.Write(id)
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// A buffer of these many bytes need not grow for the messages of a match. The encoder
-// wants a quarter of it to stay free.
-const (
-	usualRequest  = 1280
-	usualResponse = 640
-	aroundMessage = 128 // of a message that is encoded already
-)
-
-// newBody begins a body.
-func newBody(head string, message any, usual int) *bytes.Buffer {
-	size := usual
-	if m, ok := message.(encodedMessage); ok {
-		if encoded, err := m.Encoded(); err == nil {
-			size = len(encoded) + aroundMessage
-		}
-	}
-	b := bytes.NewBuffer(make([]byte, 0, size))
-	b.WriteString(head)
-	return b
+	b := make([]byte, 0, len(responseHead)+len(encoded)+len(idHead)+len(id)+len("}"))
+	b = append(b, responseHead...)
+	b = append(b, encoded...)
+	b = append(b, idHead...)
+	b = append(b, id...)
+	return append(b, '}'), nil
 }
 
 // An encodedMessage encodes itself once for many bodies.
@@ -272,9 +253,10 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	}
 	object := errorObject{Code: code, Message: message}
 	// In a fixed order, because users and tests read errors.
-	var encoded bytes.Buffer
-	if data != nil && encodeInto(&encoded, data, json.Deterministic(true)) == nil {
-		object.Data = encoded.Bytes()
+	if data != nil {
+		if encoded, err := encode(data, json.Deterministic(true)); err == nil {
+			object.Data = encoded
+		}
 	}
 	b, _ := json.Marshal(struct { // always encodes
 		Version string         `json:"jsonrpc"`
@@ -284,33 +266,31 @@ func encodeError(e rpcError, id jsontext.Value) []byte {
 	return b
 }
 
-// encodeInto appends the JSON of a message.
-func encodeInto(b *bytes.Buffer, v any, options ...json.Options) error {
-	if m, ok := v.(encodedMessage); ok {
-		encoded, err := m.Encoded()
-		b.Write(encoded)
-		return err
+// encode returns the JSON of a message.
+func encode(message any, options ...json.Options) ([]byte, error) {
+	if m, ok := message.(encodedMessage); ok {
+		return m.Encoded()
 	}
-	return json.MarshalWrite(b, v, options...)
+	return json.Marshal(message, options...)
 }
 
 // EncodeRequest makes the body of a call. Its id is an integer, because some agents
 // accept no other.
 func EncodeRequest(method string, params any, id int64) ([]byte, error) {
-	b := newBody(requestHead, params, usualRequest)
-	quoted, err := jsontext.AppendQuote(b.AvailableBuffer(), method)
+	encoded, err := encode(params)
 	if err != nil {
 		return nil, err
 	}
-	b.Write(quoted[1 : len(quoted)-1]) // the heads have the quotes
-	b.WriteString(paramsHead)
-	if err := encodeInto(b, params); err != nil {
+	const longestID = len("-9223372036854775808")
+	b := make([]byte, 0, len(requestHead)+len(method)+len(paramsHead)+len(encoded)+len(idHead)+longestID+len("}"))
+	b = append(b, requestHead...)
+	if b, err = jsontext.AppendQuote(b[:len(b)-1], method); err != nil { // instead of the quote in the head
 		return nil, err
 	}
-	b.WriteString(idHead)
-	b.Write(strconv.AppendInt(b.AvailableBuffer(), id, 10))
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	b = append(b, paramsHead[1:]...)
+	b = append(b, encoded...)
+	b = append(b, idHead...)
+	return append(strconv.AppendInt(b, id, 10), '}'), nil
 }
 
 // DecodeResponse reads the response to a call and passes its result to decode. An error

@@ -65,6 +65,16 @@ type Simulation struct {
 	Strategies      []string `json:"strategies"`
 	Faults          string   `json:"faults,omitzero"`  // the injected faults
 	ExternalPlayers int      `json:"outside,omitzero"` // players that ran in other processes: their moves do not follow from the seed
+
+	// Entrants are the players in the order of their ids, if the league was given each of them
+	// instead of Strategies.
+	Entrants []SimulatedEntrant `json:"entrants,omitzero"`
+}
+
+// A SimulatedEntrant is one player of a simulated league.
+type SimulatedEntrant struct {
+	Name     string `json:"name"`
+	Strategy string `json:"strategy"` // with the model's name for a language model: llm:qwen3
 }
 
 func (d *Created) apply(s *State, _ string) error {
@@ -117,8 +127,26 @@ type Started struct {
 	Keys map[string]string `json:"keys,omitzero"`
 }
 
-// maxMatches limits the time that a journal of a few lines can cost.
+// maxMatches is the largest number of matches of a league. It limits the time that a journal
+// of a few lines can cost.
 const maxMatches = 1 << 27
+
+// CheckMatches returns an error if a league of so many players and legs has more matches than
+// a journal can hold.
+func (t *Tournament) CheckMatches(players, legs int) error {
+	pairer, err := pairing.New(t.For(players, legs))
+	if err == nil {
+		err = checkMatches(pairer, players, legs)
+	}
+	return err
+}
+
+func checkMatches(pairer pairing.Pairer, players, legs int) error {
+	if pairer.Matches() > maxMatches {
+		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that a league can have", players, legs, pairer.Matches(), maxMatches)
+	}
+	return nil
+}
 
 func (d *Started) apply(s *State, _ string) error {
 	if s.Started != nil {
@@ -137,8 +165,8 @@ func (d *Started) apply(s *State, _ string) error {
 	if err != nil {
 		return err
 	}
-	if pairer.Matches() > maxMatches {
-		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that fit", len(d.Players), s.Created.Legs, pairer.Matches(), maxMatches)
+	if err := checkMatches(pairer, len(d.Players), s.Created.Legs); err != nil {
+		return err
 	}
 	standings, err := table.New(len(d.Players), s.Created.TableScoring())
 	if err != nil {

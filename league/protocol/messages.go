@@ -60,6 +60,10 @@ const (
 	QueryNextMatch   = "GET_NEXT_MATCH"
 	QueryPlayerStats = "GET_PLAYER_STATS"
 	QueryStatus      = "GET_STATUS"
+
+	// Only the organiser may send these.
+	QueryJournal  = "GET_JOURNAL"
+	QueryAgentLog = "GET_AGENT_LOG"
 )
 
 // An Envelope is the part common to all messages (spec 003 §2.4).

@@ -120,7 +120,7 @@ var (
 		Title: "Read a match", About: "Returns the state of a match that this referee conducts or has conducted. Choices and numbers follow when the match is over.", ReadOnly: true})
 	GetMatchTranscript = newMethod(Method[ToolRequest, MatchTranscript]{
 		Name: "get_match_transcript", Result: "MATCH_TRANSCRIPT", Timeout: ordinary,
-		Title: "Read the transcript of a match", About: "Returns the records of an attempt at a match, with all messages and without tokens. Only the referee's manager may call it.", ReadOnly: true})
+		Title: "Read the transcript of a match", About: "Returns the records of an attempt at a match, with all messages and without tokens. A referee answers its manager, a manager answers the organiser.", ReadOnly: true})
 	GetPlayerState = newMethod(Method[ToolRequest, PlayerState]{
 		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary,
 		Title: "Read the player", About: "Returns the state of this player and its own history.", ReadOnly: true})

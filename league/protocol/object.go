@@ -43,7 +43,7 @@ func (p PerPlayer[V]) MarshalJSONTo(enc *jsontext.Encoder) error {
 		if err := enc.WriteToken(jsontext.String(p[i].Name)); err != nil {
 			return err
 		}
-		if err := json.MarshalEncode(enc, p[i].Value); err != nil {
+		if err := json.MarshalEncode(enc, &p[i].Value); err != nil {
 			return err
 		}
 	}

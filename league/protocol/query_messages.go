@@ -9,7 +9,7 @@ import (
 
 // QueryParams are the parameters of a query; the type of the query determines which ones
 // it uses. Offset and Limit select a page of the standings, at most 100 rows, or of the
-// schedule, at most MaxSchedule bytes. Limit 0 means the largest page.
+// schedule, at most MaxSchedule bytes, or of the journal. Limit 0 means the largest page.
 type QueryParams struct {
 	PlayerID string     `json:"player_id,omitzero"`
 	RoundID  QueryRound `json:"round_id,omitzero"`
@@ -207,6 +207,22 @@ type LeagueQueryResponse struct {
 	StatusData
 }
 
+// JournalData answers GET_JOURNAL: lines of the journal from the event with the number of
+// the query's offset, exactly as its file has them. Last is the number of the last event.
+type JournalData struct {
+	First int      `json:"first"`
+	Lines []string `json:"lines"`
+	Last  int      `json:"last"`
+}
+
+// AgentLogData answers GET_AGENT_LOG: a part of the log of an agent and of the manager's log
+// lines about it, from the query's offset. Next is the offset of the next part; 0 behind the last.
+type AgentLogData struct {
+	AgentID string   `json:"agent_id"`
+	Lines   []string `json:"lines"`
+	Next    int      `json:"next,omitzero"`
+}
+
 // A ToolRequest is the request of a debugging or control tool (spec 003 §8.11). Only the
 // token is required.
 type ToolRequest struct {
@@ -223,6 +239,8 @@ type Pong struct {
 	Status string `json:"status,omitzero"`
 	Role   string `json:"role,omitzero"`
 	State  string `json:"state,omitzero"`
+
+	LeagueID string `json:"league_id,omitzero"` // of a manager
 }
 
 // LeagueStarted answers start_league.

@@ -192,6 +192,9 @@ func (s *simulated) registerItself(ctx context.Context, _ string, q *protocol.Le
 		return &protocol.LeagueRegisterResponse{Registration: s.rejected(why)}, nil
 	}
 	passed := *q
+	if s.options.Entrants != nil {
+		passed.PlayerMeta.DisplayName = s.options.playerName(number + 1)
+	}
 	if _, ok := protocol.ParsePlayerID(protocol.AgentOf(q.Sender)); !ok { // it asks for no id
 		passed.Sender = protocol.PlayerSender(protocol.PlayerID(number + 1))
 	}
@@ -223,6 +226,9 @@ func (s *simulated) registerFor(ctx context.Context, number int) error {
 	}
 	for n := 1; ; n++ {
 		name := nameFor(host, n)
+		if s.options.Entrants != nil {
+			name = s.options.playerName(number + 1)
+		}
 		r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address}, &protocol.LeagueRegisterRequest{
 			Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation(protocol.RolePlayer, name)),
 			PlayerMeta: protocol.PlayerMeta{

@@ -27,7 +27,7 @@ type Options struct {
 	Transport   string   // Memory, Wire or HTTP
 	Concurrency int      // matches at once; 0 means 16
 	LeagueID    string
-	GameType    string
+	GameType    string // "" while it is not known, as before a league is resumed
 	Games       rules.Registry
 
 	// Sign has the players sign their moves and the manager the journal's heads. A league
@@ -36,6 +36,10 @@ type Options struct {
 	Sign bool
 
 	Tools external.Tools // for strategies outside this process
+
+	// Entrants are all players in the order of their ids, the external ones first. With them
+	// Strategies and Tools have no effect. Nil for players that differ only in Strategies.
+	Entrants []Entrant
 
 	// Faults are the simulated faults, as faults.Parse reads them; "" for none. In a
 	// league with faults no time passes: a lost message has missed its deadline at once.
@@ -79,17 +83,29 @@ func (o *Options) Validate() error {
 	}
 	check(o.Players >= 2 && o.Players <= 10_000, "a league has 2 to 10,000 players, not %d", o.Players)
 	check(o.Referees >= 1 && o.Referees <= 1000, "a league has 1 to 1,000 referees, not %d", o.Referees)
-	check(o.Legs >= 0 && o.Legs <= 100, "legs are 1 to 100, not %d", o.Legs)
+	check(o.Legs >= 0, "legs are 1 or more, not %d", o.Legs)
+	if o.Players >= 2 && o.Legs >= 0 {
+		problems = append(problems, o.Tournament.CheckMatches(o.Players, max(o.Legs, 1)))
+	}
 	check(o.Concurrency >= 0 && o.Concurrency <= 10_000, "concurrency is 1 to 10,000, not %d", o.Concurrency)
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
 		"transport %q: one of memory, wire, http", o.Transport)
 	o.checkExternal(check)
 	o.checkTournament(check)
+	problems = append(problems, o.checkEntrants()...)
 	for _, name := range o.Strategies {
-		problems = append(problems, external.Check(name, o.Tools, o.GameType))
+		problems = append(problems, external.Check(name, o.Tools, o.gameTypes()...))
 	}
 	_, err := o.plan()
 	return errors.Join(append(problems, err)...)
+}
+
+// gameTypes is the list of the league's game type.
+func (o *Options) gameTypes() []string {
+	if o.GameType == "" {
+		return nil
+	}
+	return []string{o.GameType}
 }
 
 // checkTournament checks that the players admit the rounds, and that each name of the
@@ -101,16 +117,16 @@ func (o *Options) checkTournament(check func(ok bool, format string, args ...any
 	}
 	check(t.Rounds <= pairing.MaxSwissRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d", o.Players, pairing.MaxSwissRounds(o.Players), t.Rounds)
 	check(o.Legs <= 1, "only a round-robin has legs, not a tournament of format %s", t.Format())
-	if o.External != nil || o.Players < 1 {
+	if o.External != nil && len(o.Entrants) == 0 || o.Players < 1 {
 		return
 	}
 	names := map[string]bool{}
 	for n := range o.Players {
-		names[builtinName(n+1)] = true
+		names[o.playerName(n+1)] = true
 	}
 	missing := slices.DeleteFunc(slices.Clone(t.Seeding), func(name string) bool { return names[name] })
 	for _, name := range missing[:min(len(missing), 3)] {
-		check(false, "seeding: no player is called %q: the players are %s to %s", name, builtinName(1), builtinName(o.Players))
+		check(false, "seeding: no player is called %q: the players are %s to %s", name, o.playerName(1), o.playerName(o.Players))
 	}
 	check(len(missing) <= 3, "seeding: no player has these names: %d in all", len(missing))
 }

@@ -28,7 +28,8 @@ func (o *Options) nextRound() int {
 	return o.state().Round + 1
 }
 
-// resume takes the options of a league that has begun from its journal.
+// resume takes the options of a league that has begun from its journal. The caller validates
+// them.
 func (o *Options) resume() error {
 	created := o.state().Created
 	if created == nil {
@@ -41,6 +42,9 @@ func (o *Options) resume() error {
 	if from.ExternalPlayers > 0 || o.External != nil {
 		return fmt.Errorf("the league %s cannot be resumed: it has external players, whose state is unknown", created.LeagueID)
 	}
+	if err := o.sameEntrants(created.LeagueID, from.Entrants); err != nil {
+		return err
+	}
 	for _, name := range from.Strategies { // a folder from another machine must not run programs on this one
 		if external.Runs(name) && !slices.Contains(o.Strategies, name) {
 			return fmt.Errorf("the league %s was played by programs: name %q with --strategies as well, to run it", created.LeagueID, name)
@@ -49,7 +53,7 @@ func (o *Options) resume() error {
 	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
 	o.Sign = created.Signs()
 	o.LeagueID, o.GameType, o.Legs, o.Tournament = created.LeagueID, created.GameType, created.Legs, created.Tournament
-	return o.Validate()
+	return nil
 }
 
 // folder is where the agents store their files; "" for nowhere.

@@ -59,17 +59,17 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 // runOn plays the league on a network, and closes the network.
 func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	defer n.close()
-	if len(o.Strategies) == 0 {
+	if len(o.Strategies) == 0 && len(o.Entrants) == 0 {
 		o.Strategies = []string{"random"}
 	}
 	if o.Concurrency == 0 {
 		o.Concurrency = 16
 	}
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
 	o.Sign = o.Sign || o.Files != nil || o.Rules.RequireSignatures
 	if err := o.resume(); err != nil {
+		return nil, err
+	}
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if err := o.checkDescriptors(descriptorLimit()); err != nil {
@@ -216,6 +216,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	options.Sign, options.SigningKey = o.Sign, c.SigningKey()
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers(),
+		Entrants: o.records(),
 	}
 	if options.Timeouts == (protocol.Timeouts{}) {
 		options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
@@ -280,9 +281,9 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	tools := o.Tools
+	name, tools := s.strategyOf(n)
 	tools.Log = c.Log
-	decide, err := external.Open(s.strategyOf(n), tools)
+	decide, err := external.Open(name, tools)
 	if err != nil {
 		return err
 	}
@@ -307,26 +308,46 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		}
 		own = p.ID() // the manager may have given it another id
 	}
-	s.roster.add(&entry{id: own, endpoint: c.Endpoint, strategy: s.strategyOf(n)})
+	s.roster.add(&entry{id: own, endpoint: c.Endpoint, strategy: s.shownStrategy(n)})
 	return nil
 }
 
-// builtinName is the name of the n-th player without external players.
-func builtinName(n int) string { return fmt.Sprintf("Player %02d", n) }
+// playerName is the name of the n-th player without external players: that of its entrant,
+// if there are entrants.
+func (o *Options) playerName(n int) string {
+	if n <= len(o.Entrants) {
+		return o.Entrants[n-1].Name
+	}
+	return fmt.Sprintf("Player %02d", n)
+}
 
 // nameOf is the name of the n-th player, which differs from those of external players.
 func (s *simulated) nameOf(n int) string {
-	name := builtinName(n)
-	for s.roster.hasName(name) {
+	name := s.options.playerName(n)
+	for len(s.options.Entrants) == 0 && s.roster.hasName(name) {
 		name += " (built-in)"
 	}
 	return name
 }
 
-// strategyOf is the strategy of the n-th player. The built-in players take the strategies
-// in turn.
-func (s *simulated) strategyOf(n int) string {
-	return s.options.Strategies[(n-1-s.options.externalPlayers())%len(s.options.Strategies)]
+// strategyOf is the strategy of the n-th player with its tools. Without entrants the
+// built-in players take the strategies in turn.
+func (s *simulated) strategyOf(n int) (string, external.Tools) {
+	o := s.options
+	if len(o.Entrants) > 0 {
+		e := &o.Entrants[n-1]
+		return e.Strategy, e.Tools
+	}
+	return o.Strategies[(n-1-o.externalPlayers())%len(o.Strategies)], o.Tools
+}
+
+// shownStrategy is the strategy of the n-th player as the result shows it.
+func (s *simulated) shownStrategy(n int) string {
+	if len(s.options.Entrants) > 0 {
+		return s.options.Entrants[n-1].record().Strategy
+	}
+	name, _ := s.strategyOf(n)
+	return name
 }
 
 func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {

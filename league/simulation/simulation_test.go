@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -597,7 +598,7 @@ func TestValidOptions(t *testing.T) {
 		{"one referee", func(o *simulation.Options) { o.Referees = 1 }},
 		{"1,000 referees", func(o *simulation.Options) { o.Referees = 1000 }},
 		{"legs not given", func(o *simulation.Options) { o.Legs = 0 }},
-		{"100 legs", func(o *simulation.Options) { o.Legs = 100 }},
+		{"more than 100 legs", func(o *simulation.Options) { o.Legs = 101 }},
 		{"concurrency not given", func(o *simulation.Options) { o.Concurrency = 0 }},
 		{"one at a time", func(o *simulation.Options) { o.Concurrency = 1 }},
 		{"concurrency 10,000", func(o *simulation.Options) { o.Concurrency = 10_000 }},
@@ -626,8 +627,9 @@ func TestInvalidOptions(t *testing.T) {
 		{"too many players", func(o *simulation.Options) { o.Players = 10_001 }, []string{"a league has 2 to 10,000 players, not 10001"}},
 		{"no referee", func(o *simulation.Options) { o.Referees = 0 }, []string{"a league has 1 to 1,000 referees, not 0"}},
 		{"too many referees", func(o *simulation.Options) { o.Referees = 1001 }, []string{"a league has 1 to 1,000 referees, not 1001"}},
-		{"negative legs", func(o *simulation.Options) { o.Legs = -1 }, []string{"legs are 1 to 100, not -1"}},
-		{"too many legs", func(o *simulation.Options) { o.Legs = 101 }, []string{"legs are 1 to 100, not 101"}},
+		{"negative legs", func(o *simulation.Options) { o.Legs = -1 }, []string{"legs are 1 or more, not -1"}},
+		{"too many legs", func(o *simulation.Options) { o.Players, o.Legs = 4, 22_369_622 }, []string{"4 players and 22369622 legs make 134217732 matches: more than the 134217728 that a league can have"}},
+		{"more legs than can be counted", func(o *simulation.Options) { o.Legs = math.MaxInt }, []string{"a round robin of 4 players and 9223372036854775807 legs has more matches than can be counted"}},
 		{"negative concurrency", func(o *simulation.Options) { o.Concurrency = -1 }, []string{"concurrency is 1 to 10,000, not -1"}},
 		{"too much concurrency", func(o *simulation.Options) { o.Concurrency = 10_001 }, []string{"concurrency is 1 to 10,000, not 10001"}},
 		{"an unknown transport", func(o *simulation.Options) { o.Transport = "pigeon" }, []string{`transport "pigeon": one of memory, wire, http`}},
@@ -654,7 +656,7 @@ func TestInvalidOptions(t *testing.T) {
 		{"everything", func(o *simulation.Options) {
 			*o = simulation.Options{Players: -1, Referees: -2, Legs: -3, Concurrency: -4, Transport: "x", Strategies: []string{""}}
 		}, []string{
-			"a league has 2 to 10,000 players, not -1", "a league has 1 to 1,000 referees, not -2", "legs are 1 to 100, not -3",
+			"a league has 2 to 10,000 players, not -1", "a league has 1 to 1,000 referees, not -2", "legs are 1 or more, not -3",
 			"concurrency is 1 to 10,000, not -4", `transport "x": one of memory, wire, http`, fmt.Sprintf(unknown, ""),
 		}},
 	}

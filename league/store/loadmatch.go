@@ -1,12 +1,17 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
 )
 
 // LoadMatch reads the file of a match with its whole transcript: from the file itself, as
@@ -173,3 +178,21 @@ func (x *ResultsIndex) Load(a *IndexedAttempt) (*Match, error) {
 
 // Close closes the file.
 func (x *ResultsIndex) Close() error { return x.file.Close() }
+
+// AttemptRecords returns the lines of the records of an attempt at a match, from the first
+// results file of the league that has any. Without any the error is fs.ErrNotExist.
+func (f Folder) AttemptRecords(leagueID, matchID string, attempt int) (records []jsontext.Value, err error) {
+	for _, a := range f.RecordedAttempts(leagueID, matchID) {
+		if a.Attempt != attempt {
+			continue
+		}
+		_, _, err := ReadResults(a.Path, func(_ *ResultsHeader, l *RecordLine) error {
+			if l.MatchID == matchID && l.Attempt == attempt {
+				records = append(records, jsontext.Value(protocol.HideTokens(bytes.Clone(l.Text))))
+			}
+			return nil
+		})
+		return records, err
+	}
+	return nil, fmt.Errorf("there is no record of attempt %d at %s: %w", attempt, matchID, fs.ErrNotExist)
+}

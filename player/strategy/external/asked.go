@@ -34,13 +34,13 @@ type MCP struct {
 	Tool    string // "" for the server's only tool, or for the one called choose
 }
 
-func (o *MCP) check() error {
+func (o *MCP) check(programs *Programs) error {
 	u, err := url.Parse(o.URL)
 	switch {
 	case (o.Command == "") == (o.URL == ""):
 		return errors.New("strategy mcp: set --mcp-command or --mcp-url")
 	case o.Command != "":
-		_, _, err := program(commandFlag, o.Command)
+		_, _, err := programs.find(commandFlag, o.Command)
 		return err
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return errors.New("--mcp-url: must be a URL such as http://localhost:3000/mcp")
@@ -167,7 +167,7 @@ func (a *asker) connect(ctx context.Context) (err error) {
 
 // launch starts the program of the server, and returns its standard input and output.
 func (a *asker) launch() (mcp.Transport, error) {
-	path, args, err := program(commandFlag, a.options.Command)
+	path, args, err := a.programs.find(commandFlag, a.options.Command)
 	if err != nil {
 		return nil, err
 	}

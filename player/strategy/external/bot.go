@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -54,9 +55,9 @@ type bot struct {
 
 var errClosed = errors.New("the player is stopping")
 
-// program finds the executable of a command line. Setting is what stands before the line:
+// find finds the executable of a command line. Setting is what stands before the line:
 // "strategy exec:" or "--mcp-command ".
-func program(setting, line string) (path string, args []string, err error) {
+func (o *Programs) find(setting, line string) (path string, args []string, err error) {
 	short := strings.TrimPrefix(setting, "strategy ")
 	list, err := words(line)
 	switch {
@@ -65,7 +66,11 @@ func program(setting, line string) (path string, args []string, err error) {
 	case len(list) == 0 || list[0] == "":
 		return "", nil, fmt.Errorf("%s needs a program, such as %s./bot", strings.TrimSpace(setting), short)
 	}
-	path, err = exec.LookPath(list[0])
+	path = list[0]
+	if o.Folder != "" && strings.ContainsRune(path, '/') && !filepath.IsAbs(path) {
+		path = filepath.Join(o.Folder, path)
+	}
+	path, err = exec.LookPath(path)
 	switch {
 	case err == nil:
 		return path, list[1:], nil
@@ -81,7 +86,7 @@ func program(setting, line string) (path string, args []string, err error) {
 
 // newBot starts a program and returns its strategy.
 func newBot(name string, t Tools) (*bot, error) {
-	path, args, err := program("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
+	path, args, err := t.Programs.find("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
 	if err != nil {
 		return nil, err
 	}

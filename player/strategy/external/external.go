@@ -58,13 +58,13 @@ func Check(name string, t Tools, types ...string) error {
 	case t.Timeout < 0:
 		return fmt.Errorf("--bot-timeout %s: must be more than 0", t.Timeout)
 	case Runs(name):
-		_, _, err := program("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
+		_, _, err := t.Programs.find("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
 		return cmp.Or(err, t.Programs.check())
 	case name == Model:
 		return t.LLM.check()
 	case name == Asked:
 		_, err := newFallback(t)
-		return cmp.Or(t.MCP.check(), err)
+		return cmp.Or(t.MCP.check(&t.Programs), err)
 	case name == HostName && !t.Hosted:
 		return fmt.Errorf("strategy %s: only 'evenodd player' has the MCP server that shows its questions", HostName)
 	case name == HostName:

@@ -25,6 +25,8 @@ type LLM struct {
 	URL   string // of an endpoint with OpenAI's API, with the version: http://localhost:11434/v1
 	Model string
 	Key   string // "" for none; never logged
+	// Prompt is the text that precedes each question, as the message of the system; "" for none.
+	Prompt string
 
 	Transport http.RoundTripper // nil for the network
 }
@@ -143,10 +145,11 @@ func (m *model) withoutKey(err error) string {
 
 // ask sends the question. It retries once after a temporary failure, if there is time.
 func (m *model) ask(ctx context.Context, question string) (answer string, usage openai.Usage, err error) {
-	request := openai.ChatCompletionRequest{
-		Model:    m.llm.Model,
-		Messages: []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: question}},
+	request := openai.ChatCompletionRequest{Model: m.llm.Model}
+	if m.llm.Prompt != "" {
+		request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: m.llm.Prompt})
 	}
+	request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: question})
 	for again := false; ; again = true {
 		r, err := m.client.CreateChatCompletion(ctx, request)
 		if err == nil && len(r.Choices) > 0 {

@@ -24,6 +24,9 @@ type Programs struct {
 	Environ []string // the environment of this process, as os.Environ returns it
 	Env     []string // names of variables that programs get besides those of passedVariables
 	Sandbox bool     // programs have no network and a read-only file system
+	// Folder is where programs start, an absolute path; "" for the folder of this process. The
+	// path of a program is relative to it.
+	Folder string
 
 	withoutNamespaces bool // as on a system that refuses them; only tests set it
 }
@@ -108,7 +111,7 @@ func (o *Programs) start(path string, args []string, files [3]*os.File) (*child,
 
 // run starts the command of a child.
 func (o *Programs) run(c *child, files [3]*os.File) error {
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Env = files[0], files[1], o.environment()
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Env, c.cmd.Dir = files[0], files[1], o.environment(), o.Folder
 	if files[2] != nil {
 		c.cmd.Stderr = files[2]
 	}

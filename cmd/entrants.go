@@ -1,0 +1,72 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"evenodd/config"
+	"evenodd/league/simulation"
+	"evenodd/player/strategy/external"
+)
+
+// toolsOf returns the tools of an entrant's strategy: those of the flags, with the model, the
+// server and the folder of the entrant.
+func toolsOf(e *config.Entrant, flags external.Tools) external.Tools {
+	flags.LLM = external.LLM{URL: e.LLM.URL, Model: e.LLM.Model, Key: e.LLM.Key(), Prompt: e.LLM.Prompt}
+	flags.MCP = external.MCP{Command: e.MCP.Command, URL: e.MCP.URL, Tool: e.MCP.Tool}
+	flags.Programs.Folder = e.Folder
+	return flags
+}
+
+// enter adds the players of --entrants to the options: first those with a URL, because
+// external players get the first ids, then the others, each in the order of the file.
+func (o *simulateOptions) enter() error {
+	if err := completeTools(&o.Tools, o.promptFile); err != nil || o.entrants == "" {
+		return err
+	}
+	for _, name := range o.replaced {
+		return usage("--%s cannot be used with --entrants: the file says it for each player", name)
+	}
+	listed, err := config.LoadEntrants(o.entrants)
+	if err != nil {
+		return asUsage(err)
+	}
+	if o.many && o.Players != len(listed) {
+		return usage("--players %d: %s lists %s; leave --players out", o.Players, o.entrants, number(len(listed), "player"))
+	}
+	o.Players, o.many, o.Strategies = len(listed), true, nil
+	var own []simulation.Entrant
+	var problems []error
+	for i := range listed {
+		e := &listed[i]
+		one := simulation.Entrant{Name: e.Name, Strategy: e.Strategy(), Tools: toolsOf(e, o.Tools), Where: e.Where}
+		if e.Kind != config.KindURL {
+			own = append(own, one)
+			continue
+		}
+		whole, err := agentURL(e.Value)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", e.Where, err))
+		}
+		o.urls, o.Entrants = append(o.urls, whole), append(o.Entrants, one)
+	}
+	o.Entrants = append(o.Entrants, own...)
+	if err := errors.Join(problems...); err != nil {
+		return asUsage(err)
+	}
+	return nil
+}
+
+// entrantsFlag is the flag --entrants as a user repeats it; "" without entrants.
+func (o *simulateOptions) entrantsFlag() string {
+	if o.entrants == "" {
+		return ""
+	}
+	return " --entrants " + o.entrants
+}
+
+// replacedFlags are the flags whose values an entrants file has for each player.
+func replacedFlags() []string {
+	return strings.Fields("strategies player llm-url llm-model llm-prompt mcp-command mcp-url mcp-tool")
+}

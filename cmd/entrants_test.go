@@ -1,0 +1,137 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A slowModel is an endpoint with OpenAI's API that answers after a delay. It chooses the
+// first option of the question; the model "silent" names none.
+type slowModel struct {
+	url string
+
+	mu    sync.Mutex
+	asked map[string]int    // by model
+	keys  map[string]string // the last one, by model
+	heard map[string]string // the system's message, by model
+}
+
+func startSlowModel(t *testing.T, delay time.Duration) *slowModel {
+	t.Helper()
+	m := &slowModel{asked: map[string]int{}, keys: map[string]string{}, heard: map[string]string{}}
+	first := regexp.MustCompile(`Choose "([^"]+)"`)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Model    string `json:"model"`
+			Messages []struct{ Role, Content string }
+		}
+		if !assert.NoError(t, json.NewDecoder(r.Body).Decode(&q)) || !assert.NotEmpty(t, q.Messages) {
+			return
+		}
+		m.mu.Lock()
+		m.asked[q.Model]++
+		m.keys[q.Model] = r.Header.Get("Authorization")
+		if q.Messages[0].Role == "system" {
+			m.heard[q.Model] = q.Messages[0].Content
+		}
+		m.mu.Unlock()
+		answer := "I cannot decide."
+		if found := first.FindStringSubmatch(q.Messages[len(q.Messages)-1].Content); found != nil && q.Model != "silent" {
+			answer = found[1]
+		}
+		waitFor(delay)
+		_ = json.NewEncoder(w).Encode(object{"choices": []object{{"message": object{"role": "assistant", "content": answer}}}})
+	}))
+	t.Cleanup(s.Close)
+	m.url = s.URL + "/v1"
+	return m
+}
+
+// classFile writes an entrants file with further files beside it.
+func classFile(t *testing.T, text string, others map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range others {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	path := filepath.Join(dir, "class.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// One command plays a league of 30 agents: strategies for any game and for one game, programs,
+// two language models on a slow endpoint, and agents with a URL.
+func TestThirtyEntrantsOfFiveKinds(t *testing.T) {
+	t.Setenv("CLASS_KEY", "sk-class")
+	m := startSlowModel(t, 20*time.Millisecond)
+	place := "localhost:" + freePort(t)
+	urls := []any{}
+	for range 2 {
+		p := start(t, "player", "--port", "0", "--manager", "http://"+place+"/mcp", "--data", "")
+		urls = append(urls, p.await(t, `"endpoint":"([^"]+)"`)[1])
+	}
+	file := classFile(t, strings.NewReplacer("MODEL", m.url, "URL1", urls[0].(string), "URL2", urls[1].(string)).Replace(`
+entrants:
+  - {name: Random, strategy: random, count: 8}
+  - {name: Perfect, strategy: perfect, count: 6}
+  - {name: Bot, exec: sh first.sh, count: 6}
+  - {name: Dana, url: "URL1"}
+  - {name: GPT, llm: {url: "MODEL", model: big, prompt_file: prompt.txt, key_env: CLASS_KEY}, count: 4}
+  - {name: Tiny, llm: {url: "MODEL", model: small}, count: 4}
+  - {name: Eve, url: "URL2"}
+`), map[string]string{
+		"prompt.txt": "You like corners.\n",
+		"first.sh":   `while read -r q; do q=${q#*'"valid_options":["'}; echo "${q%%'"'*}"; done` + "\n",
+	})
+	code, stdout, stderr := run(t.Context(), "simulate", "--entrants", file, "--game", "tic_tac_toe", "--tournament", "swiss", "--rounds", "3",
+		"--seed", "7", "--listen", place, "--wait", "1m", "--format", "json", "--quiet", "--strict", "--sign")
+	require.Zero(t, code, stderr)
+	var league externalJSON
+	require.NoError(t, json.Unmarshal([]byte(stdout), &league))
+	names, strategies := map[string]string{}, map[string]int{}
+	for _, row := range league.Standings {
+		names[row.PlayerID] = row.Name
+		strategies[row.Strategy]++
+		assert.Equal(t, 3, row.Played, row.Name)
+	}
+	assert.Equal(t, map[string]int{"random": 8, "perfect": 6, "exec:sh first.sh": 6, "external": 2, "llm:big": 4, "llm:small": 4}, strategies)
+	assert.Len(t, league.Results, 45)
+	for id, name := range map[string]string{"P01": "Dana", "P02": "Eve", "P03": "Random-1", "P11": "Perfect-1", "P22": "Bot-6", "P30": "Tiny-4"} {
+		assert.Equal(t, name, names[id], id)
+	}
+	assert.Positive(t, m.asked["big"])
+	assert.Positive(t, m.asked["small"])
+	assert.Equal(t, map[string]string{"big": "Bearer sk-class", "small": ""}, m.keys, "each model gets only its own key")
+	assert.Equal(t, map[string]string{"big": "You like corners."}, m.heard)
+	assert.NotContains(t, stdout+stderr, "sk-class")
+}
+
+// The example of the page is a valid file, and a league of its players completes.
+func TestExampleOfTheEntrantsPage(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-example")
+	m, dana := startSlowModel(t, 0), startThirdPartyPlayer(t, "odd")
+	page, err := os.ReadFile(filepath.Join(root, "docs", "entrants.md"))
+	require.NoError(t, err)
+	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
+	require.NotNil(t, example)
+	text := strings.NewReplacer("http://localhost:11434/v1", m.url, "https://api.openai.com/v1", m.url, "http://localhost:8101/mcp", dana.url).Replace(string(example[1]))
+	file := classFile(t, text, map[string]string{"prompt.txt": "Choose even.", "bot.sh": "while read -r question; do echo even; done\n"})
+	code, stdout, stderr := run(t.Context(), append(freeListenFlags(t), "--entrants", file, "--quiet", "--strict")...)
+	require.Zero(t, code, stderr)
+	for _, name := range []string{"Alice", "Bot-1", "Bot-2", "Bot-3", "Qwen", "GPT", "Dana"} {
+		assert.Contains(t, stdout, "│ "+name+" ")
+	}
+	assert.Equal(t, map[string]string{"qwen3": "", "gpt-5-mini": "Bearer sk-example"}, m.keys)
+	assert.Equal(t, map[string]string{"qwen3": "Choose even."}, m.heard)
+}

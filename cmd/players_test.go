@@ -1,0 +1,60 @@
+package cmd_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestPlayerThatFailsStopsNoOtherPlayerOfItsProcess(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "4", "--exit-when-done")
+	twin := m.join(t, "player", "--name", "Bot-2")
+	twin.await(t, `"event_type":"REGISTERED"`)
+	m.awaitPings(t, 1)
+	bots := m.join(t, "player", "--count", "4", "--name", "Bot", "--strategy", "even")
+	bots.await(t, `\nevenodd: Bot-2 has failed: registration refused: display_name "Bot-2" is taken: `)
+	m.join(t, "referee")
+	assert.Equal(t, 1, bots.awaitExit(t))
+	assert.True(t, strings.HasSuffix(bots.stderr.String(), "\nevenodd: 1 of 4 players failed: Bot-2\n"), bots.stderr.String())
+	assert.Zero(t, m.awaitExit(t))
+	assert.Zero(t, twin.awaitExit(t))
+	for _, name := range []string{"Bot-1", "Bot-3", "Bot-4"} {
+		assert.Regexp(t, `│ P0\d +│ `+name+` │ +3 │ \d │ \d │ \d │ +\d │ +\d │\n`, bots.stdout.String())
+	}
+	assert.NotContains(t, bots.stdout.String(), "│ Bot-2 │")
+	champion := regexp.MustCompile(`\nChampion: \S+ \(P0\d\)`)
+	assert.Equal(t, champion.FindString(m.stdout.String()), champion.FindString(bots.stdout.String()))
+}
+
+func TestRestartedPlayersOfOneProcessHaveTheirIdentities(t *testing.T) {
+	t.Parallel()
+	m, dir := startManager(t, "--players", "3", "--exit-when-done"), t.TempDir()
+	args := []string{"player", "--port", "0", "--manager", m.url, "--count", "3", "--name", "Bot"}
+	registered := regexp.MustCompile(`"display_name":"(Bot-\d)".*"event_type":"REGISTERED".*"agent_id":"(player:P0\d)"`)
+	identities := func(p *process) map[string]string {
+		p.await(t, strings.Repeat(`(?s)"event_type":"REGISTERED".*`, 3))
+		ids := map[string]string{}
+		for _, found := range registered.FindAllStringSubmatch(p.stderr.String(), -1) {
+			ids[found[1]] = found[2]
+		}
+		return ids
+	}
+	first := launch(t, dir, nil, "evenodd", args...)
+	want := identities(first)
+	require.Len(t, want, 3)
+	first.interrupt(t)
+	assert.Equal(t, 130, first.awaitExit(t))
+	assert.Empty(t, first.stdout.String())
+	assert.True(t, strings.HasSuffix(first.stderr.String(), "its identity is in SHARED.\n"), first.stderr.String())
+
+	again := launch(t, dir, nil, "evenodd", args...)
+	assert.Equal(t, want, identities(again))
+	m.join(t, "referee")
+	assert.Zero(t, again.awaitExit(t), again.stderr.String())
+	assert.Zero(t, m.awaitExit(t))
+	assert.Equal(t, 3, strings.Count(again.stdout.String(), "│ Bot-"))
+}
