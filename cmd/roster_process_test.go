@@ -82,6 +82,39 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 	}))
 }
 
+// The commands and the roster of docs/registration.md play a league.
+func TestRegistrationPageShowsALeague(t *testing.T) {
+	t.Parallel()
+	page := readText(t, filepath.Join(root, "docs", "registration.md"))
+	block := func(language string) string {
+		_, after, found := strings.Cut(page, "```"+language+"\n")
+		text, _, ends := strings.Cut(after, "```")
+		require.True(t, found && ends, language)
+		return text
+	}
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "class.csv"), []byte(block("csv")), 0o600))
+	port := freePort(t)
+	var all []*process
+	for line := range strings.Lines(block("sh")) {
+		words := strings.Fields(line)
+		var env []string
+		if strings.Contains(words[0], "=") {
+			env, words = words[:1], words[1:]
+		}
+		more := []string{"--port", "0", "--manager", "http://localhost:" + port + "/mcp"}
+		if words[1] == "manager" {
+			more = []string{"--port", port}
+		}
+		all = append(all, launch(t, folder, env, words[0], append(words[1:], more...)...))
+	}
+	require.Len(t, all, 4)
+	for _, p := range all {
+		assert.Zero(t, p.awaitExit(t), p.stderr.String())
+	}
+	assert.Contains(t, all[0].stdout.String(), "Champion: ")
+}
+
 func TestManagerStartsItsLeagueAtATime(t *testing.T) {
 	t.Parallel()
 	k := newStoredLeague(t)
