@@ -105,10 +105,11 @@ func (a *auditor) verified(x *store.HistoryDecision, player string, keys []strin
 	statement := x.Statement(player)
 	id, _ := protocol.ParseMatchID(x.MatchID)
 	m, players, ok := a.findMatch(id)
-	if !ok {
-		return key != "" && statement.Verify(key, x.Decision.Signature)
+	var r *journal.MatchReported
+	if ok {
+		r, _ = reportOf(m, x.Attempt)
 	}
-	if r, _ := reportOf(m, x.Attempt); r != nil && x.Decision.Turn == 1 {
+	if r != nil && x.Decision.Turn == 1 {
 		known, _ := r.Signatures.Get(player)
 		side := slices.Index(players[:], player)
 		if side >= 0 && known == (protocol.MoveSignature{Turn: 1, Signature: x.Decision.Signature}) &&
