@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -106,5 +105,5 @@ func registrationEnd(s league.Status) string {
 	if s.RegistrationUntil == "" || s.RegistrationUntil == s.StartAt {
 		return ""
 	}
-	return fmt.Sprintf("; registration ends at %s", s.RegistrationUntil)
+	return "; registration ends at " + s.RegistrationUntil
 }

@@ -18,7 +18,7 @@ import (
 // answerTo returns the response to a request with a body.
 func answerTo(t *testing.T, url, body string) string {
 	t.Helper()
-	r, err := http.Post(url, "application/json", strings.NewReader(body)) //nolint:gosec,noctx // the manager of the test
+	r, err := http.Post(url, "application/json", strings.NewReader(body))
 	require.NoError(t, err)
 	defer func() { _ = r.Body.Close() }()
 	text, err := io.ReadAll(r.Body)
@@ -55,7 +55,7 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 	tool := answerTo(t, k.url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"register_player","arguments":{`+
 		envelope+meta+`,"registration_code":"sekret-alpha"}}}`)
 	assert.Contains(t, tool, "registration_code is that of", "a third-party form passes the code on")
-	health, err := http.Get(strings.TrimSuffix(k.url, "/mcp") + "/healthz") //nolint:noctx // the manager of the test
+	health, err := http.Get(strings.TrimSuffix(k.url, "/mcp") + "/healthz")
 	require.NoError(t, err)
 	text, err := io.ReadAll(health.Body)
 	require.NoError(t, err)

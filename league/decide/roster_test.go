@@ -1,7 +1,6 @@
 package decide_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -42,7 +41,7 @@ func TestRosterChecksNameAndCode(t *testing.T) {
 				return
 			}
 			var no *decide.RejectionError
-			require.True(t, errors.As(err, &no))
+			require.ErrorAs(t, err, &no)
 			assert.Equal(t, tt.want, no.Reason.Code)
 			assert.Contains(t, no.Reason.Detail, tt.says)
 			if tt.code != "" {
