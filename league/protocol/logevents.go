@@ -14,6 +14,8 @@ const (
 	EventTooFewAtStart           = "THE_TIME_OF_THE_START_HAS_COME_BUT_TOO_FEW_HAVE_REGISTERED"
 	EventStartPlanned            = "THE_START_IS_PLANNED"
 	EventTooFewRegistered        = "THE_REGISTRATION_WINDOW_IS_OVER_BUT_TOO_FEW_HAVE_REGISTERED"
+	EventOrganiserDecided        = "ORGANISER_DECIDED"
+	EventRematchBegins           = "REMATCH_BEGINS"
 	EventLeagueStarted           = "THE_LEAGUE_BEGINS"
 	EventSeedsMissing            = "NO_PLAYER_HAS_THESE_NAMES_OF_THE_SEEDING"
 	EventSettingsChanged         = "THE_SETTINGS_OF_GAME_LEGS_SCORING_AUTH_OR_REGISTRATION_GRACE"

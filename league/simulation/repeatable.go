@@ -15,8 +15,10 @@ import (
 type repeatable struct {
 	strategy.Strategy
 
+	key func(matchID string) string
+
 	mu      sync.Mutex
-	matchID string            // of the last match
+	match   string            // key of the last match
 	choices map[string]string // in it, by question
 }
 
@@ -24,8 +26,8 @@ type repeatable struct {
 func (r *repeatable) Choose(ctx context.Context, v strategy.View) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.matchID != v.MatchID {
-		r.matchID, r.choices = v.MatchID, map[string]string{}
+	if match := r.key(v.MatchID); r.match != match {
+		r.match, r.choices = match, map[string]string{}
 	}
 	question := fmt.Sprint(v.MoveType, v.Options, v.Context)
 	if choice, known := r.choices[question]; known {
