@@ -21,7 +21,8 @@ type StartRule struct {
 func (r *StartRule) Time(s *journal.State) time.Time {
 	switch {
 	case s.StartPlanned != nil:
-		return s.StartPlanned.Time()
+		at, _ := protocol.ParseTimestamp(s.StartPlanned.StartAt) // the fold has checked it
+		return at
 	case !r.At.IsZero():
 		return r.At
 	}

@@ -3,7 +3,6 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"evenodd/league/protocol"
 )
@@ -22,12 +21,6 @@ func (*StartPlanned) Matter() string { return "" }
 // About implements DecisionEvent.
 func (d *StartPlanned) About() string {
 	return d.describe(fmt.Sprintf("the start planned for %.40s", d.StartAt))
-}
-
-// Time is the time of the start.
-func (d *StartPlanned) Time() time.Time {
-	at, _ := protocol.ParseTimestamp(d.StartAt) // check has parsed it
-	return at
 }
 
 func (d *StartPlanned) check(s *State) error {
