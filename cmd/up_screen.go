@@ -77,7 +77,7 @@ func (s *upScreen) erase() {
 // write writes text of picture, which is escaped, and control sequences of this program.
 func (s *upScreen) write(text string) {
 	var all page
-	all.WriteString(text)
+	_, _ = all.WriteString(text) // never fails
 	_ = all.print(s.w) // nobody is left to tell
 }
 
