@@ -78,7 +78,7 @@ func (s *upScreen) erase() {
 func (s *upScreen) write(text string) {
 	var all page
 	_, _ = all.WriteString(text) // never fails
-	_ = all.print(s.w) // nobody is left to tell
+	_ = all.print(s.w)           // nobody is left to tell
 }
 
 // draw puts a table on the screen. The caller holds the lock.
