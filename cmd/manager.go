@@ -90,7 +90,7 @@ resume an interrupted league.`,
 
 // strictFlag and newLeagueFlag define flags of the commands that run a league.
 func strictFlag(f *pflag.FlagSet, strict *bool) {
-	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses")
+	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model or host left to its fallback")
 }
 
 func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
@@ -168,7 +168,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	var manager *league.Manager
 	var printed error
 	over := false
-	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager.Standings())) }
+	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager)) }
 	manager, err = league.New(options)
 	if err != nil {
 		return asUsage(err)
@@ -219,7 +219,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
 	}
 	if p.strict {
-		return technicalLosses(finalTable(manager.Standings()))
+		return lossesAndFallbacks(finalTable(manager))
 	}
 	return nil
 }
@@ -240,10 +240,11 @@ func (p *managerProcess) tell(m leagueReader, server *mcp.Server) (stop func()) 
 }
 
 // finalTable returns the table without the strategies, which a manager does not know.
-func finalTable(standings []league.Standing) (rows []simulation.Standing) {
-	for _, row := range standings {
+func finalTable(m *league.Manager) (rows []simulation.Standing) {
+	for _, row := range m.Standings() {
 		rows = append(rows, simulation.Standing{Standing: row})
 	}
+	simulation.CountFallbacks(rows, m.Results())
 	return rows
 }
 
@@ -368,6 +369,7 @@ func printStandings(s streams, standings []simulation.Standing) error {
 	if standings[0].Strategy != "" {
 		header = append(header, "Strategy")
 	}
+	fallbacks := anyFallback(standings)
 	rows := make([][]any, len(standings))
 	for i, r := range standings {
 		rows[i] = []any{r.Rank, r.PlayerID, r.DisplayName}
@@ -375,9 +377,15 @@ func printStandings(s streams, standings []simulation.Standing) error {
 			rows[i] = append(rows[i], r.Strategy)
 		}
 		rows[i] = append(rows[i], r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
+		if fallbacks {
+			rows[i] = append(rows[i], r.Fallbacks)
+		}
 		rows[i] = append(rows[i], swissCells(&r.StandingRow)...)
 	}
 	header = append(header, "Played", "W", "D", "L", "Technical", "Points")
+	if fallbacks {
+		header = append(header, "Fallbacks")
+	}
 	if err := printTable(s.out, append(header, swissHeader(&standings[0].StandingRow)...), rows); err != nil {
 		return err
 	}
