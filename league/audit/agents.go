@@ -80,18 +80,19 @@ func (a *auditor) checkRoundAgents(e *journal.Event, here location) {
 	}
 	absent := func(id string) bool { agent := s.Agents[id]; return agent != nil && agent.Inactive() }
 	if !slices.ContainsFunc(s.Started.Referees, func(id string) bool { return !absent(id) }) {
-		return // each of them may return in time
+		absent = func(id string) bool { return s.Agents[id] != nil && decisionAbout(s.Agents[id]) != nil } // the others may return in time
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(d.Referees))) {
 		if absent(id) {
 			here.agentID = id
-			a.find(RuleLifecycle, here, "round %d is given to %s, which is suspended or shut down", d.RoundID, id)
+			a.find(RuleLifecycle, here, "round %d is given to %s, which is suspended, shut down or withdrawn", d.RoundID, id)
 		}
 	}
 }
 
-// checkPlayedByAbsent finds a match that was played although a player of it is
-// suspended or shut down and forfeits it.
+// checkPlayedByAbsent finds a match that was played although a player of it is suspended
+// or shut down for its failures, and forfeits it. A match that runs when an organiser
+// suspends a player of it may be played to its end: see checkAssignmentOfAbsent.
 func (a *auditor) checkPlayedByAbsent(e *journal.Event, here location) {
 	d, ok := e.Data.(*journal.MatchReported)
 	if !ok || !a.countsFailures() {
@@ -102,6 +103,9 @@ func (a *auditor) checkPlayedByAbsent(e *journal.Event, here location) {
 		return // the event cannot be folded
 	}
 	for _, id := range a.state.InactivePlayers(idA, idB) {
+		if decisionAbout(a.state.Agents[id]) != nil {
+			continue
+		}
 		here.matchID, here.agentID = d.MatchID.String(), id
 		a.find(RuleLifecycle, here, "%s was played, but %s is suspended or shut down, and forfeits it", d.MatchID, id)
 	}

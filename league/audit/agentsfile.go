@@ -76,6 +76,15 @@ func (c *agentsCheck) follow(s *journal.State, d journal.Data) {
 		change.equal = c.compare(s, d.AgentID)
 	case *journal.AgentInformed:
 		change.equal = c.compare(s, d.AgentID)
+	case *journal.AgentHeld:
+		change.equal = c.compare(s, d.AgentID)
+	case *journal.AgentReadmitted:
+		change.equal = c.compare(s, d.AgentID)
+	case *journal.AgentWithdrawn:
+		change.equal = c.compare(s, d.AgentID)
+		if s.Started == nil { // it has lost its registration
+			change.agents = -1
+		}
 	case *journal.Started:
 		for id := range s.Agents {
 			change.equal += c.compare(s, id)

@@ -96,7 +96,7 @@ func (a *auditor) checkAttempt(f *matchFile, kind matchKind, at location) {
 		at := at
 		at.line = f.line("/draw/nonce")
 		if nonce, ok := protocol.ParseSecret(d.Draw.Nonce); ok {
-			a.checkNonceIsNew(d.MatchID, d.Draw.Nonce, at)
+			a.checkNonceIsNew(m.play(d.Attempt), d.Draw.Nonce, at)
 			commitment := m.Attempt(d.Attempt, d.RefereeID).Commitment
 			if commitment != "" && !protocol.OpensDraw(commitment, a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) {
 				a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal", d.Attempt, d.MatchID, a.eventLine(m, d.Attempt))

@@ -68,7 +68,7 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 		a := &auditor{
 			dir: dir, id: id, options: o, games: o.Games, leagues: leagues, first: first, checks: checks(),
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-			recorded: map[protocol.Attempt][]*recordedAttempt{}, lines: map[protocol.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{}, unsigned: map[string]unsignedResults{},
+			recorded: map[protocol.Attempt][]*recordedAttempt{}, lines: map[protocol.Attempt]int{}, rematches: map[protocol.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{}, unsigned: map[string]unsignedResults{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
 		l = a.run()
@@ -145,8 +145,10 @@ type auditor struct {
 	journal   string         // the file, as findings name it
 	doubtful  bool           // there are findings in the journal
 	chain     chain
-	lines     map[protocol.Attempt]int // in which an attempt was accepted; attempt 0: in which the match got its result
-	before    [][]protocol.Record      // by announced round: the records of all players before it
+	lines     map[protocol.Attempt]int // in which an attempt was accepted
+	rematches map[protocol.Attempt]int // the last announced round when an attempt at a match of an earlier one was assigned
+	before    [][][]protocol.Record    // by announced round: the records of all players before it, and after each decision until the next
+	changed   int                      // results that organisers have changed, and withdrawals
 	started   int                      // the line of the start; 0 before it
 	ended     int                      // the line of the completion; 0 before it
 	startHash string                   // the hash of the start

@@ -15,7 +15,7 @@ const (
 	RuleDraw         = "draw"         // the number follows from the secrets
 	RuleVerdict      = "verdict"      // status and winner follow from choices and number
 	RulePoints       = "points"       // points follow from the verdict by the league's scoring
-	RuleLifecycle    = "lifecycle"    // agents are suspended, shut down and made to forfeit only for their failures
+	RuleLifecycle    = "lifecycle"    // agents are suspended, shut down and made to forfeit only for their failures, or by an organiser
 	RuleStandings    = "standings"    // the standings follow from the results
 	RuleRounds       = "rounds"       // rounds are played one after the other, and rounds.json agrees
 	RuleAgents       = "agents"       // agents.json has the agents of the journal
@@ -32,6 +32,7 @@ const (
 	RuleDoubt        = "doubt"        // no result rests on a rejected report
 	RuleDispute      = "dispute"      // a second, different result of a match
 	RuleConformance  = "conformance"  // replies conform to the protocol
+	RuleDecision     = "decision"     // an organiser decides only what the rules allow; each decision is noted
 )
 
 // A check is a row of the table of checks. Exactly one of its functions is set.
@@ -53,6 +54,8 @@ func checks() []check {
 		{rule: RuleLifecycle, event: (*auditor).checkSuspension},
 		{rule: RuleLifecycle, event: (*auditor).checkRoundAgents},
 		{rule: RuleLifecycle, event: (*auditor).checkPlayedByAbsent},
+		{rule: RuleLifecycle, event: (*auditor).checkAssignmentOfAbsent},
+		{rule: RuleLifecycle, event: (*auditor).checkForfeit},
 		{rule: RuleEvent, event: (*auditor).checkStatement},
 		{rule: RuleSchedule, event: (*auditor).checkPairings},
 

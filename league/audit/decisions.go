@@ -73,19 +73,23 @@ func (a *auditor) noteUndecided(d *document[store.History], i int, player string
 	x := &d.value.Matches[i]
 	id, _ := protocol.ParseMatchID(x.MatchID)
 	m, _, ok := a.findMatch(id)
-	if !ok || m.Report == nil {
+	if !ok {
 		return
 	}
-	if _, signed := m.Report.Signatures.Get(player); !signed {
+	r, _ := reportOf(m, x.Attempt)
+	if r == nil {
+		return
+	}
+	if _, signed := r.Signatures.Get(player); !signed {
 		return
 	}
 	moves := 0
-	for _, move := range m.Report.Evidence.Moves {
+	for _, move := range r.Evidence.Moves {
 		if move.PlayerID == player {
 			moves++
 		}
 	}
-	if known := decided[protocol.Attempt{MatchID: id, Number: m.Report.Number}]; known < max(moves, 1) {
+	if known := decided[r.Attempt]; known < max(moves, 1) {
 		at := location{file: d.file, line: d.line(matchPointer(i)), matchID: x.MatchID, agentID: player}
 		a.note(RuleHistory, at, "the history of %s has %s of %s in %s, which it signed: a line was removed, or could not be written",
 			player, counted(known, "decision", "decisions"), counted(max(moves, 1), "move", "moves"), x.MatchID)
@@ -97,11 +101,15 @@ func (a *auditor) noteUndecided(d *document[store.History], i int, player string
 func (a *auditor) verified(x *store.HistoryDecision, player, key string) bool {
 	statement := x.Statement(player)
 	id, _ := protocol.ParseMatchID(x.MatchID)
-	if m, players, ok := a.findMatch(id); ok && x.Decision.Turn == 1 && m.Report != nil {
-		known, _ := m.Report.Signatures.Get(player)
+	m, players, ok := a.findMatch(id)
+	if !ok {
+		return key != "" && statement.Verify(key, x.Decision.Signature)
+	}
+	if r, _ := reportOf(m, x.Attempt); r != nil && x.Decision.Turn == 1 {
+		known, _ := r.Signatures.Get(player)
 		side := slices.Index(players[:], player)
 		if side >= 0 && known == (protocol.MoveSignature{Turn: 1, Signature: x.Decision.Signature}) &&
-			*statement == m.Report.Statement(a.startHash, players, journal.SignedMove{Player: side, Turn: 1}) {
+			*statement == r.Statement(a.startHash, players, journal.SignedMove{Player: side, Turn: 1}) {
 			return true // or checkMatches has found it
 		}
 	}
@@ -115,14 +123,16 @@ func (a *auditor) compareDecision(x *store.HistoryDecision, player string, at lo
 	if side := slices.Index(players[:], player); ok && side >= 0 && x.Decision.RoleInMatch != [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[side] {
 		a.find(RuleHistory, at, "%s decided as %s in %s, which it plays on the other side", player, orNone(x.Decision.RoleInMatch), x.MatchID)
 	}
-	if !ok || m.Report == nil || m.Forfeited != nil || x.Attempt != m.Report.Number || x.Decision.RefereeID != m.Report.RefereeID {
+	if !ok {
 		return
 	}
-	r := m.Report
+	r, line := reportOf(m, x.Attempt)
+	if r == nil || x.Attempt == 0 || x.Decision.RefereeID != r.RefereeID {
+		return
+	}
 	choice, _ := r.Choices.Get(player)
 	signature, signed := r.Signatures.Get(player)
 	turn := a.lastTurn(r, player)
-	line := a.lines[protocol.Attempt{MatchID: id}]
 	lost := r.Status == protocol.StatusTechnicalLoss && (r.WinnerPlayerID == nil || *r.WinnerPlayerID != player)
 	switch {
 	case lost && (choice == nil || turn > 0 && x.Decision.Turn > turn):

@@ -217,13 +217,19 @@ func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
 	case side < 0:
 		a.find(RuleHistory, at("match_id"), "%s has match %s, but its players are %s and %s", player, got.MatchID, players[0], players[1])
 		return
-	case m.Report == nil:
+	}
+	report, _ := reportOf(m, got.Attempt)
+	switch {
+	case m.Report == nil && report == nil:
 		return // its report is still to come
-	case m.Forfeited == nil && len(a.lostHeads) == 0 &&
+	case m.Forfeited == nil && m.Ruled == nil && len(a.lostHeads) == 0 &&
 		!slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == got.Attempt }):
 		a.find(RuleHistory, at("attempt"), "%s has attempt %d at %s, which was never assigned", player, got.Attempt, got.MatchID)
 		return
-	case got.Attempt != m.Report.Number:
+	case report == nil && m.Ruled != nil:
+		a.note(RuleHistory, at("attempt"), "%s has attempt %d at %s; an organiser decided the result", player, got.Attempt, got.MatchID)
+		return
+	case report == nil:
 		a.note(RuleHistory, at("attempt"), "%s has attempt %d at %s; the result is that of attempt %d", player, got.Attempt, got.MatchID, m.Report.Number)
 		return
 	}
@@ -231,7 +237,7 @@ func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
 		a.note(RuleHistory, at("reported_choice"), "%s was told that its choice in %s is %s; by its own history it is %s",
 			player, got.MatchID, quoted(&got.ReportedChoice), orNone(got.MyChoice))
 	}
-	want := expectedHistory(got, m.Report, player, players[1-side])
+	want := expectedHistory(got, report, player, players[1-side])
 	if *got == *want {
 		return
 	}

@@ -34,7 +34,7 @@ type standingsHead struct {
 	hash string // "" without the file
 	line int    // 0 while it was not met
 
-	recorded, rounds int // results and completed rounds at that event
+	recorded, rounds, changed int // results, completed rounds and changed results at that event
 }
 
 // readJournal makes one walk over the journal: it checks the chain of hashes and
@@ -104,7 +104,7 @@ func (a *auditor) readLine(number int, text []byte) {
 		a.heads.add(a.state, e, c.head, number)
 	}
 	if s := &c.standings; s.line == 0 && s.hash == c.head {
-		s.line, s.recorded, s.rounds = number, a.state.Recorded, a.state.CompletedRounds()
+		s.line, s.recorded, s.rounds, s.changed = number, a.state.Recorded, a.state.CompletedRounds(), a.changed
 		if !c.stopped {
 			a.compareStandings(number)
 		}
@@ -151,6 +151,9 @@ func (a *auditor) fold(e *journal.Event, here location) {
 	}
 	a.agents.follow(s, e.Data)
 	a.remember(e, here.line)
+	if d, ok := e.Data.(journal.DecisionEvent); ok {
+		a.rememberDecision(d, here.line)
+	}
 }
 
 // stop reports the event that ends the fold.
@@ -164,6 +167,8 @@ func (a *auditor) stop(rule string, here location, err error) {
 // brokenRule is the rule that an event breaks if it cannot be folded.
 func (a *auditor) brokenRule(d journal.Data) string {
 	switch d := d.(type) {
+	case journal.DecisionEvent:
+		return RuleDecision
 	case *journal.Created:
 		return RuleSchema
 	case *journal.AgentRegistered, *journal.AgentAnswered, *journal.RegistrationDropped:
@@ -191,7 +196,7 @@ func (a *auditor) brokenRule(d journal.Data) string {
 
 func (a *auditor) brokenResult(d *journal.MatchReported) string {
 	m, idA, idB, ok := a.state.Find(d.MatchID)
-	if !ok || m.Report != nil || !m.IsAssignedTo(d.RefereeID) {
+	if !ok || m.Report != nil || !m.IsAssignedTo(d.RefereeID) || m.Void(d.Number) {
 		return RuleOneResult
 	}
 	_, okA := d.Score.Get(idA)
@@ -211,13 +216,17 @@ func (a *auditor) remember(e *journal.Event, line int) {
 	case *journal.Started:
 		a.started, a.startHash = line, a.chain.head
 	case *journal.RoundAnnounced:
-		a.before = append(a.before, a.records())
+		a.before = append(a.before, [][]protocol.Record{a.records()})
+	case *journal.MatchAssigned:
+		if d.MatchID.Round < a.state.Round || !a.state.Open() {
+			a.rematches[d.Attempt] = a.state.Round
+		}
 	case *journal.MatchAccepted:
 		a.lines[d.Attempt] = line
-	case *journal.MatchReported:
-		a.lines[protocol.Attempt{MatchID: d.MatchID}] = line
-	case *journal.MatchForfeited:
-		a.lines[protocol.Attempt{MatchID: d.MatchID}] = line
+	case *journal.MatchReported, *journal.MatchForfeited:
+		if !a.state.Open() {
+			a.addRecords() // for the other rematches
+		}
 	case *journal.RoundCompleted:
 		a.condense(d.RoundID)
 	case *journal.LeagueCompleted:

@@ -18,6 +18,8 @@ type scheduledMatch struct {
 	key     protocol.MatchID
 	id      string    // key as text
 	players [2]string // player A first
+
+	isAnnulled bool // its result does not count any more
 }
 
 // A matchFile is the file of a match or of an attempt at it, or an attempt in a results
@@ -59,14 +61,17 @@ func (a *auditor) checkMatches() {
 	}
 	game := a.game()
 	for round := 1; round <= a.state.Round; round++ {
-		matches := make([]*scheduledMatch, len(a.state.Pairings(round)))
-		for i := range matches {
-			matches[i] = a.scheduled(protocol.MatchID{Round: round, Number: i + 1})
+		matches := make([]*scheduledMatch, 0, len(a.state.Pairings(round)))
+		for i := range a.state.Pairings(round) {
+			m := a.scheduled(protocol.MatchID{Round: round, Number: i + 1})
+			matches = append(append(matches, m.annulled()...), m)
 		}
 		inOrder(matches, func(m *scheduledMatch) matchFiles { return a.loadFiles(m, other[m.id], game) }, func(m *scheduledMatch, files matchFiles) {
 			file := a.checkFiles(m, files)
 			a.reportSignatures(m, files.signatures)
-			a.noteAbandoned(m)
+			if !m.isAnnulled {
+				a.noteAbandoned(m)
+			}
 			if m.Report != nil {
 				a.checkResult(m, game, file)
 			}
@@ -96,7 +101,7 @@ type matchFiles struct {
 // several goroutines.
 func (a *auditor) loadFiles(m *scheduledMatch, listed bool, game rules.Game) (files matchFiles) {
 	files.signatures = a.verify(m, game)
-	if listed || m.Report != nil { // a file with a result may be newer than the list of files
+	if (listed || m.Report != nil) && !m.isAnnulled { // a file with a result may be newer than the list of files
 		files.file = a.loadMatch(a.dir.Match(a.id, m.id))
 	}
 	if m.Report != nil {
@@ -122,6 +127,10 @@ func (a *auditor) checkFiles(m *scheduledMatch, files matchFiles) (transcript *m
 		return transcript
 	}
 	f.match = m
+	if f.value != nil && f.showsAnnulled() {
+		a.note(RuleMatchFile, location{file: f.file, line: f.line("/result"), matchID: m.id}, "it has a result of %s that an organiser has annulled since%s", m.id, writtenAgain)
+		return transcript
+	}
 	switch {
 	case !f.exists && transcript != nil:
 		if a.completed() || m.key.Round < a.state.Round { // in an open round it is still to come
@@ -149,6 +158,9 @@ func (a *auditor) scheduled(id protocol.MatchID) *scheduledMatch {
 // eventLine is the line of the journal in which an attempt was accepted; that of the
 // result for attempt 0; 0 for none.
 func (a *auditor) eventLine(m *scheduledMatch, attempt int) int {
+	if attempt == 0 {
+		return m.Event // each line before is an event
+	}
 	return a.lines[protocol.Attempt{MatchID: m.key, Number: attempt}]
 }
 
@@ -187,6 +199,9 @@ func (a *auditor) checkHasResult(f *matchFile) bool {
 		return false
 	case m.Forfeited != nil && f.value.WrittenBy == store.WrittenByReferee:
 		f.find(a, RuleMatchFile, "/written_by", "%s was forfeited without a referee, but written_by names one", m.id)
+		return false
+	case m.Ruled != nil && f.value.WrittenBy == store.WrittenByReferee:
+		f.find(a, RuleMatchFile, "/written_by", "%s was ruled without a referee, but written_by names one", m.id)
 		return false
 	}
 	return true
@@ -245,7 +260,7 @@ func (a *auditor) compareResult(f *matchFile) {
 func (a *auditor) noteAbandoned(m *scheduledMatch) {
 	for i, attempt := range m.Attempts {
 		last, r := i == len(m.Attempts)-1, m.Report
-		if attempt.Commitment == "" || r == nil && last || r != nil && r.Number == attempt.Number && r.RefereeID == attempt.Referee {
+		if attempt.Commitment == "" || m.AnnulledOutcome(attempt.Number) != nil || r == nil && last || r != nil && r.Number == attempt.Number && r.RefereeID == attempt.Referee {
 			continue
 		}
 		at := location{file: a.journal, line: a.eventLine(m, attempt.Number), matchID: m.id, agentID: attempt.Referee}

@@ -19,6 +19,7 @@ type proof struct {
 	has        [8]bool
 	signatures [2]moveSignature // of player A and B
 	text       *proofText       // not nil where the others cannot express it
+	event      int32            // of the result: it may be annulled later
 }
 
 type moveSignature struct {
@@ -33,7 +34,13 @@ type proofText struct {
 }
 
 // newProof returns the proof of a match.
-func newProof(m *journal.Match, players [2]string) (d proof) {
+func newProof(m *journal.Match, players [2]string) proof {
+	d := proofOf(m, players)
+	d.event = int32(m.Event) //nolint:gosec // a journal has fewer
+	return d
+}
+
+func proofOf(m *journal.Match, players [2]string) (d proof) {
 	whole := proofText{}
 	if len(m.Attempts) > 0 {
 		whole.accepted = m.Attempts[0].Commitment
@@ -116,15 +123,32 @@ func (a *auditor) condense(round int) {
 func (a *auditor) findMatch(id protocol.MatchID) (m *journal.Match, players [2]string, ok bool) {
 	m, playerA, playerB, ok := a.state.Find(id)
 	players = [2]string{playerA, playerB}
-	if !ok || id.Round > len(a.proofs) || m.Report == nil || m.Report.Draw != nil {
+	if !ok || id.Round > len(a.proofs) {
 		return m, players, ok
 	}
-	dropped := a.proofs[id.Round-1][id.Number-1].proofText(players)
+	proof := &a.proofs[id.Round-1][id.Number-1]
+	proven := m.Report
+	annulled := slices.IndexFunc(m.Annulled, func(o journal.AnnulledOutcome) bool { return o.Event == int(proof.event) })
+	if annulled >= 0 {
+		proven = m.Annulled[annulled].Report
+	} else if m.Event != int(proof.event) {
+		return m, players, ok
+	}
+	if proven.Draw != nil {
+		return m, players, ok
+	}
+	dropped := proof.proofText(players)
 	if dropped.draw == nil && dropped.accepted == "" && dropped.evidence.TranscriptDigest == "" && dropped.evidence.Signatures == nil {
 		return m, players, ok
 	}
-	whole, report := *m, *m.Report
-	report.Draw, report.Evidence, whole.Report = dropped.draw, dropped.evidence, &report
+	whole, report := *m, *proven
+	report.Draw, report.Evidence = dropped.draw, dropped.evidence
+	if annulled >= 0 {
+		whole.Annulled = slices.Clone(m.Annulled)
+		whole.Annulled[annulled].Report = &report
+	} else {
+		whole.Report = &report
+	}
 	if len(whole.Attempts) > 0 {
 		whole.Attempts = slices.Clone(whole.Attempts)
 		whole.Attempts[0].Commitment = dropped.accepted

@@ -75,7 +75,7 @@ func (t *transcriptCheck) differences(e *exchange) []difference {
 			q.MatchID, q.PlayerID, q.GameType, q.Context.OpponentID, q.Context.RoundID = m.id, s.id, d.GameType, opponent, m.key.Round
 			// Standings rest on the journal, which may have findings.
 			if rank, ok := t.state.PlayerIndex(s.id); ok && !t.doubtful && !t.chain.stopped {
-				q.Context.YourStandings = &t.before[m.key.Round-1][rank]
+				q.Context.YourStandings = t.expectedStandings(rank, q.Context.YourStandings)
 			}
 		})
 	case protocol.MakeMove.Name:

@@ -64,16 +64,12 @@ func (a *auditor) checkResult(m *scheduledMatch, game rules.Game, file *matchFil
 }
 
 // checkAssignment returns the attempt of a result. A result without one is a
-// finding, unless the match was forfeited; that is then not assigned.
+// finding, unless the match was forfeited or ruled.
 func (a *auditor) checkAssignment(m *scheduledMatch, at location) *journal.Attempt {
 	r := m.Report
 	attempt, accepted := m.Attempt(r.Number, r.RefereeID), a.eventLine(m, r.Number)
 	switch {
-	case m.Forfeited != nil:
-		for _, attempt := range m.Attempts {
-			at.agentID = attempt.Referee
-			a.find(RuleLifecycle, at, "%s is forfeited by %v, but was assigned to %s", m.id, m.Forfeited, clip(attempt.Referee))
-		}
+	case m.Forfeited != nil || m.Ruled != nil:
 		return nil
 	case attempt == nil:
 		at.agentID = r.RefereeID
@@ -98,7 +94,7 @@ func contradicts(game rules.Game, m *scheduledMatch) bool {
 // checkRejectedReports finds a result that rests on a rejected report, and notes
 // the other attempts that were lost by rejected reports.
 func (a *auditor) checkRejectedReports(m *scheduledMatch, at location) {
-	for _, d := range m.LostAttempts {
+	for _, d := range m.lostAttempts() {
 		at.agentID = d.RefereeID
 		if m.Report.RefereeID == d.RefereeID && m.Report.Number == d.Number {
 			a.find(RuleDoubt, at, "the result of %s rests on a report of %s that the manager rejected: %.200s", m.id, clip(d.RefereeID), d.Reason)
@@ -125,7 +121,7 @@ func (a *auditor) checkDraw(m *scheduledMatch, attempt *journal.Attempt, at loca
 		return chance, false
 	}
 	chance.Nonce = nonce
-	a.checkNonceIsNew(m.id, draw.Nonce, at)
+	a.checkNonceIsNew(m.play(m.Report.Number), draw.Nonce, at)
 	if want := protocol.DrawCommitment(a.state.Created.LeagueID, m.id, m.Report.Number, m.Report.RefereeID, nonce); want != draw.Commitment {
 		a.find(RuleCommitment, at, "the nonce of %s does not match its commitment %.12q…: it makes %.12s…", m.id, draw.Commitment, want)
 	}
@@ -153,14 +149,14 @@ func (a *auditor) checkDraw(m *scheduledMatch, attempt *journal.Attempt, at loca
 	return chance, known
 }
 
-// checkNonceIsNew finds a nonce of another match: an agent that has seen the first
-// draw knows the second.
-func (a *auditor) checkNonceIsNew(matchID, nonce string, at location) {
-	if first, used := a.nonces[nonce]; used && first != matchID {
-		a.find(RuleNonceReused, at, "the nonce of %s is that of %s", matchID, first)
+// checkNonceIsNew finds a nonce of another match, or of the same match before it was played
+// again: an agent that has seen the first draw knows the second. Play is that of a match.
+func (a *auditor) checkNonceIsNew(play, nonce string, at location) {
+	if first, used := a.nonces[nonce]; used && first != play {
+		a.find(RuleNonceReused, at, "the nonce of %s is that of %s", play, first)
 		return
 	}
-	a.nonces[nonce] = matchID
+	a.nonces[nonce] = play
 }
 
 // checkVerdict plays the game again and compares the verdict.

@@ -40,6 +40,9 @@ type savedLeague struct {
 	record func(journal.Data)
 	minute int
 	head   func() string
+	docs   []*store.Match // of the matches that were played, in their order
+
+	sameNonce bool // a rematch is drawn with the nonce of the first match
 
 	histories map[string]*store.History
 }
@@ -81,14 +84,40 @@ var savedLeagues sync.Map
 // playLeague plays some rounds of a league and writes its files.
 func playLeague(t *testing.T, rounds int) *savedLeague {
 	t.Helper()
+	w := startLeague(t)
+	for round := 1; round <= rounds; round++ {
+		w.round(round)
+	}
+	if rounds == w.state.TotalRounds() {
+		w.complete()
+	}
+	w.documents()
+	if rounds == w.state.TotalRounds() {
+		w.record(&journal.AgentInformed{AgentID: "P01"})
+	}
+	return w
+}
+
+// complete ends the league.
+func (w *savedLeague) complete() {
+	first := w.state.Standings()[0]
+	w.record(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}})
+}
+
+// startLeague starts a league.
+func startLeague(t *testing.T) *savedLeague {
+	t.Helper()
 	w := &savedLeague{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
 	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, j.Close()) })
 	w.record = func(d journal.Data) {
 		w.minute++
 		at := w.now()
 		require.NoError(t, w.state.Apply(&journal.Event{Seq: w.state.Events + 1, At: at, Data: d}))
 		require.NoError(t, j.Append(at, d))
+		seq, _ := j.Last()
+		require.NoError(t, j.Sync(seq))
 	}
 	w.head = func() string { _, head := j.Last(); return head }
 
@@ -108,18 +137,6 @@ func playLeague(t *testing.T, rounds int) *savedLeague {
 		}
 	}
 	w.record(&journal.Started{Algorithm: journal.Algorithm, Players: playerIDs, Referees: []string{"REF01"}})
-	for round := 1; round <= rounds; round++ {
-		w.round(round)
-	}
-	if rounds == w.state.TotalRounds() {
-		first := w.state.Standings()[0]
-		w.record(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}})
-	}
-	w.documents()
-	if rounds == w.state.TotalRounds() {
-		w.record(&journal.AgentInformed{AgentID: "P01"})
-	}
-	require.NoError(t, j.Close())
 	return w
 }
 
@@ -150,13 +167,16 @@ func (w *savedLeague) round(round int) {
 
 // match plays one match by the rules and writes its events, file and histories.
 func (w *savedLeague) match(matchID protocol.MatchID, idA, idB string) {
-	id, attempt := matchID.String(), protocol.Attempt{MatchID: matchID, Number: 1}
+	id, attempt := matchID.String(), protocol.Attempt{MatchID: matchID, Number: w.state.Match(matchID).NextAttempt()}
 	nonce := secretOf("nonce " + id)
-	commitment := protocol.DrawCommitment(leagueID, id, 1, "REF01", nonce)
+	if attempt.Number > 1 && !w.sameNonce {
+		nonce = secretOf(fmt.Sprintf("nonce %s %d", id, attempt.Number))
+	}
+	commitment := protocol.DrawCommitment(leagueID, id, attempt.Number, "REF01", nonce)
 	w.record(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
 	w.record(&journal.MatchAccepted{Attempt: attempt, RefereeID: "REF01", DrawCommitment: commitment})
 
-	s := newScript(w, matchID.Round, id, idA, idB, commitment)
+	s := newScript(w, attempt, idA, idB, commitment)
 	s.invite()
 	failed := ""
 	if id == "R2M1" {
@@ -203,9 +223,10 @@ func (w *savedLeague) match(matchID protocol.MatchID, idA, idB string) {
 
 func (w *savedLeague) remember(r *journal.MatchReported, id, opponent string) {
 	h := w.histories[id]
+	h.Matches = slices.DeleteFunc(h.Matches, func(m store.HistoryMatch) bool { return m.MatchID == r.MatchID.String() })
 	mine, _ := r.Choices.Get(id)
 	theirs, _ := r.Choices.Get(opponent)
-	m := store.HistoryMatch{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: r.MatchID.String(), OpponentID: opponent}}
+	m := store.HistoryMatch{Attempt: r.Number, PlayedMatch: protocol.PlayedMatch{MatchID: r.MatchID.String(), OpponentID: opponent}}
 	if mine != nil {
 		m.MyChoice = *mine
 	}
@@ -219,22 +240,19 @@ func (w *savedLeague) remember(r *journal.MatchReported, id, opponent string) {
 	if r.DrawnNumber != nil {
 		m.DrawnNumber = *r.DrawnNumber
 	}
-	h.Stats.TotalMatches++
 	switch {
 	case r.Status == protocol.StatusDraw:
 		m.Result = "DRAW"
-		h.Stats.Draws++
 	case *r.WinnerPlayerID == id:
 		m.Result = "WIN"
-		h.Stats.Wins++
 	default:
 		m.Result = "LOSS"
-		h.Stats.Losses++
 	}
 	if r.Status == protocol.StatusTechnicalLoss {
 		m.Result = "TECHNICAL_" + m.Result
 	}
 	h.Matches = append(h.Matches, m)
+	h.Stats = store.StatsOf(h.Matches)
 }
 
 // documents writes the files of the manager and of the players.
@@ -261,13 +279,14 @@ type script struct {
 	commitment string
 }
 
-func newScript(w *savedLeague, round int, id, idA, idB, commitment string) *script {
+func newScript(w *savedLeague, attempt protocol.Attempt, idA, idB, commitment string) *script {
+	id := attempt.MatchID.String()
 	player := func(p string) store.MatchPlayer {
 		return store.MatchPlayer{PlayerID: p, DisplayName: "Player " + p, EntropyCommitment: protocol.EntropyCommitment(id, p, secretOf(id+p))}
 	}
 	return &script{w: w, ids: [2]string{idA, idB}, commitment: commitment, doc: &store.Match{
-		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: round, MatchID: id,
-		GameType: evenodd.Type, Attempt: 1, ConversationID: protocol.MatchConversation(id, 1), RefereeID: "REF01",
+		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: attempt.MatchID.Round, MatchID: id,
+		GameType: evenodd.Type, Attempt: attempt.Number, ConversationID: attempt.Conversation(), RefereeID: "REF01",
 		WrittenBy: store.WrittenByReferee, PlayerA: player(idA), PlayerB: player(idB), Scoring: protocol.Scoring{Win: 3, Draw: 1},
 		Lifecycle: store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAssigned, "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED", store.StateAcknowledged)},
 	}}
@@ -299,7 +318,7 @@ func (s *script) invite() {
 	for i, p := range s.ids {
 		s.say(store.Sent, p, protocol.Invite.Name, 1, &protocol.GameInvitation{
 			Envelope: s.envelope(protocol.TypeGameInvitation, "referee:REF01"), LeagueID: leagueID, RoundID: s.doc.RoundID, MatchID: s.doc.MatchID,
-			GameType: evenodd.Type, RoleInMatch: []string{protocol.RolePlayerA, protocol.RolePlayerB}[i], OpponentID: s.ids[1-i], Attempt: 1, DrawCommitment: s.commitment,
+			GameType: evenodd.Type, RoleInMatch: []string{protocol.RolePlayerA, protocol.RolePlayerB}[i], OpponentID: s.ids[1-i], Attempt: s.doc.Attempt, DrawCommitment: s.commitment,
 		}, nil)
 		s.say(store.Received, p, protocol.Invite.Name, 1, &protocol.GameJoinAck{
 			Envelope: s.envelope(protocol.TypeGameJoinAck, "player:"+p), MatchID: s.doc.MatchID, PlayerID: p, ArrivalTimestamp: "2026-01-01T12:00:00Z",
@@ -341,6 +360,7 @@ func (s *script) over(result *protocol.GameResult, draw *protocol.Draw) {
 
 func (s *script) write(result *store.MatchResult, draw *protocol.Draw) {
 	s.doc.Result, s.doc.Draw = result, draw
+	s.w.docs = append(s.w.docs, s.doc)
 	require.NoError(s.w.t, store.Write(s.w.dir.Match(leagueID, s.doc.MatchID), s.doc))
 }
 

@@ -25,7 +25,7 @@ type signatureCheck struct {
 // verify verifies the signatures of a result. It may be called by several goroutines.
 func (a *auditor) verify(m *scheduledMatch, game rules.Game) (c signatureCheck) {
 	r := m.Report
-	if r == nil || m.Forfeited != nil || game == nil || !a.signs() || a.state.Started == nil {
+	if r == nil || m.Forfeited != nil || m.Ruled != nil || game == nil || !a.signs() || a.state.Started == nil {
 		return c
 	}
 	problem := func(format string, args ...any) { c.problems = append(c.problems, fmt.Sprintf(format, args...)) }

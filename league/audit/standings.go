@@ -53,7 +53,7 @@ func (a *auditor) checkStandings() {
 	case head.line == 0 && a.lostHeads[head.hash]: // checkStatement noted it
 	case head.line == 0:
 		a.find(RuleJournalHead, at, "journal_head %.12q… is the hash of no line of the journal: its tail was cut off, or lines were changed", head.hash)
-	case head.recorded < a.state.Recorded || head.rounds < a.state.CompletedRounds():
+	case head.recorded < a.state.Recorded || head.rounds < a.state.CompletedRounds() || head.changed < a.changed:
 		a.note(RuleStandings, at, "the standings go up to line %d of the journal, but it has results or rounds since%s", head.line, writtenAgain)
 	case a.completed() && head.line < a.ended:
 		a.note(RuleStandings, at, "the standings go up to line %d of the journal, but the league was completed in line %d%s", head.line, a.ended, writtenAgain)
@@ -119,6 +119,9 @@ func (a *auditor) checkRounds() {
 			a.note(RuleRounds, location{file: d.file, line: d.line("/rounds")}, "it has %d of %d rounds%s", n, len(want.Rounds), writtenAgain)
 		}
 		want.Rounds = want.Rounds[:n]
+	}
+	if n := a.withEarlierResults(got.Rounds, want.Rounds); n > 0 {
+		a.note(RuleRounds, location{file: d.file, line: d.line("/rounds")}, "it has earlier results of %s, which an organiser has changed since%s", counted(n, "match", "matches"), writtenAgain)
 	}
 	for _, diff := range differences(got, &want) {
 		rule, at := RuleRounds, location{file: d.file, line: d.line(diff.member)}

@@ -281,11 +281,20 @@ func (v *View) nextMatchData(id string) protocol.NextMatchData {
 	return protocol.NextMatchData{NextMatch: next, Undecided: next == nil && takesPart && v.State.KnownRounds() < v.State.TotalRounds()}
 }
 
-// nextMatch is a player's first match without a result; nil for none. The referee of a
+// nextMatch is a player's first match without a result, rematches first; nil for none. The referee of a
 // match of a later round is the one that the manager would choose now.
 func (v *View) nextMatch(playerID string) *protocol.NextMatch {
 	s := v.State
 	index, takesPart := s.PlayerIndex(playerID)
+	for _, id := range s.Rematches {
+		if m, idA, idB, _ := s.Find(id); m.Reopened() && (idA == playerID || idB == playerID) {
+			opponent := idA
+			if idA == playerID {
+				opponent = idB
+			}
+			return &protocol.NextMatch{MatchID: id.String(), RoundID: id.Round, OpponentID: opponent, RefereeEndpoint: v.endpoint(s.Referee(id.Round, id.Number))}
+		}
+	}
 	for round := max(s.Round, 1); takesPart && round <= s.KnownRounds(); round++ {
 		opponent, number, ok := s.Opponent(round, index)
 		id := protocol.MatchID{Round: round, Number: number}
@@ -313,7 +322,7 @@ type RecordedMatch struct {
 	RoundID    int    `json:"round_id"`
 	PlayerAID  string `json:"player_A_id"`
 	PlayerBID  string `json:"player_B_id"`
-	RefereeID  string `json:"referee_id,omitzero"` // "" if the match was forfeited
+	RefereeID  string `json:"referee_id,omitzero"` // "" if the match was forfeited or ruled
 	Attempt    int    `json:"attempt,omitzero"`
 	ReportedAt string `json:"reported_at,omitzero"`
 	protocol.GameResult
@@ -321,6 +330,9 @@ type RecordedMatch struct {
 	Draw      *protocol.Draw          `json:"draw,omitzero"`
 	Forfeited []string                `json:"forfeited_by,omitzero"` // players
 	Disputed  []string                `json:"disputed_by,omitzero"`  // referees that reported another result later
+
+	RuledBy         string `json:"ruled_by,omitzero"`         // the organiser that decided the result
+	AnnulledResults int    `json:"annulled_results,omitzero"` // earlier results that no longer count
 }
 
 // RecordedMatch finds a match that has a result; nil for any other id.
@@ -338,10 +350,15 @@ func (v *View) RecordedMatch(matchID string) *RecordedMatch {
 			}
 		}
 	}
-	return &RecordedMatch{
+	recorded := &RecordedMatch{
 		MatchID: matchID, RoundID: id.Round, PlayerAID: a, PlayerBID: b, RefereeID: r.RefereeID, Attempt: r.Number,
 		ReportedAt: m.ReportedAt, GameResult: r.GameResult, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited, Disputed: m.Disputed,
+		AnnulledResults: len(m.Annulled),
 	}
+	if m.Ruled != nil {
+		recorded.RuledBy = m.Ruled.By
+	}
+	return recorded
 }
 
 // A MatchRecord is a recorded result with its match.

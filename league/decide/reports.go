@@ -124,8 +124,8 @@ func annulled(fact *journal.Match, id protocol.MatchID) *protocol.Error {
 
 // repeatsAnnulled tells whether a report repeats a result that an organiser has annulled.
 func repeatsAnnulled(fact *journal.Match, r *journal.MatchReported) bool {
-	before := fact.AnnulledReport(r.Number, r.RefereeID)
-	return before != nil && same(before, r)
+	before := fact.AnnulledOutcome(r.Number)
+	return before != nil && before.Report.RefereeID == r.RefereeID && same(before.Report, r)
 }
 
 // same tells whether two reports say the same about a match.

@@ -327,7 +327,10 @@ func (s *State) annulResults(a *Agent) {
 			s.uncount(m.Report)
 		}
 	}
-	a.Annulled = true
+	if s.annulled == nil {
+		s.annulled = make([]bool, len(s.Started.Players))
+	}
+	s.annulled[player], a.Annulled = true, true
 }
 
 // shortID shortens an id, which anybody may have written.

@@ -42,11 +42,11 @@ func (m *Match) Void(attempt int) bool {
 	return m.Reopened() && attempt <= m.Annulled[len(m.Annulled)-1].Attempts
 }
 
-// AnnulledReport is the annulled result of an attempt; nil for none.
-func (m *Match) AnnulledReport(number int, refereeID string) *MatchReported {
+// AnnulledOutcome is the annulled result of an attempt; nil for none.
+func (m *Match) AnnulledOutcome(attempt int) *AnnulledOutcome {
 	for i := range m.Annulled {
-		if r := m.Annulled[i].Report; r.Number == number && r.RefereeID == refereeID {
-			return r
+		if o := &m.Annulled[i]; attempt > 0 && o.Report.Number == attempt {
+			return o
 		}
 	}
 	return nil
@@ -242,7 +242,7 @@ func (s *State) cancelRematch(id protocol.MatchID, m *Match) {
 
 // count counts a result in the table, unless a player of it is annulled.
 func (s *State) count(r table.Result) error {
-	if s.annulled(r) {
+	if s.isAnnulled(r) {
 		return nil
 	}
 	return s.Table.Record(r)
@@ -250,19 +250,14 @@ func (s *State) count(r table.Result) error {
 
 // uncount takes a result that was counted out of the table.
 func (s *State) uncount(d *MatchReported) {
-	if r, err := s.TableResult(d); err == nil && !s.annulled(r) { // record has checked it
+	if r, err := s.TableResult(d); err == nil && !s.isAnnulled(r) { // record has checked it
 		s.Table.Forget(r)
 	}
 }
 
-// annulled tells whether a player of a result is annulled.
-func (s *State) annulled(r table.Result) bool {
-	for _, player := range [...]int{r.A, r.B} {
-		if s.Agents[s.Started.Players[player]].Annulled {
-			return true
-		}
-	}
-	return false
+// isAnnulled tells whether a player of a result is annulled.
+func (s *State) isAnnulled(r table.Result) bool {
+	return len(s.annulled) > 0 && (s.annulled[r.A] || s.annulled[r.B])
 }
 
 // follow changes the results from which later rounds follow, if those of the round are known

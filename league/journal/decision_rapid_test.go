@@ -2,7 +2,6 @@ package journal_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -305,7 +304,7 @@ func TestCondensingBetweenDecisionsChangesNothing(t *testing.T) {
 			require.NoError(t, err)
 			e, err := journal.Decode(line)
 			require.NoError(t, err)
-			require.NoError(t, again.Apply(e), fmt.Sprintf("event %d: %s", i+1, line))
+			require.NoError(t, again.Apply(e), "event %d: %s", i+1, line)
 			again.Condense(again.CompletedRounds())
 		}
 		require.JSONEq(t, snapshot(t, l.State), snapshot(t, again))

@@ -36,6 +36,7 @@ type State struct {
 	played        [][]pairing.Result // of the completed rounds; nil in a round-robin
 	upcoming      upcoming
 	playerIndexes map[string]int     // of players in pairings and in the table, by id
+	annulled      []bool             // by player: no result of it counts; nil if none is annulled
 	registries    map[bool]*registry // of the players (true) and of the referees
 
 	condensed int                            // rounds that Condense has reduced

@@ -258,13 +258,18 @@ func (s *State) Ranking() []table.Row {
 
 // annulledLast puts the annulled players of a round-robin behind all others.
 func (s *State) annulledLast(rows []table.Row) []table.Row {
-	last := func(r table.Row) int {
-		if s.Agents[s.Started.Players[r.Player]].Annulled {
+	if s.annulled == nil {
+		return rows
+	}
+	slices.SortStableFunc(rows, func(a, b table.Row) int {
+		switch last := s.annulled[a.Player]; {
+		case last == s.annulled[b.Player]:
+			return 0
+		case last:
 			return 1
 		}
-		return 0
-	}
-	slices.SortStableFunc(rows, func(a, b table.Row) int { return cmp.Compare(last(a), last(b)) })
+		return -1
+	})
 	for i := range rows {
 		rows[i].Rank = i + 1
 	}

@@ -43,14 +43,15 @@ func (s *State) Standings() []store.StandingRow {
 	for i := range ranked {
 		r := &ranked[i]
 		id := s.Started.Players[r.Player]
+		a := s.Agents[id]
 		rows[i] = store.StandingRow{
 			StandingRow: protocol.StandingRow{
-				Rank: r.Rank, PlayerID: id, DisplayName: s.Agents[id].DisplayName,
+				Rank: r.Rank, PlayerID: id, DisplayName: a.DisplayName,
 				Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
+				Withdrawn: a.Withdrawn != nil, Annulled: a.Annulled,
 			},
 			TechnicalLosses: r.TechnicalLosses,
 		}
-		rows[i].Withdrawn, rows[i].Annulled = s.Agents[id].Withdrawn != nil, s.Agents[id].Annulled
 		if s.Created.Tournament.IsSwiss() {
 			rows[i].Byes, rows[i].Buchholz, rows[i].SonnebornBerger = &r.Byes, &r.Buchholz, &r.SonnebornBerger
 		}

@@ -1,0 +1,400 @@
+package audit_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/audit"
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules/evenodd"
+)
+
+// order records the command of an organiser.
+func (w *savedLeague) order(name, about, winner string) {
+	w.t.Helper()
+	c := decide.Command{Name: name, By: "A. Smith", Reason: "as agreed", AgentID: about, MatchID: about, Winner: winner}
+	d, err := decide.Decision(w.state, c)
+	require.NoError(w.t, err)
+	w.record(d)
+}
+
+// next plays the next round. Matches of absent players are forfeited. The first match is
+// ruled while it runs if winner is not "".
+func (w *savedLeague) next(winner string) {
+	round := w.state.Round + 1
+	pairs := w.state.Pairings(round)
+	w.record(&journal.RoundAnnounced{RoundID: round, Referees: decide.ChooseReferees(w.state, round)})
+	for i, p := range pairs {
+		id := protocol.MatchID{Round: round, Number: i + 1}
+		f, err := decide.Forfeit(w.state, id)
+		require.NoError(w.t, err)
+		switch {
+		case f != nil:
+			w.record(f)
+			w.managersFile(id)
+		case i == 0 && winner != "":
+			at := protocol.Attempt{MatchID: id, Number: 1}
+			w.record(&journal.MatchAssigned{Attempt: at, RefereeID: "REF01"})
+			w.record(&journal.MatchAccepted{Attempt: at, RefereeID: "REF01", DrawCommitment: secretOf("draw").Hex()})
+			w.rule(id, winner)
+		default:
+			w.match(id, playerIDs[p.A], playerIDs[p.B])
+		}
+	}
+	w.record(&journal.RoundCompleted{RoundID: round, Summary: w.state.Summary(round)})
+}
+
+func (w *savedLeague) rule(id protocol.MatchID, winner string) {
+	w.order("rule", id.String(), winner)
+	w.managersFile(id)
+}
+
+// rematch plays the next ordered rematch.
+func (w *savedLeague) rematch() {
+	d := decide.Reopen(w.state)
+	w.record(d)
+	_, idA, idB, _ := w.state.Find(d.MatchID)
+	w.match(d.MatchID, idA, idB)
+}
+
+// managersFile writes the file of a match whose result no referee reported.
+func (w *savedLeague) managersFile(id protocol.MatchID) {
+	m, idA, idB, _ := w.state.Find(id)
+	require.NoError(w.t, store.Write(w.dir.Match(leagueID, id.String()), &store.Match{
+		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: id.Round, MatchID: id.String(), GameType: evenodd.Type,
+		WrittenBy: store.WrittenByManager, PlayerA: store.MatchPlayer{PlayerID: idA, DisplayName: "Player " + idA}, PlayerB: store.MatchPlayer{PlayerID: idB, DisplayName: "Player " + idB},
+		Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAcknowledged)},
+		Transcript: []store.Exchange{}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Result: &store.MatchResult{GameResult: m.Report.GameResult, Score: m.Report.Score},
+	}))
+}
+
+// decidedLeague is a completed league with each kind of decision. R1M1 has two annulled
+// results, each with its record in the results file.
+func decidedLeague(t *testing.T) *savedLeague {
+	t.Helper()
+	w := startLeague(t)
+	w.order("pause", "", "")
+	w.order("resume", "", "")
+	w.next("")
+	w.order("withdraw", "P04", "")
+	w.order("rematch", "R1M1", "")
+	w.rematch()
+	w.next("P01")
+	w.rule(protocol.MatchID{Round: 1, Number: 1}, "P02")
+	w.order("suspend", "P03", "")
+	w.next("")
+	w.order("readmit", "P03", "")
+	w.order("rematch", "R3M2", "")
+	w.rematch()
+	w.complete()
+	w.documents()
+	referees, players := w.state.AgentRecords()
+	require.NoError(t, store.Write(w.dir.Agents(leagueID), &store.Agents{
+		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, Referees: referees, Players: players,
+	}))
+	w.writeResults(w.docs)
+	for _, d := range w.docs {
+		if m := w.state.Match(matchIDOf(d.MatchID)); m.Report.Number == d.Attempt {
+			w.writeDerived([]*store.Match{d})
+		}
+	}
+	return w
+}
+
+func matchIDOf(text string) protocol.MatchID {
+	id, _ := protocol.ParseMatchID(text)
+	return id
+}
+
+func TestAuditNotesEachDecision(t *testing.T) {
+	w := decidedLeague(t)
+	l := w.audit()
+	assert.Empty(t, listed(l.Findings))
+	var decisions, others []string
+	for _, n := range l.Notes {
+		if n.Rule == audit.RuleDecision {
+			decisions = append(decisions, n.Detail)
+			assert.Contains(t, w.lines()[n.Line-1], "A. Smith", n.Detail)
+			assert.Contains(t, n.Detail, n.MatchID+n.AgentID)
+		} else {
+			others = append(others, n.String())
+		}
+	}
+	assert.Equal(t, []string{
+		"the league paused by A. Smith: as agreed",
+		"the league resumed by A. Smith: as agreed",
+		"P04 withdrawn by A. Smith: as agreed; its results are annulled",
+		"a rematch of R1M1 ordered by A. Smith: as agreed",
+		"the result of R1M1 annulled: the rematch begins that A. Smith ordered",
+		"R2M1 ruled a win of P01 by A. Smith: as agreed",
+		"R1M1 ruled a win of P02 by A. Smith: as agreed",
+		"P03 suspended by A. Smith: as agreed",
+		"P03 readmitted by A. Smith: as agreed",
+		"a rematch of R3M2 ordered by A. Smith: as agreed",
+		"the result of R3M2 annulled: the rematch begins that A. Smith ordered",
+	}, decisions)
+	require.Len(t, others, 1)
+	assert.Contains(t, others[0], "attempt 1 at R2M1 by REF01 was given up after the referee had committed to its draw")
+}
+
+// smith is the decision of the events in these tests.
+var smith = journal.Decision{By: "A. Smith", Reason: "as agreed"}
+
+func matchID(round int) protocol.MatchID { return protocol.MatchID{Round: round, Number: 1} }
+
+func (s events) again(round, attempt int) events {
+	at := protocol.Attempt{MatchID: matchID(round), Number: attempt}
+	return s.and(&journal.MatchAssigned{Attempt: at, RefereeID: "REF01"},
+		&journal.MatchReported{Attempt: at, RefereeID: "REF01", GameResult: lossOf("P02", "P01", "E004"), Score: protocol.Both("P01", 3, "P02", 0)})
+}
+
+// Each finding is about the last event of its case.
+func TestDecisionsFollowTheRules(t *testing.T) {
+	paused, held := &journal.Paused{Decision: smith}, &journal.AgentHeld{Decision: smith, AgentID: "P02"}
+	withdrawn := func(annulled bool) journal.Data {
+		return &journal.AgentWithdrawn{Decision: smith, AgentID: "P02", Annulled: annulled}
+	}
+	rematch := func(round int) journal.Data { return &journal.RematchOrdered{Decision: smith, MatchID: matchID(round)} }
+	reopened := func(round int) journal.Data { return &journal.MatchReopened{Decision: smith, MatchID: matchID(round)} }
+	ruled := func(status string, winner *string, a, b int) journal.Data {
+		return &journal.MatchRuled{Decision: smith, MatchID: matchID(1), Status: status, WinnerPlayerID: winner, Score: protocol.Both("P01", a, "P02", b)}
+	}
+	start, once := begun(3, 6), begun(3, 6).lost(1, "E004")
+	half := once
+	for round := 2; round <= 5; round++ {
+		half = half.lost(round, "E004")
+	}
+	for _, tt := range []struct {
+		name   string
+		events events
+		rule   string // "" for no finding
+	}{
+		{"a league pauses and goes on", start.and(paused, &journal.Unpaused{Decision: smith}).announced(1), ""},
+		{"a running match finishes during a pause", start.announced(1).and(paused).played(1, "E004").completed(1), ""},
+		{"a suspended player forfeits", start.and(held).announced(1).forfeited(1).completed(1), ""},
+		{"a suspended player that registers again still forfeits", start.and(held).returned("P02").announced(1).forfeited(1).completed(1), ""},
+		{"a match finishes that runs when its player is suspended", start.announced(1).and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: matchID(1), Number: 1}, RefereeID: "REF01"}, held,
+			&journal.MatchReported{Attempt: protocol.Attempt{MatchID: matchID(1), Number: 1}, RefereeID: "REF01", GameResult: lossOf("P02", "P01", "E004"), Score: protocol.Both("P01", 3, "P02", 0)}).completed(1), ""},
+		{"a match is forfeited whose player is suspended after an attempt", start.announced(1).and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: matchID(1), Number: 1}, RefereeID: "REF02"}, held).forfeited(1).completed(1), ""},
+		{"a readmitted player plays", start.and(held).announced(1).forfeited(1).completed(1).and(&journal.AgentReadmitted{Decision: smith, AgentID: "P02"}).lost(2, "E004"), ""},
+		{"a player that was shut down is readmitted", begun(-1, 2).lost(1, "E001").lost(2, "E001").shutdown("P02").and(&journal.AgentReadmitted{Decision: smith, AgentID: "P02"}).lost(3, "E004"), ""},
+		{"a player is withdrawn before half of its matches", once.and(withdrawn(true)).announced(2).forfeited(2).completed(2), ""},
+		{"a player is withdrawn after half of its matches", half.and(withdrawn(false)).announced(6).forfeited(6).completed(6), ""},
+		{"a match is played again", once.and(rematch(1), reopened(1)).again(1, 2).announced(2), ""},
+		{"a rematch is forfeited", once.and(rematch(1), reopened(1), held).forfeited(1).announced(2), ""},
+		{"a match is ruled twice", once.and(ruled(protocol.StatusDraw, nil, 1, 1), ruled(protocol.StatusWin, ptr("P02"), 0, 3)), ""},
+		{"both players lose by a ruling", once.and(ruled(protocol.StatusTechnicalLoss, nil, 0, 0)), ""},
+
+		{"a decision without an author", start.and(&journal.Paused{}), audit.RuleDecision},
+		{"a pause of a paused league", start.and(paused, paused), audit.RuleDecision},
+		{"a round is announced during a pause", start.and(paused).announced(1), audit.RuleRounds},
+		{"a suspended player is suspended", start.and(held, held), audit.RuleDecision},
+		{"a player is readmitted that takes part", start.and(&journal.AgentReadmitted{Decision: smith, AgentID: "P02"}), audit.RuleDecision},
+		{"a suspended player gets a match", start.and(held).announced(1).and(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: matchID(1), Number: 1}, RefereeID: "REF01"}), audit.RuleLifecycle},
+		{"a match is forfeited by a player that is not suspended", start.announced(1).forfeited(1), audit.RuleLifecycle},
+		{"a match is forfeited by a player that was readmitted", start.and(held, &journal.AgentReadmitted{Decision: smith, AgentID: "P02"}).announced(1).forfeited(1), audit.RuleLifecycle},
+		{"a round is given to a suspended referee", start.and(&journal.AgentHeld{Decision: smith, AgentID: "REF01"}).announced(1), audit.RuleLifecycle},
+		{"the last referee is withdrawn", start.and(&journal.AgentHeld{Decision: smith, AgentID: "REF01"}, &journal.AgentWithdrawn{Decision: smith, AgentID: "REF02"}), audit.RuleDecision},
+		{"a withdrawal before half of the matches annuls nothing", once.and(withdrawn(false)), audit.RuleDecision},
+		{"a withdrawal after half of the matches annuls", half.and(withdrawn(true)), audit.RuleDecision},
+		{"a withdrawn player returns", once.and(withdrawn(true)).returned("P02"), audit.RuleLifecycle},
+		{"a withdrawn player is readmitted", once.and(withdrawn(true), &journal.AgentReadmitted{Decision: smith, AgentID: "P02"}), audit.RuleDecision},
+		{"a rematch of a match without a result", start.announced(1).and(rematch(1)), audit.RuleDecision},
+		{"a rematch of a withdrawn player", once.and(withdrawn(true), rematch(1)), audit.RuleDecision},
+		{"a rematch that nobody ordered", once.and(reopened(1)), audit.RuleDecision},
+		{"a rematch in the name of another organiser", once.and(rematch(1), &journal.MatchReopened{Decision: journal.Decision{By: "B. Jones"}, MatchID: matchID(1)}), audit.RuleDecision},
+		{"a round begins before an ordered rematch", once.and(rematch(1)).announced(2), audit.RuleRounds},
+		{"a rematch begins in an open round", once.announced(2).and(rematch(1), reopened(1)), audit.RuleDecision},
+		{"a rematch begins during a pause", once.and(rematch(1), paused, reopened(1)), audit.RuleDecision},
+		{"a round begins before the rematch has a result", once.and(rematch(1), reopened(1)).announced(2), audit.RuleRounds},
+		{"the result of an annulled attempt counts again", once.and(rematch(1), reopened(1), &journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: matchID(1), Number: 2}, RefereeID: "REF01"},
+			&journal.MatchReported{Attempt: protocol.Attempt{MatchID: matchID(1), Number: 1}, RefereeID: "REF01", GameResult: lossOf("P02", "P01", "E004"), Score: protocol.Both("P01", 3, "P02", 0)}), audit.RuleOneResult},
+		{"a second result without a rematch", once.again(1, 2), audit.RuleOneResult},
+		{"a result after a ruling", once.announced(2).and(&journal.MatchRuled{Decision: smith, MatchID: matchID(2), Status: protocol.StatusDraw, Score: protocol.Both("P01", 1, "P02", 1)}).played(2, "E004"), audit.RuleOneResult},
+		{"a ruling with a wrong score", once.and(ruled(protocol.StatusWin, ptr("P02"), 3, 0)), audit.RuleDecision},
+		{"a ruling for a player of another match", once.and(ruled(protocol.StatusWin, ptr("P03"), 0, 3)), audit.RuleDecision},
+		{"a ruling with a winner that loses technically", once.and(ruled(protocol.StatusTechnicalLoss, ptr("P01"), 3, 0)), audit.RuleDecision},
+		{"a ruling of a match that was not announced", start.and(ruled(protocol.StatusDraw, nil, 1, 1)), audit.RuleDecision},
+		{"a ruling about a withdrawn player", once.and(withdrawn(true), ruled(protocol.StatusDraw, nil, 1, 1)), audit.RuleDecision},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := tt.events.written(t)
+			findings := w.audit().Findings
+			if tt.rule == "" {
+				assert.Empty(t, listed(findings))
+				return
+			}
+			require.Len(t, findings, 1, listed(findings))
+			assert.Equal(t, []any{tt.rule, journalFile, len(tt.events)}, []any{findings[0].Rule, findings[0].File, findings[0].Line}, findings[0])
+		})
+	}
+}
+
+// loadDecided returns functions that load a copy of decidedLeague.
+func loadDecided(t *testing.T) func(t *testing.T) *savedLeague {
+	t.Helper()
+	files := snapshot(t, decidedLeague(t).dir)
+	return func(t *testing.T) *savedLeague {
+		t.Helper()
+		w := &savedLeague{t: t, dir: store.Folder(t.TempDir())}
+		for file, text := range files {
+			if text != "" {
+				w.write(file, text)
+			}
+		}
+		return w
+	}
+}
+
+// A forger changes files of a league with decisions. The chain of the journal is valid again
+// after it.
+func TestForgedDecisionsAreFound(t *testing.T) {
+	load := loadDecided(t)
+	agentsFile := "data/leagues/cup/agents.json"
+	for _, tt := range []struct {
+		name    string
+		file    string
+		pattern string // is replaced by
+		by      string
+		rule    string // of the first finding; "" for none
+		where   string // file of the first finding
+	}{
+		{"nothing", journalFile, "as agreed", "as agreed", "", ""},
+		{"the withdrawal hides that it annuls", journalFile, `"annulled":true`, `"annulled":false`, audit.RuleDecision, journalFile},
+		{"another author", journalFile, `"by":"A. Smith","reason":"as agreed","match_id":"R2M1"`, `"by":"B. Jones","reason":"as agreed","match_id":"R2M1"`, audit.RuleRounds, roundsFile},
+		{"another winner of a ruling", journalFile, `"match_id":"R2M1","status":"WIN","winner_player_id":"P01","score":\{"P01":3,"P03":0\}`,
+			`"match_id":"R2M1","status":"WIN","winner_player_id":"P03","score":{"P01":0,"P03":3}`, audit.RuleStandings, ""},
+		{"another choice in an annulled attempt", resultsFile, `"parity_choice":"even"`, `"parity_choice":"odd"`, audit.RuleTranscript, resultsFile},
+		{"another result of an annulled attempt", resultsFile, `"drawn_number":\d+`, `"drawn_number":11`, audit.RuleMatchFile, resultsFile},
+		{"the ruled match names a referee", "data/matches/cup/R2M1.json", `"written_by": "manager"`, `"written_by": "referee"`, audit.RuleMatchFile, "data/matches/cup/R2M1.json"},
+		{"another winner in the file of a ruled match", "data/matches/cup/R2M1.json", `"winner_player_id": "P01"`, `"winner_player_id": "P03"`, audit.RuleMatchFile, "data/matches/cup/R2M1.json"},
+		{"the standings hide the withdrawal", standingsFile, `"withdrawn": true,`, ``, audit.RuleStandings, standingsFile},
+		{"the standings hide that results are annulled", standingsFile, `"annulled": true,`, ``, audit.RuleStandings, standingsFile},
+		{"the withdrawn player is active", agentsFile, `"SHUTDOWN"`, `"ACTIVE"`, audit.RuleAgents, agentsFile},
+		{"another organiser ruled", roundsFile, `"ruled_by": "A. Smith"`, `"ruled_by": "B. Jones"`, audit.RuleRounds, roundsFile},
+		{"a result was not annulled", roundsFile, `"annulled_results": 2`, `"annulled_results": 3`, audit.RuleRounds, roundsFile},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := load(t)
+			w.edit(tt.file, tt.pattern, tt.by)
+			w.rechain(w.lines())
+			findings := w.audit().Findings
+			if tt.rule == "" {
+				assert.Empty(t, listed(findings))
+				return
+			}
+			require.NotEmpty(t, findings)
+			assert.Contains(t, listed(findings), tt.rule)
+			if tt.where != "" {
+				assert.Equal(t, []string{tt.rule, tt.where}, []string{findings[0].Rule, findings[0].File}, listed(findings))
+			}
+		})
+	}
+}
+
+// notes are the notes of an audit without those that name a decision.
+func (w *savedLeague) notes() string {
+	l := w.audit()
+	require.Empty(w.t, listed(l.Findings))
+	return listed(slices.DeleteFunc(l.Notes, func(n audit.Finding) bool { return n.Rule == audit.RuleDecision }))
+}
+
+// The manager writes some files without sync, so that a crash can leave them as they were
+// before a decision.
+func TestFilesFromBeforeADecisionAreNoted(t *testing.T) {
+	load := loadDecided(t)
+	t.Run("match file", func(t *testing.T) {
+		w := load(t)
+		first := decidedLeague(t).docs[0]
+		require.Equal(t, []any{"R1M1", 1}, []any{first.MatchID, first.Attempt})
+		w.write(r1m1, w.derived(first))
+		assert.Contains(t, w.notes(), "it has a result of R1M1 that an organiser has annulled since")
+	})
+	t.Run("rounds.json", func(t *testing.T) {
+		w := load(t)
+		rounds, err := store.Read[store.Rounds](w.dir.Rounds(leagueID))
+		require.NoError(t, err)
+		m := &rounds.Rounds[0].Matches[0]
+		m.RefereeID, m.Attempt, m.RuledBy, m.AnnulledResults = "REF01", 1, "", 0
+		report := decidedLeague(t).state.Match(matchID(1)).Annulled[0].Report
+		m.Status, m.WinnerPlayerID = report.Status, report.WinnerPlayerID
+		require.NoError(t, store.Write(w.dir.Rounds(leagueID), rounds))
+		assert.Contains(t, w.notes(), "it has earlier results of 1 match, which an organiser has changed since")
+		m.Attempt = 3
+		require.NoError(t, store.Write(w.dir.Rounds(leagueID), rounds))
+		assert.NotEmpty(t, w.audit().Findings, "the match was never so")
+	})
+}
+
+func TestHistoryOfAnAnnulledAttempt(t *testing.T) {
+	w := decidedLeague(t)
+	first := w.state.Match(matchID(1)).Annulled[0].Report
+	h := w.histories["P01"]
+	w.remember(first, "P01", "P02")
+	require.NoError(t, store.Write(w.dir.History("P01"), h))
+	assert.NotContains(t, w.notes(), audit.RuleHistory, "the player remembers the annulled attempt as it was")
+	h.Matches[len(h.Matches)-1].OpponentChoice = "none"
+	require.NoError(t, store.Write(w.dir.History("P01"), h))
+	assert.Contains(t, listed(w.audit().Findings), "R1M1 of P01: opponent_choice is \"none\"")
+}
+
+func TestRematchIsDrawnAnew(t *testing.T) {
+	w := startLeague(t)
+	w.next("")
+	w.order("rematch", "R1M1", "")
+	w.record(decide.Reopen(w.state))
+	w.sameNonce = true
+	w.match(matchID(1), "P01", "P02")
+	w.documents()
+	w.writeResults(w.docs)
+	findings := w.audit().Findings
+	require.NotEmpty(t, findings)
+	assert.Contains(t, listed(findings), "the nonce of R1M1 after 1 annulled result is that of R1M1")
+}
+
+func TestQuestionOfARematchShowsTheStandingsOfItsTime(t *testing.T) {
+	for _, tt := range []struct {
+		points int
+		want   string
+	}{{0, ""}, {9, "your_standings"}} {
+		w := decidedLeague(t)
+		for _, d := range w.docs {
+			if d.MatchID != "R1M1" || d.Attempt != 2 || tt.points == 0 {
+				continue
+			}
+			for i := range d.Transcript {
+				d.Transcript[i].Message = []byte(strings.ReplaceAll(string(d.Transcript[i].Message), `"points":0`, `"points":9`))
+			}
+		}
+		w.writeResults(w.docs)
+		if findings := listed(w.audit().Findings); tt.want == "" {
+			assert.Empty(t, findings)
+		} else {
+			assert.Contains(t, findings, tt.want)
+		}
+	}
+}
+
+func TestRemovedDecisionIsFound(t *testing.T) {
+	load := loadDecided(t)
+	removed := 0
+	for i, line := range load(t).lines() {
+		if !strings.Contains(line, `"by":"A. Smith"`) {
+			continue
+		}
+		removed++
+		w := load(t)
+		w.rechain(slices.Delete(w.lines(), i, i+1))
+		assert.NotEmpty(t, w.audit().Findings, line)
+	}
+	assert.Equal(t, 11, removed)
+}
