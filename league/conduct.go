@@ -77,7 +77,7 @@ func (m *Manager) takeUp(c *conduct, x *match) {
 	defer m.mu.Unlock()
 	*c = conduct{match: x, referee: m.agents[decide.Holder(m.state, x.id)], glance: c.glance, news: c.news}
 	x.news = c.news // may hold news of the match before, which changes nothing
-	for _, at := range x.fact.Attempts {
+	for _, at := range x.fact.Current() {
 		failed := at.Failed || x.fact.IsLost(at.Number)
 		if x.handover.fresh = failed; failed {
 			c.failed.add(m.agents[at.Referee])
@@ -107,7 +107,7 @@ func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent)
 		m.failed(c.id, c.referee, event.failure(c.id.String()))
 	}
 	if event == offerDeclined || event == offerNotSent {
-		if stop.Err() != nil || (c.offers+1)%len(m.referees) == 0 && m.clock.Sleep(stop, m.patience(c.offers)) != nil {
+		if stop.Err() != nil || (c.offers+1)%len(m.referees) == 0 && m.rest(stop, c, m.patience(c.offers)) != nil {
 			c.handover.on(matchOver)
 		}
 	}
@@ -119,7 +119,7 @@ func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent)
 
 // choose finds a referee with a free slot for the match.
 func (m *Manager) choose(stop, work context.Context, c *conduct) handoverEvent {
-	if c.over() {
+	if c.over() || m.forfeits(work, c.match) {
 		return matchOver
 	}
 	if c.referee == nil {
@@ -143,7 +143,7 @@ func (m *Manager) choose(stop, work context.Context, c *conduct) handoverEvent {
 			c.slot, c.end = true, time.Now().Add(m.longestMatch())
 			return refereeChosen
 		case <-c.news:
-			if c.over() {
+			if c.over() || m.forfeits(work, c.match) {
 				return matchOver
 			}
 		case <-stop.Done():
@@ -159,7 +159,7 @@ func (m *Manager) awaitReferee(ctx context.Context, c *conduct) *agent {
 		if r := m.nextReferee(c); r != nil {
 			return r
 		}
-		if m.clock.Sleep(ctx, pause) != nil {
+		if m.rest(ctx, c, pause) != nil {
 			return nil
 		}
 		for _, r := range m.revive(ctx, m.referees, c.failed) {
@@ -167,6 +167,32 @@ func (m *Manager) awaitReferee(ctx context.Context, c *conduct) *agent {
 		}
 	}
 	return nil
+}
+
+// rest pauses, but no longer than until the match has a result. News of other kinds stay for
+// the conductor.
+func (m *Manager) rest(ctx context.Context, c *conduct, pause time.Duration) error {
+	ctx, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer stop()
+	watching.Go(func() {
+		for told := false; ; told = true {
+			select {
+			case <-c.news:
+				if c.over() || m.forfeits(ctx, c.match) {
+					stop()
+					return
+				}
+			case <-ctx.Done():
+				if told {
+					c.wake()
+				}
+				return
+			}
+		}
+	})
+	return m.clock.Sleep(ctx, pause)
 }
 
 // nextReferee is the referee that gets the next attempt now; nil for none.
@@ -207,7 +233,7 @@ func (m *Manager) announceOther(ctx context.Context, c *conduct) {
 		return
 	}
 	players := m.present([]*agent{c.a, c.b})
-	again := m.announcement(ctx, m.state.Round, len(players), []*match{{id: c.id, a: c.a, b: c.b, announced: c.referee}})
+	again := m.announcement(ctx, c.id.Round, len(players), []*match{{id: c.id, a: c.a, b: c.b, announced: c.referee}})
 	m.mu.Unlock()
 	post(players, again.deliver)
 	again.wait()
@@ -219,6 +245,10 @@ func (m *Manager) announceOther(ctx context.Context, c *conduct) {
 func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
 	c.returned = *c.referee.returned.Load() // a return during the call counts
 	m.mu.Lock()
+	if c.fact.Report != nil { // the organiser has ruled it
+		m.mu.Unlock()
+		return matchOver
+	}
 	number, again := decide.AttemptFor(c.fact, c.referee.id, c.handover.fresh)
 	at, err := c.attempt(number), error(nil)
 	if !again {
@@ -295,6 +325,9 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a, &q.points[0]), m.assignedPlayer(c.b, &q.points[1])
+	if last := len(c.fact.Annulled) - 1; last >= 0 {
+		q.AnnulledAttempts = c.fact.Annulled[last].Attempts
+	}
 	is := m.state.Agents[referee.id]
 	proves, relays := is.ShowsAccessTokens(), is.RelaysSignatures
 	keyA, keyB := m.state.Agents[c.a.id].PublicKey, m.state.Agents[c.b.id].PublicKey

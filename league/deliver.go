@@ -29,7 +29,7 @@ const (
 // goroutine of the referee's notices uses it.
 type delivery struct {
 	file   *store.ResultsFile
-	known  map[protocol.Attempt]bool // attempts that the file had whole at the start
+	known  map[protocol.Attempt]bool // attempts that the file had whole at the start, and later ones of annulled and ruled matches
 	round  int                       // the last round that was asked for
 	missed int                       // calls in a row that failed
 }
@@ -89,12 +89,29 @@ func (m *Manager) undelivered(a *agent, round int) (wanted []*journal.MatchRepor
 	}
 	for ; a.delivery.round < round; a.delivery.round++ {
 		for i := range m.state.Pairings(a.delivery.round + 1) {
-			r := m.state.Match(protocol.MatchID{Round: a.delivery.round + 1, Number: i + 1}).Report
-			if r != nil && r.RefereeID == a.id && r.Number > 0 && !a.delivery.known[r.Attempt] {
-				wanted = append(wanted, r)
-			}
+			wanted = a.delivery.want(wanted, a.id, m.state.Match(protocol.MatchID{Round: a.delivery.round + 1, Number: i + 1}))
 		}
 	}
+	for id := range m.organiser.decided {
+		if id.Round <= a.delivery.round {
+			wanted = a.delivery.want(wanted, a.id, m.state.Match(id))
+		}
+	}
+	return wanted
+}
+
+// want adds the results of a match, annulled ones included, whose records the referee has not
+// been asked for.
+func (d *delivery) want(wanted []*journal.MatchReported, refereeID string, match *journal.Match) []*journal.MatchReported {
+	add := func(r *journal.MatchReported) {
+		if r != nil && r.RefereeID == refereeID && r.Number > 0 && !d.known[r.Attempt] {
+			wanted = append(wanted, r)
+		}
+	}
+	for i := range match.Annulled {
+		add(match.Annulled[i].Report)
+	}
+	add(match.Report)
 	return wanted
 }
 
@@ -129,7 +146,14 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 	if err := a.delivery.file.Sync(line); err != nil { // a match file names only records that are there
 		return err
 	}
-	if doc.Lifecycle.State == store.StateAcknowledged && reflect.DeepEqual(doc.Result.GameResult, r.GameResult) {
+	m.mu.Lock()
+	now := m.state.Match(r.MatchID).Report
+	if m.organiser.decided[r.MatchID] {
+		a.delivery.known[r.Attempt] = true
+	}
+	m.mu.Unlock()
+	counts := now != nil && now.Attempt == r.Attempt
+	if counts && doc.Lifecycle.State == store.StateAcknowledged && reflect.DeepEqual(doc.Result.GameResult, r.GameResult) {
 		m.writeMatchFile(q.MatchID, store.WriteDerived, derivedFrom(doc, path))
 	}
 	return nil

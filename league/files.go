@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -170,7 +171,9 @@ type fileWriter struct {
 	mu     sync.Mutex    // held while writing, so that an older state never replaces a newer one
 	agents *store.Agents // the content of agents.json; nil if that is not known
 	head   string        // in standings.json; "" if it is not known
-	rounds [2]int        // the numbers of completed rounds and of all rounds in rounds.json; negative if they are not known
+	rounds [3]int        // the numbers of completed rounds and of all rounds in rounds.json, and of corrections; negative if they are not known
+
+	corrections atomic.Int32 // of results of completed rounds, in this process
 }
 
 // The pause between two writes of the derived files is at least writePause, and
@@ -184,7 +187,7 @@ const (
 // prepare returns the writer w with its inner state. It writes the files of a league that
 // resumes soon, because a crash may have damaged them.
 func (w *fileWriter) prepare() *fileWriter {
-	w.rounds, w.stale = [2]int{-1, -1}, make(chan struct{}, 1)
+	w.rounds, w.stale = [3]int{-1, -1}, make(chan struct{}, 1)
 	if w.State.Events > 0 && w.State.Completed == nil {
 		w.stale <- struct{}{}
 	}
@@ -199,10 +202,23 @@ func (w *fileWriter) changed(d journal.Data) {
 	switch d.(type) {
 	case *journal.AgentRegistered, *journal.AgentAnswered, *journal.RegistrationDropped, *journal.AgentReturned,
 		*journal.AgentSuspended, *journal.AgentShutdown, *journal.AgentInformed,
+		*journal.AgentHeld, *journal.AgentReadmitted, *journal.AgentWithdrawn, *journal.MatchReopened, *journal.MatchRuled,
 		*journal.Started, *journal.MatchReported, *journal.MatchForfeited, *journal.RoundCompleted:
 	default:
 		return
 	}
+	select {
+	case w.stale <- struct{}{}:
+	default: // they are written anyway
+	}
+}
+
+// correct has rounds.json written again, because a result in it has changed.
+func (w *fileWriter) correct() {
+	if w == nil {
+		return
+	}
+	w.corrections.Add(1)
 	select {
 	case w.stale <- struct{}{}:
 	default: // they are written anyway
@@ -264,6 +280,7 @@ func (w *fileWriter) write() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	corrections := int(w.corrections.Load())
 	d, err := w.current()
 	if err != nil {
 		return // files never run ahead of the journal
@@ -280,7 +297,7 @@ func (w *fileWriter) write() {
 			w.head = d.standings.JournalHead
 		}
 	}
-	if rounds := [2]int{d.completed, d.rounds.TotalRounds}; w.rounds != rounds {
+	if rounds := [3]int{d.completed, d.rounds.TotalRounds, corrections}; w.rounds != rounds {
 		path := w.Folder.Rounds(w.leagueID)
 		if w.written(path, store.WriteRounds(path, d.rounds, w.allRounds(d.completed))) {
 			w.rounds = rounds

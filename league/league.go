@@ -40,6 +40,7 @@ type Manager struct {
 
 	life    context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
 	matches []*match        // of the current round
+	rematch *match          // that is played again between two rounds; nil for none
 }
 
 // New makes a manager; Mount it, and Run it.
@@ -126,6 +127,7 @@ func (m *Manager) openLeague() error {
 		return m.record(o.created())
 	}
 	m.resumed = true
+	m.organiser.annuls.Store(true)
 	if f := o.Files; f != nil && f.LostTail() {
 		if err := m.record(&journal.TailLost{Head: f.lost}); err != nil {
 			return err
@@ -179,6 +181,7 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
 	protocol.GetMatchTranscript.Handle(mux, m.stamp, m.getMatchTranscript)
 	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)
+	protocol.OrganiseLeague.Handle(mux, m.stamp, m.organiseLeague)
 	protocol.Ping.Handle(mux, m.stamp, m.pong)
 	mux.Fallback(protocol.MethodFor)
 }

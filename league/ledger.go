@@ -16,13 +16,14 @@ import (
 type ledger struct {
 	clock *protocol.Clock
 
-	mu      sync.Mutex
-	state   *journal.State
-	journal *journalfile.File  // nil: the league has no data folder
-	started string             // the hash of the event that started the league; "" in a league that does not sign
-	ended   string             // the hash of the event that completed the last round; "" without a journal
-	kept    *keptEvents        // nil unless a league without a data folder keeps its events
-	changed func(journal.Data) // called with each recorded event while mu is held
+	mu         sync.Mutex
+	state      *journal.State
+	journal    *journalfile.File  // nil: the league has no data folder
+	started    string             // the hash of the event that started the league; "" in a league that does not sign
+	ended      string             // the hash of the event that completed the last round; "" without a journal
+	kept       *keptEvents        // nil unless a league without a data folder keeps its events
+	recordedAt string             // time of the last event
+	changed    func(journal.Data) // called with each recorded event while mu is held
 }
 
 // errJournal is the error of a request whose event could not be written. It is no
@@ -38,6 +39,7 @@ func (l *ledger) record(data journal.Data) error {
 	if l.journal != nil {
 		at = journalfile.FormatTime(l.clock.Now())
 	}
+	l.recordedAt = at
 	e := journal.Event{Seq: l.state.Events + 1, At: at, Data: data}
 	if err := l.state.Apply(&e); err != nil {
 		return err

@@ -3,8 +3,12 @@ package league
 import (
 	"errors"
 	"io/fs"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,26 +18,66 @@ import (
 )
 
 // writeMatches writes the missing match files of some rounds: their referee has its files
-// elsewhere, writes none, or stopped before it wrote them. If damaged is set, it also
-// replaces incomplete files, as a power cut may leave them.
+// elsewhere, writes none, or stopped before it wrote them. It replaces those with a result
+// that an organiser has annulled, and, if damaged is set, incomplete files, as a power cut may
+// leave them.
 func (m *Manager) writeMatches(from, to int, damaged bool) {
+	m.writeMissing(damaged, func(yield func(protocol.MatchID) bool) {
+		for round := max(from, 1); round <= to; round++ {
+			for i := range m.state.Pairings(round) {
+				if !yield(protocol.MatchID{Round: round, Number: i + 1}) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// writeMissing is writeMatches for some matches.
+func (m *Manager) writeMissing(damaged bool, matches iter.Seq[protocol.MatchID]) {
 	if m.files == nil {
 		return
 	}
 	recorded := &results{folder: m.files.Folder, leagueID: m.options.LeagueID, open: map[string]*store.ResultsIndex{}}
 	defer recorded.close()
-	for round := max(from, 1); round <= to; round++ {
-		for i := range m.state.Pairings(round) {
-			id := protocol.MatchID{Round: round, Number: i + 1}
-			write := toWrite(m.files.Folder.Match(m.options.LeagueID, id.String()), damaged)
-			if write == nil {
-				continue
-			}
-			if doc := m.rebuilt(id, recorded); doc != nil {
-				m.writeMatchFile(id.String(), write, doc)
-			}
+	for id := range matches {
+		path := m.files.Folder.Match(m.options.LeagueID, id.String())
+		write := toWrite(path, damaged)
+		if write == nil && m.isOutdated(id, path) {
+			write = store.WriteDerived
+		}
+		if write == nil {
+			continue
+		}
+		if doc := m.rebuilt(id, recorded); doc != nil {
+			m.writeMatchFile(id.String(), write, doc)
 		}
 	}
+}
+
+// writeDecided writes the files of the matches whose result an organiser has changed.
+func (m *Manager) writeDecided() {
+	m.mu.Lock()
+	decided := slices.Collect(maps.Keys(m.organiser.decided))
+	m.mu.Unlock()
+	m.writeMissing(false, slices.Values(decided))
+}
+
+// isOutdated tells whether the file of a match has a result that an organiser has annulled.
+func (m *Manager) isOutdated(id protocol.MatchID, path string) bool {
+	m.mu.Lock()
+	match := m.state.Match(id)
+	r, decided := match.Report, match.Annulled != nil || match.Ruled != nil
+	m.mu.Unlock()
+	if r == nil || !decided {
+		return false
+	}
+	doc, err := store.Read[store.Match](path)
+	if err != nil {
+		return false
+	}
+	return doc.Attempt != r.Number || doc.RefereeID != r.RefereeID || doc.Result == nil || doc.Result.Status != r.Status ||
+		!reflect.DeepEqual(doc.Result.WinnerPlayerID, r.WinnerPlayerID)
 }
 
 // toWrite returns the function that writes a match file; nil if the file is there. It does

@@ -1,21 +1,33 @@
 package league
 
 import (
+	"context"
+	"errors"
+	"sync/atomic"
+
 	"golang.org/x/time/rate"
 
+	"evenodd/league/decide"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
 // An organiser is the caller with the admin token. Its requests have the limits of an agent.
+// The ledger's lock guards the fields below calls.
 type organiser struct {
-	token string
-	calls throttle // of requests for which the league does not wait
+	token  string
+	calls  throttle      // of requests for which the league does not wait
+	annuls atomic.Bool   // a result may be annulled: saves taking a lock
+	news   chan struct{} // has an element after a decision; Run reads it while it waits
+
+	newTable bool                      // the players have not been told the table since it changed
+	decided  map[protocol.MatchID]bool // the matches whose result has changed in this process
 }
 
 // newOrganiser makes the organiser of a league from the manager's key for its token.
 func newOrganiser(key [32]byte, o *Options) organiser {
 	return organiser{
-		token: protocol.AdminToken(key, o.LeagueID),
+		token: protocol.AdminToken(key, o.LeagueID), news: make(chan struct{}, 1), decided: map[protocol.MatchID]bool{},
 		calls: throttle{o.Clock, rate.NewLimiter(rate.Limit(o.AsksPerSecond), o.AsksAtOnce)},
 	}
 }
@@ -32,4 +44,117 @@ func (o *organiser) authenticate(method, token string) error {
 		return protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the admin token")
 	}
 	return o.calls.allow()
+}
+
+// organiseLeague carries out a command of the organiser. It answers when the decision is on
+// disk.
+func (m *Manager) organiseLeague(_ context.Context, _ string, q *protocol.OrganiseRequest) (*protocol.Organised, error) {
+	if err := m.organiser.authenticate(protocol.OrganiseLeague.Name, q.AuthToken); err != nil {
+		return nil, err
+	}
+	if q.LeagueID != m.options.LeagueID {
+		return nil, decide.OtherLeague(m.options.LeagueID, q.LeagueID)
+	}
+	done, ruled, err := m.decide(q)
+	if err != nil {
+		return nil, err
+	}
+	if m.durable() != nil {
+		return nil, errJournal
+	}
+	if ruled != nil {
+		m.finished(ruled)
+	}
+	return done, nil
+}
+
+// decide records a command, and has it carried out. It returns the match that runs and has its
+// result by the command; nil for none.
+func (m *Manager) decide(q *protocol.OrganiseRequest) (done *protocol.Organised, ruled *match, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	event, err := decide.Decision(m.state, decide.Command{
+		Name: q.Command, By: q.By, Reason: q.Reason, AgentID: q.AgentID, MatchID: q.MatchID, Winner: q.Winner,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := m.record(event); errors.Is(err, errJournal) {
+		return nil, nil, errJournal
+	} else if err != nil {
+		return nil, nil, protocol.Fault(protocol.ErrInvalidMatchState, "%v", err)
+	}
+	m.options.Log.Info().Str("command", q.Command).Str("by", q.By).Str("about", event.Matter()).Str("reason", q.Reason).
+		Str("event_type", protocol.EventOrganiserDecided).Msg("a decision of the organiser")
+	done = &protocol.Organised{
+		Status: protocol.StatusDone, Command: q.Command, At: m.recordedAt,
+		About: event.About() + ". " + decide.Consequence(m.state, event),
+	}
+	if m.journal != nil {
+		done.Event = m.state.Events
+	}
+	return done, m.takeEffect(event), nil
+}
+
+// takeEffect changes what the manager keeps beside the state by a decision. It returns the
+// match that runs and is ruled; nil for none. M.mu is held.
+func (m *Manager) takeEffect(event journal.DecisionEvent) (ruled *match) {
+	switch d := event.(type) {
+	case *journal.AgentHeld:
+		m.wakeMatchesOf(d.AgentID)
+	case *journal.AgentWithdrawn:
+		if m.state.Started == nil {
+			delete(m.agents, d.AgentID)
+			m.registrations.decide.Forget(d.AgentID)
+		}
+		m.organiser.newTable = m.organiser.newTable || d.Annulled
+		m.wakeMatchesOf(d.AgentID)
+	case *journal.MatchRuled:
+		m.correct(d.MatchID)
+		if x := m.running(d.MatchID); x != nil && !x.over() {
+			ruled = x
+		}
+	}
+	select {
+	case m.organiser.news <- struct{}{}:
+	default: // Run looks anyway
+	}
+	return ruled
+}
+
+// AnnulledResults is the number of results of a match that an organiser has annulled.
+func (m *Manager) AnnulledResults(matchID string) int {
+	id, ok := protocol.ParseMatchID(matchID)
+	if !ok || !m.organiser.annuls.Load() {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	match, _, _, ok := m.state.Find(id)
+	if !ok {
+		return 0
+	}
+	return len(match.Annulled)
+}
+
+// correct notes that the result of a match is another one than was told or written. M.mu is
+// held.
+func (m *Manager) correct(id protocol.MatchID) {
+	m.organiser.newTable = true
+	m.organiser.annuls.Store(true)
+	m.organiser.decided[id] = true
+	m.files.correct()
+}
+
+// wakeMatchesOf makes the conductors look at the running matches of an agent: a match that no
+// referee has yet is forfeited. M.mu is held.
+func (m *Manager) wakeMatchesOf(agentID string) {
+	for _, x := range m.matches {
+		if x.a.id == agentID || x.b.id == agentID {
+			x.wake()
+		}
+	}
+	if m.rematch != nil {
+		m.rematch.wake()
+	}
 }

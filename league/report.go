@@ -79,11 +79,22 @@ func (m *Manager) openOffer(q *protocol.MatchResultReport) <-chan struct{} {
 	return x.handover.delays(q.Attempt)
 }
 
-// runningMatch is the match of a report in the current round; nil for any other. M.mu is
-// held.
+// runningMatch is the match of a report in the current round, or the rematch; nil for any
+// other. M.mu is held.
 func (m *Manager) runningMatch(q *protocol.MatchResultReport) *match {
 	id, ok := protocol.ParseMatchID(q.MatchID)
-	if !ok || id.Round != m.state.Round || id.Number > len(m.matches) {
+	if !ok {
+		return nil
+	}
+	return m.running(id)
+}
+
+// running is runningMatch for a match id. M.mu is held.
+func (m *Manager) running(id protocol.MatchID) *match {
+	switch {
+	case m.rematch != nil && m.rematch.id == id:
+		return m.rematch
+	case id.Round != m.state.Round || id.Number > len(m.matches):
 		return nil
 	}
 	return m.matches[id.Number-1]
@@ -210,7 +221,11 @@ func (m *Manager) recorded(x *match, r *journal.MatchReported) {
 	thirdParty := m.thirdParty(r.RefereeID)
 	m.mu.Unlock()
 	if thirdParty {
-		m.writeMatchFile(r.MatchID.String(), store.Add, m.matchFileOf(r, x.a, x.b))
+		write := store.Add
+		if r.Number > 1 { // the file may have an annulled result
+			write = store.WriteDerived
+		}
+		m.writeMatchFile(r.MatchID.String(), write, m.matchFileOf(r, x.a, x.b))
 	}
 	about := func(line *zerolog.Event) {
 		line.Str("conversation_id", r.Conversation()).Stringer("match_id", r.MatchID).Str("status", r.Status)

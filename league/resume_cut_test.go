@@ -39,9 +39,9 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-				folder, base := leaguetest.TempFolder(t), filepath.Join(t.TempDir(), "data")
+				folder, base := leaguetest.MemoryFolder(t), filepath.Join(string(leaguetest.MemoryFolder(t)), "data")
 				x := w.StartMortalManager(test.end, folder, 4, 1)
-				w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+				w.RefereeWithFiles("REF01", leaguetest.MemoryFolder(t))
 				w.Players(4)
 				<-x.Done
 				if test.end.Event > 0 {

@@ -26,7 +26,7 @@ func withPause(o *league.Options) { o.Pace = 5 * leaguetest.Second }
 // journal.
 func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int, tournament *journal.Tournament) (*journal.State, []league.MatchRecord) {
 	w.T.Helper()
-	folder, files := leaguetest.TempFolder(w.T), leaguetest.TempFolder(w.T)
+	folder, files := leaguetest.MemoryFolder(w.T), leaguetest.MemoryFolder(w.T)
 	format := func(o *league.Options) { o.Tournament = tournament }
 	x := w.StartMortalManager(end, folder, players, 1, withPause, format)
 	var known map[string]bool // matches with a durable result at the crash
@@ -181,7 +181,7 @@ func TestSwissAndKnockoutSurviveAManagerCrashAtAnyEvent(t *testing.T) {
 // Each manager dies after one event.
 func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		folder, files := leaguetest.MemoryFolder(t), leaguetest.MemoryFolder(t)
 		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 1, When: leaguetest.BeforeTelling}, folder, 4, 2, withPause)
 		ended := w.InBackground(func() {
 			for event := 2; ; event++ {
@@ -221,7 +221,7 @@ func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
 // referees are slow.
 func TestLeagueSurvivesRepeatedManagerCrashesDuringMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		folder, files := leaguetest.MemoryFolder(t), leaguetest.MemoryFolder(t)
 		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 2, When: leaguetest.AfterTelling}, folder, 4, 2, withPause)
 		ended := w.InBackground(func() {
 			for n := 3; ; n++ {

@@ -22,7 +22,7 @@ func TestLeagueResumesFromResultsCutAfterAnyByte(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-		folder, base := leaguetest.TempFolder(t), filepath.Join(t.TempDir(), "data")
+		folder, base := leaguetest.MemoryFolder(t), filepath.Join(string(leaguetest.MemoryFolder(t)), "data")
 		x := w.StartManagerIn(folder, 2, 1)
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Players(2)

@@ -14,7 +14,8 @@ import (
 
 // playRound plays a whole round. It first sends what is left to tell about the round
 // before. It returns when every match has a result. When stop ends, no more matches are
-// handed out; when work ends, it waits for nothing more.
+// handed out; when work ends, it waits for nothing more. It returns errOrganiser, and has
+// announced nothing, if decisions of the organiser come first.
 func (m *Manager) playRound(stop, work context.Context, round int, before roundEnd) error {
 	before.post() // at once, because the deadline of these broadcasts has begun
 	if pace := m.options.Pace; pace > 0 {
@@ -47,16 +48,22 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 			return err
 		}
 	}
-	var playing sync.WaitGroup
-	for _, x := range m.inOrder() {
-		playing.Add(1)
-		m.dispatch <- dispatched{x, stop, work, &playing}
-	}
-	playing.Wait()
+	m.play(stop, work, m.inOrder())
 	if slices.ContainsFunc(m.matches, func(x *match) bool { return !x.over() }) {
 		return stop.Err()
 	}
 	return nil
+}
+
+// play hands out matches, and returns when each of them has a result, or the contexts end as
+// in playRound.
+func (m *Manager) play(stop, work context.Context, matches []*match) {
+	var playing sync.WaitGroup
+	for _, x := range matches {
+		playing.Add(1)
+		m.dispatch <- dispatched{x, stop, work, &playing}
+	}
+	playing.Wait()
 }
 
 // conductors is the number of matches that may run at once: the bound of the options, of
@@ -73,11 +80,15 @@ func (m *Manager) conductors() int {
 }
 
 // openRound makes the matches of a round, with the referees that were announced before,
-// or chooses one for each. It ends the matches that are forfeited, and counts them.
+// or chooses one for each. It ends the matches that are forfeited, and counts them. It returns
+// errOrganiser instead of announcing the round if decisions of the organiser come first.
 func (m *Manager) openRound(round int) (forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
+		if m.organiserWaits() {
+			return 0, errOrganiser
+		}
 		if err := m.record(m.state.Announcement(decide.ChooseReferees(m.state, round))); err != nil {
 			return 0, err
 		}
@@ -90,18 +101,12 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 		x := &matches[i]
 		x.id = protocol.MatchID{Round: round, Number: i + 1}
 		x.fact, x.a, x.b, x.announced = m.state.Match(x.id), m.players[p.A], m.players[p.B], m.agents[referees[i]]
-		forfeit, err := decide.Forfeit(m.state, x.id)
-		if err == nil && forfeit != nil {
-			forfeits++
-			err = m.record(forfeit)
-		}
+		forfeited, err := m.forfeit(x)
 		if err != nil {
 			return 0, err
 		}
-		if forfeit != nil {
-			m.options.Log.Info().Stringer("match_id", x.id).Str("status", forfeit.Status).Str("reason", forfeit.Reason).
-				Str("event_type", protocol.EventMatchForfeited).Msg("match forfeited")
-			m.progress()
+		if forfeited {
+			forfeits++
 		}
 		if x.fact.Report != nil {
 			x.absent = x.fact.Forfeited
@@ -110,6 +115,25 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 		m.matches = append(m.matches, x)
 	}
 	return forfeits, nil
+}
+
+// forfeit ends a match with a player that takes no part, unless a referee holds the match: a
+// running match finishes. It tells whether it has ended the match. M.mu is held.
+func (m *Manager) forfeit(x *match) (forfeited bool, err error) {
+	if decide.Holder(m.state, x.id) != "" {
+		return false, nil
+	}
+	forfeit, err := decide.Forfeit(m.state, x.id)
+	if err == nil && forfeit != nil {
+		err = m.record(forfeit)
+	}
+	if err != nil || forfeit == nil {
+		return false, err
+	}
+	m.options.Log.Info().Stringer("match_id", x.id).Str("status", forfeit.Status).Str("reason", forfeit.Reason).
+		Str("event_type", protocol.EventMatchForfeited).Msg("match forfeited")
+	m.progress()
+	return true, nil
 }
 
 // inOrder are the matches of the round without a result, in the order in which they are
@@ -199,6 +223,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 		return roundEnd{}, err
 	}
 	m.writeMatches(round-1, round-1, false) // their referees have had the time of a round
+	m.writeDecided()
 	m.mu.Lock()
 	m.state.Condense(round - 1)
 	m.mu.Unlock()
@@ -238,6 +263,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 
 // standingsUpdate is the first rows of the table for so many players. M.mu is held.
 func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int) notice {
+	m.organiser.newTable = false
 	b := newBroadcast(ctx, m.directory, &protocol.UpdateStandings, receivers, &protocol.StandingsUpdate{
 		Envelope: m.stamp.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
 		LeagueID: m.options.LeagueID, RoundID: round,

@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -64,17 +65,37 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	if m.options.Simulation == nil {
 		running.Go(func() { m.watch(notifiers) })
 	}
+	return m.playRounds(stop, work)
+}
+
+// playRounds plays all rounds that are left, and completes the league. Between two rounds the
+// organiser's decisions come first.
+func (m *Manager) playRounds(stop, work context.Context) (*protocol.LeagueCompleted, error) {
 	round, last := m.resumeAt(work)
-	for ; m.hasRound(round); round++ {
-		if err := m.playRound(stop, work, round, last); err != nil {
+	for {
+		if err := m.carryOut(stop, work, &last); err != nil {
 			return nil, err
 		}
-		var err error
-		if last, err = m.endOfRound(work, round); err != nil {
+		if !m.hasRound(round) {
+			completed, err := m.complete(work, last)
+			if errors.Is(err, errOrganiser) {
+				continue
+			}
+			return completed, err
+		}
+		err := m.playRound(stop, work, round, last)
+		if errors.Is(err, errOrganiser) {
+			last = roundEnd{} // it is posted
+			continue
+		}
+		if err == nil {
+			last, err = m.endOfRound(work, round)
+		}
+		if err != nil {
 			return nil, err
 		}
+		round++
 	}
-	return m.complete(work, last)
 }
 
 // hasRound tells whether the league has a round after all results so far.
@@ -132,6 +153,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 		return nil, err
 	}
 	m.writeMatches(completed.TotalRounds, completed.TotalRounds, false)
+	m.writeDecided()
 	if !before || !m.files.upToDate() {
 		m.files.write()
 	}
@@ -146,13 +168,16 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 }
 
 // recordEnd records the end of the league, unless it was recorded before, and makes the
-// final message.
+// final message. It returns errOrganiser if decisions of the organiser come first.
 func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
 	champion := protocol.Champion{PlayerID: rows[0].PlayerID, DisplayName: rows[0].DisplayName, Points: rows[0].Points}
 	if before = m.state.Completed != nil; !before {
+		if m.organiserWaits() {
+			return nil, false, errOrganiser
+		}
 		err = m.record(&journal.LeagueCompleted{Champion: champion})
 	}
 	head := m.head()

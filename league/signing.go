@@ -45,6 +45,9 @@ func resultsOf(s *journal.State, round int) []protocol.RoundResult {
 	for i := range results {
 		id := protocol.MatchID{Round: round, Number: i + 1}
 		r := s.Match(id).Report
+		if r == nil {
+			continue // it is played again
+		}
 		results[i] = protocol.RoundResult{
 			MatchID: id.String(), Attempt: r.Number, Status: r.Status, Winner: r.WinnerPlayerID,
 			DrawnNumber: r.DrawnNumber, Choices: r.Choices,
@@ -69,6 +72,9 @@ func (d *directory) tellResults(b *broadcast[protocol.RoundCompleted], round int
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, p := range d.state.Pairings(round) {
+		if results[i].MatchID == "" {
+			continue
+		}
 		own := with(results[i : i+1 : i+1])
 		b.special[d.players[p.A]], b.special[d.players[p.B]] = own, own
 	}

@@ -37,9 +37,11 @@ func fromManager[Q any](p *Player, handle func(q *Q) (round int, save bool)) fun
 	}
 }
 
-// notifyRound processes ROUND_ANNOUNCEMENT.
+// notifyRound processes ROUND_ANNOUNCEMENT. That of a round that is over announces rematches.
 func (p *Player) notifyRound(q *protocol.RoundAnnouncement) (round int, save bool) {
-	p.round, p.over = q, q.RoundID-1
+	if p.round, p.rematch = q, q.RoundID <= p.over; !p.rematch {
+		p.over = q.RoundID - 1
+	}
 	p.forgetDecisions(q.RoundID)
 	p.keepTable()
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their GAME_OVER is missing
@@ -108,6 +110,11 @@ func announcedIn(round *protocol.RoundAnnouncement, matchID string) (none protoc
 	return none
 }
 
+// playsAgain tells whether the last announcement is that of a rematch of a match. p.mu is held.
+func (p *Player) playsAgain(matchID string) bool {
+	return p.rematch && announcedIn(p.round, matchID).MatchID != ""
+}
+
 // mayConduct tells whether a caller may take over a match from the referee of the first
 // invitation. A referee that proves itself may. Of the others only the announced one
 // may, and only from one that did not prove itself either; otherwise an untrusted caller
@@ -124,10 +131,25 @@ func (p *Player) mayConduct(m *match, by referee) bool {
 // caller may invite it to any number.
 const maxOpenMatches = 1000
 
+// invitedTo returns the attempt of an invitation. Some third-party referees name none: then
+// that of a rematch is the next one.
+func (p *Player) invitedTo(q *protocol.GameInvitation) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.current[q.MatchID]
+	switch {
+	case q.Attempt > 0 || !p.playsAgain(q.MatchID):
+		return max(q.Attempt, 1)
+	case m != nil && m.attempt > p.history.reached(q.MatchID):
+		return m.attempt // it is invited again
+	}
+	return p.history.reached(q.MatchID) + 1
+}
+
 // invite accepts GAME_INVITATION, with a commitment to this player's part in the draw.
 // It is idempotent: a repeated invitation to the same attempt gets the same answer.
 func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
-	attempt := max(q.Attempt, 1)
+	attempt := p.invitedTo(q)
 	auth, err := p.authorize(ctx, &q.Envelope, q.MatchID, attempt)
 	if err != nil {
 		return nil, err

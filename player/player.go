@@ -82,6 +82,7 @@ type Player struct {
 	history   *history
 	unsaved   []any // lines that the file of the history lacks
 	round     *protocol.RoundAnnouncement
+	rematch   bool          // round announces rematches of a round that is over
 	over      int           // the last round known to be over
 	quiet     chan struct{} // closed when the player is in no match; nil if nothing waits
 	standings *protocol.StandingsUpdate
@@ -251,7 +252,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 		p.tally = tally{known: true}
 	}
 	if before != nil { // the previous league has ended
-		p.history = newHistory(nil)
+		p.history, p.rematch = newHistory(nil), false
 		p.current, p.round, p.standings, p.table, p.over, p.totals = map[string]*match{}, nil, nil, nil, 0, nil
 		p.signalQuiet()
 	}
@@ -334,7 +335,7 @@ func (p *Player) engaged() bool {
 		return false
 	}
 	for _, m := range p.current {
-		if m.round > p.over {
+		if m.round > p.over || p.playsAgain(m.id) {
 			return true
 		}
 	}

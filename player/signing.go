@@ -85,7 +85,7 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 	own, commits := q.EntropyCommitments.Get(id)
 	round, _ := protocol.ParseMatchID(m.id)
 	switch {
-	case p.history.reached(m.id) >= m.attempt || round.Round > 0 && round.Round <= p.over:
+	case p.history.reached(m.id) >= m.attempt || round.Round > 0 && round.Round <= p.over && !p.playsAgain(m.id):
 		return protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", m.id)
 	case q.Turn < 1 || q.Turn > maxDecisions:
 		return wrong("turn must be from 1 to %d to be signed", maxDecisions)

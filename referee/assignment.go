@@ -3,13 +3,15 @@ package referee
 import (
 	"context"
 	"net/netip"
+	"slices"
 
 	"evenodd/league/protocol"
 )
 
 // startMatch accepts an assignment and answers at once; the match runs by itself.
 // It is idempotent: the same assignment again changes nothing. For a finished match
-// the referee reports the result again.
+// the referee reports the result again, unless the assignment says that the attempt is
+// annulled: then it plays the match again.
 func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
 	if err := r.CheckManager(ctx, bearer); err != nil {
 		return nil, err
@@ -37,6 +39,10 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	defer r.mu.Unlock()
 	var nonce protocol.Secret
 	known := r.matches[q.MatchID]
+	if known != nil && known.attempt <= q.AnnulledAttempts && known.hasResult() {
+		r.forget(q.MatchID)
+		known = nil
+	}
 	switch {
 	case r.life.Err() != nil:
 		return answer(protocol.StatusRejected, "this referee is stopping"), nil
@@ -54,7 +60,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	case known != nil && known.attempt == q.Attempt: // it was given up, and must not draw twice
 		nonce = known.nonce
 	default:
-		nonce = r.nonce(q.LeagueID, q.MatchID, q.Attempt)
+		nonce = r.nonce(q)
 	}
 	m := newMatch(r, member, game, q, nonce)
 	r.matches[q.MatchID] = m
@@ -120,6 +126,22 @@ func (r *Referee) remember(matchID string) {
 	oldest := &r.reported[(r.confirmed-1)%keptMatches]
 	delete(r.matches, *oldest)
 	*oldest = matchID
+}
+
+// forget takes a match off the list of acknowledged ones, so that its eviction does not remove
+// the rematch; r.mu is held.
+func (r *Referee) forget(matchID string) {
+	if i := slices.Index(r.reported, matchID); i >= 0 {
+		r.reported[i] = ""
+	}
+}
+
+// isReplaced tells whether a later attempt has taken the place of a finished one.
+func (r *Referee) isReplaced(m *match) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	newest := r.matches[m.matchID]
+	return newest != nil && newest != m
 }
 
 // release frees the slot of a match. Conducted tells whether it has a result.

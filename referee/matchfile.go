@@ -150,6 +150,9 @@ func (m *match) fileReply(refusal *protocol.Error) {
 		doc.Transcript, doc.TranscriptFile = nil, filepath.Base(folder.Results(doc.LeagueID, doc.RefereeID))
 	}
 	path := folder.Match(doc.LeagueID, doc.MatchID)
+	if m.referee.isReplaced(m) {
+		return
+	}
 	if err := store.WriteDerived(path, doc); err != nil {
 		m.logUnwritten(err, path, "the manager has the result")
 	}

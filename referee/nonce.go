@@ -14,13 +14,15 @@ import (
 // restarted within a match cannot draw again, and its report matches the
 // commitment that the manager holds. A referee that stores nothing cannot continue
 // a match: its nonces are random.
-func (r *Referee) nonce(leagueID, matchID string, attempt int) (s protocol.Secret) {
+func (r *Referee) nonce(q *protocol.MatchAssignment) (s protocol.Secret) {
 	switch {
+	case r.options.Nonce != nil && q.AnnulledAttempts > 0: // a rematch draws anew
+		return r.options.Nonce(fmt.Sprintf("%s/%d", q.MatchID, q.AnnulledAttempts))
 	case r.options.Nonce != nil:
-		return r.options.Nonce(matchID)
+		return r.options.Nonce(q.MatchID)
 	case r.options.Folder == "":
 		_, _ = crand.Read(s[:]) // never fails
 		return s
 	}
-	return r.Derive(fmt.Sprintf("nonce/%q/%q/%d", leagueID, matchID, attempt))
+	return r.Derive(fmt.Sprintf("nonce/%q/%q/%d", q.LeagueID, q.MatchID, q.Attempt))
 }

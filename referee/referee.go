@@ -32,7 +32,8 @@ type Options struct {
 	// UsualNetworks for an assignment that names none; nil there too means all.
 	Networks, UsualNetworks []netip.Prefix
 
-	// Nonce returns the referee's secret for a draw; for simulations and tests. Nil
+	// Nonce returns the referee's secret for the draw of a match; for simulations and tests. The
+	// id of a rematch has a slash and the number of annulled attempts behind it. Nil
 	// derives it from the referee's stored secret, so that a restarted referee is
 	// still bound by its commitment.
 	Nonce func(matchID string) protocol.Secret

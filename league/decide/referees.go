@@ -1,7 +1,10 @@
 package decide
 
 import (
+	"cmp"
+
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 )
 
 // A candidate is a referee that may conduct matches of a round.
@@ -24,6 +27,21 @@ func ChooseReferees(s *journal.State, round int) (chosen []string) {
 		chosen = chooseAll(candidates, forfeits(s, r))
 	}
 	return chosen
+}
+
+// RematchReferee is the referee that gets a match which is played again: one that did not
+// conduct it the last time, if there is another.
+func RematchReferee(s *journal.State, id protocol.MatchID) string {
+	fact, _, _, _ := s.Find(id)
+	if holder := Holder(s, id); holder != "" {
+		return holder
+	}
+	before := ""
+	if last := len(fact.Annulled) - 1; last >= 0 {
+		before = fact.Annulled[last].Report.RefereeID
+	}
+	nobody := func(string) bool { return false }
+	return cmp.Or(NextReferee(s, before, 1, nobody), before, s.Started.Referees[0])
 }
 
 // candidatesOf are the referees of a league without the absent ones, in order of ids.

@@ -64,6 +64,20 @@ func (l *LogBuffer) Text() string {
 
 func TempFolder(t *testing.T) store.Folder { return store.Folder(t.TempDir()) }
 
+// MemoryFolder is TempFolder in memory, if the system has such a file system, for tests that
+// write hundreds of folders: they are about the league, not the disk.
+func MemoryFolder(t *testing.T) store.Folder {
+	t.Helper()
+	const memory = "/dev/shm"
+	if _, err := os.Stat(memory); err != nil {
+		return TempFolder(t)
+	}
+	folder, err := os.MkdirTemp(memory, "evenodd-test-") //nolint:usetesting // not in TMPDIR
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	return store.Folder(filepath.Clean(folder))
+}
+
 // MatchFiles returns the paths of the match files in a folder, relative to data/matches,
 // and AttemptFile names of the attempts in results files that were not acknowledged.
 func MatchFiles(t *testing.T, folder store.Folder) []string {

@@ -263,7 +263,7 @@ var bodies = map[string][]field{
 		object("scoring", integer("win_points", 0), integer("draw_points", 0), integer("loss_points", 0),
 			integer("technical_loss_points", 0)),
 		word("replies", RepliesStrict).orAbsent(), text("referee_id").orAbsent(), word("auth", AuthLenient).orAbsent(), started,
-		array("allowed_endpoints", 1, formed("", networkForm)).orAbsent()},
+		array("allowed_endpoints", 1, formed("", networkForm)).orAbsent(), integer("annulled_attempts", 1).orAbsent()},
 	TypeMatchAssignmentAck: {word("status", StatusAccepted, StatusBusy, StatusRejected), text("match_id"),
 		integer("attempt", 1), text("referee_id").orAbsent(), formed("draw_commitment", digestForm).orAbsent(),
 		field{name: "reason", kind: kindString, max: 500}.orAbsent()},

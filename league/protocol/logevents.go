@@ -11,6 +11,8 @@ const (
 	EventAgentSilent             = "NO_ANSWER_FROM_THE_AGENTS_ENDPOINT_WITHIN_THE_GRACE_PERIOD_A"
 	EventRegistrationDropped     = "REGISTRATION_DROPPED"
 	EventTooFewRegistered        = "THE_REGISTRATION_WINDOW_IS_OVER_BUT_TOO_FEW_HAVE_REGISTERED"
+	EventOrganiserDecided        = "ORGANISER_DECIDED"
+	EventRematchBegins           = "REMATCH_BEGINS"
 	EventLeagueStarted           = "THE_LEAGUE_BEGINS"
 	EventSeedsMissing            = "NO_PLAYER_HAS_THESE_NAMES_OF_THE_SEEDING"
 	EventSettingsChanged         = "THE_SETTINGS_OF_GAME_LEGS_SCORING_AUTH_OR_REGISTRATION_GRACE"

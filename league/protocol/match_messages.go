@@ -116,6 +116,10 @@ type MatchAssignment struct {
 	Started     string         `json:"started,omitzero"` // as in SignatureRequest; "" in a league that does not sign
 
 	AllowedEndpoints []string `json:"allowed_endpoints,omitzero"`
+
+	// AnnulledAttempts is the number of the last attempt whose result is annulled: the match is
+	// played again. 0 for none.
+	AnnulledAttempts int `json:"annulled_attempts,omitzero"`
 }
 
 // Networks returns the allowed endpoints; nil if the assignment lists none. An entry that is

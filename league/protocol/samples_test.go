@@ -151,7 +151,7 @@ func samples() map[string]any {
 			GameType: "even_odd", PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
 			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
 			Replies: protocol.RepliesStrict, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
-			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}},
+			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}, AnnulledAttempts: 1},
 		&protocol.MatchAssignmentAck{
 			Envelope: envelope(protocol.TypeMatchAssignmentAck, referee), Status: protocol.StatusBusy, MatchID: "R1M1",
 			Attempt: 1, RefereeID: "REF01", DrawCommitment: aDigest, Reason: "two matches already"},

@@ -3,7 +3,9 @@ package simulation
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"evenodd/league/protocol"
 )
@@ -35,6 +37,16 @@ func Random(seed uint64, playerID, decision string) *rand.Rand {
 	r.source.Seed(binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:16]))
 	r.Rand = *rand.New(&r.source) //nolint:gosec // a seeded simulation
 	return &r.Rand
+}
+
+// key is the key of a decision in a match, which begins with the match id: in a rematch, with
+// the number of annulled results, so that the match is drawn anew.
+func (s *simulated) key(decision string) string {
+	id, _, _ := strings.Cut(decision, "/")
+	if n := s.manager.AnnulledResults(id); n > 0 {
+		return fmt.Sprintf("%s/annulled/%d", decision, n)
+	}
+	return decision
 }
 
 // derive is SHA-256 of a label, the kind of the decision, the seed and the two parts of

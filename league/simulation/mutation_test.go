@@ -111,8 +111,7 @@ func mutationLeagues(t *testing.T) (leagues []*mutationLeague) {
 		{Seed: 9, Players: 5, Referees: 2, GameType: rockpaperscissors.Type, Tournament: &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 3}},
 	} {
 		o.LeagueID, o.Games, o.Transport, o.Concurrency, o.Log, o.Sign = "cup", games, simulation.Wire, 1, zerolog.Nop(), true
-		dir := memoryFolder(t)
-		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		dir := string(leaguetest.MemoryFolder(t))
 		synctest.Test(t, func(t *testing.T) {
 			l := playStored(t, o, dir)
 			require.Empty(t, l.report.Leagues[0].Findings)

@@ -15,8 +15,10 @@ import (
 type repeatable struct {
 	strategy.Strategy
 
+	key func(matchID string) string
+
 	mu      sync.Mutex
-	matchID string             // of the last match
+	match   string             // key of the last match
 	choices map[string]decided // in it, by question
 }
 
@@ -30,8 +32,8 @@ type decided struct {
 func (r *repeatable) Choose(ctx context.Context, v strategy.View) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.matchID != v.MatchID {
-		r.matchID, r.choices = v.MatchID, map[string]decided{}
+	if match := r.key(v.MatchID); r.match != match {
+		r.match, r.choices = match, map[string]decided{}
 	}
 	question := fmt.Sprint(v.MoveType, v.Options, v.Context)
 	d, known := r.choices[question]

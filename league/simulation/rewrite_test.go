@@ -18,6 +18,7 @@ import (
 
 	"evenodd/league/audit"
 	"evenodd/league/journal"
+	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -29,8 +30,7 @@ const rewriteSeed = 11
 // signedLeague plays a league of four players that sign, and returns its folder.
 func signedLeague(t *testing.T, seed uint64) store.Folder {
 	t.Helper()
-	dir := memoryFolder(t)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := string(leaguetest.MemoryFolder(t))
 	synctest.Test(t, func(t *testing.T) {
 		playStored(t, simulation.Options{
 			Seed: seed, Players: 4, Referees: 1, Legs: 1, Transport: simulation.Wire, Concurrency: 1, LeagueID: "cup",

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 
 	"evenodd/league"
@@ -272,7 +273,10 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 	c.Name = fmt.Sprintf("Referee %02d", n)
 	options := referee.Options{
 		Options: c.Options, MaxConcurrent: o.Concurrency, Games: o.Games,
-		Nonce: func(matchID string) protocol.Secret { return Nonce(o.Seed, matchID) },
+		Nonce: func(matchID string) protocol.Secret {
+			id, _, _ := strings.Cut(matchID, "/")
+			return Nonce(o.Seed, s.key(id))
+		},
 	}
 	if s.observer != nil {
 		options.Caller, options.Stalls, options.Warned = s.observer.caller(c.Caller), s.observer.stalls.Longest, s.observer.warned
@@ -304,13 +308,13 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	}
 	s.strategies = append(s.strategies, decide)
 	if s.faulty != nil {
-		decide = &repeatable{Strategy: decide}
+		decide = &repeatable{Strategy: decide, key: s.key}
 	}
 	c.Name = s.nameOf(n)
 	p, err := player.New(player.Options{
 		Options: c.Options, Games: []string{o.GameType}, Strategy: decide, Past: s.past(id), Heads: &s.heads,
-		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, matchID, id) },
-		Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, decision) },
+		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, s.key(matchID), id) },
+		Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, s.key(decision)) },
 	})
 	if err != nil {
 		return err

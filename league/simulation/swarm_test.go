@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -114,8 +113,8 @@ func playSwarm(t *testing.T, seed uint64) {
 	t.Helper()
 	o := swarmOptions(seed)
 	defer watch(o)()
-	folder := memoryFolder(t)
-	defer func() { _ = os.RemoveAll(folder) }()
+	folder := string(leaguetest.MemoryFolder(t))
+	defer func() { _ = os.RemoveAll(folder) }() // before the next league
 	defer func() {
 		if v := recover(); v != nil { // synctest reports a deadlock
 			require.Fail(t, fmt.Sprint(v), again(o))
@@ -162,19 +161,6 @@ func watch(o simulation.Options) (stop func()) {
 		panic("a league does not end: " + again(o))
 	})
 	return func() { timer.Stop() }
-}
-
-// memoryFolder returns a new folder, in memory if the system has such a file system: the
-// tests are about the league, not the disk.
-func memoryFolder(t *testing.T) string {
-	t.Helper()
-	const memory = "/dev/shm"
-	if _, err := os.Stat(memory); err != nil {
-		return t.TempDir()
-	}
-	folder, err := os.MkdirTemp(memory, "evenodd-swarm-") //nolint:usetesting // removed after each league
-	require.NoError(t, err)
-	return filepath.Clean(folder)
 }
 
 // again returns the commands that play one league again.
