@@ -170,6 +170,9 @@ entrants:
 		code, stdout, _ = run(t.Context(), append(args, "--format", "csv", "--transport", transport)...)
 		assert.Equal(t, 3, code)
 		assert.Regexp(t, `^match_id,.*,reason,fallbacks_A,fallbacks_B\nR1M1,1,P01,P02,.*,1,0\n`, stdout)
-		assert.Equal(t, 4, len(regexp.MustCompile(`(?m),P01,P0[23],.*,1,0$|,P0[23],P01,.*,0,1$`).FindAllString(stdout, -1)), stdout)
+		assert.Len(t, regexp.MustCompile(`(?m),P01,P0[23],.*,1,0$|,P0[23],P01,.*,0,1$`).FindAllString(stdout, -1), 4, stdout)
 	}
+	_, stdout, _ = run(t.Context(), append(args, "--format", "csv", "--list", "standings")...)
+	assert.Regexp(t, `^rank,.*,fallbacks\n`, stdout)
+	assert.Regexp(t, `(?m)^\d,(true|false),P01,Silent,llm:silent,.*,4$`, stdout)
 }
