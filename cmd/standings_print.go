@@ -12,11 +12,11 @@ import (
 )
 
 // finalTable returns the table without the strategies, which a manager does not know.
-func finalTable(m *league.Manager) (rows []simulation.Standing) {
-	for _, row := range m.Standings() {
+func finalTable(standings []league.Standing, results []league.MatchRecord) (rows []simulation.Standing) {
+	for _, row := range standings {
 		rows = append(rows, simulation.Standing{Standing: row})
 	}
-	simulation.CountFallbacks(rows, m.Results())
+	simulation.CountFallbacks(rows, results)
 	return rows
 }
 
@@ -140,38 +140,40 @@ func valueOr[T any](value *T) (v T) {
 // exactly formats a number with as many digits as it needs.
 func exactly(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
 
-// writeStandingsCSV writes a table. Its columns are a contract. Decided_by is the tie-break
-// between the row and the row above, and decided_value the row's value of it. The column of
-// fallbacks exists only if there are any.
+// writeStandingsCSV writes a table. Its columns are a contract.
 func writeStandingsCSV(s streams, standings []simulation.Standing) error {
+	return printCSV(s.out, slices.Values(standingsCSV(standings)))
+}
+
+// standingsCSV are the rows of a table as CSV, after a header. Decided_by is the tie-break
+// between the row and the row above, and decided_value the row's value of it. The column
+// of fallbacks exists only if there are any.
+func standingsCSV(standings []simulation.Standing) [][]string {
+	rows := [][]string{{
+		"rank", "tied", "player_id", "display_name", "strategy", "played", "wins", "draws", "losses",
+		"technical_losses", "points", "byes", "buchholz", "sonneborn_berger", "decided_by", "decided_value",
+	}}
 	fallbacks := anyFallback(standings)
-	return printCSV(s.out, func(yield func([]string) bool) {
-		header := []string{
-			"rank", "tied", "player_id", "display_name", "strategy", "played", "wins", "draws", "losses",
-			"technical_losses", "points", "byes", "buchholz", "sonneborn_berger", "decided_by", "decided_value",
+	if fallbacks {
+		rows[0] = append(rows[0], "fallbacks")
+	}
+	for i := range standings {
+		r := &standings[i]
+		by := r.DecidedBy
+		if by == "" && i > 0 && r.ShownRank() != standings[i-1].ShownRank() {
+			by = table.TiebreakPoints
 		}
+		rows = append(rows, []string{
+			strconv.Itoa(r.ShownRank()), strconv.FormatBool(r.Tied), r.PlayerID, r.DisplayName, r.Strategy,
+			strconv.Itoa(r.Played), strconv.Itoa(r.Wins), strconv.Itoa(r.Draws), strconv.Itoa(r.Losses),
+			strconv.Itoa(r.TechnicalLosses), strconv.Itoa(r.Points),
+			textOr(r.Byes, ""), textOr(r.Buchholz, ""), textOr(r.SonnebornBerger, ""), by, valueOf(&r.StandingRow, by),
+		})
 		if fallbacks {
-			header = append(header, "fallbacks")
+			rows[i+1] = append(rows[i+1], strconv.Itoa(r.Fallbacks))
 		}
-		more := yield(header)
-		for i := 0; more && i < len(standings); i++ {
-			r := &standings[i]
-			by := r.DecidedBy
-			if by == "" && i > 0 && r.ShownRank() != standings[i-1].ShownRank() {
-				by = table.TiebreakPoints
-			}
-			row := []string{
-				strconv.Itoa(r.ShownRank()), strconv.FormatBool(r.Tied), r.PlayerID, r.DisplayName, r.Strategy,
-				strconv.Itoa(r.Played), strconv.Itoa(r.Wins), strconv.Itoa(r.Draws), strconv.Itoa(r.Losses),
-				strconv.Itoa(r.TechnicalLosses), strconv.Itoa(r.Points),
-				textOr(r.Byes, ""), textOr(r.Buchholz, ""), textOr(r.SonnebornBerger, ""), by, valueOf(&r.StandingRow, by),
-			}
-			if fallbacks {
-				row = append(row, strconv.Itoa(r.Fallbacks))
-			}
-			more = yield(row)
-		}
-	})
+	}
+	return rows
 }
 
 // valueOf is the value of a tie-break in a row; "" if it is unknown, as that of a bracket.
