@@ -103,7 +103,7 @@ func TestDesktopSchemasListTheMembersOfATable(t *testing.T) {
 			Byes: &number, Buchholz: &number, SonnebornBerger: &score, DecidedBy: "wins", TiebreakValues: values,
 		}},
 		{d.simulateTool(), "standings", standingJSON{
-			Tied: true, Endpoint: "http://a/mcp", Byes: &number, Buchholz: &number, SonnebornBerger: &score, DecidedBy: "wins", TiebreakValues: values,
+			Tied: true, Fallbacks: 1, Endpoint: "http://a/mcp", Byes: &number, Buchholz: &number, SonnebornBerger: &score, DecidedBy: "wins", TiebreakValues: values,
 		}},
 		{d.simulateTool(), "champion", champion},
 	} {
