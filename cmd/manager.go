@@ -346,6 +346,9 @@ func managerHealth(status league.Status, leagueID, name string) map[string]any {
 	if status.Tournament != "" {
 		health["tournament"] = status.Tournament
 	}
+	if status.Paused {
+		health["paused"] = true
+	}
 	return health
 }
 

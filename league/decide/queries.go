@@ -36,6 +36,7 @@ func Phase(s *journal.State, closed bool) string {
 type Status struct {
 	State      string // of the manager
 	Tournament string // swiss or knockout; "" for a round-robin
+	Paused     bool   // the organiser holds back the next round
 	Round      int
 	Rounds     int // in a knockout that goes on: the largest possible number
 	Matches    int // the same
@@ -66,7 +67,7 @@ func (v *View) Status() Status {
 	referees, _ := s.Registered(false)
 	status := Status{
 		State: v.Phase, Tournament: s.Format(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
-		Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
+		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
 	}
 	for _, a := range s.Agents {
 		switch state, _ := s.Lifecycle(a); state {
@@ -138,7 +139,7 @@ func (v *View) status() *protocol.LeagueQueryResponse {
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
 		Players: &s.Players, Referees: &s.Referees, Games: v.Games,
 		AgentStates: &s.Agents, Inactive: v.inactive(), Awaited: v.Silent[:min(len(v.Silent), protocol.MaxInactive)],
-		Tournament: s.Tournament,
+		Tournament: s.Tournament, Paused: s.Paused,
 	}
 	type status struct {
 		CurrentRound int `json:"current_round"`

@@ -117,6 +117,7 @@ type StatusData struct {
 	Inactive    []InactiveAgent `json:"inactive,omitzero"`
 	Awaited     []string        `json:"awaited,omitzero"`    // ids of agents that have not answered yet, before the start; MaxInactive at most
 	Tournament  string          `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
+	Paused      bool            `json:"paused,omitzero"`     // the organiser holds back the next round
 }
 
 // A NextMatch is the next match of a player. Before the announcement of its round the

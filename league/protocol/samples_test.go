@@ -141,7 +141,7 @@ func samples() map[string]any {
 			StatusData: protocol.StatusData{State: "RUNNING", Rounds: pointer(3), Matches: pointer(6), Recorded: pointer(2),
 				Players: pointer(4), Referees: pointer(1), Games: []string{"even_odd"},
 				AgentStates: &protocol.AgentStates{Active: 4, Suspended: 1},
-				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}, Tournament: "swiss"}},
+				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}, Tournament: "swiss", Paused: true}},
 		&protocol.LeagueError{
 			Envelope:  envelope(protocol.TypeLeagueError, manager),
 			ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",
