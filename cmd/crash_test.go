@@ -256,7 +256,11 @@ func (c *processLeague) check() (l journalFacts, technical int) {
 		}
 	}
 	first := standings.Standings[0]
-	assert.Contains(t, c.manager.stdout.String(), fmt.Sprintf("\nChampion: %s (%s) with %d points\n", first.DisplayName, first.PlayerID, first.Points))
+	if stdout := c.manager.stdout.String(); first.Tied {
+		assert.Contains(t, stdout, fmt.Sprintf("\nChampion: shared by %s (%s)", first.DisplayName, first.PlayerID))
+	} else {
+		assert.Contains(t, stdout, fmt.Sprintf("\nChampion: %s (%s) with %d point", first.DisplayName, first.PlayerID, first.Points))
+	}
 	for i, p := range c.players {
 		assert.Contains(t, p.stdout.String(), protocol.PlayerID(i+1)+": ", "it knows who it was")
 		assert.Contains(t, p.stdout.String(), ". Champion: "+first.DisplayName+" ", p.name)

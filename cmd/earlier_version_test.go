@@ -89,7 +89,7 @@ func TestLeagueOfAnEarlierVersionIsResumedAfterAPowerCut(t *testing.T) {
 	data := savedFolder(t, "power_cut")
 	assert.Contains(t, output(t, "audit", string(data)), "no findings, 4 notes; unfinished: 3 of 6 matches")
 	before := readText(t, data.Journal(crashLeague))
-	assert.Contains(t, output(t, "simulate", "--resume", "--data", string(data), "--quiet"), "\nChampion: Player 03 (P03) with 7 points")
+	assert.Contains(t, output(t, "simulate", "--resume", "--data", string(data), "--quiet"), "\nChampion: shared by Player 03 (P03) and Player 04 (P04) with 7 points")
 	assert.True(t, strings.HasPrefix(readText(t, data.Journal(crashLeague)), before), "what was written stays")
 	assert.Contains(t, output(t, "audit", string(data)), "audited 6 matches of league league_2025_even_odd: no findings")
 	for _, id := range []string{"R1M2", "R2M1"} {

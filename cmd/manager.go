@@ -18,7 +18,6 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
-	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
@@ -168,7 +167,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	var manager *league.Manager
 	var printed error
 	over := false
-	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager.Standings())) }
+	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager.Standings()), manager.Champion()) }
 	manager, err = league.New(options)
 	if err != nil {
 		return asUsage(err)
@@ -237,14 +236,6 @@ func (p *managerProcess) tell(m leagueReader, server *mcp.Server) (stop func()) 
 		cancel()
 		telling.Wait()
 	}
-}
-
-// finalTable returns the table without the strategies, which a manager does not know.
-func finalTable(standings []league.Standing) (rows []simulation.Standing) {
-	for _, row := range standings {
-		rows = append(rows, simulation.Standing{Standing: row})
-	}
-	return rows
 }
 
 // callerAddress returns the address of the caller of a request, "" if it is unknown.
@@ -362,28 +353,4 @@ func printHead(w io.Writer, head league.SignedHead) {
 	default:
 		_ = printLine(w, "Journal head: %s, signed with the manager's key %s", head.Hash, head.Key)
 	}
-}
-
-// printStandings prints the final table, which has at least one row, and the champion.
-// It omits the column of strategies if they are unknown.
-func printStandings(s streams, standings []simulation.Standing) error {
-	header := []string{"Rank", "Player", "Name"}
-	if standings[0].Strategy != "" {
-		header = append(header, "Strategy")
-	}
-	rows := make([][]any, len(standings))
-	for i, r := range standings {
-		rows[i] = []any{r.Rank, r.PlayerID, r.DisplayName}
-		if r.Strategy != "" {
-			rows[i] = append(rows[i], r.Strategy)
-		}
-		rows[i] = append(rows[i], r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
-		rows[i] = append(rows[i], swissCells(&r.StandingRow)...)
-	}
-	header = append(header, "Played", "W", "D", "L", "Technical", "Points")
-	if err := printTable(s.out, append(header, swissHeader(&standings[0].StandingRow)...), rows); err != nil {
-		return err
-	}
-	champion := standings[0]
-	return printLine(s.out, "Champion: %s (%s) with %d points", champion.DisplayName, champion.PlayerID, champion.Points)
 }

@@ -228,10 +228,14 @@ func printPlayer(s streams, r played) error {
 		text += fmt.Sprintf(" (in the whole league %d played, %d won, %d drawn, %d lost)", t.TotalMatches, t.Wins, t.Draws, t.Losses)
 	}
 	if r.Rank > 0 {
-		text += fmt.Sprintf("; rank %d of %d with %d points", r.Rank, r.Players, r.Points)
+		rank := fmt.Sprintf("rank %d", r.Rank)
+		if r.Tied {
+			rank = "shared " + rank
+		}
+		text += fmt.Sprintf("; %s of %d with %d points", rank, r.Players, r.Points)
 	}
 	var all page
-	all.line("%s. Champion: %s (%s)", text, r.Champion.DisplayName, r.Champion.PlayerID)
+	all.line("%s. %s", text, championOf(r.Champion))
 	if r.account != "" {
 		all.line("%s", r.account)
 	}

@@ -157,6 +157,9 @@ func number(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// A figure is the text of a number that printTable aligns right; it may be empty.
+type figure string
+
 // printTable writes a table of strings and numbers, each on one line. Columns of numbers
 // are aligned right. It uses colours only on a terminal.
 func printTable(w io.Writer, header []string, rows [][]any) error {
@@ -175,7 +178,7 @@ func printTable(w io.Writer, header []string, rows [][]any) error {
 		style := lipgloss.NewStyle().Padding(0, 1)
 		if len(rows) > 0 {
 			switch rows[0][column].(type) {
-			case int, float64:
+			case int, float64, figure:
 				style = style.Align(lipgloss.Right)
 			}
 		}

@@ -23,14 +23,12 @@ func readAs[T any](s streams, data jsontext.Value, member string, show func(T) e
 
 func printQueriedStandings(s streams, data jsontext.Value) error {
 	return readAs(s, data, "standings", func(d protocol.StandingsData) error {
-		header := []string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Points"}
+		further := furtherColumns(d.Standings)
+		header := append([]string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Points"}, further.header()...)
 		rows := make([][]any, len(d.Standings))
 		for i := range d.Standings {
 			r := &d.Standings[i]
-			if i == 0 {
-				header = append(header, swissHeader(r)...)
-			}
-			rows[i] = append([]any{r.Rank, r.PlayerID, r.DisplayName, r.Played, r.Wins, r.Draws, r.Losses, r.Points}, swissCells(r)...)
+			rows[i] = append([]any{r.ShownRank(), r.PlayerID, r.DisplayName, r.Played, r.Wins, r.Draws, r.Losses, r.Points}, further.cells(r)...)
 		}
 		return printTable(s.out, header, rows)
 	})
@@ -80,7 +78,7 @@ func printStats(s streams, data jsontext.Value) error {
 			return printTable(s.out, []string{"Referee", "Name", "State", "Failures"}, [][]any{{d.RefereeID, d.DisplayName, state, d.Failures}})
 		}
 		return printTable(s.out, []string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Points", "Technical", "State"},
-			[][]any{{d.Rank, d.PlayerID, d.DisplayName, d.Played, d.Wins, d.Draws, d.Losses, d.Points, d.TechnicalLosses, state}})
+			[][]any{{d.ShownRank(), d.PlayerID, d.DisplayName, d.Played, d.Wins, d.Draws, d.Losses, d.Points, d.TechnicalLosses, state}})
 	})
 }
 

@@ -184,9 +184,12 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 	case strings.Contains(command, " config "):
 		assert.Regexp(t, `│ default +│`, stdout, command)
 	default:
-		assert.Regexp(t, `\nChampion: (Player \d\d|Alice|Bot-\d|Carol) \(P\d\d\) with \d+ points\n$`, stdout, command)
+		assert.Regexp(t, championPattern, stdout, command)
 	}
 }
+
+// championPattern matches the line of the champion, or of those that share the first rank.
+const championPattern = `\nChampion: (.+ \(P\d\d\) with \d+ points?(, on .+)?|shared by .+ \(P\d\d\) and .+ with \d+ points?)\n$`
 
 // runCheckOfPlayer runs a command that calls a player, while the player runs, at free ports.
 func (r *reader) runCheckOfPlayer(t *testing.T, command string) {
@@ -198,7 +201,7 @@ func (r *reader) runCheckOfPlayer(t *testing.T, command string) {
 	if strings.Contains(command, "check") {
 		assert.Regexp(t, `\n\d\d+ passed, 0 failed, \d+ warnings?( for \d+ causes?)?, \d+ skipped, took .*s\n$`, stdout)
 	} else {
-		assert.Regexp(t, `\nChampion: .+ \(P\d\d\) with \d+ points\n$`, stdout)
+		assert.Regexp(t, championPattern, stdout)
 		assert.Contains(t, stdout, "│ external │")
 	}
 	assert.Zero(t, p.awaitExit(t), p.stderr.String())
@@ -243,12 +246,12 @@ func (r *reader) runLeague(t *testing.T, league []string) bool {
 		switch oneAgent.FindStringSubmatch(league[i])[1] {
 		case "manager":
 			assert.Equal(t, 6, strings.Count(stderr, `"event_type":"RESULT_RECORDED"`))
-			assert.Regexp(t, `\nChampion: Player \d+ \(P0\d\) with \d points\n$`, stdout)
+			assert.Regexp(t, championPattern, stdout)
 		case "referee":
-			assert.Regexp(t, `^REF0\d: \d matches conducted\. Champion: Player \d+ \(P0\d\)\n$`, stdout)
+			assert.Regexp(t, `^REF0\d: \d matches conducted\. Champion: Player \d+ \(P0\d\)(, .+)?\n$`, stdout)
 		case "player":
 			players++
-			assert.Regexp(t, `^P0\d: 3 played, .* rank \d of 4 with \d points\. Champion: Player \d+ \(P0\d\)\n$`, stdout)
+			assert.Regexp(t, `^P0\d: 3 played, .* rank \d of 4 with \d points\. Champion: Player \d+ \(P0\d\)(, .+)?\n$`, stdout)
 		}
 	}
 	assert.Equal(t, 4, players)

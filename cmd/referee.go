@@ -112,7 +112,7 @@ func refereePreset(files *config.Loader, id string) (options referee.Options, al
 
 func printReferee(s streams, r referee.Record) error {
 	var text page
-	text.line("%s: %d matches conducted. Champion: %s (%s)", r.RefereeID, r.Conducted, r.Champion.DisplayName, r.Champion.PlayerID)
+	text.line("%s: %d matches conducted. %s", r.RefereeID, r.Conducted, championOf(r.Champion))
 	for _, id := range slices.Sorted(maps.Keys(r.Warnings)) {
 		text.line("%s: %d replies did not conform to the protocol", id, r.Warnings[id])
 	}

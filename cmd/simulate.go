@@ -34,6 +34,7 @@ type simulateOptions struct {
 	fresh      bool // --new-league
 	newSeed    bool // --seed was not given
 	format     string
+	list       string
 	strict     bool
 	quiet      bool
 	logLevel   string
@@ -151,17 +152,16 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	tlsCAFlag(f, &o.ca)
 	strictFlag(f, &o.strict)
 	f.StringVar(&o.format, "format", "table", "output: table, json or csv")
+	f.StringVar(&o.list, "list", "matches", "rows of --format csv: matches or standings")
 	f.BoolVar(&o.quiet, "quiet", false, "write nothing but errors to standard error")
 	logLevelFlag(f, &o.logLevel, "warn")
 	return c
 }
 
 func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) (err error) {
-	write, known := map[string]func(streams, *simulation.Result) error{
-		"table": printSimulation, "json": writeJSON, "csv": writeCSV,
-	}[o.format]
-	if !known {
-		return usage("--format %q: must be table, json or csv", o.format)
+	write, err := simulationWriter(o.format, o.list)
+	if err != nil {
+		return err
 	}
 	if o.quiet {
 		o.logLevel = "error"

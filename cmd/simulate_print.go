@@ -7,8 +7,28 @@ import (
 	"evenodd/league/simulation"
 )
 
+// simulationWriter returns the function for --format and --list.
+func simulationWriter(format, list string) (write func(streams, *simulation.Result) error, err error) {
+	if err := oneOf("list", list, "matches", "standings"); err != nil {
+		return nil, err
+	}
+	switch {
+	case format == "csv" && list == "standings":
+		return func(s streams, r *simulation.Result) error { return writeStandingsCSV(s, r.Standings) }, nil
+	case list == "standings":
+		return nil, usage("--list standings selects the rows of --format csv: set this format")
+	}
+	write, known := map[string]func(streams, *simulation.Result) error{
+		"table": printSimulation, "json": writeJSON, "csv": writeMatchesCSV,
+	}[format]
+	if !known {
+		return nil, usage("--format %q: must be table, json or csv", format)
+	}
+	return write, nil
+}
+
 func printSimulation(s streams, r *simulation.Result) error {
-	if err := printStandings(s, r.Standings); err != nil {
+	if err := printStandings(s, r.Standings, r.Champion); err != nil {
 		return err
 	}
 	return printOutside(s.out, r)
@@ -34,6 +54,7 @@ type (
 	}
 	standingJSON struct {
 		Rank            int    `json:"rank"`
+		Tied            bool   `json:"tied,omitzero"`
 		PlayerID        string `json:"player_id"`
 		DisplayName     string `json:"display_name"`
 		Strategy        string `json:"strategy"`
@@ -49,6 +70,9 @@ type (
 		Byes            *int     `json:"byes,omitzero"`
 		Buchholz        *int     `json:"buchholz,omitzero"`
 		SonnebornBerger *float64 `json:"sonneborn_berger,omitzero"`
+
+		DecidedBy      string                  `json:"decided_by,omitzero"` // as in protocol.StandingRow
+		TiebreakValues protocol.TiebreakValues `json:"tiebreak_values,omitzero"`
 	}
 	resultJSON struct {
 		MatchID        string                      `json:"match_id"`
@@ -74,9 +98,9 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 	}
 	for _, row := range r.Standings {
 		document.Standings = append(document.Standings, standingJSON{
-			row.Rank, row.PlayerID, row.DisplayName, row.Strategy, row.Played,
+			row.Rank, row.Tied, row.PlayerID, row.DisplayName, row.Strategy, row.Played,
 			row.Wins, row.Draws, row.Losses, row.TechnicalLosses, row.Points, row.Endpoint,
-			row.Byes, row.Buchholz, row.SonnebornBerger,
+			row.Byes, row.Buchholz, row.SonnebornBerger, row.DecidedBy, row.TiebreakValues,
 		})
 	}
 	for _, m := range r.Results {
@@ -100,7 +124,8 @@ func orNull(text string) *string {
 	return &text
 }
 
-func writeCSV(s streams, r *simulation.Result) error {
+// writeMatchesCSV writes the matches. Its columns are a contract.
+func writeMatchesCSV(s streams, r *simulation.Result) error {
 	return printCSV(s.out, func(yield func([]string) bool) {
 		more := yield([]string{
 			"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",

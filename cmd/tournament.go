@@ -119,23 +119,6 @@ func readSeeding(path string) (names []string, err error) {
 	return names, nil
 }
 
-// swissHeader are the further columns of a table with a row like r: those of a Swiss
-// system, or none.
-func swissHeader(r *protocol.StandingRow) []string {
-	if r.Buchholz == nil {
-		return nil
-	}
-	return []string{"Byes", "Buchholz", "Sonneborn–Berger"}
-}
-
-// swissCells are the cells of these columns.
-func swissCells(r *protocol.StandingRow) []any {
-	if r.Byes == nil || r.Buchholz == nil || r.SonnebornBerger == nil {
-		return nil
-	}
-	return []any{*r.Byes, *r.Buchholz, *r.SonnebornBerger}
-}
-
 // atMost precedes the number of rounds or matches of a league, if it is only the largest
 // possible number: draws of a knockout are replayed.
 func atMost(format, state string) string {

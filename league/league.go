@@ -322,6 +322,16 @@ func (m *Manager) Standings() []Standing {
 	return m.state.Standings()
 }
 
+// Champion is the first of the table as it is now; the zero value before the start.
+func (m *Manager) Champion() protocol.Champion {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state.Started == nil {
+		return protocol.Champion{}
+	}
+	return m.state.Champion()
+}
+
 // Results are all recorded results in schedule order.
 func (m *Manager) Results() []MatchRecord {
 	m.mu.Lock()

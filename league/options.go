@@ -171,7 +171,7 @@ func (o *Options) Validate() error {
 func (o *Options) created() *journal.Created {
 	created := &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
-		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
+		GameType: o.GameType, Legs: o.Legs, SharedRanks: true, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
 		SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation, Auth: o.auth(),
 		Tournament: o.Tournament, KeyDerivation: protocol.KeyDerivation,
 		Configuration: o.configuration(),

@@ -96,8 +96,8 @@ func TestQueriesAreAnsweredDuringTheLeague(t *testing.T) {
 			"players":3,"referees":1,"games":["even_odd"],"agent_states":{"REGISTERED":0,"ACTIVE":4,"SUSPENDED":0,"SHUTDOWN":0}}`,
 			string(ask(w, "P01", protocol.QueryStatus)))
 		assert.JSONEq(t, `{"current_round":2,"total_players":3,"standings":[
-			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1},
-			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":1,"losses":0,"points":1},
+			{"rank":1,"tied":true,"shared_rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1},
+			{"rank":2,"tied":true,"shared_rank":1,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":1,"losses":0,"points":1},
 			{"rank":3,"player_id":"P03","display_name":"Agent P03","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`,
 			string(ask(w, "P01", protocol.QueryStandings)))
 
@@ -125,7 +125,7 @@ func TestQueriesAreAnsweredDuringTheLeague(t *testing.T) {
 		_, data := answer(other)
 		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P01","referee_endpoint":"http://ref01:8000/mcp"}}`,
 			string(data), "agents may query other agents")
-		assert.JSONEq(t, `{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1,
+		assert.JSONEq(t, `{"rank":1,"tied":true,"shared_rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1,
 			"technical_losses":0,"state":"ACTIVE","failures":0}`, string(ask(w, "P01", protocol.QueryPlayerStats)))
 
 		w.WaitUntil(2500 * time.Millisecond) // in the last round: P01 has played all its matches

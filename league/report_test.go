@@ -232,8 +232,8 @@ func TestStandingsUpdateMatchesTheSpecification(t *testing.T) { // 003 §8.7 and
 		assert.Equal(t, "conv-round-1-standings", update.ConversationID)
 		assert.Equal(t, []protocol.StandingRow{
 			{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 1, Wins: 1, Points: 3},
-			{Rank: 2, PlayerID: "P03", DisplayName: "Agent Gamma", Played: 1, Draws: 1, Points: 1},
-			{Rank: 3, PlayerID: "P04", DisplayName: "Agent Delta", Played: 1, Draws: 1, Points: 1},
+			{Rank: 2, Tied: true, SharedRank: 2, PlayerID: "P03", DisplayName: "Agent Gamma", Played: 1, Draws: 1, Points: 1},
+			{Rank: 3, Tied: true, SharedRank: 2, PlayerID: "P04", DisplayName: "Agent Delta", Played: 1, Draws: 1, Points: 1},
 			{Rank: 4, PlayerID: "P02", DisplayName: "Agent Beta", Played: 1, Losses: 1},
 		}, update.Standings)
 	})

@@ -227,7 +227,10 @@ func TestRoundCompletedHasSummaryAndStandings(t *testing.T) {
 		assert.Equal(t, leaguetest.Decode[protocol.StandingsUpdate](updates[2].Message).Standings, end.FinalStandings)
 		assert.Equal(t, "conv-league-complete", end.ConversationID)
 		first := end.FinalStandings[0]
-		assert.Equal(t, protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}, end.Champion)
+		champion := end.Champion
+		champion.Reason = ""
+		assert.Equal(t, protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}, champion)
+		assert.Equal(t, first.Tied, strings.HasPrefix(end.Champion.Reason, "shared by "+first.PlayerID+" and "), "the reason is %q", end.Champion.Reason)
 		assert.Equal(t, []int{3, 6, 4}, []int{end.TotalRounds, end.TotalMatches, end.TotalPlayers})
 		assert.Equal(t, "P04", end.FinalStandings[3].PlayerID)
 		for _, host := range []string{"p01", "p02", "p03", "p04", "ref01"} {

@@ -173,12 +173,14 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool,
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
-	champion := protocol.Champion{PlayerID: rows[0].PlayerID, DisplayName: rows[0].DisplayName, Points: rows[0].Points}
+	champion := m.state.Champion()
 	if before = m.state.Completed != nil; !before {
 		if m.organiserWaits() {
 			return nil, false, errOrganiser
 		}
-		err = m.record(&journal.LeagueCompleted{Champion: champion})
+		recorded := champion
+		recorded.Reason = "" // follows from the table
+		err = m.record(&journal.LeagueCompleted{Champion: recorded})
 	}
 	head := m.head()
 	m.farewell.completed = &protocol.LeagueCompleted{

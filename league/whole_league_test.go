@@ -12,6 +12,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -64,8 +65,8 @@ func runWholeLeague(w *leaguetest.World, players int) {
 			record := a.Player.Record()
 			assert.True(w.T, leaguetest.IsClosed(a.Player.Done()))
 			assert.Equal(w.T, players, record.Players)
-			row := end.FinalStandings[record.Rank-1]
-			assert.Equal(w.T, a.ID, row.PlayerID)
+			row := standingOf(w.T, end.FinalStandings, a.ID)
+			assert.Equal(w.T, []any{row.ShownRank(), row.Tied}, []any{record.Rank, record.Tied})
 			assert.Equal(w.T, []int{row.Played, row.Wins, row.Losses, row.Draws, row.Points},
 				[]int{record.Stats.TotalMatches, record.Stats.Wins, record.Stats.Losses, record.Stats.Draws, record.Points})
 		case a.Referee != nil:
@@ -74,4 +75,18 @@ func runWholeLeague(w *leaguetest.World, players int) {
 			assert.Empty(w.T, a.Referee.Record().Warnings, "our players comply with the specification")
 		}
 	}
+}
+
+// standingOf returns the row of a player of the final table, and checks that the ranks of its rows
+// are the positions.
+func standingOf(t *testing.T, rows []protocol.StandingRow, id string) (row protocol.StandingRow) {
+	t.Helper()
+	for i, r := range rows {
+		assert.Equal(t, i+1, r.Rank, "ranks in messages are distinct")
+		if r.PlayerID == id {
+			row = r
+		}
+	}
+	require.Equal(t, id, row.PlayerID)
+	return row
 }

@@ -275,6 +275,7 @@ type Record struct {
 	Stats    protocol.PlayerStats  // of the own history
 	League   *protocol.PlayerStats // of the whole league, from the manager; nil unless the player returned
 	Rank     int                   // 0 when unknown
+	Tied     bool                  // another player has the same rank
 	Points   int
 	Players  int // in the league; 0 when unknown
 	Champion protocol.Champion
@@ -294,7 +295,7 @@ func (p *Player) Record() Record {
 	}
 	for i := range rows {
 		if rows[i].PlayerID == r.PlayerID {
-			r.Rank, r.Points = rows[i].Rank, rows[i].Points
+			r.Rank, r.Tied, r.Points = rows[i].ShownRank(), rows[i].Tied, rows[i].Points
 		}
 	}
 	r.Players = cmp.Or(r.Players, len(rows))

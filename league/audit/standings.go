@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -75,6 +76,12 @@ func (a *auditor) compareStandings(line int) {
 	}
 	got, want := a.standings.value, *a.standings.value
 	want.Version, want.RoundsCompleted, want.Standings = a.state.Recorded, a.state.CompletedRounds(), a.state.Standings()
+	if !a.state.Created.SharedRanks && haveDistinctRanks(got.Standings) {
+		for i := range want.Standings {
+			r := &want.Standings[i]
+			r.Rank, r.Tied, r.DecidedBy, r.TiebreakValues = i+1, false, "", nil
+		}
+	}
 	for _, diff := range onePerObject(differences(got, &want)) {
 		at := location{file: a.standings.file, line: a.standings.line(diff.member)}
 		for _, row := range indexes(diff.member) {
@@ -82,6 +89,14 @@ func (a *auditor) compareStandings(line int) {
 		}
 		a.find(RuleStandings, at, "%v up to line %d", diff, line)
 	}
+}
+
+// haveDistinctRanks tells whether rows have the form of earlier versions: distinct ranks, and
+// no member about ties.
+func haveDistinctRanks(rows []store.StandingRow) bool {
+	return !slices.ContainsFunc(rows, func(r store.StandingRow) bool {
+		return r.Tied || r.DecidedBy != "" || r.TiebreakValues != nil
+	})
 }
 
 // indexes are the indexes of array elements in the path of a member.

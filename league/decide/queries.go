@@ -122,13 +122,13 @@ func (v *View) standings(offset, limit int) *protocol.LeagueQueryResponse {
 	return &protocol.LeagueQueryResponse{Data: standings{round, data}, CurrentRound: &round, StandingsData: data}
 }
 
-// StandingRows are limit rows of the table from offset.
+// StandingRows are limit rows of the table from offset, in the form of messages.
 func StandingRows(s *journal.State, offset, limit int) []protocol.StandingRow {
 	all := s.Standings()
 	all = all[min(offset, len(all)):min(offset+limit, len(all))]
 	rows := make([]protocol.StandingRow, len(all))
 	for i := range all {
-		rows[i] = all[i].StandingRow
+		rows[i] = all[i].InMessage(offset + i + 1)
 	}
 	return rows
 }
@@ -260,9 +260,9 @@ func (v *View) aboutAgent(q *protocol.LeagueQuery, askerID string) (*protocol.Le
 	}
 	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: id, DisplayName: a.DisplayName}, AgentLife: v.life(a)}
 	if v.State.Started != nil {
-		for _, r := range v.State.Standings() {
+		for i, r := range v.State.Standings() {
 			if r.PlayerID == id {
-				data.StandingRow, data.TechnicalLosses = r.StandingRow, r.TechnicalLosses
+				data.StandingRow, data.TechnicalLosses = r.InMessage(i+1), r.TechnicalLosses
 			}
 		}
 	}

@@ -34,6 +34,10 @@ type Created struct {
 	Auth          string           `json:"auth,omitzero"`           // AuthLenient or ""
 	Tournament    *Tournament      `json:"tournament,omitzero"`     // nil for a round-robin
 
+	// SharedRanks tells that players that all tie-breaks leave level share a rank in
+	// standings.json. Earlier versions wrote distinct ranks there.
+	SharedRanks bool `json:"shared_ranks,omitzero"`
+
 	// RegistrationGrace is the time in seconds that a registered agent has to answer
 	// before its registration may be dropped; 0 if the manager does not ping agents.
 	RegistrationGrace int `json:"registration_grace_sec,omitzero"`

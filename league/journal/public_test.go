@@ -32,7 +32,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 	const result = "status winner_player_id drawn_number number_parity choices reason faults"
 	public := map[string]string{
 		"created": "schema_version league_id display_name game_type legs scoring tiebreakers token_length suspend_after shutdown_after key_derivation auth tournament " +
-			"registration_grace_sec manager_key configuration",
+			"shared_ranks registration_grace_sec manager_key configuration",
 		"registered":           "agent_id role display_name max_concurrent_matches generation referee_auth version protocol_version game_types public_key relays_signatures awaits_answer",
 		"agent_answered":       "agent_id",
 		"registration_dropped": "agent_id reason",

@@ -1,12 +1,12 @@
 package journal
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
 	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 	"evenodd/league/table"
 )
 
@@ -240,38 +240,58 @@ func (s *State) recordByes(pairings []pairing.Pairing) {
 	}
 }
 
+// byAnnulment is what separates the first annulled player from the row above.
+const byAnnulment = "annulled"
+
 // Ranking are the rows of the table, best first. In a knockout, players rank by the
-// bracket of the completed rounds, and the table orders players on one level.
+// bracket of the completed rounds, and the table orders players on one level. In a
+// round-robin the annulled players are last.
 func (s *State) Ranking() []table.Row {
-	rows := s.Table.Standings()
-	ranker, ok := s.pairer.(pairing.Ranker)
-	if !ok {
-		return s.annulledLast(rows)
+	if ranker, ok := s.pairer.(pairing.Ranker); ok {
+		return s.Table.Ranking(ranker.Ranks(s.played))
 	}
-	ranks := ranker.Ranks(s.played)
-	slices.SortStableFunc(rows, func(a, b table.Row) int { return cmp.Compare(ranks[a.Player], ranks[b.Player]) })
+	if s.annulled == nil {
+		return s.Table.Standings()
+	}
+	levels := make([]int, len(s.annulled))
+	for player, annulled := range s.annulled {
+		if annulled {
+			levels[player] = 1
+		}
+	}
+	rows := s.Table.Ranking(levels)
 	for i := range rows {
-		rows[i].Rank = i + 1
+		if rows[i].DecidedBy == table.Bracket {
+			rows[i].DecidedBy = byAnnulment
+		}
 	}
 	return rows
 }
 
-// annulledLast puts the annulled players of a round-robin behind all others.
-func (s *State) annulledLast(rows []table.Row) []table.Row {
-	if s.annulled == nil {
-		return rows
+// Champion is the first player of the ranking, with the reason: the tie-break that decided,
+// or the players that share the first rank.
+func (s *State) Champion() protocol.Champion {
+	rows := s.Ranking()
+	id := s.Started.Players[rows[0].Player]
+	champion := protocol.Champion{PlayerID: id, DisplayName: s.Agents[id].DisplayName, Points: rows[0].Points}
+	if !rows[0].Tied {
+		champion.Reason = s.decision(rows[1].DecidedBy)
+		return champion
 	}
-	slices.SortStableFunc(rows, func(a, b table.Row) int {
-		switch last := s.annulled[a.Player]; {
-		case last == s.annulled[b.Player]:
-			return 0
-		case last:
-			return 1
-		}
-		return -1
-	})
-	for i := range rows {
-		rows[i].Rank = i + 1
+	var sharing []string
+	for i := 0; i < len(rows) && rows[i].Rank == 1; i++ {
+		sharing = append(sharing, s.Started.Players[rows[i].Player])
 	}
-	return rows
+	champion.Reason = protocol.SharedBy(sharing)
+	return champion
+}
+
+// decision is the reason of a champion that is not tied; "" if the points decided, the
+// bracket of a knockout, or an annulment.
+func (s *State) decision(by string) string {
+	_, knockout := s.pairer.(pairing.Ranker)
+	if by == table.Bracket || by == byAnnulment || by == table.TiebreakPoints && !knockout {
+		return ""
+	}
+	return "on " + table.TiebreakLabel(by)
 }

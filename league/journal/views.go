@@ -6,6 +6,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/table"
 )
 
 // Summary counts the results of an announced round.
@@ -30,13 +31,12 @@ func (s *State) Summary(round int) protocol.RoundSummary {
 // start they are all players in order of ids.
 func (s *State) Standings() []store.StandingRow {
 	if s.Table == nil {
-		rows := []store.StandingRow{}
-		for _, a := range s.sortedAgents() {
-			if a.Player {
-				rows = append(rows, store.StandingRow{StandingRow: protocol.StandingRow{Rank: len(rows) + 1, PlayerID: a.AgentID, DisplayName: a.DisplayName}})
-			}
-		}
-		return rows
+		return s.registeredPlayers()
+	}
+	shown := []string{table.Bracket, table.TiebreakPoints, table.TiebreakWins, table.TiebreakDraws}
+	swiss := s.Created.Tournament.IsSwiss()
+	if swiss {
+		shown = append(shown, table.TiebreakBuchholz, table.TiebreakSonnebornBerger)
 	}
 	ranked := s.Ranking()
 	rows := make([]store.StandingRow, len(ranked))
@@ -46,14 +46,38 @@ func (s *State) Standings() []store.StandingRow {
 		a := s.Agents[id]
 		rows[i] = store.StandingRow{
 			StandingRow: protocol.StandingRow{
-				Rank: r.Rank, PlayerID: id, DisplayName: a.DisplayName,
+				Rank: r.Rank, Tied: r.Tied, PlayerID: id, DisplayName: a.DisplayName,
 				Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
 				Withdrawn: a.Withdrawn != nil, Annulled: a.Annulled,
 			},
 			TechnicalLosses: r.TechnicalLosses,
 		}
-		if s.Created.Tournament.IsSwiss() {
+		if r.DecidedBy != table.TiebreakPoints {
+			rows[i].DecidedBy = r.DecidedBy
+		}
+		if swiss {
 			rows[i].Byes, rows[i].Buchholz, rows[i].SonnebornBerger = &r.Byes, &r.Buchholz, &r.SonnebornBerger
+		}
+		for _, name := range r.Deciders {
+			if slices.Contains(shown, name) {
+				continue
+			}
+			if rows[i].TiebreakValues == nil {
+				rows[i].TiebreakValues = protocol.TiebreakValues{}
+			}
+			rows[i].TiebreakValues[name] = r.Value(name)
+		}
+	}
+	return rows
+}
+
+// registeredPlayers are the rows of a table before the start, which rank nobody: ranks
+// number them.
+func (s *State) registeredPlayers() []store.StandingRow {
+	rows := []store.StandingRow{}
+	for _, a := range s.sortedAgents() {
+		if a.Player {
+			rows = append(rows, store.StandingRow{StandingRow: protocol.StandingRow{Rank: len(rows) + 1, PlayerID: a.AgentID, DisplayName: a.DisplayName}})
 		}
 	}
 	return rows

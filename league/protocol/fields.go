@@ -120,7 +120,9 @@ var (
 		integer("rank", 1), text("player_id"), displayName.orAbsent(),
 		integer("played", 0).orAbsent(), integer("wins", 0).orAbsent(), integer("draws", 0).orAbsent(),
 		integer("losses", 0).orAbsent(), integer("points", 0), truth("withdrawn").orAbsent(), truth("annulled").orAbsent(),
-		integer("byes", 0).orAbsent(), integer("buchholz", 0).orAbsent(), number("sonneborn_berger").orAbsent())
+		integer("byes", 0).orAbsent(), integer("buchholz", 0).orAbsent(), number("sonneborn_berger").orAbsent(),
+		truth("tied").orAbsent(), integer("shared_rank", 1).orAbsent(),
+		field{name: "decided_by", kind: kindString}.orAbsent(), anything("tiebreak_values").orAbsent())
 	choicesField = keyed1("choices", field{kind: kindString, null: true, max: 200})
 	faultsField  = keyed1("faults", formed("", codeForm)).orAbsent()
 	drawField    = object("draw",
@@ -194,7 +196,7 @@ var bodies = map[string][]field{
 			word("status", StatusWin, StatusDraw, StatusTechnicalLoss), text("winner").orNull(),
 			integer("drawn_number", 0).orAbsent().orNull(), choicesField)).orAbsent()},
 	TypeLeagueCompleted: {text("league_id"), integer("total_rounds", 1), integer("total_matches", 1),
-		object("champion", text("player_id"), displayName, integer("points", 0)),
+		object("champion", text("player_id"), displayName, integer("points", 0), field{name: "reason", kind: kindString}.orAbsent()),
 		array("final_standings", 1, standingField), integer("total_players", 1).orAbsent(),
 		formed("journal_head", digestForm).orAbsent(), formed("journal_head_signature", signatureForm).orAbsent()},
 	TypeGameInvitation: {text("league_id"), integer("round_id", 1), text("match_id"), text("game_type"),

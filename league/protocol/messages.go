@@ -211,30 +211,6 @@ type Ack struct {
 	MatchID   string `json:"match_id,omitzero"`
 }
 
-// A StandingRow is a row of the table (spec 003 §4.7.1).
-type StandingRow struct {
-	Rank        int    `json:"rank,omitzero"`
-	PlayerID    string `json:"player_id,omitzero"`
-	DisplayName string `json:"display_name,omitzero"`
-	Played      int    `json:"played"`
-	Wins        int    `json:"wins"`
-	Draws       int    `json:"draws"`
-	Losses      int    `json:"losses"`
-	Points      int    `json:"points"`
-
-	Withdrawn bool `json:"withdrawn,omitzero"` // by the organiser
-	Annulled  bool `json:"annulled,omitzero"`  // withdrawn, and no result of it counts
-
-	// Absent except in a Swiss system. A bye gives the points of a win, but no match and
-	// no win.
-	Byes            *int     `json:"byes,omitzero"`
-	Buchholz        *int     `json:"buchholz,omitzero"`         // the sum of the opponents' points
-	SonnebornBerger *float64 `json:"sonneborn_berger,omitzero"` // the points of opponents beaten, and half of those drawn with
-}
-
-// MaxStandings limits the rows of a broadcast (002 §14.1); agents query the other rows.
-const MaxStandings = 100
-
 // StandingsUpdate is LEAGUE_STANDINGS_UPDATE (spec 003 §4.7.1).
 type StandingsUpdate struct {
 	Envelope
@@ -278,13 +254,6 @@ type RoundResult struct {
 	Winner      *string            `json:"winner"`
 	DrawnNumber *int               `json:"drawn_number"`
 	Choices     PerPlayer[*string] `json:"choices"`
-}
-
-// A Champion is the winner of a league.
-type Champion struct {
-	PlayerID    string `json:"player_id,omitzero"`
-	DisplayName string `json:"display_name,omitzero"`
-	Points      int    `json:"points"`
 }
 
 // LeagueCompleted is LEAGUE_COMPLETED (spec 003 §4.8.2).

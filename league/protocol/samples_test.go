@@ -34,6 +34,8 @@ func samples() map[string]any {
 	rows := []protocol.StandingRow{
 		{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 3, Wins: 2, Draws: 0, Losses: 1, Points: 9,
 			Byes: pointer(1), Buchholz: pointer(12), SonnebornBerger: pointer(7.5)},
+		{Rank: 3, Tied: true, SharedRank: 2, DecidedBy: "head_to_head", TiebreakValues: protocol.TiebreakValues{"head_to_head": 3, "win_rate": 0.5},
+			PlayerID: "P03", DisplayName: "Agent Gamma", Played: 3, Losses: 3},
 		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3, Withdrawn: true, Annulled: true},
 	}
 	seat := func(id string) protocol.AssignedPlayer {
@@ -82,7 +84,7 @@ func samples() map[string]any {
 			Results: []protocol.RoundResult{{MatchID: "R1M1", Attempt: 1, Status: protocol.StatusWin, Winner: pointer("P01"), DrawnNumber: pointer(8), Choices: choices}}},
 		&protocol.LeagueCompleted{
 			Envelope: envelope(protocol.TypeLeagueCompleted, manager), LeagueID: "L", TotalRounds: 3, TotalMatches: 6,
-			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9},
+			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9, Reason: "on head-to-head"},
 			FinalStandings: rows, TotalPlayers: 4, JournalHead: aDigest, JournalHeadSignature: aSignature},
 		&protocol.GameInvitation{
 			Envelope: envelope(protocol.TypeGameInvitation, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",

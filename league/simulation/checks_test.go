@@ -140,6 +140,7 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 	for _, got := range l.result.Standings {
 		want := *row(got.PlayerID)
 		want.Rank, want.PlayerID, want.DisplayName = got.Rank, got.PlayerID, got.DisplayName
+		want.Tied, want.DecidedBy = got.Tied, got.DecidedBy
 		if !reflect.DeepEqual(got.Standing, want) {
 			problems = append(problems, fmt.Sprintf("%s: %+v in the table, by the results %+v", got.PlayerID, got.Standing, want))
 		}

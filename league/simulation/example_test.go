@@ -27,7 +27,7 @@ func ExampleRun() {
 	}
 	// Output:
 	// 1 P02 even 5
-	// 2 P04 even 5
+	// 1 P04 even 5
 	// 3 P01 random 2
-	// 4 P03 random 2
+	// 3 P03 random 2
 }

@@ -286,11 +286,25 @@ func theTableIsThatOfTheResults(t *testing.T, o simulation.Options, r *simulatio
 	})
 	for n := range rows {
 		rows[n].Rank = n + 1
+		if n == 0 {
+			continue
+		}
+		switch above := &rows[n-1]; {
+		case above.Points != rows[n].Points:
+			// The points are in the row.
+		case above.Wins != rows[n].Wins:
+			rows[n].DecidedBy = "wins"
+		default:
+			rows[n].Rank, above.Tied, rows[n].Tied = above.Rank, true, true
+		}
 	}
 	assert.Equal(t, rows, r.Standings)
+	champion := r.Champion
+	champion.Reason = ""
 	assert.Equal(t, protocol.Champion{
 		PlayerID: rows[0].PlayerID, DisplayName: rows[0].DisplayName, Points: rows[0].Points,
-	}, r.Champion)
+	}, champion)
+	assert.Equal(t, rows[0].Tied, strings.HasPrefix(r.Champion.Reason, "shared by P01 and "), "the reason is %q", r.Champion.Reason)
 }
 
 // threePointsAWinAndTwoADraw checks the sum of the points of all rows.

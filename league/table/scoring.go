@@ -58,6 +58,22 @@ func Tiebreakers() []string {
 	}
 }
 
+// TiebreakLabel is the name of a tie-breaker for people, such as head-to-head.
+func TiebreakLabel(name string) string {
+	switch name {
+	case TiebreakHeadToHead:
+		return "head-to-head"
+	case TiebreakBuchholz:
+		return "Buchholz"
+	case TiebreakSonnebornBerger:
+		return "Sonneborn–Berger"
+	case TiebreakWinRate:
+		return "win rate"
+	default:
+		return name
+	}
+}
+
 // Points are the points of a result for its players A and B. They mean nothing for a
 // result that Table.Record refuses.
 func (s Scoring) Points(r Result) (a, b int) {

@@ -5,135 +5,181 @@ import (
 	"slices"
 )
 
-// An order compares two rows: negative if a ranks before b, 0 if they are level.
-type order func(a, b Row) int
+// Bracket is what decided between players on different levels. See Ranking.
+const Bracket = "bracket"
 
-// Standings returns the rows of all players, best first, ranked 1 to n by the league's
-// tie-breakers. Players that these cannot separate are in ascending order of index, so
-// that ranks are distinct. The slice is the caller's.
-func (t *Table) Standings() []Row {
-	rows := slices.Clone(t.rows)
-	var orders []order
+// Standings returns the rows of all players, best first, ranked by the league's
+// tie-breakers. Players that these leave level share a rank, and are in ascending order of
+// index: ranks are 1, 2, 2, 4. The slice is the caller's; rows share their Deciders.
+func (t *Table) Standings() []Row { return t.Ranking(nil) }
+
+// Ranking is Standings with levels, by player, that go before all tie-breakers: the lowest
+// level ranks first. Nil levels are equal.
+func (t *Table) Ranking(levels []int) []Row {
+	r := ranking{players: make([]int, len(t.rows))}
+	for player := range r.players {
+		r.players[player] = player
+	}
+	v := t.values()
 	for _, name := range t.scoring.Tiebreakers {
-		orders = append(orders, t.tiebreak(name, rows, orders))
+		if name == TiebreakHeadToHead {
+			v[name] = t.headToHead(r.groups())
+		}
+		r.names, r.values = append(r.names, name), append(r.values, v[name])
 	}
-	sort(rows, orders)
-	for i := range rows {
-		rows[i].Rank = i + 1
-	}
-	if t.showOpponents {
-		buchholz, doubled := t.buchholz(), t.sonnebornBerger()
-		for i := range rows {
-			rows[i].Buchholz, rows[i].SonnebornBerger = buchholz[rows[i].Player], float64(doubled[rows[i].Player])/2
+	if levels != nil {
+		r.names, r.values = slices.Insert(r.names, 0, Bracket), slices.Insert(r.values, 0, make([]float64, len(levels)))
+		for player, level := range levels {
+			r.values[0][player] = -float64(level)
 		}
 	}
+	r.sort()
+	rows := make([]Row, len(r.players))
+	for i, player := range r.players {
+		rows[i] = t.rows[player]
+		if v[TiebreakHeadToHead] != nil {
+			rows[i].HeadToHead = int(v[TiebreakHeadToHead][player])
+		}
+		if v[TiebreakBuchholz] != nil {
+			rows[i].Buchholz, rows[i].SonnebornBerger = int(v[TiebreakBuchholz][player]), v[TiebreakSonnebornBerger][player]
+		}
+	}
+	r.separate(rows)
 	return rows
 }
 
-// tiebreak returns the order of a tie-breaker. Earlier are the orders that decide before
-// it: head_to_head needs the groups that they leave level, and sorts rows to find them.
-func (t *Table) tiebreak(name string, rows []Row, earlier []order) order {
-	switch name {
-	case TiebreakPoints:
-		return func(a, b Row) int { return cmp.Compare(b.Points, a.Points) }
-	case TiebreakWins:
-		return func(a, b Row) int { return cmp.Compare(b.Wins, a.Wins) }
-	case TiebreakDraws:
-		return func(a, b Row) int { return cmp.Compare(b.Draws, a.Draws) }
-	case TiebreakWinRate:
-		return compareWinRate
-	case TiebreakHeadToHead:
-		return descending(t.headToHead(level(rows, earlier)))
-	case TiebreakBuchholz:
-		return descending(t.buchholz())
-	case TiebreakSonnebornBerger:
-		return descending(t.sonnebornBerger())
-	default:
-		panic("table: Validate let an unknown tie-breaker pass: " + name)
-	}
-}
-
-// descending orders by a value per player.
-func descending(values []int) order {
-	return func(a, b Row) int { return cmp.Compare(values[b.Player], values[a.Player]) }
-}
-
-// compareWinRate compares the fractions wins/played without rounding. A player without
-// matches counts as 0/1: as 0/0 it would be level with all others, and the order would
-// depend on the sequence of comparisons.
-func compareWinRate(a, b Row) int {
-	return cmp.Compare(b.Wins*max(a.Played, 1), a.Wins*max(b.Played, 1))
-}
-
-// sort puts the best row first; the lower index decides between level rows.
-func sort(rows []Row, orders []order) {
-	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(compare(a, b, orders), cmp.Compare(a.Player, b.Player))
-	})
-}
-
-// compare applies one order after the other until one decides.
-func compare(a, b Row, orders []order) int {
-	for _, by := range orders {
-		if c := by(a, b); c != 0 {
-			return c
+// values are the values of all tie-breakers but head_to_head by player. Those of the
+// opponents are there only if the table keeps them or ranks by them.
+func (t *Table) values() map[string][]float64 {
+	v := map[string][]float64{}
+	for _, name := range t.scoring.Tiebreakers {
+		v[name] = make([]float64, len(t.rows))
+		for player := range t.rows {
+			v[name][player] = t.rows[player].Value(name)
 		}
 	}
-	return 0
-}
-
-// level returns the group number of each player: players that the orders leave level are
-// in one group. It sorts rows.
-func level(rows []Row, orders []order) (group []int) {
-	sort(rows, orders)
-	group = make([]int, len(rows))
-	for i := 1; i < len(rows); i++ {
-		number := group[rows[i-1].Player]
-		if compare(rows[i-1], rows[i], orders) != 0 {
-			number++
-		}
-		group[rows[i].Player] = number
+	if t.showOpponents || v[TiebreakBuchholz] != nil || v[TiebreakSonnebornBerger] != nil {
+		v[TiebreakBuchholz], v[TiebreakSonnebornBerger] = t.opponents()
 	}
-	return group
+	return v
 }
 
 // headToHead is, by player, the points from matches within the same group.
-func (t *Table) headToHead(group []int) []int {
-	gained := make([]int, len(t.rows))
+func (t *Table) headToHead(group []int) []float64 {
+	gained := make([]float64, len(t.rows))
 	for player, games := range t.games {
 		for _, g := range games {
 			if group[g.opponent] == group[player] {
-				gained[player] += t.scoring.worth(g.end)
+				gained[player] += float64(t.scoring.worth(g.end))
 			}
 		}
 	}
 	return gained
 }
 
-// buchholz is, by player, the sum of the points of the opponents, once per match.
-func (t *Table) buchholz() []int {
-	sums := make([]int, len(t.rows))
+// opponents are the scores of the opponents by player, once per match.
+func (t *Table) opponents() (buchholz, sonnebornBerger []float64) {
+	buchholz, sonnebornBerger = make([]float64, len(t.rows)), make([]float64, len(t.rows))
 	for player, games := range t.games {
 		for _, g := range games {
-			sums[player] += t.rows[g.opponent].Points
-		}
-	}
-	return sums
-}
-
-// sonnebornBerger is, by player, twice the Sonneborn-Berger score: then the half points
-// of drawn opponents are integers.
-func (t *Table) sonnebornBerger() []int {
-	doubled := make([]int, len(t.rows))
-	for player, games := range t.games {
-		for _, g := range games {
+			points := float64(t.rows[g.opponent].Points)
+			buchholz[player] += points
 			switch g.end {
 			case won:
-				doubled[player] += 2 * t.rows[g.opponent].Points
+				sonnebornBerger[player] += points
 			case drew:
-				doubled[player] += t.rows[g.opponent].Points
+				sonnebornBerger[player] += points / 2
 			}
 		}
 	}
-	return doubled
+	return buchholz, sonnebornBerger
+}
+
+// A ranking sorts players by values, the first deciding first.
+type ranking struct {
+	players []int // in the order that the last sort gave them
+	names   []string
+	values  [][]float64 // of each name by player; the highest ranks first
+}
+
+// sort puts the best player first; the lower index decides between level players.
+func (r *ranking) sort() {
+	slices.SortFunc(r.players, func(a, b int) int {
+		if by := r.decider(a, b); by < len(r.values) {
+			return cmp.Compare(r.values[by][b], r.values[by][a])
+		}
+		return cmp.Compare(a, b)
+	})
+}
+
+// decider is the index of the values that decide between two players; the number of values
+// if they are level.
+func (r *ranking) decider(a, b int) int {
+	for i, values := range r.values {
+		if values[a] != values[b] {
+			return i
+		}
+	}
+	return len(r.values)
+}
+
+// groups returns the group number of each player: players that the values so far leave
+// level are in one group.
+func (r *ranking) groups() (group []int) {
+	r.sort()
+	group = make([]int, len(r.players))
+	for i := 1; i < len(r.players); i++ {
+		number := group[r.players[i-1]]
+		if r.decider(r.players[i-1], r.players[i]) < len(r.values) {
+			number++
+		}
+		group[r.players[i]] = number
+	}
+	return group
+}
+
+// separate fills in the ranks of the sorted rows, and what decided between them.
+func (r *ranking) separate(rows []Row) {
+	deciders := make([]int, len(rows)) // between each row and the row above
+	for i := range rows {
+		rows[i].Rank = i + 1
+		if i == 0 {
+			continue
+		}
+		if deciders[i] = r.decider(r.players[i-1], r.players[i]); deciders[i] < len(r.names) {
+			rows[i].DecidedBy = r.names[deciders[i]]
+			continue
+		}
+		rows[i].Rank = rows[i-1].Rank
+		rows[i-1].Tied, rows[i].Tied = true, true
+	}
+	sets := make([]uint, len(rows)) // of deciders, one bit each
+	for decider := range r.names {
+		for start, end := 0, 0; start < len(rows); start = end {
+			separates := false
+			for end = start + 1; end < len(rows) && deciders[end] >= decider; end++ {
+				separates = separates || deciders[end] == decider
+			}
+			for i := start; separates && i < end; i++ {
+				sets[i] |= 1 << decider
+			}
+		}
+	}
+	lists := make([][]string, 1<<len(r.names))
+	for i, set := range sets {
+		if lists[set] == nil && set != 0 {
+			lists[set] = r.namesOf(set)
+		}
+		rows[i].Deciders = lists[set]
+	}
+}
+
+// namesOf are the names of a set of deciders.
+func (r *ranking) namesOf(set uint) (names []string) {
+	for decider, name := range r.names {
+		if set&(1<<decider) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -1,6 +1,7 @@
 package table_test
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"testing"
@@ -151,11 +152,12 @@ func TestStandingsHaveCountersAndRanks(t *testing.T) {
 		beat(0, 1), forfeitTo(3, 2),
 		draw(0, 2), draw(1, 3),
 		forfeitTo(3, 0), bothFail(1, 2))
+	points := []string{"points"}
 	assert.Equal(t, []table.Row{
-		{Player: 3, Rank: 1, Played: 3, Wins: 2, Draws: 1, Points: 7},
-		{Player: 0, Rank: 2, Played: 3, Wins: 1, Draws: 1, Losses: 1, TechnicalLosses: 1, Points: 4},
-		{Player: 1, Rank: 3, Played: 3, Draws: 1, Losses: 2, TechnicalLosses: 1, Points: 1},
-		{Player: 2, Rank: 4, Played: 3, Draws: 1, Losses: 2, TechnicalLosses: 2, Points: 1},
+		{Player: 3, Rank: 1, Deciders: points, Played: 3, Wins: 2, Draws: 1, Points: 7},
+		{Player: 0, Rank: 2, DecidedBy: "points", Deciders: points, Played: 3, Wins: 1, Draws: 1, Losses: 1, TechnicalLosses: 1, Points: 4},
+		{Player: 1, Rank: 3, Tied: true, DecidedBy: "points", Deciders: points, Played: 3, Draws: 1, Losses: 2, TechnicalLosses: 1, Points: 1},
+		{Player: 2, Rank: 3, Tied: true, Deciders: points, Played: 3, Draws: 1, Losses: 2, TechnicalLosses: 2, Points: 1},
 	}, tbl.Standings())
 	assert.Zero(t, tbl.Row(3).Rank, "a single row has no rank")
 }
@@ -169,10 +171,11 @@ func TestByeGivesThePointsOfAWinAndNoMatch(t *testing.T) {
 	require.NoError(t, tbl.Record(beat(0, 1)))
 	tbl.RecordBye(1)
 	require.NoError(t, tbl.Record(draw(0, 2)))
+	both := []string{"points", "buchholz"}
 	assert.Equal(t, []table.Row{
-		{Player: 0, Rank: 1, Played: 2, Wins: 1, Draws: 1, Points: 4, Buchholz: 3 + 4, SonnebornBerger: 3 + 2},
-		{Player: 2, Rank: 2, Played: 1, Draws: 1, Byes: 1, Points: 4, Buchholz: 4, SonnebornBerger: 2},
-		{Player: 1, Rank: 3, Played: 1, Losses: 1, Byes: 1, Points: 3, Buchholz: 4},
+		{Player: 0, Rank: 1, Deciders: both, Played: 2, Wins: 1, Draws: 1, Points: 4, Buchholz: 3 + 4, SonnebornBerger: 3 + 2},
+		{Player: 2, Rank: 2, DecidedBy: "buchholz", Deciders: both, Played: 1, Draws: 1, Byes: 1, Points: 4, Buchholz: 4, SonnebornBerger: 2},
+		{Player: 1, Rank: 3, DecidedBy: "points", Deciders: both[:1], Played: 1, Losses: 1, Byes: 1, Points: 3, Buchholz: 4},
 	}, tbl.Standings())
 	assert.Equal(t, tbl.Standings(), tbl.Clone().Standings())
 }
@@ -238,19 +241,19 @@ func TestCountersAddUp(t *testing.T) {
 	})
 }
 
-func TestRanksAreAPermutation(t *testing.T) {
+func TestStandingsHaveEachPlayerOnceWithItsCounters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSeason(t)
 		tbl := tableOf(t, s.players, s.scoring, s.results...)
 		rows := tbl.Standings()
 		require.Len(t, rows, s.players)
 		seen := make([]bool, s.players)
-		for i, row := range rows {
-			require.Equal(t, i+1, row.Rank)
+		for _, row := range rows {
 			require.False(t, seen[row.Player], "player %d is listed twice", row.Player)
 			seen[row.Player] = true
-			row.Rank = 0
-			require.Equal(t, tbl.Row(row.Player), row, "a row equals that of Row, except for its rank")
+			row.Rank, row.Tied, row.DecidedBy, row.Deciders = 0, false, "", nil
+			row.HeadToHead, row.Buchholz, row.SonnebornBerger = 0, 0, 0
+			require.Equal(t, tbl.Row(row.Player), row, "the counters are those of Row")
 		}
 	})
 }
@@ -276,41 +279,66 @@ func TestStandingsEqualTheReferenceRanking(t *testing.T) {
 		for player := range all {
 			all[player] = player
 		}
-		tiebreakers := s.scoring.Tiebreakers
-		if len(tiebreakers) == 0 {
-			tiebreakers = []string{"points", "wins", "draws"}
+		if len(s.scoring.Tiebreakers) == 0 {
+			s.scoring.Tiebreakers = []string{"points", "wins", "draws"}
 		}
-		require.Equal(t, s.rank(all, tiebreakers), order(tableOf(t, s.players, s.scoring, s.results...)))
+		var got []placed
+		for _, row := range tableOf(t, s.players, s.scoring, s.results...).Standings() {
+			p := placed{row.Player, row.Rank, row.Tied, row.DecidedBy, ""}
+			for _, name := range row.Deciders {
+				p.values += fmt.Sprintf("%s=%.6f ", name, row.Value(name))
+			}
+			got = append(got, p)
+		}
+		require.Equal(t, s.rank(all, s.scoring.Tiebreakers, 1, "", ""), got)
 	})
 }
 
-// rank orders a tied group, which is in ascending order.
-func (s season) rank(group []int, tiebreakers []string) []int {
+// A placed player is what the standings say about its place.
+type placed struct {
+	player, rank int
+	tied         bool
+	by           string // the tie-breaker between the player and the one above
+	values       string // of the tie-breakers that split a group of the player
+}
+
+// rank orders a tied group, which is in ascending order and begins at a rank. By decided
+// between it and the player above, and values are those of the tie-breakers so far.
+func (s season) rank(group []int, tiebreakers []string, rank int, by, values string) (ranked []placed) {
 	if len(tiebreakers) == 0 || len(group) < 2 {
-		return group
+		for i, player := range group {
+			ranked = append(ranked, placed{player, rank, len(group) > 1, by, values})
+			if i == 0 {
+				by = ""
+			}
+		}
+		return ranked
 	}
-	values := make(map[int]*big.Rat)
+	points := make(map[int]*big.Rat)
 	for _, player := range group {
-		values[player] = s.value(tiebreakers[0], player, group)
+		points[player] = s.value(tiebreakers[0], player, group)
 	}
-	var ranked []int
 	for rest := group; len(rest) > 0; {
-		best := values[rest[0]]
+		best := points[rest[0]]
 		for _, player := range rest {
-			if values[player].Cmp(best) > 0 {
-				best = values[player]
+			if points[player].Cmp(best) > 0 {
+				best = points[player]
 			}
 		}
 		var level, worse []int
 		for _, player := range rest {
-			if values[player].Cmp(best) == 0 {
+			if points[player].Cmp(best) == 0 {
 				level = append(level, player)
 			} else {
 				worse = append(worse, player)
 			}
 		}
-		ranked = append(ranked, s.rank(level, tiebreakers[1:])...)
-		rest = worse
+		split := values
+		if len(level) < len(group) {
+			split += fmt.Sprintf("%s=%s ", tiebreakers[0], best.FloatString(6))
+		}
+		ranked = append(ranked, s.rank(level, tiebreakers[1:], rank, by, split)...)
+		rank, by, rest = rank+len(level), tiebreakers[0], worse
 	}
 	return ranked
 }
@@ -378,4 +406,17 @@ func (s season) gained(o table.Result, player int) int64 {
 	default:
 		return int64(s.scoring.Loss)
 	}
+}
+
+func TestLevelsGoBeforeTheTiebreakers(t *testing.T) {
+	// 0 beat 1 and 2; 3 and 4 drew; 5 has no result.
+	tbl := tableOf(t, 6, table.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "head_to_head"}}, beat(0, 1), beat(0, 2), draw(3, 4))
+	var got []string
+	for _, row := range tbl.Ranking([]int{3, 3, 3, 1, 1, 2}) {
+		got = append(got, fmt.Sprint(row.Player, " ", row.Rank, " ", row.Tied, " ", row.DecidedBy, row.Deciders))
+	}
+	assert.Equal(t, []string{
+		"3 1 true [bracket]", "4 1 true [bracket]", "5 3 false bracket[bracket]",
+		"0 4 false bracket[bracket points]", "1 5 true points[bracket points]", "2 5 true [bracket points]",
+	}, got)
 }

@@ -31,7 +31,15 @@ type Result struct {
 // A Row is the line of one player in the standings.
 type Row struct {
 	Player int // index of the player
-	Rank   int // from 1; 0 where rows are not ranked
+	Rank   int // from 1, shared by level players; 0 where rows are not ranked
+
+	Tied bool // another player has the same rank
+	// DecidedBy is the tie-breaker that separated the player from the row above, or
+	// Bracket; "" for the first row, and for a row with the rank of the row above.
+	DecidedBy string
+	// Deciders are the tie-breakers that separated players that the earlier ones left
+	// level, and this player was one of these players. Rows share the slice.
+	Deciders []string
 
 	Played          int // Wins + Draws + Losses
 	Wins            int // technical ones included
@@ -41,9 +49,36 @@ type Row struct {
 	Byes            int // rounds without a match that count as a win: in Points only
 	Points          int
 
-	// The scores of the opponents, in the standings of a table that keeps them; else 0.
+	// HeadToHead is the points from matches among the players that all tie-breakers before
+	// head_to_head left level; 0 if it is no tie-breaker.
+	HeadToHead int
+
+	// The scores of the opponents, in the standings of a table that keeps them or ranks by
+	// them; else 0.
 	Buchholz        int     // the sum of the opponents' points
 	SonnebornBerger float64 // the points of opponents beaten, and half of those drawn with
+}
+
+// Value is the row's value of a tie-breaker; 0 for Bracket.
+func (r *Row) Value(tiebreak string) float64 {
+	switch tiebreak {
+	case TiebreakPoints:
+		return float64(r.Points)
+	case TiebreakWins:
+		return float64(r.Wins)
+	case TiebreakDraws:
+		return float64(r.Draws)
+	case TiebreakHeadToHead:
+		return float64(r.HeadToHead)
+	case TiebreakBuchholz:
+		return float64(r.Buchholz)
+	case TiebreakSonnebornBerger:
+		return r.SonnebornBerger
+	case TiebreakWinRate:
+		return float64(r.Wins) / float64(max(r.Played, 1))
+	default:
+		return 0
+	}
 }
 
 // A Table counts results. Their order changes nothing. Not safe for concurrent use.

@@ -60,7 +60,7 @@ func prompt(v strategy.View) string {
 func sayRank(say func(string, ...any), v strategy.View, who, playerID string) {
 	for i := range v.Table {
 		if r := &v.Table[i]; r.PlayerID == playerID {
-			say("%s number %d of the table with %s.\n", who, r.Rank, counted(r.Points, "point"))
+			say("%s number %d of the table with %s.\n", who, r.ShownRank(), counted(r.Points, "point"))
 			return
 		}
 	}

@@ -1,0 +1,178 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation"
+	"evenodd/league/table"
+)
+
+// finalTable returns the table without the strategies, which a manager does not know.
+func finalTable(standings []league.Standing) (rows []simulation.Standing) {
+	for _, row := range standings {
+		rows = append(rows, simulation.Standing{Standing: row})
+	}
+	return rows
+}
+
+// printStandings prints the final table, which has at least one row, and the champion.
+// It omits the column of strategies if they are unknown.
+func printStandings(s streams, standings []simulation.Standing, champion protocol.Champion) error {
+	header := []string{"Rank", "Player", "Name"}
+	if standings[0].Strategy != "" {
+		header = append(header, "Strategy")
+	}
+	plain := make([]protocol.StandingRow, len(standings))
+	for i := range standings {
+		plain[i] = standings[i].StandingRow
+	}
+	further := furtherColumns(plain)
+	rows := make([][]any, len(standings))
+	for i, r := range standings {
+		rows[i] = []any{r.ShownRank(), r.PlayerID, r.DisplayName}
+		if r.Strategy != "" {
+			rows[i] = append(rows[i], r.Strategy)
+		}
+		rows[i] = append(rows[i], r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
+		rows[i] = append(rows[i], further.cells(&r.StandingRow)...)
+	}
+	header = append(header, "Played", "W", "D", "L", "Technical", "Points")
+	if err := printTable(s.out, append(header, further.header()...), rows); err != nil {
+		return err
+	}
+	return printLine(s.out, "%s", championLine(plain, champion))
+}
+
+// championLine names the champion, or all players that share the first rank, and the
+// tie-break that decided: "Champion: Ann (P03) with 9 points, on head-to-head".
+func championLine(rows []protocol.StandingRow, champion protocol.Champion) string {
+	if !rows[0].Tied {
+		return fmt.Sprintf("Champion: %s (%s) with %s", champion.DisplayName, champion.PlayerID, number(champion.Points, "point")) + because(champion)
+	}
+	var sharing []string
+	for i := range rows {
+		if rows[i].ShownRank() == rows[0].ShownRank() {
+			sharing = append(sharing, fmt.Sprintf("%s (%s)", rows[i].DisplayName, rows[i].PlayerID))
+		}
+	}
+	return fmt.Sprintf("Champion: %s with %s", protocol.SharedBy(sharing), number(rows[0].Points, "point"))
+}
+
+// championOf names the champion as LEAGUE_COMPLETED does.
+func championOf(c protocol.Champion) string {
+	return fmt.Sprintf("Champion: %s (%s)", c.DisplayName, c.PlayerID) + because(c)
+}
+
+// because adds the reason, which may be the text of a third-party manager.
+func because(c protocol.Champion) string {
+	if c.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(", %.200s", c.Reason)
+}
+
+// Columns are the columns of a table after those of every league: those of a Swiss system,
+// and those of the tie-breaks that decided.
+type columns struct {
+	swiss     bool
+	tiebreaks []string
+}
+
+// furtherColumns are those of a table with these rows.
+func furtherColumns(rows []protocol.StandingRow) (c columns) {
+	c.swiss = len(rows) > 0 && rows[0].Byes != nil
+	for _, name := range table.Tiebreakers() {
+		if slices.ContainsFunc(rows, func(r protocol.StandingRow) bool { _, ok := r.TiebreakValues[name]; return ok }) {
+			c.tiebreaks = append(c.tiebreaks, name)
+		}
+	}
+	return c
+}
+
+func (c *columns) header() (names []string) {
+	if c.swiss {
+		names = []string{"Byes", "Buchholz", "Sonneborn–Berger"}
+	}
+	for _, name := range c.tiebreaks {
+		names = append(names, table.TiebreakLabel(name))
+	}
+	return names
+}
+
+// cells are the cells of a row. That of a tie-break is empty if it decided nothing between
+// the player and others.
+func (c *columns) cells(r *protocol.StandingRow) (cells []any) {
+	if c.swiss {
+		cells = []any{valueOr(r.Byes), valueOr(r.Buchholz), valueOr(r.SonnebornBerger)}
+	}
+	for _, name := range c.tiebreaks {
+		cell := figure("")
+		if value, ok := r.TiebreakValues[name]; ok {
+			cell = figure(exactly(value))
+			if name == table.TiebreakWinRate {
+				cell = figure(fmt.Sprintf("%.3f", value))
+			}
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+// valueOr is a value that may be missing: 0.
+func valueOr[T any](value *T) (v T) {
+	if value != nil {
+		v = *value
+	}
+	return v
+}
+
+// exactly formats a number with as many digits as it needs.
+func exactly(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
+
+// writeStandingsCSV writes a table. Its columns are a contract. Decided_by is the tie-break
+// between the row and the row above, and decided_value the row's value of it.
+func writeStandingsCSV(s streams, standings []simulation.Standing) error {
+	return printCSV(s.out, func(yield func([]string) bool) {
+		more := yield([]string{
+			"rank", "tied", "player_id", "display_name", "strategy", "played", "wins", "draws", "losses",
+			"technical_losses", "points", "byes", "buchholz", "sonneborn_berger", "decided_by", "decided_value",
+		})
+		for i := 0; more && i < len(standings); i++ {
+			r := &standings[i]
+			by := r.DecidedBy
+			if by == "" && i > 0 && r.ShownRank() != standings[i-1].ShownRank() {
+				by = table.TiebreakPoints
+			}
+			more = yield([]string{
+				strconv.Itoa(r.ShownRank()), strconv.FormatBool(r.Tied), r.PlayerID, r.DisplayName, r.Strategy,
+				strconv.Itoa(r.Played), strconv.Itoa(r.Wins), strconv.Itoa(r.Draws), strconv.Itoa(r.Losses),
+				strconv.Itoa(r.TechnicalLosses), strconv.Itoa(r.Points),
+				textOr(r.Byes, ""), textOr(r.Buchholz, ""), textOr(r.SonnebornBerger, ""), by, valueOf(&r.StandingRow, by),
+			})
+		}
+	})
+}
+
+// valueOf is the value of a tie-break in a row; "" if it is unknown, as that of a bracket.
+func valueOf(r *protocol.StandingRow, tiebreak string) string {
+	value, ok := r.TiebreakValues[tiebreak]
+	switch {
+	case ok:
+		return exactly(value)
+	case tiebreak == table.TiebreakPoints:
+		return strconv.Itoa(r.Points)
+	case tiebreak == table.TiebreakWins:
+		return strconv.Itoa(r.Wins)
+	case tiebreak == table.TiebreakDraws:
+		return strconv.Itoa(r.Draws)
+	case tiebreak == table.TiebreakBuchholz:
+		return textOr(r.Buchholz, "")
+	case tiebreak == table.TiebreakSonnebornBerger:
+		return textOr(r.SonnebornBerger, "")
+	}
+	return ""
+}
