@@ -70,8 +70,10 @@ func importRules() []importRule {
 			func(p, i string) bool {
 				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/web", "league/conformance", "cmd", "player/strategy/external")
 			}},
-		{"one package starts programs", "the package that starts a program must end it, with all processes that it started",
-			func(p, i string) bool { return i == "os/exec" && p != "player/strategy/external" }},
+		{"few packages start programs", "the package that starts a program must end it, with all processes that it started",
+			func(p, i string) bool { return i == "os/exec" && !in(p, "player/strategy/external", "supervise") }},
+		{"supervision knows no league", "supervise restarts and stops processes; cmd says which",
+			func(p, i string) bool { return in(p, "supervise") && ours(i) }},
 		{"roles do not import each other", "manager, referee and player are separate programs that exchange messages; they share league/protocol, league/membership, league/store and league/table",
 			func(p, i string) bool {
 				if !role(p) {
@@ -132,7 +134,7 @@ func in(path string, packages ...string) bool {
 
 // ours reports whether a path belongs to this module.
 func ours(path string) bool {
-	return in(path, "main", "cmd", "config", "league", "player", "referee", "rules", "transport")
+	return in(path, "main", "cmd", "config", "league", "player", "referee", "rules", "supervise", "transport")
 }
 
 // role reports whether a package belongs to a manager, a referee or a player.
@@ -228,7 +230,9 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a strategy asks a model", "player/strategy/external", "net/http", ""},
 		{"a strategy of counts speaks HTTP", "player/strategy", "net/http", "roles do not use HTTP"},
 		{"a strategy runs a program", "player/strategy/external", "os/exec", ""},
-		{"a command runs a program", "cmd", "os/exec", "one package starts programs"},
+		{"a command runs a program", "cmd", "os/exec", "few packages start programs"},
+		{"supervision runs a program", "supervise", "os/exec", ""},
+		{"supervision imports a player", "supervise", "player", "supervision knows no league"},
 		{"the page speaks HTTP", "league/web", "net/http", ""},
 		{"a referee imports a player", "referee", "player/strategy", "roles do not import each other"},
 		{"a player imports a referee", "player", "referee", "roles do not import each other"},

@@ -201,8 +201,14 @@ func completeTools(t *external.Tools, promptFile string) (err error) {
 // llmKey returns the key for the language model. It comes only from the environment,
 // because every user of the machine can read command lines.
 func llmKey() string {
-	return strings.TrimSpace(cmp.Or(os.Getenv("EVENODD_LLM_KEY"), os.Getenv("OPENAI_API_KEY")))
+	return strings.TrimSpace(cmp.Or(os.Getenv(llmKeyVariable), os.Getenv(openAIKeyVariable)))
 }
+
+// The environment variables with the key of a language model.
+const (
+	llmKeyVariable    = "EVENODD_LLM_KEY"
+	openAIKeyVariable = "OPENAI_API_KEY"
+)
 
 // playerPreset returns the options of a player that files set and flags do not.
 func playerPreset(files *config.Loader, id string) (player.Options, error) {

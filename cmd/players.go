@@ -132,7 +132,6 @@ func printPlayers(s streams, records []played) error {
 			text.line("%s: %s", r.name, r.account)
 		}
 	}
-	champion := records[0].Champion
-	text.line("Champion: %s (%s)", champion.DisplayName, champion.PlayerID)
+	text.line("%s", championOf(records[0].Champion))
 	return text.print(s.out)
 }

@@ -26,8 +26,9 @@ func TestPlayerThatFailsStopsNoOtherPlayerOfItsProcess(t *testing.T) {
 		assert.Regexp(t, `│ P0\d +│ `+name+` │ +3 │ \d │ \d │ \d │ +\d │ +\d │\n`, bots.stdout.String())
 	}
 	assert.NotContains(t, bots.stdout.String(), "│ Bot-2 │")
-	champion := regexp.MustCompile(`\nChampion: \S+ \(P0\d\)`)
-	assert.Equal(t, champion.FindString(m.stdout.String()), champion.FindString(bots.stdout.String()))
+	champion := regexp.MustCompile(`Champion: \S+ \(P0\d\)`)
+	require.Regexp(t, champion, twin.stdout.String())
+	assert.Equal(t, champion.FindString(twin.stdout.String()), champion.FindString(bots.stdout.String()))
 }
 
 func TestRestartedPlayersOfOneProcessHaveTheirIdentities(t *testing.T) {

@@ -105,7 +105,8 @@ var (
 	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
 	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
-	onInput  = regexp.MustCompile(`^evenodd mcp$`)       // it ends with its empty input
+	onInput  = regexp.MustCompile(`^evenodd mcp$`) // it ends with its empty input
+	whole    = regexp.MustCompile(`^evenodd up --entrants \S+$`)
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
 )
 
@@ -138,6 +139,8 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 			queries = append(queries, command)
 		case ofLeague.MatchString(command): // when there is one
 			later = append(later, command)
+		case whole.MatchString(command):
+			assert.Regexp(t, championPattern, r.mustRun(t, command+" --port 0 --data "+t.TempDir()))
 		case oneShot.MatchString(command):
 			r.check(t, command, r.mustRun(t, command))
 		case onInput.MatchString(command):

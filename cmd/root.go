@@ -14,6 +14,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/player/strategy/external"
+	"evenodd/supervise"
 )
 
 // streams are the outputs of a command.
@@ -21,10 +22,15 @@ type streams struct{ out, err io.Writer }
 
 // Execute runs a command line and returns its exit code. ctx ends with the first signal
 // to stop. err must be safe for concurrent use, because agents log to it. A process that
-// starts programs of strategies runs this program again as their supervisor.
+// starts programs of strategies runs this program again as their supervisor, and evenodd up
+// runs it again for each agent.
 func Execute(ctx context.Context, version string, args []string, out, err io.Writer) int {
 	if code, asked := external.Supervise(args, os.Environ()); asked {
 		return code
+	}
+	args, supervised := supervise.Child(args)
+	if supervised {
+		ctx = superviseSelf(ctx)
 	}
 	root := newRoot(version, streams{out, err})
 	root.SetArgs(args)
@@ -78,7 +84,7 @@ folder set many of them; evenodd init writes these files.`,
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML, TOML or JSON (default: $EVENODD_CONFIG)")
 
 	data := &dataFolder{}
-	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data), newQuery(s, data), newMCP(s, data)}
+	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data), newQuery(s, data), newMCP(s, data), newUp(s, data)}
 	flags := map[string]*pflag.FlagSet{}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()

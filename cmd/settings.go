@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ func (d *dataFolder) resolve(settings *config.Settings, command string, flags *p
 	dir, _ := given("data")
 	d.loader = config.NewLoader(dir, known())
 	l := &layers{files: d.loader, command: command, given: given}
-	if command == "manager" || command == "simulate" {
+	if slices.Contains([]string{"manager", "simulate", "up"}, command) {
 		l.league()
 	} else {
 		l.presets()
@@ -119,7 +120,7 @@ func (l *layers) league() {
 	// them, else the closest that it allows.
 	p := file.Participants
 	referees := 1
-	if l.command == "simulate" {
+	if l.command != "manager" {
 		referees = 2
 	}
 	if n := min(max(referees, p.MinReferees), p.MaxReferees); n != referees {
@@ -146,7 +147,7 @@ func (l *layers) system() {
 	f.set("manager", "http://"+net.JoinHostPort(n.BaseHost, strconv.Itoa(n.ManagerPort))+http.Path,
 		"network.base_host", "network.default_league_manager_port")
 	switch l.command {
-	case "manager":
+	case "manager", "up":
 		f.set("port", strconv.Itoa(n.ManagerPort), "network.default_league_manager_port")
 		f.set("league-id", system.DefaultLeagueID, "default_league_id")
 	case "simulate":

@@ -250,6 +250,11 @@ func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
 		return matchOver
 	}
 	number, again := decide.AttemptFor(c.fact, c.referee.id, c.handover.fresh)
+	if !again && len(m.state.InactivePlayers(c.a.id, c.b.id)) > 0 { // by a decision since the referee was chosen
+		m.mu.Unlock()
+		m.forfeits(ctx, c.match)
+		return matchOver
+	}
 	at, err := c.attempt(number), error(nil)
 	if !again {
 		event := m.assigned.New()

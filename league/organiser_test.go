@@ -3,6 +3,7 @@ package league_test
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -205,4 +206,28 @@ func closeChecked(x *leaguetest.ManagerRun) *journal.State {
 	x.World.T.Helper()
 	require.NoError(x.World.T, x.CloseFiles())
 	return x.World.CheckFiles(x.Folder)
+}
+
+// The organiser suspends a player while the players learn of another referee. The referee gets
+// no match that is forfeited.
+func TestMatchIsNotAssignedAfterItsPlayerIsSuspended(t *testing.T) {
+	for n := range 8 { // the conductor may notice the decision in two places, at random
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 2)
+				w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
+				thirdPartyReferee(w, "REF02", w.AcceptMatch)
+				late := leaguetest.Delayed(4*leaguetest.Second, leaguetest.Normally)
+				w.Player("P01", leaguetest.On(protocol.NotifyRound.Name, leaguetest.FirstN(1, leaguetest.Normally, late)))
+				w.Player("P02")
+				w.WaitUntil(2 * leaguetest.Second)
+				require.Len(t, w.Calls(protocol.NotifyRound.Name, "p01"), 2, "P01 is told the other referee")
+				w.Organise(protocol.CommandSuspend, leaguetest.About("P01"))
+				x.Finish()
+				assert.Equal(t, []string{"P01"}, matchOf(x.CloseAudited(), "R1M1").Forfeited)
+				assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
+			})
+		})
+	}
 }

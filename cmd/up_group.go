@@ -1,0 +1,219 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/config"
+	"evenodd/league/decide"
+	"evenodd/player/strategy/external"
+	"evenodd/supervise"
+)
+
+// An upGroup is the processes of a league.
+type upGroup struct {
+	*upOptions
+	program string // path of this program
+	screen  *upScreen
+	client  http.Client
+	listens chan struct{} // closed when the manager listens
+
+	mu       sync.Mutex
+	url      string // of the manager; "" before it listens
+	leagueID string
+	wasOver  bool // the league was over when the manager was started
+	manager  *upMember
+	agents   []*upMember
+	status   upStatus
+}
+
+// An upStatus is what the manager's /healthz tells of the league.
+type upStatus struct {
+	State    string   `json:"state"`
+	Round    int      `json:"round"`
+	Rounds   int      `json:"rounds"`
+	Matches  int      `json:"matches"`
+	Recorded int      `json:"recorded"`
+	Players  int      `json:"players"`
+	Referees int      `json:"referees"`
+	Awaited  []string `json:"awaited"`
+}
+
+// maxHealth is the largest response of /healthz in bytes, and healthTimeout its longest time.
+const (
+	maxHealth     = 1 << 20
+	healthTimeout = 2 * time.Second
+)
+
+func newUpGroup(s streams, o *upOptions, entrants []config.Entrant) (*upGroup, error) {
+	g := &upGroup{upOptions: o, program: external.Self(), listens: make(chan struct{}), client: http.Client{Timeout: healthTimeout}}
+	if g.program == "" {
+		var err error
+		if g.program, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("the system does not tell the path of this program: %w", err)
+		}
+	}
+	g.screen = newUpScreen(s.err, g)
+	g.manager, g.agents = newUpMembers(g, o, entrants)
+	return g, nil
+}
+
+// run starts all processes and waits for the end of the league. It returns the final table
+// of the manager. Then no process is left.
+func (g *upGroup) run(ctx context.Context) (table string, err error) {
+	defer g.screen.close()
+	ctx, stop := context.WithCancel(ctx)
+	var processes sync.WaitGroup
+	defer processes.Wait()
+	defer stop()
+	managed, down := make(chan supervise.State, 1), make(chan *upMember, len(g.agents))
+	processes.Go(func() { managed <- g.manager.task().Run(ctx) })
+	processes.Go(func() { g.screen.redraw(ctx) })
+	select {
+	case <-g.listens:
+	case ended := <-managed:
+		return g.over(ended)
+	}
+	g.screen.note("League %s: manager at %s, data in %s", g.leagueID, g.url, g.data)
+	var agents sync.WaitGroup
+	for _, m := range g.toStart() {
+		if m.elsewhere != "" {
+			g.screen.note("%s runs elsewhere: let the agent at %s register with the manager at %s. The league waits for it.", m.name, m.elsewhere, g.url)
+			continue
+		}
+		agents.Go(func() {
+			if final := m.task().Run(ctx); final.Phase != supervise.PhaseStopped && !m.succeeded(final) {
+				down <- m
+			}
+		})
+	}
+	defer agents.Wait()
+	defer stop()
+	for {
+		select {
+		case m := <-down:
+			if err := g.without(ctx, m); err != nil {
+				return "", err
+			}
+		case ended := <-managed:
+			if ended.Phase == supervise.PhaseEnded {
+				awaitAtMost(&agents, upFarewell)
+			}
+			return g.over(ended)
+		}
+	}
+}
+
+// toStart returns the agents that the league needs: none if it is over.
+func (g *upGroup) toStart() []*upMember {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.wasOver {
+		return nil
+	}
+	return g.agents
+}
+
+// awaitAtMost waits for processes that end by themselves.
+func awaitAtMost(processes *sync.WaitGroup, most time.Duration) {
+	ended := make(chan struct{})
+	go func() { // ends when they are stopped, at the latest
+		processes.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(most):
+	}
+}
+
+// found stores where the manager listens. The caller holds the lock.
+func (g *upGroup) found(leagueID, endpoint string) {
+	if g.url != "" {
+		return
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return
+	}
+	g.leagueID, g.url, g.manager.port = leagueID, endpoint, u.Port()
+	close(g.listens)
+}
+
+// over returns the final table, and the error that fits the end of the manager.
+func (g *upGroup) over(ended supervise.State) (table string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m, problem := g.manager, ended.Exit.Text
+	if m.problem != "" {
+		problem = m.problem
+	}
+	switch {
+	case ended.Phase == supervise.PhaseStopped:
+		return "", interrupted("All processes are stopped. Run the same command again to resume; the league is in %s.", g.data)
+	case m.succeeded(ended) && ended.Exit.Code == exitDone:
+		return m.output.String(), nil
+	case m.succeeded(ended):
+		return m.output.String(), exit(exitLosses, "%s", problem)
+	case ended.Phase == supervise.PhaseFailed:
+		return "", fmt.Errorf("the manager ended too often: %s. Run the same command again to resume; the league is in %s", problem, g.data)
+	}
+	return "", exit(max(ended.Exit.Code, exitFailed), "the manager cannot run: %s", problem)
+}
+
+// without returns an error if the league cannot go on without an agent that stays down.
+func (g *upGroup) without(ctx context.Context, m *upMember) error {
+	status, err := g.health(ctx)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	reason := m.state.Exit.Text
+	if m.problem != "" {
+		reason = m.problem
+	}
+	code := max(m.state.Exit.Code, exitFailed)
+	if m.state.Phase == supervise.PhaseFailed {
+		code = exitFailed
+	}
+	if err == nil && status.Matches == 0 && status.State != decide.StateLeagueCompleted {
+		return exit(code, "the league cannot start without %s: %s", m.name, reason)
+	}
+	for _, other := range g.agents {
+		if phase := other.state.Phase; other.role == "referee" && phase != supervise.PhaseFailed && phase != supervise.PhaseEnded {
+			g.screen.note("The league goes on without %s: %s", m.name, reason)
+			return nil
+		}
+	}
+	return fmt.Errorf("no referee is left: %s: %s. Run the same command again to resume; the league is in %s", m.name, reason, g.data)
+}
+
+// health asks the manager for the state of the league.
+func (g *upGroup) health(ctx context.Context) (upStatus, error) {
+	g.mu.Lock()
+	base := strings.TrimSuffix(g.url, "/mcp")
+	g.mu.Unlock()
+	var status upStatus
+	if base == "" {
+		return status, errors.New("the manager does not listen yet")
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", http.NoBody)
+	if err != nil {
+		return status, err
+	}
+	r, err := g.client.Do(q)
+	if err != nil {
+		return status, err
+	}
+	defer func() { _ = r.Body.Close() }()
+	err = json.UnmarshalRead(io.LimitReader(r.Body, maxHealth), &status)
+	return status, err
+}

@@ -1,0 +1,215 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"evenodd/config"
+	"evenodd/league/protocol"
+	"evenodd/supervise"
+)
+
+// An upMember is a process of the league, or a player that runs elsewhere. The group's lock
+// guards its changing members.
+type upMember struct {
+	group      *upGroup
+	name, role string
+	args       []string // without those that follow from the manager
+	dir        string   // "" for that of this process
+	env        []string
+	elsewhere  string // the URL of a player that runs elsewhere; "" for a process
+
+	state   supervise.State
+	port    string // on which it listened last; "" before
+	ready   bool   // it has listened once
+	heard   bool   // this run has listened
+	last    string // the last line of its log
+	problem string // its last error
+	output  strings.Builder
+}
+
+// The lines by which a process tells that it listens. The log names the endpoint of an agent.
+var (
+	leagueLine    = regexp.MustCompile(`^League (\S+) at (https?://\S+) `)
+	listeningLine = regexp.MustCompile(`"endpoint":"https?://[^"]*:(\d+)/[^"]*".*"event_type":"` + protocol.EventListening + `"`)
+	usageLine     = regexp.MustCompile(`^Try 'evenodd .*--help'\.$`)
+)
+
+// newUpMembers returns the manager, the referees and the players of a league.
+func newUpMembers(g *upGroup, o *upOptions, entrants []config.Entrant) (manager *upMember, agents []*upMember) {
+	env := withoutKeys(os.Environ(), entrants)
+	common := []string{"--host=" + o.host, "--data=" + o.data, "--log-level=info"}
+	if o.settings != "" {
+		common = append(common, "--config="+o.settings)
+	}
+	manager = &upMember{group: g, name: "manager", role: "manager", env: env, port: o.ports.String(), args: slices.Concat([]string{"manager"}, common,
+		[]string{"--exit-when-done", "--players=" + strconv.Itoa(len(entrants)), "--referees=" + strconv.Itoa(o.referees)}, o.passed["manager"])}
+	for i := range o.referees {
+		name := fmt.Sprintf("Referee-%d", i+1)
+		agents = append(agents, &upMember{group: g, name: name, role: "referee", env: env,
+			args: slices.Concat([]string{"referee"}, common, []string{"--name=" + name, "--id=" + protocol.RefereeID(i+1)})})
+	}
+	for i := range entrants {
+		e := &entrants[i]
+		m := &upMember{group: g, name: e.Name, role: "player", env: env,
+			args: slices.Concat([]string{"player"}, common, []string{"--name=" + e.Name, "--id=" + protocol.PlayerID(i+1)}, o.passed["player"], entrantFlags(e))}
+		switch {
+		case e.Kind == config.KindURL:
+			m.elsewhere = e.Value
+		case e.Kind == config.KindExec || e.MCP.Command != "":
+			m.dir = e.Folder
+		case e.LLM.Key() != "":
+			m.env = append(slices.Clone(env), llmKeyVariable+"="+e.LLM.Key())
+		}
+		agents = append(agents, m)
+	}
+	return manager, agents
+}
+
+// withoutKeys returns an environment without the keys of language models: each key is only
+// for the process of its player.
+func withoutKeys(environ []string, entrants []config.Entrant) []string {
+	secret := []string{llmKeyVariable, openAIKeyVariable}
+	for i := range entrants {
+		secret = append(secret, entrants[i].LLM.KeyEnv)
+	}
+	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(secret, name)
+	})
+}
+
+// entrantFlags returns the flags of a player that follow from its entry.
+func entrantFlags(e *config.Entrant) (args []string) {
+	for _, flag := range [][2]string{
+		{"strategy", e.Strategy()}, {"llm-url", e.LLM.URL}, {"llm-model", e.LLM.Model}, {"llm-prompt", e.LLM.PromptFile},
+		{"mcp-command", e.MCP.Command}, {"mcp-url", e.MCP.URL}, {"mcp-tool", e.MCP.Tool},
+	} {
+		if flag[1] != "" {
+			args = append(args, "--"+flag[0]+"="+flag[1])
+		}
+	}
+	return args
+}
+
+// task returns the task that keeps the process running.
+func (m *upMember) task() *supervise.Task {
+	return &supervise.Task{
+		Start: m.start, Final: m.final, Changed: m.changed, Policy: upPolicy(), Patience: upPatience,
+	}
+}
+
+// start starts the process. A restarted process listens on the same port, if it had one.
+func (m *upMember) start() (*supervise.Running, error) {
+	g := m.group
+	g.mu.Lock()
+	if !m.heard && m.role != "manager" {
+		m.port = "" // maybe the port was the problem
+	}
+	port := m.port
+	if port == "" {
+		port = "0"
+	}
+	args := append(slices.Clone(m.args), "--port="+port)
+	if m.role == "manager" && m.ready { // the old league has been archived
+		args = slices.DeleteFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--new-league") })
+	} else if m.role != "manager" {
+		args = append(args, "--manager="+g.url, "--league-id="+g.leagueID)
+	}
+	m.heard, m.problem = false, ""
+	m.output.Reset()
+	g.mu.Unlock()
+	command := supervise.Command{Path: g.program, Args: args, Dir: m.dir, Env: m.env, Output: m.printed, Errors: m.logged}
+	return command.Start()
+}
+
+// final tells whether the process is done, or would fail again: its command line is wrong, or
+// it never listened.
+func (m *upMember) final(e supervise.Exit) bool {
+	m.group.mu.Lock()
+	defer m.group.mu.Unlock()
+	switch e.Code {
+	case exitDone:
+		return true
+	case exitLosses:
+		return m.role == "manager"
+	case exitUsage: // also the exit code of a panic
+		return usageLine.MatchString(m.last)
+	case exitFailed:
+		return !m.ready
+	}
+	return false
+}
+
+// succeeded tells whether a final state is that of a process that has done its work.
+func (m *upMember) succeeded(s supervise.State) bool {
+	return s.Phase == supervise.PhaseEnded && (s.Exit.Code == exitDone || s.Exit.Code == exitLosses)
+}
+
+// logged handles a line of standard error.
+func (m *upMember) logged(line string) {
+	g := m.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m.last = line
+	if text, ok := strings.CutPrefix(line, "evenodd: "); ok {
+		m.problem = text
+	}
+	if found := listeningLine.FindStringSubmatch(line); found != nil && m.role != "manager" {
+		m.port, m.ready, m.heard = found[1], true, true
+	}
+	if found := leagueLine.FindStringSubmatch(line); found != nil && m.role == "manager" {
+		m.ready, m.heard, g.wasOver = true, true, strings.Contains(line, " is over already: ")
+		g.found(found[1], found[2])
+	}
+	if m.state.Phase != supervise.PhaseStopping || !strings.HasPrefix(m.problem, "interrupted. ") { // how to resume is for a single agent
+		g.screen.line(m.name, line)
+	}
+}
+
+// printed handles a line of standard output. That of the manager is the final table.
+func (m *upMember) printed(line string) {
+	g := m.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if m.role == "manager" {
+		m.output.WriteString(line + "\n")
+		return
+	}
+	m.last = line
+	g.screen.plain("%s | %s", m.name, line)
+}
+
+// changed shows a new state.
+func (m *upMember) changed(s supervise.State) {
+	g := m.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m.state = s
+	who := fmt.Sprintf("%s (%s)", m.name, m.role)
+	if m.name == m.role {
+		who = m.name
+	}
+	switch s.Phase {
+	case supervise.PhaseRunning:
+		g.screen.plain("%s runs with process id %d", who, s.PID)
+	case supervise.PhasePausing:
+		g.screen.note("%s has ended: %s; it starts again in %s", who, s.Exit.Text, s.Pause.Round(time.Millisecond))
+	case supervise.PhaseFailed:
+		g.screen.note("%s has ended: %s; it is not started again, because it ended %d times in a minute", who, s.Exit.Text, upPolicy().Most+1)
+	case supervise.PhaseEnded:
+		if !m.succeeded(s) {
+			g.screen.note("%s has ended: %s; it is not started again, because the same would happen", who, s.Exit.Text)
+			return
+		}
+		g.screen.plain("%s has ended", who)
+	case supervise.PhaseStopped:
+		g.screen.plain("%s is stopped", who)
+	case supervise.PhaseStopping:
+	}
+}

@@ -1,0 +1,120 @@
+package cmd_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fourPlayers is an entrants file.
+const fourPlayers = `entrants:
+  - {name: Alice, strategy: contrarian}
+  - {name: Bot, strategy: random, count: 2}
+  - {name: Zoé, strategy: mirror}
+`
+
+// startUp runs evenodd up with an entrants file in a folder.
+func startUp(t *testing.T, dir, entrants string, args ...string) *process {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "class.yaml"), []byte(entrants), 0o600))
+	return launch(t, dir, nil, "evenodd", append([]string{"up", "--entrants", "class.yaml", "--port", "0"}, args...)...)
+}
+
+// awaitPID waits until a process of evenodd up has run so many times, and returns its id.
+func (p *process) awaitPID(t *testing.T, name string, runs int) int {
+	t.Helper()
+	line := `(?m:^` + regexp.QuoteMeta(name) + ` runs with process id (\d+)$)`
+	found := p.await(t, `(?s)`+strings.Repeat(line+`.*`, runs))
+	pid, err := strconv.Atoi(found[runs])
+	require.NoError(t, err)
+	return pid
+}
+
+// checkTable checks the final table of four players.
+func checkTable(t *testing.T, table string, played int) {
+	t.Helper()
+	for _, name := range []string{"Alice", "Bot-1", "Bot-2", "Zoé"} {
+		assert.Regexp(t, `│ P0\d +│ `+name+` +│ +`+strconv.Itoa(played)+` │`, table)
+	}
+	assert.Regexp(t, championPattern, table)
+}
+
+func TestUpPlaysALeague(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := startUp(t, dir, fourPlayers)
+	require.Zero(t, p.awaitExit(t), p.stderr.String())
+	checkTable(t, p.stdout.String(), 3)
+	assert.Regexp(t, `\nLeague league_2025_even_odd: manager at http://\S+/mcp, data in `+dir+`/SHARED\n`, p.stderr.String())
+	assert.Regexp(t, `\nReferee-\d \| REF0\d: \d matches conducted`, p.stderr.String())
+	assert.NotContains(t, p.stderr.String(), "starts again")
+	assert.FileExists(t, filepath.Join(dir, "SHARED/logs/agents/P04.log.jsonl"), "the logs are in the data folder")
+
+	again := startUp(t, dir, fourPlayers)
+	require.Zero(t, again.awaitExit(t), again.stderr.String())
+	assert.Equal(t, p.stdout.String(), again.stdout.String(), "the league is over")
+	assert.NotContains(t, again.stderr.String(), "Alice (player) runs")
+
+	fresh := startUp(t, dir, fourPlayers, "--new-league", "--legs", "2")
+	require.Zero(t, fresh.awaitExit(t), fresh.stderr.String())
+	checkTable(t, fresh.stdout.String(), 6)
+}
+
+func TestUpRestartsAKilledProcess(t *testing.T) {
+	for _, name := range []string{"Alice (player)", "Referee-1 (referee)", "manager"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := startUp(t, t.TempDir(), fourPlayers, "--legs", "2", "--pace", "1s", "--new-league")
+			pid := p.awaitPID(t, name, 1)
+			p.await(t, `"match_id":"R1M\d".*"event_type":"RESULT_RECORDED"`)
+			victim, err := os.FindProcess(pid)
+			require.NoError(t, err)
+			require.NoError(t, victim.Kill())
+			p.await(t, `(?m)^`+regexp.QuoteMeta(name)+` has ended: signal: killed; it starts again in 500ms$`)
+			assert.NotEqual(t, pid, p.awaitPID(t, name, 2))
+			require.Zero(t, p.awaitExit(t), p.stderr.String())
+			checkTable(t, p.stdout.String(), 6)
+			assert.NotContains(t, p.stderr.String(), "The old league is in", "a restarted manager resumes its league")
+		})
+	}
+}
+
+func TestUpExitsWith3AfterTechnicalLosses(t *testing.T) {
+	t.Parallel()
+	p := startUp(t, t.TempDir(), "entrants:\n  - {name: Good, strategy: even}\n  - {name: Bad, exec: \"sh -c 'exit 1'\"}\n", "--strict", "--referees", "1")
+	assert.Equal(t, 3, p.awaitExit(t), p.stderr.String())
+	assert.Regexp(t, `│ P02 +│ Bad +│ +1 │ 0 │ 0 │ 1 │ +1 │`, p.stdout.String())
+	assert.Regexp(t, `\nevenodd: 1 technical loss`, p.stderr.String())
+}
+
+// A league that waits for an agent that cannot run ends with the reason.
+func TestUpStopsIfAPlayerCannotTakePart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "SHARED", "config", "agents")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "agents_config.json"), []byte(
+		`{"schema_version": "1.0.0", "last_updated": "2026-01-01T00:00:00Z", "players": [{"player_id": "P02", "active": false}]}`), 0o600))
+	p := startUp(t, dir, fourPlayers)
+	assert.Equal(t, 1, p.awaitExit(t), p.stderr.String())
+	assert.Empty(t, p.stdout.String())
+	assert.Regexp(t, `\nBot-1 \(player\) has ended: exit status 1; it is not started again, because the same would happen\n`, p.stderr.String())
+	assert.Regexp(t, `\nevenodd: the league cannot start without Bot-1: player P02 is not active: .*\n$`, p.stderr.String())
+}
+
+func TestUpWaitsForAnAgentThatRunsElsewhere(t *testing.T) {
+	t.Parallel()
+	port := freePort(t)
+	p := startUp(t, t.TempDir(), "entrants:\n  - {name: Here, strategy: even}\n  - {name: There, url: \"http://localhost:"+port+"/mcp\"}\n", "--referees", "1")
+	manager := p.await(t, `\nThere runs elsewhere: let the agent at http://localhost:\d+/mcp register with the manager at (http://\S+/mcp)\. The league waits for it\.\n`)[1]
+	there := start(t, "player", "--port", port, "--manager", manager, "--name", "There")
+	assert.Zero(t, there.awaitExit(t), there.stderr.String())
+	assert.Zero(t, p.awaitExit(t), p.stderr.String())
+	assert.Regexp(t, `│ There │ +1 │`, p.stdout.String())
+}

@@ -1,0 +1,114 @@
+// Package supervise keeps processes of this program running: it restarts those that die,
+// and stops them when it is told to. It knows nothing of leagues. The standard input of each
+// process is a pipe whose end tells the process to stop, so that no process outlives its
+// supervisor, however that ends and on every operating system.
+package supervise
+
+import (
+	"context"
+	"time"
+)
+
+// A Task is a process that must run until it ends by itself.
+type Task struct {
+	Start    func() (*Running, error) // starts the process, also again
+	Final    func(Exit) bool          // tells whether the process is done after an exit, or must not be started again
+	Changed  func(State)              // gets every change; Run waits for it
+	Policy   Policy
+	Patience time.Duration // of a process between Stop and Kill
+}
+
+// A Running is a running process.
+type Running struct {
+	PID    int
+	Exited <-chan Exit // gets one value when the process has ended and its output was read
+	Stop   func()      // asks the process to end; may be called again
+	Kill   func()
+}
+
+// An Exit tells how a process ended.
+type Exit struct {
+	Code int    // exit code; -1 after a signal, or if the process could not be started
+	Text string // such as "exit status 1" or "signal: killed"
+}
+
+// A Phase is the phase of a Task.
+type Phase string
+
+// The phases of a Task. The last three are final.
+const (
+	PhaseRunning  Phase = "running"
+	PhasePausing  Phase = "restarting" // before a restart
+	PhaseStopping Phase = "stopping"
+	PhaseEnded    Phase = "ended"
+	PhaseFailed   Phase = "failed" // died more often than the Policy allows
+	PhaseStopped  Phase = "stopped"
+)
+
+// A State is the state of a Task.
+type State struct {
+	Phase    Phase
+	PID      int // 0 unless the process runs
+	Restarts int
+	Exit     Exit          // the last one
+	Pause    time.Duration // before the restart, in PhasePausing
+}
+
+// Run starts the process, and again whenever it dies, until it is done, dies too often, or ctx
+// ends. It returns the final state; then the process does not run.
+func (t *Task) Run(ctx context.Context) State {
+	var state State
+	change := func(phase Phase) State {
+		state.Phase = phase
+		t.Changed(state)
+		return state
+	}
+	recent := restarts{Policy: t.Policy}
+	for {
+		done := false
+		if p, err := t.Start(); err != nil {
+			state.Exit = Exit{Code: -1, Text: err.Error()}
+		} else {
+			state.PID = p.PID
+			change(PhaseRunning)
+			state.Exit = t.wait(ctx, p, func() { change(PhaseStopping) })
+			state.PID, done = 0, t.Final(state.Exit)
+		}
+		if ctx.Err() != nil {
+			return change(PhaseStopped)
+		}
+		if done {
+			return change(PhaseEnded)
+		}
+		pause, again := recent.next(time.Now())
+		if !again {
+			return change(PhaseFailed)
+		}
+		state.Pause = pause
+		change(PhasePausing)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return change(PhaseStopped)
+		}
+		state.Restarts++
+	}
+}
+
+// wait waits for the end of a process. When ctx ends, it stops the process.
+func (t *Task) wait(ctx context.Context, p *Running, stopping func()) Exit {
+	select {
+	case exit := <-p.Exited:
+		return exit
+	case <-ctx.Done():
+	}
+	stopping()
+	p.Stop()
+	select {
+	case exit := <-p.Exited:
+		return exit
+	case <-time.After(t.Patience):
+	}
+	p.Kill()
+	return <-p.Exited
+}

@@ -1,0 +1,204 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestPausesDoubleUpToTheLongest(t *testing.T) {
+	r := restarts{Policy: Policy{First: time.Second, Longest: 5 * time.Second, Most: 5, Window: time.Minute}}
+	now := time.Unix(0, 0)
+	var got []time.Duration
+	for range 5 {
+		pause, again := r.next(now)
+		require.True(t, again)
+		got = append(got, pause)
+	}
+	assert.Equal(t, []time.Duration{1e9, 2e9, 4e9, 5e9, 5e9}, got)
+	_, again := r.next(now.Add(time.Minute - 1))
+	assert.False(t, again, "five restarts in a minute are the most")
+	pause, again := r.next(now.Add(time.Minute))
+	assert.True(t, again, "the old restarts no longer count")
+	assert.Equal(t, time.Second, pause)
+}
+
+// A script tells how the runs of a fake process go.
+type script struct {
+	runs    []run
+	started []time.Duration // since the start of the test
+	ended   []string
+	begin   time.Time
+}
+
+// A run ends after a time with an exit; 0 means that it ends only when it is told to.
+type run struct {
+	lasts     time.Duration
+	exit      Exit
+	err       error // of the start
+	stubborn  bool  // Stop has no effect
+	stopDelay time.Duration
+}
+
+var (
+	crash = Exit{-1, "signal: killed"}
+	done  = Exit{0, "exit status 0"}
+)
+
+func (s *script) start() (*Running, error) {
+	r := s.runs[min(len(s.started), len(s.runs)-1)]
+	s.started = append(s.started, time.Since(s.begin))
+	if r.err != nil {
+		return nil, r.err
+	}
+	exited, stop, kill := make(chan Exit, 1), make(chan struct{}, 2), make(chan struct{}, 2)
+	go func() {
+		var ends <-chan time.Time
+		if r.lasts > 0 {
+			ends = time.After(r.lasts)
+		}
+		for {
+			select {
+			case <-ends:
+				exited <- r.exit
+				return
+			case <-stop:
+				if !r.stubborn {
+					ends = time.After(r.stopDelay)
+				}
+			case <-kill:
+				exited <- crash
+				return
+			}
+		}
+	}()
+	return &Running{PID: len(s.started), Exited: exited,
+		Stop: func() { s.ended = append(s.ended, "stop"); stop <- struct{}{} },
+		Kill: func() { s.ended = append(s.ended, "kill"); kill <- struct{}{} },
+	}, nil
+}
+
+// supervise runs a script until the task ends or for a time, in virtual time, and returns the
+// final state, all states as text, and the time that it took.
+func supervised(t *testing.T, s *script, until time.Duration) (State, string, time.Duration) {
+	t.Helper()
+	var final State
+	var states []string
+	var took time.Duration
+	synctest.Test(t, func(t *testing.T) {
+		s.begin = time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), until)
+		defer cancel()
+		task := &Task{
+			Start: s.start, Final: func(e Exit) bool { return e.Code == 0 }, Patience: 10 * time.Second,
+			Changed: func(state State) { states = append(states, fmt.Sprintf("%s %d", state.Phase, state.PID)) },
+			Policy:  Policy{First: time.Second, Longest: 8 * time.Second, Most: 3, Window: time.Minute},
+		}
+		final = task.Run(ctx)
+		took = time.Since(s.begin)
+	})
+	return final, strings.Join(states, ", "), took
+}
+
+func TestProcessThatDiesIsStartedAgain(t *testing.T) {
+	s := &script{runs: []run{{lasts: time.Second, exit: crash}, {err: errors.New("no memory")}, {lasts: time.Second, exit: done}}}
+	final, states, _ := supervised(t, s, time.Hour)
+	assert.Equal(t, "running 1, restarting 0, restarting 0, running 3, ended 0", states)
+	assert.Equal(t, State{Phase: PhaseEnded, Restarts: 2, Exit: done, Pause: 2 * time.Second}, final)
+	assert.Equal(t, []time.Duration{0, 2 * time.Second, 4 * time.Second}, s.started)
+	assert.Empty(t, s.ended)
+}
+
+func TestProcessThatDiesTooOftenStaysDown(t *testing.T) {
+	s := &script{runs: []run{{lasts: time.Millisecond, exit: crash}}}
+	final, _, took := supervised(t, s, time.Hour)
+	assert.Equal(t, PhaseFailed, final.Phase)
+	assert.Equal(t, 3, final.Restarts)
+	assert.Equal(t, crash, final.Exit)
+	assert.Equal(t, 7*time.Second+4*time.Millisecond, took, "pauses of 1, 2 and 4 seconds")
+}
+
+func TestProcessThatDiesRarelyIsAlwaysStartedAgain(t *testing.T) {
+	s := &script{runs: []run{{lasts: 30 * time.Second, exit: crash}}}
+	final, _, _ := supervised(t, s, 10*time.Hour)
+	assert.Equal(t, PhaseStopped, final.Phase)
+	assert.Greater(t, final.Restarts, 1000)
+}
+
+func TestStoppedTaskLeavesNoProcess(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		run    run
+		states string
+		took   time.Duration
+		ended  []string
+	}{
+		{"the process ends in time", run{stopDelay: 9 * time.Second, exit: done}, "running 1, stopping 1, stopped 0", 14 * time.Second, []string{"stop"}},
+		{"the process does not end", run{stubborn: true}, "running 1, stopping 1, stopped 0", 15 * time.Second, []string{"stop", "kill"}},
+		{"the task pauses", run{lasts: 4500 * time.Millisecond, exit: crash}, "running 1, restarting 0, stopped 0", 5 * time.Second, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &script{runs: []run{tt.run}}
+			final, states, took := supervised(t, s, 5*time.Second)
+			assert.Equal(t, PhaseStopped, final.Phase)
+			assert.Equal(t, tt.states, states)
+			assert.Equal(t, tt.took, took)
+			assert.Equal(t, tt.ended, s.ended)
+			assert.Len(t, s.started, 1)
+		})
+	}
+}
+
+func TestLinesOfAProcessArePassedOnWhole(t *testing.T) {
+	var got []string
+	l := &lines{line: func(line string) { got = append(got, line) }}
+	for _, piece := range []string{"one\ntw", "o\r\n\nth", "ree"} {
+		n, err := l.Write([]byte(piece))
+		require.NoError(t, err)
+		require.Equal(t, len(piece), n)
+	}
+	l.end()
+	assert.Equal(t, []string{"one", "two", "", "three"}, got)
+	got = nil
+	_, _ = l.Write([]byte(strings.Repeat("x", maxLine+5)))
+	l.end()
+	assert.Equal(t, []int{maxLine, 5}, []int{len(got[0]), len(got[1])}, "a line without end does not fill the memory")
+}
+
+func TestContextEndsWithTheInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		input := make(endless)
+		ctx := UntilEnd(t.Context(), input)
+		synctest.Wait()
+		require.NoError(t, ctx.Err())
+		close(input)
+		synctest.Wait()
+		assert.Error(t, ctx.Err())
+	})
+}
+
+// endless is an input that ends when it is closed.
+type endless chan struct{}
+
+func (e endless) Read([]byte) (int, error) {
+	<-e
+	return 0, errors.New("closed")
+}
+
+func TestChildArguments(t *testing.T) {
+	own, supervised := Child([]string{"__child", "player", "--name", "x"})
+	assert.Equal(t, []string{"player", "--name", "x"}, own)
+	assert.True(t, supervised)
+	for _, args := range [][]string{nil, {"player"}, {"player", "__child"}} {
+		own, supervised = Child(args)
+		assert.Equal(t, args, own)
+		assert.False(t, supervised)
+	}
+}
