@@ -42,6 +42,7 @@ type managerOptions struct {
 	pace         time.Duration
 	logLevel     string
 	mcpAdmin     bool
+	admission    admission
 	version      string // of the program
 }
 
@@ -56,6 +57,14 @@ it prints to standard error. At the end of the league it prints the final table.
 answers queries until you interrupt it. With --exit-when-done it ends when every agent
 knows that the league is over, or a minute later at the latest.
 
+--roster names a CSV file of the agents that may register, with the columns name, code
+and, optionally, role: player (the default) or referee. Each agent sends its code as
+registration_code. A roster without referees restricts players only. --registration-until
+and --start-at set times such as 2026-11-23T09:00:00Z, also days ahead: with one of them
+or with a roster, a number of players starts the league only if you set --players.
+Otherwise it starts at that time, with the agents that have answered, or when all agents
+of the roster have. A time in the past means as soon as two players and a referee have.
+
 --tournament swiss pairs players with equal scores, in --rounds rounds; --tournament
 knockout eliminates the loser of each match. --seeding names a file with the display
 names of players, best first.
@@ -65,7 +74,7 @@ resume an interrupted league.`,
 		Example: "  evenodd manager --players 4 --referees 2 --exit-when-done",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.version = c.Root().Version
+			o.version, o.admission.given = c.Root().Version, data.given
 			return runManager(c.Context(), s, data.loader, o)
 		},
 	}
@@ -75,6 +84,7 @@ resume an interrupted league.`,
 	dataFlag(f, &o.data, defaultData)
 	f.IntVar(&o.players, "players", usualPlayers, "players that start the league when they have registered; 0: only start_league does")
 	f.IntVar(&o.referees, "referees", 1, "referees that must have registered before the league starts")
+	o.admission.flags(f)
 	tournamentFlags(c, &o.tournament, &o.legs)
 	f.StringVar(&o.leagueID, "league-id", defaultLeague, "identifier of the league")
 	gameFlag(f, &o.game)
@@ -103,6 +113,9 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	case o.referees < 1:
 		return usage("--referees %d: a league needs at least one", o.referees)
 	}
+	if err := o.admission.read(s, o); err != nil {
+		return err
+	}
 	file := openLeagueLog(o.data, o.leagueID, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
 	log, system, err := startLog(s, files, file, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender })
@@ -114,6 +127,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	options.Sign = true
+	o.admission.complete(&options)
 	presets, err := files.Agents()
 	if err == nil {
 		err = options.Validate() // before the port is taken
@@ -255,8 +269,15 @@ func (o *managerOptions) situation(status league.Status, resumed bool) string {
 		most := atMost(status.Tournament, status.State)
 		return fmt.Sprintf("resumes: round %d of %s%d, %d of %s%d matches recorded", max(status.Round, 1), most, status.Rounds, status.Recorded, most, status.Matches)
 	case resumed:
+		if status.StartAt != "" {
+			return fmt.Sprintf("resumes: %d players and %d referees have registered%s; it starts at %s%s",
+				status.Players, status.Referees, waitingFor(status.Awaited), status.StartAt, registrationEnd(status))
+		}
 		return fmt.Sprintf("resumes: %d of %d players and %d of %d referees have registered%s",
 			status.Players, o.players, status.Referees, o.referees, waitingFor(status.Awaited))
+	}
+	if status.StartAt != "" {
+		return fmt.Sprintf("starts at %s%s", status.StartAt, registrationEnd(status))
 	}
 	return fmt.Sprintf("waits for %d players and %d referees", o.players, o.referees)
 }
@@ -334,8 +355,15 @@ func managerHealth(status league.Status, leagueID, name string) map[string]any {
 		"players": status.Players, "referees": status.Referees, "agent_states": status.Agents,
 		"awaited": append([]string{}, status.Awaited...), // never null in JSON
 	}
-	if status.Tournament != "" {
-		health["tournament"] = status.Tournament
+	for name, value := range map[string]string{
+		"tournament": status.Tournament, "start_at": status.StartAt, "registration_until": status.RegistrationUntil,
+	} {
+		if value != "" {
+			health[name] = value
+		}
+	}
+	if status.Roster != nil {
+		health["roster"] = status.Roster
 	}
 	if status.Paused {
 		health["paused"] = true

@@ -35,6 +35,7 @@ type agentOptions struct {
 	id       string
 	data     string
 	ca       string
+	code     string // --registration-code
 	seed     uint64
 	seeded   bool   // --seed was given
 	version  string // of the program
@@ -53,6 +54,8 @@ func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 	f.StringVar(&o.name, "name", "", "display name, 1 to 50 characters (default: from the port)")
 	f.StringVar(&o.id, "id", "", "agent id to ask for, such as "+example+"; --"+alias+" is the same (default: from the port, if it is "+ports+")")
 	config.Alias(f, "id", alias)
+	f.StringVar(&o.code, "registration-code", "", "`code` of this name in the roster of the league; $EVENODD_REGISTRATION_CODE hides it from other users of this machine")
+	config.Secret(f, "registration-code")
 	f.Uint64Var(&o.seed, "seed", 0, "for tests: derive all random decisions from this seed, as simulate does")
 	logLevelFlag(f, &o.logLevel, "info")
 }
@@ -125,6 +128,11 @@ func (o *agentOptions) listen(ctx context.Context) (net.Listener, error) {
 	if err := checkManager(o.manager); err != nil {
 		return nil, err
 	}
+	if o.code != "" {
+		if err := protocol.CheckRegistrationCode(o.code); err != nil {
+			return nil, usage("--registration-code: %v", err)
+		}
+	}
 	return o.address.listen(ctx)
 }
 
@@ -160,6 +168,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 // complete sets the options of the agent that the preset does not.
 func (p *participant) complete(o *membership.Options, id string) {
 	o.Name, o.ID, o.Endpoint, o.Manager = p.name, id, p.options.address.endpoint, p.options.manager
+	o.RegistrationCode = p.options.code
 	o.Folder, o.Caller, o.Clock, o.Log = store.Folder(p.options.data), p.calls, protocol.SystemClock(), p.log
 }
 

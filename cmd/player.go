@@ -105,6 +105,9 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return asUsage(err)
 	}
+	if o.count > 1 && o.code != "" {
+		return usage("--registration-code is that of one name, but --count %d starts several players: start each with its own code", o.count)
+	}
 	if o.count > 1 {
 		return runPlayers(ctx, s, files, o, options)
 	}

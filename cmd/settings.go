@@ -27,12 +27,20 @@ const usualPlayers = 4
 
 // A dataFolder gives a command the files of its data folder. The loader is nil
 // before resolve.
-type dataFolder struct{ loader *config.Loader }
+type dataFolder struct {
+	loader *config.Loader
+	given  map[string]bool // the flags that the user has set, not a file of the data folder
+}
 
 // resolve sets the flags of a command from the environment, the settings file and
 // the files of the data folder, and lists all settings with their sources.
 func (d *dataFolder) resolve(settings *config.Settings, command string, flags *pflag.FlagSet) ([]config.Setting, error) {
 	given := func(flag string) (value, source string) { return settings.Value(command, flags.Lookup(flag)) }
+	d.given = map[string]bool{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		_, source := given(f.Name)
+		d.given[f.Name] = source != config.SourceDefault
+	})
 	dir, _ := given("data")
 	d.loader = config.NewLoader(dir, known())
 	l := &layers{files: d.loader, command: command, given: given}
@@ -172,21 +180,22 @@ func (l *layers) presets() {
 	switch l.command {
 	case "referee":
 		r, _ := l.files.Referee(id) // agents_config.json was read above
-		l.preset(f, r.DisplayName, r.Endpoint)
+		l.preset(f, &r.Preset, r.Endpoint)
 		if r.MaxConcurrentMatches > 0 {
 			f.put("max-concurrent", strconv.Itoa(r.MaxConcurrentMatches))
 		}
 	case "player":
 		p, _ := l.files.Player(id)
-		l.preset(f, p.DisplayName, p.DefaultEndpoint)
+		l.preset(f, &p.Preset, p.DefaultEndpoint)
 		f.put("league-id", strings.Join(p.PreferredLeagues, ","))
 	}
 }
 
 // preset sets what presets of referees and players share. The agent listens on the
 // port of its endpoint; with another --port the endpoint does not apply.
-func (l *layers) preset(f layer, name, endpoint string) {
-	f.put("name", name)
+func (l *layers) preset(f layer, p *config.Preset, endpoint string) {
+	f.put("name", p.DisplayName)
+	f.put("registration-code", p.RegistrationCode)
 	u, _ := url.Parse(endpoint) // the loader has checked it
 	if port, source := l.given("port"); source == config.SourceDefault || port == u.Port() {
 		f.put("endpoint", endpoint)

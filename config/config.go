@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+
+	"evenodd/league/protocol"
 )
 
 // Prefix is the prefix of every environment variable.
@@ -112,7 +114,7 @@ func (s *Settings) Apply(command string, flags *pflag.FlagSet, layers ...Layer) 
 				problems = append(problems, fmt.Errorf("%s: %s: %w", source, f.Name, err))
 			}
 		}
-		settings = append(settings, Setting{f.Name, shown(f.Value), source})
+		settings = append(settings, Setting{f.Name, shown(f), source})
 	})
 	return settings, errors.Join(problems...)
 }
@@ -135,6 +137,18 @@ func Alias(flags *pflag.FlagSet, name, alias string) {
 		}
 		return before(set, given)
 	})
+}
+
+// secret is the annotation of a flag whose value no list of settings shows.
+const secret = "evenodd_secret"
+
+// Secret hides the value of a flag in lists of settings.
+func Secret(flags *pflag.FlagSet, name string) {
+	f := flags.Lookup(name)
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[secret] = []string{}
 }
 
 // Value returns the value of one flag from the command line, the environment, the
@@ -172,12 +186,15 @@ func (s *Settings) find(command, flag string) (value, from string) {
 	return "", ""
 }
 
-// shown returns a value in the form of the command line.
-func shown(v pflag.Value) string {
-	if list, ok := v.(pflag.SliceValue); ok {
+// shown returns the value of a flag in the form of the command line; *** for a secret.
+func shown(f *pflag.Flag) string {
+	if _, hidden := f.Annotations[secret]; hidden && f.Value.String() != "" {
+		return protocol.HiddenToken
+	}
+	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return strings.Join(list.GetSlice(), ",")
 	}
-	return v.String()
+	return f.Value.String()
 }
 
 // variable returns the environment variable of a setting, such as EVENODD_LOG_LEVEL.

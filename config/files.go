@@ -171,6 +171,8 @@ type Preset struct {
 	Version     string   `json:"version,omitzero" rule:"version"`
 	GameTypes   []string `json:"game_types,omitzero" rule:"games"`
 	Active      *bool    `json:"active,omitzero" rule:"bool"`
+
+	RegistrationCode string `json:"registration_code,omitzero" rule:"code"` // secret
 }
 
 // Inactive tells whether the agent must not be started.

@@ -181,7 +181,7 @@ func TestLeagueFilePrecedesSystemFile(t *testing.T) {
 func TestPresetsAreFoundByID(t *testing.T) {
 	l := loaderWith(t, "agents/agents_config.json", `{
 		"referees": [{"referee_id": "REF01", "display_name": "Alpha", "endpoint": "http://localhost:8001/mcp", "version": "2.0.0",
-			"game_types": ["even_odd"], "max_concurrent_matches": 4, "active": false}, {"referee_id": "REF02"}],
+			"game_types": ["even_odd"], "max_concurrent_matches": 4, "active": false, "registration_code": "code-of-alpha"}, {"referee_id": "REF02"}],
 		"players": [{"player_id": "P01", "preferred_leagues": ["a", "b"], "default_endpoint": "https://far/mcp"}, {"player_id": "P100", "active": true}]
 	}`)
 	referee, err := l.Referee("REF01")
@@ -190,7 +190,7 @@ func TestPresetsAreFoundByID(t *testing.T) {
 	referee.Active = nil
 	assert.Equal(t, &config.Referee{
 		RefereeID: "REF01", Endpoint: "http://localhost:8001/mcp", MaxConcurrentMatches: 4,
-		Preset: config.Preset{DisplayName: "Alpha", Version: "2.0.0", GameTypes: []string{"even_odd"}},
+		Preset: config.Preset{DisplayName: "Alpha", Version: "2.0.0", GameTypes: []string{"even_odd"}, RegistrationCode: "code-of-alpha"},
 	}, referee)
 	referee, err = l.Referee("REF02")
 	require.NoError(t, err)

@@ -235,6 +235,14 @@ func objectOf[T any]() check {
 	return func(r *report, member string, value any) { r.object(reflect.TypeFor[T](), member, value) }
 }
 
+// registrationCode checks a registration code, which no error shows.
+func registrationCode(r *report, member string, value any) {
+	code, _ := value.(string)
+	if err := protocol.CheckRegistrationCode(code); err != nil {
+		r.refuse(member, err.Error())
+	}
+}
+
 // rules returns the checks that the tag rule can name, for the file of a league.
 func rules(known Known, leagueID string) map[string]check {
 	versionForm := regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?$`)
@@ -263,6 +271,7 @@ func rules(known Known, leagueID string) map[string]check {
 		"replies":     oneOf(RepliesByMeaning, RepliesStrict),
 		"auth":        oneOf(AuthStrict, AuthLenient),
 		"signatures":  oneOf(SignaturesOptional, SignaturesRequired),
+		"code":        registrationCode,
 		"backoff":     oneOf(protocol.BackoffFixed, protocol.BackoffLinear, protocol.BackoffExponential),
 		"timeouts":    objectOf[Timeouts](),
 		"retries":     objectOf[RetryPolicy](),

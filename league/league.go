@@ -116,11 +116,13 @@ func (m *Manager) openLeague() error {
 		}
 	}
 	m.registrations = registrations{
-		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}), wake: make(chan struct{}, 1),
+		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}), wake: make(chan struct{}, 1), replanned: make(chan struct{}, 1),
 		decide: decide.Registrations{Limits: decide.Limits{
 			GameType: o.GameType, MaxPlayers: o.MaxPlayers, MaxReferees: o.MaxReferees,
 			SameNames: o.SameNames, Grace: o.RegistrationGrace, Listening: o.Listening,
-			Sign: o.Sign, RequireSignatures: o.RequireSignatures,
+			Sign: o.Sign, RequireSignatures: o.RequireSignatures, Roster: o.Roster,
+		}, Start: decide.StartRule{
+			Players: o.Players, Referees: o.Referees, MinPlayers: o.MinPlayers, At: o.StartAt, Until: o.RegistrationUntil,
 		}},
 	}
 	if created == nil {
@@ -139,6 +141,7 @@ func (m *Manager) openLeague() error {
 	for _, known := range m.state.Agents {
 		m.registrations.expectAnswer(m.add(known)) // the grace period starts again
 	}
+	m.registrations.logUnlisted()
 	if m.state.Started != nil {
 		m.registrations.close()
 	} else {
@@ -288,7 +291,7 @@ func (m *Manager) view() *decide.View {
 	silent := &m.registrations.decide
 	v := &decide.View{
 		State: m.state, LeagueID: m.options.LeagueID, Games: append([]string{own}, others...),
-		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()),
+		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Start: silent.Start, Roster: silent.Roster,
 	}
 	if log := m.eventLog(); log != nil {
 		v.Event = func(number int) (*journal.Event, error) { return eventOf(log, number) }

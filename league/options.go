@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/table"
@@ -34,6 +35,10 @@ type Options struct {
 	SameNames   bool // admit players with equal display names
 
 	Tournament *journal.Tournament // nil for a round-robin
+
+	Roster            *decide.Roster // the agents that may register; nil: any
+	RegistrationUntil time.Time      // then no new agent may register, and the league starts unless StartAt is set; zero: until the start
+	StartAt           time.Time      // start with the agents that have answered then, MinPlayers and one referee at least; zero: none
 
 	RegistrationWindow time.Duration // start after it with the agents that are there, MinPlayers and Referees at least; 0: none
 	RegistrationGrace  time.Duration // time that a registered agent has to answer before it can be replaced; 0 means 30 s
@@ -158,6 +163,9 @@ func (o *Options) Validate() error {
 			problems = append(problems, fmt.Errorf("%s cannot be negative: %d", limit.name, limit.value))
 		}
 	}
+	if !o.RegistrationUntil.IsZero() && !o.StartAt.IsZero() && o.RegistrationUntil.After(o.StartAt) {
+		problems = append(problems, errors.New("registration ends with the start of the league: it cannot end later"))
+	}
 	if o.Players >= 0 && o.Legs >= 0 {
 		problems = append(problems, o.Tournament.CheckMatches(max(o.Players, 2), max(o.Legs, 1)))
 	}
@@ -227,6 +235,7 @@ func (o *Options) configuration() *journal.Configuration {
 		Participants: journal.Participants{
 			Players: o.Players, MinPlayers: o.MinPlayers, MaxPlayers: o.MaxPlayers, Referees: o.Referees, MaxReferees: o.MaxReferees,
 		},
+		RegistrationUntil: timestampOf(o.RegistrationUntil), StartAt: timestampOf(o.StartAt), Roster: o.Roster.Size(),
 		UniqueDisplayNames: !o.SameNames, AllowedEndpoints: o.AllowedEndpoints, TokenTTL: o.TokenTTL.Seconds(),
 		Limits: journal.Limits{RequestsPerSecond: o.AsksPerSecond, Burst: o.AsksAtOnce},
 	}
@@ -243,6 +252,14 @@ func (o *Options) configuration() *journal.Configuration {
 		c.Signatures = journal.SignaturesOptional
 	}
 	return c
+}
+
+// timestampOf is a time in the form of the protocol; "" for the zero time.
+func timestampOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return protocol.FormatTimestamp(t)
 }
 
 // auth is the name of the authentication in the journal and in assignments.

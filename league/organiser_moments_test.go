@@ -33,6 +33,7 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 		change  []leaguetest.Command
 		want    [5]protocol.Code // by moment
 	}{
+		{protocol.CommandStart, nil, [5]protocol.Code{late, protocol.ErrLateRegistration, protocol.ErrLateRegistration, protocol.ErrLateRegistration, over}},
 		{protocol.CommandPause, nil, [5]protocol.Code{done, done, done, state, over}}, // before the end it is paused
 		{protocol.CommandResume, nil, [5]protocol.Code{state, state, state, done, over}},
 		{protocol.CommandSuspend, []leaguetest.Command{about}, [5]protocol.Code{done, done, done, done, over}},
@@ -216,5 +217,27 @@ func TestThirdPartyRefereeConductsARematch(t *testing.T) {
 		final := x.Finish()
 		assert.Equal(t, "P02", final.Champion.PlayerID)
 		assert.Equal(t, 2, matchOf(x.CloseAudited(), "R1M1").Report.Number)
+	})
+}
+
+func TestOrganiserStartsTheLeagueNowOrAtATime(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1)
+		at := func(text string) leaguetest.Command {
+			return func(q *protocol.OrganiseRequest) { q.StartAt = text }
+		}
+		_, err := w.TryToOrganise(protocol.CommandStart, at("tomorrow"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidTimestamp, 21)
+		w.RefereeWithFiles("REF01", folder)
+		playersIn(w, folder, 3)
+		synctest.Wait()
+		done := w.Organise(protocol.CommandStart, at("2000-01-01T02:00:00+01:00"))
+		assert.Equal(t, "The league starts at 2000-01-01T01:00:00Z with the agents that have answered then.", done.About)
+		w.WaitUntil(59 * time.Minute)
+		assert.Empty(t, w.Calls(protocol.NotifyRound.Name))
+		x.Finish()
+		assert.GreaterOrEqual(t, w.Now(), time.Hour)
+		x.CloseAudited()
 	})
 }

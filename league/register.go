@@ -30,9 +30,10 @@ type registrations struct {
 	due      chan struct{} // closed when the league may start
 	wake     chan struct{} // tells that newSilent has grown
 
-	decide     decide.Registrations // guarded by the ledger's lock, like the next two
-	windowOver bool                 // the registration window has ended
-	newSilent  []*agent             // agents that nobody pings yet
+	replanned chan struct{} // tells that an organiser has planned the start
+
+	decide    decide.Registrations // guarded by the ledger's lock, like newSilent
+	newSilent []*agent             // agents that nobody pings yet
 }
 
 func (r *registrations) registerReferee(ctx context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
@@ -46,7 +47,7 @@ func (r *registrations) registerReferee(ctx context.Context, _ string, q *protoc
 	}
 	response := &protocol.RefereeRegisterResponse{}
 	var err error
-	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, AgentRegistered: journal.AgentRegistered{
+	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
 		Role: protocol.RoleReferee, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
 		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint, Capacity: meta.MaxConcurrentMatches, RefereeAuth: auth,
 		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
@@ -59,7 +60,7 @@ func (r *registrations) registerPlayer(ctx context.Context, _ string, q *protoco
 	meta := &q.PlayerMeta
 	response := &protocol.LeagueRegisterResponse{}
 	var err error
-	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, AgentRegistered: journal.AgentRegistered{
+	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
 		Role: protocol.RolePlayer, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
 		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
 		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes, PublicKey: meta.PublicKey,
@@ -105,8 +106,12 @@ func (r *registrations) admit(ctx context.Context, a *decide.Applicant) (*agent,
 	if !protocol.SupportedVersion(a.ProtocolVersion) {
 		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s", a.ProtocolVersion, protocol.Version)
 	}
-	if a.Token != "" {
-		return r.readmit(ctx, a)
+	known, generation, err := r.returning(a)
+	switch {
+	case err != nil:
+		return nil, err
+	case known != nil:
+		return r.readmit(ctx, a, known, generation)
 	}
 	if err := r.checkEndpoint(ctx, a.Endpoint); err != nil {
 		return nil, err
@@ -189,14 +194,11 @@ func (r *registrations) checkEndpoint(ctx context.Context, endpoint string) erro
 	return nil
 }
 
-// readmit gives an agent that shows its token its own id again, also after the start.
-// It may move to another endpoint if nothing answers at the old one. An expired token
-// is good for this alone, and gets a successor.
-func (r *registrations) readmit(ctx context.Context, a *decide.Applicant) (*agent, error) {
-	known, generation, err := r.returning(a)
-	if err != nil {
-		return nil, err
-	}
+// readmit gives an agent that shows its token or its registration code its own id again,
+// also after the start. It may move to another endpoint if nothing answers at the old one.
+// An expired token is good for this alone, and gets a successor; so does the token of an
+// agent that shows its code, once it was used.
+func (r *registrations) readmit(ctx context.Context, a *decide.Applicant, known *agent, generation int) (*agent, error) {
 	if known.address() != a.Endpoint {
 		if err := r.checkMove(ctx, known, a.Endpoint); err != nil {
 			return nil, err
@@ -205,12 +207,20 @@ func (r *registrations) readmit(ctx context.Context, a *decide.Applicant) (*agen
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.agents[known.id] != known { // dropped during the calls
+		if a.Token == "" {
+			return nil, protocol.RateLimited(time.Second) // to register anew
+		}
 		return nil, unknownToken()
 	}
 	// All agents of a simulation that resumes register again, also those that were
 	// suspended for good reasons: there the pings between two rounds decide.
+	is, byCode := r.state.Agents[known.id], a.Token == ""
+	if byCode {
+		generation = is.Generation
+	}
 	drop, event, err := r.decide.Readmit(r.state, a, decide.Return{
-		AgentID: known.id, Generation: generation, Expired: r.expired(r.state.Agents[known.id]), Revive: r.options.Simulation == nil,
+		AgentID: known.id, Generation: generation, Expired: r.expired(is) || byCode && is.Confirmed, ByCode: byCode,
+		Revive: r.options.Simulation == nil,
 	}, r.clock.Now())
 	if err == nil {
 		err = r.drop(drop)
@@ -227,12 +237,25 @@ func (r *registrations) readmit(ctx context.Context, a *decide.Applicant) (*agen
 	return known, nil
 }
 
-// returning finds the agent that registers again.
+// returning finds the agent that registers again, by its token or its registration code;
+// nil for a new one. It checks the code of an applicant without a token.
 func (r *registrations) returning(a *decide.Applicant) (known *agent, generation int, err error) {
+	if a.Token == "" {
+		if err := r.decide.Roster.Check(a); err != nil {
+			return nil, 0, err
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, generation, err = r.owner(a.Token)
-	if err == nil && known.player != a.Player() {
+	if a.Token != "" {
+		known, generation, err = r.owner(a.Token)
+	} else if holder := r.decide.Roster.Holder(r.state, a); holder != nil && decide.Repeated(r.state, a) == "" {
+		known = r.agents[holder.AgentID]
+	}
+	if known == nil || err != nil {
+		return nil, 0, err
+	}
+	if known.player != a.Player() {
 		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
 	}
 	if err == nil {
@@ -242,6 +265,23 @@ func (r *registrations) returning(a *decide.Applicant) (known *agent, generation
 		err = decide.PartOver(r.state, known.id)
 	}
 	return known, generation, err
+}
+
+// logUnlisted warns of registered agents that the roster does not list: it has changed since
+// they registered, and they stay. The lock is held.
+func (r *registrations) logUnlisted() {
+	var unlisted []string
+	for id, known := range r.state.Agents {
+		if r.decide.Roster.Restricts(known.Player) && !r.decide.Roster.Lists(known) {
+			unlisted = append(unlisted, id)
+		}
+	}
+	if len(unlisted) == 0 {
+		return
+	}
+	slices.SortFunc(unlisted, protocol.CompareIDs)
+	r.options.Log.Warn().Int("unlisted_count", len(unlisted)).Strs("unlisted", unlisted[:min(len(unlisted), loggedIDs)]).
+		Str("event_type", protocol.EventAgentsUnlisted).Msg("the roster no longer lists these registered agents; they stay in the league")
 }
 
 // move records the new endpoint, token or referee_auth of an agent that returns. The

@@ -2,12 +2,14 @@ package league
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -111,9 +113,8 @@ func (r *registrations) pinged(a *agent, pong *protocol.Pong, err error, warned 
 	return false
 }
 
-// awaitStart returns when the league may start: when enough agents have registered and
-// answered, when the registration window is over and there are enough, or when the
-// operator calls start_league. Meanwhile it pings the agents that have not answered.
+// awaitStart returns when the league may start: see decide.StartRule. Meanwhile it pings
+// the agents that have not answered.
 func (r *registrations) awaitStart(ctx context.Context) error {
 	var window <-chan time.Time
 	if length := r.options.RegistrationWindow; length > 0 {
@@ -126,6 +127,7 @@ func (r *registrations) awaitStart(ctx context.Context) error {
 	defer pinging.Wait()
 	defer stop()
 	pinging.Go(func() { r.pingSilent(waiting) })
+	timed := r.untilStart()
 	for {
 		select {
 		case <-r.due:
@@ -134,13 +136,42 @@ func (r *registrations) awaitStart(ctx context.Context) error {
 			return ctx.Err()
 		case <-window:
 			r.mu.Lock()
-			r.windowOver = true
-			if !r.startIfComplete() {
-				r.options.Log.Warn().Int("min_players", r.options.MinPlayers).Int("referees", r.options.Referees).
-					Str("event_type", protocol.EventTooFewRegistered).Msg("the registration window is over, but too few have registered: the league begins when there are enough")
-			}
+			r.decide.Start.WindowOver = true
 			r.mu.Unlock()
+			r.timeOver(protocol.EventTooFewRegistered, "the registration window is over, but too few have registered: the league begins when there are enough")
+		case <-r.replanned:
+			timed = r.untilStart()
+		case <-timed:
+			if timed = r.untilStart(); timed == nil {
+				r.timeOver(protocol.EventTooFewAtStart, "the time of the start has come, but too few have registered: the league begins when there are enough")
+			}
 		}
+	}
+}
+
+// clockCheck is the longest time after which a manager that waits for a time reads the clock
+// again: a timer does not count the time for which the machine sleeps.
+const clockCheck = time.Minute
+
+// untilStart is a channel that is due at the planned time of the start, or earlier; nil if
+// there is none, or it has passed.
+func (r *registrations) untilStart() <-chan time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left := r.decide.Start.Time(r.state).Sub(r.clock.Now())
+	if left <= 0 {
+		return nil
+	}
+	return time.After(min(left, clockCheck))
+}
+
+// timeOver starts the league, or warns that too few have registered.
+func (r *registrations) timeOver(event, warning string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.startIfComplete() {
+		r.options.Log.Warn().Int("min_players", r.options.MinPlayers).Int("referees", r.options.Referees).
+			Str("event_type", event).Msg(warning)
 	}
 }
 
@@ -151,19 +182,13 @@ func (r *registrations) answered() (players, referees int) {
 	return players, referees
 }
 
-// startIfComplete starts the league when as many agents have registered and answered
-// as it waits for. The lock is held.
+// startIfComplete starts the league if it is due. The lock is held.
 func (r *registrations) startIfComplete() bool {
-	players, referees := r.answered()
-	wanted := r.options.Players
-	if r.windowOver {
-		wanted = r.options.MinPlayers
-	}
-	complete := wanted > 0 && players >= wanted && referees >= r.options.Referees
-	if complete {
+	due := r.decide.Start.Due(r.state, r.clock.Now())
+	if due {
 		r.close()
 	}
-	return complete
+	return due
 }
 
 // close decides the start. The lock is held.
@@ -178,6 +203,15 @@ func (r *registrations) close() {
 func (r *registrations) startByHand() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.mayStart(); err != nil {
+		return err
+	}
+	r.close()
+	return r.fixParticipants()
+}
+
+// mayStart returns why the league cannot start now. The lock is held.
+func (r *registrations) mayStart() error {
 	if r.state.Completed != nil {
 		return protocol.Fault(protocol.ErrLeagueComplete, "the league is over")
 	}
@@ -186,8 +220,57 @@ func (r *registrations) startByHand() error {
 			"%d players and %d referees have answered: a league needs 2 and 1", players, referees).
 			With("awaited", r.decide.SilentIDs(protocol.MaxInactive))
 	}
+	return nil
+}
+
+// PlanStart records an organiser's decision when the league starts: at a time, or now if at
+// is zero. A time in the past means as soon as two players and one referee have answered. The
+// decision replaces the manager's rules, also after a restart. PlanStart returns the number
+// of its event, when it was made, and one sentence about what happens next.
+func (m *Manager) PlanStart(by journal.Decision, at time.Time) (event int, when, about string, err error) {
+	event, when, about, err = m.registrations.plan(by, at)
+	if err == nil {
+		err = m.durable()
+	}
+	return event, when, about, err
+}
+
+func (r *registrations) plan(by journal.Decision, at time.Time) (event int, when, about string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock.Now()
+	atOnce := at.IsZero()
+	if atOnce {
+		if err := r.mayStart(); err != nil {
+			return 0, "", "", err
+		}
+		at = now
+	}
+	planned, err := decide.PlanStart(r.state, by, at)
+	if err == nil {
+		err = r.record(planned)
+	}
+	if err != nil {
+		return 0, "", "", err
+	}
+	event, when = r.state.Events, protocol.FormatTimestamp(now)
+	r.options.Log.Info().Str("start_at", planned.StartAt).Str("by", planned.By).
+		Str("event_type", protocol.EventStartPlanned).Msg("an organiser has planned the start")
+	select {
+	case r.replanned <- struct{}{}:
+	default: // awaitStart looks anyway
+	}
+	switch {
+	case at.After(now):
+		return event, when, "The league starts at " + planned.StartAt + " with the agents that have answered then.", nil
+	case !atOnce && !r.startIfComplete():
+		return event, when, "The league starts as soon as enough players and a referee have answered.", nil
+	}
 	r.close()
-	return r.fixParticipants()
+	if err := r.fixParticipants(); err != nil {
+		return event, when, "", err
+	}
+	return event, when, fmt.Sprintf("The league starts now: players %d, referees %d.", len(r.state.Started.Players), len(r.state.Started.Referees)), nil
 }
 
 // fixParticipants records the start, with the agents that have answered: the

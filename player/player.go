@@ -215,8 +215,9 @@ func (p *Player) apply(known *store.Identity, conversation string) func(context.
 			GameTypes: o.Games, ContactEndpoint: o.Endpoint, PublicKey: p.PublicKey(),
 		},
 	}
-	request.Sender = p.applicant
+	request.Sender, request.RegistrationCode = p.applicant, o.RegistrationCode
 	if known != nil {
+		request.RegistrationCode = ""
 		request.Sender, request.AuthToken = protocol.PlayerSender(known.AgentID), known.AuthToken
 	}
 	return func(ctx context.Context) (*membership.Answer, error) {

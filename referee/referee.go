@@ -139,9 +139,10 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
 			PublicKey: r.PublicKey(), RelaysSignatures: true,
 		},
-		RefereeAuth: protocol.RefereeAuthAccessToken,
+		RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: o.RegistrationCode,
 	}
 	if kept != nil {
+		request.RegistrationCode = ""
 		request.Sender, request.AuthToken = protocol.RefereeSender(kept.AgentID), kept.AuthToken
 	}
 	return func(ctx context.Context) (*membership.Answer, error) {

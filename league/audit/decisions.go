@@ -36,7 +36,10 @@ func (a *auditor) checkSigned(d *document[store.History], player string) {
 // the results in the journal. A player that signs two moves in answer to one question
 // deceives its opponent or the referee.
 func (a *auditor) checkDecisions(d *document[store.History], player string) {
-	key := a.state.Started.Keys[player]
+	var keys []string
+	if agent := a.state.Agents[player]; agent != nil {
+		keys = agent.Keys()
+	}
 	first := map[decisionKey]*store.HistoryDecision{}
 	decided := map[protocol.Attempt]int{} // the number of decisions
 	for i := range d.value.Decisions {
@@ -48,7 +51,7 @@ func (a *auditor) checkDecisions(d *document[store.History], player string) {
 		case signed && x.Decision.Started != a.startHash:
 			a.find(RuleSignature, at, "%s signed a move for a league that started with %.12q…, not with line %d of the journal", player, x.Decision.Started, a.started)
 			continue
-		case signed && !a.verified(x, player, key):
+		case signed && !a.verified(x, player, keys):
 			a.find(RuleSignature, at, "the signature of this decision of %s is not over this decision", player)
 			continue
 		}
@@ -98,14 +101,15 @@ func (a *auditor) noteUndecided(d *document[store.History], i int, player string
 
 // verified tells whether the signature of a decision is valid. The same signature of the
 // same statement in the journal was verified before.
-func (a *auditor) verified(x *store.HistoryDecision, player, key string) bool {
+func (a *auditor) verified(x *store.HistoryDecision, player string, keys []string) bool {
 	statement := x.Statement(player)
 	id, _ := protocol.ParseMatchID(x.MatchID)
 	m, players, ok := a.findMatch(id)
-	if !ok {
-		return key != "" && statement.Verify(key, x.Decision.Signature)
+	var r *journal.MatchReported
+	if ok {
+		r, _ = reportOf(m, x.Attempt)
 	}
-	if r, _ := reportOf(m, x.Attempt); r != nil && x.Decision.Turn == 1 {
+	if r != nil && x.Decision.Turn == 1 {
 		known, _ := r.Signatures.Get(player)
 		side := slices.Index(players[:], player)
 		if side >= 0 && known == (protocol.MoveSignature{Turn: 1, Signature: x.Decision.Signature}) &&
@@ -113,7 +117,7 @@ func (a *auditor) verified(x *store.HistoryDecision, player, key string) bool {
 			return true // or checkMatches has found it
 		}
 	}
-	return key != "" && statement.Verify(key, x.Decision.Signature)
+	return slices.ContainsFunc(keys, func(key string) bool { return statement.Verify(key, x.Decision.Signature) })
 }
 
 // compareDecision compares a decision with the result of its attempt.

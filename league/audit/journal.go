@@ -242,6 +242,11 @@ func (a *auditor) checkStatement(e *journal.Event, here location) {
 		if d.LeagueID != a.id {
 			a.find(RuleEvent, here, "the journal is that of league %s, but it is in the folder of %s", quoted(&d.LeagueID), a.id)
 		}
+	case *journal.AgentReturned:
+		if agent := a.state.Agents[d.AgentID]; agent != nil && d.PublicKey != "" {
+			here.agentID = d.AgentID
+			a.note(RuleKeys, here, "%s returned with its registration code and another key: %s; before it was %s", clip(d.AgentID), clip(d.PublicKey), orNone(agent.PublicKey))
+		}
 	case *journal.TailLost:
 		a.lostHeads[d.Head] = true
 		a.note(RuleJournalHead, here, "the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.line, d.Head)

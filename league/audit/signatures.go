@@ -38,7 +38,7 @@ func (a *auditor) verify(m *scheduledMatch, game rules.Game) (c signatureCheck) 
 	for i, id := range m.players {
 		choice, _ := r.Choices.Get(id)
 		_, signed := r.Signatures.Get(id)
-		key := a.state.Started.Keys[id]
+		key := a.state.Agents[id].KeyAt(m.Event)
 		switch {
 		case signed && (key == "" || choice == nil):
 			problem("%s has a signature in %s, but no key or no choice", id, m.id)
@@ -156,7 +156,7 @@ func (a *auditor) noteUnsigned() {
 	}
 	var keyless []string
 	for _, id := range a.state.Started.Players {
-		if a.state.Started.Keys[id] == "" {
+		if a.state.Agents[id].PublicKey == "" {
 			keyless = append(keyless, id)
 		}
 	}
@@ -185,15 +185,15 @@ func (a *auditor) checkKeys() {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.options.Keys)) {
-		want, got, at := a.options.Keys[id], "", location{file: a.journal, line: max(a.started, 1), agentID: id}
+		want, got, at := a.options.Keys[id], []string(nil), location{file: a.journal, line: max(a.started, 1), agentID: id}
 		switch {
 		case id == ManagerID:
-			got, at.line = a.state.Created.ManagerKey, 1
-		case a.state.Started != nil:
-			got = a.state.Started.Keys[id]
+			got, at.line = []string{a.state.Created.ManagerKey}, 1
+		case a.state.Started != nil && a.state.Agents[id] != nil:
+			got = a.state.Agents[id].Keys()
 		}
-		if got != want {
-			a.find(RuleKeys, at, "the key of %s is %s; the one that you know is %s: somebody has made this league, or a part of it, again", clip(id), orNone(got), want)
+		if len(got) != 1 || got[0] != want {
+			a.find(RuleKeys, at, "the key of %s is %s; the one that you know is %s: somebody has made this league, or a part of it, again", clip(id), orNone(strings.Join(got, ", then ")), want)
 		}
 	}
 }

@@ -45,6 +45,10 @@ type Status struct {
 	Referees   int
 	Agents     protocol.AgentStates // players and referees together
 	Awaited    []string             // ids of agents that have not answered yet, before the start
+
+	StartAt           string          // when the league starts, before the start; "" for no time
+	RegistrationUntil string          // when registration ends, before the start; "" for no time
+	Roster            *journal.Roster // the number of listed agents; nil without a roster
 }
 
 // A View answers queries about a league (spec 003 §4.9).
@@ -54,6 +58,8 @@ type View struct {
 	Games    []string // that the manager knows, the league's own first
 	Phase    string   // see Phase
 	Silent   []string // ids of agents that have not answered
+	Start    StartRule
+	Roster   *Roster
 
 	// Event reads an event of the journal. The state of old matches lacks what only their
 	// event has. Nil if the league keeps no events.
@@ -67,7 +73,10 @@ func (v *View) Status() Status {
 	referees, _ := s.Registered(false)
 	status := Status{
 		State: v.Phase, Tournament: s.Format(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
-		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
+		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent, Roster: v.Roster.Size(),
+	}
+	if s.Started == nil {
+		status.StartAt, status.RegistrationUntil = timestampOf(v.Start.Time(s)), timestampOf(v.Start.Until)
 	}
 	for _, a := range s.Agents {
 		switch state, _ := s.Lifecycle(a); state {
@@ -139,7 +148,10 @@ func (v *View) status() *protocol.LeagueQueryResponse {
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
 		Players: &s.Players, Referees: &s.Referees, Games: v.Games,
 		AgentStates: &s.Agents, Inactive: v.inactive(), Awaited: v.Silent[:min(len(v.Silent), protocol.MaxInactive)],
-		Tournament: s.Tournament, Paused: s.Paused,
+		Tournament: s.Tournament, Paused: s.Paused, StartAt: s.StartAt, RegistrationUntil: s.RegistrationUntil,
+	}
+	if s.Roster != nil {
+		data.Roster = &protocol.RosterSize{Players: s.Roster.Players, Referees: s.Roster.Referees}
 	}
 	type status struct {
 		CurrentRound int `json:"current_round"`

@@ -9,11 +9,12 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A Return is an agent that shows its token to register again.
+// A Return is an agent that shows its token, or its registration code, to register again.
 type Return struct {
 	AgentID    string
-	Generation int  // of the token that it shows: the current one, or the one before
-	Expired    bool // the current token
+	Generation int  // of the token that it shows: the current one, or the one before; the current one with a code
+	Expired    bool // the current token; or it was used, and the agent shows its code
+	ByCode     bool // it has no token
 	Revive     bool // end a suspension
 }
 
@@ -28,16 +29,27 @@ func PartOver(s *journal.State, id string) error {
 
 // Readmit decides about an agent that registers again. It returns the registration
 // that is dropped because it has the agent's new URL, and the event that records what
-// changes with the agent; nil for nothing. An expired token gets a successor. The
+// changes with the agent; nil for nothing. An expired token gets a successor. An agent
+// that shows its code has usually lost its key with its token, and gets its new one. The
 // error is a *RejectionError.
 func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now time.Time) (*journal.RegistrationDropped, *journal.AgentReturned, error) {
 	if err := PartOver(s, by.AgentID); err != nil {
 		return nil, nil, err
 	}
 	is := s.Agents[by.AgentID]
-	if is.PublicKey != "" && a.PublicKey != "" && a.PublicKey != is.PublicKey {
-		return nil, nil, Reject(protocol.ErrNotAuthorized,
-			"%s has registered another public_key, which it keeps for the whole league: return with the identity of the first registration", by.AgentID)
+	key := ""
+	if a.PublicKey != "" && a.PublicKey != is.PublicKey && s.Created.Signs() {
+		switch {
+		case by.ByCode && s.Plays(by.AgentID):
+			no := Reject(protocol.ErrInvalidMatchState, "%s is in a match, and cannot change its public_key until it is over", by.AgentID)
+			no.Retry = keyRetry
+			return nil, nil, no
+		case by.ByCode:
+			key = a.PublicKey
+		case is.PublicKey != "":
+			return nil, nil, Reject(protocol.ErrNotAuthorized,
+				"%s has registered another public_key, which it keeps for the whole league: return with the identity of the first registration", by.AgentID)
+		}
 	}
 	var drop *journal.RegistrationDropped
 	if is.Endpoint != a.Endpoint {
@@ -54,13 +66,20 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 	if proves := a.RefereeAuth == ""; !a.Player() && proves != is.ShowsAccessTokens() {
 		auth = cmp.Or(a.RefereeAuth, protocol.RefereeAuthAccessToken)
 	}
-	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && (is.SuspendReason == "" || !by.Revive) {
+	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && key == "" && (is.SuspendReason == "" || !by.Revive) {
 		return drop, nil, nil
 	}
+	reason := "it registered again"
+	if by.ByCode {
+		reason = "it registered again with its registration code"
+	}
 	return drop, &journal.AgentReturned{
-		AgentID: by.AgentID, Endpoint: a.Endpoint, Generation: generation, Reason: "it registered again", RefereeAuth: auth,
+		AgentID: by.AgentID, Endpoint: a.Endpoint, Generation: generation, Reason: reason, RefereeAuth: auth, PublicKey: key,
 	}, nil
 }
+
+// keyRetry is when an agent that lost its key may register again if it is in a match.
+const keyRetry = 5 * time.Second
 
 // freeURL drops the registration of another agent of the same role at the URL to
 // which an agent moves, or rejects the move.

@@ -16,6 +16,7 @@ import (
 type Applicant struct {
 	journal.AgentRegistered
 	Token string // of an agent that registers again
+	Code  string // for a league with a roster
 }
 
 // Player tells whether the applicant is a player, not a referee.
@@ -54,6 +55,7 @@ type Limits struct {
 	Listening               bool          // agents listen before they register: nobody pings them
 	Sign                    bool          // the league records keys
 	RequireSignatures       bool          // only for players with keys, and referees that relay signatures
+	Roster                  *Roster       // nil admits any agent
 }
 
 // Registrations decide about applicants until the league starts. Beside the
@@ -61,6 +63,7 @@ type Limits struct {
 // rejected applicants wait. Not safe for concurrent use.
 type Registrations struct {
 	Limits
+	Start  StartRule
 	Closed bool // the start is decided
 
 	silent  []silence    // agents that have not answered, in order of ids
@@ -164,6 +167,8 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 	switch {
 	case r.Closed || s.Started != nil:
 		return nil, Reject(protocol.ErrLateRegistration, "the league has started")
+	case r.Start.late(now) != nil:
+		return nil, r.Start.late(now)
 	case !slices.Contains(a.GameTypes, r.GameType):
 		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", r.GameType)
 	case r.RequireSignatures && a.Player() && a.PublicKey == "":
@@ -226,8 +231,8 @@ func (r *Registrations) rivalsOf(s *journal.State, a *Applicant) (n rivals) {
 	for _, known := range s.AtURL(a.Player(), protocol.CanonicalURL(a.Endpoint)) {
 		n.sameURL = known.AgentID
 	}
-	if a.Player() && !r.SameNames {
-		for _, known := range s.Named(true, a.DisplayName) {
+	if a.Player() && !r.SameNames || r.Roster.Restricts(a.Player()) {
+		for _, known := range s.Named(a.Player(), a.DisplayName) {
 			n.sameName = known.AgentID
 		}
 	}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"evenodd/league/protocol"
@@ -30,6 +31,8 @@ type Agent struct {
 	Failures         int    // in a row: of a player in matches, of a referee with assigned matches
 	FailuresAtReturn int    // the failures when it returned: only further ones suspend it again
 	LastFault        string // the error code of a player's last failure
+
+	formerKeys []formerKey // in the order of their events
 
 	RoundFailures   int  // of a referee in this round
 	ReportedInRound bool // a referee has reported a result in this round
@@ -178,4 +181,65 @@ func (s *State) PublicKeys() (keys map[string]string) {
 		keys[id] = a.PublicKey
 	}
 	return keys
+}
+
+// A formerKey is a public key that an agent has replaced.
+type formerKey struct {
+	key   string // "" for none
+	until int    // the event that replaced it
+}
+
+func (a *Agent) setKey(key string, event int) {
+	a.formerKeys = append(a.formerKeys, formerKey{a.PublicKey, event})
+	a.PublicKey = key
+}
+
+// KeyAt is the public key that an agent had before an event; "" for none.
+func (a *Agent) KeyAt(event int) string {
+	for _, former := range a.formerKeys {
+		if event <= former.until {
+			return former.key
+		}
+	}
+	return a.PublicKey
+}
+
+// Keys are all public keys of an agent, in order.
+func (a *Agent) Keys() (keys []string) {
+	for _, former := range a.formerKeys {
+		if former.key != "" {
+			keys = append(keys, former.key)
+		}
+	}
+	if a.PublicKey != "" {
+		keys = append(keys, a.PublicKey)
+	}
+	return keys
+}
+
+// checkNewKey returns why an agent cannot return with a new key.
+func (s *State) checkNewKey(d *AgentReturned) error {
+	switch {
+	case d.PublicKey == "":
+		return nil
+	case !s.Created.Signs() || !protocol.ValidPublicKey(d.PublicKey):
+		return fmt.Errorf("public_key of %s: %.80q", d.AgentID, d.PublicKey)
+	case s.Plays(d.AgentID):
+		return fmt.Errorf("%s gets another public key during its match", d.AgentID)
+	}
+	return nil
+}
+
+// Plays tells whether a player has a match that is assigned to a referee and has no result.
+func (s *State) Plays(id string) bool {
+	running := slices.Clone(s.Rematches)
+	if s.Open() {
+		for i := range s.Rounds[s.Round-1].Pairings {
+			running = append(running, protocol.MatchID{Round: s.Round, Number: i + 1})
+		}
+	}
+	return slices.ContainsFunc(running, func(match protocol.MatchID) bool {
+		m, idA, idB, ok := s.Find(match)
+		return ok && (idA == id || idB == id) && m.Report == nil && len(m.Current()) > 0
+	})
 }

@@ -114,9 +114,9 @@ func (s *State) drop(a *Agent) {
 	s.Dropped[a.AgentID] = true
 }
 
-// AgentReturned records that an agent showed its token again, for example after a
-// crash, from another endpoint or for a new token, or that it answers again. It ends
-// a suspension.
+// AgentReturned records that an agent showed its token or its registration code again, for
+// example after a crash, from another endpoint or for a new token, or that it answers
+// again. It ends a suspension.
 type AgentReturned struct {
 	AgentID    string `json:"agent_id"`
 	Endpoint   string `json:"endpoint"`
@@ -124,15 +124,24 @@ type AgentReturned struct {
 	Reason     string `json:"reason,omitzero"`
 	// RefereeAuth is the new RefereeAuth of a referee; "" leaves it unchanged.
 	RefereeAuth string `json:"referee_auth,omitzero"`
+	// PublicKey is the new key of an agent that lost the one before; "" leaves it unchanged.
+	// An agent gets no new key during its match.
+	PublicKey string `json:"public_key,omitzero"`
 }
 
 func (d *AgentReturned) apply(s *State, at string) error {
 	a, err := s.remainingAgent(d.AgentID)
 	if err == nil {
+		err = s.checkNewKey(d)
+	}
+	if err == nil {
 		err = a.setRefereeAuth(d.RefereeAuth)
 	}
 	if err != nil {
 		return err
+	}
+	if d.PublicKey != "" {
+		a.setKey(d.PublicKey, s.Events+1)
 	}
 	if d.Generation != a.Generation {
 		a.TokenSince, a.Confirmed = at, false

@@ -18,7 +18,10 @@ type Configuration struct {
 	AnnounceLead       float64              `json:"announce_lead_sec"`
 	Pace               float64              `json:"pace_sec"`
 	RegistrationWindow float64              `json:"registration_window_sec"`
+	RegistrationUntil  string               `json:"registration_until,omitzero"` // RFC 3339; "" for no end
+	StartAt            string               `json:"start_at,omitzero"`           // RFC 3339; "" for no time
 	Participants       Participants         `json:"participants"`
+	Roster             *Roster              `json:"roster,omitzero"` // nil if any agent may register
 	UniqueDisplayNames bool                 `json:"unique_display_names"`
 	AllowedEndpoints   []string             `json:"allowed_endpoints,omitzero"` // networks of agents; nil in a simulation
 	TokenTTL           float64              `json:"token_ttl_sec"`              // 0: as long as the league
@@ -32,6 +35,13 @@ type Participants struct {
 	MaxPlayers  int `json:"max_players"`
 	Referees    int `json:"referees"`
 	MaxReferees int `json:"max_referees"`
+}
+
+// Roster is the number of agents that the roster of a league lists. Without referees it
+// restricts players only.
+type Roster struct {
+	Players  int `json:"players"`
+	Referees int `json:"referees"`
 }
 
 // Limits bound the queries of one agent: a burst, then a rate.

@@ -71,6 +71,7 @@ var kinds = [...]struct {
 	{"rematch_ordered", &RematchOrdered{}, nil},
 	{"match_reopened", &MatchReopened{}, nil},
 	{"match_ruled", &MatchRuled{}, nil},
+	{"start_planned", &StartPlanned{}, nil},
 }
 
 // kindOf is the name of the event in the journal; "" for a type that is not in kinds.

@@ -36,7 +36,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"registered":           "agent_id role display_name max_concurrent_matches generation referee_auth version protocol_version game_types public_key relays_signatures awaits_answer",
 		"agent_answered":       "agent_id",
 		"registration_dropped": "agent_id reason",
-		"agent_returned":       "agent_id generation reason referee_auth",
+		"agent_returned":       "agent_id generation reason referee_auth public_key",
 		"agent_confirmed":      "agent_id generation",
 		"agent_suspended":      "agent_id reason",
 		"agent_failed":         "agent_id match_id attempt",
@@ -63,6 +63,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"rematch_ordered":      "by reason match_id",
 		"match_reopened":       "by reason match_id",
 		"match_ruled":          "by reason match_id status winner_player_id score",
+		"start_planned":        "by reason start_at",
 	}
 	for _, kind := range kinds {
 		all := members(reflect.TypeOf(kind.data).Elem())

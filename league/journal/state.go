@@ -22,6 +22,8 @@ type State struct {
 
 	Configuration *Configuration // in force; nil for a league of an earlier version
 
+	StartPlanned *StartPlanned // the last one; nil for none
+
 	Started   *Started // nil before the start
 	Table     *table.Table
 	Recorded  int     // matches with a result

@@ -21,6 +21,8 @@ type Options struct {
 	Endpoint string   // at which other agents reach it
 	Manager  string   // endpoint of the league manager
 
+	RegistrationCode string // for a league with a roster; "" for none. An agent with a token does not send it
+
 	// Folder is the data folder for the identity and the files of the agent, for a
 	// restart; with "" the agent writes no file.
 	Folder store.Folder

@@ -129,6 +129,8 @@ var (
 		formed("commitment", digestForm), formed("nonce", digestForm),
 		keyed1("entropies", formed("", digestForm)).orAbsent(),
 		keyed1("entropy_commitments", formed("", digestForm)).orAbsent()).orAbsent()
+	registrationCode = field{name: "registration_code", kind: kindString, max: MaxRegistrationCode}.orAbsent().orNull()
+
 	publicKey  = formed("public_key", keyForm).orAbsent()
 	started    = formed("started", digestForm).orAbsent()
 	movesField = array("moves", 0, object("", text("player_id"), text("move"))).orAbsent()
@@ -175,11 +177,11 @@ var bodies = map[string][]field{
 	TypeRefereeRegisterRequest: {object("referee_meta",
 		displayName, formed("version", versionForm), formed("protocol_version", versionForm).orAbsent(),
 		gameTypes, endpoint, integer("max_concurrent_matches", 1).saying(capacityRule), publicKey, truth("relays_signatures").orAbsent()),
-		word("referee_auth", RefereeAuthAccessToken, RefereeAuthNone).orAbsent()},
+		word("referee_auth", RefereeAuthAccessToken, RefereeAuthNone).orAbsent(), registrationCode},
 	TypeRefereeRegisterResponse: append([]field{text("referee_id").orAbsent().orNull()}, registrationFields...),
 	TypeLeagueRegisterRequest: {object("player_meta",
 		displayName, formed("version", versionForm), formed("protocol_version", versionForm).orAbsent(),
-		gameTypes, endpoint, publicKey)},
+		gameTypes, endpoint, publicKey), registrationCode},
 	TypeLeagueRegisterResponse: append([]field{text("player_id").orAbsent().orNull()}, registrationFields...),
 	TypeRoundAnnouncement: {text("league_id"), integer("round_id", 1), array("matches", 0, object("",
 		text("match_id"), text("game_type"), text("player_A_id"), text("player_B_id"),
@@ -244,7 +246,9 @@ var bodies = map[string][]field{
 		object("agent_states", integer("REGISTERED", 0), integer("ACTIVE", 0), integer("SUSPENDED", 0), integer("SHUTDOWN", 0)).orAbsent(),
 		array("inactive", 0, object("", text("agent_id"), text("state"), field{name: "reason", kind: kindString, max: 500},
 			integer("failures", 0))).orAbsent(),
-		array("awaited", 0, text("")).orAbsent(), text("tournament").orAbsent(), truth("paused").orAbsent()},
+		array("awaited", 0, text("")).orAbsent(), text("tournament").orAbsent(), truth("paused").orAbsent(),
+		formed("start_at", timestampForm).orAbsent(), formed("registration_until", timestampForm).orAbsent(),
+		object("roster", integer("players", 0), integer("referees", 0)).orAbsent()},
 	TypeLeagueError: {formed("error_code", codeForm), text("error_name").orAbsent(),
 		field{name: "error_description", kind: kindString, max: 500},
 		text("original_message_type").orAbsent(), anything("context").orAbsent(), truth("retryable").orAbsent()},

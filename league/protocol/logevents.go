@@ -8,8 +8,11 @@ package protocol
 const (
 	EventRegistered              = "REGISTERED"
 	EventAgentAnswered           = "AGENT_ANSWERED_ITS_FIRST_PING"
+	EventAgentsUnlisted          = "THE_ROSTER_NO_LONGER_LISTS_REGISTERED_AGENTS"
 	EventAgentSilent             = "NO_ANSWER_FROM_THE_AGENTS_ENDPOINT_WITHIN_THE_GRACE_PERIOD_A"
 	EventRegistrationDropped     = "REGISTRATION_DROPPED"
+	EventTooFewAtStart           = "THE_TIME_OF_THE_START_HAS_COME_BUT_TOO_FEW_HAVE_REGISTERED"
+	EventStartPlanned            = "THE_START_IS_PLANNED"
 	EventTooFewRegistered        = "THE_REGISTRATION_WINDOW_IS_OVER_BUT_TOO_FEW_HAVE_REGISTERED"
 	EventOrganiserDecided        = "ORGANISER_DECIDED"
 	EventRematchBegins           = "REMATCH_BEGINS"

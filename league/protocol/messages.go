@@ -129,17 +129,22 @@ type PlayerMeta struct {
 
 // RefereeRegisterRequest is REFEREE_REGISTER_REQUEST (spec 003 §4.1.1). RefereeAuth is
 // RefereeAuthAccessToken from a referee that sends players their access tokens.
-// Third-party referees omit it, and send none.
+// Third-party referees omit it, and send none. RegistrationCode proves that the applicant
+// may use its display name, in a league with a roster.
 type RefereeRegisterRequest struct {
 	Envelope
 	RefereeMeta RefereeMeta `json:"referee_meta,omitzero"`
 	RefereeAuth string      `json:"referee_auth,omitzero"`
+
+	RegistrationCode string `json:"registration_code,omitzero"`
 }
 
-// LeagueRegisterRequest is LEAGUE_REGISTER_REQUEST (spec 003 §4.2.1).
+// LeagueRegisterRequest is LEAGUE_REGISTER_REQUEST (spec 003 §4.2.1). RegistrationCode is
+// that of a RefereeRegisterRequest.
 type LeagueRegisterRequest struct {
 	Envelope
-	PlayerMeta PlayerMeta `json:"player_meta,omitzero"`
+	PlayerMeta       PlayerMeta `json:"player_meta,omitzero"`
+	RegistrationCode string     `json:"registration_code,omitzero"`
 }
 
 // Registration holds the fields of both registration responses. A refusal has status

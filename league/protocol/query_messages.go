@@ -118,6 +118,18 @@ type StatusData struct {
 	Awaited     []string        `json:"awaited,omitzero"`    // ids of agents that have not answered yet, before the start; MaxInactive at most
 	Tournament  string          `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
 	Paused      bool            `json:"paused,omitzero"`     // the organiser holds back the next round
+
+	// Before the start: when the league starts and registration ends; "" for no time.
+	StartAt           string `json:"start_at,omitzero"`
+	RegistrationUntil string `json:"registration_until,omitzero"`
+
+	Roster *RosterSize `json:"roster,omitzero"` // nil if any agent may register
+}
+
+// RosterSize is the number of agents that may register in a league with a roster.
+type RosterSize struct {
+	Players  int `json:"players"`
+	Referees int `json:"referees"` // 0 if any referee may register
 }
 
 // A NextMatch is the next match of a player. Before the announcement of its round the

@@ -62,14 +62,14 @@ func samples() map[string]any {
 			Envelope: envelope(protocol.TypeRefereeRegisterRequest, referee),
 			RefereeMeta: protocol.RefereeMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0",
 				GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, MaxConcurrentMatches: 2, PublicKey: aDigest, RelaysSignatures: true},
-			RefereeAuth: protocol.RefereeAuthAccessToken},
+			RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: "code-of-referee"},
 		&protocol.RefereeRegisterResponse{
 			Envelope:  envelope(protocol.TypeRefereeRegisterResponse, manager),
 			RefereeID: pointer("REF01"), Registration: registration},
 		&protocol.LeagueRegisterRequest{
 			Envelope: envelope(protocol.TypeLeagueRegisterRequest, player),
 			PlayerMeta: protocol.PlayerMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1",
-				GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL, PublicKey: aDigest}},
+				GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL, PublicKey: aDigest}, RegistrationCode: "code-of-player"},
 		&protocol.LeagueRegisterResponse{
 			Envelope: envelope(protocol.TypeLeagueRegisterResponse, manager),
 			PlayerID: pointer("P01"), Registration: registration},
@@ -143,7 +143,8 @@ func samples() map[string]any {
 			StatusData: protocol.StatusData{State: "RUNNING", Rounds: pointer(3), Matches: pointer(6), Recorded: pointer(2),
 				Players: pointer(4), Referees: pointer(1), Games: []string{"even_odd"},
 				AgentStates: &protocol.AgentStates{Active: 4, Suspended: 1},
-				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}, Tournament: "swiss", Paused: true}},
+				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}, Tournament: "swiss", Paused: true,
+				StartAt: aTime, RegistrationUntil: aTime, Roster: &protocol.RosterSize{Players: 30, Referees: 2}}},
 		&protocol.LeagueError{
 			Envelope:  envelope(protocol.TypeLeagueError, manager),
 			ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",

@@ -1,9 +1,11 @@
 package protocol
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -105,8 +107,10 @@ const HiddenToken = "***"
 
 // HideTokens replaces everything that looks like a token by HiddenToken, because messages
 // of other agents may contain a token in any field, and many people read files and logs.
-// It returns text itself if there is none.
+// So it does with the value of each member registration_code. It returns text itself if
+// there is none.
 func HideTokens(text []byte) []byte {
+	text = hideCodes(text)
 	var hidden []byte // the result so far; nil while it equals text
 	done := 0
 	for i := 0; i+4 <= len(text); i++ {
@@ -128,6 +132,18 @@ func HideTokens(text []byte) []byte {
 	}
 	return append(hidden, text[done:]...)
 }
+
+// hideCodes replaces the value of each member registration_code, also in JSON that is a
+// string of other JSON.
+func hideCodes(text []byte) []byte {
+	if !bytes.Contains(text, []byte("registration_code")) {
+		return text
+	}
+	return codeMember.ReplaceAll(text, []byte("${1}"+HiddenToken))
+}
+
+// codeMember matches a member registration_code up to the end of its value.
+var codeMember = regexp.MustCompile(`(registration_code\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"])+`)
 
 func ofToken(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'

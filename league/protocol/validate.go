@@ -99,7 +99,7 @@ func examineValid(shape *field, raw []byte) []FieldError {
 // objects, which may hold one.
 func shown(name string, raw jsontext.Value) string {
 	switch {
-	case name == "auth_token" || name == "access_token":
+	case name == "auth_token" || name == "access_token" || name == "registration_code":
 		return ""
 	case raw.Kind() == '{':
 		return "an object"

@@ -588,8 +588,8 @@ func TestRegistrationIsRepeatedWithANumberedSender(t *testing.T) {
 }
 
 func TestTokensAreMasked(t *testing.T) {
-	secrets := tokensIn([]byte(`{"auth_token":"0123456789abcdef","player_A":{"access_token":"ABCDEFGHIJKLMNOP","x":1},"referee_auth":"access_token","player_B":{"access_token":"none"}}`), "bearer-of-ours")
-	assert.ElementsMatch(t, []string{"bearer-of-ours", "0123456789abcdef", "ABCDEFGHIJKLMNOP"}, slices.Collect(func(yield func(string) bool) {
+	secrets := tokensIn([]byte(`{"auth_token":"0123456789abcdef","player_A":{"access_token":"ABCDEFGHIJKLMNOP","x":1},"referee_auth":"access_token","registration_code":"code-of-player","player_B":{"access_token":"none"}}`), "bearer-of-ours")
+	assert.ElementsMatch(t, []string{"bearer-of-ours", "0123456789abcdef", "ABCDEFGHIJKLMNOP", "code-of-player"}, slices.Collect(func(yield func(string) bool) {
 		for _, s := range secrets {
 			yield(string(s))
 		}

@@ -24,8 +24,8 @@ const (
 	maxDepth      = 5 // of objects in which tokens are searched
 )
 
-// tokensIn returns the tokens of a call: the credential beside its message, and all
-// members of the message with a name that ends in "token".
+// tokensIn returns the secrets of a call: the credential beside its message, and all
+// members of the message with a name that ends in "token" or is registration_code.
 func tokensIn(message jsontext.Value, bearer string) [][]byte {
 	tokens := [][]byte{}
 	add := func(token string) {
@@ -37,7 +37,7 @@ func tokensIn(message jsontext.Value, bearer string) [][]byte {
 	var look func(v jsontext.Value, depth int)
 	look = func(v jsontext.Value, depth int) {
 		for _, m := range protocol.ParseObject(v) {
-			if strings.HasSuffix(m.Name, "token") {
+			if strings.HasSuffix(m.Name, "token") || m.Name == "registration_code" {
 				add(protocol.Unquote(m.Value))
 			}
 			if depth > 0 {

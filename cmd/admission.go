@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"evenodd/config"
+	"evenodd/league"
+	"evenodd/league/decide"
+	"evenodd/league/protocol"
+)
+
+// admission is who may register in a league, and when it starts.
+type admission struct {
+	roster, until, start string // flags
+
+	given                      map[string]bool // the flags that the user has set
+	listed                     *decide.Roster  // nil without --roster
+	registrationUntil, startAt time.Time
+}
+
+// flags defines the flags.
+func (a *admission) flags(f *pflag.FlagSet) {
+	f.StringVar(&a.roster, "roster", "", "CSV `file` of the agents that may register: name,code or name,code,role")
+	f.StringVar(&a.until, "registration-until", "", "`time` after which no new agent may register, such as 2026-11-23T09:00:00Z")
+	f.StringVar(&a.start, "start-at", "", "`time` at which the league starts, such as 2026-11-23T09:00:00Z (default: that of --registration-until)")
+}
+
+// read reads the roster and the times, and sets the numbers of agents that start the league
+// where the user has not.
+func (a *admission) read(s streams, o *managerOptions) (err error) {
+	if a.registrationUntil, err = readTime("registration-until", a.until); err != nil {
+		return err
+	}
+	if a.startAt, err = readTime("start-at", a.start); err != nil {
+		return err
+	}
+	timed := a.until != "" || a.start != ""
+	if a.until != "" && a.start != "" && a.registrationUntil.After(a.startAt) {
+		return usage("--registration-until %s: registration ends with the start of the league, --start-at %s; set an earlier time", a.until, a.start)
+	}
+	if timed && !a.given["players"] {
+		o.players = 0 // the time starts the league
+	}
+	if a.roster == "" {
+		return nil
+	}
+	entries, err := config.ReadRoster(a.roster)
+	if err != nil {
+		return usage("--roster: %w", err)
+	}
+	a.listed = decide.NewRoster()
+	for _, e := range entries {
+		a.listed.Add(e.Role == protocol.RolePlayer, e.Name, e.Code)
+	}
+	return a.fit(s, o, !timed)
+}
+
+// fit compares the roster with the numbers of agents that start the league. Whole tells that
+// the league waits for all of its agents, unless the user has set the numbers.
+func (a *admission) fit(s streams, o *managerOptions, whole bool) error {
+	size := a.listed.Size()
+	if whole && !a.given["players"] {
+		o.players = size.Players
+	}
+	if size.Referees > 0 && !a.given["referees"] {
+		o.referees = size.Referees
+	}
+	switch {
+	case size.Players < 2:
+		return usage("--roster: %s lists %d players: a league needs two", a.roster, size.Players)
+	case o.players > size.Players:
+		return usage("--players %d: the roster lists only %d; leave --players out to wait for all of them", o.players, size.Players)
+	case size.Referees > 0 && o.referees > size.Referees:
+		return usage("--referees %d: the roster lists only %d; leave --referees out to wait for all of them", o.referees, size.Referees)
+	case size.Referees == 0:
+		return printLine(s.err, "The roster lists no referee, so any referee may register. To keep others out, add a line with the role referee.")
+	}
+	return nil
+}
+
+// complete sets the options of the league.
+func (a *admission) complete(o *league.Options) {
+	o.Roster, o.RegistrationUntil, o.StartAt = a.listed, a.registrationUntil, a.startAt
+	if !o.RegistrationUntil.IsZero() || !o.StartAt.IsZero() {
+		o.RegistrationWindow = 0 // the times replace it
+	}
+}
+
+// readTime reads the time of a flag, in any zone; the zero time for "".
+func readTime(flag, value string) (time.Time, error) {
+	if value == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		return at, usage("--%s %q: must be a time with a zone, such as 2026-11-23T09:00:00Z or 2026-11-23T10:00:00+01:00", flag, value)
+	}
+	return at.UTC(), nil
+}
+
+// registrationEnd tells when registration ends, if that is before the start.
+func registrationEnd(s league.Status) string {
+	if s.RegistrationUntil == "" || s.RegistrationUntil == s.StartAt {
+		return ""
+	}
+	return "; registration ends at " + s.RegistrationUntil
+}

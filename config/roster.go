@@ -1,0 +1,163 @@
+package config
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"evenodd/league/protocol"
+)
+
+// A RosterEntry is a line of a roster: an agent that may register in a league.
+type RosterEntry struct {
+	Role string // protocol.RolePlayer or protocol.RoleReferee
+	Name string // display name, in the form NFC of Unicode
+	Code string // secret; see protocol.CheckRegistrationCode
+}
+
+// The bounds of a roster file.
+const (
+	maxRosterBytes   = 4 << 20
+	maxRosterEntries = 11_000 // the most players and referees of a league
+	maxRosterErrors  = 10     // that are listed
+)
+
+// ReadRoster reads a roster file. The error lists what is wrong in which lines, but shows no code.
+func ReadRoster(path string) ([]RosterEntry, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := ParseRoster(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return entries, nil
+}
+
+// ParseRoster reads a roster: CSV in UTF-8 with a header of the columns name, code and,
+// optionally, role (player or referee; an empty one means player), in any order. In each
+// role a name is there once, and so is a name that looks like another; each code is there once.
+func ParseRoster(in io.Reader) ([]RosterEntry, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxRosterBytes+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxRosterBytes:
+		return nil, fmt.Errorf("a roster has at most %d bytes", maxRosterBytes)
+	case !utf8.Valid(text):
+		return nil, errors.New("the file is not in UTF-8: save it as UTF-8")
+	}
+	lines := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))) // some editors begin a file with this mark
+	lines.FieldsPerRecord, lines.TrimLeadingSpace, lines.ReuseRecord = -1, true, true
+	header, err := lines.Read()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, unreadableLine(err)
+	}
+	r := roster{names: map[string]int{}, codes: map[string]int{}}
+	if err := r.readHeader(header); err != nil {
+		return nil, err
+	}
+	for {
+		fields, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			r.problems = append(r.problems, unreadableLine(err))
+			break
+		}
+		line, _ := lines.FieldPos(0)
+		if err := r.add(fields, line); err != nil {
+			r.problems = append(r.problems, fmt.Errorf("line %d: %w", line, err))
+		}
+		if len(r.entries) > maxRosterEntries {
+			return nil, fmt.Errorf("line %d: a roster lists at most %d agents", line, maxRosterEntries)
+		}
+	}
+	if more := len(r.problems) - maxRosterErrors; more > 0 {
+		r.problems = append(r.problems[:maxRosterErrors], fmt.Errorf("and %d more", more))
+	}
+	if len(r.entries) == 0 && len(r.problems) == 0 {
+		r.problems = append(r.problems, errors.New("the roster lists no agent: add a line with a name and a code for each"))
+	}
+	return r.entries, errors.Join(r.problems...)
+}
+
+// unreadableLine is the error of a line that is no CSV, without its text.
+func unreadableLine(err error) error {
+	if broken, ok := errors.AsType[*csv.ParseError](err); ok {
+		return fmt.Errorf("line %d: not CSV: %w", broken.Line, broken.Err)
+	}
+	return err
+}
+
+// A roster is a roster that is being read.
+type roster struct {
+	columns  []string
+	entries  []RosterEntry
+	names    map[string]int // lines, by role and protocol.NameKey
+	codes    map[string]int // lines
+	problems []error
+}
+
+// readHeader reads the first line.
+func (r *roster) readHeader(fields []string) error {
+	for _, f := range fields {
+		name := strings.ToLower(strings.TrimSpace(f))
+		if slices.Contains(r.columns, name) || !slices.Contains([]string{"name", "code", "role"}, name) {
+			return fmt.Errorf("line 1: unknown or repeated column %s: the first line names the columns name, code and role (optional), separated by commas", quoted(name))
+		}
+		r.columns = append(r.columns, name)
+	}
+	if !slices.Contains(r.columns, "name") || !slices.Contains(r.columns, "code") {
+		return errors.New("line 1: the first line names the columns: name,code or name,code,role")
+	}
+	return nil
+}
+
+// add reads a line.
+func (r *roster) add(fields []string, line int) error {
+	if len(fields) != len(r.columns) {
+		return fmt.Errorf("the line has %d columns, the header has %d", len(fields), len(r.columns))
+	}
+	e := RosterEntry{Role: protocol.RolePlayer}
+	for i, column := range r.columns {
+		switch value := strings.TrimSpace(fields[i]); {
+		case column == "name":
+			e.Name = norm.NFC.String(value)
+		case column == "code":
+			e.Code = strings.Clone(value)
+		case value != "":
+			e.Role = strings.ToLower(value)
+		}
+	}
+	key := e.Role + " " + protocol.NameKey(e.Name)
+	switch before := r.names[key]; {
+	case e.Role != protocol.RolePlayer && e.Role != protocol.RoleReferee:
+		return fmt.Errorf("role %s: must be player or referee", quoted(e.Role))
+	case !protocol.ValidName(e.Name):
+		return errors.New("name: must have 1 to 50 characters without control characters")
+	case before > 0:
+		return fmt.Errorf("the name %s is in line %d already, or looks like the one there", quoted(e.Name), before)
+	case r.codes[e.Code] > 0:
+		return fmt.Errorf("the code is in line %d already: each agent needs its own", r.codes[e.Code])
+	}
+	if err := protocol.AsError(protocol.CheckDisplayName(e.Name)); err != nil {
+		return fmt.Errorf("name: %s", err.Detail)
+	}
+	if err := protocol.CheckRegistrationCode(e.Code); err != nil {
+		return fmt.Errorf("code: %w", err)
+	}
+	r.names[key], r.codes[e.Code] = line, line
+	r.entries = append(r.entries, e)
+	return nil
+}

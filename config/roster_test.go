@@ -1,0 +1,87 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/config"
+)
+
+func TestRosterIsRead(t *testing.T) {
+	for name, text := range map[string]string{
+		"two columns":            "name,code\nAlice,code-of-alice\nBob,code-of-bobby\n",
+		"a byte order mark":      "\ufeffname,code\nAlice,code-of-alice\nBob,code-of-bobby\n",
+		"CRLF, spaces and lines": "Name , Code\r\n Alice , code-of-alice \r\n\r\nBob, code-of-bobby\r\n",
+		"another order, a role":  "role,code,name\n,code-of-alice,Alice\nPlayer,code-of-bobby,\"Bob\"",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := config.ParseRoster(strings.NewReader(text))
+			require.NoError(t, err)
+			assert.Equal(t, []config.RosterEntry{
+				{Role: "player", Name: "Alice", Code: "code-of-alice"}, {Role: "player", Name: "Bob", Code: "code-of-bobby"},
+			}, got)
+		})
+	}
+	got, err := config.ParseRoster(strings.NewReader("name,code,role\nAndre\u0301,code-of-andre,\nAndré,code-of-whistle,referee\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []config.RosterEntry{
+		{Role: "player", Name: "André", Code: "code-of-andre"}, {Role: "referee", Name: "André", Code: "code-of-whistle"},
+	}, got, "names are in NFC, and each role has its own")
+}
+
+func TestBadRosterIsRefusedWithItsLines(t *testing.T) {
+	const rule = "a registration code has 8 to 128 ASCII characters without spaces, commas, double quotes and backslashes"
+	for name, tt := range map[string]struct{ text, want string }{
+		"empty":                 {"", "line 1: the first line names the columns: name,code or name,code,role"},
+		"no agents":             {"name,code\n", "the roster lists no agent"},
+		"no header":             {"Alice,code-of-alice\n", `line 1: unknown or repeated column "alice"`},
+		"no codes":              {"name,role\n", "line 1: the first line names the columns"},
+		"semicolons":            {"name;code\nAlice;code-of-alice\n", "separated by commas"},
+		"a column twice":        {"name,code,name\n", `line 1: unknown or repeated column "name"`},
+		"a missing column":      {"name,code\nAlice\n", "line 2: the line has 1 columns, the header has 2"},
+		"a short code":          {"name,code\nAlice,sekret7\n", "line 2: code: " + rule},
+		"a long code":           {"name,code\nAlice," + strings.Repeat("x", 129) + "\n", "line 2: code: " + rule},
+		"a code with a space":   {"name,code\nAlice,code of alice\n", "line 2: code: " + rule},
+		"a code twice":          {"name,code\nAlice,code-of-both\nBob,code-of-both\n", "line 3: the code is in line 2 already"},
+		"a name twice":          {"name,code\nAlice,code-of-alice\nAlice,code-of-other\n", `line 3: the name "Alice" is in line 2 already`},
+		"a name like another":   {"name,code\nAlice,code-of-alice\nALICE,code-of-other\n", `line 3: the name "ALICE" is in line 2 already, or looks like the one there`},
+		"no name":               {"name,code\n,code-of-alice\n", "line 2: name: must have 1 to 50 characters"},
+		"an invisible name":     {"name,code\nAl\u200bice,code-of-alice\n", "line 2: name: display_name has an invisible character, U+200B"},
+		"an unknown role":       {"name,code,role\nAlice,code-of-alice,judge\n", `line 2: role "judge": must be player or referee`},
+		"a quote in the middle": {"name,code\nAl\"ice,code-of-alice\n", "line 2: not CSV"},
+		"another encoding":      {"name,code\nJos\xe9,code-of-jose\n", "not in UTF-8"},
+		"too many bytes":        {"name,code\n" + strings.Repeat(" \n", 3<<20), "at most 4194304 bytes"},
+		"all lines with errors": {"name,code\nAlice,x\nBob,y\n", "line 3: code: "},
+		"too many errors":       {"name,code\n" + strings.Repeat("Alice,x\n", 30), "and 20 more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := config.ParseRoster(strings.NewReader(tt.text))
+			require.ErrorContains(t, err, tt.want)
+			assert.NotContains(t, err.Error(), "sekret", "codes are secret")
+		})
+	}
+}
+
+func TestRosterWithTooManyAgentsIsRefused(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("name,code\n")
+	for i := range 11_001 {
+		text.WriteString("Agent " + strings.Repeat("x", i%40) + string(rune(0x4e00+i)) + ",code-of-" + string(rune('a'+i%26)) + strings.Repeat("y", i/26%100) + string(rune('a'+i/2600)) + "\n")
+	}
+	_, err := config.ParseRoster(strings.NewReader(text.String()))
+	require.ErrorContains(t, err, "a roster lists at most 11000 agents")
+}
+
+func TestRosterFileIsNamedInItsErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "class.csv")
+	_, err := config.ReadRoster(path)
+	require.ErrorContains(t, err, "class.csv")
+	require.NoError(t, os.WriteFile(path, []byte("name,code\nAlice,short\n"), 0o600))
+	_, err = config.ReadRoster(path)
+	require.ErrorContains(t, err, "class.csv: line 2: ")
+}

@@ -1,0 +1,115 @@
+package decide_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+func TestRosterChecksNameAndCode(t *testing.T) {
+	roster := decide.NewRoster()
+	roster.Add(true, "André", "code-of-andre")
+	roster.Add(true, "Bob", "code-of-bobby")
+	roster.Add(false, "Whistle", "code-of-whistle")
+	for name, tt := range map[string]struct {
+		role, name, code string
+		want             protocol.Code
+		says             string
+	}{
+		"a right code":               {"player", "Bob", "code-of-bobby", "", ""},
+		"a name in another form":     {"player", "Andre\u0301", "code-of-andre", "", ""},
+		"a referee":                  {"referee", "Whistle", "code-of-whistle", "", ""},
+		"no code":                    {"player", "Bob", "", protocol.ErrMissingField, "registration_code is missing"},
+		"no code, unknown name":      {"player", "Carol", "", protocol.ErrMissingField, "registration_code is missing"},
+		"a wrong code":               {"player", "Bob", "code-of-bobbY", protocol.ErrNotAuthorized, `registration_code is not that of "Bob"`},
+		"an unknown name":            {"player", "Carol", "code-of-carol", protocol.ErrNotAuthorized, `no player with the display_name "Carol"`},
+		"a name in capitals":         {"player", "BOB", "code-of-carol", protocol.ErrNotAuthorized, `no player with the display_name "BOB"`},
+		"a code of another name":     {"player", "Bob", "code-of-andre", protocol.ErrNotAuthorized, `registration_code is that of "André", not of "Bob"`},
+		"an unknown name, real code": {"player", "Carol", "code-of-bobby", protocol.ErrNotAuthorized, `is that of "Bob", not of "Carol"`},
+		"a player's code, a referee": {"referee", "Bob", "code-of-bobby", protocol.ErrNotAuthorized, "is that of a player, but a referee registers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := roster.Check(&decide.Applicant{Code: tt.code, AgentRegistered: journal.AgentRegistered{Role: tt.role, DisplayName: tt.name}})
+			if tt.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			var no *decide.RejectionError
+			require.ErrorAs(t, err, &no)
+			assert.Equal(t, tt.want, no.Reason.Code)
+			assert.Contains(t, no.Reason.Detail, tt.says)
+			if tt.code != "" {
+				assert.NotContains(t, no.Reason.Detail, tt.code)
+			}
+			assert.Zero(t, no.Retry, "waiting does not help")
+		})
+	}
+	assert.Equal(t, &journal.Roster{Players: 2, Referees: 1}, roster.Size())
+}
+
+func TestRosterRestrictsOnlyTheRolesThatItLists(t *testing.T) {
+	var none *decide.Roster
+	anybody := &decide.Applicant{AgentRegistered: journal.AgentRegistered{Role: "referee", DisplayName: "Whistle"}}
+	require.NoError(t, none.Check(anybody))
+	assert.Nil(t, none.Size())
+	players := decide.NewRoster()
+	players.Add(true, "Alice", "code-of-alice")
+	require.NoError(t, players.Check(anybody))
+	anybody.Role = "player"
+	require.Error(t, players.Check(anybody))
+}
+
+func TestStartIsDue(t *testing.T) {
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	planned := func(at time.Time) *journal.StartPlanned {
+		return &journal.StartPlanned{StartAt: protocol.FormatTimestamp(at)}
+	}
+	for name, tt := range map[string]struct {
+		rule              decide.StartRule
+		planned           *journal.StartPlanned
+		players, referees int
+		want              bool
+	}{
+		"enough players":                      {rule: decide.StartRule{Players: 4, Referees: 1}, players: 4, referees: 1, want: true},
+		"too few players":                     {rule: decide.StartRule{Players: 4, Referees: 1}, players: 3, referees: 1},
+		"too few referees":                    {rule: decide.StartRule{Players: 4, Referees: 2}, players: 4, referees: 1},
+		"only start_league":                   {rule: decide.StartRule{Referees: 1}, players: 9, referees: 9},
+		"the window is over":                  {rule: decide.StartRule{Players: 4, Referees: 1, WindowOver: true}, players: 2, referees: 1, want: true},
+		"before the time":                     {rule: decide.StartRule{Referees: 1, At: noon.Add(time.Second)}, players: 9, referees: 9},
+		"at the time":                         {rule: decide.StartRule{Referees: 5, At: noon}, players: 2, referees: 1, want: true},
+		"after the time, one player":          {rule: decide.StartRule{Referees: 1, At: noon.Add(-time.Hour)}, players: 1, referees: 1},
+		"after the time, no referee":          {rule: decide.StartRule{Referees: 1, At: noon.Add(-time.Hour)}, players: 5},
+		"registration has ended":              {rule: decide.StartRule{Referees: 1, Until: noon}, players: 2, referees: 1, want: true},
+		"registration has ended, start later": {rule: decide.StartRule{Referees: 1, Until: noon, At: noon.Add(time.Hour)}, players: 2, referees: 1},
+		"before the time, enough players":     {rule: decide.StartRule{Players: 4, Referees: 1, At: noon.Add(time.Hour)}, players: 4, referees: 1, want: true},
+		"planned for now":                     {rule: decide.StartRule{Players: 9, At: noon.Add(time.Hour)}, planned: planned(noon), players: 2, referees: 1, want: true},
+		"planned for later, enough players":   {rule: decide.StartRule{Players: 2, Referees: 1, At: noon}, planned: planned(noon.Add(time.Hour)), players: 2, referees: 1},
+		"planned for later, window over":      {rule: decide.StartRule{WindowOver: true}, planned: planned(noon.Add(time.Hour)), players: 2, referees: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := journal.NewState()
+			record := func(data journal.Data) {
+				require.NoError(t, s.Apply(&journal.Event{Seq: s.Events + 1, At: "2026-11-23T11:00:00Z", Data: data}))
+			}
+			record(&journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1})
+			for i := range tt.players {
+				record(&journal.AgentRegistered{AgentID: protocol.PlayerID(i + 1), Role: protocol.RolePlayer, Generation: 1})
+			}
+			for i := range tt.referees {
+				record(&journal.AgentRegistered{AgentID: protocol.RefereeID(i + 1), Role: protocol.RoleReferee, Generation: 1})
+			}
+			if tt.planned != nil {
+				tt.planned.By = "A. Smith"
+				record(tt.planned)
+			}
+			tt.rule.MinPlayers = 2
+			assert.Equal(t, tt.want, tt.rule.Due(s, noon))
+		})
+	}
+}

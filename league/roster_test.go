@@ -1,0 +1,208 @@
+package league_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/player"
+)
+
+// classRoster lists Alice, Bob and Carol, each with the code "code-of-" and the name.
+func classRoster(names ...string) *decide.Roster {
+	roster := decide.NewRoster()
+	for _, name := range append([]string{"Alice", "Bob", "Carol"}, names...) {
+		roster.Add(true, name, "code-of-"+name)
+	}
+	return roster
+}
+
+// withRoster is the option of a league with the roster, which signs.
+func withRoster(roster *decide.Roster) func(*league.Options) {
+	return func(o *league.Options) { o.Roster, o.Sign = roster, true }
+}
+
+// applyWithCode applies as a player from the endpoint of a host, which answers pings.
+func applyWithCode(w *leaguetest.World, name, host, code string) *protocol.LeagueRegisterResponse {
+	w.T.Helper()
+	q := w.Application(name)
+	q.ConversationID = "conv-" + name + "-" + host
+	q.PlayerMeta.ContactEndpoint, q.RegistrationCode = leaguetest.EndpointOf(host), code
+	r, err := w.Apply(q)
+	require.NoError(w.T, err)
+	return r
+}
+
+func TestRosterRefusesAgentsWithoutTheirCode(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		log := w.CaptureLog()
+		w.StartManager(0, 1, withRoster(classRoster()))
+		w.PingOnly("laptop")
+		w.PingOnly("other")
+		for _, tt := range []struct {
+			about, name, code string
+			want              protocol.Code
+			says              string
+		}{
+			{"no code", "Alice", "", protocol.ErrMissingField, "registration_code is missing"},
+			{"a wrong code", "Alice", "code-of-malice", protocol.ErrNotAuthorized, "registration_code is not that of"},
+			{"a name that nobody listed", "Mallory", "code-of-malice", protocol.ErrNotAuthorized, "no player with the display_name"},
+			{"a code of another name", "Alice", "code-of-Bob", protocol.ErrNotAuthorized, `is that of "Bob"`},
+			{"the right code", "Alice", "code-of-Alice", "", ""},
+		} {
+			r := applyWithCode(w, tt.name, "laptop", tt.code)
+			assert.Equal(t, string(tt.want), r.ErrorCode, tt.about)
+			if tt.want != "" {
+				assert.Contains(t, *r.Reason, tt.says, tt.about)
+				assert.Zero(t, r.RetryAfterSec, tt.about)
+			}
+		}
+		synctest.Wait() // the agent has answered the manager's ping
+		r := applyWithCode(w, "Alice", "other", "code-of-Alice")
+		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode, "Alice still answers elsewhere: the name is registered already")
+		assert.Contains(t, *r.Reason, "an agent still answers at the endpoint registered before")
+		w.Referee("REF01") // a roster without referees admits any
+		assert.Equal(t, 1, w.Manager.Status().Players)
+		assert.Equal(t, &journal.Roster{Players: 3}, w.Manager.Status().Roster)
+		for _, code := range []string{"code-of-Alice", "code-of-Bob", "code-of-malice"} {
+			assert.NotContains(t, log.String(), code)
+		}
+	})
+}
+
+func TestRosterOfRefereesRefusesOthers(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		roster := classRoster()
+		roster.Add(false, "Whistle", "code-of-Whistle")
+		w.StartManager(0, 1, withRoster(roster))
+		w.PingOnly("whistle")
+		q := w.RefereeApplication("Whistle")
+		r, err := w.ApplyReferee(q)
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrMissingField), r.ErrorCode)
+		q.RegistrationCode = "code-of-Whistle"
+		r, err = w.ApplyReferee(q)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, r.Status)
+	})
+}
+
+func TestRepeatedRegistrationWithACodeGetsTheSameResponse(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1, withRoster(classRoster()))
+		w.PingOnly("laptop")
+		first := applyWithCode(w, "Alice", "laptop", "code-of-Alice")
+		again := applyWithCode(w, "Alice", "laptop", "code-of-Alice")
+		assert.Equal(t, first.AuthToken, again.AuthToken)
+		assert.Equal(t, first.PlayerID, again.PlayerID)
+	})
+}
+
+// playerWithCode registers one of our players with the code of its name, and with its own
+// data folder.
+func playerWithCode(w *leaguetest.World, host, name string, folder store.Folder) *leaguetest.Agent {
+	w.T.Helper()
+	a := w.NewPlayerIn(host, folder, func(o *player.Options) { o.RegistrationCode = "code-of-" + name },
+		leaguetest.WithName(name), leaguetest.WithoutID)
+	require.NoError(w.T, a.Player.Register(w.Context))
+	return a
+}
+
+// An agent that lost its data folder has neither its token nor its key.
+func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
+	for name, started := range map[string]bool{"before the start": false, "after the start": true} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				options := func(o *league.Options) { o.Pace = time.Minute }
+				x := w.StartManagerIn(folder, 0, 1, withRoster(classRoster()), options)
+				w.RefereeWithFiles("REF01", folder)
+				alice := playerWithCode(w, "laptop", "Alice", leaguetest.TempFolder(t))
+				playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
+				playerWithCode(w, "carols", "Carol", leaguetest.TempFolder(t))
+				if started {
+					w.StartLeague()
+					w.WaitUntil(90 * leaguetest.Second) // the first round is over
+				}
+				ask(w, "P01", protocol.QueryStatus) // a token that was never used stays
+				alice.Stop()
+				back := playerWithCode(w, "phone", "Alice", leaguetest.TempFolder(t))
+				assert.Equal(t, "P01", back.Player.ID())
+				assert.Equal(t, w.TokenOf("P01", 2), back.Player.Token(), "the lost token is of no use")
+				if !started {
+					w.StartLeague()
+				}
+				x.Finish()
+				state := x.CloseAudited()
+				assert.Len(t, state.Agents["P01"].Keys(), 2)
+				assert.Empty(t, state.Agents["P01"].SuspendReason)
+				for m := range state.Matches() {
+					assert.NotEqual(t, protocol.StatusTechnicalLoss, m.Report.Status, m.Report.MatchID)
+				}
+			})
+		})
+	}
+}
+
+func TestAgentWithAnotherKeyWaitsUntilItsMatchIsOver(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1, withRoster(classRoster()))
+		w.RefereeWithFiles("REF01", folder)
+		silent := w.NewPlayerIn("laptop", leaguetest.TempFolder(t), func(o *player.Options) { o.RegistrationCode = "code-of-Alice" },
+			leaguetest.WithName("Alice"), leaguetest.WithoutID, leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
+		require.NoError(t, silent.Player.Register(w.Context))
+		playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
+		w.StartLeague()
+		w.WaitUntil(w.Now() + leaguetest.Second)
+		silent.Stop()
+		w.PingOnly("phone")
+		q := w.Application("Alice")
+		q.PlayerMeta.ContactEndpoint, q.RegistrationCode = leaguetest.EndpointOf("phone"), "code-of-Alice"
+		q.ConversationID = "conv-another-key"
+		q.PlayerMeta.PublicKey = protocol.NewSigningKey(leaguetest.SecretOf("another key")).Public()
+		r, err := w.Apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrInvalidMatchState), r.ErrorCode)
+		assert.Positive(t, r.RetryAfterSec)
+		x.Finish()
+		x.CloseAudited()
+	})
+}
+
+func TestRegistrationsWithARosterSurviveARestartWithAnotherRoster(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		log := w.CaptureLog()
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 3, 1, withRoster(classRoster()))
+		w.RefereeWithFiles("REF01", folder)
+		playerWithCode(w, "laptop", "Alice", leaguetest.TempFolder(t))
+		synctest.Wait()
+		x.Kill()
+		without := decide.NewRoster()
+		for _, name := range []string{"Bob", "Dana"} {
+			without.Add(true, name, "code-of-"+name)
+		}
+		x = w.StartManagerIn(folder, 3, 1, withRoster(without))
+		assert.Contains(t, log.String(), protocol.EventAgentsUnlisted)
+		playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
+		playerWithCode(w, "danas", "Dana", leaguetest.TempFolder(t))
+		x.Finish()
+		state := x.CloseAudited()
+		assert.Len(t, state.Started.Players, 3, "Alice is still there")
+		assert.Equal(t, &journal.Roster{Players: 2}, state.Configuration.Roster)
+		for _, secret := range []string{"code-of-", "Dana's"} {
+			assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), secret)
+			assert.NotContains(t, log.String(), secret)
+		}
+	})
+}
