@@ -33,7 +33,7 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 		change  []leaguetest.Command
 		want    [5]protocol.Code // by moment
 	}{
-		{protocol.CommandStart, nil, [5]protocol.Code{late, protocol.ErrLateRegistration, protocol.ErrLateRegistration, protocol.ErrLateRegistration, over}},
+		{protocol.CommandStart, nil, [5]protocol.Code{done, protocol.ErrLateRegistration, protocol.ErrLateRegistration, protocol.ErrLateRegistration, over}},
 		{protocol.CommandPause, nil, [5]protocol.Code{done, done, done, state, over}}, // before the end it is paused
 		{protocol.CommandResume, nil, [5]protocol.Code{state, state, state, done, over}},
 		{protocol.CommandSuspend, []leaguetest.Command{about}, [5]protocol.Code{done, done, done, done, over}},
@@ -67,6 +67,7 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 					case after:
 						x.Finish()
 					}
+					synctest.Wait()
 					_, err := w.TryToOrganise(test.command, test.change...)
 					if code := test.want[i]; code != done {
 						e := protocol.AsError(err)
@@ -76,7 +77,7 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 						require.NoError(t, err)
 					}
 					synctest.Wait()
-					if moment == before {
+					if moment == before && test.command != protocol.CommandStart {
 						w.RefereeWithFiles("REF01", folder)
 					}
 					if test.command == protocol.CommandWithdraw && moment == before {
