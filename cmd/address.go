@@ -118,6 +118,14 @@ func (a *address) urlOf(l net.Listener) string {
 	return a.url(net.JoinHostPort(a.host, strconv.Itoa(l.Addr().(*net.TCPAddr).Port)))
 }
 
+// localURL returns the URL of a listener for calls from this machine.
+func (a *address) localURL(l net.Listener) string {
+	if at := l.Addr().(*net.TCPAddr); at.IP.IsUnspecified() {
+		return a.url(net.JoinHostPort("localhost", strconv.Itoa(at.Port)))
+	}
+	return a.urlOf(l)
+}
+
 // names returns the host names that requests may use for this agent. The server
 // refuses any other name: this prevents DNS rebinding, in which a web page in the
 // operator's browser points its own name at this address.

@@ -99,7 +99,7 @@ resume an interrupted league.`,
 
 // strictFlag and newLeagueFlag define flags of the commands that run a league.
 func strictFlag(f *pflag.FlagSet, strict *bool) {
-	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses")
+	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model or host left to its fallback")
 }
 
 func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
@@ -157,6 +157,13 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer func() { err = closeFiles(s, stored, err) }()
+	if stored != nil {
+		forget, err := stored.Folder.TellManagerURL(o.leagueID, o.address.localURL(listener))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = forget() }() // the next manager replaces it
+	}
 	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
 	options.KeepEvents, options.AllowedEndpoints = stored == nil, calls.list()
 	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
@@ -181,7 +188,9 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	var manager *league.Manager
 	var printed error
 	over := false
-	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager.Standings()), manager.Champion()) }
+	options.Over = func() {
+		over, printed = true, printStandings(s, finalTable(manager.Standings(), manager.Results()), manager.Champion())
+	}
 	manager, err = league.New(options)
 	if err != nil {
 		return asUsage(err)
@@ -232,7 +241,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
 	}
 	if p.strict {
-		return technicalLosses(finalTable(manager.Standings()))
+		return lossesAndFallbacks(finalTable(manager.Standings(), manager.Results()))
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"evenodd/cmd/supervise"
 	"evenodd/config"
 	"evenodd/player/strategy/external"
-	"evenodd/supervise"
 )
 
 // streams are the outputs of a command.
@@ -103,6 +103,9 @@ folder set many of them; evenodd init writes these files.`,
 		}
 		root.AddCommand(c)
 	}
+	organise := newLeague(s, data, func() (*config.Settings, error) { return config.Load(file, flags) })
+	flags[organise.Name()] = organise.PersistentFlags()
+	root.AddCommand(organise)
 	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newCheck(s), newSchema(s))
 	completeBuiltins(root)
 	return root

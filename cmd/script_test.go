@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"errors"
+	"maps"
 	"net"
 	"os/exec"
 	"regexp"
@@ -18,15 +19,15 @@ import (
 // program listens at the port $TAKEN of 127.0.0.1.
 // With -update, what the program prints is written into the scripts.
 func TestScripts(t *testing.T) {
+	commands := (&scriptProcesses{}).commands()
+	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "conforms": conforms, "capture": capture})
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Deadline:            time.Now().Add(patience),
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "conforms": conforms, "capture": capture,
-		},
+		Cmds:                commands,
 		Setup: func(e *testscript.Env) error {
 			taken, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

@@ -176,15 +176,16 @@ func (l *layers) presets() {
 	}
 	f := l.add(&agents.Header)
 	f.put("manager", agents.LeagueManager.Endpoint)
-	id, _ := l.given("id")
 	switch l.command {
 	case "referee":
+		id, _ := l.given("id")
 		r, _ := l.files.Referee(id) // agents_config.json was read above
 		l.preset(f, &r.Preset, r.Endpoint)
 		if r.MaxConcurrentMatches > 0 {
 			f.put("max-concurrent", strconv.Itoa(r.MaxConcurrentMatches))
 		}
 	case "player":
+		id, _ := l.given("id")
 		p, _ := l.files.Player(id)
 		l.preset(f, &p.Preset, p.DefaultEndpoint)
 		f.put("league-id", strings.Join(p.PreferredLeagues, ","))

@@ -77,8 +77,8 @@ func (s *upScreen) erase() {
 // write writes text of picture, which is escaped, and control sequences of this program.
 func (s *upScreen) write(text string) {
 	var all page
-	all.WriteString(text)
-	_ = all.print(s.w) // nobody is left to tell
+	_, _ = all.WriteString(text) // never fails
+	_ = all.print(s.w)           // nobody is left to tell
 }
 
 // draw puts a table on the screen. The caller holds the lock.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"slices"
 
 	"evenodd/league/journal"
@@ -80,7 +81,7 @@ func (a *auditor) noteUndecided(d *document[store.History], i int, player string
 		return
 	}
 	r, _ := reportOf(m, x.Attempt)
-	if r == nil {
+	if r = cmp.Or(r, m.Report); r == nil {
 		return
 	}
 	if _, signed := r.Signatures.Get(player); !signed {

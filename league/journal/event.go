@@ -74,8 +74,8 @@ var kinds = [...]struct {
 	{"start_planned", &StartPlanned{}, nil},
 }
 
-// kindOf is the name of the event in the journal; "" for a type that is not in kinds.
-func kindOf(d Data) string {
+// Kind is the name of an event in the journal; "" for a type that is not in kinds.
+func Kind(d Data) string {
 	for i := range kinds {
 		if reflect.TypeOf(kinds[i].data) == reflect.TypeOf(d) {
 			return kinds[i].name
@@ -105,7 +105,7 @@ func Hash(text []byte) string {
 
 // Encode returns the line of an event, without a line feed.
 func Encode(e *Event) ([]byte, error) {
-	return json.Marshal(line[Data]{e.Seq, e.At, e.Prev, kindOf(e.Data), e.Data}, json.Deterministic(true))
+	return json.Marshal(line[Data]{e.Seq, e.At, e.Prev, Kind(e.Data), e.Data}, json.Deterministic(true))
 }
 
 // Decode reads a line without its line feed. An unknown member is an error: the fold

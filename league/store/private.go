@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -205,4 +206,27 @@ func (f Folder) Archive(leagueID, stamp string) (string, error) {
 		}
 	}
 	return string(into), nil
+}
+
+// ManagerURL is the URL at which the manager of a league answers on this machine; "" if no
+// manager has told it. A manager that was killed leaves it.
+func (f Folder) ManagerURL(leagueID string) string {
+	text, err := ReadFile(f.private(leagueID + ".url"))
+	if err != nil || len(text) > 1000 {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// TellManagerURL stores the URL of a league's manager until the returned function is called.
+// The caller must hold the league's lock.
+func (f Folder) TellManagerURL(leagueID, url string) (forget func() error, err error) {
+	path := f.private(leagueID + ".url")
+	if err = makePrivate(filepath.Dir(path)); err == nil {
+		err = atomicfile.WriteUnsynced(path, 0o600, func(w io.Writer) error {
+			_, err := io.WriteString(w, url+"\n")
+			return err
+		})
+	}
+	return func() error { return os.Remove(path) }, err
 }

@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"evenodd/config"
+	"evenodd/league/audit"
+	"evenodd/league/store"
+)
+
+// organiserOptions are the flags that all commands of an organiser share.
+type organiserOptions struct {
+	data     string
+	leagueID string
+	manager  string
+	ca       string
+	by       string
+	format   string
+
+	remote bool // the user has named the manager
+}
+
+// organiser is a command of the group 'evenodd league' with what it needs.
+type organiser struct {
+	streams
+	*organiserOptions
+}
+
+// newLeague makes 'evenodd league', the commands for the organiser of a league. Load reads the
+// settings file.
+func newLeague(s streams, data *dataFolder, load func() (*config.Settings, error)) *cobra.Command {
+	o := organiser{s, &organiserOptions{}}
+	c := &cobra.Command{
+		Use:   "league",
+		Short: "Observe and control a league as its organiser",
+		Long: `Observe and control a league. The commands need the manager's data folder (--data), or
+on another machine the manager's URL (--manager) and the admin token, which the manager
+prints at its start, in EVENODD_ADMIN_TOKEN.
+
+The commands that only read need no running manager if they have the data folder. The
+other commands call the manager. Each decision is an event in the league's journal, with
+its time, author (--by, not verified) and reason; audit checks and names it. A decision
+stays in force when the manager restarts.`,
+		Example: "  evenodd league status --watch\n  evenodd league pause --by 'A. Smith' --reason lunch",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q of league", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.PersistentPreRunE = func(*cobra.Command, []string) error {
+		settings, err := load()
+		if err == nil {
+			err = o.settle(settings, data, c.PersistentFlags())
+		}
+		if err != nil {
+			return asUsage(err)
+		}
+		return nil
+	}
+	f := c.PersistentFlags()
+	f.StringVar(&o.data, "data", defaultData, "data `folder` of the manager")
+	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the data folder, or that of the manager)")
+	f.StringVar(&o.manager, "manager", "", "`URL` of the manager (default: from the data folder, or http://localhost:8000/mcp); HTTPS unless it is on this machine")
+	tlsCAFlag(f, &o.ca)
+	f.StringVar(&o.by, "by", "", "your `name`, for the record (default: your login name)")
+	f.StringVar(&o.format, "format", formatText, "text or json")
+	c.AddCommand(newLeagueStatus(o), newLeagueStandings(o), newLeagueSchedule(o), newLeagueExport(o), newLeagueLogs(o), newLeagueCodes(s))
+	c.AddCommand(decisionCommands(o)...)
+	return c
+}
+
+// settle sets the flags of the group from the environment, the settings file and the files
+// of the data folder.
+func (o *organiserOptions) settle(settings *config.Settings, data *dataFolder, flags *pflag.FlagSet) error {
+	_, source := settings.Value("league", flags.Lookup("manager"))
+	o.remote = source != config.SourceDefault
+	_, err := data.resolve(settings, "league", flags)
+	return err
+}
+
+// folder returns the data folder, and completes the id of the league.
+func (o *organiserOptions) folder() (store.Folder, error) {
+	if o.data == "" {
+		return "", errors.New("set --data to the manager's data folder, or --manager to its URL")
+	}
+	dir := store.Folder(o.data)
+	leagues, err := audit.Leagues(dir)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w, or set --manager to the manager's URL", err)
+	case o.leagueID != "" && !slices.Contains(leagues, o.leagueID):
+		return "", fmt.Errorf("there is no league %.64q in %s; there is %s", o.leagueID, dir, strings.Join(leagues, ", "))
+	case o.leagueID == "" && len(leagues) > 1:
+		return "", usage("%s holds several leagues: choose one with --league-id: %s", dir, strings.Join(leagues, ", "))
+	case o.leagueID == "":
+		o.leagueID = leagues[0]
+	}
+	return dir, nil
+}
+
+// checkFormat checks --format.
+func (o *organiserOptions) checkFormat(formats ...string) error {
+	return oneOf("format", o.format, formats...)
+}

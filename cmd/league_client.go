@@ -1,0 +1,235 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/transport/http"
+)
+
+// adminTokenVariable is the environment variable with the admin token.
+const adminTokenVariable = "EVENODD_ADMIN_TOKEN" //nolint:gosec // a name, no credential
+
+// maxOrganiserReply is the size in bytes of the largest response of a manager to an organiser.
+const maxOrganiserReply = 8 << 20
+
+// A managerClient calls a manager with the admin token. The manager has shown that it runs
+// the league.
+type managerClient struct {
+	*node
+	url      string
+	leagueID string
+	token    string
+	phase    string // of the manager, by its answer to the ping
+}
+
+// connect finds the manager and the admin token. It sends the token only to a manager of the
+// league, and never in plain text to another machine.
+func (o *organiserOptions) connect(ctx context.Context) (*managerClient, error) {
+	token := strings.TrimSpace(os.Getenv(adminTokenVariable))
+	address := o.manager
+	var folder store.Folder
+	var missing error
+	if token == "" || !o.remote {
+		folder, missing = o.folder()
+	}
+	switch {
+	case missing != nil && token == "":
+		return nil, fmt.Errorf("no admin token: set %s to the token that the manager printed at its start, or --data to its data folder (%w)", adminTokenVariable, missing)
+	case missing == nil && !o.remote:
+		address = cmp.Or(folder.ManagerURL(o.leagueID), address)
+	}
+	address = cmp.Or(address, "http://localhost:8000"+http.Path)
+	if err := checkManager(address); err != nil {
+		return nil, err
+	}
+	if !onThisMachine(address) && !strings.HasPrefix(strings.ToLower(address), "https://") {
+		return nil, usage("--manager %q: it is on another machine, and the admin token must not cross the network in plain text: "+
+			"use https (the manager's --tls-cert), or run the command on the manager's machine", address)
+	}
+	n, err := newNode(nodeOptions{maxReply: maxOrganiserReply, ca: o.ca, log: zerolog.Nop()})
+	if err != nil {
+		return nil, err
+	}
+	c := &managerClient{node: n, url: address, leagueID: o.leagueID, token: token}
+	if err := c.meet(ctx); err != nil {
+		n.client.Close()
+		return nil, err
+	}
+	o.leagueID = c.leagueID
+	if token == "" {
+		if c.token, err = tokenOf(folder, c.leagueID); err != nil {
+			n.client.Close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// tokenOf derives the admin token of a league from the secret in its data folder.
+func tokenOf(folder store.Folder, leagueID string) (string, error) {
+	secret, err := folder.Secret(leagueID, true)
+	if err != nil {
+		return "", fmt.Errorf("no admin token: %w; or set %s to the token that the manager printed at its start", err, adminTokenVariable)
+	}
+	return protocol.AdminToken(protocol.ManagerKeysOf(secret, protocol.KeyDerivation).Admin, leagueID), nil
+}
+
+// onThisMachine tells whether a URL leads to this machine.
+func onThisMachine(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	own, _ := net.InterfaceAddrs() // without them only the loopback addresses are known
+	for _, a := range own {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil && prefix.Addr() == ip.Unmap() {
+			return true
+		}
+	}
+	return ip.IsLoopback()
+}
+
+// meet pings the manager, without the token.
+func (c *managerClient) meet(ctx context.Context) error {
+	q := &protocol.ToolRequest{Envelope: stampOfOrganiser().Envelope("", "conv-organiser")}
+	pong, err := protocol.Ping.Call(ctx, c.caller, protocol.Peer{Endpoint: c.url}, q)
+	switch {
+	case ctx.Err() != nil:
+		return interrupted("Nothing was changed.")
+	case protocol.Unreachable(err):
+		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL", c.url)
+	case err != nil:
+		return fmt.Errorf("the ping of the manager at %s failed: %w; check that --manager is the URL of a league manager", c.url, err)
+	case pong.Role != protocol.RoleManager:
+		return fmt.Errorf("at %s is no manager but a %.20q: set --manager to the URL of the manager", c.url, pong.Role)
+	case pong.LeagueID == "":
+		return fmt.Errorf("the manager at %s does not tell which league it runs: it is of an earlier version", c.url)
+	case c.leagueID != "" && pong.LeagueID != c.leagueID:
+		return fmt.Errorf("the manager at %s runs league %.64s, not %s: set --manager or --league-id", c.url, pong.LeagueID, c.leagueID)
+	case !protocol.ValidLeagueID(pong.LeagueID):
+		return fmt.Errorf("the manager at %s runs a league with the invalid id %.64q", c.url, pong.LeagueID)
+	}
+	c.leagueID, c.phase = pong.LeagueID, pong.State
+	return nil
+}
+
+// envelope returns an envelope with the admin token.
+func (c *managerClient) envelope(messageType string) protocol.Envelope {
+	e := stampOfOrganiser().Envelope(messageType, "conv-organiser")
+	e.AuthToken = c.token
+	return e
+}
+
+// stampOfOrganiser stamps the messages of the organiser, who speaks for the manager.
+func stampOfOrganiser() *protocol.Stamp {
+	return protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock())
+}
+
+// ask sends a query and decodes the data of the response.
+func (c *managerClient) ask(ctx context.Context, queryType string, params protocol.QueryParams, data any) error {
+	return c.patiently(ctx, func() error {
+		q := &protocol.LeagueQuery{Envelope: c.envelope(protocol.TypeLeagueQuery), LeagueID: c.leagueID, QueryType: queryType, QueryParams: params}
+		raw, err := ask(ctx, c.caller, c.url, q, subject{})
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(raw, data)
+	})
+}
+
+// patiently makes a call again when the manager asks to wait.
+func (c *managerClient) patiently(ctx context.Context, call func() error) error {
+	const most = 30 // calls
+	for n := 1; ; n++ {
+		err := call()
+		e := protocol.AsError(err)
+		if e == nil || e.Code != protocol.ErrRateLimited || n == most {
+			return c.explain(ctx, err)
+		}
+		if protocol.SystemClock().Sleep(ctx, max(e.RetryAfter(), time.Second)) != nil {
+			return interrupted("Nothing was changed.")
+		}
+	}
+}
+
+// explain says what to do about the error of a call.
+func (c *managerClient) explain(ctx context.Context, err error) error {
+	e := protocol.AsError(err)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return interrupted("Run 'evenodd league status' to see whether the decision was made.")
+	case e != nil && e.Code == protocol.ErrTokenInvalid:
+		return fmt.Errorf("the manager at %s refuses the admin token: set %s to the token that it printed at its start, or --data to its data folder", c.url, adminTokenVariable)
+	case protocol.Unreachable(err):
+		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL", c.url)
+	}
+	text := err.Error()
+	if e == nil {
+		return err
+	}
+	if detail, ok := e.Context["detail"].(string); ok && e.Remote {
+		text = fmt.Sprintf("%.1000s (%s)", detail, e.Code) // the text of the error is shortened
+	}
+	return errors.New(string(withoutToken([]byte(text), c.token)))
+}
+
+// lines implements leagueSource.
+func (c *managerClient) lines(ctx context.Context, from int) (lines []string, err error) {
+	var page protocol.JournalData
+	if err := c.ask(ctx, protocol.QueryJournal, protocol.QueryParams{Offset: from}, &page); err != nil {
+		return nil, err
+	}
+	return page.Lines, nil
+}
+
+// log implements leagueSource.
+func (c *managerClient) log(ctx context.Context, agentID string, offset int64) (lines []string, next int64, err error) {
+	var page protocol.AgentLogData
+	err = c.ask(ctx, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: agentID, Offset: int(offset)}, &page)
+	return page.Lines, int64(page.Next), err
+}
+
+// transcript implements leagueSource.
+func (c *managerClient) transcript(ctx context.Context, at protocol.Attempt, refereeID string) (doc *store.Match, err error) {
+	var records []jsontext.Value
+	err = c.patiently(ctx, func() error {
+		q := &protocol.ToolRequest{Envelope: c.envelope(""), LeagueID: c.leagueID, MatchID: at.MatchID.String(), Attempt: at.Number}
+		r, err := protocol.GetMatchTranscript.Call(ctx, c.caller, protocol.Peer{Endpoint: c.url}, q)
+		if err == nil {
+			records = r.Records
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return transcriptOf(c.leagueID, refereeID, records)
+}
+
+// close closes the connections.
+func (c *managerClient) close() { c.client.Close() }

@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"evenodd/league/protocol"
+)
+
+// formatCSV is an output format of exports.
+const formatCSV = "csv"
+
+// exportLists are the lists of an export as CSV.
+var exportLists = [...]string{"matches", "standings", "decisions", "agents"}
+
+// newLeagueExport makes 'evenodd league export'.
+func newLeagueExport(o organiser) *cobra.Command {
+	list := ""
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Print the whole league as JSON or CSV",
+		Long: `Print the league for other programs: with --format json the status, the table, all
+matches, decisions and agents in one document; with --format csv one list, which --list
+names: matches, standings, decisions or agents.`,
+		Example: "  evenodd league export --format json\n  evenodd league export --format csv --list standings",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !c.Flags().Changed("format") && o.format == formatText {
+				o.format = formatJSON
+			}
+			switch err := o.checkFormat(formatJSON, formatCSV); {
+			case err != nil:
+				return err
+			case list != "" && o.format != formatCSV:
+				return usage("--list needs --format csv: a document in JSON has all lists")
+			}
+			list = cmp.Or(list, exportLists[0])
+			if err := oneOf("list", list, exportLists[:]...); err != nil {
+				return err
+			}
+			return o.export(c.Context(), list)
+		},
+	}
+	c.Flags().StringVar(&list, "list", "", "the list of a CSV: matches, standings, decisions or agents (default \"matches\")")
+	return c
+}
+
+func (o *organiser) export(ctx context.Context, list string) error {
+	r, from, err := o.readLeague(ctx)
+	if err != nil {
+		return err
+	}
+	defer from.close()
+	matches, err := r.schedule(0)
+	if err != nil {
+		return err
+	}
+	if o.format == formatCSV {
+		rows := map[string]func() [][]string{
+			"matches": func() [][]string { return matchesCSV(matches) }, "standings": r.markedCSV,
+			"decisions": func() [][]string { return decisionsCSV(r.decided(0)) }, "agents": func() [][]string { return agentsCSV(r.agents()) },
+		}[list]()
+		return printCSV(o.out, slices.Values(rows))
+	}
+	s := r.status()
+	return printJSON(o.out, struct {
+		SchemaVersion string             `json:"schema_version"`
+		LeagueID      string             `json:"league_id"`
+		GameType      string             `json:"game_type"`
+		Tournament    string             `json:"tournament,omitzero"`
+		State         string             `json:"state"`
+		Paused        *decisionInForce   `json:"paused,omitzero"`
+		Champion      *protocol.Champion `json:"champion,omitzero"`
+		Rounds        int                `json:"rounds"`
+		Round         int                `json:"round"`
+		Events        int                `json:"events"`
+		Agents        []exportedAgent    `json:"agents"`
+		Standings     []tableRow         `json:"standings"`
+		Matches       []scheduleRow      `json:"matches"`
+		Decisions     []decisionOutput   `json:"decisions"`
+	}{outputSchema, s.LeagueID, s.GameType, s.Tournament, s.State, s.Paused, s.Champion, s.Rounds, s.Round, s.Events,
+		r.agents(), r.table(), matches, r.decided(0)})
+}
+
+// An exportedAgent is an agent of an export.
+type exportedAgent struct {
+	agentStatus
+	Role     string `json:"role"`
+	Endpoint string `json:"endpoint"`
+}
+
+// agents are all agents.
+func (r *leagueRecord) agents() []exportedAgent {
+	list := []exportedAgent{}
+	for _, a := range r.sortedAgents() {
+		list = append(list, exportedAgent{r.agent(a), a.Role, a.Endpoint})
+	}
+	return list
+}
+
+func agentsCSV(agents []exportedAgent) [][]string {
+	rows := [][]string{{"agent_id", "role", "display_name", "state", "reason", "failures", "registered_at", "endpoint"}}
+	for _, a := range agents {
+		rows = append(rows, []string{a.AgentID, a.Role, a.DisplayName, a.State, a.Reason, strconv.Itoa(a.Failures), a.RegisteredAt, a.Endpoint})
+	}
+	return rows
+}
+
+func matchesCSV(matches []scheduleRow) [][]string {
+	rows := [][]string{{
+		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
+		"drawn_number", "choice_A", "choice_B", "reason", "referee_id", "attempt", "reported_at", "remark",
+	}}
+	for i := range matches {
+		m := &matches[i]
+		choiceA, _ := m.Choices.Get(m.PlayerAID)
+		choiceB, _ := m.Choices.Get(m.PlayerBID)
+		attempt := ""
+		if m.Attempt > 0 {
+			attempt = strconv.Itoa(m.Attempt)
+		}
+		rows = append(rows, []string{
+			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerAID, m.PlayerBID, m.Status, textOr(m.WinnerPlayerID, ""),
+			textOr(m.DrawnNumber, ""), textOr(choiceA, ""), textOr(choiceB, ""), m.Reason, m.RefereeID, attempt, m.ReportedAt, m.remark(),
+		})
+	}
+	return rows
+}
+
+// markedCSV are the rows of the table as CSV, with remarks.
+func (r *leagueRecord) markedCSV() [][]string {
+	rows := standingsCSV(finalTable(r.Standings(), nil))
+	rows[0] = append(rows[0], "remark")
+	for i, row := range r.table() {
+		rows[i+1] = append(rows[i+1], row.remark())
+	}
+	return rows
+}
+
+func decisionsCSV(decisions []decisionOutput) [][]string {
+	rows := [][]string{{"event", "at", "type", "about", "by", "reason", "description"}}
+	for _, d := range decisions {
+		rows = append(rows, []string{strconv.Itoa(d.Event), d.At, d.Type, d.Matter, d.By, d.Reason, strings.TrimSpace(d.About)})
+	}
+	return rows
+}

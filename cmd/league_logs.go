@@ -1,0 +1,249 @@
+package cmd
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store/atomicfile"
+)
+
+// newLeagueLogs makes 'evenodd league logs'.
+func newLeagueLogs(o organiser) *cobra.Command {
+	output := ""
+	c := &cobra.Command{
+		Use:   "logs AGENT",
+		Short: "Write an archive of one agent: log, events, results, transcripts",
+		Long: `Write an archive (zip) of one agent, which contains no tokens and no endpoints:
+
+  log.jsonl        its log, if it has the manager's data folder, and the manager's log
+                   lines about it
+  journal.jsonl    the events of the journal about it
+  results.csv      its matches with their results
+  matches/*.json   its matches with their transcripts, also annulled attempts
+
+A match of which nobody has the transcript is named on standard error.`,
+		Example: "  evenodd league logs P01\n  evenodd league logs P01 -o alice.zip",
+		Args:    takes(1, nil, "logs takes one agent, such as P01"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.checkFormat(formatText, formatJSON); err != nil {
+				return err
+			}
+			return o.logs(c.Context(), args[0], cmp.Or(output, args[0]+".zip"))
+		},
+		ValidArgsFunction: o.completeAgents,
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "the archive (default: AGENT.zip)")
+	return c
+}
+
+// logs writes the archive of an agent.
+func (o *organiser) logs(ctx context.Context, agentID, output string) error {
+	a := &agentArchive{leagueRecord: newLeagueRecord(), id: agentID, about: map[string]bool{agentID: true}}
+	from, err := o.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer from.close()
+	if err := a.update(ctx, from, a.collect); err != nil {
+		return err
+	}
+	if err := a.check(); err != nil {
+		return err
+	}
+	var file bytes.Buffer
+	missing, err := a.write(ctx, from, &file)
+	if err == nil {
+		err = atomicfile.WriteFile(output, file.Bytes(), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the archive of %s: %w", agentID, err)
+	}
+	for _, problem := range missing {
+		_ = printLine(o.err, "%s", problem)
+	}
+	return show(o.out, o.format, struct {
+		SchemaVersion string `json:"schema_version"`
+		LeagueID      string `json:"league_id"`
+		AgentID       string `json:"agent_id"`
+		File          string `json:"file"`
+		Matches       int    `json:"matches"`
+		Transcripts   int    `json:"transcripts"`
+	}{outputSchema, o.leagueID, agentID, output, len(a.matches), a.transcripts}, func(w io.Writer) error {
+		return printLine(w, "%s: the log, the events, %s and %s of %s", output, number(len(a.matches), "result"), number(a.transcripts, "transcript"), agentID)
+	})
+}
+
+// An agentArchive collects the records of one agent.
+type agentArchive struct {
+	*leagueRecord
+
+	id          string
+	about       map[string]bool // the agent and its matches
+	events      [][]byte        // in the form of journal.Public
+	matches     []scheduleRow
+	transcripts int
+}
+
+// collect keeps an event that is about the agent.
+func (a *agentArchive) collect(e *journal.Event, line string) {
+	switch d := e.Data.(type) {
+	case *journal.RoundAnnounced:
+		a.findMatches(d.RoundID)
+	case *journal.MatchAssigned:
+		if d.RefereeID == a.id {
+			a.about[d.MatchID.String()] = true
+		}
+	}
+	public, err := journal.Public([]byte(line))
+	if err != nil {
+		return // the fold has read it
+	}
+	for id := range a.about {
+		if strings.Contains(line, `"`+id+`"`) {
+			a.events = append(a.events, protocol.HideTokens(public))
+			return
+		}
+	}
+}
+
+// findMatches remembers the match of the agent in a round.
+func (a *agentArchive) findMatches(round int) {
+	if player, ok := a.PlayerIndex(a.id); ok {
+		if _, number, plays := a.Opponent(round, player); plays {
+			a.about[protocol.MatchID{Round: round, Number: number}.String()] = true
+		}
+	}
+}
+
+// check returns an error for an agent that the league does not have.
+func (a *agentArchive) check() error {
+	if a.Agents[a.id] != nil {
+		return nil
+	}
+	ids := make([]string, 0, len(a.Agents))
+	for _, agent := range a.sortedAgents() {
+		ids = append(ids, agent.AgentID)
+	}
+	if len(ids) == 0 {
+		return fmt.Errorf("no agent %.40q: none has registered", a.id)
+	}
+	return fmt.Errorf("no agent %.40q: the league has %s", a.id, strings.Join(ids, ", "))
+}
+
+// write writes the archive. Missing are the reasons why it lacks transcripts.
+func (a *agentArchive) write(ctx context.Context, from leagueSource, to io.Writer) (missing []string, err error) {
+	all, err := a.schedule(0)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range all {
+		if row.RoundID <= a.Round && (row.PlayerAID == a.id || row.PlayerBID == a.id || a.about[row.MatchID]) {
+			a.matches = append(a.matches, row)
+		}
+	}
+	z := zip.NewWriter(to)
+	if err := a.writeLog(ctx, from, z); err != nil {
+		return nil, err
+	}
+	if err := addFile(z, "journal.jsonl", append(bytes.Join(a.events, []byte{'\n'}), '\n')); err != nil {
+		return nil, err
+	}
+	var results bytes.Buffer
+	if err := printCSV(&results, slices.Values(matchesCSV(a.matches))); err != nil {
+		return nil, err
+	}
+	if err := addFile(z, "results.csv", results.Bytes()); err != nil {
+		return nil, err
+	}
+	for i := range a.matches {
+		problems, err := a.writeMatch(ctx, from, z, &a.matches[i])
+		if err != nil {
+			return nil, err
+		}
+		missing = append(missing, problems...)
+	}
+	return missing, z.Close()
+}
+
+// writeLog adds the log of the agent.
+func (a *agentArchive) writeLog(ctx context.Context, from leagueSource, z *zip.Writer) error {
+	log, err := z.Create("log.jsonl")
+	if err != nil {
+		return err
+	}
+	for offset, last := int64(0), false; !last; {
+		lines, next, err := from.log(ctx, a.id, offset)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			if _, err := log.Write(append([]byte(line), '\n')); err != nil {
+				return err
+			}
+		}
+		last = next <= offset
+		offset = next
+	}
+	return nil
+}
+
+// writeMatch adds the attempts at a match that have a result.
+func (a *agentArchive) writeMatch(ctx context.Context, from leagueSource, z *zip.Writer, row *scheduleRow) (missing []string, err error) {
+	id, _ := protocol.ParseMatchID(row.MatchID)
+	attempts := a.Match(id).Attempts
+	wanted := []int{row.Attempt}
+	for _, annulled := range row.Annulled {
+		wanted = append(wanted, annulled.Attempt)
+	}
+	slices.Sort(wanted)
+	for _, attempt := range slices.Compact(wanted) {
+		if attempt < 1 || attempt > len(attempts) {
+			continue // nobody played
+		}
+		doc, err := from.transcript(ctx, protocol.Attempt{MatchID: id, Number: attempt}, attempts[attempt-1].Referee)
+		if ctx.Err() != nil {
+			return nil, interrupted("No archive was written.")
+		}
+		if err != nil {
+			why := err.Error()
+			if errors.Is(err, fs.ErrNotExist) {
+				why = "no file in the data folder has it"
+			}
+			missing = append(missing, fmt.Sprintf("no transcript of attempt %d at %s: %s", attempt, row.MatchID, why))
+			continue
+		}
+		name := row.MatchID
+		if attempt != row.Attempt {
+			name = fmt.Sprintf("%s.a%d", name, attempt)
+		}
+		var text bytes.Buffer
+		if err := printJSON(&text, doc); err != nil {
+			return nil, err
+		}
+		if err := addFile(z, "matches/"+name+".json", protocol.HideTokens(text.Bytes())); err != nil {
+			return nil, err
+		}
+		a.transcripts++
+	}
+	return missing, nil
+}
+
+func addFile(z *zip.Writer, name string, content []byte) error {
+	w, err := z.Create(name)
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	return err
+}
