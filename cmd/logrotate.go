@@ -58,7 +58,7 @@ func (f *logFile) shiftOnce(own os.FileInfo) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if current, err := os.Stat(f.path); err != nil || !os.SameFile(own, current) {
-		return nil //nolint:nilerr // another process has renamed it
+		return nil // another process has renamed it
 	}
 	return f.shift()
 }
