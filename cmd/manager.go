@@ -372,6 +372,9 @@ func managerHealth(status league.Status, leagueID, name string) map[string]any {
 	if status.Roster != nil {
 		health["roster"] = status.Roster
 	}
+	if status.Paused {
+		health["paused"] = true
+	}
 	return health
 }
 

@@ -31,7 +31,7 @@ func mcpTools(mux *transport.Mux, admin bool) []mcp.Tool {
 		if !mux.Handles(t.Name) || forAdmin && !admin {
 			continue
 		}
-		tool := mcp.Tool{Name: t.Name, Title: t.Title, Description: t.About, ReadOnly: t.ReadOnly, OpenWorld: t.OpenWorld, Input: t.Input, Output: t.Output}
+		tool := mcp.Tool{Name: t.Name, Title: t.Title, Description: t.About, ReadOnly: t.ReadOnly, OpenWorld: t.OpenWorld, Once: t.Name == protocol.OrganiseLeague.Name, Input: t.Input, Output: t.Output}
 		if t.ReadOnly {
 			tool.Description += untrusted
 		}

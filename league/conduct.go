@@ -330,8 +330,9 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a, &q.points[0]), m.assignedPlayer(c.b, &q.points[1])
+	annulled := 0
 	if last := len(c.fact.Annulled) - 1; last >= 0 {
-		q.AnnulledAttempts = c.fact.Annulled[last].Attempts
+		annulled = c.fact.Annulled[last].Attempts
 	}
 	is := m.state.Agents[referee.id]
 	proves, relays := is.ShowsAccessTokens(), is.RelaysSignatures
@@ -342,7 +343,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at protocol.Attemp
 		q.PlayerA.PublicKey, q.PlayerB.PublicKey = keyA, keyB
 	}
 	if proves {
-		q.AllowedEndpoints = o.AllowedEndpoints
+		q.AllowedEndpoints, q.AnnulledAttempts = o.AllowedEndpoints, annulled
 		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 		q.PlayerB.AccessToken = c.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 	} else {

@@ -131,8 +131,9 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 		PlayerB:    store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
 		Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
 		Transcript: []store.Exchange{}, Draw: r.Draw,
-		Result:  &store.MatchResult{GameResult: r.GameResult, Score: r.Score},
-		Scoring: scoringOf(m.options.Scoring),
+		Result:   &store.MatchResult{GameResult: r.GameResult, Score: r.Score},
+		Scoring:  scoringOf(m.options.Scoring),
+		Evidence: protocol.Evidence{Signatures: r.Evidence.Signatures, Moves: r.Evidence.Moves},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -55,6 +56,9 @@ func (m *Manager) organiseLeague(_ context.Context, _ string, q *protocol.Organi
 	if q.LeagueID != m.options.LeagueID {
 		return nil, decide.OtherLeague(m.options.LeagueID, q.LeagueID)
 	}
+	if q.Command == protocol.CommandStart {
+		return m.planStart(q)
+	}
 	done, ruled, err := m.decide(q)
 	if err != nil {
 		return nil, err
@@ -66,6 +70,25 @@ func (m *Manager) organiseLeague(_ context.Context, _ string, q *protocol.Organi
 		m.finished(ruled)
 	}
 	return done, nil
+}
+
+// planStart starts the league, or plans its start.
+func (m *Manager) planStart(q *protocol.OrganiseRequest) (*protocol.Organised, error) {
+	var at time.Time
+	if q.StartAt != "" {
+		var err error
+		if at, err = time.Parse(time.RFC3339, q.StartAt); err != nil {
+			return nil, protocol.Fault(protocol.ErrInvalidTimestamp, "start_at %.40q: want a time such as 2026-09-01T10:00:00Z", q.StartAt)
+		}
+	}
+	event, when, about, err := m.PlanStart(journal.Decision{By: q.By, Reason: q.Reason}, at)
+	if err != nil {
+		return nil, err
+	}
+	if m.journal == nil {
+		event = 0
+	}
+	return &protocol.Organised{Status: protocol.StatusDone, Command: q.Command, Event: event, At: when, About: about}, nil
 }
 
 // decide records a command, and has it carried out. It returns the match that runs and has its

@@ -36,6 +36,7 @@ func Phase(s *journal.State, closed bool) string {
 type Status struct {
 	State      string // of the manager
 	Tournament string // swiss or knockout; "" for a round-robin
+	Paused     bool   // the organiser holds back the next round
 	Round      int
 	Rounds     int // in a knockout that goes on: the largest possible number
 	Matches    int // the same
@@ -72,7 +73,7 @@ func (v *View) Status() Status {
 	referees, _ := s.Registered(false)
 	status := Status{
 		State: v.Phase, Tournament: s.Format(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
-		Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent, Roster: v.Roster.Size(),
+		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent, Roster: v.Roster.Size(),
 	}
 	if s.Started == nil {
 		status.StartAt, status.RegistrationUntil = timestampOf(v.Start.Time(s)), timestampOf(v.Start.Until)
@@ -147,7 +148,7 @@ func (v *View) status() *protocol.LeagueQueryResponse {
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
 		Players: &s.Players, Referees: &s.Referees, Games: v.Games,
 		AgentStates: &s.Agents, Inactive: v.inactive(), Awaited: v.Silent[:min(len(v.Silent), protocol.MaxInactive)],
-		Tournament: s.Tournament, StartAt: s.StartAt, RegistrationUntil: s.RegistrationUntil,
+		Tournament: s.Tournament, Paused: s.Paused, StartAt: s.StartAt, RegistrationUntil: s.RegistrationUntil,
 	}
 	if s.Roster != nil {
 		data.Roster = &protocol.RosterSize{Players: s.Roster.Players, Referees: s.Roster.Referees}

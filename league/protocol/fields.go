@@ -246,7 +246,7 @@ var bodies = map[string][]field{
 		object("agent_states", integer("REGISTERED", 0), integer("ACTIVE", 0), integer("SUSPENDED", 0), integer("SHUTDOWN", 0)).orAbsent(),
 		array("inactive", 0, object("", text("agent_id"), text("state"), field{name: "reason", kind: kindString, max: 500},
 			integer("failures", 0))).orAbsent(),
-		array("awaited", 0, text("")).orAbsent(), text("tournament").orAbsent(),
+		array("awaited", 0, text("")).orAbsent(), text("tournament").orAbsent(), truth("paused").orAbsent(),
 		formed("start_at", timestampForm).orAbsent(), formed("registration_until", timestampForm).orAbsent(),
 		object("roster", integer("players", 0), integer("referees", 0)).orAbsent()},
 	TypeLeagueError: {formed("error_code", codeForm), text("error_name").orAbsent(),

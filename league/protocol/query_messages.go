@@ -117,6 +117,7 @@ type StatusData struct {
 	Inactive    []InactiveAgent `json:"inactive,omitzero"`
 	Awaited     []string        `json:"awaited,omitzero"`    // ids of agents that have not answered yet, before the start; MaxInactive at most
 	Tournament  string          `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
+	Paused      bool            `json:"paused,omitzero"`     // the organiser holds back the next round
 
 	// Before the start: when the league starts and registration ends; "" for no time.
 	StartAt           string `json:"start_at,omitzero"`

@@ -3,7 +3,7 @@ package protocol
 import "slices"
 
 // A Tool describes a method to clients of the Model Context Protocol (spec 003 §1.2, §7.2).
-// Every method is idempotent: agents repeat calls whose answer is lost.
+// Every method but organise_league is idempotent: agents repeat calls whose answer is lost.
 type Tool struct {
 	Name, Title, About string
 	ReadOnly           bool           // a call changes nothing
