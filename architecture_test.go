@@ -71,9 +71,9 @@ func importRules() []importRule {
 				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/web", "league/conformance", "cmd", "player/strategy/external")
 			}},
 		{"few packages start programs", "the package that starts a program must end it, with all processes that it started",
-			func(p, i string) bool { return i == "os/exec" && !in(p, "player/strategy/external", "supervise") }},
-		{"supervision knows no league", "supervise restarts and stops processes; cmd says which",
-			func(p, i string) bool { return in(p, "supervise") && ours(i) }},
+			func(p, i string) bool { return i == "os/exec" && !in(p, "player/strategy/external", "cmd/supervise") }},
+		{"supervision knows no league", "cmd/supervise restarts and stops processes; cmd says which",
+			func(p, i string) bool { return in(p, "cmd/supervise") && ours(i) }},
 		{"roles do not import each other", "manager, referee and player are separate programs that exchange messages; they share league/protocol, league/membership, league/store and league/table",
 			func(p, i string) bool {
 				if !role(p) {
@@ -134,7 +134,7 @@ func in(path string, packages ...string) bool {
 
 // ours reports whether a path belongs to this module.
 func ours(path string) bool {
-	return in(path, "main", "cmd", "config", "league", "player", "referee", "rules", "supervise", "transport")
+	return in(path, "main", "cmd", "config", "league", "player", "referee", "rules", "transport")
 }
 
 // role reports whether a package belongs to a manager, a referee or a player.
@@ -231,8 +231,8 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a strategy of counts speaks HTTP", "player/strategy", "net/http", "roles do not use HTTP"},
 		{"a strategy runs a program", "player/strategy/external", "os/exec", ""},
 		{"a command runs a program", "cmd", "os/exec", "few packages start programs"},
-		{"supervision runs a program", "supervise", "os/exec", ""},
-		{"supervision imports a player", "supervise", "player", "supervision knows no league"},
+		{"supervision runs a program", "cmd/supervise", "os/exec", ""},
+		{"supervision imports a player", "cmd/supervise", "player", "supervision knows no league"},
 		{"the page speaks HTTP", "league/web", "net/http", ""},
 		{"a referee imports a player", "referee", "player/strategy", "roles do not import each other"},
 		{"a player imports a referee", "player", "referee", "roles do not import each other"},

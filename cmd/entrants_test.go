@@ -135,3 +135,44 @@ func TestExampleOfTheEntrantsPage(t *testing.T) {
 	assert.Equal(t, map[string]string{"qwen3": "", "gpt-5-mini": "Bearer sk-example"}, m.keys)
 	assert.Equal(t, map[string]string{"qwen3": "Choose even."}, m.heard)
 }
+
+// A random choice in place of a model's counts as a fallback wherever results are shown. The
+// audit compares it with the answers in the transcripts.
+func TestFallbacksOfAModel(t *testing.T) {
+	t.Parallel()
+	m := startSlowModel(t, 0)
+	file := classFile(t, strings.ReplaceAll(`
+entrants:
+  - {name: Silent, llm: {url: "MODEL", model: silent}}
+  - {name: Good, llm: {url: "MODEL", model: good}}
+  - {name: Alice, strategy: odd}
+`, "MODEL", m.url), nil)
+	args := []string{"simulate", "--entrants", file, "--seed", "7", "--quiet", "--strict", "--legs", "2"}
+	code, stdout, stderr := run(t.Context(), args...)
+	assert.Equal(t, 3, code)
+	assert.Equal(t, "evenodd: a model or host did not choose, and its fallback did: 4 choices: P01 4\n", stderr)
+	assert.Regexp(t, `Points │ .*Fallbacks │`, stdout)
+	assert.Regexp(t, `│ Silent +│ llm:silent +│.* 4 │\n`, stdout)
+	assert.Regexp(t, `│ Good +│ llm:good +│.* 0 │\n`, stdout)
+
+	dir := t.TempDir()
+	code, stdout, _ = run(t.Context(), append(args, "--format", "json", "--data", dir)...)
+	assert.Equal(t, 3, code)
+	assert.Equal(t, 1, strings.Count(stdout, `"fallbacks": 4`), "the row of P01")
+	assert.Equal(t, 4, strings.Count(stdout, "\"fallbacks\": {\n        \"P01\": 1\n      }"), "its matches")
+	findings, audited, stderr := run(t.Context(), "audit", dir)
+	assert.Zero(t, findings, audited+stderr)
+	code, resumed, _ := run(t.Context(), append(args, "--format", "json", "--data", dir, "--resume")...)
+	assert.Equal(t, 3, code)
+	assert.Equal(t, stdout, resumed)
+
+	for _, transport := range []string{"memory", "wire", "http"} {
+		code, stdout, _ = run(t.Context(), append(args, "--format", "csv", "--transport", transport)...)
+		assert.Equal(t, 3, code)
+		assert.Regexp(t, `^match_id,.*,reason,fallbacks_A,fallbacks_B\nR1M1,1,P01,P02,.*,1,0\n`, stdout)
+		assert.Len(t, regexp.MustCompile(`(?m),P01,P0[23],.*,1,0$|,P0[23],P01,.*,0,1$`).FindAllString(stdout, -1), 4, stdout)
+	}
+	_, stdout, _ = run(t.Context(), append(args, "--format", "csv", "--list", "standings")...)
+	assert.Regexp(t, `^rank,.*,fallbacks\n`, stdout)
+	assert.Regexp(t, `(?m)^\d,(true|false),P01,Silent,llm:silent,.*,4$`, stdout)
+}

@@ -211,7 +211,8 @@ func (f *logFile) Close() error {
 }
 
 // openLog opens a log for appending. It completes a line that a killed process left
-// unfinished.
+// unfinished. If another process is writing a long line at this moment, an empty line follows
+// that line.
 func openLog(path string) (*os.File, error) {
 	f, err := createLog(path)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 
+	"github.com/gofrs/flock"
+
 	"evenodd/config"
 	"evenodd/league/store"
 )
@@ -15,17 +17,14 @@ import (
 var usualLogs = config.Logs{MaxFileMB: 16, MaxFiles: 4}
 
 // rotate begins another file if a line of so many bytes would make this one too large. Other
-// processes may append to the same file and rotate it too: the size is that on disk, and only
-// the process that finds its own file at the path renames it.
+// processes may append to the same file and rotate it too: the size is that on disk.
 func (f *logFile) rotate(line int64) error {
 	about, err := f.file.Stat()
 	if err != nil || about.Size() == 0 || about.Size()+line <= f.most {
 		return err
 	}
-	if current, err := os.Stat(f.path); err == nil && os.SameFile(about, current) {
-		if err := f.shift(); err != nil {
-			return err
-		}
+	if err := f.shiftOnce(about); err != nil {
+		return err
 	}
 	err = f.file.Close()
 	f.file = nil
@@ -45,6 +44,23 @@ func (f *logFile) open(with func(path string) (*os.File, error)) (err error) {
 		f.most = min(f.most, int64(min(free/8, math.MaxInt64)))
 	}
 	return nil
+}
+
+// shiftOnce is shift, unless another process has renamed this file. It locks the file, because
+// two processes that rename at the same time would replace each other's files.
+func (f *logFile) shiftOnce(own os.FileInfo) (err error) {
+	lock := flock.New(f.path, flock.SetFlag(os.O_RDONLY)) // without it: another process is renaming
+	switch err := lock.Lock(); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if current, err := os.Stat(f.path); err != nil || !os.SameFile(own, current) {
+		return nil //nolint:nilerr // another process has renamed it
+	}
+	return f.shift()
 }
 
 // shift renames the files of the log, and removes those above the limit.

@@ -73,12 +73,16 @@ func TestLowerLimitOfLogFilesRemovesTheOldest(t *testing.T) {
 func TestRotatedLogFileKeepsTheLinesOfConcurrentProcesses(t *testing.T) {
 	const lines = 40
 	dir := t.TempDir()
+	files := make([]*logFile, 2)
+	for process := range files {
+		files[process] = openSystemLog(dir, io.Discard)
+		files[process].limit(config.Logs{MaxFileMB: 1, MaxFiles: 100})
+		writeLine(t, files[process], largeLine(process*lines)) // opens the file while nobody writes: see openLog
+	}
 	var all sync.WaitGroup
-	for process := range 2 {
-		f := openSystemLog(dir, io.Discard)
-		f.limit(config.Logs{MaxFileMB: 1, MaxFiles: 100})
+	for process, f := range files {
 		all.Go(func() {
-			for n := range lines {
+			for n := 1; n < lines; n++ {
 				_, _ = io.WriteString(f, largeLine(process*lines+n))
 			}
 			_ = f.Close()

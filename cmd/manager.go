@@ -99,7 +99,7 @@ resume an interrupted league.`,
 
 // strictFlag and newLeagueFlag define flags of the commands that run a league.
 func strictFlag(f *pflag.FlagSet, strict *bool) {
-	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses")
+	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model or host left to its fallback")
 }
 
 func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
@@ -188,7 +188,9 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	var manager *league.Manager
 	var printed error
 	over := false
-	options.Over = func() { over, printed = true, printStandings(s, finalTable(manager.Standings()), manager.Champion()) }
+	options.Over = func() {
+		over, printed = true, printStandings(s, finalTable(manager.Standings(), manager.Results()), manager.Champion())
+	}
 	manager, err = league.New(options)
 	if err != nil {
 		return asUsage(err)
@@ -239,7 +241,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
 	}
 	if p.strict {
-		return technicalLosses(finalTable(manager.Standings()))
+		return lossesAndFallbacks(finalTable(manager.Standings(), manager.Results()))
 	}
 	return nil
 }

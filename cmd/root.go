@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"evenodd/cmd/supervise"
 	"evenodd/config"
 	"evenodd/player/strategy/external"
-	"evenodd/supervise"
 )
 
 // streams are the outputs of a command.

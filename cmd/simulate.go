@@ -3,14 +3,12 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -20,7 +18,6 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/pairing"
-	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/player/strategy/external"
@@ -209,7 +206,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return result.Unwritten
 	}
 	if o.strict {
-		return technicalLosses(result.Standings)
+		return lossesAndFallbacks(result.Standings)
 	}
 	return nil
 }
@@ -309,23 +306,6 @@ func (o *simulateOptions) collectLess() (restore func()) {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(before)
 	}
-}
-
-// technicalLosses returns an error if there is any technical loss.
-func technicalLosses(standings []simulation.Standing) error {
-	total, players := 0, []string{}
-	rows := slices.Clone(standings)
-	slices.SortFunc(rows, func(a, b simulation.Standing) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
-	for _, row := range rows {
-		if n := row.TechnicalLosses; n > 0 {
-			total += n
-			players = append(players, fmt.Sprintf("%s %d", row.PlayerID, n))
-		}
-	}
-	if total == 0 {
-		return nil
-	}
-	return exit(exitLosses, "%s: %s", number(total, "technical loss"), strings.Join(players, ", "))
 }
 
 // openFiles opens the files of the league in the data folder. The league must exist

@@ -64,6 +64,7 @@ type (
 		Losses          int    `json:"losses"`
 		TechnicalLosses int    `json:"technical_losses"`
 		Points          int    `json:"points"`
+		Fallbacks       int    `json:"fallbacks,omitzero"`
 		Endpoint        string `json:"endpoint,omitzero"` // of an external player
 
 		// In a Swiss system.
@@ -85,6 +86,7 @@ type (
 		Choices        protocol.PerPlayer[*string] `json:"choices"`
 		Reason         string                      `json:"reason"`
 		Faults         protocol.PerPlayer[string]  `json:"faults,omitzero"`
+		Fallbacks      protocol.PerPlayer[int]     `json:"fallbacks,omitzero"`
 	}
 )
 
@@ -99,14 +101,14 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 	for _, row := range r.Standings {
 		document.Standings = append(document.Standings, standingJSON{
 			row.Rank, row.Tied, row.PlayerID, row.DisplayName, row.Strategy, row.Played,
-			row.Wins, row.Draws, row.Losses, row.TechnicalLosses, row.Points, row.Endpoint,
+			row.Wins, row.Draws, row.Losses, row.TechnicalLosses, row.Points, row.Fallbacks, row.Endpoint,
 			row.Byes, row.Buchholz, row.SonnebornBerger, row.DecidedBy, row.TiebreakValues,
 		})
 	}
 	for _, m := range r.Results {
 		one := resultJSON{
 			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB,
-			Status: m.Status, WinnerPlayerID: orNull(m.Winner), Reason: m.Reason, Faults: m.Faults,
+			Status: m.Status, WinnerPlayerID: orNull(m.Winner), Reason: m.Reason, Faults: m.Faults, Fallbacks: m.Fallbacks,
 			Choices: protocol.Both(m.PlayerA, orNull(m.ChoiceA), m.PlayerB, orNull(m.ChoiceB)),
 		}
 		if m.Number > 0 {
@@ -124,23 +126,35 @@ func orNull(text string) *string {
 	return &text
 }
 
-// writeMatchesCSV writes the matches. Its columns are a contract.
+// writeMatchesCSV writes the matches. Its columns are a contract; those of fallbacks exist
+// only if there are any.
 func writeMatchesCSV(s streams, r *simulation.Result) error {
+	fallbacks := anyFallback(r.Standings)
 	return printCSV(s.out, func(yield func([]string) bool) {
-		more := yield([]string{
+		header := []string{
 			"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
 			"drawn_number", "choice_A", "choice_B", "reason",
-		})
+		}
+		if fallbacks {
+			header = append(header, "fallbacks_A", "fallbacks_B")
+		}
+		more := yield(header)
 		for i := 0; more && i < len(r.Results); i++ {
 			m := &r.Results[i]
 			number := ""
 			if m.Number > 0 {
 				number = strconv.Itoa(m.Number)
 			}
-			more = yield([]string{
+			row := []string{
 				m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
 				number, m.ChoiceA, m.ChoiceB, m.Reason,
-			})
+			}
+			if fallbacks {
+				a, _ := m.Fallbacks.Get(m.PlayerA)
+				b, _ := m.Fallbacks.Get(m.PlayerB)
+				row = append(row, strconv.Itoa(a), strconv.Itoa(b))
+			}
+			more = yield(row)
 		}
 	})
 }

@@ -12,10 +12,11 @@ import (
 )
 
 // finalTable returns the table without the strategies, which a manager does not know.
-func finalTable(standings []league.Standing) (rows []simulation.Standing) {
+func finalTable(standings []league.Standing, results []league.MatchRecord) (rows []simulation.Standing) {
 	for _, row := range standings {
 		rows = append(rows, simulation.Standing{Standing: row})
 	}
+	simulation.CountFallbacks(rows, results)
 	return rows
 }
 
@@ -30,7 +31,7 @@ func printStandings(s streams, standings []simulation.Standing, champion protoco
 	for i := range standings {
 		plain[i] = standings[i].StandingRow
 	}
-	further := furtherColumns(plain)
+	further, fallbacks := furtherColumns(plain), anyFallback(standings)
 	rows := make([][]any, len(standings))
 	for i, r := range standings {
 		rows[i] = []any{r.ShownRank(), r.PlayerID, r.DisplayName}
@@ -38,9 +39,15 @@ func printStandings(s streams, standings []simulation.Standing, champion protoco
 			rows[i] = append(rows[i], r.Strategy)
 		}
 		rows[i] = append(rows[i], r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
+		if fallbacks {
+			rows[i] = append(rows[i], r.Fallbacks)
+		}
 		rows[i] = append(rows[i], further.cells(&r.StandingRow)...)
 	}
 	header = append(header, "Played", "W", "D", "L", "Technical", "Points")
+	if fallbacks {
+		header = append(header, "Fallbacks")
+	}
 	if err := printTable(s.out, append(header, further.header()...), rows); err != nil {
 		return err
 	}
@@ -139,12 +146,17 @@ func writeStandingsCSV(s streams, standings []simulation.Standing) error {
 }
 
 // standingsCSV are the rows of a table as CSV, after a header. Decided_by is the tie-break
-// between the row and the row above, and decided_value the row's value of it.
+// between the row and the row above, and decided_value the row's value of it. The column
+// of fallbacks exists only if there are any.
 func standingsCSV(standings []simulation.Standing) [][]string {
 	rows := [][]string{{
 		"rank", "tied", "player_id", "display_name", "strategy", "played", "wins", "draws", "losses",
 		"technical_losses", "points", "byes", "buchholz", "sonneborn_berger", "decided_by", "decided_value",
 	}}
+	fallbacks := anyFallback(standings)
+	if fallbacks {
+		rows[0] = append(rows[0], "fallbacks")
+	}
 	for i := range standings {
 		r := &standings[i]
 		by := r.DecidedBy
@@ -157,6 +169,9 @@ func standingsCSV(standings []simulation.Standing) [][]string {
 			strconv.Itoa(r.TechnicalLosses), strconv.Itoa(r.Points),
 			textOr(r.Byes, ""), textOr(r.Buchholz, ""), textOr(r.SonnebornBerger, ""), by, valueOf(&r.StandingRow, by),
 		})
+		if fallbacks {
+			rows[i+1] = append(rows[i+1], strconv.Itoa(r.Fallbacks))
+		}
 	}
 	return rows
 }

@@ -14,10 +14,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/cmd/supervise"
 	"evenodd/config"
 	"evenodd/league/decide"
 	"evenodd/player/strategy/external"
-	"evenodd/supervise"
 )
 
 // An upGroup is the processes of a league.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"evenodd/cmd/supervise"
 	"evenodd/config"
 	"evenodd/league/protocol"
-	"evenodd/supervise"
 )
 
 // An upMember is a process of the league, or a player that runs elsewhere. The group's lock

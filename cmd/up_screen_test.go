@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/cmd/supervise"
 	"evenodd/config"
-	"evenodd/supervise"
 )
 
 // testGroup returns the processes of a league that has begun.

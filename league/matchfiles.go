@@ -133,7 +133,7 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 		Transcript: []store.Exchange{}, Draw: r.Draw,
 		Result:   &store.MatchResult{GameResult: r.GameResult, Score: r.Score},
 		Scoring:  scoringOf(m.options.Scoring),
-		Evidence: protocol.Evidence{Signatures: r.Evidence.Signatures, Moves: r.Evidence.Moves},
+		Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Evidence.Moves},
 	}
 }
 

@@ -201,13 +201,6 @@ func matchOf(s *journal.State, matchID string) *journal.Match {
 	return s.Match(id)
 }
 
-// closeChecked closes the files of a finished league and compares them with its journal.
-func closeChecked(x *leaguetest.ManagerRun) *journal.State {
-	x.World.T.Helper()
-	require.NoError(x.World.T, x.CloseFiles())
-	return x.World.CheckFiles(x.Folder)
-}
-
 // The organiser suspends a player while the players learn of another referee. The referee gets
 // no match that is forfeited.
 func TestMatchIsNotAssignedAfterItsPlayerIsSuspended(t *testing.T) {

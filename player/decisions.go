@@ -29,7 +29,7 @@ func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseP
 	}
 	r := p.batches.choices.New()
 	r.MatchID, r.PlayerID, r.ParityChoice, r.Entropy = q.MatchID, p.ID(), a.choice, a.entropy
-	r.AuthToken, r.Signature = m.auth.token, a.signature
+	r.AuthToken, r.Signature, r.Fallback = m.auth.token, a.signature, a.fallback
 	return r, nil
 }
 
@@ -50,7 +50,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	}
 	r := &protocol.GameMoveResponse{
 		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,
-		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: a.choice}, Entropy: a.entropy, Signature: a.signature,
+		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: a.choice}, Entropy: a.entropy, Signature: a.signature, Fallback: a.fallback,
 	}
 	r.AuthToken = m.auth.token
 	return r, nil
@@ -68,12 +68,12 @@ const maxDecisions = 100
 
 // choose lets the strategy decide a question once. The random source depends only on the
 // question and not on earlier ones, so that a player decides the same after a restart.
-func (p *Player) choose(ctx context.Context, m *match, question string, v strategy.View) (string, error) {
+func (p *Player) choose(ctx context.Context, m *match, question string, v strategy.View) (decision, error) {
 	m.deciding.Lock()
 	defer m.deciding.Unlock()
 	for _, d := range m.decided {
 		if d.question == question {
-			return d.choice, nil
+			return d, nil
 		}
 	}
 	key := m.id
@@ -86,10 +86,12 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	p.mu.Lock()
 	v.Table = p.table
 	p.mu.Unlock()
+	m.fallback = false
+	v.Fallback = &m.fallback
 	choice, err := p.options.Strategy.Choose(ctx, v)
 	if err != nil { // the caller receives an internal error without details
 		p.options.Log.Error().Err(err).Str("match_id", m.id).Str("event_type", protocol.EventStrategyFailed).Msg("the strategy cannot decide")
-		return "", err
+		return decision{}, err
 	}
 	switch len(m.decided) {
 	case 0:
@@ -97,11 +99,12 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	case maxDecisions:
 		m.decided = m.decided[1:]
 	}
-	m.decided = append(m.decided, decision{question, choice})
+	d := decision{question, choice, m.fallback}
+	m.decided = append(m.decided, d)
 	p.mu.Lock()
 	p.state, m.chosen = StateWaitingForResult, choice
 	p.mu.Unlock()
-	return choice, nil
+	return d, nil
 }
 
 // within returns the time until a deadline; 0 for a deadline that says nothing. That is

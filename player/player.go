@@ -112,6 +112,7 @@ type match struct {
 	commitment        string // of the referee to its nonce; "" for none
 
 	deciding sync.Mutex // held while the strategy decides in this match
+	fallback bool       // of the decision that is being made; deciding guards it
 	decided  []decision // the last decisions
 	one      [1]decision
 }
@@ -135,7 +136,10 @@ type batches struct {
 }
 
 // A decision is the answer to a question. It is stored to answer a repeated question.
-type decision struct{ question, choice string }
+type decision struct {
+	question, choice string
+	fallback         bool // as in strategy.View
+}
 
 // A referee conducts a match.
 type referee struct {

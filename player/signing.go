@@ -25,25 +25,28 @@ func keyOf(d *store.HistoryDecision) questionKey {
 }
 
 // An answer is the answer to a question for a move.
-type answer struct{ choice, entropy, signature string }
+type answer struct {
+	choice, entropy, signature string
+	fallback                   bool
+}
 
 // answer decides a question, and signs the decision if the question asks for it. A question
 // that was asked before gets its first answer, whatever else has changed in it.
 func (p *Player) answer(ctx context.Context, m *match, question string, v strategy.View, q *protocol.SignatureRequest) (answer, error) {
 	if !q.Sign || p.SigningKey() == nil {
-		choice, err := p.choose(ctx, m, question, v)
-		return answer{choice: choice, entropy: m.revealed()}, err
+		d, err := p.choose(ctx, m, question, v)
+		return answer{choice: d.choice, entropy: m.revealed(), fallback: d.fallback}, err
 	}
 	key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), q.Turn}
 	d := p.decisionOn(m, key)
 	if d == nil {
 		fault := p.refusal(m, key, q)
 		if fault == nil {
-			choice, err := p.choose(ctx, m, question, v)
+			chosen, err := p.choose(ctx, m, question, v)
 			if err != nil {
 				return answer{}, err
 			}
-			d, fault = p.sign(m, key, q, choice)
+			d, fault = p.sign(m, key, q, chosen)
 		}
 		if fault != nil {
 			p.options.Log.Error().Str("match_id", m.id).Str("sender", m.auth.sender).Str("detail", fault.Detail).
@@ -51,7 +54,7 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 			return answer{}, fault
 		}
 	}
-	return answer{d.Decision.Choice, d.Decision.Entropy, d.Decision.Signature}, nil
+	return answer{d.Decision.Choice, d.Decision.Entropy, d.Decision.Signature, d.Decision.Fallback}, nil
 }
 
 // decisionOn returns the signed decision on a question; nil for none.
@@ -126,10 +129,10 @@ func movesOf(all []protocol.PlayerMove, id string) (moves []string) {
 // decided the question meanwhile, its decision counts, and if the match has ended, the player
 // signs nothing. After an error of the file the player answers all the same, because it would
 // lose the match otherwise.
-func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, choice string) (*store.HistoryDecision, *protocol.Error) {
+func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, chosen decision) (*store.HistoryDecision, *protocol.Error) {
 	id := p.ID()
 	d := &store.HistoryDecision{MatchID: key.matchID, Attempt: key.attempt, Decision: store.Decision{
-		Turn: key.turn, Choice: choice, RefereeID: key.refereeID, Started: q.Started, RoleInMatch: q.RoleInMatch,
+		Turn: key.turn, Choice: chosen.choice, Fallback: chosen.fallback, RefereeID: key.refereeID, Started: q.Started, RoleInMatch: q.RoleInMatch,
 		DrawCommitment: q.DrawCommitment, EntropyCommitments: q.EntropyCommitments,
 	}}
 	if _, commits := q.EntropyCommitments.Get(id); commits {

@@ -416,3 +416,33 @@ func TestAnswerLeavesIfTheDecisionCannotBeWritten(t *testing.T) {
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1, "it is written later")
 	})
 }
+
+// indecisive is a strategy whose model never chooses.
+type indecisive struct{}
+
+func (indecisive) Name() string { return "indecisive" }
+
+func (indecisive) Choose(_ context.Context, v strategy.View) (string, error) {
+	v.FellBack()
+	return v.Options[0], nil
+}
+
+// The answer to a repeated question says the same, and the history keeps it for a restart.
+func TestFallbackIsPartOfTheDecision(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager()
+		p := signingPlayer(w, folder, func(a *leaguetest.Agent) { a.Decide = indecisive{} })
+		c := w.ScriptedReferee(p, "R1M1", 1)
+		c.AskForSignature(started, 1)
+		for range 2 {
+			r, err := c.Choose()
+			require.NoError(t, err)
+			assert.True(t, r.Fallback)
+		}
+		h := leaguetest.ReadHistory(t, folder, "P01")
+		require.Len(t, h.Decisions, 1)
+		assert.True(t, h.Decisions[0].Decision.Fallback)
+		assert.True(t, h.Decisions[0].Statement("P01").Verify(p.Player.PublicKey(), h.Decisions[0].Decision.Signature), "the signature does not cover it")
+	})
+}

@@ -66,6 +66,7 @@ type matchSide struct {
 	entropyText       string
 	move              string                 // the last legal one
 	moved             int                    // its turn
+	fallbacks         int                    // among the legal moves
 	signed            protocol.MoveSignature // of move; empty without one
 	lost              string                 // why it lost technically; "" while it has not
 	fault             protocol.Code          // the failure by which it lost; "" for none

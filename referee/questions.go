@@ -93,7 +93,7 @@ func (m *match) askMove(side rules.Side) error {
 			return err
 		}
 		return m.judgeMove(side, &move{
-			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy, signature: answer.Signature,
+			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy, signature: answer.Signature, fallback: answer.Fallback,
 			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string", illegal: protocol.ErrInvalidParityChoice,
 		})
 	}
@@ -110,7 +110,7 @@ func (m *match) askMove(side rules.Side) error {
 		return err
 	}
 	return m.judgeMove(side, &move{
-		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy, signature: answer.Signature,
+		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy, signature: answer.Signature, fallback: answer.Fallback,
 		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string", illegal: protocol.ErrIllegalMove,
 	})
 }
@@ -121,6 +121,7 @@ type move struct {
 	envelope                           *protocol.Envelope
 	matchID, playerID, choice, entropy string
 	signature                          string
+	fallback                           bool
 	messageType                        string
 	field, form                        string // the member that has the choice, and the type that it must have
 	illegal                            protocol.Code
@@ -157,7 +158,9 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 	if err := m.checkSignature(s, a); err != nil {
 		return err
 	}
-	s.move, s.moved = a.choice, m.turn
+	if s.move, s.moved = a.choice, m.turn; a.fallback {
+		s.fallbacks++
+	}
 	return nil
 }
 

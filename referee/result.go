@@ -39,15 +39,27 @@ func (m *match) decide() *protocol.GameResult {
 	if verdict.Number > 0 {
 		r.DrawnNumber, r.NumberParity = &r.number, &r.parity
 	}
+	r.Fallbacks = m.fallbacks()
 	return &r.GameResult
+}
+
+// fallbacks returns the number of fallbacks of each player that had any.
+func (m *match) fallbacks() (counts protocol.PerPlayer[int]) {
+	for i := range m.sides {
+		if n := m.sides[i].fallbacks; n > 0 {
+			counts = append(counts, protocol.Member[int]{Name: m.players[i], Value: n})
+		}
+	}
+	return counts
 }
 
 // technicalLoss makes the result of a match that one or both sides have lost
 // technically.
 func (m *match) technicalLoss() *protocol.GameResult {
 	result := &protocol.GameResult{
-		Status:  protocol.StatusTechnicalLoss,
-		Choices: protocol.Both(m.players[0], optional(m.sides[0].move), m.players[1], optional(m.sides[1].move)),
+		Status:    protocol.StatusTechnicalLoss,
+		Choices:   protocol.Both(m.players[0], optional(m.sides[0].move), m.players[1], optional(m.sides[1].move)),
+		Fallbacks: m.fallbacks(),
 	}
 	for i := range m.sides {
 		id, s, other := m.players[i], &m.sides[i], m.players[1-i]
@@ -121,7 +133,7 @@ func (m *match) reportOf(result *protocol.GameResult) *report {
 		},
 		details: protocol.ResultDetails{
 			DrawnNumber: result.DrawnNumber, Choices: result.Choices, Status: result.Status, Reason: result.Reason,
-			Faults: result.Faults,
+			Faults: result.Faults, Fallbacks: result.Fallbacks,
 		},
 	}
 	r.AuthToken, r.Result.Details = m.member.Token, &r.details

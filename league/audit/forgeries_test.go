@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -737,6 +738,55 @@ func TestFaultOfALoserFollowsFromTheTranscript(t *testing.T) {
 			l := w.audit()
 			assert.Equal(t, tt.guilty, slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
 				return f.Rule == audit.RuleTranscript && f.File == r2m1
+			}), listed(l.Findings))
+			if !tt.guilty {
+				assert.Empty(t, l.Findings, listed(l.Findings))
+			}
+		})
+	}
+}
+
+// A referee that invents or hides fallbacks contradicts the answers in its transcript.
+func TestFallbacksFollowFromTheTranscript(t *testing.T) {
+	for name, tt := range map[string]struct {
+		said, counted string
+		guilty        bool
+	}{
+		"said and counted":                       {`true`, `{"P01":1}`, false},
+		"neither":                                {"", "", false},
+		"hidden":                                 {`true`, "", true},
+		"invented":                               {"", `{"P01":1}`, true},
+		"counted too often":                      {`true`, `{"P01":2}`, true},
+		"of the other player":                    {`true`, `{"P02":1}`, true},
+		"a member of another type says nothing":  {`"maybe"`, "", false},
+		"a member of another type, but counted ": {`"maybe"`, `{"P01":1}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSavedLeague(t, 3)
+			w.transcript(func(d *store.Match) {
+				for i := range d.Transcript {
+					x := &d.Transcript[i]
+					edit := func(member, addition string) {
+						x.Message = jsontext.Value(regexp.MustCompile(member).ReplaceAllString(string(x.Message), "${0}"+addition+","))
+					}
+					if x.PlayerID == "P01" && x.Direction == store.Received && x.Method == protocol.ChooseParity.Name && tt.said != "" {
+						edit(`^\{`, `"fallback":`+tt.said)
+					}
+					if x.Direction == store.Sent && x.Method == protocol.NotifyMatchResult.Name && tt.counted != "" {
+						edit(`"game_result": ?\{`, `"fallbacks":`+tt.counted)
+					}
+				}
+			})
+			lines := w.lines()
+			if tt.counted != "" {
+				i := indexOf(lines, `"match_reported"`, `"match_id":"R1M1"`)
+				lines[i] = strings.Replace(lines[i], `"reason":"as it is"`, `"reason":"as it is","fallbacks":`+tt.counted, 1)
+				w.edit(r1m1, `("result": \{)`, `${1}"fallbacks": `+tt.counted+`,`)
+			}
+			w.rechain(lines)
+			l := w.audit()
+			assert.Equal(t, tt.guilty, slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
+				return f.Rule == audit.RuleTranscript && f.File == r1m1 && strings.Contains(f.String(), "the answers in the transcript say")
 			}), listed(l.Findings))
 			if !tt.guilty {
 				assert.Empty(t, l.Findings, listed(l.Findings))

@@ -145,6 +145,9 @@ func (t *transcriptCheck) checkMove(e *exchange) {
 	s, move := e.side, e.message.move()
 	s.failed, s.entropy = false, ""
 	s.moves = append(s.moves, move)
+	if string(e.message.Fallback) == "true" {
+		s.fallbacks++
+	}
 	if !s.joined {
 		t.find(e, "/message", "%s moved in %s without having joined it", s.id, t.match.id)
 	}

@@ -24,6 +24,7 @@ type message struct {
 	ParityChoice      string            `json:"parity_choice"`
 	MoveData          protocol.MoveData `json:"move_data"`
 	Entropy           string            `json:"entropy"`
+	Fallback          jsontext.Value    `json:"fallback"` // any value, because only true says something
 }
 
 func (m *message) move() string {
@@ -81,6 +82,7 @@ type playerSide struct {
 	commitment string               // its entropy_commitment
 	entropy    string               // that it revealed
 	moves      []string             // that count
+	fallbacks  int                  // of moves
 	overs      int                  // how often GAME_OVER was sent to it
 }
 
@@ -353,6 +355,9 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 	choice, _ := result.Choices.Get(s.id)
 	if given := choice != nil; given != (last != "") || given && *choice != last {
 		find(RuleTranscript, "/result/choices/"+jsontext.Pointer(s.id), "the choice of %s in %s is %s, the last legal one in the transcript is %s", s.id, id, quoted(choice), orNone(last))
+	}
+	if n, _ := result.Fallbacks.Get(s.id); n != s.fallbacks {
+		find(RuleTranscript, "/result/fallbacks/"+jsontext.Pointer(s.id), "the result of %s counts %s of %s, the answers in the transcript say %d", id, counted(n, "fallback", "fallbacks"), s.id, s.fallbacks)
 	}
 	if commitment != s.commitment {
 		find(RuleCommitment, "/"+member+"/entropy_commitment", "the entropy commitment of %s in %s is %.12q…, in its GAME_JOIN_ACK %.12q…", s.id, id, commitment, s.commitment)

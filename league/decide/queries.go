@@ -388,6 +388,7 @@ type MatchRecord struct {
 	ChoiceB   string
 	Reason    string
 	Faults    protocol.PerPlayer[string] // the failures by which players lost technically
+	Fallbacks protocol.PerPlayer[int]    // as in protocol.GameResult
 }
 
 // Results are all recorded results in schedule order.
@@ -406,7 +407,7 @@ func Results(s *journal.State) []MatchRecord {
 				MatchID: r.MatchID.String(), RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
 				Status: r.Status, Winner: valueOf(r.WinnerPlayerID), Number: valueOf(r.DrawnNumber),
 				ChoiceA: valueOf(choiceA), ChoiceB: valueOf(choiceB), Reason: r.Reason,
-				Faults: r.Faults,
+				Faults: r.Faults, Fallbacks: r.Fallbacks,
 			})
 		}
 	}

@@ -161,13 +161,16 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 		score   [2]protocol.Member[int] // for check
 	}{MatchReported: journal.MatchReported{Attempt: at, RefereeID: refereeID, GameResult: given, Draw: q.Draw, Evidence: q.Evidence}}
 	r.Reason = string(protocol.HideTokens([]byte(given.Reason))) // everybody may read the journal
-	r.Faults = nil
+	r.Faults, r.Fallbacks = nil, nil
 	for i, id := range ids {
 		r.choices[i].Name = id
 		r.choices[i].Value, _ = given.Choices.Get(id)
 		code, ok := given.Faults.Get(id)
 		if ok && protocol.Code(code).Name() != "" && given.Status == protocol.StatusTechnicalLoss {
 			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: code})
+		}
+		if n, _ := given.Fallbacks.Get(id); n > 0 && n <= p.Game.MaxTurns() {
+			r.Fallbacks = append(r.Fallbacks, protocol.Member[int]{Name: id, Value: n})
 		}
 	}
 	r.Choices, r.Score = r.choices[:], r.score[:]

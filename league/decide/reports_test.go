@@ -216,3 +216,20 @@ func TestAttemptOfAReport(t *testing.T) {
 		assert.Equal(t, want, v.Result.Number, named)
 	}
 }
+
+func TestOnlyPossibleFallbacksAreRecorded(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
+	for name, tt := range map[string]struct{ reported, want protocol.PerPlayer[int] }{
+		"one":                          {protocol.PerPlayer[int]{{Name: "P01", Value: 1}}, protocol.PerPlayer[int]{{Name: "P01", Value: 1}}},
+		"none":                         {nil, nil},
+		"more than moves":              {protocol.PerPlayer[int]{{Name: "P01", Value: 2}}, nil},
+		"negative":                     {protocol.PerPlayer[int]{{Name: "P01", Value: -1}}, nil},
+		"of a player of other matches": {protocol.PerPlayer[int]{{Name: "P09", Value: 1}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := judge(s, report(func(q *protocol.MatchResultReport) { q.Result.Details.Fallbacks = tt.reported }), "REF01", decide.NotPinged)
+			require.True(t, v.Accepted)
+			assert.Equal(t, tt.want, v.Result.Fallbacks)
+		})
+	}
+}

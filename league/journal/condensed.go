@@ -27,6 +27,7 @@ type sharedResult struct {
 	moves            [2]string
 	moved            [2]bool   // the choice is not null
 	faults           [2]string // "" for none
+	fallbacks        [2]int    // 0 for none
 }
 
 // The markers of the sides in a reason.
@@ -93,7 +94,7 @@ func (s *State) condense(m *Match, round, number int) (c condensedMatch, ok bool
 // share returns a result without the ids of its players; false if it would not be the
 // same with them again.
 func share(r *protocol.GameResult, ids [2]string) (shared sharedResult, ok bool) {
-	if len(r.Choices) != 2 || strings.Contains(r.Reason, marker) || r.Faults != nil && len(r.Faults) == 0 {
+	if len(r.Choices) != 2 || strings.Contains(r.Reason, marker) || r.Faults != nil && len(r.Faults) == 0 || r.Fallbacks != nil && len(r.Fallbacks) == 0 {
 		return shared, false
 	}
 	shared = sharedResult{status: r.Status, winner: -1}
@@ -124,6 +125,14 @@ func share(r *protocol.GameResult, ids [2]string) (shared sharedResult, ok bool)
 			return shared, false
 		}
 		shared.faults[side], last = f.Value, side
+	}
+	last = -1
+	for _, f := range r.Fallbacks {
+		side := slices.Index(ids[:], f.Name)
+		if side <= last || f.Value == 0 {
+			return shared, false
+		}
+		shared.fallbacks[side], last = f.Value, side
 	}
 	return shared, true
 }
@@ -160,6 +169,9 @@ func (c *sharedResult) fill(w *wholeMatch) {
 		}
 		if c.faults[i] != "" {
 			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: c.faults[i]})
+		}
+		if c.fallbacks[i] != 0 {
+			r.Fallbacks = append(r.Fallbacks, protocol.Member[int]{Name: id, Value: c.fallbacks[i]})
 		}
 	}
 	r.Choices = w.choices[:]

@@ -53,6 +53,12 @@ func anyResult(t *rapid.T) protocol.GameResult {
 			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: rapid.SampledFrom([]string{"", "E001", "E009"}).Draw(t, "code")})
 		}
 	}
+	if rapid.Bool().Draw(t, "fallbacks") {
+		r.Fallbacks = protocol.PerPlayer[int]{}
+		for _, id := range ids.Draw(t, "fell back")[:rapid.IntRange(0, 2).Draw(t, "fallbacks of")] {
+			r.Fallbacks = append(r.Fallbacks, protocol.Member[int]{Name: id, Value: rapid.IntRange(0, 2).Draw(t, "count")})
+		}
+	}
 	return r
 }
 

@@ -125,7 +125,9 @@ var (
 		field{name: "decided_by", kind: kindString}.orAbsent(), anything("tiebreak_values").orAbsent())
 	choicesField = keyed1("choices", field{kind: kindString, null: true, max: 200})
 	faultsField  = keyed1("faults", formed("", codeForm)).orAbsent()
-	drawField    = object("draw",
+	// fallbacksField counts the fallbacks of a result.
+	fallbacksField = keyed1("fallbacks", integer("", 1)).orAbsent()
+	drawField      = object("draw",
 		formed("commitment", digestForm), formed("nonce", digestForm),
 		keyed1("entropies", formed("", digestForm)).orAbsent(),
 		keyed1("entropy_commitments", formed("", digestForm)).orAbsent()).orAbsent()
@@ -210,25 +212,25 @@ var bodies = map[string][]field{
 		object("context", text("opponent_id").orAbsent(), integer("round_id", 1).orAbsent(), recordField.orAbsent()).orAbsent(),
 		formed("deadline", timestampForm)}, signatureRequest...),
 	TypeChooseParityResponse: {text("match_id"), text("player_id"), word("parity_choice", "even", "odd"),
-		formed("entropy", digestForm).orAbsent(), formed("signature", signatureForm).orAbsent()},
+		formed("entropy", digestForm).orAbsent(), formed("signature", signatureForm).orAbsent(), truth("fallback").orAbsent()},
 	TypeGameMoveCall: append([]field{text("match_id"), text("player_id"), text("game_type"),
 		object("move_request", text("move_type"), array("valid_options", 0, text("")).orAbsent(), anything("context").orAbsent()),
 		formed("deadline", timestampForm)}, signatureRequest...),
 	TypeGameMoveResponse: {text("match_id"), text("player_id"), text("game_type"),
 		object("move_data", text("move_type"), text("choice")), formed("entropy", digestForm).orAbsent(),
-		formed("signature", signatureForm).orAbsent()},
+		formed("signature", signatureForm).orAbsent(), truth("fallback").orAbsent()},
 	TypeGameOver: {text("match_id"), text("game_type"),
 		object("game_result", word("status", StatusWin, StatusDraw, StatusTechnicalLoss),
 			text("winner_player_id").orAbsent().orNull(),
 			integer("drawn_number", 0).orAbsent().orNull(), text("number_parity").orAbsent().orNull(),
-			choicesField, field{name: "reason", kind: kindString, max: 500}.orAbsent(), faultsField),
+			choicesField, field{name: "reason", kind: kindString, max: 500}.orAbsent(), faultsField, fallbacksField),
 		drawField, field{name: "reason", kind: kindString, max: 500}.orAbsent()},
 	TypeMatchResultReport: append([]field{text("league_id"), integer("round_id", 1), text("match_id"), text("game_type"),
 		integer("attempt", 1).orAbsent(),
 		object("result", text("winner").orNull(), keyed1("score", integer("", 0)),
 			object("details", integer("drawn_number", -maxInteger).orAbsent().orNull(), choicesField.orAbsent(), // the manager judges the number
 				word("status", StatusWin, StatusDraw, StatusTechnicalLoss).orAbsent(),
-				field{name: "reason", kind: kindString, max: 500}.orAbsent(), faultsField).orAbsent()),
+				field{name: "reason", kind: kindString, max: 500}.orAbsent(), faultsField, fallbacksField).orAbsent()),
 		drawField}, evidenceFields...),
 	TypeStandingsUpdate: {text("league_id"), integer("round_id", 1), array("standings", 1, standingField),
 		integer("total_players", 1).orAbsent()},

@@ -222,6 +222,7 @@ type ChooseParityResponse struct {
 	ParityChoice string `json:"parity_choice,omitzero"`
 	Entropy      string `json:"entropy,omitzero"`
 	Signature    string `json:"signature,omitzero"` // of a MoveStatement
+	Fallback     bool   `json:"fallback,omitzero"`  // see GameMoveResponse
 }
 
 // A MoveRequest contains the kind of move and the legal moves.
@@ -248,7 +249,9 @@ type MoveData struct {
 	Choice   string `json:"choice,omitzero"`
 }
 
-// GameMoveResponse is GAME_MOVE_RESPONSE (spec 003 §3.8.2).
+// GameMoveResponse is GAME_MOVE_RESPONSE (spec 003 §3.8.2). Fallback tells that the player's
+// model or host did not choose in time, so that the move is random or another strategy's. The
+// specification does not define it, and no signature covers it.
 type GameMoveResponse struct {
 	Envelope
 	MatchID   string   `json:"match_id,omitzero"`
@@ -257,6 +260,7 @@ type GameMoveResponse struct {
 	MoveData  MoveData `json:"move_data,omitzero"`
 	Entropy   string   `json:"entropy,omitzero"`
 	Signature string   `json:"signature,omitzero"` // of a MoveStatement
+	Fallback  bool     `json:"fallback,omitzero"`
 }
 
 // A Draw reveals the commitment and the secrets of a draw in hexadecimal, so that anyone
@@ -272,7 +276,9 @@ type Draw struct {
 
 // A GameResult is the result of a match. Winner, number and parity are null if there is
 // none; a missing choice is null. Faults has the error code, such as E001, of each player
-// with a technical loss after a failure; a refused invitation is not a failure.
+// with a technical loss after a failure; a refused invitation is not a failure. Fallbacks has
+// the number of fallbacks (see GameMoveResponse) of each player that had any, among the legal
+// moves of the match.
 type GameResult struct {
 	Status         string             `json:"status,omitzero"`
 	WinnerPlayerID *string            `json:"winner_player_id"`
@@ -281,6 +287,7 @@ type GameResult struct {
 	Choices        PerPlayer[*string] `json:"choices"`
 	Reason         string             `json:"reason,omitzero"`
 	Faults         PerPlayer[string]  `json:"faults,omitzero"`
+	Fallbacks      PerPlayer[int]     `json:"fallbacks,omitzero"`
 }
 
 // Moves returns the choices of two players; "" for a missing one.
@@ -309,7 +316,8 @@ type ResultDetails struct {
 	Choices     PerPlayer[*string] `json:"choices"`
 	Status      string             `json:"status,omitzero"`
 	Reason      string             `json:"reason,omitzero"`
-	Faults      PerPlayer[string]  `json:"faults,omitzero"` // as in GameResult
+	Faults      PerPlayer[string]  `json:"faults,omitzero"`    // as in GameResult
+	Fallbacks   PerPlayer[int]     `json:"fallbacks,omitzero"` // as in GameResult
 }
 
 // A MatchResult is the result in a report. Winner is null for a draw and for a double
@@ -329,7 +337,7 @@ func (r *MatchResult) GameResult() GameResult {
 		return GameResult{WinnerPlayerID: r.Winner}
 	}
 	g := GameResult{
-		Status: d.Status, WinnerPlayerID: r.Winner, DrawnNumber: d.DrawnNumber, Choices: d.Choices, Reason: d.Reason, Faults: d.Faults,
+		Status: d.Status, WinnerPlayerID: r.Winner, DrawnNumber: d.DrawnNumber, Choices: d.Choices, Reason: d.Reason, Faults: d.Faults, Fallbacks: d.Fallbacks,
 	}
 	if d.DrawnNumber != nil {
 		g.NumberParity = &parities[*d.DrawnNumber&1]

@@ -98,7 +98,7 @@ func samples() map[string]any {
 			Deadline: aTime, SignatureRequest: sign},
 		&protocol.ChooseParityResponse{
 			Envelope: envelope(protocol.TypeChooseParityResponse, player), MatchID: "R1M1", PlayerID: "P01",
-			ParityChoice: "odd", Entropy: aDigest, Signature: aSignature},
+			ParityChoice: "odd", Entropy: aDigest, Signature: aSignature, Fallback: true},
 		&protocol.GameMoveCall{
 			Envelope: envelope(protocol.TypeGameMoveCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
 			MoveRequest: protocol.MoveRequest{MoveType: "place_mark", ValidOptions: []string{"0", "8"},
@@ -106,12 +106,12 @@ func samples() map[string]any {
 			Deadline: aTime, SignatureRequest: sign},
 		&protocol.GameMoveResponse{
 			Envelope: envelope(protocol.TypeGameMoveResponse, player), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
-			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, Entropy: aDigest, Signature: aSignature},
+			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, Entropy: aDigest, Signature: aSignature, Fallback: true},
 		&protocol.GameOver{
 			Envelope: envelope(protocol.TypeGameOver, referee), MatchID: "R1M1", GameType: "even_odd",
 			GameResult: &protocol.GameResult{Status: protocol.StatusTechnicalLoss, WinnerPlayerID: pointer("P01"),
 				DrawnNumber: pointer(0), NumberParity: pointer("even"), Choices: choices, Reason: "P02 did not choose",
-				Faults: protocol.PerPlayer[string]{{Name: "P02", Value: "E001"}}},
+				Faults: protocol.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: protocol.PerPlayer[int]{{Name: "P01", Value: 1}}},
 			Draw: draw, Reason: "P02 did not choose"},
 		&protocol.GameError{
 			Envelope: envelope(protocol.TypeGameError, referee), MatchID: "R1M1", PlayerID: "P01",
@@ -126,7 +126,7 @@ func samples() map[string]any {
 			Result: protocol.MatchResult{Winner: pointer("P01"), Score: protocol.Both("P01", 3, "P02", 0),
 				Details: &protocol.ResultDetails{DrawnNumber: pointer(8), Choices: choices,
 					Status: protocol.StatusWin, Reason: "P01 was right",
-					Faults: protocol.PerPlayer[string]{{Name: "P02", Value: "E001"}}}},
+					Faults: protocol.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: protocol.PerPlayer[int]{{Name: "P01", Value: 1}}}},
 			Draw: draw, Evidence: protocol.Evidence{Moves: moves, TranscriptDigest: aDigest,
 				Signatures: protocol.PerPlayer[protocol.MoveSignature]{{Name: "P01", Value: protocol.MoveSignature{Turn: 2, Signature: aSignature}}}}},
 		&protocol.StandingsUpdate{

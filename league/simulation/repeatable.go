@@ -18,8 +18,14 @@ type repeatable struct {
 	key func(matchID string) string
 
 	mu      sync.Mutex
-	match   string            // key of the last match
-	choices map[string]string // in it, by question
+	match   string             // key of the last match
+	choices map[string]decided // in it, by question
+}
+
+// decided is a choice, and whether it is a fallback.
+type decided struct {
+	choice   string
+	fallback bool
 }
 
 // Choose decides a question once.
@@ -27,15 +33,21 @@ func (r *repeatable) Choose(ctx context.Context, v strategy.View) (string, error
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if match := r.key(v.MatchID); r.match != match {
-		r.match, r.choices = match, map[string]string{}
+		r.match, r.choices = match, map[string]decided{}
 	}
 	question := fmt.Sprint(v.MoveType, v.Options, v.Context)
-	if choice, known := r.choices[question]; known {
-		return choice, nil
+	d, known := r.choices[question]
+	if !known {
+		asked := v
+		asked.Fallback = &d.fallback
+		var err error
+		if d.choice, err = r.Strategy.Choose(ctx, asked); err != nil {
+			return "", err
+		}
+		r.choices[question] = d
 	}
-	choice, err := r.Strategy.Choose(ctx, v)
-	if err == nil {
-		r.choices[question] = choice
+	if d.fallback {
+		v.FellBack()
 	}
-	return choice, err
+	return d.choice, nil
 }

@@ -50,6 +50,21 @@ type Standing struct {
 	league.Standing
 	Strategy string // ExternalStrategy for an external player
 	Endpoint string // of an external player
+
+	Fallbacks int // moves that the player's model or host did not choose
+}
+
+// CountFallbacks adds the fallbacks of all results to the rows.
+func CountFallbacks(rows []Standing, results []league.MatchRecord) {
+	counts := map[string]int{}
+	for i := range results {
+		for _, f := range results[i].Fallbacks {
+			counts[f.Name] += f.Value
+		}
+	}
+	for i := range rows {
+		rows[i].Fallbacks = counts[rows[i].PlayerID]
+	}
 }
 
 // Run plays the league, until ctx ends.
@@ -370,6 +385,7 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 		}
 		r.Standings = append(r.Standings, standing)
 	}
+	CountFallbacks(r.Standings, r.Results)
 	if s.observer != nil {
 		r.Losses, r.Breaches = s.observer.losses(r.Results, s.roster), s.observer.breaches()
 	}

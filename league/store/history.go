@@ -109,6 +109,7 @@ type Decision struct {
 	DrawCommitment     string                     `json:"draw_commitment,omitzero"`
 	EntropyCommitments protocol.PerPlayer[string] `json:"entropy_commitments,omitzero"`
 	MovesHash          string                     `json:"moves_hash,omitzero"` // "" in turn 1
+	Fallback           bool                       `json:"fallback,omitzero"`   // as in the reply; not signed
 	Signature          string                     `json:"signature,omitzero"`
 }
 

@@ -35,9 +35,19 @@ type View struct {
 	// Recent returns the last finished matches, n at most, oldest first; nil without a
 	// history.
 	Recent func(n int) []Past
+	// Fallback is set to true by a strategy whose model or host did not choose, so that the
+	// choice is another strategy's or a random one; nil if nobody asks.
+	Fallback *bool
 	// Table holds the first rows of the table after the last completed round, 100 at
 	// most; nil before that. Read only.
 	Table []protocol.StandingRow
+}
+
+// FellBack notes that the choice is a fallback.
+func (v *View) FellBack() {
+	if v.Fallback != nil {
+		*v.Fallback = true
+	}
 }
 
 // Past is a finished match from the player's side. "" and 0 stand for missing values.

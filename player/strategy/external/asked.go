@@ -102,6 +102,7 @@ func (a *asker) Choose(ctx context.Context, v strategy.View) (string, error) {
 		a.log.Info().Str("match_id", v.MatchID).Str("choice", choice).Str("event_type", protocol.EventServerChose).Msg("the MCP server has chosen")
 		return choice, nil
 	}
+	v.FellBack()
 	choice, failed := a.fallback.Choose(ctx, v)
 	a.log.Warn().Str("error", clip(strings.ToValidUTF8(err.Error(), "�"), 500)).Str("match_id", v.MatchID).Str("fallback", a.fallback.Name()).
 		Str("choice", choice).Str("event_type", protocol.EventServerFailed).Msg("the MCP server did not choose, the fallback strategy did")

@@ -82,6 +82,7 @@ func (h *Host) Choose(ctx context.Context, v strategy.View) (string, error) {
 		return h.chose(&v, choice), nil
 	default:
 	}
+	v.FellBack()
 	choice, err := h.fallback.Choose(ctx, v)
 	h.mu.Lock()
 	h.byFallback++

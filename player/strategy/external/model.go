@@ -115,6 +115,7 @@ func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 		Int("prompt_tokens", usage.PromptTokens).Int("completion_tokens", usage.CompletionTokens).Logger()
 	if err != nil {
 		choice = v.Options[v.Random.IntN(len(v.Options))]
+		v.FellBack()
 		log.Warn().Str("error", m.withoutKey(err)).Str("choice", choice).Str("event_type", protocol.EventModelFailed).Msg("the language model did not choose, the choice is random")
 		return choice, nil
 	}
