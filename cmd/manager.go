@@ -107,13 +107,7 @@ func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
 }
 
 func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) (err error) {
-	switch {
-	case o.pace < 0:
-		return usage("--pace %s: must not be negative", o.pace)
-	case o.referees < 1:
-		return usage("--referees %d: a league needs at least one", o.referees)
-	}
-	if err := o.admission.read(s, o); err != nil {
+	if err := o.check(s); err != nil {
 		return err
 	}
 	file := openLeagueLog(o.data, o.leagueID, s.err)
@@ -171,6 +165,17 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	return p.run(ctx, s, options)
 }
 
+// check checks the options that need no other file than the roster.
+func (o *managerOptions) check(s streams) error {
+	switch {
+	case o.pace < 0:
+		return usage("--pace %s: must not be negative", o.pace)
+	case o.referees < 1:
+		return usage("--referees %d: a league needs at least one", o.referees)
+	}
+	return o.admission.read(s, o)
+}
+
 // A managerProcess is the process of a manager.
 type managerProcess struct {
 	*managerOptions
@@ -221,10 +226,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: []http.Mount{http.Health(health)}, MCP: server,
 	})()
 	defer p.tell(manager, server)()
-	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(manager.Status(), manager.Resumed()))
-	_ = printLine(s.err, "Admin token for start_league: %s", manager.AdminToken())
-	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
-		Str("game_type", options.GameType).Stringer("calls", p.calls).Str("event_type", protocol.EventListening).Msg("listening")
+	p.introduce(s, manager, &options)
 	_, err = manager.Run(ctx)
 	switch {
 	case printed != nil:
@@ -244,6 +246,14 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 		return lossesAndFallbacks(finalTable(manager.Standings(), manager.Results()))
 	}
 	return nil
+}
+
+// introduce tells the operator where the league is and how to start it.
+func (p *managerProcess) introduce(s streams, m *league.Manager, options *league.Options) {
+	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(m.Status(), m.Resumed()))
+	_ = printLine(s.err, "Admin token for start_league: %s", m.AdminToken())
+	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
+		Str("game_type", options.GameType).Stringer("calls", p.calls).Str("event_type", protocol.EventListening).Msg("listening")
 }
 
 // tell tells MCP clients of changes in the background. The returned function ends that.

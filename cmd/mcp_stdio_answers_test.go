@@ -11,6 +11,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/protocol"
+	"evenodd/transport/mcp"
 )
 
 // askManager calls a tool of a desktop server whose manager gives answers.
@@ -84,4 +85,39 @@ func TestDesktopScheduleOfALargeLeagueIsBounded(t *testing.T) {
 	}, "schedule", `{"round":"all"}`)
 	require.NoError(t, err)
 	assert.Equal(t, 3, asked)
+}
+
+// The schemas of the desktop's tools list what a table can have.
+func TestDesktopSchemasListTheMembersOfATable(t *testing.T) {
+	number, score := 1, 1.5
+	values := protocol.TiebreakValues{"head_to_head": 3}
+	champion := protocol.Champion{PlayerID: "P01", DisplayName: "A", Points: 3, Reason: "on head-to-head"}
+	d := &desktop{}
+	for _, tt := range []struct {
+		tool  mcp.Tool
+		path  string
+		value any
+	}{
+		{d.queryTools()[0], "standings", protocol.StandingRow{
+			Rank: 1, Tied: true, SharedRank: 1, PlayerID: "P01", DisplayName: "A", Withdrawn: true, Annulled: true,
+			Byes: &number, Buchholz: &number, SonnebornBerger: &score, DecidedBy: "wins", TiebreakValues: values,
+		}},
+		{d.simulateTool(), "standings", standingJSON{
+			Tied: true, Fallbacks: 1, Endpoint: "http://a/mcp", Byes: &number, Buchholz: &number, SonnebornBerger: &score, DecidedBy: "wins", TiebreakValues: values,
+		}},
+		{d.simulateTool(), "champion", champion},
+	} {
+		schema := tt.tool.Output
+		schema = schema["properties"].(properties)[tt.path].(properties) //nolint:forcetypeassert // it is one
+		if items, ok := schema["items"].(properties); ok {
+			schema = items
+		}
+		text, err := json.Marshal(tt.value)
+		require.NoError(t, err)
+		var members map[string]any
+		require.NoError(t, json.Unmarshal(text, &members))
+		for name := range members {
+			assert.Contains(t, schema["properties"], name, "%s of %s", tt.path, tt.tool.Name)
+		}
+	}
 }

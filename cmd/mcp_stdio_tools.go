@@ -25,13 +25,30 @@ var (
 	textSchema   = properties{"type": "string"}
 	countSchema  = properties{"type": "integer", "minimum": 0}
 	numberSchema = properties{"type": "integer"}
+	truthSchema  = properties{"type": "boolean"}
 	nullableText = properties{"type": []string{"string", "null"}}
 	nullableItem = properties{"type": []string{"object", "null"}}
 )
 
+// standingMembers are the members of a row of the standings of any kind.
+var standingMembers = properties{
+	"tied": described(truthSchema, "other players share the rank"), "player_id": textSchema, "display_name": textSchema,
+	"played": countSchema, "wins": countSchema, "draws": countSchema, "losses": countSchema, "points": numberSchema,
+	"byes": countSchema, "buchholz": numberSchema, "sonneborn_berger": properties{"type": "number"},
+	"decided_by":      described(textSchema, "what separated the player from the row above, if the points did not"),
+	"tiebreak_values": properties{"type": "object", "additionalProperties": properties{"type": "number"}},
+}
+
 // listOf returns the JSON Schema of a list of objects.
 func listOf(p properties, required ...string) map[string]any {
 	return properties{"type": "array", "items": objectSchema(p, required...)}
+}
+
+// withMembers returns all members of both.
+func withMembers(p, further properties) properties {
+	p = maps.Clone(p)
+	maps.Copy(p, further)
+	return p
 }
 
 // described returns a schema with a description.
@@ -69,10 +86,11 @@ func (d *desktop) queryTools() []mcp.Tool {
 			Name: "standings", Title: "Standings", ReadOnly: true,
 			Description: "Returns the table of the running league." + untrusted,
 			Input:       argumentsSchema(properties{}),
-			Output: objectSchema(properties{"total_players": countSchema, "standings": listOf(properties{
-				"rank": countSchema, "player_id": textSchema, "display_name": textSchema, "played": countSchema,
-				"wins": countSchema, "draws": countSchema, "losses": countSchema, "points": numberSchema,
-			})}, "standings"),
+			Output: objectSchema(properties{"total_players": countSchema, "standings": listOf(withMembers(standingMembers, properties{
+				"rank":        described(countSchema, "the position in the table"),
+				"shared_rank": described(countSchema, "the rank, if other players share it"),
+				"withdrawn":   truthSchema, "annulled": truthSchema,
+			}))}, "standings"),
 			Call: queryCall[protocol.StandingsData](d, "standings", "standings"),
 		},
 		{

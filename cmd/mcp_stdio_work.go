@@ -151,9 +151,12 @@ func (d *desktop) simulateTool() mcp.Tool {
 		}),
 		Output: objectSchema(properties{
 			"league_id": textSchema, "game_type": textSchema, "seed": countSchema, "players": countSchema, "rounds": countSchema, "matches": countSchema,
-			"champion": objectSchema(properties{"player_id": textSchema, "display_name": textSchema, "points": numberSchema}),
-			"standings": listOf(properties{"rank": countSchema, "player_id": textSchema, "strategy": textSchema, "points": numberSchema},
-				"rank", "player_id", "strategy", "points"),
+			"champion": objectSchema(properties{"player_id": textSchema, "display_name": textSchema, "points": numberSchema,
+				"reason": described(textSchema, "the tie-break that decided, or the players that share the first rank")}),
+			"standings": listOf(withMembers(standingMembers, properties{
+				"rank": described(countSchema, "tied players share it"), "strategy": textSchema, "technical_losses": countSchema, "fallbacks": countSchema,
+				"endpoint": textSchema,
+			}), "rank", "player_id", "strategy", "points"),
 			"results": listOf(properties{"match_id": textSchema, "round_id": countSchema, "player_A_id": textSchema, "player_B_id": textSchema,
 				"status": textSchema, "winner_player_id": nullableText, "reason": textSchema}, "match_id", "status"),
 		}, "seed", "players", "rounds", "matches", "champion", "standings", "results"),

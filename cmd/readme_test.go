@@ -140,7 +140,7 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 		case ofLeague.MatchString(command): // when there is one
 			later = append(later, command)
 		case whole.MatchString(command):
-			assert.Regexp(t, championPattern, r.mustRun(t, command+" --port 0 --data "+t.TempDir()))
+			assert.Regexp(t, championPattern(namesInClass), r.mustRun(t, command+" --port 0 --data "+t.TempDir()))
 		case oneShot.MatchString(command):
 			r.check(t, command, r.mustRun(t, command))
 		case onInput.MatchString(command):
@@ -186,13 +186,28 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 		assert.True(t, json.Valid([]byte(stdout)), "%s: no JSON", command)
 	case strings.Contains(command, " config "):
 		assert.Regexp(t, `│ default +│`, stdout, command)
+	case strings.Contains(command, " --entrants "):
+		assert.Regexp(t, championPattern(namesInClass), stdout, command)
 	default:
-		assert.Regexp(t, championPattern, stdout, command)
+		assert.Regexp(t, championPattern(usualName), stdout, command)
 	}
 }
 
-// championPattern matches the line of the champion, or of those that share the first rank.
-const championPattern = `\nChampion: (.+ \(P\d\d\) with \d+ points?(, on .+)?|shared by .+ \(P\d\d\) and .+ with \d+ points?)\n$`
+// championPattern matches the line of the champion at the end, or of the players that share the
+// first rank. The names of the players match a pattern.
+func championPattern(name string) string {
+	player := `(` + name + `) \(P\d\d\)`
+	return `\nChampion: (` + player + ` with \d+ points?(, on ` + tiebreakPattern + `)?|shared by ` +
+		player + `(, ` + player + `)* and (` + player + `|\d+ more players) with \d+ points?)\n$`
+}
+
+const (
+	usualName       = `Player \d+`
+	namesInClass    = `Alice|Bot-[12]|Carol` // in class.yaml
+	tiebreakPattern = `(points|wins|draws|Buchholz|Sonneborn–Berger)`
+	// reasonPattern matches the reason behind the name of a champion, if it has one.
+	reasonPattern = `(, on ` + tiebreakPattern + `|, shared by P\d\d(, P\d\d)* and P\d\d)?`
+)
 
 // runCheckOfPlayer runs a command that calls a player, while the player runs, at free ports.
 func (r *reader) runCheckOfPlayer(t *testing.T, command string) {
@@ -204,7 +219,7 @@ func (r *reader) runCheckOfPlayer(t *testing.T, command string) {
 	if strings.Contains(command, "check") {
 		assert.Regexp(t, `\n\d\d+ passed, 0 failed, \d+ warnings?( for \d+ causes?)?, \d+ skipped, took .*s\n$`, stdout)
 	} else {
-		assert.Regexp(t, championPattern, stdout)
+		assert.Regexp(t, championPattern(usualName+"|"+regexp.QuoteMeta(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"))), stdout)
 		assert.Contains(t, stdout, "│ external │")
 	}
 	assert.Zero(t, p.awaitExit(t), p.stderr.String())
@@ -249,12 +264,12 @@ func (r *reader) runLeague(t *testing.T, league []string) bool {
 		switch oneAgent.FindStringSubmatch(league[i])[1] {
 		case "manager":
 			assert.Equal(t, 6, strings.Count(stderr, `"event_type":"RESULT_RECORDED"`))
-			assert.Regexp(t, championPattern, stdout)
+			assert.Regexp(t, championPattern(usualName), stdout)
 		case "referee":
-			assert.Regexp(t, `^REF0\d: \d matches conducted\. Champion: Player \d+ \(P0\d\)(, .+)?\n$`, stdout)
+			assert.Regexp(t, `^REF0\d: \d matches conducted\. Champion: Player \d+ \(P0\d\)`+reasonPattern+`\n$`, stdout)
 		case "player":
 			players++
-			assert.Regexp(t, `^P0\d: 3 played, .* rank \d of 4 with \d points\. Champion: Player \d+ \(P0\d\)(, .+)?\n$`, stdout)
+			assert.Regexp(t, `^P0\d: 3 played, .* rank \d of 4 with \d points\. Champion: Player \d+ \(P0\d\)`+reasonPattern+`\n$`, stdout)
 		}
 	}
 	assert.Equal(t, 4, players)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"evenodd/league"
 	"evenodd/league/protocol"
@@ -105,7 +106,8 @@ func (c *columns) header() (names []string) {
 		names = []string{"Byes", "Buchholz", "Sonneborn–Berger"}
 	}
 	for _, name := range c.tiebreaks {
-		names = append(names, table.TiebreakLabel(name))
+		label := table.TiebreakLabel(name)
+		names = append(names, strings.ToUpper(label[:1])+label[1:])
 	}
 	return names
 }
@@ -140,7 +142,7 @@ func valueOr[T any](value *T) (v T) {
 // exactly formats a number with as many digits as it needs.
 func exactly(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
 
-// writeStandingsCSV writes a table. Its columns are a contract.
+// writeStandingsCSV writes a table. Its columns are a contract of docs/formats.md.
 func writeStandingsCSV(s streams, standings []simulation.Standing) error {
 	return printCSV(s.out, slices.Values(standingsCSV(standings)))
 }

@@ -104,8 +104,13 @@ func (w *savedLeague) complete() {
 	w.record(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}})
 }
 
-// startLeague starts a league.
+// startLeague starts a league of an earlier version, which does not share ranks.
 func startLeague(t *testing.T) *savedLeague {
+	t.Helper()
+	return startLeagueAs(t, false)
+}
+
+func startLeagueAs(t *testing.T, sharedRanks bool) *savedLeague {
 	t.Helper()
 	w := &savedLeague{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
 	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
@@ -123,7 +128,7 @@ func startLeague(t *testing.T) *savedLeague {
 
 	w.record(&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
+		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"}, SharedRanks: sharedRanks,
 	})
 	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
 	for i, id := range playerIDs {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,6 +195,47 @@ func TestOwnManagerConforms(t *testing.T) {
 				report := n.check(o)
 				requirePasses(n, report, test.skipped...)
 				assert.Less(n, report.TookMS, (30 * time.Second).Milliseconds())
+			})
+		})
+	}
+}
+
+// Third-party managers may write shared ranks, 1, 1, 3, or distinct ranks alone.
+func TestManagersWithSharedAndWithDistinctRanksConform(t *testing.T) {
+	t.Parallel()
+	for name, form := range map[string]func(row object, shared any){
+		"shared ranks":   func(row object, shared any) { row["rank"] = shared },
+		"distinct ranks": func(object, any) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inVirtualTime(t, func(n *network) {
+				var tied atomic.Int64
+				change := func(rows any) {
+					for _, r := range rows.([]any) { //nolint:forcetypeassert // it is one
+						row := r.(object) //nolint:forcetypeassert // it is one
+						if shared := row["shared_rank"]; shared != nil {
+							tied.Add(1)
+							form(row, shared)
+						}
+						for _, own := range []string{"tied", "shared_rank", "decided_by", "tiebreak_values"} {
+							delete(row, own)
+						}
+					}
+				}
+				other := &tamper{outgoing: func(method string, params object) bool {
+					switch method {
+					case "update_standings":
+						change(params["standings"])
+					case "notify_league_completed":
+						change(params["final_standings"])
+						delete(inner(params, "champion"), "reason")
+					}
+					return true
+				}}
+				url, _ := ownManager(n, 4, 1, other)
+				requirePasses(n, n.check(conformance.Options{Role: conformance.Manager, URL: url, Listener: n.open()}), "M-END-06")
+				assert.Positive(n, tied.Load(), "no players were tied")
 			})
 		})
 	}

@@ -27,10 +27,18 @@ func created(legs int, tournament *journal.Tournament) *journal.Created {
 
 func startTournament(t *testing.T, tournament *journal.Tournament, players int) tournamentLog {
 	t.Helper()
+	return startLeague(t, created(1, tournament), players)
+}
+
+func startLeague(t *testing.T, begins *journal.Created, players int) tournamentLog {
+	t.Helper()
 	l := tournamentLog{journal.NewState(), t}
-	l.apply(created(1, tournament))
+	l.apply(begins)
 	l.apply(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2})
 	started := &journal.Started{Referees: []string{"REF01"}}
+	if begins.Tournament == nil {
+		started.Algorithm = journal.Algorithm
+	}
 	for n := range players {
 		id := protocol.PlayerID(n + 1)
 		l.apply(&journal.AgentRegistered{AgentID: id, Role: protocol.RolePlayer, DisplayName: string(rune('A' + n)), Endpoint: "http://" + id + "/mcp"})

@@ -47,6 +47,12 @@ type StandingRow struct {
 // TiebreakValues are numbers by the names of tie-breaks, such as head_to_head.
 type TiebreakValues map[string]float64
 
+// MarshalJSONTo writes the members in order of their names, so that a message always has the
+// same bytes.
+func (v TiebreakValues) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return json.MarshalEncode(enc, map[string]float64(v), json.Deterministic(true))
+}
+
 // UnmarshalJSONFrom reads an object or null. It ignores members that are no numbers.
 func (v *TiebreakValues) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	var members Object
