@@ -187,6 +187,12 @@ func TestHostileFilesAreEscapedInEveryPrintedField(t *testing.T) {
 			printed += runHarmless(t, "audit", copied, "--format", "json")
 			printed += runHarmless(t, "replay", "R1M1", "--data", copied)
 			printed += runHarmless(t, "replay", "R2M1", "--data", copied, "--format", "json")
+			if filepath.Base(name) == "journal.jsonl" {
+				for _, command := range []string{"status", "standings", "schedule", "export"} {
+					printed += runHarmless(t, "league", command, "--data", copied)
+				}
+				printed += runHarmless(t, "league", "export", "--format", "csv", "--list", "agents", "--data", copied)
+			}
 			if filepath.Base(name) == "journal.jsonl" || strings.HasPrefix(name, "config") {
 				for _, format := range []string{"table", "csv", "json"} {
 					printed += runHarmless(t, "simulate", "--resume", "--data", copied, "--log-level", "info", "--format", format,
@@ -292,7 +298,9 @@ func TestHostileArgumentsAreEscaped(t *testing.T) {
 		{"schema", hostile}, {"config", hostile}, {"simulate", "--" + hostile}, {"simulate", "--strategies", hostile}, {"simulate", "--game", hostile},
 		{"simulate", "--league-id", hostile}, {"simulate", "--format", hostile}, {"simulate", "--faults", hostile}, {"simulate", "--seeding", hostile},
 		{"player", "--name", hostile, "--manager", hostile}, {"referee", "--host", hostile}, {"manager", "--log-level", hostile},
-		{"simulate", "--config", hostile}, {"init", "/dev/null/" + hostile}, {"completion", hostile},
+		{"simulate", "--config", hostile}, {"league", hostile}, {"league", "status", "--data", hostile},
+		{"league", "pause", "--manager", hostile}, {"league", "rule", hostile, "--winner", hostile, "--reason", "x"}, {"league", "codes", hostile},
+		{"init", "/dev/null/" + hostile}, {"completion", hostile},
 	} {
 		runHarmless(t, args...)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // adminTokenVariable is the environment variable with the admin token.
-const adminTokenVariable = "EVENODD_ADMIN_TOKEN" //nolint:gosec // a name, no credential
+const adminTokenVariable = "EVENODD_ADMIN_TOKEN"
 
 // maxOrganiserReply is the size in bytes of the largest response of a manager to an organiser.
 const maxOrganiserReply = 8 << 20

@@ -16,7 +16,7 @@ import (
 
 // A decisionCommand is a command of 'evenodd league' that makes a decision.
 type decisionCommand struct {
-	name, args, short, long, example string
+	name, short, long, example string
 
 	reasoned bool // needs --reason
 	of       string
@@ -63,7 +63,8 @@ type decisionFlags struct {
 // decisionCommands makes the commands that make a decision.
 func decisionCommands(o organiser) []*cobra.Command {
 	var commands []*cobra.Command
-	for _, row := range decisionRows {
+	for i := range decisionRows {
+		row := decisionRows[i]
 		commands = append(commands, newDecision(o, row))
 	}
 	return commands

@@ -25,7 +25,7 @@ func newLeagueLogs(o organiser) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logs AGENT",
 		Short: "Write an archive of one agent: log, events, results, transcripts",
-		Long: `Write an archive (zip) of one agent, which contains no tokens and no endpoints:
+		Long: `Write an archive (zip) of one agent, which contains no tokens:
 
   log.jsonl        its log, if it has the manager's data folder, and the manager's log
                    lines about it

@@ -2,10 +2,10 @@ package cmd
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"evenodd/league/decide"
@@ -23,6 +23,7 @@ type (
 		Tournament    string             `json:"tournament,omitzero"` // swiss or knockout
 		State         string             `json:"state"`               // of the manager
 		Paused        *decisionInForce   `json:"paused,omitzero"`
+		Planned       *plannedStart      `json:"start_planned,omitzero"` // by an organiser; the last one counts
 		Round         int                `json:"round"`
 		Rounds        int                `json:"rounds"`
 		Matches       int                `json:"matches"`
@@ -39,6 +40,11 @@ type (
 		At            string             `json:"at"` // time of the last event
 
 		champion string // as text; "" before the end
+	}
+	plannedStart struct {
+		StartAt string `json:"start_at"`
+		By      string `json:"by"`
+		Reason  string `json:"reason,omitzero"`
 	}
 	decisionInForce struct {
 		By     string `json:"by"`
@@ -103,6 +109,9 @@ func (r *leagueRecord) status() *leagueStatus {
 		Awaited: []agentStatus{}, Running: r.running(), Agents: []agentStatus{}, Rematches: []orderedRematch{},
 		Decisions: r.decided(shownDecisions), Events: r.Events, At: r.at,
 	}
+	if p := r.StartPlanned; p != nil {
+		s.Planned = &plannedStart{p.StartAt, p.By, p.Reason}
+	}
 	for _, a := range r.sortedAgents() {
 		switch one := r.agent(a); {
 		case r.Started == nil && !a.Answered:
@@ -111,7 +120,7 @@ func (r *leagueRecord) status() *leagueStatus {
 			s.Agents = append(s.Agents, one)
 		}
 	}
-	for _, id := range r.State.Rematches {
+	for _, id := range r.Rematches {
 		m := r.Match(id)
 		if m.RematchOrdered != nil {
 			s.Rematches = append(s.Rematches, orderedRematch{id.String(), "ordered", *inForce(m.RematchOrdered)})
@@ -120,7 +129,8 @@ func (r *leagueRecord) status() *leagueStatus {
 		}
 	}
 	if r.Completed != nil {
-		s.Champion, s.champion = &r.Completed.Champion, r.championLine()
+		champion := r.Champion()
+		s.Champion, s.champion = &champion, r.championLine()
 	}
 	return s
 }
@@ -131,7 +141,7 @@ func (r *leagueRecord) championLine() string {
 	for _, row := range r.Standings() {
 		rows = append(rows, row.StandingRow)
 	}
-	return championLine(rows, r.Completed.Champion)
+	return championLine(rows, r.Champion())
 }
 
 // sortedAgents are the agents in order of ids, players first.
@@ -194,7 +204,7 @@ func (r *leagueRecord) running() []runningMatch {
 			add(protocol.MatchID{Round: r.Round, Number: i + 1})
 		}
 	}
-	for _, id := range r.State.Rematches {
+	for _, id := range r.Rematches {
 		if r.Match(id).Reopened() && (id.Round != r.Round || !r.Open()) {
 			add(id)
 		}
@@ -238,6 +248,9 @@ func (s *leagueStatus) print(w io.Writer) error {
 	if p := s.Paused; p != nil {
 		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, shortTime(p.Since), reasonAfter(p.Reason))
 	}
+	if p := s.Planned; p != nil && s.State == decide.StateWaitingForRegistrations {
+		text.line("Planned start: %s, by %s%s", p.StartAt, p.By, reasonAfter(p.Reason))
+	}
 	text.line("Players: %d. Referees: %d.", s.Players, s.Referees)
 	if s.Rounds > 0 {
 		most := atMost(s.Tournament, s.State)
@@ -274,7 +287,7 @@ func (s *leagueStatus) tables() []titledTable {
 	for _, m := range s.Running {
 		attempt := ""
 		if m.Attempt > 0 {
-			attempt = fmt.Sprint(m.Attempt)
+			attempt = strconv.Itoa(m.Attempt)
 		}
 		running.rows = append(running.rows, []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.RefereeID, attempt, shortTime(m.Since)})
 	}

@@ -21,7 +21,7 @@ type scriptProcesses struct {
 
 func (s *scriptProcesses) commands() map[string]func(*testscript.TestScript, bool, []string) {
 	s.running = map[string]*process{}
-	return map[string]func(*testscript.TestScript, bool, []string){"launch": s.launch, "await": s.await, "stop": s.stop, "ended": s.ended}
+	return map[string]func(*testscript.TestScript, bool, []string){"launch": s.launch, "await": s.await, "interrupt": s.interrupt, "ended": s.ended}
 }
 
 // launch runs a program in the background: launch NAME PROGRAM [ARGUMENT...]. The end of the
@@ -93,8 +93,8 @@ func (s *scriptProcesses) await(ts *testscript.TestScript, neg bool, args []stri
 	}
 }
 
-// stop interrupts processes and waits for their end: stop NAME...
-func (s *scriptProcesses) stop(ts *testscript.TestScript, _ bool, args []string) {
+// interrupt interrupts processes and waits for their end: interrupt NAME...
+func (s *scriptProcesses) interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
 		p := s.find(ts, name)
 		_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended

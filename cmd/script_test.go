@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 			}
 			e.Defer(func() { _ = taken.Close() })
 			e.Setenv("GORACE", raceOptions)
+			e.Setenv("PORT", freePort(t))
 			e.Setenv("TAKEN", strconv.Itoa(taken.Addr().(*net.TCPAddr).Port))
 			return nil
 		},

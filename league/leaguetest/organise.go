@@ -20,7 +20,7 @@ func Winner(winner string) Command { return func(q *protocol.OrganiseRequest) { 
 // TryToOrganise calls organise_league with the admin token.
 func (w *World) TryToOrganise(command string, change ...Command) (*protocol.Organised, error) {
 	q := &protocol.OrganiseRequest{LeagueID: LeagueID, Command: command, By: "A. Smith", Reason: "so decided"}
-	q.AuthToken = w.Manager.AdminToken()
+	q.AuthToken = protocol.AdminToken(protocol.ManagerKeysOf(w.Secret, protocol.KeyDerivation).Admin, LeagueID)
 	for _, set := range change {
 		set(q)
 	}

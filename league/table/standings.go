@@ -155,13 +155,15 @@ func (r *ranking) separate(rows []Row) {
 	}
 	sets := make([]uint, len(rows)) // of deciders, one bit each
 	for decider := range r.names {
-		for start, end := 0, 0; start < len(rows); start = end {
-			separates := false
-			for end = start + 1; end < len(rows) && deciders[end] >= decider; end++ {
+		for start := 0; start < len(rows); {
+			end, separates := start+1, false
+			for ; end < len(rows) && deciders[end] >= decider; end++ {
 				separates = separates || deciders[end] == decider
 			}
-			for i := start; separates && i < end; i++ {
-				sets[i] |= 1 << decider
+			for ; start < end; start++ {
+				if separates {
+					sets[start] |= 1 << decider
+				}
 			}
 		}
 	}

@@ -1,0 +1,61 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/audit"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// playOrganised plays a league, orders a rematch of R1M1 before round 2, or none, and audits
+// the files.
+func playOrganised(t *testing.T, concurrency int, rematches int) *Result {
+	t.Helper()
+	folder := store.Folder(t.TempDir())
+	files, _, err := league.OpenFiles(folder, benchLeague, false, time.Now)
+	require.NoError(t, err)
+	o := benchmarkLeague(6, Memory)
+	o.Concurrency, o.Files = concurrency, files
+	net := newNetwork(Memory)
+	secret, err := folder.Secret(benchLeague, true)
+	require.NoError(t, err)
+	begun := 0
+	o.Rules.RoundBegins = func() {
+		if begun++; begun < 2 || begun > 1+rematches {
+			return
+		}
+		q := &protocol.OrganiseRequest{LeagueID: benchLeague, Command: protocol.CommandRematch, By: "A. Smith", MatchID: "R1M1"}
+		q.AuthToken = protocol.AdminToken(protocol.ManagerKeysOf(secret, protocol.KeyDerivation).Admin, benchLeague)
+		_, err := protocol.OrganiseLeague.Call(t.Context(), net, protocol.Peer{Endpoint: Memory + "://manager/mcp"}, q)
+		assert.NoError(t, err)
+	}
+	r, err := runOn(t.Context(), o, net)
+	require.NoError(t, err)
+	require.NoError(t, files.Close())
+	report, err := audit.Run(folder, audit.Options{Games: o.Games})
+	require.NoError(t, err)
+	assert.Empty(t, report.Leagues[0].Findings)
+	return r
+}
+
+func TestRematchInASimulationIsDrawnAnewAndRepeatable(t *testing.T) {
+	t.Parallel()
+	draw := func(r *Result) string {
+		m := r.Results[0]
+		require.Equal(t, "R1M1", m.MatchID)
+		return m.Reason
+	}
+	first, once, twice := playOrganised(t, 1, 0), playOrganised(t, 1, 1), playOrganised(t, 1, 2)
+	assert.NotEqual(t, draw(first), draw(once))
+	assert.NotEqual(t, draw(once), draw(twice), "each rematch is drawn anew")
+	assert.Equal(t, first.Results[1:3], once.Results[1:3], "the other matches of the round are as before")
+	again := playOrganised(t, 16, 1)
+	assert.Equal(t, once.Results, again.Results)
+	assert.Equal(t, once.Standings, again.Standings)
+}
