@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/config"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -121,6 +122,8 @@ type leagueRecord struct {
 	begun     map[protocol.MatchID]string // when the last attempt was assigned, as Event.At
 	at        string                      // time of the last event
 	head      string                      // hash of the last line
+
+	roster []config.RosterEntry // that the user has named
 }
 
 // A decisionMade is a decision of an organiser.

@@ -2,11 +2,14 @@ package cmd
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
@@ -23,16 +26,18 @@ type (
 		Tournament    string             `json:"tournament,omitzero"` // swiss or knockout
 		State         string             `json:"state"`               // of the manager
 		Paused        *decisionInForce   `json:"paused,omitzero"`
-		Planned       *plannedStart      `json:"start_planned,omitzero"` // by an organiser; the last one counts
+		Planned       *plannedStart      `json:"start_planned,omitzero"` // by the last decision, else by the manager's options
 		Round         int                `json:"round"`
 		Rounds        int                `json:"rounds"`
 		Matches       int                `json:"matches"`
 		Recorded      int                `json:"recorded"`
 		Players       int                `json:"players"`
 		Referees      int                `json:"referees"`
-		Awaited       []agentStatus      `json:"awaited"` // have registered and not answered yet
-		Running       []runningMatch     `json:"running"` // matches of the open round without a result
-		Agents        []agentStatus      `json:"agents"`  // that take no part now, or fail
+		Expected      *journal.Roster    `json:"expected,omitzero"` // the agents that the league waits for, before the start
+		Missing       []missingAgent     `json:"missing,omitzero"`  // agents of --roster that have not registered
+		Awaited       []agentStatus      `json:"awaited"`           // have registered and not answered yet
+		Running       []runningMatch     `json:"running"`           // matches of the open round without a result
+		Agents        []agentStatus      `json:"agents"`            // that take no part now, or fail
 		Rematches     []orderedRematch   `json:"rematches"`
 		Decisions     []decisionOutput   `json:"decisions"` // the last ones
 		Champion      *protocol.Champion `json:"champion,omitzero"`
@@ -43,7 +48,7 @@ type (
 	}
 	plannedStart struct {
 		StartAt string `json:"start_at"`
-		By      string `json:"by"`
+		By      string `json:"by,omitzero"` // "" for the options of the manager
 		Reason  string `json:"reason,omitzero"`
 	}
 	decisionInForce struct {
@@ -51,6 +56,10 @@ type (
 		Reason string `json:"reason,omitzero"`
 		Since  string `json:"since"`
 		Event  int    `json:"event"`
+	}
+	missingAgent struct {
+		DisplayName string `json:"display_name"`
+		Role        string `json:"role"`
 	}
 	agentStatus struct {
 		AgentID      string `json:"agent_id"`
@@ -109,6 +118,15 @@ func (r *leagueRecord) status() *leagueStatus {
 		Awaited: []agentStatus{}, Running: r.running(), Agents: []agentStatus{}, Rematches: []orderedRematch{},
 		Decisions: r.decided(shownDecisions), Events: r.Events, At: r.at,
 	}
+	if r.Started == nil {
+		s.Missing = r.missing()
+	}
+	if c := r.Configuration; c != nil && r.Started == nil {
+		s.Expected = cmp.Or(c.Roster, &journal.Roster{Players: c.Participants.Players, Referees: c.Participants.Referees})
+		if c.StartAt != "" {
+			s.Planned = &plannedStart{StartAt: c.StartAt}
+		}
+	}
 	if p := r.StartPlanned; p != nil {
 		s.Planned = &plannedStart{p.StartAt, p.By, p.Reason}
 	}
@@ -133,6 +151,20 @@ func (r *leagueRecord) status() *leagueStatus {
 		s.Champion, s.champion = &champion, r.championLine()
 	}
 	return s
+}
+
+// missing lists the agents of the roster that have not registered.
+func (r *leagueRecord) missing() (list []missingAgent) {
+	registered := map[missingAgent]bool{}
+	for _, a := range r.Agents {
+		registered[missingAgent{norm.NFC.String(a.DisplayName), a.Role}] = true
+	}
+	for _, e := range r.roster {
+		if !registered[missingAgent{norm.NFC.String(e.Name), e.Role}] {
+			list = append(list, missingAgent{e.Name, e.Role})
+		}
+	}
+	return list
 }
 
 // championLine names the champion of a completed league.
@@ -249,9 +281,13 @@ func (s *leagueStatus) print(w io.Writer) error {
 		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, shortTime(p.Since), reasonAfter(p.Reason))
 	}
 	if p := s.Planned; p != nil && s.State == decide.StateWaitingForRegistrations {
-		text.line("Planned start: %s, by %s%s", p.StartAt, p.By, reasonAfter(p.Reason))
+		by := ""
+		if p.By != "" {
+			by = ", by " + p.By + reasonAfter(p.Reason)
+		}
+		text.line("Planned start: %s%s", p.StartAt, by)
 	}
-	text.line("Players: %d. Referees: %d.", s.Players, s.Referees)
+	text.line("Players: %s. Referees: %s.", s.of(s.Players, true), s.of(s.Referees, false))
 	if s.Rounds > 0 {
 		most := atMost(s.Tournament, s.State)
 		text.line("Round %d of %s%d. Results: %d of %s%d matches.", s.Round, most, s.Rounds, s.Recorded, most, s.Matches)
@@ -271,6 +307,22 @@ func (s *leagueStatus) print(w io.Writer) error {
 	return text.print(w)
 }
 
+// of is a number of players or referees, and how many the league waits for if it does.
+func (s *leagueStatus) of(registered int, players bool) string {
+	expected := 0
+	switch {
+	case s.Expected == nil:
+	case players:
+		expected = s.Expected.Players
+	default:
+		expected = s.Expected.Referees
+	}
+	if expected == 0 {
+		return strconv.Itoa(registered)
+	}
+	return fmt.Sprintf("%d of %d", registered, expected)
+}
+
 // A titledTable is a table with its title.
 type titledTable struct {
 	title  string
@@ -279,6 +331,10 @@ type titledTable struct {
 }
 
 func (s *leagueStatus) tables() []titledTable {
+	missing := titledTable{"On the roster, not registered:", []string{"Name", "Role"}, nil}
+	for _, a := range s.Missing {
+		missing.rows = append(missing.rows, []any{a.DisplayName, a.Role})
+	}
 	awaited := titledTable{"Registered, no answer to a ping yet:", []string{"Agent", "Name", "Since"}, nil}
 	for _, a := range s.Awaited {
 		awaited.rows = append(awaited.rows, []any{a.AgentID, a.DisplayName, shortTime(a.RegisteredAt)})
@@ -303,7 +359,7 @@ func (s *leagueStatus) tables() []titledTable {
 	for _, d := range s.Decisions {
 		decisions.rows = append(decisions.rows, []any{d.Event, shortTime(d.At), d.About})
 	}
-	return []titledTable{awaited, running, agents, rematches, decisions}
+	return []titledTable{missing, awaited, running, agents, rematches, decisions}
 }
 
 // shortTime is the time of an event without milliseconds.

@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/config"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
 // newLeagueStatus makes 'evenodd league status'.
 func newLeagueStatus(o organiser) *cobra.Command {
-	watch := false
+	watch, roster := false, ""
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show how far the league is, and what needs attention",
@@ -23,17 +24,25 @@ their start, agents that are awaited, suspended or failing, and the last decisio
 With --watch the command goes on until the league is over. On a terminal it draws the
 status again after each change; otherwise it prints a line for each change. With
 --format json it prints one document after each change.`,
-		Example: "  evenodd league status\n  evenodd league status --watch",
+		Example: "  evenodd league status --roster class.csv\n  evenodd league status --watch",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.checkFormat(formatText, formatJSON); err != nil {
 				return err
+			}
+			var listed []config.RosterEntry
+			if roster != "" {
+				var err error
+				if listed, err = config.ReadRoster(roster); err != nil {
+					return usage("--roster: %w", err)
+				}
 			}
 			r, from, err := o.readLeague(c.Context())
 			if err != nil {
 				return err
 			}
 			defer from.close()
+			r.roster = listed
 			if watch {
 				return o.watch(c.Context(), r, from)
 			}
@@ -41,6 +50,7 @@ status again after each change; otherwise it prints a line for each change. With
 			return show(o.out, o.format, s, s.print)
 		},
 	}
+	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`: show the agents in it that have not registered")
 	c.Flags().BoolVar(&watch, "watch", false, "go on until the league is over, and show each change")
 	return c
 }
