@@ -145,6 +145,7 @@ func (g *upGroup) picture(width, height int) string {
 			widths[i] = max(widths[i], lipgloss.Width(cell))
 		}
 	}
+	widths[0] = min(widths[0], nameWidth(width, widths))
 	left := ""
 	if most := height - 1; len(rows) > most && most > 1 {
 		left = fmt.Sprintf("and %d more", len(rows)-most+1)
@@ -157,6 +158,9 @@ func (g *upGroup) picture(width, height int) string {
 	for _, row := range rows {
 		var cells strings.Builder
 		for i, cell := range row {
+			if lipgloss.Width(cell) > widths[i] { // a long name
+				cell = lipgloss.NewStyle().Inline(true).MaxWidth(widths[i]-1).Render(cell) + "…"
+			}
 			cells.WriteString(cell + strings.Repeat(" ", widths[i]-lipgloss.Width(cell)+2))
 		}
 		line(cells.String())
@@ -165,6 +169,17 @@ func (g *upGroup) picture(width, height int) string {
 		line(left)
 	}
 	return text.String()
+}
+
+// nameWidth returns the largest width of a name at which the terminal shows all columns but
+// the last. On a very narrow terminal, the names stay readable instead.
+func nameWidth(terminal int, widths []int) int {
+	const gap, least = 2, 10
+	most := terminal - 1
+	for _, w := range widths[1 : len(widths)-1] {
+		most -= gap + w
+	}
+	return max(most, least)
 }
 
 // headline describes the league.

@@ -60,6 +60,21 @@ func TestScreenFitsTheTerminal(t *testing.T) {
 	}
 }
 
+func TestLongNameDoesNotHideTheStateOfAProcess(t *testing.T) {
+	g := testGroup(t, config.Entrant{Name: strings.Repeat("長", 25), Kind: config.KindStrategy, Value: "even"}, config.Entrant{Name: "Bob", Kind: config.KindStrategy, Value: "odd"})
+	for _, m := range g.agents {
+		m.state = supervise.State{Phase: supervise.PhasePausing, PID: 4194304, Restarts: 3}
+		m.port = "65535"
+	}
+	rows := strings.Split(g.picture(80, 24), "\n")[1:]
+	assert.Contains(t, rows[0], "RESTARTS")
+	for _, row := range rows[2:5] {
+		assert.Regexp(t, `  restarting  3$`, row)
+	}
+	assert.Contains(t, rows[3], "長…")
+	assert.NotContains(t, rows[4], "…")
+}
+
 // The key of a model must not reach other processes or command lines.
 func TestOnlyThePlayerOfAModelGetsItsKey(t *testing.T) {
 	t.Setenv("CLASS_KEY", "secret-1")
