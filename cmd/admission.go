@@ -107,3 +107,18 @@ func registrationEnd(s league.Status) string {
 	}
 	return "; registration ends at " + s.RegistrationUntil
 }
+
+// tooLate tells what it means for a league that has not begun that one of its times is past;
+// "" otherwise.
+func (a *admission) tooLate(s league.Status, now time.Time) string {
+	start, _ := time.Parse(time.RFC3339, s.StartAt) // zero without a time
+	switch {
+	case s.Matches > 0 || s.StartAt == "" || now.Before(start):
+		return ""
+	case a.registrationUntil.IsZero() || now.Before(a.registrationUntil):
+		return "The time of the start is past: the league starts as soon as enough agents have answered."
+	case s.Players < 2 || s.Referees < 1:
+		return "Registration ended before two players and one referee had registered, so the league cannot start. Start the manager again with a later --registration-until."
+	}
+	return "Registration has ended and the time of the start is past: the league starts as soon as enough registered agents have answered."
+}

@@ -251,6 +251,9 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 // introduce tells the operator where the league is and how to start it.
 func (p *managerProcess) introduce(s streams, m *league.Manager, options *league.Options) {
 	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(m.Status(), m.Resumed()))
+	if problem := p.admission.tooLate(m.Status(), time.Now()); problem != "" {
+		_ = printLine(s.err, "%s", problem)
+	}
 	_ = printLine(s.err, "Admin token for start_league: %s", m.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
 		Str("game_type", options.GameType).Stringer("calls", p.calls).Str("event_type", protocol.EventListening).Msg("listening")

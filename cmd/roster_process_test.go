@@ -121,6 +121,7 @@ func TestManagerStartsItsLeagueAtATime(t *testing.T) {
 	soon := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339) // as soon as two players have answered
 	m := k.manager(t, "--start-at", soon)
 	m.await(t, `League \S+ at \S+ starts at `+soon)
+	m.await(t, `The time of the start is past`)
 	var agents []*process
 	for role, name := range map[string]string{"referee": "Whistle", "player": "Alpha"} {
 		agents = append(agents, start(t, role, "--port", "0", "--name", name, "--data", string(k.data), "--manager", k.url))
