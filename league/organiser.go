@@ -96,6 +96,9 @@ func (m *Manager) planStart(q *protocol.OrganiseRequest) (*protocol.Organised, e
 func (m *Manager) decide(q *protocol.OrganiseRequest) (done *protocol.Organised, ruled *match, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.registrations.beginIfDecided(); err != nil {
+		return nil, nil, err
+	}
 	event, err := decide.Decision(m.state, decide.Command{
 		Name: q.Command, By: q.By, Reason: q.Reason, AgentID: q.AgentID, MatchID: q.MatchID, Winner: q.Winner,
 	})

@@ -89,9 +89,6 @@ func (m *Manager) playRematch(stop, work context.Context) error {
 	if err != nil || x == nil {
 		return err
 	}
-	if x.fact.Report != nil {
-		x.done.Store(true)
-	}
 	m.announceAgain(work, x).wait()
 	m.options.Log.Info().Stringer("match_id", x.id).Str("event_type", protocol.EventRematchBegins).Msg("a match is played again")
 	if lead := m.options.AnnounceLead; lead > 0 {
@@ -133,6 +130,7 @@ func (m *Manager) openRematch() (*match, error) {
 	x := &match{id: *id, fact: fact, a: m.agents[idA], b: m.agents[idB], announced: m.agents[decide.RematchReferee(m.state, *id)]}
 	_, err := m.forfeit(x)
 	x.absent = fact.Forfeited
+	x.done.Store(fact.Report != nil)
 	m.rematch = x
 	return x, err
 }

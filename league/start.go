@@ -238,6 +238,9 @@ func (m *Manager) PlanStart(by journal.Decision, at time.Time) (event int, when,
 func (r *registrations) plan(by journal.Decision, at time.Time) (event int, when, about string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.beginIfDecided(); err != nil {
+		return 0, "", "", err
+	}
 	now := r.clock.Now()
 	atOnce := at.IsZero()
 	if atOnce {
@@ -271,6 +274,15 @@ func (r *registrations) plan(by journal.Decision, at time.Time) (event int, when
 		return event, when, "", err
 	}
 	return event, when, fmt.Sprintf("The league starts now: players %d, referees %d.", len(r.state.Started.Players), len(r.state.Started.Referees)), nil
+}
+
+// beginIfDecided records the start if it is decided, but Run has not recorded it yet: a
+// decision of the organiser comes before or after the start. The lock is held.
+func (r *registrations) beginIfDecided() error {
+	if !r.decide.Closed {
+		return nil
+	}
+	return r.fixParticipants()
 }
 
 // fixParticipants records the start, with the agents that have answered: the
