@@ -150,7 +150,7 @@ entrants:
 	args := []string{"simulate", "--entrants", file, "--seed", "7", "--quiet", "--strict", "--legs", "2"}
 	code, stdout, stderr := run(t.Context(), args...)
 	assert.Equal(t, 3, code)
-	assert.Equal(t, "evenodd: a model or host did not choose, and its fallback did: 4 choices: P01 4\n", stderr)
+	assert.Equal(t, "evenodd: 4 fallbacks: P01 4 (choices of the fallback strategy instead of those of a model or a host)\n", stderr)
 	assert.Regexp(t, `Points │ .*Fallbacks │`, stdout)
 	assert.Regexp(t, `│ Silent +│ llm:silent +│.* 4 │\n`, stdout)
 	assert.Regexp(t, `│ Good +│ llm:good +│.* 0 │\n`, stdout)

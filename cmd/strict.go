@@ -14,9 +14,9 @@ func lossesAndFallbacks(standings []simulation.Standing) error {
 	rows := slices.Clone(standings)
 	slices.SortFunc(rows, func(a, b simulation.Standing) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
 	losses := perPlayer(rows, "technical loss", func(r *simulation.Standing) int { return r.TechnicalLosses })
-	fallbacks := perPlayer(rows, "choice", func(r *simulation.Standing) int { return r.Fallbacks })
+	fallbacks := perPlayer(rows, "fallback", func(r *simulation.Standing) int { return r.Fallbacks })
 	if fallbacks != "" {
-		fallbacks = "a model or host did not choose, and its fallback did: " + fallbacks
+		fallbacks += " (choices of the fallback strategy instead of those of a model or a host)"
 	}
 	problems := slices.DeleteFunc([]string{losses, fallbacks}, func(text string) bool { return text == "" })
 	if len(problems) == 0 {

@@ -38,6 +38,15 @@ func TestLeagueEndsWhenEveryPlayerIsWithdrawn(t *testing.T) {
 				x.Finish()
 				state := x.CloseAudited()
 				assert.Len(t, state.Standings(), test.players)
+				byes := 0
+				for _, row := range state.Standings() {
+					if row.Byes != nil {
+						byes += *row.Byes
+					}
+				}
+				if test.format.IsSwiss() {
+					assert.Equal(t, 1, byes, "that of round 1; withdrawn players get none")
+				}
 				assert.Less(t, w.Now(), 2*time.Minute)
 			})
 		})

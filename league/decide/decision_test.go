@@ -238,9 +238,15 @@ func TestReportsOfDecidedMatches(t *testing.T) {
 	assert.False(t, v.Accepted || v.Disputed)
 	v = judge(s, report(second), "REF01", decide.NotPinged)
 	assert.True(t, v.Accepted, "the result of the rematch")
+	apply(t, s, v.Result)
+	otherNumber := func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = pointer(2) }
+	v = judge(s, report(otherNumber), "REF01", decide.NotPinged)
+	require.ErrorContains(t, v.Err, "annulled by A. Smith", "another result of the annulled attempt, after the rematch")
+	assert.False(t, v.Accepted || v.Disputed)
 
 	apply(t, s, ruled("P02"))
-	v = judge(s, report(second), "REF01", decide.NotPinged)
+	assert.True(t, judge(s, report(second), "REF01", decide.NotPinged).Repeated, "the result of the rematch again")
+	v = judge(s, report(second, otherNumber), "REF01", decide.NotPinged)
 	require.ErrorContains(t, v.Err, "match R1M1 has a result by A. Smith", "a report of a ruled match")
 	assert.Equal(t, protocol.ErrInvalidMatchState, protocol.AsError(v.Err).Code)
 	assert.False(t, v.Accepted || v.Disputed)

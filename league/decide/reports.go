@@ -90,7 +90,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
 		v.Repeated = true // its referee need not report it again
 	case fact.Ruled != nil:
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "match %s has a result %v: reports of it do not count any more", r.MatchID, fact.Ruled)
-	case fact.Void(r.Number):
+	case fact.Void(r.Number) || fact.AnnulledOutcome(r.Number) != nil:
 		v.Err = annulled(fact, r.MatchID)
 	case fact.Report != nil:
 		v.Disputed = true
@@ -117,7 +117,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
 	return v
 }
 
-// annulled is the error of a report of an attempt before the match was reopened.
+// annulled is the error of a report of an attempt from before a rematch.
 func annulled(fact *journal.Match, id protocol.MatchID) *protocol.Error {
 	return protocol.Fault(protocol.ErrInvalidMatchState, "the earlier attempts at match %s are annulled %v: it is played again", id, &fact.Annulled[len(fact.Annulled)-1].By)
 }

@@ -24,10 +24,11 @@ type decidedLeague struct {
 	results map[protocol.MatchID]*journal.MatchReported // that count
 	forfeit map[protocol.MatchID]bool
 	annuls  map[string]bool
+	left    map[string]int // the announced rounds when a player was withdrawn
 }
 
 func newDecidedLeague(t *rapid.T) *decidedLeague {
-	l := &decidedLeague{State: journal.NewState(), t: t, results: map[protocol.MatchID]*journal.MatchReported{}, forfeit: map[protocol.MatchID]bool{}, annuls: map[string]bool{}}
+	l := &decidedLeague{State: journal.NewState(), t: t, results: map[protocol.MatchID]*journal.MatchReported{}, forfeit: map[protocol.MatchID]bool{}, annuls: map[string]bool{}, left: map[string]int{}}
 	format := rapid.SampledFrom([]*journal.Tournament{nil, nil, {Algorithm: pairing.Swiss, Rounds: 3}, {Algorithm: pairing.Knockout}}).Draw(t, "format")
 	begins := created(1, format)
 	started := &journal.Started{Referees: []string{"REF01", "REF02"}}
@@ -122,7 +123,7 @@ func (l *decidedLeague) decide() {
 		wrong := rapid.Bool().Draw(l.t, "wrong")
 		if applied := l.try(&journal.AgentWithdrawn{Decision: by, AgentID: id, Annulled: annuls != wrong}); applied {
 			require.False(l.t, wrong, "the event says the opposite of the rule")
-			l.annuls[id] = annuls
+			l.annuls[id], l.left[id] = annuls, l.Round
 		}
 	case 5, 6:
 		l.try(&journal.RematchOrdered{Decision: by, MatchID: l.anyMatch()})
@@ -210,7 +211,9 @@ func (l *decidedLeague) check() {
 	for i := range l.Round {
 		if l.Created.Tournament.IsSwiss() {
 			for _, player := range pairing.Byes(len(l.Started.Players), l.Pairings(i+1)) {
-				scratch.RecordBye(player)
+				if left, withdrawn := l.left[l.Started.Players[player]]; !withdrawn || i < left {
+					scratch.RecordBye(player)
+				}
 			}
 		}
 	}

@@ -231,11 +231,14 @@ func (s *State) announced(d *RoundAnnounced) ([]pairing.Pairing, error) {
 	return pairings, nil
 }
 
-// recordByes counts the byes of a round, which give points in a Swiss system only.
+// recordByes counts the byes of a round, which give points in a Swiss system only, and none to
+// a withdrawn player.
 func (s *State) recordByes(pairings []pairing.Pairing) {
 	if s.Created.Tournament.IsSwiss() {
 		for _, player := range pairing.Byes(len(s.Started.Players), pairings) {
-			s.Table.RecordBye(player)
+			if s.Agents[s.Started.Players[player]].Withdrawn == nil {
+				s.Table.RecordBye(player)
+			}
 		}
 	}
 }
