@@ -92,7 +92,7 @@ resume an interrupted league.`,
 	strictFlag(f, &o.strict)
 	newLeagueFlag(f, &o.newLeague)
 	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 30s")
-	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer start_league to MCP clients that send the admin token as bearer credential")
+	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer the tools of the organiser, such as start_league, to MCP clients that send the admin token as bearer credential")
 	logLevelFlag(f, &o.logLevel, "info")
 	return c
 }

@@ -26,8 +26,10 @@ func objectSchema(p properties, required ...string) map[string]any {
 // model call them (prompt injection).
 func mcpTools(mux *transport.Mux, admin bool) []mcp.Tool {
 	var tools []mcp.Tool
+	ofManager := mux.Handles(protocol.StartLeague.Name)
 	for _, t := range protocol.Tools() {
-		forAdmin := protocol.NeedsAdminToken(t.Name)
+		// A referee shows transcripts to its manager, and a manager to the organiser.
+		forAdmin := protocol.NeedsAdminToken(t.Name) || ofManager && t.Name == protocol.GetMatchTranscript.Name
 		if !mux.Handles(t.Name) || forAdmin && !admin {
 			continue
 		}
