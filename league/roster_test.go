@@ -74,7 +74,7 @@ func TestRosterRefusesAgentsWithoutTheirCode(t *testing.T) {
 		assert.Equal(t, 1, w.Manager.Status().Players)
 		assert.Equal(t, &journal.Roster{Players: 3}, w.Manager.Status().Roster)
 		for _, code := range []string{"code-of-Alice", "code-of-Bob", "code-of-malice"} {
-			assert.NotContains(t, log.String(), code)
+			assert.NotContains(t, log.Text(), code)
 		}
 	})
 }
@@ -193,7 +193,7 @@ func TestRegistrationsWithARosterSurviveARestartWithAnotherRoster(t *testing.T) 
 			without.Add(true, name, "code-of-"+name)
 		}
 		x = w.StartManagerIn(folder, 3, 1, withRoster(without))
-		assert.Contains(t, log.String(), protocol.EventAgentsUnlisted)
+		assert.Contains(t, log.Text(), protocol.EventAgentsUnlisted)
 		playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
 		playerWithCode(w, "danas", "Dana", leaguetest.TempFolder(t))
 		x.Finish()
@@ -202,7 +202,7 @@ func TestRegistrationsWithARosterSurviveARestartWithAnotherRoster(t *testing.T) 
 		assert.Equal(t, &journal.Roster{Players: 2}, state.Configuration.Roster)
 		for _, secret := range []string{"code-of-", "Dana's"} {
 			assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), secret)
-			assert.NotContains(t, log.String(), secret)
+			assert.NotContains(t, log.Text(), secret)
 		}
 	})
 }
