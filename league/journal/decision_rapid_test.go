@@ -25,6 +25,8 @@ type decidedLeague struct {
 	forfeit map[protocol.MatchID]bool
 	annuls  map[string]bool
 	left    map[string]int // the announced rounds when a player was withdrawn
+
+	unpaidByes bool // a withdrawn player had a bye
 }
 
 func newDecidedLeague(t *rapid.T) *decidedLeague {
@@ -211,7 +213,9 @@ func (l *decidedLeague) check() {
 	for i := range l.Round {
 		if l.Created.Tournament.IsSwiss() {
 			for _, player := range pairing.Byes(len(l.Started.Players), l.Pairings(i+1)) {
-				if left, withdrawn := l.left[l.Started.Players[player]]; !withdrawn || i < left {
+				if left, withdrawn := l.left[l.Started.Players[player]]; withdrawn && i >= left {
+					l.unpaidByes = true
+				} else {
 					scratch.RecordBye(player)
 				}
 			}
@@ -284,6 +288,9 @@ func TestTableFollowsFromTheResultsThatCountAfterAnyDecisions(t *testing.T) {
 		if len(l.Rematches) == 0 && l.Created.Tournament != nil {
 			want := l.straight()
 			for i := range want.Standings() {
+				if l.unpaidByes { // the league without decisions has points for them
+					break
+				}
 				require.Equal(t, want.Standings()[i].PlayerID, l.Standings()[i].PlayerID, "the ranking follows from the results")
 			}
 			require.Equal(t, want.Pairings(want.Round+1), l.Pairings(l.Round+1), "the next round follows from the results")
