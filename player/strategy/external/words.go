@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// quoted matches a quoted string or an escaped character. A word of a command line consists
-// of these and of plain characters.
+// quoted is the pattern of a quoted string, and of a backslash with the character after it.
 const quoted = `'[^']*'|"(?:[^"\\]|\\.)*"|\\.`
 
 var (
