@@ -76,10 +76,8 @@ func (c *agentsCheck) follow(s *journal.State, d journal.Data) {
 		change.equal = c.compare(s, d.AgentID)
 	case *journal.AgentInformed:
 		change.equal = c.compare(s, d.AgentID)
-	case *journal.AgentHeld:
-		change.equal = c.compare(s, d.AgentID)
-	case *journal.AgentReadmitted:
-		change.equal = c.compare(s, d.AgentID)
+	case *journal.AgentHeld, *journal.AgentReadmitted:
+		change.equal = c.compare(s, d.(journal.DecisionEvent).Matter())
 	case *journal.AgentWithdrawn:
 		change.equal = c.compare(s, d.AgentID)
 		if s.Started == nil { // it has lost its registration

@@ -10,37 +10,20 @@ import (
 
 // A Command is what an organiser orders.
 type Command struct {
-	Name    string // one of the commands below
+	Name    string // protocol.CommandPause or a later one
 	By      string // the author
 	Reason  string // "" for none
 	AgentID string // of suspend, readmit and withdraw
 	MatchID string // of rematch and rule
-	Winner  string // of rule: the id of a player, WinnerDraw or WinnerNone
+	Winner  string // of rule: the id of a player, protocol.WinnerDraw or protocol.WinnerNone
 }
-
-// The commands that Decision knows.
-const (
-	CommandPause    = "pause"
-	CommandResume   = "resume"
-	CommandSuspend  = "suspend"
-	CommandReadmit  = "readmit"
-	CommandWithdraw = "withdraw"
-	CommandRematch  = "rematch"
-	CommandRule     = "rule"
-)
-
-// The winners of a ruling that are no players.
-const (
-	WinnerDraw = "draw"
-	WinnerNone = "none" // both players lose
-)
 
 // Decision returns the event of an organiser's command. The error, a *protocol.Error, tells
 // why the command is not possible now.
 func Decision(s *journal.State, c Command) (journal.DecisionEvent, error) {
 	makers := map[string]func(*journal.State, Command) (journal.DecisionEvent, error){
-		CommandPause: pause, CommandResume: resume, CommandSuspend: suspend, CommandReadmit: readmit,
-		CommandWithdraw: withdraw, CommandRematch: rematch, CommandRule: rule,
+		protocol.CommandPause: pause, protocol.CommandResume: resume, protocol.CommandSuspend: suspend, protocol.CommandReadmit: readmit,
+		protocol.CommandWithdraw: withdraw, protocol.CommandRematch: rematch, protocol.CommandRule: rule,
 	}
 	makes := makers[c.Name]
 	if makes == nil {
@@ -121,13 +104,13 @@ func rule(s *journal.State, c Command) (journal.DecisionEvent, error) {
 	switch c.Winner {
 	case players[0], players[1]:
 		d.Status, d.WinnerPlayerID = protocol.StatusWin, &c.Winner
-	case WinnerDraw:
+	case protocol.WinnerDraw:
 		d.Status = protocol.StatusDraw
-	case WinnerNone:
+	case protocol.WinnerNone:
 		d.Status = protocol.StatusTechnicalLoss
 	default:
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "winner %.40q: want %s or %s, the players of %s, or %s, or %s",
-			c.Winner, players[0], players[1], id, WinnerDraw, WinnerNone)
+			c.Winner, players[0], players[1], id, protocol.WinnerDraw, protocol.WinnerNone)
 	}
 	report := &journal.MatchReported{Attempt: protocol.Attempt{MatchID: id}}
 	report.Status, report.WinnerPlayerID = d.Status, d.WinnerPlayerID

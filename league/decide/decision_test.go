@@ -17,7 +17,7 @@ var smith = journal.Decision{By: "A. Smith", Reason: "earlier"}
 
 func command(name, about, winner string) decide.Command {
 	c := decide.Command{Name: name, By: "B. Jones", Reason: "because", AgentID: about, Winner: winner}
-	if name == decide.CommandRematch || name == decide.CommandRule {
+	if name == protocol.CommandRematch || name == protocol.CommandRule {
 		c.AgentID, c.MatchID = "", about
 	}
 	return c

@@ -13,15 +13,9 @@ import (
 // A Decision is what each event of an organiser's decision contains. Nobody verifies the
 // name of the author.
 type Decision struct {
-	By     string `json:"by"`              // 1 to MaxBy characters of printable text
-	Reason string `json:"reason,omitzero"` // up to MaxReason characters of printable text
+	By     string `json:"by"`              // 1 to protocol.MaxOrganiserName characters of printable text
+	Reason string `json:"reason,omitzero"` // up to protocol.MaxReason characters of printable text
 }
-
-// The longest texts of a Decision, in characters.
-const (
-	MaxBy     = 64
-	MaxReason = 500
-)
 
 // Decided returns the decision of an event.
 func (d Decision) Decided() Decision { return d }
@@ -29,10 +23,10 @@ func (d Decision) Decided() Decision { return d }
 // CheckText returns an error for an author or a reason that an event cannot have.
 func (d Decision) CheckText() error {
 	switch {
-	case strings.TrimSpace(d.By) == "" || !printable(d.By, MaxBy):
-		return fmt.Errorf("by %.80q: 1 to %d characters of printable text name the author of a decision", d.By, MaxBy)
-	case !printable(d.Reason, MaxReason):
-		return fmt.Errorf("reason %.80q: up to %d characters of printable text", d.Reason, MaxReason)
+	case strings.TrimSpace(d.By) == "" || !printable(d.By, protocol.MaxOrganiserName):
+		return fmt.Errorf("by %.80q: 1 to %d characters of printable text name the author of a decision", d.By, protocol.MaxOrganiserName)
+	case !printable(d.Reason, protocol.MaxReason):
+		return fmt.Errorf("reason %.80q: up to %d characters of printable text", d.Reason, protocol.MaxReason)
 	}
 	return nil
 }
