@@ -280,6 +280,8 @@ func (d *LeagueCompleted) apply(s *State, _ string) error {
 		return errors.New("a league is completed once")
 	case s.Started == nil || s.Round == 0 || s.Open() || s.HasRound(s.Round+1):
 		return errors.New("the league is completed before its last round is")
+	case s.Paused != nil:
+		return fmt.Errorf("the league is completed while it is paused, %v", s.Paused)
 	case len(s.Rematches) > 0:
 		return fmt.Errorf("the league is completed, but the rematch of %s has no result yet", s.Rematches[0])
 	}

@@ -130,6 +130,10 @@ func TestKnockoutRanksByTheBracket(t *testing.T) {
 	require.Error(t, l.try(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01", Points: 3}}), "the final is missing")
 	assert.Equal(t, " AB CD", l.play(), "the final, and the match for third place")
 	require.Error(t, l.try(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P02", Points: 3}}))
+	by := journal.Decision{By: "A. Smith"}
+	l.apply(&journal.Paused{Decision: by})
+	require.ErrorContains(t, l.try(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01", Points: 6}}), "completed while it is paused")
+	l.apply(&journal.Unpaused{Decision: by})
 	l.apply(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01", Points: 6}})
 	assert.Equal(t, []int{2, 4}, []int{l.TotalRounds(), l.TotalMatches()})
 	for i, row := range l.Standings() {
