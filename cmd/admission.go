@@ -95,7 +95,7 @@ func readTime(flag, value string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, value)
 	if err != nil {
-		return at, usage("--%s %q: must be a time with a zone, such as 2026-11-23T09:00:00Z or 2026-11-23T10:00:00+01:00", flag, value)
+		return at, usage("--%s %.60q: must be a time with a zone, such as 2026-11-23T09:00:00Z or 2026-11-23T10:00:00+01:00", flag, value)
 	}
 	return at.UTC(), nil
 }

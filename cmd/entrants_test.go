@@ -165,6 +165,12 @@ entrants:
 	code, resumed, _ := run(t.Context(), append(args, "--format", "json", "--data", dir, "--resume")...)
 	assert.Equal(t, 3, code)
 	assert.Equal(t, stdout, resumed)
+	_, organised, _ := run(t.Context(), "league", "standings", "--data", dir)
+	assert.Regexp(t, `│ Silent +│.* 4 │\n`, organised)
+	_, organised, _ = run(t.Context(), "league", "export", "--data", dir)
+	assert.Equal(t, 1, strings.Count(organised, `"fallbacks": 4`))
+	_, organised, _ = run(t.Context(), "league", "export", "--data", dir, "--format", "csv", "--list", "standings")
+	assert.Contains(t, organised, ",fallbacks,remark\n")
 
 	for _, transport := range []string{"memory", "wire", "http"} {
 		code, stdout, _ = run(t.Context(), append(args, "--format", "csv", "--transport", transport)...)

@@ -129,12 +129,11 @@ func (o *organiser) order(row decisionCommand, flags *decisionFlags, args []stri
 	case row.name == protocol.CommandRule && q.Winner == "":
 		return nil, usage("rule needs --winner: a player such as P01, draw, or none if both players lose")
 	}
-	if flags.at != "" {
-		at, err := time.Parse(time.RFC3339, flags.at)
-		if err != nil {
-			return nil, usage("--at %.60q: must be a time such as 2026-09-01T10:00:00Z (RFC 3339)", flags.at)
-		}
-		q.StartAt = at.UTC().Format(time.RFC3339)
+	switch at, err := readTime("at", flags.at); {
+	case err != nil:
+		return nil, err
+	case !at.IsZero():
+		q.StartAt = at.Format(time.RFC3339)
 	}
 	if q.By == "" {
 		q.By = loginName()

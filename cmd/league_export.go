@@ -134,10 +134,11 @@ func matchesCSV(matches []scheduleRow) [][]string {
 
 // markedCSV are the rows of the table as CSV, with remarks.
 func (r *leagueRecord) markedCSV() [][]string {
-	rows := standingsCSV(finalTable(r.Standings(), nil))
+	standings := r.rows()
+	rows := standingsCSV(standings)
 	rows[0] = append(rows[0], "remark")
-	for i, row := range r.table() {
-		rows[i+1] = append(rows[i+1], row.remark())
+	for i := range standings {
+		rows[i+1] = append(rows[i+1], remark(&standings[i].StandingRow))
 	}
 	return rows
 }

@@ -169,11 +169,7 @@ func (r *leagueRecord) missing() (list []missingAgent) {
 
 // championLine names the champion of a completed league.
 func (r *leagueRecord) championLine() string {
-	var rows []protocol.StandingRow
-	for _, row := range r.Standings() {
-		rows = append(rows, row.StandingRow)
-	}
-	return championLine(rows, r.Champion())
+	return championLine(plainRows(r.rows()), r.Champion())
 }
 
 // sortedAgents are the agents in order of ids, players first.

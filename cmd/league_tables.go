@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/league/decide"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation"
 	"evenodd/league/store"
 )
 
@@ -23,8 +25,8 @@ const (
 type (
 	tableRow struct {
 		store.StandingRow
-		Withdrawn bool `json:"withdrawn,omitzero"`
-		Annulled  bool `json:"annulled,omitzero"` // its results do not count
+
+		Fallbacks int `json:"fallbacks,omitzero"` // moves that the player's model or host did not choose
 	}
 	scheduleRow struct {
 		MatchID   string `json:"match_id"`
@@ -75,59 +77,29 @@ func newLeagueStandings(o organiser) *cobra.Command {
 				return err
 			}
 			defer from.close()
-			rows := r.table()
 			return show(o.out, o.format, struct {
 				SchemaVersion string     `json:"schema_version"`
 				LeagueID      string     `json:"league_id"`
 				Round         int        `json:"round"`
 				Recorded      int        `json:"recorded"`
 				Standings     []tableRow `json:"standings"`
-			}{outputSchema, o.leagueID, r.Round, r.Recorded, rows}, func(w io.Writer) error { return printTableRows(w, rows) })
+			}{outputSchema, o.leagueID, r.Round, r.Recorded, r.table()}, func(w io.Writer) error { return printTableOf(w, r.rows()) })
 		},
 	}
 }
 
-// table is the table with marks of withdrawn players.
+// rows are the rows of the table with the fallbacks of each player.
+func (r *leagueRecord) rows() []simulation.Standing {
+	return finalTable(r.Standings(), decide.Results(r.State))
+}
+
+// table is the table in the form of the output.
 func (r *leagueRecord) table() []tableRow {
 	rows := []tableRow{}
-	for _, row := range r.Standings() {
-		a := r.Agents[row.PlayerID]
-		rows = append(rows, tableRow{row, a.Withdrawn != nil, a.Annulled})
+	for _, row := range r.rows() {
+		rows = append(rows, tableRow{row.Standing, row.Fallbacks})
 	}
 	return rows
-}
-
-// remark tells what is unusual about a player.
-func (t *tableRow) remark() string {
-	switch {
-	case t.Annulled:
-		return "withdrawn, results annulled"
-	case t.Withdrawn:
-		return "withdrawn"
-	}
-	return ""
-}
-
-func printTableRows(w io.Writer, rows []tableRow) error {
-	plain := make([]protocol.StandingRow, len(rows))
-	for i := range rows {
-		plain[i] = rows[i].StandingRow.StandingRow
-	}
-	further := furtherColumns(plain)
-	header := append([]string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Technical", "Points"}, further.header()...)
-	remarks := slices.ContainsFunc(rows, func(t tableRow) bool { return t.remark() != "" })
-	if remarks {
-		header = append(header, "Remark")
-	}
-	cells := make([][]any, len(rows))
-	for i := range rows {
-		t := &rows[i]
-		cells[i] = append([]any{t.ShownRank(), t.PlayerID, t.DisplayName, t.Played, t.Wins, t.Draws, t.Losses, t.TechnicalLosses, t.Points}, further.cells(&plain[i])...)
-		if remarks {
-			cells[i] = append(cells[i], t.remark())
-		}
-	}
-	return printTable(w, header, cells)
 }
 
 // newLeagueSchedule makes 'evenodd league schedule'.

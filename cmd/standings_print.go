@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,37 +23,67 @@ func finalTable(standings []league.Standing, results []league.MatchRecord) (rows
 }
 
 // printStandings prints the final table, which has at least one row, and the champion.
-// It omits the column of strategies if they are unknown.
 func printStandings(s streams, standings []simulation.Standing, champion protocol.Champion) error {
+	if err := printTableOf(s.out, standings); err != nil {
+		return err
+	}
+	return printLine(s.out, "%s", championLine(plainRows(standings), champion))
+}
+
+// printTableOf prints a table. It omits the columns of strategies, fallbacks and remarks if
+// no row has one.
+func printTableOf(w io.Writer, standings []simulation.Standing) error {
+	strategies := slices.ContainsFunc(standings, func(r simulation.Standing) bool { return r.Strategy != "" })
+	remarks := slices.ContainsFunc(standings, func(r simulation.Standing) bool { return remark(&r.StandingRow) != "" })
+	further, fallbacks := furtherColumns(plainRows(standings)), anyFallback(standings)
 	header := []string{"Rank", "Player", "Name"}
-	if standings[0].Strategy != "" {
+	if strategies {
 		header = append(header, "Strategy")
-	}
-	plain := make([]protocol.StandingRow, len(standings))
-	for i := range standings {
-		plain[i] = standings[i].StandingRow
-	}
-	further, fallbacks := furtherColumns(plain), anyFallback(standings)
-	rows := make([][]any, len(standings))
-	for i, r := range standings {
-		rows[i] = []any{r.ShownRank(), r.PlayerID, r.DisplayName}
-		if r.Strategy != "" {
-			rows[i] = append(rows[i], r.Strategy)
-		}
-		rows[i] = append(rows[i], r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
-		if fallbacks {
-			rows[i] = append(rows[i], r.Fallbacks)
-		}
-		rows[i] = append(rows[i], further.cells(&r.StandingRow)...)
 	}
 	header = append(header, "Played", "W", "D", "L", "Technical", "Points")
 	if fallbacks {
 		header = append(header, "Fallbacks")
 	}
-	if err := printTable(s.out, append(header, further.header()...), rows); err != nil {
-		return err
+	if header = append(header, further.header()...); remarks {
+		header = append(header, "Remark")
 	}
-	return printLine(s.out, "%s", championLine(plain, champion))
+	rows := make([][]any, len(standings))
+	for i := range standings {
+		r := &standings[i]
+		row := []any{r.ShownRank(), r.PlayerID, r.DisplayName}
+		if strategies {
+			row = append(row, r.Strategy)
+		}
+		row = append(row, r.Played, r.Wins, r.Draws, r.Losses, r.TechnicalLosses, r.Points)
+		if fallbacks {
+			row = append(row, r.Fallbacks)
+		}
+		if row = append(row, further.cells(&r.StandingRow)...); remarks {
+			row = append(row, remark(&r.StandingRow))
+		}
+		rows[i] = row
+	}
+	return printTable(w, header, rows)
+}
+
+// plainRows are the rows without what only this program knows of them.
+func plainRows(standings []simulation.Standing) []protocol.StandingRow {
+	rows := make([]protocol.StandingRow, len(standings))
+	for i := range standings {
+		rows[i] = standings[i].StandingRow
+	}
+	return rows
+}
+
+// remark tells what is unusual about a player; "" for nothing.
+func remark(r *protocol.StandingRow) string {
+	switch {
+	case r.Annulled:
+		return "withdrawn, results annulled"
+	case r.Withdrawn:
+		return "withdrawn"
+	}
+	return ""
 }
 
 // championLine names the champion, or all players that share the first rank, and the
