@@ -336,7 +336,7 @@ func TestRateLimitCountsCallsOfABatch(t *testing.T) {
 // too much for an agent's machine. Trusted callers do not wait for them.
 func TestFewUntrustedLargeRequestsAtOnce(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: 1 << 20, Identify: identify("manager")})
-	large := say1 + strings.Repeat(" ", 100<<10)
+	large := say1 + strings.Repeat(" ", 11<<10)
 	send1 := func(body io.Reader, bearer string) int {
 		header := http.Header{}
 		if bearer != "" {
@@ -348,24 +348,22 @@ func TestFewUntrustedLargeRequestsAtOnce(t *testing.T) {
 	require.Equal(t, http.StatusOK, send1(strings.NewReader(large), ""))
 	require.Equal(t, http.StatusOK, send1(unsized(), ""))
 
-	var hoarders sync.WaitGroup
-	var ends []*io.PipeWriter
-	for range 2 {
-		body, end := io.Pipe()
-		ends = append(ends, end)
-		hoarders.Go(func() { assert.Equal(t, http.StatusOK, send1(body, "")) })
-		_, err := io.WriteString(end, large)
-		require.NoError(t, err)
+	rest, end := io.Pipe()
+	statuses := make(chan int)
+	for range 3 {
+		go func() {
+			header := http.Header{"Connection": {"close"}} // the server then answers before the end of the body
+			statuses <- send(t, http.MethodPost, base+"/mcp", io.MultiReader(strings.NewReader(large), rest), header).status
+		}()
 	}
-	require.Eventually(t, func() bool { return send1(strings.NewReader(large), "") == http.StatusServiceUnavailable }, 10*time.Second, time.Millisecond)
+	require.Equal(t, http.StatusServiceUnavailable, <-statuses, "the third request; the others are being read")
+	assert.Equal(t, http.StatusServiceUnavailable, send1(strings.NewReader(large), ""))
 	assert.Equal(t, http.StatusServiceUnavailable, send1(unsized(), ""))
 	assert.Equal(t, http.StatusOK, send1(strings.NewReader(say1), ""), "a small request is always read")
 	assert.Equal(t, http.StatusOK, send1(io.MultiReader(strings.NewReader(say1)), ""), "also without a length")
 	assert.Equal(t, http.StatusOK, send1(strings.NewReader(large), "manager"))
-	for _, end := range ends {
-		require.NoError(t, end.Close())
-	}
-	hoarders.Wait()
+	require.NoError(t, end.Close())
+	assert.Equal(t, []int{http.StatusOK, http.StatusOK}, []int{<-statuses, <-statuses})
 	assert.Equal(t, http.StatusOK, send1(strings.NewReader(large), ""))
 }
 
