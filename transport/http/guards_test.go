@@ -350,11 +350,13 @@ func TestFewUntrustedLargeRequestsAtOnce(t *testing.T) {
 
 	rest, end := io.Pipe()
 	statuses := make(chan int)
+	var sending sync.WaitGroup
+	defer sending.Wait()
 	for range 3 {
-		go func() {
+		sending.Go(func() {
 			header := http.Header{"Connection": {"close"}} // the server then answers before the end of the body
 			statuses <- send(t, http.MethodPost, base+"/mcp", io.MultiReader(strings.NewReader(large), rest), header).status
-		}()
+		})
 	}
 	require.Equal(t, http.StatusServiceUnavailable, <-statuses, "the third request; the others are being read")
 	assert.Equal(t, http.StatusServiceUnavailable, send1(strings.NewReader(large), ""))
