@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/store"
 	"evenodd/transport/http"
 )
@@ -198,8 +199,8 @@ func (c *managerClient) explain(ctx context.Context, err error) error {
 	return errors.New(string(withoutToken([]byte(text), c.token)))
 }
 
-// lines implements leagueSource.
-func (c *managerClient) lines(ctx context.Context, from int) (lines []string, err error) {
+// Lines implements record.Source.
+func (c *managerClient) Lines(ctx context.Context, from int) (lines []string, err error) {
 	var page protocol.JournalData
 	if err := c.ask(ctx, protocol.QueryJournal, protocol.QueryParams{Offset: from}, &page); err != nil {
 		return nil, err
@@ -207,15 +208,15 @@ func (c *managerClient) lines(ctx context.Context, from int) (lines []string, er
 	return page.Lines, nil
 }
 
-// log implements leagueSource.
-func (c *managerClient) log(ctx context.Context, agentID string, offset int64) (lines []string, next int64, err error) {
+// Log implements record.Source.
+func (c *managerClient) Log(ctx context.Context, agentID string, offset int64) (lines []string, next int64, err error) {
 	var page protocol.AgentLogData
 	err = c.ask(ctx, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: agentID, Offset: int(offset)}, &page)
 	return page.Lines, int64(page.Next), err
 }
 
-// transcript implements leagueSource.
-func (c *managerClient) transcript(ctx context.Context, at protocol.Attempt, refereeID string) (doc *store.Match, err error) {
+// Transcript implements record.Source.
+func (c *managerClient) Transcript(ctx context.Context, at protocol.Attempt, refereeID string) (doc *store.Match, err error) {
 	var records []jsontext.Value
 	err = c.patiently(ctx, func() error {
 		q := &protocol.ToolRequest{Envelope: c.envelope(""), LeagueID: c.leagueID, MatchID: at.MatchID.String(), Attempt: at.Number}
@@ -228,8 +229,8 @@ func (c *managerClient) transcript(ctx context.Context, at protocol.Attempt, ref
 	if err != nil {
 		return nil, err
 	}
-	return transcriptOf(c.leagueID, refereeID, records)
+	return record.ReadTranscript(c.leagueID, refereeID, records)
 }
 
 // close closes the connections.
-func (c *managerClient) close() { c.client.Close() }
+func (c *managerClient) Close() { c.client.Close() }

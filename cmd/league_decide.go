@@ -159,7 +159,7 @@ func (o *organiser) decide(ctx context.Context, q *protocol.OrganiseRequest) err
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer m.Close()
 	q.LeagueID = m.leagueID
 	var made *protocol.Organised
 	err = m.patiently(ctx, func() (err error) {
@@ -186,7 +186,7 @@ func (o *organiser) decide(ctx context.Context, q *protocol.OrganiseRequest) err
 // completeAgents completes the id of an agent from the data folder.
 func (o organiser) completeAgents(c *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
 	return o.complete(c, args, begin, func(r *leagueRecord) (ids []string) {
-		for _, a := range r.sortedAgents() {
+		for _, a := range r.SortedAgents() {
 			ids = append(ids, a.AgentID)
 		}
 		return ids
@@ -213,7 +213,7 @@ func (o *organiser) complete(c *cobra.Command, args []string, begin string, list
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer from.close()
+	defer from.Close()
 	for _, id := range list(r) {
 		if strings.HasPrefix(id, begin) {
 			found = append(found, id)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 )
 
 // formatCSV is an output format of exports.
@@ -55,41 +56,41 @@ func (o *organiser) export(ctx context.Context, list string) error {
 	if err != nil {
 		return err
 	}
-	defer from.close()
-	matches, err := r.schedule(0)
+	defer from.Close()
+	matches, err := r.Schedule(0)
 	if err != nil {
 		return err
 	}
 	if o.format == formatCSV {
 		rows := map[string]func() [][]string{
 			"matches": func() [][]string { return matchesCSV(matches) }, "standings": r.markedCSV,
-			"decisions": func() [][]string { return decisionsCSV(r.decided(0)) }, "agents": func() [][]string { return agentsCSV(r.agents()) },
+			"decisions": func() [][]string { return decisionsCSV(r.DecisionsMade(0)) }, "agents": func() [][]string { return agentsCSV(r.agents()) },
 		}[list]()
 		return printCSV(o.out, slices.Values(rows))
 	}
 	s := r.status()
 	return printJSON(o.out, struct {
-		SchemaVersion string             `json:"schema_version"`
-		LeagueID      string             `json:"league_id"`
-		GameType      string             `json:"game_type"`
-		Tournament    string             `json:"tournament,omitzero"`
-		State         string             `json:"state"`
-		Paused        *decisionInForce   `json:"paused,omitzero"`
-		Champion      *protocol.Champion `json:"champion,omitzero"`
-		Rounds        int                `json:"rounds"`
-		Round         int                `json:"round"`
-		Events        int                `json:"events"`
-		Agents        []exportedAgent    `json:"agents"`
-		Standings     []tableRow         `json:"standings"`
-		Matches       []scheduleRow      `json:"matches"`
-		Decisions     []decisionOutput   `json:"decisions"`
+		SchemaVersion string                  `json:"schema_version"`
+		LeagueID      string                  `json:"league_id"`
+		GameType      string                  `json:"game_type"`
+		Tournament    string                  `json:"tournament,omitzero"`
+		State         string                  `json:"state"`
+		Paused        *record.DecisionInForce `json:"paused,omitzero"`
+		Champion      *protocol.Champion      `json:"champion,omitzero"`
+		Rounds        int                     `json:"rounds"`
+		Round         int                     `json:"round"`
+		Events        int                     `json:"events"`
+		Agents        []exportedAgent         `json:"agents"`
+		Standings     []record.TableRow       `json:"standings"`
+		Matches       []record.Match          `json:"matches"`
+		Decisions     []record.DecisionMade   `json:"decisions"`
 	}{outputSchema, s.LeagueID, s.GameType, s.Tournament, s.State, s.Paused, s.Champion, s.Rounds, s.Round, s.Events,
-		r.agents(), r.table(), matches, r.decided(0)})
+		r.agents(), r.Table(), matches, r.DecisionsMade(0)})
 }
 
 // An exportedAgent is an agent of an export.
 type exportedAgent struct {
-	agentStatus
+	record.AgentStatus
 	Role     string `json:"role"`
 	Endpoint string `json:"endpoint"`
 }
@@ -97,8 +98,8 @@ type exportedAgent struct {
 // agents are all agents.
 func (r *leagueRecord) agents() []exportedAgent {
 	list := []exportedAgent{}
-	for _, a := range r.sortedAgents() {
-		list = append(list, exportedAgent{r.agent(a), a.Role, a.Endpoint})
+	for _, a := range r.SortedAgents() {
+		list = append(list, exportedAgent{r.Agent(a), a.Role, a.Endpoint})
 	}
 	return list
 }
@@ -111,7 +112,7 @@ func agentsCSV(agents []exportedAgent) [][]string {
 	return rows
 }
 
-func matchesCSV(matches []scheduleRow) [][]string {
+func matchesCSV(matches []record.Match) [][]string {
 	rows := [][]string{{
 		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
 		"drawn_number", "choice_A", "choice_B", "reason", "referee_id", "attempt", "reported_at", "remark",
@@ -126,7 +127,7 @@ func matchesCSV(matches []scheduleRow) [][]string {
 		}
 		rows = append(rows, []string{
 			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerAID, m.PlayerBID, m.Status, textOr(m.WinnerPlayerID, ""),
-			textOr(m.DrawnNumber, ""), textOr(choiceA, ""), textOr(choiceB, ""), m.Reason, m.RefereeID, attempt, m.ReportedAt, m.remark(),
+			textOr(m.DrawnNumber, ""), textOr(choiceA, ""), textOr(choiceB, ""), m.Reason, m.RefereeID, attempt, m.ReportedAt, matchRemark(m),
 		})
 	}
 	return rows
@@ -143,7 +144,7 @@ func (r *leagueRecord) markedCSV() [][]string {
 	return rows
 }
 
-func decisionsCSV(decisions []decisionOutput) [][]string {
+func decisionsCSV(decisions []record.DecisionMade) [][]string {
 	rows := [][]string{{"event", "at", "type", "about", "by", "reason", "description"}}
 	for _, d := range decisions {
 		rows = append(rows, []string{strconv.Itoa(d.Event), d.At, d.Type, d.Matter, d.By, d.Reason, strings.TrimSpace(d.About)})

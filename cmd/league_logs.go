@@ -16,6 +16,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/store/atomicfile"
 )
 
@@ -55,8 +56,8 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 	if err != nil {
 		return err
 	}
-	defer from.close()
-	if err := a.update(ctx, from, a.collect); err != nil {
+	defer from.Close()
+	if err := a.Update(ctx, from, a.collect); err != nil {
 		return err
 	}
 	if err := a.check(); err != nil {
@@ -92,7 +93,7 @@ type agentArchive struct {
 	id          string
 	about       map[string]bool // the agent and its matches
 	events      [][]byte        // in the form of journal.Public
-	matches     []scheduleRow
+	matches     []record.Match
 	transcripts int
 }
 
@@ -133,7 +134,7 @@ func (a *agentArchive) check() error {
 		return nil
 	}
 	ids := make([]string, 0, len(a.Agents))
-	for _, agent := range a.sortedAgents() {
+	for _, agent := range a.SortedAgents() {
 		ids = append(ids, agent.AgentID)
 	}
 	if len(ids) == 0 {
@@ -143,8 +144,8 @@ func (a *agentArchive) check() error {
 }
 
 // write writes the archive. Missing are the reasons why it lacks transcripts.
-func (a *agentArchive) write(ctx context.Context, from leagueSource, to io.Writer) (missing []string, err error) {
-	all, err := a.schedule(0)
+func (a *agentArchive) write(ctx context.Context, from record.Source, to io.Writer) (missing []string, err error) {
+	all, err := a.Schedule(0)
 	if err != nil {
 		return nil, err
 	}
@@ -178,13 +179,13 @@ func (a *agentArchive) write(ctx context.Context, from leagueSource, to io.Write
 }
 
 // writeLog adds the log of the agent.
-func (a *agentArchive) writeLog(ctx context.Context, from leagueSource, z *zip.Writer) error {
+func (a *agentArchive) writeLog(ctx context.Context, from record.Source, z *zip.Writer) error {
 	log, err := z.Create("log.jsonl")
 	if err != nil {
 		return err
 	}
 	for offset, last := int64(0), false; !last; {
-		lines, next, err := from.log(ctx, a.id, offset)
+		lines, next, err := from.Log(ctx, a.id, offset)
 		if err != nil {
 			return err
 		}
@@ -200,7 +201,7 @@ func (a *agentArchive) writeLog(ctx context.Context, from leagueSource, z *zip.W
 }
 
 // writeMatch adds the attempts at a match that have a result.
-func (a *agentArchive) writeMatch(ctx context.Context, from leagueSource, z *zip.Writer, row *scheduleRow) (missing []string, err error) {
+func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, z *zip.Writer, row *record.Match) (missing []string, err error) {
 	id, _ := protocol.ParseMatchID(row.MatchID)
 	attempts := a.Match(id).Attempts
 	wanted := []int{row.Attempt}
@@ -212,7 +213,7 @@ func (a *agentArchive) writeMatch(ctx context.Context, from leagueSource, z *zip
 		if attempt < 1 || attempt > len(attempts) {
 			continue // nobody played
 		}
-		doc, err := from.transcript(ctx, protocol.Attempt{MatchID: id, Number: attempt}, attempts[attempt-1].Referee)
+		doc, err := from.Transcript(ctx, protocol.Attempt{MatchID: id, Number: attempt}, attempts[attempt-1].Referee)
 		if ctx.Err() != nil {
 			return nil, interrupted("No archive was written.")
 		}

@@ -10,6 +10,7 @@ import (
 	"evenodd/config"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 )
 
 // newLeagueStatus makes 'evenodd league status'.
@@ -41,7 +42,7 @@ status again after each change; otherwise it prints a line for each change. With
 			if err != nil {
 				return err
 			}
-			defer from.close()
+			defer from.Close()
 			r.roster = listed
 			if watch {
 				return o.watch(c.Context(), r, from)
@@ -59,7 +60,7 @@ status again after each change; otherwise it prints a line for each change. With
 const watchPause = time.Second
 
 // watch shows the league after each change, until it is over.
-func (o *organiser) watch(ctx context.Context, r *leagueRecord, from leagueSource) error {
+func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Source) error {
 	redraw := isTerminal(o.out)
 	changed := true
 	for {
@@ -76,7 +77,7 @@ func (o *organiser) watch(ctx context.Context, r *leagueRecord, from leagueSourc
 		}
 		before := r.Events
 		var lines page
-		if err := r.update(ctx, from, func(e *journal.Event, _ string) { r.tell(&lines, e) }); err != nil {
+		if err := r.Update(ctx, from, func(e *journal.Event, _ string) { r.tell(&lines, e) }); err != nil {
 			return err
 		}
 		changed = r.Events > before && (redraw || o.format == formatJSON)
@@ -142,9 +143,9 @@ func (r *leagueRecord) tell(text *page, e *journal.Event) {
 func outcome(r *protocol.GameResult) string {
 	switch {
 	case r.WinnerPlayerID != nil:
-		return *r.WinnerPlayerID + " won" + reasonAfter(r.Reason)
+		return *r.WinnerPlayerID + " won" + record.ReasonAfter(r.Reason)
 	case r.Status == protocol.StatusDraw:
-		return "draw" + reasonAfter(r.Reason)
+		return "draw" + record.ReasonAfter(r.Reason)
 	}
-	return "both players lost" + reasonAfter(r.Reason)
+	return "both players lost" + record.ReasonAfter(r.Reason)
 }

@@ -9,6 +9,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/simulation"
 	"evenodd/league/table"
 )
@@ -27,7 +28,7 @@ func printStandings(s streams, standings []simulation.Standing, champion protoco
 	if err := printTableOf(s.out, standings); err != nil {
 		return err
 	}
-	return printLine(s.out, "%s", championLine(plainRows(standings), champion))
+	return printLine(s.out, "%s", record.ChampionLine(plainRows(standings), champion))
 }
 
 // printTableOf prints a table. It omits the columns of strategies, fallbacks and remarks if
@@ -86,32 +87,9 @@ func remark(r *protocol.StandingRow) string {
 	return ""
 }
 
-// championLine names the champion, or all players that share the first rank, and the
-// tie-break that decided: "Champion: Ann (P03) with 9 points, on head-to-head".
-func championLine(rows []protocol.StandingRow, champion protocol.Champion) string {
-	if !rows[0].Tied {
-		return fmt.Sprintf("Champion: %s (%s) with %s", champion.DisplayName, champion.PlayerID, number(champion.Points, "point")) + because(champion)
-	}
-	var sharing []string
-	for i := range rows {
-		if rows[i].ShownRank() == rows[0].ShownRank() {
-			sharing = append(sharing, fmt.Sprintf("%s (%s)", rows[i].DisplayName, rows[i].PlayerID))
-		}
-	}
-	return fmt.Sprintf("Champion: %s with %s", protocol.SharedBy(sharing), number(rows[0].Points, "point"))
-}
-
 // championOf names the champion as LEAGUE_COMPLETED does.
 func championOf(c protocol.Champion) string {
-	return fmt.Sprintf("Champion: %s (%s)", c.DisplayName, c.PlayerID) + because(c)
-}
-
-// because adds the reason, which may be the text of a third-party manager.
-func because(c protocol.Champion) string {
-	if c.Reason == "" {
-		return ""
-	}
-	return fmt.Sprintf(", %.200s", c.Reason)
+	return fmt.Sprintf("Champion: %s (%s)", c.DisplayName, c.PlayerID) + record.Because(c)
 }
 
 // Columns are the columns of a table after those of every league: those of a Swiss system,

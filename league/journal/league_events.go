@@ -172,18 +172,24 @@ func (d *Started) apply(s *State, _ string) error {
 	if err := checkMatches(pairer, len(d.Players), s.Created.Legs); err != nil {
 		return err
 	}
-	standings, err := table.New(len(d.Players), s.Created.TableScoring())
+	standings, err := s.Created.newTable(len(d.Players))
 	if err != nil {
 		return err
-	}
-	if s.Created.Tournament.IsSwiss() {
-		standings.KeepOpponents()
 	}
 	s.Started, s.pairer, s.Table = d, pairer, standings
 	for i, id := range d.Players {
 		s.playerIndexes[id] = i
 	}
 	return nil
+}
+
+// newTable makes the table of the league before its first result.
+func (d *Created) newTable(players int) (*table.Table, error) {
+	t, err := table.New(players, d.TableScoring())
+	if err == nil && d.Tournament.IsSwiss() {
+		t.KeepOpponents()
+	}
+	return t, err
 }
 
 // checkParticipants checks one list of a start.

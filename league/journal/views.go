@@ -71,6 +71,33 @@ func (s *State) Standings() []store.StandingRow {
 	return rows
 }
 
+// StandingsAfter are the standings after a round from 0 to CompletedRounds: those of the results
+// that count now, of that round and those before it.
+func (s *State) StandingsAfter(round int) []store.StandingRow {
+	if s.Table == nil {
+		return s.registeredPlayers()
+	}
+	past := *s
+	var err error
+	if past.Table, err = s.Created.newTable(len(s.Started.Players)); err != nil {
+		return nil // the event Started has checked it
+	}
+	past.played = s.played[:min(round, len(s.played))]
+	for n := 1; n <= round; n++ {
+		past.recordByes(s.Rounds[n-1].Pairings)
+		for i := range s.Rounds[n-1].Pairings {
+			report := s.Match(protocol.MatchID{Round: n, Number: i + 1}).Report
+			if report == nil {
+				continue // it is played again
+			}
+			if r, err := s.TableResult(report); err == nil { // record has checked it
+				_ = past.count(r)
+			}
+		}
+	}
+	return past.Standings()
+}
+
 // registeredPlayers are the rows of a table before the start, which rank nobody: ranks
 // number them.
 func (s *State) registeredPlayers() []store.StandingRow {

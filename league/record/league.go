@@ -1,0 +1,91 @@
+// Package record reads what is recorded of a league: it folds the journal, and makes of it the
+// documents that commands, pages and reports show: status, table, schedule, agents and decisions.
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// A League is a league as its journal tells it. It is not safe for concurrent use.
+type League struct {
+	*journal.State
+
+	Decisions []Decision                  // of organisers, in order
+	Begun     map[protocol.MatchID]string // when the last attempt was assigned, as Event.At
+	At        string                      // time of the last event
+	Head      string                      // hash of the last line
+}
+
+// A Decision is a decision of an organiser.
+type Decision struct {
+	Number int // of its event
+	At     string
+	Event  journal.DecisionEvent
+}
+
+// NewLeague returns a league before its first event.
+func NewLeague() *League {
+	return &League{State: journal.NewState(), Begun: map[protocol.MatchID]string{}, Head: journal.Origin}
+}
+
+// Update folds the events that are new in the source, and calls news, which may be nil, with each
+// of them and its line.
+func (l *League) Update(ctx context.Context, from Source, news func(e *journal.Event, line string)) error {
+	for {
+		lines, err := from.Lines(ctx, l.Events+1)
+		if err != nil || len(lines) == 0 {
+			return err
+		}
+		for _, line := range lines {
+			e, err := l.foldLine([]byte(line))
+			if err != nil {
+				return fmt.Errorf("the journal is damaged at line %d: %w; 'evenodd audit' tells more", l.Events+1, err)
+			}
+			if news != nil {
+				news(e, line)
+			}
+		}
+	}
+}
+
+// foldLine folds the event of a line, which must follow the last one.
+func (l *League) foldLine(line []byte) (*journal.Event, error) {
+	e, err := journal.Decode(line)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.Prev != l.Head && e.Prev != "": // a league without a journal has no hashes
+		return nil, errors.New("it does not follow the line before")
+	}
+	if err := l.Fold(e); err != nil {
+		return nil, err
+	}
+	l.Head = journal.Hash(line)
+	return e, nil
+}
+
+// Fold folds the event that follows the last one.
+func (l *League) Fold(e *journal.Event) error {
+	if e.Seq != l.Events+1 {
+		return fmt.Errorf("event %d stands where event %d belongs", e.Seq, l.Events+1)
+	}
+	if err := l.Apply(e); err != nil {
+		return err
+	}
+	l.At = e.At
+	switch d := e.Data.(type) {
+	case *journal.MatchAssigned:
+		l.Begun[d.MatchID] = e.At
+	case *journal.RoundCompleted:
+		l.Condense(l.CompletedRounds())
+	}
+	if d, ok := e.Data.(journal.DecisionEvent); ok {
+		l.Decisions = append(l.Decisions, Decision{e.Seq, e.At, d})
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package record_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/record"
+	"evenodd/league/store"
+)
+
+const leagues = "../../testdata/leagues"
+
+// The standings after a round are those that the league had when the round ended.
+func TestStandingsAfterEachRound(t *testing.T) {
+	folders, err := os.ReadDir(leagues)
+	require.NoError(t, err)
+	compared := 0
+	for _, folder := range folders {
+		ids, err := filepath.Glob(filepath.Join(leagues, folder.Name(), "data", "leagues", "*"))
+		require.NoError(t, err)
+		for _, id := range ids {
+			t.Run(folder.Name()+"/"+filepath.Base(id), func(t *testing.T) {
+				l := record.NewLeague()
+				dir := record.NewFolder(store.Folder(filepath.Join(leagues, folder.Name())), filepath.Base(id))
+				var then [][]store.StandingRow
+				require.NoError(t, l.Update(context.Background(), dir, func(e *journal.Event, _ string) {
+					if _, ok := e.Data.(*journal.RoundCompleted); ok {
+						then = append(then, l.Standings())
+					}
+				}))
+				if len(l.Decisions) > 0 {
+					t.Skip("decisions change earlier results")
+				}
+				for i := range then {
+					assert.Equal(t, then[i], l.StandingsAfter(i+1), "round %d", i+1)
+					compared++
+				}
+			})
+		}
+	}
+	assert.Positive(t, compared)
+}

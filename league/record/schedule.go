@@ -1,0 +1,96 @@
+package record
+
+import (
+	"fmt"
+
+	"evenodd/league/protocol"
+)
+
+// The states of a match that has no result.
+const (
+	StatusScheduled = "SCHEDULED"
+	StatusRunning   = "RUNNING"
+)
+
+// A Match is a match, played or planned.
+type Match struct {
+	MatchID   string `json:"match_id"`
+	RoundID   int    `json:"round_id"`
+	PlayerAID string `json:"player_A_id"`
+	PlayerBID string `json:"player_B_id"`
+	RefereeID string `json:"referee_id,omitzero"`
+	Attempt   int    `json:"attempt,omitzero"`
+	Status    string `json:"status"` // WIN, DRAW, TECHNICAL_LOSS, RUNNING or SCHEDULED
+
+	WinnerPlayerID *string                     `json:"winner_player_id"`
+	DrawnNumber    *int                        `json:"drawn_number"`
+	Choices        protocol.PerPlayer[*string] `json:"choices,omitzero"`
+	Score          protocol.PerPlayer[int]     `json:"score,omitzero"`
+	Reason         string                      `json:"reason,omitzero"`
+	ReportedAt     string                      `json:"reported_at,omitzero"`
+
+	Forfeited []string          `json:"forfeited_by,omitzero"`
+	Disputed  []string          `json:"disputed_by,omitzero"` // referees that reported another result later
+	Ruled     *DecisionInForce  `json:"ruled,omitzero"`
+	Rematch   *DecisionInForce  `json:"rematch_ordered,omitzero"`
+	Annulled  []AnnulledOutcome `json:"annulled,omitzero"`
+}
+
+// An AnnulledOutcome is a result that no longer counts.
+type AnnulledOutcome struct {
+	RefereeID      string          `json:"referee_id,omitzero"`
+	Attempt        int             `json:"attempt,omitzero"`
+	Status         string          `json:"status"`
+	WinnerPlayerID *string         `json:"winner_player_id"`
+	Reason         string          `json:"reason,omitzero"`
+	By             DecisionInForce `json:"annulled_by"`
+}
+
+// Schedule lists the matches of a round, those of all known rounds if it is 0.
+func (l *League) Schedule(only int) ([]Match, error) {
+	if l.Started == nil && only > 0 {
+		return nil, fmt.Errorf("league %s has not begun: it has no schedule yet", l.Created.LeagueID)
+	}
+	known := l.KnownRounds()
+	if only > known {
+		return nil, fmt.Errorf("round %d is not known: the league has %d rounds, of which %d are known", only, l.TotalRounds(), known)
+	}
+	rows := []Match{}
+	for round := 1; round <= known; round++ {
+		if only > 0 && round != only {
+			continue
+		}
+		for i, pair := range l.Pairings(round) {
+			id := protocol.MatchID{Round: round, Number: i + 1}
+			row := Match{
+				MatchID: id.String(), RoundID: round, Status: StatusScheduled,
+				PlayerAID: l.Started.Players[pair.A], PlayerBID: l.Started.Players[pair.B],
+			}
+			if round <= l.Round {
+				l.describe(&row, id)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// describe completes the row of a match of an announced round.
+func (l *League) describe(row *Match, id protocol.MatchID) {
+	m := l.Match(id)
+	row.RefereeID = l.Referee(id.Round, id.Number)
+	row.Forfeited, row.Disputed, row.Ruled, row.Rematch = m.Forfeited, m.Disputed, InForce(m.Ruled), InForce(m.RematchOrdered)
+	for i := range m.Annulled {
+		a := &m.Annulled[i]
+		row.Annulled = append(row.Annulled, AnnulledOutcome{
+			a.Report.RefereeID, a.Report.Number, a.Report.Status, a.Report.WinnerPlayerID, a.Report.Reason, *InForce(&a.By),
+		})
+	}
+	report := m.Report
+	if report == nil {
+		row.Status = StatusRunning
+		return
+	}
+	row.Attempt, row.Status, row.WinnerPlayerID, row.DrawnNumber = report.Number, report.Status, report.WinnerPlayerID, report.DrawnNumber
+	row.Choices, row.Score, row.Reason, row.ReportedAt = report.Choices, report.Score, report.Reason, m.ReportedAt
+}

@@ -1,0 +1,155 @@
+package record
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// The documents about agents, running matches and decisions. Their members are a contract.
+
+// A PlannedStart is the planned start of a league.
+type PlannedStart struct {
+	StartAt string `json:"start_at"`
+	By      string `json:"by,omitzero"` // "" for the options of the manager
+	Reason  string `json:"reason,omitzero"`
+}
+
+// A DecisionInForce is a decision of an organiser that is in force.
+type DecisionInForce struct {
+	By     string `json:"by"`
+	Reason string `json:"reason,omitzero"`
+	Since  string `json:"since"`
+	Event  int    `json:"event"`
+}
+
+// An AgentStatus describes an agent.
+type AgentStatus struct {
+	AgentID      string `json:"agent_id"`
+	DisplayName  string `json:"display_name"`
+	State        string `json:"state"` // as in agents.json, or WITHDRAWN
+	Reason       string `json:"reason,omitzero"`
+	Failures     int    `json:"failures,omitzero"`
+	RegisteredAt string `json:"registered_at"`
+}
+
+// A RunningMatch is a match without a result that is played now or comes next.
+type RunningMatch struct {
+	MatchID   string `json:"match_id"`
+	PlayerAID string `json:"player_A_id"`
+	PlayerBID string `json:"player_B_id"`
+	RefereeID string `json:"referee_id,omitzero"`
+	Attempt   int    `json:"attempt,omitzero"` // 0: not assigned yet
+	Since     string `json:"since,omitzero"`
+}
+
+// A DecisionMade is a decision of an organiser as documents show it.
+type DecisionMade struct {
+	Event int    `json:"event"`
+	At    string `json:"at"`
+	Type  string `json:"type"` // of the event
+	By    string `json:"by"`
+	About string `json:"about"`
+
+	Matter string `json:"matter,omitzero"` // an agent or a match
+	Reason string `json:"reason,omitzero"`
+}
+
+// StateWithdrawn is the state of an agent that an organiser has withdrawn.
+const StateWithdrawn = "WITHDRAWN"
+
+// InForce describes a decision that is in force; nil for none.
+func InForce(m *journal.Made) *DecisionInForce {
+	if m == nil {
+		return nil
+	}
+	return &DecisionInForce{By: m.By, Reason: m.Reason, Since: m.At, Event: m.Event}
+}
+
+// SortedAgents are the agents in order of ids, players first.
+func (l *League) SortedAgents() []*journal.Agent {
+	return slices.SortedFunc(maps.Values(l.Agents), func(a, b *journal.Agent) int {
+		if a.Player != b.Player {
+			if a.Player {
+				return -1
+			}
+			return 1
+		}
+		return protocol.CompareIDs(a.AgentID, b.AgentID)
+	})
+}
+
+// Agent describes an agent.
+func (l *League) Agent(a *journal.Agent) AgentStatus {
+	one := AgentStatus{AgentID: a.AgentID, DisplayName: a.DisplayName, Failures: a.Failures, RegisteredAt: a.RegisteredAt}
+	one.State, one.Reason = l.Lifecycle(a)
+	made := cmp.Or(a.Withdrawn, a.Held)
+	switch {
+	case a.Withdrawn != nil:
+		one.State = StateWithdrawn
+		fallthrough
+	case a.Held != nil:
+		one.Reason = made.String() + ReasonAfter(made.Reason)
+		if a.Annulled {
+			one.Reason += "; its results are annulled"
+		}
+	}
+	return one
+}
+
+// Running lists the matches that are played now or come next in the open round, and the
+// rematches that have begun.
+func (l *League) Running() []RunningMatch {
+	list := []RunningMatch{}
+	add := func(id protocol.MatchID) {
+		m, idA, idB, _ := l.Find(id)
+		if m.Report != nil {
+			return
+		}
+		one := RunningMatch{MatchID: id.String(), PlayerAID: idA, PlayerBID: idB, RefereeID: l.Referee(id.Round, id.Number)}
+		if attempts := m.Current(); len(attempts) > 0 {
+			last := attempts[len(attempts)-1]
+			one.RefereeID, one.Attempt, one.Since = last.Referee, last.Number, l.Begun[id]
+		}
+		list = append(list, one)
+	}
+	if l.Open() {
+		for i := range l.Pairings(l.Round) {
+			add(protocol.MatchID{Round: l.Round, Number: i + 1})
+		}
+	}
+	for _, id := range l.Rematches {
+		if l.Match(id).Reopened() && (id.Round != l.Round || !l.Open()) {
+			add(id)
+		}
+	}
+	return list
+}
+
+// DecisionsMade lists the last decisions, all of them if most is 0.
+func (l *League) DecisionsMade(most int) []DecisionMade {
+	made := l.Decisions
+	if most > 0 && len(made) > most {
+		made = made[len(made)-most:]
+	}
+	list := make([]DecisionMade, len(made))
+	for i, d := range made {
+		why := d.Event.Decided()
+		list[i] = DecisionMade{
+			Event: d.Number, At: d.At, Type: journal.Kind(d.Event), By: why.By, Reason: why.Reason,
+			Matter: d.Event.Matter(), About: d.Event.About(),
+		}
+	}
+	return list
+}
+
+// ReasonAfter is a reason behind a colon, unless it is empty.
+func ReasonAfter(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}

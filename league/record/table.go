@@ -1,0 +1,34 @@
+package record
+
+import (
+	"evenodd/league/decide"
+	"evenodd/league/store"
+)
+
+// A TableRow is a row of the table.
+type TableRow struct {
+	store.StandingRow
+
+	Fallbacks int `json:"fallbacks,omitzero"` // moves that the player's model or host did not choose
+}
+
+// Table is the present table.
+func (l *League) Table() []TableRow {
+	counts := Fallbacks(decide.Results(l.State))
+	rows := []TableRow{}
+	for _, row := range l.Standings() {
+		rows = append(rows, TableRow{row, counts[row.PlayerID]})
+	}
+	return rows
+}
+
+// Fallbacks counts the fallbacks of each player.
+func Fallbacks(results []decide.MatchRecord) map[string]int {
+	counts := map[string]int{}
+	for i := range results {
+		for _, f := range results[i].Fallbacks {
+			counts[f.Name] += f.Value
+		}
+	}
+	return counts
+}
