@@ -24,7 +24,7 @@ var remedies = []struct {
 	{protocol.Invite.Name, "", "P-INV-01"},
 	{protocol.NotifyMatchResult.Name, "", "P-OVR-01"},
 	{protocol.NotifyGameError.Name, "", "P-ERR-01"},
-	{protocol.StartMatch.Name, "", "R-STA-01"},
+	{protocol.StartMatch.Name, "", "R-HTTP-01"},
 	{protocol.ReportMatchResult.Name, protocol.ErrDuplicateReport, "R-REP-08"},
 	{protocol.ReportMatchResult.Name, protocol.ErrTimeout, "R-REP-01"},
 	{protocol.ReportMatchResult.Name, "", "R-REP-10"},
@@ -35,8 +35,12 @@ var remedies = []struct {
 	{"", "", "P-CHO-01"},
 }
 
-// refusal is the requirement that a player breaks by the refusal of an invitation.
-const refusal = "P-INV-04"
+// The requirements that a player breaks by the refusal of an invitation, and by an answer that is
+// no valid JSON.
+const (
+	refusal     = "P-INV-04"
+	validAnswer = "P-RPC-15"
+)
 
 var requirements = sync.OnceValue(func() map[string]Requirement {
 	all := map[string]Requirement{}
@@ -47,10 +51,14 @@ var requirements = sync.OnceValue(func() map[string]Requirement {
 })
 
 // Remedy returns the requirement that an agent breaks by a failure with a method, whose Hint
-// tells how to mend it. No code is the refusal of an invitation.
-func Remedy(method string, code protocol.Code) Requirement {
-	if method == protocol.Invite.Name && code == "" {
+// tells how to mend it. No code is the refusal of an invitation. Unreadable tells that there was
+// an answer, which could not be read: an answer and none have the same code.
+func Remedy(method string, code protocol.Code, unreadable bool) Requirement {
+	switch {
+	case method == protocol.Invite.Name && code == "":
 		return requirements()[refusal]
+	case unreadable && code == protocol.ErrConnection:
+		return requirements()[validAnswer]
 	}
 	for _, r := range remedies {
 		if (r.method == "" || r.method == method) && (r.code == "" || r.code == code) {

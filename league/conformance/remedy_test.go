@@ -13,6 +13,7 @@ func TestEachRemedyNamesARequirementWithAHint(t *testing.T) {
 		assert.NotEmpty(t, requirements()[r.id].Hint, r.id)
 	}
 	assert.NotEmpty(t, requirements()[refusal].Hint)
+	assert.Equal(t, requirements()[validAnswer], Remedy("choose_parity", protocol.ErrConnection, true))
 }
 
 func TestRemedies(t *testing.T) {
@@ -31,6 +32,6 @@ func TestRemedies(t *testing.T) {
 		{"notify_match_result", protocol.ErrTimeout, "P-OVR-01"},
 		{"report_match_result", protocol.ErrInvalidFieldType, "R-REP-10"},
 	} {
-		assert.Equal(t, tt.want, Remedy(tt.method, tt.code).ID, "%s %s", tt.method, tt.code)
+		assert.Equal(t, tt.want, Remedy(tt.method, tt.code, false).ID, "%s %s", tt.method, tt.code)
 	}
 }
