@@ -134,6 +134,7 @@ func (o *reportOptions) writer(r *report.Report, dir string) (func(io.Writer) er
 			formatJSON: func(w io.Writer) error { return printJSON(w, r) },
 			formatText: func(w io.Writer) error { return printLeagueReport(w, r, dir) },
 			formatCSV:  func(w io.Writer) error { return printCSV(w, slices.Values(reportCSV(r, o.list))) },
+			formatHTML: r.HTML,
 		}[o.format], nil
 	}
 	sheet, err := r.Sheet(o.agentID)
@@ -144,5 +145,6 @@ func (o *reportOptions) writer(r *report.Report, dir string) (func(io.Writer) er
 		formatJSON: func(w io.Writer) error { return printJSON(w, sheet) },
 		formatText: func(w io.Writer) error { return printSheet(w, sheet) },
 		formatCSV:  func(w io.Writer) error { return printCSV(w, slices.Values(sheetCSV(sheet, o.list))) },
+		formatHTML: sheet.HTML,
 	}[o.format], nil
 }

@@ -100,7 +100,7 @@ func (b *builder) league() League {
 	}
 	if s.Completed != nil {
 		champion := s.Champion()
-		one.Champion, one.Simulation = &champion, d.Simulation
+		one.Champion, one.Simulation = &champion, b.l.PublicSimulation()
 		rows := make([]protocol.StandingRow, 0, now.Players)
 		for _, row := range s.Standings() {
 			rows = append(rows, row.StandingRow)
