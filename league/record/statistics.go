@@ -10,8 +10,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/stats"
 	"evenodd/league/store"
-	"evenodd/rules/evenodd"
-	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules"
 )
 
 // Statistics are what the results of a league show about its players, as docs/statistics.md
@@ -92,11 +91,11 @@ type HeadToHeadRecord struct {
 
 // Results are the results of a league with what the statistics need beside them.
 type Results struct {
-	LeagueID string
-	GameType string
-	Format   string               // as journal.Tournament.Format: "" for a round-robin
-	Players  []RatedPlayer        // in any order
-	Matches  []decide.MatchRecord // in schedule order
+	LeagueID   string
+	SidesAlike bool                 // as rules.Info has it; false for an unknown game
+	Format     string               // as journal.Tournament.Format: "" for a round-robin
+	Players    []RatedPlayer        // in any order
+	Matches    []decide.MatchRecord // in schedule order
 }
 
 // A RatedPlayer is a player of Results.
@@ -109,19 +108,21 @@ type RatedPlayer struct {
 // Statistics computes the statistics of a league from its present results. It takes about a
 // second for 20,000 matches, and less for fewer; callers keep the value while there is no new
 // event. Leagues of equal ids and results have equal statistics, wherever they are computed.
-func (l *League) Statistics() *Statistics { return l.Results().Statistics() }
+func (l *League) Statistics(games rules.Registry) *Statistics { return l.Results(games).Statistics() }
 
 // Results are the present results that count.
-func (l *League) Results() *Results {
+func (l *League) Results(games rules.Registry) *Results {
 	if l.Started == nil {
 		return &Results{}
 	}
-	r := &Results{LeagueID: l.Created.LeagueID, GameType: l.Created.GameType, Format: l.Created.Tournament.Format()}
+	r := &Results{LeagueID: l.Created.LeagueID, Format: l.Created.Tournament.Format(), Matches: decide.Results(l.State)}
+	if game, err := games.Game(l.Created.GameType); err == nil {
+		r.SidesAlike = game.Info().SidesAlike
+	}
 	strategies := l.strategies()
 	for _, row := range l.Standings() {
 		r.Players = append(r.Players, RatedPlayer{row, strategies[row.PlayerID]})
 	}
-	r.Matches = decide.Results(l.State)
 	return r
 }
 
@@ -173,7 +174,7 @@ func (r *Results) rated() ([]RatedPlayer, map[string]int) {
 }
 
 func (r *Results) options(players []RatedPlayer) stats.Options {
-	o := stats.Options{Seed: seedOf(r.LeagueID), SidesAlike: sidesAlike(r.GameType), PairedByResults: r.Format != ""}
+	o := stats.Options{Seed: seedOf(r.LeagueID), SidesAlike: r.SidesAlike, PairedByResults: r.Format != ""}
 	known := false
 	for i := range players {
 		p := &players[i]
@@ -238,12 +239,6 @@ func (s *Statistics) LegsToSeparate(one, two string) int {
 		return 0
 	}
 	return s.analysis.LegsToSeparate(a, b)
-}
-
-// sidesAlike reports whether the rules of a game treat both sides alike. For a game that is not
-// listed, the statistics allow for an advantage of side A.
-func sidesAlike(gameType string) bool {
-	return gameType == evenodd.Type || gameType == rockpaperscissors.Type
 }
 
 // seedOf derives the seed of the statistics from the league's id, which all readers of a league

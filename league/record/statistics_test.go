@@ -13,6 +13,8 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
 )
 
 func rated(id, strategy string, points int) record.RatedPlayer {
@@ -28,7 +30,7 @@ func result(a, b, winner, status string) decide.MatchRecord {
 
 func TestStatisticsOfASmallLeague(t *testing.T) {
 	r := &record.Results{
-		LeagueID: "x", GameType: "even_odd",
+		LeagueID: "x", SidesAlike: true,
 		Players: []record.RatedPlayer{rated("P10", "random", 1), rated("P02", "mirror", 6), rated("P01", "random", 1)},
 		Matches: []decide.MatchRecord{
 			result("P01", "P02", "P02", protocol.StatusWin), result("P01", "P10", "", protocol.StatusDraw),
@@ -64,7 +66,7 @@ func TestStatisticsOfASmallLeague(t *testing.T) {
 }
 
 func TestStatisticsBeforeTheStart(t *testing.T) {
-	s := record.NewLeague().Statistics()
+	s := record.NewLeague().Statistics(rules.Registry{})
 	assert.Equal(t, "No match has been decided by play yet: nothing can be said about the players.", s.Sentence)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
@@ -72,6 +74,7 @@ func TestStatisticsBeforeTheStart(t *testing.T) {
 }
 
 func TestStatisticsOfRecordedLeagues(t *testing.T) {
+	games := rules.NewRegistry(evenodd.Game{})
 	for _, tt := range []struct {
 		folder  string
 		paired  bool // by results
@@ -81,16 +84,16 @@ func TestStatisticsOfRecordedLeagues(t *testing.T) {
 			l := record.NewLeague()
 			folder := store.Folder(filepath.Join(leagues, tt.folder))
 			require.NoError(t, l.Update(context.Background(), record.NewFolder(folder, "league_2025_even_odd"), nil))
-			s := l.Statistics()
+			s := l.Statistics(games)
 			assert.Equal(t, l.Recorded, s.Matches)
 			assert.Len(t, s.Ratings, tt.players)
 			assert.NotEmpty(t, s.Sentence)
-			assert.Equal(t, s.Sentence, l.Results().Sentence())
+			assert.Equal(t, s.Sentence, l.Results(games).Sentence())
 			if tt.paired && !s.Equality.Rejected {
 				assert.Contains(t, s.Sentence, "where results decide who meets whom")
 				assert.False(t, s.Equality.Possible)
 			}
-			again, err := json.Marshal(l.Statistics())
+			again, err := json.Marshal(l.Statistics(games))
 			require.NoError(t, err)
 			text, err := json.Marshal(s)
 			require.NoError(t, err)
