@@ -44,6 +44,7 @@ const (
 	EventFileNotWritten          = "A_FILE_COULD_NOT_BE_WRITTEN_THE_JOURNAL_HAS_WHAT_BELONGS_IN"
 	EventResultFileNotWritten    = "A_MATCH_FILE_COULD_NOT_BE_WRITTEN_THE_JOURNAL_HAS_THE_RESULT"
 	EventUpdatesStopped          = "MCP_CLIENTS_GET_NO_MORE_UPDATES_OF_RESOURCES"
+	EventPageFailed              = "PAGE_CANNOT_BE_SHOWN"
 )
 
 // Log events of every agent process.
