@@ -33,7 +33,7 @@ type reportOptions struct {
 
 // The lists of a report as CSV.
 var (
-	reportLists = []string{"matches", "standings", "faults", "decisions"}
+	reportLists = []string{"matches", "standings", "faults", "ratings", "decisions"}
 	sheetLists  = []string{"matches", "faults", "opponents", "latency"}
 )
 
@@ -60,7 +60,7 @@ its latency, its warnings and its history. A report has no tokens and no endpoin
 	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the folder)")
 	f.StringVar(&o.agentID, "agent", "", "write the sheet of this `agent`, such as P03")
 	f.StringVar(&o.format, "format", formatHTML, "html, text, json, csv or markdown")
-	f.StringVar(&o.list, "list", "", "the list of a CSV: matches, standings, faults or decisions; with --agent matches, faults, opponents or latency (default \"matches\")")
+	f.StringVar(&o.list, "list", "", "the list of a CSV: matches, standings, faults, ratings or decisions; with --agent matches, faults, opponents or latency (default \"matches\")")
 	f.StringVarP(&o.output, "output", "o", "", "the `file` to write, - for standard output (default: LEAGUE.html or LEAGUE-AGENT.html for HTML, else standard output)")
 	return c
 }
@@ -88,7 +88,7 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	if err := o.findLeague(folder); err != nil {
 		return err
 	}
-	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID})
+	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: games()})
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (o *reportOptions) writer(r *report.Report, dir string) (func(io.Writer) er
 			formatJSON: func(w io.Writer) error { return printJSON(w, r) },
 			formatText: func(w io.Writer) error { return printLeagueReport(w, r, dir) },
 			formatCSV:  func(w io.Writer) error { return printCSV(w, slices.Values(reportCSV(r, o.list))) },
-			formatHTML: r.HTML,
+			formatHTML: r.HTML, formatMarkdown: r.Markdown,
 		}[o.format], nil
 	}
 	sheet, err := r.Sheet(o.agentID)
@@ -145,6 +145,6 @@ func (o *reportOptions) writer(r *report.Report, dir string) (func(io.Writer) er
 		formatJSON: func(w io.Writer) error { return printJSON(w, sheet) },
 		formatText: func(w io.Writer) error { return printSheet(w, sheet) },
 		formatCSV:  func(w io.Writer) error { return printCSV(w, slices.Values(sheetCSV(sheet, o.list))) },
-		formatHTML: sheet.HTML,
+		formatHTML: sheet.HTML, formatMarkdown: sheet.Markdown,
 	}[o.format], nil
 }

@@ -16,6 +16,8 @@ func reportCSV(r *report.Report, list string) [][]string {
 		return standingsCSV(rowsOf(r.Standings))
 	case "faults":
 		return faultsCSV(r.Faults)
+	case "ratings":
+		return ratingsCSV(r.Statistics)
 	case "decisions":
 		return decisionsCSV(r.Decisions)
 	}
@@ -70,6 +72,21 @@ func faultsCSV(groups []report.FaultGroup) [][]string {
 		g := &groups[i]
 		rows = append(rows, []string{
 			g.AgentID, g.Kind, g.Code, g.Name, g.Method, strconv.Itoa(g.Count), strconv.Itoa(g.Lost), g.Problem, g.Requirement, g.Remedy, strings.Join(g.MatchIDs(), " "),
+		})
+	}
+	return rows
+}
+
+func ratingsCSV(s *record.Statistics) [][]string {
+	rows := [][]string{{"player_id", "display_name", "strategy", "matches", "rating", "low", "high", "rank", "best_rank", "worst_rank", "legs_to_next"}}
+	if s == nil {
+		return rows // the league has not started
+	}
+	for i := range s.Ratings {
+		r := &s.Ratings[i]
+		rows = append(rows, []string{
+			r.PlayerID, r.DisplayName, r.Strategy, strconv.Itoa(r.Matches), exactly(r.Rating), exactly(r.Low), exactly(r.High),
+			strconv.Itoa(r.Rank), strconv.Itoa(r.BestRank), strconv.Itoa(r.WorstRank), strconv.Itoa(r.LegsToNext),
 		})
 	}
 	return rows

@@ -18,6 +18,9 @@ func printLeagueReport(w io.Writer, r *report.Report, dir string) error {
 	if r.League.ChampionLine != "" {
 		text.line("%s", r.League.ChampionLine)
 	}
+	if r.Statistics != nil {
+		text.line("%s", r.Statistics.Sentence)
+	}
 	addFaults(&text, r.Faults, r.Names())
 	addDecisions(&text, r)
 	if n := len(r.Transcripts); n > 0 {
@@ -73,7 +76,7 @@ func addDecisions(text *page, r *report.Report) {
 	text.line("")
 	text.line("Decisions of organisers:")
 	for _, d := range r.Decisions {
-		text.line("  %s  %s", timeOfDay(d.At), d.About)
+		text.line("  %s  %s", d.At, d.About)
 	}
 }
 
@@ -83,7 +86,7 @@ func printSheet(w io.Writer, s *report.Sheet) error {
 	text.line("%s (%s), %s of %s: %s", s.Agent.AgentID, s.Agent.DisplayName, s.Agent.Role, s.League.LeagueID, s.League.Words())
 	text.line("State: %s%s", s.Agent.State, dash(s.Agent.Reason))
 	if s.Standing != nil {
-		text.line("%s", s.StandingLine())
+		text.line("%s. %s", s.StandingLine(), s.RatingWords())
 	} else {
 		text.line("Matches conducted: %d, declined: %d", s.Agent.Matches, s.Agent.Declined)
 	}

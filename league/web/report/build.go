@@ -12,6 +12,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/rules"
 )
 
 // Limits of a report.
@@ -37,6 +38,7 @@ type builder struct {
 type Options struct {
 	LeagueID string
 	AgentID  string // the transcripts are those of this agent; "" for all
+	Games    rules.Registry
 }
 
 // Read makes the report of a league from its data folder.
@@ -59,10 +61,18 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
+	results := b.l.Results(o.Games)
+	for i := range results.Players {
+		results.Players[i].Strategy = publicStrategy(results.Players[i].Strategy)
+	}
 	r := &Report{
-		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(), Progress: b.progress(),
+		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(results), Progress: b.progress(),
 		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(folder),
 		history: b.history,
+	}
+	if b.l.Started != nil {
+		r.Statistics = results.Statistics()
+		r.Statistics.HeadToHead = nil // the cross table has it
 	}
 	r.CrossTable = crossTable(b.l, r.Standings)
 	r.Agents = b.agents(matches)
@@ -100,7 +110,7 @@ func (b *builder) league() League {
 	}
 	if s.Completed != nil {
 		champion := s.Champion()
-		one.Champion, one.Simulation = &champion, b.l.PublicSimulation()
+		one.Champion, one.Simulation = &champion, publicSimulation(d.Simulation)
 		rows := make([]protocol.StandingRow, 0, now.Players)
 		for _, row := range s.Standings() {
 			rows = append(rows, row.StandingRow)
@@ -110,8 +120,11 @@ func (b *builder) league() League {
 	return one
 }
 
-func (b *builder) standings() []Row {
-	strategies, rows := b.l.Strategies(), []Row{}
+func (b *builder) standings(results *record.Results) []Row {
+	strategies, rows := map[string]string{}, []Row{}
+	for i := range results.Players {
+		strategies[results.Players[i].PlayerID] = results.Players[i].Strategy
+	}
 	for _, row := range b.l.Table() {
 		rows = append(rows, Row{row, strategies[row.PlayerID]})
 	}

@@ -117,20 +117,6 @@ func newGroup(f *fault) FaultGroup {
 	return g
 }
 
-// Blame tells in words whose fault it is and which kind of fault.
-func (g *FaultGroup) Blame() string {
-	return map[string]string{
-		kindAnswer:   "gave no answer that counts",
-		kindNotice:   "did not acknowledge a notice",
-		kindRefusal:  "refused an invitation",
-		kindForfeit:  "forfeited its matches",
-		kindLocal:    "void tries: the machine or the network of the referee",
-		kindAttempt:  "failed with a match",
-		kindRejected: "sent a report that the manager rejected",
-		kindDispute:  "reported another result of a match",
-	}[g.Kind]
-}
-
 // MatchIDs are the ids of the matches of the occurrences, each once, in order.
 func (g *FaultGroup) MatchIDs() (ids []string) {
 	for i := range g.Occurrences {

@@ -110,6 +110,7 @@ type reportPage struct {
 	Columns   columns
 	Cross     *crossView
 	Chart     *chart
+	Strength  *strength
 	Rounds    []roundView
 	Draws     bool
 	Blamed    []blamed
@@ -123,7 +124,7 @@ func (r *Report) HTML(w io.Writer) error {
 		return err
 	}
 	return render(w, "report.html", r.Names(), &reportPage{
-		page: base, Report: r, Columns: r.columns(), Cross: newCrossView(r), Chart: newChart(r), Rounds: r.rounds(),
+		page: base, Report: r, Columns: r.columns(), Cross: newCrossView(r), Chart: newChart(r), Strength: newStrength(r.Statistics), Rounds: r.rounds(),
 		Draws: r.hasDraws() && len(r.Matches) <= maxDraws, Blamed: blame(r.Faults), Questions: r.questions(),
 	})
 }

@@ -3,8 +3,10 @@ package report
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -47,4 +49,28 @@ func (s *secrecy) hide(text string) string {
 		text = strings.ReplaceAll(text, host, hidden)
 	}
 	return text
+}
+
+// publicStrategy hides the command of a program, which may name folders and keys.
+func publicStrategy(strategy string) string {
+	if strings.HasPrefix(strategy, "exec:") {
+		return "program"
+	}
+	return strategy
+}
+
+// publicSimulation is the input of a simulation without the commands of programs.
+func publicSimulation(input *journal.Simulation) *journal.Simulation {
+	if input == nil {
+		return nil
+	}
+	s := *input
+	s.Strategies, s.Entrants = slices.Clone(s.Strategies), slices.Clone(s.Entrants)
+	for i := range s.Strategies {
+		s.Strategies[i] = publicStrategy(s.Strategies[i])
+	}
+	for i := range s.Entrants {
+		s.Entrants[i].Strategy = publicStrategy(s.Entrants[i].Strategy)
+	}
+	return &s
 }

@@ -20,8 +20,9 @@ type Report struct {
 	SchemaVersion string                `json:"schema_version"`
 	League        League                `json:"league"`
 	Standings     []Row                 `json:"standings"`
-	CrossTable    []CrossRow            `json:"cross_table"` // in the order of the standings
-	Progress      []RoundPoints         `json:"progress"`    // of the completed rounds
+	CrossTable    []CrossRow            `json:"cross_table"`         // in the order of the standings
+	Progress      []RoundPoints         `json:"progress"`            // of the completed rounds
+	Statistics    *record.Statistics    `json:"statistics,omitzero"` // of a league that has started; without head_to_head
 	Matches       []Match               `json:"matches"`
 	Faults        []FaultGroup          `json:"faults"`
 	Agents        []Agent               `json:"agents"`

@@ -13,6 +13,7 @@ type Sheet struct {
 	League        League                `json:"league"`
 	Agent         Agent                 `json:"agent"`
 	Standing      *Row                  `json:"standing,omitzero"`  // of a player
+	Rating        *record.Rating        `json:"rating,omitzero"`    // of a player: what the results show about its strength
 	Opponents     []HeadToHead          `json:"opponents,omitzero"` // of a player
 	Matches       []Match               `json:"matches"`            // of a referee: those that it conducted
 	Faults        []FaultGroup          `json:"faults"`             // of this agent, with all occurrences
@@ -39,6 +40,13 @@ func (r *Report) Sheet(agentID string) (*Sheet, error) {
 	for i := range r.Standings {
 		if r.Standings[i].PlayerID == agentID {
 			s.Standing, s.Opponents = &r.Standings[i], r.CrossTable[i].Against
+		}
+	}
+	if r.Statistics != nil {
+		for i := range r.Statistics.Ratings {
+			if r.Statistics.Ratings[i].PlayerID == agentID {
+				s.Rating = &r.Statistics.Ratings[i]
+			}
 		}
 	}
 	about := map[string]bool{agentID: true}

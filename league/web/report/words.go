@@ -44,12 +44,22 @@ func (l *League) Format() string {
 
 // Sentence tells the fault of a group, how often it happened, and its consequence.
 func (g *FaultGroup) Sentence() string {
-	text := g.Blame()
-	switch g.Kind {
-	case kindAnswer, kindNotice, kindLocal:
-		if g.Method != "" {
-			text += " (" + g.Method + ")"
-		}
+	text := map[string]string{
+		kindAnswer:   "No answer that counts",
+		kindNotice:   "A notice was not acknowledged",
+		kindRefusal:  "An invitation was refused",
+		kindForfeit:  "Forfeits",
+		kindLocal:    "Void tries, because of the machine or the network of the referee",
+		kindAttempt:  "Failed with a match",
+		kindRejected: "The manager rejected a report",
+		kindDispute:  "Reported another result of a match",
+	}[g.Kind]
+	switch {
+	case g.Method == "":
+	case g.Kind == kindAnswer:
+		text += " to " + g.Method
+	case g.Kind == kindNotice || g.Kind == kindLocal:
+		text += " (" + g.Method + ")"
 	}
 	if g.Code != "" {
 		text += fmt.Sprintf(", %s %s", g.Code, g.Name)
@@ -131,4 +141,23 @@ func (s *Sheet) Outcome(m *Match) string {
 		return "lost technically"
 	}
 	return "lost"
+}
+
+// ratingWords tell what the rating of a player means.
+func ratingWords(r *record.Rating, players int) string {
+	if r.Matches == 0 {
+		return "No match shows how strong the player is."
+	}
+	if r.BestRank == r.WorstRank {
+		return fmt.Sprintf("The results show rank %d of %d by strength.", r.BestRank, players)
+	}
+	return fmt.Sprintf("By strength, the results allow each rank from %d to %d of %d.", r.BestRank, r.WorstRank, players)
+}
+
+// RatingWords tell what the results show about the strength of the player; "" for a referee.
+func (s *Sheet) RatingWords() string {
+	if s.Rating == nil {
+		return ""
+	}
+	return ratingWords(s.Rating, s.League.Players)
 }
