@@ -57,7 +57,7 @@ func order(strengths []float64) []int {
 func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Options) {
 	n, times := len(a.Players), o.Resamples
 	if times == 0 {
-		times = min(max(4_000_000/max(len(matches), 1), 200), 500)
+		times = min(max(400_000/max(len(matches), 1), 200), 500)
 	}
 	random := newRandom(o.Seed, keyResample)
 	prior := func() float64 { // chi-square with one degree of freedom, halved: Gamma(½)
