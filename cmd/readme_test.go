@@ -103,7 +103,7 @@ var (
 	ofGuest  = regexp.MustCompile(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
 	listing  = regexp.MustCompile(`^evenodd check player --list$`)
 	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
-	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|replay R1M1)$`)
+	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|report SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
 	onInput  = regexp.MustCompile(`^evenodd mcp$`) // it ends with its empty input
 	whole    = regexp.MustCompile(`^evenodd up --entrants \S+$`)
@@ -161,9 +161,10 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 		played = r.runLeague(t, league)
 	}
 	assert.True(t, played, "the port was taken twice")
-	require.Len(t, later, 2)
+	require.Len(t, later, 3)
 	assert.Contains(t, r.mustRun(t, strings.Replace(later[0], "SHARED", r.data, 1)), "no findings")
-	assert.Contains(t, r.mustRun(t, later[1]+" --data "+r.data), "R1M1")
+	assert.Contains(t, r.mustRun(t, strings.Replace(later[1], "SHARED", r.data, 1)+" -o -"), "<!doctype html>")
+	assert.Contains(t, r.mustRun(t, later[2]+" --data "+r.data), "R1M1")
 }
 
 // The README shows the output of the command above the table.
