@@ -78,7 +78,7 @@ func (m *moment) chart(more ...string) *chart {
 		points = append(slices.Clip(points), now)
 	}
 	step := (len(points) + chartPoints - 1) / chartPoints
-	for round := 0; round < len(points); round++ {
+	for round := range points {
 		if round%step == 0 || round == len(points)-1 {
 			c.Rounds = append(c.Rounds, round)
 		}

@@ -143,7 +143,7 @@ func (m *moment) fillCross(c *cross, lines, columns map[int]int) {
 			lineB, rowB := lines[pair.B]
 			columnA, toA := columns[pair.A]
 			id := protocol.MatchID{Round: round, Number: i + 1}
-			if !(rowA && toB || rowB && toA) || m.Match(id).Report == nil {
+			if (!rowA || !toB) && (!rowB || !toA) || m.Match(id).Report == nil {
 				continue
 			}
 			r := m.result(id)

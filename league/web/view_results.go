@@ -118,13 +118,13 @@ func (m *moment) result(id protocol.MatchID) result {
 		Ruled: decisionOf(match.Ruled), Rematch: decisionOf(match.RematchOrdered),
 		Annuls: len(match.Annulled), Dispute: len(match.Disputed) > 0,
 	}
-	r.Note = note(m.Created.GameType, match, [2]string{idA, idB})
+	r.Note = note(match, [2]string{idA, idB})
 	return r
 }
 
 // note tells in a few words how a match was decided: "even : odd, number 4", or
 // "P02 did not answer in time".
-func note(gameType string, match *journal.Match, ids [2]string) string {
+func note(match *journal.Match, ids [2]string) string {
 	report := match.Report
 	switch {
 	case match.Ruled != nil:
@@ -142,7 +142,7 @@ func note(gameType string, match *journal.Match, ids [2]string) string {
 		return strings.Join(faults, "; ")
 	}
 	moves := report.GameResult.Moves(ids)
-	if moves[0] == "" || moves[1] == "" || gameType == "tic_tac_toe" {
+	if moves[0] == "" || moves[1] == "" {
 		return ""
 	}
 	text := shown(moves[0]) + " : " + shown(moves[1])

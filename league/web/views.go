@@ -82,14 +82,6 @@ func (m *moment) agent(id string) ref {
 	return ref{ID: shown(id)}
 }
 
-func (m *moment) agents(ids []string) []ref {
-	refs := make([]ref, len(ids))
-	for i, id := range ids {
-		refs[i] = m.agent(id)
-	}
-	return refs
-}
-
 // shown is a text of others as pages show it: visible, and not longer than a page can bear.
 func shown(text string) string {
 	const most = 300 // characters
@@ -107,17 +99,15 @@ func counted(n int, one, several string) string {
 	return strconv.Itoa(n) + " " + several
 }
 
-// game is the name of a game for people.
+// game is the name of a game for people: "Even Odd" for even_odd.
 func game(kind string) string {
-	switch kind {
-	case "even_odd":
-		return "Even/Odd"
-	case "tic_tac_toe":
-		return "Tic-Tac-Toe"
-	case "rock_paper_scissors":
-		return "Rock, Paper, Scissors"
+	words := strings.Split(kind, "_")
+	for i, word := range words {
+		if word != "" {
+			words[i] = strings.ToUpper(word[:1]) + word[1:]
+		}
 	}
-	return shown(strings.ReplaceAll(kind, "_", " "))
+	return shown(strings.Join(words, " "))
 }
 
 // formatName is the format of the league for people: "round-robin, 2 legs".

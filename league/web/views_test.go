@@ -341,7 +341,7 @@ func TestCrossTableHasBothSidesOfEachMatch(t *testing.T) {
 	assert.Equal(t, "T", cell(a, b).Text)
 	assert.Equal(t, "W", cell(b, a).Text)
 	assert.True(t, cell("P01", "P01").Self)
-	assert.Equal(t, "", cellOf(crossOf(s.l, pastOf(s.l), 1, 0, 0), a, b), "after round 1 the match of round 2 has no result")
+	assert.Empty(t, cellOf(crossOf(s.l, pastOf(s.l), 1, 0, 0), a, b), "after round 1 the match of round 2 has no result")
 }
 
 func cellOf(c *cross, row, column string) string {
