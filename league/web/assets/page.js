@@ -35,7 +35,7 @@
 
   // ---- the stream of updates ----
   const connection = $('connection');
-  let stream = null, retry = 0, over = document.body.hasAttribute('data-over');
+  let stream = null, retry = 0, last = document.body.dataset.version || '', over = document.body.hasAttribute('data-over');
 
   function status(name, text) {
     connection.className = 'connection ' + name;
@@ -61,7 +61,7 @@
   function startStream() {
     stopStream();
     status('', 'connecting');
-    stream = new EventSource('/events');
+    stream = new EventSource('/events?after=' + encodeURIComponent(last));
     stream.onopen = () => status('live', 'live');
     stream.onerror = () => {
       status('lost', 'connection lost, trying again');
@@ -70,15 +70,14 @@
       retry = setTimeout(follow, 2000 + Math.random() * 3000);
     };
     for (const name of ['progress', 'timeline', 'standings', 'running', 'results', 'decisions', 'chart']) {
-      stream.addEventListener(name, (e) => swap(name, e.data));
+      stream.addEventListener(name, (e) => { last = e.lastEventId || last; swap(name, e.data); });
     }
-    stream.addEventListener('over', () => { over = true; follow(); });
   }
 
   async function swap(id, html) {
     if (!$(id) || $('league').dataset.round !== '') return;
-    if (id === 'timeline' && $('timeline').contains(document.activeElement) && playing) return;
     await htmx.swap({ target: '#' + id, text: html, swap: 'outerMorph' });
+    over = over || $('progress').dataset.state === 'over'; // the server ends the stream
     refresh();
   }
 
