@@ -118,6 +118,7 @@
     const form = $('timeline');
     if (!form) return;
     const value = Number(form.round.value), text = label(value, form);
+    form.live.disabled = value !== Number(form.round.max);
     form.querySelector('output').textContent = text;
     form.querySelector('output').classList.toggle('live', text === 'Live');
     form.round.setAttribute('aria-valuetext', text);
@@ -163,6 +164,7 @@
     const league = $('league');
     if (league) {
       const params = new URLSearchParams(location.search);
+      params.delete('live');
       league.dataset.round ? params.set('round', league.dataset.round) : params.delete('round');
       const query = params.toString();
       const url = location.pathname + (query ? '?' + query : '');
