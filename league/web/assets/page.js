@@ -70,15 +70,56 @@
       retry = setTimeout(follow, 2000 + Math.random() * 3000);
     };
     for (const name of ['progress', 'timeline', 'standings', 'running', 'results', 'decisions', 'chart']) {
-      stream.addEventListener(name, (e) => { last = e.lastEventId || last; swap(name, e.data); });
+      stream.addEventListener(name, (e) => { last = e.lastEventId || last; waiting.size || requestAnimationFrame(flush); waiting.set(name, e.data); });
     }
   }
 
-  async function swap(id, html) {
-    if (!$(id) || $('league').dataset.round !== '') return;
-    await htmx.swap({ target: '#' + id, text: html, swap: 'outerMorph' });
-    over = over || $('progress').dataset.state === 'over'; // the server ends the stream
+  // The fragments of an update are put into the page together.
+  const waiting = new Map();
+  let flushing = false;
+
+  async function flush() {
+    const parts = [...waiting];
+    waiting.clear();
+    flushing = true;
+    for (const [id, html] of parts) {
+      if (!$(id) || $('league').dataset.round !== '') continue;
+      if (id === 'timeline' && $('round').matches(':active')) continue; // somebody drags it
+      if (id === 'standings' && updateRows(html)) continue;
+      await htmx.swap({ target: '#' + id, text: html, swap: 'outerMorph' });
+      if (id === 'timeline') $('round').value = $('round').max;
+    }
+    flushing = false;
+    over = over || $('progress') && $('progress').dataset.state === 'over'; // the server ends the stream
     refresh();
+  }
+
+  // updateRows updates a long table: only cells that differ, and rows that moved. It returns
+  // false for a table that is short or has other columns.
+  function updateRows(html) {
+    const section = $('standings'), body = section.querySelector('tbody');
+    if (!body || body.rows.length < 50) return false;
+    const parsed = document.createElement('template');
+    parsed.innerHTML = html;
+    const fresh = parsed.content.querySelector('tbody');
+    if (!fresh || parsed.content.querySelector('thead').innerHTML !== section.querySelector('thead').innerHTML) return false;
+    const known = new Map(Array.from(body.rows, (row) => [row.id, row]));
+    let place = body.firstElementChild;
+    for (const row of Array.from(fresh.rows)) {
+      const mine = known.get(row.id) || row;
+      known.delete(row.id);
+      if (mine !== row && mine.outerHTML !== row.outerHTML) {
+        mine.className = row.className;
+        const cells = Array.from(mine.cells);
+        Array.from(row.cells).forEach((cell, i) => { if (cell.outerHTML !== cells[i].outerHTML) cells[i].replaceWith(cell); });
+      }
+      if (mine === place) place = place.nextElementSibling;
+      else if (body.moveBefore && mine.parentNode === body) body.moveBefore(mine, place); // keeps the focus
+      else body.insertBefore(mine, place);
+    }
+    known.forEach((row) => row.remove());
+    section.querySelector('caption').textContent = parsed.content.querySelector('caption').textContent;
+    return true;
   }
 
   let announced = null;
@@ -161,6 +202,7 @@
   });
   // The last position is the page without a round.
   document.addEventListener('htmx:after:swap', () => {
+    if (flushing) return;
     const league = $('league');
     if (league) {
       const params = new URLSearchParams(location.search);
@@ -174,25 +216,35 @@
   });
 
   // ---- the chart ----
-  let plot = null, plotted = '', shown = null;
+  let plot = null, plotted = '', drawn = 0, later = 0, listed = '', shown = null;
   const dashes = [[], [6, 4], [2, 3], [10, 4, 2, 4]];
 
-  function color(i) { return getComputedStyle(document.documentElement).getPropertyValue('--s' + (i % 10)).trim(); }
-  function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
+  const colors = new Map();
+
+  function css(name) {
+    if (!colors.has(name)) colors.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+    return colors.get(name);
+  }
+  function color(i) { return css('--s' + (i % 10)); }
 
   function chart() {
     const data = $('chart-data'), box = $('plot');
     if (!data || !box || !window.uPlot) return;
-    const text = data.textContent, width = box.clientWidth;
+    const text = data.textContent;
     if (text === plotted) return;
-    plotted = text;
     const c = JSON.parse(text);
     if (c.rounds.length < 2) return;
+    clearTimeout(later);
+    if (plot && c.round < 0 && c.series.length > 20 && Date.now() - drawn < 4000) { later = setTimeout(chart, 4000); return; }
+    plotted = text;
+    drawn = Date.now();
     box.hidden = $('legend').hidden = false;
     if (!shown) shown = new Set(c.series.filter((s) => s.shown).map((s) => s.id));
-    legend(c);
+    const ids = c.series.map((s) => s.id + s.name).join();
+    if (listed !== ids) legend(c);
+    listed = ids;
     if (plot) plot.destroy();
-    plot = new uPlot(options(c, box.clientWidth || width), [c.rounds, ...c.series.map((s) => s.points)], box);
+    plot = new uPlot(options(c, box.clientWidth), [c.rounds, ...c.series.map((s) => s.points)], box);
   }
 
   function options(c, width) {
@@ -268,7 +320,7 @@
     if (focused) { const again = list.querySelector('[data-series="' + CSS.escape(focused) + '"]'); if (again) again.focus(); }
   }
 
-  function redraw() { plotted = ''; chart(); }
+  function redraw() { plotted = ''; drawn = 0; colors.clear(); chart(); }
   let resized = 0;
   addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, 150); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
