@@ -82,16 +82,34 @@
     const parts = [...waiting];
     waiting.clear();
     flushing = true;
+    const swaps = [];
     for (const [id, html] of parts) {
       if (!$(id) || $('league').dataset.round !== '') continue;
-      if (id === 'timeline' && $('round').matches(':active')) continue; // somebody drags it
-      if (id === 'standings' && updateRows(html)) continue;
-      await htmx.swap({ target: '#' + id, text: html, swap: 'outerMorph' });
-      if (id === 'timeline') $('round').value = $('round').max;
+      if (id === 'timeline') updateTimeline(html);
+      else if (id !== 'standings' || !updateRows(html)) swaps.push(htmx.swap({ target: '#' + id, text: html, swap: 'outerMorph' }));
     }
+    await Promise.all(swaps);
     flushing = false;
     over = over || $('progress') && $('progress').dataset.state === 'over'; // the server ends the stream
     refresh();
+  }
+
+  // updateTimeline makes room for a new round. It waits for somebody who moves the scrubber.
+  let moved = 0;
+  function updateTimeline(html) {
+    const parsed = document.createElement('template');
+    parsed.innerHTML = html;
+    const form = $('timeline'), fresh = parsed.content.querySelector('form');
+    if (Date.now() - moved < 1500 || form.round.matches(':active')) {
+      setTimeout(() => $('league').dataset.round === '' && updateTimeline(html), 1600);
+      return;
+    }
+    form.dataset.total = fresh.dataset.total;
+    if ('over' in fresh.dataset) form.dataset.over = '';
+    const max = Math.max(Number(form.round.max), Number(fresh.elements.round.max));
+    form.round.disabled = false;
+    form.round.value = form.round.max = max;
+    showPosition();
   }
 
   // updateRows updates a long table: only cells that differ, and rows that moved. It returns
@@ -198,6 +216,7 @@
   document.addEventListener('input', (e) => {
     if (e.target.id !== 'round') return;
     if (e.isTrusted) play(false);
+    moved = Date.now();
     showPosition();
   });
   // The last position is the page without a round.
