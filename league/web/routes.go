@@ -33,9 +33,13 @@ func routes() []route {
 	}
 }
 
-// fragments are the parts of the overview that streams update: names of templates, which are
-// names of events and ids of elements too.
-func fragments() []string { return []string{"standings"} }
+// fragments are the parts of the overview that streams update, in the order in which they are
+// sent.
+func fragments() []fragment {
+	return []fragment{
+		{name: "standings"},
+	}
+}
 
 // An overview is the view of the first page.
 type overview struct {

@@ -30,6 +30,7 @@ type Pages struct {
 	templates map[string]*template.Template // by the name of the file
 	build     string                        // hash of templates and assets
 	routes    []route
+	updates   *updates
 }
 
 // A Route is a handler with its pattern, as http.ServeMux has it.
@@ -42,12 +43,16 @@ type Route struct {
 // New makes the pages of a board.
 func New(b *Board, o Options) (*Pages, error) {
 	p := &Pages{board: b, options: o, templates: map[string]*template.Template{}, routes: routes()}
+	p.updates = newUpdates(p)
 	var err error
 	if p.assets, err = readAssets(); err != nil {
 		return nil, err
 	}
 	return p, p.parse()
 }
+
+// Close ends the work of the pages, when no request runs. It leaves the board open.
+func (p *Pages) Close() { p.updates.close() }
 
 // parse parses the templates. Each file of templates/ is a page, which defines "content", and
 // shares layout.html with the others.
@@ -83,7 +88,10 @@ func (p *Pages) parse() error {
 
 // Routes are the handlers of the pages.
 func (p *Pages) Routes() []Route {
-	list := []Route{{Pattern: "GET /assets/{file}", Handler: guarded(p.assets.serve)}}
+	list := []Route{
+		{Pattern: "GET /assets/{file}", Handler: guarded(p.assets.serve)},
+		{Pattern: "GET /events", Handler: guarded(p.stream), Stream: true},
+	}
 	for _, one := range p.routes {
 		list = append(list, Route{Pattern: one.pattern, Handler: guarded(func(w http.ResponseWriter, r *http.Request) { p.page(w, r, &one) })})
 	}
@@ -133,7 +141,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 		p.problem(w, of, err)
 		return
 	}
-	at, _ := p.board.version()
+	at := p.board.version()
 	tag := ""
 	if !of.volatile {
 		tag = fmt.Sprintf(`"%s-%s"`, p.build, at)
@@ -206,7 +214,7 @@ func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
 		status, view = http.StatusServiceUnavailable, problem{"The league has not begun", "There are no records of it yet. Reload the page later."}
 		w.Header().Set("Retry-After", "5")
 	default:
-		p.options.Log.Warn().Err(err).Str("page", of.template).Str("event_type", protocol.EventPageFailed).Msg("a page cannot be shown")
+		p.failed(of.template, err)
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -218,4 +226,9 @@ func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body.Bytes()) // fails only for a client that has gone
+}
+
+// failed logs the error of a page or a fragment.
+func (p *Pages) failed(name string, err error) {
+	p.options.Log.Warn().Err(err).Str("page", name).Str("event_type", protocol.EventPageFailed).Msg("a page cannot be shown")
 }
