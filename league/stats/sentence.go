@@ -1,0 +1,135 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// sentence says what the data show, and what they cannot show.
+func (a *Analysis) sentence(o *Options) string {
+	text := a.verdict(o)
+	if a.Sampled {
+		text += fmt.Sprintf(" Ratings and test use a random sample of %d of the %d matches.", a.Used, a.Played)
+	}
+	return text
+}
+
+func (a *Analysis) verdict(o *Options) string {
+	e := &a.Equality
+	switch {
+	case a.Used == 0:
+		return "No match has been decided by play yet: nothing can be said about the players."
+	case e.Matches == 0 && a.Used == 1:
+		return "The only match is a draw: nothing can be said about the players."
+	case e.Matches == 0:
+		return fmt.Sprintf("All %d matches are draws: they show no difference between the players.", a.Used)
+	case e.Rejects():
+		return fmt.Sprintf("The data show differences (%s)%s.", e.shownP(), a.standouts(o))
+	case o.PairedByResults:
+		return "The order of these players can be luck: where results decide who meets whom, a test of equal players can hardly reject at all."
+	case !e.Possible && e.Matches > 1 && !o.SidesAlike && (a.Sides.WinsA == 0 || a.Sides.WinsB == 0):
+		return fmt.Sprintf("The same side won all %d matches that have a winner: this can be the advantage of the side, and the order of these players can be luck.", e.Matches)
+	case !e.Possible:
+		return fmt.Sprintf("With %s%s a test of equal players can hardly reject at all: their order can be luck.", count(a.Used, "match", "matches"), a.withWinner())
+	}
+	return fmt.Sprintf("The order of these players can be luck: equal players differ at least as much in %s of such leagues (%s).", percent(e.P), e.shownP())
+}
+
+// withWinner tells how many matches have a winner, if not all have.
+func (a *Analysis) withWinner() string {
+	if a.Equality.Matches == a.Used {
+		return ""
+	}
+	return fmt.Sprintf(" (%d with a winner)", a.Equality.Matches)
+}
+
+// standouts names the smallest group of players that is better, or worse, than all others. If
+// there is none, it compares the first player with those that are clearly worse.
+func (a *Analysis) standouts(o *Options) string {
+	top, bottom, first := a.top(), a.bottom(), a.Order[0]
+	below := 0
+	for i := range a.Players {
+		if a.Players[i].BestRank > a.Players[first].WorstRank {
+			below++
+		}
+	}
+	switch {
+	case top > 0 && (bottom == 0 || top <= bottom):
+		return ": " + a.group(a.Order[:top], o) + " better than the rest"
+	case bottom > 0:
+		return ": " + a.group(a.Order[len(a.Order)-bottom:], o) + " worse than the rest"
+	case below > 0:
+		return fmt.Sprintf(": %s is better than %d of the %d others", o.name(first), below, len(a.Players)-1)
+	}
+	return ", but no player is clearly better than another"
+}
+
+// top is the size of the smallest group of players that are better than all others; 0 for none.
+func (a *Analysis) top() int {
+	worst := 0
+	for i, player := range a.Order[:len(a.Order)-1] {
+		if worst = max(worst, a.Players[player].WorstRank); worst <= i+1 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// bottom is the size of the smallest group of players that are worse than all others; 0 for none.
+func (a *Analysis) bottom() int {
+	n := len(a.Order)
+	best := n + 1
+	for i := n - 1; i > 0; i-- {
+		if best = min(best, a.Players[a.Order[i]].BestRank); best >= i+1 {
+			return n - i
+		}
+	}
+	return 0
+}
+
+// group names players with a verb.
+func (a *Analysis) group(players []int, o *Options) string {
+	const most = 5
+	if len(players) > most {
+		return fmt.Sprintf("%s and %d others are", o.name(players[0]), len(players)-1)
+	}
+	names := make([]string, len(players))
+	for i, player := range players {
+		names[i] = o.name(player)
+	}
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last] + " are"
+}
+
+func (o *Options) name(player int) string {
+	if player < len(o.Names) {
+		return o.Names[player]
+	}
+	return fmt.Sprintf("player %d", player+1)
+}
+
+// shownP is P with as many digits as matter.
+func (e *Equality) shownP() string {
+	switch {
+	case e.P < 0.001:
+		return "p < 0.001"
+	case e.P < 0.1:
+		return fmt.Sprintf("p = %.3f", e.P)
+	default:
+		return fmt.Sprintf("p = %.2f", e.P)
+	}
+}
+
+// percent is a probability of more than Level.
+func percent(p float64) string { return fmt.Sprintf("%.0f%%", math.Round(100*p)) }
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
