@@ -269,7 +269,7 @@ func (p *managerProcess) introduce(s streams, m *league.Manager, options *league
 		_ = printLine(s.err, "%s", problem)
 	}
 	if p.page {
-		_ = printLine(s.err, "Watch the league in a browser: %s", pageURL(&p.address, p.listener))
+		_ = printLine(s.err, "%s%s", watchPage, pageURL(&p.address, p.listener))
 	}
 	_ = printLine(s.err, "Admin token for start_league: %s", m.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).

@@ -30,6 +30,9 @@ func pageQuota() *http.Quota {
 	)
 }
 
+// watchPage begins the line with the URL of a page. evenodd up recognises it.
+const watchPage = "Watch the league in a browser: "
+
 // A leaguePage is the page of one league in this process.
 type leaguePage struct {
 	board *web.Board

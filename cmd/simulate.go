@@ -202,7 +202,9 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return result.Unwritten
 	}
 	if o.page != nil {
-		_ = printLine(s.err, "The league is over; its page stays at %s until you interrupt this command.", o.page.url())
+		if !o.quiet {
+			_ = printLine(s.err, "The league is over; its page stays at %s until you interrupt this command.", o.page.url())
+		}
 		<-ctx.Done()
 	}
 	if o.strict {

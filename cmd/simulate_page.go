@@ -33,7 +33,9 @@ func (o *simulateOptions) servePage(ctx context.Context, s streams) (stop func()
 		remove()
 		return nil, err
 	}
-	_ = printLine(s.err, "Watch the league in a browser: %s%s", o.page.url(), o.page.elsewhere())
+	if !o.quiet {
+		_ = printLine(s.err, "%s%s%s", watchPage, o.page.url(), o.page.elsewhere())
+	}
 	return func() {
 		stopPage()
 		remove()
