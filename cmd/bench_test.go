@@ -56,8 +56,8 @@ func (l benchLeague) play(b *testing.B, recorded func(n int) bool) {
 	}
 }
 
-// report reports the time of a match beside its floor.
-func report(b *testing.B, took, floor time.Duration, matches int) {
+// reportTime reports the time of a match beside its floor.
+func reportTime(b *testing.B, took, floor time.Duration, matches int) {
 	b.ReportMetric(0, "ns/op") // omits it
 	b.ReportMetric(float64(took.Nanoseconds())/float64(matches), "ns/match")
 	b.ReportMetric(float64(floor.Nanoseconds())/float64(matches), "floor-ns/match")
@@ -84,7 +84,7 @@ func BenchmarkDisk(b *testing.B) {
 				require.NoError(b, os.RemoveAll(l.data))
 				b.StartTimer()
 			}
-			report(b, took, floor, b.N*l.matches())
+			reportTime(b, took, floor, b.N*l.matches())
 			b.ReportMetric(float64(size)/float64(b.N*l.matches()), "disk-B/match")
 		})
 	}
@@ -157,7 +157,7 @@ func BenchmarkDiskHTTP(b *testing.B) {
 		require.NoError(b, os.RemoveAll(data))
 		b.StartTimer()
 	}
-	report(b, took, floor, b.N*rounds*64)
+	reportTime(b, took, floor, b.N*rounds*64)
 }
 
 // killVariable names the data folder of the league that BenchmarkResume kills.
@@ -197,7 +197,7 @@ func BenchmarkResume(b *testing.B) {
 				require.NoError(b, os.RemoveAll(l.data))
 				b.StartTimer()
 			}
-			report(b, took, floor, results)
+			reportTime(b, took, floor, results)
 			b.ReportMetric(float64(took.Milliseconds())/float64(b.N), "ms/resume")
 		})
 	}
@@ -244,7 +244,7 @@ func BenchmarkAudit(b *testing.B) {
 		floor += parse(b, filepath.Join(l.data, "data"))
 		b.StartTimer()
 	}
-	report(b, took, floor, b.N*l.matches())
+	reportTime(b, took, floor, b.N*l.matches())
 }
 
 // parse reads the files in a folder, or one file, and parses their JSON without decoding

@@ -19,15 +19,26 @@ var (
 	cutHash    = regexp.MustCompile(`[0-9a-f]{12}…`)
 )
 
-// docs/checking-a-league.md shows a session: each command after "$ ", and what it prints.
-// Hashes differ each time, because journals contain times. So a hash of the page stands for
-// the one that the program printed in its place.
+// docs/checking-a-league.md and docs/report.md show a session: each command after "$ ", and what
+// it prints. Hashes differ each time, because journals contain times. So a hash of the page stands
+// for the one that the program printed in its place.
 func TestCheckingALeaguePageShowsWhatTheProgramPrints(t *testing.T) {
 	t.Parallel()
+	runSession(t, "checking-a-league.md", 8)
+}
+
+func TestReportPageShowsWhatTheProgramPrints(t *testing.T) {
+	t.Parallel()
+	runSession(t, "report.md", 5)
+}
+
+// runSession runs the commands of a page, and compares what they print with the page.
+func runSession(t *testing.T, page string, least int) {
+	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("the page has shell commands")
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs", "checking-a-league.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", page))
 	require.NoError(t, err)
 	dir, known, commands := t.TempDir(), map[string]string{}, 0
 	same := func(text string) string {
@@ -57,7 +68,7 @@ func TestCheckingALeaguePageShowsWhatTheProgramPrints(t *testing.T) {
 			assert.Equal(t, withoutVariation(same(want)), withoutVariation(string(printed)), command)
 		}
 	}
-	assert.Greater(t, commands, 8)
+	assert.Greater(t, commands, least)
 }
 
 // withoutVariation returns a text without what differs from league to league: the speed, the

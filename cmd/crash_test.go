@@ -329,8 +329,9 @@ func occasionallyLongPauses(seed uint64) pauseBefore {
 
 func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
 	longTest(t)
+	t.Parallel()
 	seed := crashSeed(t)
-	ports := freePorts(t, 2*leagueSize) // chosen together: the ports of killed processes are free for a while
+	ports := freePorts(t, 2*leagueSize)
 	// With a seed, a killed referee resumes its match in the same attempt, because it
 	// draws the same number; without a seed it needs another attempt.
 	tests := []struct {
@@ -352,6 +353,7 @@ func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
 
 func TestSwissAndKnockoutWithKilledProcessesAreComplete(t *testing.T) {
 	longTest(t)
+	t.Parallel()
 	seed := crashSeed(t)
 	ports := freePorts(t, 2*leagueSize)
 	for i, format := range []string{journal.FormatSwiss, journal.FormatKnockout} {

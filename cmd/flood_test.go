@@ -131,23 +131,27 @@ func TestFloodsWithoutACredentialCostNoMatch(t *testing.T) {
 		name   string
 		role   string // of the attacked agent
 		attack attack
+		idle   bool // it needs no processor: it can run beside other attacks
 		short  bool // also without EVENODD_TEST_ALL
 	}{
-		{"eight connections with many requests, at a player", "player", floodWith(8, posted(ping)), false},
-		{"eight connections with forged tokens, at a player", "player", floodWith(8, posted(forged)), true},
-		{"eight connections that hang, at a player", "player", hold(8, 1, begun+withOut, 0), true},
-		{"1,100 idle connections, at a player", "player", hold(1100, 1, "", 0), false},
-		{"1,100 slow headers, at a player", "player", hold(1100, 1, begun, time.Second), false},
-		{"600 slow bodies, at a player", "player", hold(600, 1, begun+withOut, 0), false},
-		{"1,100 idle connections, at a referee", "referee", hold(1100, 1, "", 0), false},
-		{"eight connections with many requests, at a referee", "referee", floodWith(8, posted(ping)), false},
-		{"eight connections with many requests, at the manager", "manager", floodWith(8, posted(ping)), false},
-		{"4,900 connections from 20 addresses, at the manager", "manager", hold(4900, 20, "", 0), false},
+		{"eight connections with many requests, at a player", "player", floodWith(8, posted(ping)), false, false},
+		{"eight connections with forged tokens, at a player", "player", floodWith(8, posted(forged)), false, true},
+		{"eight connections that hang, at a player", "player", hold(8, 1, begun+withOut, 0), true, true},
+		{"1,100 idle connections, at a player", "player", hold(1100, 1, "", 0), true, false},
+		{"1,100 slow headers, at a player", "player", hold(1100, 1, begun, time.Second), true, false},
+		{"600 slow bodies, at a player", "player", hold(600, 1, begun+withOut, 0), true, false},
+		{"1,100 idle connections, at a referee", "referee", hold(1100, 1, "", 0), true, false},
+		{"eight connections with many requests, at a referee", "referee", floodWith(8, posted(ping)), false, false},
+		{"eight connections with many requests, at the manager", "manager", floodWith(8, posted(ping)), false, false},
+		{"4,900 connections from 20 addresses, at the manager", "manager", hold(4900, 20, "", 0), true, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if !tt.short {
 				longTest(t)
+			}
+			if tt.idle {
+				t.Parallel()
 			}
 			playUnderAttack(t, tt.role, tt.attack)
 		})

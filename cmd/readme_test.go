@@ -103,7 +103,7 @@ var (
 	ofGuest  = regexp.MustCompile(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
 	listing  = regexp.MustCompile(`^evenodd check player --list$`)
 	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
-	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|replay R1M1)$`)
+	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|report SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
 	onInput  = regexp.MustCompile(`^evenodd mcp$`) // it ends with its empty input
 	whole    = regexp.MustCompile(`^evenodd up --entrants \S+$`)
@@ -161,9 +161,10 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 		played = r.runLeague(t, league)
 	}
 	assert.True(t, played, "the port was taken twice")
-	require.Len(t, later, 2)
+	require.Len(t, later, 3)
 	assert.Contains(t, r.mustRun(t, strings.Replace(later[0], "SHARED", r.data, 1)), "no findings")
-	assert.Contains(t, r.mustRun(t, later[1]+" --data "+r.data), "R1M1")
+	assert.Contains(t, r.mustRun(t, strings.Replace(later[1], "SHARED", r.data, 1)+" -o -"), "<!doctype html>")
+	assert.Contains(t, r.mustRun(t, later[2]+" --data "+r.data), "R1M1")
 }
 
 // The README shows the output of the command above the table.
@@ -187,9 +188,9 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 	case strings.Contains(command, " config "):
 		assert.Regexp(t, `│ default +│`, stdout, command)
 	case strings.Contains(command, " --entrants "):
-		assert.Regexp(t, championPattern(namesInClass), stdout, command)
+		assert.Regexp(t, simulationPattern(namesInClass), stdout, command)
 	default:
-		assert.Regexp(t, championPattern(usualName), stdout, command)
+		assert.Regexp(t, simulationPattern(usualName), stdout, command)
 	}
 }
 
@@ -199,6 +200,12 @@ func championPattern(name string) string {
 	player := `(` + name + `) \(P\d\d\)`
 	return `\nChampion: (` + player + ` with \d+ points?(, on ` + tiebreakPattern + `)?|shared by ` +
 		player + `(, ` + player + `)* and (` + player + `|\d+ more players) with \d+ points?)\n$`
+}
+
+// simulationPattern matches the line of the champion, and below it the sentence of the statistics
+// at the end.
+func simulationPattern(name string) string {
+	return strings.TrimSuffix(championPattern(name), "$") + `(The|With|All|No) [^\n]+\.\n$`
 }
 
 const (
@@ -219,7 +226,7 @@ func (r *reader) runCheckOfPlayer(t *testing.T, command string) {
 	if strings.Contains(command, "check") {
 		assert.Regexp(t, `\n\d\d+ passed, 0 failed, \d+ warnings?( for \d+ causes?)?, \d+ skipped, took .*s\n$`, stdout)
 	} else {
-		assert.Regexp(t, championPattern(usualName+"|"+regexp.QuoteMeta(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"))), stdout)
+		assert.Regexp(t, simulationPattern(usualName+"|"+regexp.QuoteMeta(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"))), stdout)
 		assert.Contains(t, stdout, "│ external │")
 	}
 	assert.Zero(t, p.awaitExit(t), p.stderr.String())

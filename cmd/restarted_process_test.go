@@ -235,8 +235,12 @@ func freePort(t *testing.T) string {
 	return freePorts(t, 1)[0]
 }
 
+// chosenPorts are those that freePorts has returned.
+var chosenPorts sync.Map
+
 // freePorts returns free ports below the range from which Linux takes ports for outgoing
-// connections and for listeners at port 0: no other test gets them meanwhile.
+// connections and for listeners at port 0. No other test gets them, also while their process
+// is killed and not yet started again.
 func freePorts(t *testing.T, n int) []string {
 	t.Helper()
 	var ports []string
@@ -246,7 +250,10 @@ func freePorts(t *testing.T, n int) []string {
 		if err != nil {
 			continue
 		}
-		defer func() { _ = l.Close() }() // open until all are chosen, so that they differ
+		_ = l.Close()
+		if _, chosen := chosenPorts.LoadOrStore(port, true); chosen {
+			continue
+		}
 		if ports = append(ports, port); len(ports) == n {
 			break
 		}

@@ -183,39 +183,13 @@ func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) err
 // meaning is clear. Answers are judged by their meaning, unless the league wants
 // strict replies: then it returns the fault.
 func (m *match) conformance(s *matchSide, e *protocol.Envelope, playerID string) error {
-	fault := m.breach(s, e, playerID)
+	fault := protocol.ReplyBreach(e, playerID, m.conversation, s.player.PlayerID)
 	if fault == nil {
 		return nil
 	}
 	m.referee.warn(s.player.PlayerID, fault.Detail)
 	if m.assignment.Replies == protocol.RepliesStrict {
 		return fault
-	}
-	return nil
-}
-
-// breach returns the first breach of the protocol's form in an answer; nil for
-// none.
-func (m *match) breach(s *matchSide, e *protocol.Envelope, playerID string) *protocol.Error {
-	for _, f := range e.Broken() {
-		switch f.Field {
-		case "protocol", "message_type", "sender", "timestamp", "conversation_id", "player_id":
-			return protocol.Fault(protocol.ErrInvalidFieldType, "%s cannot be read, got %s", f.Field, protocol.Clip(f.Got, store.MaxMessageType))
-		}
-	}
-	switch {
-	case e.Protocol != "" && e.Protocol != protocol.Name:
-		return protocol.Fault(protocol.ErrProtocolVersion, "protocol must be %s, got %.60q", protocol.Name, e.Protocol)
-	case e.Protocol == "" || e.MessageType == "" || e.Sender == "" || e.ConversationID == "":
-		return protocol.Fault(protocol.ErrMissingField, "the envelope is not complete")
-	case playerID == "":
-		return protocol.Fault(protocol.ErrMissingField, "player_id is missing")
-	case !protocol.ValidTimestamp(e.Timestamp):
-		return protocol.Fault(protocol.ErrInvalidTimestamp, "the timestamp is not in UTC")
-	case e.ConversationID != m.conversation:
-		return protocol.Fault(protocol.ErrNotAuthorized, "conversation_id is not that of the request")
-	case playerID != s.player.PlayerID:
-		return protocol.Fault(protocol.ErrNotAuthorized, "player_id is not the player's")
 	}
 	return nil
 }

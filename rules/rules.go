@@ -32,6 +32,11 @@ type Info struct {
 	MinPlayers   int
 	MaxPlayers   int
 	MaxMoves     int // of one side in a match
+
+	// SidesAlike tells that the rules treat both sides alike: they move at the same time, have
+	// the same moves, and with exchanged moves the other side wins. The statistics allow for an
+	// advantage of side A in any other game.
+	SidesAlike bool
 }
 
 // A Game creates the first position of a match (init_game_state).

@@ -133,7 +133,7 @@ func testEquality(players int, matches []Match, o *Options) Equality {
 		return e
 	}
 	if e.Shuffles = o.Shuffles; e.Shuffles == 0 {
-		e.Shuffles = min(max(20_000_000/(e.Matches+players), 999), 4_999)
+		e.Shuffles = min(max(2_000_000/(e.Matches+players), 999), 4_999)
 	}
 	observed, largest := s.observed(), int64(-1)
 	atLeast, ofLargest := 0, 0

@@ -249,7 +249,9 @@ func drawnOptions(t *rapid.T) stats.Options {
 func TestNumbersAreFiniteAndIntervalsContainThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		players := rapid.IntRange(2, 9).Draw(t, "players")
-		a := stats.Analyse(players, matchesOf(t, players), drawnOptions(t))
+		matches, o := matchesOf(t, players), drawnOptions(t)
+		a := stats.Analyse(players, matches, o)
+		require.Equal(t, a.Sentence, stats.Sentence(players, matches, o))
 		_, err := json.Marshal(a)
 		require.NoError(t, err, "JSON has no NaN and no infinity")
 		require.Len(t, a.Order, players)

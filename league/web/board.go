@@ -26,6 +26,9 @@ type Board struct {
 	replays int           // how often another league has replaced this one
 	changed chan struct{} // closed with the next change: then there is another one
 	failed  error         // the source has no more events
+
+	memory memory // of what views compute
+	tracer tracer // of transcripts
 }
 
 // NewBoard makes a board of a source. Close must follow.

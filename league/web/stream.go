@@ -6,17 +6,6 @@ import (
 	"time"
 )
 
-// A fragment is a part of the overview that streams update. Its name is that of its template in
-// overview.html, of its event, and of the element that it replaces. What it shows must follow
-// from the league alone: without clock or chance.
-type fragment struct {
-	name string
-	// view is what the template shows of the overview; nil for all of it. A fragment is not
-	// sent while its view is nil.
-	view func(o *overview) any
-	json bool // the event has the view as JSON, and there is no template
-}
-
 // An update is the fragments of one version of the league. Streams share its bytes.
 type update struct {
 	number int // from 1
@@ -60,8 +49,8 @@ const (
 )
 
 // stream answers GET /events with the fragments that changed since the version that the client
-// has, and then with each change. When the league is over the stream ends, and a client that has
-// everything gets status 204, so that it does not ask again.
+// has, and then with each change. When the league is over, the last event is "over" and the
+// stream ends; a client that has everything gets status 204, so that it does not ask again.
 func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 		http.Error(w, "only pages of this server may open a stream", http.StatusForbidden)

@@ -303,10 +303,15 @@ func TestStreamEndsWithTheLeague(t *testing.T) {
 		time.Sleep(time.Second)
 		tape.play(len(tape.lines))
 		<-r.done
-		if id := id(r.take()); id != "" {
-			last = id
-		}
-		again := s.stream(last)
+		end := r.take()
+		assert.True(t, strings.HasSuffix(end, "event: over\ndata: over\nid: "+id(end)+"\n\n"), end)
+		assert.NotEqual(t, last, id(end))
+		again := s.stream("")
+		<-again.done
+		assert.Equal(t, http.StatusOK, again.status)
+		assert.Contains(t, again.take(), "event: over\n")
+		last = id(end)
+		again = s.stream(last)
 		<-again.done
 		assert.Equal(t, http.StatusNoContent, again.status, "the client must not ask again")
 		assert.Empty(t, again.take())

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -131,7 +130,7 @@ func (u *updates) update() (changed <-chan struct{}, pause time.Duration) {
 		if same = before != nil && before.at == at; same {
 			return
 		}
-		view, next.over = overviewOf(l), l.Completed != nil
+		view, next.over = overviewOf(l, u.pages.board.memory.of(l), live), l.Completed != nil
 		if len(l.Agents) > fewPlayers {
 			pause = longUpdatePause
 		}
@@ -171,43 +170,42 @@ func (u *updates) publish(next *update) {
 	}
 }
 
+// overEvent tells pages that the league is over: they need no stream any more.
+const overEvent = "event: over\ndata: over\n"
+
 // renderFragments renders the fragments of an update, whose parts are those of the one before.
 func (p *Pages) renderFragments(u *update, view *overview) {
-	list := fragments()
+	names := fragments()
 	if u.parts == nil {
-		u.parts = make([]part, len(list))
+		u.parts = make([]part, len(names)+1)
 	}
-	for i := range list {
-		text, err := p.fragmentEvent(&list[i], view)
+	for i, name := range names {
+		text, err := p.fragmentEvent(name, view)
 		if err != nil { // the part before is the best that there is
-			p.failed(list[i].name, err)
+			p.failed(name, err)
 			continue
 		}
-		if !bytes.Equal(text, u.parts[i].event) {
-			u.parts[i] = part{u.number, text}
-		}
+		u.replace(i, text)
+	}
+	if u.over {
+		u.replace(len(names), []byte(overEvent))
 	}
 }
 
-// fragmentEvent is a fragment as an event of a stream, without its id; nil for a fragment without
-// a view.
-func (p *Pages) fragmentEvent(f *fragment, view *overview) (event []byte, err error) {
-	shown := any(view)
-	if f.view != nil {
-		if shown = f.view(view); shown == nil {
-			return nil, nil
-		}
+// replace replaces a part, if it has changed.
+func (u *update) replace(i int, event []byte) {
+	if !bytes.Equal(event, u.parts[i].event) {
+		u.parts[i] = part{u.number, event}
 	}
+}
+
+// fragmentEvent is a fragment as an event of a stream, without its id.
+func (p *Pages) fragmentEvent(name string, view *overview) (event []byte, err error) {
 	var text bytes.Buffer
-	if f.json {
-		err = json.NewEncoder(&text).Encode(shown)
-	} else {
-		err = p.templates["overview"].ExecuteTemplate(&text, f.name, shown)
-	}
-	if err != nil {
+	if err := p.templates["overview"].ExecuteTemplate(&text, name, view); err != nil {
 		return nil, err
 	}
-	event = append(event, "event: "+f.name+"\n"...)
+	event = append(event, "event: "+name+"\n"...)
 	for line := range bytes.Lines(bytes.TrimSpace(text.Bytes())) {
 		event = append(append(event, "data: "...), bytes.TrimRight(line, "\r\n")...)
 		event = append(event, '\n')

@@ -47,6 +47,7 @@ func (Game) Info() rules.Info {
 		MinPlayers:   2,
 		MaxPlayers:   2,
 		MaxMoves:     1,
+		SidesAlike:   true,
 	}
 }
 

@@ -345,7 +345,7 @@ func TestInfoIsTheRegistryEntryOfTheSpecification(t *testing.T) {
 		assert.Equal(t, rules.Info{
 			Type: "even_odd", DisplayName: entry.DisplayName, Rules: info.Rules, MoveTypes: entry.MoveTypes,
 			ValidChoices: entry.ValidChoices, MinPlayers: entry.MinPlayers, MaxPlayers: entry.MaxPlayers,
-			MaxMoves: 1,
+			MaxMoves: 1, SidesAlike: true,
 		}, info)
 		assert.Equal(t, info.ValidChoices[evenodd.MoveType], evenodd.Game{}.Start().Ask(rules.SideA).Options)
 	}

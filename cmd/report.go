@@ -1,0 +1,150 @@
+package cmd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"evenodd/league/audit"
+	"evenodd/league/store"
+	"evenodd/league/store/atomicfile"
+	"evenodd/league/web/report"
+)
+
+// Further formats of reports.
+const (
+	formatHTML     = "html"
+	formatMarkdown = "markdown"
+)
+
+type reportOptions struct {
+	leagueID string
+	agentID  string
+	format   string
+	list     string
+	output   string
+}
+
+// The lists of a report as CSV.
+var (
+	reportLists = []string{"matches", "standings", "faults", "ratings", "decisions"}
+	sheetLists  = []string{"matches", "faults", "opponents", "latency"}
+)
+
+// newReport makes 'evenodd report', which writes what is recorded of a league.
+func newReport(s streams) *cobra.Command {
+	o := &reportOptions{}
+	c := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Write the report of a league, or the sheet of one agent",
+		Long: `Write the report of a league from its data folder: standings, cross table, points after each
+round, statistics, all matches, faults with their remedies, the transcripts of matches with
+faults or disputes, and the decisions of organisers. The league may be running.
+
+With --format html the report is one file that needs no network. It is named after the league
+unless -o names it. The other formats go to standard output unless -o names a file.
+
+With --agent, write the sheet of one agent: its results, its faults with causes and remedies,
+its latency, its warnings and its history. A report has no tokens and no endpoints.`,
+		Example: "  evenodd report ./data-of-my-league\n  evenodd report ./data-of-my-league --agent P03 --format text",
+		Args:    takes(1, nil, "report takes one folder: the --data folder of a manager, which contains data/leagues"),
+		RunE:    func(c *cobra.Command, args []string) error { return runReport(c.Context(), s, o, args[0]) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the folder)")
+	f.StringVar(&o.agentID, "agent", "", "write the sheet of this `agent`, such as P03")
+	f.StringVar(&o.format, "format", formatHTML, "html, text, json, csv or markdown")
+	f.StringVar(&o.list, "list", "", "the list of a CSV: matches, standings, faults, ratings or decisions; with --agent matches, faults, opponents or latency (default \"matches\")")
+	f.StringVarP(&o.output, "output", "o", "", "the `file` to write, - for standard output (default: LEAGUE.html or LEAGUE-AGENT.html for HTML, else standard output)")
+	return c
+}
+
+// check checks the flags.
+func (o *reportOptions) check() error {
+	if err := oneOf("format", o.format, formatHTML, formatText, formatJSON, formatCSV, formatMarkdown); err != nil {
+		return err
+	}
+	if o.list != "" && o.format != formatCSV {
+		return usage("--list needs --format csv: the other formats have all lists")
+	}
+	o.list = cmp.Or(o.list, reportLists[0])
+	if o.agentID != "" {
+		return oneOf("list", o.list, sheetLists...)
+	}
+	return oneOf("list", o.list, reportLists...)
+}
+
+func runReport(ctx context.Context, s streams, o *reportOptions, dir string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	folder := store.Folder(dir)
+	if err := o.findLeague(folder); err != nil {
+		return err
+	}
+	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: games()})
+	if err != nil {
+		return err
+	}
+	write, err := o.writer(r, dir)
+	if err != nil {
+		return err
+	}
+	if o.format == formatHTML {
+		o.output = cmp.Or(o.output, strings.Join(slices.DeleteFunc([]string{o.leagueID, o.agentID}, func(part string) bool { return part == "" }), "-")+".html")
+	}
+	if o.output == "" || o.output == "-" {
+		return write(s.out)
+	}
+	var file bytes.Buffer
+	if err = write(&file); err == nil {
+		err = atomicfile.WriteFile(o.output, file.Bytes(), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return printLine(s.err, "%s: %s", o.output, r.Title())
+}
+
+// findLeague completes the id of the league.
+func (o *reportOptions) findLeague(dir store.Folder) error {
+	leagues, err := audit.Leagues(dir)
+	switch {
+	case err != nil:
+		return err
+	case o.leagueID != "" && !slices.Contains(leagues, o.leagueID):
+		return fmt.Errorf("there is no league %.64q in %s; there is %s", o.leagueID, dir, strings.Join(leagues, ", "))
+	case o.leagueID == "" && len(leagues) > 1:
+		return usage("%s holds several leagues: choose one with --league-id: %s", dir, strings.Join(leagues, ", "))
+	}
+	o.leagueID = cmp.Or(o.leagueID, leagues[0])
+	return nil
+}
+
+// writer returns the function that writes the report, or the sheet of the agent.
+func (o *reportOptions) writer(r *report.Report, dir string) (func(io.Writer) error, error) {
+	if o.agentID == "" {
+		return map[string]func(io.Writer) error{
+			formatJSON: func(w io.Writer) error { return printJSON(w, r) },
+			formatText: func(w io.Writer) error { return printLeagueReport(w, r, dir) },
+			formatCSV:  func(w io.Writer) error { return printCSV(w, slices.Values(reportCSV(r, o.list))) },
+			formatHTML: r.HTML, formatMarkdown: r.Markdown,
+		}[o.format], nil
+	}
+	sheet, err := r.Sheet(o.agentID)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]func(io.Writer) error{
+		formatJSON: func(w io.Writer) error { return printJSON(w, sheet) },
+		formatText: func(w io.Writer) error { return printSheet(w, sheet) },
+		formatCSV:  func(w io.Writer) error { return printCSV(w, slices.Values(sheetCSV(sheet, o.list))) },
+		formatHTML: sheet.HTML, formatMarkdown: sheet.Markdown,
+	}[o.format], nil
+}

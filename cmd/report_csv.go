@@ -1,0 +1,93 @@
+package cmd
+
+import (
+	"strconv"
+	"strings"
+
+	"evenodd/league/record"
+	"evenodd/league/simulation"
+	"evenodd/league/web/report"
+)
+
+// reportCSV are the rows of a list of a report. Their columns are a contract.
+func reportCSV(r *report.Report, list string) [][]string {
+	switch list {
+	case "standings":
+		return standingsCSV(rowsOf(r.Standings))
+	case "faults":
+		return faultsCSV(r.Faults)
+	case "ratings":
+		return ratingsCSV(r.Statistics)
+	case "decisions":
+		return decisionsCSV(r.Decisions)
+	}
+	return matchesCSV(recordsOf(r.Matches))
+}
+
+// sheetCSV are the rows of a list of the sheet of an agent. Their columns are a contract.
+func sheetCSV(s *report.Sheet, list string) [][]string {
+	switch list {
+	case "faults":
+		return faultsCSV(s.Faults)
+	case "opponents":
+		rows := [][]string{{"opponent_id", "wins", "draws", "losses", "technical_losses", "points", "match_ids"}}
+		for _, h := range s.Opponents {
+			rows = append(rows, []string{
+				h.OpponentID, strconv.Itoa(h.Wins), strconv.Itoa(h.Draws), strconv.Itoa(h.Losses),
+				strconv.Itoa(h.TechnicalLosses), strconv.Itoa(h.Points), strings.Join(h.MatchIDs, " "),
+			})
+		}
+		return rows
+	case "latency":
+		rows := [][]string{{"method", "answers", "p50_ms", "p90_ms", "p99_ms", "longest_ms", "deadline_sec"}}
+		for _, l := range s.Agent.Latency {
+			rows = append(rows, []string{l.Method, strconv.Itoa(l.Answers), exactly(l.P50), exactly(l.P90), exactly(l.P99), exactly(l.Longest), exactly(l.Deadline)})
+		}
+		return rows
+	}
+	return matchesCSV(recordsOf(s.Matches))
+}
+
+// rowsOf are the rows of the table as simulations print them.
+func rowsOf(standings []report.Row) []simulation.Standing {
+	rows := make([]simulation.Standing, len(standings))
+	for i := range standings {
+		r := &standings[i]
+		rows[i] = simulation.Standing{Standing: r.StandingRow, Strategy: r.Strategy, Fallbacks: r.Fallbacks}
+	}
+	return rows
+}
+
+func recordsOf(matches []report.Match) []record.Match {
+	rows := make([]record.Match, len(matches))
+	for i := range matches {
+		rows[i] = matches[i].Match
+	}
+	return rows
+}
+
+func faultsCSV(groups []report.FaultGroup) [][]string {
+	rows := [][]string{{"agent_id", "kind", "error_code", "error_name", "method", "count", "technical_losses", "problem", "requirement", "remedy", "match_ids"}}
+	for i := range groups {
+		g := &groups[i]
+		rows = append(rows, []string{
+			g.AgentID, g.Kind, g.Code, g.Name, g.Method, strconv.Itoa(g.Count), strconv.Itoa(g.Lost), g.Problem, g.Requirement, g.Remedy, strings.Join(g.MatchIDs(), " "),
+		})
+	}
+	return rows
+}
+
+func ratingsCSV(s *record.Statistics) [][]string {
+	rows := [][]string{{"player_id", "display_name", "strategy", "matches", "rating", "low", "high", "rank", "best_rank", "worst_rank", "legs_to_next"}}
+	if s == nil {
+		return rows // the league has not started
+	}
+	for i := range s.Ratings {
+		r := &s.Ratings[i]
+		rows = append(rows, []string{
+			r.PlayerID, r.DisplayName, r.Strategy, strconv.Itoa(r.Matches), exactly(r.Rating), exactly(r.Low), exactly(r.High),
+			strconv.Itoa(r.Rank), strconv.Itoa(r.BestRank), strconv.Itoa(r.WorstRank), strconv.Itoa(r.LegsToNext),
+		})
+	}
+	return rows
+}

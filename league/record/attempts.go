@@ -1,0 +1,88 @@
+package record
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// An indexedAttempt is an attempt at a match in one of the results files of a league.
+type indexedAttempt struct {
+	id   protocol.MatchID
+	file *store.ResultsIndex
+	at   *store.IndexedAttempt
+}
+
+// Attempts visits all recorded attempts at matches with their transcripts, in order of matches
+// and attempts. It returns the number of records that cannot be read. An error of visit ends it.
+func (f *Folder) Attempts(visit func(doc *store.Match) error) (unreadable int, err error) {
+	entries, err := os.ReadDir(f.folder.Matches(f.leagueID))
+	if err != nil {
+		return 0, nil //nolint:nilerr // a league before its first match has no folder
+	}
+	var all []indexedAttempt
+	for _, e := range entries {
+		if !store.IsResults(e.Name()) {
+			continue
+		}
+		x, err := store.IndexResults(filepath.Join(f.folder.Matches(f.leagueID), e.Name()))
+		if err != nil {
+			unreadable++
+			continue
+		}
+		defer func() { _ = x.Close() }() // only read
+		unreadable += len(x.Damage)
+		for i := range x.Attempts {
+			if id, ok := protocol.ParseMatchID(x.Attempts[i].MatchID); ok {
+				all = append(all, indexedAttempt{id, x, &x.Attempts[i]})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b indexedAttempt) int {
+		return cmp.Or(a.id.Compare(b.id), a.at.Attempt-b.at.Attempt, -strings.Compare(a.file.Path, b.file.Path)) // the referee's own file first
+	})
+	all = slices.CompactFunc(all, func(a, b indexedAttempt) bool { return a.id == b.id && a.at.Attempt == b.at.Attempt })
+	for _, a := range all {
+		doc, err := a.file.Load(a.at)
+		if err != nil {
+			unreadable++
+			continue
+		}
+		if err := visit(doc); err != nil {
+			return unreadable, err
+		}
+	}
+	if len(all) == 0 {
+		return f.matchFiles(entries, visit)
+	}
+	return unreadable, nil
+}
+
+// matchFiles visits the matches of a league of an earlier version, whose match files have the
+// transcripts.
+func (f *Folder) matchFiles(entries []os.DirEntry, visit func(doc *store.Match) error) (unreadable int, err error) {
+	var ids []protocol.MatchID
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if id, valid := protocol.ParseMatchID(name); ok && valid {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, protocol.MatchID.Compare)
+	for _, id := range ids {
+		doc, err := f.folder.LoadMatch(f.leagueID, id.String())
+		if err != nil {
+			unreadable++
+			continue
+		}
+		if err := visit(doc); err != nil {
+			return unreadable, err
+		}
+	}
+	return unreadable, nil
+}

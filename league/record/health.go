@@ -1,0 +1,186 @@
+package record
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// A Health is how the agents of a league behaved in matches, as their transcripts tell it. It is
+// not safe for concurrent use.
+type Health struct {
+	Attempts int // whose transcripts were read
+
+	players map[string]*PlayerHealth
+}
+
+// A PlayerHealth is how a player answered.
+type PlayerHealth struct {
+	Warnings map[string]int // answers that count, but deviate from the specification, by problem
+
+	took map[string][]float64 // milliseconds of each answer, by method
+}
+
+// A Fault is an answer that a player did not give, or that does not count.
+type Fault struct {
+	MatchID string `json:"match_id"`
+	Attempt int    `json:"attempt,omitzero"`
+	Try     int    `json:"try,omitzero"` // which call attempt at this question it is, from 1
+	At      string `json:"at,omitzero"`
+	Method  string `json:"method,omitzero"`     // of the question
+	Code    string `json:"error_code,omitzero"` // "" for a refused invitation
+	Problem string `json:"problem,omitzero"`    // what was wrong, in words
+	Answer  string `json:"answer,omitzero"`     // JSON; "" for none, and for one that the transcript does not hold
+
+	AgentID string `json:"-"` // that is to blame
+	Local   bool   `json:"-"` // the referee's machine is to blame: the try is void
+}
+
+// A Latency is the time that a player took for its answers to a method, in milliseconds.
+type Latency struct {
+	Method   string  `json:"method"`
+	Answers  int     `json:"answers"`
+	P50      float64 `json:"p50_ms"`
+	P90      float64 `json:"p90_ms"`
+	P99      float64 `json:"p99_ms"`
+	Longest  float64 `json:"longest_ms"`
+	Deadline float64 `json:"deadline_sec"` // 0 if it is unknown
+}
+
+// NewHealth returns the health of agents before the first transcript.
+func NewHealth() *Health { return &Health{players: map[string]*PlayerHealth{}} }
+
+// Player returns the health of a player.
+func (h *Health) Player(id string) *PlayerHealth {
+	p := h.players[id]
+	if p == nil {
+		p = &PlayerHealth{Warnings: map[string]int{}, took: map[string][]float64{}}
+		h.players[id] = p
+	}
+	return p
+}
+
+// Add reads the transcript of an attempt, and returns the faults in it.
+func (h *Health) Add(doc *store.Match) (faults []Fault) {
+	h.Attempts++
+	type question struct {
+		player, method string
+		try            int
+	}
+	asked := map[question]string{}
+	for i := range doc.Transcript {
+		x := &doc.Transcript[i]
+		q := question{x.PlayerID, x.Method, x.Try}
+		if x.Direction == store.Sent {
+			asked[q] = x.At
+			continue
+		}
+		p := h.Player(x.PlayerID)
+		local := x.Local || x.Void != ""
+		if f, failed := faultOf(doc, x); failed {
+			faults = append(faults, f)
+		} else if problem := deviation(doc, x); problem != "" {
+			p.Warnings[problem]++
+		}
+		if took, ok := tookOf(x, asked[q]); ok && !local && (len(x.Message) > 0 || x.MessageOmitted != "") {
+			p.took[x.Method] = append(p.took[x.Method], took)
+		}
+	}
+	return faults
+}
+
+// faultOf returns the fault of an exchange; false if its answer counts.
+func faultOf(doc *store.Match, x *store.Exchange) (Fault, bool) {
+	f := Fault{MatchID: doc.MatchID, Attempt: doc.Attempt, Try: x.Try, At: x.At, Method: x.Method, Answer: string(x.Message), AgentID: x.PlayerID}
+	if x.Local || x.Void != "" {
+		f.AgentID, f.Local, f.Problem = doc.RefereeID, true, x.Void
+		return f, true
+	}
+	switch {
+	case x.Error == nil && x.Method == protocol.Invite.Name:
+		f.Problem = "refused the invitation"
+		return f, refuses(x)
+	case x.Error == nil || accepted(x):
+		return f, false
+	}
+	f.Code, f.Problem = x.Error.ErrorCode, x.Error.Detail
+	return f, true
+}
+
+// refuses tells whether an answer to an invitation refuses it.
+func refuses(x *store.Exchange) bool {
+	var reply struct {
+		Accept *bool `json:"accept"`
+	}
+	return json.Unmarshal(x.Message, &reply) == nil && reply.Accept != nil && !*reply.Accept
+}
+
+// accepted tells whether an answer counts whose error only notes what the referee could not read
+// of it, or why the transcript omits it.
+func accepted(x *store.Exchange) bool {
+	detail := x.Error.Detail
+	return len(x.UnreadableMembers) > 0 && strings.HasPrefix(detail, x.UnreadableMembers[0]+" cannot be read:") ||
+		x.MessageOmitted != "" && strings.HasPrefix(detail, "the message ")
+}
+
+// deviation is how an answer that counts deviates from the specification; "" for not at all.
+func deviation(doc *store.Match, x *store.Exchange) string {
+	switch {
+	case x.Error != nil:
+		return x.Error.Detail
+	case x.Method != protocol.Invite.Name && x.Method != protocol.ChooseParity.Name && x.Method != protocol.MakeMove.Name, len(x.Message) == 0:
+		return ""
+	}
+	var reply struct {
+		protocol.Envelope
+		PlayerID string `json:"player_id"`
+	}
+	if json.Unmarshal(x.Message, &reply) != nil {
+		return ""
+	}
+	if breach := protocol.ReplyBreach(&reply.Envelope, reply.PlayerID, doc.ConversationID, x.PlayerID); breach != nil {
+		return breach.Detail
+	}
+	return ""
+}
+
+// tookOf is the time of an answer in milliseconds, without that in the referee's own queue.
+func tookOf(x *store.Exchange, asked string) (ms float64, ok bool) {
+	if x.Timing != nil {
+		return protocol.Milliseconds(x.Timing.Total() - x.Timing.Queued), true
+	}
+	from, err := protocol.ParseTimestamp(asked)
+	to, err2 := protocol.ParseTimestamp(x.At)
+	return float64(to.Sub(from)) / float64(time.Millisecond), err == nil && err2 == nil && !to.Before(from)
+}
+
+// Latency is the time of the player's answers by method, in order of their names.
+func (p *PlayerHealth) Latency(timeouts protocol.Timeouts) []Latency {
+	list := []Latency{}
+	for _, method := range slices.Sorted(maps.Keys(p.took)) {
+		took := slices.Sorted(slices.Values(p.took[method]))
+		at := func(share float64) float64 { return took[int(math.Ceil(share*float64(len(took))))-1] }
+		list = append(list, Latency{method, len(took), at(0.5), at(0.9), at(0.99), took[len(took)-1], limitOf(method, timeouts)})
+	}
+	return list
+}
+
+// limitOf is the limit of the answer to a method in seconds.
+func limitOf(method string, t protocol.Timeouts) float64 {
+	switch method {
+	case protocol.Invite.Name:
+		return t.GameJoinAck
+	case protocol.ChooseParity.Name, protocol.MakeMove.Name:
+		return t.Move
+	case protocol.NotifyMatchResult.Name:
+		return t.GameOver
+	}
+	return t.Generic
+}

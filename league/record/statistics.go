@@ -1,0 +1,255 @@
+package record
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math"
+	"slices"
+
+	"evenodd/league/decide"
+	"evenodd/league/protocol"
+	"evenodd/league/stats"
+	"evenodd/league/store"
+	"evenodd/rules"
+)
+
+// Statistics are what the results of a league show about its players, as docs/statistics.md
+// explains. The members are a contract.
+type Statistics struct {
+	Sentence string `json:"sentence"` // what the results show, in one or two sentences
+
+	Matches int  `json:"matches"`          // all results that count
+	Played  int  `json:"played"`           // Matches without technical losses
+	Used    int  `json:"used"`             // matches behind ratings and test
+	Sampled bool `json:"sampled,omitzero"` // Used is a sample of Played
+
+	Equality   Equality           `json:"equality"`
+	Sides      Sides              `json:"sides"`
+	Ratings    []Rating           `json:"ratings"`                // the highest first
+	Strategies []StrategySum      `json:"strategies,omitempty"`   // if they are known
+	HeadToHead []HeadToHeadRecord `json:"head_to_head,omitempty"` // each pair that met
+
+	analysis *stats.Analysis
+	index    map[string]int // by player id
+}
+
+// Equality is the test whether all players are equal: see stats.Equality.
+type Equality struct {
+	P         float64 `json:"p"`
+	SmallestP float64 `json:"smallest_p"`
+	Possible  bool    `json:"possible"`
+	Rejected  bool    `json:"rejected"`
+	Statistic float64 `json:"statistic"`
+	Matches   int     `json:"matches"`
+	Shuffles  int     `json:"shuffles"`
+}
+
+// Sides counts the matches behind the ratings by the side that won: see stats.Sides.
+type Sides struct {
+	WinsA     int     `json:"wins_A"`
+	WinsB     int     `json:"wins_B"`
+	Draws     int     `json:"draws"`
+	Advantage float64 `json:"advantage"`
+}
+
+// A Rating is what the results show about one player: see stats.Player.
+type Rating struct {
+	PlayerID        string  `json:"player_id"`
+	DisplayName     string  `json:"display_name"`
+	Strategy        string  `json:"strategy,omitzero"`
+	Matches         int     `json:"matches"`
+	Rating          float64 `json:"rating"`
+	Low             float64 `json:"low"`
+	High            float64 `json:"high"`
+	Rank            int     `json:"rank"`
+	BestRank        int     `json:"best_rank"`
+	WorstRank       int     `json:"worst_rank"`
+	SonnebornBerger float64 `json:"sonneborn_berger"`
+	LegsToNext      int     `json:"legs_to_next,omitzero"`
+}
+
+// A StrategySum sums up the matches of the players of a strategy: see stats.Strategy.
+type StrategySum struct {
+	Name            string `json:"strategy"`
+	Players         int    `json:"players"`
+	Played          int    `json:"played"`
+	Wins            int    `json:"wins"`
+	Draws           int    `json:"draws"`
+	Losses          int    `json:"losses"`
+	TechnicalLosses int    `json:"technical_losses"`
+}
+
+// A HeadToHeadRecord counts the matches between two players: see stats.Pair.
+type HeadToHeadRecord struct {
+	PlayerAID  string `json:"player_A_id"`
+	PlayerBID  string `json:"player_B_id"`
+	WinsA      int    `json:"wins_A"`
+	WinsB      int    `json:"wins_B"`
+	Draws      int    `json:"draws"`
+	BothFailed int    `json:"both_failed,omitzero"`
+}
+
+// Results are the results of a league with what the statistics need beside them.
+type Results struct {
+	LeagueID   string
+	SidesAlike bool                 // as rules.Info has it; false for an unknown game
+	Format     string               // as journal.Tournament.Format: "" for a round-robin
+	Players    []RatedPlayer        // in any order
+	Matches    []decide.MatchRecord // in schedule order
+}
+
+// A RatedPlayer is a player of Results.
+type RatedPlayer struct {
+	store.StandingRow
+
+	Strategy string // "" if it is not known
+}
+
+// Statistics computes the statistics of a league from its present results. It takes about a
+// second for 20,000 matches, and less for fewer; callers keep the value while there is no new
+// event. Leagues of equal ids and results have equal statistics, wherever they are computed.
+func (l *League) Statistics(games rules.Registry) *Statistics { return l.Results(games).Statistics() }
+
+// Results are the present results that count.
+func (l *League) Results(games rules.Registry) *Results {
+	if l.Started == nil {
+		return &Results{}
+	}
+	r := &Results{LeagueID: l.Created.LeagueID, Format: l.Created.Tournament.Format(), Matches: decide.Results(l.State)}
+	if game, err := games.Game(l.Created.GameType); err == nil {
+		r.SidesAlike = game.Info().SidesAlike
+	}
+	strategies := l.strategies()
+	for _, row := range l.Standings() {
+		r.Players = append(r.Players, RatedPlayer{row, strategies[row.PlayerID]})
+	}
+	return r
+}
+
+// strategies are the strategies of the players of a simulation, by id; none for another league.
+func (l *League) strategies() map[string]string {
+	input := l.Created.Simulation
+	if input == nil {
+		return nil
+	}
+	strategies := map[string]string{}
+	for i := range input.Players {
+		id := protocol.PlayerID(i + 1)
+		switch built := i - input.ExternalPlayers; {
+		case i < len(input.Entrants):
+			strategies[id] = input.Entrants[i].Strategy
+		case built < 0:
+			strategies[id] = "external"
+		case len(input.Strategies) > 0:
+			strategies[id] = input.Strategies[built%len(input.Strategies)]
+		}
+	}
+	return strategies
+}
+
+// Statistics computes the statistics of the results.
+func (r *Results) Statistics() *Statistics {
+	players, index := r.rated()
+	s := &Statistics{index: index, analysis: stats.Analyse(len(players), r.matches(index), r.options(players))}
+	s.fill(players)
+	return s
+}
+
+// Sentence is the sentence of Statistics, which it computes in a small part of the time unless
+// the results show differences.
+func (r *Results) Sentence() string {
+	players, index := r.rated()
+	return stats.Sentence(len(players), r.matches(index), r.options(players))
+}
+
+// rated are the players whose results count, in order of ids, and their indexes by id.
+func (r *Results) rated() ([]RatedPlayer, map[string]int) {
+	players := slices.DeleteFunc(slices.Clone(r.Players), func(p RatedPlayer) bool { return p.Annulled })
+	slices.SortFunc(players, func(a, b RatedPlayer) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
+	index := make(map[string]int, len(players))
+	for i := range players {
+		index[players[i].PlayerID] = i
+	}
+	return players, index
+}
+
+func (r *Results) options(players []RatedPlayer) stats.Options {
+	o := stats.Options{Seed: seedOf(r.LeagueID), SidesAlike: r.SidesAlike, PairedByResults: r.Format != ""}
+	known := false
+	for i := range players {
+		p := &players[i]
+		known = known || p.Strategy != ""
+		o.Names, o.Points, o.Strategies = append(o.Names, p.PlayerID), append(o.Points, p.Points), append(o.Strategies, p.Strategy)
+	}
+	if !known {
+		o.Strategies = nil
+	}
+	return o
+}
+
+// matches are the matches between players that have an index.
+func (r *Results) matches(index map[string]int) []stats.Match {
+	matches := make([]stats.Match, 0, len(r.Matches))
+	for i := range r.Matches {
+		m := &r.Matches[i]
+		a, knowsA := index[m.PlayerA]
+		b, knowsB := index[m.PlayerB]
+		if !knowsA || !knowsB {
+			continue
+		}
+		match := stats.Match{A: a, B: b, Winner: stats.None, Technical: m.Status == protocol.StatusTechnicalLoss}
+		if m.Winner != "" {
+			match.Winner = index[m.Winner]
+		}
+		matches = append(matches, match)
+	}
+	return matches
+}
+
+// fill sets the members from the analysis. It rounds numbers, so that they are the same bytes
+// on every processor.
+func (s *Statistics) fill(players []RatedPlayer) {
+	a := s.analysis
+	e := &a.Equality
+	s.Sentence, s.Matches, s.Played, s.Used, s.Sampled = a.Sentence, a.Matches, a.Played, a.Used, a.Sampled
+	s.Equality = Equality{rounded(e.P, 4), rounded(e.SmallestP, 4), e.Possible, e.Rejects(), rounded(e.Statistic, 2), e.Matches, e.Shuffles}
+	s.Sides = Sides{a.Sides.WinsA, a.Sides.WinsB, a.Sides.Draws, rounded(a.Sides.Advantage, 1)}
+	s.Ratings = make([]Rating, len(players))
+	for i, player := range a.Order {
+		row, p := &players[player], &a.Players[player]
+		s.Ratings[i] = Rating{
+			row.PlayerID, row.DisplayName, row.Strategy, p.Matches, rounded(p.Rating, 1), rounded(p.Low, 1), rounded(p.High, 1),
+			p.Rank, p.BestRank, p.WorstRank, p.SonnebornBerger, p.LegsToNext,
+		}
+	}
+	for _, sum := range a.Strategies {
+		s.Strategies = append(s.Strategies, StrategySum(sum))
+	}
+	for _, p := range a.HeadToHead {
+		s.HeadToHead = append(s.HeadToHead, HeadToHeadRecord{players[p.A].PlayerID, players[p.B].PlayerID, p.WinsA, p.WinsB, p.Draws, p.BothFailed})
+	}
+}
+
+// LegsToSeparate estimates how many legs would separate two players: see
+// stats.Analysis.LegsToSeparate. It is 0 if one of them is not rated.
+func (s *Statistics) LegsToSeparate(one, two string) int {
+	a, knowsA := s.index[one]
+	b, knowsB := s.index[two]
+	if !knowsA || !knowsB {
+		return 0
+	}
+	return s.analysis.LegsToSeparate(a, b)
+}
+
+// seedOf derives the seed of the statistics from the league's id, which all readers of a league
+// know, other than the seed of a simulation.
+func seedOf(leagueID string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(leagueID)) // never fails
+	return h.Sum64()
+}
+
+func rounded(x float64, digits int) float64 {
+	factor := math.Pow10(digits)
+	return cmp.Or(math.Round(x*factor)/factor, 0) // no negative zero
+}

@@ -1,0 +1,103 @@
+package record_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/decide"
+	"evenodd/league/protocol"
+	"evenodd/league/record"
+	"evenodd/league/store"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+func rated(id, strategy string, points int) record.RatedPlayer {
+	return record.RatedPlayer{
+		StandingRow: store.StandingRow{StandingRow: protocol.StandingRow{PlayerID: id, DisplayName: "Name of " + id, Points: points}},
+		Strategy:    strategy,
+	}
+}
+
+func result(a, b, winner, status string) decide.MatchRecord {
+	return decide.MatchRecord{PlayerA: a, PlayerB: b, Winner: winner, Status: status}
+}
+
+func TestStatisticsOfASmallLeague(t *testing.T) {
+	r := &record.Results{
+		LeagueID: "x", SidesAlike: true,
+		Players: []record.RatedPlayer{rated("P10", "random", 1), rated("P02", "mirror", 6), rated("P01", "random", 1)},
+		Matches: []decide.MatchRecord{
+			result("P01", "P02", "P02", protocol.StatusWin), result("P01", "P10", "", protocol.StatusDraw),
+			result("P02", "P10", "P02", protocol.StatusTechnicalLoss), result("P01", "P10", "", protocol.StatusTechnicalLoss),
+		},
+	}
+	s := r.Statistics()
+	assert.Equal(t, []any{4, 2, 2, false}, []any{s.Matches, s.Played, s.Used, s.Sampled})
+	assert.Equal(t, "With 2 matches (1 with a winner) a test of equal players can hardly reject at all: their order can be luck.", s.Sentence)
+	assert.Equal(t, record.Sides{WinsB: 1, Draws: 1}, s.Sides)
+	assert.False(t, s.Equality.Possible)
+	assert.Equal(t, 1, s.Equality.Matches)
+	require.Len(t, s.Ratings, 3)
+	first := s.Ratings[0]
+	assert.Equal(t, []any{"P02", "Name of P02", "mirror", 1, 1}, []any{first.PlayerID, first.DisplayName, first.Strategy, first.Matches, first.Rank})
+	assert.InDelta(t, 2, first.SonnebornBerger, 1e-9, "the points of both that it beat")
+	assert.Equal(t, s.LegsToSeparate("P02", s.Ratings[1].PlayerID), first.LegsToNext)
+	assert.Positive(t, first.LegsToNext)
+	assert.Zero(t, s.LegsToSeparate("P02", "P99"))
+	assert.Equal(t, []record.StrategySum{
+		{Name: "random", Players: 2, Played: 6, Draws: 2, Losses: 4, TechnicalLosses: 3},
+		{Name: "mirror", Players: 1, Played: 2, Wins: 2},
+	}, s.Strategies)
+	assert.Equal(t, []record.HeadToHeadRecord{
+		{PlayerAID: "P01", PlayerBID: "P02", WinsB: 1}, {PlayerAID: "P01", PlayerBID: "P10", Draws: 1, BothFailed: 1},
+		{PlayerAID: "P02", PlayerBID: "P10", WinsA: 1},
+	}, s.HeadToHead, "in order of ids, not of letters")
+
+	r.Players[1].Annulled = true
+	s = r.Statistics()
+	assert.Equal(t, []any{2, 2, 1}, []any{len(s.Ratings), s.Matches, s.Used}, "without the annulled player and its matches")
+	assert.Equal(t, "The only match is a draw: nothing can be said about the players.", s.Sentence)
+}
+
+func TestStatisticsBeforeTheStart(t *testing.T) {
+	s := record.NewLeague().Statistics(rules.Registry{})
+	assert.Equal(t, "No match has been decided by play yet: nothing can be said about the players.", s.Sentence)
+	text, err := json.Marshal(s)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"ratings":[]`)
+}
+
+func TestStatisticsOfRecordedLeagues(t *testing.T) {
+	games := rules.NewRegistry(evenodd.Game{})
+	for _, tt := range []struct {
+		folder  string
+		paired  bool // by results
+		players int
+	}{{"finished", false, 4}, {"half_played", false, 4}, {"power_cut", false, 4}, {"swiss", true, 5}, {"knockout", true, 5}} {
+		t.Run(tt.folder, func(t *testing.T) {
+			l := record.NewLeague()
+			folder := store.Folder(filepath.Join(leagues, tt.folder))
+			require.NoError(t, l.Update(context.Background(), record.NewFolder(folder, "league_2025_even_odd"), nil))
+			s := l.Statistics(games)
+			assert.Equal(t, l.Recorded, s.Matches)
+			assert.Len(t, s.Ratings, tt.players)
+			assert.NotEmpty(t, s.Sentence)
+			assert.Equal(t, s.Sentence, l.Results(games).Sentence())
+			if tt.paired && !s.Equality.Rejected {
+				assert.Contains(t, s.Sentence, "where results decide who meets whom")
+				assert.False(t, s.Equality.Possible)
+			}
+			again, err := json.Marshal(l.Statistics(games))
+			require.NoError(t, err)
+			text, err := json.Marshal(s)
+			require.NoError(t, err)
+			assert.Equal(t, string(text), string(again))
+		})
+	}
+}

@@ -1,0 +1,351 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/record"
+	"evenodd/league/store"
+	"evenodd/rules"
+)
+
+// Limits of a report.
+const (
+	maxTranscripts = 200
+	maxAnswer      = 400 // bytes of an answer in a fault
+)
+
+// A builder makes a report.
+type builder struct {
+	*collector
+
+	l      *record.League
+	health *record.Health
+	faults []fault
+	only   string // the agent whose transcripts the report has; "" for all
+
+	serious, minor []Transcript
+	omitted        int
+}
+
+// Options select a report.
+type Options struct {
+	LeagueID string
+	AgentID  string // the transcripts are those of this agent; "" for all
+	Games    rules.Registry
+}
+
+// Read makes the report of a league from its data folder.
+func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) {
+	leagueID := o.LeagueID
+	b := &builder{collector: newCollector(), l: record.NewLeague(), health: record.NewHealth(), only: o.AgentID}
+	source := record.NewFolder(folder, leagueID)
+	defer source.Close()
+	if err := b.l.Update(ctx, source, b.add); err != nil {
+		return nil, err
+	}
+	if b.l.Created == nil {
+		return nil, fmt.Errorf("the journal of league %s has no event yet", leagueID)
+	}
+	unreadable, err := source.Attempts(b.transcript)
+	if err != nil {
+		return nil, err
+	}
+	matches, err := b.matches()
+	if err != nil {
+		return nil, err
+	}
+	results := b.l.Results(o.Games)
+	for i := range results.Players {
+		results.Players[i].Strategy = publicStrategy(results.Players[i].Strategy)
+	}
+	r := &Report{
+		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(results), Progress: b.progress(),
+		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(folder),
+		history: b.history,
+	}
+	if b.l.Started != nil {
+		r.Statistics = results.Statistics()
+		r.Statistics.HeadToHead = nil // the cross table has it
+	}
+	r.CrossTable = crossTable(b.l, r.Standings)
+	r.Agents = b.agents(matches)
+	r.faults = b.allFaults()
+	r.Faults = groups(r.faults, mostOccurrences, r.order())
+	r.Transcripts = slices.Concat(b.serious, b.minor[:min(len(b.minor), maxTranscripts-len(b.serious))])
+	r.Omitted = b.omitted + len(b.serious) + len(b.minor) - len(r.Transcripts)
+	return r, nil
+}
+
+// order are the positions of the agents in the report.
+func (r *Report) order() map[string]int {
+	order := map[string]int{}
+	for i := range r.Agents {
+		order[r.Agents[i].AgentID] = i
+	}
+	return order
+}
+
+func (b *builder) league() League {
+	s, d := b.l.State, b.l.Created
+	view := decide.View{State: s, LeagueID: d.LeagueID, Phase: decide.Phase(s, false)}
+	now := view.Status()
+	one := League{
+		LeagueID: d.LeagueID, DisplayName: d.DisplayName, GameType: d.GameType, Tournament: now.Tournament, Legs: d.Legs,
+		State: now.State, Paused: record.InForce(s.Paused), CreatedAt: b.createdAt, StartedAt: b.startedAt, CompletedAt: b.completedAt, At: b.l.At,
+		Round: now.Round, Rounds: now.Rounds, CompletedRounds: s.CompletedRounds(), Matches: now.Matches, Recorded: now.Recorded,
+		Players: now.Players, Referees: now.Referees, Scoring: d.Scoring, Tiebreakers: d.Tiebreakers, Auth: d.Auth,
+	}
+	one.SuspendAfter, one.ShutdownAfter = s.Limits()
+	if s.Configuration != nil {
+		c := *s.Configuration
+		c.AllowedEndpoints = nil
+		one.Configuration = &c
+	}
+	if s.Completed != nil {
+		champion := s.Champion()
+		one.Champion, one.Simulation = &champion, publicSimulation(d.Simulation)
+		rows := make([]protocol.StandingRow, 0, now.Players)
+		for _, row := range s.Standings() {
+			rows = append(rows, row.StandingRow)
+		}
+		one.ChampionLine = record.ChampionLine(rows, champion)
+	}
+	return one
+}
+
+func (b *builder) standings(results *record.Results) []Row {
+	strategies, rows := map[string]string{}, []Row{}
+	for i := range results.Players {
+		strategies[results.Players[i].PlayerID] = results.Players[i].Strategy
+	}
+	for _, row := range b.l.Table() {
+		rows = append(rows, Row{row, strategies[row.PlayerID]})
+	}
+	return rows
+}
+
+// progress are the points after each completed round.
+func (b *builder) progress() []RoundPoints {
+	list := []RoundPoints{}
+	for round := 1; round <= b.l.CompletedRounds(); round++ {
+		rows := b.l.StandingsAfter(round)
+		slices.SortFunc(rows, func(a, b store.StandingRow) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
+		one := RoundPoints{RoundID: round}
+		for i := range rows {
+			one.Points = append(one.Points, protocol.Member[int]{Name: rows[i].PlayerID, Value: rows[i].Points})
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// matches lists the matches of all known rounds.
+func (b *builder) matches() ([]Match, error) {
+	rows, err := b.l.Schedule(0)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Match, len(rows))
+	for i := range rows {
+		m := &list[i]
+		m.Match = rows[i]
+		m.Reason = b.hide(m.Reason)
+		id, _ := protocol.ParseMatchID(m.MatchID)
+		if id.Round > b.l.Round {
+			continue
+		}
+		report := b.l.Match(id).Report
+		if report == nil {
+			continue
+		}
+		m.Faults, m.Fallbacks = report.Faults, report.Fallbacks
+		if d := b.draws[m.MatchID][m.Attempt]; d != nil {
+			nonce, ok := protocol.ParseSecret(d.Nonce)
+			m.Draw = &Draw{*d, ok && protocol.DrawCommitment(b.l.Created.LeagueID, m.MatchID, m.Attempt, m.RefereeID, nonce) == d.Commitment}
+		}
+	}
+	return list, nil
+}
+
+// transcript reads the transcript of an attempt.
+func (b *builder) transcript(doc *store.Match) error {
+	id, ok := protocol.ParseMatchID(doc.MatchID)
+	m, _, _, known := b.l.Find(id)
+	if !ok || !known || m.Report == nil {
+		return nil // of a match that is being played, or is no match of this league
+	}
+	found := b.health.Add(doc)
+	for i := range found {
+		f := &found[i]
+		f.Problem, f.Answer = b.hide(f.Problem), protocol.Clip(b.hide(f.Answer), maxAnswer)
+		b.faults = append(b.faults, fault{*f, kindOf(f), false})
+	}
+	why := whyShown(m, doc, found)
+	if !b.concerns(doc, found) {
+		why = nil
+	}
+	list := &b.minor
+	if m.Report.Status == protocol.StatusTechnicalLoss || len(m.Disputed)+len(m.Annulled)+len(m.LostAttempts) > 0 || m.Ruled != nil {
+		list = &b.serious
+	}
+	switch {
+	case len(why) == 0:
+	case len(*list) == maxTranscripts:
+		b.omitted++
+	default:
+		*list = append(*list, Transcript{MatchID: doc.MatchID, Attempt: doc.Attempt, doc: doc, Why: why})
+	}
+	return nil
+}
+
+// concerns tells whether a transcript is about the agent of the report: about its own match,
+// without faults of others alone.
+func (b *builder) concerns(doc *store.Match, found []record.Fault) bool {
+	if b.only == "" {
+		return true
+	}
+	takesPart := b.only == doc.PlayerA.PlayerID || b.only == doc.PlayerB.PlayerID || b.only == doc.RefereeID
+	return takesPart && (len(found) == 0 || slices.ContainsFunc(found, func(f record.Fault) bool { return f.AgentID == b.only }))
+}
+
+// whyShown is why a report has the transcript of an attempt; nil if it has not.
+func whyShown(m *journal.Match, doc *store.Match, found []record.Fault) (why []string) {
+	add := func(holds bool, reason string) {
+		if holds {
+			why = append(why, reason)
+		}
+	}
+	add(m.Report.Status == protocol.StatusTechnicalLoss && m.Report.Number == doc.Attempt, "technical loss")
+	add(len(found) > 0, "faults")
+	add(len(m.Disputed) > 0, "disputed")
+	add(m.Ruled != nil, "ruled")
+	add(m.AnnulledOutcome(doc.Attempt) != nil, "annulled result")
+	add(m.IsLost(doc.Attempt), "rejected report")
+	add(len(m.Attempts) > 1 && m.Report.Number != doc.Attempt, "attempt given up")
+	return why
+}
+
+// allFaults are the faults of all agents in order of matches; each technical loss is the
+// consequence of one of them.
+func (b *builder) allFaults() []fault {
+	type side struct {
+		match string
+		agent string
+	}
+	last := map[side]int{} // the last fault in an attempt that counts
+	for i := range b.faults {
+		f := &b.faults[i]
+		id, _ := protocol.ParseMatchID(f.MatchID)
+		if (f.kind == kindAnswer || f.kind == kindRefusal) && b.l.Match(id).Report.Number == f.Attempt {
+			last[side{f.MatchID, f.AgentID}] = i
+		}
+	}
+	for round := 1; round <= b.l.Round; round++ {
+		for number := range b.l.Pairings(round) {
+			id := protocol.MatchID{Round: round, Number: number + 1}
+			m, idA, idB, _ := b.l.Find(id)
+			r := m.Report
+			if r == nil || r.Status != protocol.StatusTechnicalLoss || m.Ruled != nil {
+				continue
+			}
+			for _, loser := range [...]string{idA, idB} {
+				if r.WinnerPlayerID != nil && *r.WinnerPlayerID == loser {
+					continue
+				}
+				if i, known := last[side{id.String(), loser}]; known {
+					b.faults[i].lost = true
+					continue
+				}
+				b.faults = append(b.faults, b.unseen(id, m, loser))
+			}
+		}
+	}
+	for _, f := range b.failures {
+		id, _ := protocol.ParseMatchID(f.MatchID)
+		if m, _, _, ok := b.l.Find(id); ok && m.Report != nil {
+			f.Problem = b.hide(f.Problem)
+			b.faults = append(b.faults, f)
+		}
+	}
+	slices.SortStableFunc(b.faults, func(x, y fault) int {
+		idX, _ := protocol.ParseMatchID(x.MatchID)
+		idY, _ := protocol.ParseMatchID(y.MatchID)
+		return cmp.Or(idX.Compare(idY), x.Attempt-y.Attempt)
+	})
+	return b.faults
+}
+
+// unseen is the fault of a player that lost a match technically without a transcript that shows
+// why.
+func (b *builder) unseen(id protocol.MatchID, m *journal.Match, loser string) fault {
+	f := fault{kind: kindAnswer, lost: true}
+	f.AgentID, f.MatchID, f.Attempt, f.At, f.Problem = loser, id.String(), m.Report.Number, m.ReportedAt, b.hide(m.Report.Reason)
+	if slices.Contains(m.Forfeited, loser) {
+		f.kind = kindForfeit
+		return f
+	}
+	f.Code, _ = m.Report.Faults.Get(loser)
+	return f
+}
+
+// agents describes the agents, players first.
+func (b *builder) agents(matches []Match) []Agent {
+	count := map[string]int{}
+	for i := range matches {
+		m := &matches[i]
+		if m.Status == record.StatusScheduled || m.Status == record.StatusRunning {
+			continue
+		}
+		for _, id := range [...]string{m.PlayerAID, m.PlayerBID, m.RefereeID} {
+			count[id]++
+		}
+	}
+	timeouts := protocol.DefaultTimeouts()
+	if c := b.l.Configuration; c != nil {
+		timeouts = c.Timeouts
+	}
+	list := []Agent{}
+	for _, a := range b.l.SortedAgents() {
+		one := Agent{AgentStatus: b.l.Agent(a), Role: a.Role, Answered: a.Answered, Matches: count[a.AgentID], Declined: b.declined[a.AgentID]}
+		one.Reason = b.hide(one.Reason)
+		if a.Player {
+			health := b.health.Player(a.AgentID)
+			one.Latency = health.Latency(timeouts)
+			for _, problem := range slices.Sorted(maps.Keys(health.Warnings)) {
+				one.Warnings = append(one.Warnings, Warning{b.hide(problem), health.Warnings[problem]})
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// seal is the head of the journal with the signature in standings.json.
+func (b *builder) seal(folder store.Folder) Seal {
+	s := Seal{Events: b.l.Events, Head: b.l.Head, ManagerKey: b.l.Created.ManagerKey, State: SealUnsigned}
+	doc, err := store.Read[store.Standings](folder.Standings(b.l.Created.LeagueID))
+	switch {
+	case s.ManagerKey == "":
+		return s
+	case err != nil || doc.JournalHeadSignature == "":
+		s.State = SealMissing
+		return s
+	}
+	s.SignedHead, s.Signature = doc.JournalHead, doc.JournalHeadSignature
+	switch {
+	case !protocol.VerifyHead(s.ManagerKey, s.Signature, b.l.Created.LeagueID, s.SignedHead):
+		s.State = SealInvalid
+	case s.SignedHead == s.Head:
+		s.State = SealValid
+	default:
+		s.State = SealEarlier
+	}
+	return s
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// A collector keeps of the events what the state of the league does not have.
+type collector struct {
+	secrecy
+
+	createdAt, startedAt, completedAt string
+
+	history  map[string][]HistoryEntry
+	endpoint map[string]string
+	draws    map[string]map[int]*protocol.Draw // by match and attempt
+	failures []fault                           // of referees
+	declined map[string]int                    // matches, by referee
+}
+
+func newCollector() *collector {
+	return &collector{
+		history: map[string][]HistoryEntry{}, endpoint: map[string]string{},
+		draws: map[string]map[int]*protocol.Draw{}, declined: map[string]int{},
+	}
+}
+
+// add keeps what an event tells.
+func (c *collector) add(e *journal.Event, _ string) {
+	switch d := e.Data.(type) {
+	case *journal.Created:
+		c.createdAt = e.At
+	case *journal.Started:
+		c.startedAt = e.At
+	case *journal.LeagueCompleted:
+		c.completedAt = e.At
+	case *journal.MatchReported:
+		if d.Draw != nil {
+			if c.draws[d.MatchID.String()] == nil {
+				c.draws[d.MatchID.String()] = map[int]*protocol.Draw{}
+			}
+			c.draws[d.MatchID.String()][d.Number] = d.Draw
+		}
+	case *journal.MatchDeclined:
+		c.declined[d.RefereeID]++
+	case *journal.AgentFailed:
+		c.fail(e, kindAttempt, d.AgentID, d.Attempt, protocol.StartMatch.Name, "", d.Reason)
+	case *journal.AttemptLost:
+		c.fail(e, kindRejected, d.RefereeID, d.Attempt, protocol.ReportMatchResult.Name, "", d.Reason)
+	case *journal.MatchDisputed:
+		c.fail(e, kindDispute, d.RefereeID, d.Attempt, protocol.ReportMatchResult.Name, protocol.ErrDuplicateReport, "reported another result: "+d.Reason)
+	default:
+		c.addAgentEvent(e)
+	}
+}
+
+// fail keeps the failure of a referee.
+func (c *collector) fail(e *journal.Event, kind, refereeID string, at protocol.Attempt, method string, code protocol.Code, reason string) {
+	f := fault{kind: kind}
+	f.AgentID, f.MatchID, f.Attempt, f.At, f.Method, f.Code, f.Problem = refereeID, at.MatchID.String(), at.Number, e.At, method, string(code), reason
+	c.failures = append(c.failures, f)
+}
+
+// addAgentEvent keeps an event of the life of an agent.
+func (c *collector) addAgentEvent(e *journal.Event) {
+	tell := func(id, format string, args ...any) {
+		c.history[id] = append(c.history[id], HistoryEntry{e.Seq, e.At, c.hide(fmt.Sprintf(format, args...))})
+	}
+	switch d := e.Data.(type) {
+	case *journal.AgentRegistered:
+		c.learn(d.Endpoint)
+		c.endpoint[d.AgentID] = d.Endpoint
+		tell(d.AgentID, "registered as %s", d.DisplayName)
+	case *journal.AgentAnswered:
+		tell(d.AgentID, "answered for the first time")
+	case *journal.RegistrationDropped:
+		tell(d.AgentID, "lost its registration: %s", d.Reason)
+	case *journal.AgentReturned:
+		c.learn(d.Endpoint)
+		text := "showed its token or its registration code again"
+		if d.Reason != "" {
+			text = "returned: " + d.Reason
+		}
+		if d.Endpoint != c.endpoint[d.AgentID] {
+			text += ", at another endpoint"
+		}
+		if d.PublicKey != "" {
+			text += ", with a new public key"
+		}
+		c.endpoint[d.AgentID] = d.Endpoint
+		tell(d.AgentID, "%s", text)
+	case *journal.AgentSuspended:
+		tell(d.AgentID, "was suspended: it %s", d.Reason)
+	case *journal.AgentShutdown:
+		tell(d.AgentID, "was shut down: it %s", d.Reason)
+	case *journal.AgentInformed:
+		tell(d.AgentID, "knows that the league is over")
+	case *journal.AgentHeld, *journal.AgentReadmitted, *journal.AgentWithdrawn:
+		decision := e.Data.(journal.DecisionEvent) //nolint:errcheck,forcetypeassert // each of the three is one
+		tell(decision.Matter(), "%s", decision.About())
+	}
+}

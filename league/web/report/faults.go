@@ -1,0 +1,128 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"evenodd/league/conformance"
+	"evenodd/league/protocol"
+	"evenodd/league/record"
+)
+
+// The kinds of faults.
+const (
+	kindAnswer   = "answer"          // a player gave no answer in time, or one that does not count
+	kindNotice   = "notice"          // a player did not acknowledge a notice
+	kindRefusal  = "refusal"         // a player refused an invitation
+	kindForfeit  = "forfeit"         // a player was suspended, shut down or withdrawn
+	kindLocal    = "local"           // a try is void, because of the machine or the network of the referee
+	kindAttempt  = "attempt"         // a referee failed with a match
+	kindRejected = "rejected_report" // the manager rejected a report
+	kindDispute  = "dispute"         // a referee reported another result later
+)
+
+// A fault is a fault of an agent with its kind.
+type fault struct {
+	record.Fault
+
+	kind string
+	lost bool // the agent lost the match by it
+}
+
+// unreadable tells whether there was an answer that could not be read. Only the words of the
+// problem tell it.
+func (f *fault) unreadable() bool {
+	return f.Code == string(protocol.ErrConnection) && strings.Contains(f.Problem, "read")
+}
+
+// A FaultGroup is a fault of an agent with all its occurrences.
+type FaultGroup struct {
+	AgentID     string       `json:"agent_id"`
+	Kind        string       `json:"kind"`
+	Code        string       `json:"error_code,omitzero"`
+	Name        string       `json:"error_name,omitzero"`
+	Method      string       `json:"method,omitzero"`
+	Problem     string       `json:"problem"`              // of the first occurrence, in words
+	Requirement string       `json:"requirement,omitzero"` // of 'evenodd check'
+	Expected    string       `json:"expected,omitzero"`    // its text
+	Remedy      string       `json:"remedy,omitzero"`      // how to mend it
+	Count       int          `json:"count"`
+	Lost        int          `json:"technical_losses"` // matches that the agent lost by it
+	Occurrences []Occurrence `json:"occurrences"`      // the first ones
+}
+
+// An Occurrence is a fault in a match.
+type Occurrence struct {
+	record.Fault
+
+	Lost bool `json:"technical_loss,omitzero"` // it decided the match
+}
+
+// mostOccurrences is the number of occurrences of a group in a report; a sheet has all.
+const mostOccurrences = 20
+
+// kindOf is the kind of a fault in a transcript.
+func kindOf(f *record.Fault) string {
+	switch {
+	case f.Local:
+		return kindLocal
+	case strings.HasPrefix(f.Method, "notify_"):
+		return kindNotice
+	case f.Code == "":
+		return kindRefusal
+	}
+	return kindAnswer
+}
+
+// groups groups faults by agent and cause: agents in order, each with the most frequent first.
+func groups(faults []fault, most int, agents map[string]int) []FaultGroup {
+	type key struct {
+		agent, kind, method, code string
+		unreadable                bool
+	}
+	index, list := map[key]int{}, []FaultGroup{}
+	for i := range faults {
+		f := &faults[i]
+		k := key{f.AgentID, f.kind, f.Method, f.Code, f.unreadable()}
+		at, known := index[k]
+		if !known {
+			at = len(list)
+			index[k] = at
+			list = append(list, newGroup(f))
+		}
+		g := &list[at]
+		g.Count++
+		if f.lost {
+			g.Lost++
+		}
+		if len(g.Occurrences) < most || most == 0 {
+			g.Occurrences = append(g.Occurrences, Occurrence{f.Fault, f.lost})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b FaultGroup) int {
+		return cmp.Or(agents[a.AgentID]-agents[b.AgentID], b.Lost-a.Lost, b.Count-a.Count)
+	})
+	return list
+}
+
+func newGroup(f *fault) FaultGroup {
+	g := FaultGroup{
+		AgentID: f.AgentID, Kind: f.kind, Code: f.Code, Name: protocol.Code(f.Code).Name(), Method: f.Method, Problem: f.Problem,
+	}
+	if f.kind != kindLocal && f.kind != kindForfeit {
+		r := conformance.Remedy(f.Method, protocol.Code(f.Code), f.unreadable())
+		g.Requirement, g.Expected, g.Remedy = r.ID, r.Text, r.Hint
+	}
+	return g
+}
+
+// MatchIDs are the ids of the matches of the occurrences, each once, in order.
+func (g *FaultGroup) MatchIDs() (ids []string) {
+	for i := range g.Occurrences {
+		if id := g.Occurrences[i].MatchID; len(ids) == 0 || ids[len(ids)-1] != id {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

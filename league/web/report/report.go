@@ -1,0 +1,167 @@
+// Package report makes the report of a league from its data folder: one document with everything
+// that is recorded of the league, and the sheet of one agent. Both have a form as JSON, which is a
+// contract, as HTML and as Markdown. A report has no token, no endpoint and no registration code,
+// and nothing of matches that are being played. It depends on the data folder alone: the same
+// folder gives the same bytes.
+package report
+
+import (
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/record"
+	"evenodd/league/store"
+)
+
+// SchemaVersion is that of the documents.
+const SchemaVersion = "1.0.0"
+
+// A Report is the report of a league. Its members are a contract of docs/report.md.
+type Report struct {
+	SchemaVersion string                `json:"schema_version"`
+	League        League                `json:"league"`
+	Standings     []Row                 `json:"standings"`
+	CrossTable    []CrossRow            `json:"cross_table"`         // in the order of the standings
+	Progress      []RoundPoints         `json:"progress"`            // of the completed rounds
+	Statistics    *record.Statistics    `json:"statistics,omitzero"` // of a league that has started; without head_to_head
+	Matches       []Match               `json:"matches"`
+	Faults        []FaultGroup          `json:"faults"`
+	Agents        []Agent               `json:"agents"`
+	Decisions     []record.DecisionMade `json:"decisions"`
+	Transcripts   []Transcript          `json:"transcripts"` // of matches with faults, disputes or decisions
+	Omitted       int                   `json:"transcripts_omitted,omitzero"`
+	Unreadable    int                   `json:"unreadable_records,omitzero"` // of the results files
+	Seal          Seal                  `json:"seal"`
+
+	history map[string][]HistoryEntry
+	faults  []fault
+}
+
+// A League describes the league itself.
+type League struct {
+	LeagueID        string                  `json:"league_id"`
+	DisplayName     string                  `json:"display_name,omitzero"`
+	GameType        string                  `json:"game_type"`
+	Tournament      string                  `json:"tournament,omitzero"` // swiss or knockout
+	Legs            int                     `json:"legs"`
+	State           string                  `json:"state"` // of the manager
+	Paused          *record.DecisionInForce `json:"paused,omitzero"`
+	CreatedAt       string                  `json:"created_at"`
+	StartedAt       string                  `json:"started_at,omitzero"`
+	CompletedAt     string                  `json:"completed_at,omitzero"`
+	At              string                  `json:"at"`    // time of the last event
+	Round           int                     `json:"round"` // the last announced
+	Rounds          int                     `json:"rounds"`
+	CompletedRounds int                     `json:"completed_rounds"`
+	Matches         int                     `json:"matches"`
+	Recorded        int                     `json:"recorded"`
+	Players         int                     `json:"players"`
+	Referees        int                     `json:"referees"`
+	Champion        *protocol.Champion      `json:"champion,omitzero"`
+	ChampionLine    string                  `json:"champion_line,omitzero"` // as a sentence, which names all players that share the first rank
+	Scoring         protocol.Scoring        `json:"scoring"`
+	Tiebreakers     []string                `json:"tiebreakers"`
+	SuspendAfter    int                     `json:"suspend_after"`  // failures in a row; 0 for never
+	ShutdownAfter   int                     `json:"shutdown_after"` // the same
+	Auth            string                  `json:"auth,omitzero"`
+	Configuration   *journal.Configuration  `json:"configuration,omitzero"` // in force, without allowed_endpoints
+	Simulation      *journal.Simulation     `json:"simulation,omitzero"`    // of a completed league
+}
+
+// A Row is a row of the table.
+type Row struct {
+	record.TableRow
+
+	Strategy string `json:"strategy,omitzero"` // in a simulation
+}
+
+// A CrossRow has the results of a player against each opponent.
+type CrossRow struct {
+	PlayerID string       `json:"player_id"`
+	Against  []HeadToHead `json:"against"` // in order of ids
+}
+
+// A HeadToHead sums the results of a player against an opponent that count.
+type HeadToHead struct {
+	OpponentID      string   `json:"opponent_id"`
+	Wins            int      `json:"wins"`
+	Draws           int      `json:"draws"`
+	Losses          int      `json:"losses"`
+	TechnicalLosses int      `json:"technical_losses,omitzero"`
+	Points          int      `json:"points"`
+	MatchIDs        []string `json:"match_ids"`
+}
+
+// RoundPoints are the points of all players after a round, by the results that count now.
+type RoundPoints struct {
+	RoundID int                     `json:"round_id"`
+	Points  protocol.PerPlayer[int] `json:"points"` // in order of ids
+}
+
+// A Match is a match, played or planned.
+type Match struct {
+	record.Match
+
+	Faults    protocol.PerPlayer[string] `json:"faults,omitzero"` // as in protocol.GameResult
+	Fallbacks protocol.PerPlayer[int]    `json:"fallbacks,omitzero"`
+	Draw      *Draw                      `json:"draw,omitzero"`
+}
+
+// A Draw is the draw of the number of a match.
+type Draw struct {
+	protocol.Draw
+
+	CommitmentHolds bool `json:"commitment_holds"` // the nonce is that of the commitment
+}
+
+// An Agent describes an agent, without its endpoint.
+type Agent struct {
+	record.AgentStatus
+
+	Role     string           `json:"role"`
+	Answered bool             `json:"answered"` // something answered at its endpoint
+	Matches  int              `json:"matches"`  // of a player: with a result; of a referee: conducted
+	Declined int              `json:"declined,omitzero"`
+	Latency  []record.Latency `json:"latency,omitempty"`
+	Warnings []Warning        `json:"warnings,omitempty"`
+}
+
+// A Warning is a deviation from the specification in answers that count.
+type Warning struct {
+	Problem string `json:"problem"`
+	Count   int    `json:"count"`
+}
+
+// A Transcript is the conversation of an attempt at a match.
+type Transcript struct {
+	MatchID string `json:"match_id"`
+	Attempt int    `json:"attempt"`
+	doc     *store.Match
+
+	Why []string `json:"why"` // the report has it
+}
+
+// The states of a Seal.
+const (
+	SealUnsigned = "unsigned" // the league does not sign
+	SealValid    = "valid"    // the signature covers the last event
+	SealEarlier  = "earlier"  // a valid signature covers an earlier event
+	SealInvalid  = "invalid"
+	SealMissing  = "missing"
+)
+
+// A Seal is the head of the journal and the manager's signature of it in standings.json.
+type Seal struct {
+	Events     int    `json:"events"`
+	Head       string `json:"head"` // the hash of the last event
+	ManagerKey string `json:"manager_key,omitzero"`
+	SignedHead string `json:"signed_head,omitzero"`
+	Signature  string `json:"signature,omitzero"`
+	State      string `json:"state"`
+}
+
+// A HistoryEntry is an event of an agent.
+type HistoryEntry struct {
+	Event int    `json:"event"`
+	At    string `json:"at"`
+	What  string `json:"what"`
+}

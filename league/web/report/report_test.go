@@ -1,0 +1,189 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/store"
+	"evenodd/league/web/report"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+const leagues = "../../../testdata/leagues"
+
+// folders are the data folders of earlier versions, by name.
+func folders(t *testing.T) map[string]store.Folder {
+	t.Helper()
+	entries, err := os.ReadDir(leagues)
+	require.NoError(t, err)
+	require.NotEmpty(t, entries)
+	all := map[string]store.Folder{}
+	for _, e := range entries {
+		all[e.Name()] = store.Folder(filepath.Join(leagues, e.Name()))
+	}
+	return all
+}
+
+// read reads the report of the only league of a folder.
+func read(t *testing.T, folder store.Folder, agentID string) *report.Report {
+	t.Helper()
+	ids, err := filepath.Glob(filepath.Join(string(folder), "data", "leagues", "*"))
+	require.NoError(t, err)
+	require.Len(t, ids, 1)
+	r, err := report.Read(t.Context(), folder, report.Options{LeagueID: filepath.Base(ids[0]), AgentID: agentID, Games: rules.NewRegistry(evenodd.Game{})})
+	require.NoError(t, err)
+	return r
+}
+
+// forms are all forms of a report, and of the sheets of all agents.
+func forms(t *testing.T, folder store.Folder) map[string]string {
+	t.Helper()
+	r, all := read(t, folder, ""), map[string]string{}
+	add := func(name string, document any, write ...func(*bytes.Buffer) error) {
+		text, err := json.Marshal(document)
+		require.NoError(t, err)
+		all[name+".json"] = string(text)
+		for i, one := range write {
+			var b bytes.Buffer
+			require.NoError(t, one(&b))
+			all[fmt.Sprintf("%s.%d", name, i)] = b.String()
+		}
+	}
+	add("report", r, func(b *bytes.Buffer) error { return r.HTML(b) }, func(b *bytes.Buffer) error { return r.Markdown(b) })
+	for i := range r.Agents {
+		s, err := read(t, folder, r.Agents[i].AgentID).Sheet(r.Agents[i].AgentID)
+		require.NoError(t, err)
+		add(r.Agents[i].AgentID, s, func(b *bytes.Buffer) error { return s.HTML(b) }, func(b *bytes.Buffer) error { return s.Markdown(b) })
+	}
+	return all
+}
+
+func TestReportHasNoTokensAndNoEndpoints(t *testing.T) {
+	secret := regexp.MustCompile(`(tok|adm)-[a-z0-9]+-[A-Za-z0-9]{8}|://(localhost|127\.0\.0\.1|manager|P0|REF0|memory)|localhost:\d|127\.0\.0\.1|auth_token"|registration_code|"endpoint`)
+	for name, folder := range folders(t) {
+		t.Run(name, func(t *testing.T) {
+			for form, text := range forms(t, folder) {
+				assert.Empty(t, secret.FindAllString(text, 3), form)
+			}
+		})
+	}
+}
+
+func TestSameFolderGivesSameBytes(t *testing.T) {
+	for name, folder := range folders(t) {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, forms(t, folder), forms(t, folder)) })
+	}
+}
+
+// attributes are the data attributes of all elements of HTML that have one of them.
+func attributes(text, required string) (all []map[string]string) {
+	attribute := regexp.MustCompile(`data-([a-z]+)="([^"]*)"`)
+	for _, tag := range regexp.MustCompile(`<[a-z][^>]*>`).FindAllString(text, -1) {
+		found := map[string]string{}
+		for _, pair := range attribute.FindAllStringSubmatch(tag, -1) {
+			found[pair[1]] = html.UnescapeString(pair[2])
+		}
+		if _, ok := found[required]; ok {
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+func TestHTMLShowsTheNumbersOfTheJSON(t *testing.T) {
+	for name, folder := range folders(t) {
+		t.Run(name, func(t *testing.T) {
+			r := read(t, folder, "")
+			var b bytes.Buffer
+			require.NoError(t, r.HTML(&b))
+			text := b.String()
+
+			rows := attributes(text, "rank")
+			require.Len(t, rows, len(r.Standings))
+			for i, row := range rows {
+				s := &r.Standings[i]
+				want := fmt.Sprint(s.PlayerID, s.ShownRank(), s.Points, s.Played, s.Wins, s.Draws, s.Losses)
+				assert.Equal(t, want, row["player"]+strings.Join([]string{row["rank"], row["points"], row["played"], row["wins"], row["draws"], row["losses"]}, " "))
+			}
+			matches := attributes(text, "match")
+			require.Len(t, matches, len(r.Matches))
+			for i, row := range matches {
+				m, winner := &r.Matches[i], ""
+				if m.WinnerPlayerID != nil {
+					winner = *m.WinnerPlayerID
+				}
+				assert.Equal(t, []string{m.MatchID, m.Status, winner}, []string{row["match"], row["status"], row["winner"]})
+			}
+			if r.Statistics != nil {
+				ratings := attributes(text, "rating")
+				require.Len(t, ratings, len(r.Statistics.Ratings))
+				for i, row := range ratings {
+					assert.Equal(t, fmt.Sprint(r.Statistics.Ratings[i].Rating), row["rating"])
+				}
+				assert.Contains(t, html.UnescapeString(text), r.Statistics.Sentence)
+			}
+			groups := attributes(text, "kind")
+			require.Len(t, groups, len(r.Faults))
+			for i, row := range groups {
+				g := &r.Faults[i]
+				assert.Equal(t, fmt.Sprint(g.AgentID, g.Kind, g.Code, g.Count, " ", g.Lost), fmt.Sprint(row["agent"], row["kind"], row["code"], row["count"], " ", row["lost"]))
+			}
+			assert.Equal(t, r.Seal.State, attributes(text, "seal")[0]["seal"])
+			assert.Len(t, attributes(text, "state"), len(r.Agents))
+		})
+	}
+}
+
+func TestCrossTableHasThePointsOfTheStandings(t *testing.T) {
+	for name, folder := range folders(t) {
+		t.Run(name, func(t *testing.T) {
+			r := read(t, folder, "")
+			for i := range r.Standings {
+				s, sum, played := &r.Standings[i], 0, 0
+				for _, h := range r.CrossTable[i].Against {
+					sum, played = sum+h.Points, played+len(h.MatchIDs)
+				}
+				if s.Byes != nil {
+					sum += *s.Byes * r.League.Scoring.Win
+				}
+				assert.Equal(t, s.Points, sum, s.PlayerID)
+				assert.Equal(t, s.Played, played, s.PlayerID)
+			}
+			if n := len(r.Progress); n > 0 && r.League.CompletedAt != "" {
+				for i := range r.Standings {
+					assert.Equal(t, r.Standings[i].Points, r.Progress[n-1].PointsOf(r.Standings[i].PlayerID))
+				}
+			}
+		})
+	}
+}
+
+// The file needs nothing but itself: no element names another resource, and the policy permits only the
+// style and the script of the file.
+func TestHTMLNeedsNoNetwork(t *testing.T) {
+	for form, text := range forms(t, store.Folder(filepath.Join(leagues, "swiss"))) {
+		if !strings.HasPrefix(text, "<!doctype html>") {
+			continue
+		}
+		assert.NotRegexp(t, `<(link|img|iframe|object|embed|base|form)\b|<script [^>]*src|\bstyle="|\bon[a-z]+="|@import|url\(`, text, form)
+		assert.NotRegexp(t, `href="[^#]`, text, form)
+		assert.Regexp(t, `http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-[^"]*&#39;; script-src &#39;sha256-[^"]*; base-uri`, text, form)
+	}
+}
+
+func TestSheetOfUnknownAgentNamesTheAgents(t *testing.T) {
+	r := read(t, store.Folder(filepath.Join(leagues, "finished")), "")
+	_, err := r.Sheet("P99")
+	assert.EqualError(t, err, `no agent "P99": the league has P01, P02, P03, P04, REF01, REF02`)
+}

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"evenodd/league/record"
+)
+
+// A Sheet is the report of one agent. Its members are a contract of docs/report.md.
+type Sheet struct {
+	SchemaVersion string                `json:"schema_version"`
+	League        League                `json:"league"`
+	Agent         Agent                 `json:"agent"`
+	Standing      *Row                  `json:"standing,omitzero"`  // of a player
+	Rating        *record.Rating        `json:"rating,omitzero"`    // of a player: what the results show about its strength
+	Opponents     []HeadToHead          `json:"opponents,omitzero"` // of a player
+	Matches       []Match               `json:"matches"`            // of a referee: those that it conducted
+	Faults        []FaultGroup          `json:"faults"`             // of this agent, with all occurrences
+	Decisions     []record.DecisionMade `json:"decisions"`          // about the agent and its matches
+	History       []HistoryEntry        `json:"history"`
+	Transcripts   []Transcript          `json:"transcripts"`
+	Omitted       int                   `json:"transcripts_omitted,omitzero"`
+
+	names map[string]string // of all agents
+}
+
+// Sheet is the part of the report about an agent. Make the report with the option AgentID, so that
+// it has all transcripts.
+func (r *Report) Sheet(agentID string) (*Sheet, error) {
+	s := &Sheet{
+		SchemaVersion: SchemaVersion, League: r.League, Matches: []Match{}, Decisions: []record.DecisionMade{},
+		History: r.history[agentID], Transcripts: r.Transcripts, Omitted: r.Omitted, names: r.Names(),
+	}
+	at, known := r.order()[agentID]
+	if !known {
+		return nil, fmt.Errorf("no agent %.40q: the league has %s", agentID, r.inventory())
+	}
+	s.Agent = r.Agents[at]
+	for i := range r.Standings {
+		if r.Standings[i].PlayerID == agentID {
+			s.Standing, s.Opponents = &r.Standings[i], r.CrossTable[i].Against
+		}
+	}
+	if r.Statistics != nil {
+		for i := range r.Statistics.Ratings {
+			if r.Statistics.Ratings[i].PlayerID == agentID {
+				s.Rating = &r.Statistics.Ratings[i]
+			}
+		}
+	}
+	about := map[string]bool{agentID: true}
+	for i := range r.Matches {
+		m := &r.Matches[i]
+		if m.PlayerAID == agentID || m.PlayerBID == agentID || m.RefereeID == agentID {
+			s.Matches, about[m.MatchID] = append(s.Matches, *m), true
+		}
+	}
+	for _, d := range r.Decisions {
+		if about[d.Matter] {
+			s.Decisions = append(s.Decisions, d)
+		}
+	}
+	var own []fault
+	for _, f := range r.faults {
+		if f.AgentID == agentID {
+			own = append(own, f)
+		}
+	}
+	s.Faults = groups(own, 0, r.order())
+	return s, nil
+}
+
+// Names are the names of the agents by id.
+func (r *Report) Names() map[string]string {
+	names := map[string]string{}
+	for i := range r.Agents {
+		names[r.Agents[i].AgentID] = r.Agents[i].DisplayName
+	}
+	return names
+}
+
+// inventory lists the ids of the agents, at most 20.
+func (r *Report) inventory() string {
+	const most = 20
+	var ids []string
+	for i := range r.Agents {
+		ids = append(ids, r.Agents[i].AgentID)
+	}
+	if n := len(ids); n > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), n-most)
+	}
+	if len(ids) == 0 {
+		return "none yet"
+	}
+	return strings.Join(ids, ", ")
+}
+
+// Names are the names of all agents of the league by id.
+func (s *Sheet) Names() map[string]string { return s.names }
