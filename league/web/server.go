@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -151,23 +152,36 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 		answer(w, r, tag, nil)
 		return
 	}
-	view, err := of.build(r.Context(), p.board, r)
-	if err != nil {
-		p.problem(w, of, err)
-		return
-	}
 	var body bytes.Buffer
-	if name := r.URL.Query().Get("fragment"); name != "" {
-		err = p.fragment(&body, of, name, view)
-	} else {
-		err = p.templates[of.template].Execute(&body, p.frame(of, at, view))
-	}
-	if err != nil {
+	if err := safely(func() error { return p.render(&body, of, at, r) }); err != nil {
 		p.problem(w, of, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	answer(w, r, tag, body.Bytes())
+}
+
+// render writes a page, or the fragment of it that a request asks for.
+func (p *Pages) render(body *bytes.Buffer, of *route, at version, r *http.Request) error {
+	view, err := of.build(r.Context(), p.board, r)
+	if err != nil {
+		return err
+	}
+	if name := r.URL.Query().Get("fragment"); name != "" {
+		return p.fragment(body, of, name, view)
+	}
+	return p.templates[of.template].Execute(body, p.frame(of, at, view))
+}
+
+// safely returns the panic of a function as an error: a mistake in a view must not end the process,
+// which may be that of a league.
+func safely(do func() error) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
+		}
+	}()
+	return do()
 }
 
 // fragment writes one fragment of a page: the template of that name, which shows the view of

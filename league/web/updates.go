@@ -125,15 +125,19 @@ func (u *updates) update() (changed <-chan struct{}, pause time.Duration) {
 	next := &update{number: 1, next: make(chan struct{})}
 	pause = updatePause
 	before := u.latest()
-	same := false
+	same, failed := false, error(nil)
 	next.at, changed = u.pages.board.view(func(l *record.League, at version) {
 		if same = before != nil && before.at == at; same {
 			return
 		}
-		view, next.over = overviewOf(l, u.pages.board.memory.of(l), live), l.Completed != nil
+		next.over = l.Completed != nil
 		if len(l.Agents) > fewPlayers {
 			pause = longUpdatePause
 		}
+		failed = safely(func() error {
+			view = overviewOf(l, u.pages.board.memory.of(l), live)
+			return nil
+		})
 	})
 	if same {
 		u.publish(before)
@@ -142,6 +146,9 @@ func (u *updates) update() (changed <-chan struct{}, pause time.Duration) {
 	if before != nil {
 		next.number = before.number + 1
 		next.parts = slices.Clone(before.parts)
+	}
+	if failed != nil {
+		u.pages.failed("overview", failed)
 	}
 	u.pages.renderFragments(next, view)
 	next.last = next.since(next.number - 1)
@@ -180,8 +187,11 @@ func (p *Pages) renderFragments(u *update, view *overview) {
 		u.parts = make([]part, len(names)+1)
 	}
 	for i, name := range names {
+		if view == nil { // the parts before are the best that there is
+			break
+		}
 		text, err := p.fragmentEvent(name, view)
-		if err != nil { // the part before is the best that there is
+		if err != nil {
 			p.failed(name, err)
 			continue
 		}
@@ -202,7 +212,8 @@ func (u *update) replace(i int, event []byte) {
 // fragmentEvent is a fragment as an event of a stream, without its id.
 func (p *Pages) fragmentEvent(name string, view *overview) (event []byte, err error) {
 	var text bytes.Buffer
-	if err := p.templates["overview"].ExecuteTemplate(&text, name, view); err != nil {
+	err = safely(func() error { return p.templates["overview"].ExecuteTemplate(&text, name, view) })
+	if err != nil {
 		return nil, err
 	}
 	event = append(event, "event: "+name+"\n"...)
