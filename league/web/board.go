@@ -10,6 +10,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/rules"
 )
 
 // A Board is a league as its source tells it. It starts to follow the source with the first
@@ -29,6 +30,9 @@ type Board struct {
 
 	memory memory // of what views compute
 	tracer tracer // of transcripts
+
+	statistician statistician
+	games        rules.Registry // for the statistics
 }
 
 // NewBoard makes a board of a source. Close must follow.
