@@ -66,7 +66,7 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 		results.Players[i].Strategy = publicStrategy(results.Players[i].Strategy)
 	}
 	r := &Report{
-		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(results), Progress: b.progress(),
+		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(results), Progress: progress(b.l),
 		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(folder),
 		history: b.history,
 	}
@@ -129,21 +129,6 @@ func (b *builder) standings(results *record.Results) []Row {
 		rows = append(rows, Row{row, strategies[row.PlayerID]})
 	}
 	return rows
-}
-
-// progress are the points after each completed round.
-func (b *builder) progress() []RoundPoints {
-	list := []RoundPoints{}
-	for round := 1; round <= b.l.CompletedRounds(); round++ {
-		rows := b.l.StandingsAfter(round)
-		slices.SortFunc(rows, func(a, b store.StandingRow) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
-		one := RoundPoints{RoundID: round}
-		for i := range rows {
-			one.Points = append(one.Points, protocol.Member[int]{Name: rows[i].PlayerID, Value: rows[i].Points})
-		}
-		list = append(list, one)
-	}
-	return list
 }
 
 // matches lists the matches of all known rounds.
