@@ -288,8 +288,12 @@ func blame(groups []FaultGroup) (list []blamed) {
 		last := &list[len(list)-1]
 		last.Groups, last.Count, last.Lost = append(last.Groups, g), last.Count+g.Count, last.Lost+g.Lost
 	}
+	unfolded := 0
 	for i := range list {
-		list[i].Open = len(list) <= maxUnfolded
+		list[i].Open = len(list) <= maxUnfolded || list[i].Lost > 0 && unfolded < maxUnfolded
+		if list[i].Lost > 0 {
+			unfolded++
+		}
 	}
 	return list
 }
