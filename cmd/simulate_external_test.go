@@ -131,7 +131,8 @@ func TestSimulationReportsTechnicalLossesOfAnExternalPlayer(t *testing.T) {
 	host := strings.TrimSuffix(strings.TrimPrefix(g.url, "http://"), "/mcp")
 	_, below, found := strings.Cut(stdout, "\nChampion: Player 02 (P02) with 3 points\n")
 	require.True(t, found, stdout)
-	assert.Equal(t, `Technical losses:
+	assert.Equal(t, `No match has been decided by play yet: nothing can be said about the players.
+Technical losses:
   R1M1  P01 (`+host+`): P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default
         E004 INVALID_PARITY_CHOICE: choice must be "even" or "odd", got "\x1b[31mmaybe"
         last answer to choose_parity, after 4 failures: {"message_type":"CHOOSE_PARITY_RESPONSE","timestamp":"2026-01-02T03:04:05","match_id":"R1M1","player_id":"P01","parity_choice":"\u001b[31mmaybe"}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/simulation"
 )
 
@@ -31,7 +32,23 @@ func printSimulation(s streams, r *simulation.Result) error {
 	if err := printStandings(s, r.Standings, r.Champion); err != nil {
 		return err
 	}
+	if err := printLine(s.out, "%s", resultsOf(r).Sentence()); err != nil {
+		return err
+	}
 	return printOutside(s.out, r)
+}
+
+// resultsOf are the results of a simulation for the statistics.
+func resultsOf(r *simulation.Result) *record.Results {
+	results := &record.Results{LeagueID: r.LeagueID, Format: r.Format, Matches: r.Results}
+	if game, err := games().Game(r.GameType); err == nil {
+		results.SidesAlike = game.Info().SidesAlike
+	}
+	for i := range r.Standings {
+		row := &r.Standings[i]
+		results.Players = append(results.Players, record.RatedPlayer{StandingRow: row.Standing, Strategy: row.Strategy})
+	}
+	return results
 }
 
 // The output of --format json. The members are a contract.
@@ -48,6 +65,7 @@ type (
 		Matches       int                 `json:"matches"`
 		Champion      protocol.Champion   `json:"champion"`
 		Standings     []standingJSON      `json:"standings"`
+		Statistics    *record.Statistics  `json:"statistics"`
 		Results       []resultJSON        `json:"results"`
 		Losses        []simulation.Loss   `json:"losses,omitempty"`
 		Breaches      []simulation.Breach `json:"breaches,omitempty"`
@@ -96,8 +114,9 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 	document := &simulationJSON{
 		SchemaVersion: outputSchema, LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
 		Faults: r.Faults, Tournament: r.Format, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
-		Losses: r.Losses, Breaches: r.Breaches,
+		Losses: r.Losses, Breaches: r.Breaches, Statistics: resultsOf(r).Statistics(),
 	}
+	document.Statistics.HeadToHead = nil // large, and it follows from the results
 	for _, row := range r.Standings {
 		document.Standings = append(document.Standings, standingJSON{
 			row.Rank, row.Tied, row.PlayerID, row.DisplayName, row.Strategy, row.Played,

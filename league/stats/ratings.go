@@ -12,6 +12,10 @@ const (
 	scale      = 400 / math.Ln10
 )
 
+// leastPrior is the least weight of the prior. A player that won all its matches has no upper
+// limit, and with a smaller weight its interval would end at ratings that mean nothing.
+const leastPrior = 0.01
+
 // rate sets the ratings, the ranks, and their intervals.
 //
 // An interval comes from a Bayesian bootstrap (Rubin 1981): each resample gives each match a
@@ -62,7 +66,7 @@ func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Op
 	random := newRandom(o.Seed, keyResample)
 	prior := func() float64 { // chi-square with one degree of freedom, halved: Gamma(½)
 		z := random.NormFloat64()
-		return max(z*z/2, 1e-6)
+		return max(z*z/2, leastPrior)
 	}
 	solution := slices.Clone(s.x)
 	ratings, ranks := make([][]float64, n), make([][]int, n)

@@ -44,48 +44,42 @@ func (a *Analysis) withWinner() string {
 	return fmt.Sprintf(" (%d with a winner)", a.Equality.Matches)
 }
 
-// standouts names the smallest group of players that is better, or worse, than all others. If
-// there is none, it compares the first player with those that are clearly worse.
+// standouts names the smallest group of players that is clearly better, or worse, than all
+// others. If there is none, it compares the first player with those that are clearly worse.
 func (a *Analysis) standouts(o *Options) string {
-	top, bottom, first := a.top(), a.bottom(), a.Order[0]
+	n, first := len(a.Order), a.Order[0]
+	for size := 1; size <= n/2; size++ {
+		switch {
+		case a.separate(size):
+			return ": " + a.group(a.Order[:size], o) + " better than the rest"
+		case a.separate(n - size):
+			return ": " + a.group(a.Order[n-size:], o) + " worse than the rest"
+		}
+	}
 	below := 0
 	for i := range a.Players {
 		if a.Players[i].BestRank > a.Players[first].WorstRank {
 			below++
 		}
 	}
-	switch {
-	case top > 0 && (bottom == 0 || top <= bottom):
-		return ": " + a.group(a.Order[:top], o) + " better than the rest"
-	case bottom > 0:
-		return ": " + a.group(a.Order[len(a.Order)-bottom:], o) + " worse than the rest"
-	case below > 0:
-		return fmt.Sprintf(": %s is better than %d of the %d others", o.name(first), below, len(a.Players)-1)
+	if below > 0 {
+		return fmt.Sprintf(": %s is better than %d of the %d others", o.name(first), below, n-1)
 	}
 	return ", but no player is clearly better than another"
 }
 
-// top is the size of the smallest group of players that are better than all others; 0 for none.
-func (a *Analysis) top() int {
-	worst := 0
-	for i, player := range a.Order[:len(a.Order)-1] {
-		if worst = max(worst, a.Players[player].WorstRank); worst <= i+1 {
-			return i + 1
+// separate reports whether the rank intervals of the first players by rating all end, or those
+// of the others all begin, between the two groups.
+func (a *Analysis) separate(first int) bool {
+	above, below := true, true
+	for i, player := range a.Order {
+		if i < first {
+			above = above && a.Players[player].WorstRank <= first
+		} else {
+			below = below && a.Players[player].BestRank > first
 		}
 	}
-	return 0
-}
-
-// bottom is the size of the smallest group of players that are worse than all others; 0 for none.
-func (a *Analysis) bottom() int {
-	n := len(a.Order)
-	best := n + 1
-	for i := n - 1; i > 0; i-- {
-		if best = min(best, a.Players[a.Order[i]].BestRank); best >= i+1 {
-			return n - i
-		}
-	}
-	return 0
+	return above || below
 }
 
 // group names players with a verb.

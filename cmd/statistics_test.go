@@ -1,0 +1,48 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/record"
+	"evenodd/league/store"
+)
+
+// A simulation and the files that it leaves give the same statistics.
+func TestStatisticsOfASimulationAreThoseOfItsFiles(t *testing.T) {
+	for name, flags := range map[string]string{
+		"round-robin":         "--players 12 --strategies random,mirror",
+		"another game":        "--players 5 --legs 4 --game tic_tac_toe --strategies perfect,random,random,random,random",
+		"Swiss system":        "--players 8 --tournament swiss",
+		"with technical loss": "--players 11 --faults crash=P03@R2",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			simulate := func(format string) string {
+				var stdout, stderr bytes.Buffer
+				args := append([]string{"simulate", "--seed", "7", "--quiet", "--data", data, "--new-league", "--format", format}, strings.Fields(flags)...)
+				require.Zero(t, Execute(t.Context(), "test", args, &stdout, &stderr), stderr.String())
+				return stdout.String()
+			}
+			var output struct {
+				Statistics json.RawMessage `json:"statistics"`
+			}
+			require.NoError(t, json.Unmarshal([]byte(simulate("json")), &output))
+			l := record.NewLeague()
+			require.NoError(t, l.Update(t.Context(), record.NewFolder(store.Folder(data), defaultLeague), nil))
+			fromFiles := l.Statistics(games())
+			assert.NotEmpty(t, fromFiles.HeadToHead)
+			fromFiles.HeadToHead = nil
+			text, err := json.Marshal(fromFiles)
+			require.NoError(t, err)
+			assert.JSONEq(t, string(text), string(output.Statistics))
+			assert.True(t, strings.HasSuffix(simulate("table"), "\n"+fromFiles.Sentence+"\n"), "the last line of the table")
+		})
+	}
+}
