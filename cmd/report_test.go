@@ -101,9 +101,9 @@ func TestReportExplainsEachTechnicalLoss(t *testing.T) {
 		assert.Contains(t, html.UnescapeString(page), fmt.Sprintf(`data-agent="%s" data-kind="%s"`, g.AgentID, g.Kind))
 	}
 	assert.Len(t, regexp.MustCompile(`data-kind="`).FindAllString(page, -1), len(r.Faults))
-	assert.Equal(t, page, printed(t, "report", data, "-o", "-"))
+	assert.True(t, page == printed(t, "report", data, "-o", "-"), "other bytes the second time")
 	assert.NotContains(t, page, "memory://")
-	assert.Less(t, len(page), 400_000)
+	assert.Less(t, len(page), 300_000)
 }
 
 // The sheet of an agent has all its faults, those of its opponents not.

@@ -185,7 +185,7 @@ func (b *builder) transcript(doc *store.Match) error {
 	case len(*list) == maxTranscripts:
 		b.omitted++
 	default:
-		*list = append(*list, Transcript{MatchID: doc.MatchID, Attempt: doc.Attempt, doc: doc, Why: why})
+		*list = append(*list, Transcript{b.conversation(doc), why})
 	}
 	return nil
 }

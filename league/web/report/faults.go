@@ -30,11 +30,8 @@ type fault struct {
 	lost bool // the agent lost the match by it
 }
 
-// unreadable tells whether there was an answer that could not be read. Only the words of the
-// problem tell it.
-func (f *fault) unreadable() bool {
-	return f.Code == string(protocol.ErrConnection) && strings.Contains(f.Problem, "read")
-}
+// unreadable tells whether there was an answer that could not be read.
+func (f *fault) unreadable() bool { return f.Code == string(protocol.ErrConnection) && f.Answer != "" }
 
 // A FaultGroup is a fault of an agent with all its occurrences.
 type FaultGroup struct {
@@ -44,6 +41,7 @@ type FaultGroup struct {
 	Name        string       `json:"error_name,omitzero"`
 	Method      string       `json:"method,omitzero"`
 	Problem     string       `json:"problem"`              // of the first occurrence, in words
+	Meaning     string       `json:"meaning,omitzero"`     // of the code, in words
 	Requirement string       `json:"requirement,omitzero"` // of 'evenodd check'
 	Expected    string       `json:"expected,omitzero"`    // its text
 	Remedy      string       `json:"remedy,omitzero"`      // how to mend it
@@ -112,6 +110,7 @@ func newGroup(f *fault) FaultGroup {
 	}
 	if f.kind != kindLocal && f.kind != kindForfeit {
 		r := conformance.Remedy(f.Method, protocol.Code(f.Code), f.unreadable())
+		g.Meaning = record.ErrorInWords(f.Code)
 		g.Requirement, g.Expected, g.Remedy = r.ID, r.Text, r.Hint
 	}
 	return g

@@ -9,7 +9,6 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
-	"evenodd/league/store"
 )
 
 // SchemaVersion is that of the documents.
@@ -129,15 +128,6 @@ type Agent struct {
 type Warning struct {
 	Problem string `json:"problem"`
 	Count   int    `json:"count"`
-}
-
-// A Transcript is the conversation of an attempt at a match.
-type Transcript struct {
-	MatchID string `json:"match_id"`
-	Attempt int    `json:"attempt"`
-	doc     *store.Match
-
-	Why []string `json:"why"` // the report has it
 }
 
 // The states of a Seal.
