@@ -30,8 +30,11 @@ type fault struct {
 	lost bool // the agent lost the match by it
 }
 
-// unreadable tells whether there was an answer that could not be read.
-func (f *fault) unreadable() bool { return f.Code == string(protocol.ErrConnection) && f.Answer != "" }
+// unreadable tells whether there was an answer that could not be read. Records of earlier versions,
+// and those of simulations in memory, have no answer: there only the words tell.
+func (f *fault) unreadable() bool {
+	return f.Code == string(protocol.ErrConnection) && (f.Answer != "" || strings.Contains(f.Problem, "cannot be read"))
+}
 
 // A FaultGroup is a fault of an agent with all its occurrences.
 type FaultGroup struct {
@@ -60,12 +63,15 @@ type Occurrence struct {
 // mostOccurrences is the number of occurrences of a group in a report; a sheet has all.
 const mostOccurrences = 20
 
+// noticePrefix begins the methods of notices.
+const noticePrefix = "notify_"
+
 // kindOf is the kind of a fault in a transcript.
 func kindOf(f *record.Fault) string {
 	switch {
 	case f.Local:
 		return kindLocal
-	case strings.HasPrefix(f.Method, "notify_"):
+	case strings.HasPrefix(f.Method, noticePrefix):
 		return kindNotice
 	case f.Code == "":
 		return kindRefusal

@@ -51,7 +51,7 @@ type talkLine struct {
 }
 
 // Shown are the lines of the conversation. A question that was answered wrongly has its message the
-// first time that it is asked, and each wrong answer has its own.
+// first time that it is asked, and each wrong answer has its own. Notices have none.
 func (t *Transcript) Shown() []talkLine {
 	type question struct{ player, method string }
 	failed, list := map[question]bool{}, make([]talkLine, len(t.Lines))
@@ -74,7 +74,7 @@ func (t *Transcript) Shown() []talkLine {
 		if line.Waited != nil {
 			one.Delay = fmt.Sprintf("%+.3f s", *line.Waited)
 		}
-		if asked := (question{line.To, line.Method}); line.Trouble != "" || failed[asked] {
+		if asked := (question{line.To, line.Method}); !strings.HasPrefix(line.Method, noticePrefix) && (line.Trouble != "" || failed[asked]) {
 			raw, _ := line.Message.(jsontext.Value)
 			one.Raw = protocol.Clip(cmp.Or(string(raw), line.Answer), maxRaw)
 			delete(failed, asked)
