@@ -47,7 +47,17 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	b := &builder{collector: newCollector(), l: record.NewLeague(), health: record.NewHealth(), only: o.AgentID}
 	source := record.NewFolder(folder, leagueID)
 	defer source.Close()
-	if err := b.l.Update(ctx, source, b.add); err != nil {
+	sealed, problem := store.Read[store.Standings](folder.Standings(leagueID)) // before the journal, which may grow
+	seal := Seal{State: SealMissing}
+	if problem == nil {
+		seal.SignedHead, seal.Signature = sealed.JournalHead, sealed.JournalHeadSignature
+	}
+	if err := b.l.Update(ctx, source, func(e *journal.Event, _ string) {
+		b.add(e)
+		if b.l.Head == seal.SignedHead {
+			seal.Covered = e.Seq
+		}
+	}); err != nil {
 		return nil, err
 	}
 	if b.l.Created == nil {
@@ -67,7 +77,7 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	}
 	r := &Report{
 		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(results), Progress: progress(b.l),
-		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(folder),
+		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(seal),
 		history: b.history,
 	}
 	if b.l.Started != nil {
@@ -312,25 +322,22 @@ func (b *builder) agents(matches []Match) []Agent {
 	return list
 }
 
-// seal is the head of the journal with the signature in standings.json.
-func (b *builder) seal(folder store.Folder) Seal {
-	s := Seal{Events: b.l.Events, Head: b.l.Head, ManagerKey: b.l.Created.ManagerKey, State: SealUnsigned}
-	doc, err := store.Read[store.Standings](folder.Standings(b.l.Created.LeagueID))
+// seal completes the seal of the journal.
+func (b *builder) seal(s Seal) Seal {
+	s.Events, s.Head, s.ManagerKey = b.l.Events, b.l.Head, b.l.Created.ManagerKey
 	switch {
 	case s.ManagerKey == "":
-		return s
-	case err != nil || doc.JournalHeadSignature == "":
-		s.State = SealMissing
-		return s
-	}
-	s.SignedHead, s.Signature = doc.JournalHead, doc.JournalHeadSignature
-	switch {
+		return Seal{Events: s.Events, Head: s.Head, State: SealUnsigned}
+	case s.Signature == "":
+		return Seal{Events: s.Events, Head: s.Head, ManagerKey: s.ManagerKey, State: SealMissing}
 	case !protocol.VerifyHead(s.ManagerKey, s.Signature, b.l.Created.LeagueID, s.SignedHead):
 		s.State = SealInvalid
-	case s.SignedHead == s.Head:
+	case s.Covered == s.Events:
 		s.State = SealValid
-	default:
+	case s.Covered > 0:
 		s.State = SealEarlier
+	default:
+		s.State = SealUnknown
 	}
 	return s
 }

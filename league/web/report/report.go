@@ -135,6 +135,7 @@ const (
 	SealUnsigned = "unsigned" // the league does not sign
 	SealValid    = "valid"    // the signature covers the last event
 	SealEarlier  = "earlier"  // a valid signature covers an earlier event
+	SealUnknown  = "unknown"  // a valid signature covers an event that the journal does not have
 	SealInvalid  = "invalid"
 	SealMissing  = "missing"
 )
@@ -145,6 +146,7 @@ type Seal struct {
 	Head       string `json:"head"` // the hash of the last event
 	ManagerKey string `json:"manager_key,omitzero"`
 	SignedHead string `json:"signed_head,omitzero"`
+	Covered    int    `json:"covered_events,omitzero"` // the events up to SignedHead
 	Signature  string `json:"signature,omitzero"`
 	State      string `json:"state"`
 }
