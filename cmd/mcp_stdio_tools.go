@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/transport/mcp"
 )
 
@@ -185,7 +186,7 @@ func (d *desktop) replayTool() mcp.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return replayOf(doc), nil
+			return record.ConversationOf(doc), nil
 		},
 	}
 }

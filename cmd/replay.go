@@ -5,21 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"evenodd/league/audit"
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/store"
-	"evenodd/rules"
 )
 
 type replayOptions struct {
@@ -84,8 +82,8 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	if o.against != "" {
 		return replayAgainst(ctx, s, o, doc)
 	}
-	r := replayOf(doc)
-	return show(s.out, o.format, r, r.print)
+	r := record.ConversationOf(doc)
+	return show(s.out, o.format, r, func(w io.Writer) error { return printConversation(w, r) })
 }
 
 // read reads the match or the attempt. Its error lists those that exist.
@@ -189,182 +187,4 @@ func inventory(names []string, none, some string) string {
 		return fmt.Sprintf("%s %s and %d more", some, strings.Join(names[:limit], ", "), n-limit)
 	}
 	return some + " " + strings.Join(names, ", ")
-}
-
-// A replay is a match as the command shows it.
-type replay struct {
-	LeagueID     string             `json:"league_id"`
-	RoundID      int                `json:"round_id"`
-	MatchID      string             `json:"match_id"`
-	Attempt      int                `json:"attempt"`
-	GameType     string             `json:"game_type"`
-	RefereeID    string             `json:"referee_id"`
-	State        string             `json:"state"`
-	PlayerA      store.MatchPlayer  `json:"player_A"`
-	PlayerB      store.MatchPlayer  `json:"player_B"`
-	Conversation []conversationLine `json:"conversation"`
-	Omitted      int                `json:"omitted,omitzero"`
-	Draw         *recomputedDraw    `json:"draw"`
-	Result       *store.MatchResult `json:"result"`
-}
-
-// A conversationLine is one exchange of the conversation.
-type conversationLine struct {
-	At      string               `json:"at"`
-	Waited  *float64             `json:"waited_sec"` // since the line before; null if a time is not valid
-	From    string               `json:"from"`
-	To      string               `json:"to"`
-	Method  string               `json:"method"`
-	Try     int                  `json:"try"`
-	Says    string               `json:"says"`
-	Error   *store.ExchangeError `json:"error,omitzero"`
-	Message any                  `json:"message,omitzero"`
-}
-
-// A recomputedDraw is the draw of a match, computed again.
-type recomputedDraw struct {
-	*protocol.Draw
-	CommitmentHolds bool `json:"commitment_holds"`
-	Number          *int `json:"number"` // null if it cannot be computed
-}
-
-func replayOf(doc *store.Match) *replay {
-	r := &replay{
-		LeagueID: doc.LeagueID, RoundID: doc.RoundID, MatchID: doc.MatchID, Attempt: doc.Attempt, GameType: doc.GameType,
-		RefereeID: doc.RefereeID, State: doc.Lifecycle.State, PlayerA: doc.PlayerA, PlayerB: doc.PlayerB,
-		Conversation: make([]conversationLine, len(doc.Transcript)), Omitted: doc.Omitted, Draw: recomputeDraw(doc), Result: doc.Result,
-	}
-	var before time.Time
-	for i := range doc.Transcript {
-		e := &doc.Transcript[i]
-		u := conversationLine{At: e.At, From: doc.RefereeID, To: e.PlayerID, Method: e.Method, Try: e.Try, Says: sentence(e), Error: e.Error}
-		if e.Direction == store.Received {
-			u.From, u.To = u.To, u.From
-		}
-		if len(e.Message) > 0 {
-			u.Message = e.Message
-		}
-		if at, err := protocol.ParseTimestamp(e.At); err == nil {
-			if !before.IsZero() {
-				waited := at.Sub(before).Seconds()
-				u.Waited = &waited
-			}
-			before = at
-		}
-		r.Conversation[i] = u
-	}
-	return r
-}
-
-// recomputeDraw computes the draw of a match again; nil if the file has none.
-func recomputeDraw(doc *store.Match) *recomputedDraw {
-	if doc.Draw == nil {
-		return nil
-	}
-	d := &recomputedDraw{Draw: doc.Draw}
-	nonce, ok := protocol.ParseSecret(doc.Draw.Nonce)
-	if !ok {
-		return d
-	}
-	d.CommitmentHolds = protocol.DrawCommitment(doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce) == doc.Draw.Commitment
-	game, err := games().Game(doc.GameType)
-	if err != nil || game.MaxTurns() != 1 || doc.Result == nil || doc.Result.Status == protocol.StatusTechnicalLoss {
-		return d
-	}
-	entropy := func(player string) protocol.Secret {
-		text, _ := doc.Draw.Entropies.Get(player)
-		secret, _ := protocol.ParseSecret(text) // none is zeros
-		return secret
-	}
-	players := [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}
-	moves, start := doc.Result.Moves(players), game.Start()
-	for _, side := range start.ToMove() {
-		if start.Check(side, moves[side]) != nil {
-			return d
-		}
-	}
-	chance := rules.Chance{Nonce: nonce, EntropyA: entropy(players[0]), EntropyB: entropy(players[1])}
-	if number := start.Play(moves).Judge(chance).Number; number > 0 {
-		d.Number = &number
-	}
-	return d
-}
-
-// A messageSummary holds the members of any message of a match that are shown.
-type messageSummary struct {
-	MessageType       string               `json:"message_type"`
-	Accept            *bool                `json:"accept"`
-	RoleInMatch       string               `json:"role_in_match"`
-	OpponentID        string               `json:"opponent_id"`
-	DrawCommitment    string               `json:"draw_commitment"`
-	EntropyCommitment string               `json:"entropy_commitment"`
-	ParityChoice      string               `json:"parity_choice"`
-	MoveData          protocol.MoveData    `json:"move_data"`
-	MoveRequest       protocol.MoveRequest `json:"move_request"`
-	Deadline          string               `json:"deadline"`
-	GameResult        *protocol.GameResult `json:"game_result"`
-	ErrorCode         string               `json:"error_code"`
-	ErrorName         string               `json:"error_name"`
-	Consequence       string               `json:"consequence"`
-	Status            string               `json:"status"`
-}
-
-// sentence is a message as a sentence.
-func sentence(e *store.Exchange) string {
-	if len(e.Message) == 0 && e.Error != nil {
-		return "(no answer)"
-	}
-	var w messageSummary
-	if json.Unmarshal(e.Message, &w) != nil {
-		return e.MessageType + " (the message cannot be read)"
-	}
-	return cmp.Or(e.MessageType, w.MessageType) + w.details()
-}
-
-func (w *messageSummary) details() string {
-	switch w.MessageType {
-	case protocol.TypeGameInvitation:
-		text := fmt.Sprintf(": you are %s against %s", w.RoleInMatch, w.OpponentID)
-		if w.DrawCommitment != "" {
-			text += fmt.Sprintf("; I am bound to a nonce (%.12s…)", w.DrawCommitment)
-		}
-		return text
-	case protocol.TypeGameJoinAck:
-		text := ": no clear answer"
-		if w.Accept != nil {
-			text = map[bool]string{true: ": I accept", false: ": I refuse"}[*w.Accept]
-		}
-		if w.EntropyCommitment != "" {
-			text += fmt.Sprintf(", and am bound to my part of the draw (%.12s…)", w.EntropyCommitment)
-		}
-		return text
-	case protocol.TypeChooseParityCall:
-		return ": even or odd, until " + w.Deadline
-	case protocol.TypeGameMoveCall:
-		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s",
-			w.MoveRequest.MoveType, positionOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
-	case protocol.TypeChooseParityResponse:
-		return ": " + cmp.Or(w.ParityChoice, "no choice")
-	case protocol.TypeGameMoveResponse:
-		return ": " + cmp.Or(w.MoveData.Choice, "no choice")
-	case protocol.TypeGameError:
-		return fmt.Sprintf(": %s %s. %s", w.ErrorCode, w.ErrorName, w.Consequence)
-	case protocol.TypeGameOver:
-		if w.GameResult != nil {
-			return fmt.Sprintf(": %s. %s", w.GameResult.Status, w.GameResult.Reason)
-		}
-	}
-	return ""
-}
-
-// positionOf formats the members of a GAME_MOVE_CALL's context that describe the
-// position, in order of their names.
-func positionOf(context map[string]any) string {
-	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(context)) {
-		if name != "opponent_id" && name != "round_id" {
-			_, _ = fmt.Fprintf(&text, "; %s: %v", name, context[name]) // a builder never fails
-		}
-	}
-	return text.String()
 }

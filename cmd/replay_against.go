@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/http"
@@ -180,14 +181,7 @@ func recordedAnswer(doc *store.Match, request int) answer {
 func (a answer) String() string {
 	switch {
 	case a.message != nil:
-		var w messageSummary
-		if json.Unmarshal(a.message, &w) != nil {
-			return "an answer that cannot be read"
-		}
-		if w.MessageType == "" {
-			w.MessageType = "an answer without message_type"
-		}
-		return w.MessageType + w.details()
+		return record.MessageInWords(a.message)
 	case a.fault == nil:
 		return "nothing"
 	case a.fault.Remote:

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/store"
 )
 
-// print writes the match as a conversation.
-func (r *replay) print(w io.Writer) error {
+// printConversation writes the match as a conversation.
+func printConversation(w io.Writer, r *record.Conversation) error {
 	conducted := fmt.Sprintf("attempt %d, conducted by %s", r.Attempt, r.RefereeID)
 	if r.RefereeID == "" {
 		conducted = "forfeited before it began"
@@ -19,9 +20,9 @@ func (r *replay) print(w io.Writer) error {
 	text.line("%s of league %s: round %d, %s (%s)", r.MatchID, r.LeagueID, r.RoundID, conducted, r.State)
 	text.line("%s (%s) against %s (%s)", r.PlayerA.PlayerID, r.PlayerA.DisplayName, r.PlayerB.PlayerID, r.PlayerB.DisplayName)
 	text.line("")
-	r.addConversation(&text)
+	addLines(&text, r)
 	text.line("")
-	r.addDraw(&text)
+	addDraw(&text, r)
 	if r.Result == nil {
 		text.line("Result: none; the attempt was given up.")
 	} else {
@@ -30,28 +31,37 @@ func (r *replay) print(w io.Writer) error {
 	return text.print(w)
 }
 
-func (r *replay) addConversation(text *page) {
+func addLines(text *page, r *record.Conversation) {
 	switch {
-	case len(r.Conversation) == 0 && r.RefereeID == "":
+	case len(r.Lines) == 0 && r.RefereeID == "":
 		text.line("There was no conversation: the match was forfeited without a referee.")
-	case len(r.Conversation) == 0:
+	case len(r.Lines) == 0:
 		text.line("The file has no transcript: the manager wrote it from the report.")
 	}
-	for i := range r.Conversation {
-		u := &r.Conversation[i]
-		waited, again := "", ""
+	explained := map[string]bool{}
+	for i := range r.Lines {
+		u := &r.Lines[i]
+		waited, try := "", ""
 		if u.Waited != nil {
 			waited = fmt.Sprintf("%+.3fs", *u.Waited)
 		}
-		if u.Try > 1 {
-			again = fmt.Sprintf(" [try %d]", u.Try)
+		if u.Tries > 1 {
+			try = fmt.Sprintf(" [try %d of %d]", u.Try, u.Tries)
 		}
-		text.line("%s %10s  %s → %s  %s%s", timeOfDay(u.At), waited, u.From, u.To, u.Says, again)
+		text.line("%s %10s  %s → %s  %s%s", timeOfDay(u.At), waited, u.From, u.To, u.Says, try)
+		below := strings.Repeat(" ", len(timeOfDay(u.At))+15)
 		if e := u.Error; e != nil {
-			text.line("%*s    %s %s: %s", len(timeOfDay(u.At))+11, "", e.ErrorCode, e.ErrorName, e.Detail)
+			text.line("%s%s %s: %s", below, e.ErrorCode, e.ErrorName, e.Detail)
+			if words := record.ErrorInWords(e.ErrorCode); words != "" && !explained[e.ErrorCode] && u.Void == "" {
+				text.line("%s%s", below, words)
+				explained[e.ErrorCode] = true
+			}
+		}
+		if u.Void != "" {
+			text.line("%sThis try does not count: %s.", below, u.Void)
 		}
 	}
-	if r.Omitted > 0 && len(r.Conversation) > 0 {
+	if r.Omitted > 0 && len(r.Lines) > 0 {
 		text.line("(%d more exchanges are not in the file)", r.Omitted)
 	}
 }
@@ -64,7 +74,7 @@ func timeOfDay(at string) string {
 	return at
 }
 
-func (r *replay) addDraw(text *page) {
+func addDraw(text *page, r *record.Conversation) {
 	d := r.Draw
 	if d == nil {
 		return

@@ -89,7 +89,7 @@ func TestReplayShowsTheConversationOfAMatch(t *testing.T) {
 		"R1M1 of league cup: round 1, attempt 1, conducted by REF01 (ACKNOWLEDGED)",
 		"12:00:00.000             REF01 → P01  GAME_INVITATION: you are PLAYER_A against P0X; I am bound to a nonce (",
 		"12:00:00.250    +0.250s  P01 → REF01  GAME_JOIN_ACK: I accept",
-		"P02 → REF01  CHOOSE_PARITY_RESPONSE: none",
+		`P02 → REF01  CHOOSE_PARITY_RESPONSE: "none" [try 1 of 3]`,
 		`E004 INVALID_PARITY_CHOICE: choice must be "even" or "odd"`,
 		"which matches the commitment",
 		"as the result says.",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -89,9 +90,9 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	m.fallback = false
 	v.Fallback = &m.fallback
 	choice, err := p.options.Strategy.Choose(ctx, v)
-	if err != nil { // the caller receives an internal error without details
+	if err != nil {
 		p.options.Log.Error().Err(err).Str("match_id", m.id).Str("event_type", protocol.EventStrategyFailed).Msg("the strategy cannot decide")
-		return decision{}, err
+		return decision{}, undecided(err)
 	}
 	switch len(m.decided) {
 	case 0:
@@ -144,4 +145,14 @@ func (p *Player) remembered() *strategy.Memory {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.history.remembered()
+}
+
+// undecided returns the error that the referee receives. It names a wrong answer, so that the
+// transcript shows it. Of any other failure it says nothing: it may tell of the player's machine.
+func undecided(err error) error {
+	wrong, ok := errors.AsType[*strategy.WrongAnswerError](err)
+	if !ok {
+		return err
+	}
+	return &protocol.Error{RPC: protocol.RPCInternal, Detail: "the strategy " + wrong.Text}
 }

@@ -69,10 +69,28 @@ func (t *transcript) sent(playerID, method string, try int, message any) {
 func (t *transcript) received(playerID, method string, try int, response any, fault *protocol.Error, attempt callAttempt) {
 	if response != nil || fault != nil {
 		t.add(entry{at: attempt.ended, message: response, fault: fault, Exchange: store.Exchange{
+			Answer:    t.answer(fault, attempt.timing),
 			Direction: store.Received, PlayerID: playerID, Method: method, Try: try,
 			Timing: attempt.timing, Void: attempt.void, Stalled: protocol.Milliseconds(attempt.stalled), Local: attempt.local,
 		}})
 	}
+}
+
+// answer returns the beginning of a response with an error as it arrived; "" for none. It drops
+// the rest, so that the timing does not keep it in memory.
+func (t *transcript) answer(fault *protocol.Error, timing *protocol.Timing) string {
+	if timing == nil || t == nil {
+		return ""
+	}
+	body := timing.Body
+	timing.Body = nil
+	if fault == nil || len(body) == 0 {
+		return ""
+	}
+	const enough = 8 * store.MaxAnswer // no token that is cut here reaches the file
+	text := bytes.Clone(body[:min(len(body), enough)])
+	_ = (*jsontext.Value)(&text).Format(jsontext.PreserveRawStrings(false)) // no escape sequence hides a token; fails for prose
+	return protocol.Clip(hidden(strings.ToValidUTF8(string(text), "\uFFFD"), t.tokens), store.MaxAnswer)
 }
 
 // acknowledged adds the result of a notice.

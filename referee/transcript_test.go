@@ -163,3 +163,31 @@ func TestNameOfAnAttemptFileIsParsed(t *testing.T) {
 		}
 	}
 }
+
+// The transcript of a failed match shows what the player answered, whatever it was.
+func TestTranscriptHasTheAnswerAsItArrived(t *testing.T) {
+	fault := protocol.Fault(protocol.ErrInvalidParityChoice, "choice must be even or odd")
+	for _, tt := range []struct {
+		name, body, want string
+		fault            *protocol.Error
+	}{
+		{"prose", `I choose even`, `I choose even`, fault},
+		{"a page", `<html><h1>500</h1></html>`, `<html><h1>500</h1></html>`, fault},
+		{"a member with another name", `{"result":{"choise":"even"}}`, `{"result":{"choise":"even"}}`, fault},
+		{"a token", `{"auth_token":"secret-of-many-letters"}`, `{"auth_token":"***"}`, fault},
+		{"a token in escape sequences", `{"x":"\u0073ecret-of-many-letters"}`, `{"x":"***"}`, fault},
+		{"a token that looks like one of another league", `tok-p01-abcdefghijklmnopqrstuvwxyz`, `***`, fault},
+		{"bytes that are no text", "even\xff", "even\uFFFD", fault},
+		{"a long text", strings.Repeat("x", 10_000), strings.Repeat("x", store.MaxAnswer) + "…", fault},
+		{"no error", `{"result":{}}`, "", nil},
+		{"nothing", "", "", fault},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := transcriptWith("secret-of-many-letters")
+			timing := &protocol.Timing{Body: []byte(tt.body)}
+			c.received("P01", protocol.ChooseParity.Name, 1, joined(nil), tt.fault, callAttempt{timing: timing})
+			assert.Equal(t, tt.want, filed(c).Transcript[0].Answer)
+			assert.Nil(t, timing.Body, "the transcript does not keep the rest")
+		})
+	}
+}

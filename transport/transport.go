@@ -55,6 +55,7 @@ type Timing = struct {
 	Waiting    time.Duration // until the first byte of the response
 	Reading    time.Duration // until its last byte
 	Departed   time.Time     // when the request began to be written, for the last time; zero when it never was
+	Body       []byte        // of the response as it arrived, before a dialect translated it; nil without one
 }
 
 // Codes of JSON-RPC 2.0.

@@ -53,7 +53,7 @@ const (
 // Codes of JSON-RPC 2.0 itself.
 const (
 	rpcInvalidParams = -32602
-	rpcInternal      = -32603
+	RPCInternal      = -32603
 )
 
 type catalogued struct {

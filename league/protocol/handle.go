@@ -93,7 +93,7 @@ func envelopeOf(v any) *Envelope { return v.(message).envelope() }
 func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 	var e *Error
 	if !errors.As(err, &e) {
-		return &Error{RPC: rpcInternal, Detail: "Internal error", Remote: true, cause: err}
+		return &Error{RPC: RPCInternal, Detail: "Internal error", Remote: true, cause: err}
 	}
 	code := e.RPC
 	if own, ok := m.codes[e.Code]; ok {

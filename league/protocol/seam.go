@@ -42,6 +42,7 @@ type CallRequest = struct {
 type CallTiming = struct {
 	Queued, Connecting, Waiting, Reading time.Duration
 	Departed                             time.Time
+	Body                                 []byte
 }
 
 // A Mux holds an agent's handlers by method. A carrier of bytes calls decode on

@@ -19,6 +19,9 @@ type Timing struct {
 	// Departed is when the request began to be written, for the last time; zero
 	// when it never was. It is not part of the JSON.
 	Departed time.Time
+	// Body is the body of the response as it arrived, before the bridge translated it; nil
+	// without one. It is not part of the JSON.
+	Body []byte
 }
 
 type timingJSON struct {

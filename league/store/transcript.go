@@ -30,6 +30,7 @@ const (
 	MaxMessage        = 64 << 10 // bytes of one message
 	MaxMessageType    = 60       // bytes of Exchange.MessageType; a longer type is cut
 	MaxDetail         = 1000     // bytes of ExchangeError.Detail
+	MaxAnswer         = 500      // bytes of Exchange.Answer
 )
 
 // The directions of an exchange, as the referee sees it.
@@ -59,6 +60,11 @@ type Exchange struct {
 	// MessageOmitted is why there was a message that the file does not hold: one
 	// of the codes above. Read it with Omission.
 	MessageOmitted string `json:"message_omitted,omitzero"`
+
+	// Answer is the beginning of a response with an error as it arrived, without tokens: prose,
+	// a page of HTML, a member with another name. At most MaxAnswer bytes and an ellipsis; "" if the
+	// response came in memory, and in files of earlier versions.
+	Answer string `json:"answer,omitzero"`
 
 	// UnreadableMembers are the members of the message that the referee could not
 	// read. Ask for one with Unreadable.

@@ -67,6 +67,15 @@ type Strategy interface {
 	Choose(ctx context.Context, v View) (string, error)
 }
 
+// A WrongAnswerError is an answer of a program or a tool that is not a legal choice. The program
+// has answered, so it can receive the next question.
+type WrongAnswerError struct {
+	Text string // what it answered, after a subject; for other agents too
+}
+
+// Error returns the text.
+func (e *WrongAnswerError) Error() string { return e.Text }
+
 // A Memory holds counts of finished matches. Safe for concurrent use.
 type Memory struct {
 	mu        sync.RWMutex

@@ -127,6 +127,7 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	if err != nil {
 		return nil, timing, classify(p, q.Endpoint, err)
 	}
+	timing.Body = r.arrived
 	if r.status >= 300 {
 		return nil, timing, r.refused()
 	}
@@ -140,6 +141,8 @@ type reply struct {
 	header http.Header
 	https  bool
 	body   []byte
+
+	arrived []byte // the body before the dialect translated it
 }
 
 // translated makes a call in the form that its endpoint understands. The reply is the
@@ -152,6 +155,9 @@ func (c *Client) translated(ctx context.Context, endpoint, bearer, method string
 		}
 		return Posted{Status: r.status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, err
 	})
+	if last.status >= 300 { // not translated, and maybe that of an earlier form
+		last.arrived = last.body
+	}
 	return last, err
 }
 
@@ -177,7 +183,7 @@ func (c *Client) post(ctx context.Context, to, bearer string, header map[string]
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{response.StatusCode, response.Header, request.URL.Scheme == "https", answer}, nil
+	return reply{response.StatusCode, response.Header, request.URL.Scheme == "https", answer, answer}, nil
 }
 
 // smallBody is the largest body, in bytes, whose memory is allocated by its declared

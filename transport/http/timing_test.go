@@ -17,7 +17,7 @@ import (
 	carrier "evenodd/transport/http"
 )
 
-// echo calls an agent with a limit and returns the timing without the departure.
+// echo calls an agent with a limit and returns the timing without the departure and the body.
 func echo(t *testing.T, client *carrier.Client, limit time.Duration) (transport.Timing, error) {
 	return echoAt(t, client, transport.Request{Endpoint: pipeEndpoint, Limit: limit})
 }
@@ -28,7 +28,7 @@ func echoAt(t *testing.T, client *carrier.Client, r transport.Request) (transpor
 	if !assert.NotNil(t, timing) {
 		return transport.Timing{}, err
 	}
-	timing.Departed = time.Time{}
+	timing.Departed, timing.Body = time.Time{}, nil
 	return *timing, err
 }
 

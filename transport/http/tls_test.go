@@ -52,7 +52,7 @@ func TestTLS(t *testing.T) {
 			client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Roots: roots, Dial: slowDialer(l.Dial, second)})
 			defer client.Close()
 			_, timing, err := client.Call(t.Context(), transport.Request{Endpoint: endpoint, Method: "wait", Params: &text{"2s"}, Decode: textOf})
-			timing.Departed = time.Time{}
+			timing.Departed, timing.Body = time.Time{}, nil
 			return timing, err
 		}
 		const endpoint = "https://agent.test:80/mcp"

@@ -168,7 +168,7 @@ func (b *bot) ask(v strategy.View, limit time.Duration, until time.Time) (choice
 			b.failures = 0
 			return choice, reason, nil
 		}
-		if _, wrong := errors.AsType[*wrongAnswerError](err); wrong {
+		if _, wrong := errors.AsType[*strategy.WrongAnswerError](err); wrong {
 			return "", "", err
 		}
 		b.drop()

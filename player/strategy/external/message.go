@@ -104,13 +104,9 @@ func orNull(text string) *string {
 	return &text
 }
 
-// A wrongAnswerError is an answer that is not a legal choice. The program has answered in
-// one line, so it can receive the next question.
-type wrongAnswerError struct{ text string }
-
-func (e *wrongAnswerError) Error() string { return e.text }
-
-func wrong(format string, args ...any) error { return &wrongAnswerError{fmt.Sprintf(format, args...)} }
+func wrong(format string, args ...any) error {
+	return &strategy.WrongAnswerError{Text: fmt.Sprintf(format, args...)}
+}
 
 // errChatter reports a line that is not an answer, such as the greeting of a library.
 var errChatter = errors.New("no answer")

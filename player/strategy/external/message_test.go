@@ -103,7 +103,7 @@ func TestAnswerLines(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			choice, _, err := choiceIn(tt.line, tt.options)
 			assert.Equal(t, tt.want, choice)
-			var wrong *wrongAnswerError
+			var wrong *strategy.WrongAnswerError
 			switch tt.problem {
 			case "":
 				require.NoError(t, err)

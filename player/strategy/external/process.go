@@ -172,7 +172,7 @@ func (p *process) chatter(line string) {
 }
 
 // ask sends a question and waits for the answer until a time, or until closed is closed.
-// After a *wrongAnswerError the process can still be used; after any other error it
+// After a *strategy.WrongAnswerError the process can still be used; after any other error it
 // cannot.
 func (p *process) ask(question []byte, options []string, until time.Time, closed <-chan struct{}) (choice, reason string, err error) {
 	_ = p.stdin.SetWriteDeadline(until) // pipes support it

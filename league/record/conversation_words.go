@@ -1,0 +1,205 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// longestAnswer is the length in bytes at which a text of a player is cut.
+const longestAnswer = 160
+
+// quoted is a text of a player: visible, without tokens, in quotation marks and cut.
+func quoted(text string) string {
+	return `"` + excerpt(text) + `"`
+}
+
+// excerpt is the beginning of a text of a player: visible and without tokens.
+func excerpt(text string) string {
+	return protocol.Escape(protocol.Clip(string(protocol.HideTokens([]byte(text))), longestAnswer))
+}
+
+// answered is what a player answered, from the beginning of its response: the result or the
+// error of JSON-RPC, else the response itself.
+func answered(response string) string {
+	response = strings.TrimSpace(response)
+	members := protocol.ParseObject([]byte(response))
+	if members.Has("jsonrpc") || members.Has("id") {
+		for _, name := range []string{"result", "error"} {
+			if value := members.Raw(name); value != nil {
+				compact := slices.Clone(value)
+				_ = (*jsontext.Value)(&compact).Compact() // it is JSON
+				return excerpt(string(compact))
+			}
+		}
+	}
+	return excerpt(response)
+}
+
+// A messageSummary holds the members of any message of a match that are shown.
+type messageSummary struct {
+	MessageType       string               `json:"message_type"`
+	Accept            *bool                `json:"accept"`
+	RoleInMatch       string               `json:"role_in_match"`
+	OpponentID        string               `json:"opponent_id"`
+	DrawCommitment    string               `json:"draw_commitment"`
+	EntropyCommitment string               `json:"entropy_commitment"`
+	ParityChoice      string               `json:"parity_choice"`
+	MoveData          protocol.MoveData    `json:"move_data"`
+	MoveRequest       protocol.MoveRequest `json:"move_request"`
+	Deadline          string               `json:"deadline"`
+	GameResult        *protocol.GameResult `json:"game_result"`
+	ErrorCode         string               `json:"error_code"`
+	ErrorName         string               `json:"error_name"`
+	Consequence       string               `json:"consequence"`
+	Status            string               `json:"status"`
+	Fallback          bool                 `json:"fallback"`
+}
+
+// sentence is a message as a sentence.
+func sentence(e *store.Exchange) string {
+	switch {
+	case len(e.Message) == 0 && e.Error != nil:
+		return withoutMessage(e)
+	case e.Error != nil && e.Answer != "" && !saysSomething(e):
+		return "answered " + answered(e.Answer)
+	}
+	var w messageSummary
+	if json.Unmarshal(e.Message, &w) != nil {
+		return cmp.Or(e.MessageType, "a message") + " (the message cannot be read)"
+	}
+	w.MessageType = cmp.Or(e.MessageType, w.MessageType)
+	if e.Error != nil && w.MessageType == "" {
+		return "an empty message, or one that the referee cannot read"
+	}
+	return excerpt(w.MessageType) + w.details(e.Error != nil)
+}
+
+// MessageInWords is a message of a match as a sentence.
+func MessageInWords(message jsontext.Value) string {
+	var w messageSummary
+	if json.Unmarshal(message, &w) != nil {
+		return "an answer that cannot be read"
+	}
+	return cmp.Or(excerpt(w.MessageType), "an answer without message_type") + w.details(false)
+}
+
+// saysSomething tells whether the message in the file has the substance of an answer.
+func saysSomething(e *store.Exchange) bool {
+	var w messageSummary
+	return json.Unmarshal(e.Message, &w) == nil && (w.Accept != nil || w.ParityChoice != "" || w.MoveData.Choice != "")
+}
+
+// withoutMessage is the sentence of an exchange that has an error in place of a message.
+func withoutMessage(e *store.Exchange) string {
+	switch code := protocol.Code(e.Error.ErrorCode); {
+	case e.Answer != "":
+		return "answered " + answered(e.Answer)
+	case e.Omission() == store.OmittedTooLarge:
+		return "(an answer that is too large for the file)"
+	case e.Omission() != "":
+		return "(an answer that the file cannot hold)"
+	case code == protocol.ErrTimeout, code == protocol.ErrConnection:
+		return "(no answer)"
+	case code == protocol.ErrRateLimited:
+		return "(asks to wait)"
+	}
+	return "(an error in place of an answer)"
+}
+
+// details are what a message says. A choice stands in quotation marks if it is wrong.
+func (w *messageSummary) details(wrong bool) string {
+	choice := func(text string) string {
+		switch {
+		case text == "":
+			return ": no choice"
+		case wrong:
+			return ": " + quoted(text)
+		case w.Fallback:
+			return ": " + excerpt(text) + " (a fallback)"
+		}
+		return ": " + excerpt(text)
+	}
+	switch w.MessageType {
+	case protocol.TypeGameInvitation:
+		text := fmt.Sprintf(": you are %s against %s", w.RoleInMatch, w.OpponentID)
+		if w.DrawCommitment != "" {
+			text += fmt.Sprintf("; I am bound to a nonce (%.12s…)", w.DrawCommitment)
+		}
+		return text
+	case protocol.TypeGameJoinAck:
+		return w.joins()
+	case protocol.TypeChooseParityCall:
+		return ": even or odd, until " + w.Deadline
+	case protocol.TypeGameMoveCall:
+		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s",
+			w.MoveRequest.MoveType, positionOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
+	case protocol.TypeChooseParityResponse:
+		return choice(w.ParityChoice)
+	case protocol.TypeGameMoveResponse:
+		return choice(w.MoveData.Choice)
+	case protocol.TypeGameError:
+		return fmt.Sprintf(": %s %s. %s", w.ErrorCode, w.ErrorName, w.Consequence)
+	case protocol.TypeGameOver:
+		if w.GameResult != nil {
+			return fmt.Sprintf(": %s. %s", w.GameResult.Status, w.GameResult.Reason)
+		}
+	}
+	return ""
+}
+
+func (w *messageSummary) joins() string {
+	text := ": no clear answer"
+	if w.Accept != nil {
+		text = map[bool]string{true: ": I accept", false: ": I refuse"}[*w.Accept]
+	}
+	if w.EntropyCommitment != "" {
+		text += fmt.Sprintf(", and am bound to my part of the draw (%.12s…)", w.EntropyCommitment)
+	}
+	return text
+}
+
+// positionOf formats the members of a GAME_MOVE_CALL's context that describe the
+// position, in order of their names.
+func positionOf(context map[string]any) string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(context)) {
+		if name != "opponent_id" && name != "round_id" {
+			_, _ = fmt.Fprintf(&text, "; %s: %v", name, context[name]) // a builder never fails
+		}
+	}
+	return text.String()
+}
+
+// ErrorInWords says what an error code of a match means, and what to look at.
+func ErrorInWords(code string) string {
+	switch protocol.Code(code) {
+	case protocol.ErrTimeout:
+		return "The player did not answer in time. Look at what its program does so long, or whether it hangs."
+	case protocol.ErrConnection:
+		return "The referee could not reach the player, or its answer was no JSON-RPC message. Look at the log of the player's program: it may have crashed."
+	case protocol.ErrInvalidFieldType:
+		return "A member of the answer has the wrong type or value, or the player answered with an error."
+	case protocol.ErrMissingField:
+		return "A member of the answer is missing. Compare its name with the protocol."
+	case protocol.ErrInvalidParityChoice:
+		return `The choice is not legal. It must be exactly "even" or "odd", in lower case, in the member parity_choice.`
+	case protocol.ErrIllegalMove:
+		return "The move is not legal. It must be exactly one of valid_options, in the member choice of move_data."
+	case protocol.ErrMatchIDMismatch:
+		return "The answer is about another match. It must have the match_id of the question."
+	case protocol.ErrRateLimited:
+		return "The player asked the referee to wait."
+	case protocol.ErrMessageTooLarge:
+		return "The answer is too large."
+	}
+	return ""
+}
