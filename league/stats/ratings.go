@@ -27,7 +27,10 @@ func (a *Analysis) rate(matches []Match, o *Options) {
 	s, data := newSolver(&a.model), a.model.newSample()
 	data.fill(&a.model, matches, func() float64 { return 1 }, func() float64 { return priorWins })
 	s.solve(data, 1e-9)
-	a.strengths = slices.Clone(s.x[:len(a.Players)])
+	a.strengths = make([]float64, len(a.Players))
+	for i := range a.strengths { // rounded, so that the last bits do not order players that are level
+		a.strengths[i] = math.Round(s.x[i]*1e8) / 1e8
+	}
 	a.Sides.Advantage = scale * s.x[len(a.Players)]
 	for i := range matches {
 		a.Players[matches[i].A].Matches++
