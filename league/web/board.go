@@ -11,6 +11,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/rules"
 )
 
 // A Board is a league as its source tells it. It starts to follow the source with the first
@@ -30,6 +31,9 @@ type Board struct {
 
 	memory memory // of what views compute
 	tracer tracer // of transcripts
+
+	statistician statistician
+	games        rules.Registry // for the statistics
 }
 
 // NewBoard makes a board of a source. Close must follow.

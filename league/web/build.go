@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"evenodd/league/record"
@@ -29,6 +30,10 @@ func buildPlayer(_ context.Context, b *Board, r *http.Request) (view any, err er
 	b.View(func(l *record.League) { v = playerOf(l, b.memory.of(l), r.PathValue("id"), r.FormValue("against")) })
 	if v == nil {
 		return nil, errNotFound
+	}
+	numbers := b.statistician.of(b, b.games).Rows
+	if i := slices.IndexFunc(numbers, func(r ratingRow) bool { return r.ID == v.ID && r.Matches > 0 }); i >= 0 {
+		v.Rating = &numbers[i]
 	}
 	return v, nil
 }

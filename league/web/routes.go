@@ -30,6 +30,7 @@ func routes() []route {
 		{pattern: "GET /{$}", template: "overview", title: "Overview", link: "/", build: buildOverview},
 		{pattern: "GET /cross", template: "cross", title: "Cross table", link: "/cross", build: buildCross},
 		{pattern: "GET /agents", template: "agents", title: "Agents", link: "/agents", build: buildAgents, volatile: true},
+		{pattern: "GET /statistics", template: "statistics", title: "Statistics", link: "/statistics", build: buildStatistics},
 		{pattern: "GET /players/{id}", template: "player", title: "Player", build: buildPlayer},
 	}
 }

@@ -17,11 +17,13 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/record"
+	"evenodd/rules"
 )
 
 // Options configure the pages.
 type Options struct {
-	Log zerolog.Logger // of pages that fail
+	Log   zerolog.Logger // of pages that fail
+	Games rules.Registry // for the statistics: whether the rules treat both sides alike
 }
 
 // Pages serve a board. They are safe for concurrent use.
@@ -43,6 +45,7 @@ type Route struct {
 
 // New makes the pages of a board.
 func New(b *Board, o Options) (*Pages, error) {
+	b.games = o.Games
 	p := &Pages{board: b, options: o, templates: map[string]*template.Template{}, routes: routes()}
 	var err error
 	if p.assets, err = readAssets(); err != nil {

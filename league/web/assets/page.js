@@ -86,7 +86,10 @@
   function announce() {
     const text = $('progress') && $('progress').dataset.announce;
     if (!text || text === announced) return;
-    if (announced !== null) $('announcer').textContent = text;
+    if (announced !== null) {
+      $('announcer').textContent = text;
+      htmx.trigger(document.body, 'roundended');
+    }
     announced = text;
   }
 
@@ -202,7 +205,7 @@
       width, height: Math.round(Math.max(240, Math.min(420, width * 0.45))), padding: [12, 46, 0, 0],
       legend: { show: false }, cursor: { y: false, drag: { x: false, y: false } }, scales: { x: { time: false } },
       axes: [
-        { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200], values: (u, ticks) => ticks.map((t) => t === 0 ? 'Start' : t) },
+        { ...axis, size: 28, incrs: [1, 2, 5, 10, 20, 50, 100, 200], values: (u, ticks) => ticks.map((t) => t === 0 ? 'Start' : t) },
         { ...axis, incrs: [1, 2, 3, 5, 6, 10, 15, 20, 30, 50, 100, 200, 500], size: 44 },
       ],
       series: [{}, ...series], hooks: { draw: [(u) => drawLabels(u, c), (u) => drawMarker(u, c)] },
