@@ -28,7 +28,7 @@ func newCollector() *collector {
 }
 
 // add keeps what an event tells.
-func (c *collector) add(e *journal.Event, _ string) {
+func (c *collector) add(e *journal.Event) {
 	switch d := e.Data.(type) {
 	case *journal.Created:
 		c.createdAt = e.At
