@@ -35,8 +35,9 @@ func routes() []route {
 	}
 }
 
-// fragments are the parts of the overview that streams update: names of templates, which are
-// names of events and ids of elements too.
+// fragments are the parts of the overview that streams update, in the order in which they are
+// sent: names of templates, which are names of events and ids of elements too. What they show
+// follows from the league alone, without clock or chance.
 func fragments() []string {
 	return []string{"progress", "timeline", "standings", "running", "results", "decisions", "chart"}
 }

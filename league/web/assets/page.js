@@ -61,7 +61,7 @@
   function startStream() {
     stopStream();
     status('', 'connecting');
-    stream = new EventSource('/events');
+    stream = new EventSource('/events?after=' + document.body.dataset.version);
     stream.onopen = () => status('live', 'live');
     stream.onerror = () => {
       status('lost', 'connection lost, trying again');
