@@ -30,6 +30,7 @@ var errNotFound = errors.New("not found")
 func routes() []route {
 	return []route{
 		{pattern: "GET /{$}", template: "overview", title: "Overview", link: "/", build: buildOverview},
+		{pattern: "GET /matches/{id}", template: "match", title: "Match", build: buildMatch, volatile: true},
 	}
 }
 
