@@ -111,7 +111,7 @@ func importRules() []importRule {
 			func(p, i string) bool { return in(i, "github.com/spf13/cobra") && !in(p, "cmd") }},
 		{"only tests import test packages", "the binary needs no test library",
 			func(_, i string) bool {
-				return in(i, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "transport/pipenet", "league/leaguetest") || i == "testing"
+				return in(i, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/chromedp", "transport/pipenet", "league/leaguetest") || i == "testing"
 			}},
 		{"only cmd imports the simulation", "the simulation imports all roles and carriers, and so does each of its importers",
 			func(p, i string) bool {
@@ -277,6 +277,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"cmd has a command", "cmd", "github.com/spf13/cobra", ""},
 		{"the manager asserts", "league", "github.com/stretchr/testify/assert", "only tests import test packages"},
 		{"a command imports testing", "cmd", "testing", "only tests import test packages"},
+		{"a page starts a browser", "league/web", "github.com/chromedp/chromedp", "only tests import test packages"},
 		{"a carrier travels through pipes", "transport/http", "transport/pipenet", "only tests import test packages"},
 		{"a referee imports the harness", "referee", "league/leaguetest", "only tests import test packages"},
 		{"the manager simulates", "league", "league/simulation", "only cmd imports the simulation"},

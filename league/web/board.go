@@ -27,6 +27,9 @@ type Board struct {
 	replays int           // how often another league has replaced this one
 	changed chan struct{} // closed with the next change
 	failed  error         // the source has no more events
+
+	memory memory // of what views compute
+	tracer tracer // of transcripts
 }
 
 // NewBoard makes a board of a source. Close must follow.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -96,7 +95,7 @@ func matchOf(l *record.League, id protocol.MatchID, attempt int) *matchView {
 		return nil
 	}
 	v := &matchView{
-		ID: id.String(), Round: id.Round, Game: gameTitle(l.Created.GameType), Recorded: m.Report != nil,
+		ID: id.String(), Round: id.Round, Game: game(l.Created.GameType), Recorded: m.Report != nil,
 		A: matchPlayer{matchAgent: matchAgentOf(l, idA)}, B: matchPlayer{matchAgent: matchAgentOf(l, idB)},
 	}
 	v.Attempt = shownAttempt(m, attempt)
@@ -247,14 +246,6 @@ func (p *matchPlayer) describe(r *journal.MatchReported) {
 	if code, ok := r.Faults.Get(p.ID); ok {
 		p.Fault, p.FaultText = matchText(code), record.ErrorInWords(code)
 	}
-}
-
-// gameTitle is the name of a game for people.
-func gameTitle(kind string) string {
-	if kind == "even_odd" {
-		return "Even/Odd"
-	}
-	return matchText(strings.ReplaceAll(kind, "_", " "))
 }
 
 // addresses are URLs, IP addresses, and what errors of a network name. Pages never show them:

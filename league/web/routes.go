@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-
-	"evenodd/league/record"
 )
 
 // A route is a page. Its template is templates/NAME.html, which defines "content" and the
@@ -31,22 +29,14 @@ func routes() []route {
 	return []route{
 		{pattern: "GET /{$}", template: "overview", title: "Overview", link: "/", build: buildOverview},
 		{pattern: "GET /matches/{id}", template: "match", title: "Match", build: buildMatch, volatile: true},
+		{pattern: "GET /cross", template: "cross", title: "Cross table", link: "/cross", build: buildCross},
+		{pattern: "GET /agents", template: "agents", title: "Agents", link: "/agents", build: buildAgents, volatile: true},
+		{pattern: "GET /players/{id}", template: "player", title: "Player", build: buildPlayer},
 	}
 }
 
 // fragments are the parts of the overview that streams update: names of templates, which are
 // names of events and ids of elements too.
-func fragments() []string { return []string{"standings"} }
-
-// An overview is the view of the first page.
-type overview struct {
-	Standings []record.TableRow
+func fragments() []string {
+	return []string{"progress", "timeline", "standings", "running", "results", "decisions", "chart"}
 }
-
-func buildOverview(_ context.Context, b *Board, _ *http.Request) (any, error) {
-	var view *overview
-	b.View(func(l *record.League) { view = overviewOf(l) })
-	return view, nil
-}
-
-func overviewOf(l *record.League) *overview { return &overview{Standings: l.Table()} }

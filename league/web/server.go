@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -52,7 +54,7 @@ func New(b *Board, o Options) (*Pages, error) {
 // parse parses the templates. Each file of templates/ is a page, which defines "content", and
 // shares layout.html with the others.
 func (p *Pages) parse() error {
-	layout, err := template.New("layout.html").Funcs(template.FuncMap{"asset": p.assets.url}).ParseFS(files, "templates/layout.html")
+	layout, err := template.New("layout.html").Funcs(template.FuncMap{"asset": p.assets.url, "when": when}).ParseFS(files, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return err
 	}
@@ -65,17 +67,15 @@ func (p *Pages) parse() error {
 		if err = errors.Join(err, problem, copied); err != nil {
 			return err
 		}
-		if name = strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html"); name == "layout" {
+		if name = strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html"); name == "layout" || name == "parts" {
 			continue
 		}
 		if p.templates[name], err = page.Parse(string(text)); err != nil {
 			return err
 		}
 	}
-	for name, a := range p.assets {
-		if name == "page.css" || name == "page.js" {
-			_, _ = hash.Write([]byte(a.hash))
-		}
+	for _, name := range slices.Sorted(maps.Keys(p.assets)) {
+		_, _ = hash.Write([]byte(p.assets[name].hash))
 	}
 	p.build = hex.EncodeToString(hash.Sum(nil)[:4])
 	return err
@@ -111,7 +111,7 @@ func guarded(next http.HandlerFunc) http.Handler {
 // A frame is what layout.html shows around a page.
 type frame struct {
 	Title   string
-	League  string // its id
+	League  string // its name
 	Version string // of the league: events from here on are new to the page
 	Over    bool
 	Links   []link
@@ -180,7 +180,7 @@ func (p *Pages) frame(of *route, at version, view any) *frame {
 	}
 	p.board.View(func(l *record.League) {
 		if l.Created != nil {
-			f.League, f.Over = l.Created.LeagueID, l.Completed != nil
+			f.League, f.Over = leagueName(l), l.Completed != nil
 		}
 	})
 	for i := range p.routes {

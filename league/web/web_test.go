@@ -72,7 +72,7 @@ func TestReloadOfUnchangedPageHasNoBody(t *testing.T) {
 	s := serveFolder(t, "finished")
 	first := s.get("/")
 	require.Equal(t, http.StatusOK, first.Code)
-	assert.Contains(t, first.Body.String(), "<table id=\"standings\"")
+	assert.Contains(t, first.Body.String(), "<section id=\"standings\"")
 	again := s.get("/", "If-None-Match", first.Header().Get("ETag"))
 	assert.Equal(t, http.StatusNotModified, again.Code)
 	assert.Zero(t, again.Body.Len())
