@@ -81,7 +81,12 @@ func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func(
 		c.TooLarge = func(_ context.Context, limit int64) error { return protocol.TooLarge(stamp(), limit) }
 	}
 	c.RateLimited = func(wait time.Duration) error { return protocol.TooFast(stamp(), wait) }
-	server := http.NewServer(mux, c)
+	return serveUntil(http.NewServer(mux, c), l)
+}
+
+// serveUntil serves in the background. The returned function lets running calls end, then stops
+// the server.
+func serveUntil(server *http.Server, l net.Listener) (stop func()) {
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
 	return func() {

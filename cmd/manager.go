@@ -42,6 +42,7 @@ type managerOptions struct {
 	pace         time.Duration
 	logLevel     string
 	mcpAdmin     bool
+	page         bool
 	admission    admission
 	version      string // of the program
 }
@@ -70,7 +71,10 @@ knockout eliminates the loser of each match. --seeding names a file with the dis
 names of players, best first.
 
 The manager stores the league in the folder --data. Run the same command again to
-resume an interrupted league.`,
+resume an interrupted league.
+
+A browser shows the league at / of the manager's address, such as http://localhost:8000/.
+--page=false turns that off.`,
 		Example: "  evenodd manager --players 4 --referees 2 --exit-when-done",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -93,6 +97,7 @@ resume an interrupted league.`,
 	newLeagueFlag(f, &o.newLeague)
 	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 30s")
 	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer the tools of the organiser, such as start_league, to MCP clients that send the admin token as bearer credential")
+	f.BoolVar(&o.page, "page", true, "show the league to browsers, at / of the same address")
 	logLevelFlag(f, &o.logLevel, "info")
 	return c
 }
@@ -222,8 +227,17 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
+	mounts := []http.Mount{http.Health(health)}
+	if p.page {
+		page, err := newLeaguePage(&managerSource{manager: manager, leagueID: p.leagueID}, p.log)
+		if err != nil {
+			return err
+		}
+		defer page.close()
+		mounts = append(mounts, page.mounts()...)
+	}
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: []http.Mount{http.Health(health)}, MCP: server,
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: mounts, MCP: server,
 	})()
 	defer p.tell(manager, server)()
 	p.introduce(s, manager, &options)
@@ -253,6 +267,9 @@ func (p *managerProcess) introduce(s streams, m *league.Manager, options *league
 	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(m.Status(), m.Resumed()))
 	if problem := p.admission.tooLate(m.Status(), time.Now()); problem != "" {
 		_ = printLine(s.err, "%s", problem)
+	}
+	if p.page {
+		_ = printLine(s.err, "%s%s", watchPage, pageURL(&p.address, p.listener))
 	}
 	_ = printLine(s.err, "Admin token for start_league: %s", m.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).

@@ -106,6 +106,8 @@ var (
 	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|report SHARED|replay R1M1)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
 	onInput  = regexp.MustCompile(`^evenodd mcp$`) // it ends with its empty input
+	watched  = regexp.MustCompile(`^evenodd simulate .*--serve `)
+	shown    = regexp.MustCompile(`^evenodd serve SHARED$`)
 	whole    = regexp.MustCompile(`^evenodd up --entrants \S+$`)
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
 )
@@ -115,7 +117,7 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	r := newReader(t)
 	commands := append(r.commands(), r.commandsOfTable()...)
 	require.GreaterOrEqual(t, len(commands), 12)
-	var league, later, queries []string
+	var league, later, queries, pages []string
 	for _, command := range commands {
 		switch {
 		case itself.MatchString(command):
@@ -139,6 +141,8 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 			queries = append(queries, command)
 		case ofLeague.MatchString(command): // when there is one
 			later = append(later, command)
+		case watched.MatchString(command), shown.MatchString(command):
+			pages = append(pages, command)
 		case whole.MatchString(command):
 			assert.Regexp(t, championPattern(namesInClass), r.mustRun(t, command+" --port 0 --data "+t.TempDir()))
 		case oneShot.MatchString(command):
@@ -161,6 +165,10 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 		played = r.runLeague(t, league)
 	}
 	assert.True(t, played, "the port was taken twice")
+	require.Len(t, pages, 2)
+	for _, command := range pages {
+		checkPage(t, r.launch(t, strings.Replace(atFreePort(command), "SHARED", r.data, 1)))
+	}
 	require.Len(t, later, 3)
 	assert.Contains(t, r.mustRun(t, strings.Replace(later[0], "SHARED", r.data, 1)), "no findings")
 	assert.Contains(t, r.mustRun(t, strings.Replace(later[1], "SHARED", r.data, 1)+" -o -"), "<!doctype html>")
@@ -172,11 +180,11 @@ func TestReadmeShowsTheOutputOfSimulate(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
-	shown := regexp.MustCompile("(?s)```text\n\\$ evenodd (.*?)\n(.*?)```").FindStringSubmatch(string(text))
-	require.NotNil(t, shown)
-	code, stdout, _ := run(t.Context(), strings.Fields(shown[1])...)
+	above := regexp.MustCompile("(?s)```text\n\\$ evenodd (.*?)\n(.*?)```").FindStringSubmatch(string(text))
+	require.NotNil(t, above)
+	code, stdout, _ := run(t.Context(), strings.Fields(above[1])...)
 	assert.Zero(t, code)
-	assert.Equal(t, shown[2], stdout)
+	assert.Equal(t, above[2], stdout)
 }
 
 // check checks the output of a command.

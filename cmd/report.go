@@ -99,14 +99,15 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	if o.format == formatHTML {
 		o.output = cmp.Or(o.output, strings.Join(slices.DeleteFunc([]string{o.leagueID, o.agentID}, func(part string) bool { return part == "" }), "-")+".html")
 	}
-	if o.output == "" || o.output == "-" {
-		return write(s.out)
-	}
 	var file bytes.Buffer
-	if err = write(&file); err == nil {
-		err = atomicfile.WriteFile(o.output, file.Bytes(), 0o644)
+	if err := write(&file); err != nil {
+		return fmt.Errorf("cannot make the report: %w", err)
 	}
-	if err != nil {
+	if o.output == "" || o.output == "-" {
+		_, err := s.out.Write(file.Bytes())
+		return err
+	}
+	if err := atomicfile.WriteFile(o.output, file.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return printLine(s.err, "%s: %s", o.output, r.Title())

@@ -21,7 +21,7 @@ func printLeagueReport(w io.Writer, r *report.Report, dir string) error {
 	if r.Statistics != nil {
 		text.line("%s", r.Statistics.Sentence)
 	}
-	addFaults(&text, r.Faults, r.Names())
+	addFaults(&text, r.Faults, r.Names(), false)
 	addDecisions(&text, r)
 	if n := len(r.Transcripts); n > 0 {
 		text.line("")
@@ -36,8 +36,9 @@ func printLeagueReport(w io.Writer, r *report.Report, dir string) error {
 	return err
 }
 
-// addFaults adds the faults by agent, with their remedies.
-func addFaults(text *page, groups []report.FaultGroup, names map[string]string) {
+// addFaults adds the faults by agent, with their remedies, and with each try if the reader wants
+// them.
+func addFaults(text *page, groups []report.FaultGroup, names map[string]string, tries bool) {
 	text.line("")
 	if len(groups) == 0 {
 		text.line("Faults: none.")
@@ -56,7 +57,30 @@ func addFaults(text *page, groups []report.FaultGroup, names map[string]string) 
 		if g.Remedy != "" {
 			text.line("    To mend it (%s): %s", g.Requirement, g.Remedy)
 		}
-		text.line("    In %s", shortened(g.MatchIDs()))
+		if tries {
+			addTries(text, g.Occurrences)
+		} else {
+			text.line("    In %s", shortened(g.MatchIDs()))
+		}
+	}
+}
+
+// addTries adds the tries of a fault: what was wrong, and what the agent answered.
+func addTries(text *page, tries []report.Occurrence) {
+	const most = 12
+	for i := range tries[:min(len(tries), most)] {
+		t := &tries[i]
+		where, answer := t.MatchID, ""
+		if t.Try > 0 {
+			where += fmt.Sprintf(", try %d", t.Try)
+		}
+		if t.Answer != "" {
+			answer = "; it answered " + t.Answer
+		}
+		text.line("    %s, %s: %s%s", where, t.At, t.Problem, answer)
+	}
+	if n := len(tries) - most; n > 0 {
+		text.line("    and %d more: --format html, json or csv", n)
 	}
 }
 
@@ -93,7 +117,7 @@ func printSheet(w io.Writer, s *report.Sheet) error {
 	for _, w := range s.Agent.Warnings {
 		text.line("Accepted, but not spec-compliant: %s, %s", w.Problem, times(w.Count))
 	}
-	addFaults(&text, s.Faults, s.Names())
+	addFaults(&text, s.Faults, s.Names(), true)
 	text.line("")
 	if err := text.print(w); err != nil {
 		return err

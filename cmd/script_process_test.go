@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,7 +22,7 @@ type scriptProcesses struct {
 
 func (s *scriptProcesses) commands() map[string]func(*testscript.TestScript, bool, []string) {
 	s.running = map[string]*process{}
-	return map[string]func(*testscript.TestScript, bool, []string){"launch": s.launch, "await": s.await, "interrupt": s.interrupt, "ended": s.ended}
+	return map[string]func(*testscript.TestScript, bool, []string){"launch": s.launch, "await": s.await, "interrupt": s.interrupt, "ended": s.ended, "exited": s.exited}
 }
 
 // launch runs a program in the background: launch NAME PROGRAM [ARGUMENT...]. The end of the
@@ -111,4 +112,16 @@ func (s *scriptProcesses) ended(ts *testscript.TestScript, neg bool, args []stri
 	p := s.find(ts, args[0])
 	<-p.done // patience ends it
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), p.stdout.Bytes(), 0o600))
+}
+
+// exited waits for the end of a process and checks its exit code: exited NAME CODE
+func (s *scriptProcesses) exited(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: exited NAME CODE")
+	}
+	p := s.find(ts, args[0])
+	<-p.done // patience ends it
+	if code := strconv.Itoa(p.cmd.ProcessState.ExitCode()); code != args[1] {
+		ts.Fatalf("%s exited with code %s, not %s", p.name, code, args[1])
+	}
 }

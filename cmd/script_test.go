@@ -1,9 +1,12 @@
 package cmd_test
 
 import (
+	"context"
 	"errors"
+	"io"
 	"maps"
 	"net"
+	"net/http"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -20,7 +23,7 @@ import (
 // With -update, what the program prints is written into the scripts.
 func TestScripts(t *testing.T) {
 	commands := (&scriptProcesses{}).commands()
-	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "conforms": conforms, "capture": capture})
+	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "conforms": conforms, "capture": capture, "fetch": fetchPage, "appears": pageAppears})
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
@@ -74,6 +77,47 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s has nothing like %s", args[1], args[2])
 	}
 	ts.Setenv(args[0], found[1])
+}
+
+// fetchPage writes what a URL has to stdout, and fails unless the status is 200: fetch URL
+func fetchPage(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: [!] fetch URL")
+	}
+	status, text := pageAt(ts, args[0])
+	_, _ = ts.Stdout().Write(text)
+	if (status == http.StatusOK) == neg {
+		ts.Fatalf("status %d", status)
+	}
+}
+
+// pageAppears waits until a URL has what a pattern matches: appears URL PATTERN
+func pageAppears(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: appears URL PATTERN")
+	}
+	wanted, tick := regexp.MustCompile(args[1]), time.NewTicker(100*time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+		if _, text := pageAt(ts, args[0]); wanted.Match(text) {
+			return
+		}
+	}
+	ts.Fatalf("%s has nothing like %s", args[0], args[1])
+}
+
+// pageAt returns what a URL has.
+func pageAt(ts *testscript.TestScript, url string) (status int, text []byte) {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, http.NoBody)
+	ts.Check(err)
+	carrier := &http.Transport{}
+	defer carrier.CloseIdleConnections()
+	response, err := (&http.Client{Transport: carrier, Timeout: patience}).Do(request)
+	ts.Check(err)
+	defer func() { _ = response.Body.Close() }()
+	text, err = io.ReadAll(response.Body)
+	ts.Check(err)
+	return response.StatusCode, text
 }
 
 // conforms checks JSON by a JSON Schema: conforms stdout contract.json

@@ -41,6 +41,10 @@ type simulateOptions struct {
 	replaced   []string // given flags that do not go with --entrants
 	promptFile string   // --llm-prompt
 
+	serveAt string      // address of the page; "" for none
+	page    *pageServer // nil for none
+	folder  string      // of the league without --data; "" for none
+
 	urls     []string // of external players
 	many     bool     // --players was given
 	meet     rendezvous
@@ -144,6 +148,8 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
 	f.StringSliceVar(&o.urls, "player", nil, "`URL` of an external player, such as http://localhost:8101/mcp; may be repeated")
 	f.StringVar(&o.meet.at, "listen", meetingPoint, "`host:port` where external players find the manager")
+	f.StringVar(&o.serveAt, "serve", "", "`host:port` of a page that shows the league to browsers, such as localhost:8080, until you interrupt the command; :8080 lets other machines connect")
+	f.DurationVar(&o.Pace, "pace", 0, "pause before each round, such as 300ms, to watch the league; it changes no result")
 	f.DurationVar(&o.wait, "wait", 10*time.Second, "time for external players to start listening and to register")
 	f.DurationVar(&o.patience, "patience", 0, "longest time for a response of an external player (default: the league's limits)")
 	tlsCAFlag(f, &o.ca)
@@ -180,23 +186,13 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		}
 		defer leave()
 	}
-	if o.Files, err = o.openFiles(s); err != nil {
+	stop, err := o.servePage(ctx, s)
+	if err != nil {
 		return err
 	}
-	defer func() { err = closeFiles(s, o.Files, err) }()
-	if o.newSeed && !o.resume {
-		o.Seed = newSeed()
-		if !o.quiet {
-			_ = printLine(s.err, "Seed: %d", o.Seed)
-		}
-	}
-	_, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, log)
-	result, err := o.play(ctx, s)
-	unwatch()
-	switch {
-	case ctx.Err() != nil:
-		return o.interrupted()
-	case err != nil:
+	defer stop()
+	result, err := o.run(ctx, s, system)
+	if err != nil {
 		return err
 	}
 	switch err := write(s, result); {
@@ -205,10 +201,37 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	case result.Unwritten != nil:
 		return result.Unwritten
 	}
+	if o.page != nil {
+		if !o.quiet {
+			_ = printLine(s.err, "The league is over; its page stays at %s until you interrupt this command.", o.page.url())
+		}
+		<-ctx.Done()
+	}
 	if o.strict {
 		return lossesAndFallbacks(result.Standings)
 	}
 	return nil
+}
+
+// run opens the files of the league, plays it, and closes them.
+func (o *simulateOptions) run(ctx context.Context, s streams, system *config.System) (result *simulation.Result, err error) {
+	if o.Files, err = o.openFiles(s); err != nil {
+		return nil, err
+	}
+	defer func() { err = closeFiles(s, o.Files, err) }()
+	if o.newSeed && !o.resume {
+		o.Seed = newSeed()
+		if !o.quiet {
+			_ = printLine(s.err, "Seed: %d", o.Seed)
+		}
+	}
+	_, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, o.Log)
+	result, err = o.play(ctx, s)
+	unwatch()
+	if ctx.Err() != nil {
+		return nil, o.interrupted()
+	}
+	return result, err
 }
 
 func newSeed() uint64 {
@@ -222,6 +245,8 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 		return usage("--legs 0: must be 1 or more")
 	case o.Concurrency == 0:
 		return usage("--concurrency 0: must be from 1 to 10,000")
+	case o.Pace < 0:
+		return usage("--pace %s: must not be negative", o.Pace)
 	}
 	if err := o.invite(); err != nil {
 		return err
@@ -248,7 +273,7 @@ func (o *simulateOptions) interrupted() error {
 	switch {
 	case o.External != nil:
 		return interrupted("A league with external players cannot be resumed; start a new one.")
-	case o.Files != nil:
+	case o.Files != nil && o.data != "":
 		state := o.Files.State
 		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s%s --resume",
 			state.Recorded, atMost(state.Format(), decide.Phase(state, true)), state.TotalMatches(), o.data, o.LeagueID, o.entrantsFlag())
@@ -321,7 +346,11 @@ func (o *simulateOptions) openFiles(s streams) (*league.Files, error) {
 			return nil, usage("there is no league %s to resume in %s", o.LeagueID, o.data)
 		}
 	}
-	stored, err := openFiles(s, o.data, o.LeagueID, o.fresh)
+	folder := o.data
+	if folder == "" && !o.fresh {
+		folder = o.folder
+	}
+	stored, err := openFiles(s, folder, o.LeagueID, o.fresh)
 	if stored == nil || err != nil {
 		return nil, err
 	}

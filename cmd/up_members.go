@@ -167,6 +167,10 @@ func (m *upMember) logged(line string) {
 		m.ready, m.heard, g.wasOver = true, true, strings.Contains(line, " is over already: ")
 		g.found(found[1], found[2])
 	}
+	if m.role == "manager" && strings.HasPrefix(line, watchPage) {
+		g.screen.note("%s", line)
+		return
+	}
 	if m.state.Phase != supervise.PhaseStopping || !strings.HasPrefix(m.problem, "interrupted. ") { // how to resume is for a single agent
 		g.screen.line(m.name, line)
 	}

@@ -37,6 +37,7 @@ type Manager struct {
 	files         *fileWriter // nil without a data folder
 
 	farewell farewell
+	viewed   transcriptCache
 
 	life    context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
 	matches []*match        // of the current round
@@ -52,6 +53,7 @@ func New(o Options) (*Manager, error) {
 	m := &Manager{
 		options: o, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
 		refusals: newRefusalLog(&o),
+		viewed:   transcriptCache{calls: make(chan struct{}, viewerCalls)},
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
 	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}}

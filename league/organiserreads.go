@@ -1,13 +1,7 @@
 package league
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
 )
@@ -78,72 +72,4 @@ func (m *Manager) agentLog(id string, offset int) (any, error) {
 		return nil, err
 	}
 	return &protocol.AgentLogData{AgentID: id, Lines: lines, Next: int(next)}, nil
-}
-
-// getMatchTranscript returns the records of an attempt at a match to the organiser: from the
-// data folder, else from the referee. Without a number it is the attempt that counts.
-func (m *Manager) getMatchTranscript(ctx context.Context, bearer string, q *protocol.ToolRequest) (*protocol.MatchTranscript, error) {
-	if err := m.organiser.authenticate(protocol.GetMatchTranscript.Name, cmp.Or(q.AuthToken, bearer)); err != nil {
-		return nil, err
-	}
-	attempt, referee, err := m.findAttempt(q)
-	if err != nil {
-		return nil, err
-	}
-	if m.files != nil {
-		records, err := m.files.Folder.AttemptRecords(m.options.LeagueID, q.MatchID, attempt)
-		if err == nil {
-			return &protocol.MatchTranscript{MatchID: q.MatchID, Attempt: attempt, Records: records}, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	return m.transcriptOfReferee(ctx, referee, q.MatchID, attempt)
-}
-
-// findAttempt finds the attempt of a request, and its referee.
-func (m *Manager) findAttempt(q *protocol.ToolRequest) (attempt int, referee *agent, err error) {
-	id, _ := protocol.ParseMatchID(q.MatchID)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	match, _, _, ok := m.state.Find(id)
-	if !ok || id.String() != q.MatchID {
-		return 0, nil, protocol.Fault(protocol.ErrMatchNotFound, "match %.20q is not of an announced round", q.MatchID)
-	}
-	attempt = q.Attempt
-	if attempt == 0 && match.Report != nil {
-		attempt = match.Report.Number
-	}
-	if attempt == 0 && match.Report == nil {
-		attempt = len(match.Attempts)
-	}
-	if attempt < 1 || attempt > len(match.Attempts) {
-		return 0, nil, protocol.Fault(protocol.ErrMatchNotFound, "match %s has no attempt %d: nobody has played it", q.MatchID, q.Attempt)
-	}
-	return attempt, m.agents[match.Attempts[attempt-1].Referee], nil
-}
-
-// transcriptOfReferee asks a referee for the records of an attempt. It is not trusted.
-func (m *Manager) transcriptOfReferee(ctx context.Context, referee *agent, matchID string, attempt int) (*protocol.MatchTranscript, error) {
-	missing := func(why string) error {
-		return protocol.Fault(protocol.ErrMatchNotFound, "there is no transcript of attempt %d at %s: %s", attempt, matchID, why)
-	}
-	m.mu.Lock()
-	thirdParty := m.thirdParty(referee.id)
-	m.mu.Unlock()
-	if thirdParty {
-		return nil, missing("a third-party referee conducted it")
-	}
-	q := &protocol.ToolRequest{
-		Envelope: m.stamp.Envelope("", "conv-transcript-"+matchID), LeagueID: m.options.LeagueID, MatchID: matchID, Attempt: attempt,
-	}
-	answer, _, err := protocol.GetMatchTranscript.CallWithin(ctx, m.options.Caller, referee.peer(), q, deliveryCall)
-	if err == nil {
-		var records []jsontext.Value
-		if records, _, err = checkDelivery(answer, q, referee.id); err == nil {
-			return &protocol.MatchTranscript{MatchID: matchID, Attempt: attempt, Records: records}, nil
-		}
-	}
-	return nil, missing(fmt.Sprintf("its referee %s has not delivered it", referee.id))
 }

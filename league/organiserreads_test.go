@@ -99,6 +99,33 @@ func TestOrganiserGetsTranscriptsFromFolderOrReferee(t *testing.T) {
 	})
 }
 
+func TestViewersGetTranscriptsOfRecordedMatches(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+		w.Players(2)
+		at := protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}
+		_, err := w.Manager.ViewTranscript(w.Context, at)
+		require.ErrorContains(t, err, "E006", "the match has no result yet")
+		x.Finish()
+		stored, err := w.Manager.ViewTranscript(w.Context, at)
+		require.NoError(t, err)
+		require.NotEmpty(t, stored.Records)
+		require.NoError(t, os.Remove(folder.Delivered(leaguetest.LeagueID, "REF01")))
+		asked, err := w.Manager.ViewTranscript(w.Context, at)
+		require.NoError(t, err)
+		assert.Equal(t, stored.Records, asked.Records)
+		again, err := w.Manager.ViewTranscript(w.Context, at)
+		require.NoError(t, err)
+		assert.Same(t, asked, again, "the referee is asked once")
+		for _, other := range []protocol.Attempt{{MatchID: at.MatchID, Number: 2}, {MatchID: at.MatchID}, {MatchID: protocol.MatchID{Round: 9, Number: 1}, Number: 1}} {
+			_, err = w.Manager.ViewTranscript(w.Context, other)
+			assert.ErrorContains(t, err, "E006")
+		}
+	})
+}
+
 func TestOrganiserReadsTheLogOfAnAgent(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)

@@ -90,26 +90,69 @@ func (s *Subscription) Position() int { return s.next }
 // Next waits for the next event and returns it. The caller may change it. The errors are
 // ErrSlow, that of ctx, and that of a journal that cannot be read or written any more.
 func (s *Subscription) Next(ctx context.Context) (*journal.Event, error) {
+	if err := s.Wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.pop()
+}
+
+// Wait waits until Next returns at once. Its errors are those of Next.
+func (s *Subscription) Wait(ctx context.Context) error {
 	for len(s.lines) == 0 {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		lines, last, more, err := s.log.Events(s.next, batch)
-		switch {
-		case err != nil:
-			return nil, err
-		case s.live && last-s.next >= maxBehind:
-			return nil, ErrSlow
-		case len(lines) > 0:
-			s.lines = lines
-			continue
+		more, err := s.read()
+		if err != nil {
+			return err
 		}
-		s.live = true
-		select {
-		case <-more:
-		case <-ctx.Done():
+		if more != nil {
+			select {
+			case <-more:
+			case <-ctx.Done():
+			}
 		}
 	}
+	return nil
+}
+
+// Read returns events that exist now, in order, as Next does; none if there are none. It may
+// return a part of them.
+func (s *Subscription) Read() ([]*journal.Event, error) {
+	if len(s.lines) == 0 {
+		if _, err := s.read(); err != nil {
+			return nil, err
+		}
+	}
+	var events []*journal.Event
+	for len(s.lines) > 0 {
+		e, err := s.pop()
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// read reads the next lines. More is closed when there are any; it is nil if there are some now.
+func (s *Subscription) read() (more <-chan struct{}, err error) {
+	lines, last, more, err := s.log.Events(s.next, batch)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.live && last-s.next >= maxBehind:
+		return nil, ErrSlow
+	case len(lines) > 0:
+		s.lines = lines
+		return nil, nil //nolint:nilnil // the lines are the result
+	}
+	s.live = true
+	return more, nil
+}
+
+// pop takes the first of the lines that were read.
+func (s *Subscription) pop() (*journal.Event, error) {
 	e, err := journal.Decode(s.lines[0])
 	if err != nil {
 		return nil, err

@@ -193,3 +193,26 @@ func TestSubscribersReadWhileEventsAreRecorded(t *testing.T) {
 		reading.Wait()
 	})
 }
+
+func TestReadReturnsWhatExistsWithoutWaiting(t *testing.T) {
+	withAndWithoutFolder(t, func(t *testing.T, m *eventfulManager) {
+		m.happens(1)
+		s := m.subscribe(1)
+		first, err := s.Read()
+		require.NoError(t, err)
+		require.NotEmpty(t, first)
+		none, err := s.Read()
+		require.NoError(t, err)
+		assert.Empty(t, none)
+		m.happens(2)
+		require.NoError(t, s.Wait(t.Context()))
+		both, err := s.Read()
+		require.NoError(t, err)
+		require.Len(t, both, 2)
+		assert.Equal(t, first[len(first)-1].Seq+1, both[0].Seq)
+		assert.Equal(t, both[1].Seq+1, s.Position())
+		ended, end := context.WithCancel(t.Context())
+		end()
+		assert.ErrorIs(t, s.Wait(ended), context.Canceled)
+	})
+}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -37,7 +38,7 @@ type Fault struct {
 	Method  string `json:"method,omitzero"`     // of the question
 	Code    string `json:"error_code,omitzero"` // "" for a refused invitation
 	Problem string `json:"problem,omitzero"`    // what was wrong, in words
-	Answer  string `json:"answer,omitzero"`     // JSON; "" for none, and for one that the transcript does not hold
+	Answer  string `json:"answer,omitzero"`     // its beginning as it came; "" for none, and for one that the transcript does not hold
 
 	AgentID string `json:"-"` // that is to blame
 	Local   bool   `json:"-"` // the referee's machine is to blame: the try is void
@@ -98,7 +99,7 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 
 // faultOf returns the fault of an exchange; false if its answer counts.
 func faultOf(doc *store.Match, x *store.Exchange) (Fault, bool) {
-	f := Fault{MatchID: doc.MatchID, Attempt: doc.Attempt, Try: x.Try, At: x.At, Method: x.Method, Answer: string(x.Message), AgentID: x.PlayerID}
+	f := Fault{MatchID: doc.MatchID, Attempt: doc.Attempt, Try: x.Try, At: x.At, Method: x.Method, Answer: cmp.Or(string(x.Message), x.Answer), AgentID: x.PlayerID}
 	if x.Local || x.Void != "" {
 		f.AgentID, f.Local, f.Problem = doc.RefereeID, true, x.Void
 		return f, true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -58,6 +59,10 @@ type Options struct {
 	// Files are the files of the league; nil for none. A league that has begun goes on with
 	// its own seed and options.
 	Files *league.Files
+
+	// Pace is the pause before each round, in real time also with Faults. It changes no result,
+	// and no record has it.
+	Pace time.Duration
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil

@@ -244,6 +244,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	case o.External != nil:
 		options.Timeouts = o.External.shorten(options.Timeouts)
 	}
+	options.RoundBegins = s.paced(ctx, options.RoundBegins)
 	s.manager, err = league.New(options)
 	if err != nil {
 		return err
@@ -251,6 +252,20 @@ func (s *simulated) startManager(ctx context.Context) error {
 	s.address = c.Endpoint
 	c.serve(s.manager)
 	return nil
+}
+
+// paced is begin, which may be nil, after the pause before a round.
+func (s *simulated) paced(ctx context.Context, begin func()) func() {
+	pace := s.options.Pace
+	if pace <= 0 {
+		return begin
+	}
+	return func() {
+		_ = protocol.SystemClock().Sleep(ctx, pace) // the manager finds that ctx has ended
+		if begin != nil {
+			begin()
+		}
+	}
 }
 
 // withoutTimeouts is t with timeouts that no stall of this process can exceed. A stall

@@ -107,14 +107,18 @@ func newSolver(m *model) *solver {
 //
 // It uses Newton's method on the logarithm of the likelihood, which is concave. The usual MM
 // algorithm needs thousands of steps if a strength is large or few matches connect two groups of
-// players. A step changes the logarithm of the odds of no match by more than 1: the curvature
-// then changes by a factor of at most e, and each step is an improvement.
+// players. A full step can be too long if it changes the logarithm of the odds of a match by r > 1.
+// Its part ln(1 + r) / r is always an improvement, because the curvature of the logistic function
+// changes by a factor of at most e for each 1 (Sun and Tran-Dinh 2019).
 func (s *solver) solve(of *sample, tolerance float64) {
 	const most = 200 // steps; a large strength needs some 30
 	for range most {
 		s.derive(of)
 		s.newtonStep()
-		scale := 1 / max(1, s.largestChange())
+		scale := 1.0
+		if r := s.largestChange(); r > 1 {
+			scale = math.Log1p(r) / r
+		}
 		largest := 0.0
 		for i, d := range s.step {
 			s.x[i] += scale * d
@@ -166,7 +170,7 @@ func (s *solver) derive(of *sample) {
 // newtonStep sets step to about the solution of curvature · step = −gradient, by the method of
 // conjugate gradients, preconditioned with the diagonal.
 func (s *solver) newtonStep() {
-	const precision = 1e-4 // of the square of the residual, against the gradient
+	const precision = 1e-2 // of the square of the residual, against the gradient
 	clear(s.step)
 	before := 0.0
 	for i := range s.step {

@@ -27,7 +27,10 @@ func (a *Analysis) rate(matches []Match, o *Options) {
 	s, data := newSolver(&a.model), a.model.newSample()
 	data.fill(&a.model, matches, func() float64 { return 1 }, func() float64 { return priorWins })
 	s.solve(data, 1e-9)
-	a.strengths = slices.Clone(s.x[:len(a.Players)])
+	a.strengths = make([]float64, len(a.Players))
+	for i := range a.strengths { // rounded, so that the last bits do not order players that are level
+		a.strengths[i] = math.Round(s.x[i]*1e8) / 1e8
+	}
 	a.Sides.Advantage = scale * s.x[len(a.Players)]
 	for i := range matches {
 		a.Players[matches[i].A].Matches++
@@ -60,7 +63,11 @@ func order(strengths []float64) []int {
 // setIntervals sets the intervals of ratings and ranks. The solver has the solution.
 func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Options) {
 	n, times := len(a.Players), o.Resamples
-	if times == 0 {
+	switch {
+	case times > 0:
+	case n > 1000:
+		times = 100
+	default:
 		times = min(max(400_000/max(len(matches), 1), 200), 500)
 	}
 	random := newRandom(o.Seed, keyResample)
@@ -77,7 +84,7 @@ func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Op
 	for t := range times {
 		drawn.fill(&a.model, matches, random.ExpFloat64, prior)
 		copy(s.x, solution)
-		s.solve(drawn, 1e-3)
+		s.solve(drawn, 0.03) // the last step leaves a small part of it
 		x, middle := s.x[:n], average(s.x[:n])
 		for i := range x {
 			x[i] = a.strengths[i] + widths[i]*(x[i]-middle-a.strengths[i])
@@ -119,7 +126,7 @@ func average(strengths []float64) float64 {
 	for high-low > 1e-4 {
 		middle, surplus := (low+high)/2, 0.0
 		for _, x := range strengths {
-			surplus += 1/(1+math.Exp(middle-x)) - 0.5
+			surplus += probability(x-middle) - 0.5
 		}
 		if surplus > 0 {
 			low = middle
@@ -138,38 +145,49 @@ func interval[T cmp.Ordered](values []T) (low, high T) {
 }
 
 // LegsToSeparate estimates how many legs a league of these players needs to show that two of
-// them differ: in 4 of 5 leagues of so many legs, a test of the two at the level of 5% would
-// find it. In a leg each player meets each other one once. The estimate assumes that the present
-// ratings are true. It is 0 if the ratings are level, or if more than 10,000 legs are needed.
+// them differ: in 4 of 5 leagues of so many legs, a test at the level of 5% would find that their
+// scores differ. In a leg each player meets each other one once. The estimate assumes that the
+// present ratings are true. It is 0 if the ratings are level, or if more than 10,000 legs are
+// needed.
 func (a *Analysis) LegsToSeparate(one, two int) int {
 	const (
-		quantiles = 1.959964 + 0.841621 // of the normal distribution: 97.5% and 80%
-		most      = 10_000
+		level, power = 1.959964, 0.841621 // the quantiles 97.5% and 80% of the normal distribution
+		most         = 10_000
 	)
-	n, difference := float64(len(a.Players)), math.Abs(a.strengths[one]-a.strengths[two])
-	if difference < 1e-6 || a.Used == 0 {
+	if math.Abs(a.strengths[one]-a.strengths[two]) < 1e-6 || a.Used == 0 {
 		return 0
 	}
-	decisive := 1 - float64(a.Sides.Draws)/float64(a.Used)
-	variance := decisive * (n - 1) / n * (1/a.information(one) + 1/a.information(two))
-	legs := math.Ceil(quantiles * quantiles * variance / (difference * difference))
-	if legs > most {
+	p := probability(a.strengths[one] - a.strengths[two])
+	difference, ifEqual, ifTrue := 2*p-1, 1.0, 4*p*(1-p) // of the match between the two
+	others := a.sampleOthers(one, two)
+	weight := float64(len(a.Order)-2) / float64(max(len(others), 1))
+	for _, strength := range others {
+		p, q := probability(a.strengths[one]-strength), probability(a.strengths[two]-strength)
+		mean := (p + q) / 2
+		difference += weight * (p - q)
+		ifEqual += weight * 2 * mean * (1 - mean)
+		ifTrue += weight * (p*(1-p) + q*(1-q))
+	}
+	decisive := 1 - float64(a.Sides.Draws)/float64(a.Used) // a draw has no variance
+	root := math.Sqrt(decisive) * (level*math.Sqrt(ifEqual) + power*math.Sqrt(ifTrue)) / difference
+	if root*root > most {
 		return 0
 	}
-	return max(int(legs), 1)
+	return max(int(math.Ceil(root*root)), 1)
 }
 
-// information is what a leg tells about a player: the sum of the variances of its results. Of
-// many opponents it takes every k-th by rating.
-func (a *Analysis) information(player int) float64 {
+// sampleOthers returns the strengths of the players other than two; of many it takes every k-th
+// by rating.
+func (a *Analysis) sampleOthers(one, two int) []float64 {
 	const enough = 500
-	sum, opponents := 0.0, 0
+	var strengths []float64
 	for i := 0; i < len(a.Order); i += 1 + len(a.Order)/enough {
-		if other := a.Order[i]; other != player {
-			p := 1 / (1 + math.Exp(a.strengths[other]-a.strengths[player]))
-			sum += p * (1 - p)
-			opponents++
+		if player := a.Order[i]; player != one && player != two {
+			strengths = append(strengths, a.strengths[player])
 		}
 	}
-	return sum * float64(len(a.Order)-1) / float64(max(opponents, 1))
+	return strengths
 }
+
+// probability is that of winning with a difference in strength.
+func probability(difference float64) float64 { return 1 / (1 + math.Exp(-difference)) }

@@ -178,15 +178,18 @@ func TestLegsToSeparateFollowTheDifference(t *testing.T) {
 	matches := append(repeated(won(0, 1), 60), repeated(won(1, 0), 40)...)
 	a := stats.Analyse(2, matches, alike())
 	legs := a.LegsToSeparate(0, 1)
-	// A sign test at 5% needs (1.96·√¼ + 0.84·√¼)² / 0.1² = 196 matches to find 60% in 80% of cases.
-	assert.InDelta(t, 196, legs, 15)
+	// A sign test at 5% needs (1.96·√¼ + 0.84·√(0.6·0.4))² / 0.1² = 194 matches to find 60% in 80% of
+	// cases. The prior makes the 60% a little less.
+	assert.InDelta(t, 198, legs, 5)
 	assert.Equal(t, legs, a.LegsToSeparate(1, 0))
 	assert.Equal(t, legs, a.Players[0].LegsToNext)
 	assert.Zero(t, a.Players[1].LegsToNext, "nobody is below")
 	assert.Zero(t, a.LegsToSeparate(0, 0))
 
 	clear := stats.Analyse(2, append(repeated(won(0, 1), 90), repeated(won(1, 0), 10)...), alike())
-	assert.Less(t, clear.LegsToSeparate(0, 1), 20)
+	assert.InDelta(t, 11, clear.LegsToSeparate(0, 1), 2)
+	always := stats.Analyse(2, repeated(won(0, 1), 7), alike())
+	assert.Equal(t, 7, always.LegsToSeparate(0, 1), "95% in place of 100%; 6 of 6 is significant")
 	level := stats.Analyse(2, append(repeated(won(0, 1), 5001), repeated(won(1, 0), 4999)...), alike())
 	assert.Zero(t, level.LegsToSeparate(0, 1), "more than 10,000")
 }

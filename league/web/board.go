@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/rules"
 )
 
 // A Board is a league as its source tells it. It starts to follow the source with the first
@@ -25,11 +25,14 @@ type Board struct {
 	mu      sync.Mutex
 	league  *record.League
 	replays int           // how often another league has replaced this one
-	changed chan struct{} // closed with the next change
+	changed chan struct{} // closed with the next change: then there is another one
 	failed  error         // the source has no more events
 
 	memory memory // of what views compute
 	tracer tracer // of transcripts
+
+	statistician statistician
+	games        rules.Registry // for the statistics
 }
 
 // NewBoard makes a board of a source. Close must follow.
@@ -50,9 +53,13 @@ func (b *Board) Close() {
 // View calls read with the league, which read must neither change nor keep. One read runs at
 // a time, because some methods of journal.State remember what they have computed.
 func (b *Board) View(read func(l *record.League)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	read(b.league)
+	b.view(func(l *record.League, _ version) { read(l) })
+}
+
+// version returns the present version.
+func (b *Board) version() version {
+	at, _ := b.view(func(*record.League, version) {})
+	return at
 }
 
 // Transcript returns an attempt at a match with its transcript. It returns ErrNotRecorded
@@ -74,25 +81,14 @@ func (b *Board) Transcript(ctx context.Context, at protocol.Attempt) (*store.Mat
 // ErrNotRecorded is the error of a transcript that must not be shown.
 var ErrNotRecorded = errors.New("the match has no recorded result")
 
-// A version identifies what a board has folded. Equal versions mean equal leagues.
-type version struct {
-	replays int
-	events  int
-}
-
-// String is the version as an ETag and an SSE id have it.
-func (v version) String() string {
-	if v.replays == 0 {
-		return fmt.Sprint(v.events)
-	}
-	return fmt.Sprintf("%d.%d", v.replays, v.events)
-}
-
-// version returns the present version, and a channel that is closed with the next change.
-func (b *Board) version() (version, <-chan struct{}) {
+// view calls read as View does, with the version of the league. It returns the version, and a
+// channel that is closed with the next change.
+func (b *Board) view(read func(l *record.League, at version)) (at version, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return version{b.replays, b.league.Events}, b.changed
+	at = version{b.replays, b.league.Events}
+	read(b.league, at)
+	return at, b.changed
 }
 
 // readyTime is how long a request waits for the events that exist.

@@ -84,16 +84,19 @@ func (p *past) ranksAfter(l *record.League, round int) map[string]int {
 // A memory keeps the past of one league until a round ends or an organiser decides. It is safe
 // for concurrent use, also by readers that hold only a read lock of the league.
 type memory struct {
-	mu   sync.Mutex
-	past *past
+	mu      sync.Mutex
+	past    *past
+	league  *record.League // of the past
+	started bool           // the league had players
 }
 
 // of returns the past of the league.
 func (m *memory) of(l *record.League) *past {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.past == nil || m.past.rounds != l.CompletedRounds() || m.past.decisions != len(l.Decisions) {
-		m.past = pastOf(l)
+	started := l.Started != nil
+	if m.past == nil || m.league != l || m.started != started || m.past.rounds != l.CompletedRounds() || m.past.decisions != len(l.Decisions) {
+		m.past, m.league, m.started = pastOf(l), l, started
 		if last := m.past.rounds; last > 0 { // what most pages ask for
 			m.past.ranks[last] = m.past.ranksAfter(l, last)
 			m.past.ranks[last-1] = m.past.ranksAfter(l, last-1)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -17,11 +18,13 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/record"
+	"evenodd/rules"
 )
 
 // Options configure the pages.
 type Options struct {
-	Log zerolog.Logger // of pages that fail
+	Log   zerolog.Logger // of pages that fail
+	Games rules.Registry // for the statistics: whether the rules treat both sides alike
 }
 
 // Pages serve a board. They are safe for concurrent use.
@@ -32,6 +35,7 @@ type Pages struct {
 	templates map[string]*template.Template // by the name of the file
 	build     string                        // hash of templates and assets
 	routes    []route
+	updates   *updates
 }
 
 // A Route is a handler with its pattern, as http.ServeMux has it.
@@ -43,13 +47,18 @@ type Route struct {
 
 // New makes the pages of a board.
 func New(b *Board, o Options) (*Pages, error) {
+	b.games = o.Games
 	p := &Pages{board: b, options: o, templates: map[string]*template.Template{}, routes: routes()}
+	p.updates = newUpdates(p)
 	var err error
 	if p.assets, err = readAssets(); err != nil {
 		return nil, err
 	}
 	return p, p.parse()
 }
+
+// Close ends the work of the pages, when no request runs. It leaves the board open.
+func (p *Pages) Close() { p.updates.close() }
 
 // parse parses the templates. Each file of templates/ is a page, which defines "content", and
 // shares layout.html with the others.
@@ -83,7 +92,10 @@ func (p *Pages) parse() error {
 
 // Routes are the handlers of the pages.
 func (p *Pages) Routes() []Route {
-	list := []Route{{Pattern: "GET /assets/{file}", Handler: guarded(p.assets.serve)}}
+	list := []Route{
+		{Pattern: "GET /assets/{file}", Handler: guarded(p.assets.serve)},
+		{Pattern: "GET /events", Handler: guarded(p.stream), Stream: true},
+	}
 	for _, one := range p.routes {
 		list = append(list, Route{Pattern: one.pattern, Handler: guarded(func(w http.ResponseWriter, r *http.Request) { p.page(w, r, &one) })})
 	}
@@ -133,7 +145,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 		p.problem(w, of, err)
 		return
 	}
-	at, _ := p.board.version()
+	at := p.board.version()
 	tag := ""
 	if !of.volatile {
 		tag = fmt.Sprintf(`"%s-%s"`, p.build, at)
@@ -143,23 +155,36 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 		answer(w, r, tag, nil)
 		return
 	}
-	view, err := of.build(r.Context(), p.board, r)
-	if err != nil {
-		p.problem(w, of, err)
-		return
-	}
 	var body bytes.Buffer
-	if name := r.URL.Query().Get("fragment"); name != "" {
-		err = p.fragment(&body, of, name, view)
-	} else {
-		err = p.templates[of.template].Execute(&body, p.frame(of, at, view))
-	}
-	if err != nil {
+	if err := safely(func() error { return p.render(&body, of, at, r) }); err != nil {
 		p.problem(w, of, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	answer(w, r, tag, body.Bytes())
+}
+
+// render writes a page, or the fragment of it that a request asks for.
+func (p *Pages) render(body *bytes.Buffer, of *route, at version, r *http.Request) error {
+	view, err := of.build(r.Context(), p.board, r)
+	if err != nil {
+		return err
+	}
+	if name := r.URL.Query().Get("fragment"); name != "" {
+		return p.fragment(body, of, name, view)
+	}
+	return p.templates[of.template].Execute(body, p.frame(of, at, view))
+}
+
+// safely returns the panic of a function as an error: a mistake in a view must not end the process,
+// which may be that of a league.
+func safely(do func() error) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
+		}
+	}()
+	return do()
 }
 
 // fragment writes one fragment of a page: the template of that name, which shows the view of
@@ -206,7 +231,7 @@ func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
 		status, view = http.StatusServiceUnavailable, problem{"The league has not begun", "There are no records of it yet. Reload the page later."}
 		w.Header().Set("Retry-After", "5")
 	default:
-		p.options.Log.Warn().Err(err).Str("page", of.template).Str("event_type", protocol.EventPageFailed).Msg("a page cannot be shown")
+		p.failed(of.template, err)
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -218,4 +243,9 @@ func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body.Bytes()) // fails only for a client that has gone
+}
+
+// failed logs the error of a page or a fragment.
+func (p *Pages) failed(name string, err error) {
+	p.options.Log.Warn().Err(err).Str("page", name).Str("event_type", protocol.EventPageFailed).Msg("a page cannot be shown")
 }

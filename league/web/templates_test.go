@@ -36,7 +36,7 @@ func render(t testing.TB, l *record.League) map[string]string {
 	for _, r := range p.Routes() {
 		mux.Handle(r.Pattern, r.Handler)
 	}
-	paths := []string{"/", "/?round=0", "/?round=1", "/cross", "/cross?round=1", "/agents"}
+	paths := []string{"/", "/?round=0", "/?round=1", "/cross", "/cross?round=1", "/agents", "/statistics"}
 	for id, a := range l.Agents {
 		if a.Player {
 			paths = append(paths, "/players/"+id, "/players/"+id+"?against=P01")

@@ -133,11 +133,11 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[(len(sorted)*p+99)/100-1]
 }
 
-// milliseconds is a duration for people: "0.4 ms", "12 ms", "3.2 s".
+// milliseconds is a duration for people: "< 1 ms", "12 ms", "3.2 s".
 func milliseconds(d time.Duration) string {
 	switch ms := float64(d) / float64(time.Millisecond); {
-	case ms < 10:
-		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	case ms < 1:
+		return "< 1 ms" // transcripts have times in milliseconds
 	case ms < 1000:
 		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
 	default:

@@ -28,7 +28,7 @@ type player struct {
 	Next    []nextMatch
 	Query   template.URL
 
-	Rating *rating // nil for none
+	Rating *ratingRow // nil for none
 }
 
 // A playerResult is a result as the player sees it.

@@ -29,6 +29,7 @@ func serve(t testing.TB, source web.Source) *server {
 	t.Cleanup(board.Close)
 	pages, err := web.New(board, web.Options{})
 	require.NoError(t, err)
+	t.Cleanup(pages.Close)
 	mux := http.NewServeMux()
 	for _, r := range pages.Routes() {
 		mux.Handle(r.Pattern, r.Handler)

@@ -2,13 +2,9 @@ package http
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
-	"net/netip"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -80,83 +76,3 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, body []byte) (
 	s.config.MCP.ServeHTTP(w, r)
 	return true, nil
 }
-
-// Bounds of the streams of updates, which have slots and deadlines of their own. Every
-// stream also has a connection.
-const (
-	maxStreams           = 1024
-	maxStreamsPerAddress = 256
-	streamTime           = time.Hour // then the client must listen again
-	// streamWriteTime is the time for one update. The buffers of a connection hold
-	// hundreds of updates, so only a client that has stopped reading needs it; it loses its
-	// stream, because the updates of the others wait meanwhile.
-	streamWriteTime = 100 * time.Millisecond
-)
-
-// streams are the open streams of updates.
-type streams struct {
-	ended context.Context //nolint:containedctx // ends every stream when the server stops
-	end   context.CancelFunc
-
-	mu   sync.Mutex
-	all  int
-	from map[netip.Addr]int
-}
-
-func newStreams() *streams {
-	s := &streams{from: map[netip.Addr]int{}}
-	s.ended, s.end = context.WithCancel(context.Background())
-	return s
-}
-
-// serve serves a stream, unless there are too many.
-func (s *streams) serve(w http.ResponseWriter, r *http.Request, h http.Handler) {
-	from := addressOf(r.RemoteAddr)
-	if !s.enter(from) {
-		unavailable(w)
-		return
-	}
-	defer s.leave(from)
-	ctx, cancel := context.WithTimeout(r.Context(), streamTime)
-	defer cancel()
-	defer context.AfterFunc(s.ended, cancel)()
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // a server of net/http can always set it
-	h.ServeHTTP(&streamWriter{w, control}, r.WithContext(ctx))
-}
-
-func (s *streams) enter(from netip.Addr) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all >= maxStreams || s.from[from] >= maxStreamsPerAddress {
-		return false
-	}
-	s.all++
-	s.from[from]++
-	return true
-}
-
-func (s *streams) leave(from netip.Addr) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all--
-	if s.from[from]--; s.from[from] == 0 {
-		delete(s.from, from)
-	}
-}
-
-// A streamWriter gives each update its own deadline.
-type streamWriter struct {
-	http.ResponseWriter
-
-	control *http.ResponseController
-}
-
-// Write writes an update.
-func (w *streamWriter) Write(b []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(time.Now().Add(streamWriteTime)) // as SetReadDeadline
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap gives http.ResponseController the writer.
-func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -24,9 +24,16 @@ func echoing(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestMountsHaveTheGuardsOfTheServer(t *testing.T) {
+	t.Run("with the limits of calls", func(t *testing.T) { checkGuards(t, nil) })
+	t.Run("with a quota", func(t *testing.T) { checkGuards(t, carrier.NewQuota(carrier.Limits{}, streamLimits)) })
+}
+
+// checkGuards checks the guards of a mount.
+func checkGuards(t *testing.T, quota *carrier.Quota) {
+	t.Helper()
 	base, _ := start(t, serving(nil), carrier.Config{
 		MaxBody: maxBody, Hosts: []string{"agent.example"},
-		Mounts: []carrier.Mount{{Pattern: "/page/", Handler: http.HandlerFunc(echoing)}},
+		Mounts: []carrier.Mount{{Pattern: "/page/", Handler: http.HandlerFunc(echoing), Quota: quota}},
 	})
 	json := http.Header{"Content-Type": {"application/json"}}
 	with := func(name, value string) http.Header {
@@ -62,7 +69,7 @@ func TestMountsShareTheLimitsOfCalls(t *testing.T) {
 	for _, unlimited := range []bool{false, true} {
 		base, _ := start(t, serving(nil), carrier.Config{
 			MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 1},
-			Mounts: []carrier.Mount{{"GET /page", http.HandlerFunc(echoing), unlimited}},
+			Mounts: []carrier.Mount{{Pattern: "GET /page", Handler: http.HandlerFunc(echoing), Unlimited: unlimited}},
 		})
 		assert.Equal(t, http.StatusOK, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).status)
 		want := http.StatusTooManyRequests

@@ -10,7 +10,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"io"
 	"log"
@@ -54,34 +53,6 @@ type Config struct {
 	Mounts  []Mount      // further handlers
 }
 
-// A Mount is a handler that a server has beside Path. The guards of the server apply
-// to it: limits of connections, of calls and of the size of a request, names of hosts,
-// no requests by other sites' pages, and only JSON in bodies.
-type Mount struct {
-	Pattern string // as http.ServeMux has it, such as "GET /healthz"
-	Handler http.Handler
-	// Unlimited exempts a cheap handler from the limits of calls (not of connections).
-	Unlimited bool
-}
-
-// Health is a mount that answers GET /healthz with the JSON of status; nil means
-// {"status":"ok"}. It is exempt
-// from the limits of calls, because a monitor would take a busy agent for a dead one,
-// and a refusal costs as much as the answer.
-func Health(status func() any) Mount {
-	if status == nil {
-		status = func() any { return map[string]string{"status": "ok"} }
-	}
-	return Mount{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		body, err := json.Marshal(status())
-		if err != nil {
-			http.Error(w, "no health", http.StatusInternalServerError)
-			return
-		}
-		write(w, http.StatusOK, append(body, '\n'))
-	}), true}
-}
-
 // Requests is the server side of a dialect. It is safe for concurrent use.
 type Requests interface {
 	// Serve answers a body that was posted to a path by an address, which is the zero
@@ -99,11 +70,11 @@ type Server struct {
 	callers   *callers
 	admission *admission
 	large     chan struct{} // has one element for each large request of an untrusted caller
-	streams   *streams
+	streams   *streams      // of MCP
 	server    *http.Server
 }
 
-// NewServer makes a server of mux.
+// NewServer makes a server of mux. Without a mux it has only the mounts.
 func NewServer(mux *transport.Mux, config Config) *Server {
 	config.MaxBearerBody = max(config.MaxBearerBody, config.MaxBody)
 	config.Limits = config.Limits.orDefault()
@@ -112,23 +83,10 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 	}
 	s := &Server{
 		mux: mux, config: config, callers: newCallers(config.Limits), admission: newAdmission(config.Limits),
-		large: make(chan struct{}, maxLarge), streams: newStreams(),
-	}
-	routes := http.NewServeMux()
-	calls := http.HandlerFunc(s.call)
-	routes.Handle("POST "+Path, calls)
-	if config.Dialect != nil {
-		routes.Handle("POST /", calls) // third-party agents call paths of their own
-	}
-	for _, m := range config.Mounts {
-		handler := m.Handler
-		if !m.Unlimited {
-			handler = s.limited(m.Handler)
-		}
-		routes.Handle(m.Pattern, handler)
+		large: make(chan struct{}, maxLarge), streams: newStreams(mcpStreams()),
 	}
 	s.server = &http.Server{
-		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(callsFirst(calls, routes))),
+		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(s.routes())),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      60 * time.Second, // a move may take 30
@@ -152,17 +110,6 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 	return s
 }
 
-// callsFirst passes requests that need no matching of patterns to calls: nearly all.
-func callsFirst(calls, routes http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && r.URL.Path == Path && r.URL.RawPath == "" {
-			calls.ServeHTTP(w, r)
-			return
-		}
-		routes.ServeHTTP(w, r)
-	})
-}
-
 // Serve answers calls on the listener until Shutdown; it then returns nil.
 func (s *Server) Serve(l net.Listener) error {
 	serve := s.server.Serve
@@ -179,6 +126,11 @@ func (s *Server) Serve(l net.Listener) error {
 // them off.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.streams.end()
+	for _, m := range s.config.Mounts {
+		if m.Quota != nil {
+			m.Quota.streams.end()
+		}
+	}
 	if err := s.server.Shutdown(ctx); err != nil {
 		return errors.Join(err, s.server.Close())
 	}
@@ -210,23 +162,6 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, bearer string, bo
 		unavailable(w)
 	}
 	return caller
-}
-
-// limited is a mounted handler with the limits of calls and the checks of a body.
-func (s *Server) limited(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller := s.enter(w, r, bearerOf(r), nil)
-		if caller == nil {
-			return
-		}
-		defer s.callers.leave(caller)
-		if problem := contentProblem(r.Header); problem != "" && r.ContentLength != 0 {
-			http.Error(w, problem, http.StatusUnsupportedMediaType)
-			return
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, s.config.MaxBody)
-		next.ServeHTTP(w, r)
-	})
 }
 
 func unavailable(w http.ResponseWriter) {

@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
@@ -14,18 +15,17 @@ import (
 func (p *tab) assertReadable(name string) {
 	p.t.Helper()
 	colours := map[string]string{}
-	for device, l := range map[string]look{"desktop": desktop, "phone": phone} {
-		for _, l := range []look{l, l.inDark()} {
-			p.do(l.action())
-			assert.LessOrEqual(p.t, get[int64](p, `document.documentElement.scrollWidth`), l.width, "it does not scroll sideways on a %s", device)
-			colours[l.scheme()] = get[string](p, `[document.documentElement, document.body].map(e => getComputedStyle(e).backgroundColor).join(' ')`)
-			p.screenshot(name + " " + device + " " + l.scheme())
+	for _, l := range []look{desktop, phone, desktop.inDark(), phone.inDark()} {
+		p.do(l.action())
+		p.await(fmt.Sprintf(`innerWidth == %d && matchMedia('(prefers-color-scheme: %s)').matches`, l.width, l.scheme()))
+		assert.LessOrEqual(p.t, get[int64](p, `document.documentElement.scrollWidth`), l.width, "it scrolls sideways %s", l)
+		colours[l.scheme()] = get[string](p, `[document.documentElement, document.body].map(e => getComputedStyle(e).backgroundColor).join(' ')`)
+		for _, e := range p.elements() {
+			assert.False(p.t, named[e.role] && e.name == "", "a %s needs a name %s", e.role, l)
 		}
+		p.screenshot(name + " " + l.String())
 	}
 	assert.NotEqual(p.t, colours["light"], colours["dark"], "the colour scheme changes the background")
-	for _, e := range p.elements() {
-		assert.False(p.t, named[e.role] && e.name == "", "a %s needs a name", e.role)
-	}
 	assert.Equal(p.t, 1, get[int](p, `document.querySelectorAll('h1').length`), "headings of level 1")
 	assert.Empty(p.t, get[string](p, `[...document.querySelectorAll('th:not([scope])')].map(e => e.outerHTML).join('\n')`), "headings of tables without scope")
 	assert.Equal(p.t, "en", get[string](p, `document.documentElement.lang`))

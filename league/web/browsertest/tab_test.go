@@ -64,6 +64,13 @@ func (l look) scheme() string {
 	return "light"
 }
 
+func (l look) String() string {
+	if l.phone {
+		return "on a phone, " + l.scheme()
+	}
+	return "on a desktop, " + l.scheme()
+}
+
 // action shows pages with this look. Nothing moves, so that screenshots are alike.
 func (l look) action() chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {

@@ -47,7 +47,17 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	b := &builder{collector: newCollector(), l: record.NewLeague(), health: record.NewHealth(), only: o.AgentID}
 	source := record.NewFolder(folder, leagueID)
 	defer source.Close()
-	if err := b.l.Update(ctx, source, b.add); err != nil {
+	sealed, problem := store.Read[store.Standings](folder.Standings(leagueID)) // before the journal, which may grow
+	seal := Seal{State: SealMissing}
+	if problem == nil {
+		seal.SignedHead, seal.Signature = sealed.JournalHead, sealed.JournalHeadSignature
+	}
+	if err := b.l.Update(ctx, source, func(e *journal.Event, _ string) {
+		b.add(e)
+		if b.l.Head == seal.SignedHead {
+			seal.Covered = e.Seq
+		}
+	}); err != nil {
 		return nil, err
 	}
 	if b.l.Created == nil {
@@ -66,8 +76,8 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 		results.Players[i].Strategy = publicStrategy(results.Players[i].Strategy)
 	}
 	r := &Report{
-		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(results), Progress: b.progress(),
-		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(folder),
+		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(results), Progress: progress(b.l),
+		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(seal),
 		history: b.history,
 	}
 	if b.l.Started != nil {
@@ -131,21 +141,6 @@ func (b *builder) standings(results *record.Results) []Row {
 	return rows
 }
 
-// progress are the points after each completed round.
-func (b *builder) progress() []RoundPoints {
-	list := []RoundPoints{}
-	for round := 1; round <= b.l.CompletedRounds(); round++ {
-		rows := b.l.StandingsAfter(round)
-		slices.SortFunc(rows, func(a, b store.StandingRow) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
-		one := RoundPoints{RoundID: round}
-		for i := range rows {
-			one.Points = append(one.Points, protocol.Member[int]{Name: rows[i].PlayerID, Value: rows[i].Points})
-		}
-		list = append(list, one)
-	}
-	return list
-}
-
 // matches lists the matches of all known rounds.
 func (b *builder) matches() ([]Match, error) {
 	rows, err := b.l.Schedule(0)
@@ -200,7 +195,7 @@ func (b *builder) transcript(doc *store.Match) error {
 	case len(*list) == maxTranscripts:
 		b.omitted++
 	default:
-		*list = append(*list, Transcript{MatchID: doc.MatchID, Attempt: doc.Attempt, doc: doc, Why: why})
+		*list = append(*list, Transcript{b.conversation(doc), why})
 	}
 	return nil
 }
@@ -327,25 +322,22 @@ func (b *builder) agents(matches []Match) []Agent {
 	return list
 }
 
-// seal is the head of the journal with the signature in standings.json.
-func (b *builder) seal(folder store.Folder) Seal {
-	s := Seal{Events: b.l.Events, Head: b.l.Head, ManagerKey: b.l.Created.ManagerKey, State: SealUnsigned}
-	doc, err := store.Read[store.Standings](folder.Standings(b.l.Created.LeagueID))
+// seal completes the seal of the journal.
+func (b *builder) seal(s Seal) Seal {
+	s.Events, s.Head, s.ManagerKey = b.l.Events, b.l.Head, b.l.Created.ManagerKey
 	switch {
 	case s.ManagerKey == "":
-		return s
-	case err != nil || doc.JournalHeadSignature == "":
-		s.State = SealMissing
-		return s
-	}
-	s.SignedHead, s.Signature = doc.JournalHead, doc.JournalHeadSignature
-	switch {
+		return Seal{Events: s.Events, Head: s.Head, State: SealUnsigned}
+	case s.Signature == "":
+		return Seal{Events: s.Events, Head: s.Head, ManagerKey: s.ManagerKey, State: SealMissing}
 	case !protocol.VerifyHead(s.ManagerKey, s.Signature, b.l.Created.LeagueID, s.SignedHead):
 		s.State = SealInvalid
-	case s.SignedHead == s.Head:
+	case s.Covered == s.Events:
 		s.State = SealValid
-	default:
+	case s.Covered > 0:
 		s.State = SealEarlier
+	default:
+		s.State = SealUnknown
 	}
 	return s
 }

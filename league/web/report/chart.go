@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"evenodd/league/protocol"
@@ -47,14 +49,15 @@ func newChart(r *Report) *chart {
 	if len(r.Progress) == 0 || len(r.Standings) == 0 {
 		return nil
 	}
+	shownRounds := thinned(r.Progress)
 	c := &chart{
 		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight, Bottom: chartHeight - chartBottom,
-		Rounds: r.Progress, Omitted: max(len(r.Standings)-maxLines, 0),
+		Rounds: shownRounds, Omitted: max(len(r.Standings)-maxLines, 0),
 	}
 	shown := r.Standings[:len(r.Standings)-c.Omitted]
 	most := 1
 	for i := range shown {
-		for _, round := range r.Progress {
+		for _, round := range shownRounds {
 			points, _ := round.Points.Get(shown[i].PlayerID)
 			most = max(most, points)
 		}
@@ -64,21 +67,31 @@ func newChart(r *Report) *chart {
 	for i := range shown {
 		line := chartLine{Class: fmt.Sprintf("s%d", i), ID: shown[i].PlayerID, EndX: x(0), EndY: y(0)}
 		points := []string{fmt.Sprintf("%.1f,%.1f", line.EndX, line.EndY)}
-		for k, round := range r.Progress {
+		for _, round := range shownRounds {
 			line.Last, _ = round.Points.Get(line.ID)
-			line.EndX, line.EndY = x(k+1), y(line.Last)
+			line.EndX, line.EndY = x(round.RoundID), y(line.Last)
 			points = append(points, fmt.Sprintf("%.1f,%.1f", line.EndX, line.EndY))
 		}
 		line.Points = strings.Join(points, " ")
 		c.Lines = append(c.Lines, line)
 	}
 	for n := 0; n <= len(r.Progress); n += step(len(r.Progress), chartPlotWidth/chartSpaceX) {
-		c.X = append(c.X, chartTick{x(n), fmt.Sprint(n)})
+		c.X = append(c.X, chartTick{x(n), strconv.Itoa(n)})
 	}
 	for n := 0; n <= most; n += step(most, chartPlotHeight/chartSpaceY) {
-		c.Y = append(c.Y, chartTick{y(n), fmt.Sprint(n)})
+		c.Y = append(c.Y, chartTick{y(n), strconv.Itoa(n)})
 	}
 	return c
+}
+
+// thinned are at most maxRounds of the rounds, at equal distances, and the last one.
+func thinned(rounds []RoundPoints) (some []RoundPoints) {
+	every := (len(rounds) + maxRounds - 1) / maxRounds
+	for i := len(rounds) - 1; i >= 0; i -= every {
+		some = append(some, rounds[i])
+	}
+	slices.Reverse(some)
+	return some
 }
 
 // step is the distance of the labels of an axis from 0 to most.

@@ -28,7 +28,7 @@ func newCollector() *collector {
 }
 
 // add keeps what an event tells.
-func (c *collector) add(e *journal.Event, _ string) {
+func (c *collector) add(e *journal.Event) {
 	switch d := e.Data.(type) {
 	case *journal.Created:
 		c.createdAt = e.At
@@ -98,7 +98,8 @@ func (c *collector) addAgentEvent(e *journal.Event) {
 	case *journal.AgentInformed:
 		tell(d.AgentID, "knows that the league is over")
 	case *journal.AgentHeld, *journal.AgentReadmitted, *journal.AgentWithdrawn:
-		decision := e.Data.(journal.DecisionEvent) //nolint:errcheck,forcetypeassert // each of the three is one
-		tell(decision.Matter(), "%s", decision.About())
+		if decision, ok := d.(journal.DecisionEvent); ok { // each of the three is one
+			tell(decision.Matter(), "%s", decision.About())
+		}
 	}
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 
+	"evenodd/league/journal"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 )
@@ -21,10 +23,10 @@ func crossTable(l *record.League, standings []Row) []CrossRow {
 			continue
 		}
 		_, idA, idB, _ := l.Find(r.MatchID)
-		if l.Agents[idA].Annulled || l.Agents[idB].Annulled {
+		score, counts := pointsOf(l, r)
+		if !counts {
 			continue
 		}
-		score, _ := l.Score(r) // the journal has checked it
 		for side, pair := range [...][2]string{{idA, idB}, {idB, idA}} {
 			row := index[pair[0]]
 			if cells[row] == nil {
@@ -61,4 +63,45 @@ func (h *HeadToHead) count(status string, winner *string, player string, points 
 	}
 	h.Points += points
 	h.MatchIDs = append(h.MatchIDs, id.String())
+}
+
+// pointsOf are the points of the two players of a result; false if the result does not count.
+func pointsOf(l *record.League, r *journal.MatchReported) (score [2]protocol.Member[int], counts bool) {
+	score, _ = l.Score(r) // the journal has checked it
+	return score, !l.Agents[score[0].Name].Annulled && !l.Agents[score[1].Name].Annulled
+}
+
+// progress are the points after each completed round, those of byes included.
+func progress(l *record.League) []RoundPoints {
+	list := []RoundPoints{}
+	if l.Started == nil {
+		return list
+	}
+	points := make([]int, len(l.Started.Players))
+	for round := 1; round <= l.CompletedRounds(); round++ {
+		pairings := l.Pairings(round)
+		if l.Created.Tournament.IsSwiss() {
+			for _, player := range pairing.Byes(len(points), pairings) {
+				if l.Agents[l.Started.Players[player]].Withdrawn == nil {
+					points[player] += l.Created.Scoring.Win
+				}
+			}
+		}
+		for i, pair := range pairings {
+			r := l.Match(protocol.MatchID{Round: round, Number: i + 1}).Report
+			if r == nil {
+				continue // it is played again
+			}
+			if score, counts := pointsOf(l, r); counts {
+				points[pair.A] += score[0].Value
+				points[pair.B] += score[1].Value
+			}
+		}
+		one := RoundPoints{RoundID: round, Points: make(protocol.PerPlayer[int], len(points))}
+		for player, id := range l.Started.Players {
+			one.Points[player] = protocol.Member[int]{Name: id, Value: points[player]}
+		}
+		list = append(list, one)
+	}
+	return list
 }

@@ -30,10 +30,10 @@ type fault struct {
 	lost bool // the agent lost the match by it
 }
 
-// unreadable tells whether there was an answer that could not be read. Only the words of the
-// problem tell it.
+// unreadable tells whether there was an answer that could not be read. Records of earlier versions,
+// and those of simulations in memory, have no answer: there only the words tell.
 func (f *fault) unreadable() bool {
-	return f.Code == string(protocol.ErrConnection) && strings.Contains(f.Problem, "read")
+	return f.Code == string(protocol.ErrConnection) && (f.Answer != "" || strings.Contains(f.Problem, "cannot be read"))
 }
 
 // A FaultGroup is a fault of an agent with all its occurrences.
@@ -44,6 +44,7 @@ type FaultGroup struct {
 	Name        string       `json:"error_name,omitzero"`
 	Method      string       `json:"method,omitzero"`
 	Problem     string       `json:"problem"`              // of the first occurrence, in words
+	Meaning     string       `json:"meaning,omitzero"`     // of the code, in words
 	Requirement string       `json:"requirement,omitzero"` // of 'evenodd check'
 	Expected    string       `json:"expected,omitzero"`    // its text
 	Remedy      string       `json:"remedy,omitzero"`      // how to mend it
@@ -62,12 +63,15 @@ type Occurrence struct {
 // mostOccurrences is the number of occurrences of a group in a report; a sheet has all.
 const mostOccurrences = 20
 
+// noticePrefix begins the methods of notices.
+const noticePrefix = "notify_"
+
 // kindOf is the kind of a fault in a transcript.
 func kindOf(f *record.Fault) string {
 	switch {
 	case f.Local:
 		return kindLocal
-	case strings.HasPrefix(f.Method, "notify_"):
+	case strings.HasPrefix(f.Method, noticePrefix):
 		return kindNotice
 	case f.Code == "":
 		return kindRefusal
@@ -75,7 +79,7 @@ func kindOf(f *record.Fault) string {
 	return kindAnswer
 }
 
-// groups groups faults by agent and cause: agents in order, each with the most frequent first.
+// groups sorts faults into groups by agent and cause: agents in order, each with the most frequent first.
 func groups(faults []fault, most int, agents map[string]int) []FaultGroup {
 	type key struct {
 		agent, kind, method, code string
@@ -112,6 +116,7 @@ func newGroup(f *fault) FaultGroup {
 	}
 	if f.kind != kindLocal && f.kind != kindForfeit {
 		r := conformance.Remedy(f.Method, protocol.Code(f.Code), f.unreadable())
+		g.Meaning = record.ErrorInWords(f.Code)
 		g.Requirement, g.Expected, g.Remedy = r.ID, r.Text, r.Hint
 	}
 	return g

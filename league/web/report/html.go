@@ -21,10 +21,13 @@ var assets embed.FS
 // Limits of the HTML: a league of 200 players stays a file that a browser opens at once. The
 // document as JSON has everything.
 const (
-	maxCross = 40   // players in the cross table
-	maxLines = 10   // players in the chart
-	maxDraws = 2000 // matches whose draws are shown
-	maxOpen  = 60   // matches of a league whose rounds are all unfolded
+	maxCross    = 40    // players in the cross table
+	maxLines    = 10    // players in the chart
+	maxDraws    = 2000  // matches whose draws are shown
+	maxRounds   = 200   // rounds in the chart
+	maxRows     = 25000 // matches
+	maxUnfolded = 8     // agents whose faults are all unfolded
+	maxOpen     = 60    // matches of a league whose rounds are all unfolded
 )
 
 // A page is what the templates of a report and of a sheet share.
@@ -114,6 +117,7 @@ type reportPage struct {
 	Rounds    []roundView
 	Draws     bool
 	Blamed    []blamed
+	Missing   int      // matches that the HTML omits
 	Questions []string // the methods whose latency the table of agents shows
 }
 
@@ -125,7 +129,7 @@ func (r *Report) HTML(w io.Writer) error {
 	}
 	return render(w, "report.html", r.Names(), &reportPage{
 		page: base, Report: r, Columns: r.columns(), Cross: newCrossView(r), Chart: newChart(r), Strength: newStrength(r.Statistics), Rounds: r.rounds(),
-		Draws: r.hasDraws() && len(r.Matches) <= maxDraws, Blamed: blame(r.Faults), Questions: r.questions(),
+		Draws: r.hasDraws() && len(r.Matches) <= maxDraws, Blamed: blame(r.Faults), Missing: max(len(r.Matches)-maxRows, 0), Questions: r.questions(),
 	})
 }
 
@@ -172,7 +176,7 @@ type roundView struct {
 }
 
 func (r *Report) rounds() (list []roundView) {
-	for i := range r.Matches {
+	for i := range r.Matches[:min(len(r.Matches), maxRows)] {
 		m := &r.Matches[i]
 		if len(list) == 0 || list[len(list)-1].RoundID != m.RoundID {
 			list = append(list, roundView{RoundID: m.RoundID, Open: len(r.Matches) <= maxOpen})
@@ -271,7 +275,9 @@ func (m *Match) Result() string {
 type blamed struct {
 	AgentID string
 	Groups  []FaultGroup
+	Count   int
 	Lost    int
+	Open    bool
 }
 
 func blame(groups []FaultGroup) (list []blamed) {
@@ -280,7 +286,14 @@ func blame(groups []FaultGroup) (list []blamed) {
 			list = append(list, blamed{AgentID: g.AgentID})
 		}
 		last := &list[len(list)-1]
-		last.Groups, last.Lost = append(last.Groups, g), last.Lost+g.Lost
+		last.Groups, last.Count, last.Lost = append(last.Groups, g), last.Count+g.Count, last.Lost+g.Lost
+	}
+	unfolded := 0
+	for i := range list {
+		list[i].Open = len(list) <= maxUnfolded || list[i].Lost > 0 && unfolded < maxUnfolded
+		if list[i].Lost > 0 {
+			unfolded++
+		}
 	}
 	return list
 }
@@ -290,8 +303,23 @@ type sheetPage struct {
 	page
 	*Sheet
 
-	Shown blamed   // the faults
-	Rows  []*Match // the matches
+	Shown blamed // the faults
+	Rows  []*sheetRow
+}
+
+// A sheetRow is a match with its outcome for the agent.
+type sheetRow struct {
+	*Match
+
+	Outcome string
+}
+
+// Class is the class of the outcome: red for a loss.
+func (r *sheetRow) Class() string {
+	if r.Outcome == "lost" {
+		return protocol.StatusTechnicalLoss
+	}
+	return r.Status
 }
 
 // HTML writes the sheet as one file that needs no network.
@@ -302,7 +330,7 @@ func (s *Sheet) HTML(w io.Writer) error {
 	}
 	p := &sheetPage{page: base, Sheet: s, Shown: blamed{AgentID: s.Agent.AgentID, Groups: s.Faults}}
 	for i := range s.Matches {
-		p.Rows = append(p.Rows, &s.Matches[i])
+		p.Rows = append(p.Rows, &sheetRow{&s.Matches[i], s.Outcome(&s.Matches[i])})
 	}
 	return render(w, "sheet.html", s.names, p)
 }

@@ -9,7 +9,6 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
-	"evenodd/league/store"
 )
 
 // SchemaVersion is that of the documents.
@@ -131,20 +130,12 @@ type Warning struct {
 	Count   int    `json:"count"`
 }
 
-// A Transcript is the conversation of an attempt at a match.
-type Transcript struct {
-	MatchID string `json:"match_id"`
-	Attempt int    `json:"attempt"`
-	doc     *store.Match
-
-	Why []string `json:"why"` // the report has it
-}
-
 // The states of a Seal.
 const (
 	SealUnsigned = "unsigned" // the league does not sign
 	SealValid    = "valid"    // the signature covers the last event
 	SealEarlier  = "earlier"  // a valid signature covers an earlier event
+	SealUnknown  = "unknown"  // a valid signature covers an event that the journal does not have
 	SealInvalid  = "invalid"
 	SealMissing  = "missing"
 )
@@ -155,6 +146,7 @@ type Seal struct {
 	Head       string `json:"head"` // the hash of the last event
 	ManagerKey string `json:"manager_key,omitzero"`
 	SignedHead string `json:"signed_head,omitzero"`
+	Covered    int    `json:"covered_events,omitzero"` // the events up to SignedHead
 	Signature  string `json:"signature,omitzero"`
 	State      string `json:"state"`
 }

@@ -91,7 +91,9 @@ func (s *Seal) Words() string {
 	case SealValid:
 		return fmt.Sprintf("Signed: the manager's signature covers all %d events.", s.Events)
 	case SealEarlier:
-		return "Signed: the manager's signature covers an earlier event than the last one, as while a league is running."
+		return fmt.Sprintf("Signed: the manager's signature covers %d of %d events, as while a league is running.", s.Covered, s.Events)
+	case SealUnknown:
+		return "The manager has signed an event that the journal does not have: 'evenodd audit' tells more."
 	case SealInvalid:
 		return "The manager's signature is not valid: 'evenodd audit' tells more."
 	case SealMissing:

@@ -1,0 +1,112 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"evenodd/league/audit"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/web"
+)
+
+// defaultPage is where serve listens. Other machines cannot connect.
+const defaultPage = "localhost:8080"
+
+type serveOptions struct {
+	data     string
+	listen   string
+	leagueID string
+	allowed  []string
+}
+
+// newServe makes 'evenodd serve': it shows a league in a data folder in browsers.
+func newServe(s streams) *cobra.Command {
+	o := &serveOptions{}
+	c := &cobra.Command{
+		Use:   "serve DIR",
+		Short: "Show a league in a data folder in browsers",
+		Long: `Show the league in a data folder as pages for browsers: its table, its matches and their
+conversations. The league may be running or over; a page of a running league follows it.
+The command only reads. It needs no manager, and ends when you interrupt it.
+
+Only browsers on this machine can connect. --listen :8080 lets other machines connect.
+Pages show no endpoints, no tokens, and no choices of matches that are not over.`,
+		Example: "  evenodd serve ./my-league\n" +
+			"  evenodd serve ./my-league --listen :8080",
+		Args: takes(1, nil, "serve takes the data folder of a league, such as ./my-league"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.data = args[0]
+			return runServe(c.Context(), s, o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.listen, "listen", defaultPage, "`host:port` of the page; :8080 lets other machines connect")
+	f.StringVar(&o.leagueID, "league-id", "", "the league to show (default: the only one there is); it may begin later")
+	f.StringSliceVar(&o.allowed, "allowed-host", nil,
+		"further host `name` that requests may use, such as the name of a reverse proxy; may be repeated")
+	return c
+}
+
+func runServe(ctx context.Context, s streams, o *serveOptions) error {
+	dir := store.Folder(o.data)
+	if err := o.findLeague(s, dir); err != nil {
+		return err
+	}
+	at, err := listenForPage(ctx, "listen", o.listen, o.allowed)
+	if err != nil {
+		return err
+	}
+	log, err := newLogger(s.err, "warn", "", func() string { return "" }, nil)
+	if err != nil {
+		return err
+	}
+	stop, err := at.serve(web.NewFolder(dir, o.leagueID), log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	_ = printLine(s.err, "Watch league %s at %s%s until you interrupt this command.", o.leagueID, at.url(), at.elsewhere())
+	<-ctx.Done()
+	return nil
+}
+
+// findLeague finds the league to show. A league that the user names may begin later.
+func (o *serveOptions) findLeague(s streams, dir store.Folder) error {
+	if o.leagueID == "" {
+		var err error
+		o.leagueID, err = chooseLeague(dir, "")
+		return err
+	}
+	if !protocol.ValidLeagueID(o.leagueID) {
+		return usage("--league-id %.64q: must be 1 to 64 letters, digits, dots, dashes and underscores", o.leagueID)
+	}
+	if info, err := os.Stat(string(dir)); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no folder %s", dir)
+	}
+	if _, err := chooseLeague(dir, o.leagueID); err != nil {
+		_ = printLine(s.err, "There is no league %s in %s yet: the page shows it when it begins.", o.leagueID, dir)
+	}
+	return nil
+}
+
+// chooseLeague returns the id of a league in a data folder: the one that the user has named, else
+// the only one.
+func chooseLeague(dir store.Folder, leagueID string) (string, error) {
+	leagues, err := audit.Leagues(dir)
+	switch {
+	case err != nil:
+		return "", err
+	case leagueID != "" && !slices.Contains(leagues, leagueID):
+		return "", fmt.Errorf("there is no league %.64q in %s; there is %s", leagueID, dir, strings.Join(leagues, ", "))
+	case leagueID == "" && len(leagues) > 1:
+		return "", usage("%s holds several leagues: choose one with --league-id: %s", dir, strings.Join(leagues, ", "))
+	}
+	return cmp.Or(leagueID, leagues[0]), nil
+}

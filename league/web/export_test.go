@@ -1,0 +1,4 @@
+package web
+
+// Hide is hide, for tests.
+var Hide = hide

@@ -1,0 +1,97 @@
+package http
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// A Mount is a handler that a server has beside Path. The guards of the server apply
+// to it: limits of connections, of calls and of the size of a request, names of hosts,
+// no requests by other sites' pages, and only JSON in bodies.
+type Mount struct {
+	Pattern string // as http.ServeMux has it, such as "GET /healthz"
+	Handler http.Handler
+	// Unlimited exempts a cheap handler from the limits of calls (not of connections).
+	Unlimited bool
+	// Quota has the limits of the handler; nil for those of the calls of the agent.
+	Quota  *Quota
+	Stream bool // an answer has no end: it is a stream of the quota
+}
+
+// Health is a mount that answers GET /healthz with the JSON of status; nil means
+// {"status":"ok"}. It is exempt
+// from the limits of calls, because a monitor would take a busy agent for a dead one,
+// and a refusal costs as much as the answer.
+func Health(status func() any) Mount {
+	if status == nil {
+		status = func() any { return map[string]string{"status": "ok"} }
+	}
+	return Mount{Pattern: "GET /healthz", Unlimited: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		body, err := json.Marshal(status())
+		if err != nil {
+			http.Error(w, "no health", http.StatusInternalServerError)
+			return
+		}
+		write(w, http.StatusOK, append(body, '\n'))
+	})}
+}
+
+// routes are the handlers of the server.
+func (s *Server) routes() http.Handler {
+	routes := http.NewServeMux()
+	for _, m := range s.config.Mounts {
+		handler := m.Handler
+		switch {
+		case m.Quota != nil:
+			handler = m.Quota.limited(s, &m)
+		case !m.Unlimited:
+			handler = s.limited(m.Handler)
+		}
+		routes.Handle(m.Pattern, handler)
+	}
+	if s.mux == nil {
+		return routes
+	}
+	calls := http.HandlerFunc(s.call)
+	routes.Handle("POST "+Path, calls)
+	if s.config.Dialect != nil {
+		routes.Handle("POST /", calls) // third-party agents call paths of their own
+	}
+	return callsFirst(calls, routes)
+}
+
+// callsFirst passes requests that need no matching of patterns to calls: nearly all.
+func callsFirst(calls, routes http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == Path && r.URL.RawPath == "" {
+			calls.ServeHTTP(w, r)
+			return
+		}
+		routes.ServeHTTP(w, r)
+	})
+}
+
+// limited is a mounted handler with the limits of calls and the checks of a body.
+func (s *Server) limited(next http.Handler) http.Handler {
+	next = s.checked(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller := s.enter(w, r, bearerOf(r), nil)
+		if caller == nil {
+			return
+		}
+		defer s.callers.leave(caller)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// checked is a mounted handler with the checks of a body.
+func (s *Server) checked(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if problem := contentProblem(r.Header); problem != "" && r.ContentLength != 0 {
+			http.Error(w, problem, http.StatusUnsupportedMediaType)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, s.config.MaxBody)
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,105 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// StreamLimits bound streams: answers that have no end. They have slots of their own and are no
+// calls. Every stream also has a connection.
+type StreamLimits struct {
+	Streams, StreamsPerAddress int // at once
+	// Write is the time for one write. The buffers of a connection hold many small updates, so
+	// that only a client that has stopped reading needs it. It loses its stream.
+	Write time.Duration
+}
+
+// mcpStreams are the limits of the streams of MCP. The SDK writes to one stream after the other:
+// the updates of the others wait for a write.
+func mcpStreams() StreamLimits { return StreamLimits{1024, 256, 100 * time.Millisecond} }
+
+// streamTime is the longest time of a stream. Then the client must open another one.
+const streamTime = time.Hour
+
+// streams are the open streams of updates.
+type streams struct {
+	limits StreamLimits
+	ended  context.Context //nolint:containedctx // ends every stream when the server stops
+	end    context.CancelFunc
+
+	mu   sync.Mutex
+	all  int
+	from map[netip.Addr]int
+}
+
+func newStreams(limits StreamLimits) *streams {
+	s := &streams{limits: limits, from: map[netip.Addr]int{}}
+	s.ended, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// serve serves a stream, unless there are too many.
+func (s *streams) serve(w http.ResponseWriter, r *http.Request, h http.Handler) {
+	from := addressOf(r.RemoteAddr)
+	if !s.enter(from) {
+		unavailable(w)
+		return
+	}
+	defer s.leave(from)
+	ctx, cancel := context.WithTimeout(r.Context(), streamTime)
+	defer cancel()
+	defer context.AfterFunc(s.ended, cancel)()
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // a server of net/http can always set it
+	h.ServeHTTP(&streamWriter{w, control, s.limits.Write}, r.WithContext(ctx))
+}
+
+func (s *streams) enter(from netip.Addr) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all >= s.limits.Streams || s.from[from] >= s.limits.StreamsPerAddress {
+		return false
+	}
+	s.all++
+	s.from[from]++
+	return true
+}
+
+func (s *streams) leave(from netip.Addr) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all--
+	if s.from[from]--; s.from[from] == 0 {
+		delete(s.from, from)
+	}
+}
+
+// A streamWriter gives each update its own deadline.
+type streamWriter struct {
+	http.ResponseWriter
+
+	control *http.ResponseController
+	time    time.Duration // for one write
+}
+
+// Write writes an update.
+func (w *streamWriter) Write(b []byte) (int, error) {
+	w.extend()
+	return w.ResponseWriter.Write(b)
+}
+
+// FlushError sends what the buffer of the server has.
+func (w *streamWriter) FlushError() error {
+	w.extend()
+	return w.control.Flush()
+}
+
+func (w *streamWriter) extend() {
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.time)) // as SetReadDeadline
+}
+
+// Unwrap gives http.ResponseController the writer.
+func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
