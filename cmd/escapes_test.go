@@ -193,6 +193,11 @@ func TestHostileFilesAreEscapedInEveryPrintedField(t *testing.T) {
 				}
 				printed += runHarmless(t, "league", "export", "--format", "csv", "--list", "agents", "--data", copied)
 			}
+			if strings.HasSuffix(name, ".jsonl") {
+				printed += runHarmless(t, "report", copied, "--format", "html", "-o", "-")
+				printed += runHarmless(t, "report", copied, "--format", "text", "--agent", "P02")
+				printed += runHarmless(t, "report", copied, "--format", "markdown", "--agent", "P02")
+			}
 			if filepath.Base(name) == "journal.jsonl" || strings.HasPrefix(name, "config") {
 				for _, format := range []string{"table", "csv", "json"} {
 					printed += runHarmless(t, "simulate", "--resume", "--data", copied, "--log-level", "info", "--format", format,
@@ -294,7 +299,7 @@ func poisonedList(value any) (list []any) {
 // The user's own arguments and files may have text of others too: pasted, or in an archive.
 func TestHostileArgumentsAreEscaped(t *testing.T) {
 	for _, args := range [][]string{
-		{hostile}, {"help", hostile}, {"audit", hostile}, {"replay", hostile}, {"query", hostile}, {"check", hostile}, {"check", "player", hostile},
+		{hostile}, {"help", hostile}, {"audit", hostile}, {"replay", hostile}, {"report", hostile}, {"query", hostile}, {"check", hostile}, {"check", "player", hostile},
 		{"schema", hostile}, {"config", hostile}, {"simulate", "--" + hostile}, {"simulate", "--strategies", hostile}, {"simulate", "--game", hostile},
 		{"simulate", "--league-id", hostile}, {"simulate", "--format", hostile}, {"simulate", "--faults", hostile}, {"simulate", "--seeding", hostile},
 		{"player", "--name", hostile, "--manager", hostile}, {"referee", "--host", hostile}, {"manager", "--log-level", hostile},

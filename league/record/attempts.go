@@ -2,6 +2,8 @@ package record
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,31 +24,22 @@ type indexedAttempt struct {
 // and attempts. It returns the number of records that cannot be read. An error of visit ends it.
 func (f *Folder) Attempts(visit func(doc *store.Match) error) (unreadable int, err error) {
 	entries, err := os.ReadDir(f.folder.Matches(f.leagueID))
-	if err != nil {
-		return 0, nil //nolint:nilerr // a league before its first match has no folder
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // a league before its first match
+		return 0, nil
+	case err != nil:
+		return 0, err
 	}
-	var all []indexedAttempt
-	for _, e := range entries {
-		if !store.IsResults(e.Name()) {
-			continue
+	files, unreadable := f.indexes(entries)
+	defer func() {
+		for _, x := range files {
+			_ = x.Close() // only read
 		}
-		x, err := store.IndexResults(filepath.Join(f.folder.Matches(f.leagueID), e.Name()))
-		if err != nil {
-			unreadable++
-			continue
-		}
-		defer func() { _ = x.Close() }() // only read
-		unreadable += len(x.Damage)
-		for i := range x.Attempts {
-			if id, ok := protocol.ParseMatchID(x.Attempts[i].MatchID); ok {
-				all = append(all, indexedAttempt{id, x, &x.Attempts[i]})
-			}
-		}
+	}()
+	all := attemptsIn(files)
+	if len(all) == 0 {
+		return f.matchFiles(entries, visit)
 	}
-	slices.SortStableFunc(all, func(a, b indexedAttempt) int {
-		return cmp.Or(a.id.Compare(b.id), a.at.Attempt-b.at.Attempt, -strings.Compare(a.file.Path, b.file.Path)) // the referee's own file first
-	})
-	all = slices.CompactFunc(all, func(a, b indexedAttempt) bool { return a.id == b.id && a.at.Attempt == b.at.Attempt })
 	for _, a := range all {
 		doc, err := a.file.Load(a.at)
 		if err != nil {
@@ -57,10 +50,40 @@ func (f *Folder) Attempts(visit func(doc *store.Match) error) (unreadable int, e
 			return unreadable, err
 		}
 	}
-	if len(all) == 0 {
-		return f.matchFiles(entries, visit)
-	}
 	return unreadable, nil
+}
+
+// indexes opens the results files of the league.
+func (f *Folder) indexes(entries []os.DirEntry) (files []*store.ResultsIndex, unreadable int) {
+	for _, e := range entries {
+		if !store.IsResults(e.Name()) {
+			continue
+		}
+		x, err := store.IndexResults(filepath.Join(f.folder.Matches(f.leagueID), e.Name()))
+		if err != nil {
+			unreadable++
+			continue
+		}
+		files = append(files, x)
+		unreadable += len(x.Damage)
+	}
+	return files, unreadable
+}
+
+// attemptsIn are the attempts in results files in order, each once: the referee's own file has
+// precedence over what it delivered.
+func attemptsIn(files []*store.ResultsIndex) (all []indexedAttempt) {
+	for _, x := range files {
+		for i := range x.Attempts {
+			if id, ok := protocol.ParseMatchID(x.Attempts[i].MatchID); ok {
+				all = append(all, indexedAttempt{id, x, &x.Attempts[i]})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b indexedAttempt) int {
+		return cmp.Or(a.id.Compare(b.id), a.at.Attempt-b.at.Attempt, -strings.Compare(a.file.Path, b.file.Path))
+	})
+	return slices.CompactFunc(all, func(a, b indexedAttempt) bool { return a.id == b.id && a.at.Attempt == b.at.Attempt })
 }
 
 // matchFiles visits the matches of a league of an earlier version, whose match files have the

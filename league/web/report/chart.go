@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"evenodd/league/protocol"
@@ -75,10 +76,10 @@ func newChart(r *Report) *chart {
 		c.Lines = append(c.Lines, line)
 	}
 	for n := 0; n <= len(r.Progress); n += step(len(r.Progress), chartPlotWidth/chartSpaceX) {
-		c.X = append(c.X, chartTick{x(n), fmt.Sprint(n)})
+		c.X = append(c.X, chartTick{x(n), strconv.Itoa(n)})
 	}
 	for n := 0; n <= most; n += step(most, chartPlotHeight/chartSpaceY) {
-		c.Y = append(c.Y, chartTick{y(n), fmt.Sprint(n)})
+		c.Y = append(c.Y, chartTick{y(n), strconv.Itoa(n)})
 	}
 	return c
 }

@@ -98,7 +98,8 @@ func (c *collector) addAgentEvent(e *journal.Event) {
 	case *journal.AgentInformed:
 		tell(d.AgentID, "knows that the league is over")
 	case *journal.AgentHeld, *journal.AgentReadmitted, *journal.AgentWithdrawn:
-		decision := e.Data.(journal.DecisionEvent) //nolint:errcheck,forcetypeassert // each of the three is one
-		tell(decision.Matter(), "%s", decision.About())
+		if decision, ok := d.(journal.DecisionEvent); ok { // each of the three is one
+			tell(decision.Matter(), "%s", decision.About())
+		}
 	}
 }

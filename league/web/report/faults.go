@@ -79,7 +79,7 @@ func kindOf(f *record.Fault) string {
 	return kindAnswer
 }
 
-// groups groups faults by agent and cause: agents in order, each with the most frequent first.
+// groups sorts faults into groups by agent and cause: agents in order, each with the most frequent first.
 func groups(faults []fault, most int, agents map[string]int) []FaultGroup {
 	type key struct {
 		agent, kind, method, code string

@@ -304,7 +304,7 @@ type sheetPage struct {
 	*Sheet
 
 	Shown blamed // the faults
-	Rows  []sheetRow
+	Rows  []*sheetRow
 }
 
 // A sheetRow is a match with its outcome for the agent.
@@ -312,6 +312,14 @@ type sheetRow struct {
 	*Match
 
 	Outcome string
+}
+
+// Class is the class of the outcome: red for a loss.
+func (r *sheetRow) Class() string {
+	if r.Outcome == "lost" {
+		return protocol.StatusTechnicalLoss
+	}
+	return r.Status
 }
 
 // HTML writes the sheet as one file that needs no network.
@@ -322,7 +330,7 @@ func (s *Sheet) HTML(w io.Writer) error {
 	}
 	p := &sheetPage{page: base, Sheet: s, Shown: blamed{AgentID: s.Agent.AgentID, Groups: s.Faults}}
 	for i := range s.Matches {
-		p.Rows = append(p.Rows, sheetRow{&s.Matches[i], s.Outcome(&s.Matches[i])})
+		p.Rows = append(p.Rows, &sheetRow{&s.Matches[i], s.Outcome(&s.Matches[i])})
 	}
 	return render(w, "sheet.html", s.names, p)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"evenodd/league/record"
 )
@@ -48,7 +49,7 @@ func newStrength(s *record.Statistics) *strength {
 	for _, r := range s.Ratings[:len(s.Ratings)-view.Omitted] {
 		ranks := fmt.Sprintf("%d–%d", r.BestRank, r.WorstRank)
 		if r.BestRank == r.WorstRank {
-			ranks = fmt.Sprint(r.BestRank)
+			ranks = strconv.Itoa(r.BestRank)
 		}
 		view.Bars = append(view.Bars, bar{r, r.PlayerID, number(x(r.Low)), number(x(r.High) - x(r.Low)), number(x(r.Rating)), ranks})
 	}

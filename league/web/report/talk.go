@@ -48,6 +48,8 @@ type talkLine struct {
 	Clock string
 	Delay string // since the line before; "" if it is not known
 	Raw   string // the message; "" for most
+
+	Problem string // of a failure, with its code
 }
 
 // Shown are the lines of the conversation. A question that was answered wrongly has its message the
@@ -70,6 +72,9 @@ func (t *Transcript) Shown() []talkLine {
 			one.Class = "trouble"
 		case line.From == t.PlayerA.PlayerID || line.From == t.PlayerB.PlayerID:
 			one.Class = "answers"
+		}
+		if line.Trouble != "" && line.Error != nil {
+			one.Problem = line.Error.ErrorCode + " " + line.Error.Detail
 		}
 		if line.Waited != nil {
 			one.Delay = fmt.Sprintf("%+.3f s", *line.Waited)
