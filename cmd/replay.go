@@ -39,7 +39,8 @@ func newReplay(s streams) *cobra.Command {
 		Use:   "replay MATCH",
 		Short: "Show a match as a conversation, or replay it against a player",
 		Long: `Show the conversation of a match from its match file: each message with sender,
-receiver, time and delay, every error, the draw of the number and the result.
+receiver, time and delay, the tries of each question in order, every wrong answer as it
+arrived with its error, the draw of the number and the result.
 
 With --against, send the requests that one player got again to another endpoint, in
 their order, with new times and without a token, and show where the answers differ.

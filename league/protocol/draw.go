@@ -51,14 +51,21 @@ func OpensDraw(commitment, leagueID, matchID string, attempt int, refereeID stri
 }
 
 func drawCommitment(leagueID, matchID string, attempt int, refereeID string, nonce Secret) digest {
-	b := make([]byte, 0, 160)
+	return digestOf(appendDraw(make([]byte, 0, 160), leagueID, matchID, attempt, refereeID, nonce))
+}
+
+// DrawInput returns the bytes whose SHA-256 is the DrawCommitment.
+func DrawInput(leagueID, matchID string, attempt int, refereeID string, nonce Secret) []byte {
+	return appendDraw(nil, leagueID, matchID, attempt, refereeID, nonce)
+}
+
+func appendDraw(b []byte, leagueID, matchID string, attempt int, refereeID string, nonce Secret) []byte {
 	b = append(b, "evenodd-draw-v1"...)
 	b = prefixed(b, leagueID)
 	b = prefixed(b, matchID)
 	b = prefixed(b, strconv.Itoa(attempt))
 	b = prefixed(b, refereeID)
-	b = append(b, nonce[:]...)
-	return digestOf(b)
+	return append(b, nonce[:]...)
 }
 
 // EntropyCommitment returns the commitment of a player to its entropy, which it reveals

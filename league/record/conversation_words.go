@@ -36,7 +36,7 @@ func answered(response string) string {
 		for _, name := range []string{"result", "error"} {
 			if value := members.Raw(name); value != nil {
 				compact := slices.Clone(value)
-				_ = (*jsontext.Value)(&compact).Compact() // it is JSON
+				_ = compact.Compact() // it is JSON
 				return excerpt(string(compact))
 			}
 		}

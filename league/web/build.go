@@ -11,8 +11,17 @@ import (
 
 // The functions build… make the views of the routes.
 
+// roundOf is the round that a request asks for. The last position of the scrubber is live,
+// whatever rounds have ended since the page was made.
+func roundOf(r *http.Request) int {
+	if r.FormValue("live") != "" {
+		return live
+	}
+	return parseRound(r.FormValue("round"))
+}
+
 func buildOverview(_ context.Context, b *Board, r *http.Request) (view any, err error) {
-	b.View(func(l *record.League) { view = overviewOf(l, b.memory.of(l), parseRound(r.FormValue("round"))) })
+	b.View(func(l *record.League) { view = overviewOf(l, b.memory.of(l), roundOf(r)) })
 	return view, nil
 }
 
@@ -20,7 +29,7 @@ func buildCross(_ context.Context, b *Board, r *http.Request) (view any, err err
 	from, _ := strconv.Atoi(r.FormValue("from")) // 0 is the first window
 	against, _ := strconv.Atoi(r.FormValue("against"))
 	b.View(func(l *record.League) {
-		view = crossOf(l, b.memory.of(l), parseRound(r.FormValue("round")), from, against)
+		view = crossOf(l, b.memory.of(l), roundOf(r), from, against)
 	})
 	return view, nil
 }

@@ -28,6 +28,7 @@ var errNotFound = errors.New("not found")
 func routes() []route {
 	return []route{
 		{pattern: "GET /{$}", template: "overview", title: "Overview", link: "/", build: buildOverview},
+		{pattern: "GET /matches/{id}", template: "match", title: "Match", build: buildMatch, volatile: true},
 		{pattern: "GET /cross", template: "cross", title: "Cross table", link: "/cross", build: buildCross},
 		{pattern: "GET /agents", template: "agents", title: "Agents", link: "/agents", build: buildAgents, volatile: true},
 		{pattern: "GET /statistics", template: "statistics", title: "Statistics", link: "/statistics", build: buildStatistics},

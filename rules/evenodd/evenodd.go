@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"evenodd/rules"
@@ -85,6 +86,11 @@ func Number(chance rules.Chance) int {
 			}
 		}
 	}
+}
+
+// NumberInput returns the first bytes that Number hashes: those for i = 0.
+func NumberInput(chance rules.Chance) []byte {
+	return slices.Concat([]byte("evenodd-number-v1"), chance.Nonce[:], chance.EntropyA[:], chance.EntropyB[:], make([]byte, 4))
 }
 
 // Winner decides by the number alone (spec 003 §3.1.1, §5.4.3).

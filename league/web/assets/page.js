@@ -35,7 +35,7 @@
 
   // ---- the stream of updates ----
   const connection = $('connection');
-  let stream = null, retry = 0, over = document.body.hasAttribute('data-over');
+  let stream = null, retry = 0, last = document.body.dataset.version || '', over = document.body.hasAttribute('data-over');
 
   function status(name, text) {
     connection.className = 'connection ' + name;
@@ -61,7 +61,7 @@
   function startStream() {
     stopStream();
     status('', 'connecting');
-    stream = new EventSource('/events?after=' + document.body.dataset.version);
+    stream = new EventSource('/events?after=' + encodeURIComponent(last));
     stream.onopen = () => status('live', 'live');
     stream.onerror = () => {
       status('lost', 'connection lost, trying again');
@@ -70,16 +70,74 @@
       retry = setTimeout(follow, 2000 + Math.random() * 3000);
     };
     for (const name of ['progress', 'timeline', 'standings', 'running', 'results', 'decisions', 'chart']) {
-      stream.addEventListener(name, (e) => swap(name, e.data));
+      stream.addEventListener(name, (e) => { last = e.lastEventId || last; waiting.size || requestAnimationFrame(flush); waiting.set(name, e.data); });
     }
-    stream.addEventListener('over', () => { over = true; follow(); });
   }
 
-  async function swap(id, html) {
-    if (!$(id) || $('league').dataset.round !== '') return;
-    if (id === 'timeline' && $('timeline').contains(document.activeElement) && playing) return;
-    await htmx.swap({ target: '#' + id, text: html, swap: 'outerMorph' });
+  // The fragments of an update are put into the page together.
+  const waiting = new Map();
+  let flushing = false;
+
+  async function flush() {
+    const parts = [...waiting];
+    waiting.clear();
+    flushing = true;
+    const swaps = [];
+    for (const [id, html] of parts) {
+      if (!$(id) || $('league').dataset.round !== '') continue;
+      if (id === 'timeline') updateTimeline(html);
+      else if (id !== 'standings' || !updateRows(html)) swaps.push(htmx.swap({ target: '#' + id, text: html, swap: 'outerMorph' }));
+    }
+    await Promise.all(swaps);
+    flushing = false;
+    over = over || $('progress') && $('progress').dataset.state === 'over'; // the server ends the stream
     refresh();
+  }
+
+  // updateTimeline makes room for a new round. It waits for somebody who moves the scrubber.
+  let moved = 0;
+  function updateTimeline(html) {
+    const parsed = document.createElement('template');
+    parsed.innerHTML = html;
+    const form = $('timeline'), fresh = parsed.content.querySelector('form');
+    if (Date.now() - moved < 1500 || form.round.matches(':active')) {
+      setTimeout(() => $('league').dataset.round === '' && updateTimeline(html), 1600);
+      return;
+    }
+    form.dataset.total = fresh.dataset.total;
+    if ('over' in fresh.dataset) form.dataset.over = '';
+    const max = Math.max(Number(form.round.max), Number(fresh.elements.round.max));
+    form.round.disabled = false;
+    form.round.value = form.round.max = max;
+    showPosition();
+  }
+
+  // updateRows updates a long table: only cells that differ, and rows that moved. It returns
+  // false for a table that is short or has other columns.
+  function updateRows(html) {
+    const section = $('standings'), body = section.querySelector('tbody');
+    if (!body || body.rows.length < 50) return false;
+    const parsed = document.createElement('template');
+    parsed.innerHTML = html;
+    const fresh = parsed.content.querySelector('tbody');
+    if (!fresh || parsed.content.querySelector('thead').innerHTML !== section.querySelector('thead').innerHTML) return false;
+    const known = new Map(Array.from(body.rows, (row) => [row.id, row]));
+    let place = body.firstElementChild;
+    for (const row of Array.from(fresh.rows)) {
+      const mine = known.get(row.id) || row;
+      known.delete(row.id);
+      if (mine !== row && mine.outerHTML !== row.outerHTML) {
+        mine.className = row.className;
+        const cells = Array.from(mine.cells);
+        Array.from(row.cells).forEach((cell, i) => { if (cell.outerHTML !== cells[i].outerHTML) cells[i].replaceWith(cell); });
+      }
+      if (mine === place) place = place.nextElementSibling;
+      else if (body.moveBefore && mine.parentNode === body) body.moveBefore(mine, place); // keeps the focus
+      else body.insertBefore(mine, place);
+    }
+    known.forEach((row) => row.remove());
+    section.querySelector('caption').textContent = parsed.content.querySelector('caption').textContent;
+    return true;
   }
 
   let announced = null;
@@ -119,6 +177,7 @@
     const form = $('timeline');
     if (!form) return;
     const value = Number(form.round.value), text = label(value, form);
+    form.live.disabled = value !== Number(form.round.max);
     form.querySelector('output').textContent = text;
     form.querySelector('output').classList.toggle('live', text === 'Live');
     form.round.setAttribute('aria-valuetext', text);
@@ -157,13 +216,16 @@
   document.addEventListener('input', (e) => {
     if (e.target.id !== 'round') return;
     if (e.isTrusted) play(false);
+    moved = Date.now();
     showPosition();
   });
   // The last position is the page without a round.
   document.addEventListener('htmx:after:swap', () => {
+    if (flushing) return;
     const league = $('league');
     if (league) {
       const params = new URLSearchParams(location.search);
+      params.delete('live');
       league.dataset.round ? params.set('round', league.dataset.round) : params.delete('round');
       const query = params.toString();
       const url = location.pathname + (query ? '?' + query : '');
@@ -173,25 +235,35 @@
   });
 
   // ---- the chart ----
-  let plot = null, plotted = '', shown = null;
+  let plot = null, plotted = '', drawn = 0, later = 0, listed = '', shown = null;
   const dashes = [[], [6, 4], [2, 3], [10, 4, 2, 4]];
 
-  function color(i) { return getComputedStyle(document.documentElement).getPropertyValue('--s' + (i % 10)).trim(); }
-  function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
+  const colors = new Map();
+
+  function css(name) {
+    if (!colors.has(name)) colors.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+    return colors.get(name);
+  }
+  function color(i) { return css('--s' + (i % 10)); }
 
   function chart() {
     const data = $('chart-data'), box = $('plot');
     if (!data || !box || !window.uPlot) return;
-    const text = data.textContent, width = box.clientWidth;
+    const text = data.textContent;
     if (text === plotted) return;
-    plotted = text;
     const c = JSON.parse(text);
     if (c.rounds.length < 2) return;
+    clearTimeout(later);
+    if (plot && c.round < 0 && c.series.length > 20 && Date.now() - drawn < 4000) { later = setTimeout(chart, 4000); return; }
+    plotted = text;
+    drawn = Date.now();
     box.hidden = $('legend').hidden = false;
     if (!shown) shown = new Set(c.series.filter((s) => s.shown).map((s) => s.id));
-    legend(c);
+    const ids = c.series.map((s) => s.id + s.name).join();
+    if (listed !== ids) legend(c);
+    listed = ids;
     if (plot) plot.destroy();
-    plot = new uPlot(options(c, box.clientWidth || width), [c.rounds, ...c.series.map((s) => s.points)], box);
+    plot = new uPlot(options(c, box.clientWidth), [c.rounds, ...c.series.map((s) => s.points)], box);
   }
 
   function options(c, width) {
@@ -267,7 +339,7 @@
     if (focused) { const again = list.querySelector('[data-series="' + CSS.escape(focused) + '"]'); if (again) again.focus(); }
   }
 
-  function redraw() { plotted = ''; chart(); }
+  function redraw() { plotted = ''; drawn = 0; colors.clear(); chart(); }
   let resized = 0;
   addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, 150); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
