@@ -19,6 +19,7 @@ import (
 	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/web"
 	"evenodd/transport"
 	"evenodd/transport/http"
 	"evenodd/transport/mcp"
@@ -207,13 +208,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	}
 	mux := transport.NewMux(p.log)
 	manager.Mount(mux)
-	pinned := ""
-	seal := func() {
-		if head := manager.Seal(); head.Hash != pinned {
-			pinned = head.Hash
-			printHead(s.err, head)
-		}
-	}
+	seal := headPrinter(s, manager.Seal)
 	defer func() { // when no more requests arrive
 		seal()
 		if !over {
@@ -227,20 +222,18 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
-	mounts := []http.Mount{http.Health(health)}
-	if p.page {
-		page, err := newLeaguePage(&managerSource{manager: manager, leagueID: p.leagueID}, p.log)
-		if err != nil {
-			return err
-		}
-		defer page.close()
-		mounts = append(mounts, page.mounts()...)
+	mounts, closePage, err := p.pageMounts(&managerSource{manager: manager, leagueID: p.leagueID})
+	if err != nil {
+		return err
 	}
+	defer closePage()
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: mounts, MCP: server,
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: append(mounts, http.Health(health)), MCP: server,
 	})()
 	defer p.tell(manager, server)()
-	p.introduce(s, manager, &options)
+	p.introduce(s, manager.Status(), manager.Resumed(), manager.AdminToken())
+	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
+		Str("game_type", options.GameType).Stringer("calls", p.calls).Str("event_type", protocol.EventListening).Msg("listening")
 	_, err = manager.Run(ctx)
 	switch {
 	case printed != nil:
@@ -262,18 +255,40 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	return nil
 }
 
+// headPrinter returns a function that prints the signed head of the journal, each head once.
+func headPrinter(s streams, sealed func() league.SignedHead) (seal func()) {
+	printed := ""
+	return func() {
+		if head := sealed(); head.Hash != printed {
+			printed = head.Hash
+			printHead(s.err, head)
+		}
+	}
+}
+
+// pageMounts are the paths of the league's page; none if the operator wants no page. The returned
+// function ends the page.
+func (p *managerProcess) pageMounts(source web.Source) (mounts []http.Mount, end func(), err error) {
+	if !p.page {
+		return nil, func() {}, nil
+	}
+	page, err := newLeaguePage(source, p.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return page.mounts(), page.close, nil
+}
+
 // introduce tells the operator where the league is and how to start it.
-func (p *managerProcess) introduce(s streams, m *league.Manager, options *league.Options) {
-	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(m.Status(), m.Resumed()))
-	if problem := p.admission.tooLate(m.Status(), time.Now()); problem != "" {
+func (p *managerProcess) introduce(s streams, status league.Status, resumed bool, adminToken string) {
+	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(status, resumed))
+	if problem := p.admission.tooLate(status, time.Now()); problem != "" {
 		_ = printLine(s.err, "%s", problem)
 	}
 	if p.page {
 		_ = printLine(s.err, "%s%s", watchPage, pageURL(&p.address, p.listener))
 	}
-	_ = printLine(s.err, "Admin token for start_league: %s", m.AdminToken())
-	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
-		Str("game_type", options.GameType).Stringer("calls", p.calls).Str("event_type", protocol.EventListening).Msg("listening")
+	_ = printLine(s.err, "Admin token for start_league: %s", adminToken)
 }
 
 // tell tells MCP clients of changes in the background. The returned function ends that.
