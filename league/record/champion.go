@@ -10,7 +10,7 @@ import (
 // tie-break that decided: "Champion: Ann (P03) with 9 points, on head-to-head".
 func ChampionLine(rows []protocol.StandingRow, champion protocol.Champion) string {
 	if !rows[0].Tied {
-		return fmt.Sprintf("Champion: %s (%s) with %s", champion.DisplayName, champion.PlayerID, points(champion.Points)) + Because(champion)
+		return fmt.Sprintf("Champion: %s (%s) with %s", champion.DisplayName, champion.PlayerID, Counted(champion.Points, "point", "points")) + Because(champion)
 	}
 	var sharing []string
 	for i := range rows {
@@ -18,7 +18,7 @@ func ChampionLine(rows []protocol.StandingRow, champion protocol.Champion) strin
 			sharing = append(sharing, fmt.Sprintf("%s (%s)", rows[i].DisplayName, rows[i].PlayerID))
 		}
 	}
-	return fmt.Sprintf("Champion: %s with %s", protocol.SharedBy(sharing), points(rows[0].Points))
+	return fmt.Sprintf("Champion: %s with %s", protocol.SharedBy(sharing), Counted(rows[0].Points, "point", "points"))
 }
 
 // Because adds the reason, which may be the text of a third-party manager.
@@ -27,11 +27,4 @@ func Because(c protocol.Champion) string {
 		return ""
 	}
 	return fmt.Sprintf(", %.200s", c.Reason)
-}
-
-func points(n int) string {
-	if n == 1 {
-		return "1 point"
-	}
-	return fmt.Sprintf("%d points", n)
 }

@@ -178,28 +178,3 @@ func positionOf(context map[string]any) string {
 	}
 	return text.String()
 }
-
-// ErrorInWords says what an error code of a match means, and what to look at.
-func ErrorInWords(code string) string {
-	switch protocol.Code(code) {
-	case protocol.ErrTimeout:
-		return "The player did not answer in time. Look at what its program does so long, or whether it hangs."
-	case protocol.ErrConnection:
-		return "The referee could not reach the player, or its answer was no JSON-RPC message. Look at the log of the player's program: it may have crashed."
-	case protocol.ErrInvalidFieldType:
-		return "A member of the answer has the wrong type or value, or the player answered with an error."
-	case protocol.ErrMissingField:
-		return "A member of the answer is missing. Compare its name with the protocol."
-	case protocol.ErrInvalidParityChoice:
-		return `The choice is not legal. It must be exactly "even" or "odd", in lower case, in the member parity_choice.`
-	case protocol.ErrIllegalMove:
-		return "The move is not legal. It must be exactly one of valid_options, in the member choice of move_data."
-	case protocol.ErrMatchIDMismatch:
-		return "The answer is about another match. It must have the match_id of the question."
-	case protocol.ErrRateLimited:
-		return "The player asked the referee to wait."
-	case protocol.ErrMessageTooLarge:
-		return "The answer is too large."
-	}
-	return ""
-}

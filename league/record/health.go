@@ -25,6 +25,7 @@ type Health struct {
 // A PlayerHealth is how a player answered.
 type PlayerHealth struct {
 	Warnings map[string]int // answers that count, but deviate from the specification, by problem
+	Failures map[string]int // tries without an answer that counts, by error code
 
 	took map[string][]float64 // milliseconds of each answer, by method
 }
@@ -62,7 +63,7 @@ func NewHealth() *Health { return &Health{players: map[string]*PlayerHealth{}} }
 func (h *Health) Player(id string) *PlayerHealth {
 	p := h.players[id]
 	if p == nil {
-		p = &PlayerHealth{Warnings: map[string]int{}, took: map[string][]float64{}}
+		p = &PlayerHealth{Warnings: map[string]int{}, Failures: map[string]int{}, took: map[string][]float64{}}
 		h.players[id] = p
 	}
 	return p
@@ -87,6 +88,9 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 		local := x.Local || x.Void != ""
 		if f, failed := faultOf(doc, x); failed {
 			faults = append(faults, f)
+			if !f.Local && f.Code != "" {
+				p.Failures[f.Code]++
+			}
 		} else if problem := deviation(doc, x); problem != "" {
 			p.Warnings[problem]++
 		}
@@ -95,6 +99,23 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 		}
 	}
 	return faults
+}
+
+// Include adds what another health tells.
+func (h *Health) Include(other *Health) {
+	h.Attempts += other.Attempts
+	for id, from := range other.players {
+		to := h.Player(id)
+		for problem, n := range from.Warnings {
+			to.Warnings[problem] += n
+		}
+		for code, n := range from.Failures {
+			to.Failures[code] += n
+		}
+		for method, took := range from.took {
+			to.took[method] = append(to.took[method], took...)
+		}
+	}
 }
 
 // faultOf returns the fault of an exchange; false if its answer counts.

@@ -3,8 +3,6 @@ package web
 import (
 	"sync"
 
-	"evenodd/league/pairing"
-	"evenodd/league/protocol"
 	"evenodd/league/record"
 )
 
@@ -31,41 +29,11 @@ func pastOf(l *record.League) *past {
 	p.points[0], p.fallbacks[0] = make([]int, players), make([]int, players)
 	for round := 1; round <= p.rounds; round++ {
 		points, fallbacks := append([]int(nil), p.points[round-1]...), append([]int(nil), p.fallbacks[round-1]...)
-		addRound(l, round, points, fallbacks)
+		l.AddPoints(round, points)
+		l.AddFallbacks(round, fallbacks)
 		p.points[round], p.fallbacks[round] = points, fallbacks
 	}
 	return p
-}
-
-// addRound adds the points and the fallbacks of an announced round.
-func addRound(l *record.League, round int, points, fallbacks []int) {
-	pairings := l.Pairings(round)
-	if l.Created.Tournament.IsSwiss() {
-		for _, player := range pairing.Byes(len(points), pairings) {
-			if l.Agents[l.Started.Players[player]].Withdrawn == nil {
-				points[player] += l.Created.Scoring.Win
-			}
-		}
-	}
-	for i, pair := range pairings {
-		report := l.Match(protocol.MatchID{Round: round, Number: i + 1}).Report
-		if report == nil {
-			continue
-		}
-		for _, f := range report.Fallbacks {
-			if player, ok := l.PlayerIndex(f.Name); ok {
-				fallbacks[player] += f.Value
-			}
-		}
-		if l.Agents[l.Started.Players[pair.A]].Annulled || l.Agents[l.Started.Players[pair.B]].Annulled {
-			continue
-		}
-		if r, err := l.TableResult(report); err == nil { // the fold has checked it
-			a, b := l.State.Table.Points(r)
-			points[pair.A] += a
-			points[pair.B] += b
-		}
-	}
 }
 
 // ranksAfter are the shown ranks after a completed round, by player id.

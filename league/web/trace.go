@@ -8,7 +8,6 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/record"
-	"evenodd/league/store"
 )
 
 // The limits of what the page of agents reads: the transcripts of the last recorded matches, and
@@ -18,23 +17,16 @@ const (
 	tracesTime = 2 * time.Second
 )
 
-// traces are what transcripts tell about the agents, by id.
+// traces are what transcripts tell about the agents.
 type traces struct {
-	of     map[string]*trace
-	read   int // transcripts
+	health *record.Health
 	unread int // transcripts that could not be read
-}
-
-// A trace is what transcripts tell about one player.
-type trace struct {
-	waits  []time.Duration // from a question to its answer, of those that were answered
-	errors map[string]int  // failed tries by error code
 }
 
 // A tracer reads transcripts, each of them once. It is safe for concurrent use.
 type tracer struct {
 	mu   sync.Mutex
-	seen map[protocol.Attempt]map[string]*trace // nil for a transcript that cannot be read
+	seen map[protocol.Attempt]*record.Health // nil for a transcript that cannot be read
 }
 
 // traces reads the transcripts that it has not read yet, and sums up all of them.
@@ -45,14 +37,15 @@ func (t *tracer) traces(ctx context.Context, b *Board) *traces {
 	b.View(func(l *record.League) { attempts = lastAttempts(l, tracesMost) })
 	ctx, cancel := context.WithTimeout(ctx, tracesTime)
 	defer cancel()
-	kept := make(map[protocol.Attempt]map[string]*trace, len(attempts))
-	sum := &traces{of: map[string]*trace{}}
+	kept := make(map[protocol.Attempt]*record.Health, len(attempts))
+	sum := &traces{health: record.NewHealth()}
 	for _, at := range attempts {
 		one, known := t.seen[at]
 		if !known && ctx.Err() == nil {
 			match, err := b.Transcript(ctx, at)
 			if known = err == nil || ctx.Err() == nil; err == nil {
-				one = traceOf(match)
+				one = record.NewHealth()
+				one.Add(match)
 			}
 		}
 		if !known {
@@ -62,26 +55,10 @@ func (t *tracer) traces(ctx context.Context, b *Board) *traces {
 			sum.unread++
 			continue
 		}
-		sum.read++
-		sum.add(one)
+		sum.health.Include(one)
 	}
 	t.seen = kept
 	return sum
-}
-
-// add adds what one transcript tells.
-func (t *traces) add(match map[string]*trace) {
-	for id, one := range match {
-		to := t.of[id]
-		if to == nil {
-			to = &trace{errors: map[string]int{}}
-			t.of[id] = to
-		}
-		to.waits = append(to.waits, one.waits...)
-		for code, n := range one.errors {
-			to.errors[code] += n
-		}
-	}
 }
 
 // lastAttempts are the attempts of the last recorded matches that a referee conducted, the
@@ -99,36 +76,4 @@ func lastAttempts(l *record.League, most int) (attempts []protocol.Attempt) {
 		}
 	}
 	return attempts
-}
-
-// traceOf is what a transcript tells about its players: how long they took to answer questions,
-// and which errors their tries had. Tries that are void count for nothing.
-func traceOf(m *store.Match) map[string]*trace {
-	traces := map[string]*trace{}
-	asked := map[string]time.Time{}
-	for i := range m.Transcript {
-		e := &m.Transcript[i]
-		t := traces[e.PlayerID]
-		if t == nil {
-			t = &trace{errors: map[string]int{}}
-			traces[e.PlayerID] = t
-		}
-		at, err := protocol.ParseTimestamp(e.At)
-		switch {
-		case err != nil || e.Void != "":
-		case e.Direction == store.Sent:
-			delete(asked, e.PlayerID)
-			if e.MessageType == protocol.TypeChooseParityCall || e.MessageType == protocol.TypeGameMoveCall {
-				asked[e.PlayerID] = at
-			}
-		case e.Error != nil:
-			t.errors[e.Error.ErrorCode]++
-		default:
-			if since, ok := asked[e.PlayerID]; ok {
-				t.waits = append(t.waits, max(at.Sub(since), 0))
-				delete(asked, e.PlayerID)
-			}
-		}
-	}
-	return traces
 }

@@ -3,10 +3,9 @@ package web
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"time"
 
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 	"evenodd/league/record"
 )
 
@@ -49,7 +48,7 @@ type warning struct {
 // agentsOf is the view of the agents, with what transcripts tell about them.
 func agentsOf(l *record.League, p *past, t *traces) *health {
 	m := at(l, p, live)
-	v := &health{League: leagueName(l), Recorded: l.Recorded, Read: t.read, Unread: t.unread}
+	v := &health{League: leagueName(l), Recorded: l.Recorded, Read: t.health.Attempts, Unread: t.unread}
 	lost, played := map[string]int{}, map[string]int{}
 	if l.Started != nil {
 		for _, row := range m.standings().Rows {
@@ -66,13 +65,17 @@ func agentsOf(l *record.League, p *past, t *traces) *health {
 			}
 		}
 	}
+	var limits protocol.Timeouts // none if they are not known
+	if c := l.Configuration; c != nil {
+		limits = c.Timeouts
+	}
 	fallbacks := m.fallbacks()
 	for _, a := range l.SortedAgents() {
 		one := agentHealth{ref: m.agent(a.AgentID), Player: a.Player, State: stateWords(l, a), Kind: kindOf(l, a), Failures: a.Failures, Lost: lost[a.AgentID], Matches: played[a.AgentID]}
 		if player, ok := l.PlayerIndex(a.AgentID); ok {
 			one.Fallback = fallbacks[player]
 		}
-		one.measure(t.of[a.AgentID], choiceTime(l))
+		one.measure(t.health.Player(a.AgentID), limits)
 		if a.Player {
 			v.Players = append(v.Players, one)
 		} else {
@@ -87,14 +90,6 @@ func agentsOf(l *record.League, p *past, t *traces) *health {
 		}
 	}
 	return v
-}
-
-// choiceTime is the time that the league gives for a choice; 0 if it is not known.
-func choiceTime(l *record.League) time.Duration {
-	if l.Configuration == nil {
-		return 0
-	}
-	return time.Duration(l.Configuration.Timeouts.Move * float64(time.Second))
 }
 
 // kindOf is the class of an agent's state.
@@ -113,34 +108,17 @@ func kindOf(l *record.League, a *journal.Agent) string {
 }
 
 // measure adds what the transcripts tell of the agent.
-func (h *agentHealth) measure(t *trace, limit time.Duration) {
-	if t == nil {
-		return
+func (h *agentHealth) measure(p *record.PlayerHealth, limits protocol.Timeouts) {
+	for _, took := range p.Latency(limits) {
+		if took.Method != protocol.ChooseParity.Name && took.Method != protocol.MakeMove.Name {
+			continue // a league asks for moves by one of the two
+		}
+		h.Answers = took.Answers
+		h.P50, h.P90, h.P99 = record.Milliseconds(took.P50), record.Milliseconds(took.P90), record.Milliseconds(took.P99)
+		h.Slow = took.Deadline > 0 && took.P99 > 1000*took.Deadline/2
 	}
-	waits := slices.Sorted(slices.Values(t.waits))
-	if h.Answers = len(waits); h.Answers > 0 {
-		h.P50, h.P90, h.P99 = milliseconds(percentile(waits, 50)), milliseconds(percentile(waits, 90)), milliseconds(percentile(waits, 99))
-		h.Slow = limit > 0 && percentile(waits, 99) > limit/2
-	}
-	for code, n := range t.errors {
+	for code, n := range p.Failures {
 		h.Warnings = append(h.Warnings, warning{fault(code), n})
 	}
 	slices.SortFunc(h.Warnings, func(a, b warning) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
-}
-
-// percentile is the nearest-rank percentile of sorted durations, which are not empty.
-func percentile(sorted []time.Duration, p int) time.Duration {
-	return sorted[(len(sorted)*p+99)/100-1]
-}
-
-// milliseconds is a duration for people: "< 1 ms", "12 ms", "3.2 s".
-func milliseconds(d time.Duration) string {
-	switch ms := float64(d) / float64(time.Millisecond); {
-	case ms < 1:
-		return "< 1 ms" // transcripts have times in milliseconds
-	case ms < 1000:
-		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
-	default:
-		return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
-	}
 }

@@ -74,7 +74,7 @@ func (m *moment) chart(more ...string) *chart {
 	points := m.past.points
 	if m.Open() {
 		now := slices.Clone(points[m.past.rounds])
-		addRound(m.League, m.Round, now, make([]int, len(now)))
+		m.AddPoints(m.Round, now)
 		points = append(slices.Clip(points), now)
 	}
 	step := (len(points) + chartPoints - 1) / chartPoints

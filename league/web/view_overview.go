@@ -107,7 +107,7 @@ type awaited struct {
 // progress is what the league does at the moment.
 func (m *moment) progress() *progress {
 	p := &progress{
-		Game: game(m.Created.GameType), Format: formatName(m.League),
+		Game: game(m.Created.GameType), Format: record.FormatInWords(m.Created.Tournament.Format(), m.Created.Legs),
 		Rounds: m.TotalRounds(), Round: m.last(), Matches: m.TotalMatches(), Recorded: m.Recorded,
 	}
 	p.Players, _ = m.Registered(true)
@@ -144,7 +144,7 @@ func (m *moment) describe(p *progress) {
 		p.Announce = p.Champion.Announce
 	case m.Started == nil:
 		p.State, p.Text, p.Awaited = "waiting", "Waiting for the start", m.awaited()
-		p.Announce = counted(p.Players, "player", "players") + " registered."
+		p.Announce = record.Counted(p.Players, "player", "players") + " registered."
 	case m.Paused != nil:
 		p.State, p.Text, p.Paused = "paused", "Paused", decisionOf(m.Paused)
 		p.Announce = "The league is paused."
@@ -164,13 +164,13 @@ func (m *moment) lastRound() string {
 		return "The league has started."
 	}
 	rows := m.StandingsAfter(round)
-	return fmt.Sprintf("Round %d ended. %s leads with %s.", round, m.agent(rows[0].PlayerID).Name, counted(rows[0].Points, "point", "points"))
+	return fmt.Sprintf("Round %d ended. %s leads with %s.", round, m.agent(rows[0].PlayerID).Name, record.Counted(rows[0].Points, "point", "points"))
 }
 
 // champion is the champion of a league that is over: all players that share the first rank.
 func (m *moment) champion() *champion {
 	rows := m.Standings()
-	c := &champion{Line: "with " + counted(rows[0].Points, "point", "points")}
+	c := &champion{Line: "with " + record.Counted(rows[0].Points, "point", "points")}
 	names := []string{}
 	for i := range rows {
 		if rows[i].ShownRank() == rows[0].ShownRank() {
@@ -210,6 +210,6 @@ func (p *progress) Percent() int { return 100 * p.Recorded / max(p.Matches, 1) }
 // Facts are the facts about the league in one line.
 func (p *progress) Facts() string {
 	return strings.Join(slices.DeleteFunc([]string{
-		p.Game, p.Format, counted(p.Players, "player", "players"), counted(p.Referees, "referee", "referees"),
+		p.Game, p.Format, record.Counted(p.Players, "player", "players"), record.Counted(p.Referees, "referee", "referees"),
 	}, func(s string) bool { return cmp.Or(s, "") == "" }), " · ")
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"html/template"
 	"slices"
 
@@ -45,6 +46,18 @@ type head struct {
 	Opponent           ref
 	Won, Drawn, Lost   int
 	Technical, Matches int
+}
+
+// A faultText explains a technical loss to the owner of an agent.
+type faultText struct {
+	Code  string
+	Short string // follows the name of a player: "did not answer in time"
+	Long  string // what it means, and what helps
+}
+
+// fault explains an error code.
+func fault(code string) faultText {
+	return faultText{code, record.FailureInWords(code), cmp.Or(record.ErrorInWords(code), "The transcript of the match has the details.")}
 }
 
 // A faultCount is how often the player lost technically for one reason.

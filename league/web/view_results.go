@@ -8,6 +8,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 )
 
 // The results are the view of the last results, or of those of one round.
@@ -134,7 +135,7 @@ func note(match *journal.Match, ids [2]string) string {
 	case report.Status == protocol.StatusTechnicalLoss:
 		var faults []string
 		for _, f := range report.Faults {
-			faults = append(faults, f.Name+" "+fault(f.Value).Short)
+			faults = append(faults, f.Name+" "+record.FailureInWords(f.Value))
 		}
 		if len(faults) == 0 {
 			return shown(report.Reason)

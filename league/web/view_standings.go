@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/store"
 	"evenodd/league/table"
 )
@@ -133,9 +134,9 @@ func move(before, now int) (places int, words string) {
 	case before == 0 || places == 0:
 		return 0, "same rank"
 	case places > 0:
-		return places, "up " + counted(places, "place", "places")
+		return places, "up " + record.Counted(places, "place", "places")
 	}
-	return places, "down " + counted(-places, "place", "places")
+	return places, "down " + record.Counted(-places, "place", "places")
 }
 
 // fallbacks are the fallbacks of the moment by player.
@@ -145,7 +146,7 @@ func (m *moment) fallbacks() []int {
 	}
 	sums := append([]int(nil), m.past.fallbacks[min(m.last(), m.past.rounds)]...)
 	if m.last() > m.past.rounds {
-		addRound(m.League, m.last(), make([]int, len(sums)), sums)
+		m.AddFallbacks(m.last(), sums)
 	}
 	return sums
 }

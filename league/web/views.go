@@ -91,14 +91,6 @@ func shown(text string) string {
 	return protocol.Escape(text)
 }
 
-// counted is a number with its noun: "1 match", "3 matches".
-func counted(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + several
-}
-
 // game is the name of a game for people: "Even Odd" for even_odd.
 func game(kind string) string {
 	words := strings.Split(kind, "_")
@@ -108,19 +100,6 @@ func game(kind string) string {
 		}
 	}
 	return shown(strings.Join(words, " "))
-}
-
-// formatName is the format of the league for people: "round-robin, 2 legs".
-func formatName(l *record.League) string {
-	switch {
-	case l.Created.Tournament.IsSwiss():
-		return "Swiss system"
-	case l.Created.Tournament.IsKnockout():
-		return "knockout"
-	case l.Created.Legs > 1:
-		return "round-robin, " + counted(l.Created.Legs, "leg", "legs")
-	}
-	return "round-robin"
 }
 
 // leagueName is the name of the league for people.

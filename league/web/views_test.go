@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -480,36 +479,6 @@ func TestRatingsHaveTheirIntervalInThePicture(t *testing.T) {
 	assert.Same(t, v, b.statistician.of(b, b.games), "computed once")
 }
 
-func TestPercentilesAreNearestRanks(t *testing.T) {
-	var waits []time.Duration
-	for i := 1; i <= 200; i++ {
-		waits = append(waits, time.Duration(i)*time.Millisecond)
-	}
-	for p, want := range map[int]string{50: "100 ms", 90: "180 ms", 99: "198 ms"} {
-		assert.Equal(t, want, milliseconds(percentile(waits, p)))
-	}
-	assert.Equal(t, "< 1 ms", milliseconds(percentile([]time.Duration{0}, 99)))
-	assert.Equal(t, "3.2 s", milliseconds(3200*time.Millisecond))
-}
-
-func TestTranscriptTellsWaitsAndErrors(t *testing.T) {
-	at := func(ms int) string { return fmt.Sprintf("2026-11-22T10:00:00.%03dZ", ms) }
-	m := &store.Match{Transcript: []store.Exchange{
-		{At: at(0), Direction: store.Sent, PlayerID: "P01", MessageType: "GAME_INVITATION"},
-		{At: at(500), Direction: store.Received, PlayerID: "P01", MessageType: "GAME_JOIN_ACK"},
-		{At: at(600), Direction: store.Sent, PlayerID: "P01", MessageType: protocol.TypeChooseParityCall, Try: 1},
-		{At: at(605), Direction: store.Sent, PlayerID: "P02", MessageType: protocol.TypeGameMoveCall, Try: 1},
-		{At: at(640), Direction: store.Received, PlayerID: "P01", Error: &store.ExchangeError{ErrorCode: "E001"}, Try: 1},
-		{At: at(650), Direction: store.Received, PlayerID: "P02", Error: &store.ExchangeError{ErrorCode: "E009"}, Void: "this machine stopped", Try: 1},
-		{At: at(700), Direction: store.Sent, PlayerID: "P01", MessageType: protocol.TypeChooseParityCall, Try: 2},
-		{At: at(730), Direction: store.Received, PlayerID: "P01", Try: 2},
-	}}
-	traces := traceOf(m)
-	assert.Equal(t, []time.Duration{30 * time.Millisecond}, traces["P01"].waits, "an invitation is no question, and a failed try has no answer")
-	assert.Equal(t, map[string]int{"E001": 1}, traces["P01"].errors)
-	assert.Empty(t, traces["P02"].errors, "a void try counts for nothing")
-}
-
 // countingSource counts the reads of transcripts.
 type countingSource struct {
 	Source
@@ -528,10 +497,10 @@ func TestTranscriptsAreReadOnce(t *testing.T) {
 	s.round()
 	reads := 0
 	b := &Board{source: countingSource{reads: &reads}, league: s.l}
-	assert.Equal(t, 2, b.tracer.traces(t.Context(), b).read)
-	assert.Equal(t, 2, b.tracer.traces(t.Context(), b).read)
+	assert.Equal(t, 2, b.tracer.traces(t.Context(), b).health.Attempts)
+	assert.Equal(t, 2, b.tracer.traces(t.Context(), b).health.Attempts)
 	assert.Equal(t, 2, reads)
 	s.round()
-	assert.Equal(t, 4, b.tracer.traces(t.Context(), b).read)
+	assert.Equal(t, 4, b.tracer.traces(t.Context(), b).health.Attempts)
 	assert.Equal(t, 4, reads)
 }

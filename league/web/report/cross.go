@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"evenodd/league/journal"
-	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 )
@@ -79,24 +78,7 @@ func progress(l *record.League) []RoundPoints {
 	}
 	points := make([]int, len(l.Started.Players))
 	for round := 1; round <= l.CompletedRounds(); round++ {
-		pairings := l.Pairings(round)
-		if l.Created.Tournament.IsSwiss() {
-			for _, player := range pairing.Byes(len(points), pairings) {
-				if l.Agents[l.Started.Players[player]].Withdrawn == nil {
-					points[player] += l.Created.Scoring.Win
-				}
-			}
-		}
-		for i, pair := range pairings {
-			r := l.Match(protocol.MatchID{Round: round, Number: i + 1}).Report
-			if r == nil {
-				continue // it is played again
-			}
-			if score, counts := pointsOf(l, r); counts {
-				points[pair.A] += score[0].Value
-				points[pair.B] += score[1].Value
-			}
-		}
+		l.AddPoints(round, points)
 		one := RoundPoints{RoundID: round, Points: make(protocol.PerPlayer[int], len(points))}
 		for player, id := range l.Started.Players {
 			one.Points[player] = protocol.Member[int]{Name: id, Value: points[player]}

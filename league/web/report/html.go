@@ -65,7 +65,7 @@ func render(w io.Writer, name string, names map[string]string, data any) error {
 		"name":  func(id string) string { return protocol.Escape(names[id]) },
 		"time":  clock,
 		"share": func(value, of float64) string { return fmt.Sprintf("%.1f", 100*value/max(of, 1e-9)) },
-		"ms":    milliseconds,
+		"ms":    record.Milliseconds,
 		"value": func(v *string) string {
 			if v == nil {
 				return ""
@@ -90,19 +90,6 @@ func clock(at string) string {
 	}
 	clock, _, _ = strings.Cut(strings.TrimSuffix(clock, "Z"), ".")
 	return protocol.Escape(day + " " + clock)
-}
-
-// milliseconds formats a duration for people.
-func milliseconds(ms float64) string {
-	switch {
-	case ms >= 10000:
-		return fmt.Sprintf("%.0f s", ms/1000)
-	case ms >= 1000:
-		return fmt.Sprintf("%.1f s", ms/1000)
-	case ms >= 10:
-		return fmt.Sprintf("%.0f ms", ms)
-	}
-	return fmt.Sprintf("%.1f ms", ms)
 }
 
 // A reportPage is what the template of a report shows.
@@ -251,7 +238,7 @@ func (m *Match) Remarks() (remarks []string) {
 		add("attempt %d", m.Attempt)
 	}
 	for _, f := range m.Fallbacks {
-		add("%s: %s", f.Name, count(f.Value, "fallback", "fallbacks"))
+		add("%s: %s", f.Name, record.Counted(f.Value, "fallback", "fallbacks"))
 	}
 	return remarks
 }

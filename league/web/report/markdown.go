@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 )
 
 // markup is what means something in Markdown and in HTML, and what makes links and mentions.
@@ -136,7 +137,7 @@ func (s *Sheet) Markdown(w io.Writer) error {
 		d.line("\n## Times of the answers")
 		d.head("Answer to", ":Answers", ":Half within", ":90 % within", ":99 % within", ":Longest", ":Limit")
 		for _, l := range s.Agent.Latency {
-			d.row(l.Method, l.Answers, milliseconds(l.P50), milliseconds(l.P90), milliseconds(l.P99), milliseconds(l.Longest), fmt.Sprintf("%g s", l.Deadline))
+			d.row(l.Method, l.Answers, record.Milliseconds(l.P50), record.Milliseconds(l.P90), record.Milliseconds(l.P99), record.Milliseconds(l.Longest), fmt.Sprintf("%g s", l.Deadline))
 		}
 	}
 	d.line("\n## History\n")

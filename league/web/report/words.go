@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"evenodd/league/decide"
-	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 )
@@ -31,15 +30,7 @@ func (l *League) Words() string {
 
 // Format tells the format of the league in words.
 func (l *League) Format() string {
-	switch {
-	case l.Tournament == journal.FormatSwiss:
-		return "Swiss system"
-	case l.Tournament == journal.FormatKnockout:
-		return "knockout"
-	case l.Legs == 1:
-		return "round-robin"
-	}
-	return fmt.Sprintf("round-robin, %d legs", l.Legs)
+	return record.FormatInWords(l.Tournament, l.Legs)
 }
 
 // Sentence tells the fault of a group, how often it happened, and its consequence.
@@ -66,7 +57,7 @@ func (g *FaultGroup) Sentence() string {
 	}
 	text += ": " + times(g.Count)
 	if g.Lost > 0 {
-		text += ", " + count(g.Lost, "technical loss", "technical losses")
+		text += ", " + record.Counted(g.Lost, "technical loss", "technical losses")
 	}
 	return text
 }
@@ -76,13 +67,6 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // Words tell whether the journal is signed.
@@ -108,13 +92,13 @@ func (s *Sheet) StandingLine() string {
 	if r.Played == 0 && s.League.Recorded == 0 {
 		return "No match has a result yet"
 	}
-	text := fmt.Sprintf("Rank %d of %d: %s in %s: %s, %s, %s", r.ShownRank(), s.League.Players, count(r.Points, "point", "points"),
-		count(r.Played, "match", "matches"), count(r.Wins, "win", "wins"), count(r.Draws, "draw", "draws"), count(r.Losses, "loss", "losses"))
+	text := fmt.Sprintf("Rank %d of %d: %s in %s: %s, %s, %s", r.ShownRank(), s.League.Players, record.Counted(r.Points, "point", "points"),
+		record.Counted(r.Played, "match", "matches"), record.Counted(r.Wins, "win", "wins"), record.Counted(r.Draws, "draw", "draws"), record.Counted(r.Losses, "loss", "losses"))
 	if r.TechnicalLosses > 0 {
 		text += fmt.Sprintf(" (%d technical)", r.TechnicalLosses)
 	}
 	if r.Fallbacks > 0 {
-		text += fmt.Sprintf("; %s: moves that its model or host did not choose", count(r.Fallbacks, "fallback", "fallbacks"))
+		text += fmt.Sprintf("; %s: moves that its model or host did not choose", record.Counted(r.Fallbacks, "fallback", "fallbacks"))
 	}
 	return text
 }

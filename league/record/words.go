@@ -1,0 +1,43 @@
+package record
+
+import (
+	"fmt"
+
+	"evenodd/league/journal"
+)
+
+// Counted is a number with its noun: "1 match", "3 matches".
+func Counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
+// FormatInWords is the format of a league for people: "round-robin, 2 legs".
+func FormatInWords(format string, legs int) string {
+	switch {
+	case format == journal.FormatSwiss:
+		return "Swiss system"
+	case format == journal.FormatKnockout:
+		return "knockout"
+	case legs > 1:
+		return fmt.Sprintf("round-robin, %d legs", legs)
+	}
+	return "round-robin"
+}
+
+// Milliseconds is a duration for people: "< 1 ms", "2.5 ms", "12 ms", "3.2 s".
+func Milliseconds(ms float64) string {
+	switch {
+	case ms >= 10000:
+		return fmt.Sprintf("%.0f s", ms/1000)
+	case ms >= 999.5:
+		return fmt.Sprintf("%.1f s", ms/1000)
+	case ms >= 10:
+		return fmt.Sprintf("%.0f ms", ms)
+	case ms < 0.05:
+		return "< 1 ms" // the times of old transcripts are whole milliseconds
+	}
+	return fmt.Sprintf("%.1f ms", ms)
+}
