@@ -41,7 +41,7 @@ type leaguePage struct {
 
 func newLeaguePage(source web.Source, log zerolog.Logger) (*leaguePage, error) {
 	board := web.NewBoard(source)
-	pages, err := web.New(board, web.Options{Log: log})
+	pages, err := web.New(board, web.Options{Log: log, Games: games()})
 	if err != nil {
 		board.Close()
 		return nil, err
