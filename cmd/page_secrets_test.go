@@ -54,9 +54,7 @@ func secretsIn(t *testing.T, folder string) (secrets []string) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		for _, found := range long.FindAllString(string(text), -1) {
-			secrets = append(secrets, found)
-		}
+		secrets = append(secrets, long.FindAllString(string(text), -1)...)
 		return err
 	}))
 	return secrets

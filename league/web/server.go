@@ -54,7 +54,10 @@ func New(b *Board, o Options) (*Pages, error) {
 	if p.assets, err = readAssets(); err != nil {
 		return nil, err
 	}
-	return p, p.parse()
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // Close ends the work of the pages, when no request runs. It leaves the board open.
@@ -73,7 +76,7 @@ func (p *Pages) parse() error {
 		text, problem := files.ReadFile(name)
 		_, _ = hash.Write(text) // never fails
 		page, copied := layout.Clone()
-		if err = errors.Join(err, problem, copied); err != nil {
+		if err := errors.Join(err, problem, copied); err != nil {
 			return err
 		}
 		if name = strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html"); name == "layout" || name == "parts" {

@@ -111,6 +111,6 @@ func (p *Pages) follow(ctx context.Context, w http.ResponseWriter, u *update, nu
 
 // send writes to a stream. The server ends the stream of a client that does not read.
 func send(w http.ResponseWriter, text []byte) bool {
-	_, err := w.Write(text)
+	_, err := w.Write(text) //nolint:gosec // html/template has escaped it
 	return err == nil && http.NewResponseController(w).Flush() == nil
 }

@@ -15,7 +15,7 @@ type version struct {
 // String is the version as an ETag and an SSE id have it.
 func (v version) String() string {
 	if v.replays == 0 {
-		return fmt.Sprint(v.events)
+		return strconv.Itoa(v.events)
 	}
 	return fmt.Sprintf("%d.%d", v.replays, v.events)
 }

@@ -40,7 +40,7 @@ func TestRequestsOfAQuotaTakeNoCalls(t *testing.T) {
 	defer client.CloseIdleConnections()
 	statuses := map[int]int{}
 	for range 1000 {
-		r, err := client.Get(base + "/page") //nolint:noctx // a test
+		r, err := client.Get(base + "/page")
 		require.NoError(t, err)
 		_, _ = io.Copy(io.Discard, r.Body)
 		_ = r.Body.Close()

@@ -63,6 +63,7 @@
     status('', 'connecting');
     stream = new EventSource('/events?after=' + encodeURIComponent(last));
     stream.onopen = () => status('live', 'live');
+    stream.addEventListener('over', () => { over = true; follow(); });
     stream.onerror = () => {
       status('lost', 'connection lost, trying again');
       if (stream.readyState !== EventSource.CLOSED) return; // the browser tries again
@@ -72,6 +73,15 @@
     for (const name of ['progress', 'timeline', 'standings', 'running', 'results', 'decisions', 'chart']) {
       stream.addEventListener(name, (e) => { last = e.lastEventId || last; waiting.size || requestAnimationFrame(flush); waiting.set(name, e.data); });
     }
+  }
+
+  let whole = false; // a long table is shown in full
+  function shorten() {
+    const more = $('all-rows');
+    if (!more) return;
+    more.hidden = whole;
+    more.onclick = () => { whole = true; shorten(); if (latestRows) updateRows(latestRows); };
+    document.querySelector('#standings table').classList.toggle('short', !whole);
   }
 
   // The fragments of an update are put into the page together.
@@ -112,8 +122,9 @@
     showPosition();
   }
 
-  // updateRows updates a long table: only cells that differ, and rows that moved. It returns
-  // false for a table that is short or has other columns.
+  // updateRows updates a long table: only cells that differ, and rows that moved, and no rows
+  // that are not shown. It returns false for a table that is short or has other columns.
+  let latestRows = '';
   function updateRows(html) {
     const section = $('standings'), body = section.querySelector('tbody');
     if (!body || body.rows.length < 50) return false;
@@ -121,9 +132,10 @@
     parsed.innerHTML = html;
     const fresh = parsed.content.querySelector('tbody');
     if (!fresh || parsed.content.querySelector('thead').innerHTML !== section.querySelector('thead').innerHTML) return false;
+    latestRows = html;
     const known = new Map(Array.from(body.rows, (row) => [row.id, row]));
     let place = body.firstElementChild;
-    for (const row of Array.from(fresh.rows)) {
+    for (const row of Array.from(fresh.rows).slice(0, whole ? undefined : 50)) {
       const mine = known.get(row.id) || row;
       known.delete(row.id);
       if (mine !== row && mine.outerHTML !== row.outerHTML) {
@@ -135,7 +147,7 @@
       else if (body.moveBefore && mine.parentNode === body) body.moveBefore(mine, place); // keeps the focus
       else body.insertBefore(mine, place);
     }
-    known.forEach((row) => row.remove());
+    if (whole) known.forEach((row) => row.remove());
     section.querySelector('caption').textContent = parsed.content.querySelector('caption').textContent;
     return true;
   }
@@ -222,6 +234,7 @@
   // The last position is the page without a round.
   document.addEventListener('htmx:after:swap', () => {
     if (flushing) return;
+    latestRows = '';
     const league = $('league');
     if (league) {
       const params = new URLSearchParams(location.search);
@@ -348,6 +361,7 @@
   function refresh() {
     localTimes();
     showPosition();
+    shorten();
     announce();
     chart();
     follow();

@@ -1,16 +1,19 @@
 package browsertest
 
 import (
+	"context"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // pages are the pages of a league of the entrants, by name.
 var pages = map[string]string{
-	"overview": "/", "round 1": "/?round=1", "cross table": "/cross", "player": "/players/P01",
+	"overview": "/", "round 1": "/?round=1", "cross table": "/cross", "player": "/players/P01", "match": "/matches/R1M1",
 	"agents": "/agents", "statistics": "/statistics",
 }
 
@@ -39,6 +42,21 @@ func TestReplayShowsTheLeagueAfterEachRound(t *testing.T) {
 	round("1")
 }
 
+func TestCrossTableOpensAMatchWithItsConversation(t *testing.T) {
+	needsChromium(t)
+	p := open(t, serve(t, played(t)), desktop)
+	p.follow(`nav a[href="/cross"]`)
+	p.follow(`table.cross td a[href^="/matches/"]`)
+	conversation := get[string](p, `document.querySelector('.lanes').textContent`)
+	for _, message := range []string{"GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "MATCH_RESULT_REPORT"} {
+		assert.Contains(t, conversation, message)
+	}
+	p.await(`document.querySelector('#draw-commitment.holds') !== null`)
+	p.await(`document.querySelector('#draw-number.holds') !== null`)
+	p.do(chromedp.Click(chromedp.CSS(`.lanes summary`)))
+	p.await(`document.querySelector('.lanes details').open && document.querySelector('.lanes details pre').textContent.includes('"')`)
+}
+
 func TestPagesAreReadable(t *testing.T) {
 	needsChromium(t)
 	address := serve(t, played(t))
@@ -47,4 +65,13 @@ func TestPagesAreReadable(t *testing.T) {
 			open(t, address+page, desktop).assertReadable(name)
 		})
 	}
+}
+
+// follow clicks on a link, and waits for the next page.
+func (p *tab) follow(selector string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, chromedp.Click(chromedp.CSS(selector))))
+	require.NoError(p.t, err, selector)
 }

@@ -55,6 +55,7 @@ func serveAt(t *testing.T, folder, at string, show func(*http.Request)) (address
 			closed = true
 			_ = server.Close()
 			<-done
+			pages.Close()
 			board.Close()
 		}
 	}

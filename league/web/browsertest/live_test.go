@@ -1,0 +1,165 @@
+package browsertest
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	matchReported  = `"type":"match_reported"`
+	roundCompleted = `"type":"round_completed"`
+)
+
+// points is the sum of the points in the standings.
+const points = `[...document.querySelectorAll('#standings .points')].filter(e => e.tagName == 'TD').reduce((sum, e) => sum + Number(e.textContent), 0)`
+
+// champion tells whether the league is over.
+const champion = `document.querySelector('#progress .champion') !== null`
+
+// mark marks the document, so that a test can tell whether the page was loaded again.
+func (p *tab) mark() { get[bool](p, `window.marked = true`) }
+
+func (p *tab) assertNotReloaded() {
+	p.t.Helper()
+	assert.True(p.t, get[bool](p, `window.marked === true`), "the page was loaded again")
+}
+
+func TestStandingsFollowTheJournalWithoutReload(t *testing.T) {
+	needsChromium(t)
+	folder := played(t)
+	j := rewound(t, folder, 0)
+	j.growTo(j.find(roundCompleted, 1))
+	p := open(t, serve(t, folder), desktop)
+	p.mark()
+	p.screenshot("round 1")
+	before := get[int](p, points)
+	j.growTo(j.find(matchReported, 4))
+	p.await(points + ` > ` + strconv.Itoa(before))
+	j.growTo(len(j.lines))
+	p.await(champion)
+	p.assertNotReloaded()
+	p.screenshot("end")
+}
+
+// The browser opens the stream again with the id of the last event that it has.
+func TestPageContinuesAfterARestartOfTheServer(t *testing.T) {
+	needsChromium(t)
+	folder := played(t)
+	j := rewound(t, folder, 0)
+	j.growTo(j.find(roundCompleted, 1))
+	var mu sync.Mutex
+	var last []string
+	show := func(r *http.Request) {
+		if r.URL.Path == "/events" {
+			mu.Lock()
+			defer mu.Unlock()
+			last = append(last, r.Header.Get("Last-Event-ID"))
+		}
+	}
+	address, stop := serveAt(t, folder, "127.0.0.1:0", show)
+	p := open(t, address, desktop)
+	p.mark()
+	before := get[int](p, points)
+	j.growTo(j.find(matchReported, 3))
+	p.await(points + ` > ` + strconv.Itoa(before))
+	p.allow(`ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE`)
+	stop()
+	j.growTo(len(j.lines))
+	serveAt(t, folder, strings.TrimPrefix(address, "http://"), show)
+	p.await(champion)
+	p.assertNotReloaded()
+	mu.Lock()
+	defer mu.Unlock()
+	assert.Len(t, last, 2)
+	assert.NotEmpty(t, last[len(last)-1], "the browser tells the last event that it has")
+}
+
+// A manager serves the page of its league, with agents that are processes.
+func TestPageOfAManagerShowsItsLeagueFromTheStart(t *testing.T) {
+	needsChromium(t)
+	manager := start(t, "manager", "--port", "0", "--players", "4", "--pace", "1s")
+	endpoint := manager.await(`at (http://\S+/mcp) waits`)[1]
+	p := open(t, manager.await(`in a browser: (http://\S+/)\n`)[1], desktop)
+	p.mark()
+	p.screenshot("waiting")
+	for range 4 {
+		start(t, "player", "--port", "0", "--manager", endpoint)
+	}
+	start(t, "referee", "--port", "0", "--manager", endpoint)
+	p.await(points + ` > 0`)
+	assert.False(t, get[bool](p, champion), "the page follows the league while it runs")
+	p.screenshot("running")
+	p.await(champion)
+	p.assertNotReloaded()
+}
+
+// While a league of 200 players runs, each update costs the page little processor time. The
+// long tasks, which depend on what else the machine does, are in the log of the test.
+func TestPageOfTwoHundredPlayersDoesNotStutter(t *testing.T) {
+	needsChromium(t)
+	league := start(t, "simulate", "--players", "200", "--tournament", "swiss", "--rounds", "8", "--pace", "500ms", "--seed", "7", "--serve", "127.0.0.1:0")
+	p := open(t, league.await(`in a browser: (http://\S+/)\n`)[1], desktop)
+	p.mark()
+	p.await(`document.querySelectorAll('#standings tbody tr').length == 200`)
+	_, err := chromedp.Call(p.ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
+	require.NoError(t, err)
+	get[bool](p, `(longTasks.length = window.updates = 0, new MutationObserver(() => updates++).observe(document.getElementById('standings'), {subtree: true, childList: true, characterData: true}), true)`)
+	before := p.taskSeconds()
+	p.await(champion)
+	used, updates := p.taskSeconds()-before, get[int](p, `updates`)
+	p.assertNotReloaded()
+	t.Logf("%d updates of the standings, %.0f ms of processor time for each; long tasks in ms: %.0f", updates, 1000*used/float64(updates), get[[]float64](p, `longTasks`))
+	assert.GreaterOrEqual(t, updates, 3)
+	assert.Less(t, used/float64(updates), 0.4, "seconds of processor time for each update")
+}
+
+// taskSeconds is the processor time that the page has used.
+func (p *tab) taskSeconds() float64 {
+	p.t.Helper()
+	result, err := chromedp.Call(p.ctx, performance.GetMetrics, cdp.Empty{})
+	require.NoError(p.t, err)
+	for _, m := range result.Metrics {
+		if m.Name == "TaskDuration" {
+			return m.Value
+		}
+	}
+	require.Fail(p.t, "the browser does not tell its processor time")
+	return 0
+}
+
+// allow accepts faults that a test causes.
+func (p *tab) allow(pattern string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.allowed = regexp.MustCompile(pattern)
+}
+
+// await waits until the process has written what matches, and returns the submatches.
+func (p *process) await(pattern string) []string {
+	p.t.Helper()
+	wanted := regexp.MustCompile(pattern)
+	for ended := false; ; {
+		p.mu.Lock()
+		text, change := p.text.String(), p.change
+		p.mu.Unlock()
+		if found := wanted.FindStringSubmatch(text); found != nil {
+			return found
+		}
+		require.False(p.t, ended, "it ended without writing %s:\n%s", pattern, text)
+		select {
+		case <-change:
+		case <-p.ended:
+			ended = true
+		}
+	}
+}
