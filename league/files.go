@@ -30,6 +30,7 @@ type Files struct {
 	Torn   *appendfile.Torn // the incomplete end that was cut off the journal; usually nil
 
 	journal *journalfile.File
+	results *store.ResultsFiles
 	secret  [32]byte
 	unlock  func() error
 	started string // the hash of the event that started the league; "" before
@@ -60,7 +61,7 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 	if err != nil || known.LeagueID != leagueID {
 		known = &store.Standings{} // the manager writes it again
 	}
-	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
+	f = &Files{Folder: folder, results: folder.NewResultsFiles(leagueID), unlock: unlock, lost: known.JournalHead}
 	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), func(_ int, e *journal.Event, hash string, _ int64) {
 		switch e.Data.(type) {
 		case *journal.Started:

@@ -36,7 +36,7 @@ func (m *Manager) storedTranscript(matchID string, attempt int) (*protocol.Match
 	if m.files == nil {
 		return nil, fs.ErrNotExist
 	}
-	records, err := m.files.Folder.AttemptRecords(m.options.LeagueID, matchID, attempt)
+	records, err := m.files.results.Records(matchID, attempt)
 	if err != nil {
 		return nil, err
 	}

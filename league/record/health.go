@@ -14,8 +14,8 @@ import (
 	"evenodd/league/store"
 )
 
-// A Health is how the agents of a league behaved in matches, as their transcripts tell it. It is
-// not safe for concurrent use.
+// A Health is how the agents of a league behaved in matches, as their transcripts tell it. Several
+// goroutines can read it while nobody adds to it.
 type Health struct {
 	Attempts int // whose transcripts were read
 
@@ -59,8 +59,16 @@ type Latency struct {
 // NewHealth returns the health of agents before the first transcript.
 func NewHealth() *Health { return &Health{players: map[string]*PlayerHealth{}} }
 
-// Player returns the health of a player.
+// Player returns the health of a player. It changes nothing.
 func (h *Health) Player(id string) *PlayerHealth {
+	if p := h.players[id]; p != nil {
+		return p
+	}
+	return &PlayerHealth{}
+}
+
+// player returns the health of a player, to change it.
+func (h *Health) player(id string) *PlayerHealth {
 	p := h.players[id]
 	if p == nil {
 		p = &PlayerHealth{Warnings: map[string]int{}, Failures: map[string]int{}, took: map[string][]float64{}}
@@ -84,7 +92,7 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 			asked[q] = x.At
 			continue
 		}
-		p := h.Player(x.PlayerID)
+		p := h.player(x.PlayerID)
 		local := x.Local || x.Void != ""
 		if f, failed := faultOf(doc, x); failed {
 			faults = append(faults, f)
@@ -105,7 +113,7 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 func (h *Health) Include(other *Health) {
 	h.Attempts += other.Attempts
 	for id, from := range other.players {
-		to := h.Player(id)
+		to := h.player(id)
 		for problem, n := range from.Warnings {
 			to.Warnings[problem] += n
 		}

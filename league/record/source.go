@@ -33,11 +33,12 @@ type Folder struct {
 	folder   store.Folder
 	leagueID string
 	offset   int64 // of the next line
+	results  *store.ResultsFiles
 }
 
 // NewFolder returns the records of a league in a data folder.
 func NewFolder(folder store.Folder, leagueID string) *Folder {
-	return &Folder{folder: folder, leagueID: leagueID}
+	return &Folder{folder: folder, leagueID: leagueID, results: folder.NewResultsFiles(leagueID)}
 }
 
 // errEnough ends the reading of a file.
@@ -74,9 +75,9 @@ func (f *Folder) Log(_ context.Context, agentID string, offset int64) (lines []s
 	return f.folder.AgentLog(f.leagueID, agentID, offset)
 }
 
-// Transcript implements Source.
+// Transcript implements Source. Unlike the other methods it is safe for concurrent use.
 func (f *Folder) Transcript(_ context.Context, at protocol.Attempt, refereeID string) (*store.Match, error) {
-	records, err := f.folder.AttemptRecords(f.leagueID, at.MatchID.String(), at.Number)
+	records, err := f.results.Records(at.MatchID.String(), at.Number)
 	if err != nil {
 		doc, problem := f.folder.LoadMatch(f.leagueID, at.MatchID.String()) // earlier versions kept the transcript there
 		if problem == nil && doc.Attempt == at.Number {

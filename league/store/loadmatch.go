@@ -1,17 +1,12 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	"evenodd/league/protocol"
 )
 
 // LoadMatch reads the file of a match with its whole transcript: from the file itself, as
@@ -128,27 +123,30 @@ func IndexResults(path string) (x *ResultsIndex, err error) {
 	if x.file, err = Open(path); err != nil {
 		return nil, err
 	}
-	x.Header, x.Torn, err = ReadResults(path, func(_ *ResultsHeader, l *RecordLine) error {
-		if l.Damage != nil {
-			x.Damage = append(x.Damage, l.Damage)
-			return nil //nolint:nilerr // a damaged line does not end the reading
-		}
-		key := attemptKey{l.MatchID, l.Attempt}
-		i, known := x.index[key]
-		if !known {
-			i = len(x.Attempts)
-			x.index[key] = i
-			x.Attempts = append(x.Attempts, IndexedAttempt{MatchID: l.MatchID, Attempt: l.Attempt})
-		}
-		a := &x.Attempts[i]
-		a.State = l.State
-		a.Records = append(a.Records, RecordPosition{l.Number, l.Offset, len(l.Text)})
-		return nil
-	})
+	x.Header, x.Torn, err = ReadResults(path, x.add)
 	if err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil
+}
+
+// add adds the position of a record.
+func (x *ResultsIndex) add(_ *ResultsHeader, l *RecordLine) error {
+	if l.Damage != nil {
+		x.Damage = append(x.Damage, l.Damage)
+		return nil //nolint:nilerr // a damaged line does not end the reading
+	}
+	key := attemptKey{l.MatchID, l.Attempt}
+	i, known := x.index[key]
+	if !known {
+		i = len(x.Attempts)
+		x.index[key] = i
+		x.Attempts = append(x.Attempts, IndexedAttempt{MatchID: l.MatchID, Attempt: l.Attempt})
+	}
+	a := &x.Attempts[i]
+	a.State = l.State
+	a.Records = append(a.Records, RecordPosition{l.Number, l.Offset, len(l.Text)})
+	return nil
 }
 
 // Find returns an attempt; nil for none.
@@ -178,21 +176,3 @@ func (x *ResultsIndex) Load(a *IndexedAttempt) (*Match, error) {
 
 // Close closes the file.
 func (x *ResultsIndex) Close() error { return x.file.Close() }
-
-// AttemptRecords returns the lines of the records of an attempt at a match, from the first
-// results file of the league that has any. Without any the error is fs.ErrNotExist.
-func (f Folder) AttemptRecords(leagueID, matchID string, attempt int) (records []jsontext.Value, err error) {
-	for _, a := range f.RecordedAttempts(leagueID, matchID) {
-		if a.Attempt != attempt {
-			continue
-		}
-		_, _, err := ReadResults(a.Path, func(_ *ResultsHeader, l *RecordLine) error {
-			if l.MatchID == matchID && l.Attempt == attempt {
-				records = append(records, jsontext.Value(protocol.HideTokens(bytes.Clone(l.Text))))
-			}
-			return nil
-		})
-		return records, err
-	}
-	return nil, fmt.Errorf("there is no record of attempt %d at %s: %w", attempt, matchID, fs.ErrNotExist)
-}

@@ -21,14 +21,15 @@ type Folder struct {
 	id     string
 	clock  *protocol.Clock
 	lines  *record.Folder
-	read   os.FileInfo // of the journal that lines reads; nil for none
+	match  *record.Folder // only for Transcript, which runs beside the other methods
+	read   os.FileInfo    // of the journal that lines reads; nil for none
 }
 
 var _ Source = (*Folder)(nil)
 
 // NewFolder returns the records of a league in a data folder.
 func NewFolder(folder store.Folder, leagueID string) *Folder {
-	return &Folder{folder: folder, id: leagueID, clock: protocol.SystemClock(), lines: record.NewFolder(folder, leagueID)}
+	return &Folder{folder: folder, id: leagueID, clock: protocol.SystemClock(), lines: record.NewFolder(folder, leagueID), match: record.NewFolder(folder, leagueID)}
 }
 
 // look is the pause between two looks at the journal.
@@ -80,5 +81,5 @@ func (f *Folder) Wait(ctx context.Context, _ int) error {
 
 // Transcript implements Source.
 func (f *Folder) Transcript(ctx context.Context, at protocol.Attempt, refereeID string) (*store.Match, error) {
-	return record.NewFolder(f.folder, f.id).Transcript(ctx, at, refereeID)
+	return f.match.Transcript(ctx, at, refereeID)
 }
