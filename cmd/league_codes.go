@@ -87,7 +87,7 @@ func readNames(in io.Reader, path string) (names []string, err error) {
 
 // printCodes prints a roster.
 func printCodes(w io.Writer, names []string, role string) error {
-	return printCSV(w, func(yield func([]string) bool) {
+	write := func(yield func([]string) bool) {
 		row := []string{"name", "code"}
 		if role != "" {
 			row = append(row, "role")
@@ -100,5 +100,6 @@ func printCodes(w io.Writer, names []string, role string) error {
 			}
 			more = yield(row)
 		}
-	})
+	}
+	return writeCSV(w, write, protocol.Escape) // the manager compares the names
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -69,12 +70,29 @@ func (w *jsonWriter) Write(piece []byte) (int, error) {
 	return len(piece), err
 }
 
-// printCSV writes rows, each on one line.
+// printCSV writes rows, each on one line, for people who open them in a spreadsheet.
 func printCSV(out io.Writer, rows iter.Seq[[]string]) error {
+	return writeCSV(out, rows, func(cell string) string { return noFormula(protocol.Escape(cell)) })
+}
+
+// noFormula puts an apostrophe before a cell that a spreadsheet would take for a formula. A
+// formula can read other cells and send them away.
+func noFormula(cell string) string {
+	if cell == "" || !strings.ContainsRune("=+-@", rune(cell[0])) {
+		return cell
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil {
+		return cell
+	}
+	return "'" + cell
+}
+
+// writeCSV writes rows, whose cells it changes by a function.
+func writeCSV(out io.Writer, rows iter.Seq[[]string], change func(cell string) string) error {
 	w := csv.NewWriter(out)
 	for row := range rows {
 		for i, cell := range row {
-			row[i] = protocol.Escape(cell)
+			row[i] = change(cell)
 		}
 		_ = w.Write(row) // Error returns the first error
 	}

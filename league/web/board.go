@@ -31,13 +31,15 @@ type Board struct {
 	memory memory // of what views compute
 	tracer tracer // of transcripts
 
+	reading chan struct{} // has an element for each transcript that is being read
+
 	statistician statistician
 	games        rules.Registry // for the statistics
 }
 
 // NewBoard makes a board of a source. Close must follow.
 func NewBoard(source Source) *Board {
-	b := &Board{source: source, ready: make(chan struct{}), league: record.NewLeague(), changed: make(chan struct{})}
+	b := &Board{source: source, ready: make(chan struct{}), league: record.NewLeague(), changed: make(chan struct{}), reading: make(chan struct{}, readersMost)}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
 	b.start = sync.OnceFunc(func() { b.done.Go(func() { b.follow(ctx) }) })
@@ -62,6 +64,10 @@ func (b *Board) version() version {
 	return at
 }
 
+// readersMost is the number of transcripts that are read at once. A results file of a long league
+// takes a tenth of a second: the agents of the league need the processor too.
+const readersMost = 2
+
 // Transcript returns an attempt at a match with its transcript. It returns ErrNotRecorded
 // for a match without a recorded result.
 func (b *Board) Transcript(ctx context.Context, at protocol.Attempt) (*store.Match, error) {
@@ -74,6 +80,12 @@ func (b *Board) Transcript(ctx context.Context, at protocol.Attempt) (*store.Mat
 	})
 	if referee == "" {
 		return nil, ErrNotRecorded
+	}
+	select {
+	case b.reading <- struct{}{}:
+		defer func() { <-b.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	return b.source.Transcript(ctx, at, referee)
 }

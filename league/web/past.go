@@ -17,12 +17,13 @@ type past struct {
 	fallbacks [][]int
 
 	decisions int // that it includes
+	rematches int // without a result
 	ranks     map[int]map[string]int
 }
 
 // pastOf computes the past of a league.
 func pastOf(l *record.League) *past {
-	p := &past{rounds: l.CompletedRounds(), decisions: len(l.Decisions), ranks: map[int]map[string]int{}}
+	p := &past{rounds: l.CompletedRounds(), decisions: len(l.Decisions), rematches: len(l.Rematches), ranks: map[int]map[string]int{}}
 	players := 0
 	if l.Started != nil {
 		players = len(l.Started.Players)
@@ -81,7 +82,8 @@ func (p *past) ranksAfter(l *record.League, round int) map[string]int {
 	return ranks
 }
 
-// A memory keeps the past of one league until a round ends or an organiser decides. It is safe
+// A memory keeps the past of one league until a round ends, an organiser decides, or a rematch
+// has a result. It is safe
 // for concurrent use, also by readers that hold only a read lock of the league.
 type memory struct {
 	mu      sync.Mutex
@@ -95,7 +97,8 @@ func (m *memory) of(l *record.League) *past {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	started := l.Started != nil
-	if m.past == nil || m.league != l || m.started != started || m.past.rounds != l.CompletedRounds() || m.past.decisions != len(l.Decisions) {
+	if m.past == nil || m.league != l || m.started != started || m.past.rounds != l.CompletedRounds() ||
+		m.past.decisions != len(l.Decisions) || m.past.rematches != len(l.Rematches) {
 		m.past, m.league, m.started = pastOf(l), l, started
 		if last := m.past.rounds; last > 0 { // what most pages ask for
 			m.past.ranks[last] = m.past.ranksAfter(l, last)

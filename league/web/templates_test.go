@@ -28,7 +28,7 @@ func (noFiles) Transcript(context.Context, protocol.Attempt, string) (*store.Mat
 
 // render renders every page of a league, now and in the past, by its path.
 func render(t testing.TB, l *record.League) map[string]string {
-	b := &Board{source: noFiles{}, league: l, start: func() {}, ready: make(chan struct{})}
+	b := &Board{source: noFiles{}, league: l, start: func() {}, ready: make(chan struct{}), reading: make(chan struct{}, readersMost)}
 	close(b.ready)
 	p, err := New(b, Options{})
 	require.NoError(t, err)

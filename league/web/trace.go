@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/protocol"
@@ -33,16 +34,37 @@ type trace struct {
 
 // A tracer reads transcripts, each of them once. It is safe for concurrent use.
 type tracer struct {
-	mu   sync.Mutex
-	seen map[protocol.Attempt]map[string]*trace // nil for a transcript that cannot be read
+	mu      sync.Mutex                             // of the request that reads
+	seen    map[protocol.Attempt]map[string]*trace // nil for a transcript that cannot be read
+	replays int                                    // as version has it, of seen
+
+	known atomic.Pointer[traces] // the last sum
 }
 
-// traces reads the transcripts that it has not read yet, and sums up all of them.
+// traces reads the transcripts that it has not read yet, and sums up all of them. While another
+// request reads, it returns what is known: many requests read no more than one.
 func (t *tracer) traces(ctx context.Context, b *Board) *traces {
-	t.mu.Lock()
+	if !t.mu.TryLock() {
+		if known := t.known.Load(); known != nil {
+			return known
+		}
+		t.mu.Lock() // of the first request
+		defer t.mu.Unlock()
+		return t.known.Load()
+	}
 	defer t.mu.Unlock()
+	sum := t.read(ctx, b)
+	t.known.Store(sum)
+	return sum
+}
+
+// read reads the transcripts that are new. The caller holds mu.
+func (t *tracer) read(ctx context.Context, b *Board) *traces {
 	var attempts []protocol.Attempt
-	b.View(func(l *record.League) { attempts = lastAttempts(l, tracesMost) })
+	now, _ := b.view(func(l *record.League, _ version) { attempts = lastAttempts(l, tracesMost) })
+	if now.replays != t.replays {
+		t.seen, t.replays = nil, now.replays
+	}
 	ctx, cancel := context.WithTimeout(ctx, tracesTime)
 	defer cancel()
 	kept := make(map[protocol.Attempt]map[string]*trace, len(attempts))

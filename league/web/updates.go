@@ -197,9 +197,11 @@ func (p *Pages) renderFragments(u *update, view *overview) {
 		}
 		u.replace(i, text)
 	}
+	var end []byte // none for a league that has replaced one that was over
 	if u.over {
-		u.replace(len(names), []byte(overEvent))
+		end = []byte(overEvent)
 	}
+	u.replace(len(names), end)
 }
 
 // replace replaces a part, if it has changed.

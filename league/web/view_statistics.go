@@ -26,7 +26,8 @@ func (s *statistician) of(b *Board, games rules.Registry) *statistics {
 	defer s.mu.Unlock()
 	var results *record.Results
 	now := &statistics{}
-	b.View(func(l *record.League) {
+	b.view(func(l *record.League, at version) {
+		now.replays = at.replays
 		now.League, now.Rounds, now.Over, now.decisions = leagueName(l), l.CompletedRounds(), l.Completed != nil, len(l.Decisions)
 		if !now.isNewAgainst(s.known) || now.Rounds == 0 {
 			return
@@ -37,7 +38,7 @@ func (s *statistician) of(b *Board, games rules.Registry) *statistics {
 	case results != nil:
 		now.fill(results.Statistics())
 		s.known = now
-	case s.known == nil || now.Rounds == 0:
+	case now.Rounds == 0:
 		return now
 	}
 	return s.known
@@ -45,7 +46,7 @@ func (s *statistician) of(b *Board, games rules.Registry) *statistics {
 
 // isNewAgainst tells whether a league has changed much.
 func (v *statistics) isNewAgainst(known *statistics) bool {
-	return known == nil || v.Over != known.Over || v.decisions != known.decisions || v.Rounds < known.Rounds || v.Rounds*10 >= known.Rounds*11 && v.Rounds > known.Rounds
+	return known == nil || v.replays != known.replays || v.Over != known.Over || v.decisions != known.decisions || v.Rounds < known.Rounds || v.Rounds*10 >= known.Rounds*11 && v.Rounds > known.Rounds
 }
 
 // statistics is the view of what the results show. Nobody changes it.
@@ -56,6 +57,7 @@ type statistics struct {
 	Rounds    int // completed ones behind the numbers
 	Over      bool
 	decisions int
+	replays   int // as version has it
 
 	Rows      []ratingRow
 	Low, High int    // the ends of the scale

@@ -82,9 +82,10 @@ func (m *moment) agent(id string) ref {
 	return ref{ID: shown(id)}
 }
 
-// shown is a text of others as pages show it: visible, and not longer than a page can bear.
+// shown is a text of others as pages show it: public, visible, and not longer than a page can bear.
 func shown(text string) string {
 	const most = 300 // characters
+	text = public(text)
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most]) + "…"
 	}

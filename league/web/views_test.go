@@ -527,7 +527,7 @@ func TestTranscriptsAreReadOnce(t *testing.T) {
 	s.start()
 	s.round()
 	reads := 0
-	b := &Board{source: countingSource{reads: &reads}, league: s.l}
+	b := &Board{reading: make(chan struct{}, readersMost), source: countingSource{reads: &reads}, league: s.l}
 	assert.Equal(t, 2, b.tracer.traces(t.Context(), b).read)
 	assert.Equal(t, 2, b.tracer.traces(t.Context(), b).read)
 	assert.Equal(t, 2, reads)
