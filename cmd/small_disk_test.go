@@ -72,17 +72,17 @@ func flood(t *testing.T, url string) {
 
 // A disk of 12 MB: a flood of requests without a credential fills the logs of a manager, at the
 // finest level, but not the disk, and the league is played. The manager warns of the small disk.
-// When something else fills it, the manager stops with a clear error; with space it resumes
-// the league, and nothing is lost.
+// When something else fills it, also the space that old logs leave, the manager stops with a
+// clear error; with space it resumes the league, and nothing is lost.
 func TestFloodDoesNotFillADiskOf12MB(t *testing.T) {
 	t.Parallel()
 	k := newStoredLeague(t)
 	k.args[4] = `"$DATA"`
 	command := "evenodd " + strings.Join(k.args, " ") + " --host 127.0.0.1 --legs 4 --log-level "
 	control := filepath.Join(t.TempDir(), "control")
-	m := runOnSmallVolume(t, "size=12m", `mkfifo "$CONTROL"; { read _; du -sk "$DATA/logs" >&2; cat /dev/zero > "$DATA/filler"; } < "$CONTROL" & `+
+	m := runOnSmallVolume(t, "size=12m", `mkfifo "$CONTROL"; { read _; du -sk "$DATA/logs" >&2; until [ -e "$CONTROL.end" ]; do cat /dev/zero 2>/dev/null >> "$DATA/filler"; sleep 0.1; done; } < "$CONTROL" & `+
 		`{ `+command+`debug --pace 1s; echo "ended with $?"; } 2>&1 | grep --line-buffered -v '"level":"DEBUG"' >&2; `+
-		`rm "$DATA/filler"; exec `+command+`error`, "CONTROL="+control)
+		`touch "$CONTROL.end"; wait; rm "$DATA/filler"; exec `+command+`error`, "CONTROL="+control)
 	m.await(t, "waits for 4 players")
 	m.await(t, `"low_space_mb":100.*"event_type":"DISK_SPACE_IS_LOW"`)
 	flood(t, k.url)

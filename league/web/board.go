@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -106,6 +107,9 @@ func (b *Board) view(read func(l *record.League, at version)) (at version, chang
 // readyTime is how long a request waits for the events that exist.
 const readyTime = 10 * time.Second
 
+// errFailed is the error of a board whose source has failed. Only a new board can go on.
+var errFailed = errors.New("the records of the league cannot be read")
+
 // errNoLeague is the error of a league without events.
 var errNoLeague = errors.New("the league has no events yet")
 
@@ -124,7 +128,7 @@ func (b *Board) Ready(ctx context.Context) error {
 	defer b.mu.Unlock()
 	switch {
 	case b.failed != nil:
-		return b.failed
+		return fmt.Errorf("%w: %w", errFailed, b.failed)
 	case b.league.Created == nil:
 		return errNoLeague
 	}

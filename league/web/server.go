@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rs/zerolog"
 
@@ -36,6 +37,7 @@ type Pages struct {
 	build     string                        // hash of templates and assets
 	routes    []route
 	updates   *updates
+	broken    sync.Once // logs that the board has failed, which it does once
 }
 
 // A Route is a handler with its pattern, as http.ServeMux has it.
@@ -233,6 +235,8 @@ func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
 	case errors.Is(err, errNoLeague):
 		status, view = http.StatusServiceUnavailable, problem{"The league has not begun", "There are no records of it yet. Reload the page later."}
 		w.Header().Set("Retry-After", "5")
+	case errors.Is(err, errFailed):
+		p.broken.Do(func() { p.failed(of.template, err) })
 	default:
 		p.failed(of.template, err)
 	}
