@@ -16,31 +16,33 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkPages measures the processor time of a whole league of 200 players and 3,000 matches in
-// one process, without a page, with the page, and with 50 clients that read its stream of updates. The
+// BenchmarkPages measures the processor time of a whole league of 200 players and 3,000 matches, and
+// of a small one, in one process, without a page, with the page, and with 50 clients that read its stream of updates. The
 // clients run in this process.
 func BenchmarkPages(b *testing.B) {
-	for _, transport := range []string{"http", "memory"} {
-		for _, pages := range []int{-1, 0, 50} {
-			name := fmt.Sprintf("%s/pages=%d", transport, pages)
-			if pages < 0 {
-				name = transport + "/no-page"
-			}
-			b.Run(name, func(b *testing.B) {
-				seconds := 0.0
-				for b.Loop() {
-					seconds += leagueWithPages(b, transport, pages)
+	for _, size := range []struct{ players, rounds string }{{"8", "3"}, {"200", "30"}} {
+		for _, transport := range []string{"http", "memory"} {
+			for _, pages := range []int{-1, 0, 50} {
+				name := fmt.Sprintf("players=%s/%s/pages=%d", size.players, transport, pages)
+				if pages < 0 {
+					name = fmt.Sprintf("players=%s/%s/no-page", size.players, transport)
 				}
-				b.ReportMetric(seconds/float64(b.N), "cpu-s/league")
-			})
+				b.Run(name, func(b *testing.B) {
+					seconds := 0.0
+					for b.Loop() {
+						seconds += leagueWithPages(b, pages, "--players", size.players, "--rounds", size.rounds, "--transport", transport)
+					}
+					b.ReportMetric(seconds/float64(b.N), "cpu-s/league")
+				})
+			}
 		}
 	}
 }
 
 // leagueWithPages plays a league, and returns the processor time of its process in seconds.
-func leagueWithPages(b *testing.B, transport string, pages int) float64 {
+func leagueWithPages(b *testing.B, pages int, args ...string) float64 {
 	b.Helper()
-	args := []string{"simulate", "--players", "200", "--tournament", "swiss", "--rounds", "30", "--seed", "7", "--concurrency", "100", "--transport", transport, "--data", b.TempDir()}
+	args = append([]string{"simulate", "--tournament", "swiss", "--seed", "7", "--concurrency", "100", "--data", b.TempDir()}, args...)
 	if pages >= 0 {
 		args = append(args, "--serve", "127.0.0.1:0")
 	}
