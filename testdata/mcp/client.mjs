@@ -77,7 +77,13 @@ const host = await connect(playerURL, hostToken);
 let ended = false;
 over.promise.then(() => { ended = true; });
 while (!ended) {
-  const { pending } = await use(host, 'wait_for_choice', { timeout_sec: 1 });
+  let pending;
+  try {
+    ({ pending } = await use(host, 'wait_for_choice', { timeout_sec: 1 }));
+  } catch { // the player ends with the league, maybe before this program hears of the end
+    await over.promise;
+    break;
+  }
   for (const question of pending) {
     seen.choices.add(question.valid_options.join('/'));
     await use(host, 'answer_choice', { choice_id: question.choice_id, choice: 'odd' });
