@@ -11,7 +11,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// admission is who may register in a league, and when it starts.
+// admission has the rules for registration in a league, and for its start.
 type admission struct {
 	roster, until, start string // flags
 

@@ -28,8 +28,8 @@ type result struct {
 	Note         string // what the players chose, or why one lost technically
 	At           string // when it was reported
 
-	Ruled   *decision // who ruled it
-	Rematch *decision // who ordered a rematch, which has no result yet
+	Ruled   *decision // the ruling of an organiser; nil for none
+	Rematch *decision // the order of a rematch that has no result yet; nil for none
 	Annuls  int       // earlier results that no longer count
 	Dispute bool      // a referee has reported another result later
 }
