@@ -90,7 +90,8 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 // read reads the match or the attempt. Its error lists those that exist.
 func (o *replayOptions) read() (*store.Match, error) {
 	dir := store.Folder(o.data)
-	if err := o.findLeague(dir); err != nil {
+	var err error
+	if o.leagueID, err = chooseLeague(dir, o.leagueID); err != nil {
 		return nil, err
 	}
 	if _, ok := protocol.ParseMatchID(o.matchID); !ok {
@@ -115,22 +116,6 @@ func (o *replayOptions) missing(dir store.Folder) error {
 		err = fmt.Errorf("%w\nunacknowledged attempts at %s: %s; show one with --attempt", err, o.matchID, strings.Join(left, ", "))
 	}
 	return err
-}
-
-func (o *replayOptions) findLeague(dir store.Folder) error {
-	leagues, err := audit.Leagues(dir)
-	switch {
-	case err != nil:
-		return err
-	case o.leagueID != "" && !slices.Contains(leagues, o.leagueID):
-		return fmt.Errorf("there is no league %.64q in %s; there is %s", o.leagueID, dir, strings.Join(leagues, ", "))
-	case o.leagueID != "":
-		return nil
-	case len(leagues) > 1:
-		return usage("%s holds several leagues: choose one with --league-id: %s", dir, strings.Join(leagues, ", "))
-	}
-	o.leagueID = leagues[0]
-	return nil
 }
 
 // readAttempt reads an attempt from a results file, or from a file of its own as earlier

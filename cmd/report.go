@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"evenodd/league/audit"
 	"evenodd/league/store"
 	"evenodd/league/store/atomicfile"
 	"evenodd/league/web/report"
@@ -85,7 +84,8 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 		return err
 	}
 	folder := store.Folder(dir)
-	if err := o.findLeague(folder); err != nil {
+	var err error
+	if o.leagueID, err = chooseLeague(folder, o.leagueID); err != nil {
 		return err
 	}
 	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: games()})
@@ -111,21 +111,6 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return printLine(s.err, "%s: %s", o.output, r.Title())
-}
-
-// findLeague completes the id of the league.
-func (o *reportOptions) findLeague(dir store.Folder) error {
-	leagues, err := audit.Leagues(dir)
-	switch {
-	case err != nil:
-		return err
-	case o.leagueID != "" && !slices.Contains(leagues, o.leagueID):
-		return fmt.Errorf("there is no league %.64q in %s; there is %s", o.leagueID, dir, strings.Join(leagues, ", "))
-	case o.leagueID == "" && len(leagues) > 1:
-		return usage("%s holds several leagues: choose one with --league-id: %s", dir, strings.Join(leagues, ", "))
-	}
-	o.leagueID = cmp.Or(o.leagueID, leagues[0])
-	return nil
 }
 
 // writer returns the function that writes the report, or the sheet of the agent.
