@@ -95,7 +95,7 @@ func printReport(w io.Writer, r *conformance.Report) error {
 		p.cause(&c)
 	}
 	p.closing(r)
-	_, err := lipgloss.Fprint(w, p.text.String()) // the styles only on a terminal
+	_, err := lipgloss.Fprint(w, wrapLines(p.text.String(), columnsOf(w))) // the styles only on a terminal
 	return err
 }
 

@@ -134,7 +134,7 @@ var phases = map[string]string{
 
 // print writes the status as text.
 func (s *leagueStatus) print(w io.Writer) error {
-	var text page
+	text := page{screen: columnsOf(w)}
 	state := phases[s.State]
 	if s.Paused != nil {
 		state = "paused"

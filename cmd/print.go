@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -108,8 +106,14 @@ func show(w io.Writer, format string, document any, printText func(io.Writer) er
 	return printText(w)
 }
 
-// A page collects the lines that a command prints.
-type page struct{ strings.Builder }
+// A page collects the lines that a command prints. Its tables fit into screen columns; 0 is no
+// limit.
+type page struct {
+	strings.Builder
+	screen int
+}
+
+func (p *page) columns() int { return p.screen }
 
 // line adds a line, like printLine.
 func (p *page) line(format string, args ...any) { _ = printLine(p, format, args...) } // never fails
@@ -173,40 +177,6 @@ func number(n int, noun string) string {
 		noun += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// A figure is the text of a number that printTable aligns right; it may be empty.
-type figure string
-
-// printTable writes a table of strings and numbers, each on one line. Columns of numbers
-// are aligned right. It uses colours only on a terminal.
-func printTable(w io.Writer, header []string, rows [][]any) error {
-	t := table.New().Headers(header...).Border(lipgloss.RoundedBorder())
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = protocol.Escape(fmt.Sprint(cell))
-			if n, ok := cell.(float64); ok {
-				cells[i] = fmt.Sprintf("%.1f", n)
-			}
-		}
-		t.Row(cells...)
-	}
-	t.StyleFunc(func(row, column int) lipgloss.Style {
-		style := lipgloss.NewStyle().Padding(0, 1)
-		if len(rows) > 0 {
-			switch rows[0][column].(type) {
-			case int, float64, figure:
-				style = style.Align(lipgloss.Right)
-			}
-		}
-		if row == table.HeaderRow {
-			style = style.Bold(true)
-		}
-		return style
-	})
-	_, err := lipgloss.Fprintln(w, t.Render())
-	return err
 }
 
 // textOr returns a value that may be null, as text.
