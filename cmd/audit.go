@@ -38,12 +38,13 @@ standings and rounds, the histories of players, and the signatures of players an
 
 Everybody who can write the folder and has the keys in its private folder can make a
 league that follows the rules from the start. Name what you know from elsewhere:
-  --head HASH      a hash that the league printed at its end, or told its players
-  --keys FILE      public keys that agents told you: a JSON object {"P01": "hex", …}, or
-                   lines of an id and a key; "manager" is the id of the manager. Each
-                   choice of a player that is named must have its signature
-  --histories DIR  the histories that players kept: DIR/P01/history.jsonl and so on, or a
-                   data folder. They are read instead of those of the audited folder
+  --head HASH      a hash that the league printed at its end, or told players
+  --keys FILE      public keys that agents told you: a JSON object such as
+                   {"P01": "hex"}, or lines of an id and a key; "manager" is the
+                   id of the manager. Each choice of a player that is named must
+                   have its signature
+  --histories DIR  the histories that players kept: DIR/P01/history.jsonl and so
+                   on, or a data folder. They replace those in the folder
 
 Each finding names its file and line; with findings the exit code is 4. Notes are
 unusual but not wrong. The command only reads the folder; the league may be running.`,

@@ -28,8 +28,8 @@ func newLeagueLogs(o organiser) *cobra.Command {
 		Short: "Write an archive of one agent: log, events, results, transcripts",
 		Long: `Write an archive (zip) of one agent, which contains no tokens:
 
-  log.jsonl        its log, if it has the manager's data folder, and the manager's log
-                   lines about it
+  log.jsonl        its log, if it has the manager's data folder, and the
+                   manager's log lines about it
   journal.jsonl    the events of the journal about it
   results.csv      its matches with their results
   matches/*.json   its matches with their transcripts, also annulled attempts

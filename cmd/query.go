@@ -65,7 +65,7 @@ func newQuery(s streams, data *dataFolder) *cobra.Command {
 	o := &queryOptions{}
 	c := &cobra.Command{
 		Use:   "query " + strings.Join(subjectNames[:], "|"),
-		Short: "Ask a league manager for standings, schedule, matches or its status",
+		Short: "Ask a manager for standings, schedule, matches or status",
 		Long: `Query a league manager and print its response. Managers respond only to registered
 agents, so the query needs the token of one: from EVENODD_TOKEN, or from the folder
 --data of a player or referee. --data and --id override EVENODD_TOKEN. A token in the

@@ -47,7 +47,7 @@ their order, with new times and without a token, and show where the answers diff
 Times, entropies, tokens and senders may differ. A player in a league whose manager
 proves itself refuses all callers but the referee of its match.`,
 		Example: "  evenodd replay R1M1 --data ./my-league\n" +
-			"  evenodd replay R1M1 --data ./my-league --against http://localhost:8101/mcp --as P03",
+			"  evenodd replay R1M1 --against http://localhost:8101/mcp --as P03",
 		Args: takes(1, nil, "replay takes one match, such as R1M1"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.matchID = args[0]

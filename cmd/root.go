@@ -106,8 +106,10 @@ folder set many of them; evenodd init writes these files.`,
 	organise := newLeague(s, data, func() (*config.Settings, error) { return config.Load(file, flags) })
 	flags[organise.Name()] = organise.PersistentFlags()
 	root.AddCommand(organise)
-	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s), newServe(s), newCheck(s), newSchema(s), newNew(s))
+	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s), newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s))
 	completeBuiltins(root)
+	root.SetHelpFunc(printHelp)
+	root.SetUsageFunc(printUsage)
 	return root
 }
 

@@ -110,7 +110,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
 			"  evenodd simulate --entrants class.yaml --seed 7\n" +
 			"  evenodd simulate --players 64 --tournament swiss --rounds 8\n" +
-			"  evenodd simulate --players 8 --seed 7 --faults drop=0.2,crash=P03@R2-R4 --strict\n" +
+			"  evenodd simulate --players 8 --faults drop=0.2,crash=P03@R2-R4 --strict\n" +
 			"  evenodd simulate --player localhost:8101 --player localhost:8102 --players 4",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -110,25 +109,6 @@ func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 			assert.Contains(t, stderr.String(), errFull.Error())
 		})
 	}
-}
-
-func TestEveryCommandShowsAnExample(t *testing.T) {
-	commands := regexp.MustCompile(`(?m)^  ([a-z]+) {2,}`)
-	seen := 0
-	var visit func(path ...string)
-	visit = func(path ...string) {
-		seen++
-		code, help, stderr := run(t.Context(), append(path, "--help")...)
-		require.Zero(t, code, stderr)
-		assert.Regexp(t, `(?m)^Examples:\n  \S.*\bevenodd |^Examples:\n  evenodd `, help, "evenodd %s", strings.Join(path, " "))
-		_, list, _ := strings.Cut(help, "Available Commands:\n")
-		list, _, _ = strings.Cut(list, "\n\n")
-		for _, found := range commands.FindAllStringSubmatch(list, -1) {
-			visit(append(path[:len(path):len(path)], found[1])...)
-		}
-	}
-	visit()
-	assert.GreaterOrEqual(t, seen, 13, "evenodd, 8 commands, 4 shells")
 }
 
 func TestLogsOfASimulationGoToStandardErrorAlone(t *testing.T) {
