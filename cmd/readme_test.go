@@ -175,18 +175,6 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	assert.Contains(t, r.mustRun(t, later[2]+" --data "+r.data), "R1M1")
 }
 
-// The README shows the output of the command above the table.
-func TestReadmeShowsTheOutputOfSimulate(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
-	above := regexp.MustCompile("(?s)```text\n\\$ evenodd (.*?)\n(.*?)```").FindStringSubmatch(string(text))
-	require.NotNil(t, above)
-	code, stdout, _ := run(t.Context(), strings.Fields(above[1])...)
-	assert.Zero(t, code)
-	assert.Equal(t, above[2], stdout)
-}
-
 // check checks the output of a command.
 func (r *reader) check(t *testing.T, command, stdout string) {
 	t.Helper()
