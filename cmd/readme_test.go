@@ -2,10 +2,10 @@ package cmd_test
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,9 +16,8 @@ import (
 // root is the folder of the module: there the README's commands are called.
 const root = ".."
 
-// A reader runs the commands of the README with an installed program.
+// A reader runs commands with an installed program.
 type reader struct {
-	text        string // of the README
 	bin         string // where it installs
 	environment []string
 	data        string // the folder of the league it has run
@@ -26,18 +25,29 @@ type reader struct {
 
 func newReader(t *testing.T) *reader {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
 	bin := t.TempDir()
-	return &reader{text: string(text), bin: bin, environment: []string{"GOBIN=" + bin, "GOFLAGS=-mod=readonly"}}
+	return &reader{bin: bin, environment: []string{"GOBIN=" + bin, "GOFLAGS=-mod=readonly"}}
 }
 
-// commands returns the commands of the shell blocks, in order, without comments.
-func (r *reader) commands() []string {
-	var commands []string
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(r.text, -1) {
-		for line := range strings.Lines(block[1]) {
-			command, _, _ := strings.Cut(line, "#")
+// readPage returns a page of the module.
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	return readText(t, filepath.Join(root, filepath.FromSlash(name)))
+}
+
+// shellBlocks returns the content of the shell blocks of a page.
+func shellBlocks(page string) (blocks []string) {
+	for _, block := range regexp.MustCompile("(?sm)^```sh[^\n]*\n(.*?)^```").FindAllStringSubmatch(page, -1) {
+		blocks = append(blocks, block[1])
+	}
+	return blocks
+}
+
+// commandsOf returns the commands of shell blocks, in order, without comments.
+func commandsOf(blocks []string) (commands []string) {
+	for _, block := range blocks {
+		for line := range strings.Lines(block) {
+			command, _, _ := strings.Cut(line, "# ")
 			if command = strings.TrimSpace(command); command != "" {
 				commands = append(commands, command)
 			}
@@ -46,12 +56,11 @@ func (r *reader) commands() []string {
 	return commands
 }
 
-// commandsOfTable returns the commands of the first column of the table. If the second
-// column names a flag, it returns the command with each value of the flag.
-func (r *reader) commandsOfTable() []string {
+// commandsOfTables returns the commands of the first column of tables. If the second
+// column names a value of a flag, it returns the command with each value of the flag.
+func commandsOfTables(page string) (commands []string) {
 	quoted := regexp.MustCompile("`([^`]+)`")
-	var commands []string
-	for _, row := range regexp.MustCompile("(?m)^\\| (`evenodd .*?) \\| (.*) \\|$").FindAllStringSubmatch(r.text, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| (`evenodd .*?) \\| (.*) \\|$").FindAllStringSubmatch(page, -1) {
 		var command, flag string
 		for _, span := range quoted.FindAllStringSubmatch(row[1], -1) {
 			if command = span[1]; !strings.HasPrefix(command, "evenodd ") {
@@ -60,13 +69,14 @@ func (r *reader) commandsOfTable() []string {
 			commands = append(commands, command)
 		}
 		for _, span := range quoted.FindAllStringSubmatch(row[2], -1) {
-			option := span[1]
-			if name, _, isFlag := strings.Cut(option, " "); strings.HasPrefix(name, "--") && isFlag {
+			name, _, hasValue := strings.Cut(span[1], " ")
+			switch {
+			case strings.HasPrefix(name, "--") && hasValue && span[1] == strings.ToLower(span[1]):
 				flag = name
-			} else {
-				option = flag + " " + option
+				commands = append(commands, command+" "+span[1])
+			case flag != "":
+				commands = append(commands, command+" "+flag+" "+span[1])
 			}
-			commands = append(commands, command+" "+option)
 		}
 	}
 	return commands
@@ -98,12 +108,12 @@ func (r *reader) mustRun(t *testing.T, command string) (stdout string) {
 var (
 	setUp    = regexp.MustCompile(`^go (mod download|install \.)$`)
 	goRun    = regexp.MustCompile(`^go run \. (simulate\b.*)$`)
-	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config)\b`)
+	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config|completion|help|new)\b`)
 	intoDir  = regexp.MustCompile(`^evenodd init$`)
 	ofGuest  = regexp.MustCompile(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
 	listing  = regexp.MustCompile(`^evenodd check player --list$`)
 	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
-	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|report SHARED|replay R1M1)$`)
+	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|report SHARED|replay R1M1|league status)$`)
 	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
 	onInput  = regexp.MustCompile(`^evenodd mcp$`) // it ends with its empty input
 	watched  = regexp.MustCompile(`^evenodd simulate .*--serve `)
@@ -112,24 +122,28 @@ var (
 	itself   = regexp.MustCompile(`^go test \./\.\.\.$`) // runs this very test
 )
 
+// Each command of the README and of docs/commands.md works, and a league by the commands of
+// docs/running-a-league.md.
 func TestCommandsOfTheReadmeWork(t *testing.T) {
 	t.Parallel()
 	r := newReader(t)
-	commands := append(r.commands(), r.commandsOfTable()...)
-	require.GreaterOrEqual(t, len(commands), 12)
-	var league, later, queries, pages []string
+	readme, list := readPage(t, "README.md"), readPage(t, "docs/commands.md")
+	commands := slices.Concat(commandsOf(shellBlocks(readme)), commandsOf(shellBlocks(list)), commandsOfTables(list))
+	require.GreaterOrEqual(t, len(commands), 30)
+	r.mustRun(t, "go install .")
+	var later, queries, pages []string
+	known := map[string]bool{}
 	for _, command := range commands {
+		if known[command] {
+			continue
+		}
+		known[command] = true
 		switch {
 		case itself.MatchString(command):
 		case setUp.MatchString(command):
 			r.mustRun(t, command)
 		case goRun.MatchString(command):
-			stdout := r.mustRun(t, command)
-			r.check(t, command, stdout)
-			if strings.Contains(command, "--seed") {
-				installed := "evenodd " + goRun.FindStringSubmatch(command)[1]
-				assert.Equal(t, hashOf(stdout), hashOf(r.mustRun(t, installed)), "%s gives other bytes", installed)
-			}
+			r.check(t, command, r.mustRun(t, command))
 		case intoDir.MatchString(command): // of another folder than the module's
 			dir := t.TempDir()
 			assert.Contains(t, r.mustRun(t, command+" "+dir), "created "+filepath.Join(dir, "config", "system.json")+"\n")
@@ -149,8 +163,6 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 			r.check(t, command, r.mustRun(t, command))
 		case onInput.MatchString(command):
 			assert.Empty(t, r.mustRun(t, command))
-		case oneAgent.MatchString(command) && strings.Contains(command, " --"):
-			league = append(league, command)
 		case oneAgent.MatchString(command): // only its name
 			assert.Contains(t, r.mustRun(t, command+" --help"), "Usage:\n  "+command+" [flags]\n")
 		default:
@@ -159,20 +171,44 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	}
 	require.Len(t, queries, 5)
 	r.runQueries(t, queries)
-	require.Len(t, league, 7)
-	played := r.runLeague(t, league)
-	if !played {
-		played = r.runLeague(t, league)
-	}
-	assert.True(t, played, "the port was taken twice")
+	r.runLeagueByHand(t)
 	require.Len(t, pages, 2)
 	for _, command := range pages {
 		checkPage(t, r.launch(t, strings.Replace(atFreePort(command), "SHARED", r.data, 1)))
 	}
-	require.Len(t, later, 3)
-	assert.Contains(t, r.mustRun(t, strings.Replace(later[0], "SHARED", r.data, 1)), "no findings")
-	assert.Contains(t, r.mustRun(t, strings.Replace(later[1], "SHARED", r.data, 1)+" -o -"), "<!doctype html>")
-	assert.Contains(t, r.mustRun(t, later[2]+" --data "+r.data), "R1M1")
+	require.Len(t, later, 4)
+	for _, command := range later {
+		r.lookBack(t, command)
+	}
+}
+
+// lookBack runs a command about the league that was played.
+func (r *reader) lookBack(t *testing.T, command string) {
+	t.Helper()
+	there := strings.Replace(command, "SHARED", r.data, 1)
+	switch strings.Fields(command)[1] {
+	case "audit":
+		assert.Contains(t, r.mustRun(t, there), "no findings")
+	case "report":
+		assert.Contains(t, r.mustRun(t, there+" -o -"), "<!doctype html>")
+	case "replay":
+		assert.Contains(t, r.mustRun(t, there+" --data "+r.data), "R1M1")
+	default:
+		assert.Contains(t, r.mustRun(t, there+" --data "+r.data), "Results: 6 of 6 matches.")
+	}
+}
+
+// TestCommandsPageListsEveryCommand compares docs/commands.md with the help.
+func TestCommandsPageListsEveryCommand(t *testing.T) {
+	t.Parallel()
+	code, help, _ := run(t.Context(), "--help")
+	require.Zero(t, code)
+	page := readPage(t, "docs/commands.md")
+	commands := regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`).FindAllStringSubmatch(help, -1)
+	require.Greater(t, len(commands), 15)
+	for _, command := range commands {
+		assert.Regexp(t, "(?m)^\\| .*`evenodd "+command[1]+"\\b", page, "docs/commands.md has no row for evenodd %s", command[1])
+	}
 }
 
 // check checks the output of a command.
@@ -181,8 +217,13 @@ func (r *reader) check(t *testing.T, command, stdout string) {
 	switch {
 	case strings.Contains(command, "--format json"), strings.Contains(command, "evenodd schema"):
 		assert.True(t, json.Valid([]byte(stdout)), "%s: no JSON", command)
+		if strings.Contains(command, "--seed") {
+			assert.Equal(t, hashOf(stdout), hashOf(r.mustRun(t, command)), "%s gives other bytes", command)
+		}
 	case strings.Contains(command, " config "):
 		assert.Regexp(t, `│ default +│`, stdout, command)
+	case !regexp.MustCompile(`^(evenodd|go run \.) simulate`).MatchString(command):
+		assert.NotEmpty(t, stdout, command)
 	case strings.Contains(command, " --entrants "):
 		assert.Regexp(t, simulationPattern(namesInClass), stdout, command)
 	default:
@@ -243,6 +284,19 @@ func (r *reader) runQueries(t *testing.T, queries []string) {
 		assert.Zero(t, p.awaitExit(t), "%s: %s", command, p.stderr.String())
 		assert.Regexp(t, `P0\d|LEAGUE_COMPLETED|No match is left`, p.stdout.String(), command)
 	}
+}
+
+// runLeagueByHand runs the processes of docs/running-a-league.md.
+func (r *reader) runLeagueByHand(t *testing.T) {
+	t.Helper()
+	blocks := shellBlocks(readPage(t, "docs/running-a-league.md"))
+	league := commandsOf(blocks[len(blocks)-1:])
+	require.Len(t, league, 7)
+	played := r.runLeague(t, league)
+	if !played {
+		played = r.runLeague(t, league)
+	}
+	assert.True(t, played, "the port was taken twice")
 }
 
 // runLeague runs the processes of the league together, at ports that are free. It

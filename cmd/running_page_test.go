@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// docs/running-a-league.md shows a file of players and two commands.
+// docs/running-a-league.md shows a file of players and two commands; the test of the README
+// runs the agents by hand, which the third block shows.
 func TestRunningALeaguePageWorks(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "running-a-league.md"))
@@ -24,7 +25,7 @@ func TestRunningALeaguePageWorks(t *testing.T) {
 	}
 	files, commands := block("yaml"), block("sh")
 	require.Len(t, files, 1)
-	require.Len(t, commands, 2)
+	require.Len(t, commands, 3)
 
 	t.Run("a league from a file", func(t *testing.T) {
 		t.Parallel()
