@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/rulestest"
 	"evenodd/rules/tictactoe"
 )
 
@@ -23,7 +23,7 @@ type nim struct{ heap int }
 
 func (nim) Info() rules.Info {
 	return rules.Info{
-		Type: "nim", DisplayName: "Nim", MoveTypes: []string{"take"},
+		Type: "nim", DisplayName: "Nim", Rules: "Take one to three from the heap; the last one wins.", MoveTypes: []string{"take"},
 		ValidChoices: map[string][]string{"take": {"1", "2", "3"}},
 		MinPlayers:   2, MaxPlayers: 2, MaxMoves: 6,
 	}
@@ -85,50 +85,6 @@ var (
 	_ rules.Position = taking{}
 )
 
-// A game is the course of a match.
-type game struct {
-	asked   [2]int
-	verdict rules.Verdict
-}
-
-// play conducts a match of any game as a referee does: it asks the sides to move until
-// the match is over, and judges. It fails if a position changes, if a side gets more
-// questions than the game announces, and if a side gets the same question twice.
-func play(t require.TestingT, g rules.Game, chance rules.Chance, choose func(rules.Side, rules.Question) string) game {
-	var m game
-	most := g.Info().MaxMoves
-	turns := 0
-	put := map[string]bool{}
-	for position := g.Start(); ; turns++ {
-		sides := position.ToMove()
-		if len(sides) == 0 {
-			require.LessOrEqual(t, turns, g.MaxTurns(), "%s has at most %d turns", g.Info().Type, g.MaxTurns())
-			m.verdict = position.Judge(chance)
-			return m
-		}
-		var moves [2]string
-		for _, side := range sides {
-			question := position.Ask(side)
-			require.NotEmpty(t, question.Options)
-			require.Contains(t, g.Info().MoveTypes, question.MoveType)
-			key := fmt.Sprint(side, question)
-			require.False(t, put[key], "the same question twice: %s", key)
-			put[key] = true
-			for _, option := range question.Options {
-				require.NoError(t, position.Check(side, option), "every option is legal")
-			}
-			require.Error(t, position.Check(side, "no such move"))
-			moves[side] = choose(side, question)
-			m.asked[side]++
-			require.LessOrEqual(t, m.asked[side], most, "%s asks one side at most %d times", g.Info().Type, most)
-		}
-		next := position.Play(moves)
-		require.Equal(t, next, position.Play(moves), "the same moves lead to the same position")
-		require.Equal(t, sides, position.ToMove(), "a position does not change")
-		position = next
-	}
-}
-
 func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
 	first := func(_ rules.Side, q rules.Question) string { return q.Options[0] }
 	// Leaving a multiple of four wins nim.
@@ -160,11 +116,11 @@ func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := play(t, tt.game, fours, tt.choose)
-			assert.Equal(t, tt.asked, m.asked)
-			assert.Equal(t, tt.winner, m.verdict.Winner)
-			assert.Equal(t, tt.moves, m.verdict.Moves)
-			assert.Equal(t, tt.reason, m.verdict.Reason([2]string{"P01", "P02"}))
+			m := rulestest.Play(t, tt.game, fours, tt.choose)
+			assert.Equal(t, tt.asked, m.Asked)
+			assert.Equal(t, tt.winner, m.Verdict.Winner)
+			assert.Equal(t, tt.moves, m.Verdict.Moves)
+			assert.Equal(t, tt.reason, m.Verdict.Reason([2]string{"P01", "P02"}))
 		})
 	}
 }
@@ -191,18 +147,11 @@ func TestNimAlternatesSides(t *testing.T) {
 	assert.Equal(t, map[string]any{"heap": 1}, next.Ask(rules.SideB).Context)
 }
 
+// The games of the program have this test in cmd/games_test.go.
 func TestEveryMatchEndsWithAVerdict(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		g := rapid.SampledFrom([]rules.Game{evenodd.Game{}, tictactoe.Game{}, rockpaperscissors.Game{}, nim{1}, nim{5}, nim{12}}).Draw(t, "game")
-		nonce := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "nonce")
-		m := play(t, g, rules.Chance{Nonce: [32]byte(nonce)}, func(s rules.Side, q rules.Question) string {
-			return rapid.SampledFrom(q.Options).Draw(t, fmt.Sprintf("move of side %d", s))
-		})
-		assert.Contains(t, []rules.Side{rules.NoSide, rules.SideA, rules.SideB}, m.verdict.Winner)
-		if m.verdict.Winner != rules.NoSide {
-			assert.Contains(t, m.verdict.Reason([2]string{"P01", "P02"}), []string{"P01", "P02"}[m.verdict.Winner])
-		}
-	})
+	for _, heap := range []int{1, 5, 12} {
+		rulestest.Check(t, nim{heap})
+	}
 }
 
 func TestOtherSide(t *testing.T) {

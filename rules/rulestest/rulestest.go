@@ -1,0 +1,141 @@
+// Package rulestest tests any game through the interfaces of package rules. Only tests
+// import it.
+package rulestest
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/rules"
+)
+
+// A Match is a match that Play has conducted.
+type Match struct {
+	Asked   [2]int // the number of questions to each side
+	Verdict rules.Verdict
+}
+
+// Check plays a game with random moves and fails if the game breaks a rule of package rules.
+func Check(t *testing.T, game rules.Game) {
+	t.Helper()
+	checkInfo(t, game.Info(), game.MaxTurns())
+	rapid.Check(t, func(t *rapid.T) {
+		nonce := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "nonce")
+		m := Play(t, game, rules.Chance{Nonce: [32]byte(nonce)}, func(side rules.Side, q rules.Question) string {
+			return rapid.SampledFrom(q.Options).Draw(t, fmt.Sprintf("move of side %d", side))
+		})
+		players := [2]string{"P01", "P02"}
+		reason := m.Verdict.Reason(players)
+		assert.NotEmpty(t, reason, "a result has a reason")
+		assert.Contains(t, []rules.Side{rules.NoSide, rules.SideA, rules.SideB}, m.Verdict.Winner)
+		if m.Verdict.Winner != rules.NoSide {
+			assert.Contains(t, reason, players[m.Verdict.Winner], "the reason names the winner")
+		}
+	})
+	if game.Info().SidesAlike {
+		checkSides(t, game)
+	}
+}
+
+// Play conducts a match as a referee does: it asks the sides to move until the match is over,
+// and judges. It fails if a position changes, if a side gets more questions than the game
+// announces, and if a side gets the same question twice.
+func Play(t require.TestingT, game rules.Game, chance rules.Chance, choose func(rules.Side, rules.Question) string) Match {
+	info := game.Info()
+	var m Match
+	put := map[string]bool{}
+	for position, turns := game.Start(), 0; ; turns++ {
+		sides := position.ToMove()
+		if len(sides) == 0 {
+			for _, side := range []rules.Side{rules.SideA, rules.SideB} {
+				require.Error(t, position.Check(side, anyMove(info)), "no move is legal after the end")
+			}
+			require.LessOrEqual(t, turns, game.MaxTurns(), "%s has at most %d turns", info.Type, game.MaxTurns())
+			m.Verdict = position.Judge(chance)
+			return m
+		}
+		var moves [2]string
+		for _, side := range sides {
+			question := position.Ask(side)
+			key := fmt.Sprint(side, question)
+			require.False(t, put[key], "the same question twice: %s; put the number of the move into its context", key)
+			put[key] = true
+			checkQuestion(t, info, position, side, question)
+			moves[side] = choose(side, question)
+			m.Asked[side]++
+			require.LessOrEqual(t, m.Asked[side], info.MaxMoves, "%s asks one side at most %d times", info.Type, info.MaxMoves)
+		}
+		next := position.Play(moves)
+		require.Equal(t, next, position.Play(moves), "the same moves lead to the same position")
+		require.Equal(t, sides, position.ToMove(), "a position does not change")
+		position = next
+	}
+}
+
+// anyMove returns a move of the game.
+func anyMove(info rules.Info) string {
+	for _, choices := range info.ValidChoices {
+		for _, choice := range choices {
+			return choice
+		}
+	}
+	return ""
+}
+
+func checkInfo(t *testing.T, info rules.Info, turns int) {
+	t.Helper()
+	assert.Regexp(t, regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`), info.Type, "Type is in snake_case")
+	assert.NotEmpty(t, info.DisplayName)
+	assert.NotEmpty(t, info.Rules)
+	assert.NotEmpty(t, info.MoveTypes)
+	for _, moveType := range info.MoveTypes {
+		assert.NotEmpty(t, info.ValidChoices[moveType], "ValidChoices of %s", moveType)
+	}
+	assert.Equal(t, [2]int{2, 2}, [2]int{info.MinPlayers, info.MaxPlayers}, "a match has two players")
+	assert.Positive(t, info.MaxMoves)
+	assert.GreaterOrEqual(t, turns, info.MaxMoves, "a turn has at most one question to a side")
+}
+
+func checkQuestion(t require.TestingT, info rules.Info, position rules.Position, side rules.Side, q rules.Question) {
+	require.NotEmpty(t, q.Options)
+	require.Contains(t, info.MoveTypes, q.MoveType)
+	require.Equal(t, q, position.Ask(side), "a position does not change")
+	for _, option := range q.Options {
+		require.NoError(t, position.Check(side, option), "every option is legal")
+		require.Contains(t, info.ValidChoices[q.MoveType], option, "ValidChoices has every option")
+	}
+	require.Error(t, position.Check(side, "no such move"))
+	require.NotContains(t, q.Context, "opponent_id", "the referee adds it")
+	require.NotContains(t, q.Context, "round_id", "the referee adds it")
+
+	_, err := json.Marshal(q.Context)
+	require.NoError(t, err, "the context is sent as JSON")
+}
+
+// checkSides checks that the other side wins with exchanged moves.
+func checkSides(t *testing.T, game rules.Game) {
+	t.Helper()
+	start := game.Start()
+	require.Len(t, start.ToMove(), 2, "both sides move at the same time")
+	options := start.Ask(rules.SideA).Options
+	assert.Equal(t, options, start.Ask(rules.SideB).Options)
+	for _, a := range options {
+		for _, b := range options {
+			one, other := start.Play([2]string{a, b}), start.Play([2]string{b, a})
+			if len(one.ToMove()) > 0 {
+				continue // the match goes on
+			}
+			winner := one.Judge(rules.Chance{}).Winner
+			if winner != rules.NoSide {
+				winner = winner.Other()
+			}
+			assert.Equal(t, winner, other.Judge(rules.Chance{}).Winner, "moves %s and %s", a, b)
+		}
+	}
+}
