@@ -20,5 +20,6 @@ func newNew(s streams) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SetOut(s.out)
+	c.AddCommand(newGame(s))
 	return c
 }

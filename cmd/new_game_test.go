@@ -1,0 +1,98 @@
+package cmd
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// clone makes a folder with some files of a clone.
+func clone(t *testing.T, files ...string) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, name := range append(files, "go.mod", "cmd/games.go", "cmd/print.go", "rules/evenodd/evenodd.go") {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755))
+		text, err := os.ReadFile(filepath.Join("..", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), text, 0o600))
+	}
+	return root
+}
+
+// The game is tested in a module with nothing but its imports.
+func TestNewGameCompilesAndPassesItsTests(t *testing.T) {
+	root := clone(t, "go.sum", "rules/rules.go", "rules/rulestest/rulestest.go")
+	var out strings.Builder
+	require.NoError(t, runNewGame(streams{&out, io.Discard}, root, "pick_2_stones"))
+	assert.Equal(t, "created rules/pick2stones/pick2stones.go\ncreated rules/pick2stones/pick2stones_test.go\nchanged cmd/games.go\n", out.String())
+	game, err := os.ReadFile(filepath.Join(root, "rules/pick2stones/pick2stones.go"))
+	require.NoError(t, err)
+	assert.Contains(t, string(game), "// Package pick2stones is the game Pick 2 Stones: ")
+	assert.Contains(t, string(game), "const Type = \"pick_2_stones\"\n")
+	assert.NotContains(t, strings.ToLower(string(game)), "skeleton")
+
+	list, err := os.ReadFile(filepath.Join(root, gamesFile))
+	require.NoError(t, err)
+	before, err := os.ReadFile(filepath.Join("..", gamesFile))
+	require.NoError(t, err)
+	const imported, line = "\t\"evenodd/rules/pick2stones\"\n", "\t\tpick2stones.Game{},\n"
+	assert.Contains(t, string(list), imported)
+	assert.Contains(t, string(list), line)
+	assert.Equal(t, string(before), strings.NewReplacer(imported, "", line, "").Replace(string(list)))
+	inFolder(t, root, "go", "test", "-vet=all", "evenodd/rules/pick2stones")
+	assert.Empty(t, inFolder(t, root, "gofmt", "-l", "."))
+}
+
+// inFolder runs a program and returns its output.
+func inFolder(t *testing.T, folder, program string, args ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program, args...)
+	command.Dir = folder
+	output, err := command.CombinedOutput()
+	require.NoError(t, err, "%s %s\n%s", program, strings.Join(args, " "), output)
+	return string(output)
+}
+
+func TestNewGameRefusesOtherNamesAndFolders(t *testing.T) {
+	const form = "words of lower-case letters and digits joined by underscores"
+	for name, want := range map[string]string{
+		"PickStones": form, "pick-stones": form, "pick__stones": form, "_stones": form, "2stones": form, "": form, "../stones": form,
+		strings.Repeat("stones", 7): "at most 40 characters",
+		"even_odd":                  "the folder rules/evenodd exists already",
+		"go":                        "because Go uses the name go",
+		"internal":                  "because Go uses the name internal",
+		"page":                      "cmd/print.go uses the name page",
+		"known":                     "because cmd/games.go uses the name known",
+		"after":                     "because the test of a new game uses the name after",
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := clone(t)
+			err := runNewGame(streams{io.Discard, io.Discard}, root, name)
+			require.ErrorContains(t, err, want)
+			assert.Equal(t, exitUsage, exitCode(err))
+			games, err := os.ReadDir(filepath.Join(root, "rules"))
+			require.NoError(t, err)
+			assert.Len(t, games, 1, "no game is written")
+		})
+	}
+	err := runNewGame(streams{io.Discard, io.Discard}, t.TempDir(), "pick_stones")
+	require.ErrorContains(t, err, "this folder is not a clone of evenodd")
+}
+
+// A new game leaves the order of the list and of its imports.
+func TestNewGameIsAddedInOrder(t *testing.T) {
+	for _, name := range []string{"a", "m", "z"} {
+		text, ok := insertLine("import (\n\tb\n\tf\n\tt\n)\n", `^\t\w$`, "\t"+name)
+		assert.True(t, ok)
+		want := map[string]string{"a": "a b f t", "m": "b f m t", "z": "b f t z"}[name]
+		assert.Equal(t, "import ( "+want+" )", strings.Join(strings.Fields(text), " "))
+	}
+	_, ok := insertLine("import (\n)\n", `^\t\w$`, "\ta")
+	assert.False(t, ok)
+}
