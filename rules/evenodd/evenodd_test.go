@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
 
 	"evenodd/rules"
@@ -257,8 +256,8 @@ func TestDrawsAreUniform(t *testing.T) {
 	for _, n := range seen[1:] {
 		chi2 += (float64(n) - expected) * (float64(n) - expected) / expected
 	}
-	p := distuv.ChiSquared{K: 9}.Survival(chi2)
-	assert.Greater(t, p, 0.001, "χ² = %.2f, counts %v", chi2, seen[1:])
+	const limit = 27.88 // of χ² with 9 degrees of freedom, which uniform draws exceed with p = 0.001
+	assert.Less(t, chi2, limit, "counts %v", seen[1:])
 }
 
 func TestEveryPartyAffectsTheDraw(t *testing.T) {
