@@ -1,7 +1,7 @@
 # The version of the linter that .golangci.yml is written for.
 GOLANGCI_LINT = v2.15.0
 
-.PHONY: all fmt lint test test-all bench soak fuzz tools
+.PHONY: all fmt lint test test-all bench soak fuzz dist tools
 
 all: fmt lint test
 
@@ -44,6 +44,12 @@ fuzz:
 			go test -vet=off -run '^$$' -fuzz "^$$fuzzer\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2s $$package; \
 		done; \
 	done
+
+# Release files in the folder dist: archives for six platforms, .deb and .rpm, SBOM and
+# checksums. PLATFORMS="linux/amd64 darwin/arm64" makes those of some platforms.
+PLATFORMS ?=
+dist:
+	@bash .ci/dist $(PLATFORMS)
 
 tools:
 	go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
