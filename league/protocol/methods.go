@@ -21,6 +21,7 @@ type Method[Q, R any] struct {
 	Request    string        // message type of the request; "" for tools that have none
 	Result     string        // message type of the result
 	Timeout    time.Duration // for the whole call (spec 003 table 5)
+	From, To   string        // the agents that call it, and those that have it, such as "player, referee"
 	Title      string        // for people, in a list of tools
 	About      string        // what a call does, for the user of a tool
 	ReadOnly   bool          // a call changes nothing
@@ -50,88 +51,88 @@ const ordinary = 10 * time.Second // spec 003 table 5: all others
 var (
 	RegisterReferee = newMethod(Method[RefereeRegisterRequest, RefereeRegisterResponse]{
 		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: TypeRefereeRegisterResponse,
-		Timeout: ordinary, codes: refereeCodes,
+		Timeout: ordinary, From: "referee", To: "manager", codes: refereeCodes,
 		Title: "Register a referee", About: "Registers a referee in the league. The response has its referee_id and its auth_token. The manager calls the referee at contact_endpoint.", OpenWorld: true})
 	RegisterPlayer = newMethod(Method[LeagueRegisterRequest, LeagueRegisterResponse]{
 		Name: "register_player", ThirdParty: []string{"league_register"}, Request: TypeLeagueRegisterRequest, Result: TypeLeagueRegisterResponse,
-		Timeout: ordinary, codes: playerCodes,
+		Timeout: ordinary, From: "player", To: "manager", codes: playerCodes,
 		Title: "Register a player", About: "Registers a player in the league. The response has its player_id and its auth_token. Referees and the manager call the player at contact_endpoint.", OpenWorld: true})
 	NotifyRound = newMethod(Method[RoundAnnouncement, Ack]{
 		Name: "notify_round", ThirdParty: []string{"receive_round_announcement", "announce_round"},
 		Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
-		Timeout: ordinary, codes: noticeCodes,
+		Timeout: ordinary, From: "manager", To: "player", codes: noticeCodes,
 		Title: "Announce a round", About: "Tells a player the matches of the next round. Only its manager may call it."})
 	StartMatch = newMethod(Method[MatchAssignment, MatchAssignmentAck]{
 		Name: "start_match", Aliases: []string{"START_MATCH", "run_match", "RUN_MATCH"},
 		ThirdParty: []string{"assign_match", "start_match_command"},
 		Request:    TypeMatchAssignment, Result: TypeMatchAssignmentAck,
-		Timeout: ordinary, codes: noticeCodes,
+		Timeout: ordinary, From: "manager", To: "referee", codes: noticeCodes,
 		Title: "Conduct a match", About: "Assigns a match to a referee, which conducts it in the background. Only its manager may call it."})
 	Invite = newMethod(Method[GameInvitation, GameJoinAck]{
 		Name: "handle_game_invitation", ThirdParty: []string{"receive_game_invitation"}, Request: TypeGameInvitation, Result: TypeGameJoinAck,
-		Timeout: 5 * time.Second, codes: matchCodes,
+		Timeout: 5 * time.Second, From: "referee", To: "player", codes: matchCodes,
 		Title: "Invite to a match", About: "Invites a player to a match. The player answers whether it takes part. Only the referee of the match may call it."})
 	ChooseParity = newMethod(Method[ChooseParityCall, ChooseParityResponse]{
 		Name: "choose_parity", Aliases: []string{"parity_choose"}, ThirdParty: []string{"receive_parity_call"},
 		Request: TypeChooseParityCall, Result: TypeChooseParityResponse,
-		Timeout: 30 * time.Second, codes: matchCodes,
+		Timeout: 30 * time.Second, From: "referee", To: "player", codes: matchCodes,
 		Title: "Ask for even or odd", About: "Asks a player for its choice in Even/Odd. Only the referee of the match may call it."})
 	MakeMove = newMethod(Method[GameMoveCall, GameMoveResponse]{
 		Name: "make_move", Request: TypeGameMoveCall, Result: TypeGameMoveResponse,
-		Timeout: 30 * time.Second, codes: matchCodes,
+		Timeout: 30 * time.Second, From: "referee", To: "player", codes: matchCodes,
 		Title: "Ask for a move", About: "Asks a player for its move in a game other than Even/Odd. Only the referee of the match may call it."})
 	NotifyMatchResult = newMethod(Method[GameOver, Ack]{
 		Name: "notify_match_result", ThirdParty: []string{"receive_game_over"}, Request: TypeGameOver, Result: TypeGameOverAck,
-		Timeout: 5 * time.Second, codes: matchCodes,
+		Timeout: 5 * time.Second, From: "referee", To: "player", codes: matchCodes,
 		Title: "Tell the result", About: "Tells a player the result of its match. Only the referee of the match may call it."})
 	NotifyGameError = newMethod(Method[GameError, Ack]{
 		Name: "notify_game_error", Request: TypeGameError, Result: TypeGameErrorAck,
-		Timeout: ordinary, codes: matchCodes,
+		Timeout: ordinary, From: "referee", To: "player", codes: matchCodes,
 		Title: "Tell an error", About: "Tells a player what was wrong with its answer, before the referee asks again. Only the referee of the match may call it."})
 	ReportMatchResult = newMethod(Method[MatchResultReport, Ack]{
 		Name: "report_match_result", Request: TypeMatchResultReport, Result: TypeMatchResultAck,
-		Timeout: ordinary, codes: reportCodes,
+		Timeout: ordinary, From: "referee", To: "manager", codes: reportCodes,
 		Title: "Report a result", About: "Reports the result of a match to the manager. Only the referee of the match may call it."})
 	UpdateStandings = newMethod(Method[StandingsUpdate, Ack]{
 		Name: "update_standings", ThirdParty: []string{"receive_standings_update", "standings_update", "notify_standings"},
 		Request: TypeStandingsUpdate, Result: TypeStandingsUpdateAck,
-		Timeout: ordinary, codes: noticeCodes,
+		Timeout: ordinary, From: "manager", To: "player", codes: noticeCodes,
 		Title: "Send the standings", About: "Tells a player the table. Only its manager may call it."})
 	NotifyRoundCompleted = newMethod(Method[RoundCompleted, Ack]{
 		Name: "notify_round_completed", ThirdParty: []string{"receive_round_completed"}, Request: TypeRoundCompleted, Result: TypeRoundCompletedAck,
-		Timeout: ordinary, codes: noticeCodes,
+		Timeout: ordinary, From: "manager", To: "player, referee", codes: noticeCodes,
 		Title: "End a round", About: "Tells an agent that a round is complete. Only its manager may call it."})
 	NotifyLeagueCompleted = newMethod(Method[LeagueCompleted, Ack]{
 		Name: "notify_league_completed", ThirdParty: []string{"receive_league_completed"}, Request: TypeLeagueCompleted, Result: TypeLeagueCompletedAck,
-		Timeout: ordinary, codes: noticeCodes,
+		Timeout: ordinary, From: "manager", To: "player, referee", codes: noticeCodes,
 		Title: "End the league", About: "Tells an agent the champion and the final table. Only its manager may call it."})
 	Query = newMethod(Method[LeagueQuery, LeagueQueryResponse]{
 		Name: "league_query", Request: TypeLeagueQuery, Result: TypeLeagueQueryResponse,
-		Timeout: ordinary, codes: queryCodes,
+		Timeout: ordinary, From: "player, referee", To: "manager", codes: queryCodes,
 		Title: "Query the league", About: "Answers one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS and GET_STATUS. It needs the token of a registered agent.", ReadOnly: true})
 
 	// The tools for debugging and control (spec 003 §5.5, §8.11).
 
 	GetStandings = newMethod(Method[ToolRequest, LeagueQueryResponse]{
-		Name: "get_standings", Result: TypeLeagueQueryResponse, Timeout: ordinary, codes: queryCodes,
+		Name: "get_standings", Result: TypeLeagueQueryResponse, Timeout: ordinary, From: "player, referee", To: "manager", codes: queryCodes,
 		Title: "Read the standings", About: "Returns the table of the league. It needs the token of a registered agent.", ReadOnly: true})
 	GetMatchState = newMethod(Method[ToolRequest, MatchState]{
-		Name: "get_match_state", Result: "MATCH_STATE", Timeout: ordinary,
+		Name: "get_match_state", Result: "MATCH_STATE", Timeout: ordinary, From: "manager", To: "referee",
 		Title: "Read a match", About: "Returns the state of a match that this referee conducts or has conducted. Choices and numbers follow when the match is over.", ReadOnly: true})
 	GetMatchTranscript = newMethod(Method[ToolRequest, MatchTranscript]{
-		Name: "get_match_transcript", Result: "MATCH_TRANSCRIPT", Timeout: ordinary,
+		Name: "get_match_transcript", Result: "MATCH_TRANSCRIPT", Timeout: ordinary, From: "manager, organiser", To: "referee, manager",
 		Title: "Read the transcript of a match", About: "Returns the records of an attempt at a match, with all messages and without tokens. A referee answers its manager, a manager answers the organiser.", ReadOnly: true})
 	GetPlayerState = newMethod(Method[ToolRequest, PlayerState]{
-		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary,
+		Name: "get_player_state", Result: "PLAYER_STATE", Timeout: ordinary, From: "manager", To: "player",
 		Title: "Read the player", About: "Returns the state of this player and its own history.", ReadOnly: true})
 	Ping = newMethod(Method[ToolRequest, Pong]{
-		Name: "ping", Result: "PONG", Timeout: ordinary,
+		Name: "ping", Result: "PONG", Timeout: ordinary, From: "any", To: "any",
 		Title: "Ping", About: "Returns the role and the state of the agent. It needs no token.", ReadOnly: true})
 	StartLeague = newMethod(Method[ToolRequest, LeagueStarted]{
-		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary,
+		Name: "start_league", Result: "LEAGUE_STARTED", Timeout: ordinary, From: "organiser", To: "manager",
 		Title: "Start the league", About: "Starts the league with the agents that have registered. It needs the admin token."})
 	OrganiseLeague = newMethod(Method[OrganiseRequest, Organised]{
-		Name: organiseMethod, Result: "ORGANISED", Timeout: ordinary,
+		Name: organiseMethod, Result: "ORGANISED", Timeout: ordinary, From: "organiser", To: "manager",
 		Title: "Organise the league", About: "Carries out a command of the organiser: start, pause, resume, suspend, readmit, withdraw, rematch or rule. The journal records it with the organiser's name and reason. It needs the admin token."})
 )
 
@@ -150,8 +151,8 @@ var errorCodes = func() map[int]bool {
 	for _, c := range catalogue {
 		add(c.rpc)
 	}
-	for _, own := range []map[Code]int{refereeCodes, playerCodes, noticeCodes, matchCodes, reportCodes, queryCodes} {
-		for _, rpc := range own {
+	for _, m := range methodRows {
+		for _, rpc := range m.codes {
 			add(rpc)
 		}
 	}
@@ -163,9 +164,12 @@ type MethodRow struct {
 	Name                string
 	Aliases, ThirdParty []string
 	Request, Result     string
+	Timeout             time.Duration
+	From, To            string
 	Title, About        string
 	ReadOnly, OpenWorld bool
 
+	codes  map[Code]int
 	checks []valueCheck // of a request that is a value
 	decode func(raw []byte) error
 }
@@ -177,7 +181,7 @@ func (r MethodRow) Check(raw []byte) error { return r.decode(raw) }
 func (m *Method[Q, R]) row() MethodRow {
 	row := MethodRow{
 		Name: m.Name, Aliases: m.Aliases, ThirdParty: m.ThirdParty, Request: m.Request, Result: m.Result,
-		Title: m.Title, About: m.About, ReadOnly: m.ReadOnly, OpenWorld: m.OpenWorld,
+		Timeout: m.Timeout, From: m.From, To: m.To, Title: m.Title, About: m.About, ReadOnly: m.ReadOnly, OpenWorld: m.OpenWorld, codes: m.codes,
 	}
 	if m.Request != "" {
 		row.checks = checksOf(reflect.TypeFor[Q](), shapes[m.Request], 0, false)

@@ -1,0 +1,332 @@
+package protocol
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// page describes the protocol. Its generated parts stand between markers; the rest is written
+// by hand. The flag -update rewrites the generated parts.
+const page = "../../docs/protocol.md"
+
+var update = flag.Bool("update", false, "write the generated parts of "+page)
+
+var generated = regexp.MustCompile(`(?s)<!-- generated: ([^>]+) -->\n(.*?)<!-- end -->`)
+
+// sharedObjects are described once: their heading, the fields, and the path for their meanings.
+var sharedObjects = []struct {
+	heading, path string
+	fields        []field
+}{
+	{"Row of the table", "standings[]", standingField.fields},
+	{"Record", "your_standings", recordField.fields},
+	{"Side of a match", "player_A", seatField("").fields},
+	{"Draw", "draw", drawField.fields},
+	{"Signature request", "", signatureRequest},
+	{"Acknowledgement", "", acknowledgement},
+}
+
+func namesOfFields(fields []field) (names []string) {
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// shared returns the heading of the shared object with these fields; "" for none.
+func shared(fields []field) string {
+	for _, s := range sharedObjects {
+		if fields != nil && slices.Equal(namesOfFields(fields), namesOfFields(s.fields)) {
+			return s.heading
+		}
+	}
+	return ""
+}
+
+func anchor(heading string) string {
+	return "#" + strings.ReplaceAll(strings.ToLower(heading), " ", "-")
+}
+
+func link(heading string) string { return "[" + heading + "](" + anchor(heading) + ")" }
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// typeText is the type column of a field.
+func typeText(f *field) string {
+	switch {
+	case f.kind == kindArray && shared(f.items.fields) != "":
+		return "array of " + link(shared(f.items.fields))
+	case f.kind == kindArray:
+		return "array of " + typeText(f.items) + "s"
+	case f.items != nil && f.items.null:
+		return "object of " + f.items.kind.String() + "s or nulls"
+	case f.items != nil:
+		return "object of " + f.items.kind.String() + "s"
+	case f.kind == kindInteger && f.values != nil:
+		return "integer or string"
+	case shared(f.fields) != "":
+		return "object: " + link(shared(f.fields))
+	}
+	return f.kind.String()
+}
+
+// allowedText is the column of allowed values.
+func allowedText(f *field) string {
+	const usual = 200
+	var words []string
+	for _, v := range f.values {
+		words = append(words, "`"+v+"`")
+	}
+	allowed := strings.Join(words, ", ")
+	switch {
+	case f.kind == kindInteger && f.rule != "":
+		return strings.TrimPrefix(f.rule, "an integer ")
+	case f.kind == kindInteger && allowed != "":
+		return fmt.Sprintf("from %d, or %s", f.min, allowed)
+	case f.kind == kindInteger && f.min >= 0:
+		return fmt.Sprintf("from %d", f.min)
+	case allowed != "":
+		return allowed
+	case f.form != nil:
+		return f.form.rule
+	case f.kind == kindNumber:
+		return "from 0"
+	case f.kind == kindString && f.min > 0 && f.max != usual:
+		return fmt.Sprintf("%d to %d characters", f.min, f.max)
+	case f.kind == kindString && f.max > 0 && f.max != usual:
+		return fmt.Sprintf("at most %d characters", f.max)
+	case f.kind == kindArray && f.min > 0:
+		return "at least " + plural(f.min, "element")
+	case f.items != nil && f.items.form != nil:
+		return f.items.form.rule
+	}
+	return ""
+}
+
+func requiredText(f *field) string {
+	switch {
+	case f.optional:
+		return "no"
+	case f.null:
+		return "yes, or null"
+	}
+	return "yes"
+}
+
+// A fieldTable writes the rows of a table of fields.
+type fieldTable struct {
+	messageType string
+	rows        []string
+}
+
+func (x *fieldTable) add(path string, fields []field) {
+	if n := len(fields) - len(signatureRequest); n > 0 && shared(fields[n:]) == "Signature request" {
+		fields = fields[:n]
+		defer func() {
+			x.rows = append(x.rows, "| members of a "+link("Signature request")+" | | no | | in a league that signs |")
+		}()
+	}
+	for i := range fields {
+		f := &fields[i]
+		at := strings.TrimPrefix(path+"."+f.name, ".")
+		x.rows = append(x.rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", at, typeText(f), requiredText(f), allowedText(f), meaningOf(x.messageType, at)))
+		switch {
+		case shared(f.fields) == "" && f.fields != nil:
+			x.add(at, f.fields)
+		case f.kind == kindArray && shared(f.items.fields) == "":
+			x.add(at+"[]", f.items.fields)
+		case f.items != nil && f.kind == kindObject:
+			x.add(at+".*", f.items.fields)
+		}
+	}
+}
+
+const tableHead = "| member | type | required | allowed | meaning |\n| --- | --- | --- | --- | --- |\n"
+
+func tableOfFields(messageType, path string, fields []field) string {
+	x := fieldTable{messageType: messageType}
+	x.add(path, fields)
+	table := strings.Join(x.rows, "\n") + "\n"
+	if path != "" {
+		table = strings.ReplaceAll(table, "| `"+path+".", "| `")
+	}
+	return tableHead + table
+}
+
+func example(t *testing.T, name string) string {
+	text, ok := Example(name)
+	require.True(t, ok, "no example of %s", name)
+	return "```json\n" + laidOut(t, text, "", 0) + "\n```\n"
+}
+
+// laidOut writes JSON with one line for each value that is short, behind a prefix of some length.
+func laidOut(t *testing.T, value jsontext.Value, indent string, prefix int) string {
+	const wide = 130
+	line := value.Clone()
+	require.NoError(t, line.Format(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true)))
+	kind := line.Kind()
+	if top := indent == "" && kind == '{'; !top && len(indent)+prefix+len(line) <= wide || kind != '{' && kind != '[' {
+		return string(line)
+	}
+	var parts []string
+	inner := indent + "  "
+	if kind == '{' {
+		for _, m := range ParseObject(value) {
+			name := string(Quote(m.Name)) + ": "
+			parts = append(parts, inner+name+laidOut(t, m.Value, inner, len(name)))
+		}
+		return "{\n" + strings.Join(parts, ",\n") + "\n" + indent + "}"
+	}
+	var elements []jsontext.Value
+	require.NoError(t, json.Unmarshal(value, &elements))
+	for _, e := range elements {
+		parts = append(parts, inner+laidOut(t, e, inner, 0))
+	}
+	return "[\n" + strings.Join(parts, ",\n") + "\n" + indent + "]"
+}
+
+// seconds writes a timeout.
+func seconds(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
+
+// answers returns links to the requests whose result has a type.
+func answers(messageType string) string {
+	var requests []string
+	for _, m := range methodRows {
+		if m.Result == messageType {
+			name := link(m.Request)
+			if m.Request == "" {
+				name = link(m.Name)
+			}
+			requests = append(requests, name)
+		}
+	}
+	return strings.Join(requests, ", ")
+}
+
+func aboutMessage(t *testing.T, messageType string) string {
+	var text string
+	if m, ok := methodOfType[messageType]; ok {
+		text = fmt.Sprintf("Method `%s`, %s → %s, within %s; the result is %s.\n\n", m.Name, m.From, m.To, seconds(m.Timeout), link(m.Result))
+	} else if requests := answers(messageType); requests != "" {
+		text = "Result of " + requests + ".\n\n"
+	}
+	text += example(t, messageType)
+	if body := bodies[messageType]; shared(body) == "" {
+		return text + "\n" + tableOfFields(messageType, "", body)
+	}
+	return text + "\nMembers: " + link(shared(bodies[messageType])) + ".\n"
+}
+
+func aboutTool(t *testing.T, method string) string {
+	i := slices.IndexFunc(methodRows, func(m MethodRow) bool { return m.Name == method })
+	require.GreaterOrEqual(t, i, 0, "no method %s", method)
+	m := methodRows[i]
+	text := fmt.Sprintf("%s → %s, within %s.", strings.ToUpper(m.From[:1])+m.From[1:], m.To, seconds(m.Timeout))
+	fields, ok := toolResults[m.Result]
+	if !ok {
+		return text + " The result is " + link(m.Result) + ".\n"
+	}
+	text += " The result is `" + m.Result + "`:\n\n"
+	if _, ok := Example(m.Result); ok {
+		text += example(t, m.Result) + "\n"
+	}
+	if method == organiseMethod {
+		text = "The request:\n\n" + tableOfFields(method, "", organiseFields) + "\n" + text
+	}
+	return text + tableOfFields(m.Result, "", fields)
+}
+
+func methodTable() string {
+	text := "| method | request | result | caller | receiver | timeout | repeatable |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+	for _, m := range methodRows {
+		request, result, repeatable := "", "`"+m.Result+"`", "yes"
+		if m.Request != "" {
+			request = link(m.Request)
+		}
+		if _, ok := shapes[m.Result]; ok {
+			result = link(m.Result)
+		}
+		switch {
+		case m.ReadOnly:
+			repeatable = "yes, changes nothing"
+		case m.Name == organiseMethod:
+			repeatable = "no"
+		}
+		name := "`" + m.Name + "`"
+		if m.Request == "" {
+			name = "[" + name + "](" + anchor(m.Name) + ")"
+		}
+		text += fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", name, request, result, m.From, m.To, seconds(m.Timeout), repeatable)
+	}
+	return text
+}
+
+// otherNames lists the names in the specification by which a method can be called too.
+func otherNames() string {
+	text := "| method | also accepted |\n| --- | --- |\n"
+	for _, m := range methodRows {
+		if len(m.Aliases) > 0 {
+			text += "| `" + m.Name + "` | `" + strings.Join(m.Aliases, "`, `") + "` |\n"
+		}
+	}
+	return text
+}
+
+// generate returns a generated part of the page.
+func generate(t *testing.T, part string) string {
+	kind, name, _ := strings.Cut(part, " ")
+	switch kind {
+	case "methods":
+		return methodTable()
+	case "names":
+		return otherNames()
+	case "envelope":
+		return strings.Replace(tableOfFields("", "", envelopeFields("the type")), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
+	case "example":
+		return example(t, name)
+	case "message":
+		return aboutMessage(t, name)
+	case "tool":
+		return aboutTool(t, name)
+	case "tools":
+		return tableOfFields("", "", toolFields)
+	case "object":
+		for _, s := range sharedObjects {
+			if s.heading == name {
+				return tableOfFields("", s.path, s.fields)
+			}
+		}
+	}
+	require.Fail(t, "unknown part", "%q", part)
+	return ""
+}
+
+func TestProtocolPageHasTheGeneratedParts(t *testing.T) {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	made := generated.ReplaceAllStringFunc(string(text), func(part string) string {
+		name := generated.FindStringSubmatch(part)[1]
+		return "<!-- generated: " + name + " -->\n" + generate(t, name) + "<!-- end -->"
+	})
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(made), 0o644))
+		return
+	}
+	assert.Equal(t, strings.Split(string(text), "\n"), strings.Split(made, "\n"), "run: go test ./league/protocol -run TestProtocolPage -update")
+}
