@@ -82,7 +82,7 @@ breaks a MUST or ended before all could be tested.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Admin = strings.TrimSpace(os.Getenv("EVENODD_ADMIN_TOKEN"))
+			o.Admin = strings.TrimSpace(os.Getenv(adminTokenVariable))
 			if o.list {
 				return o.printList(s.out)
 			}
@@ -116,7 +116,7 @@ func roles() []string { return []string{conformance.Player, conformance.Referee,
 func (o *checkOptions) checkArguments(args []string) (err error) {
 	if len(args) > 0 {
 		if o.Role = args[0]; !slices.Contains(roles(), o.Role) {
-			return usage("unknown role %q: must be one of %s", o.Role, strings.Join(roles(), ", "))
+			return usage("unknown role %q: must be one of %s%s", o.Role, strings.Join(roles(), ", "), protocol.DidYouMean(string(o.Role), roles()))
 		}
 	}
 	switch {
@@ -134,8 +134,8 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 // selection selects the requirements to test or to list.
 func (o *checkOptions) selection() error {
 	o.Selection.Level = conformance.Level(strings.ToUpper(o.level))
-	if o.Selection.Level != conformance.Must && o.Selection.Level != conformance.Should {
-		return usage("--level %q: must be must or should", o.level)
+	if err := oneOf("level", strings.ToLower(o.level), "must", "should"); err != nil {
+		return err
 	}
 	all := o.requirements()
 	for _, text := range o.only {
@@ -190,12 +190,12 @@ func groupOf(id string) string {
 }
 
 func runCheck(ctx context.Context, s streams, o *checkOptions) error {
-	write, known := map[string]func(io.Writer, *conformance.Report) error{
+	if err := oneOf("format", o.format, formatText, formatJSON, formatJUnit); err != nil {
+		return err
+	}
+	write := map[string]func(io.Writer, *conformance.Report) error{
 		formatText: printReport, formatJSON: func(w io.Writer, r *conformance.Report) error { return printJSON(w, r) }, formatJUnit: printJUnit,
 	}[o.format]
-	if !known {
-		return usage("--format %q: must be text, json or junit", o.format)
-	}
 	report, err := o.run(ctx, s)
 	if err != nil {
 		return err
@@ -215,8 +215,8 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report,
 		return nil, usage("a league needs at least 2 players and 1 referee, not %d and %d", o.Players, o.Referees)
 	}
 	var err error
-	if o.Game, err = games().Game(o.game); err != nil {
-		return nil, usage("--game: %v", err)
+	if o.Game, err = chosenGame(o.game); err != nil {
+		return nil, err
 	}
 	if err := o.selection(); err != nil {
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"evenodd/league/protocol"
 )
 
 // Exit codes.
@@ -57,6 +59,11 @@ func takes(least int, names []string, message string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		unknown := func(arg string) bool { return names != nil && !slices.Contains(names, arg) }
 		if len(args) < least || len(args) > 1 || slices.ContainsFunc(args, unknown) {
+			if len(args) == 1 {
+				if suggestion := protocol.DidYouMean(args[0], names); suggestion != "" {
+					return usage("unknown name %q%s: %s", args[0], suggestion, message)
+				}
+			}
 			return usage("%s", message)
 		}
 		return nil

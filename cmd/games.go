@@ -70,6 +70,14 @@ func registeredGames(files *config.Loader) (rules.Registry, error) {
 	return gamesOf(types), nil
 }
 
+// chosenGame returns the game of --game.
+func chosenGame(gameType string) (rules.Game, error) {
+	if err := oneOf("game", gameType, games().Types()...); err != nil {
+		return nil, err
+	}
+	return games().Game(gameType)
+}
+
 // gameFlag defines the flag of the commands that run a league.
 func gameFlag(f *pflag.FlagSet, game *string) {
 	f.StringVar(game, "game", evenodd.Type, "game of the league: "+strings.Join(games().Types(), ", "))

@@ -48,13 +48,8 @@ other commands call the manager. Each decision is an event in the league's journ
 its time, author (--by, not verified) and reason; audit checks and names it. A decision
 stays in force when the manager restarts.`,
 		Example: "  evenodd league status --watch\n  evenodd league pause --by 'A. Smith' --reason lunch",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("unknown command %q of league", args[0])
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:    onlyCommands,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentPreRunE = func(*cobra.Command, []string) error {
 		settings, err := load()

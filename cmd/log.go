@@ -88,10 +88,13 @@ func consoleWriter(w io.Writer) io.Writer {
 	}
 }
 
+// logLevels are the values of --log-level.
+func logLevels() []string { return []string{"debug", "info", "warn", "error", "disabled"} }
+
 func parseLevel(level string) (zerolog.Level, error) {
 	l, err := zerolog.ParseLevel(strings.ToLower(level))
 	if err != nil || level == "" {
-		return l, usage("--log-level %q: must be debug, info, warn, error or disabled", level)
+		return l, oneOf("log-level", level, logLevels()...)
 	}
 	return l, nil
 }

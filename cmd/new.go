@@ -11,13 +11,8 @@ func newNew(s streams) *cobra.Command {
 		Short:   "Write the source code of a new agent",
 		Long:    `Write a small complete project to start from.`,
 		Example: "  evenodd new player --lang python my-agent",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("unknown command %q of new", args[0])
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:    onlyCommands,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.SetOut(s.out)
 	c.AddCommand(newGame(s))

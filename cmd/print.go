@@ -33,7 +33,7 @@ func oneOf(flag, value string, names ...string) error {
 		return nil
 	}
 	last := len(names) - 1
-	return usage("--%s %q: must be %s or %s", flag, value, strings.Join(names[:last], ", "), names[last])
+	return usage("--%s %q: must be %s or %s%s", flag, value, strings.Join(names[:last], ", "), names[last], protocol.DidYouMean(value, names))
 }
 
 // printJSON writes a document. Members of a map are in order of their names.

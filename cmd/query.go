@@ -57,6 +57,9 @@ func subjects() map[string]subject {
 	}
 }
 
+// tokenVariable is the environment variable with the token of an agent.
+const tokenVariable = "EVENODD_TOKEN"
+
 // subjectNames are the arguments of the command in the order of help and errors.
 var subjectNames = [...]string{"standings", "schedule", "next-match", "stats", "status"}
 
@@ -80,8 +83,8 @@ of that manager, choose one with --id.
 		Example:   "  evenodd query standings --id P01\n  evenodd query schedule --round all --format json",
 		ValidArgs: subjectNames[:],
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 || !slices.Contains(subjectNames[:], args[0]) {
-				return usage("query takes one of: %s", strings.Join(subjectNames[:], ", "))
+			if err := takes(1, subjectNames[:], "query takes one of: "+strings.Join(subjectNames[:], ", "))(c, args); err != nil {
+				return err
 			}
 			o.subject = args[0]
 			o.ofFolder = c.Flags().Changed("data") || c.Flags().Changed("id")
@@ -164,7 +167,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	default:
 		q.QueryParams.RoundID = protocol.QueryRound(n)
 	}
-	role, id, token := protocol.RolePlayer, "unknown", strings.TrimSpace(os.Getenv("EVENODD_TOKEN")) // the manager knows the agent by its token
+	role, id, token := protocol.RolePlayer, "unknown", strings.TrimSpace(os.Getenv(tokenVariable)) // the manager knows the agent by its token
 	if token == "" || o.ofFolder {
 		identity, err := o.identity()
 		if err != nil {

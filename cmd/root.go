@@ -70,26 +70,26 @@ folder set many of them; evenodd init writes these files.`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("unknown command %q", args[0])
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:          onlyCommands,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return asUsage(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML, TOML or JSON (default: $EVENODD_CONFIG)")
 
-	data := &dataFolder{}
+	data, flags := &dataFolder{}, map[string]*pflag.FlagSet{}
+	load := func() (*config.Settings, error) {
+		for _, name := range config.UnknownVariables(os.Environ(), flags, secretVariables()...) {
+			_ = printLine(s.err, unknownSetting, name)
+		}
+		return config.Load(file, flags)
+	}
 	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data), newQuery(s, data), newMCP(s, data), newUp(s, data)}
-	flags := map[string]*pflag.FlagSet{}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()
 		c.PreRunE = func(c *cobra.Command, _ []string) error {
-			settings, err := config.Load(file, flags)
+			settings, err := load()
 			if err == nil {
 				_, err = data.resolve(settings, c.Name(), c.Flags())
 			}
@@ -97,13 +97,13 @@ folder set many of them; evenodd init writes these files.`,
 				return asUsage(err)
 			}
 			for _, member := range data.loader.Unknown() {
-				_ = printLine(s.err, "%s has no effect: the name is unknown", member)
+				_ = printLine(s.err, unknownSetting, member)
 			}
 			return nil
 		}
 		root.AddCommand(c)
 	}
-	organise := newLeague(s, data, func() (*config.Settings, error) { return config.Load(file, flags) })
+	organise := newLeague(s, data, load)
 	flags[organise.Name()] = organise.PersistentFlags()
 	root.AddCommand(organise)
 	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s), newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s))
@@ -112,6 +112,14 @@ folder set many of them; evenodd init writes these files.`,
 	root.SetUsageFunc(printUsage)
 	return root
 }
+
+// unknownSetting warns of a misspelt setting. It is no error: other programs may set variables
+// with this program's prefix, and newer versions may write members into files.
+const unknownSetting = "Unknown setting without effect: %s"
+
+// secretVariables are the environment variables that are no flags, because other users of the
+// machine can read command lines.
+func secretVariables() []string { return []string{tokenVariable, adminTokenVariable, llmKeyVariable} }
 
 // completeBuiltins gives the commands that cobra adds examples and checks of their
 // arguments, like those of this program's commands.
@@ -124,15 +132,15 @@ func completeBuiltins(root *cobra.Command) {
 			c.Example = "  evenodd help simulate"
 			c.Args = func(_ *cobra.Command, args []string) error {
 				if _, unknown, err := root.Find(args); err != nil || len(unknown) > 0 {
-					return usage("unknown command %q", strings.Join(args, " "))
+					return usage("unknown command %q%s", strings.Join(args, " "), suggestCommand(root, strings.Join(args, " ")))
 				}
 				return nil
 			}
 		case "completion":
 			c.Example = "  evenodd completion bash"
-			c.Args = func(_ *cobra.Command, args []string) error {
+			c.Args = func(c *cobra.Command, args []string) error {
 				if len(args) > 0 {
-					return usage("unknown shell %q: must be bash, fish, powershell or zsh", args[0])
+					return usage("unknown shell %q: must be bash, fish, powershell or zsh%s", args[0], suggestCommand(c, args[0]))
 				}
 				return nil
 			}

@@ -239,8 +239,8 @@ type leagueFlags struct {
 // leagueOptions returns the options of a league from its files and the flags.
 func leagueOptions(files *config.Loader, f leagueFlags) (league.Options, *config.Rules, error) {
 	id, game, players, referees := f.id, f.game, f.players, f.referees
-	if _, err := games().Game(game); err != nil {
-		return league.Options{}, nil, usage("--game: %v", err)
+	if _, err := chosenGame(game); err != nil {
+		return league.Options{}, nil, err
 	}
 	r, err := files.Rules(id, game)
 	if err != nil {

@@ -246,6 +246,8 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 		return usage("--legs 0: must be 1 or more")
 	case o.Concurrency == 0:
 		return usage("--concurrency 0: must be from 1 to 10,000")
+	case len(o.Strategies) == 0 && o.entrants == "":
+		return usage("--strategies is empty: name at least one strategy, such as random or even,odd")
 	case o.Pace < 0:
 		return usage("--pace %s: must not be negative", o.Pace)
 	}

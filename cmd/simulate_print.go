@@ -19,13 +19,9 @@ func simulationWriter(format, list string) (write func(streams, *simulation.Resu
 	case list == "standings":
 		return nil, usage("--list standings selects the rows of --format csv: set this format")
 	}
-	write, known := map[string]func(streams, *simulation.Result) error{
-		"table": printSimulation, "json": writeJSON, "csv": writeMatchesCSV,
-	}[format]
-	if !known {
-		return nil, usage("--format %q: must be table, json or csv", format)
-	}
-	return write, nil
+	return map[string]func(streams, *simulation.Result) error{
+		formatTable: printSimulation, formatJSON: writeJSON, formatCSV: writeMatchesCSV,
+	}[format], oneOf("format", format, formatTable, formatJSON, formatCSV)
 }
 
 func printSimulation(s streams, r *simulation.Result) error {

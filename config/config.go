@@ -9,6 +9,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	var problems []error
 	for _, key := range s.viper.AllKeys() {
 		if !s.known(key, commands) {
-			problems = append(problems, fmt.Errorf("settings file %s: unknown setting %q", file, key))
+			problems = append(problems, fmt.Errorf("settings file %s: unknown setting %q%s", file, key, protocol.DidYouMean(key, settingNames(commands))))
 		}
 	}
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
@@ -87,6 +88,15 @@ func (s *Settings) known(key string, commands map[string]*pflag.FlagSet) bool {
 		}
 	}
 	return commands[key] != nil && s.viper.Get(key) == nil
+}
+
+// settingNames returns the keys that a settings file can have.
+func settingNames(commands map[string]*pflag.FlagSet) []string {
+	var names []string
+	for _, command := range slices.Sorted(maps.Keys(commands)) {
+		commands[command].VisitAll(func(f *pflag.Flag) { names = append(names, f.Name, command+"."+f.Name) })
+	}
+	return names
 }
 
 // Apply sets every flag of a command that is not on the command line from the
@@ -111,7 +121,7 @@ func (s *Settings) Apply(command string, flags *pflag.FlagSet, layers ...Layer) 
 		}
 		if source != SourceFlag && source != SourceDefault {
 			if err := flags.Set(f.Name, value); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %s: %w", source, f.Name, err))
+				problems = append(problems, fmt.Errorf("%s: %s %w", source, f.Name, WrongValue(err)))
 			}
 		}
 		settings = append(settings, Setting{f.Name, shown(f), source})

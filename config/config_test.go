@@ -243,26 +243,31 @@ func TestApplyListsTheSettingsInOrder(t *testing.T) {
 func TestUnknownKeysAreRefused(t *testing.T) {
 	tests := []struct {
 		name, text string
-		want       []string // the keys, in the order in which they are named
+		want       []string // the keys, in the order in which they are named, and after > the closest setting
 	}{
-		{"at the top", "prot: 1\n", []string{"prot"}},
-		{"in a section", "player:\n  prot: 1\n", []string{"player.prot"}},
+		{"at the top", "prot: 1\n", []string{"prot>port"}},
+		{"in a section", "player:\n  prot: 1\n", []string{"player.prot>player.port"}},
 		{"a flag of another command", "player:\n  players: 4\n", []string{"player.players"}},
-		{"a section of an unknown command", "gamer:\n  port: 1\n", []string{"gamer.port"}},
-		{"a value in place of a section", "player: 4\n", []string{"player"}},
+		{"a section of an unknown command", "gamer:\n  port: 1\n", []string{"gamer.port>player.port"}},
+		{"a value in place of a section", "player: 4\n", []string{"player>players"}},
 		{"a key below a flag", "player:\n  port:\n    number: 4\n", []string{"player.port.number"}},
 		{"a section in place of a value", "port:\n  number: 4\n", []string{"port.number"}},
-		{"underscores for dashes", "log_level: debug\n", []string{"log_level"}},
-		{"without a value", "prot:\n", []string{"prot"}},
-		{"all unknown keys, in order", "zeal: 1\nplayer:\n  prot: 1\nage: 2\nport: 1\n", []string{"age", "player.prot", "zeal"}},
+		{"underscores for dashes", "log_level: debug\n", []string{"log_level>log-level"}},
+		{"without a value", "prot:\n", []string{"prot>port"}},
+		{"all unknown keys, in order", "zeal: 1\nplayer:\n  prot: 1\nage: 2\nport: 1\n", []string{"age", "player.prot>player.port", "zeal"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := settingsFile(t, "settings.yaml", tt.text)
 			_, err := config.Load(file, commands())
 			var want []string
-			for _, key := range tt.want {
-				want = append(want, "settings file "+file+`: unknown setting "`+key+`"`)
+			for _, one := range tt.want {
+				key, closest, found := strings.Cut(one, ">")
+				text := "settings file " + file + `: unknown setting "` + key + `"`
+				if found {
+					text += " (did you mean " + closest + "?)"
+				}
+				want = append(want, text)
 			}
 			require.EqualError(t, err, strings.Join(want, "\n"))
 		})
@@ -296,28 +301,28 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 		t.Setenv("EVENODD_PORT", "http")
 		flags := commands()
 		_, err := loadedFrom(t, "", flags).Apply("player", flags["player"])
-		require.ErrorContains(t, err, `environment EVENODD_PORT: port: invalid argument "http"`)
+		require.ErrorContains(t, err, `environment EVENODD_PORT: port "http"`)
 	})
 	t.Run("an empty variable", func(t *testing.T) {
 		t.Setenv("EVENODD_PLAYER_PORT", "")
 		flags := commands()
 		_, err := loadedFrom(t, "", flags).Apply("player", flags["player"])
-		require.ErrorContains(t, err, `environment EVENODD_PLAYER_PORT: port: invalid argument ""`)
+		require.ErrorContains(t, err, `environment EVENODD_PLAYER_PORT: port ""`)
 	})
 	t.Run("file", func(t *testing.T) {
 		file := settingsFile(t, "settings.yaml", "port: [1, 2]\n")
 		flags := commands()
 		_, err := loadedFrom(t, file, flags).Apply("player", flags["player"])
-		require.ErrorContains(t, err, "file "+file+`: port: invalid argument "1,2"`)
+		require.ErrorContains(t, err, "file "+file+`: port "1,2"`)
 	})
 	t.Run("all sources", func(t *testing.T) {
 		t.Setenv("EVENODD_QUIET", "perhaps")
 		file := settingsFile(t, "settings.yaml", "port: none\nseed: -1\n")
 		flags := commands()
 		_, err := loadedFrom(t, file, flags).Apply("player", flags["player"])
-		require.ErrorContains(t, err, "file "+file+`: port: invalid argument "none"`)
-		require.ErrorContains(t, err, "file "+file+`: seed: invalid argument "-1"`)
-		require.ErrorContains(t, err, `environment EVENODD_QUIET: quiet: invalid argument "perhaps"`)
+		require.ErrorContains(t, err, "file "+file+`: port "none"`)
+		require.ErrorContains(t, err, "file "+file+`: seed "-1"`)
+		require.ErrorContains(t, err, `environment EVENODD_QUIET: quiet "perhaps"`)
 	})
 	t.Run("a source with higher precedence replaces a bad value", func(t *testing.T) {
 		t.Setenv("EVENODD_PORT", "9")

@@ -324,7 +324,7 @@ func (f *entrantsFile) members(n *yaml.Node, what string, known ...string) map[s
 		name := n.Content[i]
 		switch {
 		case !slices.Contains(known, name.Value):
-			f.refuse(name, "unknown member %q: %s has only %s", protocol.Clip(name.Value, 60), what, strings.Join(known, ", "))
+			f.refuse(name, "unknown member %q%s: %s has only %s", protocol.Clip(name.Value, 60), protocol.DidYouMean(name.Value, known), what, strings.Join(known, ", "))
 		case m[name.Value] != nil:
 			f.refuse(name, "%s is given twice", name.Value)
 		default:

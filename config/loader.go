@@ -147,8 +147,8 @@ func (l *Loader) Path(f File) string {
 	return filepath.Join(l.dir, "config", filepath.FromSlash(f.name()))
 }
 
-// Unknown returns the members without effect of the files that were read, each with
-// its file: a misspelt member must not stay unnoticed.
+// Unknown returns the members without effect of the files that were read, each with its file
+// and the closest name: a misspelt member must not stay unnoticed.
 func (l *Loader) Unknown() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

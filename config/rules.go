@@ -76,14 +76,17 @@ func (r *report) object(t reflect.Type, path string, value any) {
 		prefix += "."
 	}
 	fields := fieldsOf(t)
+	var names []string
+	for _, f := range fields {
+		names = append(names, memberName(f))
+	}
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		known := slices.ContainsFunc(fields, func(f reflect.StructField) bool { return memberName(f) == name })
-		if !known && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "$") {
-			r.unknown = append(r.unknown, prefix+name)
+		if !slices.Contains(names, name) && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "$") {
+			r.unknown = append(r.unknown, prefix+name+protocol.DidYouMean(name, names))
 		}
 	}
-	for _, f := range fields {
-		name := memberName(f)
+	for i, f := range fields {
+		name := names[i]
 		if v, present := tree[name]; present {
 			r.member(f, prefix+name, v)
 		} else if f.Tag.Get("required") != "" {

@@ -23,7 +23,7 @@ func TestUnknownMembersAreListed(t *testing.T) {
 	assert.Empty(t, l.Unknown(), "nothing was read")
 	system, err := l.System()
 	require.NoError(t, err)
-	assert.Equal(t, []string{path + ": colour", path + ": timeouts.move_timeot_sec"}, l.Unknown())
+	assert.Equal(t, []string{path + ": colour", path + ": timeouts.move_timeot_sec (did you mean move_timeout_sec?)"}, l.Unknown())
 	assert.Equal(t, 6, system.Timeouts.Move)
 
 	empty := config.NewLoader(t.TempDir(), config.Known{})

@@ -94,7 +94,7 @@ func (o *Options) Validate() error {
 	}
 	check(o.Concurrency >= 0 && o.Concurrency <= 10_000, "concurrency is 1 to 10,000, not %d", o.Concurrency)
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
-		"transport %q: one of memory, wire, http", o.Transport)
+		"transport %q: one of memory, wire, http%s", o.Transport, protocol.DidYouMean(o.Transport, []string{Memory, Wire, HTTP}))
 	o.checkExternal(check)
 	o.checkTournament(check)
 	problems = append(problems, o.checkEntrants()...)

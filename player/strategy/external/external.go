@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -73,7 +74,7 @@ func Check(name string, t Tools, types ...string) error {
 	}
 	s, err := strategy.New(name)
 	if err != nil {
-		return fmt.Errorf("unknown strategy %q; choose one of: %s", name, Names(t.Hosted))
+		return fmt.Errorf("unknown strategy %q%s; choose one of: %s", name, protocol.DidYouMean(name, append(strategy.Names(), Model, Asked, HostName)), Names(t.Hosted))
 	}
 	return strategy.Fits(s, types...)
 }
@@ -109,7 +110,7 @@ func Close(s strategy.Strategy) {
 func newFallback(t Tools) (strategy.Strategy, error) {
 	s, err := strategy.New(cmp.Or(t.Fallback, "random"))
 	if err != nil {
-		return nil, fmt.Errorf("unknown strategy %q for --fallback; choose one of: %s", t.Fallback, strings.Join(strategy.Names(), ", "))
+		return nil, fmt.Errorf("unknown strategy %q for --fallback%s; choose one of: %s", t.Fallback, protocol.DidYouMean(t.Fallback, strategy.Names()), strings.Join(strategy.Names(), ", "))
 	}
 	return s, nil
 }
