@@ -17,7 +17,7 @@ type helpSection struct{ title, names string }
 // commandSections are the groups of commands in the help of the program.
 func commandSections() []helpSection {
 	return []helpSection{
-		{"Run a league", "simulate up manager referee player league init"},
+		{"Run a league", "simulate up manager referee player league health init"},
 		{"Write an agent", "new check schema mcp"},
 		{"Look back", "report serve replay audit query"},
 		{"More", "config completion version man help"},

@@ -106,7 +106,7 @@ folder set many of them; evenodd init writes these files.`,
 	organise := newLeague(s, data, load)
 	flags[organise.Name()] = organise.PersistentFlags()
 	root.AddCommand(organise)
-	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s), newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s))
+	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s), newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
 	completeBuiltins(root)
 	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(printUsage)
