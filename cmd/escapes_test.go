@@ -373,6 +373,7 @@ func TestTextIsPrintedByFunctionsThatEscapeIt(t *testing.T) {
 		"check_print.go": "prints a page with styles",
 		"check_junit.go": "prints XML, whose texts are escaped",
 		"replay.go":      "writes to a builder",
+		"help.go":        "prints the help, which is text of this program",
 		"man.go":         "writes to a builder",
 	}
 	names, err := filepath.Glob("*.go")

@@ -1,0 +1,28 @@
+package table_test
+
+import (
+	"fmt"
+
+	"evenodd/league/table"
+)
+
+// A table counts the results of players, which are indexes, and ranks the players.
+func ExampleTable() {
+	t, err := table.New(3, table.DefaultScoring())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range []table.Result{{A: 0, B: 1, Winner: 1}, {A: 0, B: 2, Winner: table.None}, {A: 1, B: 2, Winner: 1}} {
+		if err := t.Record(r); err != nil {
+			fmt.Println(err)
+		}
+	}
+	for _, row := range t.Standings() {
+		fmt.Println(row.Rank, row.Player, row.Points, row.Wins, row.Draws, row.Losses)
+	}
+	// Output:
+	// 1 1 6 2 0 0
+	// 2 0 1 0 1 1
+	// 2 2 1 0 1 1
+}
