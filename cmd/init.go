@@ -17,8 +17,9 @@ func newInit(s streams) *cobra.Command {
 values: settings of all agents, presets of agents, rules of the league, games, and
 defaults of referees and players. Existing files stay unchanged. The program uses
 the same values if there are no files.`,
-		Example: "  evenodd init",
-		Args:    takes(0, nil, "init takes one folder"),
+		Example:           "  evenodd init",
+		ValidArgsFunction: completeOneFolder,
+		Args:              takes(0, nil, "init takes one folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := defaultData
 			if len(args) == 1 {

@@ -23,7 +23,8 @@ on. The same program writes the same bytes each time. It makes the folder if it 
 
   # Install them for all users
   sudo evenodd man /usr/local/share/man/man1`,
-		Args: takes(1, nil, "man takes one folder, such as ./man"),
+		ValidArgsFunction: completeOneFolder,
+		Args:              takes(1, nil, "man takes one folder, such as ./man"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("cannot write the manual pages: %w", err)

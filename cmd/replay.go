@@ -48,7 +48,8 @@ Times, entropies, tokens and senders may differ. A player in a league whose mana
 proves itself refuses all callers but the referee of its match.`,
 		Example: "  evenodd replay R1M1 --data ./my-league\n" +
 			"  evenodd replay R1M1 --against http://localhost:8101/mcp --as P03",
-		Args: takes(1, nil, "replay takes one match, such as R1M1"),
+		ValidArgsFunction: completeMatch,
+		Args:              takes(1, nil, "replay takes one match, such as R1M1"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.matchID = args[0]
 			return runReplay(c.Context(), s, o)

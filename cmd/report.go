@@ -51,9 +51,10 @@ unless -o names it. The other formats go to standard output unless -o names a fi
 
 With --agent, write the sheet of one agent: its results, its faults with causes and remedies,
 its latency, its warnings and its history. A report has no tokens and no endpoints.`,
-		Example: "  evenodd report ./data-of-my-league\n  evenodd report ./data-of-my-league --agent P03 --format text",
-		Args:    takes(1, nil, "report takes one folder: the --data folder of a manager, which contains data/leagues"),
-		RunE:    func(c *cobra.Command, args []string) error { return runReport(c.Context(), s, o, args[0]) },
+		Example:           "  evenodd report ./data-of-my-league\n  evenodd report ./data-of-my-league --agent P03 --format text",
+		ValidArgsFunction: completeOneFolder,
+		Args:              takes(1, nil, "report takes one folder: the --data folder of a manager, which contains data/leagues"),
+		RunE:              func(c *cobra.Command, args []string) error { return runReport(c.Context(), s, o, args[0]) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the folder)")

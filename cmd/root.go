@@ -108,6 +108,7 @@ folder set many of them; evenodd init writes these files.`,
 	root.AddCommand(organise)
 	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s), newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
 	completeBuiltins(root)
+	completeFlags(root)
 	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(printUsage)
 	return root

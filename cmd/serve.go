@@ -40,7 +40,8 @@ Only browsers on this machine can connect. --listen :8080 lets other machines co
 Pages show no endpoints, no tokens, and no choices of matches that are not over.`,
 		Example: "  evenodd serve ./my-league\n" +
 			"  evenodd serve ./my-league --listen :8080",
-		Args: takes(1, nil, "serve takes the data folder of a league, such as ./my-league"),
+		ValidArgsFunction: completeOneFolder,
+		Args:              takes(1, nil, "serve takes the data folder of a league, such as ./my-league"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.data = args[0]
 			return runServe(c.Context(), s, o)

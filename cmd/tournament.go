@@ -32,10 +32,6 @@ func tournamentFlags(c *cobra.Command, o *tournamentOptions, legs *int) {
 	f.IntVar(legs, "legs", 1, "matches of each pair of players in a round-robin")
 	f.IntVar(&o.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
 	f.StringVar(&o.seeding, "seeding", "", "`file` with display names, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")
-	err := c.RegisterFlagCompletionFunc("tournament", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the flag is not defined
-	}
 }
 
 // tournament returns the format of a league; nil for a round-robin. Listed is the
