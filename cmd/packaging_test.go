@@ -1,0 +1,130 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// parsed checks a command line of a file: its command, flags and arguments exist.
+func parsed(t *testing.T, file string, args []string) {
+	t.Helper()
+	root := newRoot("test", streams{&bytes.Buffer{}, &bytes.Buffer{}})
+	c, rest, err := root.Find(args)
+	require.NoError(t, err, "%s: %s", file, args)
+	require.NoError(t, c.ParseFlags(rest), "%s: %s", file, args)
+	assert.NoError(t, c.ValidateArgs(c.Flags().Args()), "%s: %s", file, args)
+}
+
+// matches returns the groups of each match of a pattern in a file of the repository.
+func matches(t *testing.T, file, pattern string) [][]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
+	require.NoError(t, err)
+	found := regexp.MustCompile("(?m)"+pattern).FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, found, "%s: %s", file, pattern)
+	return found
+}
+
+func TestUnitsRunCommandsWithKnownFlags(t *testing.T) {
+	for _, role := range []string{"manager", "referee", "player"} {
+		unit := "docs/packaging/evenodd-" + role + ".service"
+		if role != "manager" {
+			unit = "docs/packaging/evenodd-" + role + "@.service"
+		}
+		start := strings.Fields(matches(t, unit, `^ExecStart=/usr/bin/evenodd (.*)$`)[0][1])
+		parsed(t, unit, start)
+		assert.Equal(t, role, start[0])
+		c, _, err := newRoot("test", streams{&bytes.Buffer{}, &bytes.Buffer{}}).Find([]string{role})
+		require.NoError(t, err)
+		environment := "docs/packaging/" + role + ".env"
+		for _, setting := range matches(t, environment, `^#EVENODD_(\w+)=`) {
+			flag := strings.ReplaceAll(strings.ToLower(setting[1]), "_", "-")
+			assert.NotNil(t, c.Flags().Lookup(flag), "%s: %s has no flag --%s", environment, role, flag)
+		}
+	}
+}
+
+func TestDockerfileRunsKnownCommands(t *testing.T) {
+	for _, instruction := range matches(t, "Dockerfile", `^(?:HEALTHCHECK.* )?CMD (\[.*\])$`) {
+		var args []string
+		require.NoError(t, json.Unmarshal([]byte(instruction[1]), &args))
+		if args[0] == "/usr/bin/evenodd" {
+			args = args[1:]
+		}
+		parsed(t, "Dockerfile", args)
+	}
+	program := matches(t, "Dockerfile", `^COPY --from=build /evenodd (.*)$`)[0][1]
+	assert.Equal(t, `["`+program+`"]`, matches(t, "Dockerfile", `^ENTRYPOINT (.*)$`)[0][1])
+}
+
+// Each service of compose.yaml has a valid command and the health check of its own port, tells
+// others the name of the service, and calls the manager by a name that it allows.
+func TestComposeFileConnectsItsServices(t *testing.T) {
+	const file = "compose.yaml"
+	commands := matches(t, file, `^  (\w+):\n(?:    .*\n)*?    command: (.*)$`)
+	checks := matches(t, file, `test: \[CMD, /usr/bin/evenodd, (\w+), "(.*)"\]`)
+	require.Len(t, commands, 7)
+	require.Len(t, checks, len(commands))
+	for i, command := range commands {
+		args := strings.Fields(command[2])
+		parsed(t, file, args)
+		name, port := command[1], flagOf(args, "--port")
+		assert.Equal(t, []string{"health", "http://localhost:" + port + "/mcp"}, checks[i][1:], name)
+		parsed(t, file, checks[i][1:])
+		if args[0] == "manager" {
+			assert.Equal(t, name, flagOf(args, "--allowed-host"))
+			assert.Len(t, matches(t, file, `:`+port+`"\]`), 1, "the port of the page")
+			continue
+		}
+		assert.Equal(t, "http://"+name+":"+port+"/mcp", flagOf(args, "--endpoint"))
+		assert.Equal(t, "http://manager:8000/mcp", flagOf(args, "--manager"))
+	}
+}
+
+// flagOf returns the value of a flag in a command line.
+func flagOf(args []string, name string) string {
+	for i, arg := range args {
+		if arg == name {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// The commands of docs/installing.md exist: those of this program with their flags, the targets of
+// make, and the files of this repository. .ci/packages runs those of the packages.
+func TestCommandsOfTheInstallingPage(t *testing.T) {
+	const file = "docs/installing.md"
+	tools := strings.Fields("go evenodd make cd git diff tar sudo journalctl docker")
+	for _, block := range matches(t, file, "(?s)^```sh\n(.*?)^```$") {
+		for line := range strings.Lines(block[1]) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
+			line, _, _ = strings.Cut(line, " >")
+			args := strings.Fields(strings.TrimPrefix(line, "sudo "))
+			assert.Contains(t, tools, strings.Fields(line)[0], line)
+			switch {
+			case args[0] == "evenodd":
+				parsed(t, file, args[1:])
+			case strings.HasPrefix(line, "docker run "):
+				_, command, found := strings.Cut(line, " evenodd ")
+				require.True(t, found, line)
+				parsed(t, file, strings.Fields(command))
+			case args[0] == "make":
+				matches(t, "Makefile", `^dist:$`)
+				assert.Contains(t, args, "dist")
+			case args[0] == "systemctl" || args[0] == "journalctl":
+				for _, unit := range regexp.MustCompile(`evenodd-(\w+@?)`).FindAllStringSubmatch(line, -1) {
+					assert.FileExists(t, "../docs/packaging/evenodd-"+unit[1]+".service")
+				}
+			}
+		}
+	}
+}
