@@ -30,4 +30,4 @@ EXPOSE 8000
 # The health of a manager on its default port; other agents need the URL of their own.
 HEALTHCHECK --interval=10s --timeout=6s --start-period=20s CMD ["/usr/bin/evenodd", "health"]
 ENTRYPOINT ["/usr/bin/evenodd"]
-CMD ["--help"]
+CMD ["help"]
