@@ -232,7 +232,7 @@ func TestCheckPlaysTheGameOfItsFlag(t *testing.T) {
 		assert.Equal(t, game, h.asked.Game.Info().Type)
 	}
 	_, _, err := h.runCheck(t, append(anywhere, "player", url, "--game", "chess")...)
-	assert.EqualError(t, err, `--game "chess": must be even_odd, rock_paper_scissors or tic_tac_toe`)
+	assert.EqualError(t, err, oneOf("game", "chess", games().Types()...).Error())
 }
 
 func TestCheckReadsTheAdminTokenFromTheEnvironment(t *testing.T) {

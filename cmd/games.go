@@ -12,6 +12,7 @@ import (
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/rules"
+	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
@@ -20,6 +21,7 @@ import (
 // games are the games of this program.
 func games() rules.Registry {
 	return rules.NewRegistry(
+		connectfour.Game{},
 		evenodd.Game{},
 		rockpaperscissors.Game{},
 		tictactoe.Game{},

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,19 +43,22 @@ func TestHelpOfEveryCommandIsItsFile(t *testing.T) {
 		require.NoError(t, os.RemoveAll(dir))
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 	}
+	// The files leave out the list of games, so that a new game changes none of them.
+	games := regexp.MustCompile(`(?s)(game of the \w+: )[\w,\s]+?\s+\(default even_odd\)`)
 	files := 0
 	for path := range documented(t) {
 		var out, problems bytes.Buffer
 		arguments := append(strings.Fields(path)[1:], "--help")
 		require.Zero(t, Execute(t.Context(), "test", arguments, &out, &problems), path)
 		require.Empty(t, problems.String(), path)
+		help := games.ReplaceAll(out.Bytes(), []byte("${1}GAMES (default even_odd)"))
 		file := filepath.Join(dir, strings.ReplaceAll(path, " ", "-")+".txt")
 		if updating {
-			require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
+			require.NoError(t, os.WriteFile(file, help, 0o644))
 		}
 		want, err := os.ReadFile(file)
 		require.NoError(t, err)
-		assert.Equal(t, string(want), out.String(), "%s differs: run 'go test ./cmd -run TestHelp -update' and read the change", file)
+		assert.Equal(t, string(want), string(help), "%s differs: run 'go test ./cmd -run TestHelp -update' and read the change", file)
 		files++
 	}
 	there, err := filepath.Glob(filepath.Join(dir, "*"))

@@ -49,8 +49,8 @@ func newPlayer(s streams, data *dataFolder) *cobra.Command {
 manager runs. It plays until the league is over, prints its record and ends.
 
 Strategies: ` + external.Names(true) + `.
-perfect plays only tic_tac_toe and joins no league of another game. The others play
-every game.
+` + strategy.Specialties() + `. They
+join no league of another game. The others play every game.
 
 exec:./bot runs your program, in any language. It reads a question on each line and
 answers with a line such as {"choice": "even"}. It loses the match if it does not

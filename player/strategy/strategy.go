@@ -186,6 +186,7 @@ func named() []Strategy {
 		simple{"mirror", mirror},
 		simple{"contrarian", contrarian},
 		perfect{},
+		lookahead{},
 	}
 }
 
@@ -208,6 +209,17 @@ func Fits(s Strategy, types ...string) error {
 		return nil
 	}
 	return fmt.Errorf("strategy %s plays %s, not %s", s.Name(), strings.Join(s.(Specialist).Games(), ", "), strings.Join(types, ", "))
+}
+
+// Specialties lists the specialists with their games, for a help text.
+func Specialties() string {
+	var parts []string
+	for _, s := range named() {
+		if specialist, ok := s.(Specialist); ok {
+			parts = append(parts, s.Name()+" plays only "+strings.Join(specialist.Games(), ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Names returns the names of the strategies.

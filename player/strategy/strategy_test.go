@@ -59,7 +59,7 @@ func choices(t *testing.T, name string, view func(n uint64) strategy.View) map[s
 }
 
 func TestNames(t *testing.T) {
-	all := append(slices.Clone(everyName), "perfect")
+	all := append(slices.Clone(everyName), "perfect", "lookahead")
 	assert.Equal(t, all, strategy.Names())
 	for _, name := range all {
 		assert.Equal(t, name, named(t, name).Name())
@@ -72,7 +72,7 @@ func TestUnknownNameIsRefused(t *testing.T) {
 	for _, name := range []string{"", "Random", "llm", "even "} {
 		s, err := strategy.New(name)
 		require.EqualError(t, err, fmt.Sprintf(
-			"unknown strategy %q; choose one of: random, even, odd, alternate, frequency, mirror, contrarian, perfect", name))
+			"unknown strategy %q; choose one of: random, even, odd, alternate, frequency, mirror, contrarian, perfect, lookahead", name))
 		assert.Nil(t, s)
 	}
 }

@@ -1,0 +1,227 @@
+// Package connectfour is the game Connect Four: the players drop their marks in turn into
+// seven columns of six cells, and the first with four in a line wins. All functions are pure:
+// no clock, no network, no source of randomness.
+package connectfour
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"evenodd/rules"
+)
+
+// Type is the game's identifier in the protocol.
+const Type = "connect_four"
+
+// MoveType is the only kind of move: the column that gets the mover's mark, "1" to "7" from
+// the left.
+const MoveType = "drop_mark"
+
+// The members of the context of a question.
+const (
+	ContextBoard = "board" // the rows from the top, each with one character for a cell: X, O, or . for an empty cell
+	ContextMark  = "mark"  // of the side to move
+)
+
+const (
+	columns = 7
+	rows    = 6
+	marks   = "XO" // by side
+)
+
+// Game is Connect Four. PLAYER_A has X and begins.
+type Game struct{}
+
+var (
+	_ rules.Game     = Game{}
+	_ rules.Position = position{}
+)
+
+// Info describes the game.
+func (Game) Info() rules.Info {
+	return rules.Info{
+		Type:        Type,
+		DisplayName: "Connect Four",
+		Rules: "Player A plays X and moves first; the players drop a mark in turn into one of seven columns, where it " +
+			"falls onto the marks below. Four marks in a row, column or diagonal win; a full board of six rows is a draw.",
+		MoveTypes:    []string{MoveType},
+		ValidChoices: map[string][]string{MoveType: position{}.open()},
+		MinPlayers:   2,
+		MaxPlayers:   2,
+		MaxMoves:     columns * rows / 2,
+	}
+}
+
+// MaxTurns is 42.
+func (Game) MaxTurns() int { return columns * rows }
+
+// Start is the empty board.
+func (Game) Start() rules.Position { return position{} }
+
+// A position is a board. It has no slices and no maps, so that a copy shares nothing with it.
+type position struct {
+	marks   [2]set // by side
+	heights [columns]int
+	moves   int
+	last    [2]string // the last move of each side
+}
+
+// mover returns the side to move, if the match is not over.
+func (p position) mover() rules.Side { return rules.Side(p.moves % 2) }
+
+// over tells whether a side has won or the board is full. Only the side that moved last can
+// have won.
+func (p position) over() bool {
+	return p.moves == columns*rows || p.marks[p.mover().Other()].won()
+}
+
+// open returns the names of the columns that are not full.
+func (p position) open() (names []string) {
+	for column, height := range p.heights {
+		if height < rows {
+			names = append(names, string(rune('1'+column)))
+		}
+	}
+	return names
+}
+
+// column returns the column with a name.
+func column(name string) (column int, ok bool) {
+	if len(name) != 1 || name[0] < '1' || name[0] >= '1'+columns {
+		return 0, false
+	}
+	return int(name[0] - '1'), true
+}
+
+// ToMove returns the side to move, and none when the match is over.
+func (p position) ToMove() []rules.Side {
+	if p.over() {
+		return nil
+	}
+	return []rules.Side{p.mover()}
+}
+
+// Ask returns the columns that are not full, and the board.
+func (p position) Ask(side rules.Side) rules.Question {
+	if p.over() || side != p.mover() {
+		return rules.Question{}
+	}
+	return rules.Question{
+		MoveType: MoveType, Options: p.open(),
+		Context: map[string]any{ContextBoard: p.board(), ContextMark: marks[side : side+1]},
+	}
+}
+
+// board returns the board in the form of the context.
+func (p position) board() []string {
+	board := make([]string, rows)
+	for row := range rows {
+		line := []byte(strings.Repeat(".", columns))
+		for column := range columns {
+			for side := range p.marks {
+				if p.marks[side].has(column, rows-1-row) {
+					line[column] = marks[side]
+				}
+			}
+		}
+		board[row] = string(line)
+	}
+	return board
+}
+
+// Check returns an error for an illegal move.
+func (p position) Check(side rules.Side, move string) error {
+	column, ok := column(move)
+	switch {
+	case p.over():
+		return errors.New("the match is over")
+	case side != p.mover():
+		return errors.New("it is the other's turn")
+	case !ok:
+		return errors.New(`choice must be a column from "1" to "7"`)
+	case p.heights[column] == rows:
+		return fmt.Errorf("column %s is full", move)
+	}
+	return nil
+}
+
+// Play drops a mark.
+func (p position) Play(moves [2]string) rules.Position {
+	side := p.mover()
+	column, _ := column(moves[side]) // Check accepted it
+	p.last[side] = moves[side]
+	return p.drop(column)
+}
+
+// drop returns the position after a mark of the mover in a column that is not full.
+func (p position) drop(column int) position {
+	p.marks[p.mover()] = p.marks[p.mover()].with(column, p.heights[column])
+	p.heights[column]++
+	p.moves++
+	return p
+}
+
+// Judge finds the line that decides the match. The game has no chance.
+func (p position) Judge(rules.Chance) rules.Verdict {
+	for side := range p.marks {
+		if line := p.marks[side].line(); len(line) > 0 {
+			return rules.Verdict{
+				Winner: rules.Side(side), Moves: p.last,
+				Explain: func(_ rules.Verdict, ids [2]string) string {
+					return fmt.Sprintf("%s has four %c in a line: %s", ids[side], marks[side], strings.Join(line, ", "))
+				},
+			}
+		}
+	}
+	return rules.Verdict{
+		Winner: rules.NoSide, Moves: p.last,
+		Explain: func(rules.Verdict, [2]string) string { return "The board is full, and nobody has four in a line" },
+	}
+}
+
+// A set of cells has one bit for each: those of a column from the bottom, and one bit between
+// two columns that is always 0.
+type set uint64
+
+func cell(column, row int) set { return 1 << (column*(rows+1) + row) }
+
+func (s set) has(column, row int) bool { return s&cell(column, row) != 0 }
+
+func (s set) with(column, row int) set { return s | cell(column, row) }
+
+// directions are the distances of neighbours in a set: up, right, up to the right, down to the right.
+var directions = [4]int{1, rows + 1, rows + 2, rows}
+
+// fours returns the first cells of the lines of four in a direction.
+func (s set) fours(direction int) set {
+	pairs := s & (s >> direction)
+	return pairs & (pairs >> (2 * direction))
+}
+
+// won reports whether the set has a line of four.
+func (s set) won() bool {
+	for _, direction := range directions {
+		if s.fours(direction) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// line returns a line of four in the set: its columns and rows, rows from the bottom, such as 1a. It
+// returns nil for none.
+func (s set) line() []string {
+	for _, direction := range directions {
+		if fours := s.fours(direction); fours != 0 {
+			var names []string
+			for i := range 4 {
+				at := bits.TrailingZeros64(uint64(fours)) + i*direction
+				names = append(names, fmt.Sprintf("%d%c", at/(rows+1)+1, 'a'+at%(rows+1)))
+			}
+			return names
+		}
+	}
+	return nil
+}
