@@ -1,6 +1,9 @@
 package cmd
 
 import (
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -8,29 +11,87 @@ import (
 	"evenodd/league/protocol"
 )
 
-// newSchema makes 'evenodd schema', which prints the JSON Schema of messages.
+// schemaOptions are the flags of 'evenodd schema'.
+type schemaOptions struct {
+	methods, example bool
+	format           string
+}
+
+// newSchema makes 'evenodd schema', which prints the JSON Schema of messages, examples of them,
+// and the table of methods.
 func newSchema(s streams) *cobra.Command {
+	var o schemaOptions
 	types := protocol.MessageTypes()
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "schema [TYPE]",
-		Short: "Print the JSON Schema of one message type or of all",
-		Long: "Print the JSON Schema (draft 2020-12) of a message type of league.v2. Without a type,\n" +
-			"print one document with all types under $defs. The types:\n\n  " + strings.Join(types, "\n  "),
-		Example:   "  evenodd schema GAME_INVITATION",
+		Short: "Print schemas and examples of messages, and all methods",
+		Long: "Print the JSON Schema (draft 2020-12) of a message of league.v2, with the meaning of each\n" +
+			"member and the method that carries the message. Without a type, print one document with all\n" +
+			"types under $defs. docs/protocol.md describes the protocol.",
+		Example: "  evenodd schema --methods\n  evenodd schema GAME_INVITATION\n  evenodd schema --example GAME_JOIN_ACK\n" +
+			"  evenodd schema --methods --format json",
 		ValidArgs: types,
-		Args:      takes(0, types, "schema takes one message type: "+strings.Join(types, ", ")),
+		Args:      o.arguments,
 		RunE: func(_ *cobra.Command, args []string) error {
-			var document map[string]any
-			if len(args) == 1 {
-				document, _ = protocol.Schema(args[0]) // Args has checked the type
-			} else {
-				all := map[string]any{}
-				for _, t := range types {
-					all[t], _ = protocol.Schema(t)
-				}
-				document = map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": all}
+			switch {
+			case o.methods:
+				return printMethods(s.out, o.format)
+			case o.example:
+				example, _ := protocol.Example(strings.ToUpper(args[0])) // there is one of each type
+				return printJSON(s.out, example)
+			case len(args) == 1:
+				schema, _ := protocol.Schema(strings.ToUpper(args[0])) // Args has checked the type
+				return printJSON(s.out, schema)
 			}
-			return printJSON(s.out, document)
+			all := map[string]any{}
+			for _, t := range types {
+				all[t], _ = protocol.Schema(t)
+			}
+			return printJSON(s.out, map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": all})
 		},
 	}
+	c.Flags().BoolVar(&o.methods, "methods", false, "print the table of methods")
+	c.Flags().BoolVar(&o.example, "example", false, "print an example message of the type")
+	c.Flags().StringVar(&o.format, "format", formatTable, "format of --methods: table or json")
+	return c
+}
+
+// arguments checks the type and the flags.
+func (o *schemaOptions) arguments(_ *cobra.Command, args []string) error {
+	types := protocol.MessageTypes()
+	switch {
+	case len(args) > 1, o.methods && (len(args) > 0 || o.example):
+		return usage("schema takes one message type, or --methods alone")
+	case o.example && len(args) == 0:
+		return usage("--example needs a message type, such as %s", protocol.TypeGameInvitation)
+	case len(args) == 1 && !slices.Contains(types, strings.ToUpper(args[0])):
+		return usage("unknown message type %q%s: 'evenodd schema --methods' lists the types", args[0], protocol.DidYouMean(args[0], types))
+	}
+	return oneOf("format", o.format, formatTable, formatJSON)
+}
+
+// printMethods prints the table of methods.
+func printMethods(w io.Writer, format string) error {
+	type method struct {
+		Method   string   `json:"method"`
+		Aliases  []string `json:"aliases"`
+		Request  string   `json:"request,omitzero"`
+		Result   string   `json:"result"`
+		Caller   string   `json:"caller"`
+		Receiver string   `json:"receiver"`
+		Timeout  float64  `json:"timeout_sec"`
+		About    string   `json:"about"`
+	}
+	document := struct {
+		SchemaVersion string   `json:"schema_version"`
+		Methods       []method `json:"methods"`
+	}{SchemaVersion: outputSchema}
+	var rows [][]any
+	for _, m := range protocol.Methods() {
+		document.Methods = append(document.Methods, method{m.Name, m.Aliases, m.Request, m.Result, m.From, m.To, m.Timeout.Seconds(), m.About})
+		rows = append(rows, []any{m.Name, m.Request, m.Result, m.From, m.To, fmt.Sprintf("%g s", m.Timeout.Seconds())})
+	}
+	return show(w, format, document, func(w io.Writer) error {
+		return printTable(w, []string{"Method", "Request", "Result", "Caller", "Receiver", "Timeout"}, rows)
+	})
 }

@@ -101,6 +101,7 @@ func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 		{"config", "--format", "json"},
 		{"schema"},
 		{"schema", "GAME_OVER"},
+		{"schema", "--methods"},
 	}
 	for _, args := range tests {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {

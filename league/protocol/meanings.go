@@ -12,7 +12,7 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 	"sender":          "agent that sends the message, by the id that it was given",
 	"timestamp":       "time at which the message was sent",
 	"conversation_id": "id of the conversation; a reply has that of its request",
-	"auth_token":      "proof of the sender's identity; see [Tokens](#tokens)",
+	"auth_token":      "[proof](#tokens) of the sender's identity",
 
 	// Ids and names.
 	"league_id":    "id of the league",
@@ -39,7 +39,7 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 	"relays_signatures":                    "whether the referee verifies the signatures of players and reports them",
 	"referee_auth":                         "whether the referee shows players their access tokens; absent means `none`",
 	"registration_code":                    "code of the display name in a [league with a roster](registration.md)",
-	"manager_auth":                         "`bearer`: the manager's calls have a credential, see [Tokens](#tokens)",
+	"manager_auth":                         "`bearer`: the manager's calls have a [credential](#tokens)",
 	"manager_key":                          "Ed25519 key of a manager that signs",
 	"retry_after_sec":                      "seconds after which the same registration may succeed",
 	"REFEREE_REGISTER_RESPONSE.status":     "whether the referee is registered",
@@ -70,7 +70,7 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 	"summary.draws":                    "drawn matches",
 	"summary.technical_losses":         "matches that ended with a technical loss",
 	"journal_head":                     "hash of the last event of the manager's journal, so that a missing end of the journal is noticed",
-	"journal_head_signature":           "signature of the manager under the head, see [signatures](signatures.md)",
+	"journal_head_signature":           "[signature](signatures.md) of the manager under the head",
 	"results":                          "results of the receiver's matches in the round, as recorded",
 	"results[].attempt":                "number of the attempt; absent for a match that was not played",
 	"results[].winner":                 "id of the winner; null if there is none",
@@ -104,10 +104,10 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 
 	// Matches.
 	"role_in_match":              "side of the receiver in the match",
-	"draw_commitment":            "commitment of the referee to its nonce, see [The draw](#the-draw)",
+	"draw_commitment":            "[commitment](#the-draw) of the referee to its nonce",
 	"arrival_timestamp":          "time at which the player received the invitation",
 	"accept":                     "whether the player takes part; `false` loses the match",
-	"entropy_commitment":         "commitment of the player to its entropy, see [The draw](#the-draw)",
+	"entropy_commitment":         "[commitment](#the-draw) of the player to its entropy",
 	"entropy":                    "the entropy that the player has committed to",
 	"deadline":                   "time until which an answer counts",
 	"CHOOSE_PARITY_CALL.context": "information for the choice",
@@ -213,7 +213,7 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 	"query_params.offset":              "first row or match to return, from 0",
 	"limit":                            "largest number of rows or matches to return",
 	"success":                          "`false` if there is an `error`",
-	"data":                             "answer to the query, see [Queries](#queries)",
+	"data":                             "[answer](#league_query) to the query",
 	"error":                            "why the query cannot be answered",
 	"error.error_description":          "sentence for people",
 	"current_round":                    "number of the current round; 0 before the first",

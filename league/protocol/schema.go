@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 )
 
 // MessageTypes returns all message types that have a schema, in alphabetical order.
@@ -10,7 +12,8 @@ func MessageTypes() []string { return slices.Sorted(maps.Keys(bodies)) }
 
 // Schema returns the JSON Schema (draft 2020-12) of a message type as a value to encode;
 // false for an unknown type. It allows additional members, because later versions may add
-// some (002 §14.5).
+// some (002 §14.5). The members that begin with x- tell the method of the message; validators
+// ignore them.
 func Schema(messageType string) (map[string]any, bool) {
 	shape, ok := shapes[messageType]
 	if !ok {
@@ -20,8 +23,46 @@ func Schema(messageType string) (map[string]any, bool) {
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["$id"] = "urn:league.v2:" + messageType
 	s["title"] = messageType
+	describe(s, messageType, "", shape.fields)
+	i := slices.IndexFunc(methodRows, func(m MethodRow) bool { return m.Request == messageType || m.Result == messageType })
+	if i < 0 { // an error
+		return s, true
+	}
+	m := &methodRows[i]
+	s["description"] = m.About
+	if m.Result == messageType {
+		s["description"] = "The result of " + m.Name + "."
+	}
+	s["x-method"], s["x-request"], s["x-result"] = m.Name, m.Request, m.Result
+	s["x-caller"], s["x-receiver"], s["x-timeout-sec"] = m.From, m.To, m.Timeout.Seconds()
 	return s, true
 }
+
+// describe adds the meanings of members to a schema, before the rules for their texts.
+func describe(schema map[string]any, messageType, path string, fields []field) {
+	properties, _ := schema["properties"].(map[string]any)
+	for i := range fields {
+		f := &fields[i]
+		at := strings.TrimPrefix(path+"."+f.name, ".")
+		s := properties[f.name].(map[string]any) //nolint:forcetypeassert // objectSchema made it
+		meaning := plainText(meaningOf(messageType, at))
+		if rule, ok := s["description"].(string); ok {
+			meaning += " (" + rule + ")"
+		}
+		s["description"] = meaning
+		describe(s, messageType, at, f.fields)
+		for keyword, suffix := range map[string]string{"items": "[]", "additionalProperties": ""} {
+			if inner, ok := s[keyword].(map[string]any); ok {
+				describe(inner, messageType, at+suffix, f.items.fields)
+			}
+		}
+	}
+}
+
+var markdown = regexp.MustCompile("`|\\[([^]]*)\\]\\([^)]*\\)")
+
+// plainText returns Markdown without its marks and links.
+func plainText(text string) string { return markdown.ReplaceAllString(text, "$1") }
 
 func objectSchema(fields []field) map[string]any {
 	properties := map[string]any{}
