@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -308,10 +309,13 @@ func (o *checkOptions) await(ctx context.Context, l *firstCall) error {
 // showProgress shows the elapsed time on a terminal until the returned function is
 // called.
 func (o *checkOptions) showProgress(s streams) (stop func()) {
-	began := time.Now()
-	return showProgress(s.err, func() string {
-		return fmt.Sprintf("testing the %s: %d s", o.Role, int(time.Since(began).Seconds()))
-	})
+	if !isTerminal(s.err) {
+		return func() {}
+	}
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.err), progressbar.OptionSetDescription("testing the "+o.Role),
+		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish())
+	_ = bar.Add(0) // starts it; an error only spoils the picture
+	return func() { _ = bar.Finish() }
 }
 
 // A firstCall is a listener that tells when the first connection has come.

@@ -3,16 +3,15 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"slices"
-	"sync/atomic"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
@@ -284,22 +283,22 @@ func (o *simulateOptions) interrupted() error {
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }
 
-// play runs the league with its progress on a terminal, and prints the time that it took.
+// play runs the league with a progress bar, and prints the time that it took.
 func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
 	defer o.collectLess()()
-	stop := func() {}
-	if !o.quiet {
-		var recorded, matches atomic.Int64
-		o.Progress = func(r, m int) { recorded.Store(int64(r)); matches.Store(int64(m)) }
-		stop = showProgress(s.err, func() string {
-			return fmt.Sprintf("%d of %d matches", recorded.Load(), matches.Load())
-		})
+	if !o.quiet && isTerminal(s.err) {
+		bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(s.err),
+			progressbar.OptionSetDescription("matches"), progressbar.OptionShowCount(),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		o.Progress = func(recorded, matches int) {
+			bar.ChangeMax(matches)
+			_ = bar.Set(recorded) // an error only spoils the picture
+		}
 	}
 	var head league.SignedHead
 	o.Sealed = func(h league.SignedHead) { head = h }
 	start := time.Now()
 	result, err := simulation.Run(ctx, o.Options)
-	stop()
 	if err == nil && ctx.Err() == nil && !o.quiet {
 		took := time.Since(start)
 		_ = printLine(s.err, "%d matches in %s, %.0f matches/s", len(result.Results),

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/rs/zerolog"
 )
 
@@ -29,39 +30,10 @@ const (
 	maxCircuits = 4096        // failing endpoints that a breaker tracks; calls to others always pass
 )
 
-// A circuit is the state of one endpoint: closed until it has failed too often in a row, then
-// open. The breaker's mutex guards it.
+// A circuit is the state of one endpoint.
 type circuit struct {
-	failures int
-	failed   time.Time // the last time
-	until    time.Time // when the next trial call of an open circuit is due
-	trial    bool      // a trial call is in progress
-}
-
-func (c *circuit) open() bool { return c.failures >= maxFailures }
-
-// permit tells whether a call may be made. The first one after the delay of an open circuit is
-// the trial.
-func (c *circuit) permit(now time.Time) (permitted, trial bool) {
-	switch {
-	case !c.open():
-		return true, false
-	case c.trial || now.Before(c.until):
-		return false, false
-	}
-	c.trial = true
-	return true, true
-}
-
-// fail counts a failure, and tells whether it opened the circuit.
-func (c *circuit) fail(now time.Time) (opened bool) {
-	c.failures++
-	c.failed = now
-	opened = c.failures == maxFailures
-	if opened || c.trial {
-		c.until, c.trial = now.Add(openFor), false
-	}
-	return opened
+	circuitbreaker.CircuitBreaker[any]
+	failed time.Time // the last time; guarded by the breaker's mutex
 }
 
 // NewBreaker makes a breaker in front of next. Calls of essential methods always pass,
@@ -83,42 +55,31 @@ func (e *OpenError) Error() string {
 
 // Call makes the call, unless the circuit is open.
 func (b *Breaker) Call(ctx context.Context, r Request) (any, *Timing, error) {
-	trial, err := b.permit(r)
-	if err != nil {
-		return nil, nil, err
+	permitted := true
+	c := b.find(r.Endpoint)
+	if c != nil {
+		permitted = c.TryAcquirePermit()
+	}
+	if !permitted && !b.essential(r.Method) {
+		return nil, nil, &OpenError{r.Endpoint, time.Now().Add(c.RemainingDelay())}
 	}
 	result, timing, err := b.next.Call(ctx, r)
-	switch healthBy(err) {
-	case good:
+	switch health := healthBy(err); {
+	case health == good && c != nil:
 		b.close(r.Endpoint)
-	case bad:
+	case health == bad:
 		b.fail(r.Endpoint, err)
-	case unknown:
-		if trial != nil { // it said nothing, so another one is due
-			b.mu.Lock()
-			trial.trial = false
-			b.mu.Unlock()
-		}
+	case health == unknown && c != nil && permitted && c.IsHalfOpen():
+		c.Open() // the trial said nothing, so another one is due
+		c.HalfOpen()
 	}
 	return result, timing, err
 }
 
-// permit returns an error for a call that is not to be made, and the circuit of a trial call.
-func (b *Breaker) permit(r Request) (trial *circuit, err error) {
+func (b *Breaker) find(endpoint string) *circuit {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.circuits[r.Endpoint]
-	if c == nil {
-		return nil, nil
-	}
-	now := time.Now()
-	switch permitted, first := c.permit(now); {
-	case first:
-		return c, nil
-	case !permitted && !b.essential(r.Method):
-		return nil, &OpenError{r.Endpoint, c.until}
-	}
-	return nil, nil
+	return b.circuits[endpoint]
 }
 
 // close closes the circuit of an endpoint that has answered.
@@ -127,7 +88,7 @@ func (b *Breaker) close(endpoint string) {
 	c := b.circuits[endpoint]
 	delete(b.circuits, endpoint)
 	b.mu.Unlock()
-	if c != nil && c.open() {
+	if c != nil && !c.IsClosed() {
 		b.log.Info().Str("endpoint", endpoint).Str("event_type", eventEndpointBack).Msg("the endpoint answers again")
 	}
 }
@@ -143,7 +104,10 @@ func (b *Breaker) fail(endpoint string, err error) {
 		b.mu.Unlock()
 		return
 	}
-	opened := c.fail(time.Now())
+	c.failed = time.Now()
+	wasClosed := c.IsClosed()
+	c.RecordFailure()
+	opened := wasClosed && c.IsOpen()
 	b.mu.Unlock()
 	if opened {
 		b.log.Warn().Str("endpoint", endpoint).Err(err).Dur("delay_ms", openFor).
@@ -164,7 +128,11 @@ func (b *Breaker) add(endpoint string) *circuit {
 	if len(b.circuits) >= maxCircuits {
 		return nil
 	}
-	c := &circuit{}
+	c := &circuit{CircuitBreaker: circuitbreaker.NewBuilder[any]().
+		WithFailureThreshold(maxFailures).
+		WithSuccessThreshold(1).
+		WithDelay(openFor).
+		Build()}
 	b.circuits[endpoint] = c
 	return c
 }

@@ -1,7 +1,6 @@
 package external
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
+	"github.com/sashabaranov/go-openai"
 
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
@@ -61,10 +60,11 @@ const (
 // the model does not answer, the choice is random, and the log and the account say so.
 // Safe for concurrent use.
 type model struct {
-	llm   LLM
-	limit time.Duration
-	log   zerolog.Logger
-	http  *http.Client
+	llm    LLM
+	limit  time.Duration
+	log    zerolog.Logger
+	client *openai.Client
+	http   *http.Client
 
 	mu    sync.Mutex
 	spent spent
@@ -88,6 +88,9 @@ func newModel(t Tools) *model {
 		// The target of a redirect would receive the key.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+	c := openai.DefaultConfig(t.LLM.Key)
+	c.BaseURL, c.HTTPClient = t.LLM.URL, bounded{m.http}
+	m.client = openai.NewClientWithConfig(c)
 	return m
 }
 
@@ -120,7 +123,7 @@ func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 	return choice, nil
 }
 
-func (m *model) count(u usage, took time.Duration, byChance bool) {
+func (m *model) count(u openai.Usage, took time.Duration, byChance bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.spent.questions++
@@ -142,18 +145,14 @@ func (m *model) withoutKey(err error) string {
 }
 
 // ask sends the question. It retries once after a temporary failure, if there is time.
-func (m *model) ask(ctx context.Context, question string) (answer string, used usage, err error) {
-	request := completionRequest{Model: m.llm.Model}
+func (m *model) ask(ctx context.Context, question string) (answer string, usage openai.Usage, err error) {
+	request := openai.ChatCompletionRequest{Model: m.llm.Model}
 	if m.llm.Prompt != "" {
-		request.Messages = append(request.Messages, chatMessage{"system", m.llm.Prompt})
+		request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: m.llm.Prompt})
 	}
-	request.Messages = append(request.Messages, chatMessage{"user", question})
-	body, err := json.Marshal(request)
-	if err != nil {
-		return "", usage{}, err
-	}
+	request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: question})
 	for again := false; ; again = true {
-		r, err := m.complete(ctx, body)
+		r, err := m.client.CreateChatCompletion(ctx, request)
 		if err == nil && len(r.Choices) > 0 {
 			return r.Choices[0].Message.Content, r.Usage, nil
 		}
@@ -224,52 +223,25 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("the endpoint answered HTTP %d %s: %s", e.status, http.StatusText(e.status), e.body)
 }
 
-// The request and the response of chat completions, as far as this package uses them.
-type (
-	completionRequest struct {
-		Model    string        `json:"model"`
-		Messages []chatMessage `json:"messages"`
-	}
-	chatMessage struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	}
-	completion struct {
-		Choices []struct {
-			Message chatMessage `json:"message"`
-		} `json:"choices"`
-		Usage usage `json:"usage"`
-	}
-	usage struct {
-		PromptTokens     int `json:"prompt_tokens"`
-		CompletionTokens int `json:"completion_tokens"`
-	}
-)
+// bounded is an HTTP client that limits the size of a response, and returns an error for
+// any status but 200. The library does neither.
+type bounded struct{ client *http.Client }
 
-// complete posts a request and reads the response. Any status but 200 is an error.
-func (m *model) complete(ctx context.Context, body []byte) (c completion, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(m.llm.URL, "/")+"/chat/completions", bytes.NewReader(body))
+// Do sends a request.
+func (b bounded) Do(r *http.Request) (*http.Response, error) {
+	reply, err := b.client.Do(r) //nolint:gosec // the URL is a setting of the user
 	if err != nil {
-		return c, err
+		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
-	if m.llm.Key != "" {
-		r.Header.Set("Authorization", "Bearer "+m.llm.Key)
-	}
-	reply, err := m.http.Do(r) //nolint:gosec // the URL is a setting of the user
-	if err != nil {
-		return c, err
-	}
-	defer func() { _ = reply.Body.Close() }() // an error loses no data
 	if reply.StatusCode != http.StatusOK {
+		defer func() { _ = reply.Body.Close() }() // an error loses no data
 		text, _ := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
 		e := &refusedError{status: reply.StatusCode, after: retryPause, body: string(text)}
 		if s, err := strconv.Atoi(reply.Header.Get("Retry-After")); err == nil && s >= 0 {
 			e.after = time.Duration(min(s, 3600)) * time.Second
 		}
-		return c, e
+		return nil, e
 	}
-	err = json.UnmarshalRead(http.MaxBytesReader(nil, reply.Body, maxReply), &c)
-	return c, err
+	reply.Body = http.MaxBytesReader(nil, reply.Body, maxReply)
+	return reply, nil
 }
