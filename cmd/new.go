@@ -1,20 +1,136 @@
 package cmd
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"evenodd/cmd/starter"
+	"evenodd/league/protocol"
 )
 
 // newNew makes 'evenodd new', the commands that write source code to start from.
 func newNew(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "new",
-		Short:   "Write the source code of a new agent",
-		Long:    `Write a small complete project to start from.`,
+		Short:   "Write the source code of a new agent or game",
+		Long:    `Write a small complete project to start from: an agent, or a game for evenodd itself.`,
 		Example: "  evenodd new player --lang python my-agent",
 		Args:    onlyCommands,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.SetOut(s.out)
-	c.AddCommand(newGame(s))
+	c.AddCommand(
+		newAgent(s, protocol.RolePlayer, 8101, "Its strategy is the function choose: change it."),
+		newAgent(s, protocol.RoleReferee, 8001, "It conducts matches of even_odd."),
+		newGame(s))
 	return c
+}
+
+// newAgent makes 'evenodd new player' and 'evenodd new referee'.
+func newAgent(s streams, role string, port int, about string) *cobra.Command {
+	var language string
+	p := starter.Project{Role: role}
+	c := &cobra.Command{
+		Use:   role + " --lang LANGUAGE DIR",
+		Short: "Write the source code of a new " + role,
+		Long: fmt.Sprintf(`Write a %s in Python, JavaScript or Go into the folder DIR, with a test, a Dockerfile
+and a README. It uses only the standard library of its language, meets all
+requirements of 'evenodd check' and joins a league at once. %s`, role, about),
+		Example: "  evenodd new " + role + " --lang python my-agent\n" +
+			"  evenodd new " + role + " --lang go --name 'Agent Alpha' --port " + fmt.Sprint(port+1) + " alpha",
+		ValidArgsFunction: completeOneFolder,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return usage("new %s takes one folder, for example: evenodd new %[1]s --lang python my-agent", role)
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			if p.Language, err = languageNamed(language); err != nil {
+				return err
+			}
+			return writeAgent(s, &p, args[0])
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&language, "lang", "", "language: "+strings.Join(languages(), ", "))
+	f.StringVar(&p.Name, "name", "", "display name, unique in the league (default: the name of the folder)")
+	f.IntVar(&p.Port, "port", port, "port at which it listens")
+	_ = c.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(languages(), cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
+	return c
+}
+
+// languages returns the names of all languages.
+func languages() []string {
+	var names []string
+	for _, l := range starter.Languages() {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// languageNamed returns the language with a name, or an error that suggests one.
+func languageNamed(name string) (starter.Language, error) {
+	for _, l := range starter.Languages() {
+		if l.Name == name {
+			return l, nil
+		}
+	}
+	list := strings.Join(languages(), ", ")
+	if name == "" {
+		return starter.Language{}, usage("choose a language with --lang: %s", list)
+	}
+	meant, known := map[string]string{"py": "python", "js": "javascript", "node": "javascript", "ts": "javascript", "typescript": "javascript", "golang": "go"}[strings.ToLower(name)]
+	if !known {
+		meant = name
+	}
+	return starter.Language{}, usage("unknown language %q%s: must be one of %s", name, protocol.DidYouMean(meant, languages()), list)
+}
+
+// writeAgent writes the project, and says how to go on.
+func writeAgent(s streams, p *starter.Project, dir string) error {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	p.Name = cmp.Or(p.Name, filepath.Base(at))
+	switch {
+	case !protocol.ValidName(p.Name):
+		return usage("--name %q: a display name has 1 to 50 characters, and no control characters", p.Name)
+	case p.Port < 1 || p.Port > 65535:
+		return usage("--port %d: must be 1 to 65535", p.Port)
+	}
+	names, err := p.Write(dir)
+	if errors.Is(err, starter.ErrNotEmpty) {
+		return exit(exitFailed, "%w: choose another one, or empty it", err)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the %s: %w", p.Role, err)
+	}
+	for _, name := range names {
+		if err := printLine(s.out, "created %s", filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	start, test := p.Start(), p.Language.Test
+	if runtime.GOOS == "windows" { // its Python has another name
+		start, test = strings.Replace(start, "python3", "py", 1), strings.Replace(test, "python3", "py", 1)
+	}
+	steps := []string{"Test it, and start it:", "  cd " + dir, "  " + test, "  " + start,
+		"Examine it, from another terminal:", fmt.Sprintf("  evenodd check %s localhost:%d", p.Role, p.Port)}
+	if p.Role == protocol.RolePlayer {
+		steps = append(steps, "Let it play against players of evenodd (an agent ends with its league: start it again first):",
+			fmt.Sprintf("  evenodd simulate --player localhost:%d --players 4", p.Port))
+	}
+	for _, line := range steps {
+		if err := printLine(s.err, "%s", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }

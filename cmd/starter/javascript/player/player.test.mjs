@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { now } from './agent.mjs';
+import { agent, choose, past } from './player.mjs';
+
+/** Sends a message to the player as its HTTP server does. Returns the JSON-RPC response. */
+async function call(messageType, members) {
+  const message = { protocol: 'league.v2', message_type: messageType, sender: 'referee:REF01', timestamp: now(), conversation_id: 'conv-r1m1-a1', match_id: 'R1M1', ...members };
+  return JSON.parse(await agent.respond(JSON.stringify({ jsonrpc: '2.0', method: 'test', params: message, id: 7 })));
+}
+
+test('a choice is one of the options', () => {
+  for (const options of [['even', 'odd'], ['rock', 'paper', 'scissors']]) assert(options.includes(choose(options, {}, [])));
+});
+
+test('a match', async () => {
+  assert.equal((await call('GAME_INVITATION')).result.accept, true);
+  const choice = (await call('CHOOSE_PARITY_CALL')).result.parity_choice;
+  assert(['even', 'odd'].includes(choice));
+  assert.equal((await call('CHOOSE_PARITY_CALL')).result.parity_choice, choice, 'the same when asked again');
+  for (let i = 0; i < 2; i++) { // GAME_OVER may come twice
+    assert.equal((await call('GAME_OVER', { game_result: { status: 'DRAW' } })).result.status, 'ACKNOWLEDGED');
+  }
+  assert.deepEqual(past, [{ status: 'DRAW' }]);
+  assert.equal((await call('CHOOSE_PARITY_CALL')).error.code, 4005);
+});
+
+test('an unknown match gets no choice', async () => {
+  assert.equal((await call('CHOOSE_PARITY_CALL', { match_id: 'R9M9' })).error.code, 4003);
+});
+
+test('a reply belongs to its request', async () => {
+  const response = await call('GAME_INVITATION', { match_id: 'R2M1', conversation_id: 'conv-r2m1-a1' });
+  assert.equal(response.id, 7);
+  assert.equal(response.result.match_id, 'R2M1');
+  assert.equal(response.result.conversation_id, 'conv-r2m1-a1');
+});

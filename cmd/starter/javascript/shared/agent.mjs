@@ -1,0 +1,175 @@
+// What players and referees share: registration, JSON-RPC 2.0 over HTTP, the envelope of messages.
+import { randomUUID } from 'node:crypto';
+import http from 'node:http';
+import { parseArgs } from 'node:util';
+
+const MAX_REQUEST = 1 << 18, MAX_REPLY = 1 << 16; // bytes: refuse what is larger
+const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
+
+/** An error of JSON-RPC, with an error code of the protocol such as E003 if there is one. */
+export class Refused extends Error {
+  constructor(code, message, errorCode) {
+    super(message);
+    Object.assign(this, { code, errorCode });
+  }
+}
+
+/** The time in UTC, the only one that the protocol knows, after so many seconds. */
+export const now = (after = 0) => new Date(Date.now() + after * 1000).toISOString().slice(0, 19) + 'Z';
+
+export const sleep = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+
+const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** A member of a message that must be there, and must be a string. */
+export function text(message, member) {
+  if (message[member] === undefined || message[member] === null) throw new Refused(-32602, `${member} is missing`, 'E003');
+  if (typeof message[member] !== 'string') throw new Refused(-32602, `${member} must be a string`, 'E002');
+  return message[member];
+}
+
+// JavaScript rounds integers beyond 2^53, but an id must return unchanged: parse leaves a numeric id
+// as {number: text}, and rawId writes it as it came.
+const parse = (json) => JSON.parse(json.replace(/"id"(\s*:\s*)(-?\d[\d.eE+-]*)/g, '"id"$1{"number":"$2"}'));
+const rawId = (id) => id?.number ?? JSON.stringify(id ?? null);
+
+export class Agent {
+  /** handlers has a reply type and a function for each message type that the agent serves. */
+  constructor(role, name, port, meta, handlers) {
+    Object.assign(this, { role, name, port, meta, handlers });
+    this.id = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') || role; // until the manager gives one
+    this.manager = this.token = this.league = this.lastWords = undefined;
+  }
+
+  message(messageType, conversationId, members) {
+    return { protocol: 'league.v2', message_type: messageType, sender: `${this.role}:${this.id}`, timestamp: now(), conversation_id: conversationId, ...members };
+  }
+
+  /** Returns the reply to a message. */
+  async handle(request) {
+    if (!Object.hasOwn(this.handlers, request.message_type)) throw new Refused(-32601, 'Method not found'); // not the method: a method has several names
+    if (request.protocol !== 'league.v2') throw new Refused(18, 'PROTOCOL_VERSION_MISMATCH', 'E018');
+    if (!UTC.test(text(request, 'timestamp'))) throw new Refused(21, 'timestamp must be UTC', 'E021');
+    text(request, 'sender');
+    const conversation = text(request, 'conversation_id');
+    const [replyType, handler] = this.handlers[request.message_type];
+    const members = await handler(request);
+    return this.message(replyType, conversation, { [`${this.role}_id`]: this.id, ...members });
+  }
+
+  /** Returns the JSON-RPC response to a request or a batch; undefined if it gets no response. */
+  async respond(body) {
+    let request;
+    try {
+      request = parse(body);
+    } catch {
+      return '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}';
+    }
+    if (!Array.isArray(request) || request.length === 0) return this.respondOne(request);
+    const responses = (await Promise.all(request.map((one) => this.respondOne(one)))).filter(Boolean);
+    return responses.length ? `[${responses}]` : undefined;
+  }
+
+  async respondOne(request) {
+    const call = isObject(request) ? request : {};
+    let answer;
+    try {
+      if (call.jsonrpc !== '2.0' || typeof call.method !== 'string') throw new Refused(-32600, 'Invalid Request');
+      if (call.method === 'ping') answer = { result: this.message('PONG', 'conv-ping', { status: 'ok' }) };
+      else if (isObject(call.params)) answer = { result: await this.handle(call.params) };
+      else throw new Refused(-32602, 'params must be an object', 'E002');
+    } catch (e) {
+      answer = { error: { code: e.code, message: e.message, data: { error_code: e.errorCode, error_description: e.message } } };
+      if (!(e instanceof Refused)) { // a mistake in a handler costs one answer, not the process
+        console.error(e);
+        answer = { error: { code: -32603, message: 'Internal error' } };
+      }
+    }
+    if ('method' in call && !('id' in call)) return undefined; // a call without id wants no response
+    return JSON.stringify({ jsonrpc: '2.0', ...answer }).replace(/}$/, `,"id":${rawId(call.id)}}`);
+  }
+
+  /** Calls another agent. Throws Refused for an error, and other errors without a readable response. */
+  async call(url, method, message, seconds = 10) {
+    const body = JSON.stringify({ jsonrpc: '2.0', method, params: message, id: 1 });
+    const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body, signal: AbortSignal.timeout(seconds * 1000) });
+    if (!answer.ok) throw new Error(`HTTP status ${answer.status}`);
+    let size = 0;
+    const chunks = [];
+    for await (const chunk of answer.body) {
+      if ((size += chunk.length) > MAX_REPLY) throw new Error('the response is too large');
+      chunks.push(chunk);
+    }
+    const response = JSON.parse(Buffer.concat(chunks).toString());
+    if (isObject(response?.error)) throw new Refused(response.error.code, String(response.error.message), response.error.data?.error_code);
+    if (!isObject(response?.result)) throw new Error('no JSON-RPC response');
+    return response.result;
+  }
+
+  /** Registers, and asks the manager from time to time whether it knows this agent, until the process ends. */
+  async attend(endpoint) {
+    const conversation = `conv-${this.role}-${randomUUID()}`;
+    for (let away = false; ; await sleep(this.token ? 5 : 2)) {
+      try {
+        if (!this.token) await this.register(endpoint, conversation);
+        else await this.call(this.manager, 'league_query', this.message('LEAGUE_QUERY', 'conv-status',
+          { auth_token: this.token, league_id: this.league, query_type: 'GET_STATUS' }));
+        away = false;
+      } catch (e) {
+        if (e.errorCode === 'E012') this.token = undefined; // the manager has started a new league
+        else if (e instanceof Refused) console.error(`the manager answers: ${e.message}`);
+        else if (!away) console.error(`no manager at ${this.manager} yet (${e.cause?.message ?? e.message}): trying again`);
+        away = !(e instanceof Refused); // it may come back, and then continue its league
+      }
+    }
+  }
+
+  async register(endpoint, conversation) {
+    const kind = this.role === 'referee' ? 'REFEREE_REGISTER_REQUEST' : 'LEAGUE_REGISTER_REQUEST';
+    const meta = { display_name: this.name, version: '1.0.0', contact_endpoint: endpoint, ...this.meta };
+    const answer = await this.call(this.manager, `register_${this.role}`, this.message(kind, conversation, { [`${this.role}_meta`]: meta }));
+    if (answer.status !== 'ACCEPTED') {
+      console.error(`registration refused: ${answer.reason}`);
+      process.exit(1);
+    }
+    [this.id, this.token, this.league] = [answer[`${this.role}_id`], answer.auth_token, answer.league_id];
+    console.log(`registered as ${this.id} in ${this.league}`);
+  }
+
+  async serve(request, response) {
+    const chunks = [];
+    let size = 0;
+    for await (const chunk of request) if ((size += chunk.length) <= MAX_REQUEST) chunks.push(chunk);
+    const status = request.url !== '/mcp' ? 404 : request.method !== 'POST' ? 405 : size > MAX_REQUEST ? 413 : 200;
+    const body = status === 200 ? await this.respond(Buffer.concat(chunks).toString()) : undefined;
+    // End after the answer, not before.
+    response.on('finish', () => this.lastWords && this.stop(0, this.lastWords));
+    // writeHead and end make one packet: two would wait 40 ms for each other (Nagle's algorithm).
+    if (body === undefined) response.writeHead(status === 200 ? 204 : status).end();
+    else response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }).end(body);
+  }
+
+  stop(code, words) {
+    if (words) console.log(words);
+    process.exit(code);
+  }
+
+  run() {
+    const { values } = parseArgs({ options: {
+      name: { type: 'string', default: this.name }, // display name, unique in the league
+      port: { type: 'string', default: String(this.port) },
+      listen: { type: 'string', default: '127.0.0.1' }, // address to listen at; 0.0.0.0 for other computers
+      endpoint: { type: 'string' }, // URL at which the others reach this agent
+      manager: { type: 'string', default: 'http://127.0.0.1:8000/mcp' },
+    } });
+    [this.name, this.manager] = [values.name, values.manager];
+    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => this.stop(130));
+    const server = http.createServer((request, response) => this.serve(request, response).catch(() => response.destroy()));
+    server.on('error', (e) => {
+      console.error(e.message);
+      process.exit(1);
+    });
+    // Listen first, register then: the manager may call at once.
+    server.listen(Number(values.port), values.listen, () => this.attend(values.endpoint ?? `http://127.0.0.1:${values.port}/mcp`));
+  }
+}

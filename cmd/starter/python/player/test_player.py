@@ -1,0 +1,45 @@
+import json
+import unittest
+
+import player
+from agent import now
+
+
+def call(message_type, **members):
+    """Sends a message to the player as its HTTP server does. Returns the JSON-RPC response."""
+    message = {"protocol": "league.v2", "message_type": message_type, "sender": "referee:REF01", "timestamp": now(),
+               "conversation_id": "conv-r1m1-a1", "match_id": "R1M1", **members}
+    return player.agent.respond(json.dumps({"jsonrpc": "2.0", "method": "test", "params": message, "id": 7}))
+
+
+class PlayerTest(unittest.TestCase):
+    def setUp(self):
+        player.matches.clear()
+        player.history.clear()
+
+    def test_choice_is_one_of_the_options(self):
+        for options in (["even", "odd"], ["rock", "paper", "scissors"]):
+            self.assertIn(player.choose(options, {}, []), options)
+
+    def test_match(self):
+        self.assertIs(call("GAME_INVITATION")["result"]["accept"], True)
+        choice = call("CHOOSE_PARITY_CALL")["result"]["parity_choice"]
+        self.assertIn(choice, ["even", "odd"])
+        self.assertEqual(call("CHOOSE_PARITY_CALL")["result"]["parity_choice"], choice, "the same when asked again")
+        for _ in range(2):  # GAME_OVER may come twice
+            self.assertEqual(call("GAME_OVER", game_result={"status": "DRAW"})["result"]["status"], "ACKNOWLEDGED")
+        self.assertEqual(player.history, [{"status": "DRAW"}])
+        self.assertEqual(call("CHOOSE_PARITY_CALL")["error"]["code"], 4005)
+
+    def test_unknown_match_gets_no_choice(self):
+        self.assertEqual(call("CHOOSE_PARITY_CALL")["error"]["code"], 4003)
+
+    def test_reply_belongs_to_its_request(self):
+        response = call("GAME_INVITATION", match_id="R2M1", conversation_id="conv-r2m1-a1")
+        self.assertEqual(response["id"], 7)
+        self.assertEqual(response["result"]["match_id"], "R2M1")
+        self.assertEqual(response["result"]["conversation_id"], "conv-r2m1-a1")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+// Package starter writes small complete agents to start from: a player or a referee in one of
+// several languages, with a test, a Dockerfile and a README. The agents use only the standard
+// library of their language.
+package starter
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The sources of a project are those of its language that all roles share, those of the role,
+// and those that all languages share. The suffix .tmpl keeps Go files from the toolchain.
+//
+//go:embed common go javascript python
+var sources embed.FS
+
+// A Language is a language in which projects are written.
+type Language struct {
+	Name  string
+	start string // command that starts an agent
+	Test  string // command that runs its tests
+}
+
+// Languages returns all languages.
+func Languages() []Language {
+	return []Language{
+		{Name: "python", start: "python3 {{ROLE}}.py", Test: "python3 -m unittest"},
+		{Name: "javascript", start: "node {{ROLE}}.mjs", Test: "node --test"},
+		{Name: "go", start: "go run .", Test: "go test ./..."},
+	}
+}
+
+// A Project is a new agent.
+type Project struct {
+	Language Language
+	Role     string // player or referee
+	Name     string // display name, without control characters
+	Port     int
+}
+
+// Start returns the command that starts the agent.
+func (p *Project) Start() string { return strings.ReplaceAll(p.Language.start, "{{ROLE}}", p.Role) }
+
+// ErrNotEmpty is the error for a folder that has files.
+var ErrNotEmpty = errors.New("the folder is not empty")
+
+// Write writes the files of the project into a folder, which it makes if it does not exist, and
+// returns their names in order. It writes nothing into a folder that is not empty.
+func (p *Project) Write(dir string) (names []string, err error) {
+	before, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case len(before) > 0:
+		return nil, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	for _, from := range []string{
+		path.Join(p.Language.Name, "shared"), path.Join(p.Language.Name, p.Role), path.Join("common", p.Role),
+	} {
+		entries, err := sources.ReadDir(from)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			text, err := sources.ReadFile(path.Join(from, e.Name()))
+			if err != nil {
+				return nil, err
+			}
+			name := strings.TrimSuffix(e.Name(), ".tmpl")
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(p.fill(string(text))), 0o644); err != nil { //nolint:gosec // source code is no secret
+				return nil, err
+			}
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// fill replaces the placeholders of a source.
+func (p *Project) fill(text string) string {
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(p.Name) // in all languages here
+	return strings.NewReplacer(
+		`"{{NAME}}"`, `"`+quoted+`"`, "{{NAME}}", p.Name, "{{PORT}}", strconv.Itoa(p.Port), "{{ROLE}}", p.Role,
+		"{{START}}", p.Start(), "{{TEST}}", p.Language.Test,
+	).Replace(text)
+}
