@@ -120,6 +120,18 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 // Unreachable is true.
 func (e *UnreachableError) Unreachable() bool { return true }
 
+// A ClosedError says that the other side closed the connection and sent no byte of an answer.
+type ClosedError struct{ Err error }
+
+// Error says it without the name of the endpoint.
+func (e *ClosedError) Error() string { return "connection closed without an answer" }
+
+// Unwrap is the cause.
+func (e *ClosedError) Unwrap() error { return e.Err }
+
+// Unanswered is true.
+func (e *ClosedError) Unanswered() bool { return true }
+
 // A LocalError is a failure of this side: it has no file descriptors, memory or ports
 // left. It says nothing about the endpoint, and makes a call attempt void.
 type LocalError struct{ Err error }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -108,6 +109,8 @@ func (x *exam) exchange(ctx context.Context, url string, body []byte, patience t
 		r.unasked, r.Error = true, outOfTime
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		r.Error = fmt.Sprintf("no answer within %s", patience)
+	case r.Status == 0 && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+		r.Error = protocol.ClosedUnanswered
 	case err != nil:
 		r.Error = err.Error()
 	case len(r.body) > maxAnswer:

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"evenodd/league/conformance"
+	"evenodd/league/protocol"
 )
 
 func TestMain(m *testing.M) {
@@ -176,6 +177,22 @@ func TestCanceledExaminationReturnsTheContextError(t *testing.T) {
 			_, err := conformance.Check(ctx, conformance.Options{Role: role, URL: "http://localhost:1/mcp", Listener: n.open()})
 			assert.ErrorIs(n, err, context.Canceled)
 		}
+	})
+}
+
+func TestExceptionInAHandlerIsExplained(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		m := newModel(n)
+		var calls atomic.Int64
+		m.first = func(http.ResponseWriter, *http.Request, []byte) bool {
+			if calls.Add(1) > 1 {
+				panic(http.ErrAbortHandler)
+			}
+			return false
+		}
+		r := alone(n, m, func(*conformance.Options) {})
+		assert.Contains(n, finding(n, r, "P-RPC-12").Detail, "the last: "+protocol.ClosedUnanswered)
 	})
 }
 

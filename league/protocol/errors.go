@@ -230,10 +230,21 @@ func AsError(err error) *Error {
 		e.Remote = true
 	case errors.Is(err, context.DeadlineExceeded):
 		e = Fault(ErrTimeout, "no answer in time")
+	case unanswered(err):
+		e = Fault(ErrConnection, "%s", ClosedUnanswered)
 	default:
 		e = Fault(ErrConnection, "%v", err)
 	}
 	return e.Because(err)
+}
+
+// ClosedUnanswered describes a call whose connection the agent closed without an answer.
+const ClosedUnanswered = "the agent closed the connection without an answer: probably an exception in its handler; look at its log"
+
+// unanswered reports whether the agent closed the connection without an answer.
+func unanswered(err error) bool {
+	var closed interface{ Unanswered() bool }
+	return errors.As(err, &closed) && closed.Unanswered()
 }
 
 func fromRemote(code int, message string, data any) *Error {

@@ -182,6 +182,18 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
+// A handler that raises an exception closes the connection in many servers.
+func TestConnectionClosedWithoutAnswerIsExplained(t *testing.T) {
+	url := serveHandler(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: url, Method: "join", Params: &text{}, Decode: textOf})
+	var closed *transport.ClosedError
+	require.ErrorAs(t, err, &closed)
+	require.ErrorIs(t, err, io.EOF)
+	failed := protocol.AsError(err)
+	assert.Equal(t, protocol.ErrConnection, failed.Code)
+	assert.Equal(t, protocol.ClosedUnanswered, failed.Detail)
+}
+
 func TestResponseAtTheLimitIsRead(t *testing.T) {
 	const head, tail = `{"jsonrpc":"2.0","result":{"Text":"`, `"},"id":1}`
 	words := strings.Repeat("x", maxReply-len(head)-len(tail))
