@@ -96,7 +96,7 @@ func evidence(f *conformance.Finding) string {
 	for i := range f.Exchanges {
 		lines = append(lines, exchangeLines(&f.Exchanges[i], shownInReport)...)
 	}
-	lines = append(lines, f.Hint, "see "+f.Spec)
+	lines = append(lines, f.Hint, "see "+f.See())
 	var text strings.Builder
 	for _, l := range lines {
 		if l != "" && l != "see " {

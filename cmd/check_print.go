@@ -127,8 +127,8 @@ func (p *reportPrinter) cause(c *conformance.Cause) {
 	if f.Hint != "" {
 		p.text.line("        %s", f.Hint)
 	}
-	if f.Spec != "" {
-		p.text.line("        see %s", f.Spec)
+	if see := f.See(); see != "" {
+		p.text.line("        see %s", see)
 	}
 	if len(c.Requirements) == 1 {
 		return
@@ -247,7 +247,7 @@ func (o *checkOptions) printList(w io.Writer) error {
 			}
 			text.line("%s: %d requirements", in.Role, len(in.Requirements))
 			for _, q := range in.Requirements {
-				text.line("  %-*s  %-6s  %s (%s)", wide, q.ID, q.Level, q.Text, q.Spec)
+				text.line("  %-*s  %-6s  %s (%s)", wide, q.ID, q.Level, q.Text, q.See())
 			}
 		}
 		return text.print(w)

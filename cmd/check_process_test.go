@@ -100,12 +100,13 @@ const reportContract = `{
 		"took_ms": {"type": "integer", "minimum": 0},
 		"findings": {"type": "array", "minItems": 1, "items": {
 			"type": "object", "additionalProperties": false,
-			"required": ["id", "level", "text", "spec", "hint", "verdict"],
+			"required": ["id", "level", "text", "page", "spec", "hint", "verdict"],
 			"properties": {
 				"id": {"type": "string", "pattern": "^[PRM]-[A-Z]+-\\d\\d$"},
 				"level": {"enum": ["MUST", "SHOULD"]},
 				"text": {"type": "string", "pattern": "\\.$"},
-				"spec": {"type": "string", "minLength": 1},
+				"page": {"type": "string", "pattern": "^docs/protocol\\.md#[a-z_-]+$"},
+				"spec": {"type": "string"},
 				"hint": {"type": "string", "minLength": 1},
 				"verdict": {"enum": ["pass", "fail", "warn", "skipped"]},
 				"detail": {"type": "string", "minLength": 1},

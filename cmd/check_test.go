@@ -70,7 +70,7 @@ const secret = "tok-p01-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
 func newFakeKit() *fakeKit {
 	finding := func(id string, level conformance.Level, v conformance.Verdict) conformance.Finding {
 		return conformance.Finding{
-			Requirement: conformance.Requirement{ID: id, Level: level, Text: "Does " + id + ".", Spec: "003 §4.4", Hint: "Do it."},
+			Requirement: conformance.Requirement{ID: id, Level: level, Text: "Does " + id + ".", Page: "docs/protocol.md#x", Spec: "003 §4.4", Hint: "Do it."},
 			Verdict:     v,
 		}
 	}
@@ -126,7 +126,7 @@ warning P-INV-03   SHOULD  Does P-INV-03.
           > `+long+`…
           ! no answer within 5s
         Do it.
-        see 003 §4.4
+        see docs/protocol.md#x, 003 §4.4
 
 FAIL    P-INV-02   MUST    Does P-INV-02.
         accept is "\x1b[31myes", not true\nor false
@@ -134,7 +134,7 @@ FAIL    P-INV-02   MUST    Does P-INV-02.
           > {"params":{"auth_token":"***","n":1}}
           < { "token": "***", "text": "{\"auth_token\": \"***\"}", "auth_token": "none" \u009b}
         Do it.
-        see 003 §4.4
+        see docs/protocol.md#x, 003 §4.4
 
 Correct these, the most important first:
 FAIL    P-INV-02   accept is "\x1b[31myes", not true or false
@@ -177,14 +177,14 @@ func TestCheckReportAsJUnit(t *testing.T) {
     <testcase classname="player.P-INV" name="P-INV-02 Does P-INV-02." time="0.012">
       <failure message="accept is &#34;\x1b[31myes&#34;, not true\nor false" type="MUST">  accept is &#34;\x1b[31myes&#34;, not true\nor false&#xA;`+
 		exchange+`HTTP 200 after 12 ms&#xA;  &gt; {&#34;params&#34;:{&#34;auth_token&#34;:&#34;***&#34;,&#34;n&#34;:1}}&#xA;`+
-		`  &lt; { &#34;token&#34;: &#34;***&#34;, &#34;text&#34;: &#34;{\&#34;auth_token\&#34;: \&#34;***\&#34;}&#34;, &#34;auth_token&#34;: &#34;none&#34; \u009b}&#xA;  Do it.&#xA;  see 003 §4.4&#xA;</failure>
+		`  &lt; { &#34;token&#34;: &#34;***&#34;, &#34;text&#34;: &#34;{\&#34;auth_token\&#34;: \&#34;***\&#34;}&#34;, &#34;auth_token&#34;: &#34;none&#34; \u009b}&#xA;  Do it.&#xA;  see docs/protocol.md#x, 003 §4.4&#xA;</failure>
     </testcase>
     <testcase classname="player.P-INV" name="P-INV-03 Does P-INV-03." time="5.000"></testcase>
     <testcase classname="player.P-OVER" name="P-OVER-01 Does P-OVER-01." time="0.000">
       <skipped message="the agent never came so far"></skipped>
     </testcase>
     <system-out>P-INV-03 Does P-INV-03.&#xA;  the timestamp has no zone&#xA;`+exchange+`no answer after 5000 ms&#xA;  &gt; `+
-		strings.TrimSpace(strings.Repeat("long ", 300))+`&#xA;  ! no answer within 5s&#xA;  Do it.&#xA;  see 003 §4.4&#xA;</system-out>
+		strings.TrimSpace(strings.Repeat("long ", 300))+`&#xA;  ! no answer within 5s&#xA;  Do it.&#xA;  see docs/protocol.md#x, 003 §4.4&#xA;</system-out>
     <system-err></system-err>
   </testsuite>
 </testsuites>
@@ -213,7 +213,7 @@ func TestCheckListsTheRequirementsOfACauseUnderIt(t *testing.T) {
 	}}
 	stdout, _, err := h.runCheck(t, append(anywhere, "player", url)...)
 	require.Error(t, err)
-	assert.Contains(t, stdout, `        see 003 §4.4
+	assert.Contains(t, stdout, `        see docs/protocol.md#x, 003 §4.4
         Its replies are not wrapped. Same cause:
           P-INV-03   SHOULD  Does P-INV-03.
 
@@ -373,14 +373,14 @@ func TestCheckListsRequirements(t *testing.T) {
 	stdout, _, err := newFakeKit().runCheck(t, "--list", "player", "--only", "P-INV")
 	require.NoError(t, err)
 	assert.Equal(t, `player: 3 requirements
-  P-INV-01  MUST    Does P-INV-01. (003 §4.4)
-  P-INV-02  MUST    Does P-INV-02. (003 §4.4)
-  P-INV-03  SHOULD  Does P-INV-03. (003 §4.4)
+  P-INV-01  MUST    Does P-INV-01. (docs/protocol.md#x, 003 §4.4)
+  P-INV-02  MUST    Does P-INV-02. (docs/protocol.md#x, 003 §4.4)
+  P-INV-03  SHOULD  Does P-INV-03. (docs/protocol.md#x, 003 §4.4)
 `, stdout)
 	stdout, _, err = newFakeKit().runCheck(t, "--list", "--level", "must", "--only", "P-INV-01", "--format", "json")
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"schema_version": 1, "roles": [
-		{"role": "player", "requirements": [{"id": "P-INV-01", "level": "MUST", "text": "Does P-INV-01.", "spec": "003 §4.4", "hint": "Do it."}]},
+		{"role": "player", "requirements": [{"id": "P-INV-01", "level": "MUST", "text": "Does P-INV-01.", "page": "docs/protocol.md#x", "spec": "003 §4.4", "hint": "Do it."}]},
 		{"role": "referee", "requirements": []}, {"role": "manager", "requirements": []}]}`, stdout)
 }
 

@@ -45,7 +45,7 @@ type checkResult struct {
 // checkTool returns the tool that tests an agent. It is not read-only: the agent plays
 // matches, and the user should see which URL a model chose.
 func (d *desktop) checkTool() mcp.Tool {
-	finding := properties{"id": textSchema, "level": textSchema, "verdict": textSchema, "text": textSchema, "detail": textSchema, "spec": textSchema, "hint": textSchema}
+	finding := properties{"id": textSchema, "level": textSchema, "verdict": textSchema, "text": textSchema, "detail": textSchema, "page": textSchema, "spec": textSchema, "hint": textSchema}
 	return mcp.Tool{
 		Name: "check_agent", Title: "Test of an agent", Once: true, OpenWorld: true,
 		Description: "Tests whether a running agent conforms to the protocol of the league, by calls and matches. Returns the requirements that it breaks, " +

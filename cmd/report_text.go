@@ -55,7 +55,7 @@ func addFaults(text *page, groups []report.FaultGroup, names map[string]string, 
 		text.line("  %s", g.Sentence())
 		text.line("    %s", g.Problem)
 		if g.Remedy != "" {
-			text.line("    To mend it (%s): %s", g.Requirement, g.Remedy)
+			text.line("    To mend it (%s, %s): %s", g.Requirement, g.Page, g.Remedy)
 		}
 		if tries {
 			addTries(text, g.Occurrences)

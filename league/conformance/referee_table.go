@@ -87,9 +87,9 @@ func (x *refereeExam) questionRules() []rule {
 		should("R-CHO-06", "The context has opponent_id, round_id and, in even_odd, your_standings.", "003 §4.5.1",
 			"Copy your_standings from the assignment; zeros if it has none.", on("question", x.inContext(
 				expected("opponent_id"), exist("round_id"), byGame(x.exam, inside("your_standings"), exist())))),
-		should("R-CHO-07", "Its get_match_state tells no choice and no number of a match in progress.", "PROTOCOL, Calls",
+		should("R-CHO-07", "Its get_match_state tells no choice and no number of a match in progress.", "",
 			"Answer get_match_state with the state only until the match is over.", on(choosesMaybe+"/state", every(x.inTurn, x.secretState))),
-		should("R-AUT-01", "It refuses get_match_state without a token.", "PROTOCOL, Calls",
+		should("R-AUT-01", "It refuses get_match_state without a token.", "",
 			"Require the token that the referee was given in auth_token.", on(choosesMaybe+"/state without token", refused)),
 	}
 }
@@ -120,7 +120,7 @@ func (x *refereeExam) resultRules() []rule {
 			}))),
 		should("R-OVR-06", "It tells both players the same result.", "003 §4.6.1", "Make game_result once, and send it to both.", on("both told", found)),
 		should("R-OVR-07", "It tells the players before the manager.", "004 §4.3", "Await both GAME_OVER, 5 s at most, and report then.", on("first report", afterEndings)),
-		must("R-DRW-01", "If it commits to a draw, number and nonce are those that it has committed to (even_odd).", "PROTOCOL, A draw that nobody steers",
+		must("R-DRW-01", "If it commits to a draw, number and nonce are those that it has committed to (even_odd).", "",
 			"Reveal nonce and commitment in GAME_OVER and in the report, or send no draw_commitment.", on("ending", every(isPlayed, x.drawsNumber, x.rightDraw)), played),
 	}
 }
@@ -171,7 +171,7 @@ func (x *refereeExam) failureRules() []rule {
 			on(answersNonsense+"/result", result), on(answersBroken+"/result", result), on(hangsUp+"/result", result)),
 		should("R-LOS-05", "An answer about another match does not count.", "004 §4.2",
 			"Compare match_id of the answer with that of the match.", on(otherMatchOnly+"/result", result), given("R-REP-01")),
-		must("R-LOS-06", "If both fail, nobody wins: winner null, no points.", "PROTOCOL, both players fail",
+		must("R-LOS-06", "If both fail, nobody wins: winner null, no points.", "",
 			"Await both players before you decide; two failures are a loss for both.", on(bothFail+"/result", result)),
 		should("R-LOS-07", "A technical loss has status TECHNICAL_LOSS, no number, and null for a choice that was not made.", "003 §4.6.1",
 			"Draw no number if a player has failed.", in(everyMatch), on("ending", every(mustLose, func(f *fact) string {
@@ -205,7 +205,7 @@ func (x *refereeExam) retryRules() []rule {
 		should("R-ERR-07", "It asks again if a question was not answered in time.", "003 §2.9.4",
 			"Retry three times, 2 s apart, or as in retry_policy.", on(choosesLate+"/match", every(hasEnded, asksAgain(x.questionType()))),
 			on(neverJoins+"/match", every(hasEnded, asksAgain(protocol.TypeGameInvitation)))),
-		must("R-ERR-08", "It judges a player whose answer lacks the envelope by its meaning.", "PROTOCOL, strictness",
+		must("R-ERR-08", "It judges a player whose answer lacks the envelope by its meaning.", "",
 			"Take parity_choice and accept, and only note the missing members.", on(noEnvelope+"/result", every(unreported, playsOn))),
 		should("R-ERR-09", "A player that has failed once, and then answers, plays on.", "003 §2.11.3",
 			"Forget the failure if a right answer comes in time.", on(choosesMaybe+"/result", every(unreported, playsOn)), on(choosesLate+"/result", every(unreported, playsOn))),

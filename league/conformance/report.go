@@ -52,7 +52,8 @@ type Requirement struct {
 	ID    string `json:"id"`    // such as P-INV-03; never used for another
 	Level Level  `json:"level"` // MUST or SHOULD
 	Text  string `json:"text"`  // one sentence: what the agent does
-	Spec  string `json:"spec"`  // document and section, such as 003 §4.4.2
+	Page  string `json:"page"`  // section of docs/protocol.md, such as docs/protocol.md#game_join_ack
+	Spec  string `json:"spec"`  // document and section of the specification, such as 003 §4.4.2; "" if no document has it
 	Hint  string `json:"hint"`  // how to mend it
 }
 

@@ -65,7 +65,7 @@ func (f *fact) read() members {
 type clause func(*rule)
 
 func must(id, text, spec, hint string, clauses ...clause) rule {
-	r := rule{Requirement: Requirement{ID: id, Level: Must, Text: text, Spec: spec, Hint: hint}}
+	r := rule{Requirement: Requirement{ID: id, Level: Must, Text: text, Page: pageOf(id), Spec: spec, Hint: hint}}
 	for _, c := range clauses {
 		c(&r)
 	}

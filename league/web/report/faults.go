@@ -48,6 +48,7 @@ type FaultGroup struct {
 	Requirement string       `json:"requirement,omitzero"` // of 'evenodd check'
 	Expected    string       `json:"expected,omitzero"`    // its text
 	Remedy      string       `json:"remedy,omitzero"`      // how to mend it
+	Page        string       `json:"page,omitzero"`        // section of docs/protocol.md
 	Count       int          `json:"count"`
 	Lost        int          `json:"technical_losses"` // matches that the agent lost by it
 	Occurrences []Occurrence `json:"occurrences"`      // the first ones
@@ -117,7 +118,7 @@ func newGroup(f *fault) FaultGroup {
 	if f.kind != kindLocal && f.kind != kindForfeit {
 		r := conformance.Remedy(f.Method, protocol.Code(f.Code), f.unreadable())
 		g.Meaning = record.ErrorInWords(f.Code)
-		g.Requirement, g.Expected, g.Remedy = r.ID, r.Text, r.Hint
+		g.Requirement, g.Expected, g.Remedy, g.Page = r.ID, r.Text, r.Hint, r.Page
 	}
 	return g
 }

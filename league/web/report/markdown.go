@@ -106,7 +106,7 @@ func (d *markdown) faults(groups []FaultGroup) {
 		d.line("- **%s**", g.Sentence())
 		d.line("  - What was wrong: %s", g.Problem)
 		if g.Remedy != "" {
-			d.line("  - How to mend it (%s): %s", g.Requirement, g.Remedy)
+			d.line("  - How to mend it (%s, %s): %s", g.Requirement, g.Page, g.Remedy)
 		}
 		d.line("  - In %s", strings.Join(g.MatchIDs(), ", "))
 	}
