@@ -170,6 +170,10 @@ export class Agent {
       process.exit(1);
     });
     // Listen first, register then: the manager may call at once.
-    server.listen(Number(values.port), values.listen, () => this.attend(values.endpoint ?? `http://127.0.0.1:${values.port}/mcp`));
+    server.listen(Number(values.port), values.listen, () => {
+      const endpoint = values.endpoint ?? `http://127.0.0.1:${server.address().port}/mcp`;
+      console.error(`listening at ${endpoint}`);
+      this.attend(endpoint);
+    });
   }
 }

@@ -157,7 +157,9 @@ class Agent:
             # Listen first, register then: the manager may call at once.
             server = Server((given.listen, given.port), handler_of(self))
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            self.attend(given.endpoint or f"http://127.0.0.1:{given.port}/mcp")
+            endpoint = given.endpoint or f"http://127.0.0.1:{server.server_port}/mcp"
+            print(f"listening at {endpoint}", file=sys.stderr)
+            self.attend(endpoint)
         except KeyboardInterrupt:
             sys.exit(130)
         say(self.last_words)

@@ -1,0 +1,180 @@
+package cmd_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/cmd/starter"
+	"evenodd/league/protocol"
+)
+
+// A starterAgent is a project that evenodd new has written.
+type starterAgent struct {
+	starter.Project
+	dir     string
+	program []string // command that starts it
+}
+
+// newStarter writes a project into a new folder of dir, and runs its tests.
+func newStarter(t *testing.T, dir string, language starter.Language, role string) *starterAgent {
+	t.Helper()
+	name := language.Name + " " + role
+	a := &starterAgent{starter.Project{Language: language, Role: role, Name: name}, filepath.Join(dir, name), nil}
+	code, stdout, stderr := run(t.Context(), "new", role, "--lang", language.Name, "--name", a.Name, a.dir)
+	require.Zero(t, code, stderr)
+	assert.Contains(t, stdout, "created "+filepath.Join(a.dir, "Dockerfile")+"\n")
+	require.Contains(t, stderr, "  "+language.Test+"\n  "+a.Start()+"\n")
+
+	readme, err := os.ReadFile(filepath.Join(a.dir, "README.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), "`"+a.Start()+"`")
+	a.runTool(t, strings.Fields(language.Test)...)
+	a.program = strings.Fields(a.Start())
+	if a.program[0] == "go" { // go run does not end its program when it is killed
+		a.runTool(t, "go", "build", "-o", "agent.exe", ".")
+		a.program = []string{filepath.Join(a.dir, "agent.exe")}
+	}
+	return a
+}
+
+// runTool runs a tool of the language in the project.
+func (a *starterAgent) runTool(t *testing.T, command ...string) {
+	t.Helper()
+	if _, err := exec.LookPath(command[0]); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("continuous integration tests the agents in %s: %v", a.Language.Name, err)
+		}
+		t.Skipf("NOT TESTED: the agents in %s: %v", a.Language.Name, err)
+	}
+	p := launch(t, a.dir, nil, command[0], command[1:]...)
+	require.Zero(t, p.awaitExit(t), "%s\n%s", p.stdout.String(), p.stderr.String())
+}
+
+// join starts the agent in the league of a manager.
+func (a *starterAgent) join(t *testing.T, manager string) *process {
+	t.Helper()
+	return launch(t, a.dir, nil, a.program[0], append(a.program[1:], "--port", "0", "--manager", manager)...)
+}
+
+// examine has evenodd check examine the agent, and waits for the agent to end with the
+// examination.
+func (a *starterAgent) examine(t *testing.T) {
+	t.Helper()
+	free, err := net.Listen("tcp", "localhost:0")
+	require.NoError(t, err)
+	manager := free.Addr().String()
+	require.NoError(t, free.Close())
+
+	p := a.join(t, "http://"+manager+"/mcp")
+	url := p.await(t, `listening at (\S+)\n`)[1]
+	report := output(t, "check", a.Role, url, "--listen", manager, "--wait", "30s")
+	assert.NotRegexp(t, `(?m)^(FAIL|warning)`, report)
+	skipped := ", 0 skipped, "
+	if a.Role == protocol.RolePlayer { // it commits to no entropy, and need not
+		assert.Regexp(t, `(?m)^skipped P-CHO-09 `, report)
+		skipped = ", 1 skipped, "
+	}
+	assert.Contains(t, report, skipped)
+	assert.Zero(t, p.awaitExit(t))
+	assert.Contains(t, p.stdout.String(), "the league is over: ")
+}
+
+// The agents of all languages pass their own tests, meet all requirements, and play a league
+// together.
+func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
+	t.Parallel()
+	longTest(t)
+	dir := t.TempDir()
+	var mu sync.Mutex
+	var agents []*starterAgent
+	t.Run("conform", func(t *testing.T) {
+		for _, language := range starter.Languages() {
+			for _, role := range []string{protocol.RolePlayer, protocol.RoleReferee} {
+				t.Run(language.Name+" "+role, func(t *testing.T) {
+					t.Parallel()
+					a := newStarter(t, dir, language, role)
+					a.examine(t)
+					mu.Lock()
+					defer mu.Unlock()
+					agents = append(agents, a)
+				})
+			}
+		}
+	})
+	if t.Failed() || len(agents) < 2*len(starter.Languages()) { // without a tool, a test is skipped
+		return
+	}
+	data := filepath.Join(dir, "data")
+	m := startManager(t, "--data", data, "--players", "3", "--referees", "3", "--legs", "2", "--exit-when-done", "--strict")
+	var playing []*process
+	for _, a := range agents {
+		playing = append(playing, a.join(t, m.url))
+	}
+	require.Zero(t, m.awaitExit(t), "no technical losses: %s", m.stderr.String())
+	for i, p := range playing {
+		assert.Zero(t, p.awaitExit(t))
+		if agents[i].Role == protocol.RolePlayer {
+			assert.Regexp(t, `\nthe league is over: rank [123] of 3, \d+ points\n$`, p.stdout.String())
+		} else {
+			assert.Regexp(t, `\nthe league is over: the champion is \w+ player\n$`, p.stdout.String())
+		}
+		assert.Regexp(t, `(?m)^R\dM1: (WIN|DRAW), `, p.stdout.String(), "each referee conducts a match")
+	}
+	assert.Contains(t, output(t, "audit", data), "audited 6 matches of league league_2025_even_odd: no findings")
+}
+
+func TestNewAgentExplainsMistakes(t *testing.T) {
+	t.Parallel()
+	full := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(full, "mine.py"), nil, 0o600))
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"player", "--lang", "python", full}, 1, full + ": the folder is not empty: choose another one, or empty it"},
+		{[]string{"player", "--lang", "python", filepath.Join(full, "mine.py")}, 1, "cannot write the player: "},
+		{[]string{"player", "--lang", "node", "x"}, 2, `unknown language "node" (did you mean javascript?): must be one of python, javascript, go`},
+		{[]string{"player", "--lang", "pyhton", "x"}, 2, `unknown language "pyhton" (did you mean python?)`},
+		{[]string{"referee", "x"}, 2, "choose a language with --lang: python, javascript, go"},
+		{[]string{"referee", "--lang", "go"}, 2, "new referee takes one folder, for example: "},
+		{[]string{"player", "--lang", "go", "--port", "0", "x"}, 2, "--port 0: must be 1 to 65535"},
+		{[]string{"player", "--lang", "go", "--name", strings.Repeat("n", 51), "x"}, 2, "a display name has 1 to 50 characters"},
+	} {
+		code, stdout, stderr := run(t.Context(), append([]string{"new"}, tt.args...)...)
+		assert.Equal(t, tt.code, code, tt.args)
+		assert.Empty(t, stdout)
+		assert.Contains(t, stderr, tt.want)
+	}
+}
+
+// A name with quotes is a string in the source of each language.
+func TestNewAgentQuotesItsName(t *testing.T) {
+	t.Parallel()
+	for _, language := range starter.Languages() {
+		dir := t.TempDir()
+		p := starter.Project{Language: language, Role: protocol.RolePlayer, Name: `The "best" \ {{PORT}}`, Port: 8199}
+		names, err := p.Write(dir)
+		require.NoError(t, err)
+		var all strings.Builder
+		for _, name := range names {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			require.NoError(t, err)
+			all.Write(text)
+		}
+		quoted := `"The \"best\" \\ {{PORT}}"`
+		assert.Contains(t, all.String(), quoted, language.Name)
+		assert.NotRegexp(t, `\{\{[A-Z]`, strings.NewReplacer(quoted, "", p.Name, "").Replace(all.String()), "a placeholder is left")
+		assert.Contains(t, all.String(), "# "+p.Name+"\n")
+		assert.Contains(t, all.String(), fmt.Sprint(p.Port))
+	}
+}
