@@ -293,14 +293,22 @@ func (r *registrationDesk) serve(mux *transport.Mux, _ func() *protocol.Stamp) f
 // register registers a player.
 func (r *registrationDesk) register(t *testing.T, name, sender, endpoint string) *protocol.LeagueRegisterResponse {
 	t.Helper()
-	answer, err := protocol.RegisterPlayer.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, &protocol.LeagueRegisterRequest{
+	answer, err := r.registerWith(t, "", name, sender, endpoint)
+	require.NoError(t, err)
+	return answer
+}
+
+// registerWith registers a player that sends a token, "" for none.
+func (r *registrationDesk) registerWith(t *testing.T, token, name, sender, endpoint string) (*protocol.LeagueRegisterResponse, error) {
+	t.Helper()
+	q := &protocol.LeagueRegisterRequest{
 		Envelope: protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueRegisterRequest, "conv-reg-"+name),
 		PlayerMeta: protocol.PlayerMeta{
 			DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"}, ContactEndpoint: endpoint,
 		},
-	})
-	require.NoError(t, err)
-	return answer
+	}
+	q.AuthToken = token
+	return protocol.RegisterPlayer.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, q)
 }
 
 func TestExternalPlayersRegisterThemselves(t *testing.T) {
@@ -382,6 +390,31 @@ func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T)
 	}, names)
 	assert.Equal(t, []string{"The registration of " + beta + ` under the name "Player 03" was refused: ` +
 		`registration refused: display_name "Player 03" is taken: choose another (E024 DUPLICATE_NAME). The simulation registers it instead.`}, notes)
+}
+
+// A player that remembers an earlier league sends the token of that league first, and registers
+// anew when the manager does not know it. The simulation waits for that.
+func TestPlayerOfAnEarlierLeagueRegistersAnew(t *testing.T) {
+	options := externalAgents{alpha: {}}.with(2, alpha)
+	r := newRegistrationDesk()
+	options.External.Serve, options.External.Wait = r.serve, time.Hour
+	var result *simulation.Result
+	var failed error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		result, failed = simulation.Run(t.Context(), options)
+	}()
+	<-r.open
+	_, err := r.registerWith(t, "tok-p01-of-an-earlier-league", "Alpha", "player:P01", alpha)
+	var refused *protocol.Error
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, protocol.ErrTokenInvalid, refused.Code)
+	again := r.register(t, "Alpha", "player:P01", alpha)
+	assert.Equal(t, protocol.StatusAccepted, again.Status)
+	<-over
+	require.NoError(t, failed)
+	assert.ElementsMatch(t, []string{"Alpha", "Player 02"}, []string{result.Standings[0].DisplayName, result.Standings[1].DisplayName})
 }
 
 // If neither the player nor the simulation can register it, the error has both reasons.
