@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -59,8 +60,8 @@ func choices(t *testing.T, name string, view func(n uint64) strategy.View) map[s
 }
 
 func TestNames(t *testing.T) {
-	all := append(slices.Clone(everyName), "perfect", "lookahead")
-	assert.Equal(t, all, strategy.Names())
+	all := strategy.Names()
+	assert.Subset(t, all, append(slices.Clone(everyName), "perfect", "lookahead"))
 	for _, name := range all {
 		assert.Equal(t, name, named(t, name).Name())
 	}
@@ -72,7 +73,7 @@ func TestUnknownNameIsRefused(t *testing.T) {
 	for _, name := range []string{"", "Random", "llm", "even "} {
 		s, err := strategy.New(name)
 		require.EqualError(t, err, fmt.Sprintf(
-			"unknown strategy %q; choose one of: random, even, odd, alternate, frequency, mirror, contrarian, perfect, lookahead", name))
+			"unknown strategy %q; choose one of: %s", name, strings.Join(strategy.Names(), ", ")))
 		assert.Nil(t, s)
 	}
 }
