@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -108,8 +109,8 @@ func (r *reader) mustRun(t *testing.T, command string) (stdout string) {
 var (
 	setUp    = regexp.MustCompile(`^go (mod download|install \.)$`)
 	goRun    = regexp.MustCompile(`^go run \. (simulate\b.*)$`)
-	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config|completion|help|new)\b`)
-	intoDir  = regexp.MustCompile(`^evenodd init$`)
+	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config|completion|help|new|version)\b`)
+	intoDir  = regexp.MustCompile(`^evenodd (init|man man)$`)
 	ofGuest  = regexp.MustCompile(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
 	listing  = regexp.MustCompile(`^evenodd check player --list$`)
 	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
@@ -146,7 +147,12 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 			r.check(t, command, r.mustRun(t, command))
 		case intoDir.MatchString(command): // of another folder than the module's
 			dir := t.TempDir()
-			assert.Contains(t, r.mustRun(t, command+" "+dir), "created "+filepath.Join(dir, "config", "system.json")+"\n")
+			r.mustRun(t, strings.TrimSuffix(command, " man")+" "+dir)
+			files, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			assert.NotEmpty(t, files, command)
+		case command == "evenodd health": // the league of runQueries is over
+			queries = append(queries, command)
 		case ofGuest.MatchString(command):
 			r.runCheckOfPlayer(t, command)
 		case listing.MatchString(command):
@@ -169,7 +175,7 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 			assert.Fail(t, "a command that this test does not know", command)
 		}
 	}
-	require.Len(t, queries, 5)
+	require.Len(t, queries, 6)
 	r.runQueries(t, queries)
 	r.runLeagueByHand(t)
 	require.Len(t, pages, 2)
@@ -280,9 +286,12 @@ func (r *reader) runQueries(t *testing.T, queries []string) {
 	r.launch(t, "evenodd referee --port 0", url, "EVENODD_DATA="+t.TempDir())
 	m.await(t, "The league is over; ")
 	for _, command := range queries {
+		if command == "evenodd health" {
+			command += " " + strings.TrimPrefix(url, "EVENODD_MANAGER=")
+		}
 		p := r.launch(t, command, url, "EVENODD_DATA="+folder)
 		assert.Zero(t, p.awaitExit(t), "%s: %s", command, p.stderr.String())
-		assert.Regexp(t, `P0\d|LEAGUE_COMPLETED|No match is left`, p.stdout.String(), command)
+		assert.Regexp(t, `P0\d|LEAGUE_COMPLETED|No match is left|ok`, p.stdout.String(), command)
 	}
 }
 
