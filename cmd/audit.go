@@ -84,7 +84,7 @@ func runAudit(s streams, o *auditOptions, dir string) error {
 	}
 	err = show(s.out, o.format, report, func(w io.Writer) error { return printAudit(w, report) })
 	if n := report.Findings(); err == nil && n > 0 {
-		err = exit(exitFound, "%s", number(n, "finding"))
+		err = exit(exitFound, "%s", protocol.Counted(n, "finding"))
 	}
 	return err
 }

@@ -257,7 +257,7 @@ func verdict(r *conformance.Report) error {
 	case r.Conforms():
 		return nil
 	case failed > 0:
-		return exit(exitFound, "%s failed", number(failed, "requirement"))
+		return exit(exitFound, "%s failed", protocol.Counted(failed, "requirement"))
 	case r.Count(conformance.Pass) == 0:
 		return exit(exitFound, "no requirement passed")
 	}

@@ -177,10 +177,10 @@ func summary(r *conformance.Report) string {
 		if causes[level] == 0 {
 			return ""
 		}
-		return " for " + number(causes[level], "cause")
+		return " for " + protocol.Counted(causes[level], "cause")
 	}
 	return fmt.Sprintf("%d passed, %d failed%s, %s%s, %d skipped, took %s",
-		r.Count(conformance.Pass), r.Count(conformance.Fail), of(conformance.Must), number(r.Count(conformance.Warn), "warning"), of(conformance.Should),
+		r.Count(conformance.Pass), r.Count(conformance.Fail), of(conformance.Must), protocol.Counted(r.Count(conformance.Warn), "warning"), of(conformance.Should),
 		r.Count(conformance.Skipped), (time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
 }
 

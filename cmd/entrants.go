@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evenodd/config"
+	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/player/strategy/external"
 )
@@ -33,7 +34,7 @@ func (o *simulateOptions) enter() error {
 		return asUsage(err)
 	}
 	if o.many && o.Players != len(listed) {
-		return usage("--players %d: %s lists %s; leave --players out", o.Players, o.entrants, number(len(listed), "player"))
+		return usage("--players %d: %s lists %s; leave --players out", o.Players, o.entrants, protocol.Counted(len(listed), "player"))
 	}
 	o.Players, o.many, o.Strategies = len(listed), true, nil
 	var own []simulation.Entrant

@@ -82,7 +82,7 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 		Matches       int    `json:"matches"`
 		Transcripts   int    `json:"transcripts"`
 	}{outputSchema, o.leagueID, agentID, output, len(a.matches), a.transcripts}, func(w io.Writer) error {
-		return printLine(w, "%s: the log, the events, %s and %s of %s", output, number(len(a.matches), "result"), number(a.transcripts, "transcript"), agentID)
+		return printLine(w, "%s: the log, the events, %s and %s of %s", output, protocol.Counted(len(a.matches), "result"), protocol.Counted(a.transcripts, "transcript"), agentID)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/league/decide"
+	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/simulation"
 )
@@ -104,7 +105,7 @@ func matchRemark(s *record.Match) string {
 		remarks = append(remarks, "disputed by "+strings.Join(s.Disputed, ", "))
 	}
 	if n := len(s.Annulled); n > 0 {
-		remarks = append(remarks, number(n, "annulled result"))
+		remarks = append(remarks, protocol.Counted(n, "annulled result"))
 	}
 	return strings.Join(remarks, "; ")
 }

@@ -123,7 +123,7 @@ func (r *leagueRecord) tell(text *page, e *journal.Event) {
 	case *journal.AgentShutdown:
 		line("%s shut down: it %s", d.AgentID, d.Reason)
 	case *journal.Started:
-		line("the league began with %s and %s", number(len(d.Players), "player"), number(len(d.Referees), "referee"))
+		line("the league began with %s and %s", protocol.Counted(len(d.Players), "player"), protocol.Counted(len(d.Referees), "referee"))
 	case *journal.RoundAnnounced:
 		line("round %d began", d.RoundID)
 	case *journal.MatchAssigned:

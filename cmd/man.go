@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
 )
 
@@ -33,7 +34,7 @@ on. The same program writes the same bytes each time. It makes the folder if it 
 			if err != nil {
 				return fmt.Errorf("cannot write the manual pages: %w", err)
 			}
-			return printLine(s.err, "%s: %s", args[0], number(n, "manual page"))
+			return printLine(s.err, "%s: %s", args[0], protocol.Counted(n, "manual page"))
 		},
 	}
 }

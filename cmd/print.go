@@ -168,17 +168,6 @@ func errorLines(problem error) []string {
 	return []string{problem.Error()}
 }
 
-// number formats a count with its noun: 1 finding, 2 findings, 2 losses.
-func number(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "s"):
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // textOr returns a value that may be null, as text.
 func textOr[T any](value *T, otherwise string) string {
 	if value == nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"evenodd/league/protocol"
 	"evenodd/league/web/report"
 )
 
@@ -25,7 +26,7 @@ func printLeagueReport(w io.Writer, r *report.Report, dir string) error {
 	addDecisions(&text, r)
 	if n := len(r.Transcripts); n > 0 {
 		text.line("")
-		text.line("%s with faults, disputes or decisions: evenodd replay %s --data %s", number(n, "conversation"), r.Transcripts[0].MatchID, dir)
+		text.line("%s with faults, disputes or decisions: evenodd replay %s --data %s", protocol.Counted(n, "conversation"), r.Transcripts[0].MatchID, dir)
 	}
 	text.line("")
 	text.line("%s", r.Seal.Words())
@@ -115,7 +116,7 @@ func printSheet(w io.Writer, s *report.Sheet) error {
 		text.line("Matches conducted: %d, declined: %d", s.Agent.Matches, s.Agent.Declined)
 	}
 	for _, w := range s.Agent.Warnings {
-		text.line("Accepted, but not spec-compliant: %s, %s", w.Problem, times(w.Count))
+		text.line("Accepted, but not spec-compliant: %s, %s", w.Problem, protocol.Times(w.Count))
 	}
 	addFaults(&text, s.Faults, s.Names(), true)
 	text.line("")

@@ -102,7 +102,7 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 		if i == 0 {
 			text.line("Accepted, but not spec-compliant:")
 		}
-		text.line("  %s (%s): %s, %s", b.PlayerID, rows[b.PlayerID].DisplayName, b.Problem, times(b.Count))
+		text.line("  %s (%s): %s, %s", b.PlayerID, rows[b.PlayerID].DisplayName, b.Problem, protocol.Times(b.Count))
 	}
 	return text.print(w)
 }
@@ -113,11 +113,4 @@ func asked(method string, failures int) string {
 		return fmt.Sprintf("last answer to %s, after %d failures", method, failures)
 	}
 	return "last answer to " + method
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return number(n, "time")
 }

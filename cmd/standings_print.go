@@ -125,7 +125,7 @@ func (c *columns) header() (names []string) {
 // the player and others.
 func (c *columns) cells(r *protocol.StandingRow) (cells []any) {
 	if c.swiss {
-		cells = []any{valueOr(r.Byes), valueOr(r.Buchholz), valueOr(r.SonnebornBerger)}
+		cells = []any{protocol.ValueOf(r.Byes), protocol.ValueOf(r.Buchholz), protocol.ValueOf(r.SonnebornBerger)}
 	}
 	for _, name := range c.tiebreaks {
 		cell := figure("")
@@ -138,14 +138,6 @@ func (c *columns) cells(r *protocol.StandingRow) (cells []any) {
 		cells = append(cells, cell)
 	}
 	return cells
-}
-
-// valueOr is a value that may be missing: 0.
-func valueOr[T any](value *T) (v T) {
-	if value != nil {
-		v = *value
-	}
-	return v
 }
 
 // exactly formats a number with as many digits as it needs.

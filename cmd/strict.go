@@ -43,5 +43,5 @@ func perPlayer(rows []simulation.Standing, thing string, count func(r *simulatio
 	if total == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: %s", number(total, thing), strings.Join(players, ", "))
+	return fmt.Sprintf("%s: %s", protocol.Counted(total, thing), strings.Join(players, ", "))
 }

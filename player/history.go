@@ -212,7 +212,7 @@ func forfeit(id string, m *protocol.AnnouncedMatch) *store.HistoryMatch {
 func Seen(id, matchID string, attempt int, result *protocol.GameResult) store.HistoryMatch {
 	h := store.HistoryMatch{PlayedMatch: protocol.PlayedMatch{MatchID: matchID}, Attempt: attempt}
 	for _, c := range result.Choices {
-		choice := valueOf(c.Value)
+		choice := protocol.ValueOf(c.Value)
 		if c.Name == id {
 			h.MyChoice = choice
 		} else {
@@ -230,14 +230,6 @@ func Seen(id, matchID string, attempt int, result *protocol.GameResult) store.Hi
 	if result.Status == protocol.StatusTechnicalLoss {
 		h.Result = technical + h.Result
 	}
-	h.DrawnNumber = valueOf(result.DrawnNumber)
+	h.DrawnNumber = protocol.ValueOf(result.DrawnNumber)
 	return h
-}
-
-// valueOf returns the value that a pointer points to; the zero value for nil.
-func valueOf[V any](p *V) (value V) {
-	if p != nil {
-		value = *p
-	}
-	return value
 }

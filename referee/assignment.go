@@ -5,20 +5,30 @@ import (
 	"net/netip"
 	"slices"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 )
+
+// memberOf returns the membership for a request of the manager about a league.
+func (r *Referee) memberOf(ctx context.Context, bearer, leagueID string) (*membership.Membership, error) {
+	if err := r.CheckManager(ctx, bearer); err != nil {
+		return nil, err
+	}
+	member := r.Membership()
+	if leagueID != member.LeagueID {
+		return nil, protocol.Fault(protocol.ErrLeagueNotFound, "this referee serves league %s", member.LeagueID)
+	}
+	return member, nil
+}
 
 // startMatch accepts an assignment and answers at once; the match runs by itself.
 // It is idempotent: the same assignment again changes nothing. For a finished match
 // the referee reports the result again, unless the assignment says that the attempt is
 // annulled: then it plays the match again.
 func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
-	if err := r.CheckManager(ctx, bearer); err != nil {
+	member, err := r.memberOf(ctx, bearer, q.LeagueID)
+	if err != nil {
 		return nil, err
-	}
-	member := r.Membership()
-	if q.LeagueID != member.LeagueID {
-		return nil, protocol.Fault(protocol.ErrLeagueNotFound, "this referee serves league %s", member.LeagueID)
 	}
 	answer := func(status, reason string) *protocol.MatchAssignmentAck {
 		ack := r.accepted.New()

@@ -16,12 +16,9 @@ import (
 // getMatchTranscript answers the manager with the records of an attempt, for a manager that
 // does not share the referee's folder.
 func (r *Referee) getMatchTranscript(ctx context.Context, bearer string, q *protocol.ToolRequest) (*protocol.MatchTranscript, error) {
-	if err := r.CheckManager(ctx, bearer); err != nil {
+	member, err := r.memberOf(ctx, bearer, q.LeagueID)
+	if err != nil {
 		return nil, err
-	}
-	member := r.Membership()
-	if q.LeagueID != member.LeagueID {
-		return nil, protocol.Fault(protocol.ErrLeagueNotFound, "this referee serves league %s", member.LeagueID)
 	}
 	var records []jsontext.Value
 	if r.hasFiles(member) {

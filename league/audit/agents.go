@@ -59,7 +59,7 @@ func (a *auditor) checkSuspension(e *journal.Event, here location) {
 	case change == "suspended" && !suspend, change == "shut down" && !shutdown:
 		suspendAfter, shutdownAfter := a.state.Limits()
 		a.find(RuleLifecycle, here, "%s is %s after %s in a row; the league suspends after %d and shuts down after %d (0: never)",
-			clip(id), change, counted(agent.Failures, "failure", "failures"), suspendAfter, shutdownAfter)
+			clip(id), change, protocol.Counted(agent.Failures, "failure"), suspendAfter, shutdownAfter)
 	}
 }
 
@@ -75,7 +75,7 @@ func (a *auditor) checkRoundAgents(e *journal.Event, here location) {
 		if suspend, shutdown := s.ExceedsLimits(s.Agents[id]); suspend || shutdown {
 			here.agentID = id
 			a.find(RuleLifecycle, here, "round %d begins, but %s, with %s in a row, was neither suspended nor shut down", d.RoundID, id,
-				counted(s.Agents[id].Failures, "failure", "failures"))
+				protocol.Counted(s.Agents[id].Failures, "failure"))
 		}
 	}
 	absent := func(id string) bool { agent := s.Agents[id]; return agent != nil && agent.Inactive() }

@@ -155,7 +155,7 @@ func (a *auditor) checkAgentsFile() {
 	}
 	if last := c.lastMoment(); last == 0 {
 		a.find(RuleAgents, at("", ""), "it has %s, but after no event of the journal these were the agents: a row was removed, added or changed",
-			counted(len(d.Referees)+len(d.Players), "agent", "agents"))
+			protocol.Counted(len(d.Referees)+len(d.Players), "agent"))
 	} else if last < len(c.changes) {
 		a.note(RuleAgents, at("", ""), "it does not have the last changes of agents%s", writtenAgain)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
 )
 
 // A difference is a member of a document that has not the expected value.
@@ -47,7 +49,7 @@ func compare(member jsontext.Pointer, got, want any, found *[]difference) {
 				compare(member.AppendToken(strconv.Itoa(i)), got[i], want[i], found)
 			}
 			if len(got) != len(want) {
-				*found = append(*found, difference{member, counted(len(got), "entry", "entries"), counted(len(want), "entry", "entries")})
+				*found = append(*found, difference{member, protocol.Counted(len(got), "entry"), protocol.Counted(len(want), "entry")})
 			}
 			return
 		}

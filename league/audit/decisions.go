@@ -96,7 +96,7 @@ func (a *auditor) noteUndecided(d *document[store.History], i int, player string
 	if known := decided[r.Attempt]; known < max(moves, 1) {
 		at := location{file: d.file, line: d.line(matchPointer(i)), matchID: x.MatchID, agentID: player}
 		a.note(RuleHistory, at, "the history of %s has %s of %s in %s, which it signed: a line was removed, or could not be written",
-			player, counted(known, "decision", "decisions"), counted(max(moves, 1), "move", "moves"), x.MatchID)
+			player, protocol.Counted(known, "decision"), protocol.Counted(max(moves, 1), "move"), x.MatchID)
 	}
 }
 

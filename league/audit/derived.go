@@ -85,6 +85,6 @@ func (m *missingFiles) find(a *auditor) {
 			"transcript_file is %s, but attempt %d at %s has no usable record in it", quoted(&f.value.TranscriptFile), f.value.Attempt, f.match.id)
 	}
 	if m.derived > 0 {
-		a.note(RuleMatchFile, folder, "%s with a record, but without a file%s", counted(m.derived, "match", "matches"), writtenAgain)
+		a.note(RuleMatchFile, folder, "%s with a record, but without a file%s", protocol.Counted(m.derived, "match"), writtenAgain)
 	}
 }

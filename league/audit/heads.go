@@ -118,6 +118,6 @@ func (a *auditor) checkPinnedHead() {
 	known, lines := max(a.heads.signed, a.heads.pinned), a.chain.lines
 	if (a.signs() || a.options.Head != "") && known > 0 && known < lines {
 		at.line = known + 1
-		a.note(RuleJournalHead, at, "no signed head covers the last %s", counted(lines-known, "event", "events"))
+		a.note(RuleJournalHead, at, "no signed head covers the last %s", protocol.Counted(lines-known, "event"))
 	}
 }

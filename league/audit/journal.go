@@ -74,7 +74,7 @@ func (a *auditor) readJournal() {
 		a.find(RuleEvent, location{file: a.journal}, "the journal is empty")
 	}
 	if a.chain.setBacks > 0 {
-		a.note(RuleTime, location{file: a.journal}, "the clock was set back %s", counted(a.chain.setBacks, "time", "times"))
+		a.note(RuleTime, location{file: a.journal}, "the clock was set back %s", protocol.Counted(a.chain.setBacks, "time"))
 	}
 }
 

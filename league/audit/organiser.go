@@ -138,7 +138,7 @@ func (m *scheduledMatch) annulledBefore(attempt int) (n int) {
 // play names the match, and which repetition of it an attempt belongs to.
 func (m *scheduledMatch) play(attempt int) string {
 	if n := m.annulledBefore(attempt); n > 0 {
-		return fmt.Sprintf("%s after %s", m.id, counted(n, "annulled result", "annulled results"))
+		return fmt.Sprintf("%s after %s", m.id, protocol.Counted(n, "annulled result"))
 	}
 	return m.id
 }

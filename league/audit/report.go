@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evenodd/league/decide"
+	"evenodd/league/protocol"
 )
 
 // SchemaVersion is that of a Report as JSON.
@@ -75,14 +76,14 @@ func (r *Report) Findings() int {
 
 // Summary is one sentence about the audit of the league.
 func (l *League) Summary() string {
-	about := fmt.Sprintf("audited %s of league %s: ", counted(l.Recorded, "match", "matches"), l.LeagueID)
+	about := fmt.Sprintf("audited %s of league %s: ", protocol.Counted(l.Recorded, "match"), l.LeagueID)
 	if len(l.Findings) == 0 {
 		about += "no findings"
 	} else {
-		about += counted(len(l.Findings), "finding", "findings")
+		about += protocol.Counted(len(l.Findings), "finding")
 	}
 	if n := len(l.Notes); n > 0 {
-		about += ", " + counted(n, "note", "notes")
+		about += ", " + protocol.Counted(n, "note")
 	}
 	switch l.State {
 	case decide.StateWaitingForRegistrations:
@@ -159,11 +160,4 @@ func orNone(s string) string {
 		return "none"
 	}
 	return quoted(&s)
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

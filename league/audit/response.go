@@ -203,6 +203,6 @@ func (t *transcriptCheck) rememberBreach(e *exchange) {
 // conform.
 func (a *auditor) noteNonconforming() {
 	for id, b := range a.breaches {
-		a.note(RuleConformance, b.first, "the answers of %s do not conform to the protocol in %s; here %s", id, counted(b.number, "message", "messages"), b.what)
+		a.note(RuleConformance, b.first, "the answers of %s do not conform to the protocol in %s; here %s", id, protocol.Counted(b.number, "message"), b.what)
 	}
 }

@@ -149,7 +149,7 @@ func (a *auditor) noteUnsigned() {
 		return
 	}
 	for id, u := range a.unsigned {
-		a.note(RuleUnsigned, u.first, "nothing but the report of %s proves the choices in %s: it relays no signatures", clip(id), counted(u.number, "match", "matches"))
+		a.note(RuleUnsigned, u.first, "nothing but the report of %s proves the choices in %s: it relays no signatures", clip(id), protocol.Counted(u.number, "match"))
 	}
 	if a.state.Started == nil || !a.completed() {
 		return
@@ -161,7 +161,7 @@ func (a *auditor) noteUnsigned() {
 		}
 	}
 	if len(keyless) > 0 {
-		a.note(RuleUnsigned, location{file: a.journal, line: a.started}, "%s without a key: nothing proves its moves: %s", counted(len(keyless), "player", "players"), listedIDs(keyless))
+		a.note(RuleUnsigned, location{file: a.journal, line: a.started}, "%s without a key: nothing proves its moves: %s", protocol.Counted(len(keyless), "player"), listedIDs(keyless))
 	}
 }
 

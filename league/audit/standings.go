@@ -136,7 +136,7 @@ func (a *auditor) checkRounds() {
 		want.Rounds = want.Rounds[:n]
 	}
 	if n := a.withEarlierResults(got.Rounds, want.Rounds); n > 0 {
-		a.note(RuleRounds, location{file: d.file, line: d.line("/rounds")}, "it has earlier results of %s, which an organiser has changed since%s", counted(n, "match", "matches"), writtenAgain)
+		a.note(RuleRounds, location{file: d.file, line: d.line("/rounds")}, "it has earlier results of %s, which an organiser has changed since%s", protocol.Counted(n, "match"), writtenAgain)
 	}
 	for _, diff := range differences(got, &want) {
 		rule, at := RuleRounds, location{file: d.file, line: d.line(diff.member)}

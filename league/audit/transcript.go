@@ -212,10 +212,10 @@ func (a *auditor) checkTranscript(f *matchFile) {
 		t.checkEnd()
 	}
 	if d.Omitted > 0 { // the omitted exchanges may decide
-		here, entries := t.location("/transcript_omitted"), counted(d.Omitted, "exchange", "exchanges")
+		here, entries := t.location("/transcript_omitted"), protocol.Counted(d.Omitted, "exchange")
 		if len(d.Transcript) < store.MaxExchanges-store.ReservedExchanges {
 			a.find(RuleTranscript, here, "the transcript of %s is said to omit %s, but with %s it is not full", t.match.id,
-				entries, counted(len(d.Transcript), "exchange", "exchanges"))
+				entries, protocol.Counted(len(d.Transcript), "exchange"))
 		} else {
 			a.note(RuleTranscript, here, "the transcript of %s omits %s: the result cannot be compared with it", t.match.id, entries)
 		}
@@ -322,7 +322,7 @@ func (t *transcriptCheck) checkEnd() {
 	}
 	for i := range t.sides {
 		if s := &t.sides[i]; s.overs != 1 {
-			t.findAt(RuleTranscript, s.id, "/transcript", "%s was told %s how %s ended; each player is told once", s.id, counted(s.overs, "time", "times"), t.match.id)
+			t.findAt(RuleTranscript, s.id, "/transcript", "%s was told %s how %s ended; each player is told once", s.id, protocol.Counted(s.overs, "time"), t.match.id)
 		}
 	}
 }
@@ -357,7 +357,7 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 		find(RuleTranscript, "/result/choices/"+jsontext.Pointer(s.id), "the choice of %s in %s is %s, the last legal one in the transcript is %s", s.id, id, quoted(choice), orNone(last))
 	}
 	if n, _ := result.Fallbacks.Get(s.id); n != s.fallbacks {
-		find(RuleTranscript, "/result/fallbacks/"+jsontext.Pointer(s.id), "the result of %s counts %s of %s, the answers in the transcript say %d", id, counted(n, "fallback", "fallbacks"), s.id, s.fallbacks)
+		find(RuleTranscript, "/result/fallbacks/"+jsontext.Pointer(s.id), "the result of %s counts %s of %s, the answers in the transcript say %d", id, protocol.Counted(n, "fallback"), s.id, s.fallbacks)
 	}
 	if commitment != s.commitment {
 		find(RuleCommitment, "/"+member+"/entropy_commitment", "the entropy commitment of %s in %s is %.12q…, in its GAME_JOIN_ACK %.12q…", s.id, id, commitment, s.commitment)

@@ -46,10 +46,10 @@ func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2
 	case drawn && course != nil:
 		verdict, decided = course.Position.Judge(chance), true
 	}
-	if decided && drawn && valueOf(r.DrawnNumber) != verdict.Number {
+	if decided && drawn && protocol.ValueOf(r.DrawnNumber) != verdict.Number {
 		return fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
 	}
-	if winner := verdict.WinnerOf(ids); decided && valueOf(r.WinnerPlayerID) != winner {
+	if winner := verdict.WinnerOf(ids); decided && protocol.ValueOf(r.WinnerPlayerID) != winner {
 		return fmt.Errorf("result.winner: by the rules of %s it is %s", p.GameType, cmp.Or(winner, "none"))
 	}
 	return nil

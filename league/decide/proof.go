@@ -128,8 +128,8 @@ func (p *Reports) lastMoves(c *Claim) (at [2]journal.SignedMove, err error) {
 		return at, fmt.Errorf("moves: %w", err)
 	}
 	for i, last := range course.Last {
-		if choice, _ := r.Choices.Get(c.ids[i]); valueOf(choice) != last.Text {
-			return at, fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", c.ids[i], last.Text, valueOf(choice))
+		if choice, _ := r.Choices.Get(c.ids[i]); protocol.ValueOf(choice) != last.Text {
+			return at, fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", c.ids[i], last.Text, protocol.ValueOf(choice))
 		}
 		at[i].Turn, at[i].Before = last.Turn, last.Before
 	}

@@ -405,19 +405,11 @@ func Results(s *journal.State) []MatchRecord {
 			choiceB, _ := r.Choices.Get(b)
 			records = append(records, MatchRecord{
 				MatchID: r.MatchID.String(), RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
-				Status: r.Status, Winner: valueOf(r.WinnerPlayerID), Number: valueOf(r.DrawnNumber),
-				ChoiceA: valueOf(choiceA), ChoiceB: valueOf(choiceB), Reason: r.Reason,
+				Status: r.Status, Winner: protocol.ValueOf(r.WinnerPlayerID), Number: protocol.ValueOf(r.DrawnNumber),
+				ChoiceA: protocol.ValueOf(choiceA), ChoiceB: protocol.ValueOf(choiceB), Reason: r.Reason,
 				Faults: r.Faults, Fallbacks: r.Fallbacks,
 			})
 		}
 	}
 	return records
-}
-
-// valueOf is the value of an optional member; zero without it.
-func valueOf[T any](p *T) (value T) {
-	if p != nil {
-		value = *p
-	}
-	return value
 }

@@ -132,12 +132,12 @@ func repeatsAnnulled(fact *journal.Match, r *journal.MatchReported) bool {
 func same(a, b *journal.MatchReported) bool {
 	for _, c := range a.Choices {
 		other, _ := b.Choices.Get(c.Name)
-		if valueOf(c.Value) != valueOf(other) {
+		if protocol.ValueOf(c.Value) != protocol.ValueOf(other) {
 			return false
 		}
 	}
-	return a.Status == b.Status && valueOf(a.WinnerPlayerID) == valueOf(b.WinnerPlayerID) &&
-		valueOf(a.DrawnNumber) == valueOf(b.DrawnNumber)
+	return a.Status == b.Status && protocol.ValueOf(a.WinnerPlayerID) == protocol.ValueOf(b.WinnerPlayerID) &&
+		protocol.ValueOf(a.DrawnNumber) == protocol.ValueOf(b.DrawnNumber)
 }
 
 // attemptOf is the attempt that a report is about: the one it names, if that is the
@@ -174,7 +174,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 		}
 	}
 	r.Choices, r.Score = r.choices[:], r.score[:]
-	drawn := valueOf(given.WinnerPlayerID) == "DRAW"
+	drawn := protocol.ValueOf(given.WinnerPlayerID) == "DRAW"
 	if drawn {
 		r.WinnerPlayerID = nil
 	}
@@ -183,10 +183,10 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 	case drawn:
 		r.Status = protocol.StatusDraw
 	default:
-		r.Status = inferStatus(q.Result.Details, slices.Contains(ids[:], valueOf(r.WinnerPlayerID)))
+		r.Status = inferStatus(q.Result.Details, slices.Contains(ids[:], protocol.ValueOf(r.WinnerPlayerID)))
 	}
 	moves := r.GameResult.Moves(ids)
-	if valueOf(r.DrawnNumber) == 0 && (r.Status == protocol.StatusTechnicalLoss || moves[0] == "" || moves[1] == "") {
+	if protocol.ValueOf(r.DrawnNumber) == 0 && (r.Status == protocol.StatusTechnicalLoss || moves[0] == "" || moves[1] == "") {
 		r.DrawnNumber = nil // third-party referees report 0 if they drew nothing or name no choices
 	}
 	return &r.MatchReported
@@ -213,7 +213,7 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 	} else {
 		err = p.credible(r, fact, ids, course)
 	}
-	if r.Status == protocol.StatusTechnicalLoss || valueOf(r.DrawnNumber) == 0 {
+	if r.Status == protocol.StatusTechnicalLoss || protocol.ValueOf(r.DrawnNumber) == 0 {
 		r.DrawnNumber, r.NumberParity = nil, nil // no draw counts
 	}
 	if err == nil {

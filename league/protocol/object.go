@@ -34,6 +34,14 @@ func (p PerPlayer[V]) Get(id string) (value V, ok bool) {
 	return value, false
 }
 
+// ValueOf is the value of an optional member; the zero value without it.
+func ValueOf[V any](member *V) (value V) {
+	if member != nil {
+		value = *member
+	}
+	return value
+}
+
 // MarshalJSONTo writes the object.
 func (p PerPlayer[V]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if err := enc.WriteToken(jsontext.BeginObject); err != nil {

@@ -36,12 +36,12 @@ func (f *Folder) Attempts(visit func(doc *store.Match) error) (unreadable int, e
 			_ = x.Close() // only read
 		}
 	}()
-	all := attemptsIn(files)
-	if len(all) == 0 {
-		return f.matchFiles(entries, visit)
+	attempts := attemptsIn(files)
+	if len(attempts) == 0 {
+		attempts = f.matchFiles(entries)
 	}
-	for _, a := range all {
-		doc, err := a.file.Load(a.at)
+	for _, load := range attempts {
+		doc, err := load()
 		if err != nil {
 			unreadable++
 			continue
@@ -70,9 +70,10 @@ func (f *Folder) indexes(entries []os.DirEntry) (files []*store.ResultsIndex, un
 	return files, unreadable
 }
 
-// attemptsIn are the attempts in results files in order, each once: the referee's own file has
+// attemptsIn load the attempts in results files in order, each once: the referee's own file has
 // precedence over what it delivered.
-func attemptsIn(files []*store.ResultsIndex) (all []indexedAttempt) {
+func attemptsIn(files []*store.ResultsIndex) (attempts []func() (*store.Match, error)) {
+	var all []indexedAttempt
 	for _, x := range files {
 		for i := range x.Attempts {
 			if id, ok := protocol.ParseMatchID(x.Attempts[i].MatchID); ok {
@@ -83,12 +84,16 @@ func attemptsIn(files []*store.ResultsIndex) (all []indexedAttempt) {
 	slices.SortStableFunc(all, func(a, b indexedAttempt) int {
 		return cmp.Or(a.id.Compare(b.id), a.at.Attempt-b.at.Attempt, -strings.Compare(a.file.Path, b.file.Path))
 	})
-	return slices.CompactFunc(all, func(a, b indexedAttempt) bool { return a.id == b.id && a.at.Attempt == b.at.Attempt })
+	all = slices.CompactFunc(all, func(a, b indexedAttempt) bool { return a.id == b.id && a.at.Attempt == b.at.Attempt })
+	for _, a := range all {
+		attempts = append(attempts, func() (*store.Match, error) { return a.file.Load(a.at) })
+	}
+	return attempts
 }
 
-// matchFiles visits the matches of a league of an earlier version, whose match files have the
+// matchFiles load the matches of a league of an earlier version, whose match files have the
 // transcripts.
-func (f *Folder) matchFiles(entries []os.DirEntry, visit func(doc *store.Match) error) (unreadable int, err error) {
+func (f *Folder) matchFiles(entries []os.DirEntry) (attempts []func() (*store.Match, error)) {
 	var ids []protocol.MatchID
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
@@ -98,14 +103,7 @@ func (f *Folder) matchFiles(entries []os.DirEntry, visit func(doc *store.Match) 
 	}
 	slices.SortFunc(ids, protocol.MatchID.Compare)
 	for _, id := range ids {
-		doc, err := f.folder.LoadMatch(f.leagueID, id.String())
-		if err != nil {
-			unreadable++
-			continue
-		}
-		if err := visit(doc); err != nil {
-			return unreadable, err
-		}
+		attempts = append(attempts, func() (*store.Match, error) { return f.folder.LoadMatch(f.leagueID, id.String()) })
 	}
-	return unreadable, nil
+	return attempts
 }

@@ -10,7 +10,7 @@ import (
 // tie-break that decided: "Champion: Ann (P03) with 9 points, on head-to-head".
 func ChampionLine(rows []protocol.StandingRow, champion protocol.Champion) string {
 	if !rows[0].Tied {
-		return fmt.Sprintf("Champion: %s (%s) with %s", champion.DisplayName, champion.PlayerID, Counted(champion.Points, "point", "points")) + Because(champion)
+		return fmt.Sprintf("Champion: %s (%s) with %s", champion.DisplayName, champion.PlayerID, protocol.Counted(champion.Points, "point")) + Because(champion)
 	}
 	var sharing []string
 	for i := range rows {
@@ -18,7 +18,7 @@ func ChampionLine(rows []protocol.StandingRow, champion protocol.Champion) strin
 			sharing = append(sharing, fmt.Sprintf("%s (%s)", rows[i].DisplayName, rows[i].PlayerID))
 		}
 	}
-	return fmt.Sprintf("Champion: %s with %s", protocol.SharedBy(sharing), Counted(rows[0].Points, "point", "points"))
+	return fmt.Sprintf("Champion: %s with %s", protocol.SharedBy(sharing), protocol.Counted(rows[0].Points, "point"))
 }
 
 // Because adds the reason, which may be the text of a third-party manager.

@@ -6,14 +6,6 @@ import (
 	"evenodd/league/journal"
 )
 
-// Counted is a number with its noun: "1 match", "3 matches".
-func Counted(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, several)
-}
-
 // FormatInWords is the format of a league for people: "round-robin, 2 legs".
 func FormatInWords(format string, legs int) string {
 	switch {

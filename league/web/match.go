@@ -43,8 +43,7 @@ type matchAgent struct{ ID, Name string }
 type matchPlayer struct {
 	matchAgent
 
-	Mark      string // won, drew, lost or technical loss; "" without a result
-	Class     string // of Mark
+	Mark      mark // "" without a result
 	Points    string
 	Choice    string
 	Fault     string
@@ -203,11 +202,11 @@ func (v *matchView) describeResult(l *record.League, m *journal.Match) {
 		p.describe(r)
 	}
 	switch {
-	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == v.A.ID:
+	case v.A.Mark == won:
 		v.Result = v.A.Name + " wins"
-	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == v.B.ID:
+	case v.B.Mark == won:
 		v.Result = v.B.Name + " wins"
-	case r.Status == protocol.StatusDraw:
+	case v.A.Mark == drawn:
 		v.Result = "Draw"
 	default:
 		v.Result = "Both players lose"
@@ -225,17 +224,7 @@ func (v *matchView) describeResult(l *record.League, m *journal.Match) {
 
 // describe describes a side of the match by the result that counts.
 func (p *matchPlayer) describe(r *journal.MatchReported) {
-	won := r.WinnerPlayerID != nil && *r.WinnerPlayerID == p.ID
-	switch {
-	case won:
-		p.Mark, p.Class = "won", "W"
-	case r.Status == protocol.StatusDraw:
-		p.Mark, p.Class = "drew", "D"
-	case r.Status == protocol.StatusTechnicalLoss:
-		p.Mark, p.Class = "technical loss", "T"
-	default:
-		p.Mark, p.Class = "lost", "L"
-	}
+	p.Mark = markOf(r, p.ID)
 	if points, ok := r.Score.Get(p.ID); ok {
 		p.Points = strconv.Itoa(points)
 	}

@@ -172,7 +172,7 @@ func (c *crossCell) summarise(player string, wins, draws, losses int) {
 		c.Class = lost
 	}
 	c.Title = strings.Join([]string{
-		player + " against " + c.Rival + ": " + record.Counted(wins, "win", "wins"), record.Counted(draws, "draw", "draws"), record.Counted(losses, "loss", "losses"),
+		player + " against " + c.Rival + ": " + protocol.Counted(wins, "win"), protocol.Counted(draws, "draw"), protocol.Counted(losses, "loss"),
 	}, ", ")
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league/protocol"
 	"evenodd/league/record"
 )
 
@@ -144,7 +145,7 @@ func (m *moment) describe(p *progress) {
 		p.Announce = p.Champion.Announce
 	case m.Started == nil:
 		p.State, p.Text, p.Awaited = "waiting", "Waiting for the start", m.awaited()
-		p.Announce = record.Counted(p.Players, "player", "players") + " registered."
+		p.Announce = protocol.Counted(p.Players, "player") + " registered."
 	case m.Paused != nil:
 		p.State, p.Text, p.Paused = "paused", "Paused", decisionOf(m.Paused)
 		p.Announce = "The league is paused."
@@ -164,13 +165,13 @@ func (m *moment) lastRound() string {
 		return "The league has started."
 	}
 	rows := m.StandingsAfter(round)
-	return fmt.Sprintf("Round %d ended. %s leads with %s.", round, m.agent(rows[0].PlayerID).Name, record.Counted(rows[0].Points, "point", "points"))
+	return fmt.Sprintf("Round %d ended. %s leads with %s.", round, m.agent(rows[0].PlayerID).Name, protocol.Counted(rows[0].Points, "point"))
 }
 
 // champion is the champion of a league that is over: all players that share the first rank.
 func (m *moment) champion() *champion {
 	rows := m.Standings()
-	c := &champion{Line: "with " + record.Counted(rows[0].Points, "point", "points")}
+	c := &champion{Line: "with " + protocol.Counted(rows[0].Points, "point")}
 	names := []string{}
 	for i := range rows {
 		if rows[i].ShownRank() == rows[0].ShownRank() {
@@ -210,6 +211,6 @@ func (p *progress) Percent() int { return 100 * p.Recorded / max(p.Matches, 1) }
 // Facts are the facts about the league in one line.
 func (p *progress) Facts() string {
 	return strings.Join(slices.DeleteFunc([]string{
-		p.Game, p.Format, record.Counted(p.Players, "player", "players"), record.Counted(p.Referees, "referee", "referees"),
+		p.Game, p.Format, protocol.Counted(p.Players, "player"), protocol.Counted(p.Referees, "referee"),
 	}, func(s string) bool { return cmp.Or(s, "") == "" }), " · ")
 }

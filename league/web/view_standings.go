@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
 	"evenodd/league/table"
 )
@@ -134,9 +133,9 @@ func move(before, now int) (places int, words string) {
 	case before == 0 || places == 0:
 		return 0, "same rank"
 	case places > 0:
-		return places, "up " + record.Counted(places, "place", "places")
+		return places, "up " + protocol.Counted(places, "place")
 	}
-	return places, "down " + record.Counted(-places, "place", "places")
+	return places, "down " + protocol.Counted(-places, "place")
 }
 
 // fallbacks are the fallbacks of the moment by player.

@@ -6,7 +6,7 @@ import (
 	"evenodd/league/simulation/faults"
 )
 
-// The fate of a message follows from the seed and the message alone.
+// The fault of a message follows from the seed and the message alone.
 func ExamplePlan_FaultOf() {
 	plan, err := faults.Parse("drop=0.5,crash=P03@R2-R4")
 	if err != nil {
@@ -14,9 +14,13 @@ func ExamplePlan_FaultOf() {
 		return
 	}
 	message := faults.Message{Caller: "referee", Receiver: "P01", Method: "choose_parity", About: "R1M1"}
-	fmt.Println(plan.FaultOf(7, message) == plan.FaultOf(7, message))
+	for seed := range uint64(3) {
+		fmt.Println(plan.FaultOf(seed, message) == faults.NoFault)
+	}
 	fmt.Println(faults.Active(plan.Crash, "P03", 1), faults.Active(plan.Crash, "P03", 2))
 	// Output:
+	// false
+	// true
 	// true
 	// false true
 }

@@ -238,7 +238,7 @@ func (m *Match) Remarks() (remarks []string) {
 		add("attempt %d", m.Attempt)
 	}
 	for _, f := range m.Fallbacks {
-		add("%s: %s", f.Name, record.Counted(f.Value, "fallback", "fallbacks"))
+		add("%s: %s", f.Name, protocol.Counted(f.Value, "fallback"))
 	}
 	return remarks
 }

@@ -128,7 +128,7 @@ func (s *Sheet) Markdown(w io.Writer) error {
 	if len(s.Agent.Warnings) > 0 {
 		d.line("\n## Warnings\n\nThese answers counted, but they deviate from the specification.\n")
 		for _, one := range s.Agent.Warnings {
-			d.line("- %s: %s", one.Problem, times(one.Count))
+			d.line("- %s: %s", one.Problem, protocol.Times(one.Count))
 		}
 	}
 	d.line("\n## Matches")

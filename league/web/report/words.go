@@ -55,18 +55,11 @@ func (g *FaultGroup) Sentence() string {
 	if g.Code != "" {
 		text += fmt.Sprintf(", %s %s", g.Code, g.Name)
 	}
-	text += ": " + times(g.Count)
+	text += ": " + protocol.Times(g.Count)
 	if g.Lost > 0 {
-		text += ", " + record.Counted(g.Lost, "technical loss", "technical losses")
+		text += ", " + protocol.Counted(g.Lost, "technical loss")
 	}
 	return text
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 // Words tell whether the journal is signed.
@@ -92,13 +85,13 @@ func (s *Sheet) StandingLine() string {
 	if r.Played == 0 && s.League.Recorded == 0 {
 		return "No match has a result yet"
 	}
-	text := fmt.Sprintf("Rank %d of %d: %s in %s: %s, %s, %s", r.ShownRank(), s.League.Players, record.Counted(r.Points, "point", "points"),
-		record.Counted(r.Played, "match", "matches"), record.Counted(r.Wins, "win", "wins"), record.Counted(r.Draws, "draw", "draws"), record.Counted(r.Losses, "loss", "losses"))
+	text := fmt.Sprintf("Rank %d of %d: %s in %s: %s, %s, %s", r.ShownRank(), s.League.Players, protocol.Counted(r.Points, "point"),
+		protocol.Counted(r.Played, "match"), protocol.Counted(r.Wins, "win"), protocol.Counted(r.Draws, "draw"), protocol.Counted(r.Losses, "loss"))
 	if r.TechnicalLosses > 0 {
 		text += fmt.Sprintf(" (%d technical)", r.TechnicalLosses)
 	}
 	if r.Fallbacks > 0 {
-		text += fmt.Sprintf("; %s: moves that its model or host did not choose", record.Counted(r.Fallbacks, "fallback", "fallbacks"))
+		text += fmt.Sprintf("; %s: moves that its model or host did not choose", protocol.Counted(r.Fallbacks, "fallback"))
 	}
 	return text
 }

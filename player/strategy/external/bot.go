@@ -262,5 +262,5 @@ func (b *bot) Close() {
 func (b *bot) Account() string {
 	<-b.turn
 	defer func() { b.turn <- struct{}{} }()
-	return fmt.Sprintf("%s: %s, %d without an answer; started %s", b.name, counted(b.questions, "question"), b.failed, counted(b.starts, "time"))
+	return fmt.Sprintf("%s: %s, %d without an answer; started %s", b.name, protocol.Counted(b.questions, "question"), b.failed, protocol.Counted(b.starts, "time"))
 }

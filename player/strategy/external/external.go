@@ -117,7 +117,7 @@ func newFallback(t Tools) (strategy.Strategy, error) {
 
 // account counts the questions of a strategy, and the answers of its fallback.
 func account(name string, questions, byFallback int, fallback strategy.Strategy) string {
-	return fmt.Sprintf("%s: %s, %d answered by the fallback strategy %s", name, counted(questions, "question"), byFallback, fallback.Name())
+	return fmt.Sprintf("%s: %s, %d answered by the fallback strategy %s", name, protocol.Counted(questions, "question"), byFallback, fallback.Name())
 }
 
 // Account summarizes the calls of an external strategy in a sentence; "" for others.
@@ -146,12 +146,4 @@ func clip(text string, length int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:length], "") + "…"
-}
-
-// counted formats a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

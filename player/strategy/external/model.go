@@ -209,7 +209,7 @@ func (m *model) Account() string {
 	defer m.mu.Unlock()
 	s := &m.spent
 	return fmt.Sprintf("%s: %s, %d answered by chance; %d tokens asked, %d answered, in %s",
-		m.llm.Model, counted(s.questions, "question"), s.byChance, s.prompted, s.completions, s.time.Round(time.Millisecond))
+		m.llm.Model, protocol.Counted(s.questions, "question"), s.byChance, s.prompted, s.completions, s.time.Round(time.Millisecond))
 }
 
 // A refusedError is an HTTP status other than 200.

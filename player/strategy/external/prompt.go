@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -33,12 +34,12 @@ func prompt(v strategy.View) string {
 	}
 	say("Choose %s.\n", orList(v.Options))
 	if even, odd := v.Memory().Drawn("even"), v.Memory().Drawn("odd"); even+odd > 0 {
-		say("Previous results: even won %s, odd won %s.\n", counted(even, "time"), counted(odd, "time"))
+		say("Previous results: even won %s, odd won %s.\n", protocol.Counted(even, "time"), protocol.Counted(odd, "time"))
 	}
 	if last := v.Memory().Last(v.OpponentID); last != "" {
 		var counts []string
 		for _, o := range v.Options {
-			counts = append(counts, fmt.Sprintf("%q %s", o, counted(v.Memory().Chose(v.OpponentID, o), "time")))
+			counts = append(counts, fmt.Sprintf("%q %s", o, protocol.Counted(v.Memory().Chose(v.OpponentID, o), "time")))
 		}
 		say("Your opponent, or others like it, chose %s, last %q.\n", strings.Join(counts, ", "), last)
 	}
@@ -60,7 +61,7 @@ func prompt(v strategy.View) string {
 func sayRank(say func(string, ...any), v strategy.View, who, playerID string) {
 	for i := range v.Table {
 		if r := &v.Table[i]; r.PlayerID == playerID {
-			say("%s number %d of the table with %s.\n", who, r.ShownRank(), counted(r.Points, "point"))
+			say("%s number %d of the table with %s.\n", who, r.ShownRank(), protocol.Counted(r.Points, "point"))
 			return
 		}
 	}
