@@ -22,6 +22,7 @@ import (
 	"evenodd/player/strategy"
 	"evenodd/referee"
 	"evenodd/rules"
+	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
@@ -252,6 +253,7 @@ func TestOwnAgentsConformInEveryGame(t *testing.T) {
 	}{
 		{rockpaperscissors.Game{}, undrawn},
 		{tictactoe.Game{}, append(inTurn, undrawn...)},
+		{connectfour.Game{}, append(inTurn, undrawn...)},
 	} {
 		t.Run(test.game.Info().Type, func(t *testing.T) {
 			t.Parallel()
