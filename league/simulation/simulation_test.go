@@ -24,6 +24,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/player/strategy"
+	"evenodd/player/strategy/external"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
@@ -631,7 +632,7 @@ func TestValidOptions(t *testing.T) {
 }
 
 func TestInvalidOptions(t *testing.T) {
-	const unknown = `unknown strategy %q; choose one of: random, even, odd, alternate, frequency, mirror, contrarian, perfect, llm, mcp, exec:PROGRAM`
+	unknown := `unknown strategy %q; choose one of: ` + external.Names(false)
 	tests := []struct {
 		name   string
 		change func(*simulation.Options)

@@ -1,6 +1,7 @@
 package connectfour
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -56,7 +57,7 @@ func read(board []string, mark string) (p position, err error) {
 		return p, fmt.Errorf("%.20q is not the mark to move after %d moves", mark, p.moves)
 	}
 	if p.over() {
-		return p, fmt.Errorf("the match is over")
+		return p, errors.New("the match is over")
 	}
 	return p, nil
 }

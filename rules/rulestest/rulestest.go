@@ -5,7 +5,6 @@ package rulestest
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -90,7 +89,7 @@ func anyMove(info rules.Info) string {
 
 func checkInfo(t *testing.T, info rules.Info, turns int) {
 	t.Helper()
-	assert.Regexp(t, regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`), info.Type, "Type is in snake_case")
+	assert.Regexp(t, `^[a-z][a-z0-9]*(_[a-z0-9]+)*$`, info.Type, "Type is in snake_case")
 	assert.NotEmpty(t, info.DisplayName)
 	assert.NotEmpty(t, info.Rules)
 	assert.NotEmpty(t, info.MoveTypes)
