@@ -169,3 +169,20 @@ func playMoves(t *testing.T, found examples) {
 	found.add(protocol.TypeGameMoveCall, calls[0].Message)
 	found.add(protocol.TypeGameMoveResponse, calls[0].Answer)
 }
+
+// The table of methods tells which agents have a method.
+func TestAgentsHaveTheMethodsOfTheTable(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.NewReferee("REF01")
+		w.NewPlayer("P01")
+		roles := map[string]string{leaguetest.ManagerHost: "manager", "ref01": "referee", "p01": "player"}
+		for _, agent := range w.Agents() {
+			role := roles[agent.Host]
+			for _, m := range protocol.Methods() {
+				assert.Equal(t, m.To == "any" || strings.Contains(m.To, role), agent.Mux.Handles(m.Name), "%s of a %s", m.Name, role)
+			}
+		}
+		require.Len(t, w.Agents(), len(roles))
+	})
+}

@@ -255,7 +255,7 @@ func aboutTool(t *testing.T, method string) string {
 func methodTable() string {
 	text := "| method | request | result | caller | receiver | timeout | repeatable |\n| --- | --- | --- | --- | --- | --- | --- |\n"
 	for _, m := range methodRows {
-		request, result, repeatable := "", "`"+m.Result+"`", "yes"
+		request, result, repeatable := "–", "`"+m.Result+"`", "yes"
 		if m.Request != "" {
 			request = link(m.Request)
 		}

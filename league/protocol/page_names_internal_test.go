@@ -179,7 +179,7 @@ func words() map[string]bool {
 	values(organiseFields)
 	add(QueryStandings, QuerySchedule, QueryNextMatch, QueryPlayerStats, QueryStatus, StatusAcknowledged)
 	// Members of data and of context, settings, names of games and of the specification.
-	add("next_match undecided known_rounds technical_losses state_reason retry_after_sec", "even_odd tic_tac_toe rock_paper_scissors place_mark choose_option",
+	add("next_match undecided known_rounds technical_losses state_reason retry_after_sec", "even_odd tic_tac_toe rock_paper_scissors connect_four place_mark show_hand drop_mark", // cmd checks the games
 		"unique_display_names registration_grace_sec", "params mcp_message league_manager")
 	return known
 }
