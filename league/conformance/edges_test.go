@@ -41,6 +41,38 @@ func TestPlayerThatCannotBeReachedFailsOneRequirement(t *testing.T) {
 	})
 }
 
+func TestPlayerThatRegistersBeforeItListensFailsOneRequirement(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		manager, url := n.open(), n.closedPort()
+		registered := make(chan object, 1)
+		go func() { registered <- newModel(n).register(n, urlOf(manager), url) }()
+		r := n.check(conformance.Options{Role: conformance.Player, URL: url, Listener: manager, Wait: time.Minute})
+		<-registered
+		assert.False(n, r.Conforms())
+		fails := verdicts(r, conformance.Fail)
+		assert.Regexp(n, "it registered, and did not answer calls then: .*connection refused", fails["P-HTTP-01"])
+		assert.Len(n, fails, 1)
+		assert.Contains(n, finding(n, r, "P-HTTP-01").Hint, "Listen before you register")
+	})
+}
+
+func TestDelayOfNaglesAlgorithmIsExplained(t *testing.T) {
+	t.Parallel()
+	const advice = "set TCP_NODELAY"
+	for delay, explained := range map[time.Duration]bool{44 * time.Millisecond: true, 10 * time.Millisecond: false} {
+		inVirtualTime(t, func(n *network) {
+			m := newModel(n)
+			m.gate = func(*http.Request) func() {
+				<-time.After(delay)
+				return func() {}
+			}
+			r := alone(n, m)
+			assert.Equal(n, explained, strings.Contains(finding(n, r, "P-LAT-03").Detail, advice), delay)
+		})
+	}
+}
+
 func TestPlayerThatDoesNotRegisterIsExaminedWithoutTheEndOfTheLeague(t *testing.T) {
 	t.Parallel()
 	inVirtualTime(t, func(n *network) {

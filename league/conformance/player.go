@@ -89,10 +89,12 @@ func (x *playerExam) play(ctx context.Context) {
 // A player that has just registered may not listen yet.
 func (x *playerExam) meet(ctx context.Context) bool {
 	m := x.newMatch()
-	var r *reply
+	var r, last *reply // last is the last that was asked for
 	waited := x.registered
 	for attempt := 1; ; attempt++ {
-		r = x.ask(ctx, x.dialect, protocol.Invite.Name, x.invitation(m))
+		if r = x.ask(ctx, x.dialect, protocol.Invite.Name, x.invitation(m)); !r.unasked {
+			last = r
+		}
 		away := r.Status == 0 && r.took < x.patience(inviteLimit)
 		if !waited && (away || r.fault != nil && wantsMembership(r.fault)) {
 			waited = true
@@ -108,6 +110,9 @@ func (x *playerExam) meet(ctx context.Context) bool {
 	problem := notServed(r)
 	switch {
 	case r.unasked:
+		if last != nil && last.Status == 0 && x.registered {
+			x.record("first call", &fact{reply: last, problem: "it registered, and did not answer calls then: " + last.Error})
+		}
 		return false
 	case r.Status == 0:
 		x.record("first call", &fact{reply: r, problem: r.Error})
@@ -298,12 +303,22 @@ func (x *playerExam) recordTimes() {
 	record := func(name string, took []time.Duration, percent int, most time.Duration) {
 		if len(took) > 0 {
 			slow := percentile(took, percent) > most
-			x.record(name, &fact{note: latencies(took), problem: when(slow, "%s; p%d should be at most %s", latencies(took), percent, most)})
+			x.record(name, &fact{note: latencies(took) + delay(percentile(took, 50)), problem: when(slow, "%s; p%d should be at most %s", latencies(took), percent, most)})
 		}
 	}
 	record("times of invitations", times[protocol.Invite.Name], 95, x.patience(inviteLimit)/2)
 	record("times of choices", times[x.questionMethod()], 95, x.patience(chooseLimit)/2)
 	record("times", slices.Concat(slices.Collect(maps.Values(times))...), 50, roundTrip)
+}
+
+// delayedAck is the time for which a system delays an acknowledgement, for which Nagle's
+// algorithm waits.
+const delayedAck = 40 * time.Millisecond
+
+// delay explains the usual time of answers, if it is that of Nagle's algorithm.
+func delay(usual time.Duration) string {
+	return when(usual > delayedAck && usual < delayedAck*3/2,
+		"; 40 ms in each answer usually come from Nagle's algorithm: set TCP_NODELAY, or send headers and body in one write")
 }
 
 // roundTrip is the time that a message and its answer take in one network (002 §13.3).

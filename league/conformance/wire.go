@@ -263,7 +263,7 @@ func (w wire) answerRules() []rule {
 	}
 	return []rule{
 		must(w.id("HTTP-01", "HTTP-01"), "It answers POST at its URL.", "003 §6.3.1",
-			"Start the agent first, and check the host, port and path at which it listens.", on("first call", found), w.shownIn()),
+			"Listen before you register, and check the host, port and path at which the agent listens: localhost may be 127.0.0.1 or ::1.", on("first call", found), w.shownIn()),
 		should(w.id("HTTP-02", "HTTP-02"), "None of its answers has an HTTP status of 500 or more.", "003 §6.3.3",
 			"Catch the exceptions of your handlers, and answer with a JSON-RPC error object and HTTP status 200.", on("answer", noServerError), w.shownIn(everywhere)),
 		should(w.id("HTTP-03", "HTTP-03"), "Its JSON-RPC answers have the HTTP status 200, errors too.", "003 §6.3.1",
