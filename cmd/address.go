@@ -155,11 +155,12 @@ func (a *address) firstFree(ctx context.Context) (net.Listener, error) {
 			return l, err
 		}
 	}
-	what := "port " + a.ports.String() + " is taken by another program"
+	const remedy = "choose another with --port, or 0 for a free one"
 	if a.ports.first < a.ports.last {
-		what = "all ports of " + a.ports.String() + " are taken by other programs"
+		return nil, fmt.Errorf("all ports of %s are taken by other programs: %s", &a.ports, remedy)
 	}
-	return nil, fmt.Errorf("%s: choose another with --port, or 0 for a free one", what)
+	port := a.ports.String()
+	return nil, taken(ctx, "port "+port, net.JoinHostPort(a.host, port), remedy)
 }
 
 // httpURL tells whether s is a valid URL with a scheme that a carrier serves.

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"evenodd/league/protocol"
 	"evenodd/transport/http"
 )
@@ -63,7 +65,7 @@ func (r *rendezvous) listen(ctx context.Context) (net.Listener, error) {
 	r.host, r.local = host, true
 	l, err := listenAt(ctx, r.at)
 	if errors.Is(err, errTaken) {
-		return nil, fmt.Errorf("%w: choose another address with --listen", err)
+		return nil, taken(ctx, r.at, r.at, "choose another address with --listen")
 	}
 	return l, err
 }
@@ -78,6 +80,55 @@ func listenAt(ctx context.Context, hostPort string) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen on %s: %w", hostPort, err)
 	}
 	return l, nil
+}
+
+// A takenError is errTaken with the program that listens.
+type takenError struct{ text string }
+
+func (e *takenError) Error() string        { return e.text }
+func (e *takenError) Is(target error) bool { return target == errTaken }
+
+// taken says which program listens on a port, if it is an agent of this program, and what to do.
+func taken(ctx context.Context, what, hostPort, remedy string) error {
+	return &takenError{fmt.Sprintf("%s is taken by %s: %s", what, listener(ctx, hostPort), remedy)}
+}
+
+// occupantPatience limits the question who listens on a port. An agent on this machine needs a
+// fraction of it.
+const occupantPatience = 500 * time.Millisecond
+
+// listener describes the program that listens on a port of this machine.
+func listener(ctx context.Context, hostPort string) string {
+	const other = "another program"
+	host, port, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return other
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	ctx, cancel := context.WithTimeout(ctx, occupantPatience)
+	defer cancel()
+	text, _ := askHealth(ctx, "http://"+net.JoinHostPort(host, port)+"/healthz", "") // other programs give none
+	var health struct {
+		Role     string `json:"role"`
+		LeagueID string `json:"league_id"`
+		AgentID  string `json:"agent_id"`
+	}
+	if json.Unmarshal(text, &health) != nil {
+		return other
+	}
+	_, isReferee := protocol.ParseRefereeID(health.AgentID)
+	_, isPlayer := protocol.ParsePlayerID(health.AgentID)
+	switch {
+	case health.Role == protocol.ManagerSender && protocol.ValidLeagueID(health.LeagueID):
+		return "the manager of league " + health.LeagueID
+	case health.Role == protocol.RoleReferee && isReferee, health.Role == protocol.RolePlayer && isPlayer:
+		return health.Role + " " + health.AgentID
+	case health.Role == protocol.RoleReferee, health.Role == protocol.RolePlayer:
+		return "a " + health.Role
+	}
+	return other
 }
 
 // awaitListener returns when a server listens at a URL, or come is closed. When ctx

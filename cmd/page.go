@@ -128,7 +128,7 @@ func listenForPage(ctx context.Context, flag, at string, allowed []string) (*pag
 	p := &pageServer{address: address{host: host, local: true, allowed: allowed}}
 	p.listener, err = listenAt(ctx, at)
 	if errors.Is(err, errTaken) {
-		err = fmt.Errorf("%w: choose another address with --%s", err, flag)
+		err = taken(ctx, at, at, "choose another address with --"+flag)
 	}
 	return p, err
 }

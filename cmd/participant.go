@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strconv"
@@ -121,6 +123,7 @@ type participant struct {
 	file     *logFile // nil without a data folder
 	lowMB    int      // free space of the data folder below which the agent warns
 	agent    atomic.Value
+	err      io.Writer // for lines that people read
 }
 
 // listen checks the manager's URL and opens the port of an agent.
@@ -148,7 +151,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 	if name == "" { // the port makes it unique on this machine
 		name = fmt.Sprintf("%s%s %d", strings.ToUpper(role[:1]), role[1:], l.Addr().(*net.TCPAddr).Port)
 	}
-	p := &participant{options: o, name: name, listener: l, lowMB: system.Disk.LowSpaceMB, file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), s.err)}
+	p := &participant{options: o, name: name, listener: l, lowMB: system.Disk.LowSpaceMB, err: s.err, file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), s.err)}
 	p.file.limit(system.Logs)
 	log, err := newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
 	if o.several {
@@ -169,6 +172,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 func (p *participant) complete(o *membership.Options, id string) {
 	o.Name, o.ID, o.Endpoint, o.Manager = p.name, id, p.options.address.endpoint, p.options.manager
 	o.RegistrationCode = p.options.code
+	o.Waiting = p.reportWaiting
 	o.Folder, o.Caller, o.Clock, o.Log = store.Folder(p.options.data), p.calls, protocol.SystemClock(), p.log
 }
 
@@ -247,13 +251,26 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 			a.Finish(bound)
 		}
 	}
+	refused, isRefused := errors.AsType[*membership.RefusedError](err)
 	switch {
+	case ctx.Err() == nil && isRefused && refused.Code == "":
+		return fmt.Errorf("%w: this manager listens at %s; name another with --manager", err, p.options.manager)
 	case ctx.Err() == nil:
 		return err
+	case a.ID() == "":
+		return interrupted("This agent has not registered with a manager yet. Run the same command again to continue.")
 	case p.options.data == "":
 		return interrupted("The league continues without this agent. It has no data folder, so it cannot come back.")
 	}
 	return interrupted("The league continues. Run the same command again to come back as the same agent; its identity is in %s.", p.options.data)
+}
+
+// reportWaiting tells the user that no manager runs, and how to start one. Several players in one
+// process have the line in the log only.
+func (p *participant) reportWaiting(err error) {
+	if protocol.Unreachable(err) && !p.options.several {
+		_ = printLine(p.err, "No league manager listens at %s: waiting for one. Start it with 'evenodd manager', or name another with --manager.", p.options.manager)
+	}
 }
 
 // reportAway logs that the manager does not answer, or answers again.

@@ -62,7 +62,7 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	}
 	s.viper.SetConfigFile(file)
 	if err := s.viper.ReadInConfig(); err != nil {
-		return nil, fmt.Errorf("settings file %s: %w", file, err)
+		return nil, unreadableSettings(file, err)
 	}
 	var problems []error
 	for _, key := range s.viper.AllKeys() {

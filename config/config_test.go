@@ -337,13 +337,13 @@ func TestUnreadableSettingsFilesAreErrors(t *testing.T) {
 		name, file, text string
 		want             string
 	}{
-		{"YAML that is none", "settings.yaml", "port: 1: 2\n", "yaml:"},
+		{"YAML that is none", "settings.yaml", "port: 1: 2\n", "mapping values are not allowed in this context: correct the file; by its name it is YAML"},
 		{"a list in place of settings", "settings.yaml", "- port\n", "cannot unmarshal"},
 		{"a setting twice", "settings.yaml", "port: 1\nport: 2\n", `"port" already defined`},
 		{"JSON that is none", "settings.json", "{", "JSON"},
-		{"TOML that is none", "settings.toml", "port 1", "toml"},
-		{"an unknown extension", "settings.txt", "port: 1\n", `"txt"`},
-		{"no extension", "settings", "port: 1\n", `""`},
+		{"TOML that is none", "settings.toml", "port 1", "correct the file; by its name it is TOML"},
+		{"an unknown extension", "settings.txt", "port: 1\n", "its format is unknown"},
+		{"no extension", "settings", "port: 1\n", "its format is unknown"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,13 +1,17 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
 
 	"evenodd/league/protocol"
 )
@@ -33,6 +37,26 @@ func UnknownVariables(environ []string, commands map[string]*pflag.FlagSet, othe
 	}
 	slices.Sort(unknown)
 	return unknown
+}
+
+// unreadableSettings says what is wrong with a settings file, in which line, and what to do.
+func unreadableSettings(file string, err error) error {
+	if _, missing := os.Stat(file); missing != nil {
+		return fmt.Errorf("settings file %s: %w", file, withoutPath(missing))
+	}
+	if _, ok := errors.AsType[viper.UnsupportedConfigError](err); ok {
+		return fmt.Errorf("settings file %s: its format is unknown: name it *.yaml, *.toml or *.json", file)
+	}
+	parsing, ok := errors.AsType[viper.ConfigParseError](err)
+	if !ok {
+		return fmt.Errorf("settings file %s: %w", file, withoutPath(err))
+	}
+	reason := strings.TrimPrefix(parsing.Unwrap().Error(), "yaml: ")
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		text, _ := os.ReadFile(file) // it was read a moment ago
+		reason = fmt.Sprintf("line %d: %s", lineOf(text, int(syntax.Offset)), reason)
+	}
+	return fmt.Errorf("settings file %s: %s: correct the file; by its name it is %s", file, reason, strings.ToUpper(strings.TrimPrefix(filepath.Ext(file), ".")))
 }
 
 // WrongValue says which values a flag takes, after one that it does not take. Other errors stay

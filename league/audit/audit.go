@@ -96,7 +96,7 @@ func versions(dir store.Folder, id string) (v [3]version) {
 
 // Leagues lists the ids of the leagues that a folder has files of, in order.
 func Leagues(dir store.Folder) ([]string, error) {
-	const hint = "give the folder that --data of the league named, in which data/leagues is"
+	const hint = "name the --data folder of a league; 'evenodd simulate --data DIR' makes one"
 	switch info, err := os.Stat(string(dir)); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("there is no folder %s: %s", dir, hint)
@@ -118,7 +118,7 @@ func Leagues(dir store.Folder) ([]string, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("no league in %s: it has no folder data/leagues/…", dir)
+		return nil, fmt.Errorf("no league in %s: it has no folder data/leagues/…: %s", dir, hint)
 	}
 	slices.Sort(ids)
 	return ids, nil

@@ -245,10 +245,10 @@ func TestNotes(t *testing.T) {
 func TestFolderWithoutLeagueIsAnError(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	_, err := audit.Run(store.Folder(missing), audit.Options{})
-	require.EqualError(t, err, "there is no folder "+missing+": give the folder that --data of the league named, in which data/leagues is")
+	require.EqualError(t, err, "there is no folder "+missing+": name the --data folder of a league; 'evenodd simulate --data DIR' makes one")
 	require.NoError(t, os.WriteFile(missing, nil, 0o600))
 	_, err = audit.Run(store.Folder(missing), audit.Options{})
-	require.ErrorContains(t, err, "is no folder: give the folder")
+	require.ErrorContains(t, err, "is no folder: name the --data folder")
 	_, err = audit.Run(store.Folder(t.TempDir()), audit.Options{})
 	require.ErrorContains(t, err, "no league in")
 	_, err = audit.Run(newSavedLeague(t, 0).dir, audit.Options{LeagueID: "other"})

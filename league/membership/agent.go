@@ -36,6 +36,10 @@ type Options struct {
 	Caller protocol.Caller
 	Clock  *protocol.Clock
 	Log    zerolog.Logger
+
+	// Waiting is called with the first error of a registration that is tried again; nil for
+	// nothing.
+	Waiting func(err error)
 }
 
 // leagues are the only leagues to join; none means any.

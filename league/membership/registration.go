@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -72,6 +74,7 @@ func (r *registration) apply(ctx context.Context, known *store.Identity) error {
 		return err
 	}
 	call := r.request(known, conversation)
+	last := ""    // the reason of the last failure
 	sent := false // a request may have reached the manager
 	if known == nil {
 		defer r.answered()
@@ -89,7 +92,14 @@ func (r *registration) apply(ctx context.Context, known *store.Identity) error {
 		}
 		return err
 	}, func(err error, wait time.Duration) {
-		r.options.Log.Warn().Err(err).Dur("wait_ms", wait).Str("event_type", protocol.EventRegistrationRetried).Msg("cannot register yet, trying again")
+		level := zerolog.DebugLevel // the log has each reason once
+		if reason := err.Error(); reason != last {
+			if level = zerolog.WarnLevel; last == "" && r.options.Waiting != nil {
+				r.options.Waiting(err)
+			}
+			last = reason
+		}
+		r.options.Log.WithLevel(level).Err(err).Dur("wait_ms", wait).Str("event_type", protocol.EventRegistrationRetried).Msg("cannot register yet, trying again")
 	})
 }
 

@@ -287,6 +287,23 @@ func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 	})
 }
 
+// The log has a reason once as a warning, and each attempt at level debug. The agent is told of the
+// first failure only.
+func TestRegistrationThatIsTriedAgainIsReportedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		var told []error
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(30), acceptedAs("P01", "tok-1", league, true)}}
+		e := membership.AgentWith(&membership.IdentityStore{}, membership.Options{
+			Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Waiting: func(err error) { told = append(told, err) },
+		})
+		require.NoError(t, e.Register(t.Context(), d.apply, nil))
+		assert.Len(t, told, 1)
+		assert.Equal(t, 1, strings.Count(lines.String(), `"level":"WARN"`)+strings.Count(lines.String(), `"level":"warn"`))
+		assert.Equal(t, 3, strings.Count(lines.String(), "cannot register yet, trying again"))
+	})
+}
+
 func TestRefusalWithoutRetryAfterIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(0)}}
