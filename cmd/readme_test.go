@@ -109,8 +109,9 @@ func (r *reader) mustRun(t *testing.T, command string) (stdout string) {
 var (
 	setUp    = regexp.MustCompile(`^go (mod download|install \.)$`)
 	goRun    = regexp.MustCompile(`^go run \. (simulate\b.*)$`)
-	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config|completion|help|new|version)\b`)
+	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config|completion|help|version)\b`)
 	intoDir  = regexp.MustCompile(`^evenodd (init|man man)$`)
+	written  = regexp.MustCompile(`^evenodd new player --lang python my-agent$`)
 	ofGuest  = regexp.MustCompile(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
 	listing  = regexp.MustCompile(`^evenodd check player --list$`)
 	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
@@ -151,6 +152,8 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 			files, err := os.ReadDir(dir)
 			require.NoError(t, err)
 			assert.NotEmpty(t, files, command)
+		case written.MatchString(command):
+			r.mustRun(t, strings.Replace(command, "my-agent", filepath.Join(t.TempDir(), "my-agent"), 1))
 		case command == "evenodd health": // the league of runQueries is over
 			queries = append(queries, command)
 		case ofGuest.MatchString(command):
