@@ -24,7 +24,7 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 	"opponent_id":  "id of the opponent",
 	"player_A_id":  "id of the player with the role `PLAYER_A`",
 	"player_B_id":  "id of the player with the role `PLAYER_B`",
-	"display_name": "name for people, without control characters",
+	"display_name": "name for people",
 	"attempt":      "number of the attempt at the match, from 1; absent means 1",
 
 	// Registration.

@@ -222,7 +222,7 @@ func answers(messageType string) string {
 func aboutMessage(t *testing.T, messageType string) string {
 	var text string
 	if m, ok := methodOfType[messageType]; ok {
-		text = fmt.Sprintf("Method `%s`, %s → %s, within %s; the result is %s.\n\n", m.Name, m.From, m.To, seconds(m.Timeout), link(m.Result))
+		text = fmt.Sprintf("Method `%s`: %s → %s, within %s. The result is %s.\n\n", m.Name, m.From, m.To, seconds(m.Timeout), link(m.Result))
 	} else if requests := answers(messageType); requests != "" {
 		text = "Result of " + requests + ".\n\n"
 	}
