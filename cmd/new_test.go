@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/cmd/starter"
+	kit "evenodd/league/conformance"
 	"evenodd/league/protocol"
 )
 
@@ -177,4 +179,27 @@ func TestNewAgentQuotesItsName(t *testing.T) {
 		assert.Contains(t, all.String(), "# "+p.Name+"\n")
 		assert.Contains(t, all.String(), fmt.Sprint(p.Port))
 	}
+}
+
+// The common mistakes refer to requirements of evenodd check.
+func TestFirstAgentPageNamesRequirements(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "docs", "your-first-agent.md"))
+	require.NoError(t, err)
+	known := map[string]bool{}
+	for _, q := range kit.Catalogue(kit.Player) {
+		known[q.ID] = true
+	}
+	_, mistakes, found := strings.Cut(string(page), "\n## Common mistakes\n")
+	require.True(t, found)
+	rows := 0
+	for _, row := range regexp.MustCompile(`(?m)^\| It.*\|$|^\| An.*\|$|^\| Headers.*\|$`).FindAllString(mistakes, -1) {
+		ids := regexp.MustCompile(`[PRM]-[A-Z]+-\d+`).FindAllString(row, -1)
+		assert.NotEmpty(t, ids, row)
+		for _, id := range ids {
+			assert.True(t, known[id], "no requirement %s", id)
+		}
+		rows++
+	}
+	assert.Greater(t, rows, 15)
 }
