@@ -48,7 +48,11 @@ league that follows the rules from the start. Name what you know from elsewhere:
 
 Each finding names its file and line; with findings the exit code is 4. Notes are
 unusual but not wrong. The command only reads the folder; the league may be running.`,
-		Example:           "  evenodd audit ./data-of-my-league\n  evenodd audit ./data-of-my-league --keys keys.txt --histories ./collected",
+		Example: examples(
+			"Recompute a league", "evenodd audit ./my-league",
+			"Also compare the hash that the league printed at its end", "evenodd audit ./my-league --head HASH",
+			"Also compare keys and histories that players sent you", "evenodd audit ./my-league --keys keys.txt --histories ./collected",
+		),
 		ValidArgsFunction: completeOneFolder,
 		Args:              takes(1, nil, "audit takes one folder: the --data folder of a manager, which contains data/leagues"),
 		RunE:              func(_ *cobra.Command, args []string) error { return runAudit(s, o, args[0]) },

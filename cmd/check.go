@@ -68,9 +68,13 @@ command line, so there is no flag for it).
 
 Exit codes: 0 the agent meets every MUST, 1 no server listens at the URL, 4 the agent
 breaks a MUST or ended before all could be tested.`,
-		Example: "  evenodd check player http://localhost:8101/mcp\n" +
-			"  evenodd check referee localhost:8001 --only R-REP --format json\n" +
-			"  evenodd check player --list",
+		Example: examples(
+			"Test a player that runs on port 8101", "evenodd check player http://localhost:8101/mcp",
+			"Test a league manager", "evenodd check manager http://localhost:8000/mcp",
+			"Test only how a referee reports results", "evenodd check referee localhost:8001 --only R-REP",
+			"Write a report for continuous integration", "evenodd check player localhost:8101 --format junit > report.xml",
+			"List the requirements of players", "evenodd check player --list",
+		),
 		ValidArgs: roles(),
 		Args: func(c *cobra.Command, args []string) error {
 			if problem := o.checkArguments(args); problem != nil {

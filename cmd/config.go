@@ -21,7 +21,11 @@ func newConfig(s streams, file *string, flags map[string]*pflag.FlagSet) *cobra.
 		Short: "Show the current settings and their sources",
 		Long: `Show every setting of one command or of all, with its value and its source: the
 environment, the file --config, a file of the data folder, or the built-in default.`,
-		Example:   "  EVENODD_PLAYERS=8 evenodd config simulate",
+		Example: examples(
+			"Show the settings of all commands", "evenodd config",
+			"Show where a setting comes from", "EVENODD_PLAYERS=8 evenodd config simulate",
+			"For scripts", "evenodd config player --format json",
+		),
 		ValidArgs: commands,
 		Args:      takes(0, commands, "config takes the name of one command: "+strings.Join(commands, ", ")),
 		RunE: func(c *cobra.Command, args []string) error {

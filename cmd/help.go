@@ -87,6 +87,15 @@ type flagGroup struct {
 // helpWidth is the longest line of a help text in columns.
 const helpWidth = 80
 
+// examples formats the examples of a command: what each does, and the command line.
+func examples(pairs ...string) string {
+	var all []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		all = append(all, "  # "+pairs[i]+"\n  "+pairs[i+1])
+	}
+	return strings.Join(all, "\n\n")
+}
+
 // printHelp prints the help of a command.
 func printHelp(c *cobra.Command, _ []string) {
 	text := c.Long

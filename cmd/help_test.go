@@ -79,6 +79,9 @@ func TestHelpFitsIn80Columns(t *testing.T) {
 
 func TestHelpShowsAnExampleOfEveryCommand(t *testing.T) {
 	for path, c := range documented(t) {
+		for example := range strings.SplitSeq(c.Example, "\n\n") {
+			assert.Regexp(t, `^  # .+\n  \S.*`, example, path)
+		}
 		assert.Regexp(t, `(?m)^  .*\b`+path, c.Example, path)
 	}
 }

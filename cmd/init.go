@@ -17,7 +17,10 @@ func newInit(s streams) *cobra.Command {
 values: settings of all agents, presets of agents, rules of the league, games, and
 defaults of referees and players. Existing files stay unchanged. The program uses
 the same values if there are no files.`,
-		Example:           "  evenodd init",
+		Example: examples(
+			"Write the files into SHARED, the default data folder", "evenodd init",
+			"Write them into another folder", "evenodd init ./my-league",
+		),
 		ValidArgsFunction: completeOneFolder,
 		Args:              takes(0, nil, "init takes one folder"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -47,9 +47,13 @@ The commands that only read need no running manager if they have the data folder
 other commands call the manager. Each decision is an event in the league's journal, with
 its time, author (--by, not verified) and reason; audit checks and names it. A decision
 stays in force when the manager restarts.`,
-		Example: "  evenodd league status --watch\n  evenodd league pause --by 'A. Smith' --reason lunch",
-		Args:    onlyCommands,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Example: examples(
+			"Watch the league on this machine", "evenodd league status --watch",
+			"Pause it", "evenodd league pause --by 'A. Smith' --reason lunch",
+			"Ask a manager on another machine", "EVENODD_ADMIN_TOKEN=… evenodd league status --manager https://host:8000/mcp",
+		),
+		Args: onlyCommands,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentPreRunE = func(*cobra.Command, []string) error {
 		settings, err := load()

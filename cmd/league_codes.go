@@ -25,8 +25,11 @@ registration code, as CSV. The file has one name on each line; - is standard inp
 
 Tell each participant its own code, over a channel that others cannot read. An agent
 sends it by --registration-code.`,
-		Example: "  evenodd league codes names.txt > roster.csv",
-		Args:    takes(1, nil, "codes takes one file with a name on each line, or - for standard input"),
+		Example: examples(
+			"Make a roster from a file of names", "evenodd league codes names.txt > roster.csv",
+			"Make one of referees from standard input", "printf 'Whistle\\nFlag\\n' | evenodd league codes - --role referee",
+		),
+		Args: takes(1, nil, "codes takes one file with a name on each line, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if role != "" {
 				if err := oneOf("role", role, protocol.RolePlayer, protocol.RoleReferee); err != nil {

@@ -30,26 +30,44 @@ const (
 )
 
 var decisionRows = [...]decisionCommand{
-	{name: protocol.CommandStart, short: "Start the league now, or at a set time", example: "  evenodd league start\n  evenodd league start --at 2026-09-01T10:00:00Z",
+	{name: protocol.CommandStart, short: "Start the league now, or at a set time", example: examples(
+		"Start now", "evenodd league start",
+		"Start at a time", "evenodd league start --at 2026-09-01T10:00:00Z",
+	),
 		long: `Start the league with the agents that have answered; it needs two players and a referee.
 With --at it starts at that time, or as soon as enough agents have answered if that is
 later. A later start command replaces the time, also after a restart.`},
-	{name: protocol.CommandPause, short: "Pause the league: running matches finish, no round begins", example: "  evenodd league pause --reason lunch",
+	{name: protocol.CommandPause, short: "Pause the league: running matches finish, no round begins", example: examples(
+		"Pause before the next round", "evenodd league pause --reason lunch",
+	),
 		long: "Pause the league. Running matches finish; no round and no rematch begins until 'evenodd league resume', also after a restart."},
-	{name: protocol.CommandResume, short: "End the pause of the league", example: "  evenodd league resume",
+	{name: protocol.CommandResume, short: "End the pause of the league", example: examples(
+		"Go on", "evenodd league resume",
+	),
 		long: "End the pause of the league. The next round begins at once."},
-	{name: protocol.CommandSuspend, of: ofAgent, reasoned: true, short: "Suspend an agent until it is readmitted", example: "  evenodd league suspend P03 --reason 'it floods the referee'",
+	{name: protocol.CommandSuspend, of: ofAgent, reasoned: true, short: "Suspend an agent until it is readmitted", example: examples(
+		"Suspend a player", "evenodd league suspend P03 --reason 'it floods the referee'",
+	),
 		long: "Suspend an agent. It gets nothing to do until 'evenodd league readmit', whatever it answers; a player forfeits its matches meanwhile, and these forfeits stand."},
-	{name: protocol.CommandReadmit, of: ofAgent, short: "End the suspension or the shutdown of an agent", example: "  evenodd league readmit P03",
+	{name: protocol.CommandReadmit, of: ofAgent, short: "End the suspension or the shutdown of an agent", example: examples(
+		"Let a player play again", "evenodd league readmit P03",
+	),
 		long: "End the suspension or the shutdown of an agent, whether an organiser or its failures caused it. Its failures start at 0."},
-	{name: protocol.CommandWithdraw, of: ofAgent, reasoned: true, short: "Withdraw an agent for good", example: "  evenodd league withdraw P03 --reason 'left the course'",
+	{name: protocol.CommandWithdraw, of: ofAgent, reasoned: true, short: "Withdraw an agent for good", example: examples(
+		"Withdraw a player", "evenodd league withdraw P03 --reason 'left the course'",
+	),
 		long: `Withdraw an agent for good. A player of a round-robin that has played fewer than half of
 its matches, not counting forfeits, loses its results: they stay visible and do not count
 for anybody. Any other player forfeits its remaining matches. Before the start the
 registration ends.`},
-	{name: protocol.CommandRematch, of: ofMatch, reasoned: true, short: "Play a match again between two rounds", example: "  evenodd league rematch R1M2 --reason 'the referee crashed'",
+	{name: protocol.CommandRematch, of: ofMatch, reasoned: true, short: "Play a match again between two rounds", example: examples(
+		"Play a match again", "evenodd league rematch R1M2 --reason 'the referee crashed'",
+	),
 		long: "Annul the result of a match, and play it again as its next attempt between two rounds. Until then the result counts."},
-	{name: protocol.CommandRule, of: ofMatch, reasoned: true, short: "Decide the result of a match", example: "  evenodd league rule R1M2 --winner P03 --reason 'P01 sent no choice'",
+	{name: protocol.CommandRule, of: ofMatch, reasoned: true, short: "Decide the result of a match", example: examples(
+		"Let P03 win", "evenodd league rule R1M2 --winner P03 --reason 'P01 sent no choice'",
+		"Let both players lose", "evenodd league rule R1M2 --winner none --reason 'both cheated'",
+	),
 		long: "Decide the result of a match. --winner is the id of a player, draw, or none: then both players lose. The result replaces any other, and ends the match if it is running."},
 }
 

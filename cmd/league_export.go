@@ -28,8 +28,11 @@ func newLeagueExport(o organiser) *cobra.Command {
 		Long: `Print the league for other programs: with --format json the status, the table, all
 matches, decisions and agents in one document; with --format csv one list, which --list
 names: matches, standings, decisions or agents.`,
-		Example: "  evenodd league export --format json\n  evenodd league export --format csv --list standings",
-		Args:    noArguments,
+		Example: examples(
+			"Export everything", "evenodd league export --format json > league.json",
+			"Export the table for a spreadsheet", "evenodd league export --format csv --list standings > table.csv",
+		),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !c.Flags().Changed("format") && o.format == formatText {
 				o.format = formatJSON

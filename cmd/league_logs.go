@@ -35,8 +35,11 @@ func newLeagueLogs(o organiser) *cobra.Command {
   matches/*.json   its matches with their transcripts, also annulled attempts
 
 A match of which nobody has the transcript is named on standard error.`,
-		Example: "  evenodd league logs P01\n  evenodd league logs P01 -o alice.zip",
-		Args:    takes(1, nil, "logs takes one agent, such as P01"),
+		Example: examples(
+			"Write P01.zip", "evenodd league logs P01",
+			"Write another file", "evenodd league logs P01 -o alice.zip",
+		),
+		Args: takes(1, nil, "logs takes one agent, such as P01"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.checkFormat(formatText, formatJSON); err != nil {
 				return err

@@ -17,11 +17,14 @@ import (
 // newLeagueStandings makes 'evenodd league standings'.
 func newLeagueStandings(o organiser) *cobra.Command {
 	return &cobra.Command{
-		Use:     "standings",
-		Short:   "Show the table",
-		Long:    "Show the current table with all players, also those that are withdrawn.",
-		Example: "  evenodd league standings\n  evenodd league standings --format json",
-		Args:    noArguments,
+		Use:   "standings",
+		Short: "Show the table",
+		Long:  "Show the current table with all players, also those that are withdrawn.",
+		Example: examples(
+			"Show the table", "evenodd league standings",
+			"For scripts", "evenodd league standings --format json",
+		),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.checkFormat(formatText, formatJSON); err != nil {
 				return err
@@ -51,11 +54,14 @@ func (r *leagueRecord) rows() []simulation.Standing {
 func newLeagueSchedule(o organiser) *cobra.Command {
 	round := ""
 	c := &cobra.Command{
-		Use:     "schedule",
-		Short:   "Show the matches, played and planned",
-		Long:    "Show the matches of all rounds that are known, with referees, results and annulled results.",
-		Example: "  evenodd league schedule\n  evenodd league schedule --round 2 --format json",
-		Args:    noArguments,
+		Use:   "schedule",
+		Short: "Show the matches, played and planned",
+		Long:  "Show the matches of all rounds that are known, with referees, results and annulled results.",
+		Example: examples(
+			"Show all matches", "evenodd league schedule",
+			"Show those of round 2 as JSON", "evenodd league schedule --round 2 --format json",
+		),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.checkFormat(formatText, formatJSON); err != nil {
 				return err

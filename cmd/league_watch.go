@@ -25,8 +25,12 @@ their start, agents that are awaited, suspended or failing, and the last decisio
 With --watch the command goes on until the league is over. On a terminal it draws the
 status again after each change; otherwise it prints a line for each change. With
 --format json it prints one document after each change.`,
-		Example: "  evenodd league status --roster class.csv\n  evenodd league status --watch",
-		Args:    noArguments,
+		Example: examples(
+			"Show the league once", "evenodd league status",
+			"Also show who has not registered", "evenodd league status --roster class.csv",
+			"Show each change until the league is over", "evenodd league status --watch",
+		),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.checkFormat(formatText, formatJSON); err != nil {
 				return err

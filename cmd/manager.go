@@ -76,8 +76,13 @@ resume an interrupted league.
 
 A browser shows the league at / of the manager's address, such as http://localhost:8000/.
 --page=false turns that off.`,
-		Example: "  evenodd manager --players 4 --referees 2 --exit-when-done",
-		Args:    noArguments,
+		Example: examples(
+			"Run a league of 4 players and 2 referees, and end with it", "evenodd manager --players 4 --referees 2 --exit-when-done",
+			"Let only the agents of a roster register, and start at 9", "evenodd manager --roster class.csv --start-at 2026-11-23T09:00:00Z",
+			"Serve agents on other machines", "evenodd manager --host 192.0.2.7",
+			"Start a new league in place of the one in the data folder", "evenodd manager --new-league",
+		),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.version, o.admission.given = c.Root().Version, data.given
 			return runManager(c.Context(), s, data.loader, o)

@@ -56,8 +56,11 @@ need no manager.
 The tools write no file and start no program. check_agent calls only this machine,
 unless the league's file in --data has allowed_endpoints. It does not test the manager
 at --manager, because its league would get test agents.`,
-		Example: "  evenodd mcp --manager http://localhost:8000/mcp --data ./SHARED --id P01",
-		Args:    noArguments,
+		Example: examples(
+			"What a desktop assistant starts", "evenodd mcp",
+			"Query the league as player P01", "evenodd mcp --data ./SHARED --id P01",
+		),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d.files = data.loader
 			d.query.ofFolder, d.meet.given = c.Flags().Changed("id"), c.Flags().Changed("listen")

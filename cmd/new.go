@@ -17,12 +17,15 @@ import (
 // newNew makes 'evenodd new', the commands that write source code to start from.
 func newNew(s streams) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "new",
-		Short:   "Write the source code of a new agent or game",
-		Long:    `Write a small complete project to start from: an agent, or a game for evenodd itself.`,
-		Example: "  evenodd new player --lang python my-agent",
-		Args:    onlyCommands,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "new",
+		Short: "Write the source code of a new agent or game",
+		Long:  `Write a small complete project to start from: an agent, or a game for evenodd itself.`,
+		Example: examples(
+			"Write a player in Python", "evenodd new player --lang python my-agent",
+			"Write a game", "evenodd new game pick_stones",
+		),
+		Args: onlyCommands,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
 		newAgent(s, protocol.RolePlayer, 8101, "Its strategy is the function choose: change it."),
@@ -41,8 +44,10 @@ func newAgent(s streams, role string, port int, about string) *cobra.Command {
 		Long: fmt.Sprintf(`Write a %s in Python, JavaScript or Go into the folder DIR, with a test, a Dockerfile
 and a README. It uses only the standard library of its language, meets all
 requirements of 'evenodd check' and joins a league at once. %s`, role, about),
-		Example: "  evenodd new " + role + " --lang python my-agent\n" +
-			"  evenodd new " + role + " --lang go --name 'Agent Alpha' --port " + fmt.Sprint(port+1) + " alpha",
+		Example: examples(
+			"Write a "+role+" in Python into the folder my-agent", "evenodd new "+role+" --lang python my-agent",
+			"Set its name and its port", "evenodd new "+role+" --lang go --name 'Agent Alpha' --port "+fmt.Sprint(port+1)+" alpha",
+		),
 		ValidArgsFunction: completeOneFolder,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {

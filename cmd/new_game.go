@@ -34,7 +34,7 @@ to change.
 
 NAME is the type of the game in the protocol: words of lower-case letters and digits,
 joined by underscores. The name of the Go package is the same without underscores.`,
-		Example: "  evenodd new game pick_stones",
+		Example: examples("Write the package rules/pickstones in a clone", "evenodd new game pick_stones"),
 		Args:    takes(1, nil, "new game takes one name, such as pick_stones"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runNewGame(s, ".", args[0]) },
 	}

@@ -68,9 +68,12 @@ this player's /mcp with the host token that the player prints. For both, the str
 
 --count 30 runs 30 players in this process, each with its own port, name, identity and log
 file. An error of one stops no other. At the end it prints a table of their records.`,
-		Example: "  evenodd player --port 8101 --strategy contrarian\n" +
-			"  evenodd player --port 8101 --strategy 'exec:python3 bot.py --level 3'\n" +
-			"  evenodd player --count 30 --name Bot",
+		Example: examples(
+			"Play with a built-in strategy", "evenodd player --strategy contrarian",
+			"Play with your own program", "evenodd player --strategy 'exec:python3 bot.py --level 3'",
+			"Run 30 players in one process", "evenodd player --count 30 --name Bot",
+			"Join a league on another machine", "evenodd player --manager http://192.0.2.7:8000/mcp --host 192.0.2.8",
+		),
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version

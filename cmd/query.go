@@ -80,7 +80,11 @@ of that manager, choose one with --id.
   next-match   the next match of the agent, or of --player-id
   stats        the results of the agent, or of --player-id
   status       the progress of the league, and its games`,
-		Example:   "  evenodd query standings --id P01\n  evenodd query schedule --round all --format json",
+		Example: examples(
+			"Show the table", "evenodd query standings --id P01",
+			"Show the matches of all rounds as JSON", "evenodd query schedule --round all --format json",
+			"Show the next match of another player", "evenodd query next-match --id P01 --player-id P02",
+		),
 		ValidArgs: subjectNames[:],
 		Args: func(c *cobra.Command, args []string) error {
 			if err := takes(1, subjectNames[:], "query takes one of: "+strings.Join(subjectNames[:], ", "))(c, args); err != nil {

@@ -32,8 +32,12 @@ func newReferee(s streams, data *dataFolder) *cobra.Command {
 		Long: `Run a referee agent. It registers with the league manager, and repeats that until
 the manager runs. It conducts the assigned matches until the league is over, prints
 its record and ends.`,
-		Example: "  evenodd referee --port 8001 --max-concurrent 4",
-		Args:    noArguments,
+		Example: examples(
+			"Conduct matches of the league on this machine", "evenodd referee",
+			"Conduct up to 4 matches at once", "evenodd referee --port 8001 --max-concurrent 4",
+			"Conduct matches of a league on another machine", "evenodd referee --manager http://192.0.2.7:8000/mcp --host 192.0.2.8",
+		),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
 			return runReferee(c.Context(), s, data.loader, o)

@@ -46,8 +46,10 @@ With --against, send the requests that one player got again to another endpoint,
 their order, with new times and without a token, and show where the answers differ.
 Times, entropies, tokens and senders may differ. A player in a league whose manager
 proves itself refuses all callers but the referee of its match.`,
-		Example: "  evenodd replay R1M1 --data ./my-league\n" +
-			"  evenodd replay R1M1 --against http://localhost:8101/mcp --as P03",
+		Example: examples(
+			"Show a match", "evenodd replay R1M1 --data ./my-league",
+			"Send the requests that P03 got to a corrected player", "evenodd replay R1M1 --against http://localhost:8101/mcp --as P03",
+		),
 		ValidArgsFunction: completeMatch,
 		Args:              takes(1, nil, "replay takes one match, such as R1M1"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -51,7 +51,11 @@ unless -o names it. The other formats go to standard output unless -o names a fi
 
 With --agent, write the sheet of one agent: its results, its faults with causes and remedies,
 its latency, its warnings and its history. A report has no tokens and no endpoints.`,
-		Example:           "  evenodd report ./data-of-my-league\n  evenodd report ./data-of-my-league --agent P03 --format text",
+		Example: examples(
+			"Write the report as an HTML file", "evenodd report ./my-league",
+			"Explain the faults of one agent", "evenodd report ./my-league --agent P03 --format text",
+			"Write a table for a spreadsheet", "evenodd report ./my-league --format csv --list standings",
+		),
 		ValidArgsFunction: completeOneFolder,
 		Args:              takes(1, nil, "report takes one folder: the --data folder of a manager, which contains data/leagues"),
 		RunE:              func(c *cobra.Command, args []string) error { return runReport(c.Context(), s, o, args[0]) },

@@ -63,10 +63,15 @@ func newRoot(version string, s streams) *cobra.Command {
 computes the table, referees conduct matches, and players make choices. Agents call
 each other with JSON-RPC 2.0 at POST /mcp (protocol league.v2).
 
-Set any flag also by an environment variable (EVENODD_PORT for all commands,
-EVENODD_PLAYER_PORT for one) or in a settings file (--config). The files of the data
-folder set many of them; evenodd init writes these files.`,
-		Example:       "  evenodd simulate --players 4",
+Environment variables (EVENODD_PORT for all commands, EVENODD_PLAYER_PORT for one) and a
+settings file (--config) also set flags of the commands that run a league or query it.
+The files of the data folder set many of them; 'evenodd init' writes these files, and
+'evenodd config' shows all settings with their sources.`,
+		Example: examples(
+			"Play a league in this process", "evenodd simulate --players 4",
+			"Run a league as processes, and show it", "evenodd up --entrants class.yaml",
+			"Test your agent", "evenodd check player http://localhost:8101/mcp",
+		),
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -130,7 +135,7 @@ func completeBuiltins(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
-			c.Example = "  evenodd help simulate"
+			c.Example = examples("Describe a command", "evenodd help simulate", "Describe a command of the group league", "evenodd help league status")
 			c.Args = func(_ *cobra.Command, args []string) error {
 				if _, unknown, err := root.Find(args); err != nil || len(unknown) > 0 {
 					return usage("unknown command %q%s", strings.Join(args, " "), suggestCommand(root, strings.Join(args, " ")))
@@ -138,7 +143,7 @@ func completeBuiltins(root *cobra.Command) {
 				return nil
 			}
 		case "completion":
-			c.Example = "  evenodd completion bash"
+			c.Example = examples("Complete commands in this shell", "source <(evenodd completion bash)")
 			c.Args = func(c *cobra.Command, args []string) error {
 				if len(args) > 0 {
 					return usage("unknown shell %q: must be bash, fish, powershell or zsh%s", args[0], suggestCommand(c, args[0]))
@@ -147,7 +152,7 @@ func completeBuiltins(root *cobra.Command) {
 			}
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 			for _, shell := range c.Commands() {
-				shell.Example = "  evenodd completion " + shell.Name()
+				shell.Example = examples("Write the script", "evenodd completion "+shell.Name()+" > evenodd."+shell.Name())
 				shell.Args = noArguments
 			}
 		}

@@ -28,8 +28,12 @@ func newSchema(s streams) *cobra.Command {
 		Long: "Print the JSON Schema (draft 2020-12) of a message of league.v2, with the meaning of each\n" +
 			"member and the method that carries the message. Without a type, print one document with all\n" +
 			"types under $defs. docs/protocol.md describes the protocol.",
-		Example: "  evenodd schema --methods\n  evenodd schema GAME_INVITATION\n  evenodd schema --example GAME_JOIN_ACK\n" +
-			"  evenodd schema --methods --format json",
+		Example: examples(
+			"List the methods", "evenodd schema --methods",
+			"Print the schema of a message", "evenodd schema GAME_INVITATION",
+			"Print an example of a message", "evenodd schema --example GAME_JOIN_ACK",
+			"List the methods as JSON", "evenodd schema --methods --format json",
+		),
 		ValidArgs: types,
 		Args:      o.arguments,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -38,8 +38,10 @@ The command only reads. It needs no manager, and ends when you interrupt it.
 
 Only browsers on this machine can connect. --listen :8080 lets other machines connect.
 Pages show no endpoints, no tokens, and no choices of matches that are not over.`,
-		Example: "  evenodd serve ./my-league\n" +
-			"  evenodd serve ./my-league --listen :8080",
+		Example: examples(
+			"Show the only league in a folder", "evenodd serve ./my-league",
+			"Let other machines connect", "evenodd serve ./my-league --listen :8080",
+		),
 		ValidArgsFunction: completeOneFolder,
 		Args:              takes(1, nil, "serve takes the data folder of a league, such as ./my-league"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -107,11 +107,15 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		Use:   "simulate",
 		Short: "Play a whole league in this process",
 		Long:  simulateHelp(),
-		Example: "  evenodd simulate --players 4 --strategies random,contrarian --seed 7\n" +
-			"  evenodd simulate --entrants class.yaml --seed 7\n" +
-			"  evenodd simulate --players 64 --tournament swiss --rounds 8\n" +
-			"  evenodd simulate --players 8 --faults drop=0.2,crash=P03@R2-R4 --strict\n" +
-			"  evenodd simulate --player localhost:8101 --player localhost:8102 --players 4",
+		Example: examples(
+			"Play four players, the same league each time", "evenodd simulate --players 4 --strategies random,contrarian --seed 7",
+			"Play the players of a file", "evenodd simulate --entrants class.yaml",
+			"Play another game in another format", "evenodd simulate --game tic_tac_toe --tournament swiss --players 64",
+			"Play your program against built-in strategies", "evenodd simulate --strategies 'exec:python3 bot.py',even,random",
+			"Play agents that run elsewhere", "evenodd simulate --player localhost:8101 --player localhost:8102",
+			"Lose messages, and crash a player", "evenodd simulate --players 8 --faults drop=0.2,crash=P03@R2-R4",
+			"Store the league, and show it in a browser", "evenodd simulate --data ./my-league --serve localhost:8080 --pace 1s",
+		),
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Changed("seed")

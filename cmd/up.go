@@ -56,8 +56,12 @@ docs/entrants.md describes the file. It runs programs: use only files that you t
 An agent with a url runs elsewhere: start it yourself, and let it register with the manager
 at the URL that this command prints. If it runs on another machine, set --host to the address
 of this machine in your network.`,
-		Example: "  evenodd up --entrants class.yaml --referees 2",
-		Args:    noArguments,
+		Example: examples(
+			"Run the players of a file", "evenodd up --entrants class.yaml",
+			"Start again with a new league", "evenodd up --entrants class.yaml --new-league",
+			"Pause 10 seconds before each round", "evenodd up --entrants class.yaml --pace 10s",
+		),
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f := c.Flag("config"); f != nil {
 				o.settings = f.Value.String()
