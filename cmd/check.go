@@ -121,7 +121,7 @@ func roles() []string { return []string{conformance.Player, conformance.Referee,
 func (o *checkOptions) checkArguments(args []string) (err error) {
 	if len(args) > 0 {
 		if o.Role = args[0]; !slices.Contains(roles(), o.Role) {
-			return usage("unknown role %q: must be one of %s%s", o.Role, strings.Join(roles(), ", "), protocol.DidYouMean(string(o.Role), roles()))
+			return usage("unknown role %q: must be one of %s%s", o.Role, strings.Join(roles(), ", "), protocol.DidYouMean(o.Role, roles()))
 		}
 	}
 	switch {

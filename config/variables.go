@@ -20,7 +20,7 @@ import (
 // setting of any command and none of others, each with the closest name. environ has the form of
 // os.Environ. Those that begin with EVENODD_TEST_ are for tests.
 func UnknownVariables(environ []string, commands map[string]*pflag.FlagSet, others ...string) []string {
-	known := append(others, variable("config"))
+	known := slices.Concat(others, []string{variable("config")})
 	for _, command := range slices.Sorted(maps.Keys(commands)) {
 		commands[command].VisitAll(func(f *pflag.Flag) {
 			for _, name := range append([]string{f.Name}, f.Annotations[aliases]...) {
