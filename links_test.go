@@ -1,0 +1,57 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	// link is the target of a link or a picture that is a file of this module.
+	link    = regexp.MustCompile(`(?:\]\(|src=")([^)":\s]+)[)"]`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	fenced  = regexp.MustCompile("(?ms)^```.*?^```")
+)
+
+// Each link of a page names an existing file and, if it has a fragment, a heading of that file.
+func TestLinksOfPagesExist(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	links := 0
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "testdata/bots/README.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, found := range link.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+			links++
+			path, fragment, _ := strings.Cut(found[1], "#")
+			file := page
+			if path != "" {
+				file = filepath.Join(filepath.Dir(page), filepath.FromSlash(path))
+			}
+			if _, err := os.Stat(file); !assert.NoError(t, err, "%s links to %s", page, found[1]) || fragment == "" {
+				continue
+			}
+			assert.Contains(t, anchors(t, file), fragment, "%s links to %s", page, found[1])
+		}
+	}
+	assert.Greater(t, links, 100)
+}
+
+// anchors returns the fragments of the headings of a page, as GitHub makes them.
+func anchors(t *testing.T, page string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	for _, found := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+		words := regexp.MustCompile(`[^\p{L}\p{N}_\- ]`).ReplaceAllString(strings.ToLower(found[1]), "")
+		all = append(all, strings.ReplaceAll(words, " ", "-"))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
