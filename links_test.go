@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,10 +22,8 @@ var (
 
 // Each link of a page names an existing file and, if it has a fragment, a heading of that file.
 func TestLinksOfPagesExist(t *testing.T) {
-	pages, err := filepath.Glob("docs/*.md")
-	require.NoError(t, err)
 	links := 0
-	for _, page := range append(pages, "README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "testdata/bots/README.md") {
+	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, found := range link.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
@@ -41,6 +40,21 @@ func TestLinksOfPagesExist(t *testing.T) {
 		}
 	}
 	assert.Greater(t, links, 100)
+}
+
+// pages returns the pages of this module, without those of templates and of npm.
+func pages(t *testing.T) (all []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && slices.Contains([]string{".git", "node_modules", "starter"}, d.Name()) {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) == ".md" {
+			all = append(all, path)
+		}
+		return err
+	}))
+	return all
 }
 
 // anchors returns the fragments of the headings of a page, as GitHub makes them.
