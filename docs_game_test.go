@@ -43,7 +43,7 @@ func TestGameIsOnePackageAndOneLine(t *testing.T) {
 	for _, s := range all {
 		text, err := os.ReadFile(s.path)
 		require.NoError(t, err)
-		texts[s.path] = string(text)
+		texts[s.path] = regexp.MustCompile(`evenodd \w+ .*--game \w+`).ReplaceAllString(string(text), "") // an example of a command may name a game
 	}
 	for _, gameType := range []string{"connect_four", "rock_paper_scissors", "tic_tac_toe"} {
 		pkg := strings.ReplaceAll(gameType, "_", "")
