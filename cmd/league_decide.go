@@ -48,7 +48,7 @@ later. A later start command replaces the time, also after a restart.`},
 	{name: protocol.CommandSuspend, of: ofAgent, reasoned: true, short: "Suspend an agent until it is readmitted", example: examples(
 		"Suspend a player", "evenodd league suspend P03 --reason 'it floods the referee'",
 	),
-		long: "Suspend an agent. It gets nothing to do until 'evenodd league readmit', whatever it answers; a player forfeits its matches meanwhile, and these forfeits stand."},
+		long: "Suspend an agent. It gets nothing to do until 'evenodd league readmit', also if it answers. A player forfeits its matches meanwhile, and these forfeits stand."},
 	{name: protocol.CommandReadmit, of: ofAgent, short: "End the suspension or the shutdown of an agent", example: examples(
 		"Let a player play again", "evenodd league readmit P03",
 	),

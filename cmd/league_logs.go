@@ -34,7 +34,7 @@ func newLeagueLogs(o organiser) *cobra.Command {
   results.csv      its matches with their results
   matches/*.json   its matches with their transcripts, also annulled attempts
 
-A match of which nobody has the transcript is named on standard error.`,
+Standard error lists the matches without a transcript.`,
 		Example: examples(
 			"Write P01.zip", "evenodd league logs P01",
 			"Write another file", "evenodd league logs P01 -o alice.zip",

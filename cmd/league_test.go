@@ -305,7 +305,7 @@ func TestRejectedAgentPrintsTheReason(t *testing.T) {
 		refused(t, m.join(t, "player", "--name", "Twin"), `display_name "Twin" is taken: choose another (E024 DUPLICATE_NAME)`)
 	})
 	t.Run("the agent asks for another league", func(t *testing.T) {
-		refused(t, m.join(t, "referee", "--league-id", "league_of_others"), "the manager runs league league_of_three, not league_of_others")
+		refused(t, m.join(t, "referee", "--league-id", "league_of_others"), "the manager runs league league_of_three, not league_of_others: this manager listens at "+m.url+"; name another with --manager")
 	})
 	t.Run("the league is full", func(t *testing.T) {
 		full := startManager(t, "--players", "2", "--referees", "2")
