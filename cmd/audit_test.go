@@ -105,7 +105,7 @@ func TestAuditReportsWrongArguments(t *testing.T) {
 	_, err := runCommand(t, newAudit, t.TempDir())
 	require.ErrorContains(t, err, "no league in")
 	_, err = runCommand(t, newAudit, "nowhere")
-	require.ErrorContains(t, err, "there is no folder nowhere: give the folder that --data of the league named")
+	require.ErrorContains(t, err, "there is no folder nowhere: name the --data folder of a league")
 	_, err = runCommand(t, newAudit, "--league-id", "other", string(unstartedLeague(t)))
 	require.ErrorContains(t, err, `no league "other"`)
 }
