@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ and a README. It uses only the standard library of its language, meets all
 requirements of 'evenodd check' and joins a league at once. %s`, role, about),
 		Example: examples(
 			"Write a "+role+" in Python into the folder my-agent", "evenodd new "+role+" --lang python my-agent",
-			"Set its name and its port", "evenodd new "+role+" --lang go --name 'Agent Alpha' --port "+fmt.Sprint(port+1)+" alpha",
+			"Set its name and its port", "evenodd new "+role+" --lang go --name 'Agent Alpha' --port "+strconv.Itoa(port+1)+" alpha",
 		),
 		ValidArgsFunction: completeOneFolder,
 		Args: func(_ *cobra.Command, args []string) error {
