@@ -162,6 +162,9 @@ func (g *upGroup) over(ended supervise.State) (table string, err error) {
 	case ended.Phase == supervise.PhaseStopped:
 		return "", interrupted("All processes are stopped. Run the same command again to resume; the league is in %s.", g.data)
 	case m.succeeded(ended) && ended.Exit.Code == exitDone:
+		if g.wasOver {
+			g.screen.note("No match was played: the league in %s was over. Add --new-league to play a new one.", g.data)
+		}
 		return m.output.String(), nil
 	case m.succeeded(ended):
 		return m.output.String(), exit(exitLosses, "%s", problem)

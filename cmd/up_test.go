@@ -61,6 +61,7 @@ func TestUpPlaysALeague(t *testing.T) {
 	require.Zero(t, again.awaitExit(t), again.stderr.String())
 	assert.Equal(t, p.stdout.String(), again.stdout.String(), "the league is over")
 	assert.NotContains(t, again.stderr.String(), "Alice (player) runs")
+	assert.Contains(t, again.stderr.String(), "\nNo match was played: the league in "+dir+"/SHARED was over. Add --new-league to play a new one.\n")
 
 	fresh := startUp(t, dir, fourPlayers, "--new-league", "--legs", "2")
 	require.Zero(t, fresh.awaitExit(t), fresh.stderr.String())
