@@ -54,28 +54,19 @@ func newManager(s streams, data *dataFolder) *cobra.Command {
 		Use:   "manager",
 		Short: "Run a league: register agents, assign matches, compute the table",
 		Long: `Run a league manager. It starts the league when --players players and --referees
-referees have registered, or when it receives start_league with the admin token that
-it prints to standard error. At the end of the league it prints the final table. It
-answers queries until you interrupt it. With --exit-when-done it ends when every agent
-knows that the league is over, or a minute later at the latest.
+referees have registered. At the end of the league it prints the final table. It answers
+queries until you interrupt it; with --exit-when-done it ends with the league.
 
---roster names a CSV file of the agents that may register, with the columns name, code
-and, optionally, role: player (the default) or referee. Each agent sends its code as
-registration_code. A roster without referees restricts players only. --registration-until
-and --start-at set times such as 2026-11-23T09:00:00Z, also days ahead: with one of them
-or with a roster, a number of players starts the league only if you set --players.
-Otherwise it starts at that time, with the agents that have answered, or when all agents
-of the roster have. A time in the past means as soon as two players and a referee have.
+The manager prints an admin token to standard error. With this token 'evenodd league'
+starts the league earlier, and controls it from another machine.
 
---tournament swiss pairs players with equal scores, in --rounds rounds; --tournament
-knockout eliminates the loser of each match. --seeding names a file with the display
-names of players, best first.
+--roster names a CSV file of the agents that may register. --registration-until and
+--start-at set times. docs/registration.md describes all three; docs/formats.md
+describes --tournament, --rounds and --seeding.
 
 The manager stores the league in the folder --data. Run the same command again to
-resume an interrupted league.
-
-A browser shows the league at / of the manager's address, such as http://localhost:8000/.
---page=false turns that off.`,
+resume an interrupted league. A browser shows the league at / of the manager's address,
+such as http://localhost:8000/.`,
 		Example: examples(
 			"Run a league of 4 players and 2 referees, and end with it", "evenodd manager --players 4 --referees 2 --exit-when-done",
 			"Let only the agents of a roster register, and start at 9", "evenodd manager --roster class.csv --start-at 2026-11-23T09:00:00Z",

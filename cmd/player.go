@@ -49,25 +49,15 @@ func newPlayer(s streams, data *dataFolder) *cobra.Command {
 manager runs. It plays until the league is over, prints its record and ends.
 
 Strategies: ` + external.Names(true) + `.
-` + strategy.Specialties() + `. They
-join no league of another game. The others play every game.
+` + strategy.Specialties() + `. The
+others play every game. docs/strategies.md describes all.
 
-exec:./bot runs your program, in any language. It reads a question on each line and
-answers with a line such as {"choice": "even"}. It loses the match if it does not
-answer; the log has the reason. testdata/bots has examples. It ends with the player. It
-gets few environment variables: PATH, HOME, the language and those of --exec-env.
-
-llm asks a language model with an API like OpenAI's. Set its key in EVENODD_LLM_KEY
-or OPENAI_API_KEY if it needs one.
-
-mcp asks a tool of an MCP server: of a program (--mcp-command) or at a URL
-(--mcp-url). The tool gets the question that programs of exec get, and answers with a
-choice. mcp-host leaves the choices to an MCP host: a person or a model that is connected to
-this player's /mcp with the host token that the player prints. For both, the strategy
---fallback chooses if there is no answer in time.
+exec:./bot runs your program, in any language (testdata/bots). llm asks a language model
+with an API like OpenAI's; set its key in EVENODD_LLM_KEY or OPENAI_API_KEY. mcp asks a
+tool of an MCP server, and mcp-host a person or a model (docs/mcp.md).
 
 --count 30 runs 30 players in this process, each with its own port, name, identity and log
-file. An error of one stops no other. At the end it prints a table of their records.`,
+file.`,
 		Example: examples(
 			"Play with a built-in strategy", "evenodd player --strategy contrarian",
 			"Play with your own program", "evenodd player --strategy 'exec:python3 bot.py --level 3'",

@@ -111,6 +111,7 @@ var (
 	goRun    = regexp.MustCompile(`^go run \. (simulate\b.*)$`)
 	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config|completion|help|version)\b`)
 	intoDir  = regexp.MustCompile(`^evenodd (init|man man)$`)
+	inClone  = regexp.MustCompile(`^evenodd new game pick_stones$`) // docs/quickstart-game.md runs it
 	written  = regexp.MustCompile(`^evenodd new player --lang python my-agent$`)
 	ofGuest  = regexp.MustCompile(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
 	listing  = regexp.MustCompile(`^evenodd check player --list$`)
@@ -154,6 +155,8 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 			assert.NotEmpty(t, files, command)
 		case written.MatchString(command):
 			r.mustRun(t, strings.Replace(command, "my-agent", filepath.Join(t.TempDir(), "my-agent"), 1))
+		case inClone.MatchString(command):
+			assert.Contains(t, r.mustRun(t, command+" --help"), "\n  "+command+"\n")
 		case command == "evenodd health": // the league of runQueries is over
 			queries = append(queries, command)
 		case ofGuest.MatchString(command):

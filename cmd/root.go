@@ -63,10 +63,9 @@ func newRoot(version string, s streams) *cobra.Command {
 computes the table, referees conduct matches, and players make choices. Agents call
 each other with JSON-RPC 2.0 at POST /mcp (protocol league.v2).
 
-Environment variables (EVENODD_PORT for all commands, EVENODD_PLAYER_PORT for one) and a
-settings file (--config) also set flags of the commands that run a league or query it.
-The files of the data folder set many of them; 'evenodd init' writes these files, and
-'evenodd config' shows all settings with their sources.`,
+The flags of the commands that run or query a league are also environment variables, such
+as EVENODD_PORT, and keys of a settings file (--config). 'evenodd config' shows all settings
+with their sources (docs/settings.md).`,
 		Example: examples(
 			"Play a league in this process", "evenodd simulate --players 4",
 			"Run a league as processes, and show it", "evenodd up --entrants class.yaml",

@@ -56,49 +56,19 @@ type simulateOptions struct {
 // simulateHelp is the text of simulate --help before the list of flags.
 func simulateHelp() string {
 	return `Play a whole league in one process: manager, referees and players. The same seed
-gives the same output on every transport and with any concurrency. Players get ids
-in order, and the strategies in turn: ` + external.Names(false) + `.
+gives the same output on every transport and with any concurrency.
 
---entrants names a file that lists the players one by one, each with its name and its
-strategy, program, language model or URL. docs/entrants.md describes it.
+Players get ids in order, and the strategies in turn. --entrants names a file that
+lists the players one by one (docs/entrants.md).
 
-exec:./bot runs your program once for each of its players. It reads a question on
-each line and answers with a line such as {"choice": "even"}. It loses a match if it
-does not answer. Put arguments in single quotes: --strategies "exec:./bot 'a b'".
-It gets few environment variables: PATH, HOME, the language and those of --exec-env.
+Strategies: ` + external.Names(false) + `. exec:./bot runs your
+program (testdata/bots). docs/strategies.md describes all.
 
---tournament swiss pairs players with equal scores, in --rounds rounds. --tournament
-knockout eliminates the loser of each match; a draw is replayed up to three times.
---seeding names a file with the names of players, best first.
+--player adds an external player, an agent that runs elsewhere. Below the table the
+command lists the reason of each technical loss (docs/checking-an-agent.md).
 
-With --data the league is stored in a folder, like a real one, and players sign their
-moves; --sign has them sign without a folder. --resume continues an interrupted
-league with its game, format, seed, players, strategies and faults; name programs
-again.
-
---faults injects faults that depend on the seed only (transports memory and wire). No
-time passes: the deadline of a lost message is over at once.
-
-  drop=0.02               lose 2% of the messages: the request or the response
-  delay=0.1               delay 10% of them, by up to twice the time limit
-  duplicate=0.05          deliver 5% of them twice
-  garbage=0.01            make 1% of the responses unreadable
-  crash=P03@R2-R4         P03 does not listen from round 2 until round 4
-  hang=P05                P05 never responds
-  deny=P06@R2             P06 refuses every invitation from round 2 on
-  referee-crash=REF01@R3  REF01 crashes in its first match in round 3 or later
-
-A fault of an agent may be given several times; without @ it begins in round 1.
---log-level warn shows the faults.
-
---player adds an external player, an agent that runs elsewhere; repeat it for more.
-External players count among --players and get the first ids. The simulation
-registers them. A player that registers itself, like evenodd player, must call the
-manager at --listen within --wait. Below the table the command lists the reason of
-each technical loss, and deviations from the protocol. Such a league runs in real
-time, and a seed does not reproduce it. A player that does not respond costs half a
-minute for each match, and one that never chooses two minutes, until it is suspended
-after three matches; --patience 2s shortens this.`
+--data stores the league in a folder, --resume continues an interrupted one, and
+--faults injects faults. docs/simulating.md describes them.`
 }
 
 func newSimulate(s streams, data *dataFolder) *cobra.Command {
@@ -109,11 +79,9 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		Long:  simulateHelp(),
 		Example: examples(
 			"Play four players, the same league each time", "evenodd simulate --players 4 --strategies random,contrarian --seed 7",
-			"Play the players of a file", "evenodd simulate --entrants class.yaml",
 			"Play another game in another format", "evenodd simulate --game tic_tac_toe --tournament swiss --players 64",
 			"Play your program against built-in strategies", "evenodd simulate --strategies 'exec:python3 bot.py',even,random",
 			"Play agents that run elsewhere", "evenodd simulate --player localhost:8101 --player localhost:8102",
-			"Lose messages, and crash a player", "evenodd simulate --players 8 --faults drop=0.2,crash=P03@R2-R4",
 			"Store the league, and show it in a browser", "evenodd simulate --data ./my-league --serve localhost:8080 --pace 1s",
 		),
 		Args: noArguments,

@@ -26,7 +26,7 @@ func TestStrategiesPageNamesEveryStrategy(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(table, -1) {
 		named = append(named, row[1])
 	}
-	assert.Equal(t, strings.Split(external.Names(true), ", "), named)
+	assert.Equal(t, strings.Split(external.Names(true), ", "), named, "docs/strategies.md has a row for each strategy, in the order of the list")
 }
 
 // 'go test ./cmd -run TestStrategiesPage -update' writes the results into the page.

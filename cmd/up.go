@@ -43,13 +43,10 @@ func newUp(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up --entrants FILE",
 		Short: "Run a whole league as processes, from a file of players",
-		Long: `Start a manager, referees and the players of a file as processes on this machine, and
-show them until the league is over. Then it prints the final table and ends. Interrupt
-it to stop all processes; run the same command again to resume the league.
-
-A process that dies is started again: the manager resumes the league, and an agent comes
-back with its identity. A process that dies more than 5 times in a minute stays down, and
-so does one whose command line is wrong.
+		Long: `Start a manager, referees and the players of a file as processes on this machine. Show
+them until the league is over, then print the final table. Interrupt the command to stop
+all processes; run it again to resume the league. A process that dies is started again
+(docs/running-a-league.md).
 
 docs/entrants.md describes the file. It runs programs: use only files that you trust.
 
