@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,6 +106,9 @@ func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 					t.Parallel()
 					a := newStarter(t, dir, language, role)
 					a.examine(t)
+					if role == protocol.RoleReferee {
+						a.resistHostilePlayers(t)
+					}
 					mu.Lock()
 					defer mu.Unlock()
 					agents = append(agents, a)
@@ -115,12 +119,19 @@ func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 	if t.Failed() || len(agents) < 2*len(starter.Languages()) { // without a tool, a test is skipped
 		return
 	}
-	data := filepath.Join(dir, "data")
-	m := startManager(t, "--data", data, "--players", "3", "--referees", "3", "--legs", "2", "--exit-when-done", "--strict")
+	// The manager of a long league dies. Another one at the same port begins a new league.
+	first := startManager(t, "--players", "3", "--referees", "3", "--legs", "100")
 	var playing []*process
 	for _, a := range agents {
-		playing = append(playing, a.join(t, m.url))
+		playing = append(playing, a.join(t, first.url))
 	}
+	first.await(t, `"event_type":"ROUND_COMPLETED"`)
+	require.NoError(t, first.cmd.Process.Kill())
+	first.awaitExit(t)
+	at, err := url.Parse(first.url)
+	require.NoError(t, err)
+	data := filepath.Join(dir, "data")
+	m := startManager(t, "--port", at.Port(), "--data", data, "--players", "3", "--referees", "3", "--legs", "2", "--exit-when-done", "--strict")
 	require.Zero(t, m.awaitExit(t), "no technical losses: %s", m.stderr.String())
 	for i, p := range playing {
 		assert.Zero(t, p.awaitExit(t))

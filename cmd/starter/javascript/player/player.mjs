@@ -1,6 +1,6 @@
 // A player for leagues of evenodd. Change choose(); the rest speaks the protocol.
 import { pathToFileURL } from 'node:url';
-import { Agent, Refused, now, text } from './agent.mjs';
+import { Agent, Refused, now, say, text } from './agent.mjs';
 
 /**
  * Returns one of options: ['even', 'odd'] in even_odd, the allowed moves in other games. It may be async.
@@ -52,7 +52,7 @@ function endMatch(request) {
   if (match && !match.over) { // a repeated result counts once
     match.over = true;
     past.push(result);
-    console.log(`${request.match_id}: ${result.status}, ${result.reason}`);
+    say(`${request.match_id}: ${result.status}, ${result.reason}`);
   }
   return acknowledge(request);
 }
@@ -84,5 +84,10 @@ export const agent = new Agent('player', "{{NAME}}", {{PORT}}, { game_types: ['e
   ROUND_COMPLETED: ['ROUND_COMPLETED_ACK', acknowledge],
   LEAGUE_COMPLETED: ['LEAGUE_COMPLETED_ACK', endLeague],
 });
+
+agent.forget = () => {
+  matches.clear();
+  past.length = 0;
+};
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) agent.run(); // not when a test imports this file

@@ -1,7 +1,7 @@
 // A referee of even_odd for leagues of evenodd.
 import { createHash, randomBytes } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
-import { Agent, Refused, now, sleep, text } from './agent.mjs';
+import { Agent, Refused, now, say, sleep, text } from './agent.mjs';
 
 const MATCHES_AT_ONCE = 5;
 const NAMES = { E001: 'TIMEOUT_ERROR', E002: 'INVALID_FIELD_TYPE', E004: 'INVALID_PARITY_CHOICE', E009: 'CONNECTION_ERROR', E015: 'MATCH_ID_MISMATCH' };
@@ -117,8 +117,8 @@ export class Match {
       const promised = this.promised[player.player_id];
       if (promised) {
         const entropy = Buffer.from(String(reply.entropy), 'hex');
-        if (digest('evenodd-entropy-v1', [this.id, player.player_id], entropy) !== promised) {
-          throw new Refused(-32602, 'entropy is not that of entropy_commitment', 'E002');
+        if (entropy.length !== 32 || digest('evenodd-entropy-v1', [this.id, player.player_id], entropy) !== promised) {
+          throw new Refused(-32602, 'entropy is not 32 bytes, those of entropy_commitment', 'E002');
         }
         this.entropies[player.player_id] = entropy;
       }
@@ -137,10 +137,10 @@ export class Match {
         if ((reply.match_id ?? this.id) !== this.id) throw new Refused(15, 'the answer is about another match', 'E015');
         return accept(reply);
       } catch (e) { // without a readable answer: no connection, HTTP 500, no JSON
-        code = e instanceof Refused ? (e.errorCode in NAMES ? e.errorCode : 'E002') : e.name === 'TimeoutError' ? 'E001' : 'E009';
+        code = e instanceof Refused ? (Object.hasOwn(NAMES, e.errorCode) ? e.errorCode : 'E002') : e.name === 'TimeoutError' ? 'E001' : 'E009';
         detail = e.cause?.message ?? e.message;
       }
-      console.log(`${this.id}: ${player.player_id} fails at ${method}: ${code} ${detail}`);
+      say(`${this.id}: ${player.player_id} fails at ${method}: ${code} ${detail}`);
       const counts = { retry_count: Math.min(retry, max_retries), max_retries };
       this.notify(player, 'notify_game_error', this.message('GAME_ERROR', player, { // not awaited: it never delays the match
         player_id: player.player_id, affected_player: player.player_id, error_code: code, error_name: NAMES[code], error_description: NAMES[code],
@@ -155,7 +155,7 @@ export class Match {
     try {
       await agent.call(player.endpoint, method, message, 5);
     } catch (e) { // changes nothing: the player has the loss
-      console.log(`${this.id}: ${player.player_id} did not acknowledge ${method}: ${e.cause?.message ?? e.message}`);
+      say(`${this.id}: ${player.player_id} did not acknowledge ${method}: ${e.cause?.message ?? e.message}`);
     }
   }
 
@@ -187,7 +187,7 @@ export class Match {
     const { status, winner_player_id: winner, drawn_number, choices, reason } = result;
     const other = status === 'DRAW' ? points.draw_points : status === 'WIN' ? points.loss_points : points.technical_loss_points;
     const score = Object.fromEntries(Object.keys(choices).map((id) => [id, id === winner ? points.win_points : other]));
-    console.log(`${this.id}: ${status}, ${reason}`);
+    say(`${this.id}: ${status}, ${reason}`);
     for (let pause = 2; ; pause = Math.min(2 * pause, 8)) {
       const { league_id, round_id } = this.assignment;
       try {
@@ -197,7 +197,7 @@ export class Match {
         }));
         return;
       } catch (e) {
-        console.log(`${this.id}: the manager answers the report: ${e.cause?.message ?? e.message}`);
+        say(`${this.id}: the manager answers the report: ${e.cause?.message ?? e.message}`);
         if (e instanceof Refused && e.errorCode !== 'E022') return; // E022: too many calls, later is better
       }
       await sleep(pause);
@@ -220,5 +220,7 @@ export const agent = new Agent('referee', "{{NAME}}", {{PORT}}, { game_types: ['
   ROUND_COMPLETED: ['ROUND_COMPLETED_ACK', acknowledge],
   LEAGUE_COMPLETED: ['LEAGUE_COMPLETED_ACK', endLeague],
 });
+
+agent.forget = () => matches.clear();
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) agent.run(); // not when a test imports this file

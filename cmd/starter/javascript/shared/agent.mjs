@@ -17,6 +17,9 @@ export class Refused extends Error {
 /** The time in UTC, the only one that the protocol knows, after so many seconds. */
 export const now = (after = 0) => new Date(Date.now() + after * 1000).toISOString().slice(0, 19) + 'Z';
 
+/** Writes a line. Texts of others must not control the terminal. */
+export const say = (line) => console.log(line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '?'));
+
 export const sleep = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 
 const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -39,6 +42,7 @@ export class Agent {
     Object.assign(this, { role, name, port, meta, handlers });
     this.id = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') || role; // until the manager gives one
     this.manager = this.token = this.league = this.lastWords = undefined;
+    this.forget = () => {}; // forgets the matches of a league
   }
 
   message(messageType, conversationId, members) {
@@ -92,7 +96,10 @@ export class Agent {
   /** Calls another agent. Throws Refused for an error, and other errors without a readable response. */
   async call(url, method, message, seconds = 10) {
     const body = JSON.stringify({ jsonrpc: '2.0', method, params: message, id: 1 });
-    const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body, signal: AbortSignal.timeout(seconds * 1000) });
+    const answer = await fetch(url, {
+      method: 'POST', headers: { 'Content-Type': 'application/json' }, body, signal: AbortSignal.timeout(seconds * 1000),
+      redirect: 'manual', // the URL of an agent must not lead elsewhere
+    });
     if (!answer.ok) throw new Error(`HTTP status ${answer.status}`);
     let size = 0;
     const chunks = [];
@@ -116,8 +123,10 @@ export class Agent {
           { auth_token: this.token, league_id: this.league, query_type: 'GET_STATUS' }));
         away = false;
       } catch (e) {
-        if (e.errorCode === 'E012') this.token = undefined; // the manager has started a new league
-        else if (e instanceof Refused) console.error(`the manager answers: ${e.message}`);
+        if (e.errorCode === 'E012') { // the manager has started a new league, with the same match_ids
+          this.token = undefined;
+          this.forget();
+        } else if (e instanceof Refused) console.error(`the manager answers: ${e.message}`);
         else if (!away) console.error(`no manager at ${this.manager} yet (${e.cause?.message ?? e.message}): trying again`);
         away = !(e instanceof Refused); // it may come back, and then continue its league
       }
@@ -133,7 +142,7 @@ export class Agent {
       process.exit(1);
     }
     [this.id, this.token, this.league] = [answer[`${this.role}_id`], answer.auth_token, answer.league_id];
-    console.log(`registered as ${this.id} in ${this.league}`);
+    say(`registered as ${this.id} in ${this.league}`);
   }
 
   async serve(request, response) {
@@ -150,7 +159,7 @@ export class Agent {
   }
 
   stop(code, words) {
-    if (words) console.log(words);
+    if (words) say(words);
     process.exit(code);
   }
 

@@ -92,5 +92,7 @@ agent = Agent("player", "{{NAME}}", {{PORT}}, {"game_types": ["even_odd"]}, {  #
     "LEAGUE_COMPLETED": ("LEAGUE_COMPLETED_ACK", end_league),
 })
 
+agent.forget = lambda: (matches.clear(), history.clear())
+
 if __name__ == "__main__":
     agent.run()

@@ -23,7 +23,7 @@ def start_match(assignment):
     with lock:
         match = matches.get((match_id, attempt))  # the same assignment again starts no second match
         if not match:
-            if sum(not m.over for m in matches.values()) >= MATCHES_AT_ONCE:
+            if sum(not m.over for m in list(matches.values())) >= MATCHES_AT_ONCE:
                 return {"status": "BUSY", "match_id": match_id}
             match = matches[match_id, attempt] = Match(assignment)
             threading.Thread(target=match.conduct, daemon=True).start()
@@ -118,8 +118,8 @@ class Match:
                 entropy = bytes.fromhex(reply["entropy"])
             except (KeyError, TypeError, ValueError):
                 entropy = b""
-            if digest("evenodd-entropy-v1", self.id, player, secret=entropy) != self.promised[player]:
-                raise Refused(-32602, "entropy is not that of entropy_commitment", "E002")
+            if len(entropy) != 32 or digest("evenodd-entropy-v1", self.id, player, secret=entropy) != self.promised[player]:
+                raise Refused(-32602, "entropy is not 32 bytes, those of entropy_commitment", "E002")
             self.entropies[player] = entropy
         return reply["parity_choice"]
 
@@ -222,6 +222,8 @@ agent = Agent("referee", "{{NAME}}", {{PORT}}, {"game_types": ["even_odd"], "max
     "ROUND_COMPLETED": ("ROUND_COMPLETED_ACK", acknowledge),
     "LEAGUE_COMPLETED": ("LEAGUE_COMPLETED_ACK", end_league),
 })
+
+agent.forget = matches.clear
 
 if __name__ == "__main__":
     agent.run()

@@ -1,16 +1,20 @@
 """What players and referees share: registration, JSON-RPC 2.0 over HTTP, the envelope of messages."""
 
 import argparse
+import contextlib
 import json
 import re
 import signal
+import socket
 import sys
 import threading
+import time
 import traceback
-import urllib.request
 import uuid
 from datetime import datetime, timedelta, timezone
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
 
 MAX_REQUEST, MAX_REPLY = 1 << 18, 1 << 16  # bytes: refuse what is larger
 UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
@@ -30,6 +34,7 @@ def now(after=0):
 
 
 def say(line):
+    line = "".join(c if c.isprintable() else "?" for c in line)  # texts of others must not control the terminal
     print(line + "\n", end="", flush=True)  # one write, so that lines of several threads do not mix
 
 
@@ -42,6 +47,37 @@ def text(message, member):
     return message[member]
 
 
+def post(url, body, timeout):
+    """Returns the body of the response. Follows no redirect: the URL of an agent must not lead elsewhere."""
+    ends, at = time.monotonic() + timeout, urlsplit(url)
+    connection = (HTTPSConnection if at.scheme == "https" else HTTPConnection)(at.netloc, timeout=timeout)
+    with contextlib.closing(connection), contextlib.suppress(TimeoutError):
+        connection.connect()
+        # The limit of a socket is for one read: the timer ends a response that drips in.
+        timer = threading.Timer(max(0, ends - time.monotonic()), shut, [connection.sock])
+        timer.daemon = True
+        timer.start()
+        try:
+            connection.request("POST", at.path + "?" * bool(at.query) + at.query, body, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            answer = response.read(MAX_REPLY + 1)
+        except (OSError, HTTPException):
+            if time.monotonic() < ends:
+                raise
+        finally:
+            timer.cancel()
+    if time.monotonic() >= ends:
+        raise TimeoutError("no answer in time")
+    if response.status != 200 or len(answer) > MAX_REPLY:
+        raise ValueError(f"HTTP status {response.status}" if response.status != 200 else "the response is too large")
+    return answer
+
+
+def shut(connected):
+    with contextlib.suppress(OSError):  # it is closed
+        connected.shutdown(socket.SHUT_RDWR)
+
+
 class Agent:
     """handlers has a reply type and a function for each message type that the agent serves."""
 
@@ -49,6 +85,7 @@ class Agent:
         self.role, self.name, self.port, self.meta, self.handlers = role, name, port, meta, handlers
         self.id = re.sub(r"\W+", "-", name).strip("-").lower() or role  # until the manager gives one
         self.token = self.league = self.manager = self.last_words = None
+        self.forget = lambda: None  # forgets the matches of a league
         self.over = threading.Event()
 
     def message(self, message_type, conversation_id, **members):
@@ -65,8 +102,9 @@ class Agent:
             raise Refused(21, "timestamp must be UTC", "E021")
         text(request, "sender")
         reply_type, handler = self.handlers[request["message_type"]]
+        conversation = text(request, "conversation_id")
         members = handler(request)
-        return self.message(reply_type, text(request, "conversation_id"), **{self.role + "_id": self.id}, **members)
+        return self.message(reply_type, conversation, **{self.role + "_id": self.id}, **members)
 
     def respond(self, body):
         """Returns the JSON-RPC response to a request or a batch; None if it gets no response."""
@@ -99,17 +137,20 @@ class Agent:
 
     def call(self, url, method, message, timeout=10):
         """Calls another agent. Raises Refused for an error, OSError or ValueError without a readable response."""
-        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": message, "id": 1}).encode()
-        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=timeout) as http:
-            answer = http.read(MAX_REPLY + 1)
-        response = json.loads(answer) if len(answer) <= MAX_REPLY else None
-        if not isinstance(response, dict) or not isinstance(response.get("result", response.get("error")), dict):
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": message, "id": 1})
+        try:
+            response = json.loads(post(url, body.encode(), timeout))
+        except (HTTPException, RecursionError) as e:
+            raise ValueError(f"no JSON-RPC response: {e!r:.99}") from e
+        members = response if isinstance(response, dict) else {}
+        error = members.get("error")
+        if isinstance(error, dict):
+            data = error.get("data")
+            code = data.get("error_code") if isinstance(data, dict) else None
+            raise Refused(error.get("code"), str(error.get("message")), code if isinstance(code, str) else None)
+        if not isinstance(members.get("result"), dict):
             raise ValueError("no JSON-RPC response")
-        if "result" not in response:
-            error = response["error"]
-            raise Refused(error.get("code"), str(error.get("message")), (error.get("data") or {}).get("error_code"))
-        return response["result"]
+        return members["result"]
 
     def attend(self, endpoint):
         """Registers, and asks the manager from time to time whether it knows this agent, until the league is over."""
@@ -123,8 +164,9 @@ class Agent:
                         "LEAGUE_QUERY", "conv-status", auth_token=self.token, league_id=self.league, query_type="GET_STATUS"))
                 away = False
             except Refused as e:
-                if e.error_code == "E012":  # the manager has started a new league
+                if e.error_code == "E012":  # the manager has started a new league, with the same match_ids
                     self.token = None
+                    self.forget()
                 else:
                     print(f"the manager answers: {e}", file=sys.stderr)
             except (OSError, ValueError) as e:  # it may come back, and then continue its league
@@ -175,13 +217,16 @@ class Server(ThreadingHTTPServer):  # a thread for each connection: a slow call 
 def handler_of(agent):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"  # keeps a connection open for the next call
+        timeout = 120  # seconds without a byte
         disable_nagle_algorithm = True  # else each answer takes 40 ms: Nagle's algorithm
 
         def do_POST(self):
-            size = int(self.headers.get("Content-Length") or 0)
-            if self.path != "/mcp" or size > MAX_REQUEST:
-                return self.send_error(404 if self.path != "/mcp" else 413)
-            response = agent.respond(self.rfile.read(size))
+            length = self.headers.get("Content-Length", "")
+            if self.path != "/mcp" or not length.isdecimal():
+                return self.send_error(404 if self.path != "/mcp" else 411)
+            if int(length) > MAX_REQUEST:
+                return self.send_error(413)
+            response = agent.respond(self.rfile.read(int(length)))
             body = json.dumps(response).encode() if response else b""
             self.send_response(200 if body else 204)
             if body:
