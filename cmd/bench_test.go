@@ -45,6 +45,7 @@ func (l benchLeague) play(b *testing.B, recorded func(n int) bool) {
 	o := &simulateOptions{data: l.data, resume: l.resume, format: "table", list: "matches", quiet: true, fileLevel: "info"}
 	o.LeagueID, o.GameType, o.Transport = defaultLeague, evenodd.Type, l.transport
 	o.Players, o.Referees, o.Seed, o.Legs, o.Concurrency = l.players, 2, 7, 1, l.atOnce
+	o.Strategies = []string{"random"}
 	o.Progress = func(n, _ int) {
 		if recorded != nil && !recorded(n) {
 			interrupt()
