@@ -62,10 +62,10 @@ func (a *starterAgent) runTool(t *testing.T, command ...string) {
 	require.Zero(t, p.awaitExit(t), "%s\n%s", p.stdout.String(), p.stderr.String())
 }
 
-// join starts the agent in the league of a manager.
-func (a *starterAgent) join(t *testing.T, manager string) *process {
+// join starts the agent in the league of a manager, with variables of the environment.
+func (a *starterAgent) join(t *testing.T, manager string, env ...string) *process {
 	t.Helper()
-	return launch(t, a.dir, nil, a.program[0], append(a.program[1:], "--port", "0", "--manager", manager)...)
+	return launch(t, a.dir, env, a.program[0], append(a.program[1:], "--port", "0", "--manager", manager)...)
 }
 
 // examine has evenodd check examine the agent, and waits for the agent to end with the
@@ -92,7 +92,7 @@ func (a *starterAgent) examine(t *testing.T) {
 }
 
 // The agents of all languages pass their own tests, meet all requirements, and play a league
-// together.
+// with a roster together.
 func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 	t.Parallel()
 	longTest(t)
@@ -119,11 +119,16 @@ func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 	if t.Failed() || len(agents) < 2*len(starter.Languages()) { // without a tool, a test is skipped
 		return
 	}
+	roster, lines := filepath.Join(dir, "roster.csv"), "name,code,role\n"
+	for i, a := range agents {
+		lines += fmt.Sprintf("%s,nightingale-%d,%s\n", a.Name, i, a.Role)
+	}
+	require.NoError(t, os.WriteFile(roster, []byte(lines), 0o600))
 	// The manager of a long league dies. Another one at the same port begins a new league.
-	first := startManager(t, "--players", "3", "--referees", "3", "--legs", "100")
+	first := startManager(t, "--roster", roster, "--legs", "100")
 	var playing []*process
-	for _, a := range agents {
-		playing = append(playing, a.join(t, first.url))
+	for i, a := range agents {
+		playing = append(playing, a.join(t, first.url, fmt.Sprintf("EVENODD_REGISTRATION_CODE=nightingale-%d", i)))
 	}
 	first.await(t, `"event_type":"ROUND_COMPLETED"`)
 	require.NoError(t, first.cmd.Process.Kill())
@@ -131,7 +136,7 @@ func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 	at, err := url.Parse(first.url)
 	require.NoError(t, err)
 	data := filepath.Join(dir, "data")
-	m := startManager(t, "--port", at.Port(), "--data", data, "--players", "3", "--referees", "3", "--legs", "2", "--exit-when-done", "--strict")
+	m := startManager(t, "--port", at.Port(), "--data", data, "--roster", roster, "--legs", "2", "--exit-when-done", "--strict")
 	require.Zero(t, m.awaitExit(t), "no technical losses: %s", m.stderr.String())
 	for i, p := range playing {
 		assert.Zero(t, p.awaitExit(t))

@@ -136,7 +136,9 @@ export class Agent {
   async register(endpoint, conversation) {
     const kind = this.role === 'referee' ? 'REFEREE_REGISTER_REQUEST' : 'LEAGUE_REGISTER_REQUEST';
     const meta = { display_name: this.name, version: '1.0.0', contact_endpoint: endpoint, ...this.meta };
-    const answer = await this.call(this.manager, `register_${this.role}`, this.message(kind, conversation, { [`${this.role}_meta`]: meta }));
+    const code = process.env.EVENODD_REGISTRATION_CODE; // in a league with a roster: from its organiser
+    const members = { [`${this.role}_meta`]: meta, ...(code && { registration_code: code }) };
+    const answer = await this.call(this.manager, `register_${this.role}`, this.message(kind, conversation, members));
     if (answer.status !== 'ACCEPTED') {
       console.error(`registration refused: ${answer.reason}`);
       process.exit(1);

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import os
 import re
 import signal
 import socket
@@ -179,7 +180,9 @@ class Agent:
     def register(self, endpoint, conversation):
         kind = "REFEREE_REGISTER_REQUEST" if self.role == "referee" else "LEAGUE_REGISTER_REQUEST"
         meta = {"display_name": self.name, "version": "1.0.0", "contact_endpoint": endpoint, **self.meta}
-        answer = self.call(self.manager, "register_" + self.role, self.message(kind, conversation, **{self.role + "_meta": meta}))
+        code = os.environ.get("EVENODD_REGISTRATION_CODE")  # in a league with a roster: from its organiser
+        members = {self.role + "_meta": meta, **({"registration_code": code} if code else {})}
+        answer = self.call(self.manager, "register_" + self.role, self.message(kind, conversation, **members))
         if answer.get("status") != "ACCEPTED":
             sys.exit(f"registration refused: {answer.get('reason')}")
         self.id, self.token, self.league = answer[self.role + "_id"], answer["auth_token"], answer.get("league_id")
