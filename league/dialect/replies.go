@@ -200,7 +200,7 @@ func (m *Method) translate(reply protocol.Object) protocol.Object {
 		}
 	case protocol.Invite.Name:
 		Fill(&message, "accept", message.Get("accepted"))
-		if status := strings.ToLower(message.Text("status")); status == "accepted" || status == "joined" {
+		if slices.Contains([]string{"accepted", "joined", "ack"}, strings.ToLower(message.Text("status"))) {
 			Fill(&message, "accept", jsontext.Value("true"))
 		}
 	case protocol.RegisterPlayer.Name:

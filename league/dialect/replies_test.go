@@ -38,6 +38,8 @@ func TestReplyIsTranslated(t *testing.T) {
 		{"yes is no boolean", "handle_game_invitation", `{"result":{"accepted":"yes"}}`, 200, `{"accepted":"yes","accept":"yes"}`},
 		{"accepted", "handle_game_invitation", `{"result":{"accepted":true}}`, 200, `{"accepted":true,"accept":true}`},
 		{"a status that accepts", "handle_game_invitation", `{"result":{"status":"Accepted"}}`, 200, `{"status":"Accepted","accept":true}`},
+		{"a tool that acknowledges an invitation", "handle_game_invitation", `{"result":{"content":[{"type":"text","text":"{\"status\": \"ACK\"}"}]}}`, 200, `{"status":"ACK","accept":true}`},
+		{"an answer that follows later", "handle_game_invitation", `{"result":{"status":"RECEIVED"}}`, 200, `{"status":"RECEIVED"}`},
 
 		{"an acknowledgement", "notify_match_result", `{"jsonrpc":"2.0","result":{"status":"received","result":"WIN"},"id":3}`, 200, `{"status":"received","result":"WIN"}`},
 		{"an acknowledgement that is a word", "notify_match_result", `{"jsonrpc":"2.0","result":"ok","id":3}`, 200, `{"status":"ok"}`},
