@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 
 	"evenodd/config"
 	"evenodd/league/record"
@@ -38,7 +37,7 @@ func (o *organiserOptions) readLeague(ctx context.Context) (*leagueRecord, recor
 	}
 	r := newLeagueRecord()
 	if err = r.Update(ctx, from, nil); err == nil && r.Created == nil {
-		err = fmt.Errorf("the journal of league %s has no event yet", o.leagueID)
+		err = record.NoEvent(o.leagueID)
 	}
 	if err != nil {
 		from.Close()

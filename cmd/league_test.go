@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -269,6 +271,21 @@ func TestManagerAnswersQueriesAfterItsLeague(t *testing.T) {
 	assert.Zero(t, m.awaitExit(t), "the league is over: all is done")
 	assert.Regexp(t, `│ +3 │ P02 +│ Stubborn P02 +│ +2 │ 0 │ 0 │ 2 │ +2 │ +0 │`, m.stdout.String())
 	assert.NotContains(t, m.stderr.String(), "evenodd: interrupted")
+}
+
+// A manager makes the journal of its league before it writes the first event.
+func TestLeagueWithoutEventsIsExplained(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	league := filepath.Join(data, "data", "leagues", "spring")
+	require.NoError(t, os.MkdirAll(league, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(league, "journal.jsonl"), nil, 0o600))
+	for _, args := range [][]string{{"league", "status", "--data", data}, {"report", data}} {
+		code, stdout, stderr := run(t.Context(), args...)
+		assert.Equal(t, 1, code)
+		assert.Empty(t, stdout)
+		assert.Equal(t, "evenodd: league spring has no event yet: its manager begins it now, or ended before it could. Try again in a moment\n", stderr)
+	}
 }
 
 func TestLeagueOfAnotherGame(t *testing.T) {

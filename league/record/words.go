@@ -33,3 +33,8 @@ func Milliseconds(ms float64) string {
 	}
 	return fmt.Sprintf("%.1f ms", ms)
 }
+
+// NoEvent is the error for a league whose journal has no event.
+func NoEvent(leagueID string) error {
+	return fmt.Errorf("league %s has no event yet: its manager begins it now, or ended before it could. Try again in a moment", leagueID)
+}

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -61,7 +60,7 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 		return nil, err
 	}
 	if b.l.Created == nil {
-		return nil, fmt.Errorf("the journal of league %s has no event yet", leagueID)
+		return nil, record.NoEvent(leagueID)
 	}
 	unreadable, err := source.Attempts(b.transcript)
 	if err != nil {
