@@ -44,7 +44,7 @@ func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
 		},
 		{
 			"one sends an illegal choice, one hangs up", choose, leaguetest.EditAnswer("parity_choice", "Odd"), leaguetest.FailWith(leaguetest.ErrHangUp), 6 * leaguetest.Second,
-			"P01 sent no valid CHOOSE_PARITY_RESPONSE (E004), P02 could not be reached for CHOOSE_PARITY_RESPONSE - both lose",
+			"P01 sent no valid CHOOSE_PARITY_RESPONSE (E004), P02 accepted the connection, but sent no readable CHOOSE_PARITY_RESPONSE - both lose",
 			map[string]int{"p01": 4, "p02": 4},
 		},
 	} {

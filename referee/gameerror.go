@@ -106,6 +106,8 @@ func lossReason(fault *protocol.Error, w *window) string {
 		answered += fmt.Sprintf("HTTP %d", status)
 	case fault.Code == protocol.ErrTimeout:
 		return "did not send " + w.response + " in time"
+	case fault.Code == protocol.ErrConnection && protocol.Accepted(fault):
+		return "accepted the connection, but sent no readable " + w.response
 	case fault.Code == protocol.ErrConnection:
 		return "could not be reached for " + w.response
 	default:

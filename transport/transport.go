@@ -120,17 +120,29 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 // Unreachable is true.
 func (e *UnreachableError) Unreachable() bool { return true }
 
-// A ClosedError says that the other side closed the connection and sent no byte of an answer.
-type ClosedError struct{ Err error }
+// A BrokenError says that the other side accepted the connection, and sent no readable
+// response.
+type BrokenError struct {
+	Err    error
+	Closed bool // without a byte of a response
+}
 
 // Error says it without the name of the endpoint.
-func (e *ClosedError) Error() string { return "connection closed without an answer" }
+func (e *BrokenError) Error() string {
+	if e.Closed {
+		return "connection closed without an answer"
+	}
+	return e.Err.Error()
+}
 
 // Unwrap is the cause.
-func (e *ClosedError) Unwrap() error { return e.Err }
+func (e *BrokenError) Unwrap() error { return e.Err }
 
-// Unanswered is true.
-func (e *ClosedError) Unanswered() bool { return true }
+// Accepted is true.
+func (e *BrokenError) Accepted() bool { return true }
+
+// Unanswered tells whether no byte of a response came.
+func (e *BrokenError) Unanswered() bool { return e.Closed }
 
 // A LocalError is a failure of this side: it has no file descriptors, memory or ports
 // left. It says nothing about the endpoint, and makes a call attempt void.

@@ -147,7 +147,7 @@ func carrierFailure(err error) error {
 	}
 	switch e.Code {
 	case ErrHangUp.Code:
-		return errors.New(e.Message)
+		return &transport.BrokenError{Err: errors.New(e.Message), Closed: true}
 	case ErrGarbage.Code, ErrTooLarge.Code:
 		return &http.UnreadableError{Status: nethttp.StatusOK, Err: errors.New(e.Message)}
 	case ErrServerError.Code:

@@ -92,7 +92,7 @@ func TestInvitationFailuresAreRetriedAndReported(t *testing.T) {
 		{
 			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
 			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
-			over: 6 * leaguetest.Second, lost: "could not be reached for GAME_JOIN_ACK",
+			over: 6 * leaguetest.Second, lost: "accepted the connection, but sent no readable GAME_JOIN_ACK",
 		},
 		{
 			name: "closes the connection once", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
@@ -222,7 +222,7 @@ func TestChoiceFailuresAreRetriedAndReported(t *testing.T) {
 		{
 			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
 			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.ChoiceReply), asked: 4,
-			over: 6 * leaguetest.Second, lost: "could not be reached for CHOOSE_PARITY_RESPONSE",
+			over: 6 * leaguetest.Second, lost: "accepted the connection, but sent no readable CHOOSE_PARITY_RESPONSE",
 		},
 		called(`always "Even"`, illegal("Even")),
 		called("always 0", illegal(0)),

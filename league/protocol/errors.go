@@ -344,6 +344,13 @@ func Unreachable(err error) bool {
 	return errors.As(err, &u) && u.Unreachable()
 }
 
+// Accepted tells whether the other side accepted the connection of a call that failed without a
+// readable response.
+func Accepted(err error) bool {
+	var a interface{ Accepted() bool }
+	return errors.As(err, &a) && a.Accepted()
+}
+
 // Answered tells whether the other side responded to a call: with a result, an error, or
 // an unreadable response.
 func Answered(err error) bool {

@@ -186,8 +186,10 @@ func TestUnreadableResponses(t *testing.T) {
 func TestConnectionClosedWithoutAnswerIsExplained(t *testing.T) {
 	url := serveHandler(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: url, Method: "join", Params: &text{}, Decode: textOf})
-	var closed *transport.ClosedError
+	var closed *transport.BrokenError
 	require.ErrorAs(t, err, &closed)
+	assert.True(t, closed.Closed)
+	assert.True(t, protocol.Accepted(err))
 	require.ErrorIs(t, err, io.EOF)
 	failed := protocol.AsError(err)
 	assert.Equal(t, protocol.ErrConnection, failed.Code)

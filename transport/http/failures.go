@@ -2,12 +2,10 @@ package http
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -174,10 +172,10 @@ func (r reply) failed(err error) error {
 }
 
 // classify distinguishes the end of ctx, an endpoint where nobody listens, and a local
-// failure from other failures.
-func classify(ctx context.Context, endpoint string, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+// failure from other failures. p is finished.
+func classify(p *progress, endpoint string, err error) error {
+	if p.Err() != nil {
+		return p.Err()
 	}
 	if unreachable, ok := errors.AsType[*transport.UnreachableError](err); ok { // not a URL
 		return unreachable
@@ -194,12 +192,15 @@ func classify(ctx context.Context, endpoint string, err error) error {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return fmt.Errorf("%w; --tls-ca names one to trust", err)
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-		return &transport.ClosedError{Err: err}
-	}
+	connected, answered := p.reached()
 	exhausted := []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL}
 	if slices.ContainsFunc(exhausted, func(e syscall.Errno) bool { return errors.Is(err, e) }) {
 		return &transport.LocalError{Err: err}
+	}
+	if _, ok := errors.AsType[*UnreadableError](err); !ok && connected {
+		// By the bytes that came, because net/http names a closed connection by one of many
+		// errors: EOF, reset, broken pipe, closed idle connection.
+		return &transport.BrokenError{Err: err, Closed: !answered}
 	}
 	return err
 }

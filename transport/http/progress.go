@@ -168,6 +168,13 @@ func (p *progress) answer() {
 	p.answered = time.Now()
 }
 
+// reached tells whether a connection was made, and whether a byte of the response came.
+func (p *progress) reached() (connected, answered bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.timing.Departed.IsZero(), !p.answered.IsZero()
+}
+
 // finish ends the measurement, and returns it.
 func (p *progress) finish() *transport.Timing {
 	p.mu.Lock()
