@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"strings"
@@ -38,6 +39,23 @@ func TestPlayerThatCannotBeReachedFailsOneRequirement(t *testing.T) {
 		assert.Contains(n, verdicts(r, conformance.Fail)["P-HTTP-01"], "connection refused")
 		assert.Len(n, verdicts(r, conformance.Fail), 1)
 		assert.Equal(n, "the agent cannot be reached", finding(n, r, "P-CHO-03").Detail)
+	})
+}
+
+func TestPlayerThatAnswersNoInvitationIsSlowNotOutOfReach(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		m := newModel(n)
+		taken(func(m *model, _ http.ResponseWriter, r *http.Request, body []byte) bool {
+			if bytes.Contains(body, []byte("GAME_INVITATION")) {
+				m.gone(r)
+				return true
+			}
+			return false
+		})(m)
+		r := alone(n, m)
+		assert.Contains(n, verdicts(r, conformance.Fail), "P-INV-06")
+		assert.Equal(n, "the agent did not answer in time", finding(n, r, "P-CHO-03").Detail)
 	})
 }
 

@@ -119,7 +119,7 @@ func (x *playerExam) meet(ctx context.Context) bool {
 		if r.took >= x.patience(inviteLimit) {
 			x.record("timeout of an invitation", &fact{reply: r})
 		}
-		x.giveUp("the agent cannot be reached")
+		x.giveUp(unreached(r))
 		return false
 	case r.fault != nil && !x.registered && wantsMembership(r.fault):
 		x.record("first call", &fact{reply: r})

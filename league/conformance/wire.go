@@ -97,11 +97,19 @@ func (x *exam) meet(ctx context.Context) bool {
 		if answered || attempt >= 5 || strings.HasPrefix(r.Error, "no answer within") || !rest(ctx, 100*time.Millisecond) {
 			x.record("first call", &fact{reply: r, problem: cmp.Or(when(!answered, "%s", r.Error), notServed(r))})
 			if !answered {
-				x.giveUp("the agent cannot be reached")
+				x.giveUp(unreached(r))
 			}
 			return answered
 		}
 	}
+}
+
+// unreached tells an agent that is too slow from one that nobody can connect to.
+func unreached(r *reply) string {
+	if strings.HasPrefix(r.Error, "no answer within") {
+		return "the agent did not answer in time"
+	}
+	return "the agent cannot be reached"
 }
 
 // notServed returns that POST is not served at all.
