@@ -196,6 +196,27 @@ func TestConnectionClosedWithoutAnswerIsExplained(t *testing.T) {
 	assert.Equal(t, protocol.ClosedUnanswered, failed.Detail)
 }
 
+// By the time of the close, net/http gives one of many errors.
+func TestConnectionClosedAtOnceIsExplained(t *testing.T) {
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	client := newClient(t, nil)
+	for range 100 {
+		_, _, err := client.Call(context.Background(), transport.Request{Endpoint: "http://" + l.Addr().String(), Method: "join", Params: &text{}, Decode: textOf})
+		require.Equal(t, protocol.ClosedUnanswered, protocol.AsError(err).Detail)
+	}
+}
+
 func TestResponseAtTheLimitIsRead(t *testing.T) {
 	const head, tail = `{"jsonrpc":"2.0","result":{"Text":"`, `"},"id":1}`
 	words := strings.Repeat("x", maxReply-len(head)-len(tail))
