@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is the longest time that a test waits for a page.
-const patience = 15 * time.Second
+// patience is the longest time that a test waits for a page: a league of 200 players takes seven seconds on two idle cores.
+const patience = time.Minute
 
 // A tab is a tab of the browser. It records the faults of its pages and their requests.
 type tab struct {
