@@ -85,8 +85,11 @@ func RefusesField(response []byte) bool { return bytes.HasPrefix(response, []byt
 func Succeeded(response []byte) bool { return bytes.HasPrefix(response, []byte(ResultHead)) }
 
 // FromLenientLeague tells whether an assignment of our manager is from a league that
-// accepts answers without token. `auth` is the last member of the message.
+// accepts answers without token. Only such an assignment is parsed.
 func FromLenientLeague(assignment []byte) bool {
-	message := assignment[:max(bytes.LastIndex(assignment, []byte(idHead)), 0)]
-	return bytes.HasSuffix(message, []byte(`"auth":"`+protocol.AuthLenient+`"}`))
+	if !bytes.Contains(assignment, []byte(`"auth":"`+protocol.AuthLenient+`"`)) {
+		return false
+	}
+	call, _ := CutCall(assignment)
+	return protocol.ParseObject(call.Message).Text("auth") == protocol.AuthLenient
 }

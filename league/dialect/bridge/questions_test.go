@@ -91,7 +91,7 @@ func (w *world) match(lenient bool, a, b *poster) object {
 	ref := w.referee(ourReferee, "REF01", 2)
 	auth := ""
 	if lenient {
-		auth = `,"auth":"lenient"`
+		auth = `,"auth":"lenient","referee_id":"REF01"`
 	}
 	entrant := func(p *poster, port int) string {
 		return fmt.Sprintf(`{"player_id":%q,"endpoint":"http://localhost:%d/mcp","display_name":"x","standings":{"wins":0,"losses":0,"draws":0},"access_token":%q}`, p.id, port, p.token)
