@@ -18,6 +18,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/player/strategy/external"
@@ -273,7 +274,7 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	result, err := simulation.Run(ctx, o.Options)
 	if err == nil && ctx.Err() == nil && !o.quiet {
 		took := time.Since(start)
-		_ = printLine(s.err, "%d matches in %s, %.0f matches/s", len(result.Results),
+		_ = printLine(s.err, "%s in %s, %.0f matches/s", protocol.Counted(len(result.Results), "match"),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
 		printHead(s.err, head)
 	}
