@@ -107,10 +107,7 @@ func TestRefereeRefusesReboundPlayers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.first, test.listens = reboundAgents, reboundAgents
-			victim, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			_, port, err := net.SplitHostPort(victim.Addr().String())
-			require.NoError(t, err)
+			victim, port := listenAtFreePort(t) // no listener at port 0 gets it at the other address
 			connected := make(chan string, 1)
 			go func() {
 				if c, err := victim.Accept(); err == nil {

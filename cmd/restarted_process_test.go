@@ -235,29 +235,37 @@ func freePort(t *testing.T) string {
 	return freePorts(t, 1)[0]
 }
 
-// chosenPorts are those that freePorts has returned.
+// chosenPorts are those that listenAtFreePort has returned.
 var chosenPorts sync.Map
 
-// freePorts returns free ports below the range from which Linux takes ports for outgoing
-// connections and for listeners at port 0. No other test gets them, also while their process
-// is killed and not yet started again.
-func freePorts(t *testing.T, n int) []string {
+// listenAtFreePort listens at a free port below the range from which Linux takes ports for
+// outgoing connections and for listeners at port 0. No other test gets the port, also while its
+// process is killed and not yet started again.
+func listenAtFreePort(t *testing.T) (l net.Listener, port string) {
 	t.Helper()
-	var ports []string
 	for range 1000 {
-		port := strconv.Itoa(20000 + rand.IntN(10000))
+		port = strconv.Itoa(20000 + rand.IntN(10000))
 		l, err := net.Listen("tcp", "localhost:"+port)
 		if err != nil {
 			continue
 		}
+		if _, chosen := chosenPorts.LoadOrStore(port, true); !chosen {
+			return l, port
+		}
 		_ = l.Close()
-		if _, chosen := chosenPorts.LoadOrStore(port, true); chosen {
-			continue
-		}
-		if ports = append(ports, port); len(ports) == n {
-			break
-		}
 	}
-	require.Len(t, ports, n)
+	require.Fail(t, "no port is free")
+	return nil, ""
+}
+
+// freePorts returns ports for processes that a test starts.
+func freePorts(t *testing.T, n int) []string {
+	t.Helper()
+	var ports []string
+	for range n {
+		l, port := listenAtFreePort(t)
+		_ = l.Close()
+		ports = append(ports, port)
+	}
 	return ports
 }
