@@ -25,6 +25,7 @@ var sources embed.FS
 // A Language is a language in which projects are written.
 type Language struct {
 	Name  string
+	needs string // oldest version that runs the agents
 	start string // command that starts an agent
 	Test  string // command that runs its tests
 }
@@ -32,9 +33,9 @@ type Language struct {
 // Languages returns all languages.
 func Languages() []Language {
 	return []Language{
-		{Name: "python", start: "python3 {{ROLE}}.py", Test: "python3 -m unittest"},
-		{Name: "javascript", start: "node {{ROLE}}.mjs", Test: "node --test"},
-		{Name: "go", start: "go run .", Test: "go test ./..."},
+		{Name: "python", needs: "Python 3.7", start: "python3 {{ROLE}}.py", Test: "python3 -m unittest"},
+		{Name: "javascript", needs: "Node 18", start: "node {{ROLE}}.mjs", Test: "node --test"},
+		{Name: "go", needs: "Go 1.22", start: "go run .", Test: "go test ./..."},
 	}
 }
 
@@ -94,6 +95,6 @@ func (p *Project) fill(text string) string {
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(p.Name) // in all languages here
 	return strings.NewReplacer(
 		`"{{NAME}}"`, `"`+quoted+`"`, "{{NAME}}", p.Name, "{{PORT}}", strconv.Itoa(p.Port), "{{ROLE}}", p.Role,
-		"{{START}}", p.Start(), "{{TEST}}", p.Language.Test,
+		"{{START}}", p.Start(), "{{TEST}}", p.Language.Test, "{{NEEDS}}", p.Language.needs,
 	).Replace(text)
 }

@@ -1,76 +1,79 @@
 // A player for leagues of evenodd. Change choose(); the rest speaks the protocol.
 import { pathToFileURL } from 'node:url';
-import { Agent, Refused, now, say, text } from './agent.mjs';
+import { Agent, Refused, acknowledge, now, say, text } from './agent.mjs';
 
 /**
  * Returns one of options: ['even', 'odd'] in even_odd, the allowed moves in other games. It may be async.
  * context is what the referee says about the match, such as context.opponent_id.
- * past has the results so far, oldest first: status, winner_player_id, drawn_number, choices.
+ * history has the results so far, oldest first: status, winner_player_id, drawn_number, choices.
  */
-export function choose(options, context, past) {
+export function choose(options, context, history) {
   return options[Math.floor(Math.random() * options.length)];
 }
 
-export const matches = new Map(); // by match_id: a player plays many matches at the same time
-export const past = [];
+export const matches = new Map(); // by match_id and token: a player plays many matches at the same time
+export const history = [];
+
+// A caller without the token of the referee cannot reach its match.
+const key = (request) => `${text(request, 'match_id')} ${request.auth_token}`;
 
 /** GAME_INVITATION */
 function join(request) {
-  const known = matches.get(text(request, 'match_id'));
+  const match = matches.get(key(request));
   // A referee repeats a call if the answer got lost, so a known match is no error. A match
   // that is played again has another conversation, and begins anew.
-  if (known?.conversation !== request.conversation_id) {
-    matches.set(request.match_id, { conversation: request.conversation_id, choices: new Map(), over: false });
+  if (match?.conversation !== request.conversation_id) {
+    matches.set(key(request), { conversation: request.conversation_id, choices: new Map(), over: false });
   }
-  return reply(request, { accept: true, arrival_timestamp: now() });
+  return { accept: true, arrival_timestamp: now() };
 }
 
 /** CHOOSE_PARITY_CALL, the question of even_odd */
 async function chooseParity(request) {
-  return reply(request, { parity_choice: await answer(request, '', ['even', 'odd'], request.context) });
+  return { parity_choice: await answer(request, '', ['even', 'odd'], request.context) };
 }
 
 /** GAME_MOVE_CALL, the question of all other games: a match may have several */
 async function makeMove(request) {
   const move = request.move_request;
   const choice = await answer(request, JSON.stringify(move), move.valid_options, move.context);
-  return reply(request, { game_type: request.game_type, move_data: { move_type: move.move_type, choice } });
+  return { game_type: request.game_type, move_data: { move_type: move.move_type, choice } };
 }
 
 function answer(request, question, options, context) {
-  const match = matches.get(text(request, 'match_id'));
+  const match = matches.get(key(request));
   if (!match) throw new Refused(4003, 'MATCH_NOT_FOUND', 'E006');
   if (match.over) throw new Refused(4005, 'INVALID_MATCH_STATE', 'E008');
-  if (!match.choices.has(question)) match.choices.set(question, choose(options, context ?? {}, past));
+  if (!match.choices.has(question)) match.choices.set(question, choose(options, context ?? {}, history));
   return match.choices.get(question); // a repeated question gets the same answer
+}
+
+/** GAME_ERROR: the referee got no valid answer, and may ask again */
+function reportError(request) {
+  say(`${request.match_id}: ${request.error_code}, ${request.error_description}`);
+  return acknowledge();
 }
 
 /** GAME_OVER: winner, number and choices are null after a technical loss */
 function endMatch(request) {
-  const match = matches.get(text(request, 'match_id'));
+  const match = matches.get(key(request));
   const result = request.game_result ?? {};
   if (match && !match.over) { // a repeated result counts once
     match.over = true;
-    past.push(result);
+    history.push(result);
     say(`${request.match_id}: ${result.status}, ${result.reason}`);
   }
-  return acknowledge(request);
+  return acknowledge();
 }
 
-/** LEAGUE_COMPLETED */
+/** LEAGUE_COMPLETED: tied players have a shared_rank */
 function endLeague(request) {
   const rows = request.final_standings ?? [];
   const own = rows.find((row) => row.player_id === agent.id);
-  agent.lastWords = `the league is over: rank ${own?.rank} of ${rows.length}, ${own?.points} points`;
-  return acknowledge(request);
-}
-
-const acknowledge = (request) => reply(request, { status: 'ACKNOWLEDGED' });
-
-/** Replies about a match name it. A referee gets back the token that it has sent, never that of this player. */
-function reply(request, members) {
-  const match = 'match_id' in request ? { match_id: text(request, 'match_id') } : {};
-  return { auth_token: request.auth_token ?? 'none', ...match, ...members };
+  const rank = own?.shared_rank ? `shared rank ${own.shared_rank}` : `rank ${own?.rank}`;
+  const place = own ? `: ${rank} of ${request.total_players ?? rows.length}, ${own.points} points` : '';
+  agent.lastWords = `the league is over${place}`;
+  return acknowledge();
 }
 
 export const agent = new Agent('player', "{{NAME}}", {{PORT}}, { game_types: ['even_odd'] }, { // add 'rock_paper_scissors' to play it
@@ -78,7 +81,7 @@ export const agent = new Agent('player', "{{NAME}}", {{PORT}}, { game_types: ['e
   CHOOSE_PARITY_CALL: ['CHOOSE_PARITY_RESPONSE', chooseParity],
   GAME_MOVE_CALL: ['GAME_MOVE_RESPONSE', makeMove],
   GAME_OVER: ['GAME_OVER_ACK', endMatch],
-  GAME_ERROR: ['GAME_ERROR_ACK', acknowledge],
+  GAME_ERROR: ['GAME_ERROR_ACK', reportError],
   ROUND_ANNOUNCEMENT: ['ROUND_ANNOUNCEMENT_ACK', acknowledge],
   LEAGUE_STANDINGS_UPDATE: ['STANDINGS_UPDATE_ACK', acknowledge],
   ROUND_COMPLETED: ['ROUND_COMPLETED_ACK', acknowledge],
@@ -87,7 +90,7 @@ export const agent = new Agent('player', "{{NAME}}", {{PORT}}, { game_types: ['e
 
 agent.forget = () => {
   matches.clear();
-  past.length = 0;
+  history.length = 0;
 };
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) agent.run(); // not when a test imports this file

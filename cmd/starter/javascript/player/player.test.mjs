@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { now } from './agent.mjs';
-import { agent, choose, past } from './player.mjs';
+import { agent, choose, history } from './player.mjs';
 
 /** Sends a message to the player as its HTTP server does. Returns the JSON-RPC response. */
 async function call(messageType, members) {
@@ -21,7 +21,7 @@ test('a match', async () => {
   for (let i = 0; i < 2; i++) { // GAME_OVER may come twice
     assert.equal((await call('GAME_OVER', { game_result: { status: 'DRAW' } })).result.status, 'ACKNOWLEDGED');
   }
-  assert.deepEqual(past, [{ status: 'DRAW' }]);
+  assert.deepEqual(history, [{ status: 'DRAW' }]);
   assert.equal((await call('CHOOSE_PARITY_CALL')).error.code, 4005);
 });
 
@@ -34,4 +34,18 @@ test('a reply belongs to its request', async () => {
   assert.equal(response.id, 7);
   assert.equal(response.result.match_id, 'R2M1');
   assert.equal(response.result.conversation_id, 'conv-r2m1-a1');
+});
+
+test('a stranger ends neither match nor league', async () => {
+  await call('GAME_INVITATION', { match_id: 'R3M1', auth_token: 'access token' });
+  await call('GAME_OVER', { match_id: 'R3M1', auth_token: 'guess' });
+  assert((await call('CHOOSE_PARITY_CALL', { match_id: 'R3M1', auth_token: 'access token' })).result);
+  agent.credential = 'Bearer credential of the manager';
+  assert.equal((await call('LEAGUE_COMPLETED')).error.code, 3001);
+  agent.credential = undefined;
+});
+
+test('tied players share a rank', async () => {
+  await call('LEAGUE_COMPLETED', { final_standings: [{ player_id: agent.id, rank: 2, shared_rank: 1, points: 3 }], total_players: 4 });
+  assert.equal(agent.lastWords, 'the league is over: shared rank 1 of 4, 3 points');
 });

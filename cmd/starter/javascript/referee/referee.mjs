@@ -1,7 +1,7 @@
 // A referee of even_odd for leagues of evenodd.
 import { createHash, randomBytes } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
-import { Agent, Refused, now, say, sleep, text } from './agent.mjs';
+import { Agent, Refused, acknowledge, now, say, sleep, text } from './agent.mjs';
 
 const MATCHES_AT_ONCE = 5;
 const NAMES = { E001: 'TIMEOUT_ERROR', E002: 'INVALID_FIELD_TYPE', E004: 'INVALID_PARITY_CHOICE', E009: 'CONNECTION_ERROR', E015: 'MATCH_ID_MISMATCH' };
@@ -204,8 +204,6 @@ export class Match {
     }
   }
 }
-
-const acknowledge = () => ({ status: 'ACKNOWLEDGED' });
 
 function endLeague(request) {
   agent.lastWords = `the league is over: the champion is ${request.champion?.display_name}`;

@@ -1,5 +1,5 @@
-// What players and referees share: registration, JSON-RPC 2.0 over HTTP, the envelope of messages.
-import { randomUUID } from 'node:crypto';
+// Code of players and referees: registration, JSON-RPC 2.0 over HTTP, the envelope of messages.
+import { createHash, createHmac, randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { parseArgs } from 'node:util';
 
@@ -14,11 +14,11 @@ export class Refused extends Error {
   }
 }
 
-/** The time in UTC, the only one that the protocol knows, after so many seconds. */
+/** The time in UTC, some seconds from now, in the only form that the protocol has. */
 export const now = (after = 0) => new Date(Date.now() + after * 1000).toISOString().slice(0, 19) + 'Z';
 
 /** Writes a line. Texts of others must not control the terminal. */
-export const say = (line) => console.log(line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '?'));
+export const say = (line, write = console.log) => write(line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '?'));
 
 export const sleep = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 
@@ -31,6 +31,9 @@ export function text(message, member) {
   return message[member];
 }
 
+/** The reply to a message that needs no other answer. */
+export const acknowledge = () => ({ status: 'ACKNOWLEDGED' });
+
 // JavaScript rounds integers beyond 2^53, but an id must return unchanged: parse leaves a numeric id
 // as {number: text}, and rawId writes it as it came.
 const parse = (json) => JSON.parse(json.replace(/"id"(\s*:\s*)(-?\d[\d.eE+-]*)/g, '"id"$1{"number":"$2"}'));
@@ -41,7 +44,7 @@ export class Agent {
   constructor(role, name, port, meta, handlers) {
     Object.assign(this, { role, name, port, meta, handlers });
     this.id = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') || role; // until the manager gives one
-    this.manager = this.token = this.league = this.lastWords = undefined;
+    this.manager = this.token = this.league = this.credential = this.lastWords = undefined;
     this.forget = () => {}; // forgets the matches of a league
   }
 
@@ -49,38 +52,42 @@ export class Agent {
     return { protocol: 'league.v2', message_type: messageType, sender: `${this.role}:${this.id}`, timestamp: now(), conversation_id: conversationId, ...members };
   }
 
-  /** Returns the reply to a message. */
-  async handle(request) {
+  /** Returns the reply to a message. Replies to a referee have the token that it sent, never this agent's own. */
+  async handle(request, authorization) {
     if (!Object.hasOwn(this.handlers, request.message_type)) throw new Refused(-32601, 'Method not found'); // not the method: a method has several names
     if (request.protocol !== 'league.v2') throw new Refused(18, 'PROTOCOL_VERSION_MISMATCH', 'E018');
     if (!UTC.test(text(request, 'timestamp'))) throw new Refused(21, 'timestamp must be UTC', 'E021');
+    if (this.credential && this.credential !== authorization && /^(LEAGUE|MATCH|ROUND)_/.test(request.message_type)) {
+      throw new Refused(3001, 'AUTH_TOKEN_INVALID', 'E012'); // a message of the manager that is not from the manager
+    }
     text(request, 'sender');
     const conversation = text(request, 'conversation_id');
+    const match = (request.match_id ?? null) === null ? {} : { match_id: text(request, 'match_id') };
     const [replyType, handler] = this.handlers[request.message_type];
     const members = await handler(request);
-    return this.message(replyType, conversation, { [`${this.role}_id`]: this.id, ...members });
+    return this.message(replyType, conversation, { [`${this.role}_id`]: this.id, auth_token: request.auth_token || 'none', ...match, ...members });
   }
 
   /** Returns the JSON-RPC response to a request or a batch; undefined if it gets no response. */
-  async respond(body) {
+  async respond(body, authorization) {
     let request;
     try {
       request = parse(body);
     } catch {
       return '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}';
     }
-    if (!Array.isArray(request) || request.length === 0) return this.respondOne(request);
-    const responses = (await Promise.all(request.map((one) => this.respondOne(one)))).filter(Boolean);
+    if (!Array.isArray(request) || request.length === 0) return this.respondOne(request, authorization);
+    const responses = (await Promise.all(request.map((one) => this.respondOne(one, authorization)))).filter(Boolean);
     return responses.length ? `[${responses}]` : undefined;
   }
 
-  async respondOne(request) {
+  async respondOne(request, authorization) {
     const call = isObject(request) ? request : {};
     let answer;
     try {
       if (call.jsonrpc !== '2.0' || typeof call.method !== 'string') throw new Refused(-32600, 'Invalid Request');
       if (call.method === 'ping') answer = { result: this.message('PONG', 'conv-ping', { status: 'ok' }) };
-      else if (isObject(call.params)) answer = { result: await this.handle(call.params) };
+      else if (isObject(call.params)) answer = { result: await this.handle(call.params, authorization) };
       else throw new Refused(-32602, 'params must be an object', 'E002');
     } catch (e) {
       answer = { error: { code: e.code, message: e.message, data: { error_code: e.errorCode, error_description: e.message } } };
@@ -116,19 +123,20 @@ export class Agent {
   /** Registers, and asks the manager from time to time whether it knows this agent, until the process ends. */
   async attend(endpoint) {
     const conversation = `conv-${this.role}-${randomUUID()}`;
-    for (let away = false; ; await sleep(this.token ? 5 : 2)) {
+    for (let problem, before; ; await sleep(this.token ? 5 : 2)) {
+      [before, problem] = [problem, undefined];
       try {
         if (!this.token) await this.register(endpoint, conversation);
         else await this.call(this.manager, 'league_query', this.message('LEAGUE_QUERY', 'conv-status',
           { auth_token: this.token, league_id: this.league, query_type: 'GET_STATUS' }));
-        away = false;
       } catch (e) {
         if (e.errorCode === 'E012') { // the manager has started a new league, with the same match_ids
-          this.token = undefined;
+          this.token = this.credential = undefined;
           this.forget();
-        } else if (e instanceof Refused) console.error(`the manager answers: ${e.message}`);
-        else if (!away) console.error(`no manager at ${this.manager} yet (${e.cause?.message ?? e.message}): trying again`);
-        away = !(e instanceof Refused); // it may come back, and then continue its league
+        }
+        problem = `the manager answers: ${e.message}`;
+        if (!(e instanceof Refused)) problem = `no manager at ${this.manager} yet (${e.cause?.message ?? e.message}): trying again`; // it may continue its league
+        if (problem !== before) say(problem, console.error);
       }
     }
   }
@@ -140,10 +148,13 @@ export class Agent {
     const members = { [`${this.role}_meta`]: meta, ...(code && { registration_code: code }) };
     const answer = await this.call(this.manager, `register_${this.role}`, this.message(kind, conversation, members));
     if (answer.status !== 'ACCEPTED') {
-      console.error(`registration refused: ${answer.reason}`);
-      process.exit(1);
+      this.fail(1, `registration refused: ${answer.reason}${answer.error_code ? ` (${answer.error_code})` : ''}`);
     }
-    [this.id, this.token, this.league] = [answer[`${this.role}_id`], answer.auth_token, answer.league_id];
+    // Some managers send no token, or no credential with their later calls.
+    [this.id, this.token, this.league] = [answer[`${this.role}_id`] ?? this.id, answer.auth_token ?? 'none', answer.league_id];
+    const key = createHash('sha256').update(this.token).digest();
+    const credential = createHmac('sha256', key).update(`${this.league}/manager`).digest('base64url');
+    this.credential = answer.manager_auth === 'bearer' ? `Bearer ${credential}` : undefined;
     say(`registered as ${this.id} in ${this.league}`);
   }
 
@@ -152,7 +163,7 @@ export class Agent {
     let size = 0;
     for await (const chunk of request) if ((size += chunk.length) <= MAX_REQUEST) chunks.push(chunk);
     const status = request.url !== '/mcp' ? 404 : request.method !== 'POST' ? 405 : size > MAX_REQUEST ? 413 : 200;
-    const body = status === 200 ? await this.respond(Buffer.concat(chunks).toString()) : undefined;
+    const body = status === 200 ? await this.respond(Buffer.concat(chunks).toString(), request.headers.authorization) : undefined;
     // End after the answer, not before.
     response.on('finish', () => this.lastWords && this.stop(0, this.lastWords));
     // writeHead and end make one packet: two would wait 40 ms for each other (Nagle's algorithm).
@@ -165,26 +176,41 @@ export class Agent {
     process.exit(code);
   }
 
-  run() {
-    const { values } = parseArgs({ options: {
+  fail(code, words) {
+    say(words, console.error);
+    process.exit(code);
+  }
+
+  flags() {
+    const options = {
       name: { type: 'string', default: this.name }, // display name, unique in the league
-      port: { type: 'string', default: String(this.port) },
+      port: { type: 'string', default: String(this.port) }, // port to listen at
       listen: { type: 'string', default: '127.0.0.1' }, // address to listen at; 0.0.0.0 for other computers
       endpoint: { type: 'string' }, // URL at which the others reach this agent
-      manager: { type: 'string', default: 'http://127.0.0.1:8000/mcp' },
-    } });
+      manager: { type: 'string', default: 'http://127.0.0.1:8000/mcp' }, // URL of the league manager
+    };
+    try {
+      return parseArgs({ options }).values;
+    } catch (e) {
+      this.fail(2, `${e.message}: the flags are --${Object.keys(options).join(', --')}`);
+    }
+  }
+
+  run() {
+    const values = this.flags();
     [this.name, this.manager] = [values.name, values.manager];
+    if (![values.manager, values.endpoint ?? values.manager].every((url) => /^https?:\/\/[^/]+\//.test(url))) {
+      this.fail(2, '--manager and --endpoint must be URLs such as http://127.0.0.1:8000/mcp');
+    }
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => this.stop(130));
     const server = http.createServer((request, response) => this.serve(request, response).catch(() => response.destroy()));
-    server.on('error', (e) => {
-      console.error(e.message);
-      process.exit(1);
-    });
+    if (!(values.port >= 0 && values.port <= 65535)) this.fail(2, '--port must be a number from 0 to 65535');
+    server.on('error', (e) => this.fail(1, `cannot listen at ${values.listen}:${values.port} (${e.message}): choose another --port or --listen`));
     // Listen first, register then: the manager may call at once.
     server.listen(Number(values.port), values.listen, () => {
-      const endpoint = values.endpoint ?? `http://127.0.0.1:${server.address().port}/mcp`;
-      console.error(`listening at ${endpoint}`);
-      this.attend(endpoint);
+      const { port } = server.address();
+      say(`listening at http://${values.listen}:${port}/mcp`, console.error);
+      this.attend(values.endpoint ?? `http://127.0.0.1:${port}/mcp`);
     });
   }
 }

@@ -3,7 +3,7 @@
 import json
 import random
 
-from agent import Agent, Refused, now, say, text
+from agent import Agent, Refused, acknowledge, now, say, text
 
 
 def choose(options, context, history):
@@ -15,34 +15,38 @@ def choose(options, context, history):
     return random.choice(options)
 
 
-matches = {}  # by match_id: a player plays many matches at the same time
+matches = {}  # by match_id and token: a player plays many matches at the same time
 history = []
+
+
+def key(request):  # a caller without the token of the referee cannot reach its match
+    return text(request, "match_id"), str(request.get("auth_token"))
 
 
 def join(request):
     """GAME_INVITATION"""
-    match_id, conversation = text(request, "match_id"), text(request, "conversation_id")
+    match, conversation = matches.get(key(request)), request["conversation_id"]
     # A referee repeats a call if the answer got lost, so a known match is no error. A match
     # that is played again has another conversation, and begins anew.
-    if match_id not in matches or matches[match_id]["conversation"] != conversation:
-        matches[match_id] = {"conversation": conversation, "choices": {}, "over": False}
-    return reply(request, accept=True, arrival_timestamp=now())
+    if not match or match["conversation"] != conversation:
+        matches[key(request)] = {"conversation": conversation, "choices": {}, "over": False}
+    return {"accept": True, "arrival_timestamp": now()}
 
 
 def choose_parity(request):
     """CHOOSE_PARITY_CALL, the question of even_odd"""
-    return reply(request, parity_choice=answer(request, "", ["even", "odd"], request.get("context")))
+    return {"parity_choice": answer(request, "", ["even", "odd"], request.get("context"))}
 
 
 def make_move(request):
     """GAME_MOVE_CALL, the question of all other games: a match may have several"""
     move = request["move_request"]
     choice = answer(request, json.dumps(move, sort_keys=True), move["valid_options"], move.get("context"))
-    return reply(request, game_type=request.get("game_type"), move_data={"move_type": move.get("move_type"), "choice": choice})
+    return {"game_type": request.get("game_type"), "move_data": {"move_type": move.get("move_type"), "choice": choice}}
 
 
 def answer(request, question, options, context):
-    match = matches.get(text(request, "match_id"))
+    match = matches.get(key(request))
     if not match:
         raise Refused(4003, "MATCH_NOT_FOUND", "E006")
     if match["over"]:
@@ -52,9 +56,15 @@ def answer(request, question, options, context):
     return match["choices"][question]
 
 
+def report_error(request):
+    """GAME_ERROR: the referee got no valid answer, and may ask again"""
+    say(f"{request.get('match_id')}: {request.get('error_code')}, {request.get('error_description')}")
+    return acknowledge(request)
+
+
 def end_match(request):
     """GAME_OVER: winner, number and choices are null after a technical loss"""
-    match, result = matches.get(text(request, "match_id")), request.get("game_result") or {}
+    match, result = matches.get(key(request)), request.get("game_result") or {}
     if match and not match["over"]:  # a repeated result counts once
         match["over"] = True
         history.append(result)
@@ -63,21 +73,13 @@ def end_match(request):
 
 
 def end_league(request):
-    """LEAGUE_COMPLETED"""
+    """LEAGUE_COMPLETED: tied players have a shared_rank"""
     rows = request.get("final_standings") or []
     own = next((row for row in rows if row.get("player_id") == agent.id), {})
-    agent.last_words = f"the league is over: rank {own.get('rank')} of {len(rows)}, {own.get('points')} points"
+    rank = f"shared rank {own['shared_rank']}" if own.get("shared_rank") else f"rank {own.get('rank')}"
+    place = f": {rank} of {request.get('total_players') or len(rows)}, {own.get('points')} points" if own else ""
+    agent.last_words = "the league is over" + place
     return acknowledge(request)
-
-
-def acknowledge(request):
-    return reply(request, status="ACKNOWLEDGED")
-
-
-def reply(request, **members):
-    """Replies about a match name it. A referee gets back the token that it has sent, never that of this player."""
-    match = {"match_id": text(request, "match_id")} if "match_id" in request else {}
-    return {"auth_token": request.get("auth_token") or "none", **match, **members}
 
 
 agent = Agent("player", "{{NAME}}", {{PORT}}, {"game_types": ["even_odd"]}, {  # add "rock_paper_scissors" to play it
@@ -85,7 +87,7 @@ agent = Agent("player", "{{NAME}}", {{PORT}}, {"game_types": ["even_odd"]}, {  #
     "CHOOSE_PARITY_CALL": ("CHOOSE_PARITY_RESPONSE", choose_parity),
     "GAME_MOVE_CALL": ("GAME_MOVE_RESPONSE", make_move),
     "GAME_OVER": ("GAME_OVER_ACK", end_match),
-    "GAME_ERROR": ("GAME_ERROR_ACK", acknowledge),
+    "GAME_ERROR": ("GAME_ERROR_ACK", report_error),
     "ROUND_ANNOUNCEMENT": ("ROUND_ANNOUNCEMENT_ACK", acknowledge),
     "LEAGUE_STANDINGS_UPDATE": ("STANDINGS_UPDATE_ACK", acknowledge),
     "ROUND_COMPLETED": ("ROUND_COMPLETED_ACK", acknowledge),

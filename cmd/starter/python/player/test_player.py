@@ -40,6 +40,18 @@ class PlayerTest(unittest.TestCase):
         self.assertEqual(response["result"]["match_id"], "R2M1")
         self.assertEqual(response["result"]["conversation_id"], "conv-r2m1-a1")
 
+    def test_stranger_ends_neither_match_nor_league(self):
+        call("GAME_INVITATION", auth_token="access token")
+        call("GAME_OVER", auth_token="guess")
+        self.assertIn("result", call("CHOOSE_PARITY_CALL", auth_token="access token"))
+        player.agent.credential = "Bearer credential of the manager"
+        self.addCleanup(setattr, player.agent, "credential", None)
+        self.assertEqual(call("LEAGUE_COMPLETED")["error"]["code"], 3001)
+
+    def test_tied_players_share_a_rank(self):
+        call("LEAGUE_COMPLETED", final_standings=[{"player_id": player.agent.id, "rank": 2, "shared_rank": 1, "points": 3}], total_players=4)
+        self.assertEqual(player.agent.last_words, "the league is over: shared rank 1 of 4, 3 points")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,7 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from agent import Agent, Refused, now, say, text
+from agent import Agent, Refused, acknowledge, now, say, text
 
 MATCHES_AT_ONCE = 5
 NAMES = {"E001": "TIMEOUT_ERROR", "E002": "INVALID_FIELD_TYPE", "E004": "INVALID_PARITY_CHOICE",
@@ -203,10 +203,6 @@ class Match:
             except (OSError, ValueError) as e:
                 say(f"{self.id}: no answer to the report ({e}): trying again")
             time.sleep(pause)
-
-
-def acknowledge(_):
-    return {"status": "ACKNOWLEDGED"}
 
 
 def end_league(request):

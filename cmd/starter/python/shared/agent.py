@@ -1,13 +1,19 @@
-"""What players and referees share: registration, JSON-RPC 2.0 over HTTP, the envelope of messages."""
+"""Code of players and referees: registration, JSON-RPC 2.0 over HTTP, the envelope of messages."""
 
+import sys
+# Older versions lack modules that are imported below.
+if sys.version_info < (3, 7):
+    sys.exit("this agent needs Python 3.7 or newer; this is Python " + sys.version.split()[0])
 import argparse
+import base64
 import contextlib
+import hashlib
+import hmac
 import json
 import os
 import re
 import signal
 import socket
-import sys
 import threading
 import time
 import traceback
@@ -30,13 +36,13 @@ class Refused(Exception):
 
 
 def now(after=0):
-    """The time in UTC, the only one that the protocol knows, after so many seconds."""
+    """The time in UTC, some seconds from now, in the only form that the protocol has."""
     return (datetime.now(timezone.utc) + timedelta(seconds=after)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def say(line):
+def say(line, file=None):
     line = "".join(c if c.isprintable() else "?" for c in line)  # texts of others must not control the terminal
-    print(line + "\n", end="", flush=True)  # one write, so that lines of several threads do not mix
+    print(line + "\n", end="", flush=True, file=file)  # one write, so that lines of several threads do not mix
 
 
 def text(message, member):
@@ -48,13 +54,18 @@ def text(message, member):
     return message[member]
 
 
+def acknowledge(_):
+    """The reply to a message that needs no other answer."""
+    return {"status": "ACKNOWLEDGED"}
+
+
 def post(url, body, timeout):
     """Returns the body of the response. Follows no redirect: the URL of an agent must not lead elsewhere."""
     ends, at = time.monotonic() + timeout, urlsplit(url)
     connection = (HTTPSConnection if at.scheme == "https" else HTTPConnection)(at.netloc, timeout=timeout)
-    with contextlib.closing(connection), contextlib.suppress(TimeoutError):
+    try:
         connection.connect()
-        # The limit of a socket is for one read: the timer ends a response that drips in.
+        # The timeout of a socket limits each read. The timer limits the whole response.
         timer = threading.Timer(max(0, ends - time.monotonic()), shut, [connection.sock])
         timer.daemon = True
         timer.start()
@@ -62,11 +73,13 @@ def post(url, body, timeout):
             connection.request("POST", at.path + "?" * bool(at.query) + at.query, body, {"Content-Type": "application/json"})
             response = connection.getresponse()
             answer = response.read(MAX_REPLY + 1)
-        except (OSError, HTTPException):
-            if time.monotonic() < ends:
-                raise
         finally:
             timer.cancel()
+    except (OSError, HTTPException):
+        if time.monotonic() < ends:
+            raise
+    finally:
+        connection.close()
     if time.monotonic() >= ends:
         raise TimeoutError("no answer in time")
     if response.status != 200 or len(answer) > MAX_REPLY:
@@ -85,7 +98,7 @@ class Agent:
     def __init__(self, role, name, port, meta, handlers):
         self.role, self.name, self.port, self.meta, self.handlers = role, name, port, meta, handlers
         self.id = re.sub(r"\W+", "-", name).strip("-").lower() or role  # until the manager gives one
-        self.token = self.league = self.manager = self.last_words = None
+        self.token = self.league = self.manager = self.credential = self.last_words = None
         self.forget = lambda: None  # forgets the matches of a league
         self.over = threading.Event()
 
@@ -93,31 +106,34 @@ class Agent:
         return {"protocol": "league.v2", "message_type": message_type, "sender": f"{self.role}:{self.id}",
                 "timestamp": now(), "conversation_id": conversation_id, **members}
 
-    def handle(self, request):
-        """Returns the reply to a message."""
+    def handle(self, request, authorization=None):
+        """Returns the reply to a message. Replies to a referee have the token that it sent, never this agent's own."""
         if request.get("message_type") not in self.handlers:  # not the method: a method has several names
             raise Refused(-32601, "Method not found")
         if request.get("protocol") != "league.v2":
             raise Refused(18, "PROTOCOL_VERSION_MISMATCH", "E018")
         if not UTC.fullmatch(text(request, "timestamp")):
             raise Refused(21, "timestamp must be UTC", "E021")
+        if self.credential not in (None, authorization) and request["message_type"].startswith(("LEAGUE_", "MATCH_", "ROUND_")):
+            raise Refused(3001, "AUTH_TOKEN_INVALID", "E012")  # a message of the manager that is not from the manager
         text(request, "sender")
         reply_type, handler = self.handlers[request["message_type"]]
         conversation = text(request, "conversation_id")
-        members = handler(request)
-        return self.message(reply_type, conversation, **{self.role + "_id": self.id}, **members)
+        match = {"match_id": text(request, "match_id")} if request.get("match_id") is not None else {}
+        members = {self.role + "_id": self.id, "auth_token": request.get("auth_token") or "none", **match, **handler(request)}
+        return self.message(reply_type, conversation, **members)
 
-    def respond(self, body):
+    def respond(self, body, authorization=None):
         """Returns the JSON-RPC response to a request or a batch; None if it gets no response."""
         try:
             request = json.loads(body)
         except (ValueError, RecursionError):
             return {"jsonrpc": "2.0", "error": {"code": -32700, "message": "Parse error"}, "id": None}
         if isinstance(request, list) and request:
-            return [r for r in map(self.respond_one, request) if r] or None
-        return self.respond_one(request)
+            return [r for r in (self.respond_one(one, authorization) for one in request) if r] or None
+        return self.respond_one(request, authorization)
 
-    def respond_one(self, request):
+    def respond_one(self, request, authorization):
         call = request if isinstance(request, dict) else {}
         response = {"jsonrpc": "2.0", "id": call.get("id")}
         try:
@@ -126,7 +142,7 @@ class Agent:
             if call["method"] == "ping":
                 response["result"] = self.message("PONG", "conv-ping", status="ok")
             elif isinstance(call.get("params"), dict):
-                response["result"] = self.handle(call["params"])
+                response["result"] = self.handle(call["params"], authorization)
             else:
                 raise Refused(-32602, "params must be an object", "E002")
         except Refused as e:
@@ -155,7 +171,7 @@ class Agent:
 
     def attend(self, endpoint):
         """Registers, and asks the manager from time to time whether it knows this agent, until the league is over."""
-        conversation, away = f"conv-{self.role}-{uuid.uuid4()}", False
+        conversation, before = f"conv-{self.role}-{uuid.uuid4()}", None
         while True:
             try:
                 if not self.token:
@@ -163,17 +179,17 @@ class Agent:
                 else:
                     self.call(self.manager, "league_query", self.message(
                         "LEAGUE_QUERY", "conv-status", auth_token=self.token, league_id=self.league, query_type="GET_STATUS"))
-                away = False
+                problem = None
             except Refused as e:
+                problem = f"the manager answers: {e}"
                 if e.error_code == "E012":  # the manager has started a new league, with the same match_ids
-                    self.token = None
+                    self.token = self.credential = None
                     self.forget()
-                else:
-                    print(f"the manager answers: {e}", file=sys.stderr)
             except (OSError, ValueError) as e:  # it may come back, and then continue its league
-                if not away:
-                    print(f"no manager at {self.manager} yet ({e}): trying again", file=sys.stderr)
-                away = True
+                problem = f"no manager at {self.manager} yet ({e}): trying again"
+            if problem and problem != before:
+                say(problem, sys.stderr)
+            before = problem
             if self.over.wait(5 if self.token else 2):
                 return
 
@@ -184,27 +200,38 @@ class Agent:
         members = {self.role + "_meta": meta, **({"registration_code": code} if code else {})}
         answer = self.call(self.manager, "register_" + self.role, self.message(kind, conversation, **members))
         if answer.get("status") != "ACCEPTED":
-            sys.exit(f"registration refused: {answer.get('reason')}")
-        self.id, self.token, self.league = answer[self.role + "_id"], answer["auth_token"], answer.get("league_id")
+            code = f" ({answer['error_code']})" if answer.get("error_code") else ""
+            say(f"registration refused: {answer.get('reason')}{code}", sys.stderr)
+            sys.exit(1)
+        # Some managers send no token, or no credential with their later calls.
+        self.id, self.league = answer.get(self.role + "_id") or self.id, answer.get("league_id")
+        self.token = answer.get("auth_token") or "none"
+        key, proof = hashlib.sha256(self.token.encode()).digest(), f"{self.league}/manager".encode()
+        credential = base64.urlsafe_b64encode(hmac.new(key, proof, "sha256").digest()).decode().rstrip("=")
+        self.credential = "Bearer " + credential if answer.get("manager_auth") == "bearer" else None
         say(f"registered as {self.id} in {self.league}")
 
     def run(self):
         flags = argparse.ArgumentParser()
         flags.add_argument("--name", default=self.name, help="display name, unique in the league")
-        flags.add_argument("--port", type=int, default=self.port)
+        flags.add_argument("--port", type=int, default=self.port, help="port to listen at")
         flags.add_argument("--listen", default="127.0.0.1", help="address to listen at; 0.0.0.0 for other computers")
         flags.add_argument("--endpoint", help="URL at which the others reach this agent")
         flags.add_argument("--manager", default="http://127.0.0.1:8000/mcp", help="URL of the league manager")
         given = flags.parse_args()
         self.name, self.manager = given.name, given.manager
+        if not all(re.match("https?://[^/]+/", url) for url in (given.manager, given.endpoint or given.manager)):
+            flags.error("--manager and --endpoint must be URLs such as http://127.0.0.1:8000/mcp")
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as by Ctrl-C
         try:
             # Listen first, register then: the manager may call at once.
-            server = Server((given.listen, given.port), handler_of(self))
+            try:
+                server = Server((given.listen, given.port), handler_of(self))
+            except (OSError, OverflowError) as e:
+                sys.exit(f"cannot listen at {given.listen}:{given.port} ({e}): choose another --port or --listen")
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            endpoint = given.endpoint or f"http://127.0.0.1:{server.server_port}/mcp"
-            print(f"listening at {endpoint}", file=sys.stderr)
-            self.attend(endpoint)
+            say(f"listening at http://{given.listen}:{server.server_port}/mcp", sys.stderr)
+            self.attend(given.endpoint or f"http://127.0.0.1:{server.server_port}/mcp")
         except KeyboardInterrupt:
             sys.exit(130)
         say(self.last_words)
@@ -212,6 +239,7 @@ class Agent:
 
 class Server(ThreadingHTTPServer):  # a thread for each connection: a slow call delays no other
     request_queue_size = 128
+    allow_reuse_address = os.name == "posix"  # on Windows, two programs could then listen at one port
 
     def handle_error(self, *_):  # a caller that has gone gets no answer
         pass
@@ -229,7 +257,7 @@ def handler_of(agent):
                 return self.send_error(404 if self.path != "/mcp" else 411)
             if int(length) > MAX_REQUEST:
                 return self.send_error(413)
-            response = agent.respond(self.rfile.read(int(length)))
+            response = agent.respond(self.rfile.read(int(length)), self.headers.get("Authorization"))
             body = json.dumps(response).encode() if response else b""
             self.send_response(200 if body else 204)
             if body:
