@@ -3,9 +3,11 @@ package http
 import (
 	"container/list"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -178,7 +180,8 @@ type admittedConn struct {
 	from      netip.Addr
 	begun     bool // used by the reader only; true also without TLS
 	plain     atomic.Bool
-	proven    atomic.Bool // a request had a valid credential; changes with the lock of the admission
+	proven    atomic.Bool  // a request had a valid credential; changes with the lock of the admission
+	streaming atomic.Int64 // the nanoseconds for one write of a stream; 0 without a stream
 
 	// Guarded by the lock of the admission.
 	busy         bool   // a call is in progress
@@ -214,6 +217,7 @@ func (c *admittedConn) call() {
 
 // wait notes that the connection waits for the next request.
 func (c *admittedConn) wait() {
+	c.streaming.Store(0)
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()
 	if c.own == nil {
@@ -251,6 +255,9 @@ const (
 	handshake = 22 // the type of the first TLS record (RFC 8446 §5.1)
 	drainTime = 500 * time.Millisecond
 	maxUnread = 64 << 10 // bytes
+
+	// writeTries are the tries of one write of a stream, which share its time.
+	writeTries = 4
 )
 
 func (c *admittedConn) Read(b []byte) (int, error) {
@@ -258,6 +265,28 @@ func (c *admittedConn) Read(b []byte) (int, error) {
 	if !c.begun && n > 0 {
 		c.begun = true
 		c.plain.Store(b[0] != handshake)
+	}
+	return n, err
+}
+
+// Write sends an update of a stream in the time of a stream. On a busy machine the process may be
+// interrupted between the deadline and the write, which then fails although the client reads.
+// Therefore Write tries several times.
+func (c *admittedConn) Write(b []byte) (n int, err error) {
+	limit := time.Duration(c.streaming.Load())
+	if limit == 0 {
+		return c.Conn.Write(b)
+	}
+	for range writeTries {
+		if err = c.SetWriteDeadline(time.Now().Add(limit / writeTries)); err != nil {
+			return n, err
+		}
+		var sent int
+		sent, err = c.Conn.Write(b[n:])
+		n += sent
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
 	}
 	return n, err
 }

@@ -52,9 +52,9 @@ func (s *streams) serve(w http.ResponseWriter, r *http.Request, h http.Handler) 
 	ctx, cancel := context.WithTimeout(r.Context(), streamTime)
 	defer cancel()
 	defer context.AfterFunc(s.ended, cancel)()
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // a server of net/http can always set it
-	h.ServeHTTP(&streamWriter{w, control, s.limits.Write}, r.WithContext(ctx))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a server of net/http can always set it
+	connOf(r.Context()).streaming.Store(int64(s.limits.Write))
+	h.ServeHTTP(w, r.WithContext(ctx))
 }
 
 func (s *streams) enter(from netip.Addr) bool {
@@ -76,30 +76,3 @@ func (s *streams) leave(from netip.Addr) {
 		delete(s.from, from)
 	}
 }
-
-// A streamWriter gives each update its own deadline.
-type streamWriter struct {
-	http.ResponseWriter
-
-	control *http.ResponseController
-	time    time.Duration // for one write
-}
-
-// Write writes an update.
-func (w *streamWriter) Write(b []byte) (int, error) {
-	w.extend()
-	return w.ResponseWriter.Write(b)
-}
-
-// FlushError sends what the buffer of the server has.
-func (w *streamWriter) FlushError() error {
-	w.extend()
-	return w.control.Flush()
-}
-
-func (w *streamWriter) extend() {
-	_ = w.control.SetWriteDeadline(time.Now().Add(w.time)) // as SetReadDeadline
-}
-
-// Unwrap gives http.ResponseController the writer.
-func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -19,8 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quick is the limit of bots that do not answer: enough time to start a shell on a busy
-// machine. Other bots have the limit long.
+// quick is the limit of bots that do not answer, which run already. Other bots have the limit long.
 const (
 	quick = 1500 * time.Millisecond
 	long  = time.Minute
@@ -76,11 +75,13 @@ func TestBotIsStartedOnce(t *testing.T) {
 
 func TestBotReceivesTheView(t *testing.T) {
 	t.Parallel()
-	b := openScript(t, `read -r q; echo "$q" > "$1/question"; echo odd`, 3*time.Second)
+	b := openScript(t, `: > "$1/alive"; read -r q; echo "$q" > "$1/question"; echo odd`, 3*time.Second)
+	_, err := io.ReadAll(alive(t, b)) // waits until the bot runs
+	require.NoError(t, err)
 	v := documented()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err := b.Choose(ctx, v)
+	_, err = b.Choose(ctx, v)
 	require.NoError(t, err)
 	got, err := os.ReadFile(filepath.Join(filepath.Dir(b.args[0]), "question"))
 	require.NoError(t, err)
@@ -94,7 +95,7 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 	t.Parallel()
 	const (
 		later = `while read -r q; do echo even; done`
-		twice = `[ -e "$1/before" ] && { ` + later + `; exit; }; touch "$1/before"; read -r q; `
+		twice = `[ -e "$1/before" ] && { ` + later + `; exit; }; : > "$1/before"; : > "$1/alive"; read -r q; `
 	)
 	tests := []struct {
 		name, script string
@@ -125,7 +126,9 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 				limit = quick
 			}
 			b := openScript(t, tt.script, limit)
-			_, err := b.asked(t, "R1M1")
+			_, err := io.ReadAll(alive(t, b)) // waits until the bot runs, which takes time on a busy machine
+			require.NoError(t, err)
+			_, err = b.asked(t, "R1M1")
 			require.ErrorContains(t, err, "the bot exec:sh ")
 			require.ErrorContains(t, err, tt.want)
 			b.limit = long

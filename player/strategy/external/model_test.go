@@ -66,15 +66,41 @@ func busy(status int, retryAfter string) http.HandlerFunc {
 	}
 }
 
-func hanging(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // the server notices then that the client has gone
-	<-r.Context().Done()
+// A hangingServer is a server that does not answer, and the context of a caller whose deadline comes when
+// the server has the question, however busy the machine is.
+type hangingServer struct {
+	context.Context //nolint:containedctx // it is a context
+
+	asked chan struct{} // closed when the server has the question
+	reach func()
+	half  bool // it begins to answer
 }
 
-func hangingHalfway(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.WriteString(w, replyOf("even")[:60])
-	_ = http.NewResponseController(w).Flush()
-	hanging(w, r)
+func newHangingServer(t *testing.T, half bool) *hangingServer {
+	h := &hangingServer{Context: t.Context(), asked: make(chan struct{}), half: half}
+	h.reach = sync.OnceFunc(func() { close(h.asked) })
+	return h
+}
+
+func (h *hangingServer) Done() <-chan struct{} { return h.asked }
+
+func (h *hangingServer) Err() error {
+	select {
+	case <-h.asked:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+func (h *hangingServer) serve(w http.ResponseWriter, r *http.Request) {
+	if h.half {
+		_, _ = io.WriteString(w, replyOf("even")[:60])
+		_ = http.NewResponseController(w).Flush()
+	}
+	_, _ = io.Copy(io.Discard, r.Body) // the server notices then that the client has gone
+	h.reach()
+	<-r.Context().Done()
 }
 
 func hangsUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
@@ -108,6 +134,8 @@ func TestModel(t *testing.T) {
 	redirecting := func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	}
+	hangs, hangsHalfway := newHangingServer(t, false), newHangingServer(t, true)
+	deadlines := map[string]context.Context{"hangs": hangs, "hangs halfway": hangsHalfway} // by name of the test
 	tests := []struct {
 		name    string
 		replies []http.HandlerFunc
@@ -131,8 +159,8 @@ func TestModel(t *testing.T) {
 			"Incorrect API key provided: (the key)"},
 		{"an unknown model", []http.HandlerFunc{raw(404, "no such model")}, "", 1, "HTTP 404 Not Found: no such model"},
 		{"a redirect", []http.HandlerFunc{redirecting}, "", 1, "HTTP 307"},
-		{"hangs", []http.HandlerFunc{hanging}, "", 1, "deadline exceeded"},
-		{"hangs halfway", []http.HandlerFunc{hangingHalfway}, "", 1, "deadline exceeded"},
+		{"hangs", []http.HandlerFunc{hangs.serve}, "", 1, "deadline exceeded"},
+		{"hangs halfway", []http.HandlerFunc{hangsHalfway.serve}, "", 1, "deadline exceeded"},
 		{"a broken connection, once", []http.HandlerFunc{hangsUp, says("odd")}, "odd", 2, "retrying the call"},
 		{"a broken response", []http.HandlerFunc{hangsUpHalfway}, "", 2, "unexpected EOF"},
 		{"10 MB", []http.HandlerFunc{says(strings.Repeat("even ", 2<<20))}, "", 1, "too large"},
@@ -142,12 +170,12 @@ func TestModel(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			e := serving(t, tt.replies...)
-			limit := 5 * time.Second
-			if strings.HasPrefix(tt.name, "hangs") && tt.asked == 1 {
-				limit = quickly
+			m, logged := newTestModel(t, LLM{URL: e.URL + "/v1", Model: "m", Key: key}, time.Minute)
+			ctx := deadlines[tt.name]
+			if ctx == nil {
+				ctx = t.Context()
 			}
-			m, logged := newTestModel(t, LLM{URL: e.URL + "/v1", Model: "m", Key: key}, limit)
-			choice, err := m.Choose(t.Context(), view("R1M1"))
+			choice, err := m.Choose(ctx, view("R1M1"))
 			require.NoError(t, err, "a model always chooses")
 			want, byChance := tt.want, 0
 			if want == "" {
@@ -164,9 +192,6 @@ func TestModel(t *testing.T) {
 		})
 	}
 }
-
-// quickly is the limit of a call without a response.
-const quickly = 300 * time.Millisecond
 
 // chance returns the random choice in view.
 func chance(t *testing.T) string {
