@@ -150,7 +150,7 @@ func (a *asker) connect(ctx context.Context) (err error) {
 			DisableStandaloneSSE: true, MaxRetries: -1}
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "evenodd-player", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	if a.session, err = client.Connect(ctx, server, nil); err != nil {
+	if err = a.open(ctx, client, server); err != nil {
 		return err
 	}
 	var tools []*mcp.Tool
@@ -164,6 +164,31 @@ func (a *asker) connect(ctx context.Context) (err error) {
 	}
 	a.tool, err = toolFor(a.options.Tool, tools)
 	return err
+}
+
+// open opens a session. It does not wait for the library after the end of ctx: the library ends a
+// session that it could not open, which takes seconds if the server hangs.
+func (a *asker) open(ctx context.Context, client *mcp.Client, server mcp.Transport) error {
+	failed := make(chan error) // nil when the session is open
+	var session *mcp.ClientSession
+	a.closing.Go(func() {
+		var err error
+		session, err = client.Connect(ctx, server, nil)
+		select {
+		case failed <- err:
+		case <-ctx.Done():
+			if session != nil {
+				_ = session.Close()
+			}
+		}
+	})
+	select {
+	case err := <-failed:
+		a.session = session
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // launch starts the program of the server, and returns its standard input and output.

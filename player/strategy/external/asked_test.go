@@ -1,8 +1,10 @@
 package external
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -182,35 +184,38 @@ func TestSettingsOfMCPServer(t *testing.T) {
 
 // A server that hangs, also when its session ends, must not delay the fallback strategy.
 func TestServerThatHangsDelaysNoChoice(t *testing.T) {
-	hang := make(chan struct{})
-	server := chooser(func(map[string]any) *mcp.CallToolResult {
-		<-hang
-		return saysText("odd")(nil)
-	}, anything)
-	sdk := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodDelete {
-			<-hang
-		}
-		sdk.ServeHTTP(w, r)
-	}))
-	defer h.Close()
-	l := &log{}
-	tools := l.tools()
-	tools.MCP, tools.Fallback, tools.Timeout = MCP{URL: h.URL}, "even", 500*time.Millisecond
-	s, err := Open(Asked, tools)
-	require.NoError(t, err)
-	chosen := make(chan string, 1)
-	go func() {
-		choice, _ := s.Choose(t.Context(), view("R1M1"))
-		chosen <- choice
-	}()
-	select {
-	case choice := <-chosen:
-		assert.Equal(t, "even", choice)
-	case <-time.After(4 * time.Second): // less than the library waits for a session's end
-		require.Fail(t, "the choice waits for the end of the session")
+	for _, hangs := range []string{"notifications/initialized", "tools/list", "tools/call"} {
+		t.Run(hangs, func(t *testing.T) {
+			t.Parallel()
+			hang := make(chan struct{})
+			sdk := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return chooser(saysText("odd"), anything) }, nil)
+			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if r.Method == http.MethodDelete || err != nil || bytes.Contains(body, []byte(hangs)) {
+					<-hang
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				sdk.ServeHTTP(w, r)
+			}))
+			t.Cleanup(h.Close)
+			l := &log{}
+			tools := l.tools()
+			tools.MCP, tools.Fallback, tools.Timeout = MCP{URL: h.URL}, "even", 500*time.Millisecond
+			s, err := Open(Asked, tools)
+			require.NoError(t, err)
+			t.Cleanup(func() { Close(s) })
+			t.Cleanup(func() { close(hang) })
+			chosen := make(chan string, 1)
+			go func() {
+				choice, _ := s.Choose(t.Context(), view("R1M1"))
+				chosen <- choice
+			}()
+			select {
+			case choice := <-chosen:
+				assert.Equal(t, "even", choice)
+			case <-time.After(4 * time.Second): // less than the library waits for a session's end
+				require.Fail(t, "the choice waits for the end of the session")
+			}
+		})
 	}
-	close(hang)
-	Close(s)
 }
