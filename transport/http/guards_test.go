@@ -460,6 +460,7 @@ func TestTooManyConnections(t *testing.T) {
 				v.sends(t, "wait", "3s")
 				go func() { _, _ = io.Copy(io.Discard, v) }() // a pipe has no buffer
 			}
+			synctest.Wait() // a connection without a call would be replaced
 			start := time.Now()
 			status, _, _ := l.connect(t).calls(t, "echo", "hi") // waits for a slot
 			require.Equal(t, http.StatusOK, status)
