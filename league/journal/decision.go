@@ -107,11 +107,8 @@ func (*Paused) check(s *State) error {
 }
 
 func (d *Paused) apply(s *State, at string) error {
-	err := s.Check(d)
-	if err == nil {
-		s.Paused = s.made(d.Decision, at)
-	}
-	return err
+	s.Paused = s.made(d.Decision, at)
+	return nil
 }
 
 // Unpaused ends a pause.
@@ -130,12 +127,9 @@ func (*Unpaused) check(s *State) error {
 	return nil
 }
 
-func (d *Unpaused) apply(s *State, _ string) error {
-	err := s.Check(d)
-	if err == nil {
-		s.Paused = nil
-	}
-	return err
+func (*Unpaused) apply(s *State, _ string) error {
+	s.Paused = nil
+	return nil
 }
 
 // AgentHeld records that an agent gets nothing to do until it is readmitted, whatever it
@@ -165,11 +159,8 @@ func (d *AgentHeld) check(s *State) error {
 }
 
 func (d *AgentHeld) apply(s *State, at string) error {
-	err := s.Check(d)
-	if err == nil {
-		s.Agents[d.AgentID].Held = s.made(d.Decision, at)
-	}
-	return err
+	s.Agents[d.AgentID].Held = s.made(d.Decision, at)
+	return nil
 }
 
 // AgentReadmitted ends the suspension or the shutdown of an agent, whether an organiser or
@@ -194,13 +185,10 @@ func (d *AgentReadmitted) check(s *State) error {
 }
 
 func (d *AgentReadmitted) apply(s *State, _ string) error {
-	err := s.Check(d)
-	if err == nil {
-		a := s.Agents[d.AgentID]
-		a.Held, a.SuspendReason, a.ShutdownReason, a.ReturnReason = nil, "", "", "was readmitted by "+d.By
-		a.Failures, a.FailuresAtReturn, a.RoundFailures, a.LastFault = 0, 0, 0, ""
-	}
-	return err
+	a := s.Agents[d.AgentID]
+	a.Held, a.SuspendReason, a.ShutdownReason, a.ReturnReason = nil, "", "", "was readmitted by "+d.By
+	a.Failures, a.FailuresAtReturn, a.RoundFailures, a.LastFault = 0, 0, 0, ""
+	return nil
 }
 
 // AgentWithdrawn records that an agent takes no part any more. Before the start its
@@ -243,9 +231,6 @@ func (d *AgentWithdrawn) check(s *State) error {
 }
 
 func (d *AgentWithdrawn) apply(s *State, at string) error {
-	if err := s.Check(d); err != nil {
-		return err
-	}
 	a := s.Agents[d.AgentID]
 	if s.Started == nil {
 		s.drop(a)

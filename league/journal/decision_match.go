@@ -83,9 +83,6 @@ func (d *RematchOrdered) check(s *State) error {
 }
 
 func (d *RematchOrdered) apply(s *State, at string) error {
-	if err := s.Check(d); err != nil {
-		return err
-	}
 	m, _, _, _ := s.restore(d.MatchID)
 	m.RematchOrdered = s.made(d.Decision, at)
 	s.Rematches = append(s.Rematches, d.MatchID)
@@ -125,9 +122,6 @@ func (d *MatchReopened) check(s *State) error {
 }
 
 func (d *MatchReopened) apply(s *State, _ string) error {
-	if err := s.Check(d); err != nil {
-		return err
-	}
 	m, _, _, _ := s.restore(d.MatchID)
 	s.annul(m, *m.RematchOrdered)
 	m.RematchOrdered = nil // the match stays in Rematches until it has a result
@@ -181,9 +175,6 @@ func (d *MatchRuled) check(s *State) error {
 }
 
 func (d *MatchRuled) apply(s *State, at string) error {
-	if err := s.Check(d); err != nil {
-		return err
-	}
 	m, _, _, _ := s.restore(d.MatchID)
 	made := s.made(d.Decision, at)
 	if m.Report != nil {

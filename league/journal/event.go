@@ -29,7 +29,7 @@ type Event struct {
 // Data is the content of an event: a pointer to one of the types in kinds.
 type Data interface {
 	// apply changes the state. An error means that the event cannot have happened,
-	// and leaves the state unchanged.
+	// and leaves the state unchanged. A DecisionEvent has passed State.Check.
 	apply(s *State, at string) error
 }
 

@@ -34,9 +34,6 @@ func (d *StartPlanned) check(s *State) error {
 }
 
 func (d *StartPlanned) apply(s *State, _ string) error {
-	if err := s.Check(d); err != nil {
-		return err
-	}
 	s.StartPlanned = d
 	return nil
 }

@@ -91,6 +91,11 @@ func (s *State) Apply(e *Event) error {
 	if (e.Seq == 1) != (s.Created == nil) {
 		return errors.New("a journal begins with the event created, and has no other")
 	}
+	if d, ok := e.Data.(DecisionEvent); ok {
+		if err := s.Check(d); err != nil {
+			return err
+		}
+	}
 	if err := e.Data.apply(s, e.At); err != nil {
 		return err
 	}
