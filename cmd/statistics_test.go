@@ -36,7 +36,7 @@ func TestStatisticsOfASimulationAreThoseOfItsFiles(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(simulate("json")), &output))
 			l := record.NewLeague()
 			require.NoError(t, l.Update(t.Context(), record.NewFolder(store.Folder(data), defaultLeague), nil))
-			fromFiles := l.Statistics(games())
+			fromFiles := l.Results(games()).Statistics()
 			assert.NotEmpty(t, fromFiles.HeadToHead)
 			fromFiles.HeadToHead = nil
 			text, err := json.Marshal(fromFiles)

@@ -28,9 +28,6 @@ type Statistics struct {
 	Ratings    []Rating           `json:"ratings"`                // the highest first
 	Strategies []StrategySum      `json:"strategies,omitempty"`   // if they are known
 	HeadToHead []HeadToHeadRecord `json:"head_to_head,omitempty"` // each pair that met
-
-	analysis *stats.Analysis
-	index    map[string]int // by player id
 }
 
 // Equality is the test whether all players are equal: see stats.Equality.
@@ -105,11 +102,6 @@ type RatedPlayer struct {
 	Strategy string // "" if it is not known
 }
 
-// Statistics computes the statistics of a league from its present results. It takes about a
-// second for 20,000 matches, and less for fewer; callers keep the value while there is no new
-// event. Leagues of equal ids and results have equal statistics, wherever they are computed.
-func (l *League) Statistics(games rules.Registry) *Statistics { return l.Results(games).Statistics() }
-
 // Results are the present results that count.
 func (l *League) Results(games rules.Registry) *Results {
 	if l.Started == nil {
@@ -147,11 +139,13 @@ func (l *League) strategies() map[string]string {
 	return strategies
 }
 
-// Statistics computes the statistics of the results.
+// Statistics computes the statistics of the results. It takes about a second for 20,000 matches,
+// and less for fewer; callers keep the value while there is no new event. Leagues of equal ids
+// and results have equal statistics, wherever they are computed.
 func (r *Results) Statistics() *Statistics {
 	players, index := r.rated()
-	s := &Statistics{index: index, analysis: stats.Analyse(len(players), r.matches(index), r.options(players))}
-	s.fill(players)
+	s := &Statistics{}
+	s.fill(players, stats.Analyse(len(players), r.matches(index), r.options(players)))
 	return s
 }
 
@@ -208,8 +202,7 @@ func (r *Results) matches(index map[string]int) []stats.Match {
 
 // fill sets the members from the analysis. It rounds numbers, so that they are the same bytes
 // on every processor.
-func (s *Statistics) fill(players []RatedPlayer) {
-	a := s.analysis
+func (s *Statistics) fill(players []RatedPlayer, a *stats.Analysis) {
 	e := &a.Equality
 	s.Sentence, s.Matches, s.Played, s.Used, s.Sampled = a.Sentence, a.Matches, a.Played, a.Used, a.Sampled
 	s.Equality = Equality{rounded(e.P, 4), rounded(e.SmallestP, 4), e.Possible, e.Rejects(), rounded(e.Statistic, 2), e.Matches, e.Shuffles}
@@ -228,17 +221,6 @@ func (s *Statistics) fill(players []RatedPlayer) {
 	for _, p := range a.HeadToHead {
 		s.HeadToHead = append(s.HeadToHead, HeadToHeadRecord{players[p.A].PlayerID, players[p.B].PlayerID, p.WinsA, p.WinsB, p.Draws, p.BothFailed})
 	}
-}
-
-// LegsToSeparate estimates how many legs would separate two players: see
-// stats.Analysis.LegsToSeparate. It is 0 if one of them is not rated.
-func (s *Statistics) LegsToSeparate(one, two string) int {
-	a, knowsA := s.index[one]
-	b, knowsB := s.index[two]
-	if !knowsA || !knowsB {
-		return 0
-	}
-	return s.analysis.LegsToSeparate(a, b)
 }
 
 // seedOf derives the seed of the statistics from the league's id, which all readers of a league

@@ -47,9 +47,7 @@ func TestStatisticsOfASmallLeague(t *testing.T) {
 	first := s.Ratings[0]
 	assert.Equal(t, []any{"P02", "Name of P02", "mirror", 1, 1}, []any{first.PlayerID, first.DisplayName, first.Strategy, first.Matches, first.Rank})
 	assert.InDelta(t, 2, first.SonnebornBerger, 1e-9, "the points of both that it beat")
-	assert.Equal(t, s.LegsToSeparate("P02", s.Ratings[1].PlayerID), first.LegsToNext)
-	assert.Positive(t, first.LegsToNext)
-	assert.Zero(t, s.LegsToSeparate("P02", "P99"))
+	assert.Equal(t, 10, first.LegsToNext)
 	assert.Equal(t, []record.StrategySum{
 		{Name: "random", Players: 2, Played: 6, Draws: 2, Losses: 4, TechnicalLosses: 3},
 		{Name: "mirror", Players: 1, Played: 2, Wins: 2},
@@ -66,7 +64,7 @@ func TestStatisticsOfASmallLeague(t *testing.T) {
 }
 
 func TestStatisticsBeforeTheStart(t *testing.T) {
-	s := record.NewLeague().Statistics(rules.Registry{})
+	s := record.NewLeague().Results(rules.Registry{}).Statistics()
 	assert.Equal(t, "No match has been decided by play yet: nothing can be said about the players.", s.Sentence)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
@@ -84,7 +82,7 @@ func TestStatisticsOfRecordedLeagues(t *testing.T) {
 			l := record.NewLeague()
 			folder := store.Folder(filepath.Join(leagues, tt.folder))
 			require.NoError(t, l.Update(context.Background(), record.NewFolder(folder, "league_2025_even_odd"), nil))
-			s := l.Statistics(games)
+			s := l.Results(games).Statistics()
 			assert.Equal(t, l.Recorded, s.Matches)
 			assert.Len(t, s.Ratings, tt.players)
 			assert.NotEmpty(t, s.Sentence)
@@ -93,7 +91,7 @@ func TestStatisticsOfRecordedLeagues(t *testing.T) {
 				assert.Contains(t, s.Sentence, "where results decide who meets whom")
 				assert.False(t, s.Equality.Possible)
 			}
-			again, err := json.Marshal(l.Statistics(games))
+			again, err := json.Marshal(l.Results(games).Statistics())
 			require.NoError(t, err)
 			text, err := json.Marshal(s)
 			require.NoError(t, err)

@@ -177,7 +177,6 @@ func TestByeGivesThePointsOfAWinAndNoMatch(t *testing.T) {
 		{Player: 2, Rank: 2, DecidedBy: "buchholz", Deciders: both, Played: 1, Draws: 1, Byes: 1, Points: 4, Buchholz: 4, SonnebornBerger: 2},
 		{Player: 1, Rank: 3, DecidedBy: "points", Deciders: both[:1], Played: 1, Losses: 1, Byes: 1, Points: 3, Buchholz: 4},
 	}, tbl.Standings())
-	assert.Equal(t, tbl.Standings(), tbl.Clone().Standings())
 }
 
 // season is a random league. It has few players and points, so that ties are common.

@@ -169,15 +169,6 @@ func (t *Table) Points(r Result) (a, b int) { return t.scoring.Points(r) }
 // there is no such player.
 func (t *Table) Row(player int) Row { return t.rows[player] }
 
-// Clone returns a copy that shares nothing with the table.
-func (t *Table) Clone() *Table {
-	c := &Table{scoring: t.scoring, rows: slices.Clone(t.rows), games: slices.Clone(t.games), showOpponents: t.showOpponents}
-	for player, games := range c.games {
-		c.games[player] = slices.Clone(games)
-	}
-	return c
-}
-
 // check returns an error if r cannot be the result of a match.
 func (t *Table) check(r Result) error {
 	for _, player := range [...]int{r.A, r.B} {

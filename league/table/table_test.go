@@ -169,31 +169,6 @@ func TestRecordDoesNotAllocate(t *testing.T) {
 	assert.Equal(t, 1001, tbl.Row(0).Wins, "each run was counted, including the warm-up")
 }
 
-func TestCloneIsIndependent(t *testing.T) {
-	// Sonneborn-Berger stores results, which the clone must copy. The slices have room to
-	// append in place if they were shared.
-	scoring := table.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"sonneborn_berger"}}
-	past := []table.Result{beat(1, 2), beat(1, 3), beat(1, 4), beat(0, 4), draw(0, 3), draw(0, 2)}
-	original := tableOf(t, 5, scoring, past...)
-	clone := original.Clone()
-	require.Equal(t, original.Standings(), clone.Standings())
-
-	require.NoError(t, original.Record(beat(0, 1)))
-	require.NoError(t, clone.Record(beat(2, 0)))
-	require.NoError(t, clone.Record(beat(4, 2)))
-
-	assert.Equal(t, tableOf(t, 5, scoring, append(past[:6:6], beat(0, 1))...).Standings(), original.Standings())
-	assert.Equal(t, tableOf(t, 5, scoring, append(past[:6:6], beat(2, 0), beat(4, 2))...).Standings(), clone.Standings())
-}
-
-func TestCloneOfATableWithCountersOnlyIsIndependent(t *testing.T) {
-	original := tableOf(t, 2, table.DefaultScoring(), beat(0, 1))
-	clone := original.Clone()
-	require.NoError(t, clone.Record(beat(1, 0)))
-	assert.Equal(t, 1, original.Row(0).Played)
-	assert.Equal(t, 2, clone.Row(0).Played)
-}
-
 func TestTableSharesNothingWithTheCaller(t *testing.T) {
 	scoring := table.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"draws", "points"}}
 	tbl := tableOf(t, 4, scoring, beat(0, 1), draw(2, 3))
