@@ -39,7 +39,7 @@ const maxJournalPage = 2000
 func (m *Manager) journalPage(from, limit int) (any, error) {
 	log := m.eventLog()
 	if log == nil {
-		return nil, protocol.Fault(protocol.ErrInvalidQueryType, "%v", ErrNoEvents)
+		return nil, protocol.Fault(protocol.ErrInvalidQueryType, "%v", errNoEvents)
 	}
 	if limit <= 0 || limit > maxJournalPage {
 		limit = maxJournalPage

@@ -72,7 +72,7 @@ func (m *Manager) ReadJournal(ctx context.Context, bearer string, from int) (*Jo
 	}
 	log := m.eventLog()
 	if log == nil {
-		return nil, ErrNoEvents
+		return nil, errNoEvents
 	}
 	from = max(from, 1)
 	lines, last, _, err := log.Events(from, maxPage)

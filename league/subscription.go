@@ -30,9 +30,9 @@ var (
 	// maxBehind events behind. It subscribes again from its position.
 	ErrSlow = errors.New("the subscriber is too slow and was dropped: subscribe again from its position")
 
-	// ErrNoEvents is the error of a league that keeps no events: it has no data folder, and
+	// errNoEvents is the error of a league that keeps no events: it has no data folder, and
 	// Options.KeepEvents is not set.
-	ErrNoEvents = errors.New("the league keeps no events")
+	errNoEvents = errors.New("the league keeps no events")
 )
 
 const (
@@ -47,7 +47,7 @@ const (
 func (m *Manager) Subscribe(from int) (*Subscription, error) {
 	log := m.eventLog()
 	if log == nil {
-		return nil, ErrNoEvents
+		return nil, errNoEvents
 	}
 	_, last, _, err := log.Events(1, 1)
 	switch {
@@ -79,7 +79,7 @@ func eventOf(log eventLog, number int) (*journal.Event, error) {
 		return nil, err
 	}
 	if len(lines) == 0 {
-		return nil, ErrNoEvents
+		return nil, errNoEvents
 	}
 	return journal.Decode(lines[0])
 }

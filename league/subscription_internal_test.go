@@ -167,7 +167,7 @@ func TestLeagueWithoutEventsRefusesSubscribers(t *testing.T) {
 	m.kept = nil // as without Options.KeepEvents
 	m.happens(3)
 	_, err := m.Subscribe(1)
-	require.ErrorIs(t, err, ErrNoEvents)
+	require.ErrorIs(t, err, errNoEvents)
 }
 
 // Many subscribers read while events are recorded: each gets all of them in order.

@@ -103,7 +103,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	d := decision{question, choice, m.fallback}
 	m.decided = append(m.decided, d)
 	p.mu.Lock()
-	p.state, m.chosen = StateWaitingForResult, choice
+	p.state, m.chosen = stateWaitingForResult, choice
 	p.mu.Unlock()
 	return d, nil
 }

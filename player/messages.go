@@ -57,7 +57,7 @@ func (p *Player) notifyRound(q *protocol.RoundAnnouncement) (round int, save boo
 // idle updates the state after the end of a match. p.mu is held.
 func (p *Player) idle() {
 	if !p.engaged() {
-		p.state = StateWaitingForRound
+		p.state = stateWaitingForRound
 	}
 	p.signalQuiet()
 }
@@ -176,7 +176,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 		p.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", m.id).
 			Str("event_type", protocol.EventDrawCommitmentChanged).Msg("the referee sends another draw commitment than before: the first one counts")
 	}
-	p.state = StateInMatch
+	p.state = stateInMatch
 	ack := p.batches.joins.New()
 	ack.MatchID, ack.PlayerID, ack.ArrivalTimestamp, ack.Accept = q.MatchID, id, p.options.Clock.Timestamp(), &p.batches.accept
 	if m.givesEntropy() {
@@ -242,7 +242,7 @@ func (p *Player) resume(member *membership.Membership, q question) *match {
 	}
 	m := p.newMatch(q.matchID, q.opponent, q.round, attempt, auth)
 	m.restored = true
-	p.current[m.id], p.state = m, StateInMatch
+	p.current[m.id], p.state = m, stateInMatch
 	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).
 		Str("event_type", protocol.EventMatchResumed).Msg("resuming a match that began before the restart of this player")
 	return m

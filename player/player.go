@@ -26,11 +26,11 @@ import (
 
 // The states of a player (004 §9.2).
 const (
-	StateUnregistered     = "UNREGISTERED"
-	StateRegistered       = "REGISTERED"
-	StateWaitingForRound  = "WAITING_FOR_ROUND"
-	StateInMatch          = "IN_MATCH"
-	StateWaitingForResult = "WAITING_FOR_RESULT"
+	stateUnregistered     = "UNREGISTERED"
+	stateRegistered       = "REGISTERED"
+	stateWaitingForRound  = "WAITING_FOR_ROUND"
+	stateInMatch          = "IN_MATCH"
+	stateWaitingForResult = "WAITING_FOR_RESULT"
 )
 
 // Options configure a player.
@@ -163,7 +163,7 @@ func New(o Options) (*Player, error) {
 	p := &Player{
 		options:  o,
 		parities: []string{evenodd.Even, evenodd.Odd},
-		state:    StateUnregistered,
+		state:    stateUnregistered,
 		current:  map[string]*match{},
 		signed:   map[questionKey]*store.HistoryDecision{},
 		history:  newHistory(o.Past),
@@ -248,7 +248,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	past, decisions, unsaved := p.open(m, back)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.state, p.restarted = StateRegistered, back
+	p.state, p.restarted = stateRegistered, back
 	if !back {
 		p.tally = tally{known: true}
 	}

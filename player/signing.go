@@ -63,7 +63,7 @@ func (p *Player) decisionOn(m *match, key questionKey) *store.HistoryDecision {
 	defer p.mu.Unlock()
 	d := p.signed[key]
 	if d != nil {
-		p.state, m.chosen = StateWaitingForResult, d.Decision.Choice
+		p.state, m.chosen = stateWaitingForResult, d.Decision.Choice
 	}
 	return d
 }

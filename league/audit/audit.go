@@ -49,7 +49,7 @@ func Run(dir store.Folder, o Options) (*Report, error) {
 	if len(ids) > 1 && (o.Head != "" || len(o.Keys) > 0 || o.Histories != "") {
 		return nil, fmt.Errorf("%s has %d leagues: name the one of the head, the keys or the histories; there is %s", dir, len(ids), strings.Join(ids, ", "))
 	}
-	report := &Report{SchemaVersion: SchemaVersion, Dir: string(dir), Leagues: make([]League, 0, len(ids))}
+	report := &Report{SchemaVersion: schemaVersion, Dir: string(dir), Leagues: make([]League, 0, len(ids))}
 	for i, id := range ids {
 		report.Leagues = append(report.Leagues, audit(dir, id, &o, all, i == 0))
 	}

@@ -10,8 +10,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// SchemaVersion is that of a Report as JSON.
-const SchemaVersion = "1.0.0"
+// schemaVersion is that of a Report as JSON.
+const schemaVersion = "1.0.0"
 
 // The severities.
 const (

@@ -152,7 +152,7 @@ func (q *Request) Learn(response []byte, f *Facts) func(*Match) {
 		}
 	case protocol.TypeChooseParityCall:
 		name := p.Text("player_id")
-		if !f.ThirdPartyManager() || name == cmp.Or(f.Match.CalledAs, f.AgentID) || !Succeeded(response) {
+		if !f.thirdPartyManager() || name == cmp.Or(f.Match.CalledAs, f.AgentID) || !Succeeded(response) {
 			return nil // our manager and its referees use the assigned id
 		}
 		return func(m *Match) { m.CalledAs = name }

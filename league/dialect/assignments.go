@@ -30,7 +30,7 @@ func Assignment(said protocol.Object, f *Facts) protocol.Object {
 	correctTime(&a, "timestamp")
 	Fill(&a, "timestamp", protocol.Quote(protocol.FormatTimestamp(f.Now)))
 	Fill(&a, "conversation_id", protocol.Quote(protocol.MatchConversation(matchID, 1)))
-	if f.ThirdPartyManager() && f.League != "" {
+	if f.thirdPartyManager() && f.League != "" {
 		a.Set("league_id", protocol.Quote(f.League)) // a referee is in one league
 	}
 	Fill(&a, "league_id", protocol.Quote(UsualLeague))
@@ -40,7 +40,7 @@ func Assignment(said protocol.Object, f *Facts) protocol.Object {
 	Fill(&a, "game_type", protocol.Quote(f.Game))
 	for _, names := range sideNames {
 		if player := protocol.ParseObject(said.Get(names[0])); player.Get("player_id") == nil || player.Get("endpoint") == nil {
-			a.Set(names[0], encoded(playerOn(said, names, f.ThirdPartyManager())))
+			a.Set(names[0], encoded(playerOn(said, names, f.thirdPartyManager())))
 		}
 	}
 	Fill(&a, "timeouts", encoded(protocol.DefaultTimeouts()))

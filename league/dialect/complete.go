@@ -32,8 +32,8 @@ type Match struct {
 	InParams bool   // its referee reads replies that are shaped as requests
 }
 
-// ThirdPartyManager tells whether the agent is in the league of a third-party manager.
-func (f *Facts) ThirdPartyManager() bool { return f.AgentID != "" && !f.OurAgent }
+// thirdPartyManager tells whether the agent is in the league of a third-party manager.
+func (f *Facts) thirdPartyManager() bool { return f.AgentID != "" && !f.OurAgent }
 
 // UsualGame is the game of a match if no agent names another.
 const UsualGame = "even_odd"

@@ -156,5 +156,5 @@ func (f Failure) Body(id []byte) []byte {
 	if data != nil {
 		failure.Set("data", data)
 	}
-	return ErrorBody(id, failure.Append(nil))
+	return errorBody(id, failure.Append(nil))
 }

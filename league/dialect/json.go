@@ -74,8 +74,8 @@ func ResultBody(id, result jsontext.Value) []byte {
 	return protocol.Object{{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "result", Value: result}, {Name: "id", Value: id}}.Append(nil)
 }
 
-// ErrorBody returns the body of a response with an error.
-func ErrorBody(id, failure jsontext.Value) []byte {
+// errorBody returns the body of a response with an error.
+func errorBody(id, failure jsontext.Value) []byte {
 	return protocol.Object{{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "error", Value: failure}, {Name: "id", Value: id}}.Append(nil)
 }
 

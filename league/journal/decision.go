@@ -193,8 +193,7 @@ func (d *AgentReadmitted) apply(s *State, _ string) error {
 
 // AgentWithdrawn records that an agent takes no part any more. Before the start its
 // registration ends. A player forfeits its remaining matches. The results of a player of a
-// round-robin that has played less than half of its matches are annulled: see
-// State.PlayedMatches.
+// round-robin that has played less than half of its matches are annulled.
 type AgentWithdrawn struct {
 	Decision
 	AgentID  string `json:"agent_id"`
@@ -224,7 +223,7 @@ func (d *AgentWithdrawn) check(s *State) error {
 	case d.Annulled:
 		return fmt.Errorf("the results of %s are annulled, but it is no player that has played less than half of its matches", d.AgentID)
 	default:
-		played, scheduled := s.PlayedMatches(a)
+		played, scheduled := s.playedMatches(a)
 		return fmt.Errorf("%s has played %d of its %d matches, but its results are not annulled", d.AgentID, played, scheduled)
 	}
 	return nil
@@ -263,10 +262,10 @@ func (s *State) isLastReferee(a *Agent) bool {
 	return s.Started != nil && !a.Player && !a.Out() && s.lastReferee(a)
 }
 
-// PlayedMatches are the numbers of matches that a player of a round-robin has played, and
+// playedMatches are the numbers of matches that a player of a round-robin has played, and
 // of those that the schedule has for it. A match counts as played if it has a result and
 // nobody forfeits it.
-func (s *State) PlayedMatches(a *Agent) (played, scheduled int) {
+func (s *State) playedMatches(a *Agent) (played, scheduled int) {
 	player, ok := s.PlayerIndex(a.AgentID)
 	if !ok || s.Created.Tournament != nil {
 		return 0, 0
@@ -290,7 +289,7 @@ func (s *State) PlayedMatches(a *Agent) (played, scheduled int) {
 // Annuls tells whether the results of a player are annulled if it is withdrawn now: it has
 // played less than half of its matches of a round-robin.
 func (s *State) Annuls(a *Agent) bool {
-	played, scheduled := s.PlayedMatches(a)
+	played, scheduled := s.playedMatches(a)
 	return 2*played < scheduled
 }
 

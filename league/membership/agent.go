@@ -56,7 +56,7 @@ type Agent struct {
 	Current
 
 	options    *Options
-	identities *IdentityStore
+	identities *identityStore
 	stamp      *protocol.Stamp
 	done       chan struct{}
 }
@@ -68,7 +68,7 @@ func NewAgent(role string, o *Options) (*Agent, error) {
 		return nil, fmt.Errorf("a %s's name has 1 to 50 characters, and no control characters", role)
 	}
 	o.Version = cmp.Or(o.Version, "1.0.0")
-	identities, err := NewIdentityStore(o.Folder, role, o.Name, o.Manager, o.leagues())
+	identities, err := newIdentityStore(o.Folder, role, o.Name, o.Manager, o.leagues())
 	if err != nil {
 		return nil, err
 	}

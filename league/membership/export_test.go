@@ -2,12 +2,16 @@ package membership
 
 import "evenodd/league/protocol"
 
+type IdentityStore = identityStore
+
+var NewIdentityStore = newIdentityStore
+
 // Set calls set, Registering registering, and Answered answered.
 func (c *Current) Set(m *Membership) { c.set(m) }
 func (c *Current) Registering()      { c.registering() }
 func (c *Current) Answered()         { c.answered() }
 
 // AgentWith returns the player P01 with an identity store.
-func AgentWith(identities *IdentityStore, o Options) *Agent {
+func AgentWith(identities *identityStore, o Options) *Agent {
 	return &Agent{options: &o, identities: identities, stamp: protocol.NewStamp("player:P01", o.Clock)}
 }

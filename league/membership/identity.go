@@ -16,10 +16,10 @@ import (
 	"evenodd/league/store"
 )
 
-// An IdentityStore holds the identity of an agent: its id, its token, and the secret
+// An identityStore holds the identity of an agent: its id, its token, and the secret
 // from which it derives its random values. A store without a folder lasts as long as
 // the process. Safe for concurrent use.
-type IdentityStore struct {
+type identityStore struct {
 	path       string // of the identity; "" for no folder
 	applying   string // of the application
 	role, name string
@@ -34,7 +34,7 @@ type IdentityStore struct {
 	conversation string // of the registration that has no response yet
 }
 
-// NewIdentityStore opens the store of an agent for a manager, and reads the identity
+// newIdentityStore opens the store of an agent for a manager, and reads the identity
 // in it. Folder "" means no folder. A damaged identity, or one of a newer program, is
 // an error that names the file and the remedy: a new registration in its place could
 // cost the agent its slot in the league.
@@ -42,8 +42,8 @@ type IdentityStore struct {
 // An agent shows its token only to the manager that issued it, because another one
 // could use it. If the manager has a new address, the agent finds its identity by the
 // names of the leagues that it may join.
-func NewIdentityStore(folder store.Folder, role, name, manager string, leagues []string) (*IdentityStore, error) {
-	s := &IdentityStore{role: role, name: name}
+func newIdentityStore(folder store.Folder, role, name, manager string, leagues []string) (*identityStore, error) {
+	s := &identityStore{role: role, name: name}
 	if folder == "" {
 		return s, nil
 	}
@@ -74,7 +74,7 @@ func NewIdentityStore(folder store.Folder, role, name, manager string, leagues [
 
 // adopt loads the identity that the agent has in one of the leagues, stored under
 // another address of the manager.
-func (s *IdentityStore) adopt(folder store.Folder, leagues []string) {
+func (s *identityStore) adopt(folder store.Folder, leagues []string) {
 	for _, path := range folder.Identities(s.role) {
 		identity, err := store.Read[store.Identity](path)
 		if err == nil && identity.DisplayName == s.name && slices.Contains(leagues, identity.LeagueID) && s.load(identity) == nil {
@@ -85,7 +85,7 @@ func (s *IdentityStore) adopt(folder store.Folder, leagues []string) {
 }
 
 // load checks an identity that was read, and uses it.
-func (s *IdentityStore) load(i *store.Identity) error {
+func (s *identityStore) load(i *store.Identity) error {
 	secret, ok := protocol.ParseSecret(i.Secret)
 	problem := ""
 	switch {
@@ -109,20 +109,20 @@ func (s *IdentityStore) load(i *store.Identity) error {
 
 // Identity returns the identity of the agent, which must not be changed; nil if the
 // agent has not been registered.
-func (s *IdentityStore) Identity() *store.Identity {
+func (s *identityStore) Identity() *store.Identity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.identity
 }
 
 // Secret returns the secret of the identity, or a random one that Save will store.
-func (s *IdentityStore) Secret() [32]byte {
+func (s *identityStore) Secret() [32]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ownSecret()
 }
 
-func (s *IdentityStore) ownSecret() [32]byte {
+func (s *identityStore) ownSecret() [32]byte {
 	if !s.made {
 		_, _ = crand.Read(s.secret[:]) // never fails
 		s.made = true
@@ -131,7 +131,7 @@ func (s *IdentityStore) ownSecret() [32]byte {
 }
 
 // SigningKey returns the signing key that follows from the secret.
-func (s *IdentityStore) SigningKey() *protocol.SigningKey {
+func (s *identityStore) SigningKey() *protocol.SigningKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.signing == nil {
@@ -150,7 +150,7 @@ func derive(secret [32]byte, key string) protocol.Secret {
 // Conversation returns the conversation id of the agent's registration, the same until
 // the registration is stored. An agent that dies before that repeats the request, and
 // the manager repeats its response: registration is idempotent.
-func (s *IdentityStore) Conversation(now string) (string, error) {
+func (s *identityStore) Conversation(now string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conversation != "" {
@@ -169,7 +169,7 @@ func (s *IdentityStore) Conversation(now string) (string, error) {
 
 // Save stores the identity that a registration granted, and the secret, in a file that
 // only its owner can read. After an error both last as long as the process.
-func (s *IdentityStore) Save(m *Membership, r *protocol.Registration, now string) error {
+func (s *identityStore) Save(m *Membership, r *protocol.Registration, now string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.identity; s.saved && known.LeagueID == m.LeagueID && known.AgentID == m.AgentID &&
@@ -200,7 +200,7 @@ func (s *IdentityStore) Save(m *Membership, r *protocol.Registration, now string
 // Discard removes the identity and the secret from memory, because the manager does not
 // know the token: the next registration is that of a new agent. The file remains until
 // Save replaces it, because the agent may have called the wrong manager.
-func (s *IdentityStore) Discard() {
+func (s *identityStore) Discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.identity, s.secret, s.made, s.saved, s.conversation, s.signing = nil, [32]byte{}, false, false, "", nil

@@ -108,8 +108,8 @@ func (c *Current) CheckManager(ctx context.Context, bearer string) error {
 	return nil
 }
 
-// KnowsManager tells whether a credential is that of the league's manager.
-func (c *Current) KnowsManager(bearer string) bool {
+// knowsManager tells whether a credential is that of the league's manager.
+func (c *Current) knowsManager(bearer string) bool {
 	m := c.Membership()
 	return m != nil && m.credential != "" && protocol.SameToken(bearer, m.credential)
 }
@@ -121,7 +121,7 @@ func (c *Current) CheckOwner(bearer, token string) error {
 	switch {
 	case m != nil && token != "" && protocol.SameToken(token, m.Token):
 		return nil
-	case c.KnowsManager(bearer):
+	case c.knowsManager(bearer):
 		return nil
 	case token == "":
 		return protocol.Fault(protocol.ErrTokenMissing, "auth_token is required")

@@ -131,7 +131,7 @@ var (
 		formed("commitment", digestForm), formed("nonce", digestForm),
 		keyed1("entropies", formed("", digestForm)).orAbsent(),
 		keyed1("entropy_commitments", formed("", digestForm)).orAbsent()).orAbsent()
-	registrationCode = field{name: "registration_code", kind: kindString, max: MaxRegistrationCode}.orAbsent().orNull()
+	registrationCode = field{name: "registration_code", kind: kindString, max: maxRegistrationCode}.orAbsent().orNull()
 
 	publicKey  = formed("public_key", keyForm).orAbsent()
 	started    = formed("started", digestForm).orAbsent()

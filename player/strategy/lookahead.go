@@ -10,7 +10,7 @@ import (
 // lookahead searches a few moves ahead. It chooses among equally good moves at random.
 type lookahead struct{}
 
-var _ Specialist = lookahead{}
+var _ specialist = lookahead{}
 
 // lookaheadMoves is the number of moves of both sides that lookahead searches.
 const lookaheadMoves = 6

@@ -10,7 +10,7 @@ import (
 // perfect plays perfectly. It chooses among equally good moves at random.
 type perfect struct{}
 
-var _ Specialist = perfect{}
+var _ specialist = perfect{}
 
 // Name returns the name of the strategy.
 func (perfect) Name() string { return "perfect" }

@@ -190,17 +190,17 @@ func named() []Strategy {
 	}
 }
 
-// A Specialist is a strategy that plays only games of certain types. All other strategies
+// A specialist is a strategy that plays only games of certain types. All other strategies
 // play any game.
-type Specialist interface{ Games() []string }
+type specialist interface{ Games() []string }
 
 // Playable returns the game types that a strategy plays, of those given.
 func Playable(s Strategy, types []string) []string {
-	specialist, ok := s.(Specialist)
+	limited, ok := s.(specialist)
 	if !ok {
 		return types
 	}
-	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !slices.Contains(specialist.Games(), t) })
+	return slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !slices.Contains(limited.Games(), t) })
 }
 
 // Fits returns an error if a strategy plays none of the given game types.
@@ -208,15 +208,15 @@ func Fits(s Strategy, types ...string) error {
 	if len(types) == 0 || len(Playable(s, types)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("strategy %s plays %s, not %s", s.Name(), strings.Join(s.(Specialist).Games(), ", "), strings.Join(types, ", "))
+	return fmt.Errorf("strategy %s plays %s, not %s", s.Name(), strings.Join(s.(specialist).Games(), ", "), strings.Join(types, ", "))
 }
 
 // Specialties lists the specialists with their games, for a help text.
 func Specialties() string {
 	var parts []string
 	for _, s := range named() {
-		if specialist, ok := s.(Specialist); ok {
-			parts = append(parts, s.Name()+" plays only "+strings.Join(specialist.Games(), ", "))
+		if limited, ok := s.(specialist); ok {
+			parts = append(parts, s.Name()+" plays only "+strings.Join(limited.Games(), ", "))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -52,8 +52,8 @@ func (Game) MaxTurns() int { return 1 }
 // Start is the position in which both show a hand.
 func (Game) Start() rules.Position { return showing{} }
 
-// Winner decides between two hands.
-func Winner(handA, handB string) rules.Side {
+// decide returns the winner of two hands.
+func decide(handA, handB string) rules.Side {
 	switch (slices.Index(hands(), handA) - slices.Index(hands(), handB) + 3) % 3 {
 	case 1:
 		return rules.SideA
@@ -96,7 +96,7 @@ func (s shown) Play([2]string) rules.Position { return s }
 
 // Judge compares the hands. There is no chance in it.
 func (s shown) Judge(rules.Chance) rules.Verdict {
-	winner := Winner(s.moves[0], s.moves[1])
+	winner := decide(s.moves[0], s.moves[1])
 	return rules.Verdict{
 		Winner: winner, Moves: s.moves,
 		Explain: func(_ rules.Verdict, ids [2]string) string {
