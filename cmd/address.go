@@ -160,7 +160,7 @@ func (a *address) firstFree(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("all ports of %s are taken by other programs: %s", &a.ports, remedy)
 	}
 	port := a.ports.String()
-	return nil, taken(ctx, "port "+port, net.JoinHostPort(a.host, port), remedy)
+	return nil, taken(ctx, "port "+port, net.JoinHostPort(a.host, port), "stop that program, or "+remedy)
 }
 
 // httpURL tells whether s is a valid URL with a scheme that a carrier serves.

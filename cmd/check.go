@@ -119,6 +119,9 @@ func roles() []string { return []string{conformance.Player, conformance.Referee,
 
 // checkArguments parses role and URL. --list needs no URL.
 func (o *checkOptions) checkArguments(args []string) (err error) {
+	if len(args) == 1 && strings.ContainsAny(args[0], ":/.") && !o.list {
+		return usage("check takes a role before the URL: evenodd check player|referee|manager %s", args[0])
+	}
 	if len(args) > 0 {
 		if o.Role = args[0]; !slices.Contains(roles(), o.Role) {
 			return usage("unknown role %q: must be one of %s%s", o.Role, strings.Join(roles(), ", "), protocol.DidYouMean(o.Role, roles()))

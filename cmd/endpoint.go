@@ -25,7 +25,10 @@ func agentURL(text string) (string, error) {
 		whole = "http://" + whole
 	}
 	u, err := url.Parse(whole)
+	port, numeric := strconv.ParseUint(text, 10, 16)
 	switch {
+	case numeric == nil && port > 0:
+		return "", usage("%q is not the URL of an agent (did you mean localhost:%[1]s?)", text)
 	case err != nil || !httpURL(whole) || u.Hostname() == "" || badPort(u.Port()):
 		return "", usage("%q is not the URL of an agent: it must be one such as http://localhost:8101/mcp", text)
 	case u.User != nil:

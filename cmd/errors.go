@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -73,7 +74,11 @@ func takes(least int, names []string, message string) cobra.PositionalArgs {
 // noArguments refuses arguments that are not flags.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("%s takes only flags, no arguments such as %q", c.Name(), args[0])
+		hint := ""
+		if c.Flags().Lookup("entrants") != nil && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(args[0])) {
+			hint = " (did you mean --entrants " + args[0] + "?)"
+		}
+		return usage("%s takes only flags, no arguments such as %q%s", c.Name(), args[0], hint)
 	}
 	return nil
 }

@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"context"
+	"time"
 
 	"evenodd/config"
+	"evenodd/league/protocol"
 	"evenodd/league/record"
 )
 
@@ -29,15 +31,22 @@ type leagueRecord struct {
 
 func newLeagueRecord() *leagueRecord { return &leagueRecord{League: record.NewLeague()} }
 
+// firstEvent is the longest wait for the first event of a league. A manager that starts makes
+// the journal shortly before it writes this event.
+const firstEvent = 2 * time.Second
+
 // readLeague opens the records of the league, and folds its journal.
 func (o *organiserOptions) readLeague(ctx context.Context) (*leagueRecord, record.Source, error) {
 	from, err := o.source(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := newLeagueRecord()
-	if err = r.Update(ctx, from, nil); err == nil && r.Created == nil {
-		err = record.NoEvent(o.leagueID)
+	r, end := newLeagueRecord(), time.Now().Add(firstEvent)
+	for err = r.Update(ctx, from, nil); err == nil && r.Created == nil; err = r.Update(ctx, from, nil) {
+		if time.Now().After(end) || protocol.SystemClock().Sleep(ctx, firstEvent/20) != nil {
+			err = record.NoEvent(o.leagueID)
+			break
+		}
 	}
 	if err != nil {
 		from.Close()

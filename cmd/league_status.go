@@ -74,7 +74,10 @@ func (r *leagueRecord) status() *leagueStatus {
 		s.Missing = r.missing()
 	}
 	if c := r.Configuration; c != nil && r.Started == nil {
-		s.Expected = cmp.Or(c.Roster, &journal.Roster{Players: c.Participants.Players, Referees: c.Participants.Referees})
+		s.Expected = &journal.Roster{Players: c.Participants.Players, Referees: c.Participants.Referees}
+		if c.Roster != nil { // without referees it restricts players only
+			s.Expected = &journal.Roster{Players: c.Roster.Players, Referees: cmp.Or(c.Roster.Referees, s.Expected.Referees)}
+		}
 		if c.StartAt != "" {
 			s.Planned = &record.PlannedStart{StartAt: c.StartAt}
 		}

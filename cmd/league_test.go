@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -281,11 +282,36 @@ func TestLeagueWithoutEventsIsExplained(t *testing.T) {
 	require.NoError(t, os.MkdirAll(league, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(league, "journal.jsonl"), nil, 0o600))
 	for _, args := range [][]string{{"league", "status", "--data", data}, {"report", data}} {
-		code, stdout, stderr := run(t.Context(), args...)
-		assert.Equal(t, 1, code)
-		assert.Empty(t, stdout)
-		assert.Equal(t, "evenodd: league spring has no event yet: its manager begins it now, or ended before it could. Try again in a moment\n", stderr)
+		synctest.Test(t, func(t *testing.T) {
+			code, stdout, stderr := run(t.Context(), args...)
+			assert.Equal(t, 1, code)
+			assert.Empty(t, stdout)
+			assert.Equal(t, "evenodd: league spring has no event yet: its manager begins it now, or ended before it could. Try again in a moment\n", stderr)
+		})
 	}
+}
+
+// A user asks for the status directly after the start of a manager.
+func TestLeagueStatusWaitsForTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	output(t, "simulate", "--players", "2", "--data", data)
+	journals, err := filepath.Glob(filepath.Join(data, "data", "leagues", "*", "journal.jsonl"))
+	require.NoError(t, err)
+	require.Len(t, journals, 1)
+	events, err := os.ReadFile(journals[0])
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(journals[0], 0))
+	synctest.Test(t, func(t *testing.T) {
+		shown := make(chan string)
+		go func() {
+			_, stdout, stderr := run(t.Context(), "league", "status", "--data", data)
+			shown <- stdout + stderr
+		}()
+		synctest.Wait()
+		assert.NoError(t, os.WriteFile(journals[0], events, 0o600))
+		assert.Regexp(t, `\ALeague \S+: completed\n`, <-shown)
+	})
 }
 
 func TestLeagueOfAnotherGame(t *testing.T) {

@@ -329,7 +329,7 @@ func (o *managerOptions) situation(status league.Status, resumed bool) string {
 	if status.StartAt != "" {
 		return fmt.Sprintf("starts at %s%s", status.StartAt, registrationEnd(status))
 	}
-	return fmt.Sprintf("waits for %d players and %d referees", o.players, o.referees)
+	return fmt.Sprintf("waits for %s and %s", protocol.Counted(o.players, "player"), protocol.Counted(o.referees, "referee"))
 }
 
 // waitingFor lists the agents that have registered but not answered a ping; "" for none.

@@ -134,7 +134,7 @@ func insertLine(text, pattern, line string) (with string, ok bool) {
 // meaning returns the place where the name of a package has another meaning: in Go, in the list
 // of games, in the test that imports the package, or in package cmd. It returns "" for none.
 func meaning(root, pkg, list, test string) string {
-	if token.IsKeyword(pkg) || slices.Contains([]string{"internal", "main", "testdata", "vendor"}, pkg) {
+	if token.IsKeyword(pkg) || slices.Contains([]string{"documentation", "init", "internal", "main", "testdata", "vendor"}, pkg) {
 		return "Go"
 	}
 	word := regexp.MustCompile(`\b` + pkg + `\b`)

@@ -40,7 +40,7 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 	require.NoError(t, os.WriteFile(roster, []byte("name,code,role\nAlpha,sekret-alpha,\nBeta,sekret-beta1,\nWhistle,sekret-whistle,referee\n"), 0o600))
 	flags := []string{"--roster", roster, "--log-level", "debug"}
 	m := k.manager(t, flags...)
-	m.await(t, `League \S+ at \S+ waits for 2 players and 1 referees\.`)
+	m.await(t, `League \S+ at \S+ waits for 2 players and 1 referee\.`)
 	agents := []*process{k.withCode(t, "referee", "Whistle", "sekret-whistle"), k.withCode(t, "player", "Alpha", "sekret-alpha")}
 	m.await(t, `(?s)agent answered its first ping.*agent answered its first ping`)
 

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,17 +22,28 @@ func onlyCommands(c *cobra.Command, args []string) error {
 	if c.HasParent() {
 		of = " of " + c.Name()
 	}
-	return usage("unknown command %q%s%s", args[0], of, suggestCommand(c, args[0]))
+	suggestion := suggestCommand(c, args[0])
+	if names := commandNames(c); suggestion == "" && len(names) <= 3 {
+		suggestion = ": must be one of " + strings.Join(names, ", ")
+	}
+	return usage("unknown command %q%s%s", args[0], of, suggestion)
+}
+
+// commandNames lists the commands below c.
+func commandNames(c *cobra.Command) (names []string) {
+	for _, below := range c.Commands() {
+		if below.IsAvailableCommand() {
+			names = append(names, below.Name())
+		}
+	}
+	return names
 }
 
 // suggestCommand suggests a command below c for an unknown word. A word that is a command of
 // another level is found too: evenodd status.
 func suggestCommand(c *cobra.Command, word string) string {
-	var names, deeper []string
+	var deeper []string
 	for _, below := range c.Commands() {
-		if below.IsAvailableCommand() {
-			names = append(names, below.Name())
-		}
 		for _, last := range below.Commands() {
 			if last.Name() == word && last.IsAvailableCommand() {
 				deeper = append(deeper, below.Name()+" "+word)
@@ -41,7 +53,7 @@ func suggestCommand(c *cobra.Command, word string) string {
 	if len(deeper) > 0 {
 		return " (did you mean " + deeper[0] + "?)"
 	}
-	return protocol.DidYouMean(word, names)
+	return protocol.DidYouMean(word, commandNames(c))
 }
 
 // flagError explains an error of the flags on a command line.
@@ -52,6 +64,9 @@ func flagError(c *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return asUsage(err)
+	}
+	if words := c.Flags().Args(); len(words) > 0 && c.HasAvailableSubCommands() {
+		return onlyCommands(c, words) // an unknown command has no flags
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {

@@ -84,6 +84,20 @@ func TestManagerThatWaitsForMorePlayersDoesNotConform(t *testing.T) {
 	})
 }
 
+func TestAgentInTheOtherRoleIsNamed(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		report := examine(n, newModel(n), func(o *conformance.Options) { o.Role = conformance.Referee })
+		const want = "it registered as a player, not as a referee: examine it with 'evenodd check player'"
+		assert.Equal(n, want, finding(n, report, "R-REG-10").Detail)
+		assert.Equal(n, want, finding(n, report, "R-INV-01").Detail)
+
+		manager := n.open()
+		report = n.check(conformance.Options{Role: conformance.Player, URL: ownReferee(n, manager, 1, nil), Listener: manager, Wait: time.Minute})
+		assert.Equal(n, "it registered as a referee, not as a player: examine it with 'evenodd check referee'", finding(n, report, "P-REG-01").Detail)
+	})
+}
+
 func TestRefereeThatDoesNotRegisterFailsOneRequirement(t *testing.T) {
 	t.Parallel()
 	inVirtualTime(t, func(n *network) {

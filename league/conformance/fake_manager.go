@@ -50,6 +50,7 @@ type fakeManager struct {
 	examined string // URL of the agent
 	token    string
 	assigned atomic.Value // the id of the agent, a string; nil before
+	mistaken atomic.Value // the role in which the agent registers, a string; nil if it is the examined one
 }
 
 // openManager opens the manager of the kit; nil without a listener. Other answers all
@@ -71,9 +72,15 @@ func (x *exam) openManager(ctx context.Context, other func(*call) response) *fak
 	return g
 }
 
-// wait waits for the agent to register, and tells whether it did.
+// wait waits for the agent to register, and tells whether it did in the examined role.
 func (g *fakeManager) wait(ctx context.Context, most time.Duration) bool {
-	return g.fakes.await(ctx, most, func() bool { return g.agentID() != "" })
+	return g.fakes.await(ctx, most, func() bool { return g.agentID() != "" || g.mistaken.Load() != nil }) && g.agentID() != ""
+}
+
+// mistake says that the agent registered in the other role; "" if it did not.
+func (g *fakeManager) mistake() string {
+	role, _ := g.mistaken.Load().(string)
+	return when(role != "", "it registered as a %s, not as a %s: examine it with 'evenodd check %[1]s'", role, g.role)
 }
 
 // agentID returns the id of the agent; "" before it has registered.
@@ -95,9 +102,23 @@ func (g *fakeManager) play(c *call, other func(*call) response) response {
 
 // register registers the agent under examination, and no other.
 func (g *fakeManager) register(c *call) response {
-	if c.kind != g.request || !sameEndpoint(g.endpoint(c.params), g.examined) {
+	reason := ""
+	if c.kind != g.request {
+		other := membershipOf(Player)
+		if g.role == Player {
+			other = membershipOf(Referee)
+		}
+		if sameEndpoint(other.endpoint(c.params), g.examined) {
+			g.mistaken.Store(other.role)
+			g.fakes.wake()
+		}
+		reason = "a " + g.role + " is examined here, and this agent registers as a " + other.role
+	} else if !sameEndpoint(g.endpoint(c.params), g.examined) {
+		reason = "another agent is examined here: " + g.examined
+	}
+	if reason != "" {
 		return c.answer(protocol.ManagerSender, map[string]any{
-			"league_id": checkLeague, "status": protocol.StatusRejected, "reason": "another agent is examined here: " + g.examined,
+			"league_id": checkLeague, "status": protocol.StatusRejected, "reason": reason,
 		})
 	}
 	if g.assigned.CompareAndSwap(nil, g.grant(c)) {

@@ -331,6 +331,8 @@ func (x *playerExam) recordRegistration() {
 		why = fmt.Sprintf("it did not register with the manager of this examination within %s", x.options.Wait)
 		own, others := x.manager.applications()
 		switch {
+		case x.manager.mistake() != "":
+			why = x.manager.mistake()
 		case len(own) > 0:
 			x.recordApplication(own[0])
 			x.record("registration/count", &fact{

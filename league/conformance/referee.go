@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -57,8 +58,13 @@ func (x *refereeExam) play(ctx context.Context) (gaveUp string) {
 	case x.fakes == nil:
 		return "there is no listener at which the referee could call a manager and players"
 	case !x.manager.wait(ctx, x.options.Wait):
+		mistake := x.manager.mistake()
 		if ctx.Err() == nil {
-			x.record("registration/arrival", &fact{problem: fmt.Sprintf("it did not register within %s at %s", x.options.Wait, x.manager.url)})
+			problem := fmt.Sprintf("it did not register within %s at %s", x.options.Wait, x.manager.url)
+			x.record("registration/arrival", &fact{problem: cmp.Or(mistake, problem)})
+		}
+		if mistake != "" {
+			return mistake
 		}
 		return "the referee did not register with the examination: tell it that its manager is " + x.manager.url
 	}
