@@ -1,9 +1,11 @@
 package browsertest
 
 import (
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,6 +28,22 @@ func serve(t *testing.T, folder string) string {
 	t.Helper()
 	address, _ := serveAt(t, folder, "127.0.0.1:0", func(*http.Request) {})
 	return address
+}
+
+// lastingAddress returns a free address below the ports that Linux takes for outgoing connections
+// and for listeners at port 0, and beside those of the tests of cmd: a server that starts again
+// there finds it free.
+func lastingAddress(t *testing.T) string {
+	t.Helper()
+	for range 1000 {
+		address := "127.0.0.1:" + strconv.Itoa(10000+rand.IntN(10000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			require.NoError(t, l.Close())
+			return address
+		}
+	}
+	require.Fail(t, "no port is free")
+	return ""
 }
 
 // serveAt is like serve at a host and port, until stop. It shows each request.

@@ -1,11 +1,15 @@
 package browsertest
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -66,7 +70,7 @@ func TestPageContinuesAfterARestartOfTheServer(t *testing.T) {
 			last = append(last, r.Header.Get("Last-Event-ID"))
 		}
 	}
-	address, stop := serveAt(t, folder, "127.0.0.1:0", show)
+	address, stop := serveAt(t, folder, lastingAddress(t), show)
 	p := open(t, address, desktop)
 	p.mark()
 	before := get[int](p, points)
@@ -84,21 +88,35 @@ func TestPageContinuesAfterARestartOfTheServer(t *testing.T) {
 	assert.NotEmpty(t, last[len(last)-1], "the browser tells the last event that it has")
 }
 
-// A manager serves the page of its league, with agents that are processes.
+// A manager serves the page of its league, with agents that are processes. The league waits for
+// the test in its second round: a player asks a language model that does not answer before.
 func TestPageOfAManagerShowsItsLeagueFromTheStart(t *testing.T) {
 	needsChromium(t)
-	manager := start(t, "manager", "--port", "0", "--players", "4", "--pace", "1s")
+	var asked atomic.Int32
+	seen := make(chan struct{})
+	release := sync.OnceFunc(func() { close(seen) })
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) > 1 {
+			<-seen
+		}
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"odd"}}]}`)
+	}))
+	t.Cleanup(model.Close)
+	t.Cleanup(release)
+	manager := start(t, "manager", "--port", "0", "--players", "4")
 	endpoint := manager.await(`at (http://\S+/mcp) waits`)[1]
 	p := open(t, manager.await(`in a browser: (http://\S+/)\n`)[1], desktop)
 	p.mark()
 	p.screenshot("waiting")
-	for range 4 {
+	start(t, "player", "--port", "0", "--manager", endpoint, "--strategy", "llm", "--llm-url", model.URL+"/v1", "--llm-model", "m")
+	for range 3 {
 		start(t, "player", "--port", "0", "--manager", endpoint)
 	}
 	start(t, "referee", "--port", "0", "--manager", endpoint)
 	p.await(points + ` > 0`)
 	assert.False(t, get[bool](p, champion), "the page follows the league while it runs")
 	p.screenshot("running")
+	release()
 	p.await(champion)
 	p.assertNotReloaded()
 }
@@ -107,14 +125,23 @@ func TestPageOfAManagerShowsItsLeagueFromTheStart(t *testing.T) {
 // long tasks, which depend on what else the machine does, are in the log of the test.
 func TestPageOfTwoHundredPlayersDoesNotStutter(t *testing.T) {
 	needsChromium(t)
-	league := start(t, "simulate", "--players", "200", "--tournament", "swiss", "--rounds", "8", "--pace", "500ms", "--seed", "7", "--serve", "127.0.0.1:0")
-	p := open(t, league.await(`in a browser: (http://\S+/)\n`)[1], desktop)
+	folder := filepath.Join(t.TempDir(), "league")
+	start(t, "simulate", "--players", "200", "--tournament", "swiss", "--rounds", "8", "--seed", "7", "--quiet", "--data", folder).succeeds()
+	j := rewound(t, folder, 0)
+	j.growTo(j.find(roundCompleted, 1))
+	p := open(t, serve(t, folder), desktop)
 	p.mark()
 	p.await(`document.querySelectorAll('#standings tbody tr').length == 200`)
 	_, err := chromedp.Call(p.ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
 	require.NoError(t, err)
 	get[bool](p, `(longTasks.length = window.updates = 0, new MutationObserver(() => updates++).observe(document.getElementById('standings'), {subtree: true, childList: true, characterData: true}), true)`)
 	before := p.taskSeconds()
+	for _, round := range []int{3, 5, 7} { // the page shows each of these before the league continues
+		shown := get[int](p, points)
+		j.growTo(j.find(roundCompleted, round))
+		p.await(points + ` > ` + strconv.Itoa(shown))
+	}
+	j.growTo(len(j.lines))
 	p.await(champion)
 	used, updates := p.taskSeconds()-before, get[int](p, `updates`)
 	p.assertNotReloaded()

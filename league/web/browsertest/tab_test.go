@@ -32,9 +32,10 @@ type tab struct {
 	host    string // the only one that the page may ask; "" for a file
 	allowed *regexp.Regexp
 
-	mu       sync.Mutex
-	faults   []string
-	requests []string
+	mu        sync.Mutex
+	faults    []string
+	requests  []string
+	heardMore chan struct{} // closed at the next event
 }
 
 // A look is how a tab shows pages.
@@ -100,7 +101,7 @@ func newTab(t *testing.T, of string, l look) *tab {
 	needsChromium(t)
 	address, err := url.Parse(of)
 	require.NoError(t, err)
-	p := &tab{t: t, host: address.Host}
+	p := &tab{t: t, host: address.Host, heardMore: make(chan struct{})}
 	ctx, closeTab := chromedp.NewContext(chromium, chromedp.WithListener(p.hear))
 	p.ctx = ctx
 	t.Cleanup(func() {
@@ -128,6 +129,10 @@ func open(t *testing.T, address string, l look) *tab {
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer func() {
+		close(p.heardMore)
+		p.heardMore = make(chan struct{})
+	}()
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {
@@ -201,12 +206,13 @@ func tryGet[T any](p *tab, expression string) (T, error) {
 	}))
 }
 
-// await waits until a JavaScript condition holds after a change of the document.
+// await waits until a JavaScript condition holds. It looks after each change of the document, and
+// now and then, because the size of the window and the address change without one.
 func (p *tab) await(condition string) {
 	p.t.Helper()
 	_, err := tryGet[bool](p, `new Promise(resolve => {
-		const look = () => (`+condition+`) && (watch.disconnect(), resolve(true));
-		const watch = new MutationObserver(look);
+		const look = () => (`+condition+`) && (watch.disconnect(), clearInterval(timer), resolve(true));
+		const watch = new MutationObserver(look), timer = setInterval(look, 100);
 		watch.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
 		look();
 	})`)
