@@ -41,6 +41,9 @@ func TestProgramAndTestsAreValidOnEveryPlatform(t *testing.T) {
 			t.Parallel()
 			own := checkTypes(t, cache, platform)
 			assert.Greater(t, len(own), 100)
+			if platform == "linux/arm64" {
+				checkFloats(t, own)
+			}
 			if vetted {
 				vet(t, own)
 			}

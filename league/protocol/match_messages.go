@@ -58,7 +58,7 @@ func (p RetryPolicy) Pause(n int) time.Duration {
 	case BackoffExponential:
 		factor = math.Pow(2, float64(n-1))
 	}
-	return Seconds(p.Delay * factor)
+	return Seconds(float64(p.Delay * factor))
 }
 
 // LongestMatch returns the longest time of an attempt at a match, from assignment to
@@ -70,7 +70,7 @@ func (t Timeouts) LongestMatch(retry RetryPolicy, turns int) time.Duration {
 	for n := 1; n <= retry.MaxRetries; n++ {
 		waits += retry.Pause(n).Seconds()
 	}
-	seconds := calls*t.GameJoinAck + waits + float64(turns)*(calls*t.Move+waits) + t.GameOver + calls*t.Generic
+	seconds := float64(calls*t.GameJoinAck) + waits + float64(float64(turns)*(float64(calls*t.Move)+waits)) + t.GameOver + float64(calls*t.Generic)
 	return Seconds(seconds)
 }
 

@@ -272,7 +272,7 @@ func (s *simulated) paced(ctx context.Context, begin func()) func() {
 // would make a call attempt void, and then the faults would hit other attempts.
 func withoutTimeouts(t protocol.Timeouts) protocol.Timeouts {
 	const factor = 1000
-	t.GameJoinAck, t.Move, t.GameOver = factor*t.GameJoinAck, factor*t.Move, factor*t.GameOver
+	t.GameJoinAck, t.Move, t.GameOver = float64(factor*t.GameJoinAck), float64(factor*t.Move), float64(factor*t.GameOver)
 	return t
 }
 

@@ -117,12 +117,13 @@ func (s *solver) solve(of *sample, tolerance float64) {
 		s.newtonStep()
 		scale := 1.0
 		if r := s.largestChange(); r > 1 {
-			scale = math.Log1p(r) / r
+			scale = log(1+r) / r
 		}
 		largest := 0.0
 		for i, d := range s.step {
-			s.x[i] += scale * d
-			largest = max(largest, math.Abs(scale*d))
+			change := float64(scale * d)
+			s.x[i] += change
+			largest = max(largest, math.Abs(change))
 		}
 		if largest <= tolerance {
 			return
@@ -134,26 +135,26 @@ func (s *solver) solve(of *sample, tolerance float64) {
 func (s *solver) derive(of *sample) {
 	n := s.players
 	for i, x := range s.x {
-		s.odds[i] = math.Exp(x)
+		s.odds[i] = exp(x)
 	}
 	for i := range n {
 		p := s.odds[i] / (1 + s.odds[i])
-		s.gradient[i] = of.prior[i]*p - of.scores[i]
+		s.gradient[i] = float64(of.prior[i]*p) - of.scores[i]
 		s.anchor[i] = of.prior[i] * p / (1 + s.odds[i])
 	}
 	s.gradient[n], s.anchor[n] = 0, 1 // without an advantage, x[n] remains 0
 	factor, won, curved := s.odds[n], 0.0, 0.0
 	if s.sides {
 		p := factor / (1 + factor)
-		s.gradient[n] = 2*sideWins*p - sideWins
+		s.gradient[n] = float64(2*sideWins*p) - sideWins
 		s.anchor[n] = 2 * sideWins * p / (1 + factor)
 	}
 	copy(s.diagonal, s.anchor)
 	for i, e := range s.edges {
-		a, b := s.odds[e.a]*factor, s.odds[e.b]
+		a, b := float64(s.odds[e.a]*factor), s.odds[e.b]
 		p := a / (a + b)
-		expected := of.games[i] * p
-		h := expected * (b / (a + b))
+		expected := float64(of.games[i] * p)
+		h := float64(expected * (b / (a + b)))
 		s.gradient[e.a] += expected
 		s.gradient[e.b] += of.games[i] - expected
 		s.diagonal[e.a] += h
@@ -176,7 +177,7 @@ func (s *solver) newtonStep() {
 	for i := range s.step {
 		s.residual[i] = -s.gradient[i]
 		s.direction[i] = s.residual[i] / s.diagonal[i]
-		before += s.residual[i] * s.direction[i]
+		before += float64(s.residual[i] * s.direction[i])
 	}
 	first := before
 	for range len(s.step) {
@@ -187,12 +188,12 @@ func (s *solver) newtonStep() {
 		length := before / dot(s.direction, s.product)
 		after := 0.0
 		for i := range s.step {
-			s.step[i] += length * s.direction[i]
-			s.residual[i] -= length * s.product[i]
+			s.step[i] += float64(length * s.direction[i])
+			s.residual[i] -= float64(length * s.product[i])
 			after += s.residual[i] * s.residual[i] / s.diagonal[i]
 		}
 		for i := range s.direction {
-			s.direction[i] = s.residual[i]/s.diagonal[i] + after/before*s.direction[i]
+			s.direction[i] = s.residual[i]/s.diagonal[i] + float64(after/before*s.direction[i])
 		}
 		before = after
 	}
@@ -203,10 +204,10 @@ func (s *solver) times(v []float64) {
 	n := s.players
 	side, sum := v[n], 0.0 // side is 0 without an advantage
 	for i := range s.product {
-		s.product[i] = s.anchor[i] * v[i]
+		s.product[i] = float64(s.anchor[i] * v[i])
 	}
 	for i, e := range s.edges {
-		t := s.curvature[i] * (v[e.a] + side - v[e.b])
+		t := float64(s.curvature[i] * (v[e.a] + side - v[e.b]))
 		s.product[e.a] += t
 		s.product[e.b] -= t
 		sum += t
@@ -223,7 +224,7 @@ func (s *solver) largestChange() (most float64) {
 		most = max(most, math.Abs(d))
 	}
 	if 3*most <= 1 { // three of them make a change
-		return 3 * most
+		return float64(3 * most)
 	}
 	for _, e := range s.edges {
 		most = max(most, math.Abs(s.step[e.a]+s.step[s.players]-s.step[e.b]))
@@ -233,7 +234,7 @@ func (s *solver) largestChange() (most float64) {
 
 func dot(a, b []float64) (sum float64) {
 	for i := range a {
-		sum += a[i] * b[i]
+		sum += float64(a[i] * b[i])
 	}
 	return sum
 }

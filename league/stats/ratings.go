@@ -31,13 +31,13 @@ func (a *Analysis) rate(matches []Match, o *Options) {
 	for i := range a.strengths { // rounded, so that the last bits do not order players that are level
 		a.strengths[i] = math.Round(s.x[i]*1e8) / 1e8
 	}
-	a.Sides.Advantage = scale * s.x[len(a.Players)]
+	a.Sides.Advantage = float64(scale * s.x[len(a.Players)])
 	for i := range matches {
 		a.Players[matches[i].A].Matches++
 		a.Players[matches[i].B].Matches++
 	}
 	for i := range a.Players {
-		a.Players[i].Rating = meanRating + scale*a.strengths[i]
+		a.Players[i].Rating = meanRating + float64(scale*a.strengths[i])
 	}
 	a.Order = order(a.strengths)
 	for i, player := range a.Order {
@@ -71,10 +71,8 @@ func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Op
 		times = min(max(400_000/max(len(matches), 1), 200), 500)
 	}
 	random := newRandom(o.Seed, keyResample)
-	prior := func() float64 { // chi-square with one degree of freedom, halved: Gamma(½)
-		z := random.NormFloat64()
-		return max(z*z/2, leastPrior)
-	}
+	weight := func() float64 { return exponential(random) }
+	prior := func() float64 { return max(gammaHalf(random), leastPrior) }
 	solution := slices.Clone(s.x)
 	ratings, ranks := make([][]float64, n), make([][]int, n)
 	for i := range n {
@@ -82,13 +80,13 @@ func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Op
 	}
 	widths := a.widths()
 	for t := range times {
-		drawn.fill(&a.model, matches, random.ExpFloat64, prior)
+		drawn.fill(&a.model, matches, weight, prior)
 		copy(s.x, solution)
 		s.solve(drawn, 0.03) // the last step leaves a small part of it
 		x, middle := s.x[:n], average(s.x[:n])
 		for i := range x {
-			x[i] = a.strengths[i] + widths[i]*(x[i]-middle-a.strengths[i])
-			ratings[i][t] = meanRating + scale*x[i]
+			x[i] = a.strengths[i] + float64(widths[i]*(x[i]-middle-a.strengths[i]))
+			ratings[i][t] = meanRating + float64(scale*x[i])
 		}
 		for rank, player := range order(x) {
 			ranks[player][t] = rank + 1
@@ -158,22 +156,23 @@ func (a *Analysis) LegsToSeparate(one, two int) int {
 		return 0
 	}
 	p := probability(a.strengths[one] - a.strengths[two])
-	difference, ifEqual, ifTrue := 2*p-1, 1.0, 4*p*(1-p) // of the match between the two
+	difference, ifEqual, ifTrue := 2*p-1, 1.0, float64(4*p*(1-p)) // of the match between the two
 	others := a.sampleOthers(one, two)
 	weight := float64(len(a.Order)-2) / float64(max(len(others), 1))
 	for _, strength := range others {
 		p, q := probability(a.strengths[one]-strength), probability(a.strengths[two]-strength)
 		mean := (p + q) / 2
-		difference += weight * (p - q)
-		ifEqual += weight * 2 * mean * (1 - mean)
-		ifTrue += weight * (p*(1-p) + q*(1-q))
+		difference += float64(weight * (p - q))
+		ifEqual += float64(weight * 2 * mean * (1 - mean))
+		ifTrue += float64(weight * (float64(p*(1-p)) + float64(q*(1-q))))
 	}
 	decisive := 1 - float64(a.Sides.Draws)/float64(a.Used) // a draw has no variance
-	root := math.Sqrt(decisive) * (level*math.Sqrt(ifEqual) + power*math.Sqrt(ifTrue)) / difference
-	if root*root > most {
+	root := math.Sqrt(decisive) * (float64(level*math.Sqrt(ifEqual)) + float64(power*math.Sqrt(ifTrue))) / difference
+	legs := float64(root * root)
+	if legs > most {
 		return 0
 	}
-	return max(int(math.Ceil(root*root)), 1)
+	return max(int(math.Ceil(legs)), 1)
 }
 
 // sampleOthers returns the strengths of the players other than two; of many it takes every k-th
@@ -190,4 +189,4 @@ func (a *Analysis) sampleOthers(one, two int) []float64 {
 }
 
 // probability is that of winning with a difference in strength.
-func probability(difference float64) float64 { return 1 / (1 + math.Exp(-difference)) }
+func probability(difference float64) float64 { return 1 / (1 + exp(-difference)) }

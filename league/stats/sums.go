@@ -102,8 +102,8 @@ func sonnebornBerger(players int, matches []Match, points []int) []float64 {
 	for i := range matches {
 		m := &matches[i]
 		a, b := m.scores()
-		scores[m.A] += a * worth[m.B]
-		scores[m.B] += b * worth[m.A]
+		scores[m.A] += float64(a * worth[m.B])
+		scores[m.B] += float64(b * worth[m.A])
 	}
 	return scores
 }

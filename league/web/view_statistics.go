@@ -94,7 +94,7 @@ func (v *statistics) fill(s *record.Statistics) {
 	const unit = 100
 	v.Low, v.High = int(math.Floor(low/unit))*unit, int(math.Ceil(high/unit))*unit
 	scale := barWidth / max(float64(v.High-v.Low), 1)
-	x := func(rating float64) float64 { return (rating - float64(v.Low)) * scale }
+	x := func(rating float64) float64 { return float64((rating - float64(v.Low)) * scale) }
 	for i := range s.Ratings {
 		r := &s.Ratings[i]
 		ranks := fmt.Sprintf("%d–%d", r.BestRank, r.WorstRank)

@@ -63,7 +63,7 @@ func newChart(r *Report) *chart {
 		}
 	}
 	x := func(round int) float64 { return chartLeft + float64(round)*chartPlotWidth/float64(len(r.Progress)) }
-	y := func(points int) float64 { return chartTop + chartPlotHeight*(1-float64(points)/float64(most)) }
+	y := func(points int) float64 { return chartTop + float64(chartPlotHeight*(1-float64(points)/float64(most))) }
 	for i := range shown {
 		line := chartLine{Class: fmt.Sprintf("s%d", i), ID: shown[i].PlayerID, EndX: x(0), EndY: y(0)}
 		points := []string{fmt.Sprintf("%.1f,%.1f", line.EndX, line.EndY)}

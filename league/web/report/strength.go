@@ -44,7 +44,7 @@ func newStrength(s *record.Statistics) *strength {
 	const unit = 100
 	view := &strength{Statistics: s, Low: int(math.Floor(low/unit)) * unit, High: int(math.Ceil(high/unit)) * unit, Omitted: max(len(s.Ratings)-maxBars, 0)}
 	scale := barWidth / max(float64(view.High-view.Low), 1)
-	x := func(rating float64) float64 { return (rating - float64(view.Low)) * scale }
+	x := func(rating float64) float64 { return float64((rating - float64(view.Low)) * scale) }
 	number := func(v float64) string { return fmt.Sprintf("%.1f", v) }
 	for _, r := range s.Ratings[:len(s.Ratings)-view.Omitted] {
 		ranks := fmt.Sprintf("%d–%d", r.BestRank, r.WorstRank)
