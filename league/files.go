@@ -125,7 +125,8 @@ func (f *Files) Failed() error {
 	return f.journal.Failed()
 }
 
-// Close writes the queued events and unlocks the league.
+// Close writes the queued events and unlocks the league. An error means that events may be
+// missing in the file, or that the league stays locked.
 func (f *Files) Close() error { return errors.Join(f.journal.Close(), f.unlock()) }
 
 // documents are the files that derive from a league's state, as of one moment. Rounds has

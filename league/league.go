@@ -44,7 +44,7 @@ type Manager struct {
 	rematch *match          // that is played again between two rounds; nil for none
 }
 
-// New makes a manager; Mount it, and Run it.
+// New makes a manager; Mount it, and Run it. An error names the option that is not valid.
 func New(o Options) (*Manager, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -191,8 +191,8 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	mux.Fallback(protocol.MethodFor)
 }
 
-// TooLarge answers a request of more than limit bytes, which was not read, and logs the
-// refusal.
+// TooLarge returns the error that answers a request of more than limit bytes, which was not
+// read, and logs the refusal.
 func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
 	err := protocol.TooLarge(m.stamp, limit)
 	m.refusals.unread(ctx, "", err)

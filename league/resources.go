@@ -65,7 +65,8 @@ type JournalPage struct {
 const maxPage = 100
 
 // ReadJournal returns the events from a number on, which is 1 for the first event, to a
-// reader as Read does. A page without events means that there is no such event yet.
+// reader as Read does. A page without events means that there is no such event yet. An error
+// means that the credential is refused, or that the league keeps no events.
 func (m *Manager) ReadJournal(ctx context.Context, bearer string, from int) (*JournalPage, error) {
 	if err := m.Authenticate(ctx, bearer); err != nil {
 		return nil, err

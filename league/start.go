@@ -226,7 +226,8 @@ func (r *registrations) mayStart() error {
 // PlanStart records an organiser's decision when the league starts: at a time, or now if at
 // is zero. A time in the past means as soon as two players and one referee have answered. The
 // decision replaces the manager's rules, also after a restart. PlanStart returns the number
-// of its event, when it was made, and one sentence about what happens next.
+// of its event, when it was made, and one sentence about what happens next. An error means
+// that the league has started or cannot start yet, or that the event is not durable.
 func (m *Manager) PlanStart(by journal.Decision, at time.Time) (event int, when, about string, err error) {
 	event, when, about, err = m.registrations.plan(by, at)
 	if err == nil {

@@ -117,7 +117,7 @@ func (s *Subscription) Wait(ctx context.Context) error {
 }
 
 // Read returns events that exist now, in order, as Next does; none if there are none. It may
-// return a part of them.
+// return a part of them. Its errors are those of Next.
 func (s *Subscription) Read() ([]*journal.Event, error) {
 	if len(s.lines) == 0 {
 		if _, err := s.read(); err != nil {

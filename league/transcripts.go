@@ -83,7 +83,8 @@ func (c *transcriptCache) put(at protocol.Attempt, answer transcriptAnswer) {
 
 // ViewTranscript returns the records of an attempt at a match that has a recorded result, for
 // anyone: from the data folder, else from the referee. It makes few calls at once, and remembers
-// what referees answered.
+// what referees answered. The error has the code protocol.ErrMatchNotFound for an attempt that is
+// not recorded; any other is that of the file, of the call to the referee, or of ctx.
 func (m *Manager) ViewTranscript(ctx context.Context, at protocol.Attempt) (*protocol.MatchTranscript, error) {
 	m.mu.Lock()
 	match, _, _, ok := m.state.Find(at.MatchID)

@@ -252,7 +252,8 @@ func (p *Player) saveAfterRound(end bool) {
 	}
 }
 
-// Close saves the history, durably. It waits for a write in progress.
+// Close saves the history, durably. It waits for a write in progress. An error means that the
+// last matches are not in the file.
 func (p *Player) Close() error {
 	if err := p.save(true); err != nil {
 		return fmt.Errorf("cannot write the last matches of %s to its history file: %w", p.ID(), err)

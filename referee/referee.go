@@ -78,7 +78,8 @@ type Referee struct {
 	completed   *protocol.LeagueCompleted
 }
 
-// New makes a referee.
+// New makes a referee. An error means that MaxConcurrent is less than 1, or that the stored
+// identity cannot be read.
 func New(o Options) (*Referee, error) {
 	if o.MaxConcurrent < 1 {
 		return nil, errors.New("a referee conducts at least one match at once")
@@ -285,7 +286,8 @@ func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.To
 }
 
 // Running returns the states of the matches that are not over, in order of their ids, to
-// a caller with the referee's own token or its manager's credential.
+// a caller with the referee's own token or its manager's credential. Any other credential is
+// an error.
 func (r *Referee) Running(bearer string) ([]*protocol.MatchState, error) {
 	if err := r.CheckOwner(bearer, bearer); err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (e *OpenError) Error() string {
 	return fmt.Sprintf("%s has failed too often; the next try is at %s", e.Endpoint, e.Until.UTC().Format(time.RFC3339))
 }
 
-// Call makes the call, unless the circuit is open.
+// Call makes the call, unless the circuit is open: then the error is an *OpenError.
 func (b *Breaker) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	permitted := true
 	c := b.find(r.Endpoint)

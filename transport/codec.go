@@ -275,7 +275,7 @@ func encode(message any, options ...json.Options) ([]byte, error) {
 }
 
 // EncodeRequest makes the body of a call. Its id is an integer, because some agents
-// accept no other.
+// accept no other. An error means that the parameters cannot be encoded.
 func EncodeRequest(method string, params any, id int64) ([]byte, error) {
 	encoded, err := encode(params)
 	if err != nil {

@@ -37,10 +37,10 @@ type Status struct {
 	State      string // of the manager
 	Tournament string // swiss or knockout; "" for a round-robin
 	Paused     bool   // the organiser holds back the next round
-	Round      int
-	Rounds     int // in a knockout that goes on: the largest possible number
-	Matches    int // the same
-	Recorded   int
+	Round      int    // the last one announced; 0 before the first
+	Rounds     int    // in a knockout that goes on: the largest possible number
+	Matches    int    // the same
+	Recorded   int    // matches with a result
 	Players    int
 	Referees   int
 	Agents     protocol.AgentStates // players and referees together
@@ -336,7 +336,7 @@ type RecordedMatch struct {
 	PlayerAID  string `json:"player_A_id"`
 	PlayerBID  string `json:"player_B_id"`
 	RefereeID  string `json:"referee_id,omitzero"` // "" if the match was forfeited or ruled
-	Attempt    int    `json:"attempt,omitzero"`
+	Attempt    int    `json:"attempt,omitzero"`    // from 1; 0 without a referee
 	ReportedAt string `json:"reported_at,omitzero"`
 	protocol.GameResult
 	Score     protocol.PerPlayer[int] `json:"score"`

@@ -18,7 +18,8 @@ type Return struct {
 	Revive     bool // end a suspension
 }
 
-// PartOver rejects an agent whose part in the league is over; nil for any other.
+// PartOver returns a rejection with protocol.ErrNotAuthorized for an agent whose part in the
+// league is over; nil for any other.
 func PartOver(s *journal.State, id string) error {
 	why := s.Agents[id].PartOver()
 	if why == "" {

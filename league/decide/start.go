@@ -55,7 +55,9 @@ func (r *StartRule) late(now time.Time) *RejectionError {
 	return Reject(protocol.ErrLateRegistration, "registration ended at %s: ask the organiser", protocol.FormatTimestamp(r.Until))
 }
 
-// PlanStart is an organiser's decision when the league starts.
+// PlanStart returns the event of an organiser's decision when the league starts. The error has the
+// code protocol.ErrLateRegistration after the start, and protocol.ErrInvalidFieldType for a
+// decision that State.Check rejects.
 func PlanStart(s *journal.State, by journal.Decision, at time.Time) (*journal.StartPlanned, error) {
 	planned := &journal.StartPlanned{Decision: by, StartAt: protocol.FormatTimestamp(at)}
 	if s.Started != nil {

@@ -152,7 +152,7 @@ func newData(kind string) Data {
 // Public returns an event, given as its line, in the form that every agent of the league
 // may read: without the hash of the line before, and without endpoints, the input of a
 // simulation, the choices of an attempt that is played again, and reasons that can
-// contain one of these.
+// contain one of these. An error means that the line is no event.
 func Public(text []byte) (jsontext.Value, error) {
 	public := protocol.ParseObject(text)
 	data := public.Object("data")

@@ -223,7 +223,8 @@ func (s *State) Referee(round, number int) string {
 	return s.Rounds[round-1].Referees[number-1]
 }
 
-// TableResult returns the result of a match as the table counts it.
+// TableResult returns the result of a match as the table counts it. An error means that the
+// match is not announced, or that winner and status contradict each other.
 func (s *State) TableResult(d *MatchReported) (table.Result, error) {
 	idA, idB, ok := s.players(d.MatchID)
 	if !ok {
@@ -244,7 +245,8 @@ func (s *State) TableResult(d *MatchReported) (table.Result, error) {
 	return r, nil
 }
 
-// Score returns the points of a result by the league's scoring.
+// Score returns the points of a result by the league's scoring, with the player A first. Its
+// errors are those of TableResult.
 func (s *State) Score(d *MatchReported) (score [2]protocol.Member[int], err error) {
 	r, err := s.TableResult(d)
 	if err != nil {

@@ -66,10 +66,10 @@ const (
 // A Format selects a tournament format and its parameters. The journal stores it.
 type Format struct {
 	Name    string // the algorithm; "" for Circle
-	Players int
-	Legs    int   // of a round robin; other formats ignore it
-	Rounds  int   // of a Swiss tournament; 0 for the default
-	Seeds   []int // of other formats than a round robin: player indexes, best first; nil for ascending indexes
+	Players int    // 2 or more
+	Legs    int    // of a round robin, 1 or more; other formats ignore it
+	Rounds  int    // of a Swiss tournament; 0 for the default
+	Seeds   []int  // of other formats than a round robin: player indexes, best first; nil for ascending indexes
 	Points  Points
 }
 
@@ -91,7 +91,8 @@ func (p Points) of(r Result, player int) int {
 	}
 }
 
-// New returns the pairer of a format.
+// New returns the pairer of a format. An error means that the algorithm is not known, or that
+// it cannot pair this number of players, legs or rounds.
 func New(f Format) (Pairer, error) {
 	if f.Players > math.MaxInt32 { // the number of matches must not overflow
 		return nil, fmt.Errorf("a tournament has at most %d players, got %d", math.MaxInt32, f.Players)

@@ -17,7 +17,8 @@ type RoundRobin struct{ players, legs int }
 
 var _ Pairer = RoundRobin{}
 
-// NewRoundRobin returns the round robin of 2 or more players and 1 or more legs.
+// NewRoundRobin returns the round robin of 2 or more players and 1 or more legs. Fewer are an
+// error, and so many that an int cannot count their matches.
 func NewRoundRobin(players, legs int) (RoundRobin, error) {
 	if players < 2 {
 		return RoundRobin{}, fmt.Errorf("a round robin needs at least 2 players, got %d", players)

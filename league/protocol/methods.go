@@ -273,7 +273,8 @@ func (m *Method[Q, R]) Call(ctx context.Context, caller Caller, to Peer, q *Q) (
 }
 
 // CallWithin is Call with a limit in place of the method's timeout. It tells where
-// the time of the call went; nil when the carrier does not measure it.
+// the time of the call went; nil when the carrier does not measure it. Its errors, and those
+// of Ask and CallMany, are those of Call.
 func (m *Method[Q, R]) CallWithin(ctx context.Context, caller Caller, to Peer, q *Q, limit time.Duration) (*R, *Timing, error) {
 	return m.call(ctx, caller, to, q, limit, false)
 }

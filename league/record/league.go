@@ -34,7 +34,7 @@ func NewLeague() *League {
 }
 
 // Update folds the events that are new in the source, and calls news, which may be nil, with each
-// of them and its line.
+// of them and its line. The error is that of the source, or names a damaged line.
 func (l *League) Update(ctx context.Context, from Source, news func(e *journal.Event, line string)) error {
 	for {
 		lines, err := from.Lines(ctx, l.Events+1)
@@ -69,7 +69,8 @@ func (l *League) foldLine(line []byte) (*journal.Event, error) {
 	return e, nil
 }
 
-// Fold folds the event that follows the last one.
+// Fold folds the event that follows the last one. An error means that another event follows, or
+// that this one cannot have happened; the league is unchanged then.
 func (l *League) Fold(e *journal.Event) error {
 	if e.Seq != l.Events+1 {
 		return fmt.Errorf("event %d stands where event %d belongs", e.Seq, l.Events+1)

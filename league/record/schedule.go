@@ -46,7 +46,8 @@ type AnnulledOutcome struct {
 	By             DecisionInForce `json:"annulled_by"`
 }
 
-// Schedule lists the matches of a round, those of all known rounds if it is 0.
+// Schedule lists the matches of a round from 1, or those of all known rounds for 0. A round that
+// is not known yet is an error.
 func (l *League) Schedule(only int) ([]Match, error) {
 	if l.Started == nil && only > 0 {
 		return nil, fmt.Errorf("league %s has not begun: it has no schedule yet", l.Created.LeagueID)

@@ -55,7 +55,7 @@ func (f Folder) changes(leagueID string) (c changes, ok bool) {
 // Archive moves a league's old match files into a folder below archive/ and returns
 // its name. It returns "" if there are none, or if the folder has changed since: then
 // the new league has begun, and another agent has moved the old files. Many agents may
-// call Archive at the same time.
+// call Archive at the same time. An error is that of the file system.
 func (o *OldMatches) Archive(leagueID, stamp string) (string, error) {
 	if _, err := os.Lstat(o.folder.Journal(leagueID)); err == nil {
 		return "", nil // the journal is here, so the manager archives the files

@@ -191,7 +191,8 @@ type HistoryTail struct {
 // *HistoryDecision or a *HistoryHead each. It creates a missing file
 // with its header, and cuts off an incomplete last line. Its caller is the only writer.
 // The file is not kept open, because a process may have many players. If the file still has
-// the size of the tail, which is that of the last call, AppendHistory does not read it.
+// the size of the tail, which is that of the last call, AppendHistory does not read it. The
+// error is ErrOtherLeague for a file of another league, or that of the file system.
 func AppendHistory(path string, header *HistoryHeader, lines []any, tail *HistoryTail) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if missing(err) {
@@ -257,7 +258,7 @@ func checkHistory(f *os.File, header *HistoryHeader, size int64) (int64, error) 
 	return int64(whole), nil
 }
 
-// SyncHistory makes a history.jsonl durable.
+// SyncHistory makes a history.jsonl durable. A missing file is an error.
 func SyncHistory(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -267,7 +268,7 @@ func SyncHistory(path string) error {
 }
 
 // DeriveHistory writes history.json, without sync, from its history.jsonl. A history.json of
-// another league stays.
+// another league stays. A history.jsonl that cannot be read is an error.
 func DeriveHistory(path, now string) error {
 	h, _, _, err := ReadHistoryLines(HistoryLines(path))
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // LoadMatch reads the file of a match with its whole transcript: from the file itself, as
-// earlier versions wrote it, or from the results file that it names.
+// earlier versions wrote it, or from the results file that it names. A missing file or record
+// is the error fs.ErrNotExist. Any other error names the file.
 func (f Folder) LoadMatch(leagueID, matchID string) (*Match, error) {
 	path := f.Match(leagueID, matchID)
 	doc, err := Read[Match](path)
@@ -117,7 +118,7 @@ type attemptKey struct {
 }
 
 // IndexResults opens a results file and reads the positions of its records. The caller
-// must close it.
+// must close it. A damaged line is no error: see Damage.
 func IndexResults(path string) (x *ResultsIndex, err error) {
 	x = &ResultsIndex{Path: path, index: map[attemptKey]int{}}
 	if x.file, err = Open(path); err != nil {
@@ -158,7 +159,7 @@ func (x *ResultsIndex) Find(matchID string, attempt int) *IndexedAttempt {
 	return &x.Attempts[i]
 }
 
-// Load reads an attempt with its whole transcript.
+// Load reads an attempt with its whole transcript. A damaged record is an error.
 func (x *ResultsIndex) Load(a *IndexedAttempt) (*Match, error) {
 	records := make([]*Record, len(a.Records))
 	for i, p := range a.Records {

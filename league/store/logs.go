@@ -50,7 +50,7 @@ const maxLogRead = 256 << 10
 // AgentLog returns a part of the log of an agent that has its log in this folder, followed by
 // the lines of the manager's log about it. The first part has the offset 0; next is the
 // offset of the following part, 0 behind the last. A log that is rotated meanwhile may lack
-// lines or repeat some.
+// lines or repeat some. A missing log has no lines; an error is that of the file system.
 func (f Folder) AgentLog(leagueID, agentID string, offset int64) (lines []string, next int64, err error) {
 	parts := append(logParts(filepath.Join(f.AgentLogs(), agentID+LogEnd), ""),
 		logParts(filepath.Join(f.LeagueLogs(leagueID), "league"+LogEnd), agentID)...)

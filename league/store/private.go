@@ -96,7 +96,8 @@ func WritePrivate(path string, document any) error {
 
 // Secret returns the 32 bytes from which the tokens of a league are derived. Only the
 // owner can read their file. A league that has begun its journal needs the secret of its
-// tokens. A new league gets a new secret, even if an older league with the same id left one.
+// tokens: a missing or invalid file is an error with the remedy. A new league gets a new secret,
+// even if an older league with the same id left one.
 func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error) {
 	path := f.private(leagueID + ".key")
 	if !begun {
@@ -160,7 +161,8 @@ func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 
 // Archive moves all files of a league, including the players' histories, into a folder
 // below archive/, and returns its name; "" if there are none. The folder has the same
-// structure, so that it can be audited. The caller must hold the league's lock.
+// structure, so that it can be audited. The caller must hold the league's lock. After an error
+// of the file system some of the files may be in the archive already.
 func (f Folder) Archive(leagueID, stamp string) (string, error) {
 	into := Folder(f.path("archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", "")))
 	// The key comes first: the files that are left without it cannot be resumed.

@@ -49,7 +49,8 @@ func (r *Record) digest(line []byte) {
 	}
 }
 
-// ReadRecord reads the line of a record, without its line feed.
+// ReadRecord decodes the line of a record, without its line feed. An error means that the line
+// is not the JSON of a record.
 func ReadRecord(line []byte, o ...json.Options) (*Record, error) {
 	r := new(Record)
 	if err := json.Unmarshal(line, r, o...); err != nil {
@@ -109,7 +110,7 @@ func RecordedOf(doc *Match) Recorded {
 
 // MatchOf makes the document of an attempt from its records, in order, with its whole
 // transcript. A referee that crashed may have played an attempt again: the last whole
-// record counts.
+// record counts. Records that continue an attempt without its beginning are an error.
 func MatchOf(header *ResultsHeader, records ...*Record) (*Match, error) {
 	var doc *Match
 	var implied *implied

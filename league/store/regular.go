@@ -24,7 +24,7 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// ReadFile reads a regular file of a data folder, like Open.
+// ReadFile reads a regular file of a data folder. Its errors are those of Open.
 func ReadFile(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

@@ -55,7 +55,7 @@ type RecordLine struct {
 	Damage  error // why the line has no record; then it has neither of the three members above
 }
 
-// Record decodes the line.
+// Record decodes the line. The error is Damage, or names the line.
 func (l *RecordLine) Record() (*Record, error) {
 	if l.Damage != nil {
 		return nil, l.Damage
@@ -133,7 +133,8 @@ type ResultsFile struct {
 }
 
 // OpenResults opens the results file of a referee for appending, or creates it, and calls
-// visit for each record in it. Torn is nil unless an incomplete last line was removed.
+// visit for each record in it. Torn is nil unless an incomplete last line was removed. A file
+// of another referee or league is an error; an error of visit is returned.
 func OpenResults(path, leagueID, refereeID string, visit func(*ResultsHeader, *RecordLine) error) (f *ResultsFile, torn *appendfile.Torn, err error) {
 	r := &resultsReader{path: path, visit: visit}
 	lines, torn, err := appendfile.Open(path, filepath.Base(path), r.line)

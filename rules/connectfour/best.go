@@ -8,7 +8,8 @@ import (
 
 // Best returns the best moves of the side with the mark, on a board in the form of a question's
 // context, as far as a search of depth moves of both sides shows, 1 or more: the moves that win
-// soonest; if it finds none, the moves that do not lose; if all lose, the moves that lose last.
+// soonest; if it finds none, the moves that do not lose; if all lose, the moves that lose last. An
+// error means that this is no board of a match, or that the mark is not to move on it.
 func Best(board []string, mark string, depth int) ([]string, error) {
 	p, err := read(board, mark)
 	if err != nil {

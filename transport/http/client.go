@@ -109,7 +109,9 @@ func NewClient(c ClientConfig) *Client {
 // Close drops the idle connections.
 func (c *Client) Close() { c.connections.CloseIdleConnections() }
 
-// Call posts the call and reads the response.
+// Call posts the call and reads the response. The error is a *transport.Error if the endpoint
+// reports one; a *StatusError or an *UnreadableError for another response without a result; and
+// one of the errors of package transport, or that of the context, without a response.
 func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
 	body, err := transport.EncodeRequest(q.Method, q.Params, c.lastID.Add(1))
 	if err != nil {

@@ -110,7 +110,8 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 	return s
 }
 
-// Serve answers calls on the listener until Shutdown; it then returns nil.
+// Serve answers calls on the listener until Shutdown; it then returns nil, and otherwise the
+// error of the listener.
 func (s *Server) Serve(l net.Listener) error {
 	serve := s.server.Serve
 	if s.config.TLS != nil {
@@ -123,7 +124,7 @@ func (s *Server) Serve(l net.Listener) error {
 }
 
 // Shutdown stops listening and waits for running calls until ctx ends; then it cuts
-// them off.
+// them off and returns the error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.streams.end()
 	for _, m := range s.config.Mounts {

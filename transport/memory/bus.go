@@ -47,7 +47,8 @@ func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
 }
 
 // Call hands the call to the endpoint's listener and waits for the result. It
-// measures no timing, because it neither queues nor connects.
+// measures no timing, because it neither queues nor connects. An endpoint without a listener
+// is a *transport.UnreachableError.
 func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
 	peer, ok := b.peers.Load(r.Endpoint)
 	if !ok {

@@ -85,7 +85,8 @@ func (f *File) Failed() error {
 	return f.lines.Failed()
 }
 
-// Close writes the queued events and closes the file.
+// Close writes the queued events and closes the file. It returns the failure because of which
+// events are missing in it.
 func (f *File) Close() error {
 	if f == nil {
 		return nil

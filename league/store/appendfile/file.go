@@ -252,7 +252,8 @@ func (f *File) tell() {
 	}
 }
 
-// Close writes the queued lines and closes the file.
+// Close writes the queued lines and closes the file. It returns the failure because of which
+// lines are missing in it.
 func (f *File) Close() error {
 	f.mu.Lock()
 	f.closing = true

@@ -62,7 +62,7 @@ func isAt(file *os.File, path string) bool {
 }
 
 // InUse tells whether a process has the file open by OpenLocked. A missing file is not in
-// use.
+// use. A file that this process may not open is an error.
 func InUse(path string) (bool, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -32,12 +32,11 @@ type Tools struct {
 	Log      zerolog.Logger
 }
 
-// The names of the strategies of this package.
-const (
-	execPrefix = "exec:" // before the command line
-	// Model is the strategy that calls a language model.
-	Model = "llm"
-)
+// Model is the strategy that calls a language model.
+const Model = "llm"
+
+// execPrefix begins the name of a strategy that is a program; the command line follows.
+const execPrefix = "exec:"
 
 // Runs tells whether a strategy is a program of the user.
 func Runs(name string) bool { return strings.HasPrefix(name, execPrefix) }
@@ -80,7 +79,7 @@ func Check(name string, t Tools, types ...string) error {
 }
 
 // Open returns the strategy of one player, and starts its program if it has one. The
-// caller must call Close.
+// caller must call Close. The error is that of Check, or that of the start.
 func Open(name string, t Tools, types ...string) (strategy.Strategy, error) {
 	if err := Check(name, t, types...); err != nil {
 		return nil, err
