@@ -68,7 +68,7 @@ func (r *rebinding) play(t *testing.T, rebound string) (table, matches, refereed
 	writeConfig(t, leagueFolder, "leagues/league_2025_even_odd.json", map[string]any{
 		"allowed_endpoints": r.allowed,
 		"retry_policy":      map[string]any{"max_retries": 1, "delay_sec": 0},
-		"timeouts":          map[string]any{"game_join_ack_timeout_sec": 2},
+		"timeouts":          map[string]any{"game_join_ack_timeout_sec": 20}, // for Honest on a busy machine
 	})
 	writeConfig(t, refereeFolder, "defaults/referee.json", map[string]any{"allowed_endpoints": append([]string{}, r.own...)})
 	run := func(names string, args ...string) *process {
