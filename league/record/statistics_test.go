@@ -39,7 +39,7 @@ func TestStatisticsOfASmallLeague(t *testing.T) {
 	}
 	s := r.Statistics()
 	assert.Equal(t, []any{4, 2, 2, false}, []any{s.Matches, s.Played, s.Used, s.Sampled})
-	assert.Equal(t, "With 2 matches (1 with a winner) a test of equal players can hardly reject at all: their order can be luck.", s.Sentence)
+	assert.Equal(t, "2 matches (1 with a winner) are too few to tell the players apart: their order can be luck.", s.Sentence)
 	assert.Equal(t, record.Sides{WinsB: 1, Draws: 1}, s.Sides)
 	assert.False(t, s.Equality.Possible)
 	assert.Equal(t, 1, s.Equality.Matches)

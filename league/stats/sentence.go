@@ -27,11 +27,15 @@ func (a *Analysis) verdict(o *Options) string {
 	case e.Rejects():
 		return fmt.Sprintf("The data show differences (%s)%s.", e.shownP(), a.standouts(o))
 	case o.PairedByResults:
-		return "The order of these players can be luck: where results decide who meets whom, a test of equal players can hardly reject at all."
+		return "The order of these players can be luck: where results decide who meets whom, results hardly tell players apart."
 	case !e.Possible && e.Matches > 1 && !o.SidesAlike && (a.Sides.WinsA == 0 || a.Sides.WinsB == 0):
 		return fmt.Sprintf("The same side won all %d matches that have a winner: this can be the advantage of the side, and the order of these players can be luck.", e.Matches)
 	case !e.Possible:
-		return fmt.Sprintf("With %s%s a test of equal players can hardly reject at all: their order can be luck.", count(a.Used, "match", "matches"), a.withWinner())
+		verb := "are"
+		if a.Used == 1 {
+			verb = "is"
+		}
+		return fmt.Sprintf("%s%s %s too few to tell the players apart: their order can be luck.", count(a.Used, "match", "matches"), a.withWinner(), verb)
 	}
 	return fmt.Sprintf("The order of these players can be luck: equal players differ at least as much in %s of such leagues (%s).", percent(e.P), e.shownP())
 }

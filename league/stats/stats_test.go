@@ -40,7 +40,7 @@ func TestOneWinOfTwoPlayers(t *testing.T) {
 	assert.InDelta(t, 3000, a.Players[0].Rating+a.Players[1].Rating, 1e-6)
 	assert.Equal(t, []int{1, 0}, a.Order)
 	assert.Equal(t, []int{1, 2}, []int{a.Players[1].Rank, a.Players[0].Rank})
-	assert.Equal(t, "With 1 match a test of equal players can hardly reject at all: their order can be luck.", a.Sentence)
+	assert.Equal(t, "1 match is too few to tell the players apart: their order can be luck.", a.Sentence)
 }
 
 func TestSevenWinsOfSevenHaveAFiniteRatingWithAWidth(t *testing.T) {
@@ -74,11 +74,11 @@ func TestFourPlayersAndOneLegCanHardlyReject(t *testing.T) {
 	assert.InDelta(t, 24.0/64, a.Equality.P, 0.03, "24 of the 64 results are an order of the players without a contradiction")
 	assert.InDelta(t, a.Equality.P, a.Equality.SmallestP, 1e-9)
 	assert.False(t, a.Equality.Possible)
-	assert.Equal(t, "With 6 matches a test of equal players can hardly reject at all: their order can be luck.", a.Sentence)
+	assert.Equal(t, "6 matches are too few to tell the players apart: their order can be luck.", a.Sentence)
 
 	matches[5] = drawn(2, 3)
 	a = stats.Analyse(4, matches, alike())
-	assert.Equal(t, "With 6 matches (5 with a winner) a test of equal players can hardly reject at all: their order can be luck.", a.Sentence)
+	assert.Equal(t, "6 matches (5 with a winner) are too few to tell the players apart: their order can be luck.", a.Sentence)
 }
 
 func TestTheTestKeepsTheWinsOfASide(t *testing.T) {
@@ -232,7 +232,7 @@ func TestKnockoutCanHardlyReject(t *testing.T) {
 	a := stats.Analyse(32, matches, o)
 	assert.False(t, a.Equality.Rejects())
 	assert.False(t, a.Equality.Possible)
-	assert.Equal(t, "The order of these players can be luck: where results decide who meets whom, a test of equal players can hardly reject at all.", a.Sentence)
+	assert.Equal(t, "The order of these players can be luck: where results decide who meets whom, results hardly tell players apart.", a.Sentence)
 	assert.Equal(t, 0, a.Order[0])
 }
 
