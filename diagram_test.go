@@ -17,7 +17,7 @@ import (
 func TestPackageDiagramShowsImports(t *testing.T) {
 	page, err := os.ReadFile("ARCHITECTURE.md")
 	require.NoError(t, err)
-	_, diagram, found := strings.Cut(string(page), "```mermaid\nflowchart TB\n")
+	_, diagram, found := strings.Cut(string(page), "\nflowchart LR\n")
 	require.True(t, found)
 	diagram, _, _ = strings.Cut(diagram, "```")
 

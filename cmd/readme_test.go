@@ -254,7 +254,7 @@ func championPattern(name string) string {
 // simulationPattern matches the line of the champion, and below it the sentence of the statistics
 // at the end.
 func simulationPattern(name string) string {
-	return strings.TrimSuffix(championPattern(name), "$") + `(The|With|All|No) [^\n]+\.\n$`
+	return strings.TrimSuffix(championPattern(name), "$") + `(The |\d+ match|All |No )[^\n]+\.\n$`
 }
 
 const (
