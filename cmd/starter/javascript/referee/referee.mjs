@@ -42,7 +42,7 @@ function digest(label, texts, secret) {
 
 /**
  * A number from 1 to 10. It follows from the nonce, to which the referee has committed before the
- * players chose, and from the players' entropy: nobody can steer it, and everybody can recompute it.
+ * players chose, and from the players' entropy: neither side can control it, and everyone can recompute it.
  */
 export function draw(nonce, entropies) {
   for (let i = 0; ; i++) {
@@ -72,7 +72,7 @@ export class Match {
     try {
       let choices = [null, null];
       let replies = await this.both((player, opponent) => this.invite(player, opponent));
-      if (replies.every(Boolean)) { // nobody is asked before both have joined
+      if (replies.every(Boolean)) { // ask only after both have joined
         replies = choices = await this.both((player, opponent) => this.question(player, opponent));
       }
       const result = this.judge(choices, replies.map((reply) => !reply));

@@ -3,6 +3,8 @@ import { createHash, createHmac, randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { parseArgs } from 'node:util';
 
+if (!globalThis.fetch) throw new Error(`this agent needs Node 18 or newer; this is Node ${process.versions.node}`);
+
 const MAX_REQUEST = 1 << 18, MAX_REPLY = 1 << 16; // bytes: refuse what is larger
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
 
@@ -43,7 +45,7 @@ export class Agent {
   /** handlers has a reply type and a function for each message type that the agent serves. */
   constructor(role, name, port, meta, handlers) {
     Object.assign(this, { role, name, port, meta, handlers });
-    this.id = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') || role; // until the manager gives one
+    this.id = role; // until the manager gives one
     this.manager = this.token = this.league = this.credential = this.lastWords = undefined;
     this.forget = () => {}; // forgets the matches of a league
   }
@@ -210,6 +212,9 @@ export class Agent {
     server.listen(Number(values.port), values.listen, () => {
       const { port } = server.address();
       say(`listening at http://${values.listen}:${port}/mcp`, console.error);
+      // It asks for P01 at port 8101, or REF01 at port 8001: some third-party referees know no other ids.
+      const [prefix, number] = this.role === 'player' ? ['P', port - 8100] : ['REF', port - 8000];
+      if (number > 0 && number < 100) this.id = prefix + String(number).padStart(2, '0');
       this.attend(values.endpoint ?? `http://127.0.0.1:${port}/mcp`);
     });
   }

@@ -48,7 +48,7 @@ def digest(label, *texts, secret):
 
 def draw(nonce, entropies):
     """A number from 1 to 10. It follows from the nonce, to which the referee has committed before the
-    players chose, and from the players' entropy: nobody can steer it, and everybody can recompute it."""
+    players chose, and from the players' entropy: neither side can control it, and everyone can recompute it."""
     i = 0
     while True:
         for byte in hashlib.sha256(b"evenodd-number-v1" + nonce + b"".join(entropies) + i.to_bytes(4, "big")).digest():
@@ -71,7 +71,7 @@ class Match:
         try:
             choices = dict.fromkeys(self.entropies)
             replies = self.both(self.invite)
-            if all(replies.values()):  # nobody is asked before both have joined
+            if all(replies.values()):  # ask only after both have joined
                 replies = choices = self.both(self.question)
             result = self.judge(choices, failed=[player for player, reply in replies.items() if not reply])
             self.both(lambda player: self.tell(player, result))

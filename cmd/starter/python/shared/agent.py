@@ -97,7 +97,7 @@ class Agent:
 
     def __init__(self, role, name, port, meta, handlers):
         self.role, self.name, self.port, self.meta, self.handlers = role, name, port, meta, handlers
-        self.id = re.sub(r"\W+", "-", name).strip("-").lower() or role  # until the manager gives one
+        self.id = role  # until the manager gives one
         self.token = self.league = self.manager = self.credential = self.last_words = None
         self.forget = lambda: None  # forgets the matches of a league
         self.over = threading.Event()
@@ -231,6 +231,9 @@ class Agent:
                 sys.exit(f"cannot listen at {given.listen}:{given.port} ({e}): choose another --port or --listen")
             threading.Thread(target=server.serve_forever, daemon=True).start()
             say(f"listening at http://{given.listen}:{server.server_port}/mcp", sys.stderr)
+            # It asks for P01 at port 8101, or REF01 at port 8001: some third-party referees know no other ids.
+            prefix, number = ("P", server.server_port - 8100) if self.role == "player" else ("REF", server.server_port - 8000)
+            self.id = f"{prefix}{number:02}" if 0 < number < 100 else self.role
             self.attend(given.endpoint or f"http://127.0.0.1:{server.server_port}/mcp")
         except KeyboardInterrupt:
             sys.exit(130)
