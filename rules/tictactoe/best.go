@@ -7,8 +7,8 @@ import (
 
 // Best returns the best moves of the side with the mark, on a board in the form of a
 // question's context: the moves that win soonest; if none wins, the moves that draw; if
-// all lose, the moves that lose last. An error means that this is no board of
-// a match, or that the mark is not to move on it.
+// all lose, the moves that lose last. An error means that the board or the mark
+// is not in that form, or that the match is over.
 func Best(board, mark string) ([]string, error) {
 	mine, theirs, err := read(board, mark)
 	if err != nil {
