@@ -8,12 +8,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/http"
 )
 
@@ -76,13 +76,22 @@ func (r *rendezvous) listen(ctx context.Context) (net.Listener, error) {
 // listenAt opens a port. The error is errTaken if another program has it.
 func listenAt(ctx context.Context, hostPort string) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", hostPort)
+	return l, listenError(hostPort, err)
+}
+
+// listenError describes an error of opening a port; nil for nil.
+func listenError(hostPort string, err error) error {
+	dns, unresolved := errors.AsType[*net.DNSError](err)
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is %w", hostPort, errTaken)
-	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %s: %w", hostPort, err)
+	case err == nil:
+		return nil
+	case errors.Is(err, transport.AddressInUse):
+		return fmt.Errorf("%s is %w", hostPort, errTaken)
+	case unresolved && dns.Name == "localhost":
+		return fmt.Errorf("cannot listen on %s: this system does not know localhost, which the file /etc/hosts defines: use 127.0.0.1 instead (%w)", hostPort, err)
+	default:
+		return fmt.Errorf("cannot listen on %s: %w", hostPort, err)
 	}
-	return l, nil
 }
 
 // A takenError is errTaken with the program that listens.

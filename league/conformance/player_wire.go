@@ -155,7 +155,7 @@ func (x *playerExam) playOn(ctx context.Context) *reply {
 
 func (x *playerExam) askWithWrongTypes(ctx context.Context) {
 	q := x.question(x.newMatch())
-	q["context"], q["deadline"], q["player_id"] = "none", -1, strconv.Itoa(1<<40)
+	q["context"], q["deadline"], q["player_id"] = "none", -1, strconv.FormatInt(1<<40, 10)
 	r := x.callOnce(ctx, x.questionMethod(), q, variation{})
 	x.survives(ctx, r, "a question with members of the wrong type", x.playOn)
 }

@@ -9,10 +9,8 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 
@@ -186,15 +184,14 @@ func classify(p *progress, endpoint string, err error) error {
 	if forbidden, ok := errors.AsType[*transport.ForbiddenError](err); ok {
 		return &transport.ForbiddenError{Endpoint: endpoint, Address: forbidden.Address}
 	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound || errors.Is(err, syscall.ECONNREFUSED) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound || errors.Is(err, transport.ConnectionRefused) {
 		return &transport.UnreachableError{Endpoint: endpoint, Err: err}
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return fmt.Errorf("%w; --tls-ca names one to trust", err)
 	}
 	connected, answered := p.reached()
-	exhausted := []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL}
-	if slices.ContainsFunc(exhausted, func(e syscall.Errno) bool { return errors.Is(err, e) }) {
+	if transport.Exhausted(err) {
 		return &transport.LocalError{Err: err}
 	}
 	if _, ok := errors.AsType[*UnreadableError](err); !ok && connected {

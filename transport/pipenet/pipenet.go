@@ -9,7 +9,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
+
+	"evenodd/transport"
 )
 
 // A Network finds listeners by their addresses, host:port. The zero value has none. Safe
@@ -34,7 +35,7 @@ func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, 
 }
 
 func refusal(network string) error {
-	return &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	return &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", transport.ConnectionRefused)}
 }
 
 // A Listener accepts the connections that Dial makes. Make it inside the bubble that uses

@@ -1,0 +1,17 @@
+//go:build !windows
+
+package transport
+
+import "syscall"
+
+// The errors of sockets.
+const (
+	AddressInUse      = syscall.EADDRINUSE
+	ConnectionRefused = syscall.ECONNREFUSED
+	ConnectionReset   = syscall.ECONNRESET
+)
+
+// exhaustion are the errors of a process or a system that has no more sockets, memory or ports.
+func exhaustion() []syscall.Errno {
+	return []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL}
+}
