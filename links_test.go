@@ -42,6 +42,33 @@ func TestLinksOfPagesExist(t *testing.T) {
 	assert.Greater(t, links, 100)
 }
 
+// Each page of docs that code, help, templates and scripts name exists, with its heading.
+func TestPagesNamedOutsideOfPagesExist(t *testing.T) {
+	reference := regexp.MustCompile(`\bdocs/([\w-]+\.md)(?:#([\w-]+))?`)
+	named := 0
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && slices.Contains([]string{".git", "dist", "node_modules"}, d.Name()) {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		if strings.HasSuffix(path, "_test.go") || !slices.Contains([]string{".go", ".html", ".txt", ".yaml", ".tmpl", ".py", ".mjs"}, filepath.Ext(path)) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, found := range reference.FindAllStringSubmatch(string(text), -1) {
+			named++
+			page := filepath.Join("docs", found[1])
+			if assert.FileExists(t, page, "%s names it", path) && found[2] != "" {
+				assert.Contains(t, anchors(t, page), found[2], "%s names %s", path, found[0])
+			}
+		}
+		return err
+	}))
+	assert.Greater(t, named, 30)
+}
+
 // pages returns the pages of this module, without those of templates and of npm.
 func pages(t *testing.T) (all []string) {
 	t.Helper()

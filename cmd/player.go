@@ -234,7 +234,7 @@ func printPlayer(s streams, r played) error {
 		if r.Tied {
 			rank = "shared " + rank
 		}
-		text += fmt.Sprintf("; %s of %d with %d points", rank, r.Players, r.Points)
+		text += fmt.Sprintf("; %s of %d with %s", rank, r.Players, protocol.Counted(r.Points, "point"))
 	}
 	var all page
 	all.line("%s. %s", text, championOf(r.Champion))
