@@ -278,9 +278,7 @@ func (c *admittedConn) Write(b []byte) (n int, err error) {
 		return c.Conn.Write(b)
 	}
 	for range writeTries {
-		if err = c.SetWriteDeadline(time.Now().Add(limit / writeTries)); err != nil {
-			return n, err
-		}
+		_ = c.SetWriteDeadline(time.Now().Add(limit / writeTries)) // a closed connection also refuses the write
 		var sent int
 		sent, err = c.Conn.Write(b[n:])
 		n += sent

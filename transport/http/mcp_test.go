@@ -171,14 +171,14 @@ func TestStreamSurvivesAnInterruptionOfTheServer(t *testing.T) {
 	l := interruptedListener{loopback(t)}
 	server := carrier.NewServer(serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for range 3 {
-			_, _ = io.WriteString(w, "update\n")
+			_, _ = io.WriteString(w, "new\n")
 			_ = http.NewResponseController(w).Flush()
 		}
 	})})
 	var running sync.WaitGroup
 	running.Go(func() { assert.NoError(t, server.Serve(l)) })
 	got := send(t, http.MethodPost, "http://"+l.Addr().String()+carrier.Path, strings.NewReader(`{"jsonrpc":"2.0","method":"subscriptions/listen","id":1}`), nil)
-	assert.Equal(t, "update\nupdate\nupdate\n", got.body)
+	assert.Equal(t, strings.Repeat("new\n", 3), got.body)
 	assert.NoError(t, server.Shutdown(t.Context()))
 	running.Wait()
 }

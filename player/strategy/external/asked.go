@@ -150,7 +150,7 @@ func (a *asker) connect(ctx context.Context) (err error) {
 			DisableStandaloneSSE: true, MaxRetries: -1}
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "evenodd-player", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	if err = a.open(ctx, client, server); err != nil {
+	if err := a.open(ctx, client, server); err != nil {
 		return err
 	}
 	var tools []*mcp.Tool

@@ -69,7 +69,7 @@ func busy(status int, retryAfter string) http.HandlerFunc {
 // A hangingServer is a server that does not answer, and the context of a caller whose deadline comes when
 // the server has the question, however busy the machine is.
 type hangingServer struct {
-	context.Context //nolint:containedctx // it is a context
+	context.Context
 
 	asked chan struct{} // closed when the server has the question
 	reach func()
