@@ -23,18 +23,19 @@ import (
 	carrier "evenodd/transport/http"
 )
 
+// In virtual time, because net/http keeps no connection whose writer goroutine is 50 ms late.
 func TestClientKeepsOneConnection(t *testing.T) {
-	base, l := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
-	client := newClient(t, nil)
-	for n := range 100 {
-		words := strings.Repeat("x", n*50)
-		answer, err := say(context.Background(), client, base+"/mcp", "echo", words)
-		require.NoError(t, err)
-		require.Equal(t, words, answer)
-		_, err = say(context.Background(), client, base+"/mcp", "no", words)
-		require.Equal(t, &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found", Status: http.StatusOK}, err)
-	}
-	require.EqualValues(t, 1, l.accepted.Load())
+	inVirtualTime(t, func() *transport.Mux { return serving(nil) }, func(t *testing.T, a *testAgent) {
+		for n := range 100 {
+			words := strings.Repeat("x", n*50)
+			answer, err := say(t.Context(), a.client, pipeEndpoint, "echo", words)
+			require.NoError(t, err)
+			require.Equal(t, words, answer)
+			_, err = say(t.Context(), a.client, pipeEndpoint, "no", words)
+			require.Equal(t, &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found", Status: http.StatusOK}, err)
+		}
+		require.Equal(t, 1, a.listener.Accepted())
+	})
 }
 
 func TestManyCallsAtOnce(t *testing.T) {
