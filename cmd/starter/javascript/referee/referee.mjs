@@ -10,6 +10,7 @@ const matches = new Map(); // by match_id and attempt
 /** MATCH_ASSIGNMENT: answers at once, and conducts the match in the background. */
 function startMatch(assignment) {
   const match_id = text(assignment, 'match_id'), attempt = assignment.attempt ?? 1;
+  if (!agent.token) throw new Refused(4005, 'INVALID_MATCH_STATE', 'E008'); // it has restarted, and could not report the result
   if (assignment.game_type !== 'even_odd') return { status: 'REJECTED', match_id, reason: 'this referee knows only even_odd' };
   const key = `${match_id} ${attempt}`;
   if (!matches.has(key)) { // the same assignment again starts no second match

@@ -18,6 +18,8 @@ lock = threading.Lock()
 def start_match(assignment):
     """MATCH_ASSIGNMENT: answers at once, and conducts the match in a thread of its own."""
     match_id, attempt = text(assignment, "match_id"), assignment.get("attempt", 1)
+    if not agent.token:  # it has restarted, and could not report the result
+        raise Refused(4005, "INVALID_MATCH_STATE", "E008")
     if assignment.get("game_type") != "even_odd":
         return {"status": "REJECTED", "match_id": match_id, "reason": "this referee knows only even_odd"}
     with lock:
