@@ -115,7 +115,7 @@ func checkSevenProcesses(t *testing.T, running map[string]*process) {
 	seen := map[string]bool{}
 	for i, name := range []string{"Alpha", "Beta", "Gamma", "Delta"} {
 		record := running[fmt.Sprintf("player%d", i+1)].stdout.String()
-		found := regexp.MustCompile(`^(P0\d): 3 played, (\d) won, (\d) drawn, (\d) lost; (?:shared )?rank (\d) of 4 with (\d) points\. Champion: (\w+ \(P0\d\))(?:, .*)?\n$`).FindStringSubmatch(record)
+		found := regexp.MustCompile(`^(P0\d): 3 played, (\d) won, (\d) drawn, (\d) lost; (?:shared )?rank (\d) of 4 with (\d) points?\. Champion: (\w+ \(P0\d\))(?:, .*)?\n$`).FindStringSubmatch(record)
 		require.NotNil(t, found, record)
 		seen[found[1]] = true
 		row := rows[found[1]]
