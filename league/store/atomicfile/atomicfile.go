@@ -40,7 +40,7 @@ func replace(path string, mode os.FileMode, write func(*os.File) error) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(temporary, path); err != nil {
+	if err := rename(temporary, path); err != nil {
 		return errors.Join(err, os.Remove(temporary))
 	}
 	return nil
