@@ -39,6 +39,11 @@ test('a player without a valid choice loses', async () => {
   assert.equal(calls.filter((c) => c.endpoint === 'a' && c.method === 'choose_parity').length, 4, 'the first time and three retries');
 });
 
+test('no match before the registration', async () => {
+  await assert.rejects(agent.handle({ ...ASSIGNMENT, protocol: 'league.v2', message_type: 'MATCH_ASSIGNMENT', sender: 'league_manager',
+    timestamp: '2026-03-01T10:00:00Z', conversation_id: 'conv-1', game_type: 'even_odd' }), { errorCode: 'E008' });
+});
+
 test('numbers are fair', () => {
   const counts = Array(11).fill(0);
   for (let i = 0; i < 5000; i++) {

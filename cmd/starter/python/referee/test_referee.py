@@ -41,6 +41,10 @@ class RefereeTest(unittest.TestCase):
         asked = [e for e, method, _ in self.calls if (e, method) == ("a", "choose_parity")]
         self.assertEqual(len(asked), 4, "the first time and three retries")
 
+    def test_no_match_before_the_registration(self):
+        with self.assertRaises(referee.Refused):
+            referee.start_match({**ASSIGNMENT, "game_type": "even_odd"})
+
     def test_numbers_are_fair(self):
         numbers = [referee.draw(i.to_bytes(32, "big"), [bytes(32), bytes(32)]) for i in range(5000)]
         for number in range(1, 11):
