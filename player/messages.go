@@ -62,6 +62,15 @@ func (p *Player) idle() {
 	p.signalQuiet()
 }
 
+// member waits for a registration in progress and returns the membership, or an error if there
+// is none. After a restart the player knows its id, its history and its matches only then.
+func (p *Player) member(ctx context.Context) (*membership.Membership, error) {
+	if m := p.Await(ctx); m != nil {
+		return m, nil
+	}
+	return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "this player is not registered in a league")
+}
+
 // authorize returns the referee that a message comes from, or an error for a caller that
 // cannot be the referee of the match. In a league whose manager proves itself, a referee
 // must send the access token of this attempt. The exception is a match that was
@@ -69,9 +78,9 @@ func (p *Player) idle() {
 // it.
 func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID string, attempt int) (referee, error) {
 	r := referee{sender: e.Sender, token: protocol.NoToken}
-	m := p.Await(ctx)
-	if m == nil {
-		return r, protocol.Fault(protocol.ErrPlayerNotRegistered, "this player is not registered in a league")
+	m, err := p.member(ctx)
+	if err != nil {
+		return r, err
 	}
 	if !m.Strict() && !p.options.StrictReferees {
 		return r, nil
@@ -264,7 +273,11 @@ func (m *match) checkReferee(e *protocol.Envelope) error {
 
 // gameOver processes GAME_OVER. It is idempotent.
 func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (*protocol.Ack, error) {
-	id := p.ID()
+	member, err := p.member(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := member.AgentID
 	p.mu.Lock()
 	m := p.current[q.MatchID]
 	if m != nil && m.calledAs != "" {
