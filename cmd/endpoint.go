@@ -85,7 +85,7 @@ func listenError(hostPort string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, transport.AddressInUse):
+	case errors.Is(err, transport.ErrAddressInUse):
 		return fmt.Errorf("%s is %w", hostPort, errTaken)
 	case unresolved && dns.Name == "localhost":
 		return fmt.Errorf("cannot listen on %s: this system does not know localhost, which the file /etc/hosts defines: use 127.0.0.1 instead (%w)", hostPort, err)

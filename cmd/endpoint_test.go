@@ -29,6 +29,6 @@ func TestPortOfAnotherListenerIsTaken(t *testing.T) {
 	defer func() { _ = l.Close() }()
 	_, err = listenAt(t.Context(), l.Addr().String())
 	require.ErrorIs(t, err, errTaken)
-	err = &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", transport.AddressInUse)}
+	err = &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", transport.ErrAddressInUse)}
 	assert.ErrorIs(t, listenError("localhost:8000", err), errTaken)
 }

@@ -6,9 +6,9 @@ import "syscall"
 
 // The errors of sockets.
 const (
-	AddressInUse      = syscall.EADDRINUSE
-	ConnectionRefused = syscall.ECONNREFUSED
-	ConnectionReset   = syscall.ECONNRESET
+	ErrAddressInUse      = syscall.EADDRINUSE
+	ErrConnectionRefused = syscall.ECONNREFUSED
+	ErrConnectionReset   = syscall.ECONNRESET
 )
 
 // exhaustion are the errors of a process or a system that has no more sockets, memory or ports.

@@ -109,7 +109,7 @@ func (x *exam) exchange(ctx context.Context, url string, body []byte, patience t
 		r.unasked, r.Error = true, outOfTime
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		r.Error = fmt.Sprintf("no answer within %s", patience)
-	case r.Status == 0 && (errors.Is(err, io.EOF) || errors.Is(err, transport.ConnectionReset)):
+	case r.Status == 0 && (errors.Is(err, io.EOF) || errors.Is(err, transport.ErrConnectionReset)):
 		r.Error = protocol.ClosedUnanswered
 	case err != nil:
 		r.Error = err.Error()

@@ -35,7 +35,7 @@ func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, 
 }
 
 func refusal(network string) error {
-	return &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", transport.ConnectionRefused)}
+	return &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", transport.ErrConnectionRefused)}
 }
 
 // A Listener accepts the connections that Dial makes. Make it inside the bubble that uses
