@@ -43,7 +43,11 @@ func (o *organiserOptions) readLeague(ctx context.Context) (*leagueRecord, recor
 	}
 	r, end := newLeagueRecord(), time.Now().Add(firstEvent)
 	for err = r.Update(ctx, from, nil); err == nil && r.Created == nil; err = r.Update(ctx, from, nil) {
-		if time.Now().After(end) || protocol.SystemClock().Sleep(ctx, firstEvent/20) != nil {
+		if protocol.SystemClock().Sleep(ctx, firstEvent/20) != nil {
+			err = interrupted("Nothing was changed.")
+			break
+		}
+		if time.Now().After(end) {
 			err = record.NoEvent(o.leagueID)
 			break
 		}

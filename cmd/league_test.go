@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -289,6 +291,22 @@ func TestLeagueWithoutEventsIsExplained(t *testing.T) {
 			assert.Equal(t, "evenodd: league spring has no event yet: its manager begins it now, or ended before it could. Try again in a moment\n", stderr)
 		})
 	}
+}
+
+func TestWaitForTheFirstEventCanBeInterrupted(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	league := filepath.Join(data, "data", "leagues", "spring")
+	require.NoError(t, os.MkdirAll(league, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(league, "journal.jsonl"), nil, 0o600))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		code, stdout, stderr := run(ctx, "league", "status", "--data", data)
+		assert.Equal(t, 130, code)
+		assert.Empty(t, stdout)
+		assert.Equal(t, "evenodd: interrupted. Nothing was changed.\n", stderr)
+	})
 }
 
 // A user asks for the status directly after the start of a manager.
