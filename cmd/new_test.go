@@ -219,3 +219,17 @@ func TestFirstAgentPageNamesRequirements(t *testing.T) {
 	}
 	assert.Greater(t, rows, 15)
 }
+
+// Node 18.2 has no util.parseArgs. The program must not fail with an error of the import then.
+func TestStarterNamesTheOldestNode(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "player")
+	code, _, stderr := run(t.Context(), "new", "player", "--lang", "javascript", dir)
+	require.Zero(t, code, stderr)
+	a := &starterAgent{starter.Project{Language: starter.Languages()[1]}, dir, nil}
+	a.runTool(t, "node", "--input-type=module", "--eval", `
+		import assert from 'node:assert';
+		import util from 'node:util';
+		delete util.parseArgs;
+		await assert.rejects(import('./agent.mjs'), /this agent needs Node 18\.3 or newer/);`)
+}

@@ -34,7 +34,7 @@ type Language struct {
 func Languages() []Language {
 	return []Language{
 		{Name: "python", needs: "Python 3.7", start: "python3 {{ROLE}}.py", Test: "python3 -m unittest"},
-		{Name: "javascript", needs: "Node 18", start: "node {{ROLE}}.mjs", Test: "node --test"},
+		{Name: "javascript", needs: "Node 18.3", start: "node {{ROLE}}.mjs", Test: "node --test"},
 		{Name: "go", needs: "Go 1.22", start: "go run .", Test: "go test ./..."},
 	}
 }

@@ -1,9 +1,10 @@
 // Code of players and referees: registration, JSON-RPC 2.0 over HTTP, the envelope of messages.
 import { createHash, createHmac, randomUUID } from 'node:crypto';
 import http from 'node:http';
-import { parseArgs } from 'node:util';
+import util from 'node:util';
 
-if (!globalThis.fetch) throw new Error(`this agent needs Node 18 or newer; this is Node ${process.versions.node}`);
+// Older versions lack fetch or parseArgs.
+if (!globalThis.fetch || !util.parseArgs) throw new Error(`this agent needs Node 18.3 or newer; this is Node ${process.versions.node}`);
 
 const MAX_REQUEST = 1 << 18, MAX_REPLY = 1 << 16; // bytes: refuse what is larger
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
@@ -192,7 +193,7 @@ export class Agent {
       manager: { type: 'string', default: 'http://127.0.0.1:8000/mcp' }, // URL of the league manager
     };
     try {
-      return parseArgs({ options }).values;
+      return util.parseArgs({ options }).values;
     } catch (e) {
       this.fail(2, `${e.message}: the flags are --${Object.keys(options).join(', --')}`);
     }
