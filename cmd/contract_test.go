@@ -441,7 +441,7 @@ func TestLeagueIsStartedByStartLeague(t *testing.T) {
 	player := resultOf(t, m.url, example(t, registerPlayer, examplePlayer, here))["auth_token"].(string)
 	m.awaitPings(t, 2)
 	data := leagueError(t, begin(m.admin), 30, "E030", "LEAGUE_NOT_STARTED")
-	assert.Equal(t, "1 players and 1 referees have answered: a league needs 2 and 1", data["context"].(object)["detail"])
+	assert.Equal(t, "1 player and 1 referee have answered: a league needs 2 players and 1 referee", data["context"].(object)["detail"])
 	for _, beta := range []string{"Beta", "Gamma"} {
 		resultOf(t, m.url, example(t, registerPlayer, examplePlayer, startAnswering(t, anything), "Agent Alpha", "Agent "+beta, "player:alpha", "player:"+beta))
 	}

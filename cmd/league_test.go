@@ -129,7 +129,7 @@ func checkSevenProcesses(t *testing.T, running map[string]*process) {
 	conducted := 0
 	for _, name := range []string{"referee1", "referee2"} {
 		record := running[name].stdout.String()
-		found := regexp.MustCompile(`^(REF0\d): (\d) matches conducted\. Champion: (\w+ \(P0\d\))(?:, .*)?\n$`).FindStringSubmatch(record)
+		found := regexp.MustCompile(`^(REF0\d): (\d) match(?:es)? conducted\. Champion: (\w+ \(P0\d\))(?:, .*)?\n$`).FindStringSubmatch(record)
 		require.NotNil(t, found, record)
 		seen[found[1]] = true
 		assert.Equal(t, champion, found[3])

@@ -338,7 +338,7 @@ func (r *reader) runLeague(t *testing.T, league []string) bool {
 			assert.Equal(t, 6, strings.Count(stderr, `"event_type":"RESULT_RECORDED"`))
 			assert.Regexp(t, championPattern(usualName), stdout)
 		case "referee":
-			assert.Regexp(t, `^REF0\d: \d matches conducted\. Champion: Player \d+ \(P0\d\)`+reasonPattern+`\n$`, stdout)
+			assert.Regexp(t, `^REF0\d: \d match(?:es)? conducted\. Champion: Player \d+ \(P0\d\)`+reasonPattern+`\n$`, stdout)
 		case "player":
 			players++
 			assert.Regexp(t, `^P0\d: 3 played, .* rank \d of 4 with \d points?\. Champion: Player \d+ \(P0\d\)`+reasonPattern+`\n$`, stdout)

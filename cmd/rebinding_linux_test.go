@@ -134,7 +134,7 @@ func TestOwnSettingOfARefereeAllowsSplitHorizonDNS(t *testing.T) {
 		allowed: []string{reboundAgents}, own: []string{reboundAgents, "127.0.0.3"},
 	}
 	_, matches, refereed := test.play(t, freePort(t))
-	assert.Contains(t, refereed, "1 matches conducted")
+	assert.Contains(t, refereed, "1 match conducted")
 	assert.False(t, strings.Contains(matches, "TECHNICAL_LOSS"), "a player was not reached") //nolint:testifylint // the files are long
 }
 

@@ -116,7 +116,7 @@ func refereePreset(files *config.Loader, id string) (options referee.Options, al
 
 func printReferee(s streams, r referee.Record) error {
 	var text page
-	text.line("%s: %d matches conducted. %s", r.RefereeID, r.Conducted, championOf(r.Champion))
+	text.line("%s: %s conducted. %s", r.RefereeID, protocol.Counted(r.Conducted, "match"), championOf(r.Champion))
 	for _, id := range slices.Sorted(maps.Keys(r.Warnings)) {
 		text.line("%s: %d replies did not conform to the protocol", id, r.Warnings[id])
 	}

@@ -53,7 +53,7 @@ func TestUpPlaysALeague(t *testing.T) {
 	checkTable(t, p.stdout.String(), 3)
 	assert.Regexp(t, `\nLeague league_2025_even_odd: manager at http://\S+/mcp, data in `+dir+`/SHARED\n`, p.stderr.String())
 	assert.Regexp(t, `\nWatch the league in a browser: http://localhost:\d+/\n`, p.stderr.String())
-	assert.Regexp(t, `\nReferee-\d \| REF0\d: \d matches conducted`, p.stderr.String())
+	assert.Regexp(t, `\nReferee-\d \| REF0\d: \d match(?:es)? conducted`, p.stderr.String())
 	assert.NotContains(t, p.stderr.String(), "starts again")
 	assert.FileExists(t, filepath.Join(dir, "SHARED/logs/agents/P04.log.jsonl"), "the logs are in the data folder")
 

@@ -126,7 +126,7 @@ func TestOrganiserStartsTheLeague(t *testing.T) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 0, 1)
 		_, _, _, err := x.Manager.PlanStart(organiser(), time.Time{})
-		require.ErrorContains(t, err, "0 players and 0 referees have answered: a league needs 2 and 1")
+		require.ErrorContains(t, err, "0 players and 0 referees have answered: a league needs 2 players and 1 referee")
 		_, _, _, err = x.Manager.PlanStart(journal.Decision{}, w.Clock.Now())
 		require.ErrorContains(t, err, "by")
 		w.RefereeWithFiles("REF01", folder)

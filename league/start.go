@@ -217,7 +217,7 @@ func (r *registrations) mayStart() error {
 	}
 	if players, referees := r.answered(); players < 2 || referees < 1 {
 		return protocol.Fault(protocol.ErrLeagueNotStarted,
-			"%d players and %d referees have answered: a league needs 2 and 1", players, referees).
+			"%s and %s have answered: a league needs 2 players and 1 referee", protocol.Counted(players, "player"), protocol.Counted(referees, "referee")).
 			With("awaited", r.decide.SilentIDs(protocol.MaxInactive))
 	}
 	return nil

@@ -187,7 +187,7 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var attempts []*reply
-	status, translated, err := speaker.Call(ctx, x.options.URL, "", method, body, func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error) {
+	status, translated, _, err := speaker.Call(ctx, x.options.URL, "", method, body, func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error) {
 		r := x.post(ctx, url, body, limit, variation{header: headerOf(header)})
 		attempts = append(attempts, r)
 		if r.Error != "" {
@@ -326,7 +326,7 @@ func (x *exam) sendCall(ctx context.Context, method string, params any) *reply {
 // speaker, and the URL for it.
 func (x *exam) inForm(ctx context.Context, speaker *bridge.Bridge, method string, params any) (url string, header http.Header, form []byte) {
 	body := x.encode(x.nextID(), method, params)
-	_, _, _ = speaker.Call(ctx, x.options.URL, "", method, body, func(_ context.Context, to string, further map[string]string, body []byte) (posted, error) {
+	_, _, _, _ = speaker.Call(ctx, x.options.URL, "", method, body, func(_ context.Context, to string, further map[string]string, body []byte) (posted, error) {
 		if form == nil {
 			url, header, form = to, headerOf(further), body
 		}

@@ -40,8 +40,9 @@ type Calls interface {
 	// transport.EncodeRequest writes it. Every POST carries the bearer credential, so
 	// that no log shows it. Post posts any body to any URL of the endpoint's host, as
 	// often as needed, one after the other. Call returns the HTTP status and the JSON-RPC
-	// response of the endpoint in our own form, or the error of a POST.
-	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post Post) (status int, answer []byte, err error)
+	// response of the endpoint in our own form, or the error of a POST. Arrived is the body
+	// from which it translated the response; nil for none.
+	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post Post) (status int, answer, arrived []byte, err error)
 }
 
 // Post makes one POST with further headers; nil for none. Its error is that of a POST
@@ -148,9 +149,9 @@ type reply struct {
 }
 
 // translated makes a call in the form that its endpoint understands. The reply is the
-// last one, with the status and the body that the dialect returns.
+// last one, with the status and the bodies that the dialect returns.
 func (c *Client) translated(ctx context.Context, endpoint, bearer, method string, body []byte) (last reply, err error) {
-	last.status, last.body, err = c.dialect.Call(ctx, endpoint, bearer, method, body, func(ctx context.Context, to string, header map[string]string, body []byte) (Posted, error) {
+	last.status, last.body, last.arrived, err = c.dialect.Call(ctx, endpoint, bearer, method, body, func(ctx context.Context, to string, header map[string]string, body []byte) (Posted, error) {
 		r, err := c.post(ctx, to, bearer, header, body)
 		if err == nil {
 			last = r

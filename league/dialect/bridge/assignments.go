@@ -128,13 +128,13 @@ func (b *Bridge) serveReport(ctx context.Context, body []byte, serve func(ctx co
 // assignMatch assigns a match to a referee. A third-party referee gets it in one form
 // after the other until it does not reject it; a referee that answers only when the match
 // is over has accepted it.
-func (c *call) assignMatch(ctx context.Context) (dialect.Reply, error) {
+func (c *call) assignMatch(ctx context.Context) (reply, error) {
 	if dialect.IsForOurReferee(c.body) {
 		r, err := c.postBody(ctx)
 		if err != nil || r.Status == httpOK && c.method.IsPlain(r.Body) {
 			return r, err
 		}
-		switch r = dialect.ReadStart(c.asked.ID, "", r.Status, r.Body); r.Verdict {
+		switch r.Reply = dialect.ReadStart(c.asked.ID, "", r.Status, r.Body); r.Verdict {
 		case dialect.Understood:
 			return r, nil
 		case dialect.Refused, dialect.Unavailable:
@@ -153,5 +153,5 @@ func (c *call) assignMatch(ctx context.Context) (dialect.Reply, error) {
 	if err == nil && r.Verdict == dialect.Understood {
 		c.assigned.accept(c.match, r.form, r.Message.Text("status") == protocol.StatusBusy)
 	}
-	return r.Reply, err
+	return r, err
 }

@@ -43,7 +43,7 @@ func New(o Options) *Bridge { return &Bridge{agent: agent{options: o}} }
 // the log never shows it. The carrier's interface http.Calls documents post.
 func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body []byte,
 	post postFunc,
-) (status int, response []byte, err error) {
+) (status int, response, arrived []byte, err error) {
 	defer b.beforeCall(ctx, method, body)()
 	c := b.newCall(endpoint, bearer, method, body, post)
 	if question := b.questions.open(&c); question != nil {
@@ -52,13 +52,13 @@ func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body
 		if err == nil && r.Verdict == dialect.Deferred {
 			return question.await(ctx)
 		}
-		return r.Status, r.Body, err
+		return r.Status, r.Body, r.arrived, err
 	}
 	r, err := c.make(ctx)
 	if err == nil && r.Status == httpOK && c.method != nil && c.method.Registers {
 		b.registered(method == protocol.RegisterReferee.Name, r.Body)
 	}
-	return r.Status, r.Body, err
+	return r.Status, r.Body, r.arrived, err
 }
 
 // Serve answers a request in its own form. From is the address of the caller.

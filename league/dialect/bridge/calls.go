@@ -41,7 +41,7 @@ func (b *Bridge) newCall(endpoint, bearer, method string, body []byte, post post
 
 // make makes the call in the form that the endpoint understands. It does not change c,
 // and a call in the form of the specification allocates nothing.
-func (c *call) make(ctx context.Context) (dialect.Reply, error) {
+func (c *call) make(ctx context.Context) (reply, error) {
 	switch {
 	case c.method == nil || !c.readable:
 		return c.postBody(ctx)
@@ -54,17 +54,16 @@ func (c *call) make(ctx context.Context) (dialect.Reply, error) {
 			return r, err
 		}
 		reading := *c
-		return reading.read(dialect.SpecForm(c.method.Name), r.Status, r.Body).Reply, nil
+		return reading.read(dialect.SpecForm(c.method.Name), r.Status, r.Body), nil
 	}
 	sending := *c
-	r, err := sending.send(ctx)
-	return r.Reply, err
+	return sending.send(ctx)
 }
 
 // postBody posts the body unchanged.
-func (c *call) postBody(ctx context.Context) (dialect.Reply, error) {
+func (c *call) postBody(ctx context.Context) (reply, error) {
 	p, err := c.post(ctx, c.endpoint, nil, c.body)
-	return dialect.Reply{Status: p.Status, Body: p.Body}, err
+	return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, arrived: p.Body}, err
 }
 
 // A reply is the reply to one form.
@@ -73,6 +72,7 @@ type reply struct {
 	form    dialect.Form
 	first   bool   // form is the likeliest one
 	unsent  bool   // the agent was not called in form
+	arrived []byte // the response before it was translated; nil for none
 	excerpt string // of the response, for the log; only in a rejection
 }
 
@@ -140,7 +140,7 @@ func (c *call) attempt(ctx context.Context, f dialect.Form, until time.Time) (r 
 	case !sent:
 		return c.noTool(f), false, nil
 	case p.Status == httpOK && f == dialect.SpecForm(c.method.Name) && c.method.IsPlain(p.Body):
-		return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, form: f}, false, nil
+		return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, form: f, arrived: p.Body}, false, nil
 	}
 	return c.read(f, p.Status, p.Body), false, nil
 }
@@ -179,7 +179,7 @@ func (c *call) message(f dialect.Form) jsontext.Value {
 
 // read translates a response. A rejection has no token of the call.
 func (c *call) read(f dialect.Form, status int, response []byte) reply {
-	r := reply{form: f}
+	r := reply{form: f, arrived: response}
 	response = dialect.FromEvents(response)
 	if c.match != nil {
 		r.Reply = dialect.ReadStart(c.asked.ID, c.match.MatchID, status, response)

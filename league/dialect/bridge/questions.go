@@ -60,12 +60,12 @@ func (qs *questions) close(q *question) {
 }
 
 // await returns the posted answer as the response, or the error of ctx.
-func (q *question) await(ctx context.Context) (status int, response []byte, err error) {
+func (q *question) await(ctx context.Context) (status int, response, arrived []byte, err error) {
 	select {
 	case <-q.posted:
-		return httpOK, q.method.PostedReply(q.call.ID, q.answer).Body, nil
+		return httpOK, q.method.PostedReply(q.call.ID, q.answer).Body, nil, nil
 	case <-ctx.Done():
-		return 0, nil, ctx.Err()
+		return 0, nil, nil, ctx.Err()
 	}
 }
 

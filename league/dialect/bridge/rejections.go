@@ -58,7 +58,7 @@ const maxRemembered = 512
 // small is a rejection as it is remembered, after it was logged. A large one is remembered
 // only if its HTTP status says enough.
 func (r reply) small() reply {
-	r.excerpt = ""
+	r.arrived, r.excerpt = nil, ""
 	switch {
 	case len(r.Body) <= maxRemembered:
 	case r.Status/100 == 2 || r.Failure.Present:

@@ -605,3 +605,19 @@ func TestTokensAreMasked(t *testing.T) {
 		assert.Equal(t, want, string(withoutTokens([]byte(text), secrets)))
 	}
 }
+
+// The transcript of a match shows the arrived response beside the error.
+func TestArrivedResponseIsThatOfTheReturnedError(t *testing.T) {
+	const failed = `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Internal error"}}`
+	agent := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
+		if asked.Text("method") == "choose_parity" {
+			return 200, failed
+		}
+		return 200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found"}}`
+	}}
+	_, answer, arrived, err := newTestPeers(zerolog.Nop()).Call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), agent.post)
+	require.NoError(t, err)
+	require.Greater(t, agent.tries(), 1, "it searches for another method")
+	assert.Contains(t, string(answer), "-32603")
+	assert.JSONEq(t, failed, string(arrived))
+}

@@ -204,7 +204,7 @@ func (c caller) Call(ctx context.Context, r transport.Request) (any, *transport.
 		ctx, cancel = context.WithTimeout(ctx, r.Limit)
 		defer cancel()
 	}
-	_, answer, err := c.dialect.Call(ctx, r.Endpoint, r.Bearer, r.Method, body, c.w.post(r.Bearer))
+	_, answer, _, err := c.dialect.Call(ctx, r.Endpoint, r.Bearer, r.Method, body, c.w.post(r.Bearer))
 	if err != nil {
 		return nil, nil, err
 	}

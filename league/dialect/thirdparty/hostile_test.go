@@ -165,7 +165,7 @@ func TestTenThousandEndpointsUseBoundedMemory(t *testing.T) {
 	strayed := 0
 	call := func(n int) (tries int) {
 		host := fmt.Sprintf("10.0.%d.%d:8101", n/250, n%250)
-		status, _, err := d.Call(t.Context(), "http://"+host+"/mcp", "", "handle_game_invitation", []byte(message),
+		status, _, _, err := d.Call(t.Context(), "http://"+host+"/mcp", "", "handle_game_invitation", []byte(message),
 			func(_ context.Context, url string, _ map[string]string, body []byte) (http.Posted, error) {
 				tries++
 				if !strings.HasPrefix(url, "http://"+host+"/") {
