@@ -304,7 +304,7 @@ func TestStartDropsUnconfirmedAgents(t *testing.T) {
 		q.AuthToken = w.Manager.AdminToken()
 		_, err = protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 		leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
-		assert.Contains(t, protocol.AsError(err).Detail, "1 players and 1 referees have answered")
+		assert.Contains(t, protocol.AsError(err).Detail, "1 player and 1 referee have answered")
 
 		w.Player("P03")
 		w.StartLeague()
