@@ -220,8 +220,9 @@ func TestFirstAgentPageNamesRequirements(t *testing.T) {
 	assert.Greater(t, rows, 15)
 }
 
-// Node 18.2 has no util.parseArgs. The program must not fail with an error of the import then.
-func TestStarterNamesTheOldestNode(t *testing.T) {
+// An agent in JavaScript explains a Node that is too old, such as 18.2, which has no util.parseArgs,
+// and a port that is none.
+func TestStarterInJavaScriptExplainsItsFailure(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "player")
 	code, _, stderr := run(t.Context(), "new", "player", "--lang", "javascript", dir)
@@ -232,4 +233,7 @@ func TestStarterNamesTheOldestNode(t *testing.T) {
 		import util from 'node:util';
 		delete util.parseArgs;
 		await assert.rejects(import('./agent.mjs'), /this agent needs Node 18\.3 or newer/);`)
+	p := launch(t, dir, nil, "node", "player.mjs", "--port", "1.5")
+	assert.Equal(t, 2, p.awaitExit(t))
+	assert.Equal(t, "--port must be a number from 0 to 65535\n", p.stderr.String())
 }

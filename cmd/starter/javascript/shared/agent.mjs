@@ -17,7 +17,7 @@ export class Refused extends Error {
   }
 }
 
-/** The time in UTC, some seconds from now, in the only form that the protocol has. */
+/** The time some seconds from now. All times of the protocol are in UTC. */
 export const now = (after = 0) => new Date(Date.now() + after * 1000).toISOString().slice(0, 19) + 'Z';
 
 /** Writes a line. Texts of others must not control the terminal. */
@@ -207,7 +207,7 @@ export class Agent {
     }
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => this.stop(130));
     const server = http.createServer((request, response) => this.serve(request, response).catch(() => response.destroy()));
-    if (!(values.port >= 0 && values.port <= 65535)) this.fail(2, '--port must be a number from 0 to 65535');
+    if (!/^\d+$/.test(values.port) || values.port > 65535) this.fail(2, '--port must be a number from 0 to 65535');
     server.on('error', (e) => this.fail(1, `cannot listen at ${values.listen}:${values.port} (${e.message}): choose another --port or --listen`));
     // Listen first, register then: the manager may call at once.
     server.listen(Number(values.port), values.listen, () => {

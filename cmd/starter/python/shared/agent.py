@@ -36,7 +36,7 @@ class Refused(Exception):
 
 
 def now(after=0):
-    """The time in UTC, some seconds from now, in the only form that the protocol has."""
+    """The time some seconds from now. All times of the protocol are in UTC."""
     return (datetime.now(timezone.utc) + timedelta(seconds=after)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
