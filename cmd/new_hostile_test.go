@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -85,10 +86,15 @@ func hostileAnswers(trapped *atomic.Int64) map[string]http.HandlerFunc {
 func (a *starterAgent) resistHostilePlayers(t *testing.T) {
 	t.Helper()
 	reports, trapped := make(chan agentCall, 10), atomic.Int64{}
+	registered := make(chan struct{}) // closed when the referee has its token, which it needs for matches
+	hasToken := sync.OnceFunc(func() { close(registered) })
 	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := readCall(r)
-		if c.Method == "report_match_result" {
+		switch c.Method {
+		case "report_match_result":
 			reports <- c
+		case "league_query":
+			hasToken()
 		}
 		respond(w, "result", map[string]any{"status": "ACCEPTED", "referee_id": "REF01", "auth_token": "tok", "league_id": "L"})
 	}))
@@ -110,6 +116,11 @@ func (a *starterAgent) resistHostilePlayers(t *testing.T) {
 
 	p := a.join(t, manager.URL+"/mcp")
 	url := p.await(t, `listening at (\S+)\n`)[1]
+	select {
+	case <-registered:
+	case <-p.done:
+		require.Fail(t, "the referee ended")
+	}
 	assertRefusesNegativeLength(t, strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"))
 	for name := range hostile {
 		if name == "trap" {
