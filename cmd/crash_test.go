@@ -161,7 +161,8 @@ func countKills(from, to time.Time, processes ...*restartedProcess) (n int) {
 // random moments: first a player, then the others in order. A match takes a few milliseconds,
 // the pause before a round a second. Therefore the first kill follows soon after the
 // announcement of the round, and half of the others soon after the kill before. A match
-// with a killed player lasts until further processes are killed in it.
+// with a killed player lasts until further processes are killed in it. No process is killed in
+// a later round: an agent that is killed after it was told the end would wait for another league.
 func (c *processLeague) killInRounds(chance *rand.Rand, players, others []*restartedProcess, last int) {
 	for round := 1; round <= last; round++ {
 		if c.awaitRound(round) > last {
@@ -175,6 +176,9 @@ func (c *processLeague) killInRounds(chance *rand.Rand, players, others []*resta
 				longest = 20 * time.Millisecond
 			}
 			waitFor(time.Duration(chance.Int64N(int64(longest))))
+			if c.awaitRound(round) > last {
+				return
+			}
 			victim.kill()
 		}
 	}
@@ -364,8 +368,8 @@ func TestSwissAndKnockoutWithKilledProcessesAreComplete(t *testing.T) {
 			managers := []string{"--pace", "1s", "--tournament", format}
 			c := startProcessLeague(t, ports[i*leagueSize:(i+1)*leagueSize], occasionallyLongPauses(seed), managers, []string{"--seed", strconv.FormatUint(seed, 10)})
 			c.awaitRound(1)
-			const rounds = 4 // that each of the leagues has
-			others := shuffled(chance, repeated(c.manager, 8), repeated(c.referees[0], 3), repeated(c.referees[1], 3))
+			const rounds = 3 // before the last one of the Swiss league
+			others := shuffled(chance, repeated(c.manager, 12), repeated(c.referees[0], 3), repeated(c.referees[1], 3))
 			c.killInRounds(chance, shuffled(chance, c.players)[:rounds], others, rounds)
 			c.awaitEnd()
 			l, technical := c.check()
