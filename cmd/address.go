@@ -76,7 +76,7 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 		return nil, err
 	}
 	var err error
-	if a.tls, err = a.files.tlsConfig(); err != nil {
+	if a.tls, err = a.files.tlsConfig(ctx); err != nil {
 		return nil, err
 	}
 	l, err := a.firstFree(ctx)

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -29,7 +30,7 @@ func (a *admission) flags(f *pflag.FlagSet) {
 
 // read reads the roster and the times, and sets the numbers of agents that start the league
 // where the user has not.
-func (a *admission) read(s streams, o *managerOptions) (err error) {
+func (a *admission) read(ctx context.Context, s streams, o *managerOptions) (err error) {
 	if a.registrationUntil, err = readTime("registration-until", a.until); err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (a *admission) read(s streams, o *managerOptions) (err error) {
 	if a.roster == "" {
 		return nil
 	}
-	entries, err := config.ReadRoster(a.roster)
+	entries, err := config.ReadRoster(ctx, a.roster)
 	if err != nil {
 		return usage("--roster: %w", err)
 	}

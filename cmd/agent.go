@@ -48,10 +48,10 @@ type nodeOptions struct {
 // schemes are the URL schemes of endpoints. callers needs a carrier for each.
 var schemes = [...]string{"http", "https"}
 
-func newNode(o nodeOptions) (*node, error) {
+func newNode(ctx context.Context, o nodeOptions) (*node, error) {
 	o.dialect.Clock, o.dialect.Log = protocol.SystemClock(), o.log
 	n := &node{dialect: bridge.New(o.dialect), log: o.log}
-	trusted, err := roots(o.ca)
+	trusted, err := roots(ctx, o.ca)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,10 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"evenodd/config/userfile"
 	"evenodd/league/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -55,7 +56,7 @@ unusual but not wrong. The command only reads the folder; the league may be runn
 		),
 		ValidArgsFunction: completeOneFolder,
 		Args:              takes(1, nil, "audit takes one folder: the --data folder of a manager, which contains data/leagues"),
-		RunE:              func(_ *cobra.Command, args []string) error { return runAudit(s, o, args[0]) },
+		RunE:              func(c *cobra.Command, args []string) error { return runAudit(c.Context(), s, o, args[0]) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.leagueID, "league-id", "", "audit only this league (default: all)")
@@ -66,7 +67,7 @@ unusual but not wrong. The command only reads the folder; the league may be runn
 	return c
 }
 
-func runAudit(s streams, o *auditOptions, dir string) error {
+func runAudit(ctx context.Context, s streams, o *auditOptions, dir string) error {
 	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func runAudit(s streams, o *auditOptions, dir string) error {
 		return usage("--head %.80q: must be 64 lower-case hexadecimal digits", o.head)
 	}
 	if o.keys != "" {
-		keys, err := readKeys(o.keys)
+		keys, err := readKeys(ctx, o.keys)
 		if err != nil {
 			return err
 		}
@@ -112,12 +113,15 @@ func isHash(text string) bool {
 	return ok && secret.Hex() == text
 }
 
+// maxKeys is the largest size of a file of keys in bytes.
+const maxKeys = 4 << 20
+
 // readKeys reads a file of public keys by id: a JSON object, or lines of an id and a key.
 // Empty lines and lines that begin with # count for nothing.
-func readKeys(path string) (map[string]string, error) {
-	text, err := os.ReadFile(path)
+func readKeys(ctx context.Context, path string) (map[string]string, error) {
+	text, err := userfile.ReadText(ctx, path, maxKeys)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--keys %s: %w", path, err)
 	}
 	keys := map[string]string{}
 	if strings.HasPrefix(strings.TrimSpace(string(text)), "{") {

@@ -229,7 +229,7 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report,
 	if err := o.selection(); err != nil {
 		return nil, err
 	}
-	if o.Roots, err = roots(o.ca); err != nil {
+	if o.Roots, err = roots(ctx, o.ca); err != nil {
 		return nil, err
 	}
 	if o.Dial == nil {

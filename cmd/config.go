@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"io"
 	"maps"
 	"slices"
@@ -39,7 +40,7 @@ environment, the file --config, a file of the data folder, or the built-in defau
 					}
 				}
 			}
-			return showConfig(s, *file, format, args, flags)
+			return showConfig(c.Context(), s, *file, format, args, flags)
 		},
 	}
 	c.Flags().StringVar(&format, "format", format, "output: table or json")
@@ -47,11 +48,11 @@ environment, the file --config, a file of the data folder, or the built-in defau
 	return c
 }
 
-func showConfig(s streams, file, format string, commands []string, flags map[string]*pflag.FlagSet) error {
+func showConfig(ctx context.Context, s streams, file, format string, commands []string, flags map[string]*pflag.FlagSet) error {
 	if err := oneOf("format", format, formatTable, formatJSON); err != nil {
 		return err
 	}
-	settings, err := config.Load(file, flags)
+	settings, err := config.Load(ctx, file, flags)
 	if err != nil {
 		return asUsage(err)
 	}

@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +34,9 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // exitCode returns the exit code for an error.
 func exitCode(err error) int {
+	if errors.Is(err, context.Canceled) { // the first signal has ended the context of the command
+		return exitInterrupted
+	}
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit.code
 	}
@@ -52,6 +57,17 @@ func asUsage(err error) error { return exit(exitUsage, "%w", err) }
 // to resume.
 func interrupted(format string, args ...any) error {
 	return exit(exitInterrupted, "interrupted. "+format, args...)
+}
+
+// refuseEmpty returns an error for a flag of the command line that names a file or something to compare
+// with, and has no value: without the flag, the command checks less. Other flags have a default for "".
+func refuseEmpty(c *cobra.Command) error {
+	for _, name := range strings.Fields("against config entrants head histories keys llm-prompt output roster seeding tls-ca tls-cert tls-key") {
+		if f := c.Flag(name); f != nil && f.Changed && f.Value.String() == "" {
+			return usage("--%s has an empty value: give it one, or leave the flag out; if the value is a variable of a script, check that it is set", name)
+		}
+	}
+	return nil
 }
 
 // takes returns a check of a command's arguments: at least so many, at most one, and one

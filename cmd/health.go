@@ -61,7 +61,7 @@ else. Containers and monitors can use the command as their health check.`,
 // askHealth returns the response of an agent, and an error unless the agent is healthy. The
 // response is nil if there is none.
 func askHealth(ctx context.Context, url, ca string) (jsontext.Value, error) {
-	trusted, err := roots(ca)
+	trusted, err := roots(ctx, ca)
 	if err != nil {
 		return nil, err
 	}

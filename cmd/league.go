@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,7 +35,7 @@ type organiser struct {
 
 // newLeague makes 'evenodd league', the commands for the organiser of a league. Load reads the
 // settings file.
-func newLeague(s streams, data *dataFolder, load func() (*config.Settings, error)) *cobra.Command {
+func newLeague(s streams, data *dataFolder, load func(context.Context) (*config.Settings, error)) *cobra.Command {
 	o := organiser{s, &organiserOptions{}}
 	c := &cobra.Command{
 		Use:   "league",
@@ -55,8 +56,11 @@ stays in force when the manager restarts.`,
 		Args: onlyCommands,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentPreRunE = func(*cobra.Command, []string) error {
-		settings, err := load()
+	c.PersistentPreRunE = func(called *cobra.Command, _ []string) error {
+		if err := refuseEmpty(called); err != nil { // of two functions, cobra calls only this one
+			return err
+		}
+		settings, err := load(called.Context())
 		if err == nil {
 			err = o.settle(settings, data, c.PersistentFlags())
 		}

@@ -2,15 +2,16 @@ package cmd
 
 import (
 	"bufio"
+	"bytes"
 	crand "crypto/rand"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/text/unicode/norm"
 
+	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 )
 
@@ -39,12 +40,11 @@ sends it by --registration-code.`,
 			in, path := c.InOrStdin(), "standard input"
 			if args[0] != "-" {
 				path = args[0]
-				file, err := os.Open(path)
+				text, err := userfile.Read(c.Context(), path, maxNamesFile)
 				if err != nil {
-					return err
+					return fmt.Errorf("%s: %w", path, err)
 				}
-				defer func() { _ = file.Close() }() // only read
-				in = file
+				in = bytes.NewReader(text)
 			}
 			names, err := readNames(in, path)
 			if err != nil {

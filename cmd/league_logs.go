@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/config/userfile"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
-	"evenodd/league/store/atomicfile"
 )
 
 // newLeagueLogs makes 'evenodd league logs'.
@@ -69,7 +69,7 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 	var file bytes.Buffer
 	missing, err := a.write(ctx, from, &file)
 	if err == nil {
-		err = atomicfile.WriteFile(output, file.Bytes(), 0o600)
+		err = userfile.Write(ctx, output, file.Bytes(), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the archive of %s: %w", agentID, err)

@@ -38,7 +38,7 @@ status again after each change; otherwise it prints a line for each change. With
 			var listed []config.RosterEntry
 			if roster != "" {
 				var err error
-				if listed, err = config.ReadRoster(roster); err != nil {
+				if listed, err = config.ReadRoster(c.Context(), roster); err != nil {
 					return usage("--roster: %w", err)
 				}
 			}

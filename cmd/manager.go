@@ -109,7 +109,7 @@ func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
 }
 
 func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) (err error) {
-	if err := o.check(s); err != nil {
+	if err := o.check(ctx, s); err != nil {
 		return err
 	}
 	file := openLeagueLog(o.data, o.leagueID, s.err)
@@ -118,7 +118,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
-	options, rules, err := leagueOptions(files, leagueFlags{o.leagueID, o.game, o.players, o.referees, o.legs, o.tournament})
+	options, rules, err := leagueOptions(ctx, files, leagueFlags{o.leagueID, o.game, o.players, o.referees, o.legs, o.tournament})
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	defer func() { _ = listener.Close() }() // the server has usually closed it
 	calls := newGuard(o.address.host, rules.League.AllowedEndpoints)
 	calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
-	n, err := newNode(nodeOptions{
+	n, err := newNode(ctx, nodeOptions{
 		maxReply: maxReply, ca: o.ca, allow: calls.allows, log: log,
 		dialect: bridge.Options{League: options.LeagueID, Game: options.GameType},
 	})
@@ -168,14 +168,14 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 }
 
 // check checks the options that need no other file than the roster.
-func (o *managerOptions) check(s streams) error {
+func (o *managerOptions) check(ctx context.Context, s streams) error {
 	switch {
 	case o.pace < 0:
 		return usage("--pace %s: must not be negative", o.pace)
 	case o.referees < 1:
 		return usage("--referees %d: a league needs at least one", o.referees)
 	}
-	return o.admission.read(s, o)
+	return o.admission.read(ctx, s, o)
 }
 
 // A managerProcess is the process of a manager.

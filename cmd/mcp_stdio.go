@@ -86,7 +86,7 @@ func (d *desktop) run(ctx context.Context, in io.Reader, version string) error {
 	if d.allowed, err = d.allowedEndpoints(); err != nil {
 		return asUsage(err)
 	}
-	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: d.query.ca, log: zerolog.Nop()})
+	n, err := newNode(ctx, nodeOptions{maxReply: maxFromManager, ca: d.query.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}

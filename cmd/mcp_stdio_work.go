@@ -177,7 +177,7 @@ type simulationRequest struct {
 
 // options checks the arguments, and returns the options of the simulation. A strategy
 // must be a built-in one: others run programs or call servers.
-func (r *simulationRequest) options() (o simulation.Options, err error) {
+func (r *simulationRequest) options(ctx context.Context) (o simulation.Options, err error) {
 	external := func(name string) bool { return !slices.Contains(strategy.Names(), name) }
 	switch {
 	case r.Players < 2 || r.Players > maxSimulated:
@@ -188,7 +188,7 @@ func (r *simulationRequest) options() (o simulation.Options, err error) {
 		return o, fmt.Errorf("strategies: must be at most %d of %s", maxSimulated, strings.Join(strategy.Names(), ", "))
 	}
 	const referees = 2
-	rules, _, err := leagueOptions(config.NewLoader("", known()), leagueFlags{
+	rules, _, err := leagueOptions(ctx, config.NewLoader("", known()), leagueFlags{
 		id: defaultLeague, game: r.Game, players: r.Players, referees: referees, legs: r.Legs,
 		tournament: tournamentOptions{format: r.Tournament, rounds: r.Rounds},
 	})
@@ -211,7 +211,7 @@ func (d *desktop) simulate(ctx context.Context, _ string, arguments []byte) (any
 	if err := readArguments(arguments, &given); err != nil {
 		return nil, err
 	}
-	options, err := given.options()
+	options, err := given.options(ctx)
 	if err != nil {
 		return nil, err
 	}

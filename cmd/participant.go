@@ -141,7 +141,7 @@ func (o *agentOptions) listen(ctx context.Context) (net.Listener, error) {
 
 // open opens the log and makes the client of an agent that listens on l. After an error l is
 // closed.
-func (o *agentOptions) open(s streams, files *config.Loader, role string, maxReply int64, l net.Listener) (*participant, error) {
+func (o *agentOptions) open(ctx context.Context, s streams, files *config.Loader, role string, maxReply int64, l net.Listener) (*participant, error) {
 	system, err := files.System()
 	if err != nil {
 		_ = l.Close()
@@ -158,7 +158,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 		log = log.With().Str("display_name", name).Logger()
 	}
 	if err == nil {
-		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca, dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
+		p.node, err = newNode(ctx, nodeOptions{maxReply: maxReply, ca: o.ca, dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
 	}
 	if err != nil {
 		p.release()

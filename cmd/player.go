@@ -92,7 +92,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 		return err
 	}
 	o.tools.Hosted = true
-	if err := completeTools(&o.tools, o.prompt); err != nil {
+	if err := completeTools(ctx, &o.tools, o.prompt); err != nil {
 		return err
 	}
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
@@ -125,7 +125,7 @@ type played struct {
 // play runs a player that listens on l, until its league is over. It returns the name also
 // with an error.
 func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loader, options player.Options, l net.Listener) (r played, err error) {
-	process, err := o.open(s, files, "player", maxFromManager, l)
+	process, err := o.open(ctx, s, files, "player", maxFromManager, l)
 	if err != nil {
 		return played{name: o.name}, err
 	}
@@ -183,13 +183,13 @@ func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 }
 
 // completeTools adds the key and the prompt of the language model.
-func completeTools(t *external.Tools, promptFile string) (err error) {
+func completeTools(ctx context.Context, t *external.Tools, promptFile string) (err error) {
 	t.LLM.Key = llmKey()
 	if promptFile == "" {
 		return nil
 	}
-	if t.LLM.Prompt, err = config.ReadPrompt(promptFile); err != nil {
-		return usage("--llm-prompt %s: %v", promptFile, err)
+	if t.LLM.Prompt, err = config.ReadPrompt(ctx, promptFile); err != nil {
+		return usage("--llm-prompt %s: %w", promptFile, err)
 	}
 	return nil
 }

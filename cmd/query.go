@@ -120,7 +120,7 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 	if err := checkManager(o.manager); err != nil {
 		return err
 	}
-	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: o.ca, log: zerolog.Nop()})
+	n, err := newNode(ctx, nodeOptions{maxReply: maxFromManager, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return err
 	}
-	p, err := o.open(s, files, "referee", maxReply, l)
+	p, err := o.open(ctx, s, files, "referee", maxReply, l)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func replayAgainst(ctx context.Context, s streams, o *replayOptions, doc *store.
 	}
 	r := &comparison{MatchID: doc.MatchID, Attempt: doc.Attempt, PlayerID: id, Endpoint: o.against, Requests: []repeatedRequest{}}
 	// The referee accepted answers of third-party agents in their own forms.
-	n, err := newNode(nodeOptions{maxReply: maxReply, ca: o.ca, log: zerolog.Nop()})
+	n, err := newNode(ctx, nodeOptions{maxReply: maxReply, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}

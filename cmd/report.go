@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/config/userfile"
 	"evenodd/league/store"
-	"evenodd/league/store/atomicfile"
 	"evenodd/league/web/report"
 )
 
@@ -112,7 +112,7 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 		_, err := s.out.Write(file.Bytes())
 		return err
 	}
-	if err := atomicfile.WriteFile(o.output, file.Bytes(), 0o644); err != nil {
+	if err := userfile.Write(ctx, o.output, file.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return printLine(s.err, "%s: %s", o.output, r.Title())

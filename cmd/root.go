@@ -76,6 +76,8 @@ with their sources (docs/settings.md).`,
 		SilenceUsage:  true,
 		Args:          onlyCommands,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return refuseEmpty(c) },
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)
@@ -83,17 +85,17 @@ with their sources (docs/settings.md).`,
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML, TOML or JSON (default: $EVENODD_CONFIG)")
 
 	data, flags := &dataFolder{}, map[string]*pflag.FlagSet{}
-	load := func() (*config.Settings, error) {
+	load := func(ctx context.Context) (*config.Settings, error) {
 		for _, name := range config.UnknownVariables(os.Environ(), flags, secretVariables()...) {
 			_ = printLine(s.err, unknownSetting, name)
 		}
-		return config.Load(file, flags)
+		return config.Load(ctx, file, flags)
 	}
 	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data), newQuery(s, data), newMCP(s, data), newUp(s, data)}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()
 		c.PreRunE = func(c *cobra.Command, _ []string) error {
-			settings, err := load()
+			settings, err := load(c.Context())
 			if err == nil {
 				_, err = data.resolve(settings, c.Name(), c.Flags())
 			}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -237,7 +238,7 @@ type leagueFlags struct {
 }
 
 // leagueOptions returns the options of a league from its files and the flags.
-func leagueOptions(files *config.Loader, f leagueFlags) (league.Options, *config.Rules, error) {
+func leagueOptions(ctx context.Context, files *config.Loader, f leagueFlags) (league.Options, *config.Rules, error) {
 	id, game, players, referees := f.id, f.game, f.players, f.referees
 	if _, err := chosenGame(game); err != nil {
 		return league.Options{}, nil, err
@@ -266,7 +267,7 @@ func leagueOptions(files *config.Loader, f leagueFlags) (league.Options, *config
 	if players > 0 {
 		admitted = players // the league is full then
 	}
-	tournament, err := f.tournament.tournament(players, f.legs, l.Seeding)
+	tournament, err := f.tournament.tournament(ctx, players, f.legs, l.Seeding)
 	if err != nil {
 		return league.Options{}, nil, err
 	}

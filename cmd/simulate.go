@@ -93,7 +93,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 			if o.fileLevel = "info"; c.Flags().Changed("log-level") {
 				o.fileLevel = o.logLevel
 			}
-			if err := o.enter(); err != nil {
+			if err := o.enter(c.Context()); err != nil {
 				return err
 			}
 			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Changed("log-level") {
@@ -149,7 +149,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return err
 	}
 	o.Log = log
-	if err := o.complete(files); err != nil {
+	if err := o.complete(ctx, files); err != nil {
 		return err
 	}
 	if o.External != nil {
@@ -212,7 +212,7 @@ func newSeed() uint64 {
 }
 
 // complete checks the options, and adds those of the league's files.
-func (o *simulateOptions) complete(files *config.Loader) error {
+func (o *simulateOptions) complete(ctx context.Context, files *config.Loader) error {
 	switch { // simulation.Options takes 0 for the default
 	case o.Legs == 0:
 		return usage("--legs 0: must be 1 or more")
@@ -226,7 +226,7 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 	if err := o.invite(); err != nil {
 		return err
 	}
-	rules, _, err := leagueOptions(files, leagueFlags{o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs, o.tournament})
+	rules, _, err := leagueOptions(ctx, files, leagueFlags{o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs, o.tournament})
 	if err != nil {
 		return err
 	}

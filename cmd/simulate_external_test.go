@@ -138,7 +138,8 @@ Technical losses:
         last answer to choose_parity, after 4 failures: {"message_type":"CHOOSE_PARITY_RESPONSE","timestamp":"2026-01-02T03:04:05","match_id":"R1M1","player_id":"P01","parity_choice":"\u001b[31mmaybe"}
 To see what the player should have replied: evenodd check player `+g.url+`
 Accepted, but not spec-compliant:
-  P01 (`+host+`): the timestamp is not in UTC, 5 times
+  P01 (`+host+`): timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ, 4 times
+  P01 (`+host+`): timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ (and 1 more), once
 `, below)
 	assert.Contains(t, stderr, "evenodd: 1 technical loss: P01 1\n")
 
@@ -150,7 +151,9 @@ Accepted, but not spec-compliant:
 		league.Losses[0]["match_id"], league.Losses[0]["round_id"], league.Losses[0]["player_id"],
 		league.Losses[0]["error_code"], league.Losses[0]["error_name"], league.Losses[0]["method"], league.Losses[0]["failures"],
 	})
-	assert.Equal(t, []object{{"player_id": "P01", "problem": "the timestamp is not in UTC", "count": 5.0}}, league.Breaches)
+	const local = "timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ"
+	assert.Equal(t, []object{{"player_id": "P01", "problem": local, "count": 4.0},
+		{"player_id": "P01", "problem": local + " (and 1 more)", "count": 1.0}}, league.Breaches)
 	conforms, err := compileSchema(outsideContract)
 	require.NoError(t, err)
 	var document any

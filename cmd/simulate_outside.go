@@ -43,7 +43,7 @@ func (o *simulateOptions) invite() error {
 // reach connects the league with external players: with a client that calls them, and
 // an address where they find the manager.
 func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), err error) {
-	n, err := newNode(nodeOptions{maxReply: maxReply, ca: o.ca, log: o.Log})
+	n, err := newNode(ctx, nodeOptions{maxReply: maxReply, ca: o.ca, log: o.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,15 @@
 package cmd
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	"github.com/spf13/pflag"
+
+	"evenodd/config/userfile"
 )
 
 // tlsCAFlag defines the flag of the commands that call agents.
@@ -15,15 +17,18 @@ func tlsCAFlag(f *pflag.FlagSet, ca *string) {
 	f.StringVar(ca, "tls-ca", "", "PEM `file` of certificate authorities to trust besides those of the system")
 }
 
+// maxPEM is the largest size of a file of certificates or keys in bytes.
+const maxPEM = 16 << 20
+
 // roots returns the trusted authorities: those of the system and those in a file. nil
 // means those of the system.
-func roots(ca string) (*x509.CertPool, error) {
+func roots(ctx context.Context, ca string) (*x509.CertPool, error) {
 	if ca == "" {
 		return nil, nil //nolint:nilnil // nil means the system's
 	}
-	bundle, err := os.ReadFile(ca)
+	bundle, err := userfile.Read(ctx, ca, maxPEM)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-ca: %w", err)
+		return nil, fmt.Errorf("--tls-ca: %s: %w", ca, err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -39,17 +44,19 @@ func roots(ca string) (*x509.CertPool, error) {
 type keyPair struct{ cert, key string }
 
 // tlsConfig reads the files; it returns nil without files.
-func (k keyPair) tlsConfig() (*tls.Config, error) {
+func (k keyPair) tlsConfig(ctx context.Context) (*tls.Config, error) {
 	switch {
 	case k.cert == "" && k.key == "":
 		return nil, nil //nolint:nilnil // plain HTTP
 	case k.cert == "" || k.key == "":
 		return nil, usage("--tls-cert and --tls-key must be given together")
 	}
-	current := &currentPair{keyPair: k}
-	if _, err := current.get(nil); err != nil {
+	first, err := k.read(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("cannot use the certificate %s with the key %s: %w", k.cert, k.key, err)
 	}
+	current := &currentPair{keyPair: k}
+	current.loaded.Store(first)
 	return &tls.Config{GetCertificate: current.get, MinVersion: tls.VersionTLS12}, nil
 }
 
@@ -63,13 +70,22 @@ type currentPair struct {
 
 // get returns the current pair. While the files cannot be used, perhaps because only
 // one of them has been replaced, it returns the old pair.
-func (k *currentPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
-	if err == nil {
-		k.loaded.Store(&pair)
+func (k *currentPair) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if pair, err := k.read(hello.Context()); err == nil {
+		k.loaded.Store(pair)
 	}
-	if loaded := k.loaded.Load(); loaded != nil {
-		return loaded, nil
+	return k.loaded.Load(), nil
+}
+
+// read reads the pair.
+func (k *keyPair) read(ctx context.Context) (*tls.Certificate, error) {
+	var pem [2][]byte
+	for i, path := range []string{k.cert, k.key} {
+		var err error
+		if pem[i], err = userfile.Read(ctx, path, maxPEM); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
 	}
-	return nil, err
+	pair, err := tls.X509KeyPair(pem[0], pem[1])
+	return &pair, err
 }

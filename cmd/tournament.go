@@ -2,15 +2,13 @@ package cmd
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
-	"io"
-	"os"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"evenodd/config/userfile"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
@@ -36,7 +34,7 @@ func tournamentFlags(c *cobra.Command, o *tournamentOptions, legs *int) {
 
 // tournament returns the format of a league; nil for a round-robin. Listed is the
 // seeding in the file of the league. Players is 0 if the number is not known yet.
-func (o *tournamentOptions) tournament(players, legs int, listed []string) (*journal.Tournament, error) {
+func (o *tournamentOptions) tournament(ctx context.Context, players, legs int, listed []string) (*journal.Tournament, error) {
 	format := cmp.Or(o.format, journal.FormatRoundRobin)
 	if err := oneOf("tournament", format, journal.Formats()...); err != nil {
 		return nil, err
@@ -68,31 +66,22 @@ func (o *tournamentOptions) tournament(players, legs int, listed []string) (*jou
 	}
 	if o.seeding != "" {
 		var err error
-		if t.Seeding, err = readSeeding(o.seeding); err != nil {
+		if t.Seeding, err = readSeeding(ctx, o.seeding); err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
 }
 
-// maxSeeding is the largest size of a seeding file in bytes: more than 10,000 of the longest names.
-const maxSeeding = 4 << 20
+// maxNamesFile is the largest size of a file of display names in bytes: more than 10,000 of the longest names.
+const maxNamesFile = 4 << 20
 
 // readSeeding reads a file of display names, one a line, each once. It ignores empty
 // lines and spaces around names.
-func readSeeding(path string) (names []string, err error) {
-	file, err := os.Open(path)
+func readSeeding(ctx context.Context, path string) (names []string, err error) {
+	text, err := userfile.ReadText(ctx, path, maxNamesFile)
 	if err != nil {
-		return nil, usage("--seeding: %v", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxSeeding+1))
-	switch err = errors.Join(err, file.Close()); {
-	case err != nil:
-		return nil, usage("--seeding: %v", err)
-	case len(text) > maxSeeding:
-		return nil, usage("--seeding: %s has more than %d bytes", path, maxSeeding)
-	case !utf8.Valid(text):
-		return nil, usage("--seeding: %s is not in UTF-8: save it as UTF-8", path)
+		return nil, usage("--seeding: %s: %w", path, err)
 	}
 	lines := map[string]int{}
 	for i, line := range strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n") {

@@ -25,7 +25,8 @@ type upOptions struct {
 	host     string
 	ports    ports
 	settings string // path of the settings file; "" for none
-	game     string // that the manager gets, too
+	game     string // that the manager gets, too, like the next
+	leagueID string
 
 	passed map[string][]string // flags that processes of a role get as they were given
 }
@@ -63,7 +64,7 @@ of this machine in your network.`,
 			if f := c.Flag("config"); f != nil {
 				o.settings = f.Value.String()
 			}
-			o.game = c.Flag("game").Value.String()
+			o.game, o.leagueID = c.Flag("game").Value.String(), c.Flag("league-id").Value.String()
 			for role, names := range map[string][]string{"manager": managerFlags(), "player": playerFlags()} {
 				o.passed[role] = givenFlags(c.Flags(), names)
 			}
@@ -103,7 +104,7 @@ func givenFlags(f *pflag.FlagSet, names []string) (args []string) {
 
 // complete checks the options and makes their paths absolute, because processes start in
 // other folders.
-func (o *upOptions) complete() ([]config.Entrant, error) {
+func (o *upOptions) complete(ctx context.Context) ([]config.Entrant, error) {
 	ip := net.ParseIP(o.host)
 	switch {
 	case o.entrants == "":
@@ -115,7 +116,7 @@ func (o *upOptions) complete() ([]config.Entrant, error) {
 	case o.host == "" || ip != nil && ip.IsUnspecified():
 		return nil, usage("--host %q: must be one address, which the processes and all other agents can reach, such as localhost or that of this machine", o.host)
 	}
-	entrants, err := config.LoadEntrants(o.entrants)
+	entrants, err := config.LoadEntrants(ctx, o.entrants)
 	if err != nil {
 		return nil, asUsage(err)
 	}
@@ -178,7 +179,7 @@ func upPolicy() supervise.Policy {
 }
 
 func runUp(ctx context.Context, s streams, o *upOptions) error {
-	entrants, err := o.complete()
+	entrants, err := o.complete(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ import (
 	"evenodd/cmd/supervise"
 	"evenodd/config"
 	"evenodd/league/decide"
+	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 	"evenodd/player/strategy/external"
 )
 
@@ -28,13 +30,12 @@ type upGroup struct {
 	client  http.Client
 	listens chan struct{} // closed when the manager listens
 
-	mu       sync.Mutex
-	url      string // of the manager; "" before it listens
-	leagueID string
-	wasOver  bool // the league was over when the manager was started
-	manager  *upMember
-	agents   []*upMember
-	status   upStatus
+	mu      sync.Mutex
+	url     string // of the manager; "" before it listens
+	wasOver bool   // the league was over when the manager was started
+	manager *upMember
+	agents  []*upMember
+	status  upStatus
 }
 
 // An upStatus is what the manager's /healthz tells of the league.
@@ -72,6 +73,7 @@ func newUpGroup(s streams, o *upOptions, entrants []config.Entrant) (*upGroup, e
 // of the manager. Then no process is left.
 func (g *upGroup) run(ctx context.Context) (table string, err error) {
 	defer g.screen.close()
+	g.awaitLeftovers(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	var processes sync.WaitGroup
 	defer processes.Wait()
@@ -114,6 +116,29 @@ func (g *upGroup) run(ctx context.Context) (table string, err error) {
 	}
 }
 
+// awaitLeftovers waits while another manager runs the league, for upPatience at most. After
+// evenodd up was killed, its processes end by themselves, but let running matches end first.
+// If the manager stays, the new one fails and says why.
+func (g *upGroup) awaitLeftovers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, upPatience)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for told := false; ctx.Err() == nil; told = true {
+		if running, _ := appendfile.InUse(store.Folder(g.data).Journal(g.leagueID)); !running { // the manager tells of errors
+			return
+		}
+		if !told {
+			g.screen.note("Another manager runs league %s in %s. If it is of an 'evenodd up' that was killed, it ends by itself: waiting for that, %s at most.",
+				g.leagueID, g.data, upPatience)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
 // toStart returns the agents that the league needs: none if it is over.
 func (g *upGroup) toStart() []*upMember {
 	g.mu.Lock()
@@ -138,7 +163,7 @@ func awaitAtMost(processes *sync.WaitGroup, most time.Duration) {
 }
 
 // found stores where the manager listens. The caller holds the lock.
-func (g *upGroup) found(leagueID, endpoint string) {
+func (g *upGroup) found(endpoint string) {
 	if g.url != "" {
 		return
 	}
@@ -146,7 +171,7 @@ func (g *upGroup) found(leagueID, endpoint string) {
 	if err != nil {
 		return
 	}
-	g.leagueID, g.url, g.manager.port = leagueID, endpoint, u.Port()
+	g.url, g.manager.port = endpoint, u.Port()
 	close(g.listens)
 }
 

@@ -35,7 +35,7 @@ type upMember struct {
 
 // The lines by which a process tells that it listens. The log names the endpoint of an agent.
 var (
-	leagueLine    = regexp.MustCompile(`^League (\S+) at (https?://\S+) `)
+	leagueLine    = regexp.MustCompile(`^League \S+ at (https?://\S+) `)
 	listeningLine = regexp.MustCompile(`"endpoint":"https?://[^"]*:(\d+)/[^"]*".*"event_type":"` + protocol.EventListening + `"`)
 	usageLine     = regexp.MustCompile(`^Try 'evenodd .*--help'\.$`)
 )
@@ -165,7 +165,7 @@ func (m *upMember) logged(line string) {
 	}
 	if found := leagueLine.FindStringSubmatch(line); found != nil && m.role == "manager" {
 		m.ready, m.heard, g.wasOver = true, true, strings.Contains(line, " is over already: ")
-		g.found(found[1], found[2])
+		g.found(found[1])
 	}
 	if m.role == "manager" && strings.HasPrefix(line, watchPage) {
 		g.screen.note("%s", line)

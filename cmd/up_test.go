@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -119,4 +120,43 @@ func TestUpWaitsForAnAgentThatRunsElsewhere(t *testing.T) {
 	assert.Zero(t, there.awaitExit(t), there.stderr.String())
 	assert.Zero(t, p.awaitExit(t), p.stderr.String())
 	assert.Regexp(t, `│ There │ +1 │`, p.stdout.String())
+}
+
+// After evenodd up was killed, its manager lets running matches end, and holds the league and
+// the port as long. The same command waits for that.
+func TestUpResumesAfterItWasKilled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), []byte(
+		"#!/bin/sh\nwhile read -r question; do touch asked; until [ -e answer ]; do sleep 0.1; done; echo even; done\n"), 0o700))
+	port := freePort(t)
+	entrants := "entrants:\n  - {name: Slow, exec: ./bot.sh}\n  - {name: Quick, strategy: odd}\n"
+	first := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s")
+	awaitFile(t, first, filepath.Join(dir, "asked"))
+	require.NoError(t, first.cmd.Process.Kill())
+	first.awaitExit(t)
+
+	again := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s")
+	again.await(t, `(?m)^Another manager runs league league_2025_even_odd in \S+/SHARED\. If it is of an 'evenodd up' that was killed, it ends by itself: waiting for that, 20s at most\.$`)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "answer"), nil, 0o600))
+	require.Zero(t, again.awaitExit(t), again.stderr.String())
+	assert.Regexp(t, `manager \| League \S+ at http://\S+:`+port+`/mcp resumes: `, again.stderr.String())
+	assert.Regexp(t, `│ Slow +│ +2 │`, again.stdout.String())
+}
+
+// awaitFile waits until a process, or one that it started, has made a file.
+func awaitFile(t *testing.T, p *process, path string) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-p.done:
+			require.Fail(t, "the process has ended", p.stderr.String())
+		}
+	}
 }

@@ -7,6 +7,8 @@
 package config
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 )
 
@@ -48,11 +51,14 @@ type Settings struct {
 	viper *viper.Viper
 }
 
+// maxSettings is the largest size of a settings file in bytes.
+const maxSettings = 1 << 20
+
 // Load reads a settings file (YAML, TOML or JSON, by its extension); "" means the file
 // in EVENODD_CONFIG, or none. commands has the flags of all commands. A key of the file
 // is the name of a flag, at the top level or below the name of a command. Any other
 // key is an error, because it is a spelling mistake.
-func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
+func Load(ctx context.Context, file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	if file == "" {
 		file = os.Getenv(variable("config"))
 	}
@@ -60,9 +66,13 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	if file == "" {
 		return s, nil
 	}
+	text, err := userfile.Read(ctx, file, maxSettings)
+	if err != nil {
+		return nil, fmt.Errorf("settings file %s: %w", file, err)
+	}
 	s.viper.SetConfigFile(file)
-	if err := s.viper.ReadInConfig(); err != nil {
-		return nil, unreadableSettings(file, err)
+	if err := s.viper.ReadConfig(bytes.NewReader(text)); err != nil {
+		return nil, unreadableSettings(file, text, err)
 	}
 	var problems []error
 	for _, key := range s.viper.AllKeys() {

@@ -44,7 +44,7 @@ func settingsFile(t *testing.T, name, text string) string {
 // loadedFrom returns the settings of a valid file.
 func loadedFrom(t *testing.T, path string, flags map[string]*pflag.FlagSet) *config.Settings {
 	t.Helper()
-	s, err := config.Load(path, flags)
+	s, err := config.Load(t.Context(), path, flags)
 	require.NoError(t, err)
 	return s
 }
@@ -259,7 +259,7 @@ func TestUnknownKeysAreRefused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := settingsFile(t, "settings.yaml", tt.text)
-			_, err := config.Load(file, commands())
+			_, err := config.Load(t.Context(), file, commands())
 			var want []string
 			for _, one := range tt.want {
 				key, closest, found := strings.Cut(one, ">")
@@ -348,7 +348,7 @@ func TestUnreadableSettingsFilesAreErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := settingsFile(t, tt.file, tt.text)
-			s, err := config.Load(file, commands())
+			s, err := config.Load(t.Context(), file, commands())
 			require.ErrorContains(t, err, "settings file "+file+": ")
 			require.ErrorContains(t, err, tt.want)
 			assert.Nil(t, s)
@@ -356,7 +356,7 @@ func TestUnreadableSettingsFilesAreErrors(t *testing.T) {
 	}
 	t.Run("missing", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "missing.yaml")
-		s, err := config.Load(file, commands())
+		s, err := config.Load(t.Context(), file, commands())
 		require.ErrorContains(t, err, "settings file "+file+": ")
 		require.ErrorIs(t, err, os.ErrNotExist)
 		assert.Nil(t, s)
@@ -384,6 +384,6 @@ func TestFlagAliasWorksInEverySource(t *testing.T) {
 	t.Setenv("EVENODD_MANAGER", "by-its-own-name")
 	set = flags()
 	assert.Equal(t, "by-its-own-name", currentSetting(t, loadedFrom(t, path, set), "player", "manager", set).Value)
-	_, err := config.Load(settingsFile(t, "other.yaml", "manager:\n  boss: nobody\n"), flags())
+	_, err := config.Load(t.Context(), settingsFile(t, "other.yaml", "manager:\n  boss: nobody\n"), flags())
 	assert.ErrorContains(t, err, `unknown setting "manager.boss"`, "a command without that flag")
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
+	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 )
 
@@ -87,8 +88,8 @@ const (
 // file, those of an entry with a count as Name-1, Name-2 and so on. The error lists all
 // problems of the file, each with its line. Names of strategies, command lines and URLs of
 // agents are for the caller to check, with Where.
-func LoadEntrants(path string) ([]Entrant, error) {
-	text, err := readBounded(path, maxEntrantsFile)
+func LoadEntrants(ctx context.Context, path string) ([]Entrant, error) {
+	text, err := userfile.ReadText(ctx, path, maxEntrantsFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -108,36 +109,18 @@ func LoadEntrants(path string) ([]Entrant, error) {
 	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: the file must be one YAML document: remove what follows the line ---", path)
 	}
-	f.read(document.Content[0])
+	f.read(ctx, document.Content[0])
 	return f.entrants, errors.Join(f.problems...)
 }
 
 // ReadPrompt reads a file with the instructions for a language model.
-func ReadPrompt(path string) (string, error) {
-	text, err := readBounded(path, maxPromptFile)
+func ReadPrompt(ctx context.Context, path string) (string, error) {
+	text, err := userfile.ReadText(ctx, path, maxPromptFile)
 	prompt := strings.TrimSpace(string(text))
 	if err == nil && prompt == "" {
 		err = errors.New("the file is empty")
 	}
 	return prompt, err
-}
-
-// readBounded reads a text file with a limit in bytes.
-func readBounded(path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
-	switch err = errors.Join(withoutPath(err), file.Close()); {
-	case err != nil:
-		return nil, err
-	case int64(len(text)) > limit:
-		return nil, fmt.Errorf("the file has more than %d bytes", limit)
-	case !utf8.Valid(text):
-		return nil, errors.New("the file is not in UTF-8: save it as UTF-8")
-	}
-	return text, nil
 }
 
 // notYAML says where a text is not YAML. The library knows only the line in which the value
@@ -162,7 +145,7 @@ func (f *entrantsFile) refuse(n *yaml.Node, format string, args ...any) {
 	f.problems = append(f.problems, fmt.Errorf("%s: line %d: %s", f.path, n.Line, fmt.Sprintf(format, args...)))
 }
 
-func (f *entrantsFile) read(document *yaml.Node) {
+func (f *entrantsFile) read(ctx context.Context, document *yaml.Node) {
 	list := f.members(document, "the file", "entrants")["entrants"]
 	switch {
 	case list == nil:
@@ -175,7 +158,7 @@ func (f *entrantsFile) read(document *yaml.Node) {
 		return
 	}
 	for _, entry := range list.Content {
-		f.entry(entry)
+		f.entry(ctx, entry)
 	}
 	if len(f.entrants) > maxEntrants {
 		f.refuse(list, "%d entrants: a file has at most %d", len(f.entrants), maxEntrants)
@@ -183,7 +166,7 @@ func (f *entrantsFile) read(document *yaml.Node) {
 }
 
 // entry adds the entrants of an entry.
-func (f *entrantsFile) entry(n *yaml.Node) {
+func (f *entrantsFile) entry(ctx context.Context, n *yaml.Node) {
 	kinds := []string{KindStrategy, KindExec, KindLLM, KindMCP, KindURL}
 	m := f.members(n, "an entrant", append([]string{"name", "count"}, kinds...)...)
 	if m == nil {
@@ -195,7 +178,7 @@ func (f *entrantsFile) entry(n *yaml.Node) {
 		f.refuse(n, "an entrant has exactly one of strategy, exec, llm, mcp and url; this one has %s", orNone(given))
 	} else {
 		e.Kind = given[0]
-		f.kind(&e, m[e.Kind])
+		f.kind(ctx, &e, m[e.Kind])
 	}
 	if m["name"] == nil {
 		f.refuse(n, "an entrant needs a name")
@@ -215,10 +198,10 @@ func orNone(list []string) string {
 }
 
 // kind reads the member that selects the kind of an entrant.
-func (f *entrantsFile) kind(e *Entrant, n *yaml.Node) {
+func (f *entrantsFile) kind(ctx context.Context, e *Entrant, n *yaml.Node) {
 	switch e.Kind {
 	case KindLLM:
-		f.llm(&e.LLM, n)
+		f.llm(ctx, &e.LLM, n)
 	case KindMCP:
 		m := f.members(n, "mcp", "command", "url", "tool")
 		e.MCP = EntrantMCP{Command: f.text(m["command"], "command"), URL: f.text(m["url"], "url"), Tool: f.text(m["tool"], "tool")}
@@ -235,7 +218,7 @@ func (f *entrantsFile) kind(e *Entrant, n *yaml.Node) {
 	}
 }
 
-func (f *entrantsFile) llm(l *EntrantLLM, n *yaml.Node) {
+func (f *entrantsFile) llm(ctx context.Context, l *EntrantLLM, n *yaml.Node) {
 	m := f.members(n, "llm", "url", "model", "prompt_file", "key_env")
 	l.URL, l.Model = f.text(m["url"], "url"), f.text(m["model"], "model")
 	if m != nil && (m["url"] == nil || m["model"] == nil) {
@@ -247,7 +230,7 @@ func (f *entrantsFile) llm(l *EntrantLLM, n *yaml.Node) {
 			l.PromptFile = filepath.Join(f.folder, path)
 		}
 		var err error
-		if l.Prompt, err = ReadPrompt(l.PromptFile); err != nil {
+		if l.Prompt, err = ReadPrompt(ctx, l.PromptFile); err != nil {
 			f.refuse(m["prompt_file"], "prompt_file %s: %v", path, err)
 		}
 	}

@@ -34,7 +34,7 @@ entrants:
   - {name: Yes, mcp: {url: "http://localhost:3000/mcp"}}
   - {name: Dana, url: localhost:8101}
 `)
-	entrants, err := config.LoadEntrants(path)
+	entrants, err := config.LoadEntrants(t.Context(), path)
 	require.NoError(t, err)
 	var names, strategies, lines []string
 	for _, e := range entrants {
@@ -84,7 +84,7 @@ func TestEntrantsFileListsAllItsProblemsWithTheirLines(t *testing.T) {
   - {name: same, strategy: random, count: 2}
   - {name: same-2, strategy: random}
 `)
-	_, err := config.LoadEntrants(path)
+	_, err := config.LoadEntrants(t.Context(), path)
 	require.Error(t, err)
 	assert.NotContains(t, err.Error(), "sk-123", "a key")
 	assert.Equal(t, []string{
@@ -137,11 +137,11 @@ func TestFileThatIsNoEntrantsFile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := entrantsFile(t, tt.text)
-			_, err := config.LoadEntrants(path)
+			_, err := config.LoadEntrants(t.Context(), path)
 			assert.EqualError(t, err, path+": "+tt.want)
 		})
 	}
-	_, err := config.LoadEntrants("nowhere.yaml")
+	_, err := config.LoadEntrants(t.Context(), "nowhere.yaml")
 	assert.EqualError(t, err, "nowhere.yaml: no such file or directory")
 }
 
@@ -151,7 +151,7 @@ func FuzzEntrants(f *testing.F) {
 	path := entrantsFile(f, "")
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		entrants, err := config.LoadEntrants(path)
+		entrants, err := config.LoadEntrants(t.Context(), path)
 		if err == nil {
 			assert.NotEmpty(t, entrants)
 		}

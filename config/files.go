@@ -13,7 +13,7 @@ import (
 
 // A File is one file of the configuration layer (spec 003 table 18): *System,
 // *Agents, *League, *Games, *RefereeDefaults or *PlayerDefaults. Its tags rule, each
-// and required are explained at report.object.
+// and required are explained at report.object. Init writes the tag remark beside the member.
 type File interface {
 	head() *Header
 	name() string                // path below the folder config, with slashes
@@ -212,7 +212,7 @@ type League struct {
 	UniqueDisplayNames bool         `json:"unique_display_names" rule:"bool"`
 	RegistrationWindow int          `json:"registration_window_sec" rule:"seconds0"` // 0: none
 	RegistrationGrace  int          `json:"registration_grace_sec" rule:"seconds1"`  // after which a registered agent that never answered may lose its slot
-	AnnounceLead       int          `json:"announce_lead_sec" rule:"seconds0"`
+	AnnounceLead       int          `json:"announce_lead_sec" rule:"seconds0" remark:"seconds from the announcement of a round to its first match; the specification asks for 60"`
 	Lifecycle          Lifecycle    `json:"lifecycle"`
 	Replies            string       `json:"replies" rule:"replies"`
 	Auth               string       `json:"auth" rule:"auth"`
@@ -253,6 +253,7 @@ const (
 
 	SignaturesOptional = "optional" // agents that do not sign take part as well
 	SignaturesRequired = "required" // only players with keys, and referees that relay signatures
+
 )
 
 // Scoring has the points of a match, and the tie-breaks of the table.

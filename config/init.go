@@ -1,11 +1,14 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -53,6 +56,7 @@ func create(path string, f File, now time.Time) (created bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	text = withRemarks(text, fieldsOf(reflect.TypeOf(f).Elem()))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, err
 	}
@@ -61,4 +65,16 @@ func create(path string, f File, now time.Time) (created bool, err error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// withRemarks puts the remark of each member before it, as a member without effect: JSON has no
+// comments.
+func withRemarks(text []byte, fields []reflect.StructField) []byte {
+	for _, f := range fields {
+		if remark := f.Tag.Get("remark"); remark != "" {
+			name := memberName(f)
+			text = bytes.Replace(text, []byte("\n  \""+name+"\":"), []byte("\n  \"_"+name+"\": "+strconv.Quote(remark)+",\n  \""+name+"\":"), 1)
+		}
+	}
+	return text
 }

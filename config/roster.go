@@ -2,17 +2,17 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
+	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 )
 
@@ -31,31 +31,22 @@ const (
 )
 
 // ReadRoster reads a roster file. The error lists what is wrong in which lines, but shows no code.
-func ReadRoster(path string) ([]RosterEntry, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
+func ReadRoster(ctx context.Context, path string) ([]RosterEntry, error) {
+	text, err := userfile.ReadText(ctx, path, maxRosterBytes)
+	var entries []RosterEntry
+	if err == nil {
+		entries, err = ParseRoster(text)
 	}
-	entries, err := ParseRoster(file)
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return entries, nil
 }
 
-// ParseRoster reads a roster: CSV in UTF-8 with a header of the columns name, code and,
+// ParseRoster reads a roster: CSV with a header of the columns name, code and,
 // optionally, role (player or referee; an empty one means player), in any order. In each
 // role a name is there once, and so is a name that looks like another; each code is there once.
-func ParseRoster(in io.Reader) ([]RosterEntry, error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxRosterBytes+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(text) > maxRosterBytes:
-		return nil, fmt.Errorf("a roster has at most %d bytes", maxRosterBytes)
-	case !utf8.Valid(text):
-		return nil, errors.New("the file is not in UTF-8: save it as UTF-8")
-	}
+func ParseRoster(text []byte) ([]RosterEntry, error) {
 	lines := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))) // some editors begin a file with this mark
 	lines.FieldsPerRecord, lines.TrimLeadingSpace, lines.ReuseRecord = -1, true, true
 	header, err := lines.Read()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,20 +39,13 @@ func UnknownVariables(environ []string, commands map[string]*pflag.FlagSet, othe
 }
 
 // unreadableSettings says what is wrong with a settings file, in which line, and what to do.
-func unreadableSettings(file string, err error) error {
-	if _, missing := os.Stat(file); missing != nil {
-		return fmt.Errorf("settings file %s: %w", file, withoutPath(missing))
-	}
-	if _, ok := errors.AsType[viper.UnsupportedConfigError](err); ok {
-		return fmt.Errorf("settings file %s: its format is unknown: name it *.yaml, *.toml or *.json", file)
-	}
+func unreadableSettings(file string, text []byte, err error) error {
 	parsing, ok := errors.AsType[viper.ConfigParseError](err)
 	if !ok {
-		return fmt.Errorf("settings file %s: %w", file, withoutPath(err))
+		return fmt.Errorf("settings file %s: its format is unknown: name it *.yaml, *.toml or *.json", file)
 	}
 	reason := strings.TrimPrefix(parsing.Unwrap().Error(), "yaml: ")
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		text, _ := os.ReadFile(file) // it was read a moment ago
 		reason = fmt.Sprintf("line %d: %s", lineOf(text, int(syntax.Offset)), reason)
 	}
 	return fmt.Errorf("settings file %s: %s: correct the file; by its name it is %s", file, reason, strings.ToUpper(strings.TrimPrefix(filepath.Ext(file), ".")))

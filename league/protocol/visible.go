@@ -14,10 +14,11 @@ import (
 )
 
 // invisible are the characters that control a terminal or that a reader cannot see: control and
-// format characters, line separators, and those that Unicode calls default ignorable. Unassigned
-// characters are not invisible: newer versions of Unicode assign them.
+// format characters, line separators, braille without dots, those that Unicode calls default ignorable,
+// and those of private use, which have no shape on most computers. Unassigned characters are not
+// invisible: newer versions of Unicode assign them.
 var invisible = []*unicode.RangeTable{
-	unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
+	unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, {R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}},
 	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point,
 }
 
@@ -35,14 +36,16 @@ type reader struct {
 }
 
 // sees tells whether the next character is visible. Joiners, variation selectors and tags are part
-// of a visible character where they change its shape: in emoji and in scripts that need them.
+// of a visible character where they change its shape: in emoji and in scripts that need them. A
+// combining mark without a base is not: it changes what stands before the text, or a space.
 func (s *reader) sees(r rune) bool {
 	last, base := s.last, s.base
 	s.last = r
 	if !unicode.In(r, invisible...) {
-		if !unicode.IsMark(r) {
-			s.base = r
+		if unicode.IsMark(r) {
+			return s.base != 0 && !unicode.IsSpace(s.base)
 		}
+		s.base = r
 		return true
 	}
 	const (
@@ -137,10 +140,16 @@ func CheckDisplayName(name string) error {
 	for _, r := range name {
 		n++
 		if !eye.sees(r) {
-			return Fault(ErrInvalidFieldType, "display_name has an invisible character, U+%04X (character %d), and could look like another name: remove it", r, n)
+			what := "an invisible character"
+			switch {
+			case unicode.Is(unicode.Co, r):
+				what = "a private-use character"
+			case unicode.IsMark(r) && !unicode.In(r, invisible...):
+				what = "a combining mark without a character before it"
+			}
+			return Fault(ErrInvalidFieldType, "display_name has %s, U+%04X (character %d), and could look like another name: remove it", what, r, n)
 		}
-		const emptyBraille = '\u2800'
-		blank = blank && (unicode.IsSpace(r) || r == emptyBraille)
+		blank = blank && unicode.IsSpace(r)
 	}
 	if blank {
 		return Fault(ErrInvalidFieldType, "display_name has no visible character: use letters, digits or symbols")

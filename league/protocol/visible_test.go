@@ -21,11 +21,14 @@ func TestDisplayNamesThatAreAccepted(t *testing.T) {
 		"ᠠᠨ\u180eᠠ",                 // Mongolian, with a vowel separator
 		"क्\u200dष", "नुक्\u200cता", // Hindi, with ZWJ and ZWNJ
 		"അവന്\u200d", "ශ්\u200dරී", // Malayalam and Sinhala
+		"\U0001F468\u200d\U0001F469\u200d\U0001F467\u200d\U0001F466", "\u26f9\U0001F3FB\u200d\u2640\ufe0f", // a family, a woman with a ball
+		"#\ufe0f\u20e3 \u0031\ufe0f\u20e3", "דָּוִד", "הָעִבְרִית", "हिन्दी", "क\u093f", "ประสิทธิ์", "தமிழ்", "Việt", "Vie\u0323\u0302t", "か\u3099", "\u25cc\u0301", // marks after their base
+		"\u2801\u28ff", "⠃⠗⠇", // braille with dots
 		"\U0001F600", "\U0001F469\u200d\U0001F4BB", "\U0001F469\U0001F3FD\u200d\U0001F680", // emoji, with a profession, with a skin tone
 		"\u2764\ufe0f", "\u2764\ufe0f\u200d\U0001F525", "1\ufe0f\u20e3", "\U0001F1EB\U0001F1F7", // hearts, a key, a flag
 		"\U0001F3F4\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F", // the flag of England
-		"葛\U000E0100",                                                             // a variant of an ideograph
-		"a\u00a0b", "a\u3000b", "½ ™ ﬁ", "\ue000", "= 1+1", "<b>", "\u0600\u0661", // an Arabic number
+		"葛\U000E0100",                                                   // a variant of an ideograph
+		"a\u00a0b", "a\u3000b", "½ ™ ﬁ", "= 1+1", "<b>", "\u0600\u0661", // an Arabic number
 	} {
 		t.Run(strconv.Quote(name), func(t *testing.T) {
 			require.NoError(t, protocol.CheckDisplayName(name))
@@ -45,7 +48,11 @@ func TestDisplayNamesWithInvisibleCharactersAreRefused(t *testing.T) {
 		"Al\x1bpha": "U+001B", "Al\npha": "U+000A", "Al\u009bpha": "U+009B", "Al\u2028pha": "U+2028", "Al\x7fpha": "U+007F",
 		"Alpha\u3164": "U+3164", "\u115fAlpha": "U+115F", "\u034fAlpha": "U+034F", "\uffa0": "U+FFA0", "Alpha\ufff9": "U+FFF9",
 		"Alpha\U000E0041": "U+E0041", "Alpha\U000E0001": "U+E0001", "Alpha\ufffe": "U+FFFE",
-		" ": "no visible character", "\u2800\u3000": "no visible character",
+		" ": "no visible character", "\u3000\u00a0": "no visible character",
+		"\u2800": "U+2800", "Alpha\u2800": "an invisible character, U+2800 (character 6)", "\u2800\u2801": "U+2800",
+		"Al\ue000pha": "a private-use character, U+E000 (character 3)", "\uf8ff": "U+F8FF", "\U000F0000": "U+F0000", "\U0010FFFD": "U+10FFFD",
+		"\u0301": "a combining mark without a character before it, U+0301 (character 1)", "\u0301Alpha": "U+0301", "Al \u0308pha": "U+0308", "\u00a0\u0301": "U+0301",
+		"\u05b8\u05d3": "U+05B8", "\u093f\u0915": "U+093F", "\u20e3": "U+20E3", "\u3099か": "U+3099",
 	} {
 		t.Run(strconv.Quote(name), func(t *testing.T) {
 			err := protocol.CheckDisplayName(name)
