@@ -24,6 +24,7 @@ type auditOptions struct {
 	head      string
 	keys      string
 	histories string
+	strict    bool
 }
 
 // newAudit makes 'evenodd audit', which recomputes leagues from their files.
@@ -48,7 +49,8 @@ league that follows the rules from the start. Name what you know from elsewhere:
                    on, or a data folder. They replace those in the folder
 
 Each finding names its file and line; with findings the exit code is 4. Notes are
-unusual but not wrong. The command only reads the folder; the league may be running.`,
+unusual but not wrong. With --strict the exit code is also 4 if a result rests on
+the word of its referee alone. The command only reads the folder; the league may be running.`,
 		Example: examples(
 			"Recompute a league", "evenodd audit ./my-league",
 			"Also compare the hash that the league printed at its end", "evenodd audit ./my-league --head HASH",
@@ -64,6 +66,7 @@ unusual but not wrong. The command only reads the folder; the league may be runn
 	f.StringVar(&o.head, "head", "", "a hash of the journal's event that you know: the journal must contain it")
 	f.StringVar(&o.keys, "keys", "", "a file with public keys that you know: the league must have them")
 	f.StringVar(&o.histories, "histories", "", "a folder with histories that players kept")
+	f.BoolVar(&o.strict, "strict", false, "exit with 4 also if a result rests on the word of its referee alone")
 	return c
 }
 
@@ -88,8 +91,12 @@ func runAudit(ctx context.Context, s streams, o *auditOptions, dir string) error
 		return err
 	}
 	err = show(s.out, o.format, report, func(w io.Writer) error { return printAudit(w, report) })
-	if n := report.Findings(); err == nil && n > 0 {
+	switch n, stated := report.Findings(), report.Stated(); {
+	case err != nil:
+	case n > 0:
 		err = exit(exitFound, "%s", protocol.Counted(n, "finding"))
+	case o.strict && stated > 0:
+		err = exit(exitFound, "results that rest on the word of a referee alone: %d", stated)
 	}
 	return err
 }

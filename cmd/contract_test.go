@@ -488,3 +488,28 @@ func TestUnreadableRequestsAreLogged(t *testing.T) {
 	assert.Contains(t, string(answer), "-32600")
 	m.await(t, `"level":"WARN".*"method":"register_player".*"defect":"JSON-RPC error -32600: .*params must be an object or an array".*"event_type":"REQUEST_REFUSED"`)
 }
+
+// A call to a path or of a method that the manager does not have is one WARN that says what to
+// do. A page that a browser asks for is none.
+func TestMisdirectedCallsAreLogged(t *testing.T) {
+	t.Parallel()
+	m := startManager(t)
+	base := strings.TrimSuffix(m.url, "/mcp")
+	status, _ := post(t, base+"/register", `{"display_name":"Alpha"}`)
+	assert.Equal(t, http.StatusNotFound, status)
+	m.await(t, `"level":"WARN","method":"POST /register","sender":"","address":"127.0.0.1",`+
+		`"defect":"send JSON-RPC 2.0 by POST to http://[^"]*/mcp","event_type":"REQUEST_REFUSED"`)
+	_, answer := post(t, m.url, `{"jsonrpc":"2.0","method":"register","params":{},"id":1}`)
+	assert.Contains(t, string(answer), "-32601")
+	m.await(t, `"level":"WARN","method":"register","sender":"","address":"127.0.0.1",`+
+		`"defect":"JSON-RPC error -32601: Method not found: call register_player, register_referee, report_match_result, league_query"`)
+	for _, path := range []string{"/favicon.ico", "/mcp"} {
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, http.NoBody)
+		require.NoError(t, err)
+		r, err := http.DefaultClient.Do(q)
+		require.NoError(t, err)
+		require.NoError(t, r.Body.Close())
+		assert.GreaterOrEqual(t, r.StatusCode, 400)
+	}
+	assert.Equal(t, 2, strings.Count(m.stderr.String(), "REQUEST_REFUSED"))
+}

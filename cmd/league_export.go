@@ -118,7 +118,7 @@ func agentsCSV(agents []exportedAgent) [][]string {
 func matchesCSV(matches []record.Match) [][]string {
 	rows := [][]string{{
 		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
-		"drawn_number", "choice_A", "choice_B", "reason", "referee_id", "attempt", "reported_at", "remark",
+		"drawn_number", "choice_A", "choice_B", "reason", "referee_id", "attempt", "reported_at", "remark", "grade",
 	}}
 	for i := range matches {
 		m := &matches[i]
@@ -130,7 +130,7 @@ func matchesCSV(matches []record.Match) [][]string {
 		}
 		rows = append(rows, []string{
 			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerAID, m.PlayerBID, m.Status, textOr(m.WinnerPlayerID, ""),
-			textOr(m.DrawnNumber, ""), textOr(choiceA, ""), textOr(choiceB, ""), m.Reason, m.RefereeID, attempt, m.ReportedAt, matchRemark(m),
+			textOr(m.DrawnNumber, ""), textOr(choiceA, ""), textOr(choiceB, ""), m.Reason, m.RefereeID, attempt, m.ReportedAt, matchRemark(m), m.Grade,
 		})
 	}
 	return rows

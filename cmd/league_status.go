@@ -89,7 +89,7 @@ func (r *leagueRecord) status() *leagueStatus {
 		switch one := r.Agent(a); {
 		case r.Started == nil && !a.Answered:
 			s.Awaited = append(s.Awaited, one)
-		case a.Inactive() || a.Failures > 0:
+		case a.Inactive() || a.Failures > 0 || a.LastChoice() || a.KeyChanged > 0:
 			s.Agents = append(s.Agents, one)
 		}
 	}
@@ -213,7 +213,7 @@ func (s *leagueStatus) tables() []titledTable {
 		}
 		running.rows = append(running.rows, []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.RefereeID, attempt, shortTime(m.Since)})
 	}
-	agents := titledTable{"Agents that take no part, or fail:", []string{"Agent", "Name", "State", "Failures", "Reason"}, nil}
+	agents := titledTable{"Agents that take no part, fail, or need a look:", []string{"Agent", "Name", "State", "Failures", "Reason"}, nil}
 	for _, a := range s.Agents {
 		agents.rows = append(agents.rows, []any{a.AgentID, a.DisplayName, strings.ToLower(a.State), a.Failures, a.Reason})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/league/decide"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/simulation"
@@ -34,13 +35,15 @@ func newLeagueStandings(o organiser) *cobra.Command {
 				return err
 			}
 			defer from.Close()
+			evidence := decide.Evidence(r.State)
 			return show(o.out, o.format, struct {
 				SchemaVersion string            `json:"schema_version"`
 				LeagueID      string            `json:"league_id"`
 				Round         int               `json:"round"`
 				Recorded      int               `json:"recorded"`
 				Standings     []record.TableRow `json:"standings"`
-			}{outputSchema, o.leagueID, r.Round, r.Recorded, r.Table()}, func(w io.Writer) error { return printTableOf(w, r.rows()) })
+				Evidence      []string          `json:"evidence,omitempty"`
+			}{outputSchema, o.leagueID, r.Round, r.Recorded, r.Table(), evidence}, func(w io.Writer) error { return printTableOf(w, r.rows(), evidence) })
 		},
 	}
 }
@@ -110,10 +113,13 @@ func matchRemark(s *record.Match) string {
 	if len(s.Disputed) > 0 {
 		remarks = append(remarks, "disputed by "+strings.Join(s.Disputed, ", "))
 	}
+	if s.Grade == journal.GradeStated {
+		remarks = append(remarks, "rests on the word of its referee")
+	}
 	if n := len(s.Annulled); n > 0 {
 		remarks = append(remarks, protocol.Counted(n, "annulled result"))
 	}
-	return strings.Join(remarks, "; ")
+	return strings.Join(append(remarks, s.KeyMarks...), "; ")
 }
 
 func (r *leagueRecord) printSchedule(w io.Writer, rows []record.Match) error {

@@ -196,7 +196,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	var printed error
 	over := false
 	options.Over = func() {
-		over, printed = true, printStandings(s, finalTable(manager.Standings(), manager.Results()), manager.Champion())
+		over, printed = true, printStandings(s, finalTable(manager.Standings(), manager.Results()), manager.Evidence(), manager.Champion())
 	}
 	manager, err = league.New(options)
 	if err != nil {
@@ -216,6 +216,8 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	}()
 	health := func() any { return p.disk.health(managerHealth(manager.Status(), p.leagueID, p.name)) }
 	game, _ := options.Games.Game(options.GameType) // league.New has checked it
+	endpoint := p.address.url(p.listener.Addr().String())
+	misdirected := func(ctx context.Context, method, path string) { manager.Misdirected(ctx, method, path, endpoint) }
 	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
 	mounts, closePage, err := p.pageMounts(&managerSource{manager: manager, leagueID: p.leagueID})
@@ -224,7 +226,8 @@ func (p *managerProcess) run(ctx context.Context, s streams, options league.Opti
 	}
 	defer closePage()
 	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Identify: manager.Identify, Mounts: append(mounts, http.Health(health)), MCP: server,
+		MaxBody: maxRequest, TooLarge: manager.TooLarge, Misdirected: misdirected, Identify: manager.Identify,
+		Mounts: append(mounts, http.Health(health)), MCP: server,
 	})()
 	defer p.tell(manager, server)()
 	p.introduce(s, manager.Status(), manager.Resumed(), manager.AdminToken())

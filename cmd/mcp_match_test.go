@@ -55,25 +55,44 @@ func (a *matchAgents) Call(_ context.Context, r protocol.CallRequest) (any, *pro
 	return &protocol.Ack{Status: protocol.StatusAccepted}, nil, nil
 }
 
+// startMatch runs a referee with the match R1M1, of which P02 has chosen.
+func startMatch(t *testing.T) (r *referee.Referee, mux *transport.Mux, secret protocol.Secret, agents *matchAgents) {
+	t.Helper()
+	clock := protocol.SystemClock()
+	secret, agents = protocol.Secret{1, 2, 3}, &matchAgents{protocol.NewStamp(protocol.ManagerSender, clock), make(chan struct{})}
+	r, err := referee.New(referee.Options{
+		Options: membership.Options{
+			Name: "Referee", ID: "REF01", Endpoint: "http://ref01", Manager: "http://manager", Caller: agents, Clock: clock, Log: zerolog.Nop(),
+		},
+		MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
+		Nonce: func(string) protocol.Secret { return secret },
+	})
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	require.NoError(t, r.Register(t.Context()))
+	mux = transport.NewMux(zerolog.Nop())
+	r.Mount(mux)
+	_, err = mux.Dispatch(t.Context(), ofManager(), protocol.StartMatch.Name, &protocol.MatchAssignment{
+		Envelope: agents.stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation("R1M1", 1)),
+		LeagueID: "cup", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
+		PlayerA:  protocol.AssignedPlayer{PlayerID: "P01", Endpoint: "http://p01", DisplayName: "One"},
+		PlayerB:  protocol.AssignedPlayer{PlayerID: "P02", Endpoint: "http://p02", DisplayName: "Two"},
+		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
+	})
+	require.NoError(t, err)
+	synctest.Wait()
+	return r, mux, secret, agents
+}
+
+// ofManager is the credential of the referee's manager.
+func ofManager() string { return protocol.KeyOf(refereeToken).ManagerCredential("cup") }
+
 // A running match is a resource of its referee: its state, and neither a choice nor the
 // nonce of the draw.
 func TestResourceOfARunningMatchHasNoSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock, secret := protocol.SystemClock(), protocol.Secret{1, 2, 3}
-		agents := &matchAgents{protocol.NewStamp(protocol.ManagerSender, clock), make(chan struct{})}
-		r, err := referee.New(referee.Options{
-			Options: membership.Options{
-				Name: "Referee", ID: "REF01", Endpoint: "http://ref01", Manager: "http://manager", Caller: agents, Clock: clock, Log: zerolog.Nop(),
-			},
-			MaxConcurrent: 1, Games: rules.NewRegistry(evenodd.Game{}),
-			Nonce: func(string) protocol.Secret { return secret },
-		})
-		require.NoError(t, err)
-		defer r.Close()
-		require.NoError(t, r.Register(t.Context()))
-		mux := transport.NewMux(zerolog.Nop())
-		r.Mount(mux)
-		resources := refereeMCP(mux, "Referee", "1", r.Running).Resources
+		r, mux, secret, agents := startMatch(t)
+		resources := refereeMCP(mux, "Referee", "1", r).Resources
 		list, resource := resources[0], resources[1]
 		require.Equal(t, []string{"referee://matches", "match://{match_id}"}, []string{list.URI, resource.URI})
 		read := func(bearer, id string) (string, error) {
@@ -81,17 +100,8 @@ func TestResourceOfARunningMatchHasNoSecrets(t *testing.T) {
 			text, _ := json.Marshal(state)
 			return string(text), err
 		}
-		_, err = mux.Dispatch(t.Context(), protocol.KeyOf(refereeToken).ManagerCredential("cup"), protocol.StartMatch.Name, &protocol.MatchAssignment{
-			Envelope: agents.stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation("R1M1", 1)),
-			LeagueID: "cup", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
-			PlayerA:  protocol.AssignedPlayer{PlayerID: "P01", Endpoint: "http://p01", DisplayName: "One"},
-			PlayerB:  protocol.AssignedPlayer{PlayerID: "P02", Endpoint: "http://p02", DisplayName: "Two"},
-			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
-		})
-		require.NoError(t, err)
 		secrets := []string{`"even"`, `"odd"`, `"choices"`, `"draw"`, hex.EncodeToString(secret[:])}
 
-		synctest.Wait() // P02 has chosen
 		running, err := read(refereeToken, "R1M1")
 		require.NoError(t, err)
 		assert.Contains(t, running, `"state":"COLLECTING_CHOICES"`)
@@ -123,5 +133,60 @@ func TestResourceOfARunningMatchHasNoSecrets(t *testing.T) {
 			_, err := read(tt.bearer, tt.id)
 			require.ErrorContains(t, err, tt.want, fmt.Sprint(tt))
 		}
+	})
+}
+
+// The steps of a match that the specification calls tools of a referee show their state to its
+// manager: no choice, number or nonce before the match is over.
+func TestToolsOfTheStepsOfAMatchShowItsState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, mux, secret, agents := startMatch(t)
+		tools := map[string]mcp.Tool{}
+		for _, tool := range refereeMCP(mux, "Referee", "1", r).Tools {
+			tools[tool.Name] = tool
+		}
+		call := func(bearer, tool, arguments string) (string, error) {
+			require.True(t, tools[tool].ReadOnly, tool)
+			result, err := tools[tool].Call(t.Context(), bearer, []byte(arguments))
+			text, _ := json.Marshal(result)
+			return string(text), err
+		}
+		show := func(tool string) string {
+			text, err := call(ofManager(), tool, `{"match_id":"R1M1"}`)
+			require.NoError(t, err)
+			return text
+		}
+		_, commitment := protocol.CommitDraw("cup", "R1M1", 1, "REF01", secret)
+		const running = `"match_id":"R1M1","state":"COLLECTING_CHOICES","attempt":1`
+		assert.JSONEq(t, `{`+running+`,"chosen":["P02"]}`, show("collect_choices"))
+		assert.JSONEq(t, `{`+running+`,"draw_commitment":"`+commitment+`"}`, show("draw_number"))
+		assert.JSONEq(t, `{`+running+`,"reported":false}`, show("finalize_match"))
+		assert.JSONEq(t, `{"status":"ACCEPTED","referee_id":"REF01","league_id":"cup","manager":"http://manager","display_name":"Referee",
+			"version":"1.0.0","protocol_version":"2.1.0","game_types":["even_odd"],"contact_endpoint":"http://ref01","max_concurrent_matches":1,
+			"public_key":"`+r.PublicKey()+`","relays_signatures":true}`, show("register_to_league"), "no token")
+
+		close(agents.choose)
+		synctest.Wait()
+		const finished = `"match_id":"R1M1","state":"FINISHED","attempt":1`
+		assert.JSONEq(t, `{`+finished+`,"chosen":["P01","P02"],"choices":{"P01":"even","P02":"odd"}}`, show("collect_choices"))
+		draw := show("draw_number")
+		assert.Contains(t, draw, hex.EncodeToString(secret[:]))
+		assert.Regexp(t, `"drawn_number":\d+,"number_parity":"(even|odd)"`, draw)
+		result := show("finalize_match")
+		assert.Contains(t, result, `"game_result":{"status":"WIN"`)
+		assert.Contains(t, result, `"reported":true`)
+
+		for tool := range map[string]bool{"collect_choices": true, "draw_number": true, "finalize_match": true, "register_to_league": true} {
+			_, err := call("", tool, `{"match_id":"R1M1"}`)
+			require.ErrorContains(t, err, "E011", tool)
+			for _, other := range []string{"tok-p01-wrong", refereeToken} {
+				_, err = call(other, tool, `{"match_id":"R1M1"}`)
+				require.ErrorContains(t, err, "E012", "%s: only the manager's credential opens it", tool)
+			}
+		}
+		_, err := call(ofManager(), "finalize_match", `{"match_id":"R9M9"}`)
+		require.ErrorContains(t, err, "E006")
+		_, err = call(ofManager(), "finalize_match", `{"match_id":7}`)
+		require.ErrorContains(t, err, "E002")
 	})
 }

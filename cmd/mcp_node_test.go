@@ -50,8 +50,9 @@ func TestInspectorListsAndCallsTools(t *testing.T) {
 		role, url string
 		tools     []string
 	}{
-		{"league_manager", m.url, []string{"get_standings", "league_query", "ping", "register_player", "register_referee", "report_match_result"}},
-		{"referee", endpointOf(t, m.join(t, "referee")), []string{"get_match_state", "get_match_transcript", "notify_league_completed", "notify_round_completed", "ping", "start_match"}},
+		{"league_manager", m.url, []string{"create_schedule", "get_standings", "league_query", "ping", "register_player", "register_referee", "report_match_result"}},
+		{"referee", endpointOf(t, m.join(t, "referee")), []string{"collect_choices", "draw_number", "finalize_match", "get_match_state", "get_match_transcript",
+			"notify_league_completed", "notify_round_completed", "ping", "register_to_league", "start_match"}},
 		{"player", endpointOf(t, m.join(t, "player")), []string{"choose_parity", "get_player_state", "handle_game_invitation", "make_move",
 			"notify_game_error", "notify_league_completed", "notify_match_result", "notify_round", "notify_round_completed", "ping", "update_standings"}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"strconv"
@@ -106,6 +107,9 @@ func (s *managerSource) again(err error) error {
 // Transcript implements web.Source.
 func (s *managerSource) Transcript(ctx context.Context, at protocol.Attempt, refereeID string) (*store.Match, error) {
 	found, err := s.manager.ViewTranscript(ctx, at)
+	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrMatchNotFound {
+		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
 	if err != nil {
 		return nil, err
 	}

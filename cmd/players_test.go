@@ -1,6 +1,10 @@
 package cmd_test
 
 import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -58,4 +62,34 @@ func TestRestartedPlayersOfOneProcessHaveTheirIdentities(t *testing.T) {
 	assert.Zero(t, again.awaitExit(t), again.stderr.String())
 	assert.Zero(t, m.awaitExit(t))
 	assert.Equal(t, 3, strings.Count(again.stdout.String(), "│ Bot-"))
+}
+
+// The end of the league ends a player's process, also if its manager tells neither table nor champion.
+func TestPlayerEndsWithALeagueWithoutTables(t *testing.T) {
+	t.Parallel()
+	endpoint := make(chan string, 1)
+	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Method string
+			Params struct {
+				PlayerMeta struct {
+					ContactEndpoint string `json:"contact_endpoint"`
+				} `json:"player_meta"`
+			}
+		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&q))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"status":"ACCEPTED","player_id":"P01","league_id":"league_of_others"}}`)
+		if q.Method == "register_player" {
+			endpoint <- q.Params.PlayerMeta.ContactEndpoint
+		}
+	}))
+	defer manager.Close()
+	p := start(t, "player", "--port", "0", "--manager", manager.URL+"/mcp")
+	p.await(t, `"event_type":"REGISTERED"`)
+	_, answer := post(t, <-endpoint, `{"jsonrpc":"2.0","method":"notify_league_completed","params":{"protocol":"league.v2","message_type":"LEAGUE_COMPLETED",`+
+		`"sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","league_id":"league_of_others","final_standings":[]},"id":1}`)
+	assert.Contains(t, string(answer), "ACKNOWLEDGED")
+	assert.Zero(t, p.awaitExit(t))
+	assert.Equal(t, "P01: 0 played, 0 won, 0 drawn, 0 lost. The manager named no champion.\n", p.stdout.String())
 }

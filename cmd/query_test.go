@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -164,4 +166,27 @@ func TestQueryOfARunningManager(t *testing.T) {
 		assert.NoError(t, os.WriteFile(filepath.Join(q.data, "private", "player-damaged.json"), []byte("{"), 0o600))
 		assert.Contains(t, q.mustPrint(t, "status"), "LEAGUE_COMPLETED", "what is no identity is left out")
 	})
+}
+
+// The tables of query and league have all players, not only the 100 rows of one answer.
+func TestTablesOfALargeLeagueHaveAllPlayers(t *testing.T) {
+	t.Parallel()
+	const players = 130
+	data, agents := t.TempDir(), t.TempDir()
+	m := startManager(t, "--players", strconv.Itoa(players), "--tournament", "swiss", "--rounds", "1", "--data", data)
+	m.join(t, "referee", "--max-concurrent", "10")
+	m.join(t, "player", "--count", strconv.Itoa(players), "--name", "Bot", "--data", agents)
+	m.await(t, "The league is over; ")
+	for _, command := range [][]string{
+		{"query", "standings", "--manager", m.url, "--data", agents, "--id", "P01"},
+		{"league", "standings", "--data", data},
+	} {
+		p := start(t, command...)
+		require.Zero(t, p.awaitExit(t), p.stderr.String())
+		ids := map[string]bool{}
+		for _, id := range regexp.MustCompile(`│ (P\d{2,3}) +│`).FindAllStringSubmatch(p.stdout.String(), -1) {
+			ids[id[1]] = true
+		}
+		assert.Len(t, ids, players, "%v", command)
+	}
 }

@@ -88,7 +88,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
 	}
 	describe := func(mux *transport.Mux, name, version string) mcp.Options {
-		return refereeMCP(mux, name, version, r.Running)
+		return refereeMCP(mux, name, version, r)
 	}
 	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}, health, describe); err != nil {
 		return err

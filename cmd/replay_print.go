@@ -36,7 +36,7 @@ func addLines(text *page, r *record.Conversation) {
 	case len(r.Lines) == 0 && r.RefereeID == "":
 		text.line("There was no conversation: the match was forfeited without a referee.")
 	case len(r.Lines) == 0:
-		text.line("The file has no transcript: the manager wrote it from the report.")
+		text.line("The referee kept or delivered no transcript: the manager wrote this file from its report.")
 	}
 	explained := map[string]bool{}
 	for i := range r.Lines {
@@ -110,5 +110,8 @@ func resultOf(m *store.MatchResult) string {
 	for _, s := range m.Score {
 		points = append(points, fmt.Sprintf("%s %d", s.Name, s.Value))
 	}
-	return text + ". " + m.Reason + ". Points: " + strings.Join(points, ", ") + "."
+	if m.Reason != "" {
+		text += ". " + m.Reason
+	}
+	return text + ". Points: " + strings.Join(points, ", ") + "."
 }

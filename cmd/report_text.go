@@ -13,7 +13,7 @@ import (
 func printLeagueReport(w io.Writer, r *report.Report, dir string) error {
 	err := printLine(w, "%s (%s, %s)", r.Title(), r.League.GameType, r.League.Format())
 	if err == nil && len(r.Standings) > 0 {
-		err = printTableOf(w, rowsOf(r.Standings))
+		err = printTableOf(w, rowsOf(r.Standings), r.Evidence)
 	}
 	var text page
 	if r.League.ChampionLine != "" {
@@ -22,7 +22,9 @@ func printLeagueReport(w io.Writer, r *report.Report, dir string) error {
 	if r.Statistics != nil {
 		text.line("%s", r.Statistics.Sentence)
 	}
-	addFaults(&text, r.Faults, r.Names(), false)
+	if len(r.Faults) > 0 || len(r.Evidence) == 0 { // else an agent may have failed without a word
+		addFaults(&text, r.Faults, r.Names(), false)
+	}
 	addDecisions(&text, r)
 	if n := len(r.Transcripts); n > 0 {
 		text.line("")

@@ -54,7 +54,8 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 	assert.Contains(t, third, "registration_code is missing, and this league admits only the agents of its roster")
 	tool := answerTo(t, k.url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"register_player","arguments":{`+
 		envelope+meta+`,"registration_code":"sekret-alpha"}}}`)
-	assert.Contains(t, tool, "registration_code is that of", "a third-party form passes the code on")
+	assert.Contains(t, tool, "registration_code is not that of", "a third-party form passes the code on")
+	assert.NotContains(t, tool, "Alpha", "the refusal does not say whose code it is")
 	health, err := http.Get(strings.TrimSuffix(k.url, "/mcp") + "/healthz")
 	require.NoError(t, err)
 	text, err := io.ReadAll(health.Body)

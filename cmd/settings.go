@@ -291,8 +291,9 @@ func leagueOptions(ctx context.Context, files *config.Loader, f leagueFlags) (le
 		AsksPerSecond: l.Limits.RequestsPerSecond, AsksAtOnce: l.Limits.Burst,
 		EveryMatch: l.Broadcast == config.BroadcastMatch, StrictReplies: l.Replies == config.RepliesStrict,
 		LenientAuth: l.Auth == config.AuthLenient, RequireSignatures: l.Signatures == config.SignaturesRequired,
-		TokenLength: r.System.Security.TokenLength,
-		TokenTTL:    time.Duration(r.System.Security.TokenTTLHours) * time.Hour,
+		RequireEvidence: l.Evidence == config.EvidenceRecomputed,
+		TokenLength:     r.System.Security.TokenLength,
+		TokenTTL:        time.Duration(r.System.Security.TokenTTLHours) * time.Hour,
 	}, r, nil
 }
 

@@ -25,7 +25,7 @@ func simulationWriter(format, list string) (write func(streams, *simulation.Resu
 }
 
 func printSimulation(s streams, r *simulation.Result) error {
-	if err := printStandings(s, r.Standings, r.Champion); err != nil {
+	if err := printStandings(s, r.Standings, r.Evidence, r.Champion); err != nil {
 		return err
 	}
 	if err := printLine(s.out, "%s", resultsOf(r).Sentence()); err != nil {

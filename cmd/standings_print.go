@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -24,16 +25,16 @@ func finalTable(standings []league.Standing, results []league.MatchRecord) (rows
 }
 
 // printStandings prints the final table, which has at least one row, and the champion.
-func printStandings(s streams, standings []simulation.Standing, champion protocol.Champion) error {
-	if err := printTableOf(s.out, standings); err != nil {
+func printStandings(s streams, standings []simulation.Standing, evidence []string, champion protocol.Champion) error {
+	if err := printTableOf(s.out, standings, evidence); err != nil {
 		return err
 	}
 	return printLine(s.out, "%s", record.ChampionLine(plainRows(standings), champion))
 }
 
-// printTableOf prints a table. It omits the columns of strategies, fallbacks and remarks if
-// no row has one.
-func printTableOf(w io.Writer, standings []simulation.Standing) error {
+// printTableOf prints a table, and below it the sentences of decide.Evidence. It omits the columns of
+// strategies, fallbacks and remarks if no row has one.
+func printTableOf(w io.Writer, standings []simulation.Standing, evidence []string) error {
 	strategies := slices.ContainsFunc(standings, func(r simulation.Standing) bool { return r.Strategy != "" })
 	remarks := slices.ContainsFunc(standings, func(r simulation.Standing) bool { return remark(&r.StandingRow) != "" })
 	further, fallbacks := furtherColumns(plainRows(standings)), anyFallback(standings)
@@ -64,7 +65,11 @@ func printTableOf(w io.Writer, standings []simulation.Standing) error {
 		}
 		rows[i] = row
 	}
-	return printTable(w, header, rows)
+	err := printTable(w, header, rows)
+	for _, sentence := range evidence {
+		err = errors.Join(err, printLine(w, "%s", sentence))
+	}
+	return err
 }
 
 // plainRows are the rows without what only this program knows of them.
@@ -89,6 +94,9 @@ func remark(r *protocol.StandingRow) string {
 
 // championOf names the champion as LEAGUE_COMPLETED does.
 func championOf(c protocol.Champion) string {
+	if c.PlayerID == "" {
+		return "The manager named no champion."
+	}
 	return fmt.Sprintf("Champion: %s (%s)", c.DisplayName, c.PlayerID) + record.Because(c)
 }
 

@@ -217,6 +217,7 @@ type League struct {
 	Replies            string       `json:"replies" rule:"replies"`
 	Auth               string       `json:"auth" rule:"auth"`
 	Signatures         string       `json:"signatures" rule:"signatures"`
+	Evidence           string       `json:"evidence" rule:"evidence"`
 	AllowedEndpoints   []string     `json:"allowed_endpoints" each:"network"` // networks of agents, see ParseNetwork; none: it depends on --host
 	Limits             Limits       `json:"limits"`
 
@@ -254,6 +255,8 @@ const (
 	SignaturesOptional = "optional" // agents that do not sign take part as well
 	SignaturesRequired = "required" // only players with keys, and referees that relay signatures
 
+	EvidenceStated     = "stated"     // record also results that rest on the word of their referee alone
+	EvidenceRecomputed = "recomputed" // record only results whose moves and draw are shown
 )
 
 // Scoring has the points of a match, and the tie-breaks of the table.

@@ -274,6 +274,7 @@ func rules(known Known, leagueID string) map[string]check {
 		"replies":     oneOf(RepliesByMeaning, RepliesStrict),
 		"auth":        oneOf(AuthStrict, AuthLenient),
 		"signatures":  oneOf(SignaturesOptional, SignaturesRequired),
+		"evidence":    oneOf(EvidenceStated, EvidenceRecomputed),
 		"code":        registrationCode,
 		"backoff":     oneOf(protocol.BackoffFixed, protocol.BackoffLinear, protocol.BackoffExponential),
 		"timeouts":    objectOf[Timeouts](),

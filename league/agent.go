@@ -19,6 +19,7 @@ type agent struct {
 	proof     atomic.Pointer[proof]         // it may get a new token
 	confirmed atomic.Bool                   // it has used its token; saves taking a lock
 	told      atomic.Bool                   // it is being told that the league is over
+	refusals  atomic.Int32                  // errors that it answered to that since it registered last
 	returned  atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
 	queries   throttle                      // and other requests for which the league does not wait
 	moves     throttle                      // to another endpoint

@@ -127,7 +127,7 @@ func TestDeadPlayerIsSuspendedAndForfeits(t *testing.T) {
 		w.WaitUntil(1 * leaguetest.Second)
 		away.Store(true)
 		assert.Equal(t, "ACTIVE 0", agentLife(w, "P03"))
-		w.WaitUntil(25 * leaguetest.Second) // round 4: three rounds have cost 6 s and more each
+		w.WaitUntil(31 * leaguetest.Second) // round 4: three rounds have cost 8 s and more each
 		assert.Equal(t, "SUSPENDED 4 did not answer in its last 3 matches", agentLife(w, "P03"))
 		assert.Equal(t, protocol.AgentStates{Active: 6, Suspended: 1}, x.Manager.Status().Agents)
 		statusWith := leaguetest.Decode[protocol.StatusData](ask(w, "P01", protocol.QueryStatus))
@@ -136,7 +136,7 @@ func TestDeadPlayerIsSuspendedAndForfeits(t *testing.T) {
 		}}, statusWith.Inactive)
 		x.Finish()
 
-		assert.Equal(t, []int{0, 9, 15, 23, 28}, startSeconds(w), "a match with a dead player costs at most the 2 s of a ping")
+		assert.Equal(t, []int{0, 11, 19, 29, 34}, startSeconds(w), "a round with a dead player waits 2 s more for its answer about the match")
 		assert.Equal(t, []string{"R1M2 REF01", "R2M1 REF01", "R3M2 REF01", "R4M3 forfeited", "R5M3 forfeited"}, resultsOf(w, "P03"))
 		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
 		assert.Len(t, w.Calls(protocol.NotifyRound.Name, "p03"), 3, "a suspended player gets no round announcements")
@@ -187,8 +187,8 @@ func TestSuspendedPlayerReturnsBeforeTheNextRound(t *testing.T) {
 		back   time.Duration
 		played string // in the fifth round
 	}{
-		{"before the last round", 24 * leaguetest.Second, "R5M3 REF01"},
-		{"in the last round", 29 * leaguetest.Second, "R5M3 forfeited"},
+		{"before the last round", 30 * leaguetest.Second, "R5M3 REF01"},
+		{"in the last round", 35 * leaguetest.Second, "R5M3 forfeited"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -200,8 +200,8 @@ func TestSuspendedPlayerReturnsBeforeTheNextRound(t *testing.T) {
 				away.Store(true)
 				w.WaitUntil(test.back)
 				away.Store(false)
-				w.WaitUntil(max(test.back, 28*leaguetest.Second))
-				if test.back < 26*leaguetest.Second {
+				w.WaitUntil(max(test.back, 34*leaguetest.Second))
+				if test.back < 32*leaguetest.Second {
 					assert.Equal(t, "ACTIVE 4 it answers again", agentLife(w, "P03"))
 				} else {
 					assert.Equal(t, "SUSPENDED 5 did not answer in its last 3 matches", agentLife(w, "P03"))

@@ -19,11 +19,8 @@ const reviveEvery = 15 * time.Second
 func (d *directory) atBarrier(ctx context.Context) error {
 	d.mu.Lock()
 	open, err := d.state.Open(), error(nil)
-	for _, a := range d.all() {
-		if open || err != nil {
-			break
-		}
-		err = d.judge(a)
+	if !open {
+		err = d.judgeAll()
 	}
 	d.mu.Unlock()
 	if err != nil || open {
@@ -31,6 +28,16 @@ func (d *directory) atBarrier(ctx context.Context) error {
 	}
 	d.revive(ctx, d.all(), nil)
 	return ctx.Err()
+}
+
+// judgeAll records the suspensions and shutdowns that are due. The lock is held.
+func (d *directory) judgeAll() error {
+	for _, a := range d.all() {
+		if err := d.judge(a); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judge records the suspension or shutdown of an agent. The lock is held.

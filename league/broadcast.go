@@ -3,9 +3,13 @@ package league
 import (
 	"cmp"
 	"context"
-	"errors"
+	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
 )
@@ -73,8 +77,10 @@ func (b *broadcast[Q]) deliver(a *agent, full bool) {
 		_ = send(b.ctx, b.agents, b.method, a, message, left)
 		return
 	}
-	b.agents.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
-		Str("event_type", protocol.EventBroadcastDropped).Msg("the agent is too slow, a broadcast to it was dropped")
+	if b.agents.unheard.first(a, "dropped") {
+		b.agents.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
+			Str("event_type", protocol.EventBroadcastDropped).Msg("the agent is too slow, a broadcast to it was dropped")
+	}
 }
 
 // wait returns when all receivers have answered or the time is over.
@@ -110,10 +116,43 @@ func send[Q any](ctx context.Context, agents *directory, method *protocol.Method
 	if err == nil {
 		agents.acknowledged(a)
 	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if e := protocol.AsError(err); e != nil && agents.unheard.first(a, cmp.Or(string(e.Code), notOurCode)) {
 		agents.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).
 			Str("message_type", message.Type()).Str("id", a.id).Str("event_type", protocol.EventBroadcastUnacknowledged).
 			Msg("a broadcast was not acknowledged")
 	}
 	return err
+}
+
+// unheard counts the broadcasts that agents did not get, by agent and cause, so that the log has one line
+// for each of them in a round. Safe for concurrent use.
+type unheard struct {
+	mu     sync.Mutex
+	counts map[string]int // by agent and cause, such as "P01 E002"
+}
+
+// first counts a broadcast, and tells whether it is the first of its agent and cause.
+func (u *unheard) first(a *agent, cause string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.counts[a.id+" "+cause]++
+	return u.counts[a.id+" "+cause] == 1
+}
+
+// summarize logs the counts above one, and begins anew.
+func (u *unheard) summarize(log *zerolog.Logger) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	several, counts := false, zerolog.Dict()
+	for _, key := range slices.Sorted(maps.Keys(u.counts)) {
+		if n := u.counts[key]; n > 1 {
+			several = true
+			counts.Int(key, n)
+		}
+	}
+	if several {
+		log.Warn().Dict("counts", counts).Str("event_type", protocol.EventBroadcastsCounted).
+			Msg("agents did not get several broadcasts of this round")
+	}
+	clear(u.counts)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/decide"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -63,6 +64,7 @@ func (m *Manager) conductMatch(stop, work context.Context, c *conduct, x *match)
 		case awaiting:
 			event = m.awaitReport(work, c, event == offerAccepted)
 		case finished:
+			m.askPlayers(work, x)
 			return
 		}
 		m.advance(stop, c, event)
@@ -102,8 +104,10 @@ func (m *Manager) advance(stop context.Context, c *conduct, event handoverEvent)
 	if event == reportLate {
 		m.options.Log.Warn().Func(c.about).Str("event_type", protocol.EventReportMissing).Msg("no report in time: another attempt")
 	}
-	if failed {
+	if failed || event == reportDoubted {
 		c.failed.add(c.referee)
+	}
+	if failed {
 		m.failed(c.id, c.referee, event.failure(c.id.String()))
 	}
 	if event == offerDeclined || event == offerNotSent {
@@ -123,8 +127,11 @@ func (m *Manager) choose(stop, work context.Context, c *conduct) handoverEvent {
 		return matchOver
 	}
 	if c.referee == nil {
-		if m.nextReferee(c) == nil && m.recordLostAttempt(c.match) {
-			return matchOver
+		if m.nextReferee(c) == nil {
+			if m.recordLostAttempt(c.match) {
+				return matchOver
+			}
+			m.awaitToken(stop, c)
 		}
 		if c.referee = m.awaitReferee(stop, c); c.referee == nil {
 			return matchOver
@@ -252,8 +259,10 @@ func (m *Manager) offer(ctx context.Context, c *conduct) handoverEvent {
 	number, again := decide.AttemptFor(c.fact, c.referee.id, c.handover.fresh)
 	if !again && len(m.state.InactivePlayers(c.a.id, c.b.id)) > 0 { // by a decision since the referee was chosen
 		m.mu.Unlock()
-		m.forfeits(ctx, c.match)
-		return matchOver
+		if m.forfeits(ctx, c.match) {
+			return matchOver
+		}
+		return offerDeclined // the referee that has accepted it may still report
 	}
 	at, err := c.attempt(number), error(nil)
 	if !again {
@@ -367,6 +376,14 @@ func (m *Manager) assignedPlayer(p *agent, points *int) protocol.AssignedPlayer 
 	}
 }
 
+// lostBy is the event of an attempt that is lost by a cause.
+func lostBy(cause string) handoverEvent {
+	if cause == journal.CauseBothAnswer {
+		return reportDoubted
+	}
+	return reportRejected
+}
+
 // awaitReport waits for the result of a match that a referee holds, as long as the
 // longest match can take; no longer if nothing answers at the referee's endpoint for a
 // while. A referee that was not reached with the offer gets it again as soon as it
@@ -388,17 +405,17 @@ func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) han
 			if c.over() {
 				return matchOver
 			}
-			lost, last := m.lostByReports(c, false)
-			if lost {
-				return reportRejected
+			cause, rejected := m.lostByReports(c, false)
+			if cause != "" {
+				return lostBy(cause)
 			}
-			if !last.IsZero() {
-				giveUp = time.After(time.Until(last.Add(betterReportWait)))
+			if !rejected.IsZero() {
+				giveUp = time.After(time.Until(rejected.Add(betterReportWait)))
 			}
 			continue
 		case <-giveUp:
-			if lost, _ := m.lostByReports(c, true); lost {
-				return reportRejected
+			if cause, _ := m.lostByReports(c, true); cause != "" {
+				return lostBy(cause)
 			}
 			continue
 		case <-timer.C:

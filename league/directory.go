@@ -19,6 +19,8 @@ type directory struct {
 	keys    protocol.ManagerKeys
 	agents  map[string]*agent
 
+	unheard unheard // has a lock of its own
+
 	players, referees []*agent // in order of ids; nil before the league has started
 }
 
@@ -110,7 +112,8 @@ func (d *directory) confirm(a *agent) error {
 }
 
 // acknowledged confirms the token of an agent that accepted a message of the
-// manager: it knows the credential that derives from the token. The lock is not held.
+// manager: it knows the credential that derives from the token. A third-party referee accepts the
+// message without looking at the credential. The lock is not held.
 // An event that cannot be recorded is recorded with a later message.
 func (d *directory) acknowledged(a *agent) {
 	if a.confirmed.Load() {
@@ -118,7 +121,9 @@ func (d *directory) acknowledged(a *agent) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.confirm(a)
+	if a.player || d.state.Agents[a.id].ShowsAccessTokens() {
+		_ = d.confirm(a)
+	}
 }
 
 // sender authenticates the sender of a message.

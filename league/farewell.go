@@ -12,23 +12,26 @@ import (
 )
 
 // The end of the league. Agents end when they get LEAGUE_COMPLETED, so the manager sends it
-// until an agent has it or is gone. An agent is gone when it does not know the message, when
-// nothing listens at its endpoint in several calls in a row, or when it was suspended or shut
+// until an agent has it, has refused it several times, or is gone. An agent is gone when it does not know the
+// message, when nothing listens at its endpoint in several calls in a row, or when it was suspended or shut
 // down and does not answer as many. If it returns, it registers again or sends a query, and
 // the manager tells it then.
 const (
-	endPatience  = time.Minute // for which Run sends the message; then only Linger does
+	// endPatience is how long Run sends the message after the last result; then only Linger does. The process has 5 s
+	// left, the time that its server gives to calls in progress, to end within 30 s.
+	endPatience  = 25 * time.Second
 	firstPause   = 2 * time.Second
 	longestPause = 20 * time.Second
 	goneAfter    = 4 // calls
+	mostRefusals = 3 // since the agent registered last
 )
 
-// tellEnd sends LEAGUE_COMPLETED to one agent until it has it or is gone, or ctx ends. It
+// tellEnd sends LEAGUE_COMPLETED to one agent until it has it, refuses it for good or is gone, or ctx ends. It
 // pauses for 2, 4, 8, 16 and then always 20 seconds. In a simulation it makes at most four
 // calls, and does not repeat a refused one: there no time passes.
 func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Broadcast[protocol.LeagueCompleted]) {
 	method, pause, absent := &protocol.NotifyLeagueCompleted, firstPause, 0
-	for calls := 1; ; calls++ {
+	for calls := 1; a.refusals.Load() < mostRefusals; calls++ {
 		err := send(ctx, d, method, a, message, method.Timeout)
 		e := protocol.AsError(err)
 		if e == nil {
@@ -41,7 +44,10 @@ func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Bro
 		if !protocol.Unreachable(err) && (protocol.Answered(err) || !d.inactive(a)) {
 			absent = 0
 		}
-		refused := e.Remote && e.Code != protocol.ErrRateLimited
+		refused := protocol.Answered(err) && e.Code != protocol.ErrRateLimited
+		if refused && a.refusals.Add(1) == mostRefusals {
+			return
+		}
 		last := d.options.Simulation != nil && (calls == goneAfter || refused || !e.Code.Retryable())
 		if last || absent == goneAfter || unknownMethod(err, e) || d.clock.Sleep(ctx, pause) != nil {
 			return
@@ -50,10 +56,13 @@ func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Bro
 	}
 }
 
+// methodNotFound is the code of JSON-RPC for an unknown method.
+const methodNotFound = -32601
+
 // unknownMethod tells whether an agent refused a call because it has no such method. Some
 // third-party agents say so with the code of JSON-RPC for any error of a server.
 func unknownMethod(err error, e *protocol.Error) bool {
-	const methodNotFound, serverError = -32601, -32000
+	const serverError = -32000
 	return protocol.Vacant(err) || e.Remote &&
 		(e.RPC == methodNotFound || e.RPC == serverError && strings.EqualFold(e.Detail, "unknown method"))
 }
@@ -82,16 +91,19 @@ func (d *directory) uninformed() []*agent {
 }
 
 // tellCompleted tells every agent that does not know it that the league is over, after
-// the notices in its queue, and waits until all know, are gone, or ctx ends.
-func (d *directory) tellCompleted(ctx context.Context, completed *protocol.LeagueCompleted) {
-	receivers := d.uninformed()
-	message, told := protocol.Many(completed), newBarrier(len(receivers))
+// the notices in its queue and the last one, and waits until all know, are gone, or ctx ends.
+func (f *farewell) tellCompleted(ctx context.Context, last notice) {
+	receivers := f.uninformed()
+	message, told := protocol.Many(f.completed), newBarrier(len(receivers))
 	tell := func(a *agent, _ bool) { // never put into a full queue
 		defer told.arrive()
-		if a.told.CompareAndSwap(false, true) { // a query is no return then
-			defer a.told.Store(false)
-		}
-		d.tellEnd(ctx, a, message)
+		last(a, false)
+		f.mu.Lock()
+		delete(f.queued, a)
+		a.told.Store(true) // a query is no return then
+		f.mu.Unlock()
+		defer a.told.Store(false)
+		f.tellEnd(ctx, a, message)
 	}
 	var queueing sync.WaitGroup
 	for _, a := range receivers {
@@ -111,13 +123,15 @@ type farewell struct {
 	*directory
 
 	late      chan *agent               // agents that returned after the end of the league
-	completed *protocol.LeagueCompleted // nil before the end; directory.mu guards it
+	completed *protocol.LeagueCompleted // nil before the end; directory.mu guards it and queued
+	queued    map[*agent]bool           // are told after the notices in their queues; nil after Run
+	until     time.Time                 // when Run ends
 }
 
 // tellLate tells an agent that returns after the end of the league that it is
 // over, even if it was told before: it may have crashed since. F.mu is held.
 func (f *farewell) tellLate(a *agent) {
-	if f.completed == nil || !a.told.CompareAndSwap(false, true) {
+	if f.completed == nil || f.queued[a] || !a.told.CompareAndSwap(false, true) {
 		return
 	}
 	select {
@@ -129,36 +143,39 @@ func (f *farewell) tellLate(a *agent) {
 
 // tellReturned tells agents that return after the end that the league is over, until
 // ctx ends.
-func (f *farewell) tellReturned(ctx context.Context, completed *protocol.LeagueCompleted) {
+func (f *farewell) tellReturned(ctx context.Context) {
 	var telling sync.WaitGroup
 	defer telling.Wait()
 	for {
 		select {
 		case a := <-f.late:
-			telling.Go(func() { f.tellAgain(ctx, a, completed) }) // a slow agent delays no other
+			telling.Go(func() { f.tellAgain(ctx, a) }) // a slow agent delays no other
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (f *farewell) tellAgain(ctx context.Context, a *agent, completed *protocol.LeagueCompleted) {
+func (f *farewell) tellAgain(ctx context.Context, a *agent) {
 	defer a.told.Store(false)
-	f.tellEnd(ctx, a, protocol.Many(completed))
+	f.tellEnd(ctx, a, protocol.Many(f.completed))
 }
 
-// tellAll tells all agents that the league is over, for endPatience at most. A
+// tellAll tells all agents that the league is over, after the last notice, until f.until at most. A
 // simulation needs no time for it.
-func (f *farewell) tellAll(ctx context.Context, completed *protocol.LeagueCompleted) {
+func (f *farewell) tellAll(ctx context.Context, last notice) {
 	var returned sync.WaitGroup
 	defer returned.Wait()
 	if f.options.Simulation == nil {
-		limited, stop := context.WithTimeout(ctx, endPatience)
+		limited, stop := context.WithDeadline(ctx, f.until)
 		defer stop()
 		ctx = limited
-		returned.Go(func() { f.tellReturned(limited, completed) })
+		returned.Go(func() { f.tellReturned(limited) })
 	}
-	f.tellCompleted(ctx, completed)
+	f.tellCompleted(ctx, last)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queued = nil
 }
 
 // Linger tells the agents that still do not know it, and those that return, that the
@@ -172,13 +189,14 @@ func (m *Manager) Linger(ctx context.Context) {
 		return
 	}
 	var telling sync.WaitGroup
+	defer m.unheard.summarize(&m.options.Log)
 	defer telling.Wait()
 	telling.Go(func() { m.refusals.run(ctx) })
 	telling.Go(func() { m.files.run(ctx) })
 	for _, a := range m.uninformed() {
 		if a.told.CompareAndSwap(false, true) { // else it has returned
-			telling.Go(func() { m.farewell.tellAgain(ctx, a, completed) })
+			telling.Go(func() { m.farewell.tellAgain(ctx, a) })
 		}
 	}
-	m.farewell.tellReturned(ctx, completed)
+	m.farewell.tellReturned(ctx)
 }

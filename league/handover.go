@@ -48,6 +48,7 @@ const (
 	refereeBack                          // the referee registered again: it may have forgotten the match, or has a result
 	reportLate                           // the longest time for a match is over
 	reportRejected                       // the referee has lost the attempt by its reports
+	reportDoubted                        // the same, but that is no failure of the referee
 )
 
 // failure describes the failure of a referee, for its record; "" for an event that is
@@ -72,7 +73,7 @@ func (h *handover) on(e handoverEvent) (failed bool) {
 	}
 	failed = e.failure("") != ""
 	if e != refereeChosen {
-		h.fresh = failed || e == offerRestarted
+		h.fresh = failed || e == offerRestarted || e == reportDoubted
 	}
 	switch e {
 	case matchOver:

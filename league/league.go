@@ -36,6 +36,7 @@ type Manager struct {
 	registrations registrations
 	files         *fileWriter // nil without a data folder
 
+	warned   map[string]bool // what the log has said once; see warnAbout
 	farewell farewell
 	viewed   transcriptCache
 
@@ -53,10 +54,11 @@ func New(o Options) (*Manager, error) {
 	m := &Manager{
 		options: o, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
 		refusals: newRefusalLog(&o),
+		warned:   map[string]bool{},
 		viewed:   transcriptCache{calls: make(chan struct{}, viewerCalls)},
 	}
 	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
-	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}}
+	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}, unheard: unheard{counts: map[string]int{}}}
 	m.farewell = farewell{directory: m.directory, late: make(chan *agent, 100)}
 	var secret [32]byte
 	_, _ = crand.Read(secret[:]) // never fails
@@ -197,6 +199,12 @@ func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
 	err := protocol.TooLarge(m.stamp, limit)
 	m.refusals.unread(ctx, "", err)
 	return err
+}
+
+// Misdirected logs a request over HTTP that is no call, because it has another method or path. Calls go
+// to endpoint, a URL.
+func (m *Manager) Misdirected(ctx context.Context, method, path, endpoint string) {
+	m.refusals.unread(ctx, method+" "+path, &protocol.Error{Detail: "send JSON-RPC 2.0 by POST to " + endpoint})
 }
 
 // pong answers a ping.
@@ -342,6 +350,13 @@ func (m *Manager) Results() []MatchRecord {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return decide.Results(m.state)
+}
+
+// Evidence tells which results rest on the word of a referee alone: see decide.Evidence.
+func (m *Manager) Evidence() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return decide.Evidence(m.state)
 }
 
 // documents are the derived files of the league as of now.

@@ -68,8 +68,8 @@ func (x *match) reject(r *journal.MatchReported, reason string) (tooMany bool) {
 	return n >= maxRejectedReports
 }
 
-// pings are the pings of both players of a match. A third-party referee causes them by
-// the report of a double technical loss: it may never have asked the players.
+// pings are the pings of both players of a match. The report of a double technical loss causes
+// them: its referee may never have asked the players.
 type pings struct {
 	judged chan struct{} // closed when the report that caused them has been judged
 	result decide.Pings

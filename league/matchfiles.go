@@ -63,7 +63,8 @@ func (m *Manager) writeDecided() {
 	m.writeMissing(false, slices.Values(decided))
 }
 
-// isOutdated tells whether the file of a match has a result that an organiser has annulled.
+// isOutdated tells whether the file of a match has another result than the one that counts,
+// because an organiser has annulled it.
 func (m *Manager) isOutdated(id protocol.MatchID, path string) bool {
 	m.mu.Lock()
 	match := m.state.Match(id)
@@ -76,8 +77,8 @@ func (m *Manager) isOutdated(id protocol.MatchID, path string) bool {
 	if err != nil {
 		return false
 	}
-	return doc.Attempt != r.Number || doc.RefereeID != r.RefereeID || doc.Result == nil || doc.Result.Status != r.Status ||
-		!reflect.DeepEqual(doc.Result.WinnerPlayerID, r.WinnerPlayerID)
+	want := &store.MatchResult{GameResult: r.GameResult, Score: r.Score}
+	return doc.Attempt != r.Number || doc.RefereeID != r.RefereeID || !reflect.DeepEqual(doc.Result, want)
 }
 
 // toWrite returns the function that writes a match file; nil if the file is there. It does
@@ -101,11 +102,12 @@ func (m *Manager) rebuilt(id protocol.MatchID, recorded *results) *store.Match {
 	m.mu.Lock()
 	match, playerA, playerB, _ := m.state.Find(id)
 	report, event, a, b := match.Report, match.Event, m.agents[playerA], m.agents[playerB]
+	lost := report != nil && match.IsLost(report.Number) // the referee's record has the report that does not count
 	m.mu.Unlock()
 	if report == nil {
 		return nil
 	}
-	if doc := recorded.find(report.RefereeID, id.String(), report.Number); doc != nil {
+	if doc := recorded.find(report.RefereeID, id.String(), report.Number); doc != nil && !lost {
 		return doc
 	}
 	if report.Draw == nil { // the state keeps no draws of old rounds

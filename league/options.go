@@ -19,7 +19,8 @@ import (
 
 // Options are the rules of a league and the dependencies of its manager. A league that
 // resumes keeps the rules it began with: the game, the tournament, the legs, the scoring,
-// the authentication, the signatures, the token length and the grace period of registrations.
+// the authentication, the signatures, the evidence, the token length and the grace period of
+// registrations.
 type Options struct {
 	LeagueID    string // see protocol.ValidLeagueID
 	DisplayName string // of the league; may be empty
@@ -75,6 +76,9 @@ type Options struct {
 	// RequireSignatures admits only players with keys, and referees that relay signatures.
 	// It needs Sign.
 	RequireSignatures bool
+
+	// RequireEvidence refuses each WIN and DRAW below journal.GradeRecomputed.
+	RequireEvidence bool
 
 	// SigningKey signs heads; nil: it derives from the manager's secret.
 	SigningKey *protocol.SigningKey
@@ -213,13 +217,15 @@ func (o *Options) resume(created *journal.Created) error {
 	if created.Signs() && created.ManagerKey != o.SigningKey.Public() {
 		return errors.New("the manager's secret is not that of this league, whose first event has another manager_key: restore its key file in private")
 	}
-	same := reflect.DeepEqual(o.Tournament, created.Tournament) && (!created.Signs() || o.RequireSignatures == created.RequiresSignatures())
+	same := reflect.DeepEqual(o.Tournament, created.Tournament) && (!created.Signs() || o.RequireSignatures == created.RequiresSignatures()) &&
+		o.RequireEvidence == created.RequiresEvidence()
 	if !same || o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(scoring) || o.LenientAuth != lenient || o.RegistrationGrace != grace {
 		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).Dur("registration_grace_ms", grace).
-			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, tournament, legs, scoring, auth, signatures or registration_grace_sec have changed: this league keeps those it began with")
+			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, tournament, legs, scoring, auth, signatures, evidence or registration_grace_sec have changed: this league keeps those it began with")
 	}
 	o.LenientAuth, o.RegistrationGrace = lenient, grace
 	o.Sign, o.RequireSignatures = created.Signs(), created.RequiresSignatures()
+	o.RequireEvidence = created.RequiresEvidence()
 	o.GameType, o.Legs, o.Scoring, o.Tournament = created.GameType, created.Legs, scoring, created.Tournament
 	o.TokenLength = cmp.Or(created.TokenLength, protocol.MaxTokenLength)
 	return nil
@@ -230,7 +236,7 @@ func (o *Options) resume(created *journal.Created) error {
 func (o *Options) configuration() *journal.Configuration {
 	c := &journal.Configuration{
 		Timeouts: o.Timeouts, RetryPolicy: o.Retry, LongestMatch: o.LongestMatch.Seconds(),
-		Replies: journal.RepliesByMeaning, Broadcast: journal.BroadcastRound,
+		Replies: journal.RepliesByMeaning, Broadcast: journal.BroadcastRound, Evidence: journal.GradeStated,
 		AnnounceLead: o.AnnounceLead.Seconds(), Pace: o.Pace.Seconds(), RegistrationWindow: o.RegistrationWindow.Seconds(),
 		Participants: journal.Participants{
 			Players: o.Players, MinPlayers: o.MinPlayers, MaxPlayers: o.MaxPlayers, Referees: o.Referees, MaxReferees: o.MaxReferees,
@@ -244,6 +250,9 @@ func (o *Options) configuration() *journal.Configuration {
 	}
 	if o.EveryMatch {
 		c.Broadcast = journal.BroadcastMatch
+	}
+	if o.RequireEvidence {
+		c.Evidence = journal.GradeRecomputed
 	}
 	switch {
 	case o.RequireSignatures:

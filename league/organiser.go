@@ -126,15 +126,21 @@ func (m *Manager) decide(q *protocol.OrganiseRequest) (done *protocol.Organised,
 // match that runs and is ruled; nil for none. M.mu is held.
 func (m *Manager) takeEffect(event journal.DecisionEvent) (ruled *match) {
 	switch d := event.(type) {
+	case *journal.Unpaused:
+		m.wakeMatches()
+	case *journal.AgentReadmitted:
+		if m.state.Started == nil { // no league starts without a referee
+			m.registrations.startIfComplete()
+		}
 	case *journal.AgentHeld:
-		m.wakeMatchesOf(d.AgentID)
+		m.wakeMatches()
 	case *journal.AgentWithdrawn:
 		if m.state.Started == nil {
 			delete(m.agents, d.AgentID)
 			m.registrations.decide.Forget(d.AgentID)
 		}
 		m.organiser.newTable = m.organiser.newTable || d.Annulled
-		m.wakeMatchesOf(d.AgentID)
+		m.wakeMatches()
 	case *journal.MatchRuled:
 		m.correct(d.MatchID)
 		if x := m.running(d.MatchID); x != nil && !x.over() {
@@ -172,13 +178,11 @@ func (m *Manager) correct(id protocol.MatchID) {
 	m.files.correct()
 }
 
-// wakeMatchesOf makes the conductors look at the running matches of an agent: a match that no
-// referee has yet is forfeited. M.mu is held.
-func (m *Manager) wakeMatchesOf(agentID string) {
+// wakeMatches makes the conductors look at the running matches: one that no referee has yet may be
+// forfeited now. M.mu is held.
+func (m *Manager) wakeMatches() {
 	for _, x := range m.matches {
-		if x.a.id == agentID || x.b.id == agentID {
-			x.wake()
-		}
+		x.wake()
 	}
 	if m.rematch != nil {
 		m.rematch.wake()

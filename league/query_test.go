@@ -282,6 +282,25 @@ func TestInvalidQueryIsRejected(t *testing.T) {
 	}
 }
 
+// An error echoes no token, because answers are logged; it tells the form of a token.
+func TestErrorsDoNotEchoTheToken(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.Players(1)
+		for _, token := range []string{w.Token("P01") + "x", w.Token("P09"), "a-secret-of-another-system"} {
+			q := w.Query("P01", protocol.QueryStandings)
+			q.AuthToken = token
+			_, err := q.Send()
+			e := protocol.AsError(err)
+			require.NotNil(t, e)
+			assert.Equal(t, protocol.ErrTokenInvalid, e.Code)
+			assert.NotContains(t, e.Error()+string(leaguetest.Encode(e.Context)), token)
+			assert.NotEmpty(t, e.Context["expected_format"])
+			assert.NotContains(t, e.Context, "provided_token")
+		}
+	})
+}
+
 func TestGetStandingsNeedsAToken(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers = 2 })

@@ -171,7 +171,13 @@ func (l *refusalLog) refusedRequest(ctx context.Context, method string, asked *p
 	l.write(ctx, method, asked.Sender, err)
 }
 
-// unread logs a request that no handler could read.
+// unread logs a request that no handler could read. The sender of an unknown method learns the
+// methods that agents call.
 func (l *refusalLog) unread(ctx context.Context, method string, err error) {
+	if e := protocol.AsError(err); e != nil && e.RPC == methodNotFound {
+		err = &protocol.Error{RPC: e.RPC, Detail: e.Detail + ": call " + strings.Join([]string{
+			protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name, protocol.ReportMatchResult.Name, protocol.Query.Name,
+		}, ", ")}
+	}
 	l.write(ctx, method, "", err)
 }

@@ -32,8 +32,9 @@ type registrations struct {
 
 	replanned chan struct{} // tells that an organiser has planned the start
 
-	decide    decide.Registrations // guarded by the ledger's lock, like newSilent
+	decide    decide.Registrations // guarded by the ledger's lock, like the next two
 	newSilent []*agent             // agents that nobody pings yet
+	guesses   decide.Guesses       // at registration codes
 }
 
 func (r *registrations) registerReferee(ctx context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
@@ -106,7 +107,7 @@ func (r *registrations) admit(ctx context.Context, a *decide.Applicant) (*agent,
 	if !protocol.SupportedVersion(a.ProtocolVersion) {
 		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s", a.ProtocolVersion, protocol.Version)
 	}
-	known, generation, err := r.returning(a)
+	known, generation, err := r.returning(ctx, a)
 	switch {
 	case err != nil:
 		return nil, err
@@ -233,20 +234,21 @@ func (r *registrations) readmit(ctx context.Context, a *decide.Applicant, known 
 	}
 	r.options.Log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Str("event_type", protocol.EventAgentBack).Msg("an agent is back")
 	close(*known.expectReturn()) // its matches are handed over again
+	known.refusals.Store(0)
 	r.returned(known)
 	return known, nil
 }
 
 // returning finds the agent that registers again, by its token or its registration code;
 // nil for a new one. It checks the code of an applicant without a token.
-func (r *registrations) returning(a *decide.Applicant) (known *agent, generation int, err error) {
+func (r *registrations) returning(ctx context.Context, a *decide.Applicant) (known *agent, generation int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if a.Token == "" {
-		if err := r.decide.Roster.Check(a); err != nil {
+		if err := r.guesses.Check(r.decide.Roster, a, r.refusals.address(ctx), r.clock.Now()); err != nil {
 			return nil, 0, err
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if a.Token != "" {
 		known, generation, err = r.owner(a.Token)
 	} else if holder := r.decide.Roster.Holder(r.state, a); holder != nil && decide.Repeated(r.state, a) == "" {
@@ -272,7 +274,7 @@ func (r *registrations) returning(a *decide.Applicant) (known *agent, generation
 func (r *registrations) logUnlisted() {
 	var unlisted []string
 	for id, known := range r.state.Agents {
-		if r.decide.Roster.Restricts(known.Player) && !r.decide.Roster.Lists(known) {
+		if r.decide.Roster.Restricts(known.Player) && !r.decide.Roster.Lists(known.Player, known.DisplayName) {
 			unlisted = append(unlisted, id)
 		}
 	}

@@ -114,6 +114,9 @@ var errPingFirst = errors.New("the players have not been pinged yet")
 // signatures. M.mu is held, but not during the verification, because that is slow.
 func (m *Manager) claim(q *protocol.MatchResultReport) (c decide.Claim, err error) {
 	referee, err := m.reporter(q)
+	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrTokenMissing {
+		m.reportedWithoutToken(q)
+	}
 	if err == nil && q.LeagueID != m.options.LeagueID {
 		err = decide.OtherLeague(m.options.LeagueID, q.LeagueID)
 	}
@@ -153,9 +156,11 @@ func (m *Manager) take(q *protocol.MatchResultReport, c decide.Claim) (*match, *
 	case v.Disputed:
 		m.dispute(q, v.Result)
 	case v.Rejected != "" && x != nil:
-		if x.reject(v.Result, v.Rejected) || v.RefereeOut {
-			m.loseAttempt(x, v.Result.Number)
+		if x.reject(v.Result, v.Rejected) {
+			m.loseAttempt(x, decide.LoseAttempt(v.Result, v.Rejected))
 		}
+	case v.Lost != nil:
+		m.loseAttempt(x, v.Lost)
 	}
 	if !v.Accepted {
 		return nil, nil, v.Err
@@ -188,8 +193,8 @@ func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReporte
 	}
 }
 
-// warnAbout warns when a referee counts points otherwise than the league, and when its
-// result cannot be checked because it reports no draw.
+// warnAbout warns when a referee counts points otherwise than the league, and, once for a referee,
+// when nothing but its word proves what it reports.
 func (m *Manager) warnAbout(q *protocol.MatchResultReport, r *journal.MatchReported) {
 	var got [2]int
 	differs := false
@@ -202,15 +207,22 @@ func (m *Manager) warnAbout(q *protocol.MatchResultReport, r *journal.MatchRepor
 			Int("reported_A", got[0]).Int("reported_B", got[1]).Int("counted_A", r.Score[0].Value).Int("counted_B", r.Score[1].Value).
 			Str("event_type", protocol.EventScoreDiffers).Msg("the reported score differs from the league's scoring, which counts")
 	}
-	if m.options.Sign {
-		if ids := decide.Unsigned(m.state, r); len(ids) > 0 {
-			m.options.Log.Warn().Str("conversation_id", q.ConversationID).Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).Strs("players", ids).
-				Str("event_type", protocol.EventResultUnsigned).Msg("the referee relays no signatures: nothing proves these players' choices")
-		}
+	event, what := "", ""
+	ids := decide.Unsigned(m.state, r)
+	switch {
+	case r.Grade == journal.GradeStated:
+		event, what = protocol.EventResultStated, "results rest on the word of this referee alone: it does not show all moves and the draw"
+	case len(ids) > 0:
+		event, what = protocol.EventResultUnsigned, "the referee relays no signatures: nothing else proves these players' choices"
 	}
-	if r.Draw == nil && r.Status != protocol.StatusTechnicalLoss {
+	if key := event + r.RefereeID; event != "" && !m.warned[key] {
+		m.warned[key] = true
 		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).
-			Str("event_type", protocol.EventDrawMissing).Msg("the referee showed no draw: its result cannot be checked")
+			Func(func(line *zerolog.Event) {
+				if len(ids) > 0 {
+					line.Strs("players", ids)
+				}
+			}).Str("event_type", event).Msg(what)
 	}
 }
 
@@ -257,8 +269,7 @@ func (m *Manager) takeAfterPings(ctx context.Context, q *protocol.MatchResultRep
 	result := decide.PlayerAway
 	if first {
 		defer close(p.judged)
-		there := m.answering(context.WithoutCancel(ctx), x.a, x.b) // a referee that hangs up changes nothing
-		if there[0] && there[1] {
+		if m.bothAnswer(context.WithoutCancel(ctx), x, x.attempt(max(q.Attempt, 1))) { // a referee that hangs up changes nothing
 			result = decide.BothAnswer
 		}
 	} else {
@@ -280,33 +291,34 @@ func (m *Manager) takeAfterPings(ctx context.Context, q *protocol.MatchResultRep
 	return m.take(q, c)
 }
 
-// lostByReports tells whether the referee of a match has lost its attempt by rejected
-// reports, and when the last one was rejected; zero for none. It loses the attempt now
-// if it sent no better report in time.
-func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost bool, last time.Time) {
+// lostByReports is the cause for which the referee of a match has lost its attempt, "" for none,
+// and when its last report was rejected; zero for never. It loses the attempt now if it sent no
+// better report in time.
+func (m *Manager) lostByReports(c *conduct, timeOver bool) (cause string, rejected time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	attempt := c.fact.LastAttempt(c.referee.id)
+	last := c.rejected[attempt]
 	if timeOver {
-		m.loseAttempt(c.match, attempt)
+		m.loseAttempt(c.match, decide.LoseAttempt(last.report, last.reason))
 	}
-	return c.fact.IsLost(attempt), c.rejected[attempt].at
+	return c.fact.LostBy(attempt), last.at
 }
 
-// loseAttempt records, once, that an attempt is lost by rejected reports, unless the match has
-// a result. M.mu is held.
-func (m *Manager) loseAttempt(x *match, attempt int) {
-	if x.fact.Report != nil || x.fact.IsLost(attempt) {
+// loseAttempt records, once, that a referee has lost an attempt, unless the match has a result.
+// M.mu is held.
+func (m *Manager) loseAttempt(x *match, lost *journal.AttemptLost) {
+	if x.fact.Report != nil || x.fact.IsLost(lost.Number) {
 		return
 	}
-	c := x.rejected[attempt]
-	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", c.report.RefereeID).Str("reason", c.reason).
-		Str("event_type", protocol.EventReportRejected).Msg("report rejected; assigning the match to another referee")
-	_ = m.record(m.reports.LoseAttempt(m.state, c.report, c.reason)) // an error ends the manager
+	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", lost.RefereeID).Str("reason", lost.Reason).
+		Str("event_type", protocol.EventReportRejected).Msg("the report is not recorded; the match goes to another referee")
+	_ = m.record(lost) // an error ends the manager
+	x.wake()
 }
 
-// recordLostAttempt ends a match with the result of its last rejected report, because no other
-// referee can conduct it. It tells whether it did.
+// recordLostAttempt ends a match whose referee lost its attempt, because no other referee can
+// conduct it. It tells whether it did.
 func (m *Manager) recordLostAttempt(x *match) bool {
 	m.mu.Lock()
 	r, err := decide.ResultOfLostAttempt(m.state, x.id)
@@ -323,8 +335,8 @@ func (m *Manager) recordLostAttempt(x *match) bool {
 	if m.durable() != nil {
 		return false
 	}
-	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", r.RefereeID).Str("reason", reason).Str("event_type", protocol.EventRejectedReportRecorded).
-		Msg("no other referee available: recording the rejected report")
+	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", r.RefereeID).Str("status", r.Status).Str("reason", reason).
+		Str("event_type", protocol.EventLostAttemptRecorded).Msg("no other referee available: the match ends without a report that counts")
 	m.recorded(x, r)
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 )
@@ -133,7 +134,7 @@ func TestSecondReportMustAgreeWithTheFirst(t *testing.T) {
 					}
 					assert.Equal(t, league.MatchRecord{
 						MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
-						Status: protocol.StatusWin, Winner: "P01", Number: 8, ChoiceA: "even", ChoiceB: "odd",
+						Status: protocol.StatusWin, Grade: journal.GradeStated, Winner: "P01", Number: 8, ChoiceA: "even", ChoiceB: "odd",
 					}, w.Manager.Results()[0])
 					assert.Equal(t, 3, w.Manager.Standings()[0].Points)
 				}
@@ -188,10 +189,6 @@ func TestReportFormsOfThirdPartyReferees(t *testing.T) {
 			name: "a winner with choices, but no number", winner: text("P01"), a: 3,
 			details:    &protocol.ResultDetails{Choices: protocol.Both("P01", text("even"), "P02", nil)},
 			statusWith: protocol.StatusTechnicalLoss, points: [2]int{3, 0}, failed: 1,
-		},
-		{
-			name:    "a technical loss without a winner",
-			details: &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}, statusWith: protocol.StatusTechnicalLoss, failed: 2,
 		},
 		{name: "a score that differs from the league's points", winner: text("P01"), a: 2, b: 1, statusWith: protocol.StatusWin, points: [2]int{3, 0}},
 	} {

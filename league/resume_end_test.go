@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/transport"
@@ -134,7 +135,8 @@ func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 	}
 }
 
-// LEAGUE_COMPLETED is sent until the agent has it: an agent ends with it.
+// LEAGUE_COMPLETED is sent until the agent has it, because an agent ends with it. An agent that answers it with an
+// error gets it three times, and again when it returns.
 func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
 	failures := map[string]error{
 		"refused":               protocol.Fault(protocol.ErrTokenInvalid, "not now"),
@@ -143,7 +145,7 @@ func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
 		"lost with its replies": leaguetest.ErrHangUp,
 	}
 	for name, failure := range failures {
-		for _, refusals := range []int{3, 20} { // Run ends before the second
+		for _, refusals := range []int{2, 20} { // Run ends before the second
 			t.Run(fmt.Sprintf("%s %d times", name, refusals), func(t *testing.T) {
 				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 					x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
@@ -157,9 +159,18 @@ func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
 						return c.OwnAnswer()
 					}))
 					require.NotNil(t, x.Finish())
-					require.Equal(t, refusals == 3, leaguetest.IsClosed(stubborn.Player.Done()))
+					require.Equal(t, refusals == 2, leaguetest.IsClosed(stubborn.Player.Done()))
 					lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
 					time.Sleep(12 * time.Minute)
+					if refusals == 20 && (name == "refused" || name == "failed") {
+						_, err := w.Query("P02", protocol.QueryStatus).Send()
+						require.NoError(t, err)
+						time.Sleep(time.Minute)
+						assert.Equal(t, 3, calls, "also after a query")
+						refusals, calls = 3, 3
+						require.NoError(t, stubborn.Player.Register(w.Context))
+						synctest.Wait()
+					}
 					assert.True(t, leaguetest.IsClosed(stubborn.Player.Done()))
 					assert.Equal(t, refusals+1, calls, "no call after it has the message")
 					w.Cancel()
@@ -170,9 +181,9 @@ func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
 	}
 }
 
-// Run returns a minute after the end of the league, so that a manager that ends with its
-// league does not wait for ever.
-func TestRunWaitsAMinuteForTheAcknowledgements(t *testing.T) {
+// Run returns when each agent has had its last call, so that a manager that ends with its league does not wait for
+// ever.
+func TestRunEndsSoonAfterRefusals(t *testing.T) {
 	unknown := &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}
 	thirdParty := &transport.Error{Code: -32000, Message: "Unknown method"}
 	for _, tt := range []struct {
@@ -180,10 +191,10 @@ func TestRunWaitsAMinuteForTheAcknowledgements(t *testing.T) {
 		failure error
 		want    time.Duration
 	}{
-		{"an agent that refuses it", protocol.Fault(protocol.ErrTokenInvalid, "never"), time.Minute},
+		{"an agent that refuses it", protocol.Fault(protocol.ErrTokenInvalid, "never"), 6 * time.Second},
 		{"an agent that does not know it", unknown, 0},
 		{"a third-party agent that does not know it", thirdParty, 0},
-		{"an agent with another error of its server", &transport.Error{Code: -32000, Message: "busy"}, time.Minute},
+		{"an agent with another error of its server", &transport.Error{Code: -32000, Message: "busy"}, 6 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -202,6 +213,76 @@ func TestRunWaitsAMinuteForTheAcknowledgements(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Run ends within 30 s of the last result, with 5 s for the server, whatever agents do not answer. A restarted
+// manager counts from its start.
+func TestRunEndsWithinHalfAMinuteOfTheLastResult(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.EveryMatch = true })
+		silent := []leaguetest.Option{
+			leaguetest.On(protocol.UpdateStandings.Name, leaguetest.Silent), leaguetest.On(protocol.NotifyRoundCompleted.Name, leaguetest.Silent),
+			leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.Silent), leaguetest.On(protocol.GetMatchTranscript.Name, leaguetest.Silent),
+		}
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), silent...)
+		w.Players(4, silent...)
+		require.NotNil(t, x.Finish())
+		reports := w.Calls(protocol.ReportMatchResult.Name)
+		took := w.Now() - reports[len(reports)-1].At
+		assert.InDelta(t, 25*leaguetest.Second, took, float64(leaguetest.Second))
+		before := w.Now()
+		require.NoError(t, x.CloseFiles())
+		x = w.StartManagerIn(folder, 4, 1)
+		require.NotNil(t, x.Finish())
+		assert.InDelta(t, 25*leaguetest.Second, w.Now()-before, float64(leaguetest.Second))
+	})
+}
+
+// A referee gets LEAGUE_COMPLETED, with which it ends, after it was asked for its transcripts, also if it sends a
+// query meanwhile, and also from a manager that was restarted.
+func TestTranscriptsComeBeforeTheEndOfTheLeague(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restarts=%t", restarts), func(t *testing.T) { transcriptsComeBeforeTheEnd(t, restarts) })
+	}
+}
+
+func transcriptsComeBeforeTheEnd(t *testing.T, restarts bool) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		var x *leaguetest.ManagerRun
+		x = w.StartManagerIn(folder, 2, 1, func(o *league.Options) {
+			o.Over = func() {
+				if restarts {
+					x.Cancel()
+					time.Sleep(time.Second) // the manager has noticed
+				}
+			}
+		})
+		asked := false
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			_, err := w.Query("REF01", protocol.QueryStatus).Send()
+			assert.NoError(t, err)
+			time.Sleep(3 * time.Second)
+			asked = true
+			return c.OwnAnswer()
+		}), leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			assert.True(t, asked, "the transcript is delivered before the end")
+			return c.OwnAnswer()
+		}))
+		w.Players(2)
+		if restarts {
+			<-x.Done
+			assert.Zero(t, w.CountCalls(protocol.GetMatchTranscript.Name, "ref01"))
+			require.NoError(t, x.CloseFiles())
+			x = w.StartManagerIn(folder, 2, 1)
+		}
+		require.NotNil(t, x.Finish())
+		assert.Equal(t, 1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "ref01"))
+		doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
+		require.NoError(t, err)
+		assert.NotEmpty(t, doc.Transcript)
+	})
 }
 
 // The manager does not call an agent for ever at whose endpoint nothing listens. An agent that

@@ -1,6 +1,7 @@
 package league_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,7 +57,7 @@ func TestRosterRefusesAgentsWithoutTheirCode(t *testing.T) {
 			{"no code", "Alice", "", protocol.ErrMissingField, "registration_code is missing"},
 			{"a wrong code", "Alice", "code-of-malice", protocol.ErrNotAuthorized, "registration_code is not that of"},
 			{"a name that nobody listed", "Mallory", "code-of-malice", protocol.ErrNotAuthorized, "no player with the display_name"},
-			{"a code of another name", "Alice", "code-of-Bob", protocol.ErrNotAuthorized, `is that of "Bob"`},
+			{"a code of another name", "Alice", "code-of-Bob", protocol.ErrNotAuthorized, `registration_code is not that of "Alice"`},
 			{"the right code", "Alice", "code-of-Alice", "", ""},
 		} {
 			r := applyWithCode(w, tt.name, "laptop", tt.code)
@@ -76,6 +77,33 @@ func TestRosterRefusesAgentsWithoutTheirCode(t *testing.T) {
 		for _, code := range []string{"code-of-Alice", "code-of-Bob", "code-of-malice"} {
 			assert.NotContains(t, log.Text(), code)
 		}
+	})
+}
+
+func TestManagerLimitsGuessesAtACode(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		from := "192.0.2.1"
+		w.StartManager(0, 1, withRoster(classRoster()), func(o *league.Options) {
+			o.CallerAddress = func(context.Context) string { return from }
+		})
+		w.PingOnly("laptop")
+		apply := func(code string) error {
+			q := w.Application("Alice")
+			q.PlayerMeta.ContactEndpoint, q.RegistrationCode = leaguetest.EndpointOf("laptop"), code
+			r, err := w.Apply(q)
+			if err == nil && r.Status != protocol.StatusAccepted {
+				assert.Equal(t, string(protocol.ErrNotAuthorized), r.ErrorCode)
+			}
+			return err
+		}
+		for range 5 {
+			require.NoError(t, apply("code-of-Bob"))
+		}
+		err := apply("code-of-Alice")
+		assert.Equal(t, protocol.ErrRateLimited, protocol.AsError(err).Code)
+		from = "192.0.2.2"
+		require.NoError(t, apply("code-of-Alice"))
+		assert.Equal(t, 1, w.Manager.Status().Players)
 	})
 }
 
@@ -145,6 +173,19 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 				state := x.CloseAudited()
 				assert.Len(t, state.Agents["P01"].Keys(), 2)
 				assert.Empty(t, state.Agents["P01"].SuspendReason)
+				marked := 0
+				for m := range state.Matches() {
+					marked += len(state.KeyMarks(m, "P01"))
+				}
+				agents, err := store.Read[store.Agents](folder.Agents(leaguetest.LeagueID))
+				require.NoError(t, err)
+				if started {
+					assert.Equal(t, 2, marked, "it had a bye in the first round")
+					assert.Contains(t, agents.Players[0].StateReason, "has had another key since event ")
+				} else {
+					assert.Zero(t, marked)
+					assert.NotContains(t, agents.Players[0].StateReason, "another key")
+				}
 				for m := range state.Matches() {
 					assert.NotEqual(t, protocol.StatusTechnicalLoss, m.Report.Status, m.Report.MatchID)
 				}

@@ -86,8 +86,11 @@ func (m *Manager) openRound(round int) (forfeits int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
-		if m.organiserWaits() {
+		if m.organiserWaits() || !m.state.HasRound(round) { // a ruling may end a knockout
 			return 0, errOrganiser
+		}
+		if err := m.judgeAll(); err != nil { // again: a decision may have made some due
+			return 0, err
 		}
 		if err := m.record(m.state.Announcement(decide.ChooseReferees(m.state, round))); err != nil {
 			return 0, err
@@ -222,6 +225,7 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	if err != nil {
 		return roundEnd{}, err
 	}
+	m.unheard.summarize(&m.options.Log)
 	m.writeMatches(round-1, round-1, false) // their referees have had the time of a round
 	m.writeDecided()
 	m.mu.Lock()

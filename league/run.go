@@ -12,7 +12,7 @@ import (
 )
 
 // Run waits until the league may start, plays it, and returns its final message when
-// every agent has it or is gone, or a minute after the end; Linger continues to send it.
+// every agent has it or is gone, or 25 s after the last result; Linger continues to send it.
 // If the league is over already, Run only tells the agents that do not know it. When ctx
 // ends, running matches may go on for StopWithin; then Run returns the error of ctx. It also
 // returns an error if the journal cannot be written.
@@ -46,14 +46,15 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	if err := m.registrations.awaitStart(stop); err != nil {
 		return nil, err
 	}
-	if err := m.start(work); err != nil {
-		return nil, err
-	}
-	notifiers, stopNotifiers := context.WithCancel(work)
 	var running sync.WaitGroup
+	defer m.unheard.summarize(&m.options.Log)
 	defer m.closeDeliveries()
 	defer running.Wait()
+	notifiers, stopNotifiers := context.WithCancel(work) // also cuts off broadcasts
 	defer stopNotifiers()
+	if err := m.start(notifiers); err != nil {
+		return nil, err
+	}
 	for _, a := range m.all() {
 		running.Go(func() { a.sendNotices(notifiers) })
 	}
@@ -65,7 +66,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	if m.options.Simulation == nil {
 		running.Go(func() { m.watch(notifiers) })
 	}
-	return m.playRounds(stop, work)
+	return m.playRounds(stop, notifiers)
 }
 
 // playRounds plays all rounds that are left, and completes the league. Between two rounds the
@@ -163,7 +164,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 		m.options.Over()
 	}
 	last.post()
-	m.farewell.tellAll(ctx, completed)
+	m.farewell.tellAll(ctx, m.deliverTranscripts(ctx, completed.TotalRounds))
 	return completed, context.Cause(ctx)
 }
 
@@ -174,8 +175,12 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool,
 	defer m.mu.Unlock()
 	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
 	champion := m.state.Champion()
+	m.farewell.until = time.Now().Add(endPatience)
+	if at, err := protocol.ParseTimestamp(m.recordedAt); err == nil { // the last event is that of the last result
+		m.farewell.until = m.farewell.until.Add(at.Sub(m.clock.Now()))
+	}
 	if before = m.state.Completed != nil; !before {
-		if m.organiserWaits() {
+		if m.organiserWaits() || m.state.HasRound(m.state.Round+1) { // a ruling may continue a knockout
 			return nil, false, errOrganiser
 		}
 		recorded := champion
@@ -189,6 +194,10 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool,
 		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players),
 		JournalHead: head, JournalHeadSignature: m.options.signHead(head),
+	}
+	m.farewell.queued = map[*agent]bool{}
+	for _, a := range m.all() {
+		m.farewell.queued[a] = !m.state.Agents[a.id].Informed
 	}
 	return m.farewell.completed, before, err
 }

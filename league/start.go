@@ -220,6 +220,9 @@ func (r *registrations) mayStart() error {
 			"%s and %s have answered: a league needs 2 players and 1 referee", protocol.Counted(players, "player"), protocol.Counted(referees, "referee")).
 			With("awaited", r.decide.SilentIDs(protocol.MaxInactive))
 	}
+	if !r.state.HasReferee() {
+		return protocol.Fault(protocol.ErrLeagueNotStarted, "each referee that has answered is suspended: readmit one first")
+	}
 	return nil
 }
 

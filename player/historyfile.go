@@ -156,10 +156,17 @@ func (p *Player) add(m *store.HistoryMatch) bool {
 	return added
 }
 
-// save appends the new matches to history.jsonl, without sync. At the end of the league or
-// of the process it makes the file durable. It writes history.json then, and from time to
-// time before.
-func (p *Player) save(end bool) error {
+// A moment is when the history is saved.
+type moment int
+
+const (
+	afterMatch moment = iota // new lines are appended to history.jsonl, without sync
+	afterRound               // and history.json is written from time to time
+	atEnd                    // of the league or the process: history.jsonl becomes durable, and history.json is written
+)
+
+// save saves the history. After an error of history.jsonl the next save writes the new lines.
+func (p *Player) save(when moment) error {
 	d := &p.file
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,13 +186,16 @@ func (p *Player) save(end bool) error {
 		}
 		d.stale = true
 	}
-	if end && d.unsynced {
+	if when == afterMatch {
+		return nil
+	}
+	if when == atEnd && d.unsynced {
 		if err := store.SyncHistory(store.HistoryLines(d.path)); err != nil {
 			return err
 		}
 		d.unsynced = false
 	}
-	if d.stale && (end || !time.Now().Before(d.due)) {
+	if d.stale && (when == atEnd || !time.Now().Before(d.due)) {
 		if err := store.DeriveHistory(d.path, p.options.Clock.Timestamp()); err != nil {
 			return err
 		}
@@ -232,10 +242,10 @@ func (d *historyFile) ownPath() string {
 	return pathForLeague(usual, d.member.LeagueID)
 }
 
-// saveAfterRound saves the history after a round or the league. It logs an error once for each cause; the player
-// continues, and the next round saves again.
-func (p *Player) saveAfterRound(end bool) {
-	err := p.save(end)
+// trySave saves the history. It logs an error once for each cause; the player continues, and the next match or
+// round saves again.
+func (p *Player) trySave(when moment) {
+	err := p.save(when)
 	if err == nil {
 		return
 	}
@@ -248,14 +258,15 @@ func (p *Player) saveAfterRound(end bool) {
 	defer d.mu.Unlock()
 	if !d.causes[cause] {
 		d.causes[cause] = true
-		p.options.Log.Error().Err(err).Str("event_type", protocol.EventHistoryNotWritten).Msg("cannot write the history file, retrying after the next round")
+		p.options.Log.Error().Err(err).Str("event_type", protocol.EventHistoryNotWritten).
+			Msg("cannot write the history file, retrying after the next match or round")
 	}
 }
 
 // Close saves the history, durably. It waits for a write in progress. An error means that the
 // last matches are not in the file.
 func (p *Player) Close() error {
-	if err := p.save(true); err != nil {
+	if err := p.save(atEnd); err != nil {
 		return fmt.Errorf("cannot write the last matches of %s to its history file: %w", p.ID(), err)
 	}
 	return nil

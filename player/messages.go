@@ -28,10 +28,13 @@ func fromManager[Q any](p *Player, handle func(q *Q) (round int, save bool)) fun
 		}
 		p.mu.Lock()
 		round, save := handle(q)
-		end := p.completed != nil
+		when := afterRound
+		if p.completed != nil {
+			when = atEnd
+		}
 		p.mu.Unlock()
 		if save {
-			p.saveAfterRound(end)
+			p.trySave(when)
 		}
 		return p.ack("", round), nil
 	}
@@ -42,7 +45,7 @@ func (p *Player) notifyRound(q *protocol.RoundAnnouncement) (round int, save boo
 	if p.round, p.rematch = q, q.RoundID <= p.over; !p.rematch {
 		p.over = q.RoundID - 1
 	}
-	p.forgetDecisions(q.RoundID)
+	p.forgetDecisions(q.RoundID - 1)
 	p.keepTable()
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their GAME_OVER is missing
 	for i := range q.Matches {
@@ -166,6 +169,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	id := p.ID()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.asked.add(q.MatchID, q.Attempt)
 	m := p.current[q.MatchID]
 	if m == nil && len(p.current) >= maxOpenMatches {
 		return nil, protocol.Fault(protocol.ErrRateLimited, "in %d matches already", maxOpenMatches)
@@ -249,6 +253,7 @@ func (p *Player) resume(member *membership.Membership, q question) *match {
 		id, _ := protocol.ParseMatchID(q.matchID)
 		q.round = id.Round
 	}
+	p.asked.add(q.matchID, attempt)
 	m := p.newMatch(q.matchID, q.opponent, q.round, attempt, auth)
 	m.restored = true
 	p.current[m.id], p.state = m, stateInMatch
@@ -310,17 +315,21 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	if m != nil {
 		ack.AuthToken = m.auth.token
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if q.GameResult.Status == protocol.StatusWin && q.GameResult.WinnerPlayerID == nil {
 		return ack, nil // the winner is missing: the standings will show it
 	}
-	if attempt > p.history.attempt(q.MatchID) {
+	p.mu.Lock()
+	added := attempt > p.history.attempt(q.MatchID)
+	if added {
 		p.compareChoice(m, &seen, q.GameResult, q.Sender)
-		p.add(&seen)
+		added = p.add(&seen)
 	}
 	delete(p.current, q.MatchID)
 	p.idle()
+	p.mu.Unlock()
+	if added { // before the acknowledgement, so that a player that is killed after it has the match
+		p.trySave(afterMatch)
+	}
 	return ack, nil
 }
 
@@ -425,10 +434,4 @@ func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequ
 		PlayerID: p.ID(), State: p.state, Strategy: p.options.Strategy.Name(),
 		Stats: p.history.stats, Matches: p.history.played(), LeagueStats: p.totals,
 	}, nil
-}
-
-func (p *Player) ping(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return &protocol.Pong{Status: "ok", Role: protocol.RolePlayer, State: p.state}, nil
 }

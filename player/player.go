@@ -79,6 +79,7 @@ type Player struct {
 	state     string
 	restarted bool              // it may have accepted invitations before the restart
 	current   map[string]*match // accepted and not over
+	asked     askedAttempts
 	history   *history
 	unsaved   []any // lines that the file of the history lacks
 	round     *protocol.RoundAnnouncement
@@ -255,6 +256,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	if before != nil { // the previous league has ended
 		p.history, p.rematch = newHistory(nil), false
 		p.current, p.round, p.standings, p.table, p.over, p.totals = map[string]*match{}, nil, nil, nil, 0, nil
+		p.asked = askedAttempts{}
 		p.signalQuiet()
 	}
 	p.unsaved = unsaved
@@ -292,11 +294,14 @@ func (p *Player) Record() Record {
 	defer p.mu.Unlock()
 	r := Record{PlayerID: p.ID(), State: p.state, Stats: p.history.stats, League: p.totals}
 	var rows []protocol.StandingRow
-	switch {
-	case p.completed != nil:
-		rows, r.Champion, r.Players = p.completed.FinalStandings, p.completed.Champion, p.completed.TotalPlayers
-	case p.standings != nil:
+	if p.standings != nil {
 		rows, r.Players = p.standings.Standings, p.standings.TotalPlayers
+	}
+	if c := p.completed; c != nil {
+		r.Champion = c.Champion
+		if len(c.FinalStandings) > 0 {
+			rows, r.Players = c.FinalStandings, c.TotalPlayers
+		}
 	}
 	for i := range rows {
 		if rows[i].PlayerID == r.PlayerID {

@@ -127,7 +127,7 @@ func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
 	})
 }
 
-func TestHistoryIsWrittenOnceARound(t *testing.T) {
+func TestHistoryIsWrittenWhenAMatchEnds(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
@@ -143,7 +143,6 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 		unwritten() // the history is empty
 		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		unwritten()
-		completeRound(w, p, 1)
 		h := leaguetest.ReadHistory(t, folder, "P01")
 		assert.Equal(t, &store.History{
 			SchemaVersion: "1.0.0", LastUpdated: h.LastUpdated, PlayerID: "P01", DisplayName: "Agent P01", LeagueID: leaguetest.LeagueID,
@@ -156,12 +155,15 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 			}},
 		}, h)
 		assert.Len(t, h.Matches[0].Entropy, 64)
+		_, err := w.ScriptedReferee(p, "R1M1", 1).SendGameOver(8)
+		require.NoError(t, err)
+		assert.Equal(t, 2, bytes.Count(readFile(t, store.HistoryLines(folder.History("P01"))), []byte("\n")), "a repeated result is not written again")
+		completeRound(w, p, 1)
 		time.Sleep(time.Minute)
 		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
 		assert.Equal(t, h, leaguetest.ReadHistory(t, folder, "P01"), "nothing has changed")
 
 		playMatch(w.ScriptedReferee(p, "R2M1", 2), 7)
-		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
 		w.Announce(p, 3, protocol.RefereeAuthAccessToken) // ROUND_COMPLETED was lost
 		h = leaguetest.ReadHistory(t, folder, "P01")
 		require.Len(t, h.Matches, 2)
@@ -169,7 +171,7 @@ func TestHistoryIsWrittenOnceARound(t *testing.T) {
 		playMatch(w.ScriptedReferee(p, "R3M1", 1), 8)
 		completeLeague(w, p)
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 3)
-		_, err := w.ScriptedReferee(p, "R4M1", 1).SendGameOver(8)
+		_, err = w.ScriptedReferee(p, "R4M1", 1).SendGameOver(8)
 		require.NoError(t, err)
 		require.NoError(t, p.Player.Close())
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 4, "a late result is written")
@@ -418,8 +420,8 @@ func TestPlayersOfTwoLeaguesShareAFolder(t *testing.T) {
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		require.NoError(t, store.Write(folder.History("P01"), other))
+		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		completeRound(w, p, 1)
 		require.NoError(t, p.Player.Close())
 		kept, err := store.Read[store.History](folder.History("P01"))

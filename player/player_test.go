@@ -294,3 +294,37 @@ func mustSecret(t *testing.T, text string) protocol.Secret {
 	require.True(t, ok, text)
 	return secret
 }
+
+// A player tells its manager whether a question of an attempt reached it. It tells nobody else, and
+// not what it cannot know since it was restarted.
+func TestPlayerTellsItsManagerWhetherItWasAsked(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		w.ScriptedManager()
+		p := w.PlayerIn("P01", folder)
+		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
+		asked := func(matchID string, attempt int, bearer string) *bool {
+			t.Helper()
+			pong, err := protocol.Ping.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("p01"), Bearer: bearer},
+				&protocol.ToolRequest{MatchID: matchID, Attempt: attempt})
+			require.NoError(t, err)
+			return pong.Asked
+		}
+		yes, no, manager := true, false, w.ManagerCredential("P01")
+		assert.Equal(t, &no, asked("R1M1", 1, manager))
+		_, err := w.ScriptedReferee(p, "R1M1", 1).Invite()
+		require.NoError(t, err)
+		assert.Equal(t, &yes, asked("R1M1", 1, manager))
+		assert.Equal(t, &no, asked("R1M1", 2, manager))
+		assert.Nil(t, asked("", 0, manager), "a ping without a match")
+		for _, bearer := range []string{"", w.Token("P01"), w.ManagerCredential("P02")} {
+			assert.Nil(t, asked("R1M1", 1, bearer))
+		}
+		require.NoError(t, p.Player.Close())
+		p.Stop()
+		p = w.PlayerIn("P01", folder)
+		assert.Nil(t, asked("R1M1", 1, manager), "it may have been asked before its restart")
+		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
+		assert.Equal(t, &no, asked("R2M1", 1, manager))
+	})
+}

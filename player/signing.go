@@ -182,6 +182,7 @@ func (p *Player) restoreDecisions(decisions []store.HistoryDecision) {
 		p.started = d.Decision.Started
 		if key := keyOf(d); p.history.reached(d.MatchID) < d.Attempt && p.signed[key] == nil {
 			p.signed[key] = d
+			p.asked.add(d.MatchID, d.Attempt)
 		}
 	}
 }
@@ -201,6 +202,11 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 	if turn == 0 && m != nil {
 		return m.chosen, m.chosen == choice
 	}
+	if k, known := p.history.find(p.history.keyOf(matchID)); turn == 0 && known { // by the standings
+		if before := p.history.match(k); before.Attempt == attempt {
+			return before.MyChoice, before.MyChoice == choice
+		}
+	}
 	return last, made
 }
 
@@ -210,14 +216,16 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 // one that counts, which may be that of an earlier turn, or none. A result that does not name
 // the player's choice at all, as of some third-party referees, says nothing about it.
 //
-// After a restart the player does not know the decisions that it did not sign, so it
-// believes the result. p.mu is held.
+// After a restart the player does not know the decisions that it did not sign, and it forgets
+// those of earlier rounds: then it believes the result. p.mu is held.
 func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *protocol.GameResult, by string) {
 	reported := told.MyChoice
 	own, made := p.decided(m, told.MatchID, told.Attempt, reported)
 	_, named := result.Choices.Get(p.ID())
 	lost := result.Status == protocol.StatusTechnicalLoss
-	unknown := p.restarted && (m == nil || m.restored) && (own == "" || lost)
+	round, _ := protocol.ParseMatchID(told.MatchID)
+	forgotten := m == nil && round.Round < p.over // see notifyRound
+	unknown := (forgotten || p.restarted && (m == nil || m.restored)) && (own == "" || lost)
 	switch {
 	case reported == own, lost && (reported == "" && named || made), unknown && reported != "":
 	case reported == "":
@@ -266,21 +274,10 @@ func (p *Player) compareResults(results []protocol.RoundResult) {
 	}
 }
 
-// amend adds the reported choice to the line of a match in history.jsonl. p.mu is held.
+// amend adds the reported choice of a match to history.jsonl. p.mu is held.
 func (p *Player) amend(m *store.HistoryMatch) {
 	if p.options.Folder == "" {
 		return
-	}
-	for _, line := range p.unsaved {
-		if h, ok := line.(*store.HistoryMatch); ok && h.MatchID == m.MatchID {
-			h.ReportedChoice = m.ReportedChoice
-			return
-		}
-	}
-	for key, d := range p.signed {
-		if key.matchID == m.MatchID && key.attempt == m.Attempt {
-			m.DrawCommitment, m.Entropy = d.Decision.DrawCommitment, d.Decision.Entropy
-		}
 	}
 	line := *m
 	p.unsaved = append(p.unsaved, &line)

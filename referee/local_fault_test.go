@@ -269,8 +269,8 @@ func TestStrictRefereeRejectsDeviatingReplies(t *testing.T) {
 		{"no player_id", "player_id", nil, protocol.ErrMissingField},
 		{"a local time", "timestamp", "2000-01-01T02:00:00", protocol.ErrInvalidTimestamp},
 		{"a sender that is a number", "sender", 7, protocol.ErrInvalidFieldType},
-		{"another conversation", "conversation_id", "conv-other", protocol.ErrNotAuthorized},
-		{"another player_id", "player_id", "P77", protocol.ErrNotAuthorized},
+		{"another conversation", "conversation_id", "conv-other", protocol.ErrInvalidFieldType},
+		{"another player_id", "player_id", "P77", protocol.ErrInvalidFieldType},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {

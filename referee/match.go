@@ -32,7 +32,7 @@ type match struct {
 	position     rules.Position             // of the game
 	turn         int                        // of the question for a move, from 1
 	commitments  protocol.PerPlayer[string] // of the players' entropies; nil in a league that does not sign
-	moves        []protocol.PlayerMove      // legal ones of a game of several turns; nil in a league that does not sign
+	moves        []protocol.PlayerMove      // legal ones of a game of several turns
 	question     question                   // that is being asked
 	seconds      float64                    // to answer it
 	second       secondJob                  // of concurrently
@@ -45,6 +45,7 @@ type match struct {
 
 	mu        sync.Mutex
 	state     string
+	chosen    [2]bool                     // the side has made a legal move
 	final     *protocol.MatchResultReport // once it is finished
 	reporting bool                        // a report is under way, or follows GAME_OVER
 	reported  bool                        // the manager has acknowledged the report

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/rules"
@@ -166,7 +167,7 @@ func TestPlayersAndManagerGetTheSameResult(t *testing.T) {
 
 		assert.Equal(t, league.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
-			Status: protocol.StatusWin, Winner: winner, Number: *over.DrawnNumber,
+			Status: protocol.StatusWin, Grade: journal.GradeRecomputed, Winner: winner, Number: *over.DrawnNumber,
 			ChoiceA: even, ChoiceB: odd, Reason: over.Reason,
 		}, record)
 	})

@@ -26,7 +26,7 @@ func call[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], q *Q)
 	if _, late := s.deadline.Late(w.ended); late { // do not judge it: the attempt is void
 		return nil, protocol.Fault(protocol.ErrTimeout, "the referee read the answer too late")
 	}
-	return answer, nil
+	return answer, conformance(m, s, method, answer)
 }
 
 // invite sends GAME_INVITATION (spec 003 §8.7.1).
@@ -47,9 +47,6 @@ func (m *match) invite(side rules.Side) error {
 
 // judgeJoin judges a GAME_JOIN_ACK.
 func (m *match) judgeJoin(s *matchSide, a *protocol.GameJoinAck) error {
-	if err := m.conformance(s, &a.Envelope, a.PlayerID); err != nil {
-		return err
-	}
 	if err := m.sameMatch(&a.Envelope, protocol.TypeGameJoinAck, a.MatchID); err != nil {
 		return err
 	}
@@ -93,7 +90,7 @@ func (m *match) askMove(side rules.Side) error {
 			return err
 		}
 		return m.judgeMove(side, &move{
-			envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.ParityChoice, entropy: answer.Entropy, signature: answer.Signature, fallback: answer.Fallback,
+			envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.ParityChoice, entropy: answer.Entropy, signature: answer.Signature, fallback: answer.Fallback,
 			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string", illegal: protocol.ErrInvalidParityChoice,
 		})
 	}
@@ -110,7 +107,7 @@ func (m *match) askMove(side rules.Side) error {
 		return err
 	}
 	return m.judgeMove(side, &move{
-		envelope: &answer.Envelope, matchID: answer.MatchID, playerID: answer.PlayerID, choice: answer.MoveData.Choice, entropy: answer.Entropy, signature: answer.Signature, fallback: answer.Fallback,
+		envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.MoveData.Choice, entropy: answer.Entropy, signature: answer.Signature, fallback: answer.Fallback,
 		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string", illegal: protocol.ErrIllegalMove,
 	})
 }
@@ -118,21 +115,18 @@ func (m *match) askMove(side rules.Side) error {
 // A move is a player's answer with the message type, the member and the error code
 // by which it is judged.
 type move struct {
-	envelope                           *protocol.Envelope
-	matchID, playerID, choice, entropy string
-	signature                          string
-	fallback                           bool
-	messageType                        string
-	field, form                        string // the member that has the choice, and the type that it must have
-	illegal                            protocol.Code
+	envelope                 *protocol.Envelope
+	matchID, choice, entropy string
+	signature                string
+	fallback                 bool
+	messageType              string
+	field, form              string // the member that has the choice, and the type that it must have
+	illegal                  protocol.Code
 }
 
 // judgeMove records the move if it is legal, else it returns the fault.
 func (m *match) judgeMove(side rules.Side, a *move) error {
 	s, position := &m.sides[side], m.position
-	if err := m.conformance(s, a.envelope, a.playerID); err != nil {
-		return err
-	}
 	if err := m.sameMatch(a.envelope, a.messageType, a.matchID); err != nil {
 		return err
 	}
@@ -161,6 +155,9 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 	if s.move, s.moved = a.choice, m.turn; a.fallback {
 		s.fallbacks++
 	}
+	m.mu.Lock()
+	m.chosen[side] = true
+	m.mu.Unlock()
 	return nil
 }
 
@@ -179,17 +176,20 @@ func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) err
 	return nil
 }
 
-// conformance counts answers that do not conform to the protocol although their
-// meaning is clear. Answers are judged by their meaning, unless the league wants
-// strict replies: then it returns the fault.
-func (m *match) conformance(s *matchSide, e *protocol.Envelope, playerID string) error {
-	fault := protocol.ReplyBreach(e, playerID, m.conversation, s.player.PlayerID)
-	if fault == nil {
-		return nil
+// conformance counts answers that do not conform to the protocol although their meaning may be
+// clear. Answers are judged by their meaning, unless the league wants strict replies: then it
+// returns the fault. Only a strict league demands the access token.
+func conformance[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], answer *R) error {
+	strict := m.assignment.Replies == protocol.RepliesStrict
+	to := protocol.ReplyTo{ConversationID: m.conversation, PlayerID: s.player.PlayerID}
+	if strict {
+		to.AccessToken = s.player.AccessToken
 	}
-	m.referee.warn(s.player.PlayerID, fault.Detail)
-	if m.assignment.Replies == protocol.RepliesStrict {
-		return fault
+	if fault := method.ReplyBreach(answer, to); fault != nil {
+		m.referee.warn(s.player.PlayerID, fault.Detail)
+		if strict {
+			return fault
+		}
 	}
 	return nil
 }

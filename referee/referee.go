@@ -134,12 +134,8 @@ func (r *Referee) Register(ctx context.Context) error {
 func (r *Referee) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
 	o := &r.options
 	request := &protocol.RefereeRegisterRequest{
-		Envelope: r.Stamp().Envelope(protocol.TypeRefereeRegisterRequest, conversation),
-		RefereeMeta: protocol.RefereeMeta{
-			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
-			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
-			PublicKey: r.PublicKey(), RelaysSignatures: true,
-		},
+		Envelope:    r.Stamp().Envelope(protocol.TypeRefereeRegisterRequest, conversation),
+		RefereeMeta: r.meta(),
 		RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: o.RegistrationCode,
 	}
 	if kept != nil {
@@ -153,6 +149,16 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 			return nil, err
 		}
 		return &membership.Answer{AgentID: response.RefereeID, Token: response.AuthToken, Registration: &response.Registration}, nil
+	}
+}
+
+// meta describes the referee in its registration.
+func (r *Referee) meta() protocol.RefereeMeta {
+	o := &r.options
+	return protocol.RefereeMeta{
+		DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
+		GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
+		PublicKey: r.PublicKey(), RelaysSignatures: true,
 	}
 }
 
@@ -273,16 +279,25 @@ func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.To
 	if err := r.CheckOwner(bearer, q.AuthToken); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	m := r.matches[q.MatchID]
-	r.mu.Unlock()
-	if member := r.Membership(); m == nil && member != nil {
-		m = r.find(member, q.MatchID)
-	}
-	if m == nil {
-		return nil, protocol.Fault(protocol.ErrMatchNotFound, "this referee does not know match %q", q.MatchID)
+	m, err := r.match(q.MatchID)
+	if err != nil {
+		return nil, err
 	}
 	return m.matchState(), nil
+}
+
+// match finds the newest attempt at a match, also in the files.
+func (r *Referee) match(matchID string) (*match, error) {
+	r.mu.Lock()
+	m := r.matches[matchID]
+	r.mu.Unlock()
+	if member := r.Membership(); m == nil && member != nil {
+		m = r.find(member, matchID)
+	}
+	if m == nil {
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "this referee does not know match %q", matchID)
+	}
+	return m, nil
 }
 
 // Running returns the states of the matches that are not over, in order of their ids, to

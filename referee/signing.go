@@ -66,10 +66,9 @@ func (m *match) checkSignature(s *matchSide, a *move) error {
 	return nil
 }
 
-// collectMoves adds the legal moves of a turn, in a game of several turns of a league that
-// signs.
+// collectMoves adds the legal moves of a turn, in a game of several turns.
 func (m *match) collectMoves() {
-	if m.assignment.Started == "" || m.game.MaxTurns() == 1 {
+	if m.game.MaxTurns() == 1 {
 		return
 	}
 	moves := m.moves[:len(m.moves):len(m.moves)] // questions hold the slice
@@ -81,7 +80,7 @@ func (m *match) collectMoves() {
 	m.moves = moves
 }
 
-// evidence returns the proof of the result: the last signature of each side, and the moves.
+// evidence returns what the result rests on: the last signature of each side, and the moves.
 func (m *match) evidence() (e protocol.Evidence) {
 	for i := range m.sides {
 		if signed := m.sides[i].signed; signed.Signature != "" {

@@ -38,8 +38,8 @@ func (m *Mux) Handle(method string, decode func(params []byte) (any, error), han
 func (m *Mux) Fallback(resolve func(params any) (method string, ok bool)) { m.fallback = resolve }
 
 // OnUnread makes the mux call f, from any goroutine, for every encoded request that no
-// handler can read: it is no JSON-RPC request, or its params cannot be decoded. The
-// method is "" where the request names none.
+// handler can read: it is no JSON-RPC request, its method is not registered, or its params
+// cannot be decoded. The method is "" where the request names none.
 func (m *Mux) OnUnread(f func(ctx context.Context, method string, err error)) { m.unread = f }
 
 func (m *Mux) find(method string, params any) (route, error) {
@@ -91,6 +91,7 @@ func (m *Mux) DispatchEncoded(ctx context.Context, bearer, method string, params
 func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []byte) (any, error) {
 	r, err := m.find(method, params)
 	if err != nil {
+		m.unread(ctx, method, err)
 		return nil, err
 	}
 	value, err := r.decode(params)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -119,7 +120,7 @@ func (a *auditor) noteUnacknowledged(f *matchFile, at location) {
 	d, m, r := f.value, f.match, f.match.Report
 	attempt := fmt.Sprintf("attempt %d at %s by %s", d.Attempt, m.id, clip(d.RefereeID))
 	counts := f.counts()
-	if counts && (d.Lifecycle.State == store.StateFinished || f.records != nil && !slices.Contains(m.Disputed, d.RefereeID)) {
+	if counts && m.LostBy(d.Attempt) != journal.CauseRejected && (d.Lifecycle.State == store.StateFinished || f.records != nil && !slices.Contains(m.Disputed, d.RefereeID)) {
 		a.compareResult(f)
 	}
 	switch state := d.Lifecycle.State; {

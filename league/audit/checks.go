@@ -26,11 +26,12 @@ const (
 	RuleJournalHead  = "journal_head" // the events that signed heads and other files name are in the journal
 	RuleSignature    = "signature"    // the players signed the moves, entropies and commitments of the results
 	RuleUnsigned     = "unsigned"     // results that no signature proves
+	RuleEvidence     = "evidence"     // the grade of a result follows from what its report shows, and is one that the league records
 	RuleKeys         = "keys"         // the keys are those that the auditor or a player knows
 	RuleSchema       = "schema"       // files are readable
 	RuleAbandoned    = "abandoned"    // attempts that were given up after the referee had committed to its nonce
 	RuleDoubt        = "doubt"        // no result rests on a rejected report
-	RuleDispute      = "dispute"      // a second, different result of a match
+	RuleDispute      = "dispute"      // a second, different result of a match, or one that a player denies
 	RuleConformance  = "conformance"  // replies conform to the protocol
 	RuleDecision     = "decision"     // an organiser decides only what the rules allow; each decision is noted
 )
@@ -71,6 +72,7 @@ func checks() []check {
 		{rule: RuleHistory, league: (*auditor).checkHistories},
 		{rule: RuleJournalHead, league: (*auditor).checkPinnedHead},
 		{rule: RuleUnsigned, league: (*auditor).noteUnsigned},
+		{rule: RuleEvidence, league: (*auditor).noteStated},
 		{rule: RuleConformance, league: (*auditor).noteNonconforming},
 
 		{rule: RuleTime, exchange: (*transcriptCheck).checkTime},

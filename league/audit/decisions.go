@@ -148,12 +148,27 @@ func (a *auditor) compareDecision(x *store.HistoryDecision, player string, at lo
 	case choice == nil || turn != x.Decision.Turn || *choice == x.Decision.Choice:
 	case x.Decision.Signature == "":
 		a.note(RuleHistory, at, "%s decided for %.40q in %s; in line %d of the journal its choice is %.40q", player, x.Decision.Choice, x.MatchID, line, *choice)
+	case signed && a.proves(r, players, player, line):
+		a.find(RuleSignature, at, "%s signed two moves in answer to one question: %.40q here, %.40q in line %d of the journal", player, x.Decision.Choice, *choice, line)
 	case signed && signature.Signature != x.Decision.Signature:
 		a.find(RuleSignature, at, "%s signed %.40q in %s; in line %d of the journal its choice is %.40q, with another signature: either the journal or %s contradicts itself",
 			player, x.Decision.Choice, x.MatchID, line, *choice, player)
 	default:
 		a.find(RuleSignature, at, "%s signed %.40q in %s; in line %d of the journal its choice is %.40q, without its signature", player, x.Decision.Choice, x.MatchID, line, *choice)
 	}
+}
+
+// proves tells whether a result, in a line of the journal, has a valid signature of a player over
+// its last move.
+func (a *auditor) proves(r *journal.MatchReported, players [2]string, player string, line int) bool {
+	game, err := a.games.Game(a.state.Created.GameType)
+	side := slices.Index(players[:], player)
+	if err != nil || side < 0 {
+		return false
+	}
+	m := &scheduledMatch{Match: &journal.Match{Outcome: journal.Outcome{Report: r}}, players: players}
+	last, err := new(signatureCheck).lastMoves(m, game)
+	return err == nil && r.CheckSignature(a.startHash, players, a.state.Agents[player].KeyAt(line), last[side]) == nil
 }
 
 // lastTurn is the turn of the last move of a player by a result; 0 if the result does not

@@ -46,6 +46,9 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			[]position{{audit.RuleHistory, historyP01, `"drawn_number": 11`}}, nil},
 		{"a document with other counts", func(w *savedLeague) { w.edit(historyP01, `"total_matches": 3`, `"total_matches": 4`) },
 			[]position{{audit.RuleHistory, historyP01, `"total_matches": 4`}}, nil},
+		{"a document from before a GAME_OVER", func(w *savedLeague) { writeInferred(w, "") }, nil, nil},
+		{"a document with an inferred result and a choice", func(w *savedLeague) { writeInferred(w, "odd") },
+			[]position{{audit.RuleHistory, historyP01, ""}}, nil},
 		{"a damaged line", func(w *savedLeague) { w.edit(linesP01, `"match_id":"R2M`, `"match_id":R2M`) },
 			[]position{{audit.RuleSchema, linesP01, `:R2M`}}, nil},
 		{"lines of a newer program", func(w *savedLeague) { w.edit(linesP01, `"1.0.0"`, `"2.0.0"`) },
@@ -84,4 +87,14 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// writeInferred writes the document of P01 as it was when the player had inferred the result of
+// its first match from the standings.
+func writeInferred(w *savedLeague, opponentChoice string) {
+	h, err := store.Read[store.History](w.path(historyP01))
+	require.NoError(w.t, err)
+	m := &h.Matches[0]
+	m.FromStandings, m.OpponentChoice, m.DrawnNumber, m.DrawCommitment, m.Entropy = true, opponentChoice, 0, "", ""
+	require.NoError(w.t, store.Write(w.path(historyP01), h))
 }

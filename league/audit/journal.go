@@ -253,6 +253,9 @@ func (a *auditor) checkStatement(e *journal.Event, here location) {
 	case *journal.MatchDisputed:
 		here.matchID, here.agentID = d.MatchID.String(), d.RefereeID
 		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), d.MatchID, clip(d.Status), quoted(d.WinnerPlayerID))
+	case *journal.ResultDenied:
+		here.matchID, here.agentID = d.MatchID.String(), d.PlayerID
+		a.note(RuleDispute, here, "%s says that nothing of attempt %d at match %s reached it", clip(d.PlayerID), d.Number, d.MatchID)
 	case *journal.LeagueCompleted:
 		if agent := a.state.Agents[d.Champion.PlayerID]; agent != nil && agent.DisplayName != d.Champion.DisplayName {
 			here.agentID = agent.AgentID

@@ -69,6 +69,7 @@ func (a *auditor) checkMatches() {
 		inOrder(matches, func(m *scheduledMatch) matchFiles { return a.loadFiles(m, other[m.id], game) }, func(m *scheduledMatch, files matchFiles) {
 			file := a.checkFiles(m, files)
 			a.reportSignatures(m, files.signatures)
+			a.checkGrade(m, game, &files.signatures)
 			if !m.isAnnulled {
 				a.noteAbandoned(m)
 			}
@@ -127,7 +128,7 @@ func (a *auditor) checkFiles(m *scheduledMatch, files matchFiles) (transcript *m
 		return transcript
 	}
 	f.match = m
-	if f.value != nil && f.showsAnnulled() {
+	if f.value != nil && a.showsAnnulled(f) {
 		a.note(RuleMatchFile, location{file: f.file, line: f.line("/result"), matchID: m.id}, "it has a result of %s that an organiser has annulled since%s", m.id, writtenAgain)
 		return transcript
 	}
@@ -233,7 +234,18 @@ func (a *auditor) checkIdentity(f *matchFile) bool {
 
 // compareResult compares a match file with the report in the journal.
 func (a *auditor) compareResult(f *matchFile) {
-	r, got := f.match.Report, *f.value
+	for _, diff := range a.resultDifferences(f, f.match.Report) {
+		rule := RuleMatchFile
+		if strings.HasPrefix(string(diff.member), "/scoring") {
+			rule = RulePoints
+		}
+		f.find(a, rule, diff.member, "%v (line %d)", diff, a.eventLine(f.match, 0))
+	}
+}
+
+// resultDifferences compares a match file with a result.
+func (a *auditor) resultDifferences(f *matchFile, r *journal.MatchReported) []difference {
+	got := *f.value
 	got.Transcript, got.Lifecycle = nil, store.Lifecycle{}
 	want := got
 	want.Attempt, want.RefereeID, want.GameType, want.Scoring, want.Draw = r.Number, r.RefereeID, a.state.Created.GameType, a.state.Created.Scoring, r.Draw
@@ -246,13 +258,7 @@ func (a *auditor) compareResult(f *matchFile) {
 	if got.Result != nil && (got.Result.Reason == "" || r.Reason == "") {
 		want.Result.Reason = got.Result.Reason
 	}
-	for _, diff := range differences(&got, &want) {
-		rule := RuleMatchFile
-		if strings.HasPrefix(string(diff.member), "/scoring") {
-			rule = RulePoints
-		}
-		f.find(a, rule, diff.member, "%v (line %d)", diff, a.eventLine(f.match, 0))
-	}
+	return differences(&got, &want)
 }
 
 // noteAbandoned notes attempts that were given up although the referee was bound

@@ -153,25 +153,28 @@ func (m *scheduledMatch) lostAttempts() []journal.AttemptLost {
 
 // showsAnnulled tells whether a match file has a result that no longer counts. The manager
 // writes it again without sync, so that a crash can leave the earlier one.
-func (f *matchFile) showsAnnulled() bool {
-	d := f.value
-	is := func(r *journal.MatchReported) bool {
-		return r != nil && d.Result != nil && r.Number == d.Attempt && r.RefereeID == d.RefereeID && r.Status == d.Result.Status &&
-			quoted(r.WinnerPlayerID) == quoted(d.Result.WinnerPlayerID)
-	}
-	return !is(f.match.Report) && slices.ContainsFunc(f.match.Annulled, func(o journal.AnnulledOutcome) bool { return is(o.Report) })
+func (a *auditor) showsAnnulled(f *matchFile) bool {
+	has := func(r *journal.MatchReported) bool { return r != nil && len(a.resultDifferences(f, r)) == 0 }
+	return slices.ContainsFunc(f.match.Annulled, func(o journal.AnnulledOutcome) bool { return has(o.Report) }) && !has(f.match.Report)
 }
 
-// reportOf is the result of an attempt, whether it counts or is annulled, and its line in the
-// journal; nil for none.
+// outcomesOf are the results of an attempt, whether they count or are annulled. An attempt has
+// one at most. Those of attempt 0 are the forfeits of the match.
+func outcomesOf(m *journal.Match, attempt int) (all []journal.Outcome) {
+	for i := range m.Annulled {
+		all = append(all, m.Annulled[i].Outcome)
+	}
+	return slices.DeleteFunc(append(all, m.Outcome), func(o journal.Outcome) bool {
+		return o.Report == nil || o.Report.Number != attempt || attempt == 0 && o.Forfeited == nil
+	})
+}
+
+// reportOf is the result of an attempt, and its line in the journal; nil for none.
 func reportOf(m *journal.Match, attempt int) (r *journal.MatchReported, line int) {
-	if m.Report != nil && m.Report.Number == attempt {
-		return m.Report, m.Event
+	for _, o := range outcomesOf(m, attempt) {
+		r, line = o.Report, o.Event
 	}
-	if o := m.AnnulledOutcome(attempt); o != nil {
-		return o.Report, o.Event
-	}
-	return nil, 0
+	return r, line
 }
 
 // withEarlierResults replaces the matches of rounds.json by those that the file may show: a

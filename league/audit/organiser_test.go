@@ -335,6 +335,54 @@ func TestFilesFromBeforeADecisionAreNoted(t *testing.T) {
 	})
 }
 
+// The manager writes the file of a ruled match at the end of the round.
+func TestMatchFileWithTheReasonOfAnEarlierRulingIsNoted(t *testing.T) {
+	w := startLeague(t)
+	w.next("")
+	w.rule(matchID(1), "P01")
+	w.order("rule", "R1M1", "P02")
+	again, err := decide.Decision(w.state, decide.Command{Name: "rule", By: "A. Smith", Reason: "for another reason", MatchID: "R1M1", Winner: "P01"})
+	require.NoError(t, err)
+	w.record(again)
+	w.documents()
+	w.writeResults(w.docs)
+	assert.Contains(t, w.notes(), "it has a result of R1M1 that an organiser has annulled since")
+	w.edit("data/matches/cup/R1M1.json", "ruled by A. Smith: as agreed", "ruled by A. Smith: for no reason")
+	assert.Contains(t, listed(w.audit().Findings), `by the journal it is "ruled by A. Smith: for another reason"`)
+}
+
+// A player that gets no GAME_OVER of the rematch of a forfeited match remembers the forfeit.
+func TestHistoryOfAForfeitBeforeARematch(t *testing.T) {
+	w := decidedLeague(t)
+	m, idA, idB, _ := w.state.Find(protocol.MatchID{Round: 3, Number: 2})
+	require.Equal(t, []string{"P03"}, m.Annulled[0].Forfeited)
+	winner := *m.Annulled[0].Report.WinnerPlayerID
+	w.remember(m.Annulled[0].Report, winner, map[string]string{idA: idB, idB: idA}[winner])
+	require.NoError(t, store.Write(w.dir.History(winner), w.histories[winner]))
+	assert.NotContains(t, w.notes(), "never assigned")
+}
+
+// A player infers a missing result from the standings, which a ruling changes as well.
+func TestWrongInferenceFromChangedStandingsIsNoted(t *testing.T) {
+	infer := func(w *savedLeague) {
+		h, err := store.Read[store.History](w.dir.History("P01"))
+		require.NoError(t, err)
+		m := &h.Matches[len(h.Matches)-1]
+		m.Result = map[string]string{"WIN": "LOSS", "LOSS": "WIN", "DRAW": "WIN"}[strings.TrimPrefix(m.Result, "TECHNICAL_")]
+		m.FromStandings, m.OpponentChoice, m.DrawnNumber, m.DrawCommitment, m.Entropy = true, "", 0, "", ""
+		h.Stats = store.StatsOf(h.Matches)
+		require.NoError(t, store.Write(w.dir.History("P01"), h))
+	}
+	w := decidedLeague(t)
+	infer(w)
+	assert.Contains(t, w.notes(), "the player inferred it from standings that an organiser has changed")
+	w = newSavedLeague(t, 3)
+	infer(w)
+	findings := w.audit().Findings
+	require.Len(t, findings, 1, listed(findings))
+	assert.Equal(t, audit.RuleHistory, findings[0].Rule)
+}
+
 func TestHistoryOfAnAnnulledAttempt(t *testing.T) {
 	w := decidedLeague(t)
 	first := w.state.Match(matchID(1)).Annulled[0].Report

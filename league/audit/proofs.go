@@ -138,7 +138,7 @@ func (a *auditor) findMatch(id protocol.MatchID) (m *journal.Match, players [2]s
 		return m, players, ok
 	}
 	dropped := proof.proofText(players)
-	if dropped.draw == nil && dropped.accepted == "" && dropped.evidence.TranscriptDigest == "" && dropped.evidence.Signatures == nil {
+	if dropped.draw == nil && dropped.accepted == "" && dropped.evidence.TranscriptDigest == "" && dropped.evidence.Signatures == nil && dropped.evidence.Moves == nil {
 		return m, players, ok
 	}
 	whole, report := *m, *proven

@@ -38,6 +38,7 @@ type League struct {
 	State    string    `json:"state"`
 	Matches  int       `json:"matches"`  // of the schedule; 0 before the start
 	Recorded int       `json:"recorded"` // that have a result
+	Stated   int       `json:"stated"`   // results that rest on the word of their referee alone
 	Findings []Finding `json:"findings"`
 	Notes    []Finding `json:"notes"`
 }
@@ -70,6 +71,14 @@ func (r *Report) Findings() int {
 	n := 0
 	for i := range r.Leagues {
 		n += len(r.Leagues[i].Findings)
+	}
+	return n
+}
+
+// Stated counts the results of all leagues that rest on the word of their referee alone.
+func (r *Report) Stated() (n int) {
+	for i := range r.Leagues {
+		n += r.Leagues[i].Stated
 	}
 	return n
 }

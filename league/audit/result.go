@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"reflect"
 	"slices"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/rules"
@@ -53,9 +55,8 @@ func (a *auditor) checkResult(m *scheduledMatch, game rules.Game, file *matchFil
 			a.find(RuleDraw, at, "%s ended with a technical loss, but has number %s", m.id, shown(jsonText(r.DrawnNumber)))
 		}
 	case r.Draw == nil && attempt != nil && attempt.Commitment == "":
-		a.note(RuleDraw, at, "%s gave no nonce for %s: the draw cannot be recomputed", clip(r.RefereeID), m.id)
 		if game != nil && contradicts(game, m) {
-			a.note(RuleVerdict, at, "%s ended with %s, winner %s, but the number %s and the choices that %s reports make another result",
+			a.find(RuleVerdict, at, "%s ended with %s, winner %s, but the number %s and the choices that %s reports make another result",
 				m.id, clip(r.Status), quoted(r.WinnerPlayerID), shown(jsonText(r.DrawnNumber)), clip(r.RefereeID))
 		}
 	case game != nil && known:
@@ -74,7 +75,7 @@ func (a *auditor) checkAssignment(m *scheduledMatch, at location) *journal.Attem
 	case attempt == nil:
 		at.agentID = r.RefereeID
 		a.find(RuleOneResult, at, "the result of %s is that of attempt %d, which was not assigned to %s", m.id, r.Number, clip(r.RefereeID))
-	case accepted > at.line:
+	case accepted > at.line && attempt.Commitment != "":
 		a.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", clip(r.RefereeID), m.id, accepted)
 	}
 	return attempt
@@ -91,17 +92,30 @@ func contradicts(game rules.Game, m *scheduledMatch) bool {
 	return err != nil || decided && verdict.WinnerOf(m.players) != winner
 }
 
-// checkRejectedReports finds a result that rests on a rejected report, and notes
-// the other attempts that were lost by rejected reports.
+// checkRejectedReports finds a result that rests on a report that the manager did not record, and
+// notes the attempts that were lost by such reports.
 func (a *auditor) checkRejectedReports(m *scheduledMatch, at location) {
 	for _, d := range m.lostAttempts() {
 		at.agentID = d.RefereeID
-		if m.Report.RefereeID == d.RefereeID && m.Report.Number == d.Number {
-			a.find(RuleDoubt, at, "the result of %s rests on a report of %s that the manager rejected: %.200s", m.id, clip(d.RefereeID), d.Reason)
-		} else {
-			a.note(RuleDoubt, at, "a report of %s about attempt %d at %s was rejected: %.200s", clip(d.RefereeID), d.Number, m.id, d.Reason)
+		r := m.Report
+		switch {
+		case r.RefereeID != d.RefereeID || r.Number != d.Number:
+			a.note(RuleDoubt, at, "a report of %s about attempt %d at %s was not recorded: %.200s", clip(d.RefereeID), d.Number, m.id, d.Reason)
+		case d.Report != nil && reflect.DeepEqual(d.Report.GameResult, r.GameResult):
+			a.note(RuleDoubt, at, "both players lost %s by the report of %s, although both answered a ping: no other referee said otherwise", m.id, clip(d.RefereeID))
+		case isDrawWithoutReport(r):
+			a.note(RuleDoubt, at, "%s is a draw, because no report of %s was recorded: %.200s", m.id, clip(d.RefereeID), d.Reason)
+		default:
+			a.find(RuleDoubt, at, "the result of %s rests on a report of %s that the manager did not record: %.200s", m.id, clip(d.RefereeID), d.Reason)
 		}
 	}
+}
+
+// isDrawWithoutReport tells whether a result is the one that the manager records for a match whose
+// referee did not show its result.
+func isDrawWithoutReport(r *journal.MatchReported) bool {
+	return r.Status == protocol.StatusDraw && r.Draw == nil && r.DrawnNumber == nil && r.Reason == decide.NotShown &&
+		!slices.ContainsFunc(r.Choices, func(c protocol.Member[*string]) bool { return c.Value != nil })
 }
 
 // checkDraw checks nonce and entropies against the commitments (commit–reveal).
@@ -110,7 +124,7 @@ func (a *auditor) checkDraw(m *scheduledMatch, attempt *journal.Attempt, at loca
 	draw, referee := m.Report.Draw, clip(m.Report.RefereeID)
 	committed := attempt != nil && attempt.Commitment != ""
 	if draw == nil {
-		if committed {
+		if committed && !m.IsLost(m.Report.Number) {
 			a.find(RuleCommitment, at, "%s committed to a draw for %s, but did not reveal its nonce", referee, m.id)
 		}
 		return chance, false

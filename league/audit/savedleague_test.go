@@ -129,6 +129,7 @@ func startLeagueAs(t *testing.T, sharedRanks bool) *savedLeague {
 	w.record(&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
 		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"}, SharedRanks: sharedRanks,
+		Configuration: &journal.Configuration{Evidence: journal.GradeStated},
 	})
 	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
 	for i, id := range playerIDs {
@@ -209,6 +210,9 @@ func (w *savedLeague) match(matchID protocol.MatchID, idA, idB string) {
 		}
 	}
 	report := &journal.MatchReported{Attempt: attempt, RefereeID: "REF01", GameResult: result, Draw: draw}
+	if result.Status != protocol.StatusTechnicalLoss {
+		report.Grade = journal.GradeRecomputed
+	}
 	points := func(p string) int {
 		switch {
 		case result.Status == protocol.StatusDraw:

@@ -18,6 +18,7 @@ func (a *auditor) signs() bool { return a.state.Created != nil && a.state.Create
 type signatureCheck struct {
 	problems []string      // each is a finding
 	unsigned []string      // players with a key whose choice has no signature, and needs none
+	signed   [2]bool       // players whose signature is valid
 	turns    [2]int        // of the last move of each player; 0 for an unknown one
 	course   *rules.Course // of a game of several turns; nil if its moves are not known
 }
@@ -43,8 +44,9 @@ func (a *auditor) verify(m *scheduledMatch, game rules.Game) (c signatureCheck) 
 		case signed && (key == "" || choice == nil):
 			problem("%s has a signature in %s, but no key or no choice", id, m.id)
 		case signed && err == nil:
-			if err := r.CheckSignature(a.startHash, m.players, key, last[i]); err != nil {
-				problem("the signature of %s in %s: %v", id, m.id, err)
+			wrong := r.CheckSignature(a.startHash, m.players, key, last[i])
+			if c.signed[i] = wrong == nil; wrong != nil {
+				problem("the signature of %s in %s: %v", id, m.id, wrong)
 			}
 		case signed, choice == nil || key == "":
 		case relays:

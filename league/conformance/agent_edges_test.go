@@ -7,6 +7,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,33 @@ func TestRefereeThatDoesNotRegisterFailsOneRequirement(t *testing.T) {
 		})
 		assert.Contains(n, verdicts(report, conformance.Fail)["R-REG-10"], "did not register")
 		assert.Contains(n, verdicts(report, conformance.Skipped)["R-INV-01"], "tell it that its manager is")
+	})
+}
+
+// A referee that registers at a path of its own gets the answer of a manager, and the finding names the path.
+func TestRefereeThatRegistersAtAnotherPathFails(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		manager := n.open()
+		answered := make(chan int, 1)
+		go func() {
+			q, err := nethttp.NewRequestWithContext(n.Context(), nethttp.MethodPost, "http://"+manager.Addr().String()+"/register_referee", strings.NewReader("{}"))
+			assert.NoError(n, err)
+			r, err := n.client().Do(q)
+			if assert.NoError(n, err) {
+				answered <- r.StatusCode
+				_ = r.Body.Close()
+			}
+		}()
+		report := n.check(conformance.Options{
+			Role: conformance.Referee, URL: n.serve(nethttp.NotFoundHandler()), Listener: manager, Wait: time.Second,
+			Selection: conformance.Selection{Only: []string{"R-REG-10", "R-REG-01", "R-FRM-03"}},
+		})
+		assert.Equal(n, nethttp.StatusNotFound, <-answered)
+		assert.Contains(n, verdicts(report, conformance.Fail)["R-REG-10"], "did not register within 1s")
+		for _, id := range []string{"R-REG-10", "R-REG-01", "R-FRM-03"} {
+			assert.Contains(n, finding(n, report, id).Detail, "POST /register_referee instead of POST /mcp")
+		}
 	})
 }
 

@@ -209,7 +209,7 @@ func (x *exam) recordMessages(s *fakes) {
 
 // recordForms records the form of the calls of the agent.
 func (x *exam) recordForms(s *fakes) {
-	for _, c := range s.received(func(c *call) bool { return c.kind != "" && !c.searching }) {
+	for _, c := range s.received(func(c *call) bool { return (c.kind != "" || c.form != "") && !c.searching }) {
 		x.record("form of call", &fact{call: c, problem: c.form, defect: formDefect})
 	}
 }

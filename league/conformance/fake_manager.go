@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"net"
@@ -187,6 +188,17 @@ func (g *fakeManager) applications() (own, others []*call) {
 	return own, others
 }
 
+// misdirected records the first call to another path of the manager as the form of a registration that did
+// not arrive, and describes it; "" if there was none.
+func (x *exam) misdirected(g *fakeManager) string {
+	calls := g.fakes.received(func(c *call) bool { return c.to == g.fakeAgent && c.kind == "" && c.form != "" })
+	if len(calls) == 0 {
+		return ""
+	}
+	x.record("registration/form", &fact{call: calls[0], problem: calls[0].form, defect: formDefect})
+	return "; it calls " + calls[0].form
+}
+
 // recordApplication records the form of a registration, and its fields as a league
 // reads them.
 func (x *exam) recordApplication(c *call) {
@@ -209,8 +221,9 @@ func (x *exam) registrationRules(m membership, further ...rule) []rule {
 	id := func(n string) string { return m.letter + "-REG-" + n }
 	rules := slices.Concat(further, []rule{
 		should(id("01"), "It registers by a JSON-RPC 2.0 request with jsonrpc, method, params and id.", "003 §1.4",
-			`POST {"jsonrpc": "2.0", "method": "`+m.method+`", "params": {…}, "id": 1} to the manager with Content-Type: application/json.`,
-			on("registration/form", jsonRPCRequest)),
+			`POST {"jsonrpc": "2.0", "method": "`+m.method+`", "params": {…}, "id": 1} to the manager at `+pathOfAgent+
+				` with Content-Type: application/json.`,
+			on("registration/form", func(f *fact) string { return cmp.Or(f.problem, jsonRPCRequest(f)) })),
 		should(id("02"), "It registers by the method "+m.method+".", "003 §8.3",
 			`Set "method" to "`+m.method+`"; the type of the message is in params.message_type.`, on("registration/form", func(f *fact) string {
 				return when(f.call.came.text("method") != m.method, "method is %s", quoted(f.call.came.text("method")))

@@ -182,3 +182,25 @@ func TestTimesOfAnswersAreJudgedByPercentiles(t *testing.T) {
 		judged(hundred, slow, hundred))
 	assert.Empty(t, judged(nil, nil, nil))
 }
+
+// The kit's manager has the paths of a manager. An agent that registers at another one finds that out, and so
+// does its author.
+func TestRegistrationAtAnotherPathIsAFinding(t *testing.T) {
+	x := openTestManager(t, "http://127.0.0.1:8101/mcp")
+	url := strings.TrimSuffix(x.manager.url, "/mcp") + "/register"
+	status, answer := postTo(t, url, `{"display_name":"Alpha","endpoint":"http://localhost:8101/mcp"}`)
+	assert.Equal(t, http.StatusNotFound, status)
+	assert.Empty(t, answer)
+	status, _ = postTo(t, url, `{"jsonrpc":"2.0","method":"register_player","params":{"message_type":"LEAGUE_REGISTER_REQUEST","player_meta":{"contact_endpoint":"http://localhost:8101/mcp"}},"id":1}`)
+	assert.Equal(t, http.StatusNotFound, status)
+	assert.False(t, x.manager.wait(t.Context(), time.Nanosecond))
+	x.recordRegistration()
+	for _, id := range []string{"P-REG-01", "P-FRM-03"} {
+		f := x.findings[id]
+		assert.Equal(t, Fail, f.Verdict, id)
+		assert.Equal(t, "POST /register instead of POST /mcp", f.Detail)
+		assert.Equal(t, url, f.Exchanges[0].To)
+		assert.Equal(t, http.StatusNotFound, f.Exchanges[0].Status)
+	}
+	assert.Contains(t, x.findings["P-REG-09"].Detail, "within 0s; it calls POST /register instead of POST /mcp")
+}

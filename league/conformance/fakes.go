@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -187,6 +188,12 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, stat
 	switch {
 	case raw != nil:
 		return calls, raw.status, raw.body
+	case status == http.StatusNotFound && len(calls) == 0:
+		c := a.read(r, body, body)
+		path := plain(r.URL.Path)
+		c.To, c.kind, c.form = strings.TrimSuffix(a.url, pathOfAgent)+path, "", "POST "+path+" instead of POST "+pathOfAgent
+		a.fakes.keep(c, len(body))
+		calls = append(calls, c)
 	case len(answer) == 0: // a notification
 		status = http.StatusNoContent
 	}
@@ -207,7 +214,7 @@ func (s *fakes) keep(c *call, size int) {
 	defer s.update()()
 	s.events++
 	c.seq = s.events
-	c.searching = c.form != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
+	c.searching = c.form != "" && c.kind != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
 		return k.to == c.to && k.kind == c.kind && k.form == ""
 	})
 	if len(s.calls) < maxCalls && s.size+size <= maxRecord {

@@ -343,6 +343,8 @@ func (x *playerExam) recordRegistration() {
 			x.recordApplication(c)
 			x.record("registration/endpoint", &fact{call: c, problem: fmt.Sprintf("contact_endpoint is %s, but %s is examined", quoted(x.manager.endpoint(c.params)), x.options.URL)})
 			x.record("registration/count", &fact{call: c, skip: "it registered with another contact_endpoint, and was REJECTED"})
+		default:
+			why += x.misdirected(x.manager)
 		}
 		x.recordForms(x.manager.fakes)
 	}

@@ -60,7 +60,7 @@ func (x *refereeExam) play(ctx context.Context) (gaveUp string) {
 	case !x.manager.wait(ctx, x.options.Wait):
 		mistake := x.manager.mistake()
 		if ctx.Err() == nil {
-			problem := fmt.Sprintf("it did not register within %s at %s", x.options.Wait, x.manager.url)
+			problem := fmt.Sprintf("it did not register within %s at %s%s", x.options.Wait, x.manager.url, x.misdirected(x.manager))
 			x.record("registration/arrival", &fact{problem: cmp.Or(mistake, problem)})
 		}
 		if mistake != "" {

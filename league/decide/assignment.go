@@ -9,8 +9,8 @@ import (
 )
 
 // Holder is the referee to which a match was handed last; "" for none, and for a
-// referee that failed with it, lost it by rejected reports, or is suspended, and for the
-// attempts before a match was reopened.
+// referee that declined it, failed with it, lost it by rejected reports, or is suspended, and
+// for the attempts before a match was reopened.
 func Holder(s *journal.State, id protocol.MatchID) string {
 	fact, _, _, _ := s.Find(id)
 	attempts := fact.Current()
@@ -18,7 +18,7 @@ func Holder(s *journal.State, id protocol.MatchID) string {
 		return ""
 	}
 	last := attempts[len(attempts)-1]
-	if last.Failed || fact.IsLost(last.Number) || s.Agents[last.Referee].Inactive() {
+	if last.Declined || last.Failed || fact.IsLost(last.Number) || s.Agents[last.Referee].Inactive() {
 		return ""
 	}
 	return last.Referee
@@ -27,18 +27,26 @@ func Holder(s *journal.State, id protocol.MatchID) string {
 // NextReferee is the referee that gets the next attempt at a match; "" for none. It
 // goes through the referees in turn, from the announced one plus the number of offers,
 // without those that are suspended or have failed with this match. A referee that the
-// players would refuse (see Unannounced) gets the match only if there is no other.
+// players would refuse (see Unannounced) gets the match only if there is no other, and so does one
+// that is the last choice (journal.Agent.LastChoice).
 func NextReferee(s *journal.State, announced string, offers int, failed func(id string) bool) (chosen string) {
-	referees := s.Started.Referees
+	const unannounced, lastChoice, none = 1, 2, 4
+	referees, least := s.Started.Referees, none
 	first := slices.Index(referees, announced) + offers
 	for i := range referees {
 		id := referees[(first+i)%len(referees)]
-		switch {
-		case s.Agents[id].Inactive() || failed(id):
-		case !Unannounced(s, announced, id):
-			return id
-		case chosen == "":
-			chosen = id
+		if s.Agents[id].Inactive() || failed(id) {
+			continue
+		}
+		against := 0
+		if Unannounced(s, announced, id) {
+			against += unannounced
+		}
+		if s.Agents[id].LastChoice() {
+			against += lastChoice
+		}
+		if against < least {
+			chosen, least = id, against
 		}
 	}
 	return chosen

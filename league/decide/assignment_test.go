@@ -30,6 +30,20 @@ func TestChoiceOfReferees(t *testing.T) {
 			assert.Equal(t, test.want, decide.ChooseReferees(started(t, test.before...), test.round))
 		})
 	}
+	for name, doubt := range map[string]func(a *journal.Agent){
+		"two players deny its results": func(a *journal.Agent) { a.DeniedBy = []string{"P01", "P02"} },
+		"it sends no token":            func(a *journal.Agent) { a.Tokenless = true },
+	} {
+		s := started(t, announced())
+		doubt(s.Agents["REF01"])
+		assert.Equal(t, []string{"REF02", "REF01"}, decide.ChooseReferees(s, 2), "no other is free")
+		s.Agents["REF02"].Capacity = 2
+		assert.Equal(t, []string{"REF02", "REF02"}, decide.ChooseReferees(s, 2), name)
+		assert.Equal(t, "REF02", decide.NextReferee(s, "REF01", 0, func(string) bool { return false }), name)
+	}
+	s := started(t)
+	s.Agents["REF01"].DeniedBy = []string{"P01"}
+	assert.Equal(t, []string{"REF01", "REF02"}, decide.ChooseReferees(s, 1), "one player can lie")
 }
 
 func TestNextReferee(t *testing.T) {
@@ -149,7 +163,7 @@ func TestRefereeThatHoldsAMatch(t *testing.T) {
 		{"the referee of the attempt", []journal.Data{assigned}, "REF01"},
 		{"the referee of the last attempt", []journal.Data{assigned, second}, "REF02"},
 		{"no referee that failed", []journal.Data{assigned, &journal.AgentFailed{AgentID: "REF01", Attempt: attempt(1), Reason: "slept"}}, ""},
-		{"no referee that lost the attempt", []journal.Data{assigned, &journal.AttemptLost{Attempt: attempt(1), RefereeID: "REF01", Reason: "lied"}}, ""},
+		{"no referee that lost the attempt", []journal.Data{assigned, &journal.AttemptLost{Attempt: attempt(1), RefereeID: "REF01", Cause: journal.CauseRejected}}, ""},
 		{"no suspended referee", []journal.Data{assigned, &journal.AgentSuspended{AgentID: "REF01", Reason: "slept"}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -10,49 +10,87 @@ import (
 	"evenodd/rules"
 )
 
-// credible returns the contradiction between a result and the rest of its report, the
-// rules, or the draw to which the referee is bound; nil for none. A referee without a
-// draw may leave out choices and number. A game of several turns is judged by its course,
-// if that is known; else the audit judges it from the transcript.
-func (p *Reports) credible(r *journal.MatchReported, fact *journal.Match, ids [2]string, course *rules.Course) error {
-	var chance rules.Chance
-	var drawn bool
-	var moves [2]string
+// Grade is the grade of evidence of a report; "" for a technical loss. Promised is the commitment to
+// the draw that the referee gave when it accepted the match. Signed tells of which players the
+// signature was verified. The error is a contradiction between the result and what the report shows.
+func (p *Reports) Grade(r *journal.MatchReported, promised string, ids [2]string, signed [2]bool) (string, error) {
+	missing, err := p.credible(r, promised, ids)
 	switch {
-	case r.Status == protocol.StatusTechnicalLoss: // its choices decide nothing
-	case r.Status == protocol.StatusWin && r.WinnerPlayerID == nil:
-		return errors.New("status WIN needs a winner")
-	case r.Status == protocol.StatusDraw && r.WinnerPlayerID != nil:
-		return fmt.Errorf("status DRAW has no winner, but result.winner is %s", *r.WinnerPlayerID)
-	default:
-		var err error
-		if chance, drawn, err = p.revealed(r, fact, ids); err != nil {
-			return err
-		}
-		moves = r.GameResult.Moves(ids)
+	case err != nil || r.Status == protocol.StatusTechnicalLoss:
+		return "", err
+	case missing != "":
+		return journal.GradeStated, nil
+	case signed[0] && signed[1]:
+		return journal.GradeProven, nil
 	}
-	verdict, decided, err := rules.Follows(p.Game, moves, r.DrawnNumber)
+	return journal.GradeRecomputed, nil
+}
+
+// credible compares the result of a report with what it shows. Missing names what the report does
+// not show of the moves of both players and of the draw; "" if it shows all. The error is the
+// contradiction between the result and what the report shows, the rules, or the draw to which the
+// referee is bound: promised is the commitment that it gave when it accepted the match.
+func (p *Reports) credible(r *journal.MatchReported, promised string, ids [2]string) (missing string, err error) {
+	switch {
+	case r.Status == protocol.StatusTechnicalLoss: // its choices and its number decide nothing
+		return "", nil
+	case r.Status == protocol.StatusWin && r.WinnerPlayerID == nil:
+		return "", errors.New("status WIN needs a winner")
+	case r.Status == protocol.StatusDraw && r.WinnerPlayerID != nil:
+		return "", fmt.Errorf("status DRAW has no winner, but result.winner is %s", *r.WinnerPlayerID)
+	}
+	_, numbered := p.Game.(rules.Numbered)
+	if !numbered && protocol.ValueOf(r.DrawnNumber) != 0 {
+		return "", fmt.Errorf("result.details.drawn_number: %s draws no number", p.GameType)
+	}
+	chance, drawn, err := p.revealed(r, promised, ids)
+	if err != nil {
+		return "", err
+	}
+	verdict, decided, err := rules.Follows(p.Game, r.GameResult.Moves(ids), r.DrawnNumber)
+	if err != nil {
+		return "", p.breach(err, ids)
+	}
+	end, missing, err := p.end(r, ids)
 	switch {
 	case err != nil:
-		return p.breach(err, ids)
-	case drawn && p.Game.MaxTurns() == 1:
-		position := p.Game.Start()
-		for _, side := range position.ToMove() {
-			if moves[side] == "" { // a referee that reveals the draw knows the choices, and could hide the winner
-				return fmt.Errorf("no choice reported for %s", ids[side])
-			}
-		}
-		verdict, decided = position.Play(moves).Judge(chance), true
-	case drawn && course != nil:
-		verdict, decided = course.Position.Judge(chance), true
+		return "", err
+	case missing == "" && (drawn || !numbered):
+		verdict, decided = end.Judge(chance), true
+	case missing != "" && drawn && p.Game.MaxTurns() == 1:
+		return "", errors.New(missing) // a referee that reveals the draw knows the choices, and could hide the winner
+	case missing == "":
+		missing = "no draw reported"
 	}
 	if decided && drawn && protocol.ValueOf(r.DrawnNumber) != verdict.Number {
-		return fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
+		return "", fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
 	}
 	if winner := verdict.WinnerOf(ids); decided && protocol.ValueOf(r.WinnerPlayerID) != winner {
-		return fmt.Errorf("result.winner: by the rules of %s it is %s", p.GameType, cmp.Or(winner, "none"))
+		return "", fmt.Errorf("result.winner: by the rules of %s it is %s", p.GameType, cmp.Or(winner, "none"))
 	}
-	return nil
+	return missing, nil
+}
+
+// end is the last position of a match by the moves of a report. Missing says which moves are not
+// reported; "" for none.
+func (p *Reports) end(r *journal.MatchReported, ids [2]string) (end rules.Position, missing string, err error) {
+	if p.Game.MaxTurns() > 1 {
+		course, err := p.replay(r, ids)
+		switch {
+		case err != nil:
+			return nil, "", err
+		case !course.Over():
+			return nil, "the moves reported do not end the game", nil
+		}
+		return course.Position, "", nil
+	}
+	position, moves := p.Game.Start(), r.GameResult.Moves(ids)
+	for _, side := range position.ToMove() {
+		if moves[side] == "" {
+			return nil, "no choice reported for " + ids[side], nil
+		}
+	}
+	return position.Play(moves), "", nil
 }
 
 // breach is the error for a report with an illegal choice or number.
@@ -69,13 +107,9 @@ func (p *Reports) breach(err error, ids [2]string) error {
 }
 
 // revealed is the chance of a match by its commit–reveal draw. The draw must match the
-// commitment that the referee gave when it accepted the match. Drawn is false if there is
-// neither a draw nor a commitment.
-func (p *Reports) revealed(r *journal.MatchReported, fact *journal.Match, ids [2]string) (chance rules.Chance, drawn bool, err error) {
-	promised := ""
-	if at := fact.Attempt(r.Number, r.RefereeID); at != nil {
-		promised = at.Commitment
-	}
+// commitment that the referee gave when it accepted the match; "" for none. Drawn is false if
+// there is neither a draw nor a commitment.
+func (p *Reports) revealed(r *journal.MatchReported, promised string, ids [2]string) (chance rules.Chance, drawn bool, err error) {
 	switch {
 	case r.Draw == nil && promised == "":
 		return chance, false, nil // the referee need not draw in this way

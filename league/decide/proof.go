@@ -10,29 +10,44 @@ import (
 	"evenodd/rules"
 )
 
-// A proof is what the signatures of a report must show. The zero proof needs none.
+// A proof is what the signatures of a report must show, and what Prove has found.
 type proof struct {
+	relays  bool            // the referee relays signatures, in a league that signs
 	started string          // the hash of the event that started the league
-	keys    [2]string       // of the players whose choices need a signature; "" for a player that needs none
-	course  *rules.Course   // of a game of several turns, by the moves of the report; nil if they are not known
+	keys    [2]string       // of the players whose moves need a signature; "" for a player that needs none
+	signed  [2]bool         // players whose signature was verified
 	fault   *protocol.Error // why the signatures do not prove the report; nil if they do
 }
 
-// proofOf is the proof that a report needs: a referee that relays signatures reports no
-// choice of a player with a key without one. A result keeps only signatures that Prove
-// verifies, so it loses those of a referee that relays none.
+// proofOf is the proof that a report needs: a referee that relays signatures reports no WIN or DRAW
+// without the last signature of each player with a key, and no other result with a choice of such
+// a player without one. A result keeps only signatures that Prove verifies, so it loses those of a
+// referee that relays none.
 func (p *Reports) proofOf(s *journal.State, r *journal.MatchReported, ids [2]string, started string) (n proof) {
-	if !s.Created.Signs() || !s.Agents[r.RefereeID].RelaysSignatures {
-		r.Signatures, r.Evidence.Moves = nil, nil
+	switch {
+	case p.Game.MaxTurns() == 1:
+		r.Evidence.Moves = nil
+	case r.Status == protocol.StatusTechnicalLoss && !relays(s, r.RefereeID):
+		if _, err := p.replay(r, ids); err != nil {
+			r.Evidence.Moves = nil // the loss counts whatever they are
+		}
+	}
+	if !relays(s, r.RefereeID) {
+		r.Signatures = nil
 		return n
 	}
-	n.started = started
+	n.relays, n.started = true, started
 	for i, id := range ids {
-		if choice, _ := r.Choices.Get(id); choice != nil {
+		if choice, _ := r.Choices.Get(id); choice != nil || r.Status != protocol.StatusTechnicalLoss {
 			n.keys[i] = s.Agents[id].PublicKey
 		}
 	}
 	return n
+}
+
+// relays tells whether a referee reports signatures, in a league that signs.
+func relays(s *journal.State, refereeID string) bool {
+	return s.Created.Signs() && s.Agents[refereeID].RelaysSignatures
 }
 
 // Unsigned are the players with a key whose recorded choice has no signature, in the order
@@ -47,10 +62,9 @@ func Unsigned(s *journal.State, r *journal.MatchReported) (ids []string) {
 }
 
 // NeedsProof tells whether Prove has anything to do. It is slow, and needs no lock.
-func (c *Claim) NeedsProof() bool { return c.proof.started != "" }
+func (c *Claim) NeedsProof() bool { return c.proof.relays }
 
-// Prove verifies the signatures of a claim, and replays the moves of a game of several
-// turns. Judge rejects a claim that they do not prove.
+// Prove verifies the signatures of a claim. Judge rejects a claim that they do not prove.
 func (p *Reports) Prove(c *Claim) {
 	if !c.NeedsProof() {
 		return
@@ -62,9 +76,15 @@ func (p *Reports) Prove(c *Claim) {
 
 func (p *Reports) prove(c *Claim) error {
 	r, keys := c.result, c.proof.keys
-	at, err := p.lastMoves(c)
+	at, err := p.lastMoves(r, c.ids)
 	if err != nil {
 		return err
+	}
+	switch needed := keys != [2]string{}; {
+	case needed && r.Draw == nil:
+		return errors.New("draw: it is missing, although players have signed its commitment")
+	case needed && p.Game.MaxTurns() > 1 && len(r.Evidence.Moves) == 0:
+		return errors.New("moves: they are missing, although players have signed them")
 	}
 	signed := make(protocol.PerPlayer[protocol.MoveSignature], 0, len(keys))
 	for i, key := range keys {
@@ -74,6 +94,7 @@ func (p *Reports) prove(c *Claim) error {
 		if err := r.CheckSignature(c.proof.started, c.ids, key, at[i]); err != nil {
 			return fmt.Errorf("signatures: that of %s: %w", c.ids[i], err)
 		}
+		c.proof.signed[i] = true
 		signature, _ := r.Signatures.Get(c.ids[i])
 		signed = append(signed, protocol.Member[protocol.MoveSignature]{Name: c.ids[i], Value: signature})
 	}
@@ -106,48 +127,36 @@ func (c *Claim) checkEntropies() error {
 
 // lastMoves are the last moves of the players. In a game of several turns they follow from
 // the moves of the report, which must lead to its choices.
-func (p *Reports) lastMoves(c *Claim) (at [2]journal.SignedMove, err error) {
-	r := c.result
+func (p *Reports) lastMoves(r *journal.MatchReported, ids [2]string) (at [2]journal.SignedMove, err error) {
 	at = [2]journal.SignedMove{{Player: 0, Turn: 1}, {Player: 1, Turn: 1}}
-	needed := c.proof.keys != [2]string{}
-	switch {
-	case needed && r.Draw == nil:
-		return at, errors.New("draw: it is missing, although players have signed its commitment")
-	case p.Game.MaxTurns() == 1:
-		r.Evidence.Moves = nil
+	if p.Game.MaxTurns() == 1 {
 		return at, nil
-	case !needed && len(r.Evidence.Moves) == 0:
-		return at, nil // neither player signs
 	}
-	moves := make([]rules.Move, len(r.Evidence.Moves))
-	for i, m := range r.Evidence.Moves {
-		moves[i] = rules.Move{Side: rules.Side(slices.Index(c.ids[:], m.PlayerID)), Text: m.Move}
-	}
-	course, err := rules.Replay(p.Game, moves)
+	course, err := p.replay(r, ids)
 	if err != nil {
-		return at, fmt.Errorf("moves: %w", err)
+		return at, err
 	}
 	for i, last := range course.Last {
-		if choice, _ := r.Choices.Get(c.ids[i]); protocol.ValueOf(choice) != last.Text {
-			return at, fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", c.ids[i], last.Text, protocol.ValueOf(choice))
-		}
 		at[i].Turn, at[i].Before = last.Turn, last.Before
 	}
-	if !course.Over() && r.Status != protocol.StatusTechnicalLoss {
-		return at, errors.New("moves: the game is not over")
-	}
-	c.proof.course = course
 	return at, nil
 }
 
-// distrust removes all that a referee claims in a report that its signatures do not prove.
-// If no other referee conducts the match, it is a draw without choices.
-func (c *Claim) distrust() {
-	r := c.result
-	r.GameResult = protocol.GameResult{
-		Status: protocol.StatusDraw, Choices: protocol.Both[*string](c.ids[0], nil, c.ids[1], nil),
-		Reason: "the referee did not prove its result",
+// replay plays the moves of a report of a game of several turns. They must lead to the choices of
+// the report, unless it names no moves.
+func (p *Reports) replay(r *journal.MatchReported, ids [2]string) (*rules.Course, error) {
+	moves := make([]rules.Move, len(r.Evidence.Moves))
+	for i, m := range r.Evidence.Moves {
+		moves[i] = rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move}
 	}
-	r.Score = protocol.Both(c.ids[0], 0, c.ids[1], 0)
-	r.Draw, r.Evidence = nil, protocol.Evidence{}
+	course, err := rules.Replay(p.Game, moves)
+	if err != nil {
+		return nil, fmt.Errorf("moves: %w", err)
+	}
+	for i, last := range course.Last {
+		if choice, _ := r.Choices.Get(ids[i]); len(moves) > 0 && protocol.ValueOf(choice) != last.Text {
+			return nil, fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", ids[i], last.Text, protocol.ValueOf(choice))
+		}
+	}
+	return course, nil
 }

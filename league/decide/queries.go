@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -339,10 +341,11 @@ type RecordedMatch struct {
 	Attempt    int    `json:"attempt,omitzero"`    // from 1; 0 without a referee
 	ReportedAt string `json:"reported_at,omitzero"`
 	protocol.GameResult
+	Grade     string                  `json:"grade,omitzero"` // of evidence; see journal.GradeProven
 	Score     protocol.PerPlayer[int] `json:"score"`
 	Draw      *protocol.Draw          `json:"draw,omitzero"`
 	Forfeited []string                `json:"forfeited_by,omitzero"` // players
-	Disputed  []string                `json:"disputed_by,omitzero"`  // referees that reported another result later
+	Disputed  []string                `json:"disputed_by,omitzero"`  // referees that reported another result later, and players that deny this one
 
 	RuledBy         string `json:"ruled_by,omitzero"`         // the organiser that decided the result
 	AnnulledResults int    `json:"annulled_results,omitzero"` // earlier results that no longer count
@@ -365,7 +368,7 @@ func (v *View) RecordedMatch(matchID string) *RecordedMatch {
 	}
 	recorded := &RecordedMatch{
 		MatchID: matchID, RoundID: id.Round, PlayerAID: a, PlayerBID: b, RefereeID: r.RefereeID, Attempt: r.Number,
-		ReportedAt: m.ReportedAt, GameResult: r.GameResult, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited, Disputed: m.Disputed,
+		ReportedAt: m.ReportedAt, GameResult: r.GameResult, Grade: r.Grade, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited, Disputed: m.Disputed,
 		AnnulledResults: len(m.Annulled),
 	}
 	if m.Ruled != nil {
@@ -382,6 +385,7 @@ type MatchRecord struct {
 	PlayerB   string
 	RefereeID string
 	Status    string
+	Grade     string // as in journal.MatchReported
 	Winner    string // "" for a draw and a double loss
 	Number    int    // 0 when none was drawn
 	ChoiceA   string // "" when none was made
@@ -389,6 +393,19 @@ type MatchRecord struct {
 	Reason    string
 	Faults    protocol.PerPlayer[string] // the failures by which players lost technically
 	Fallbacks protocol.PerPlayer[int]    // as in protocol.GameResult
+}
+
+// Evidence tells how many results rest on the word of each referee alone, in order of ids; nil for
+// none.
+func Evidence(s *journal.State) (sentences []string) {
+	for _, id := range slices.SortedFunc(maps.Keys(s.Stated), protocol.CompareIDs) {
+		if n := s.Stated[id]; n == 1 {
+			sentences = append(sentences, "1 result rests on the word of referee "+id+" alone.")
+		} else if n > 1 {
+			sentences = append(sentences, fmt.Sprintf("%d results rest on the word of referee %s alone.", n, id))
+		}
+	}
+	return sentences
 }
 
 // Results are all recorded results in schedule order.
@@ -405,7 +422,7 @@ func Results(s *journal.State) []MatchRecord {
 			choiceB, _ := r.Choices.Get(b)
 			records = append(records, MatchRecord{
 				MatchID: r.MatchID.String(), RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
-				Status: r.Status, Winner: protocol.ValueOf(r.WinnerPlayerID), Number: protocol.ValueOf(r.DrawnNumber),
+				Status: r.Status, Grade: r.Grade, Winner: protocol.ValueOf(r.WinnerPlayerID), Number: protocol.ValueOf(r.DrawnNumber),
 				ChoiceA: protocol.ValueOf(choiceA), ChoiceB: protocol.ValueOf(choiceB), Reason: r.Reason,
 				Faults: r.Faults, Fallbacks: r.Fallbacks,
 			})

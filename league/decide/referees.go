@@ -10,9 +10,10 @@ import (
 // A candidate is a referee that may conduct matches of a round.
 type candidate struct {
 	id       string
-	capacity int // matches at once
-	assigned int // matches of the whole league
-	load     int // matches of this round
+	capacity int  // matches at once
+	assigned int  // matches of the whole league
+	load     int  // matches of this round
+	last     bool // see journal.Agent.LastChoice
 }
 
 // ChooseReferees returns the referee of each match of a round that has not been
@@ -36,19 +37,19 @@ func RematchReferee(s *journal.State, id protocol.MatchID) string {
 	if holder := Holder(s, id); holder != "" {
 		return holder
 	}
-	before := ""
-	if last := len(fact.Annulled) - 1; last >= 0 {
-		before = fact.Annulled[last].Report.RefereeID
+	before := s.Started.Referees[len(s.Started.Referees)-1] // the first one follows it
+	for i := range fact.Annulled {
+		before = cmp.Or(fact.Annulled[i].Report.RefereeID, before) // "" for a result without a referee
 	}
 	nobody := func(string) bool { return false }
-	return cmp.Or(NextReferee(s, before, 1, nobody), before, s.Started.Referees[0])
+	return cmp.Or(NextReferee(s, before, 1, nobody), before)
 }
 
 // candidatesOf are the referees of a league without the absent ones, in order of ids.
 func candidatesOf(s *journal.State, absent func(*journal.Agent) bool) (candidates []candidate) {
 	for _, id := range s.Started.Referees {
 		if a := s.Agents[id]; !absent(a) {
-			candidates = append(candidates, candidate{id: id, capacity: a.Capacity, assigned: a.Assigned})
+			candidates = append(candidates, candidate{id: id, capacity: a.Capacity, assigned: a.Assigned, last: a.LastChoice()})
 		}
 	}
 	return candidates
@@ -63,9 +64,22 @@ func forfeits(s *journal.State, round int) (forfeited []bool) {
 	return forfeited
 }
 
+// before tells whether a referee gets a match rather than another one with a lower id.
+func (c *candidate) before(other *candidate) bool {
+	switch {
+	case other.last && !c.last && c.load < c.capacity:
+		return true
+	case c.last && !other.last && other.load < other.capacity:
+		return false
+	}
+	x, y := c.load*other.capacity, other.load*c.capacity
+	return x < y || x == y && c.assigned < other.assigned
+}
+
 // chooseAll chooses a referee for each match of a round: the one with the lowest load
-// in this round for its capacity, then in the whole league, then with the lower id. A
-// forfeited match adds no load. It counts its choices in the candidates.
+// in this round for its capacity, then in the whole league, then with the lower id. A last
+// choice gets a match only while no other is free. A forfeited match adds no load. It counts its
+// choices in the candidates.
 func chooseAll(candidates []candidate, forfeited []bool) []string {
 	for i := range candidates {
 		candidates[i].load = 0
@@ -74,9 +88,7 @@ func chooseAll(candidates []candidate, forfeited []bool) []string {
 	for i := range chosen {
 		best := &candidates[0]
 		for k := range candidates[1:] {
-			c := &candidates[k+1]
-			x, y := c.load*best.capacity, best.load*c.capacity
-			if x < y || x == y && c.assigned < best.assigned {
+			if c := &candidates[k+1]; c.before(best) {
 				best = c
 			}
 		}

@@ -31,14 +31,14 @@ const (
 
 // A Verdict is how a manager treats a report.
 type Verdict struct {
-	Result     *journal.MatchReported // the report, as far as it could be read; nil if it is about no match of the referee
-	Accepted   bool                   // record Result
-	Repeated   bool                   // the result is recorded already: acknowledge it again
-	Disputed   bool                   // the match has another result, which stays
-	PingFirst  bool                   // ping both players, and judge the report again
-	Rejected   string                 // why the report is not credible; "" if it is
-	RefereeOut bool                   // the rejection is final: the referee has lost its attempt
-	Err        error                  // for the referee; a *protocol.Error
+	Result    *journal.MatchReported // the report, as far as it could be read; nil if it is about no match of the referee
+	Accepted  bool                   // record Result
+	Repeated  bool                   // the result is recorded already: acknowledge it again
+	Disputed  bool                   // the match has another result, which stays
+	PingFirst bool                   // ping both players, and judge the report again
+	Rejected  string                 // why the report is not credible; "" if it is
+	Lost      *journal.AttemptLost   // the referee has lost its attempt: record this first; nil if it has not
+	Err       error                  // for the referee; a *protocol.Error
 }
 
 // A Claim is a report of a referee about a match that is assigned to it, as far as the
@@ -72,18 +72,18 @@ func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeI
 // Judge judges a claim, after Prove. Reporting is idempotent: a report that repeats the
 // recorded result is acknowledged again, and a different one is refused.
 func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
-	r, refereeID, idA, idB := c.result, c.result.RefereeID, c.ids[0], c.ids[1]
+	r, refereeID := c.result, c.result.RefereeID
 	fact := s.Match(r.MatchID)
-	var contradiction *protocol.Error
-	if c.proof.fault == nil {
-		contradiction = p.check(s, r, fact, c.ids, c.proof.course)
+	fault := c.proof.fault
+	if fault == nil {
+		fault = p.check(s, &c, fact)
 	}
-	thirdParty := !s.Agents[refereeID].ShowsAccessTokens()
-	doubleLoss := contradiction == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && thirdParty
+	// One referee may be wrong about both players. A second that says the same is believed.
+	doubleLoss := fault == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && doubtedLoss(fact) == nil
 	v.Result = r
 	switch {
 	case c.proof.fault != nil && fact.Report != nil:
-		v.Err = c.proof.fault // nothing of the report can be trusted
+		v.Err = fault // nothing of the report can be trusted
 	case fact.Report != nil && fact.Report.RefereeID == refereeID && same(fact.Report, r):
 		v.Repeated = true
 	case repeatsAnnulled(fact, r):
@@ -98,23 +98,46 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
 			With("match_id", r.MatchID.String()).With("previous_report_time", fact.ReportedAt)
 	case fact.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
-			"report rejected: %s has lost attempt %d at match %s by an earlier report that was rejected", refereeID, r.Number, r.MatchID)
-	case c.proof.fault != nil:
-		v.Rejected, v.Err = "its signatures do not prove it: "+c.proof.fault.Detail, c.proof.fault
-		c.distrust()
+			"report rejected: %s has lost attempt %d at match %s by an earlier report", refereeID, r.Number, r.MatchID)
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
 		v.PingFirst = true
-	case contradiction != nil:
-		v.Rejected, v.Err = "it contradicts itself: "+contradiction.Detail, contradiction
+	case fault != nil:
+		v.Rejected, v.Err = fault.Detail, fault
 	case doubleLoss && pings == NotRunning:
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again", r.MatchID)
 	case doubleLoss && pings == BothAnswer:
-		v.Rejected, v.RefereeOut = fmt.Sprintf("it says that %s and %s both failed, but both answer", idA, idB), true
-		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "report rejected: both players answer the manager's ping")
+		v.Lost = &journal.AttemptLost{
+			Attempt: r.Attempt, RefereeID: refereeID, Cause: journal.CauseBothAnswer, Report: r,
+			Reason: fmt.Sprintf("it says that %s and %s both failed, but both answer", c.ids[0], c.ids[1]),
+		}
+		if v.Accepted = !hasOther(s, r.MatchID, refereeID); !v.Accepted {
+			v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "both players answer the manager's ping: another referee conducts the match")
+		}
 	default:
 		v.Accepted = true
 	}
 	return v
+}
+
+// doubtedLoss is the double technical loss by which a referee has lost its attempt, since the match
+// was last reopened; nil for none.
+func doubtedLoss(fact *journal.Match) *journal.MatchReported {
+	for i := range fact.LostAttempts {
+		if l := &fact.LostAttempts[i]; l.Report != nil && !fact.Void(l.Number) {
+			return l.Report
+		}
+	}
+	return nil
+}
+
+// hasOther tells whether another referee can conduct a match than the one that has it.
+func hasOther(s *journal.State, id protocol.MatchID, refereeID string) bool {
+	fact, _, _, _ := s.Find(id)
+	return NextReferee(s, refereeID, 1, func(other string) bool {
+		return other == refereeID || slices.ContainsFunc(fact.Current(), func(a journal.Attempt) bool {
+			return a.Referee == other && (a.Failed || fact.IsLost(a.Number))
+		})
+	}) != ""
 }
 
 // annulled is the error of a report of an attempt from before a rematch.
@@ -203,15 +226,24 @@ func inferStatus(d *protocol.ResultDetails, won bool) string {
 	return protocol.StatusDraw
 }
 
-// check completes a result that was read: it adds the score. It returns
-// an error if the result contradicts itself, the rules or the draw; nil if it counts.
-func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journal.Match, ids [2]string, course *rules.Course) *protocol.Error {
+// check completes a result that was read: it adds the score and the grade. It returns an error if
+// the result contradicts itself, the rules or the draw, or if the report does not show as much of it
+// as the league or the referee's own declaration demands; nil if it counts.
+func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protocol.Error {
+	r, missing := c.result, ""
+	promised := ""
+	if at := fact.Attempt(r.Number, r.RefereeID); at != nil {
+		promised = at.Commitment
+	}
 	var err error
-	if w := r.WinnerPlayerID; w != nil && !slices.Contains(ids[:], *w) {
+	if w := r.WinnerPlayerID; w != nil && !slices.Contains(c.ids[:], *w) {
 		r.WinnerPlayerID = nil
-		err = fmt.Errorf("result.winner must be %s, %s or null", ids[0], ids[1])
+		err = fmt.Errorf("result.winner must be %s, %s or null", c.ids[0], c.ids[1])
 	} else {
-		err = p.credible(r, fact, ids, course)
+		missing, err = p.credible(r, promised, c.ids)
+	}
+	if err == nil && missing != "" && (c.proof.relays || s.Created.RequiresEvidence()) {
+		err = fmt.Errorf("%s: a report shows all moves of both players, and opens the draw", missing)
 	}
 	if r.Status == protocol.StatusTechnicalLoss || protocol.ValueOf(r.DrawnNumber) == 0 {
 		r.DrawnNumber, r.NumberParity = nil, nil // no draw counts
@@ -220,10 +252,11 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 		var score [2]protocol.Member[int]
 		if score, err = s.Score(r); err == nil {
 			copy(r.Score, score[:])
+			r.Grade, _ = p.Grade(r, promised, c.ids, c.proof.signed) // credible has found no contradiction
 			return nil
 		}
 	}
-	r.Score = protocol.Both(ids[0], 0, ids[1], 0)
+	r.Score = protocol.Both(c.ids[0], 0, c.ids[1], 0)
 	var fault *protocol.Error
 	if !errors.As(err, &fault) {
 		fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
@@ -231,54 +264,31 @@ func (p *Reports) check(s *journal.State, r *journal.MatchReported, fact *journa
 	return fault
 }
 
-// LoseAttempt records that a referee lost an attempt by a rejected report, with the result
-// that the match gets if no other referee conducts it: the one that follows from the
-// choices and the number of the report, else the one that it claims.
-func (p *Reports) LoseAttempt(s *journal.State, rejected *journal.MatchReported, reason string) *journal.AttemptLost {
-	_, idA, idB, _ := s.Find(rejected.MatchID)
-	ids := [2]string{idA, idB}
-	r := rejected.GameResult
-	r.Choices = protocol.Both(idA, p.legal(rejected, idA), idB, p.legal(rejected, idB))
-	if r.Status != protocol.StatusTechnicalLoss {
-		if verdict, decided, _ := rules.Follows(p.Game, r.Moves(ids), r.DrawnNumber); decided {
-			r.WinnerPlayerID, r.Reason = nil, verdict.Reason(ids)
-			if winner := verdict.WinnerOf(ids); winner != "" {
-				r.WinnerPlayerID = &winner
-			}
-		}
-		r.Status = protocol.StatusDraw
-		if r.WinnerPlayerID != nil {
-			r.Status = protocol.StatusWin
-		}
-	}
-	return &journal.AttemptLost{Attempt: rejected.Attempt, RefereeID: rejected.RefereeID, Reason: reason, Result: &r}
+// LoseAttempt records that a referee lost an attempt by rejected reports.
+func LoseAttempt(rejected *journal.MatchReported, reason string) *journal.AttemptLost {
+	return &journal.AttemptLost{Attempt: rejected.Attempt, RefereeID: rejected.RefereeID, Reason: reason, Cause: journal.CauseRejected}
 }
 
-// legal is the choice of a player in a report; nil for none and for an illegal one.
-func (p *Reports) legal(r *journal.MatchReported, id string) *string {
-	choice, _ := r.Choices.Get(id)
-	if choice == nil || p.Game.MaxTurns() > 1 {
-		return choice
-	}
-	position := p.Game.Start()
-	for _, side := range position.ToMove() {
-		if position.Check(side, *choice) != nil {
-			return nil
-		}
-	}
-	return choice
-}
+// NotShown is the reason of a draw that the manager records for a match whose referee lost its
+// attempt.
+const NotShown = "its referee did not show its result"
 
-// ResultOfLostAttempt is the result of a match that no other referee can conduct: that of its
-// last rejected report. Nil if no report was rejected, or the match has a result.
+// ResultOfLostAttempt is the result of a match that no other referee can conduct, by its last lost
+// attempt: the double technical loss that it reported, or a draw without choices. Nil if the match
+// has a result, or no attempt is lost, or the last one because the referee sends no token.
 func ResultOfLostAttempt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
-	fact, _, _, _ := s.Find(id)
+	fact, idA, idB, _ := s.Find(id)
 	last := len(fact.LostAttempts) - 1
-	if last < 0 || fact.LostAttempts[last].Result == nil || fact.Report != nil || fact.Void(fact.LostAttempts[last].Number) {
+	if last < 0 || fact.Report != nil || fact.Void(fact.LostAttempts[last].Number) || fact.LostAttempts[last].Cause == journal.CauseNoToken {
 		return nil, nil //nolint:nilnil // there is no such result
 	}
-	d := fact.LostAttempts[last]
-	r := &journal.MatchReported{Attempt: d.Attempt, RefereeID: d.RefereeID, GameResult: *d.Result}
+	lost := &fact.LostAttempts[last]
+	if lost.Report != nil {
+		return lost.Report, nil
+	}
+	r := &journal.MatchReported{Attempt: lost.Attempt, RefereeID: lost.RefereeID, Grade: journal.GradeStated, GameResult: protocol.GameResult{
+		Status: protocol.StatusDraw, Choices: protocol.Both[*string](idA, nil, idB, nil), Reason: NotShown,
+	}}
 	score, err := s.Score(r)
 	r.Score = score[:]
 	return r, err

@@ -60,6 +60,12 @@ func TestVerdictOnAReport(t *testing.T) {
 	assigned := func(id string) journal.Data { return &journal.MatchAssigned{Attempt: attempt(1), RefereeID: id} }
 	own, thirdParty := []journal.Data{announced(), assigned("REF01")}, []journal.Data{announced(), assigned("REF02")}
 	commitment := append(own[:2:2], &journal.MatchAccepted{Attempt: attempt(1), RefereeID: "REF01", DrawCommitment: "promised"})
+	second := func(id string) journal.Data { return &journal.MatchAssigned{Attempt: attempt(2), RefereeID: id} }
+	inAttempt2 := func(q *protocol.MatchResultReport) { q.Attempt = 2 }
+	failed := append(own[:2:2], &journal.AgentFailed{AgentID: "REF01", Attempt: attempt(1)}, &journal.MatchDeclined{Attempt: attempt(1), RefereeID: "REF01"})
+	doubted := append(own[:2:2], &journal.AttemptLost{
+		Attempt: attempt(1), RefereeID: "REF01", Cause: journal.CauseBothAnswer, Report: &journal.MatchReported{Attempt: attempt(1), RefereeID: "REF01"},
+	})
 	for _, test := range []struct {
 		name    string
 		before  []journal.Data
@@ -76,20 +82,21 @@ func TestVerdictOnAReport(t *testing.T) {
 		}), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
 		{"a referee without the match", own, "REF02", report(), decide.NotPinged, decide.Verdict{}, protocol.ErrMatchNotFound},
 		{"a contradictory winner", own, "REF01", report(winner(pointer("P02"))), decide.NotPinged,
-			decide.Verdict{Rejected: "it contradicts itself: result.winner: by the rules of even_odd it is P01"}, protocol.ErrInvalidFieldType},
+			decide.Verdict{Rejected: "result.winner: by the rules of even_odd it is P01"}, protocol.ErrInvalidFieldType},
 		{"a winner that did not play", own, "REF01", report(winner(pointer("P03"))), decide.NotPinged,
-			decide.Verdict{Rejected: "it contradicts itself: result.winner must be P01, P02 or null"}, protocol.ErrInvalidFieldType},
+			decide.Verdict{Rejected: "result.winner must be P01, P02 or null"}, protocol.ErrInvalidFieldType},
 		{"an illegal choice", own, "REF01", report(func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", pointer("seven"), "P02", pointer("odd"))
-		}), decide.NotPinged, decide.Verdict{Rejected: `it contradicts itself: result.details.choices: P01: choice must be "even" or "odd", got "seven"`}, protocol.ErrInvalidParityChoice},
+		}), decide.NotPinged, decide.Verdict{Rejected: `result.details.choices: P01: choice must be "even" or "odd", got "seven"`}, protocol.ErrInvalidParityChoice},
 		{"no draw after a commitment", commitment, "REF01", report(), decide.NotPinged,
-			decide.Verdict{Rejected: "it contradicts itself: draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK"}, protocol.ErrInvalidFieldType},
-		{"a double loss of our referee", own, "REF01", report(doubleLoss), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
+			decide.Verdict{Rejected: "draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK"}, protocol.ErrInvalidFieldType},
+		{"a double loss of our referee", own, "REF01", report(doubleLoss), decide.NotPinged, decide.Verdict{PingFirst: true}, ""},
 		{"a double loss of a third-party referee", thirdParty, "REF02", report(doubleLoss), decide.NotPinged, decide.Verdict{PingFirst: true}, ""},
 		{"any report while pings have no answer", thirdParty, "REF02", report(), decide.PingsSent, decide.Verdict{PingFirst: true}, ""},
 		{"a double loss while a player is away", thirdParty, "REF02", report(doubleLoss), decide.PlayerAway, decide.Verdict{Accepted: true}, ""},
-		{"a double loss although both players answer", thirdParty, "REF02", report(doubleLoss), decide.BothAnswer,
-			decide.Verdict{Rejected: "it says that P01 and P02 both failed, but both answer", RefereeOut: true}, protocol.ErrInvalidMatchState},
+		{"a double loss although both players answer", thirdParty, "REF02", report(doubleLoss), decide.BothAnswer, decide.Verdict{}, protocol.ErrInvalidMatchState},
+		{"the same without another referee", append(failed[:4:4], second("REF02")), "REF02", report(doubleLoss, inAttempt2), decide.BothAnswer, decide.Verdict{Accepted: true}, ""},
+		{"the same of a second referee", append(doubted[:3:3], second("REF02")), "REF02", report(doubleLoss, inAttempt2), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
 		{"a double loss right after a restart", thirdParty, "REF02", report(doubleLoss), decide.NotRunning, decide.Verdict{}, protocol.ErrInvalidMatchState},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -100,7 +107,12 @@ func TestVerdictOnAReport(t *testing.T) {
 				require.Error(t, v.Err)
 				assert.Equal(t, test.code, protocol.AsError(v.Err).Code)
 			}
-			v.Result, v.Err = nil, nil
+			if v.Lost != nil {
+				assert.Equal(t, journal.CauseBothAnswer, v.Lost.Cause)
+				assert.Equal(t, "it says that P01 and P02 both failed, but both answer", v.Lost.Reason)
+			}
+			assert.Equal(t, test.pings == decide.BothAnswer, v.Lost != nil)
+			v.Result, v.Err, v.Lost = nil, nil, nil
 			assert.Equal(t, test.want, v)
 		})
 	}
@@ -120,22 +132,35 @@ func TestRepeatedReportIsAcknowledgedAndADifferentOneIsRefused(t *testing.T) {
 	assert.Equal(t, protocol.ErrDuplicateReport, protocol.AsError(v.Err).Code)
 }
 
-func TestLostAttemptGetsTheResultOfItsChoices(t *testing.T) {
+func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
 	v := judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
 	require.NotEmpty(t, v.Rejected)
-	lost := reports().LoseAttempt(s, v.Result, v.Rejected)
-	assert.Equal(t, "P01", *lost.Result.WinnerPlayerID, "the number 8 is even")
 	r, err := decide.ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	assert.Nil(t, r, "no attempt is lost")
-	apply(t, s, lost)
+	apply(t, s, decide.LoseAttempt(v.Result, v.Rejected))
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.Equal(t, protocol.ErrInvalidMatchState, protocol.AsError(v.Err).Code, "a lost attempt gets no second chance")
 	r, err = decide.ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	apply(t, s, r)
-	assert.Equal(t, protocol.Both("P01", 3, "P02", 0), r.Score)
+	assert.Equal(t, []any{protocol.StatusDraw, (*string)(nil), journal.GradeStated, "its referee did not show its result"},
+		[]any{r.Status, r.WinnerPlayerID, r.Grade, r.Reason})
+	assert.Equal(t, protocol.Both("P01", 1, "P02", 1), r.Score)
+	v = judge(s, report(), "REF01", decide.NotPinged)
+	assert.True(t, v.Disputed, "a later report is a dispute")
+}
+
+func TestDoubleLossThatNoOtherRefereeContradictsIsRecorded(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF02"})
+	v := judge(s, report(doubleLoss), "REF02", decide.BothAnswer)
+	require.NotNil(t, v.Lost)
+	apply(t, s, v.Lost)
+	r, err := decide.ResultOfLostAttempt(s, first())
+	require.NoError(t, err)
+	assert.Equal(t, []any{protocol.StatusTechnicalLoss, "", "REF02"}, []any{r.Status, r.Grade, r.RefereeID})
+	apply(t, s, r)
 }
 
 func TestCredibilityOfARevealedDraw(t *testing.T) {

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -30,9 +31,9 @@ func TestRosterChecksNameAndCode(t *testing.T) {
 		"a wrong code":               {"player", "Bob", "code-of-bobbY", protocol.ErrNotAuthorized, `registration_code is not that of "Bob"`},
 		"an unknown name":            {"player", "Carol", "code-of-carol", protocol.ErrNotAuthorized, `no player with the display_name "Carol"`},
 		"a name in capitals":         {"player", "BOB", "code-of-carol", protocol.ErrNotAuthorized, `no player with the display_name "BOB"`},
-		"a code of another name":     {"player", "Bob", "code-of-andre", protocol.ErrNotAuthorized, `registration_code is that of "André", not of "Bob"`},
-		"an unknown name, real code": {"player", "Carol", "code-of-bobby", protocol.ErrNotAuthorized, `is that of "Bob", not of "Carol"`},
-		"a player's code, a referee": {"referee", "Bob", "code-of-bobby", protocol.ErrNotAuthorized, "is that of a player, but a referee registers"},
+		"a code of another name":     {"player", "Bob", "code-of-andre", protocol.ErrNotAuthorized, `registration_code is not that of "Bob"`},
+		"an unknown name, real code": {"player", "Carol", "code-of-bobby", protocol.ErrNotAuthorized, `no player with the display_name "Carol"`},
+		"a player's code, a referee": {"referee", "Bob", "code-of-bobby", protocol.ErrNotAuthorized, `no referee with the display_name "Bob"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := roster.Check(&decide.Applicant{Code: tt.code, AgentRegistered: journal.AgentRegistered{Role: tt.role, DisplayName: tt.name}})
@@ -44,6 +45,11 @@ func TestRosterChecksNameAndCode(t *testing.T) {
 			require.ErrorAs(t, err, &no)
 			assert.Equal(t, tt.want, no.Reason.Code)
 			assert.Contains(t, no.Reason.Detail, tt.says)
+			for _, name := range []string{"André", "Bob", "Whistle"} {
+				if name != tt.name {
+					assert.NotContains(t, no.Reason.Detail, name, "a guess shows no name of another agent")
+				}
+			}
 			if tt.code != "" {
 				assert.NotContains(t, no.Reason.Detail, tt.code)
 			}
@@ -63,6 +69,50 @@ func TestRosterRestrictsOnlyTheRolesThatItLists(t *testing.T) {
 	require.NoError(t, players.Check(anybody))
 	anybody.Role = "player"
 	require.Error(t, players.Check(anybody))
+}
+
+// Everybody at one address may fail five times in a minute for each name. Others are not affected.
+func TestGuessesAtRegistrationCodesAreLimited(t *testing.T) {
+	roster := decide.NewRoster()
+	roster.Add(true, "Bob", "code-of-bobby")
+	roster.Add(true, "Zoë", "code-of-zoe")
+	roster.Add(false, "Bob", "code-of-whistle")
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	var guesses decide.Guesses
+	guess := func(role, name, code, address string) protocol.Code {
+		err := guesses.Check(roster, &decide.Applicant{Code: code, AgentRegistered: journal.AgentRegistered{Role: role, DisplayName: name}}, address, now)
+		if no := (*decide.RejectionError)(nil); errors.As(err, &no) {
+			return no.Reason.Code
+		}
+		if err == nil {
+			return ""
+		}
+		return protocol.AsError(err).Code
+	}
+	for range 9 { // these are no guesses
+		assert.Empty(t, guess("player", "Bob", "code-of-bobby", "a"))
+		assert.Equal(t, protocol.ErrMissingField, guess("player", "Bob", "", "a"))
+		assert.Equal(t, protocol.ErrNotAuthorized, guess("player", "Carol", "code-of-bobby", "a"))
+	}
+	for range 5 {
+		assert.Equal(t, protocol.ErrNotAuthorized, guess("player", "Bob", "code-of-zoe", "a"))
+		assert.Equal(t, protocol.ErrNotAuthorized, guess("player", "Zoë", "code-of-bobby", "a"))
+	}
+	now = now.Add(40 * time.Second)
+	for _, code := range []string{"code-of-zoe", "code-of-bobby"} {
+		err := guesses.Check(roster, &decide.Applicant{Code: code, AgentRegistered: journal.AgentRegistered{Role: "player", DisplayName: "Bob"}}, "a", now)
+		e := protocol.AsError(err)
+		assert.Equal(t, protocol.ErrRateLimited, e.Code)
+		assert.Equal(t, "too many wrong values of registration_code for this name from this address: wait 20s", e.Detail)
+		assert.Equal(t, 20*time.Second, e.RetryAfter())
+	}
+	assert.Equal(t, protocol.ErrRateLimited, guess("player", "Zoe\u0308", "code-of-bobby", "a"), "the same name in another form")
+	assert.Empty(t, guess("player", "Bob", "code-of-bobby", "b"), "the owner at another address")
+	assert.Equal(t, protocol.ErrNotAuthorized, guess("referee", "Bob", "code-of-bobby", "a"), "another role")
+	now = now.Add(20 * time.Second)
+	assert.Equal(t, protocol.ErrNotAuthorized, guess("player", "Bob", "code-of-zoe", "a"))
+	assert.Empty(t, guess("player", "Bob", "code-of-bobby", "a"), "a minute later")
+	assert.NoError(t, guesses.Check(nil, &decide.Applicant{}, "a", now), "no roster")
 }
 
 func TestStartIsDue(t *testing.T) {

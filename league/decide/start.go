@@ -29,16 +29,18 @@ func (r *StartRule) Time(s *journal.State) time.Time {
 	return r.Until
 }
 
-// Due tells whether the league starts now: when enough agents have registered and answered.
-// At its time, or later, two players and one referee are enough, unless the league takes
-// more players.
+// Due tells whether the league starts now: when enough agents have registered and answered,
+// and an organiser has not suspended every referee. At its time, or later, two players and one
+// referee are enough, unless the league takes more players.
 func (r *StartRule) Due(s *journal.State, now time.Time) bool {
 	_, players := s.Registered(true)
 	_, referees := s.Registered(false)
 	at := r.Time(s)
 	switch {
+	case !s.HasReferee():
+		return false
 	case !at.IsZero() && !now.Before(at):
-		return players >= r.MinPlayers && referees >= 1
+		return players >= r.MinPlayers
 	case s.StartPlanned != nil:
 		return false
 	case r.WindowOver:

@@ -92,10 +92,14 @@ var (
 // only the score, which follows from the winner.
 func (a *Assigned) completeResult(report *protocol.Object) {
 	result := report.Object("result")
-	if result == nil {
+	flat := result == nil
+	if flat {
 		result = slices.Clone(*report)
 		a.readSides(&result)
-		if !slices.ContainsFunc(winnerNames, result.Has) && result.Get("status") == nil {
+	}
+	lost := a.readLosses(&result)
+	if flat {
+		if !slices.ContainsFunc(winnerNames, result.Has) && result.Get("status") == nil && !lost {
 			return
 		}
 		result = only(result, slices.Concat(winnerNames, detailNames, []string{"score", "details"})...)
@@ -109,6 +113,9 @@ func (a *Assigned) completeResult(report *protocol.Object) {
 	details.Drop("player_choices")
 	status := statusOf(details.Text("status"))
 	details.Drop("status")
+	if lost {
+		status = protocol.StatusTechnicalLoss
+	}
 	if status != "" {
 		details.Set("status", protocol.Quote(status))
 	}
@@ -150,6 +157,29 @@ func (a *Assigned) readSides(result *protocol.Object) {
 	case protocol.StatusWin, protocol.StatusDraw:
 		Fill(result, "status", protocol.Quote(status))
 	}
+}
+
+// readLosses reads the technical losses that a result or its details have by side: player_a_status.
+// The winner of one is the other player, unless the report names one. It tells whether there is a
+// loss.
+func (a *Assigned) readLosses(result *protocol.Object) bool {
+	var lost [2]bool
+	details := result.Object("details")
+	for i, name := range []string{"player_a_status", "player_b_status"} {
+		status := cmp.Or(result.Text(name), details.Text(name))
+		lost[i] = strings.EqualFold(status, protocol.StatusTechnicalLoss)
+	}
+	if lost == [2]bool{} {
+		return false
+	}
+	if protocol.Unquote(result.Get(winnerNames...)) == "" {
+		winner := jsontext.Value("null")
+		if i := slices.Index(lost[:], false); i >= 0 {
+			winner = protocol.Quote(a.players[i])
+		}
+		result.Set(winnerNames[0], winner)
+	}
+	return true
 }
 
 // setStatus adds the status of a match in which both players have chosen: without a number

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"evenodd/league/protocol"
 )
@@ -33,6 +34,10 @@ type Agent struct {
 	LastFault        string // the error code of a player's last failure
 
 	formerKeys []formerKey // in the order of their events
+	KeyChanged int         // the first event that gave it another key after the start; 0 for none
+
+	DeniedBy  []string // the players that deny a result of this referee, each once
+	Tokenless bool     // a referee that reports without a token, to a league that demands one
 
 	RoundFailures   int  // of a referee in this round
 	ReportedInRound bool // a referee has reported a result in this round
@@ -60,8 +65,13 @@ func (s *State) Limits() (suspend, shutdown int) {
 }
 
 // Lifecycle is the lifecycle state of an agent, with the reason; "" if the state
-// follows from whether the league has started.
+// follows from whether the league has started. The reason has the mark of WithKeyMark.
 func (s *State) Lifecycle(a *Agent) (state, reason string) {
+	state, reason = s.lifecycle(a)
+	return state, a.WithKeyMark(reason)
+}
+
+func (s *State) lifecycle(a *Agent) (state, reason string) {
 	switch {
 	case a.Out() && a.Held == nil:
 		return LifecycleShutdown, a.PartOver()
@@ -73,9 +83,22 @@ func (s *State) Lifecycle(a *Agent) (state, reason string) {
 		return LifecycleSuspended, a.SuspendReason
 	case s.Started == nil:
 		return LifecycleRegistered, a.ReturnReason
+	case a.Tokenless:
+		return LifecycleActive, NoToken(a.AgentID)
+	case len(a.DeniedBy) > 0:
+		return LifecycleActive, "players deny its results: " + strings.Join(a.DeniedBy, ", ")
 	}
 	return LifecycleActive, a.ReturnReason
 }
+
+// NoToken tells that a referee sends no token, and what helps.
+func NoToken(refereeID string) string {
+	return refereeID + " sends no token; this league began with auth: strict: begin it again with auth: lenient and --new-league"
+}
+
+// LastChoice tells whether a referee gets matches only while no other is free: two players deny its
+// results, or it sends no token to a league that demands one.
+func (a *Agent) LastChoice() bool { return a.Tokenless || len(a.DeniedBy) > 1 }
 
 // Inactive tells whether an agent is suspended, shut down or withdrawn. An inactive agent
 // gets nothing to do, and an inactive player forfeits its matches of rounds that begin.
@@ -111,13 +134,19 @@ func (s *State) ExceedsLimits(a *Agent) (suspend, shutdown bool) {
 	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.FailuresAtReturn && a.SuspendReason == "", false
 }
 
-func (s *State) lastReferee(a *Agent) bool {
-	for id, other := range s.Agents {
-		if id != a.AgentID && !other.Player && !other.Out() {
-			return false
+func (s *State) lastReferee(a *Agent) bool { return !s.hasReferee(a.AgentID) }
+
+// HasReferee tells whether the league has a referee that has answered and can get matches,
+// now or when it returns by itself. No league starts without one.
+func (s *State) HasReferee() bool { return s.hasReferee("") }
+
+func (s *State) hasReferee(except string) bool {
+	for id, a := range s.Agents {
+		if id != except && !a.Player && a.Answered && !a.Out() {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // InactivePlayers are the inactive players of a match, in its order.
@@ -189,9 +218,35 @@ type formerKey struct {
 	until int    // the event that replaced it
 }
 
-func (a *Agent) setKey(key string, event int) {
+func (s *State) setKey(a *Agent, key string) {
+	event := s.Events + 1
 	a.formerKeys = append(a.formerKeys, formerKey{a.PublicKey, event})
-	a.PublicKey = key
+	if a.PublicKey = key; s.Started != nil && a.KeyChanged == 0 {
+		a.KeyChanged = event
+	}
+}
+
+// WithKeyMark adds to a sentence about an agent, which may be "", that its key has changed
+// after the start.
+func (a *Agent) WithKeyMark(text string) string {
+	if a.KeyChanged == 0 {
+		return text
+	}
+	if text != "" {
+		text += "; "
+	}
+	return text + fmt.Sprintf("has had another key since event %d", a.KeyChanged)
+}
+
+// KeyMarks are sentences about the players of a match whose keys had changed after the start
+// and before its result by a referee.
+func (s *State) KeyMarks(m *Match, ids ...string) (marks []string) {
+	for _, id := range ids {
+		if a := s.Agents[id]; a.KeyChanged > 0 && a.KeyChanged < m.Event && m.Report.RefereeID != "" {
+			marks = append(marks, id+" "+a.WithKeyMark(""))
+		}
+	}
+	return marks
 }
 
 // KeyAt is the public key that an agent had before an event; "" for none.
@@ -224,6 +279,8 @@ func (s *State) checkNewKey(d *AgentReturned) error {
 		return nil
 	case !s.Created.Signs() || !protocol.ValidPublicKey(d.PublicKey):
 		return fmt.Errorf("public_key of %s: %.80q", d.AgentID, d.PublicKey)
+	case s.Started != nil && (s.Configuration == nil || !s.Configuration.Roster.Lists(s.Agents[d.AgentID].Player)):
+		return fmt.Errorf("%s gets another public key after the start: that needs a registration code, and the league has no roster for it", d.AgentID)
 	case s.Plays(d.AgentID):
 		return fmt.Errorf("%s gets another public key during its match", d.AgentID)
 	}

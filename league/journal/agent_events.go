@@ -125,7 +125,7 @@ type AgentReturned struct {
 	// RefereeAuth is the new RefereeAuth of a referee; "" leaves it unchanged.
 	RefereeAuth string `json:"referee_auth,omitzero"`
 	// PublicKey is the new key of an agent that lost the one before; "" leaves it unchanged.
-	// An agent gets no new key during its match.
+	// An agent gets no new key during its match, nor after the start of a league without a roster.
 	PublicKey string `json:"public_key,omitzero"`
 }
 
@@ -141,7 +141,7 @@ func (d *AgentReturned) apply(s *State, at string) error {
 		return err
 	}
 	if d.PublicKey != "" {
-		a.setKey(d.PublicKey, s.Events+1)
+		s.setKey(a, d.PublicKey)
 	}
 	if d.Generation != a.Generation {
 		a.TokenSince, a.Confirmed = at, false
@@ -166,6 +166,7 @@ func (d *AgentConfirmed) apply(s *State, _ string) error {
 	a, err := s.agent(d.AgentID)
 	if err == nil {
 		a.Confirmed = a.Confirmed || d.Generation == a.Generation
+		a.Tokenless = a.Tokenless && !a.Confirmed
 	}
 	return err
 }

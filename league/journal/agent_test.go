@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -232,4 +233,65 @@ func TestFailuresOfReferee(t *testing.T) {
 	assert.Equal(t, "shutdown", l.due("REF01"))
 	l.apply(&journal.AgentShutdown{AgentID: "REF02", Reason: "gone"})
 	assert.Equal(t, "suspend", l.due("REF01"), "the last referee is not shut down")
+}
+
+// After the start only an agent with a registration code can have lost its key and return.
+func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
+	key := func(name string) string {
+		return protocol.NewSigningKey([32]byte([]byte(name + "0123456789abcdef0123456789abcdef")[:32])).Public()
+	}
+	returned := &journal.AgentReturned{AgentID: "P01", Endpoint: "x", Generation: 2, PublicKey: key("second")}
+	for _, test := range []struct {
+		name          string
+		configuration *journal.Configuration
+		agent         string
+		want          string // part of the error; "" for none
+	}{
+		{"no configuration", nil, "P01", "P01 gets another public key after the start"},
+		{"no roster", &journal.Configuration{}, "P01", "the league has no roster for it"},
+		{"a roster", &journal.Configuration{Roster: &journal.Roster{Players: 2}}, "P01", ""},
+		{"a referee, and a roster of players", &journal.Configuration{Roster: &journal.Roster{Players: 2}}, "REF01", "the league has no roster for it"},
+		{"a referee, and a roster of both", &journal.Configuration{Roster: &journal.Roster{Players: 2, Referees: 1}}, "REF01", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := &testLeague{t: t, State: journal.NewState()}
+			l.apply(&journal.Created{
+				SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 9, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+				Tiebreakers: []string{"points"}, ManagerKey: key("manager"), Configuration: test.configuration,
+			})
+			for _, id := range []string{"P01", "P02", "REF01"} {
+				role := protocol.RolePlayer
+				if id == "REF01" {
+					role = protocol.RoleReferee
+				}
+				l.apply(&journal.AgentRegistered{AgentID: id, Role: role, DisplayName: id, Endpoint: "x", Generation: 1, PublicKey: key("first")})
+			}
+			l.apply(returned) // before the start
+			assert.Empty(t, l.Agents["P01"].WithKeyMark(""))
+			l.apply(&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01"}, Keys: l.PublicKeys()})
+			l.play(protocol.GameResult{Status: protocol.StatusDraw})
+			again := *returned
+			again.AgentID, again.PublicKey = test.agent, key("third")
+			err := l.tryApply(&again)
+			if test.want != "" {
+				require.ErrorContains(t, err, test.want)
+				if test.configuration != nil && test.configuration.Roster == nil {
+					require.ErrorContains(t, l.tryApply(&journal.Configured{Configuration: &journal.Configuration{Roster: &journal.Roster{Players: 2}}}),
+						"a league that has started without a roster gets none")
+				}
+				return
+			}
+			require.NoError(t, err)
+			event := l.Events
+			l.play(protocol.GameResult{Status: protocol.StatusDraw})
+			mark := fmt.Sprintf("has had another key since event %d", event)
+			assert.Equal(t, "gone; "+mark, l.Agents[test.agent].WithKeyMark("gone"))
+			_, reason := l.Lifecycle(l.Agents[test.agent])
+			assert.Equal(t, mark, reason)
+			assert.Empty(t, l.KeyMarks(l.Match(protocol.MatchID{Round: 1, Number: 1}), "P01", "P02"), "the result is older")
+			if test.agent == "P01" {
+				assert.Equal(t, []string{"P01 " + mark}, l.KeyMarks(l.Match(protocol.MatchID{Round: 2, Number: 1}), "P01", "P02"))
+			}
+		})
+	}
 }

@@ -20,7 +20,8 @@ type condensedMatch struct {
 // different ones, whatever the number of its matches.
 type sharedResult struct {
 	status, reason   string // the reason has markers instead of ids
-	winner           int    // a side; -1 for none
+	grade            string
+	winner           int // a side; -1 for none
 	number           int
 	parity           string
 	numbered, evened bool // number and parity are not null
@@ -78,6 +79,7 @@ func (s *State) condense(m *Match, round, number int) (c condensedMatch, ok bool
 	}
 	first := Attempt{Number: 1, Referee: r.RefereeID, Commitment: m.Attempts[0].Commitment, Accepted: true}
 	shared, ok := share(&r.GameResult, [2]string{idA, idB})
+	shared.grade = r.Grade
 	if !ok || m.Attempts[0] != first || r.Number != first.Number {
 		return c, false
 	}
@@ -151,7 +153,7 @@ type wholeMatch struct {
 // fill adds the result, with the ids of the players.
 func (c *sharedResult) fill(w *wholeMatch) {
 	r, ids := &w.report.GameResult, &w.ids
-	r.Status = c.status
+	r.Status, w.report.Grade = c.status, c.grade
 	r.Reason = strings.ReplaceAll(strings.ReplaceAll(c.reason, markerB, ids[1]), markerA, ids[0])
 	if c.winner >= 0 {
 		r.WinnerPlayerID = &ids[c.winner]

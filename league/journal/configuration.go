@@ -14,6 +14,7 @@ type Configuration struct {
 	LongestMatch       float64              `json:"longest_match_sec,omitzero"` // 0: computed from the timeouts
 	Replies            string               `json:"replies"`                    // RepliesByMeaning or protocol.RepliesStrict
 	Signatures         string               `json:"signatures,omitzero"`        // SignaturesOptional or SignaturesRequired; "" for a league that does not sign
+	Evidence           string               `json:"evidence,omitzero"`          // the lowest grade of a recorded result: GradeStated or GradeRecomputed; "" for a league of an earlier version
 	Broadcast          string               `json:"broadcast"`                  // BroadcastRound or BroadcastMatch
 	AnnounceLead       float64              `json:"announce_lead_sec"`
 	Pace               float64              `json:"pace_sec"`
@@ -44,6 +45,9 @@ type Roster struct {
 	Referees int `json:"referees"`
 }
 
+// Lists tells whether a roster, which may be nil, lists players, or referees.
+func (r *Roster) Lists(players bool) bool { return r != nil && (players || r.Referees > 0) }
+
 // Limits bound the queries of one agent: a burst, then a rate.
 type Limits struct {
 	RequestsPerSecond int `json:"requests_per_sec"`
@@ -72,6 +76,10 @@ func (d *Configured) apply(s *State, _ string) error {
 		return errors.New("a configuration changes, but the league has none")
 	case d.Configuration.Signatures != known.Signatures:
 		return errors.New("a league keeps its rule for signatures")
+	case d.Configuration.Evidence != known.Evidence:
+		return errors.New("a league keeps its rule for evidence")
+	case s.Started != nil && known.Roster == nil && d.Configuration.Roster != nil:
+		return errors.New("a league that has started without a roster gets none")
 	case s.Completed != nil:
 		return errors.New("the configuration changes after the end of the league")
 	}

@@ -17,6 +17,9 @@ type Decision struct {
 	Reason string `json:"reason,omitzero"` // up to protocol.MaxReason characters of printable text
 }
 
+// ByManager is the author of a decision that the manager makes in place of an organiser.
+const ByManager = "the manager"
+
 // Decided returns the decision of an event.
 func (d Decision) Decided() Decision { return d }
 

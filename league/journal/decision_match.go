@@ -220,6 +220,9 @@ func (s *State) decidable(id protocol.MatchID) (*Match, error) {
 func (s *State) annul(m *Match, by Made) {
 	s.uncount(m.Report)
 	s.Recorded--
+	if r := m.Report; r.Grade == GradeStated {
+		s.Stated[r.RefereeID]--
+	}
 	m.Annulled = append(m.Annulled, AnnulledOutcome{m.Outcome, by, len(m.Attempts)})
 	m.Outcome = Outcome{}
 }

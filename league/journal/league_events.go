@@ -61,6 +61,11 @@ func (d *Created) RequiresSignatures() bool {
 	return d.Configuration != nil && d.Configuration.Signatures == SignaturesRequired
 }
 
+// RequiresEvidence tells whether the league records no WIN or DRAW below GradeRecomputed.
+func (d *Created) RequiresEvidence() bool {
+	return d.Configuration != nil && d.Configuration.Evidence == GradeRecomputed
+}
+
 // Simulation is the input of a simulated league.
 type Simulation struct {
 	Seed            uint64   `json:"seed"`
@@ -159,8 +164,11 @@ func (d *Started) apply(s *State, _ string) error {
 	if err := errors.Join(s.checkParticipants(d.Players, true), s.checkParticipants(d.Referees, false)); err != nil {
 		return err
 	}
-	if len(d.Players)+len(d.Referees) != len(s.Agents) || len(d.Referees) == 0 {
+	if len(d.Players)+len(d.Referees) != len(s.Agents) {
 		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees), len(s.Agents))
+	}
+	if !s.HasReferee() {
+		return errors.New("a league starts without a referee that is left")
 	}
 	if keys := s.PublicKeys(); !maps.Equal(d.Keys, keys) {
 		return fmt.Errorf("the start names %d keys: they are not the %d that the agents registered", len(d.Keys), len(keys))
@@ -239,13 +247,16 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 	for _, id := range d.Referees {
 		s.Agents[id].Assigned++
 	}
-	s.recordByes(pairings)
+	byes := s.paidByes(pairings)
+	for _, player := range byes {
+		s.Table.RecordBye(player)
+	}
 	s.Round = d.RoundID
 	matches, attempts := make([]Match, len(pairings)), make([]Attempt, len(pairings))
 	for i := range matches {
 		matches[i].Attempts = attempts[i : i : i+1] // most matches need one
 	}
-	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: matches, Referees: d.Referees, AnnouncedAt: at})
+	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: matches, Referees: d.Referees, AnnouncedAt: at, byes: byes})
 	return nil
 }
 

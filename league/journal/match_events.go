@@ -66,6 +66,14 @@ func (d *MatchDeclined) apply(s *State, _ string) error {
 	return err
 }
 
+// The grades of evidence of a WIN or DRAW that a referee reports: what its result rests on
+// (docs/checking-a-league.md). A technical loss, a forfeit and a ruling have none.
+const (
+	GradeProven     = "proven"     // all moves and the draw are shown and signed by both players
+	GradeRecomputed = "recomputed" // all are shown, but not all moves are signed
+	GradeStated     = "stated"     // something is not shown: nothing but the word of the referee
+)
+
 // MatchReported is the result of a match: the first that was accepted, and the only
 // one, unless an organiser annuls it. Winner, number and parity of the result are null if there is none, and so is
 // a choice that a player did not make.
@@ -73,7 +81,8 @@ type MatchReported struct {
 	protocol.Attempt
 	RefereeID string `json:"referee_id"`
 	protocol.GameResult
-	Score protocol.PerPlayer[int] `json:"score"` // by the league's scoring
+	Grade string                  `json:"grade,omitzero"` // GradeProven …; "" for a technical loss
+	Score protocol.PerPlayer[int] `json:"score"`          // by the league's scoring
 	Draw  *protocol.Draw          `json:"draw,omitzero"`
 	protocol.Evidence
 }
@@ -89,6 +98,8 @@ func (d *MatchReported) apply(s *State, at string) error {
 		return fmt.Errorf("match %s was not assigned to %.40s", d.MatchID, d.RefereeID)
 	case m.Void(d.Number):
 		return fmt.Errorf("a result of attempt %d at match %s, which is annulled", d.Number, d.MatchID)
+	case d.Grade != "" && (d.Status == protocol.StatusTechnicalLoss || !slices.Contains([]string{GradeProven, GradeRecomputed, GradeStated}, d.Grade)):
+		return fmt.Errorf("match %s with status %.40q has the grade %.40q", d.MatchID, d.Status, d.Grade)
 	}
 	if err := s.checkReferee(d.RefereeID); err != nil {
 		return err
@@ -117,6 +128,9 @@ func (s *State) record(m *Match, d *MatchReported) error {
 	}
 	m.Report, m.Event = d, s.Events+1
 	s.Recorded++
+	if d.Grade == GradeStated {
+		s.Stated[d.RefereeID]++
+	}
 	s.follow(d.MatchID, result)
 	return nil
 }
@@ -195,24 +209,62 @@ func (d *MatchDisputed) apply(s *State, _ string) error {
 	return nil
 }
 
-// AttemptLost records that a referee lost its attempt at a match by a rejected
-// report: it contradicted itself, or it reported that two players failed that both
-// answered a ping. Another referee gets the match. Without another referee Result is
-// recorded as that of the attempt.
+// ResultDenied records that a player denies the result of an attempt: nothing of the attempt
+// reached it. The result stays.
+type ResultDenied struct {
+	protocol.Attempt
+	PlayerID string `json:"player_id"`
+}
+
+func (d *ResultDenied) apply(s *State, _ string) error {
+	m, idA, idB, ok := s.restore(d.MatchID)
+	switch {
+	case !ok || d.PlayerID != idA && d.PlayerID != idB:
+		return fmt.Errorf("%.40s denies a result of %s, which it does not play", d.PlayerID, d.MatchID)
+	case m.Report == nil || m.Report.Attempt != d.Attempt:
+		return fmt.Errorf("%s denies attempt %d at %s, which has no result", d.PlayerID, d.Number, d.MatchID)
+	}
+	if !slices.Contains(m.Disputed, d.PlayerID) {
+		m.Disputed = append(m.Disputed, d.PlayerID)
+	}
+	if r := s.Agents[m.Report.RefereeID]; !slices.Contains(r.DeniedBy, d.PlayerID) {
+		r.DeniedBy = append(r.DeniedBy, d.PlayerID)
+	}
+	return nil
+}
+
+// AttemptLost records that a referee lost its attempt at a match without a failure of the
+// connection: the manager does not record what it reports. Another referee gets the match.
 type AttemptLost struct {
 	protocol.Attempt
-	RefereeID string               `json:"referee_id"`
-	Reason    string               `json:"reason"`
-	Result    *protocol.GameResult `json:"result,omitzero"` // that follows from the choices and the number of the report, else the reported one
+	RefereeID string `json:"referee_id"`
+	Reason    string `json:"reason"`
+	Cause     string `json:"cause"`
+	// Report is the double technical loss of CauseBothAnswer. It is recorded if no other referee
+	// conducts the match.
+	Report *MatchReported `json:"report,omitzero"`
 }
+
+// The causes for which an attempt is lost.
+const (
+	CauseRejected   = "rejected"    // the report contradicts itself, or does not show its result
+	CauseBothAnswer = "both_answer" // it says that both players failed, but both answer a ping
+	CauseNoToken    = "no_token"    // it was sent without a token
+)
 
 func (d *AttemptLost) apply(s *State, _ string) error {
 	if _, err := s.attempt(d.Attempt, d.RefereeID); err != nil {
 		return err
 	}
 	m, _, _, _ := s.restore(d.MatchID) // attempt has found it
-	if m.Report != nil {
+	switch {
+	case m.Report != nil:
 		return fmt.Errorf("attempt %d at %s is lost, but the match has a result", d.Number, d.MatchID)
+	case d.Cause != CauseRejected && d.Cause != CauseBothAnswer && d.Cause != CauseNoToken, (d.Cause == CauseBothAnswer) != (d.Report != nil):
+		return fmt.Errorf("attempt %d at %s is lost by the cause %.40q, or with a report that does not go with it", d.Number, d.MatchID, d.Cause)
+	}
+	if d.Cause == CauseNoToken {
+		s.Agents[d.RefereeID].Tokenless = true
 	}
 	m.LostAttempts = append(m.LostAttempts, *d)
 	return nil

@@ -26,9 +26,10 @@ type State struct {
 
 	Started   *Started // nil before the start
 	Table     *table.Table
-	Recorded  int     // matches with a result
-	Round     int     // the last announced, from 1; 0 before the first
-	Rounds    []Round // the announced ones
+	Recorded  int            // matches with a result
+	Stated    map[string]int // by referee: its results of GradeStated that count
+	Round     int            // the last announced, from 1; 0 before the first
+	Rounds    []Round        // the announced ones
 	Completed *LeagueCompleted
 
 	Paused    *Made              // nil unless an organiser has paused the league
@@ -54,6 +55,7 @@ type Round struct {
 	CompletedAt string // "" while the round is open
 	Summary     protocol.RoundSummary
 
+	byes      []int            // players that got points for a bye
 	condensed []condensedMatch // of the pairings; nil before Condense
 	kept      map[int]*Match   // the matches that it does not reduce, by number
 }
@@ -63,7 +65,7 @@ type Match struct {
 	Outcome
 
 	Attempts     []Attempt // numbered from 1 without gaps
-	Disputed     []string  // referees that reported another result later
+	Disputed     []string  // referees that reported another result later, and players that deny the result
 	LostAttempts []AttemptLost
 
 	RematchOrdered *Made             // nil, or the order to play the match again
@@ -82,7 +84,7 @@ type Attempt struct {
 
 // NewState returns the state before the first event.
 func NewState() *State {
-	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{}, playerIndexes: map[string]int{}, registries: map[bool]*registry{}, results: map[sharedResult]*sharedResult{}}
+	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{}, playerIndexes: map[string]int{}, registries: map[bool]*registry{}, results: map[sharedResult]*sharedResult{}, Stated: map[string]int{}}
 }
 
 // Apply folds one event. An error means that the event cannot have happened; it
@@ -283,9 +285,17 @@ func (m *Match) LastAttempt(refereeID string) int {
 // NextAttempt is the number of the next attempt.
 func (m *Match) NextAttempt() int { return len(m.Attempts) + 1 }
 
-// IsLost tells whether an attempt was lost by rejected reports.
-func (m *Match) IsLost(attempt int) bool {
-	return slices.ContainsFunc(m.LostAttempts, func(d AttemptLost) bool { return d.Number == attempt })
+// IsLost tells whether an attempt was lost; see AttemptLost.
+func (m *Match) IsLost(attempt int) bool { return m.LostBy(attempt) != "" }
+
+// LostBy is the cause for which an attempt was lost; "" if it was not.
+func (m *Match) LostBy(attempt int) string {
+	for i := range m.LostAttempts {
+		if m.LostAttempts[i].Number == attempt {
+			return m.LostAttempts[i].Cause
+		}
+	}
+	return ""
 }
 
 // withoutMilliseconds converts the time of an event to the form of the protocol.

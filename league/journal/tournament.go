@@ -231,16 +231,15 @@ func (s *State) announced(d *RoundAnnounced) ([]pairing.Pairing, error) {
 	return pairings, nil
 }
 
-// recordByes counts the byes of a round, which give points in a Swiss system only, and none to
-// a withdrawn player.
-func (s *State) recordByes(pairings []pairing.Pairing) {
-	if s.Created.Tournament.IsSwiss() {
-		for _, player := range pairing.Byes(len(s.Started.Players), pairings) {
-			if s.Agents[s.Started.Players[player]].Withdrawn == nil {
-				s.Table.RecordBye(player)
-			}
-		}
+// paidByes are the players with a bye in a round that begins now. Byes give points in a Swiss
+// system only, and none to a withdrawn player.
+func (s *State) paidByes(pairings []pairing.Pairing) []int {
+	if !s.Created.Tournament.IsSwiss() {
+		return nil
 	}
+	return slices.DeleteFunc(pairing.Byes(len(s.Started.Players), pairings), func(player int) bool {
+		return s.Agents[s.Started.Players[player]].Withdrawn != nil
+	})
 }
 
 // byAnnulment is what separates the first annulled player from the row above.

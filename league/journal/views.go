@@ -84,7 +84,9 @@ func (s *State) StandingsAfter(round int) []store.StandingRow {
 	}
 	past.played = s.played[:min(round, len(s.played))]
 	for n := 1; n <= round; n++ {
-		past.recordByes(s.Rounds[n-1].Pairings)
+		for _, player := range s.Rounds[n-1].byes {
+			past.Table.RecordBye(player)
+		}
 		for i := range s.Rounds[n-1].Pairings {
 			report := s.Match(protocol.MatchID{Round: n, Number: i + 1}).Report
 			if report == nil {

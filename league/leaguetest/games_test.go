@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -110,7 +111,7 @@ func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 		}, w.GameOver("p02").GameResult, "the choices are the last moves; there is no number")
 		assert.Equal(t, league.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
-			Status: protocol.StatusWin, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
+			Status: protocol.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
 		}, record)
 		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 		assert.Nil(t, q.Result.Details.DrawnNumber)

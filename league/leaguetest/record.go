@@ -259,6 +259,13 @@ func OnWire(t *testing.T, scenario func(t *testing.T, w *World)) {
 	synctest.Test(t, func(t *testing.T) { run(t, Wire, scenario) })
 }
 
+// OnHTTP runs a scenario over HTTP through pipes.
+func OnHTTP(t *testing.T, scenario func(t *testing.T, w *World)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { run(t, HTTP, scenario) })
+}
+
 // Seconds returns the start times of calls in whole seconds.
 func Seconds(calls []Exchange) []int {
 	list := make([]int, len(calls))

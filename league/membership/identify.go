@@ -16,7 +16,7 @@ func (c *Current) Identify(bearer string, body []byte) string {
 	m := c.Membership()
 	switch {
 	case m == nil:
-	case c.knowsManager(bearer):
+	case c.KnowsManager(bearer):
 		return callerManager
 	case protocol.SameToken(bearer, m.Token), protocol.SameToken(protocol.ClaimOf(body).Token, m.Token):
 		return callerOwner

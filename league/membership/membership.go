@@ -94,22 +94,28 @@ func (c *Current) Await(ctx context.Context) *Membership {
 // unless the call has the manager's credential. Without it an untrusted caller could
 // start a match or end the league. An agent that is not registered has no manager.
 func (c *Current) CheckManager(ctx context.Context, bearer string) error {
-	m := c.Await(ctx)
-	switch {
+	if m := c.Await(ctx); m != nil && m.credential == "" {
+		return nil // a third-party manager
+	}
+	return c.CheckCredential(bearer)
+}
+
+// CheckCredential returns an error for a call without the manager's credential. A third-party
+// manager has none.
+func (c *Current) CheckCredential(bearer string) error {
+	switch m := c.Membership(); {
 	case m == nil:
 		return protocol.Fault(protocol.ErrInvalidMatchState, "this agent is not registered in a league")
-	case m.credential == "":
-		return nil // a third-party manager
 	case bearer == "":
 		return protocol.Fault(protocol.ErrTokenMissing, "the manager shows a bearer credential with this message")
-	case !protocol.SameToken(bearer, m.credential):
+	case m.credential == "" || !protocol.SameToken(bearer, m.credential):
 		return protocol.Fault(protocol.ErrTokenInvalid, "the bearer credential is not that of the manager")
 	}
 	return nil
 }
 
-// knowsManager tells whether a credential is that of the league's manager.
-func (c *Current) knowsManager(bearer string) bool {
+// KnowsManager tells whether a credential is that of the league's manager.
+func (c *Current) KnowsManager(bearer string) bool {
 	m := c.Membership()
 	return m != nil && m.credential != "" && protocol.SameToken(bearer, m.credential)
 }
@@ -121,7 +127,7 @@ func (c *Current) CheckOwner(bearer, token string) error {
 	switch {
 	case m != nil && token != "" && protocol.SameToken(token, m.Token):
 		return nil
-	case c.knowsManager(bearer):
+	case c.KnowsManager(bearer):
 		return nil
 	case token == "":
 		return protocol.Fault(protocol.ErrTokenMissing, "auth_token is required")

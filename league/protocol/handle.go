@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/go-json-experiment/json"
@@ -31,6 +33,11 @@ func (v validated[Q]) Type() string { return envelopeOf(v.request).MessageType }
 func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
 	decode := func(raw []byte) (any, error) {
 		q, err := decodeRequest[Q](m.Name, m.Request, raw, stamp.Clock())
+		if err != nil && m.Request == TypeLeagueCompleted { // an agent that misses the end of its league waits for ever
+			if rest := readable[Q](m.Request, raw); rest != nil {
+				q, err = rest, nil
+			}
+		}
 		if err != nil {
 			if jsontext.Value(raw).IsValid() { // handle returns the error, because a carrier may decode twice
 				return broken{peek(raw), err}, nil
@@ -164,6 +171,25 @@ func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) 
 		return nil, Fault(ErrInvalidFieldType, "the params cannot be read as a %s", messageType)
 	}
 	return q, nil
+}
+
+// readable returns a message without the members that break a rule; nil if its envelope breaks one.
+func readable[Q any](messageType string, raw []byte) *Q {
+	message, q := ParseObject(raw), new(Q)
+	for _, broken := range Examine(messageType, raw) {
+		name := broken.Field
+		if end := strings.IndexAny(name, ".["); end >= 0 {
+			name = name[:end]
+		}
+		if message == nil || slices.ContainsFunc(envelopeFields(messageType), func(f field) bool { return f.name == name }) {
+			return nil
+		}
+		message.Drop(name)
+	}
+	if json.Unmarshal(message.Append(nil), q) != nil {
+		return nil
+	}
+	return q
 }
 
 // peek returns the readable part of the envelope of a refused request.

@@ -248,6 +248,7 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 	"role":                       "`league_manager`, `referee` or `player`",
 	"PONG.status":                "`ok`",
 	"PONG.state":                 "state of the agent, if it has one",
+	"PONG.asked":                 "whether an invitation or a question of the match and the attempt in the ping has reached the player; only for its manager, and absent if the player does not know",
 	"MATCH_STATE.state":          "`ASSIGNED`, `WAITING_FOR_PLAYERS`, `COLLECTING_CHOICES`, `DRAWING_NUMBER`, `FINISHED`, `ACKNOWLEDGED`, `ABANDONED` or `DISPUTED`",
 	"records":                    "records of the attempt, as in the referee's results file",
 	"PLAYER_STATE.state":         "`UNREGISTERED`, `REGISTERED`, `WAITING_FOR_ROUND`, `IN_MATCH` or `WAITING_FOR_RESULT`",

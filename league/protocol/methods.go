@@ -29,10 +29,15 @@ type Method[Q, R any] struct {
 
 	codes  map[Code]int                     // JSON-RPC codes this method has of its own (004)
 	decode func(result []byte) (any, error) // decodeResult[R], made once: each mention of it allocates
+
+	replyChecks []valueCheck // of the reply of a player
 }
 
 func newMethod[Q, R any](m Method[Q, R]) Method[Q, R] {
 	m.decode = decodeResult[R]
+	if _, ok := any(new(R)).(playerReply); ok {
+		m.replyChecks = checksOf(reflect.TypeFor[R](), shapes[m.Result], 0, false)
+	}
 	return m
 }
 

@@ -119,10 +119,15 @@ func allowedText(f *field) string {
 	return ""
 }
 
-func requiredText(f *field) string {
+// requiredText is the column of required members. Without some members, a reply of a player is an
+// error only if the league demands strict replies.
+func requiredText(messageType, path string, f *field) string {
+	judged := []string{TypeGameJoinAck, TypeChooseParityResponse, TypeGameMoveResponse}
 	switch {
 	case f.optional:
 		return "no"
+	case slices.Contains(judged, messageType) && !meaningful(path):
+		return "[in strict](#replies-of-players)"
 	case f.null:
 		return "yes, or null"
 	}
@@ -145,7 +150,7 @@ func (x *fieldTable) add(path string, fields []field) {
 	for i := range fields {
 		f := &fields[i]
 		at := strings.TrimPrefix(path+"."+f.name, ".")
-		x.rows = append(x.rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", at, typeText(f), requiredText(f), allowedText(f), meaningOf(x.messageType, at)))
+		x.rows = append(x.rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", at, typeText(f), requiredText(x.messageType, at, f), allowedText(f), meaningOf(x.messageType, at)))
 		switch {
 		case shared(f.fields) == "" && f.fields != nil:
 			x.add(at, f.fields)

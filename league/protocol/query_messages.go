@@ -225,7 +225,7 @@ type AgentLogData struct {
 }
 
 // A ToolRequest is the request of a debugging or control tool (spec 003 §8.11). Only the
-// token is required.
+// token is required, and ping needs none.
 type ToolRequest struct {
 	Envelope
 	LeagueID string `json:"league_id,omitzero"`
@@ -242,6 +242,9 @@ type Pong struct {
 	State  string `json:"state,omitzero"`
 
 	LeagueID string `json:"league_id,omitzero"` // of a manager
+	// Asked is what a player tells its manager about the attempt that the ping names: whether an
+	// invitation or a question of it reached the player; nil if the player does not know.
+	Asked *bool `json:"asked,omitzero"`
 }
 
 // LeagueStarted answers start_league.

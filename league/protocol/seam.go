@@ -56,8 +56,8 @@ type Mux interface {
 	// its params: []byte from a carrier of bytes, else the value.
 	Fallback(resolve func(params any) (method string, ok bool))
 	// OnUnread makes a carrier of bytes call f, from any goroutine, for every
-	// request that it refuses because no handler can read it. The method is ""
-	// where the request names none.
+	// request that it refuses because no handler can read it, also for one whose
+	// method is not registered. The method is "" where the request names none.
 	OnUnread(f func(ctx context.Context, method string, err error))
 }
 

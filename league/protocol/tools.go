@@ -63,7 +63,7 @@ var toolResults = map[string][]field{
 			text("my_choice").orAbsent(), text("opponent_choice").orAbsent(), integer("drawn_number", 0).orAbsent(),
 			truth("from_standings").orAbsent())),
 		playerStats("league_stats").orAbsent()},
-	Ping.Result: {text("status"), text("role"), text("state").orAbsent(), text("league_id").orAbsent()},
+	Ping.Result: {text("status"), text("role"), text("state").orAbsent(), text("league_id").orAbsent(), truth("asked").orAbsent()},
 	StartLeague.Result: {text("status"), text("league_id"), integer("players", 0), integer("referees", 0),
 		integer("rounds", 0), integer("matches", 0)},
 	OrganiseLeague.Result: {word("status", StatusDone), text("command"), integer("event", 0), text("at"),

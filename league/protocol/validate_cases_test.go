@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,16 +147,22 @@ func (s *suspect) isBrokenWhenItCannotBeRead(t require.TestingT) {
 }
 
 // Behind all shortcuts, a method lets in exactly the requests in which Examine
-// finds nothing.
+// finds nothing. The end of a league needs only its envelope.
 func (s *suspect) isAdmittedUnlessBroken(t require.TestingT, mux *fakeMux) {
 	if o, ok := s.tree.(object); ok && o.get("timestamp") == nil && o.get("conversation_id") == nil {
 		return // the old dialect is filled in
 	}
-	_, err := mux.ask(t, s.messageType, s.raw)
-	if err == nil && len(s.broken) > 0 {
-		require.Fail(t, "admitted", "%s\n%v", s.raw, s.broken)
+	broken := slices.Clone(s.broken)
+	if s.messageType == protocol.TypeLeagueCompleted {
+		broken = slices.DeleteFunc(broken, func(f protocol.FieldError) bool {
+			return !slices.Contains([]string{"params", "protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token"}, f.Field)
+		})
 	}
-	if err != nil && len(s.broken) == 0 {
+	_, err := mux.ask(t, s.messageType, s.raw)
+	if err == nil && len(broken) > 0 {
+		require.Fail(t, "admitted", "%s\n%v", s.raw, broken)
+	}
+	if err != nil && len(broken) == 0 {
 		require.Contains(t, string(s.raw), tooLarge, "refused: %s\n%v", s.raw, err)
 	}
 }

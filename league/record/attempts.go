@@ -20,7 +20,7 @@ type indexedAttempt struct {
 	at   *store.IndexedAttempt
 }
 
-// Attempts visits all recorded attempts at matches with their transcripts, in order of matches
+// Attempts visits all attempts at matches whose transcripts the referees recorded, in order of matches
 // and attempts. It returns the number of records that cannot be read. An error of visit ends it.
 func (f *Folder) Attempts(visit func(doc *store.Match) error) (unreadable int, err error) {
 	entries, err := os.ReadDir(f.folder.Matches(f.leagueID))
@@ -36,11 +36,7 @@ func (f *Folder) Attempts(visit func(doc *store.Match) error) (unreadable int, e
 			_ = x.Close() // only read
 		}
 	}()
-	attempts := attemptsIn(files)
-	if len(attempts) == 0 {
-		attempts = f.matchFiles(entries)
-	}
-	for _, load := range attempts {
+	for _, load := range attemptsIn(files) {
 		doc, err := load()
 		if err != nil {
 			unreadable++
@@ -87,23 +83,6 @@ func attemptsIn(files []*store.ResultsIndex) (attempts []func() (*store.Match, e
 	all = slices.CompactFunc(all, func(a, b indexedAttempt) bool { return a.id == b.id && a.at.Attempt == b.at.Attempt })
 	for _, a := range all {
 		attempts = append(attempts, func() (*store.Match, error) { return a.file.Load(a.at) })
-	}
-	return attempts
-}
-
-// matchFiles load the matches of a league of an earlier version, whose match files have the
-// transcripts.
-func (f *Folder) matchFiles(entries []os.DirEntry) (attempts []func() (*store.Match, error)) {
-	var ids []protocol.MatchID
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".json")
-		if id, valid := protocol.ParseMatchID(name); ok && valid {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, protocol.MatchID.Compare)
-	for _, id := range ids {
-		attempts = append(attempts, func() (*store.Match, error) { return f.folder.LoadMatch(f.leagueID, id.String()) })
 	}
 	return attempts
 }

@@ -168,14 +168,7 @@ func deviation(doc *store.Match, x *store.Exchange) string {
 	case x.Method != protocol.Invite.Name && x.Method != protocol.ChooseParity.Name && x.Method != protocol.MakeMove.Name, len(x.Message) == 0:
 		return ""
 	}
-	var reply struct {
-		protocol.Envelope
-		PlayerID string `json:"player_id"`
-	}
-	if json.Unmarshal(x.Message, &reply) != nil {
-		return ""
-	}
-	if breach := protocol.ReplyBreach(&reply.Envelope, reply.PlayerID, doc.ConversationID, x.PlayerID); breach != nil {
+	if breach := protocol.RecordedBreach(x.Method, x.Message, protocol.ReplyTo{ConversationID: doc.ConversationID, PlayerID: x.PlayerID}); breach != nil {
 		return breach.Detail
 	}
 	return ""

@@ -22,7 +22,7 @@ func asked(method, message string, change func(x *store.Exchange)) *store.Match 
 	}}
 }
 
-const goodReply = `{"protocol":"league.v2","message_type":"GAME_JOIN_ACK","sender":"player:P01","timestamp":"2026-11-22T10:00:00Z","conversation_id":"conv-r1m1","player_id":"P01","accept":true}`
+const goodReply = `{"protocol":"league.v2","message_type":"GAME_JOIN_ACK","sender":"player:P01","timestamp":"2026-11-22T10:00:00Z","conversation_id":"conv-r1m1","match_id":"R1M1","player_id":"P01","arrival_timestamp":"2026-11-22T10:00:00Z","accept":true}`
 
 func TestHealthJudgesAnswersAsTheRefereeDid(t *testing.T) {
 	invite := protocol.Invite.Name
@@ -40,7 +40,7 @@ func TestHealthJudgesAnswersAsTheRefereeDid(t *testing.T) {
 		{"a good answer", goodReply, func(*store.Exchange) {}, "", "", "", true},
 		{"no answer", "", failed, "P01", "E001", "", false},
 		{"a refusal", `{"accept":false}`, func(*store.Exchange) {}, "P01", "", "", true},
-		{"an incomplete envelope", `{"accept":true}`, func(*store.Exchange) {}, "", "", "the envelope is not complete", true},
+		{"an incomplete envelope", `{"accept":true}`, func(*store.Exchange) {}, "", "", "protocol: required (and 7 more)", true},
 		{"a member that cannot be read", `{"accept":true,"player_id":7}`, func(x *store.Exchange) {
 			x.UnreadableMembers = []string{"player_id"}
 			x.Error = &store.ExchangeError{ErrorCode: "E002", Detail: "player_id cannot be read: 7"}

@@ -27,13 +27,15 @@ type Match struct {
 	Choices        protocol.PerPlayer[*string] `json:"choices,omitzero"`
 	Score          protocol.PerPlayer[int]     `json:"score,omitzero"`
 	Reason         string                      `json:"reason,omitzero"`
+	Grade          string                      `json:"grade,omitzero"` // of evidence; see journal.GradeProven
 	ReportedAt     string                      `json:"reported_at,omitzero"`
 
 	Forfeited []string          `json:"forfeited_by,omitzero"`
-	Disputed  []string          `json:"disputed_by,omitzero"` // referees that reported another result later
+	Disputed  []string          `json:"disputed_by,omitzero"` // as in decide.RecordedMatch
 	Ruled     *DecisionInForce  `json:"ruled,omitzero"`
 	Rematch   *DecisionInForce  `json:"rematch_ordered,omitzero"`
 	Annulled  []AnnulledOutcome `json:"annulled,omitzero"`
+	KeyMarks  []string          `json:"key_marks,omitzero"` // as of journal.State.KeyMarks
 }
 
 // An AnnulledOutcome is a result that no longer counts.
@@ -92,6 +94,8 @@ func (l *League) describe(row *Match, id protocol.MatchID) {
 		row.Status = StatusRunning
 		return
 	}
+	row.KeyMarks = l.KeyMarks(m, row.PlayerAID, row.PlayerBID)
 	row.Attempt, row.Status, row.WinnerPlayerID, row.DrawnNumber = report.Number, report.Status, report.WinnerPlayerID, report.DrawnNumber
 	row.Choices, row.Score, row.Reason, row.ReportedAt = report.Choices, report.Score, report.Reason, m.ReportedAt
+	row.Grade = report.Grade
 }

@@ -79,7 +79,7 @@ func (f *Folder) Log(_ context.Context, agentID string, offset int64) (lines []s
 func (f *Folder) Transcript(_ context.Context, at protocol.Attempt, refereeID string) (*store.Match, error) {
 	records, err := f.results.Records(at.MatchID.String(), at.Number)
 	if err != nil {
-		doc, problem := f.folder.LoadMatch(f.leagueID, at.MatchID.String()) // earlier versions kept the transcript there
+		doc, problem := f.folder.LoadMatch(f.leagueID, at.MatchID.String()) // by the manager: the draw, without a transcript
 		if problem == nil && doc.Attempt == at.Number {
 			return doc, nil
 		}

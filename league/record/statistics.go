@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"evenodd/league/decide"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/stats"
 	"evenodd/league/store"
@@ -19,7 +20,8 @@ type Statistics struct {
 	Sentence string `json:"sentence"` // what the results show, in one or two sentences
 
 	Matches int  `json:"matches"`          // all results that count
-	Played  int  `json:"played"`           // Matches without technical losses
+	Stated  int  `json:"stated,omitzero"`  // matches that are not rated, because their result rests on the word of a referee
+	Played  int  `json:"played"`           // the others without technical losses
 	Used    int  `json:"used"`             // matches behind ratings and test
 	Sampled bool `json:"sampled,omitzero"` // Used is a sample of Played
 
@@ -146,6 +148,9 @@ func (r *Results) Statistics() *Statistics {
 	players, index := r.rated()
 	s := &Statistics{}
 	s.fill(players, stats.Analyse(len(players), r.matches(index), r.options(players)))
+	s.Stated = r.stated()
+	s.Matches += s.Stated
+	s.Sentence += r.unrated()
 	return s
 }
 
@@ -153,7 +158,7 @@ func (r *Results) Statistics() *Statistics {
 // the results show differences.
 func (r *Results) Sentence() string {
 	players, index := r.rated()
-	return stats.Sentence(len(players), r.matches(index), r.options(players))
+	return stats.Sentence(len(players), r.matches(index), r.options(players)) + r.unrated()
 }
 
 // rated are the players whose results count, in order of ids, and their indexes by id.
@@ -181,14 +186,32 @@ func (r *Results) options(players []RatedPlayer) stats.Options {
 	return o
 }
 
-// matches are the matches between players that have an index.
+// stated is the number of results that no rating uses, because they rest on the word of a referee.
+func (r *Results) stated() (n int) {
+	for i := range r.Matches {
+		if r.Matches[i].Grade == journal.GradeStated {
+			n++
+		}
+	}
+	return n
+}
+
+// unrated tells how many results no rating uses; "" for none.
+func (r *Results) unrated() string {
+	if n := r.stated(); n > 0 {
+		return " Not rated: " + protocol.Counted(n, "result") + " on the word of a referee alone."
+	}
+	return ""
+}
+
+// matches are the rated matches between players that have an index.
 func (r *Results) matches(index map[string]int) []stats.Match {
 	matches := make([]stats.Match, 0, len(r.Matches))
 	for i := range r.Matches {
 		m := &r.Matches[i]
 		a, knowsA := index[m.PlayerA]
 		b, knowsB := index[m.PlayerB]
-		if !knowsA || !knowsB {
+		if !knowsA || !knowsB || m.Grade == journal.GradeStated {
 			continue
 		}
 		match := stats.Match{A: a, B: b, Winner: stats.None, Technical: m.Status == protocol.StatusTechnicalLoss}

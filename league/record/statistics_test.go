@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/decide"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/store"
@@ -61,6 +62,21 @@ func TestStatisticsOfASmallLeague(t *testing.T) {
 	s = r.Statistics()
 	assert.Equal(t, []any{2, 2, 1}, []any{len(s.Ratings), s.Matches, s.Used}, "without the annulled player and its matches")
 	assert.Equal(t, "The only match is a draw: nothing can be said about the players.", s.Sentence)
+}
+
+// Results that rest on the word of a referee are counted, but rate nobody.
+func TestStatisticsOmitStatedResults(t *testing.T) {
+	won, stated := result("P01", "P02", "P01", protocol.StatusWin), result("P01", "P02", "P02", protocol.StatusWin)
+	stated.Grade = journal.GradeStated
+	r := &record.Results{
+		LeagueID: "x", SidesAlike: true, Matches: []decide.MatchRecord{won, stated, stated},
+		Players: []record.RatedPlayer{rated("P01", "random", 3), rated("P02", "random", 6)},
+	}
+	s := r.Statistics()
+	assert.Equal(t, []any{3, 2, 1}, []any{s.Matches, s.Stated, s.Used})
+	assert.Contains(t, s.Sentence, " Not rated: 2 results on the word of a referee alone.")
+	assert.Equal(t, []record.HeadToHeadRecord{{PlayerAID: "P01", PlayerBID: "P02", WinsA: 1}}, s.HeadToHead)
+	assert.Equal(t, "P01", s.Ratings[0].PlayerID)
 }
 
 func TestStatisticsBeforeTheStart(t *testing.T) {

@@ -96,6 +96,7 @@ func (l *League) Agent(a *journal.Agent) AgentStatus {
 		if a.Annulled {
 			one.Reason += "; its results are annulled"
 		}
+		one.Reason = a.WithKeyMark(one.Reason)
 	}
 	return one
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"evenodd/league"
@@ -313,15 +314,32 @@ func auditFindsNothing(l *swarmLeague) (problems []string) {
 	return problems
 }
 
-// noDisputes checks that this program's referees report one result for each match, and
-// that its players conform to the protocol.
+// noDisputes checks that this program's referees report one result for each match, that its
+// players conform to the protocol, and that a player denies only a match of which each message to
+// it was lost.
 func noDisputes(l *swarmLeague) (problems []string) {
+	plan, err := faults.Parse(l.options.Faults)
+	if err != nil {
+		return []string{err.Error()}
+	}
 	for _, audited := range l.report.Leagues {
 		for _, f := range audited.Notes {
-			if f.Rule == audit.RuleDispute || f.Rule == audit.RuleConformance {
+			denied := f.Rule == audit.RuleDispute && strings.HasPrefix(f.AgentID, "P")
+			if f.Rule == audit.RuleConformance || f.Rule == audit.RuleDispute && !denied || denied && reached(plan, l.options.Seed, f.MatchID, f.AgentID) {
 				problems = append(problems, f.String())
 			}
 		}
 	}
 	return problems
+}
+
+// reached tells whether an invitation to a match reaches a player.
+func reached(plan *faults.Plan, seed uint64, matchID, id string) bool {
+	for try := range 1 + protocol.DefaultRetryPolicy().MaxRetries {
+		m := faults.Message{Caller: "referee", Receiver: id, Method: protocol.Invite.Name, About: matchID, Repetition: try}
+		if plan.FaultOf(seed, m) != faults.LostRequest {
+			return true
+		}
+	}
+	return false
 }

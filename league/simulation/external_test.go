@@ -129,9 +129,11 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 		assert.Len(t, token, 43, "an access token, not the token of a player")
 	}
 	assert.Equal(t, []simulation.Breach{
-		{PlayerID: "P01", Problem: "player_id is missing", Count: 3},
-		{PlayerID: "P02", Problem: "player_id is missing", Count: 3},
-	}, result.Breaches, "of GAME_JOIN_ACK")
+		{PlayerID: "P01", Problem: "player_id: required (and 2 more)", Count: 3},
+		{PlayerID: "P01", Problem: `sender: exactly "player:P01"`, Count: 3},
+		{PlayerID: "P02", Problem: "player_id: required (and 2 more)", Count: 3},
+		{PlayerID: "P02", Problem: `sender: exactly "player:P02"`, Count: 3},
+	}, result.Breaches, "of GAME_JOIN_ACK and CHOOSE_PARITY_RESPONSE")
 }
 
 func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
@@ -216,8 +218,9 @@ func TestPatienceLimitsCallsToExternalPlayers(t *testing.T) {
 	assert.Greater(t, calls, 5)
 }
 
-// A player that breaks the specification in a new way each time uses bounded memory.
-func TestBreachesAreBounded(t *testing.T) {
+// A breach names no text of the player, so a player that sends another value each time uses
+// bounded memory.
+func TestBreachesDoNotRepeatTheTextOfThePlayer(t *testing.T) {
 	var mu sync.Mutex
 	n := 0
 	o := externalAgents{alpha: {joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
@@ -227,15 +230,17 @@ func TestBreachesAreBounded(t *testing.T) {
 		mu.Unlock()
 		yes := true
 		ack := &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &yes, PlayerID: "P01"}
-		ack.Protocol = name
+		ack.Protocol, ack.Sender = name, "player:"+name
 		return ack, nil
 	}}}
 	options := o.with(2, alpha)
 	options.Legs = 30
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
-	require.Len(t, result.Breaches, 21)
-	assert.Equal(t, simulation.Breach{PlayerID: "P01", Problem: "other things", Count: 10}, result.Breaches[0])
+	assert.Equal(t, []simulation.Breach{
+		{PlayerID: "P01", Problem: `protocol: exactly "league.v2" (and 3 more)`, Count: 30},
+		{PlayerID: "P01", Problem: `sender: exactly "player:P01"`, Count: 30},
+	}, result.Breaches)
 }
 
 func TestManagerIsNotAnExternalPlayer(t *testing.T) {

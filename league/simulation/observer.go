@@ -117,11 +117,8 @@ func (o *observer) forget(matchID, endpoint string) {
 	delete(o.last, playerInMatch{matchID, endpoint})
 }
 
-// The bounds of what the observer stores of third-party agents.
-const (
-	maxSummary  = 300 // bytes
-	maxProblems = 20  // different ones of a player; all others count as one
-)
+// maxSummary is what the observer stores of an answer of a third-party agent at most, in bytes.
+const maxSummary = 300
 
 // summary is an answer for users: on one line, shortened, without its token.
 func summary(answer any, err error) string {
@@ -154,7 +151,7 @@ func redact(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// warned counts a breach.
+// warned counts a breach. Problem has no text of the player, so there are few different ones.
 func (o *observer) warned(playerID, problem string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,10 +159,6 @@ func (o *observer) warned(playerID, problem string) {
 	if counts == nil {
 		counts = map[string]int{}
 		o.problems[playerID] = counts
-	}
-	problem = redact(problem)
-	if counts[problem] == 0 && len(counts) >= maxProblems {
-		problem = "other things"
 	}
 	counts[problem]++
 }

@@ -233,6 +233,7 @@ func (o *organiser) void() {
 		r.Choices = protocol.Both[*string](r.Choices[0].Name, nil, r.Choices[1].Name, nil)
 		r.Reason, r.Faults = "no answer", protocol.PerPlayer[string]{{Name: o.ids[0], Value: string(protocol.ErrTimeout)}}
 		r.Evidence, r.Draw = protocol.Evidence{}, &protocol.Draw{Commitment: r.Draw.Commitment, Nonce: r.Draw.Nonce}
+		r.Grade = ""
 	}
 	o.edit(o.dir.Results("cup", "REF01"), func(text string) string {
 		lines := strings.SplitAfter(text, "\n")
@@ -341,7 +342,7 @@ func TestLeagueMadeAgainWithoutSignaturesIsFoundByAKnownKey(t *testing.T) {
 	strip := func(r *journal.MatchReported) {
 		draw := *r.Draw
 		draw.EntropyCommitments = nil
-		r.Signatures, r.Draw = nil, &draw
+		r.Signatures, r.Draw, r.Grade = nil, &draw, journal.GradeRecomputed
 	}
 	o.other = func(e *journal.Event) []*journal.Event {
 		switch d := e.Data.(type) {
@@ -411,4 +412,83 @@ func TestLeagueMadeAgainIsFoundByKnownKeysHeadsAndHistories(t *testing.T) {
 		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: manager}))
 		assert.Equal(t, []string{audit.RuleJournalHead}, auditOf(t, dir, audit.Options{Head: known.head}))
 	})
+}
+
+// An organiser that gives a player another key could turn all its moves afterwards. In a league
+// without a roster no player can have lost its key and return, which nobody needs a key to see.
+func TestKeyThatAnOrganiserInsertsIsFoundWithoutAnyKey(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		roster *journal.Roster // that the organiser adds before; nil for none
+		want   string
+	}{
+		{"no roster", nil, "P01 gets another public key after the start"},
+		{"a roster in addition", &journal.Roster{Players: 4}, "a league that has started without a roster gets none"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := newOrganiser(t)
+			var text []byte
+			prev, n := journal.Origin, 0
+			add := func(at string, d journal.Data) {
+				n++
+				line, err := journal.Encode(&journal.Event{Seq: n, At: at, Prev: prev, Data: d})
+				require.NoError(t, err)
+				prev, text = journal.Hash(line), append(append(text, line...), '\n')
+			}
+			events := o.events()
+			configuration := *events[0].Data.(*journal.Created).Configuration
+			configuration.Roster = test.roster
+			for _, e := range events {
+				add(e.At, e.Data)
+				if _, starts := e.Data.(*journal.Started); !starts {
+					continue
+				}
+				if test.roster != nil {
+					add(e.At, &journal.Configured{Configuration: &configuration})
+				}
+				add(e.At, &journal.AgentReturned{AgentID: "P01", Endpoint: "memory://P01/mcp", Generation: 2, PublicKey: simulation.SigningKey(99, "P01").Public()})
+			}
+			require.NoError(t, os.WriteFile(o.dir.Journal("cup"), text, 0o600))
+			require.NoError(t, os.RemoveAll(o.dir.Players()))
+			report, err := audit.Run(o.dir, audit.Options{Games: mutationGames()})
+			require.NoError(t, err)
+			first := slices.IndexFunc(report.Leagues[0].Findings, func(f audit.Finding) bool { return strings.HasSuffix(f.File, "journal.jsonl") })
+			require.GreaterOrEqual(t, first, 0)
+			assert.Contains(t, report.Leagues[0].Findings[first].Detail, test.want)
+		})
+	}
+}
+
+// The signatures of two answers to one question prove who made both.
+func TestPlayerThatSignsTwoMovesIsNamed(t *testing.T) {
+	for _, test := range []struct {
+		name, seed, want string
+	}{
+		{"by its key", "P01", "P01 signed two moves in answer to one question"},
+		{"by another key", "P02", "is not over this decision"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := newOrganiser(t)
+			path := store.HistoryLines(o.dir.History("P01"))
+			h, _, _, err := store.ReadHistoryLines(path)
+			require.NoError(t, err)
+			d := h.Decisions[len(h.Decisions)-1]
+			made := d.Decision.Choice
+			d.Decision.Choice = map[string]string{evenodd.Even: evenodd.Odd, evenodd.Odd: evenodd.Even}[made]
+			d.Decision.Signature = simulation.SigningKey(rewriteSeed, test.seed).SignMove(d.Statement("P01"))
+			line, err := json.Marshal(&d)
+			require.NoError(t, err)
+			o.edit(path, func(text string) string {
+				lines := strings.SplitAfter(text, "\n")
+				lines[d.Line-1] = string(line) + "\n"
+				return strings.Join(lines, "")
+			})
+			report, err := audit.Run(o.dir, audit.Options{Games: mutationGames()})
+			require.NoError(t, err)
+			require.Len(t, report.Leagues[0].Findings, 1)
+			f := report.Leagues[0].Findings[0]
+			assert.Contains(t, f.Detail, test.want)
+			assert.Equal(t, []any{audit.RuleSignature, "P01", d.Line}, []any{f.Rule, f.AgentID, f.Line})
+		})
+	}
 }

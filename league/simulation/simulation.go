@@ -38,6 +38,7 @@ type Result struct {
 	Champion  protocol.Champion
 	Standings []Standing
 	Results   []league.MatchRecord
+	Evidence  []string // see decide.Evidence
 
 	Losses   []Loss   // technical ones, in a league with external players
 	Breaches []Breach // of the specification, in such a league
@@ -389,7 +390,7 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 	r := &Result{
 		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults,
 		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
-		Champion: completed.Champion, Results: s.manager.Results(), Unwritten: s.manager.FinishFiles(),
+		Champion: completed.Champion, Results: s.manager.Results(), Evidence: s.manager.Evidence(), Unwritten: s.manager.FinishFiles(),
 	}
 	players := s.roster.byID()
 	for _, row := range s.manager.Standings() {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,8 @@ func HistoryLines(history string) string { return history + "l" }
 
 // A HistoryHeader is the first line of history.jsonl. Each further line is a
 // HistoryMatch, a HistoryDecision or a HistoryHead. A later line of the same match replaces
-// the earlier one; decisions and heads replace nothing.
+// the earlier one, but has its part of the draw if it names none of the same attempt; decisions and heads replace
+// nothing.
 type HistoryHeader struct {
 	SchemaVersion string `json:"schema_version"`
 	PlayerID      string `json:"player_id"`
@@ -64,6 +66,9 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 			return nil
 		}
 		if i, known := index[m.MatchID]; known {
+			if old := &h.Matches[i]; m.Attempt == old.Attempt {
+				m.DrawCommitment, m.Entropy = cmp.Or(m.DrawCommitment, old.DrawCommitment), cmp.Or(m.Entropy, old.Entropy)
+			}
 			h.Matches[i], lines[i] = *m, number
 			return nil
 		}

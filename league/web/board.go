@@ -211,6 +211,6 @@ func hide(d journal.Data) {
 	case *journal.MatchDeclined:
 		d.Reason = ""
 	case *journal.AttemptLost:
-		d.Reason, d.Result = "", nil
+		d.Reason, d.Report = "", nil
 	}
 }

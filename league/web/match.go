@@ -32,6 +32,8 @@ type matchView struct {
 	Notes    []string     // forfeits, disputes
 	Decided  []matchMade  // decisions of organisers about the match
 	Course   *matchCourse // the shown attempt; nil without a recorded result
+
+	thirdParty bool // the referee of the shown attempt
 }
 
 func (v *matchView) title() string { return v.ID }
@@ -103,6 +105,9 @@ func matchOf(l *record.League, id protocol.MatchID, attempt int) *matchView {
 		referee = m.Attempts[v.Attempt-1].Referee
 	}
 	v.Referee = matchAgentOf(l, referee)
+	if known := l.Agents[referee]; known != nil {
+		v.thirdParty = !known.ShowsAccessTokens()
+	}
 	for i := range m.Attempts {
 		v.Attempts = append(v.Attempts, attemptOf(m, i, v.Attempt))
 	}
@@ -217,8 +222,18 @@ func (v *matchView) describeResult(l *record.League, m *journal.Match) {
 	for _, id := range m.Forfeited {
 		v.Notes = append(v.Notes, matchAgentOf(l, id).Name+" ("+matchText(id)+") forfeits the match.")
 	}
+	for _, mark := range l.KeyMarks(m, v.A.ID, v.B.ID) {
+		v.Notes = append(v.Notes, matchText(mark)+".")
+	}
 	for _, id := range m.Disputed {
+		if l.Agents[id].Player {
+			v.Notes = append(v.Notes, matchAgentOf(l, id).Name+" ("+matchText(id)+") says that nothing of this match reached it. The result stays.")
+			continue
+		}
 		v.Notes = append(v.Notes, "Referee "+matchText(id)+" reported another result later. The first one counts.")
+	}
+	if r.Grade == journal.GradeStated {
+		v.Notes = append(v.Notes, "The result rests on the word of referee "+matchText(r.RefereeID)+" alone: it did not show all moves and the draw. It gives points, and no rating uses it.")
 	}
 }
 

@@ -52,16 +52,23 @@ func (v *matchView) course(ctx context.Context, b *Board, id protocol.MatchID) *
 	if v.Attempt == 0 {
 		return &matchCourse{Missing: "No referee conducted this match, so there are no messages."}
 	}
+	missing := "Its referee has not delivered the transcript of this attempt."
+	if v.thirdParty {
+		missing = "Its referee kept no transcript of this attempt."
+	}
 	doc, err := b.Transcript(ctx, protocol.Attempt{MatchID: id, Number: v.Attempt})
 	switch {
 	case errors.Is(err, ErrNotRecorded): // the result was annulled a moment ago
 		return &matchCourse{Missing: "The match is played again."}
 	case errors.Is(err, fs.ErrNotExist):
-		return &matchCourse{Missing: "There is no transcript of this attempt. Its referee keeps its files elsewhere, or writes none."}
+		return &matchCourse{Missing: missing}
 	case err != nil:
 		return &matchCourse{Missing: "The transcript of this attempt cannot be read."}
 	}
 	course := courseOf(record.ConversationOf(doc), doc)
+	if len(course.Lines) == 0 { // of a file that the manager wrote
+		course.Missing = missing
+	}
 	if v.Counts {
 		course.Outcome = ""
 	}
@@ -71,9 +78,6 @@ func (v *matchView) course(ctx context.Context, b *Board, id protocol.MatchID) *
 // courseOf makes the course of a conversation.
 func courseOf(c *record.Conversation, doc *store.Match) *matchCourse {
 	course := &matchCourse{Omitted: c.Omitted, Draw: matchDrawOf(c)}
-	if len(c.Lines) == 0 {
-		course.Missing = "There is no transcript of this attempt: the manager has only the report of its referee."
-	}
 	if c.Result == nil {
 		course.Outcome = "This attempt was given up and has no result"
 	} else {

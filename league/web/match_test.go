@@ -111,7 +111,7 @@ func TestMatchPageHidesAddressesAndTokensAndEscapesText(t *testing.T) {
 func TestMatchWithoutTranscriptSaysSo(t *testing.T) {
 	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) { doc.Transcript = nil }}
 	body := serve(t, source).get("/matches/R1M1").Body.String()
-	assert.Contains(t, body, "the manager has only the report of its referee")
+	assert.Contains(t, body, "<p>Its referee has not delivered the transcript of this attempt.</p>")
 	assert.NotContains(t, body, `class="lanes"`)
 	assert.Contains(t, body, "data-nonce", "the report has the draw")
 }

@@ -46,7 +46,7 @@ func (s *leakyTape) Events(ctx context.Context, from int) ([]*journal.Event, err
 		case *journal.MatchDeclined:
 			d.Reason = secret
 		case *journal.AttemptLost:
-			d.Reason, d.Result = secret, &protocol.GameResult{Reason: secret}
+			d.Reason, d.Report = secret, &journal.MatchReported{GameResult: protocol.GameResult{Reason: secret}}
 		case *journal.MatchReported:
 			s.recorded[d.MatchID] = true
 		}

@@ -187,7 +187,7 @@ func stateWords(l *record.League, a *journal.Agent) string {
 		journal.LifecycleShutdown: "shut down", record.StateWithdrawn: "withdrawn",
 	}[one.State]
 	if a.Informed && a.PartOver() == "" {
-		return "finished"
+		return a.WithKeyMark("finished")
 	}
 	if !a.Answered {
 		return "registered, not reached yet"

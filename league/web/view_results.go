@@ -31,7 +31,8 @@ type result struct {
 	Ruled   *decision // the ruling of an organiser; nil for none
 	Rematch *decision // the order of a rematch that has no result yet; nil for none
 	Annuls  int       // earlier results that no longer count
-	Dispute bool      // a referee has reported another result later
+	Dispute bool      // a referee has reported another result later, or a player denies this one
+	Stated  bool      // it rests on the word of its referee alone
 }
 
 // Score is the result as side A and side B see it: "1–0".
@@ -118,8 +119,9 @@ func (m *moment) result(id protocol.MatchID) result {
 		MarkA: markOf(match.Report, idA), MarkB: markOf(match.Report, idB), At: match.ReportedAt,
 		Ruled: decisionOf(match.Ruled), Rematch: decisionOf(match.RematchOrdered),
 		Annuls: len(match.Annulled), Dispute: len(match.Disputed) > 0,
+		Stated: match.Report.Grade == journal.GradeStated,
 	}
-	r.Note = note(match, [2]string{idA, idB})
+	r.Note = strings.Join(append([]string{note(match, [2]string{idA, idB})}, m.KeyMarks(match, idA, idB)...), "; ")
 	return r
 }
 

@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"strconv"
 
+	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/table"
@@ -25,6 +26,8 @@ type standings struct {
 	Deciders  bool
 	Swiss     bool
 	Withdrawn bool
+
+	Evidence []string // see decide.Evidence
 }
 
 // A standingsRow is a row of the standings.
@@ -67,6 +70,9 @@ func (m *moment) standings() *standings {
 	s := &standings{
 		Caption: "Standings " + m.name(), Query: m.query(), Ranked: m.Started != nil,
 		Swiss: m.Format() == "swiss", Rows: make([]standingsRow, len(rows)),
+	}
+	if m.round == live {
+		s.Evidence = decide.Evidence(m.State)
 	}
 	before, compared := m.ranksBefore()
 	s.Moves, s.Form = compared, m.Started != nil && m.last() > 0 && len(rows) <= formPlayers

@@ -504,3 +504,43 @@ func TestTranscriptsAreReadOnce(t *testing.T) {
 	assert.Equal(t, 4, b.tracer.traces(t.Context(), b).health.Attempts)
 	assert.Equal(t, 4, reads)
 }
+
+func TestAnotherKeyAfterTheStartIsShown(t *testing.T) {
+	s := &script{t, record.NewLeague()}
+	key := func(n byte) string { return protocol.NewSigningKey([32]byte{n}).Public() }
+	s.add(&journal.Created{
+		SchemaVersion: store.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1, SharedRanks: true, ManagerKey: key(9),
+		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, Configuration: &journal.Configuration{Roster: &journal.Roster{Players: 3}},
+	})
+	s.add(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Capacity: 9, Generation: 1})
+	for _, id := range []string{"P01", "P02", "P03"} {
+		s.add(&journal.AgentRegistered{AgentID: id, Role: protocol.RolePlayer, DisplayName: id, Generation: 1})
+	}
+	s.start()
+	s.round()
+	s.add(&journal.AgentReturned{AgentID: "P01", Generation: 2, PublicKey: key(1)})
+	mark := fmt.Sprintf("has had another key since event %d", s.l.Events)
+	assert.Equal(t, "active ("+mark+")", stateWords(s.l, s.l.Agents["P01"]))
+	s.finish()
+	s.add(&journal.AgentInformed{AgentID: "P01"})
+	assert.Equal(t, "finished; "+mark, stateWords(s.l, s.l.Agents["P01"]))
+	marked := 0
+	rows, err := s.l.Schedule(0)
+	require.NoError(t, err)
+	for _, row := range rows {
+		id, _ := protocol.ParseMatchID(row.MatchID)
+		r := at(s.l, pastOf(s.l), live).result(id)
+		page := matchOf(s.l, id, 0)
+		if row.RoundID > 1 && (row.PlayerAID == "P01" || row.PlayerBID == "P01") {
+			marked++
+			assert.Equal(t, []string{"P01 " + mark}, row.KeyMarks)
+			assert.Equal(t, "even : odd, number 4; P01 "+mark, r.Note)
+			assert.Equal(t, []string{"P01 " + mark + "."}, page.Notes)
+		} else {
+			assert.Empty(t, row.KeyMarks)
+			assert.NotContains(t, r.Note, mark)
+			assert.Empty(t, page.Notes)
+		}
+	}
+	assert.Positive(t, marked)
+}

@@ -57,19 +57,45 @@ func (s *Server) routes() http.Handler {
 	if s.config.Dialect != nil {
 		routes.Handle("POST /", calls) // third-party agents call paths of their own
 	}
-	return callsFirst(calls, routes)
+	return s.callsFirst(calls, routes)
 }
 
-// callsFirst passes requests that need no matching of patterns to calls: nearly all.
-func callsFirst(calls, routes http.Handler) http.Handler {
+// callsFirst passes requests that need no matching of patterns to calls: nearly all. It tells
+// of those that look like calls and match none. A browser that asks for a page is no caller.
+func (s *Server) callsFirst(calls, routes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.Path == Path && r.URL.RawPath == "" {
 			calls.ServeHTTP(w, r)
 			return
 		}
-		routes.ServeHTTP(w, r)
+		hasJSON := r.ContentLength != 0 && contentProblem(r.Header) == ""
+		if s.config.Misdirected == nil || r.Method != http.MethodPost && !hasJSON {
+			routes.ServeHTTP(w, r)
+			return
+		}
+		seen := &statusWriter{ResponseWriter: w}
+		routes.ServeHTTP(seen, r)
+		switch seen.status {
+		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType:
+			s.config.Misdirected(r.Context(), r.Method, r.URL.Path)
+		}
 	})
 }
+
+// A statusWriter knows the status that was written; 0 for none.
+type statusWriter struct {
+	http.ResponseWriter
+
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap serves http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // limited is a mounted handler with the limits of calls and the checks of a body.
 func (s *Server) limited(next http.Handler) http.Handler {

@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -78,4 +79,28 @@ func TestMountsShareTheLimitsOfCalls(t *testing.T) {
 		}
 		assert.Equal(t, want, send(t, http.MethodGet, base+"/page", nil, nil).status)
 	}
+}
+
+// The server tells of requests that look like calls but reach no handler, and of nothing else.
+func TestServerTellsOfMisdirectedRequests(t *testing.T) {
+	var told []string
+	base, _ := start(t, serving(nil), carrier.Config{
+		MaxBody: maxBody, Mounts: []carrier.Mount{{Pattern: "GET /page", Handler: http.HandlerFunc(echoing)}},
+		Misdirected: func(_ context.Context, method, path string) { told = append(told, method+" "+path) },
+	})
+	for _, tt := range []struct{ method, path, body, kind string }{
+		{http.MethodPost, "/register", say1, "application/json"},
+		{http.MethodPost, "/register", "a=1", "application/x-www-form-urlencoded"},
+		{http.MethodPost, "/empty", "", ""},
+		{http.MethodPost, "/page", say1, "application/json"},
+		{http.MethodPut, carrier.Path, say1, "application/json"},
+		{http.MethodPost, carrier.Path, say1, "application/json"}, // a call
+		{http.MethodGet, "/page", "", "application/json"},         // a page
+		{http.MethodGet, "/favicon.ico", "", ""},
+		{http.MethodGet, carrier.Path, "", ""},
+		{http.MethodDelete, "/", "", ""},
+	} {
+		send(t, tt.method, base+tt.path, strings.NewReader(tt.body), http.Header{"Content-Type": {tt.kind}})
+	}
+	assert.Equal(t, []string{"POST /register", "POST /register", "POST /empty", "POST /page", "PUT /mcp"}, told)
 }

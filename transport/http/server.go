@@ -41,7 +41,10 @@ type Config struct {
 	// TooLarge makes the error for a larger request; nil for a plain 413.
 	TooLarge    func(ctx context.Context, limit int64) error
 	RateLimited func(wait time.Duration) error // makes the error for a caller that is too fast; nil for a plain 429
-	Limits      Limits                         // of callers; the zero value has the defaults
+	// Misdirected is told of requests that look like calls, but have a method of HTTP or a path that the
+	// server does not have. It may be called from many goroutines. Nil ignores them.
+	Misdirected func(ctx context.Context, method, path string)
+	Limits      Limits // of callers; the zero value has the defaults
 	// Hosts are the names of the server, without port. It refuses requests for other
 	// names, but not for addresses. Nil allows any name.
 	Hosts []string

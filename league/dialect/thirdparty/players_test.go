@@ -1,12 +1,16 @@
 package thirdparty
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -121,6 +125,61 @@ func (w *world) register(s entrant) string {
 	}
 	require.FailNow(w.t, "no such player was captured", "%s at %d", s.capture, s.port)
 	return ""
+}
+
+// Each captured reply to a question counts under the built-in settings, in the form that its
+// program uses: the match has no GAME_ERROR. None of them counts with strict replies.
+func TestEachCapturedReplyCountsUnderTheBuiltInSettings(t *testing.T) {
+	builtIn, err := config.NewLoader("", config.Known{}).League(leagueID)
+	require.NoError(t, err)
+	questions := []string{"handle_game_invitation", "game_invitation", "choose_parity"}
+	replies := 0
+	for _, m := range captures {
+		all := captured(t, m.name)
+		for _, e := range all {
+			if !slices.Contains(questions, e.method()) {
+				continue
+			}
+			replies++
+			for _, strict := range []bool{builtIn.Replies == config.RepliesStrict, true} {
+				t.Run(fmt.Sprintf("%s strict %v", e, strict), func(t *testing.T) {
+					inAWorld(t, func(w *world) { w.playReply(all, e, strict, builtIn.Auth == config.AuthLenient) })
+				})
+			}
+		}
+	}
+	assert.Equal(t, 48, replies)
+}
+
+// playReply plays a match in which a captured player has only one reply to a question.
+func (w *world) playReply(all []*exchange, e *exchange, strict, lenient bool) {
+	w.t.Helper()
+	only := slices.DeleteFunc(slices.Clone(all), func(x *exchange) bool { return x != e && x.method() == e.method() && x.Port == e.Port })
+	m := w.manager(2, 1, func(o *league.Options) { o.StrictReplies, o.LenientAuth = strict, lenient })
+	require.NoError(w.t, w.referee(refereePort).Register(w.life))
+	require.NoError(w.t, w.player(8190).Register(w.life))
+	s := entrant{e.capture, registeredAt(w.t, e)}
+	r := w.replay(e.capture, only, e.Port, s.port)
+	w.register(s)
+	await(w, m.over)
+	require.NoError(w.t, m.failed)
+	lost := m.Results()[0].Status == protocol.StatusTechnicalLoss
+	assert.Equal(w.t, strict, lost)
+	assert.Equal(w.t, strict, r.asked(protocol.NotifyGameError.Name) > 0, "%v", r.heard())
+}
+
+// registeredAt is the port of a captured registration of a player: that of the exchange, or any.
+func registeredAt(t *testing.T, e *exchange) (port int) {
+	t.Helper()
+	for _, x := range captured(t, e.capture) {
+		if x.method() == protocol.RegisterPlayer.Name {
+			if port = portOf(contact(x.Request)); port == e.Port {
+				return port
+			}
+		}
+	}
+	require.NotZero(t, port)
+	return port
 }
 
 // Some players register before they listen.

@@ -76,7 +76,7 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	}
 	r := &Report{
 		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(results), Progress: progress(b.l),
-		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(seal),
+		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(seal), Evidence: decide.Evidence(b.l.State),
 		history: b.history,
 	}
 	if b.l.Started != nil {
@@ -280,7 +280,8 @@ func (b *builder) allFaults() []fault {
 // why.
 func (b *builder) unseen(id protocol.MatchID, m *journal.Match, loser string) fault {
 	f := fault{kind: kindAnswer, lost: true}
-	f.AgentID, f.MatchID, f.Attempt, f.At, f.Problem = loser, id.String(), m.Report.Number, m.ReportedAt, b.hide(m.Report.Reason)
+	f.AgentID, f.MatchID, f.Attempt, f.At = loser, id.String(), m.Report.Number, m.ReportedAt
+	f.Problem = cmp.Or(b.hide(m.Report.Reason), "its referee did not say why")
 	if slices.Contains(m.Forfeited, loser) {
 		f.kind = kindForfeit
 		return f

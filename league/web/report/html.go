@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/table"
@@ -231,8 +232,14 @@ func (m *Match) Remarks() (remarks []string) {
 	if len(m.Disputed) > 0 {
 		add("disputed by %s", strings.Join(m.Disputed, ", "))
 	}
+	if m.Grade == journal.GradeStated {
+		add("rests on the word of its referee")
+	}
 	for _, a := range m.Annulled {
 		add("annulled by %s: %s", a.By.By, a.Reason)
+	}
+	for _, mark := range m.KeyMarks {
+		add("%s", mark)
 	}
 	if m.Attempt > 1 {
 		add("attempt %d", m.Attempt)

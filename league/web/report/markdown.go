@@ -66,6 +66,9 @@ func (r *Report) Markdown(w io.Writer) error {
 		s := &r.Standings[i]
 		d.row(s.ShownRank(), s.PlayerID, s.DisplayName, s.Played, s.Wins, s.Draws, s.Losses, s.TechnicalLosses, s.Points)
 	}
+	if len(r.Evidence) > 0 {
+		d.line("\n%s", strings.Join(r.Evidence, " "))
+	}
 	d.line("\n## Matches")
 	d.matches(r.Matches)
 	d.line("\n## Faults by agent")
@@ -74,7 +77,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		d.line("\n### %s (%s)\n", names[b.AgentID], b.AgentID)
 		d.faults(b.Groups)
 	}
-	if len(r.Faults) == 0 {
+	if len(r.Faults)+len(r.Evidence) == 0 {
 		d.line("\nNo agent failed in any match.")
 	}
 	if len(r.Decisions) > 0 {

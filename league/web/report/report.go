@@ -23,6 +23,7 @@ type Report struct {
 	Progress      []RoundPoints         `json:"progress"`            // of the completed rounds
 	Statistics    *record.Statistics    `json:"statistics,omitzero"` // of a league that has started; without head_to_head
 	Matches       []Match               `json:"matches"`
+	Evidence      []string              `json:"evidence,omitempty"` // see decide.Evidence
 	Faults        []FaultGroup          `json:"faults"`
 	Agents        []Agent               `json:"agents"`
 	Decisions     []record.DecisionMade `json:"decisions"`

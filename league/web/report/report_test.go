@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/record"
 	"evenodd/league/store"
 	"evenodd/league/web/report"
 	"evenodd/rules"
@@ -189,4 +190,9 @@ func TestSheetOfUnknownAgentNamesTheAgents(t *testing.T) {
 	r := read(t, store.Folder(filepath.Join(leagues, "finished")), "")
 	_, err := r.Sheet("P99")
 	assert.EqualError(t, err, `no agent "P99": the league has P01, P02, P03, P04, REF01, REF02`)
+}
+
+func TestMatchWithAnotherKeyHasARemark(t *testing.T) {
+	m := &report.Match{Match: record.Match{KeyMarks: []string{"P01 has had another key since event 57"}}}
+	assert.Equal(t, []string{"P01 has had another key since event 57"}, m.Remarks())
 }

@@ -68,8 +68,8 @@ function endMatch(request) {
 
 /** LEAGUE_COMPLETED: tied players have a shared_rank */
 function endLeague(request) {
-  const rows = request.final_standings ?? [];
-  const own = rows.find((row) => row.player_id === agent.id);
+  const rows = Array.isArray(request.final_standings) ? request.final_standings : []; // the league is over without one too
+  const own = rows.find((row) => row?.player_id === agent.id);
   const rank = own?.shared_rank ? `shared rank ${own.shared_rank}` : `rank ${own?.rank}`;
   const place = own ? `: ${rank} of ${request.total_players ?? rows.length}, ${own.points} points` : '';
   agent.lastWords = `the league is over${place}`;

@@ -49,3 +49,11 @@ test('tied players share a rank', async () => {
   await call('LEAGUE_COMPLETED', { final_standings: [{ player_id: agent.id, rank: 2, shared_rank: 1, points: 3 }], total_players: 4 });
   assert.equal(agent.lastWords, 'the league is over: shared rank 1 of 4, 3 points');
 });
+
+test('the league ends with any table', async () => {
+  for (const table of [null, [], 'none', {}, [null, 7]]) {
+    agent.lastWords = undefined;
+    await call('LEAGUE_COMPLETED', { final_standings: table });
+    assert.equal(agent.lastWords, 'the league is over');
+  }
+});

@@ -74,7 +74,8 @@ def end_match(request):
 
 def end_league(request):
     """LEAGUE_COMPLETED: tied players have a shared_rank"""
-    rows = request.get("final_standings") or []
+    table = request.get("final_standings")
+    rows = [row for row in table if isinstance(row, dict)] if isinstance(table, list) else []  # the league is over without one too
     own = next((row for row in rows if row.get("player_id") == agent.id), {})
     rank = f"shared rank {own['shared_rank']}" if own.get("shared_rank") else f"rank {own.get('rank')}"
     place = f": {rank} of {request.get('total_players') or len(rows)}, {own.get('points')} points" if own else ""

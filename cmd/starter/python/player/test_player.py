@@ -52,6 +52,12 @@ class PlayerTest(unittest.TestCase):
         call("LEAGUE_COMPLETED", final_standings=[{"player_id": player.agent.id, "rank": 2, "shared_rank": 1, "points": 3}], total_players=4)
         self.assertEqual(player.agent.last_words, "the league is over: shared rank 1 of 4, 3 points")
 
+    def test_league_ends_with_any_table(self):
+        for table in None, [], "none", {}, [None, 7]:
+            player.agent.last_words = None
+            call("LEAGUE_COMPLETED", final_standings=table)
+            self.assertEqual(player.agent.last_words, "the league is over")
+
 
 if __name__ == "__main__":
     unittest.main()

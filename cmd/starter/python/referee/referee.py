@@ -208,7 +208,10 @@ class Match:
 
 
 def end_league(request):
-    agent.last_words = f"the league is over: the champion is {(request.get('champion') or {}).get('display_name')}"
+    champion = request.get("champion")
+    agent.last_words = "the league is over"  # without a champion too
+    if isinstance(champion, dict):
+        agent.last_words += f": the champion is {champion.get('display_name')}"
     return acknowledge(request)
 
 

@@ -45,6 +45,12 @@ class RefereeTest(unittest.TestCase):
         with self.assertRaises(referee.Refused):
             referee.start_match({**ASSIGNMENT, "game_type": "even_odd"})
 
+    def test_league_ends_with_any_champion(self):
+        for champion in None, "P01", {}:
+            referee.agent.last_words = None
+            referee.end_league({"champion": champion})
+            self.assertTrue(referee.agent.last_words)
+
     def test_numbers_are_fair(self):
         numbers = [referee.draw(i.to_bytes(32, "big"), [bytes(32), bytes(32)]) for i in range(5000)]
         for number in range(1, 11):

@@ -1,0 +1,260 @@
+package leaguetest_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/audit"
+	"evenodd/league/journal"
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/player"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/connectfour"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/tictactoe"
+)
+
+// A reporter is the caller of a referee that changes what it registers and reports.
+type reporter struct {
+	protocol.Caller
+
+	thirdParty bool                                // it shows no access tokens and relays no signatures
+	change     func(q *protocol.MatchResultReport) // a copy with details and evidence of its own
+}
+
+// Call changes a copy of the message.
+func (r *reporter) Call(ctx context.Context, c protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	switch q := c.Params.(type) {
+	case *protocol.RefereeRegisterRequest:
+		if r.thirdParty {
+			changed := *q
+			changed.RefereeAuth, changed.RefereeMeta.RelaysSignatures = "", false
+			c.Params = &changed
+		}
+	case *protocol.MatchResultReport:
+		changed, details, draw := *q, *q.Result.Details, *q.Draw
+		changed.Result.Details, changed.Draw = &details, &draw
+		r.change(&changed)
+		c.Params = &changed
+	}
+	return r.Caller.Call(ctx, c)
+}
+
+// reporting starts a referee with this caller.
+func (r *reporter) start(w *leaguetest.World, id string) (*leaguetest.Agent, error) {
+	var traits []leaguetest.Option
+	if r.thirdParty { // it promises no draw
+		traits = leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("draw_commitment", nil)))
+	}
+	a := w.RefereeWith(id, traits, func(o *referee.Options) {
+		r.Caller = o.Caller
+		o.Caller = r
+	})
+	return a, a.Referee.Register(w.Context)
+}
+
+// The outcomes of a report: a grade, or one of these.
+const (
+	refused   = "refused" // the match becomes a draw of the grade stated
+	technical = "technical"
+)
+
+// reportKinds are what a referee may show of a match in which both players have moved.
+var reportKinds = []struct {
+	name   string
+	change func(q *protocol.MatchResultReport)
+	// The outcome for a referee that relays signatures, and for a third-party referee in a game
+	// with a draw and in one without.
+	relaying, drawn, drawless string
+}{
+	{"everything", func(*protocol.MatchResultReport) {}, journal.GradeProven, journal.GradeRecomputed, journal.GradeRecomputed},
+	{"the winner only", func(q *protocol.MatchResultReport) {
+		q.Result.Details = &protocol.ResultDetails{Status: q.Result.Details.Status}
+		q.Draw, q.Evidence = nil, protocol.Evidence{}
+	}, refused, journal.GradeStated, journal.GradeStated},
+	{"null details", func(q *protocol.MatchResultReport) {
+		if q.Result.Winner == nil {
+			draw := "DRAW"
+			q.Result.Winner = &draw
+		}
+		q.Result.Details, q.Draw, q.Evidence = nil, nil, protocol.Evidence{}
+	}, refused, journal.GradeStated, journal.GradeStated},
+	{"some moves", func(q *protocol.MatchResultReport) {
+		choice, _ := q.Result.Details.Choices.Get("P01")
+		q.Result.Details.Choices = protocol.Both("P01", choice, "P02", nil)
+		q.Result.Details.DrawnNumber, q.Draw, q.Moves = nil, nil, nil
+		q.Signatures = q.Signatures[:min(len(q.Signatures), 1)]
+	}, refused, journal.GradeStated, journal.GradeStated},
+	{"moves without signatures", func(q *protocol.MatchResultReport) { q.Signatures = nil },
+		refused, journal.GradeRecomputed, journal.GradeRecomputed},
+	{"an unopened draw", func(q *protocol.MatchResultReport) { q.Draw = nil },
+		refused, journal.GradeStated, journal.GradeRecomputed},
+	{"a draw that does not open", func(q *protocol.MatchResultReport) { q.Draw.Nonce = protocol.Secret{7}.Hex() },
+		refused, refused, refused},
+	{"a one-sided technical loss", func(q *protocol.MatchResultReport) {
+		winner := "P01"
+		q.Result.Winner, q.Result.Details = &winner, &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+		q.Evidence = protocol.Evidence{}
+	}, technical, technical, technical},
+	{"a double technical loss", func(q *protocol.MatchResultReport) {
+		q.Result.Winner, q.Result.Details = nil, &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+		q.Evidence = protocol.Evidence{}
+	}, technical, technical, technical},
+	{"a number out of range", func(q *protocol.MatchResultReport) {
+		eleven := 11
+		q.Result.Details.DrawnNumber = &eleven
+	}, refused, refused, refused},
+	{"another winner, again and again", func(q *protocol.MatchResultReport) {
+		winner := "P01"
+		if q.Result.Winner != nil && *q.Result.Winner == winner {
+			winner = "P02"
+		}
+		q.Result.Winner, q.Result.Details.Status = &winner, protocol.StatusWin
+	}, refused, refused, refused},
+}
+
+// For each kind of report of each referee in each game, the manager records the grade of what the
+// report shows, or refuses it, and the audit agrees.
+func TestGradeOfEachReport(t *testing.T) {
+	for _, game := range []rules.Game{evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}, connectfour.Game{}} {
+		for _, thirdParty := range []bool{false, true} {
+			for _, required := range []bool{false, true} {
+				for _, kind := range reportKinds {
+					want := kind.relaying
+					if _, numbered := game.(rules.Numbered); thirdParty && numbered {
+						want = kind.drawn
+					} else if thirdParty {
+						want = kind.drawless
+					}
+					name := fmt.Sprintf("%s, third-party %v, signatures required %v, %s", game.Info().Type, thirdParty, required, kind.name)
+					t.Run(name, func(t *testing.T) { testGrade(t, game, thirdParty, required, kind.change, want) })
+				}
+			}
+		}
+	}
+}
+
+func testGrade(t *testing.T, game rules.Game, thirdParty, required bool, change func(*protocol.MatchResultReport), want string) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.Game, w.Varies = game, true
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, func(o *league.Options) { o.Sign, o.RequireSignatures = true, required })
+		r := &reporter{thirdParty: thirdParty, change: change}
+		if _, err := r.start(w, "REF01"); thirdParty && required {
+			require.ErrorContains(t, err, "this league requires signatures")
+			x.Kill()
+			return
+		}
+		w.Players(2, leaguetest.WithStrategy("random"))
+		x.Finish()
+		got := x.Manager.Results()[0]
+		require.NoError(t, x.CloseFiles())
+		report := auditOf(w, folder)
+		assert.Empty(t, report.Findings)
+		stated := 0
+		switch want {
+		case technical:
+			assert.Equal(t, []string{protocol.StatusTechnicalLoss, ""}, []string{got.Status, got.Grade})
+		case refused:
+			stated = 1
+			assert.Equal(t, []string{protocol.StatusDraw, "its referee did not show its result", journal.GradeStated, "", ""},
+				[]string{got.Status, got.Reason, got.Grade, got.ChoiceA, got.ChoiceB})
+		default:
+			assert.Equal(t, want, got.Grade)
+			assert.NotEqual(t, protocol.StatusTechnicalLoss, got.Status)
+			if want == journal.GradeStated {
+				stated = 1
+			}
+		}
+		assert.Equal(t, stated, report.Stated)
+	})
+}
+
+// auditOf audits the only league of a folder.
+func auditOf(w *leaguetest.World, folder store.Folder) audit.League {
+	w.T.Helper()
+	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game)})
+	require.NoError(w.T, err)
+	return report.Leagues[0]
+}
+
+// What a lying referee gains by HTTP, for each grade: nothing where both players sign; a move of a
+// player without a key; and the whole result where it need not show anything. The record says so.
+func TestLyingRefereeByGrade(t *testing.T) {
+	invented := "P01"
+	for _, test := range []struct {
+		grade      string
+		thirdParty bool
+		keyless    bool
+		change     func(q *protocol.MatchResultReport)
+		recorded   string // status, winner and grade
+	}{
+		{journal.GradeProven, false, false, func(q *protocol.MatchResultReport) { q.Result.Winner = &invented }, "DRAW  stated"},
+		{journal.GradeRecomputed, false, true, func(q *protocol.MatchResultReport) {
+			flipped := "odd" // the player without a key chose even
+			one, _ := q.Result.Details.Choices.Get("P01")
+			q.Result.Details.Choices = protocol.Both("P01", one, "P02", &flipped)
+			follow(q)
+		}, "WIN * recomputed"},
+		{journal.GradeStated, true, false, func(q *protocol.MatchResultReport) {
+			q.Result.Winner, q.Result.Details = &invented, nil
+			q.Draw, q.Evidence = nil, protocol.Evidence{}
+		}, "WIN P01 stated"},
+	} {
+		t.Run(test.grade, func(t *testing.T) {
+			leaguetest.OnHTTP(t, func(t *testing.T, w *leaguetest.World) {
+				w.Varies = true
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 1, signing)
+				r := &reporter{thirdParty: test.thirdParty, change: test.change}
+				_, err := r.start(w, "REF01")
+				require.NoError(t, err)
+				w.Player("P01", leaguetest.WithStrategy("even"))
+				second := w.NewPlayerIn("P02", "", func(o *player.Options) {
+					if test.keyless {
+						o.SigningKey = func() *protocol.SigningKey { return nil }
+					}
+				}, leaguetest.WithStrategy("even"))
+				require.NoError(t, second.Player.Register(w.Context))
+				x.Finish()
+				got := x.Manager.Results()[0]
+				winner := got.Winner
+				if test.keyless && winner != "" { // the number decides between the invented moves
+					winner = "*"
+				}
+				assert.Equal(t, test.recorded, got.Status+" "+winner+" "+got.Grade)
+				require.NoError(t, x.CloseFiles())
+				report := auditOf(w, folder)
+				assert.Empty(t, report.Findings)
+				assert.Equal(t, got.Grade == journal.GradeStated, report.Stated == 1)
+			})
+		})
+	}
+}
+
+// follow makes number and winner of a report of Even/Odd follow from its draw and its choices.
+func follow(q *protocol.MatchResultReport) {
+	ids := [2]string{"P01", "P02"}
+	chance := rules.Chance{}
+	chance.Nonce, _ = protocol.ParseSecret(q.Draw.Nonce)
+	for i, into := range []*[32]byte{&chance.EntropyA, &chance.EntropyB} {
+		text, _ := q.Draw.Entropies.Get(ids[i])
+		*into, _ = protocol.ParseSecret(text)
+	}
+	result := q.Result.GameResult()
+	verdict := evenodd.Game{}.Start().Play(result.Moves(ids)).Judge(chance)
+	q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
+	if winner := verdict.WinnerOf(ids); winner != "" {
+		q.Result.Winner, q.Result.Details.Status = &winner, protocol.StatusWin
+	}
+	q.Result.Details.DrawnNumber = &verdict.Number
+}

@@ -1,0 +1,51 @@
+package player
+
+import (
+	"context"
+
+	"evenodd/league/protocol"
+)
+
+// ping answers ping. It tells the manager whether the attempt that the ping names has reached the
+// player, unless the player was restarted since the announcement of the match.
+func (p *Player) ping(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.Pong, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pong := &protocol.Pong{Status: "ok", Role: protocol.RolePlayer, State: p.state}
+	if q.MatchID != "" && p.KnowsManager(bearer) {
+		asked := p.asked.has(q.MatchID, q.Attempt)
+		if asked || !p.restarted || announcedIn(p.round, q.MatchID).MatchID != "" {
+			pong.Asked = &asked
+		}
+	}
+	return pong, nil
+}
+
+// askedAttempts are the last attempts of which an invitation or a question has reached a player.
+// Its manager asks about an attempt as soon as it has a result. Attempt 0 stands for any attempt
+// at the match, because some third-party referees name none.
+type askedAttempts struct {
+	last [16]struct {
+		matchID string
+		attempt int
+	}
+	count int // of all
+}
+
+func (a *askedAttempts) add(matchID string, attempt int) {
+	if a.has(matchID, attempt) {
+		return
+	}
+	x := &a.last[a.count%len(a.last)]
+	x.matchID, x.attempt = matchID, attempt
+	a.count++
+}
+
+func (a *askedAttempts) has(matchID string, attempt int) bool {
+	for i := range a.last {
+		if x := &a.last[i]; x.matchID == matchID && (x.attempt == attempt || x.attempt == 0) {
+			return true
+		}
+	}
+	return false
+}
