@@ -17,7 +17,11 @@ import (
 // ends, running matches may go on for StopWithin; then Run returns the error of ctx. It also
 // returns an error if the journal cannot be written.
 func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
-	work, end := context.WithCancelCause(context.WithoutCancel(ctx)) // for what has begun
+	begun := ctx
+	if m.options.StopWithin > 0 {
+		begun = context.WithoutCancel(ctx)
+	}
+	work, end := context.WithCancelCause(begun) // for what has begun
 	defer end(nil)
 	stop, halt := context.WithCancelCause(ctx) // for what would begin
 	defer halt(nil)
