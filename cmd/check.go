@@ -67,7 +67,7 @@ registered, or by the admin token in EVENODD_ADMIN_TOKEN (other users can read a
 command line, so there is no flag for it).
 
 Exit codes: 0 the agent meets every MUST, 1 no server listens at the URL, 4 the agent
-breaks a MUST or ended before all could be tested.`,
+breaks a MUST, or the test could not be completed (the last line has the reason).`,
 		Example: examples(
 			"Test a player that runs on port 8101", "evenodd check player http://localhost:8101/mcp",
 			"Test a league manager", "evenodd check manager http://localhost:8000/mcp",
@@ -268,7 +268,7 @@ func verdict(r *conformance.Report) error {
 	case r.Count(conformance.Pass) == 0:
 		return exit(exitFound, "no requirement passed")
 	}
-	return exit(exitFound, "no requirement failed, but the agent ended before the test did")
+	return exit(exitFound, "no requirement failed, but the test is incomplete: %s", protocol.Escape(r.Ended))
 }
 
 // open listens at the address where the agent finds its manager: the default address,

@@ -36,6 +36,7 @@ func sanitize(r *conformance.Report, admin string) {
 		*text = string(protocol.HideTokens([]byte(t)))
 	}
 	clean(&r.URL)
+	clean(&r.Ended)
 	for i := range r.Causes {
 		clean(&r.Causes[i].Text)
 	}

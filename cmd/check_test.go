@@ -205,6 +205,15 @@ func TestCheckOfAConformingAgentEndsWithoutError(t *testing.T) {
 	assert.EqualError(t, err, "no requirement passed")
 }
 
+// Nobody says that the agent ended if it hangs, or if its league does not begin.
+func TestIncompleteCheckGivesItsReason(t *testing.T) {
+	h, url := newFakeKit(), listeningURL(t)
+	h.report.Findings, h.report.Causes = h.report.Findings[:1], nil
+	h.report.Ended = "the league did not begin: answered with the error 11 \x1b[31m"
+	_, _, err := h.runCheck(t, append(anywhere, "player", url)...)
+	assert.EqualError(t, err, "no requirement failed, but the test is incomplete: the league did not begin: answered with the error 11 \\x1b[31m")
+}
+
 func TestCheckListsTheRequirementsOfACauseUnderIt(t *testing.T) {
 	h, url := newFakeKit(), listeningURL(t)
 	h.report.Findings[2].Cause = "P-INV-02"

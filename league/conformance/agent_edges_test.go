@@ -81,6 +81,7 @@ func TestManagerThatWaitsForMorePlayersDoesNotConform(t *testing.T) {
 		assert.Empty(n, verdicts(report, conformance.Fail))
 		assert.Contains(n, verdicts(report, conformance.Skipped)["M-RUN-01"], "4 players and 1 referees")
 		assert.True(n, finding(n, report, "M-RUN-01").CutOff)
+		assert.Contains(n, report.Ended, "the league did not begin: no round and no match within 200ms of 4 players")
 		assert.False(n, report.Conforms(), "a league that never begins has not shown that it is one")
 	})
 }

@@ -156,7 +156,7 @@ func floodKit(n *network, role string) {
 	ended := make(chan error)
 	go func() { // it waits for the agent to register
 		_, err := conformance.Check(examined, conformance.Options{
-			Role: role, URL: agent, Listener: l, Listen: n.listen, Dial: n.dial, Wait: time.Hour, Budget: time.Hour,
+			Role: role, URL: agent, Listener: l, Listen: n.listen, PlayerPort: playerPort, Dial: n.dial, Wait: time.Hour, Budget: time.Hour,
 		})
 		ended <- err
 	}()

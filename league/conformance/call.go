@@ -209,9 +209,30 @@ func (x *exam) recordMessages(s *fakes) {
 
 // recordForms records the form of the calls of the agent.
 func (x *exam) recordForms(s *fakes) {
-	for _, c := range s.received(func(c *call) bool { return (c.kind != "" || c.form != "") && !c.searching }) {
+	for _, c := range append(s.received(func(c *call) bool { return c.kind != "" && !c.searching }), s.unread()...) {
 		x.record("form of call", &fact{call: c, problem: c.form, defect: formDefect})
 	}
+}
+
+// unread returns the calls to the kit's manager that no manager can read: of another path or method.
+func (s *fakes) unread() []*call {
+	if s.exam.options.Role == Manager {
+		return nil
+	}
+	calls := s.received(func(c *call) bool {
+		return c.to == s.agents[0] && c.kind == "" && (c.form != "" || !isMethod(c.method))
+	})
+	for _, c := range calls {
+		form, _ := formOf(c.came)
+		c.form = cmp.Or(c.form, when(c.method != "", "the unknown method %s", form), "JSON without a method and a message_type")
+	}
+	return calls
+}
+
+// isMethod tells whether a manager may know a method, those of MCP too.
+func isMethod(name string) bool {
+	return slices.Contains([]string{"initialize", "notifications/initialized", "tools/list"}, name) ||
+		slices.ContainsFunc(protocol.Methods(), func(m protocol.MethodRow) bool { return m.Name == name })
 }
 
 // within tells whether a field is another one, or a part of it.

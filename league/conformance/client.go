@@ -112,7 +112,7 @@ func (x *exam) exchange(ctx context.Context, url string, body []byte, patience t
 	case r.Status == 0 && (errors.Is(err, io.EOF) || errors.Is(err, transport.ErrConnectionReset)):
 		r.Error = protocol.ClosedUnanswered
 	case err != nil:
-		r.Error = err.Error()
+		r.Error, r.closed = err.Error(), errors.Is(err, transport.ErrConnectionRefused)
 	case len(r.body) > maxAnswer:
 		r.Error = fmt.Sprintf("the answer has more than %d bytes", maxAnswer)
 	}
@@ -214,8 +214,8 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	if methodOf(method).Essential != "" || last.result.text("status") == protocol.StatusAcknowledged {
 		x.understood.Store(true)
 	}
-	if form, _ := formOf(objectOf(last.request)); len(attempts) > 1 || form != method {
-		last.form = form
+	if form, sent := formOf(objectOf(last.request)); len(attempts) > 1 || form != method {
+		last.form = form + when(form == method, "%s", otherMembers(sent, objectOf(objectOf(body)["params"])))
 	}
 	f := &fact{reply: last, problem: when(last.form != "", "it understands %s only as: %s", method, last.form), defect: calledFormDefect(last.form)}
 	if attempts[0] != last {
@@ -228,6 +228,15 @@ func (x *exam) search(ctx context.Context, speaker *bridge.Bridge, method string
 	}
 	x.record("form of reply", f)
 	return last
+}
+
+// otherMembers names what an agent understood in a message and did not in the message as it was asked.
+func otherMembers(understood, asked members) string {
+	if sender := understood.text("sender"); sender != asked.text("sender") {
+		return " with the sender " + quoted(sender)
+	}
+	maps.DeleteFunc(understood, func(name string, v jsontext.Value) bool { return sameJSON(v, asked[name]) })
+	return " with other members: " + listed(understood)
 }
 
 // translate sets the result of a reply to the one in the object, which the dialect has

@@ -262,7 +262,7 @@ func TestPlayerThatHangsIsGivenUpAfterSixCalls(t *testing.T) {
 		}
 		r := alone(n, m, func(o *conformance.Options) { o.Patience = 50 * time.Millisecond })
 		assert.LessOrEqual(n, calls.Load(), int64(8))
-		assert.Contains(n, finding(n, r, "P-RPC-12").Detail, "6 calls in a row had no answer")
+		assert.Contains(n, finding(n, r, "P-RPC-12").Detail, "gave up after 6 calls without an answer")
 	})
 }
 

@@ -37,6 +37,9 @@ type Options struct {
 	Referees  int            // likewise; 0 means 1
 	Admin     string         // token by which that manager starts its league; "" waits for it to start by itself
 	Roots     *x509.CertPool // authorities of certificates; nil means those of the system
+	// PlayerPort is the port of the kit's first player for referees that do not call the endpoints of the
+	// assignment; 0 means 8101. The second player has the next port.
+	PlayerPort int
 
 	// Listen opens further ports on the host of Listener, and Dial connects to the agent;
 	// nil means TCP. Tests pass those of a network of pipes.
@@ -48,7 +51,7 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	o.Budget, o.Wait = cmp.Or(o.Budget, 3*time.Minute), cmp.Or(o.Wait, 10*time.Second)
-	o.Players, o.Referees = cmp.Or(o.Players, 4), cmp.Or(o.Referees, 1)
+	o.Players, o.Referees, o.PlayerPort = cmp.Or(o.Players, 4), cmp.Or(o.Referees, 1), cmp.Or(o.PlayerPort, 8101)
 	if o.Game == nil {
 		o.Game = evenodd.Game{}
 	}
@@ -92,8 +95,8 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{
 		SchemaVersion: SchemaVersion, Role: o.Role, URL: o.URL,
 		Started: started.UTC().Truncate(time.Second), TookMS: time.Since(started).Milliseconds(),
-		Findings: x.report(bound.Err() != nil),
 	}
+	r.Findings, r.Ended = x.report(bound.Err() != nil)
 	r.Causes = causesOf(r.Findings)
 	return r, nil
 }
@@ -159,7 +162,8 @@ func (x *exam) countSilence(r *reply) {
 		return
 	}
 	if x.silent++; x.silent >= maxSilent {
-		x.gaveUp = cmp.Or(x.gaveUp, fmt.Sprintf("%d calls in a row had no answer, and no more calls were made; the last: %s", x.silent, r.Error))
+		ended := when(r.closed, "the agent ended: %s", r.Error)
+		x.gaveUp = cmp.Or(x.gaveUp, ended, fmt.Sprintf("gave up after %d calls without an answer; the last: %s", x.silent, r.Error))
 	}
 }
 

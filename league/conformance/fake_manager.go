@@ -188,15 +188,22 @@ func (g *fakeManager) applications() (own, others []*call) {
 	return own, others
 }
 
-// misdirected records the first call to another path of the manager as the form of a registration that did
+// misdirected records the first call that the manager could not read as the form of a registration that did
 // not arrive, and describes it; "" if there was none.
 func (x *exam) misdirected(g *fakeManager) string {
-	calls := g.fakes.received(func(c *call) bool { return c.to == g.fakeAgent && c.kind == "" && c.form != "" })
+	calls := g.fakes.unread()
+	if c := firstCall(calls); c != nil {
+		x.record("registration/form", &fact{call: c, problem: c.form, defect: formDefect})
+	}
+	return called(calls)
+}
+
+// called describes the last of some calls that the kit's manager could not read; "" for none.
+func called(calls []*call) string {
 	if len(calls) == 0 {
 		return ""
 	}
-	x.record("registration/form", &fact{call: calls[0], problem: calls[0].form, defect: formDefect})
-	return "; it calls " + calls[0].form
+	return "; it calls " + calls[len(calls)-1].form
 }
 
 // recordApplication records the form of a registration, and its fields as a league

@@ -183,6 +183,30 @@ func TestTimesOfAnswersAreJudgedByPercentiles(t *testing.T) {
 	assert.Empty(t, judged(nil, nil, nil))
 }
 
+// The kit's manager answers a call that it cannot read as a manager does, and the author of the agent learns why
+// it is not registered.
+func TestRegistrationByAnUnknownMethodIsAFinding(t *testing.T) {
+	for body, want := range map[string][2]string{
+		`{"jsonrpc":"2.0","method":"join_league","params":{},"id":1}`: {"-32601", "the unknown method join_league"},
+		`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"join_league","arguments":{}},"id":1}`: {
+			"-32601", "the unknown method tools/call join_league"},
+		`{"display_name":"Alpha","endpoint":"http://localhost:8101/mcp"}`: {"-32600", "JSON without a method and a message_type"},
+	} {
+		x := openTestManager(t, "http://127.0.0.1:8101/mcp")
+		for _, harmless := range []string{"ping", "initialize", "tools/list", "get_standings"} {
+			postTo(t, x.manager.url, `{"jsonrpc":"2.0","method":"`+harmless+`","params":{},"id":1}`)
+		}
+		_, answer := postTo(t, x.manager.url, body)
+		assert.Equal(t, want[0], string(objectOf(answer["error"])["code"]), body)
+		x.recordRegistration()
+		for _, id := range []string{"P-REG-01", "P-FRM-03"} {
+			assert.Equal(t, Fail, x.findings[id].Verdict, id)
+			assert.Equal(t, want[1], x.findings[id].Detail)
+		}
+		assert.Contains(t, x.findings["P-REG-09"].Detail, "; it calls "+want[1])
+	}
+}
+
 // The kit's manager has the paths of a manager. An agent that registers at another one finds that out, and so
 // does its author.
 func TestRegistrationAtAnotherPathIsAFinding(t *testing.T) {

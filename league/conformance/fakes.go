@@ -171,6 +171,9 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, stat
 		}
 		calls = append(calls, c)
 		a.fakes.keep(c, len(body))
+		if c.method == "" && c.kind == "" {
+			return c.wrap(c.refuse(codeInvalidRequest, "Invalid Request"))
+		}
 		p := a.answer(c)
 		if !p.wait(ctx) {
 			raw = &response{}
@@ -215,7 +218,7 @@ func (s *fakes) keep(c *call, size int) {
 	s.events++
 	c.seq = s.events
 	c.searching = c.form != "" && c.kind != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
-		return k.to == c.to && k.kind == c.kind && k.form == ""
+		return k.To == c.To && k.kind == c.kind && k.form == ""
 	})
 	if len(s.calls) < maxCalls && s.size+size <= maxRecord {
 		s.calls = append(s.calls, c)

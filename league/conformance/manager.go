@@ -151,13 +151,13 @@ func (x *managerExam) begin(ctx context.Context) bool {
 		r := x.start(ctx, "conv-check-start", x.options.Admin)
 		if problem := r.trouble(); problem != "" && !x.announced() {
 			x.record("begin/league", &fact{reply: r, about: "start_league", problem: problem})
-			x.giveUp("the league did not begin")
+			x.giveUp("the league did not begin: " + problem)
 			return false
 		}
 	}
 	if !x.fakes.await(ctx, x.options.Wait, x.announced) {
 		if ctx.Err() == nil {
-			x.giveUp(fmt.Sprintf("the league did not begin within %s of %d players and %d referees registering; "+
+			x.giveUp(fmt.Sprintf("the league did not begin: no round and no match within %s of %d players and %d referees registering; "+
 				"say how many it waits for, or give the examination the admin token", x.options.Wait, len(x.players), len(x.referees)))
 		}
 		return false

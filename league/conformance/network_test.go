@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	nethttp "net/http"
@@ -25,6 +26,7 @@ type network struct {
 
 	pipes pipenet.Network
 	ports atomic.Int64
+	taken map[string]bool // ports that the kit cannot open
 }
 
 // inVirtualTime runs a test on a network of its own, under testing/synctest.
@@ -37,7 +39,22 @@ func inVirtualTime(t *testing.T, test func(*network)) {
 	})
 }
 
-func (n *network) listen(context.Context, string, string) (net.Listener, error) { return n.open(), nil }
+// listen opens a port; port 0 is one that nobody has.
+func (n *network) listen(_ context.Context, _, address string) (net.Listener, error) {
+	switch _, port, _ := net.SplitHostPort(address); {
+	case port == "0":
+		return n.open(), nil
+	case n.taken[port]:
+		return nil, errTaken
+	default:
+		return n.pipes.Listen("localhost:" + port), nil
+	}
+}
+
+var errTaken = errors.New("address already in use")
+
+// playerPort is the port of the kit's first player.
+const playerPort = 9101
 
 // open listens at a port that nobody has.
 func (n *network) open() net.Listener {
@@ -83,7 +100,7 @@ func (n *network) client() *nethttp.Client {
 // check examines an agent.
 func (n *network) check(o conformance.Options) *conformance.Report {
 	n.Helper()
-	o.Listen, o.Dial = n.listen, n.dial
+	o.Listen, o.Dial, o.PlayerPort = n.listen, n.dial, playerPort
 	r, err := conformance.Check(n.Context(), o)
 	require.NoError(n, err)
 	assert.Equal(n, o.Role, r.Role)

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +27,10 @@ type refereeExam struct {
 	hangUpOn sync.Map // ids of matches whose next report gets no answer
 
 	unreported atomic.Int64 // matches in a row that were not reported
-	untold     atomic.Int64 // matches in a row whose players got no GAME_OVER
+	unfinished atomic.Bool  // a match was not reported in its time
+
+	byID       sync.Map // of *refereedMatch
+	unlistened string   // why the kit's players do not listen at PlayerPort; "" if they do
 
 	capacity int    // matches that it conducts at the same time
 	form     string // in which it takes matches; "" for that of the specification
@@ -63,10 +68,7 @@ func (x *refereeExam) play(ctx context.Context) (gaveUp string) {
 			problem := fmt.Sprintf("it did not register within %s at %s%s", x.options.Wait, x.manager.url, x.misdirected(x.manager))
 			x.record("registration/arrival", &fact{problem: cmp.Or(mistake, problem)})
 		}
-		if mistake != "" {
-			return mistake
-		}
-		return "the referee did not register with the examination: tell it that its manager is " + x.manager.url
+		return cmp.Or(mistake, "the referee did not register with the examination: tell it that its manager is "+x.manager.url)
 	}
 	x.record("registration/arrival", &fact{})
 	x.recordRegistration()
@@ -115,7 +117,7 @@ func (x *refereeExam) recordRegistration() {
 // assignUnknownGame assigns a match of a game that the referee does not know.
 func (x *refereeExam) assignUnknownGame(ctx context.Context) {
 	if x.form != "" {
-		x.record("unknown game/assignment", &fact{skip: "it has no start_match"})
+		x.record("unknown game/assignment", &fact{skip: "it takes a match only as: " + x.form})
 		return
 	}
 	q := x.assignment(x.newMatch(matchCase{name: "an unknown game"}))
@@ -149,12 +151,9 @@ const (
 func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
 	m.started.Store(nil)
 	m.handing.Go(func() {
-		var r *reply
-		for attempt := 0; ; attempt++ {
+		r := x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(m))
+		for attempt := 0; busy(r) && attempt < 50 && rest(ctx, 100*time.Millisecond); attempt++ {
 			r = x.ask(ctx, x.dialect, protocol.StartMatch.Name, x.assignment(m))
-			if !busy(r) || attempt >= 50 || !rest(ctx, 100*time.Millisecond) {
-				break
-			}
 		}
 		m.started.Store(r)
 		x.fakes.wake()
@@ -169,9 +168,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 	var shown *reply
 	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
 		x.hand(ctx, m)
-		invited := m.refusal() == "" &&
-			x.fakes.await(ctx, x.patience(untilInvited), func() bool { return m.invited() || m.refusal() != "" }) && m.invited()
-		if invited {
+		if x.fakes.await(ctx, x.patience(untilInvited), func() bool { return m.invited() || m.refusal() != "" }) && m.invited() {
 			x.understood.Store(true)
 			x.record("conducted", &fact{})
 			return true, ""
@@ -187,12 +184,47 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 	if m.cut = ctx.Err() != nil || x.givenUp() != ""; m.cut {
 		return false, ""
 	}
+	if x.unlistened != "" {
+		problem += ", but it may call players at the addresses of a file of its own: " + x.unlistened
+		x.record("conducted", &fact{skip: problem, reply: shown})
+		return false, problem
+	}
 	x.record("conducted", &fact{problem: problem, reply: shown})
 	return false, "the referee conducts no match, in whatever form it is asked: " + problem
 }
 
-// maxUnreported is the number of matches in a row without a report, or without GAME_OVER,
-// after which the next get less time.
+// openPlayers has the players of the kit listen also at PlayerPort and the next port: some referees call
+// the addresses of a file of their own. Such a call belongs to the match that it names.
+func (x *refereeExam) openPlayers() {
+	var listeners [2]net.Listener
+	for side := range listeners {
+		var err error
+		port := strconv.Itoa(x.options.PlayerPort + side)
+		if listeners[side], err = x.options.Listen(x.fakes.life, "tcp", net.JoinHostPort(x.fakes.host, port)); err != nil {
+			x.unlistened = fmt.Sprintf("the kit's players cannot listen at port %s (%v)", port, err)
+			if side > 0 {
+				_ = listeners[0].Close() // half of the players would get invitations
+			}
+			return
+		}
+	}
+	for side, l := range listeners {
+		x.fakes.open(l, func(c *call) response {
+			m, known := x.byID.Load(c.match())
+			if !known {
+				return answerPing(c, Player)
+			}
+			p := m.(*refereedMatch).players[side] //nolint:forcetypeassert // it has no others
+			x.fakes.mu.Lock()
+			c.to = p.fakeAgent
+			x.fakes.mu.Unlock()
+			return p.answer(c)
+		})
+	}
+}
+
+// maxUnreported is the number of matches in a row without a report after which the next get
+// less time.
 const maxUnreported = 2
 
 // await waits for a match to be over: reported, and both players told.
@@ -205,25 +237,16 @@ func (x *refereeExam) await(ctx context.Context, m *refereedMatch) {
 		return slices.ContainsFunc(m.reports(), func(c *call) bool { return c.answered && c.Status == http.StatusOK })
 	})
 	m.cut = !m.over && ctx.Err() != nil
-	switch {
-	case m.over:
-		x.unreported.Store(0)
-	case !m.cut && !m.slow():
-		x.unreported.Add(1)
-	}
 	if !m.over {
+		x.unfinished.Store(true)
+		if !m.cut && !m.slow() {
+			x.unreported.Add(1)
+		}
 		return
 	}
-	most := 2 * time.Second // some report before they tell the players
-	if x.untold.Load() >= maxUnreported {
-		most = 100 * time.Millisecond
-	}
+	x.unreported.Store(0)
 	told := func() bool { return m.players[0].ending() != nil && m.players[1].ending() != nil }
-	if x.fakes.await(ctx, most, told) {
-		x.untold.Store(0)
-	} else {
-		x.untold.Add(1)
-	}
+	x.fakes.await(ctx, 2*time.Second, told) // some report before they tell the players
 }
 
 // playAll plays the first match alone, and then up to four at the same time, if the
@@ -233,6 +256,7 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 		return ""
 	}
 	first := matches[0]
+	x.openPlayers()
 	if begun, problem := x.begin(ctx, first); !begun {
 		return problem
 	}
@@ -248,7 +272,8 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 	first.handing.Wait()
 	if r := first.start(); r != nil {
 		x.form = r.form
-		x.record("form of start", &fact{reply: r, problem: when(x.form != "", "it takes a match only as: %s", x.form), defect: calledFormDefect(x.form)})
+		named := x.form == "" || strings.HasPrefix(x.form, protocol.StartMatch.Name+" ") // else FRM-01 says what differs
+		x.record("form of start", &fact{reply: r, problem: when(!named, "it takes a match only as: %s", x.form), defect: calledFormDefect(x.form)})
 	}
 	var playing sync.WaitGroup
 	for _, m := range matches[1:] {

@@ -18,7 +18,9 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	}
 	f := &fact{about: m.name, of: m, reply: start, problem: m.refusal()}
 	if f.problem != "" {
-		x.record("conducted", f)
+		if !busy(start) || !x.unfinished.Load() { // it may be busy with a match that it has not reported
+			x.record("conducted", f)
+		}
 		return
 	}
 	x.record("start", f)
@@ -184,11 +186,11 @@ func (m *refereedMatch) losers() (losers []*fakePlayer) {
 // shows nothing about the requirement.
 
 // mayAsk wants a match in which the player is to choose. If players move in turn, the match
-// ends with the first that fails.
+// ends with the first that fails. A referee may require the envelope.
 func (x *refereeExam) mayAsk(f *fact) string {
 	first := f.of.players[rules.SideA]
 	ended := !x.simultaneous() && f.player != first && slices.Contains(f.of.losers(), first)
-	return when(f.of.unplayed() || ended, undecided)
+	return when(f.of.unplayed() || ended || f.of.name == noEnvelope, undecided)
 }
 
 // hasEnded wants a match that does not go on after the examination.
@@ -200,9 +202,9 @@ func mustLose(f *fact) string { return when(len(f.of.losers()) == 0, undecided) 
 // isPlayed wants the end of a match that was played. A technical loss that should not be is
 // the failure of another requirement.
 func isPlayed(f *fact) string {
-	playable := f.of.name == noEnvelope || f.of.name == choosesLate || f.of.name == choosesMaybe
+	playable := f.of.name == choosesLate || f.of.name == choosesMaybe
 	lost := playable && f.player.ending().status == protocol.StatusTechnicalLoss
-	return when(lost || mustLose(f) == "", undecided)
+	return when(lost || f.of.name == noEnvelope || mustLose(f) == "", undecided)
 }
 
 // drawsNumber wants a game in which a number is drawn.

@@ -36,11 +36,11 @@ type refereedMatch struct {
 func (m *refereedMatch) start() *reply { return m.started.Load() }
 
 // refusal returns why the referee has not taken the match; "" if it has, or has not
-// answered in time.
+// answered in time. An error after the invitations is no refusal: the match may lack its report.
 func (m *refereedMatch) refusal() string {
 	r := m.start()
 	switch {
-	case r == nil, strings.HasPrefix(r.Error, "no answer within"):
+	case r == nil, m.invited(), strings.HasPrefix(r.Error, "no answer within"):
 		return ""
 	case r.trouble() != "":
 		return r.trouble()
@@ -54,8 +54,7 @@ func (m *refereedMatch) refusal() string {
 
 // busy tells whether a referee wants the match later.
 func busy(r *reply) bool {
-	status := r.result.text("status")
-	return strings.EqualFold(status, protocol.StatusBusy)
+	return strings.EqualFold(r.result.text("status"), protocol.StatusBusy)
 }
 
 // unplayed tells whether a player does not join the match.
@@ -123,6 +122,7 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	if m.name == sameChoice {
 		m.players[1].choice = m.players[0].choice
 	}
+	x.byID.Store(m.id, m)
 	return m
 }
 

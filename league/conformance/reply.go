@@ -28,6 +28,7 @@ type reply struct {
 	took   time.Duration
 	at     time.Time // when it came
 	reused bool      // it came on a connection that had been used before
+	closed bool      // the connection was refused: no process listens
 
 	object members // the body; nil when it is no JSON object
 	result members // the message, with the names of the specification if a league finds it; nil for none
@@ -124,9 +125,7 @@ func (r *reply) failed() bool {
 }
 
 // catalogued is the code of the protocol's catalogue in an error; "" when it has none.
-func (f *fault) catalogued() string {
-	return f.data.text("error_code")
-}
+func (f *fault) catalogued() string { return f.data.text("error_code") }
 
 // text is a member that is a string; "" for any other.
 func (m members) text(name string) string {

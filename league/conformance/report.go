@@ -107,6 +107,7 @@ type Report struct {
 	TookMS        int64     `json:"took_ms"`
 	Findings      []Finding `json:"findings"`
 	Causes        []Cause   `json:"causes"` // of what does not hold, MUST first
+	Ended         string    `json:"-"`      // why a MUST was cut off; "" if none was
 }
 
 // Count returns how many findings have a verdict.
@@ -125,8 +126,7 @@ func (r *Report) Count(v Verdict) int {
 // has not shown that it conforms. Other skipped requirements do not matter, such as the
 // registration of an agent that does not register.
 func (r *Report) Conforms() bool {
-	cut := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.CutOff && f.Level == Must })
-	return r.Count(Fail) == 0 && r.Count(Pass) > 0 && !cut
+	return r.Count(Fail) == 0 && r.Count(Pass) > 0 && r.Ended == ""
 }
 
 // A Selection selects requirements.
@@ -168,9 +168,7 @@ func (x *exam) block(id, why string) {
 }
 
 // failed tells whether a requirement is known not to hold.
-func (x *exam) failed(id string) bool {
-	return x.verdict(id) == Fail
-}
+func (x *exam) failed(id string) bool { return x.verdict(id) == Fail }
 
 // verdict is the verdict on a requirement so far; "" for none.
 func (x *exam) verdict(id string) Verdict {
@@ -218,12 +216,12 @@ func (x *exam) find(id string, f *Finding, shown []*Exchange) {
 }
 
 // report returns the findings on the selected requirements, in the order of the
-// catalogue. Late tells that the time of the examination is over.
-func (x *exam) report(late bool) []Finding {
+// catalogue, and why a MUST was cut off. Late tells that the time of the examination is over.
+func (x *exam) report(late bool) (findings []Finding, ended string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.withdraw()
-	var findings []Finding
+	end := cmp.Or(x.gaveUp, when(late, "the examination took all of its %s", x.options.Budget))
 	for i := range x.rules {
 		q := x.rules[i].Requirement
 		if !x.options.Selection.Wants(q) {
@@ -231,16 +229,18 @@ func (x *exam) report(late bool) []Finding {
 		}
 		f := x.findings[q.ID]
 		if f == nil {
-			end := cmp.Or(x.gaveUp, when(late, "the examination took all of its %s", x.options.Budget))
 			f = &Finding{Verdict: Skipped, Detail: cmp.Or(end, "the agent never came so far"), CutOff: end != ""}
 		}
 		f.Requirement = q
 		if f.Verdict == Fail && q.Level == Should {
 			f.Verdict = Warn
 		}
+		if f.CutOff && q.Level == Must {
+			ended = cmp.Or(end, ended, f.Detail)
+		}
 		findings = append(findings, *f)
 	}
-	return findings
+	return findings, ended
 }
 
 // A defect is a fault of an answer as a whole, independent of the request. Requirements that

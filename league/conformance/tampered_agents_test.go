@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -22,9 +23,13 @@ type tamper struct {
 	otherwise bool                                    // answers in another form
 	unproved  bool                                    // brings no credentials
 	hasty     bool                                    // asks a player for a choice as soon as that one has joined
+	strict    bool                                    // rejects answers without an envelope
 }
 
-var errNotSent = errors.New("not sent")
+var (
+	errNotSent    = errors.New("not sent")
+	errNoEnvelope = errors.New("no envelope")
+)
 
 // handler serves an agent whose conversations are tampered with.
 func (x *tamper) handler(mux *transport.Mux) nethttp.Handler {
@@ -85,6 +90,14 @@ func (c tamperedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, 
 	}
 	if c.hasty && r.Method == protocol.Invite.Name {
 		return c.inviteAndAsk(ctx, r)
+	}
+	if decode := r.Decode; c.strict {
+		r.Decode = func(answer []byte) (any, error) {
+			if !bytes.Contains(answer, []byte(`"message_type"`)) {
+				return nil, errNoEnvelope
+			}
+			return decode(answer)
+		}
 	}
 	if c.outgoing == nil {
 		return c.Caller.Call(ctx, r)
