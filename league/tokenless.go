@@ -30,7 +30,7 @@ func (m *Manager) reportedWithoutToken(q *protocol.MatchResultReport) {
 }
 
 // awaitToken pauses the league if the last referee of a match has lost it because it sends no token,
-// and waits until the organiser resumes the league, or stop ends. Then the referee gets the match
+// and waits until the organiser resumes the league, or stop ends. Then all referees may get the match
 // again.
 func (m *Manager) awaitToken(stop context.Context, c *conduct) {
 	for told := false; ; told = true {
@@ -50,12 +50,13 @@ func (m *Manager) awaitToken(stop context.Context, c *conduct) {
 			return
 		}
 		if !paused {
-			delete(c.failed, tokenless)
+			c.failed = nil
 			return
 		}
 		select {
 		case <-c.news:
 			if c.over() || m.forfeits(stop, c.match) {
+				c.wake() // awaitReferee looks at the match
 				return
 			}
 		case <-stop.Done():

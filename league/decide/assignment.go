@@ -28,11 +28,13 @@ func Holder(s *journal.State, id protocol.MatchID) string {
 // goes through the referees in turn, from the announced one plus the number of offers,
 // without those that are suspended or have failed with this match. A referee that the
 // players would refuse (see Unannounced) gets the match only if there is no other, and so does one
-// that is the last choice (journal.Agent.LastChoice).
+// that is the last choice (journal.Agent.LastChoice). If players deny the results of the announced
+// one, it keeps the match unless another is free.
 func NextReferee(s *journal.State, announced string, offers int, failed func(id string) bool) (chosen string) {
 	const unannounced, lastChoice, none = 1, 2, 4
 	referees, least := s.Started.Referees, none
 	first := slices.Index(referees, announced) + offers
+	keeps := !s.Agents[announced].Tokenless && s.Agents[announced].LastChoice()
 	for i := range referees {
 		id := referees[(first+i)%len(referees)]
 		if s.Agents[id].Inactive() || failed(id) {
@@ -42,7 +44,7 @@ func NextReferee(s *journal.State, announced string, offers int, failed func(id 
 		if Unannounced(s, announced, id) {
 			against += unannounced
 		}
-		if s.Agents[id].LastChoice() {
+		if s.Agents[id].LastChoice() || keeps && offers == 0 && id != announced && full(s, id) {
 			against += lastChoice
 		}
 		if against < least {
@@ -50,6 +52,17 @@ func NextReferee(s *journal.State, announced string, offers int, failed func(id 
 		}
 	}
 	return chosen
+}
+
+// full tells whether a referee has as many matches of the round as it can conduct at once.
+func full(s *journal.State, id string) bool {
+	load := 0
+	for _, announced := range s.Rounds[s.Round-1].Referees {
+		if announced == id {
+			load++
+		}
+	}
+	return load >= s.Agents[id].Capacity
 }
 
 // Unannounced tells whether players would refuse a referee, because the announced one

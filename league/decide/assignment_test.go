@@ -37,6 +37,9 @@ func TestChoiceOfReferees(t *testing.T) {
 		s := started(t, announced())
 		doubt(s.Agents["REF01"])
 		assert.Equal(t, []string{"REF02", "REF01"}, decide.ChooseReferees(s, 2), "no other is free")
+		s.Rounds[0].Referees = []string{"REF01", "REF02"}
+		keeps := map[bool]string{true: "REF02", false: "REF01"}[s.Agents["REF01"].Tokenless]
+		assert.Equal(t, keeps, decide.NextReferee(s, "REF01", 0, func(string) bool { return false }), name)
 		s.Agents["REF02"].Capacity = 2
 		assert.Equal(t, []string{"REF02", "REF02"}, decide.ChooseReferees(s, 2), name)
 		assert.Equal(t, "REF02", decide.NextReferee(s, "REF01", 0, func(string) bool { return false }), name)

@@ -1,0 +1,85 @@
+package league_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+// Two players deny results of REF02, which gets a match of the next round all the same, because
+// REF01 is not free.
+func TestRefereeThatTwoPlayersDenyGetsItsAnnouncedMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 2)
+		one := leaguetest.WithCapacity(1)
+		w.Referee("REF01", one, w.OnlyAccepting())
+		w.Referee("REF02", one, w.OnlyAccepting())
+		w.Players(4, saysNo())
+		w.WaitUntil(leaguetest.Second)
+		for _, c := range w.Calls(protocol.StartMatch.Name) {
+			q := leaguetest.Decode[protocol.MatchAssignment](c.Message)
+			report := w.ReportOf(strings.ToUpper(c.To), q.MatchID, &q.PlayerA.PlayerID, q.PlayerA.PlayerID, q.PlayerB.PlayerID, 3, 0)
+			report.Result.Details = nil
+			if c.To == "ref01" { // one player denies this, and two a result on the word of REF02
+				report.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+			}
+			_, err := w.Report(report)
+			require.NoError(t, err)
+		}
+		w.WaitUntil(5 * leaguetest.Second)
+		state, _ := w.FoldJournal(folder)
+		assert.Equal(t, []bool{false, true}, []bool{state.Agents["REF01"].LastChoice(), state.Agents["REF02"].LastChoice()})
+		for _, id := range []string{"ref01", "ref02"} {
+			assert.Equal(t, 2, w.CountCalls(protocol.StartMatch.Name, id), id)
+		}
+		x.Kill()
+	})
+}
+
+// The organiser rules the match of a league that waits for a token. The round ends, although its
+// referee does not answer any more.
+func TestMatchIsRuledWhileTheLeagueWaitsForAToken(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		r := thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		_, err := w.Report(tokenless(w.WinReport("REF01")))
+		require.Error(t, err)
+		w.WaitUntil(10 * leaguetest.Second)
+		r.Stop()
+		w.Organise(protocol.CommandRule, leaguetest.OfMatch("R1M1"), leaguetest.Winner("P01"))
+		w.WaitUntil(20 * leaguetest.Second)
+		state, _ := w.FoldJournal(folder)
+		assert.False(t, state.Open(), "the round is over")
+		w.Organise(protocol.CommandResume)
+		x.Finish()
+	})
+}
+
+// REF01 did not answer once. After the pause for a referee without a token it gets the match.
+func TestResumedLeagueTriesEachReferee(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FirstN(1, leaguetest.Silent, leaguetest.Normally)))
+		thirdPartyReferee(w, "REF02", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(20 * leaguetest.Second)
+		q := tokenless(w.WinReport("REF02"))
+		q.Attempt = 2
+		_, err := w.Report(q)
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 5001)
+		w.WaitUntil(30 * leaguetest.Second)
+		w.Organise(protocol.CommandResume)
+		w.Finish()
+		assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)
+		assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name, "ref02"))
+	})
+}
