@@ -2,6 +2,7 @@ package league
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"evenodd/league/journal"
@@ -18,7 +19,8 @@ func (m *Manager) askPlayers(ctx context.Context, x *match) {
 	var asked []*agent
 	for _, p := range []*agent{x.a, x.b} {
 		lost := r != nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID != nil && *r.WinnerPlayerID != p.id
-		if r != nil && r.Number > 0 && (lost || r.Grade == journal.GradeStated) { // a forfeit and a ruling have no attempt
+		// A forfeit and a ruling have no attempt.
+		if r != nil && r.Number > 0 && (lost || r.Grade == journal.GradeStated) && !slices.Contains(x.fact.Disputed, p.id) {
 			asked = append(asked, p)
 		}
 	}

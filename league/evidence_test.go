@@ -48,6 +48,35 @@ func TestPlayerDeniesALossOfWhichItKnowsNothing(t *testing.T) {
 	})
 }
 
+// A manager that is killed before the player answers asks it again, and records each denial once.
+func TestPlayerIsAskedAfterARestartOfTheManager(t *testing.T) {
+	for name, answered := range map[string]bool{"before the answer": false, "after the answer": true} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				log, folder := w.CaptureLog(), leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 4, 1)
+				w.Referee("REF01", w.OnlyAccepting())
+				w.Players(4, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("asked", false))))
+				w.WaitUntil(3 * leaguetest.Second)
+				q := w.WinReport("REF01")
+				q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+				_, err := w.Report(q)
+				require.NoError(t, err)
+				if answered {
+					w.WaitUntil(5 * leaguetest.Second)
+				}
+				x.Kill()
+				x = w.StartManagerIn(folder, 4, 1)
+				w.WaitUntil(10 * leaguetest.Second)
+				state, _ := w.FoldJournal(folder)
+				assert.Equal(t, []string{"P02"}, state.Rounds[0].Matches[0].Disputed)
+				assert.Equal(t, 1, strings.Count(log.Text(), protocol.EventResultDenied))
+				x.Kill()
+			})
+		})
+	}
+}
+
 // The manager asks both players of a match that rests on the word of its referee alone.
 func TestBothPlayersAreAskedAboutAStatedResult(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

@@ -139,15 +139,16 @@ func (m *Manager) forfeit(x *match) (forfeited bool, err error) {
 	return true, nil
 }
 
-// inOrder are the matches of the round without a result, in the order in which they are
-// handed out: those of players that failed lately come last, so that they delay no other.
+// inOrder are the matches of the round in the order in which they are handed out: those of
+// players that failed lately come last, so that they delay no other. One with a result is among
+// them, because this manager may not have asked its players (see askPlayers).
 func (m *Manager) inOrder() []*match {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	open := slices.DeleteFunc(slices.Clone(m.matches), (*match).over)
+	matches := slices.Clone(m.matches)
 	failures := func(x *match) int { return m.state.Agents[x.a.id].Failures + m.state.Agents[x.b.id].Failures }
-	slices.SortStableFunc(open, func(x, y *match) int { return cmp.Compare(failures(x), failures(y)) })
-	return open
+	slices.SortStableFunc(matches, func(x, y *match) int { return cmp.Compare(failures(x), failures(y)) })
+	return matches
 }
 
 // announce tells every present player the matches of the round, or only its own match if

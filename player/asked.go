@@ -7,14 +7,16 @@ import (
 )
 
 // ping answers ping. It tells the manager whether the attempt that the ping names has reached the
-// player, unless the player was restarted since the announcement of the match.
+// player. After a restart it knows that only for the rounds after the first one that is announced to
+// it, because a manager that was restarted as well announces its round again.
 func (p *Player) ping(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.Pong, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	pong := &protocol.Pong{Status: "ok", Role: protocol.RolePlayer, State: p.state}
 	if q.MatchID != "" && p.KnowsManager(bearer) {
 		asked := p.asked.has(q.MatchID, q.Attempt)
-		if asked || !p.restarted || announcedIn(p.round, q.MatchID).MatchID != "" {
+		id, _ := protocol.ParseMatchID(q.MatchID)
+		if asked || !p.restarted || p.sure > 0 && id.Round >= p.sure {
 			pong.Asked = &asked
 		}
 	}

@@ -45,6 +45,7 @@ func (p *Player) notifyRound(q *protocol.RoundAnnouncement) (round int, save boo
 	if p.round, p.rematch = q, q.RoundID <= p.over; !p.rematch {
 		p.over = q.RoundID - 1
 	}
+	p.sure = cmp.Or(p.sure, q.RoundID+1) // this round may be announced again
 	p.forgetDecisions(q.RoundID - 1)
 	p.keepTable()
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their GAME_OVER is missing

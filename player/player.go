@@ -80,6 +80,7 @@ type Player struct {
 	restarted bool              // it may have accepted invitations before the restart
 	current   map[string]*match // accepted and not over
 	asked     askedAttempts
+	sure      int // after a restart: the first round in which nothing can have reached it before; 0 before an announcement
 	history   *history
 	unsaved   []any // lines that the file of the history lacks
 	round     *protocol.RoundAnnouncement

@@ -324,6 +324,8 @@ func TestPlayerTellsItsManagerWhetherItWasAsked(t *testing.T) {
 		p.Stop()
 		p = w.PlayerIn("P01", folder)
 		assert.Nil(t, asked("R1M1", 1, manager), "it may have been asked before its restart")
+		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
+		assert.Nil(t, asked("R1M1", 1, manager), "the manager was restarted too, and announces the round again")
 		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
 		assert.Equal(t, &no, asked("R2M1", 1, manager))
 	})
