@@ -311,7 +311,10 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 				x := w.StartManagerIn(folder, 2, 2)
 				thirdPartyReferee(w, "REF01", w.AcceptMatch)
 				w.Referee("REF02")
-				w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
+				// The delays keep REF02 from ending the match at the instant of the verdict: a report that
+				// waits would be one of a match with a result, E007.
+				w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)),
+					leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
 				w.WaitUntil(10 * leaguetest.Second)
 				pings := w.CountCalls(protocol.Ping.Name, "p01")
 				first := w.InBackground(func() {
