@@ -143,7 +143,7 @@ func (a *auditor) compareHistories(d, lines *document[store.History], id string)
 		switch {
 		case !known:
 			a.note(RuleHistory, at(matchPointer(i)), "%s has match %s, which %s lacks", d.file, quoted(&want.Matches[i].MatchID), lines.file)
-		case lines.value.Matches[k].Attempt <= want.Matches[i].Attempt && want.Matches[i] != inferred(lines.value.Matches[k], want.Matches[i].MyChoice):
+		case lines.value.Matches[k].Attempt <= want.Matches[i].Attempt && !a.inferred(want.Matches[i], lines.value.Matches[k]):
 			want.Matches[i] = lines.value.Matches[k]
 		}
 	}
@@ -152,11 +152,15 @@ func (a *auditor) compareHistories(d, lines *document[store.History], id string)
 	}
 }
 
-// inferred is a match of a history as it was before its GAME_OVER, when the player had inferred
-// the result from the standings.
-func inferred(m store.HistoryMatch, choice string) store.HistoryMatch {
-	return store.HistoryMatch{Attempt: m.Attempt, PlayedMatch: protocol.PlayedMatch{
-		MatchID: m.MatchID, OpponentID: m.OpponentID, Result: strings.TrimPrefix(m.Result, "TECHNICAL_"), MyChoice: choice, FromStandings: true,
+// inferred tells whether a match of a history is as it was before the player was told its result,
+// when the player had inferred the result from the standings.
+func (a *auditor) inferred(m, told store.HistoryMatch) bool {
+	result := strings.TrimPrefix(told.Result, "TECHNICAL_")
+	if a.changed > 0 { // the standings may have counted a ruling
+		result = m.Result
+	}
+	return m == store.HistoryMatch{Attempt: told.Attempt, PlayedMatch: protocol.PlayedMatch{
+		MatchID: told.MatchID, OpponentID: told.OpponentID, Result: result, MyChoice: m.MyChoice, FromStandings: true,
 	}}
 }
 

@@ -60,16 +60,7 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newSavedLeague(t, 3)
-			h, err := store.Read[store.History](w.path(historyP01))
-			require.NoError(t, err)
-			lines := make([]any, len(h.Matches))
-			for i := range h.Matches {
-				lines[i] = &h.Matches[i]
-			}
-			err = store.AppendHistory(w.path(linesP01), &store.HistoryHeader{
-				SchemaVersion: store.SchemaVersion, PlayerID: "P01", DisplayName: h.DisplayName, LeagueID: leagueID,
-			}, lines, &store.HistoryTail{})
-			require.NoError(t, err)
+			writeLines(w)
 			tt.do(w)
 			l := w.audit()
 			for _, list := range []struct {
@@ -87,6 +78,20 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// writeLines writes the history of P01 as history.jsonl too.
+func writeLines(w *savedLeague) {
+	h, err := store.Read[store.History](w.path(historyP01))
+	require.NoError(w.t, err)
+	lines := make([]any, len(h.Matches))
+	for i := range h.Matches {
+		lines[i] = &h.Matches[i]
+	}
+	err = store.AppendHistory(w.path(linesP01), &store.HistoryHeader{
+		SchemaVersion: store.SchemaVersion, PlayerID: "P01", DisplayName: h.DisplayName, LeagueID: leagueID,
+	}, lines, &store.HistoryTail{})
+	require.NoError(w.t, err)
 }
 
 // writeInferred writes the document of P01 as it was when the player had inferred the result of

@@ -376,11 +376,20 @@ func TestWrongInferenceFromChangedStandingsIsNoted(t *testing.T) {
 	w := decidedLeague(t)
 	infer(w)
 	assert.Contains(t, w.notes(), "the player inferred it from standings that an organiser has changed")
-	w = newSavedLeague(t, 3)
-	infer(w)
-	findings := w.audit().Findings
-	require.Len(t, findings, 1, listed(findings))
-	assert.Equal(t, audit.RuleHistory, findings[0].Rule)
+	w = decidedLeague(t)
+	writeLines(w)
+	infer(w) // before it got GAME_OVER
+	w.notes()
+	for _, told := range []bool{false, true} {
+		w = newSavedLeague(t, 3)
+		if told {
+			writeLines(w)
+		}
+		infer(w)
+		findings := w.audit().Findings
+		require.Len(t, findings, 1, listed(findings))
+		assert.Equal(t, audit.RuleHistory, findings[0].Rule)
+	}
 }
 
 func TestHistoryOfAnAnnulledAttempt(t *testing.T) {
