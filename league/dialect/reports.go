@@ -160,8 +160,8 @@ func (a *Assigned) readSides(result *protocol.Object) {
 }
 
 // readLosses reads the technical losses that a result or its details have by side: player_a_status.
-// The winner of one is the other player, unless the report names one. It tells whether there is a
-// loss.
+// The winner of one is the other player, whatever else the report names: no player wins by its own
+// technical loss. It tells whether there is a loss.
 func (a *Assigned) readLosses(result *protocol.Object) bool {
 	var lost [2]bool
 	details := result.Object("details")
@@ -172,13 +172,11 @@ func (a *Assigned) readLosses(result *protocol.Object) bool {
 	if lost == [2]bool{} {
 		return false
 	}
-	if protocol.Unquote(result.Get(winnerNames...)) == "" {
-		winner := jsontext.Value("null")
-		if i := slices.Index(lost[:], false); i >= 0 {
-			winner = protocol.Quote(a.players[i])
-		}
-		result.Set(winnerNames[0], winner)
+	winner := jsontext.Value("null")
+	if i := slices.Index(lost[:], false); i >= 0 {
+		winner = protocol.Quote(a.players[i])
 	}
+	result.Set(winnerNames[0], winner)
 	return true
 }
 
