@@ -146,11 +146,11 @@ func (l *League) strategies() map[string]string {
 // and results have equal statistics, wherever they are computed.
 func (r *Results) Statistics() *Statistics {
 	players, index := r.rated()
-	s := &Statistics{}
-	s.fill(players, stats.Analyse(len(players), r.matches(index), r.options(players)))
-	s.Stated = r.stated()
-	s.Matches += s.Stated
-	s.Sentence += r.unrated()
+	matches, stated := r.matches(index)
+	s := &Statistics{Stated: stated}
+	s.fill(players, stats.Analyse(len(players), matches, r.options(players)))
+	s.Matches += stated
+	s.Sentence += unrated(stated)
 	return s
 }
 
@@ -158,7 +158,8 @@ func (r *Results) Statistics() *Statistics {
 // the results show differences.
 func (r *Results) Sentence() string {
 	players, index := r.rated()
-	return stats.Sentence(len(players), r.matches(index), r.options(players)) + r.unrated()
+	matches, stated := r.matches(index)
+	return stats.Sentence(len(players), matches, r.options(players)) + unrated(stated)
 }
 
 // rated are the players whose results count, in order of ids, and their indexes by id.
@@ -186,32 +187,27 @@ func (r *Results) options(players []RatedPlayer) stats.Options {
 	return o
 }
 
-// stated is the number of results that no rating uses, because they rest on the word of a referee.
-func (r *Results) stated() (n int) {
-	for i := range r.Matches {
-		if r.Matches[i].Grade == journal.GradeStated {
-			n++
-		}
-	}
-	return n
-}
-
 // unrated tells how many results no rating uses; "" for none.
-func (r *Results) unrated() string {
-	if n := r.stated(); n > 0 {
+func unrated(n int) string {
+	if n > 0 {
 		return " Not rated: " + protocol.Counted(n, "result") + " on the word of a referee alone."
 	}
 	return ""
 }
 
-// matches are the rated matches between players that have an index.
-func (r *Results) matches(index map[string]int) []stats.Match {
-	matches := make([]stats.Match, 0, len(r.Matches))
+// matches are the rated matches between players that have an index. Stated is the number of the
+// others between them, which no rating uses, because they rest on the word of a referee.
+func (r *Results) matches(index map[string]int) (matches []stats.Match, stated int) {
+	matches = make([]stats.Match, 0, len(r.Matches))
 	for i := range r.Matches {
 		m := &r.Matches[i]
 		a, knowsA := index[m.PlayerA]
 		b, knowsB := index[m.PlayerB]
-		if !knowsA || !knowsB || m.Grade == journal.GradeStated {
+		switch {
+		case !knowsA || !knowsB:
+			continue
+		case m.Grade == journal.GradeStated:
+			stated++
 			continue
 		}
 		match := stats.Match{A: a, B: b, Winner: stats.None, Technical: m.Status == protocol.StatusTechnicalLoss}
@@ -220,7 +216,7 @@ func (r *Results) matches(index map[string]int) []stats.Match {
 		}
 		matches = append(matches, match)
 	}
-	return matches
+	return matches, stated
 }
 
 // fill sets the members from the analysis. It rounds numbers, so that they are the same bytes

@@ -77,6 +77,10 @@ func TestStatisticsOmitStatedResults(t *testing.T) {
 	assert.Contains(t, s.Sentence, " Not rated: 2 results on the word of a referee alone.")
 	assert.Equal(t, []record.HeadToHeadRecord{{PlayerAID: "P01", PlayerBID: "P02", WinsA: 1}}, s.HeadToHead)
 	assert.Equal(t, "P01", s.Ratings[0].PlayerID)
+	r.Players[1].Annulled = true
+	s = r.Statistics()
+	assert.Equal(t, []int{0, 0}, []int{s.Matches, s.Stated}, "without the annulled player and its matches")
+	assert.NotContains(t, r.Sentence(), "Not rated")
 }
 
 func TestStatisticsBeforeTheStart(t *testing.T) {
