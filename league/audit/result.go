@@ -124,7 +124,7 @@ func (a *auditor) checkDraw(m *scheduledMatch, attempt *journal.Attempt, at loca
 	draw, referee := m.Report.Draw, clip(m.Report.RefereeID)
 	committed := attempt != nil && attempt.Commitment != ""
 	if draw == nil {
-		if committed && !m.IsLost(m.Report.Number) {
+		if committed && !m.IsLost(m.Report.Number) && m.Report.Status != protocol.StatusTechnicalLoss { // no draw counts in a loss
 			a.find(RuleCommitment, at, "%s committed to a draw for %s, but did not reveal its nonce", referee, m.id)
 		}
 		return chance, false

@@ -105,6 +105,11 @@ var reportKinds = []struct {
 		q.Result.Winner, q.Result.Details = &winner, &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
 		q.Evidence = protocol.Evidence{}
 	}, technical, technical, technical},
+	{"a technical loss without the draw", func(q *protocol.MatchResultReport) {
+		winner := "P01"
+		q.Result.Winner, q.Result.Details = &winner, &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+		q.Draw, q.Evidence = nil, protocol.Evidence{}
+	}, technical, technical, technical},
 	{"a double technical loss", func(q *protocol.MatchResultReport) {
 		q.Result.Winner, q.Result.Details = nil, &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
 		q.Evidence = protocol.Evidence{}
