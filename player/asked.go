@@ -16,7 +16,8 @@ func (p *Player) ping(_ context.Context, bearer string, q *protocol.ToolRequest)
 	if q.MatchID != "" && p.KnowsManager(bearer) {
 		asked := p.asked.has(q.MatchID, q.Attempt)
 		id, _ := protocol.ParseMatchID(q.MatchID)
-		if asked || !p.restarted || p.sure > 0 && id.Round >= p.sure {
+		known := !p.restarted || p.sure > 0 && id.Round >= p.sure
+		if asked || known && id.Round > p.asked.forgotten {
 			pong.Asked = &asked
 		}
 	}
@@ -31,7 +32,8 @@ type askedAttempts struct {
 		matchID string
 		attempt int
 	}
-	count int // of all
+	count     int // of all
+	forgotten int // the last round of which the player has forgotten an attempt; 0 for none
 }
 
 func (a *askedAttempts) add(matchID string, attempt int) {
@@ -39,6 +41,8 @@ func (a *askedAttempts) add(matchID string, attempt int) {
 		return
 	}
 	x := &a.last[a.count%len(a.last)]
+	evicted, _ := protocol.ParseMatchID(x.matchID)
+	a.forgotten = max(a.forgotten, evicted.Round)
 	x.matchID, x.attempt = matchID, attempt
 	a.count++
 }

@@ -220,6 +220,9 @@ func (p *Player) matchOf(ctx context.Context, q question) (*match, error) {
 	if resumed := p.resume(member, q); resumed != nil {
 		m = resumed
 	}
+	if m == nil && announcedIn(p.round, q.matchID).RefereeAuth == protocol.RefereeAuthNone {
+		p.asked.add(q.matchID, 0) // a question without an invitation
+	}
 	switch {
 	case m == nil && p.history.attempt(q.matchID) > 0:
 		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", q.matchID)

@@ -295,8 +295,8 @@ func mustSecret(t *testing.T, text string) protocol.Secret {
 	return secret
 }
 
-// A player tells its manager whether a question of an attempt reached it. It tells nobody else, and
-// not what it cannot know since it was restarted.
+// A player tells its manager whether a question of an attempt reached it. It tells no other
+// caller, and not what it cannot know since it was restarted or flooded.
 func TestPlayerTellsItsManagerWhetherItWasAsked(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
@@ -328,5 +328,23 @@ func TestPlayerTellsItsManagerWhetherItWasAsked(t *testing.T) {
 		assert.Nil(t, asked("R1M1", 1, manager), "the manager was restarted too, and announces the round again")
 		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
 		assert.Equal(t, &no, asked("R2M1", 1, manager))
+
+		w.Announce(p, 3, protocol.RefereeAuthNone)
+		assert.Equal(t, &no, asked("R3M1", 1, manager))
+		thirdParty := w.ScriptedReferee(p, "R3M1", 1)
+		thirdParty.Token = ""
+		_, err = thirdParty.Choose()
+		require.Error(t, err)
+		assert.Equal(t, &yes, asked("R3M1", 1, manager), "a question without an invitation")
+
+		w.Announce(p, 4, protocol.RefereeAuthNone)
+		for attempt := range 20 {
+			thirdParty = w.ScriptedReferee(p, "R4M1", attempt+1)
+			thirdParty.Token = ""
+			_, _ = thirdParty.Invite() // accepted or not
+		}
+		assert.Nil(t, asked("R4M1", 1, manager), "forgotten")
+		w.Announce(p, 5, protocol.RefereeAuthNone)
+		assert.Equal(t, &no, asked("R5M1", 1, manager))
 	})
 }
