@@ -231,11 +231,11 @@ func (m *Manager) longestMatch() time.Duration {
 	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.MaxTurns()) + margin
 }
 
-// announceOther tells the players of a match that another referee has it than the
-// announced one, if they would refuse it otherwise.
+// announceOther tells the players of a match that another referee has it than the announced one, if they
+// would refuse it otherwise: it shows them no access tokens.
 func (m *Manager) announceOther(ctx context.Context, c *conduct) {
 	m.mu.Lock()
-	if !decide.Unannounced(m.state, c.announced.id, c.referee.id) {
+	if c.referee == c.announced || !m.thirdParty(c.referee.id) {
 		m.mu.Unlock()
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -81,5 +82,53 @@ func TestResumedLeagueTriesEachReferee(t *testing.T) {
 		w.Finish()
 		assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)
 		assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name, "ref02"))
+	})
+}
+
+// A report that breaks the form counts like a contradictory one: after three, the match is a draw
+// that its referee did not show. A later report is a dispute, whatever it lacks.
+func TestMalformedReportsLoseTheMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		w.Referee("REF01", w.OnlyAccepting(), leaguetest.WithCapacity(1))
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		malformed := w.WinReport("REF01")
+		malformed.Draw = &protocol.Draw{Nonce: "xyz"}
+		call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": protocol.ReportMatchResult.Name, "params": malformed, "id": 1})
+		require.NoError(t, err)
+		for range 3 {
+			assert.Contains(t, string(w.Agents()[0].Mux.Serve(w.Context, "", call).Body), "draw.")
+		}
+		x.Finish()
+		r := x.Manager.Results()[0]
+		assert.Equal(t, []string{protocol.StatusDraw, "", "its referee did not show its result"}, []string{r.Status, r.Winner, r.Reason})
+		unproven := w.WinReport("REF01")
+		unproven.Draw, unproven.Signatures = nil, nil
+		_, err = w.Report(unproven)
+		require.ErrorContains(t, err, "has a result already")
+		require.NoError(t, x.CloseFiles())
+		assert.Contains(t, w.CheckFiles(folder).Rounds[0].Matches[0].Disputed, "REF01")
+	})
+}
+
+// A third-party referee gives up a match after its invitations. The players accept those of the next
+// one, because the manager tells them of it first.
+func TestPlayersAreToldOfTheNextThirdPartyReferee(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF02", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for range 3 {
+			_, err := w.Report(w.ContradictoryReport("REF01"))
+			require.Error(t, err)
+		}
+		w.WaitUntil(10 * leaguetest.Second)
+		calls := w.Calls(protocol.NotifyRound.Name, "p01")
+		require.Len(t, calls, 2)
+		assert.Equal(t, "REF02", leaguetest.Decode[protocol.RoundAnnouncement](calls[1].Message).Matches[0].RefereeID)
 	})
 }

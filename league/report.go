@@ -26,6 +26,9 @@ func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.M
 	if errors.Is(err, errPingFirst) {
 		x, r, err = m.takeAfterPings(ctx, q, x)
 	}
+	if refusal := q.Refusal(); refusal != nil { // it says more than that, for example, the match is unknown
+		return nil, refusal
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -66,6 +66,7 @@ func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeI
 	c.ids, c.Late = [2]string{idA, idB}, fact.Report != nil
 	c.result = p.read(q, attemptOf(q, id, fact, refereeID), refereeID, c.ids)
 	c.proof = p.proofOf(s, c.result, c.ids, started)
+	c.proof.fault = q.Refusal()
 	return c, nil
 }
 
@@ -82,7 +83,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
 	doubleLoss := fault == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && doubtedLoss(fact) == nil
 	v.Result = r
 	switch {
-	case c.proof.fault != nil && fact.Report != nil:
+	case c.proof.fault != nil && fact.Report != nil && fact.Report.Reason != NotShown:
 		v.Err = fault // nothing of the report can be trusted
 	case fact.Report != nil && fact.Report.RefereeID == refereeID && same(fact.Report, r):
 		v.Repeated = true
@@ -274,15 +275,19 @@ func LoseAttempt(rejected *journal.MatchReported, reason string) *journal.Attemp
 const NotShown = "its referee did not show its result"
 
 // ResultOfLostAttempt is the result of a match that no other referee can conduct, by its last lost
-// attempt: the double technical loss that it reported, or a draw without choices. Nil if the match
-// has a result, or no attempt is lost, or the last one because the referee sends no token.
+// attempt: the double technical loss that it reported, or a draw without choices. Nil if the match has
+// a result, or no attempt is lost but those of referees that send no token.
 func ResultOfLostAttempt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
 	fact, idA, idB, _ := s.Find(id)
-	last := len(fact.LostAttempts) - 1
-	if last < 0 || fact.Report != nil || fact.Void(fact.LostAttempts[last].Number) || fact.LostAttempts[last].Cause == journal.CauseNoToken {
+	var lost *journal.AttemptLost
+	for i := range fact.LostAttempts {
+		if l := &fact.LostAttempts[i]; l.Cause != journal.CauseNoToken && !fact.Void(l.Number) {
+			lost = l
+		}
+	}
+	if lost == nil || fact.Report != nil {
 		return nil, nil //nolint:nilnil // there is no such result
 	}
-	lost := &fact.LostAttempts[last]
 	if lost.Report != nil {
 		return lost.Report, nil
 	}

@@ -152,6 +152,20 @@ func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 	assert.True(t, v.Disputed, "a later report is a dispute")
 }
 
+// A league pauses for a referee that sends no token, but not for a match that has an outcome already.
+func TestLostAttemptCountsBeforeOneOfATokenlessReferee(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
+	v := judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
+	apply(t, s, decide.LoseAttempt(v.Result, v.Rejected))
+	apply(t, s, &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF02"})
+	apply(t, s, &journal.AttemptLost{Attempt: attempt(2), RefereeID: "REF02", Cause: journal.CauseNoToken, Reason: "it sends no token"})
+	r, err := decide.ResultOfLostAttempt(s, first())
+	require.NoError(t, err)
+	require.NotNil(t, r)
+	assert.Equal(t, []string{protocol.StatusDraw, "REF01"}, []string{r.Status, r.RefereeID})
+	apply(t, s, r)
+}
+
 func TestDoubleLossThatNoOtherRefereeContradictsIsRecorded(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF02"})
 	v := judge(s, report(doubleLoss), "REF02", decide.BothAnswer)

@@ -33,7 +33,9 @@ func (v validated[Q]) Type() string { return envelopeOf(v.request).MessageType }
 func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
 	decode := func(raw []byte) (any, error) {
 		q, err := decodeRequest[Q](m.Name, m.Request, raw, stamp.Clock())
-		if err != nil && m.Request == TypeLeagueCompleted { // an agent that misses the end of its league waits for ever
+		// An agent that misses the end of its league waits for ever, and a report that cannot be read is refused
+		// like a contradictory one.
+		if err != nil && (m.Request == TypeLeagueCompleted || m.Request == TypeMatchResultReport) {
 			if rest := readable[Q](m.Request, raw); rest != nil {
 				q, err = rest, nil
 			}
@@ -173,10 +175,11 @@ func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) 
 	return q, nil
 }
 
-// readable returns a message without the members that break a rule; nil if its envelope breaks one.
+// readable returns a message without the members that break a rule, which Envelope.Refusal describes;
+// nil if its envelope breaks one.
 func readable[Q any](messageType string, raw []byte) *Q {
-	message, q := ParseObject(raw), new(Q)
-	for _, broken := range Examine(messageType, raw) {
+	message, q, all := ParseObject(raw), new(Q), Examine(messageType, raw)
+	for _, broken := range all {
 		name := broken.Field
 		if end := strings.IndexAny(name, ".["); end >= 0 {
 			name = name[:end]
@@ -189,6 +192,7 @@ func readable[Q any](messageType string, raw []byte) *Q {
 	if json.Unmarshal(message.Append(nil), q) != nil {
 		return nil
 	}
+	envelopeOf(q).broken = all
 	return q
 }
 

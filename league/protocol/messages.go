@@ -86,9 +86,17 @@ func (e *Envelope) Conversation() string { return e.ConversationID }
 // Type returns the message type.
 func (e *Envelope) Type() string { return e.MessageType }
 
-// Broken returns the members of a reply that could not be decoded, with their values. It
-// is empty for messages of this side.
+// Broken returns the members of a reply that could not be decoded, with their values, and those that a
+// report lacks because they break a rule. It is empty for messages of this side.
 func (e *Envelope) Broken() []FieldError { return e.broken }
+
+// Refusal returns the error of a message with broken members; nil if it has none.
+func (e *Envelope) Refusal() *Error {
+	if len(e.broken) == 0 {
+		return nil
+	}
+	return brokenFields(e.broken)
+}
 
 // BrokenField returns a member of a reply that could not be decoded.
 func (e *Envelope) BrokenField(name string) (FieldError, bool) {
