@@ -161,10 +161,10 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 	return nil
 }
 
-// sameMatch returns an error for an answer of another type (E002) or about another
-// match (E015).
+// sameMatch returns an error for an answer with the type of another message (E002) or about another
+// match (E015). A type that the protocol does not have is a deviation of the form alone.
 func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) error {
-	if e.MessageType != "" && e.MessageType != messageType {
+	if e.MessageType != messageType && protocol.IsMessageType(e.MessageType) {
 		return protocol.Fault(protocol.ErrInvalidFieldType, "message_type must be %s, got %.60q", messageType, e.MessageType)
 	}
 	if f, broken := e.BrokenField("match_id"); broken {

@@ -175,6 +175,9 @@ func TestNotes(t *testing.T) {
 		{"an answer with a local time", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received".*?"timestamp": )"[^"]*"`, `${1}"2026-01-01 12:00"`)
 		}, []position{{audit.RuleConformance, r1m1, ""}}},
+		{"an answer with a type of its own", 3, func(w *savedLeague) {
+			w.edit(r1m1, `(?s)"message_type": "CHOOSE_PARITY_RESPONSE"(.*?)"message_type": "CHOOSE_PARITY_RESPONSE"`, `"message_type": "MY_CHOICE"$1"message_type": "MY_CHOICE"`)
+		}, []position{{audit.RuleConformance, r1m1, ""}}},
 		{"an answer that counts although a member cannot be read", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received",.*?"try": 1,)(\s+"message")`, `$1"error": {"error_code": "E002", "error_name": "INVALID_FIELD_TYPE", "detail": "arrival_timestamp cannot be read: number"},$2`)
 		}, nil},

@@ -450,7 +450,7 @@ func TestForgeries(t *testing.T) {
 			w.edit(r1m1, `(?s)("CHOOSE_PARITY_RESPONSE",\s+"sender".*?"match_id": )"R1M1"`, `${1}"R9M9"`)
 		}, []position{{audit.RuleTranscript, r1m1, `"R9M9"`}}, 1},
 		{"an answer of another type", func(w *savedLeague) {
-			w.edit(r1m1, `(?s)"message_type": "CHOOSE_PARITY_RESPONSE"(.*?)"message_type": "CHOOSE_PARITY_RESPONSE"`, `"message_type": "PONG"$1"message_type": "PONG"`)
+			w.edit(r1m1, `(?s)"message_type": "CHOOSE_PARITY_RESPONSE"(.*?)"message_type": "CHOOSE_PARITY_RESPONSE"`, `"message_type": "GAME_OVER"$1"message_type": "GAME_OVER"`)
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
 		{"another label on a message", func(w *savedLeague) { w.edit(r1m1, `"message_type": "GAME_JOIN_ACK"`, `"message_type": "GAME_OVER"`) },
 			[]position{{audit.RuleTranscript, r1m1, `"message_type": "GAME_OVER"`}}, 1},

@@ -83,7 +83,7 @@ func (t *transcriptCheck) countsDespiteError(e *exchange) bool {
 	m := e.message
 	if t.reportedAfter(e) || e.Error.ErrorCode != string(protocol.ErrInvalidFieldType) || len(e.Message) == 0 ||
 		m.MatchID != "" && m.MatchID != t.match.id || m.MatchID == "" && e.Unreadable("match_id") ||
-		m.MessageType != "" && m.MessageType != e.method.response {
+		m.MessageType != e.method.response && protocol.IsMessageType(m.MessageType) {
 		return false
 	}
 	switch e.method.phase {
@@ -125,7 +125,7 @@ func (t *transcriptCheck) checkAnswer(e *exchange) {
 	if m.MatchID != "" && m.MatchID != t.match.id {
 		t.find(e, "/message/match_id", "the answer of %s counts, but is about %s", s.id, quoted(&m.MatchID))
 	}
-	if m.MessageType != "" && m.MessageType != e.method.response {
+	if m.MessageType != e.method.response && protocol.IsMessageType(m.MessageType) {
 		t.find(e, "/message/message_type", "the answer of %s counts, but is a %s instead of a %s", s.id, quoted(&m.MessageType), e.method.response)
 	}
 	if e.method.phase == phaseJoin {
@@ -187,6 +187,8 @@ func (t *transcriptCheck) rememberBreach(e *exchange) {
 		what = "player_id is not the player's"
 	case !protocol.ValidTimestamp(m.Timestamp):
 		what = "the timestamp is not in UTC"
+	case m.MessageType != e.method.response:
+		what = "message_type is not that of the answer"
 	default:
 		return
 	}

@@ -212,17 +212,12 @@ func (m *Method) translate(reply protocol.Object) protocol.Object {
 	return message
 }
 
-// retype sets the message type of a reply that answers the call, if its type is not one
-// of the protocol.
+// retype sets the message type of the answer to a registration, if its type is not one of the
+// protocol. The referee judges the types of players' answers.
 func (m *Method) retype(message *protocol.Object) {
 	said := message.Text("message_type")
-	if name := m.Essential; said == "" || said == m.Result || name == "" || message.Get(name) == nil {
+	if m.InMatch || m.Essential == "" || message.Get(m.Essential) == nil || said == "" || protocol.IsMessageType(said) {
 		return
-	}
-	for i := range methods {
-		if said == methods[i].Request || said == methods[i].Result {
-			return // an answer to something else
-		}
 	}
 	message.Set("message_type", protocol.Quote(m.Result))
 }

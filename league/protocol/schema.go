@@ -10,6 +10,9 @@ import (
 // MessageTypes returns all message types that have a schema, in alphabetical order.
 func MessageTypes() []string { return slices.Sorted(maps.Keys(bodies)) }
 
+// IsMessageType tells whether a message type is one of the protocol.
+func IsMessageType(text string) bool { return shapes[text] != nil }
+
 // Schema returns the JSON Schema (draft 2020-12) of a message type as a value to encode;
 // false for an unknown type. It allows additional members, because later versions may add
 // some (002 §14.5). The members that begin with x- tell the method of the message; validators
