@@ -4,9 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -104,10 +107,13 @@ func TestViewersGetTranscriptsOfRecordedMatches(t *testing.T) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
 		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
-		w.Players(2)
 		at := protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}
-		_, err := w.Manager.ViewTranscript(w.Context, at)
-		require.ErrorContains(t, err, "E006", "the match has no result yet")
+		w.Players(2, leaguetest.On(protocol.ChooseParity.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			_, err := w.Manager.ViewTranscript(w.Context, at)
+			assert.ErrorContains(t, err, "E006")
+			assert.ErrorContains(t, err, "has no recorded attempt 1", "the match has no result yet, and its referee is not asked")
+			return c.OwnAnswer()
+		}))
 		x.Finish()
 		stored, err := w.Manager.ViewTranscript(w.Context, at)
 		require.NoError(t, err)
@@ -123,6 +129,42 @@ func TestViewersGetTranscriptsOfRecordedMatches(t *testing.T) {
 			_, err = w.Manager.ViewTranscript(w.Context, other)
 			assert.ErrorContains(t, err, "E006")
 		}
+	})
+}
+
+// Viewers have no credential: many at once cause two calls to referees at a time.
+func TestViewersCauseFewCallsToReferees(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		var mu sync.Mutex
+		calls, most := 0, 0
+		count := func(change int) {
+			mu.Lock()
+			defer mu.Unlock()
+			calls += change
+			most = max(most, calls)
+		}
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			count(1)
+			defer count(-1)
+			time.Sleep(time.Second) // virtual
+			return c.OwnAnswer()
+		}))
+		w.Players(4)
+		x.Finish()
+		require.NoError(t, os.Remove(folder.Delivered(leaguetest.LeagueID, "REF01")))
+		most = 0 // the calls of the manager for the data folder are over
+		var viewing sync.WaitGroup
+		for match := range 6 {
+			viewing.Go(func() {
+				at := protocol.Attempt{MatchID: protocol.MatchID{Round: 1 + match/2, Number: 1 + match%2}, Number: 1}
+				_, err := w.Manager.ViewTranscript(w.Context, at)
+				assert.NoError(t, err)
+			})
+		}
+		viewing.Wait()
+		assert.Equal(t, 2, most)
 	})
 }
 

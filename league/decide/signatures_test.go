@@ -210,6 +210,26 @@ func TestReportWithSignaturesIsAccepted(t *testing.T) {
 	}
 }
 
+// A referee that relays signatures shows all moves and the draw, also of players without keys.
+func TestRelayingRefereeShowsMovesOfPlayersWithoutKeys(t *testing.T) {
+	s := fold(t, signing(journal.SignaturesOptional), player("P01"), player("P02"), player("P03"), player("P04"), relaying(referee("REF01", 2, "")))
+	apply(t, s, &journal.Started{
+		Algorithm: "circle-v1", Players: []string{"P01", "P02", "P03", "P04"}, Referees: []string{"REF01"}, Keys: s.PublicKeys(),
+	}, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
+	without := func(q *protocol.MatchResultReport) { q.Signatures = nil }
+	v := judge(s, honest(without), "REF01", decide.NotPinged)
+	require.True(t, v.Accepted, "%v", v.Err)
+	assert.Equal(t, journal.GradeRecomputed, v.Result.Grade)
+	for name, q := range map[string]*protocol.MatchResultReport{
+		"no draw":  report(),
+		"no moves": report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }),
+	} {
+		v := judge(s, q, "REF01", decide.NotPinged)
+		assert.False(t, v.Accepted, name)
+		assert.Contains(t, v.Rejected, "a report shows all moves of both players, and opens the draw", name)
+	}
+}
+
 func TestResultKeepsOnlyVerifiedSignatures(t *testing.T) {
 	s := signed(t, &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF03"})
 	q := honest(func(q *protocol.MatchResultReport) { // REF03 does not relay, so nobody verifies

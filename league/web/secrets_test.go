@@ -15,6 +15,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/store"
 	"evenodd/league/web"
 )
@@ -124,6 +125,26 @@ func TestHiddenMembersReachNoPage(t *testing.T) {
 				}
 				assert.NotContains(t, r.take(), secret)
 				assert.Greater(t, pages, 50)
+			})
+		})
+	}
+}
+
+// A board does not even have what journal.Public removes, so no page can show it.
+func TestBoardHasNoHiddenMembers(t *testing.T) {
+	for _, name := range []string{"finished", "half_played", "power_cut"} {
+		t.Run(name, func(t *testing.T) {
+			leaky := &leakyTape{tape: newTape(t, name, "league_2025_even_odd"), t: t, recorded: map[protocol.MatchID]bool{}}
+			leaky.play(len(leaky.lines))
+			board := web.NewBoard(leaky)
+			t.Cleanup(board.Close)
+			require.NoError(t, board.Ready(t.Context()))
+			board.View(func(l *record.League) {
+				assert.Nil(t, l.Created.Simulation)
+				assert.NotEmpty(t, l.Agents)
+				for id, a := range l.Agents {
+					assert.Empty(t, a.Endpoint+a.URL+a.Registration, id)
+				}
 			})
 		})
 	}
