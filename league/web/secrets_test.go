@@ -143,7 +143,7 @@ func TestBoardHasNoHiddenMembers(t *testing.T) {
 				assert.Nil(t, l.Created.Simulation)
 				assert.NotEmpty(t, l.Agents)
 				for id, a := range l.Agents {
-					assert.Empty(t, a.Endpoint+a.URL+a.Registration, id)
+					assert.Empty(t, a.Endpoint+a.Registration, id)
 				}
 			})
 		})
