@@ -22,6 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // hostile is a text that clears a terminal, changes colours and text direction, hides, and forges a
@@ -271,22 +273,42 @@ func TestHostileAnswersOfAManagerAreEscaped(t *testing.T) {
 	}
 	var answer string
 	url := hostileAnswers(t, http.StatusOK, func(id string) string { return strings.Replace(answer, `"ID"`, id, 1) })
+	folders := map[string]string{}
+	query := func(url, subject string, flags ...string) string {
+		if folders[url] == "" {
+			folders[url] = registeredAt(t, url)
+		}
+		return runHarmless(t, slices.Concat([]string{"query", subject, "--manager", url, "--data", folders[url]}, flags)...)
+	}
+	shown := 0
 	for _, body := range bodies {
 		body["jsonrpc"], body["id"] = "2.0", "ID"
 		answer = string(quotedJSON(t, body))
 		for _, subject := range subjectNames {
-			runHarmless(t, "query", subject, "--manager", url)
+			shown += strings.Count(query(url, subject), "R1M1")
 		}
-		runHarmless(t, "query", "standings", "--manager", url, "--format", "json")
+		query(url, "standings", "--format", "json")
 	}
+	assert.Positive(t, shown, "the answers are printed")
 	for _, status := range []int{http.StatusOK, http.StatusFound, http.StatusTooManyRequests, http.StatusTeapot, http.StatusInternalServerError} {
 		url := hostileAnswers(t, status, func(string) string { return rawHostile })
-		runHarmless(t, "query", "standings", "--manager", url)
+		query(url, "standings")
 		if status == http.StatusTeapot {
 			runHarmless(t, "simulate", "--players", "2", "--player", url, "--wait", "0s", "--patience", "50ms", "--listen", "localhost:0", "--log-level", "debug")
 			runHarmless(t, "replay", "R1M1", "--data", t.TempDir(), "--against", url)
 		}
 	}
+}
+
+// registeredAt returns a data folder with the identity of a player of a manager: without one a query
+// asks nobody.
+func registeredAt(t *testing.T, url string) string {
+	t.Helper()
+	folder := store.Folder(t.TempDir())
+	require.NoError(t, store.WritePrivate(folder.Identity(protocol.RolePlayer, "Alpha at "+url), &store.Identity{
+		SchemaVersion: "1.0.0", Role: protocol.RolePlayer, DisplayName: "Alpha", LeagueID: "cup", AgentID: "P01", AuthToken: "tok-p01-abcdefgh",
+	}))
+	return string(folder)
 }
 
 func poisonedList(value any) (list []any) {
