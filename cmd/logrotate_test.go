@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
+	"evenodd/league/store"
 )
 
 // largeLine is a numbered line of about 100 KB.
@@ -53,6 +54,19 @@ func TestLogFilesAreRotatedAndBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Logs alone cannot fill a disk: a file takes at most an eighth of the space that is free when it is
+// opened, whatever the settings say.
+func TestLogFileIsBoundedByTheFreeSpace(t *testing.T) {
+	dir := t.TempDir()
+	f := openSystemLog(dir, io.Discard)
+	f.limit(config.Logs{MaxFileMB: 1 << 30, MaxFiles: 1}) // a petabyte
+	writeLine(t, f, numberedLine(1))
+	free, err := store.FreeSpace(dir)
+	require.NoError(t, err)
+	assert.InDelta(t, free/8, f.most, float64(free/16))
+	require.NoError(t, f.Close())
 }
 
 // With a lower limit the oldest files disappear at the next rotation.

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serveNames answers all queries for IPv4 addresses with one address, and returns the
-// address of the name server.
-func serveNames(t *testing.T, answer string) string {
+// serveNames answers the queries for IPv4 addresses with one address after the other, and those
+// after them with the last one. It returns the address of the name server.
+func serveNames(t *testing.T, answers ...string) string {
 	t.Helper()
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -26,7 +26,11 @@ func serveNames(t *testing.T, answer string) string {
 			if err != nil {
 				return // closed
 			}
-			_, _ = l.WriteTo(nameResponse(query[:n], netip.MustParseAddr(answer)), from)
+			response := nameResponse(query[:n], netip.MustParseAddr(answers[0]))
+			if response[7] == 1 && len(answers) > 1 {
+				answers = answers[1:]
+			}
+			_, _ = l.WriteTo(response, from)
 		}
 	}()
 	return l.LocalAddr().String()
@@ -108,14 +112,7 @@ func TestRefereeRefusesReboundPlayers(t *testing.T) {
 			t.Parallel()
 			test.first, test.listens = reboundAgents, reboundAgents
 			victim, port := listenAtFreePort(t) // no listener at port 0 gets it at the other address
-			connected := make(chan string, 1)
-			go func() {
-				if c, err := victim.Accept(); err == nil {
-					connected <- c.RemoteAddr().String()
-					_ = c.Close()
-				}
-				close(connected)
-			}()
+			connected := acceptOne(victim)
 			table, matches, _ := test.play(t, port)
 			require.NoError(t, victim.Close())
 			assert.Empty(t, <-connected, "the referee connected to the victim")
@@ -124,6 +121,38 @@ func TestRefereeRefusesReboundPlayers(t *testing.T) {
 			assert.True(t, strings.Contains(matches, reason), "no match file has the reason: %s", reason) //nolint:testifylint // the files are long
 		})
 	}
+}
+
+// A player registers with a host name that leads to an address of the league, and afterwards to
+// another one. The manager makes no connection to it, and drops the registration.
+func TestManagerRefusesReboundPlayers(t *testing.T) {
+	t.Parallel()
+	victim, port := listenAtFreePort(t)
+	connected := acceptOne(victim)
+	data := t.TempDir()
+	writeConfig(t, data, "leagues/league_2025_even_odd.json", map[string]any{"allowed_endpoints": []string{reboundAgents}})
+	names := testResolver + "=" + serveNames(t, reboundAgents, "127.0.0.1")
+	at := freePort(t)
+	m := launch(t, t.TempDir(), []string{names}, "evenodd", "manager", "--port", at, "--players", "2", "--data", data)
+	m.await(t, "waits for 2 players")
+	resultOf(t, "http://127.0.0.1:"+at+"/mcp", example(t, registerPlayer, examplePlayer, "http://player.test:"+port+"/mcp"))
+	m.await(t, "its endpoint is at an address that this league does not call")
+	require.NoError(t, victim.Close())
+	assert.Empty(t, <-connected, "the manager connected to the victim")
+}
+
+// acceptOne accepts one connection and closes it. It sends its address, or nothing if the listener
+// is closed before.
+func acceptOne(l net.Listener) <-chan string {
+	connected := make(chan string, 1)
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			connected <- c.RemoteAddr().String()
+			_ = c.Close()
+		}
+		close(connected)
+	}()
+	return connected
 }
 
 // A referee may see a player at another address than the manager does (split-horizon DNS). Its
