@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -52,4 +53,23 @@ func atFreePort(command string) string {
 		command += " --listen localhost:0"
 	}
 	return strings.Replace(command, "--pace 300ms", "--pace 1ms", 1)
+}
+
+// Viewers of a page have no credential: requests for pages have limits of their own, and use up no
+// calls of agents.
+func TestRequestsForPagesUseUpNoCallsOfAgents(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "2")
+	status := http.StatusOK
+	for n := 0; n < 3900 && status == http.StatusOK; n++ { // agents may make 4,000 calls at once
+		page, err := http.Get(strings.TrimSuffix(m.url, "/mcp") + "/")
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, page.Body)
+		require.NoError(t, err)
+		require.NoError(t, page.Body.Close())
+		status = page.StatusCode
+	}
+	assert.Equal(t, http.StatusTooManyRequests, status)
+	status, _ = post(t, m.url, `{"jsonrpc":"2.0","method":"ping","params":{},"id":1}`)
+	assert.Equal(t, http.StatusOK, status)
 }
