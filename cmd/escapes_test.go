@@ -278,7 +278,8 @@ func TestHostileAnswersOfAManagerAreEscaped(t *testing.T) {
 		if folders[url] == "" {
 			folders[url] = registeredAt(t, url)
 		}
-		return runHarmless(t, slices.Concat([]string{"query", subject, "--manager", url, "--data", folders[url]}, flags)...)
+		args := []string{"query", subject, "--manager", url, "--data", folders[url]}
+		return runHarmless(t, append(args, flags...)...)
 	}
 	shown := 0
 	for _, body := range bodies {
@@ -306,7 +307,8 @@ func registeredAt(t *testing.T, url string) string {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
 	require.NoError(t, store.WritePrivate(folder.Identity(protocol.RolePlayer, "Alpha at "+url), &store.Identity{
-		SchemaVersion: "1.0.0", Role: protocol.RolePlayer, DisplayName: "Alpha", LeagueID: "cup", AgentID: "P01", AuthToken: "tok-p01-abcdefgh",
+		SchemaVersion: "1.0.0", Role: protocol.RolePlayer, DisplayName: "Alpha",
+		LeagueID: "cup", AgentID: "P01", AuthToken: "tok-p01-abcdefgh",
 	}))
 	return string(folder)
 }

@@ -111,7 +111,7 @@ func TestViewersGetTranscriptsOfRecordedMatches(t *testing.T) {
 		w.Players(2, leaguetest.On(protocol.ChooseParity.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
 			_, err := w.Manager.ViewTranscript(w.Context, at)
 			assert.ErrorContains(t, err, "E006")
-			assert.ErrorContains(t, err, "has no recorded attempt 1", "the match has no result yet, and its referee is not asked")
+			assert.ErrorContains(t, err, "has no recorded attempt 1", "its referee is not asked before the result")
 			return c.OwnAnswer()
 		}))
 		x.Finish()
@@ -145,12 +145,13 @@ func TestViewersCauseFewCallsToReferees(t *testing.T) {
 			calls += change
 			most = max(most, calls)
 		}
-		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+		deliver := func(c *leaguetest.Call) (jsontext.Value, error) {
 			count(1)
 			defer count(-1)
 			time.Sleep(time.Second) // virtual
 			return c.OwnAnswer()
-		}))
+		}
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, deliver))
 		w.Players(4)
 		x.Finish()
 		require.NoError(t, os.Remove(folder.Delivered(leaguetest.LeagueID, "REF01")))

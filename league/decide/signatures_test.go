@@ -212,9 +212,11 @@ func TestReportWithSignaturesIsAccepted(t *testing.T) {
 
 // A referee that relays signatures shows all moves and the draw, also of players without keys.
 func TestRelayingRefereeShowsMovesOfPlayersWithoutKeys(t *testing.T) {
-	s := fold(t, signing(journal.SignaturesOptional), player("P01"), player("P02"), player("P03"), player("P04"), relaying(referee("REF01", 2, "")))
+	s := fold(t, signing(journal.SignaturesOptional),
+		player("P01"), player("P02"), player("P03"), player("P04"), relaying(referee("REF01", 2, "")))
 	apply(t, s, &journal.Started{
-		Algorithm: "circle-v1", Players: []string{"P01", "P02", "P03", "P04"}, Referees: []string{"REF01"}, Keys: s.PublicKeys(),
+		Algorithm: "circle-v1", Players: []string{"P01", "P02", "P03", "P04"},
+		Referees: []string{"REF01"}, Keys: s.PublicKeys(),
 	}, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
 	without := func(q *protocol.MatchResultReport) { q.Signatures = nil }
 	v := judge(s, honest(without), "REF01", decide.NotPinged)

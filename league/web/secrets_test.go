@@ -134,7 +134,8 @@ func TestHiddenMembersReachNoPage(t *testing.T) {
 func TestBoardHasNoHiddenMembers(t *testing.T) {
 	for _, name := range []string{"finished", "half_played", "power_cut"} {
 		t.Run(name, func(t *testing.T) {
-			leaky := &leakyTape{tape: newTape(t, name, "league_2025_even_odd"), t: t, recorded: map[protocol.MatchID]bool{}}
+			tape := newTape(t, name, "league_2025_even_odd")
+			leaky := &leakyTape{tape: tape, t: t, recorded: map[protocol.MatchID]bool{}}
 			leaky.play(len(leaky.lines))
 			board := web.NewBoard(leaky)
 			t.Cleanup(board.Close)
