@@ -55,6 +55,12 @@ func TestForgeries(t *testing.T) {
 			{audit.RuleVerdict, journalFile, `"match_reported","data":{"match_id":"R1M1"`},
 			{audit.RuleTranscript, r1m1, ""}, {audit.RuleHistory, historyP01, `"my_choice"`},
 		}, 7},
+		{"a better grade of a result", func(w *savedLeague) {
+			lines := w.lines()
+			i := indexOf(lines, report, `"R1M1"`)
+			lines[i] = strings.Replace(lines[i], `"grade":"recomputed"`, `"grade":"proven"`, 1)
+			w.rechain(lines)
+		}, []position{{audit.RuleEvidence, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
 		{"a removed line", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"match_accepted"`, `"R1M1"`)

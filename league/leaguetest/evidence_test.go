@@ -184,6 +184,36 @@ func testGrade(t *testing.T, game rules.Game, thirdParty, required bool, change 
 	})
 }
 
+// A referee that relays signatures shows the moves and the draw also of players that have no key.
+func TestRelayingRefereeShowsTheMovesOfPlayersWithoutKeys(t *testing.T) {
+	for _, kind := range reportKinds {
+		if kind.relaying != refused || kind.name == "moves without signatures" {
+			continue
+		}
+		t.Run(kind.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.Varies = true
+				w.StartManager(2, 1, signing)
+				_, err := (&reporter{change: kind.change}).start(w, "REF01")
+				require.NoError(t, err)
+				for _, id := range []string{"P01", "P02"} {
+					withoutKey(w, id)
+				}
+				w.Finish()
+				got := w.Manager.Results()[0]
+				assert.Equal(t, []string{protocol.StatusDraw, "its referee did not show its result"}, []string{got.Status, got.Reason})
+			})
+		})
+	}
+}
+
+// withoutKey registers a player without a public key, which chooses even.
+func withoutKey(w *leaguetest.World, id string) {
+	w.T.Helper()
+	p := w.NewPlayerIn(id, "", func(o *player.Options) { o.SigningKey = func() *protocol.SigningKey { return nil } }, leaguetest.WithStrategy("even"))
+	require.NoError(w.T, p.Player.Register(w.Context))
+}
+
 // auditOf audits the only league of a folder.
 func auditOf(w *leaguetest.World, folder store.Folder) audit.League {
 	w.T.Helper()
@@ -224,12 +254,11 @@ func TestLyingRefereeByGrade(t *testing.T) {
 				_, err := r.start(w, "REF01")
 				require.NoError(t, err)
 				w.Player("P01", leaguetest.WithStrategy("even"))
-				second := w.NewPlayerIn("P02", "", func(o *player.Options) {
-					if test.keyless {
-						o.SigningKey = func() *protocol.SigningKey { return nil }
-					}
-				}, leaguetest.WithStrategy("even"))
-				require.NoError(t, second.Player.Register(w.Context))
+				if test.keyless {
+					withoutKey(w, "P02")
+				} else {
+					w.Player("P02", leaguetest.WithStrategy("even"))
+				}
 				x.Finish()
 				got := x.Manager.Results()[0]
 				winner := got.Winner
