@@ -27,8 +27,9 @@ import (
 type reporter struct {
 	protocol.Caller
 
-	thirdParty bool                                // it shows no access tokens and relays no signatures
-	change     func(q *protocol.MatchResultReport) // a copy with details and evidence of its own
+	thirdParty  bool                                // it shows no access tokens and relays no signatures
+	uncommitted bool                                // it promises no draw; no third-party referee does
+	change      func(q *protocol.MatchResultReport) // a copy with details and evidence of its own
 }
 
 // Call changes a copy of the message.
@@ -52,7 +53,7 @@ func (r *reporter) Call(ctx context.Context, c protocol.CallRequest) (any, *prot
 // reporting starts a referee with this caller.
 func (r *reporter) start(w *leaguetest.World, id string) (*leaguetest.Agent, error) {
 	var traits []leaguetest.Option
-	if r.thirdParty { // it promises no draw
+	if r.thirdParty || r.uncommitted {
 		traits = leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("draw_commitment", nil)))
 	}
 	a := w.RefereeWith(id, traits, func(o *referee.Options) {
@@ -141,20 +142,23 @@ func TestGradeOfEachReport(t *testing.T) {
 						want = kind.drawless
 					}
 					name := fmt.Sprintf("%s, third-party %v, signatures required %v, %s", game.Info().Type, thirdParty, required, kind.name)
-					t.Run(name, func(t *testing.T) { testGrade(t, game, thirdParty, required, kind.change, want) })
+					r := reporter{thirdParty: thirdParty, change: kind.change}
+					t.Run(name, func(t *testing.T) { testGrade(t, game, r, required, want) })
+					if r.uncommitted = true; !thirdParty { // its own declaration demands the same
+						t.Run(name+", without a commitment", func(t *testing.T) { testGrade(t, game, r, required, want) })
+					}
 				}
 			}
 		}
 	}
 }
 
-func testGrade(t *testing.T, game rules.Game, thirdParty, required bool, change func(*protocol.MatchResultReport), want string) {
+func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want string) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game, w.Varies = game, true
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1, func(o *league.Options) { o.Sign, o.RequireSignatures = true, required })
-		r := &reporter{thirdParty: thirdParty, change: change}
-		if _, err := r.start(w, "REF01"); thirdParty && required {
+		if _, err := r.start(w, "REF01"); r.thirdParty && required {
 			require.ErrorContains(t, err, "this league requires signatures")
 			x.Kill()
 			return
@@ -194,7 +198,7 @@ func TestRelayingRefereeShowsTheMovesOfPlayersWithoutKeys(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.Varies = true
 				w.StartManager(2, 1, signing)
-				_, err := (&reporter{change: kind.change}).start(w, "REF01")
+				_, err := (&reporter{uncommitted: true, change: kind.change}).start(w, "REF01")
 				require.NoError(t, err)
 				for _, id := range []string{"P01", "P02"} {
 					withoutKey(w, id)
