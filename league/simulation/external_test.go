@@ -149,6 +149,12 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 			Code: protocol.ErrInvalidParityChoice, Reason: "P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default",
 			Detail: `choice must be "even" or "odd", got "maybe"`, Method: "choose_parity", Failures: 2, Answer: `"parity_choice":"maybe"`,
 		}},
+		{"a long choice", &scriptedPlayer{chooses: func(_ context.Context, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+			return chosen(q, strings.Repeat("maybe", 1000)), nil
+		}}, simulation.Loss{
+			Code: protocol.ErrInvalidParityChoice, Reason: "P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default",
+			Detail: `choice must be "even" or "odd", got "maybemaybe`, Method: "choose_parity", Failures: 2, Answer: `"parity_choice":"maybemaybe`,
+		}},
 		{"a refusal", &scriptedPlayer{joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &no}, nil
 		}}, simulation.Loss{
@@ -186,6 +192,7 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 			got := result.Losses[0]
 			tt.want.Name = tt.want.Code.Name()
 			assert.Contains(t, got.Answer, tt.want.Answer)
+			assert.Less(t, len(got.Answer)+len(got.Detail), 1000, "only the start of an answer is stored")
 			if tt.want.Answer == simulation.NoAnswer {
 				assert.Equal(t, simulation.NoAnswer, got.Answer)
 			}
