@@ -126,6 +126,22 @@ func resign(change func(*protocol.MoveStatement)) func(*protocol.MatchResultRepo
 	}
 }
 
+// unanswered makes a report a technical loss of the opponent of a side, with an entropy and a
+// commitment of the opponent that the side's signature does not cover.
+func unanswered(side int) func(*protocol.MatchResultReport) {
+	return func(q *protocol.MatchResultReport) {
+		other := players[1-side]
+		for i := range players {
+			if players[i] == other {
+				q.Result.Details.Choices[i].Value = nil
+				q.Draw.Entropies[i].Value = protocol.Secret{9}.Hex()
+				q.Draw.EntropyCommitments[i].Value = protocol.EntropyCommitment("R1M1", other, protocol.Secret{9})
+			}
+		}
+		q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, &players[side]
+	}
+}
+
 // A lying referee reports what the rules allow: only the signatures show the lie.
 func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -168,6 +184,13 @@ func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 		"a signature for another referee": {resign(func(s *protocol.MoveStatement) { s.RefereeID = "REF02" }),
 			"signatures: that of P01: it is not over"},
 		"a signature of another player": {resign(func(s *protocol.MoveStatement) { s.PlayerID = "P03" }), "signatures: that of P01: it is not over"},
+		"the statement of another player with the same key": {func(q *protocol.MatchResultReport) {
+			s := statementOf(0, "even")
+			s.PlayerID = "P02"
+			q.Signatures = protocol.Both("P01", protocol.MoveSignature{Turn: 1, Signature: keyOf("P01").SignMove(&s)}, "P02", q.Signatures[1].Value)
+		}, "signatures: that of P01: it is not over"},
+		"an invented entropy of player B with its commitment, beside the move of player A": {unanswered(0), "signatures: that of P01: it is not over"},
+		"an invented entropy of player A with its commitment, beside the move of player B": {unanswered(1), "signatures: that of P02: it is not over"},
 		"a technical loss with an invented choice": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", pointer("odd"), "P02", nil)
 			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, pointer("P01")
@@ -323,8 +346,17 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 		"a draw": {func(q *protocol.MatchResultReport) {
 			q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
 		}, "result.winner"},
-		"no moves":            {func(q *protocol.MatchResultReport) { q.Moves = nil }, "moves: they are missing"},
-		"an earlier move":     {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "5") }, "signatures: that of P01"},
+		"no moves":        {func(q *protocol.MatchResultReport) { q.Moves = nil }, "moves: they are missing"},
+		"an earlier move": {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "5") }, "signatures: that of P01"},
+		"a last move that its player did not make": {func(q *protocol.MatchResultReport) { // it made the one that it signed
+			q.Result.Details.Choices = protocol.Both("P01", pointer("8"), "P02", pointer("4"))
+			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 5, "8", q.Moves[:4])), "P02", q.Signatures[1].Value)
+		}, "moves: the last one of P01"},
+		"a statement of another turn": {func(q *protocol.MatchResultReport) {
+			earlier := signatureOf(laterStatement(0, 4, "2", q.Moves[:4]))
+			earlier.Turn = 5
+			q.Signatures = protocol.Both("P01", earlier, "P02", q.Signatures[1].Value)
+		}, "signatures: that of P01: it is not over"},
 		"an illegal move":     {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "0") }, "moves: "},
 		"a move of no player": {func(q *protocol.MatchResultReport) { q.Moves[1].PlayerID = "P03" }, "moves: "},
 		"a game that is not over": {func(q *protocol.MatchResultReport) {
