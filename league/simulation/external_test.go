@@ -185,7 +185,9 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := externalAgents{alpha: tt.player}
 			options := o.with(2, alpha)
-			options.External.Patience = 20 * time.Millisecond
+			if tt.want.Code == protocol.ErrTimeout { // the others answer, however busy the machine is
+				options.External.Patience = 20 * time.Millisecond
+			}
 			result, err := simulation.Run(t.Context(), options)
 			require.NoError(t, err)
 			require.Len(t, result.Losses, 1)
