@@ -83,7 +83,7 @@ func newFakeKit() *fakeKit {
 	}}
 	warned := finding("P-INV-03", conformance.Should, conformance.Warn)
 	warned.Detail = "the timestamp has no zone"
-	warned.Exchanges = []conformance.Exchange{{To: "http://localhost:8101/mcp", Request: strings.Repeat("long ", 300), Error: "no answer within 5s", TookMS: 5000}}
+	warned.Exchanges = []conformance.Exchange{{To: "http://localhost:8101/mcp", Request: strings.Repeat("long ", 300), Error: "no answer within 5s to " + secret, TookMS: 5000}}
 	skipped := finding("P-OVER-01", conformance.Must, conformance.Skipped)
 	skipped.Detail = "the agent never came so far"
 	failed.Cause, warned.Cause = failed.ID, warned.ID
@@ -124,7 +124,7 @@ warning P-INV-03   SHOULD  Does P-INV-03.
         the timestamp has no zone
           POST http://localhost:8101/mcp: no answer after 5000 ms
           > `+long+`…
-          ! no answer within 5s
+          ! no answer within 5s to ***
         Do it.
         see docs/protocol.md#x, 003 §4.4
 
@@ -184,7 +184,7 @@ func TestCheckReportAsJUnit(t *testing.T) {
       <skipped message="the agent never came so far"></skipped>
     </testcase>
     <system-out>P-INV-03 Does P-INV-03.&#xA;  the timestamp has no zone&#xA;`+exchange+`no answer after 5000 ms&#xA;  &gt; `+
-		strings.TrimSpace(strings.Repeat("long ", 300))+`&#xA;  ! no answer within 5s&#xA;  Do it.&#xA;  see docs/protocol.md#x, 003 §4.4&#xA;</system-out>
+		strings.TrimSpace(strings.Repeat("long ", 300))+`&#xA;  ! no answer within 5s to ***&#xA;  Do it.&#xA;  see docs/protocol.md#x, 003 §4.4&#xA;</system-out>
     <system-err></system-err>
   </testsuite>
 </testsuites>

@@ -360,6 +360,22 @@ func TestHostileTextInTheLogIsEscaped(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(terminal.String(), "\n"))
 }
 
+// An agent may send a token in any member that is logged.
+func TestLogHidesTokens(t *testing.T) {
+	const token = "tok-p01-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
+	dir := t.TempDir()
+	var screen bytes.Buffer
+	file := openSystemLog(dir, nil)
+	log, err := newLogger(&screen, "info", "info", func() string { return "league_manager" }, file)
+	require.NoError(t, err)
+	log.Warn().Str("reason", token).Err(fmt.Errorf("wrong token %s", token)).Msg("refused " + token)
+	require.NoError(t, file.Close())
+	for _, text := range []string{screen.String(), readFile(t, dir, "logs/system/orchestrator.log.jsonl")} {
+		assert.Equal(t, 3, strings.Count(text, "***"))
+		assert.NotContains(t, text, token)
+	}
+}
+
 // A check prints nothing of a hostile agent as it is, in any format.
 func TestHostileAgentIsEscapedInTheReportOfACheck(t *testing.T) {
 	url := hostileAnswers(t, http.StatusOK, func(id string) string {

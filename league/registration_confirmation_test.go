@@ -318,7 +318,7 @@ func TestStartDropsUnconfirmedAgents(t *testing.T) {
 }
 
 func TestServerWithoutAnAgentAtThePathDoesNotConfirm(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnHTTP(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Player("P01")
 		q := w.Application("Squatter")

@@ -2,6 +2,8 @@ package league_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,12 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/audit"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"
+	"evenodd/rules"
 )
 
 // classRoster lists Alice, Bob and Carol, each with the code "code-of-" and the name.
@@ -179,6 +183,13 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 				}
 				agents, err := store.Read[store.Agents](folder.Agents(leaguetest.LeagueID))
 				require.NoError(t, err)
+				report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game), Keys: map[string]string{"P01": alice.Player.PublicKey()}})
+				require.NoError(t, err)
+				require.NotEmpty(t, report.Leagues[0].Findings, "of an auditor that knows the first key")
+				assert.Equal(t, audit.RuleKeys, report.Leagues[0].Findings[0].Rule)
+				assert.True(t, slices.ContainsFunc(report.Leagues[0].Notes, func(f audit.Finding) bool {
+					return f.Rule == audit.RuleKeys && strings.HasPrefix(f.Detail, "P01 returned with its registration code and another key: ")
+				}))
 				if started {
 					assert.Equal(t, 2, marked, "it had a bye in the first round")
 					assert.Contains(t, agents.Players[0].StateReason, "has had another key since event ")

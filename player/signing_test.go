@@ -236,11 +236,13 @@ func TestPlayerThatIsNotAskedSignsNothing(t *testing.T) {
 }
 
 func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
-	even, odd, p01 := "even", "odd", "P01"
+	even, odd, p01, p02 := "even", "odd", "P01", "P02"
 	for _, test := range []struct {
-		name string
-		over bool // the referee tells the true result, and the manager publishes another one
-	}{{"in GAME_OVER", false}, {"in the manager's results", true}} {
+		name     string
+		over     bool    // the referee tells the true result, and the manager publishes another one
+		winner   *string // by the manager
+		reported string  // the choice in the history that the player did not make
+	}{{"in GAME_OVER", false, &p01, odd}, {"in the manager's results", true, &p01, odd}, {"in the manager's winner", true, &p02, ""}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := store.Folder(t.TempDir())
@@ -257,9 +259,11 @@ func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 				_, err = c.SendGameOver(8)
 				require.NoError(t, err)
 				eight := 8
-				result := protocol.RoundResult{MatchID: "R1M1", Attempt: 1, Status: protocol.StatusWin, Winner: &p01, DrawnNumber: &eight, Choices: protocol.Both("P01", &even, "P02", &odd)}
+				result := protocol.RoundResult{MatchID: "R1M1", Attempt: 1, Status: protocol.StatusWin, Winner: test.winner, DrawnNumber: &eight, Choices: protocol.Both("P01", &even, "P02", &odd)}
 				if test.over {
 					assert.NotContains(t, log.String(), protocol.EventDecisionContradicted)
+				}
+				if test.over && test.reported != "" {
 					result.Choices = protocol.Both("P01", &odd, "P02", &odd)
 				}
 				tellResults(w, p, result)
@@ -267,7 +271,7 @@ func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 				assert.Contains(t, log.String(), `"level":"error"`)
 				h := leaguetest.ReadHistory(t, folder, "P01")
 				require.Len(t, h.Matches, 1)
-				assert.Equal(t, []string{"even", "odd"}, []string{h.Matches[0].MyChoice, h.Matches[0].ReportedChoice})
+				assert.Equal(t, []string{"even", test.reported}, []string{h.Matches[0].MyChoice, h.Matches[0].ReportedChoice})
 				assert.NotEmpty(t, h.Matches[0].DrawCommitment)
 			})
 		})

@@ -107,6 +107,15 @@ func TestForgeries(t *testing.T) {
 			lines[i] = strings.Replace(lines[i], secretOf("nonce R1M1").Hex(), strings.Repeat("ab", 32), 1)
 			w.rechain(lines)
 		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 4},
+		{"a draw after the match with its commitment", func(w *savedLeague) {
+			nonce := secretOf("another")
+			was := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", secretOf("nonce R1M1"))
+			is := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", nonce)
+			lines := w.lines()
+			i := indexOf(lines, report, `"R1M1"`)
+			lines[i] = strings.NewReplacer(secretOf("nonce R1M1").Hex(), nonce.Hex(), was, is).Replace(lines[i])
+			w.rechain(lines)
+		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 9},
 		{"a forged nonce with its commitment", func(w *savedLeague) { // the players have seen the old one
 			nonce := secretOf("another")
 			was := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", secretOf("nonce R1M1"))

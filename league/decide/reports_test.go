@@ -272,3 +272,16 @@ func TestOnlyPossibleFallbacksAreRecorded(t *testing.T) {
 		})
 	}
 }
+
+// Everybody may read the journal.
+func TestReasonsInTheJournalHaveNoTokens(t *testing.T) {
+	const token = "tok-p01-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
+	v := judge(signed(t), honest(func(q *protocol.MatchResultReport) { q.Result.Details.Reason = "I have " + token }), "REF01", decide.NotPinged)
+	require.NoError(t, v.Err)
+	assert.Equal(t, "I have ***", v.Result.Reason)
+	at := protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}
+	fact := &journal.Match{Attempts: []journal.Attempt{{Number: 1, Referee: "REF01"}}}
+	declined := decide.Decline(fact, at, "REF01", &protocol.MatchAssignmentAck{Reason: "I have " + token})
+	require.NotNil(t, declined)
+	assert.Equal(t, "I have ***", declined.Reason)
+}
