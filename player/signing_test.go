@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -355,6 +357,40 @@ func TestDecisionThatOutlastsItsRoundIsNotSigned(t *testing.T) {
 		close(decide)
 		leaguetest.AssertRefused(t, <-answered, protocol.ErrInvalidMatchState, 4005)
 		assert.NoFileExists(t, store.HistoryLines(folder.History("P01")))
+	})
+}
+
+// A referee that asks for one move in several ways at the same time gets one signed answer.
+func TestQuestionsAtTheSameTimeGetOneSignedAnswer(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		const questions = 8
+		folder, decided := store.Folder(t.TempDir()), 0
+		w.ScriptedManager()
+		p := signingPlayer(w, folder, func(a *leaguetest.Agent) {
+			a.Decide = slowly(func() string { // one at a time
+				for range 10_000 { // meanwhile the other questions arrive
+					runtime.Gosched()
+				}
+				decided++
+				return strconv.Itoa(decided)
+			})
+		})
+		c := w.ScriptedReferee(p, "R1M1", 1)
+		c.AskForSignature(started, 1)
+		answers := make(chan *protocol.GameMoveResponse, questions)
+		for i := range questions {
+			go func() {
+				answer, err := c.Move(w.Clock.Timestamp(), "1", "2", "3", "4", "5", "6", "7", "8", "of question "+strconv.Itoa(i))
+				assert.NoError(t, err)
+				answers <- answer
+			}()
+		}
+		first := <-answers
+		for range questions - 1 {
+			again := <-answers
+			assert.Equal(t, []string{first.MoveData.Choice, first.Signature}, []string{again.MoveData.Choice, again.Signature})
+		}
+		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1)
 	})
 }
 
