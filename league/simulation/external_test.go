@@ -450,6 +450,26 @@ func TestPlayerThatCannotBeRegisteredIsReported(t *testing.T) {
 	assert.ErrorContains(t, failed, "; and so was the simulation's: registration refused: contact_endpoint must be")
 }
 
+// Without a wait no registration is accepted, not even while the simulation pings the player.
+func TestSimulationThatDoesNotWaitAcceptsNoRegistration(t *testing.T) {
+	r := newRegistrationDesk()
+	status := ""
+	register := sync.OnceFunc(func() { status = r.register(t, "Mallory", "player:mallory", alpha).Status })
+	options := externalAgents{alpha: {listens: func() bool {
+		if status == "" {
+			register()
+		}
+		return true
+	}}}.with(2, alpha)
+	options.External.Serve, options.External.Wait = r.serve, 0
+	result, err := simulation.Run(t.Context(), options)
+	require.NoError(t, err)
+	assert.Equal(t, protocol.StatusRejected, status)
+	for _, row := range result.Standings {
+		assert.NotEqual(t, "Mallory", row.DisplayName)
+	}
+}
+
 // A player may register before it listens, but must listen in time.
 func TestExternalPlayerMustListenInTime(t *testing.T) {
 	options := externalAgents{alpha: {listens: func() bool { return false }}}.with(2, alpha)

@@ -95,6 +95,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil)}
 	if o.External != nil {
 		s.net, s.roster = externalNetwork{n, o.External}, newRoster(o.External.Players)
+		s.roster.closed = o.External.Wait == 0
 	}
 	plan, err := o.plan()
 	if err != nil {
