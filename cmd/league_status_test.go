@@ -29,7 +29,8 @@ func TestAgentWithAnotherKeyIsShown(t *testing.T) {
 	r.Agents["P01"] = &journal.Agent{AgentRegistered: journal.AgentRegistered{AgentID: "P01"}, Player: true, Answered: true, KeyChanged: 57}
 	r.Agents["P02"] = &journal.Agent{AgentRegistered: journal.AgentRegistered{AgentID: "P02"}, Player: true, Answered: true}
 	r.Agents["P03"] = &journal.Agent{
-		AgentRegistered: journal.AgentRegistered{AgentID: "P03"}, Player: true, Answered: true, KeyChanged: 58, Withdrawn: &journal.Made{Decision: journal.Decision{By: "Ann"}},
+		AgentRegistered: journal.AgentRegistered{AgentID: "P03"}, Player: true, Answered: true, KeyChanged: 58,
+		Withdrawn: &journal.Made{Decision: journal.Decision{By: "Ann"}},
 	}
 	shown := r.status().Agents
 	require.Len(t, shown, 2)

@@ -244,7 +244,11 @@ func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 		over     bool    // the referee tells the true result, and the manager publishes another one
 		winner   *string // by the manager
 		reported string  // the choice in the history that the player did not make
-	}{{"in GAME_OVER", false, &p01, odd}, {"in the manager's results", true, &p01, odd}, {"in the manager's winner", true, &p02, ""}} {
+	}{
+		{"in GAME_OVER", false, &p01, odd},
+		{"in the manager's results", true, &p01, odd},
+		{"in the manager's winner", true, &p02, ""},
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := store.Folder(t.TempDir())
@@ -380,7 +384,8 @@ func TestQuestionsAtTheSameTimeGetOneSignedAnswer(t *testing.T) {
 		answers := make(chan *protocol.GameMoveResponse, questions)
 		for i := range questions {
 			go func() {
-				answer, err := c.Move(w.Clock.Timestamp(), "1", "2", "3", "4", "5", "6", "7", "8", "of question "+strconv.Itoa(i))
+				options := append(strings.Split("12345678", ""), "of question "+strconv.Itoa(i))
+				answer, err := c.Move(w.Clock.Timestamp(), options...)
 				assert.NoError(t, err)
 				answers <- answer
 			}()
@@ -388,7 +393,7 @@ func TestQuestionsAtTheSameTimeGetOneSignedAnswer(t *testing.T) {
 		first := <-answers
 		for range questions - 1 {
 			again := <-answers
-			assert.Equal(t, []string{first.MoveData.Choice, first.Signature}, []string{again.MoveData.Choice, again.Signature})
+			assert.Equal(t, first.MoveData.Choice+first.Signature, again.MoveData.Choice+again.Signature)
 		}
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1)
 	})

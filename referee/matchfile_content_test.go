@@ -179,7 +179,8 @@ func TestMatchFileHasNoTokens(t *testing.T) {
 		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrDuplicateReport))))
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrTokenMissing)))
-		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("player_id", w.Token("P02"))), leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
+		joins := leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("player_id", w.Token("P02")))
+		w.Player("P02", joins, leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
 			leaguetest.EditAnswer("parity_choice", access), leaguetest.EditAnswer("auth_token", w.Token("P02")), // the player sends its own tokens
 			leaguetest.EditAnswer("auth_token", 7), leaguetest.Normally)))
 		w.HandOver(manager, r, "R1M1", 1)

@@ -276,7 +276,9 @@ func TestOnlyPossibleFallbacksAreRecorded(t *testing.T) {
 // Everybody may read the journal.
 func TestReasonsInTheJournalHaveNoTokens(t *testing.T) {
 	const token = "tok-p01-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
-	v := judge(signed(t), honest(func(q *protocol.MatchResultReport) { q.Result.Details.Reason = "I have " + token }), "REF01", decide.NotPinged)
+	q := honest()
+	q.Result.Details.Reason = "I have " + token
+	v := judge(signed(t), q, "REF01", decide.NotPinged)
 	require.NoError(t, v.Err)
 	assert.Equal(t, "I have ***", v.Result.Reason)
 	at := protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}

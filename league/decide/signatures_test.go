@@ -138,7 +138,8 @@ func unanswered(side int) func(*protocol.MatchResultReport) {
 				q.Draw.EntropyCommitments[i].Value = protocol.EntropyCommitment("R1M1", other, protocol.Secret{9})
 			}
 		}
-		q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, &players[side]
+		d := q.Result.Details
+		d.Status, d.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, &players[side]
 	}
 }
 
@@ -187,10 +188,10 @@ func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 		"the statement of another player with the same key": {func(q *protocol.MatchResultReport) {
 			s := statementOf(0, "even")
 			s.PlayerID = "P02"
-			q.Signatures = protocol.Both("P01", protocol.MoveSignature{Turn: 1, Signature: keyOf("P01").SignMove(&s)}, "P02", q.Signatures[1].Value)
+			q.Signatures[0].Value.Signature = keyOf("P01").SignMove(&s)
 		}, "signatures: that of P01: it is not over"},
-		"an invented entropy of player B with its commitment, beside the move of player A": {unanswered(0), "signatures: that of P01: it is not over"},
-		"an invented entropy of player A with its commitment, beside the move of player B": {unanswered(1), "signatures: that of P02: it is not over"},
+		"an entropy of player B with its commitment, beside the move of player A": {unanswered(0), "signatures: that of P01: it is not over"},
+		"an entropy of player A with its commitment, beside the move of player B": {unanswered(1), "signatures: that of P02: it is not over"},
 		"a technical loss with an invented choice": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = protocol.Both("P01", pointer("odd"), "P02", nil)
 			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, pointer("P01")
@@ -350,7 +351,7 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 		"an earlier move": {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "5") }, "signatures: that of P01"},
 		"a last move that its player did not make": {func(q *protocol.MatchResultReport) { // it made the one that it signed
 			q.Result.Details.Choices = protocol.Both("P01", pointer("8"), "P02", pointer("4"))
-			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 5, "8", q.Moves[:4])), "P02", q.Signatures[1].Value)
+			q.Signatures[0].Value = signatureOf(laterStatement(0, 5, "8", q.Moves[:4]))
 		}, "moves: the last one of P01"},
 		"a statement of another turn": {func(q *protocol.MatchResultReport) {
 			earlier := signatureOf(laterStatement(0, 4, "2", q.Moves[:4]))

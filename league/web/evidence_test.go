@@ -12,7 +12,11 @@ import (
 
 // Each page that shows a result on the word of its referee says so, and no page of another result does.
 func TestResultOnTheWordOfItsRefereeIsMarkedOnEachPage(t *testing.T) {
-	const tag, sentence, note = ">stated</span>", "rest on the word of referee REF01 alone.", "The result rests on the word of referee REF01 alone"
+	const (
+		tag      = ">stated</span>"
+		sentence = "rest on the word of referee REF01 alone."
+		note     = "The result rests on the word of referee REF01 alone"
+	)
 	for _, stated := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			tape := newTape(t, "finished", "league_2025_even_odd")
@@ -24,7 +28,8 @@ func TestResultOnTheWordOfItsRefereeIsMarkedOnEachPage(t *testing.T) {
 			s := serve(t, tape)
 			tape.play(len(tape.lines))
 			synctest.Wait()
-			for path, marks := range map[string][]string{"/": {tag, sentence}, "/players/P01": {tag}, "/matches/R1M1": {note}} {
+			pages := map[string][]string{"/": {tag, sentence}, "/players/P01": {tag}, "/matches/R1M1": {note}}
+			for path, marks := range pages {
 				page := s.get(path)
 				require.Equal(t, http.StatusOK, page.Code, path)
 				for _, mark := range marks {
