@@ -188,29 +188,6 @@ func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want st
 	})
 }
 
-// A referee that relays signatures shows the moves and the draw also of players that have no key.
-func TestRelayingRefereeShowsTheMovesOfPlayersWithoutKeys(t *testing.T) {
-	for _, kind := range reportKinds {
-		if kind.relaying != refused || kind.name == "moves without signatures" {
-			continue
-		}
-		t.Run(kind.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.Varies = true
-				w.StartManager(2, 1, signing)
-				_, err := (&reporter{uncommitted: true, change: kind.change}).start(w, "REF01")
-				require.NoError(t, err)
-				for _, id := range []string{"P01", "P02"} {
-					withoutKey(w, id)
-				}
-				w.Finish()
-				got := w.Manager.Results()[0]
-				assert.Equal(t, "DRAW its referee did not show its result", got.Status+" "+got.Reason)
-			})
-		})
-	}
-}
-
 // withoutKey registers a player without a public key, which chooses even.
 func withoutKey(w *leaguetest.World, id string) {
 	w.T.Helper()
