@@ -241,7 +241,8 @@ func (o *Options) configuration() *journal.Configuration {
 		Participants: journal.Participants{
 			Players: o.Players, MinPlayers: o.MinPlayers, MaxPlayers: o.MaxPlayers, Referees: o.Referees, MaxReferees: o.MaxReferees,
 		},
-		RegistrationUntil: timestampOf(o.RegistrationUntil), StartAt: timestampOf(o.StartAt), Roster: o.Roster.Size(),
+		RegistrationUntil: protocol.OptionalTimestamp(o.RegistrationUntil),
+		StartAt:           protocol.OptionalTimestamp(o.StartAt), Roster: o.Roster.Size(),
 		UniqueDisplayNames: !o.SameNames, AllowedEndpoints: o.AllowedEndpoints, TokenTTL: o.TokenTTL.Seconds(),
 		Limits: journal.Limits{RequestsPerSecond: o.AsksPerSecond, Burst: o.AsksAtOnce},
 	}
@@ -261,14 +262,6 @@ func (o *Options) configuration() *journal.Configuration {
 		c.Signatures = journal.SignaturesOptional
 	}
 	return c
-}
-
-// timestampOf is a time in the form of the protocol; "" for the zero time.
-func timestampOf(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return protocol.FormatTimestamp(t)
 }
 
 // auth is the name of the authentication in the journal and in assignments.

@@ -61,7 +61,8 @@ func newRefusalLog(o *Options) *refusalLog {
 // write logs or counts a refused request.
 func (l *refusalLog) write(ctx context.Context, method, sender string, err error) {
 	e := protocol.AsError(err)
-	r := refusal{l.address(ctx), printable(method), printable(sender), cmp.Or(string(e.Code), notOurCode), e.Detail}
+	code := cmp.Or(string(e.Code), notOurCode)
+	r := refusal{l.address(ctx), protocol.Clip(method, 60), protocol.Clip(sender, 60), code, e.Detail}
 	if e.Code == "" { // an error of JSON-RPC
 		r.defect = err.Error()
 	}
@@ -147,15 +148,6 @@ func (l *refusalLog) summarize() {
 	clear(l.codes)
 	clear(l.addresses)
 	l.omitted = 0
-}
-
-// printable is a sender's name as a log may show it.
-func printable(sender string) string {
-	const limit = 60
-	if len(sender) > limit {
-		sender = sender[:limit] + "…"
-	}
-	return strings.ToValidUTF8(sender, "\uFFFD")
 }
 
 // withReason adds a reason to a log line, unless it is empty.

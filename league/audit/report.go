@@ -148,11 +148,7 @@ func sorted(findings []Finding) []Finding {
 
 // clip shortens an identifier, which anybody may have written.
 func clip(id string) string {
-	const limit = 40
-	if len(id) > limit {
-		id = id[:limit] + "…"
-	}
-	return strings.ToValidUTF8(id, "\uFFFD")
+	return protocol.Clip(id, 40)
 }
 
 // quoted formats an optional value of a document, shortened; a digest fits.

@@ -78,7 +78,8 @@ func (v *View) Status() Status {
 		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent, Roster: v.Roster.Size(),
 	}
 	if s.Started == nil {
-		status.StartAt, status.RegistrationUntil = timestampOf(v.Start.Time(s)), timestampOf(v.Start.Until)
+		status.StartAt = protocol.OptionalTimestamp(v.Start.Time(s))
+		status.RegistrationUntil = protocol.OptionalTimestamp(v.Start.Until)
 	}
 	for _, a := range s.Agents {
 		switch state, _ := s.Lifecycle(a); state {

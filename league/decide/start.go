@@ -70,11 +70,3 @@ func PlanStart(s *journal.State, by journal.Decision, at time.Time) (*journal.St
 	}
 	return planned, nil
 }
-
-// timestampOf is a time in the form of the protocol; "" for the zero time.
-func timestampOf(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return protocol.FormatTimestamp(t)
-}

@@ -51,6 +51,14 @@ func two(s string, i int) int {
 	return int(a)*10 + int(b)
 }
 
+// OptionalTimestamp is FormatTimestamp; "" for the zero time.
+func OptionalTimestamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return FormatTimestamp(t)
+}
+
 // clip shortens an untrusted text for an error text.
 func clip(s string) string { return Clip(s, 60) }
 
