@@ -8,6 +8,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 	"evenodd/league/table"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -65,11 +66,7 @@ func registeredGames(files *config.Loader) (rules.Registry, error) {
 	if err != nil {
 		return rules.Registry{}, err
 	}
-	var types []string
-	for i := range registry.Games {
-		types = append(types, registry.Games[i].GameType)
-	}
-	return gamesOf(types), nil
+	return gamesOf(protocol.Each(registry.Games, func(g config.Game) string { return g.GameType })), nil
 }
 
 // chosenGame returns the game of --game.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"evenodd/config"
+	"evenodd/league/protocol"
 	"evenodd/transport/http"
 )
 
@@ -68,11 +69,7 @@ func (g *guard) allows(address netip.Addr) bool {
 
 // list returns the networks in CIDR notation.
 func (g *guard) list() []string {
-	list := make([]string, len(g.networks))
-	for i, network := range g.networks {
-		list[i] = network.String()
-	}
-	return list
+	return protocol.Each(g.networks, netip.Prefix.String)
 }
 
 // checkHost returns an error for a host that does not exist or has no allowed address,

@@ -203,12 +203,7 @@ func (o *organiser) decide(ctx context.Context, q *protocol.OrganiseRequest) err
 
 // completeAgents completes the id of an agent from the data folder.
 func (o organiser) completeAgents(c *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
-	return o.complete(c, args, begin, func(r *leagueRecord) (ids []string) {
-		for _, a := range r.SortedAgents() {
-			ids = append(ids, a.AgentID)
-		}
-		return ids
-	})
+	return o.complete(c, args, begin, (*leagueRecord).agentIDs)
 }
 
 // completeMatches completes the id of a match of an announced round.

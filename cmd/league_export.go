@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 )
@@ -100,11 +101,14 @@ type exportedAgent struct {
 
 // agents are all agents.
 func (r *leagueRecord) agents() []exportedAgent {
-	list := []exportedAgent{}
-	for _, a := range r.SortedAgents() {
-		list = append(list, exportedAgent{r.Agent(a), a.Role, a.Endpoint})
-	}
-	return list
+	return protocol.Each(r.SortedAgents(), func(a *journal.Agent) exportedAgent {
+		return exportedAgent{r.Agent(a), a.Role, a.Endpoint}
+	})
+}
+
+// agentIDs are the ids of all agents.
+func (r *leagueRecord) agentIDs() []string {
+	return protocol.Each(r.SortedAgents(), func(a *journal.Agent) string { return a.AgentID })
 }
 
 func agentsCSV(agents []exportedAgent) [][]string {
@@ -124,13 +128,10 @@ func matchesCSV(matches []record.Match) [][]string {
 		m := &matches[i]
 		choiceA, _ := m.Choices.Get(m.PlayerAID)
 		choiceB, _ := m.Choices.Get(m.PlayerBID)
-		attempt := ""
-		if m.Attempt > 0 {
-			attempt = strconv.Itoa(m.Attempt)
-		}
 		rows = append(rows, []string{
 			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerAID, m.PlayerBID, m.Status, textOr(m.WinnerPlayerID, ""),
-			textOr(m.DrawnNumber, ""), textOr(choiceA, ""), textOr(choiceB, ""), m.Reason, m.RefereeID, attempt, m.ReportedAt, matchRemark(m), m.Grade,
+			textOr(m.DrawnNumber, ""), textOr(choiceA, ""), textOr(choiceB, ""), m.Reason, m.RefereeID,
+			textOr(protocol.NonZero(m.Attempt), ""), m.ReportedAt, matchRemark(m), m.Grade,
 		})
 	}
 	return rows

@@ -136,14 +136,10 @@ func (a *agentArchive) check() error {
 	if a.Agents[a.id] != nil {
 		return nil
 	}
-	ids := make([]string, 0, len(a.Agents))
-	for _, agent := range a.SortedAgents() {
-		ids = append(ids, agent.AgentID)
-	}
-	if len(ids) == 0 {
+	if len(a.Agents) == 0 {
 		return fmt.Errorf("no agent %.40q: none has registered", a.id)
 	}
-	return fmt.Errorf("no agent %.40q: the league has %s", a.id, strings.Join(ids, ", "))
+	return fmt.Errorf("no agent %.40q: the league has %s", a.id, strings.Join(a.agentIDs(), ", "))
 }
 
 // write writes the archive. Missing are the reasons why it lacks transcripts.
@@ -207,10 +203,7 @@ func (a *agentArchive) writeLog(ctx context.Context, from record.Source, z *zip.
 func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, z *zip.Writer, row *record.Match) (missing []string, err error) {
 	id, _ := protocol.ParseMatchID(row.MatchID)
 	attempts := a.Match(id).Attempts
-	wanted := []int{row.Attempt}
-	for _, annulled := range row.Annulled {
-		wanted = append(wanted, annulled.Attempt)
-	}
+	wanted := append(protocol.Each(row.Annulled, func(o record.AnnulledOutcome) int { return o.Attempt }), row.Attempt)
 	slices.Sort(wanted)
 	for _, attempt := range slices.Compact(wanted) {
 		if attempt < 1 || attempt > len(attempts) {

@@ -197,35 +197,31 @@ type titledTable struct {
 }
 
 func (s *leagueStatus) tables() []titledTable {
-	missing := titledTable{"On the roster, not registered:", []string{"Name", "Role"}, nil}
-	for _, a := range s.Missing {
-		missing.rows = append(missing.rows, []any{a.DisplayName, a.Role})
+	return []titledTable{
+		{"On the roster, not registered:", []string{"Name", "Role"},
+			protocol.Each(s.Missing, func(a missingAgent) []any { return []any{a.DisplayName, a.Role} })},
+		{"Registered, no answer to a ping yet:", []string{"Agent", "Name", "Since"},
+			protocol.Each(s.Awaited, func(a record.AgentStatus) []any {
+				return []any{a.AgentID, a.DisplayName, shortTime(a.RegisteredAt)}
+			})},
+		{"Running matches:", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
+			protocol.Each(s.Running, func(m record.RunningMatch) []any {
+				attempt := textOr(protocol.NonZero(m.Attempt), "")
+				return []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.RefereeID, attempt, shortTime(m.Since)}
+			})},
+		{"Agents that take no part, fail, or need a look:", []string{"Agent", "Name", "State", "Failures", "Reason"},
+			protocol.Each(s.Agents, func(a record.AgentStatus) []any {
+				return []any{a.AgentID, a.DisplayName, strings.ToLower(a.State), a.Failures, a.Reason}
+			})},
+		{"Rematches:", []string{"Match", "State", "By", "Since", "Reason"},
+			protocol.Each(s.Rematches, func(m orderedRematch) []any {
+				return []any{m.MatchID, m.State, m.By, shortTime(m.Since), m.Reason}
+			})},
+		{"Last decisions:", []string{"Event", "Time", "Decision"},
+			protocol.Each(s.Decisions, func(d record.DecisionMade) []any {
+				return []any{d.Event, shortTime(d.At), d.About}
+			})},
 	}
-	awaited := titledTable{"Registered, no answer to a ping yet:", []string{"Agent", "Name", "Since"}, nil}
-	for _, a := range s.Awaited {
-		awaited.rows = append(awaited.rows, []any{a.AgentID, a.DisplayName, shortTime(a.RegisteredAt)})
-	}
-	running := titledTable{"Running matches:", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"}, nil}
-	for _, m := range s.Running {
-		attempt := ""
-		if m.Attempt > 0 {
-			attempt = strconv.Itoa(m.Attempt)
-		}
-		running.rows = append(running.rows, []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.RefereeID, attempt, shortTime(m.Since)})
-	}
-	agents := titledTable{"Agents that take no part, fail, or need a look:", []string{"Agent", "Name", "State", "Failures", "Reason"}, nil}
-	for _, a := range s.Agents {
-		agents.rows = append(agents.rows, []any{a.AgentID, a.DisplayName, strings.ToLower(a.State), a.Failures, a.Reason})
-	}
-	rematches := titledTable{"Rematches:", []string{"Match", "State", "By", "Since", "Reason"}, nil}
-	for _, m := range s.Rematches {
-		rematches.rows = append(rematches.rows, []any{m.MatchID, m.State, m.By, shortTime(m.Since), m.Reason})
-	}
-	decisions := titledTable{"Last decisions:", []string{"Event", "Time", "Decision"}, nil}
-	for _, d := range s.Decisions {
-		decisions.rows = append(decisions.rows, []any{d.Event, shortTime(d.At), d.About})
-	}
-	return []titledTable{missing, awaited, running, agents, rematches, decisions}
 }
 
 // shortTime is the time of an event without milliseconds.

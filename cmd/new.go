@@ -73,11 +73,7 @@ requirements of 'evenodd check' and joins a league at once. %s`, role, about),
 
 // languages returns the names of all languages.
 func languages() []string {
-	var names []string
-	for _, l := range starter.Languages() {
-		names = append(names, l.Name)
-	}
-	return names
+	return protocol.Each(starter.Languages(), func(l starter.Language) string { return l.Name })
 }
 
 // languageNamed returns the language with a name, or an error that suggests one.

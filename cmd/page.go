@@ -53,11 +53,9 @@ func newLeaguePage(source web.Source, log zerolog.Logger) (*leaguePage, error) {
 // mounts are the handlers of the page.
 func (p *leaguePage) mounts() []http.Mount {
 	quota := pageQuota()
-	var mounts []http.Mount
-	for _, r := range p.pages.Routes() {
-		mounts = append(mounts, http.Mount{Pattern: r.Pattern, Handler: r.Handler, Quota: quota, Stream: r.Stream})
-	}
-	return mounts
+	return protocol.Each(p.pages.Routes(), func(r web.Route) http.Mount {
+		return http.Mount{Pattern: r.Pattern, Handler: r.Handler, Quota: quota, Stream: r.Stream}
+	})
 }
 
 // close ends the work of the page, when its server has stopped.

@@ -36,10 +36,10 @@ func printQueriedStandings(s streams, data jsontext.Value) error {
 
 func printSchedule(s streams, data jsontext.Value) error {
 	return readAs(s, data, "matches", func(d protocol.ScheduleData) error {
-		rows := make([][]any, len(d.Matches))
-		for i, m := range d.Matches {
-			rows[i] = []any{m.RoundID, m.MatchID, m.PlayerAID, m.PlayerBID, textOr(m.RefereeEndpoint, ""), m.Status, textOr(m.WinnerPlayerID, "")}
-		}
+		rows := protocol.Each(d.Matches, func(m protocol.ScheduledMatch) []any {
+			referee, winner := textOr(m.RefereeEndpoint, ""), textOr(m.WinnerPlayerID, "")
+			return []any{m.RoundID, m.MatchID, m.PlayerAID, m.PlayerBID, referee, m.Status, winner}
+		})
 		if err := printTable(s.out, []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner"}, rows); err != nil || d.KnownRounds == nil {
 			return err
 		}

@@ -106,10 +106,9 @@ func resultOf(m *store.MatchResult) string {
 	case m.Status == protocol.StatusTechnicalLoss:
 		text += " of both"
 	}
-	var points []string
-	for _, s := range m.Score {
-		points = append(points, fmt.Sprintf("%s %d", s.Name, s.Value))
-	}
+	points := protocol.Each(m.Score, func(s protocol.Member[int]) string {
+		return fmt.Sprintf("%s %d", s.Name, s.Value)
+	})
 	if m.Reason != "" {
 		text += ". " + m.Reason
 	}

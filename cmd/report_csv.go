@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/simulation"
 	"evenodd/league/web/report"
@@ -50,20 +51,13 @@ func sheetCSV(s *report.Sheet, list string) [][]string {
 
 // rowsOf are the rows of the table as simulations print them.
 func rowsOf(standings []report.Row) []simulation.Standing {
-	rows := make([]simulation.Standing, len(standings))
-	for i := range standings {
-		r := &standings[i]
-		rows[i] = simulation.Standing{Standing: r.StandingRow, Strategy: r.Strategy, Fallbacks: r.Fallbacks}
-	}
-	return rows
+	return protocol.Each(standings, func(r report.Row) simulation.Standing {
+		return simulation.Standing{Standing: r.StandingRow, Strategy: r.Strategy, Fallbacks: r.Fallbacks}
+	})
 }
 
 func recordsOf(matches []report.Match) []record.Match {
-	rows := make([]record.Match, len(matches))
-	for i := range matches {
-		rows[i] = matches[i].Match
-	}
-	return rows
+	return protocol.Each(matches, func(m report.Match) record.Match { return m.Match })
 }
 
 func faultsCSV(groups []report.FaultGroup) [][]string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/league/web/report"
 )
 
@@ -149,18 +150,16 @@ func dash(text string) string {
 
 // printSheetTables prints the matches, the opponents and the latency of an agent.
 func printSheetTables(w io.Writer, s *report.Sheet) error {
-	var matches, opponents, latency [][]any
-	for i := range s.Matches {
-		m := &s.Matches[i]
-		matches = append(matches, []any{m.MatchID, m.PlayerAID, m.PlayerBID, s.Outcome(m), m.Reason, matchRemark(&m.Match)})
-	}
+	matches := protocol.Each(s.Matches, func(m report.Match) []any {
+		return []any{m.MatchID, m.PlayerAID, m.PlayerBID, s.Outcome(&m), m.Reason, matchRemark(&m.Match)}
+	})
 	names := s.Names()
-	for _, h := range s.Opponents {
-		opponents = append(opponents, []any{h.OpponentID, names[h.OpponentID], h.Wins, h.Draws, h.Losses, h.Points})
-	}
-	for _, l := range s.Agent.Latency {
-		latency = append(latency, []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, figure(exactly(l.Deadline) + " s")})
-	}
+	opponents := protocol.Each(s.Opponents, func(h report.HeadToHead) []any {
+		return []any{h.OpponentID, names[h.OpponentID], h.Wins, h.Draws, h.Losses, h.Points}
+	})
+	latency := protocol.Each(s.Agent.Latency, func(l record.Latency) []any {
+		return []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, figure(exactly(l.Deadline) + " s")}
+	})
 	for _, t := range []struct {
 		header []string
 		rows   [][]any

@@ -121,24 +121,14 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 		})
 	}
 	for _, m := range r.Results {
-		one := resultJSON{
-			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB,
-			Status: m.Status, WinnerPlayerID: orNull(m.Winner), Reason: m.Reason, Faults: m.Faults, Fallbacks: m.Fallbacks,
-			Choices: protocol.Both(m.PlayerA, orNull(m.ChoiceA), m.PlayerB, orNull(m.ChoiceB)),
-		}
-		if m.Number > 0 {
-			one.DrawnNumber = &m.Number
-		}
-		document.Results = append(document.Results, one)
+		document.Results = append(document.Results, resultJSON{
+			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB, Status: m.Status,
+			WinnerPlayerID: protocol.NonZero(m.Winner), DrawnNumber: protocol.NonZero(m.Number),
+			Choices: protocol.Both(m.PlayerA, protocol.NonZero(m.ChoiceA), m.PlayerB, protocol.NonZero(m.ChoiceB)),
+			Reason:  m.Reason, Faults: m.Faults, Fallbacks: m.Fallbacks,
+		})
 	}
 	return document
-}
-
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // writeMatchesCSV writes the matches. Its columns are a contract; those of fallbacks exist

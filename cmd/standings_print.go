@@ -17,9 +17,9 @@ import (
 
 // finalTable returns the table without the strategies, which a manager does not know.
 func finalTable(standings []league.Standing, results []league.MatchRecord) (rows []simulation.Standing) {
-	for _, row := range standings {
-		rows = append(rows, simulation.Standing{Standing: row})
-	}
+	rows = protocol.Each(standings, func(row league.Standing) simulation.Standing {
+		return simulation.Standing{Standing: row}
+	})
 	simulation.CountFallbacks(rows, results)
 	return rows
 }
@@ -74,11 +74,7 @@ func printTableOf(w io.Writer, standings []simulation.Standing, evidence []strin
 
 // plainRows are the rows without what only this program knows of them.
 func plainRows(standings []simulation.Standing) []protocol.StandingRow {
-	rows := make([]protocol.StandingRow, len(standings))
-	for i := range standings {
-		rows[i] = standings[i].StandingRow
-	}
-	return rows
+	return protocol.Each(standings, func(s simulation.Standing) protocol.StandingRow { return s.StandingRow })
 }
 
 // remark tells what is unusual about a player; "" for nothing.

@@ -34,17 +34,12 @@ func printTable(w io.Writer, header []string, rows [][]any) error {
 	screen := columnsOf(w)
 	columns, omitted := fittingColumns(header, cells, screen)
 	t := table.New().Border(lipgloss.RoundedBorder())
-	var names []string
-	for _, c := range columns {
-		names = append(names, header[c.index])
+	shown := func(row []string) []string {
+		return protocol.Each(columns, func(c tableColumn) string { return row[c.index] })
 	}
-	t.Headers(names...)
+	t.Headers(shown(header)...)
 	for _, row := range cells {
-		var shown []string
-		for _, c := range columns {
-			shown = append(shown, row[c.index])
-		}
-		t.Row(shown...)
+		t.Row(shown(row)...)
 	}
 	t.StyleFunc(func(row, column int) lipgloss.Style {
 		style := lipgloss.NewStyle().Padding(0, 1).Width(columns[column].width + cellPadding)

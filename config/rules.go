@@ -76,10 +76,7 @@ func (r *report) object(t reflect.Type, path string, value any) {
 		prefix += "."
 	}
 	fields := fieldsOf(t)
-	var names []string
-	for _, f := range fields {
-		names = append(names, memberName(f))
-	}
+	names := protocol.Each(fields, memberName)
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		if !slices.Contains(names, name) && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "$") {
 			r.unknown = append(r.unknown, prefix+name+protocol.DidYouMean(name, names))

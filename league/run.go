@@ -118,12 +118,8 @@ func (m *Manager) start(work context.Context) error {
 	if err := m.registrations.fixParticipants(); err != nil {
 		return err
 	}
-	for _, id := range m.state.Started.Players {
-		m.players = append(m.players, m.agents[id])
-	}
-	for _, id := range m.state.Started.Referees {
-		m.referees = append(m.referees, m.agents[id])
-	}
+	byID := func(id string) *agent { return m.agents[id] }
+	m.players, m.referees = protocol.Each(m.state.Started.Players, byID), protocol.Each(m.state.Started.Referees, byID)
 	return nil
 }
 

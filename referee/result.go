@@ -57,8 +57,9 @@ func (m *match) fallbacks() (counts protocol.PerPlayer[int]) {
 // technically.
 func (m *match) technicalLoss() *protocol.GameResult {
 	result := &protocol.GameResult{
-		Status:    protocol.StatusTechnicalLoss,
-		Choices:   protocol.Both(m.players[0], optional(m.sides[0].move), m.players[1], optional(m.sides[1].move)),
+		Status: protocol.StatusTechnicalLoss,
+		Choices: protocol.Both(
+			m.players[0], protocol.NonZero(m.sides[0].move), m.players[1], protocol.NonZero(m.sides[1].move)),
 		Fallbacks: m.fallbacks(),
 	}
 	for i := range m.sides {
@@ -75,14 +76,6 @@ func (m *match) technicalLoss() *protocol.GameResult {
 		result.Reason = fmt.Sprintf("%s %s, %s %s - both lose", m.players[0], m.sides[0].lost, m.players[1], m.sides[1].lost)
 	}
 	return result
-}
-
-// optional returns nil for a choice that was never made.
-func optional(choice string) *string {
-	if choice == "" {
-		return nil
-	}
-	return &choice
 }
 
 // finish decides the match, makes its report, and writes the match file. It returns

@@ -5,6 +5,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -133,10 +134,5 @@ func (r Registry) Game(gameType string) (Game, error) {
 
 // Types returns the game types in alphabetical order.
 func (r Registry) Types() []string {
-	types := make([]string, 0, len(r.games))
-	for t := range r.games {
-		types = append(types, t)
-	}
-	slices.Sort(types)
-	return types
+	return slices.Sorted(maps.Keys(r.games))
 }

@@ -82,10 +82,9 @@ func (c *signatureCheck) lastMoves(m *scheduledMatch, game rules.Game) (last [2]
 	case len(moves) == 0 && len(m.Report.Signatures) == 0:
 		return last, nil
 	}
-	made := make([]rules.Move, len(moves))
-	for i := range moves {
-		made[i] = rules.Move{Side: rules.Side(slices.Index(m.players[:], moves[i].PlayerID)), Text: moves[i].Move}
-	}
+	made := protocol.Each(moves, func(p protocol.PlayerMove) rules.Move {
+		return rules.Move{Side: rules.Side(slices.Index(m.players[:], p.PlayerID)), Text: p.Move}
+	})
 	if c.course, err = rules.Replay(game, made); err != nil {
 		return last, err
 	}
@@ -174,11 +173,7 @@ func listedIDs(ids []string) string {
 	if len(ids) > most {
 		ids, more = ids[:most], fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	clipped := make([]string, len(ids))
-	for i, id := range ids {
-		clipped[i] = clip(id)
-	}
-	return strings.Join(clipped, ", ") + more
+	return strings.Join(protocol.Each(ids, clip), ", ") + more
 }
 
 // checkKeys compares the keys of the league with those that the auditor knows.

@@ -99,11 +99,8 @@ func (r *Registrations) Silent() int { return len(r.silent) }
 
 // SilentIDs are the ids of at most limit agents that have not answered, in order;
 // nil for none.
-func (r *Registrations) SilentIDs(limit int) (ids []string) {
-	for _, s := range r.silent[:min(len(r.silent), limit)] {
-		ids = append(ids, s.id)
-	}
-	return ids
+func (r *Registrations) SilentIDs(limit int) []string {
+	return protocol.Each(r.silent[:min(len(r.silent), limit)], func(s silence) string { return s.id })
 }
 
 // GraceLeft is how long the registration of an agent cannot be dropped yet: 0 if it

@@ -44,10 +44,7 @@ func ReadTools(response []byte) (fitting []Tool, cursor string, ok bool) {
 			continue
 		}
 		t := Tool{name: name, closed: schema.Get("additionalProperties").Kind() == 'f'}
-		var required []string
-		for _, r := range list(schema.Get("required")) {
-			required = append(required, protocol.Unquote(r))
-		}
+		required := protocol.Each(list(schema.Get("required")), protocol.Unquote)
 		for _, p := range properties {
 			t.arguments = append(t.arguments, argument{p.Name, slices.Contains(required, p.Name), holdsObject(protocol.ParseObject(p.Value).Get("type"))})
 		}

@@ -370,9 +370,5 @@ func oneOf(values []string) string {
 	if len(values) == 1 {
 		return "exactly " + strconv.Quote(values[0])
 	}
-	quoted := make([]string, len(values))
-	for i, v := range values {
-		quoted[i] = strconv.Quote(v)
-	}
-	return "one of " + strings.Join(quoted, ", ")
+	return "one of " + strings.Join(Each(values, strconv.Quote), ", ")
 }

@@ -124,10 +124,7 @@ func (f *field) integerOrWord() map[string]any {
 
 func (f *field) textSchema(s map[string]any) {
 	if f.values != nil {
-		values := make([]any, 0, len(f.values)+1)
-		for _, v := range f.values {
-			values = append(values, v)
-		}
+		values := Each(f.values, func(v string) any { return v })
 		if f.null || f.optional {
 			values = append(values, nil)
 		}

@@ -114,9 +114,9 @@ func (l *League) Results(games rules.Registry) *Results {
 		r.SidesAlike = game.Info().SidesAlike
 	}
 	strategies := l.strategies()
-	for _, row := range l.Standings() {
-		r.Players = append(r.Players, RatedPlayer{row, strategies[row.PlayerID]})
-	}
+	r.Players = protocol.Each(l.Standings(), func(row store.StandingRow) RatedPlayer {
+		return RatedPlayer{row, strategies[row.PlayerID]}
+	})
 	return r
 }
 
@@ -234,9 +234,7 @@ func (s *Statistics) fill(players []RatedPlayer, a *stats.Analysis) {
 			p.Rank, p.BestRank, p.WorstRank, p.SonnebornBerger, p.LegsToNext,
 		}
 	}
-	for _, sum := range a.Strategies {
-		s.Strategies = append(s.Strategies, StrategySum(sum))
-	}
+	s.Strategies = protocol.Each(a.Strategies, func(sum stats.Strategy) StrategySum { return StrategySum(sum) })
 	for _, p := range a.HeadToHead {
 		s.HeadToHead = append(s.HeadToHead, HeadToHeadRecord{players[p.A].PlayerID, players[p.B].PlayerID, p.WinsA, p.WinsB, p.Draws, p.BothFailed})
 	}

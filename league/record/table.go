@@ -2,6 +2,7 @@ package record
 
 import (
 	"evenodd/league/decide"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -15,11 +16,9 @@ type TableRow struct {
 // Table is the present table.
 func (l *League) Table() []TableRow {
 	counts := Fallbacks(decide.Results(l.State))
-	rows := []TableRow{}
-	for _, row := range l.Standings() {
-		rows = append(rows, TableRow{row, counts[row.PlayerID]})
-	}
-	return rows
+	return protocol.Each(l.Standings(), func(row store.StandingRow) TableRow {
+		return TableRow{row, counts[row.PlayerID]}
+	})
 }
 
 // Fallbacks counts the fallbacks of each player.

@@ -35,11 +35,8 @@ func (e *Entrant) record() journal.SimulatedEntrant {
 }
 
 // records are the entrants in the journal; nil for none.
-func (o *Options) records() (all []journal.SimulatedEntrant) {
-	for i := range o.Entrants {
-		all = append(all, o.Entrants[i].record())
-	}
-	return all
+func (o *Options) records() []journal.SimulatedEntrant {
+	return protocol.Each(o.Entrants, func(e Entrant) journal.SimulatedEntrant { return e.record() })
 }
 
 // checkEntrants returns the problems of the entrants, one for all entrants of a line.

@@ -1,6 +1,10 @@
 package web
 
-import "slices"
+import (
+	"slices"
+
+	"evenodd/league/protocol"
+)
 
 // A chart has the points of players over the rounds.
 type chart struct {
@@ -26,11 +30,8 @@ func (c *chart) columns() (indexes []int) {
 }
 
 // Columns are the rounds of the table of points.
-func (c *chart) Columns() (rounds []int) {
-	for _, i := range c.columns() {
-		rounds = append(rounds, c.Rounds[i])
-	}
-	return rounds
+func (c *chart) Columns() []int {
+	return protocol.Each(c.columns(), func(i int) int { return c.Rounds[i] })
 }
 
 // Lines are the lines of the table of points: those that the chart shows at first.
@@ -39,11 +40,8 @@ func (c *chart) Lines() (lines []series) {
 		if !s.Shown {
 			continue
 		}
-		line := series{ID: s.ID, Name: s.Name}
-		for _, i := range c.columns() {
-			line.Points = append(line.Points, s.Points[i])
-		}
-		lines = append(lines, line)
+		points := protocol.Each(c.columns(), func(i int) int { return s.Points[i] })
+		lines = append(lines, series{ID: s.ID, Name: s.Name, Points: points})
 	}
 	return lines
 }
@@ -89,11 +87,10 @@ func (m *moment) chart(more ...string) *chart {
 			continue
 		}
 		player, _ := m.PlayerIndex(row.PlayerID)
-		one := series{ID: row.PlayerID, Name: m.agent(row.PlayerID).Name, Shown: place < chartShown || place >= chartSeries}
-		for _, round := range c.Rounds {
-			one.Points = append(one.Points, points[round][player])
-		}
-		c.Series = append(c.Series, one)
+		c.Series = append(c.Series, series{
+			ID: row.PlayerID, Name: m.agent(row.PlayerID).Name, Shown: place < chartShown || place >= chartSeries,
+			Points: protocol.Each(c.Rounds, func(round int) int { return points[round][player] }),
+		})
 	}
 	return c
 }

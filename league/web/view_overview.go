@@ -126,9 +126,7 @@ func (m *moment) progress() *progress {
 			p.Recorded += sum.TotalMatches
 		}
 	}
-	for _, id := range m.Rematches {
-		p.Rematches = append(p.Rematches, id.String())
-	}
+	p.Rematches = protocol.Each(m.Rematches, protocol.MatchID.String)
 	m.describe(p)
 	return p
 }

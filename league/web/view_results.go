@@ -85,9 +85,7 @@ func (m *moment) results() *results {
 		}
 	}
 	slices.SortFunc(found, func(a, b recent) int { return b.event - a.event })
-	for _, one := range found[:min(len(found), resultsNow)] {
-		list.Rows = append(list.Rows, m.result(one.id))
-	}
+	list.Rows = protocol.Each(found[:min(len(found), resultsNow)], func(r recent) result { return m.result(r.id) })
 	return list
 }
 
@@ -135,14 +133,12 @@ func note(match *journal.Match, ids [2]string) string {
 	case len(match.Forfeited) > 0:
 		return strings.Join(match.Forfeited, " and ") + " forfeited"
 	case report.Status == protocol.StatusTechnicalLoss:
-		var faults []string
-		for _, f := range report.Faults {
-			faults = append(faults, f.Name+" "+record.FailureInWords(f.Value))
-		}
-		if len(faults) == 0 {
+		if len(report.Faults) == 0 {
 			return shown(report.Reason)
 		}
-		return strings.Join(faults, "; ")
+		return strings.Join(protocol.Each(report.Faults, func(f protocol.Member[string]) string {
+			return f.Name + " " + record.FailureInWords(f.Value)
+		}), "; ")
 	}
 	moves := report.GameResult.Moves(ids)
 	if moves[0] == "" || moves[1] == "" {

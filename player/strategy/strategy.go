@@ -224,11 +224,7 @@ func Specialties() string {
 
 // Names returns the names of the strategies.
 func Names() []string {
-	var names []string
-	for _, s := range named() {
-		names = append(names, s.Name())
-	}
-	return names
+	return protocol.Each(named(), Strategy.Name)
 }
 
 // New returns the strategy with a name; the error for an unknown name lists all names.

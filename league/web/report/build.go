@@ -120,24 +120,20 @@ func (b *builder) league() League {
 	if s.Completed != nil {
 		champion := s.Champion()
 		one.Champion, one.Simulation = &champion, publicSimulation(d.Simulation)
-		rows := make([]protocol.StandingRow, 0, now.Players)
-		for _, row := range s.Standings() {
-			rows = append(rows, row.StandingRow)
-		}
+		rows := protocol.Each(s.Standings(), func(row store.StandingRow) protocol.StandingRow {
+			return row.StandingRow
+		})
 		one.ChampionLine = record.ChampionLine(rows, champion)
 	}
 	return one
 }
 
 func (b *builder) standings(results *record.Results) []Row {
-	strategies, rows := map[string]string{}, []Row{}
+	strategies := map[string]string{}
 	for i := range results.Players {
 		strategies[results.Players[i].PlayerID] = results.Players[i].Strategy
 	}
-	for _, row := range b.l.Table() {
-		rows = append(rows, Row{row, strategies[row.PlayerID]})
-	}
-	return rows
+	return protocol.Each(b.l.Table(), func(row record.TableRow) Row { return Row{row, strategies[row.PlayerID]} })
 }
 
 // matches lists the matches of all known rounds.

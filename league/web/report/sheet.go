@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"evenodd/league/protocol"
 	"evenodd/league/record"
 )
 
@@ -83,10 +84,7 @@ func (r *Report) Names() map[string]string {
 // inventory lists the ids of the agents, at most 20.
 func (r *Report) inventory() string {
 	const most = 20
-	var ids []string
-	for i := range r.Agents {
-		ids = append(ids, r.Agents[i].AgentID)
-	}
+	ids := protocol.Each(r.Agents, func(a Agent) string { return a.AgentID })
 	if n := len(ids); n > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), n-most)
 	}

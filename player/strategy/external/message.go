@@ -76,7 +76,7 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 		PlayerID: v.PlayerID, OpponentID: v.OpponentID, MoveType: v.MoveType, ValidOptions: v.Options,
 		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON parser reads 53 bits exactly
 		Drawn:    map[string]int{"even": v.Memory().Drawn("even"), "odd": v.Memory().Drawn("odd")},
-		Opponent: opponent{Choices: map[string]int{}, Last: orNull(v.Memory().Last(v.OpponentID))},
+		Opponent: opponent{Choices: map[string]int{}, Last: protocol.NonZero(v.Memory().Last(v.OpponentID))},
 		Context:  v.Context, History: []past{}, Standings: slices.Clone(v.Table),
 	}
 	for i := range q.Standings {
@@ -87,21 +87,13 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 	}
 	if v.Recent != nil {
 		for _, m := range v.Recent(maxHistory) {
-			p := past{m.MatchID, m.OpponentID, m.Result, orNull(m.Choice), orNull(m.OpponentChoice), nil}
-			if m.DrawnNumber > 0 {
-				p.DrawnNumber = &m.DrawnNumber
-			}
-			q.History = append(q.History, p)
+			q.History = append(q.History, past{
+				m.MatchID, m.OpponentID, m.Result,
+				protocol.NonZero(m.Choice), protocol.NonZero(m.OpponentChoice), protocol.NonZero(m.DrawnNumber),
+			})
 		}
 	}
 	return q
-}
-
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 func wrong(format string, args ...any) error {

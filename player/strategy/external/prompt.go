@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -37,10 +38,9 @@ func prompt(v strategy.View) string {
 		say("Previous results: even won %s, odd won %s.\n", protocol.Counted(even, "time"), protocol.Counted(odd, "time"))
 	}
 	if last := v.Memory().Last(v.OpponentID); last != "" {
-		var counts []string
-		for _, o := range v.Options {
-			counts = append(counts, fmt.Sprintf("%q %s", o, protocol.Counted(v.Memory().Chose(v.OpponentID, o), "time")))
-		}
+		counts := protocol.Each(v.Options, func(o string) string {
+			return fmt.Sprintf("%q %s", o, protocol.Counted(v.Memory().Chose(v.OpponentID, o), "time"))
+		})
 		say("Your opponent, or others like it, chose %s, last %q.\n", strings.Join(counts, ", "), last)
 	}
 	if v.Recent != nil {
@@ -69,10 +69,7 @@ func sayRank(say func(string, ...any), v strategy.View, who, playerID string) {
 
 // orList formats a list: "even" or "odd".
 func orList(options []string) string {
-	quoted := make([]string, len(options))
-	for i, o := range options {
-		quoted[i] = fmt.Sprintf("%q", o)
-	}
+	quoted := protocol.Each(options, strconv.Quote)
 	if len(quoted) == 1 {
 		return quoted[0]
 	}
