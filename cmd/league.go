@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -67,7 +66,10 @@ stays in force when the manager restarts.`,
 		if err != nil {
 			return asUsage(err)
 		}
-		return nil
+		if slices.Contains([]string{"codes", "export"}, called.Name()) { // they have other formats
+			return nil
+		}
+		return oneOf("format", o.format, formatText, formatJSON)
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&o.data, "data", defaultData, "data `folder` of the manager")
@@ -96,21 +98,10 @@ func (o *organiserOptions) folder() (store.Folder, error) {
 		return "", errors.New("set --data to the manager's data folder, or --manager to its URL")
 	}
 	dir := store.Folder(o.data)
-	leagues, err := audit.Leagues(dir)
-	switch {
-	case err != nil:
+	if _, err := audit.Leagues(dir); err != nil {
 		return "", fmt.Errorf("%w, or set --manager to the manager's URL", err)
-	case o.leagueID != "" && !slices.Contains(leagues, o.leagueID):
-		return "", fmt.Errorf("there is no league %.64q in %s; there is %s", o.leagueID, dir, strings.Join(leagues, ", "))
-	case o.leagueID == "" && len(leagues) > 1:
-		return "", usage("%s holds several leagues: choose one with --league-id: %s", dir, strings.Join(leagues, ", "))
-	case o.leagueID == "":
-		o.leagueID = leagues[0]
 	}
-	return dir, nil
-}
-
-// checkFormat checks --format.
-func (o *organiserOptions) checkFormat(formats ...string) error {
-	return oneOf("format", o.format, formats...)
+	var err error
+	o.leagueID, err = chooseLeague(dir, o.leagueID)
+	return dir, err
 }

@@ -126,9 +126,6 @@ func newDecision(o organiser, row decisionCommand) *cobra.Command {
 
 // order makes the request of a command, and checks what needs no manager.
 func (o *organiser) order(row decisionCommand, flags *decisionFlags, args []string) (*protocol.OrganiseRequest, error) {
-	if err := o.checkFormat(formatText, formatJSON); err != nil {
-		return nil, err
-	}
 	q := &protocol.OrganiseRequest{Command: row.name, By: o.by, Reason: strings.TrimSpace(flags.reason), Winner: flags.winner}
 	if len(args) > 0 && row.of == ofAgent {
 		q.AgentID = args[0]

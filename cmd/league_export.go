@@ -38,7 +38,7 @@ names: matches, standings, decisions or agents.`,
 			if !c.Flags().Changed("format") && o.format == formatText {
 				o.format = formatJSON
 			}
-			switch err := o.checkFormat(formatJSON, formatCSV); {
+			switch err := oneOf("format", o.format, formatJSON, formatCSV); {
 			case err != nil:
 				return err
 			case list != "" && o.format != formatCSV:

@@ -41,9 +41,6 @@ Standard error lists the matches without a transcript.`,
 		),
 		Args: takes(1, nil, "logs takes one agent, such as P01"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.checkFormat(formatText, formatJSON); err != nil {
-				return err
-			}
 			return o.logs(c.Context(), args[0], cmp.Or(output, args[0]+".zip"))
 		},
 		ValidArgsFunction: o.completeAgents,

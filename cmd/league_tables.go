@@ -27,9 +27,6 @@ func newLeagueStandings(o organiser) *cobra.Command {
 		),
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.checkFormat(formatText, formatJSON); err != nil {
-				return err
-			}
 			r, from, err := o.readLeague(c.Context())
 			if err != nil {
 				return err
@@ -66,9 +63,6 @@ func newLeagueSchedule(o organiser) *cobra.Command {
 		),
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.checkFormat(formatText, formatJSON); err != nil {
-				return err
-			}
 			only, err := strconv.Atoi(round)
 			if round == "" || round == "all" {
 				only, err = 0, nil

@@ -32,9 +32,6 @@ status again after each change; otherwise it prints a line for each change. With
 		),
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.checkFormat(formatText, formatJSON); err != nil {
-				return err
-			}
 			var listed []config.RosterEntry
 			if roster != "" {
 				var err error
