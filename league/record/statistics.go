@@ -2,9 +2,11 @@ package record
 
 import (
 	"cmp"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
+	"strconv"
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
@@ -217,6 +219,27 @@ func (r *Results) matches(index map[string]int) (matches []stats.Match, stated i
 		matches = append(matches, match)
 	}
 	return matches, stated
+}
+
+// Scale returns the ends of the scale of a picture of the ratings, and the place of a rating in
+// a picture of a width.
+func (s *Statistics) Scale(width float64) (low, high int, x func(rating float64) float64) {
+	least, largest := math.Inf(1), math.Inf(-1)
+	for i := range s.Ratings {
+		least, largest = min(least, s.Ratings[i].Low), max(largest, s.Ratings[i].High)
+	}
+	const unit = 100
+	low, high = int(math.Floor(least/unit))*unit, int(math.Ceil(largest/unit))*unit
+	scale := width / max(float64(high-low), 1)
+	return low, high, func(rating float64) float64 { return float64((rating - float64(low)) * scale) }
+}
+
+// Ranks is the interval of the rank, such as 1–3.
+func (r *Rating) Ranks() string {
+	if r.BestRank == r.WorstRank {
+		return strconv.Itoa(r.BestRank)
+	}
+	return fmt.Sprintf("%d–%d", r.BestRank, r.WorstRank)
 }
 
 // fill sets the members from the analysis. It rounds numbers, so that they are the same bytes

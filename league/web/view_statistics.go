@@ -87,23 +87,13 @@ func (v *statistics) fill(s *record.Statistics) {
 	if len(s.Ratings) == 0 {
 		return
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for i := range s.Ratings {
-		low, high = min(low, s.Ratings[i].Low), max(high, s.Ratings[i].High)
-	}
-	const unit = 100
-	v.Low, v.High = int(math.Floor(low/unit))*unit, int(math.Ceil(high/unit))*unit
-	scale := barWidth / max(float64(v.High-v.Low), 1)
-	x := func(rating float64) float64 { return float64((rating - float64(v.Low)) * scale) }
+	var x func(rating float64) float64
+	v.Low, v.High, x = s.Scale(barWidth)
 	for i := range s.Ratings {
 		r := &s.Ratings[i]
-		ranks := fmt.Sprintf("%d–%d", r.BestRank, r.WorstRank)
-		if r.BestRank == r.WorstRank {
-			ranks = strconv.Itoa(r.BestRank)
-		}
 		v.Rows = append(v.Rows, ratingRow{
 			ref: ref{r.PlayerID, shown(r.DisplayName)}, Rank: r.Rank, Value: int(math.Round(r.Rating)), From: int(math.Round(r.Low)), To: int(math.Round(r.High)),
-			Ranks: ranks, Matches: r.Matches, SonnebornBerger: strconv.FormatFloat(r.SonnebornBerger, 'f', -1, 64), LegsToNext: r.LegsToNext,
+			Ranks: r.Ranks(), Matches: r.Matches, SonnebornBerger: strconv.FormatFloat(r.SonnebornBerger, 'f', -1, 64), LegsToNext: r.LegsToNext,
 			X: decimal(x(r.Low)), Width: decimal(x(r.High) - x(r.Low)), Middle: decimal(x(r.Rating)),
 		})
 	}

@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 
 	"evenodd/league/record"
 )
@@ -37,21 +35,13 @@ func newStrength(s *record.Statistics) *strength {
 	if s == nil || len(s.Ratings) == 0 {
 		return nil
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for i := range s.Ratings {
-		low, high = min(low, s.Ratings[i].Low), max(high, s.Ratings[i].High)
-	}
-	const unit = 100
-	view := &strength{Statistics: s, Low: int(math.Floor(low/unit)) * unit, High: int(math.Ceil(high/unit)) * unit, Omitted: max(len(s.Ratings)-maxBars, 0)}
-	scale := barWidth / max(float64(view.High-view.Low), 1)
-	x := func(rating float64) float64 { return float64((rating - float64(view.Low)) * scale) }
+	view := &strength{Statistics: s, Omitted: max(len(s.Ratings)-maxBars, 0)}
+	var x func(rating float64) float64
+	view.Low, view.High, x = s.Scale(barWidth)
 	number := func(v float64) string { return fmt.Sprintf("%.1f", v) }
 	for _, r := range s.Ratings[:len(s.Ratings)-view.Omitted] {
-		ranks := fmt.Sprintf("%d–%d", r.BestRank, r.WorstRank)
-		if r.BestRank == r.WorstRank {
-			ranks = strconv.Itoa(r.BestRank)
-		}
-		view.Bars = append(view.Bars, bar{r, r.PlayerID, number(x(r.Low)), number(x(r.High) - x(r.Low)), number(x(r.Rating)), ranks})
+		at := [...]string{number(x(r.Low)), number(x(r.High) - x(r.Low)), number(x(r.Rating))}
+		view.Bars = append(view.Bars, bar{r, r.PlayerID, at[0], at[1], at[2], r.Ranks()})
 	}
 	return view
 }
