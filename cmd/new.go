@@ -129,10 +129,9 @@ func writeAgent(s streams, p *starter.Project, dir string) error {
 		steps = append(steps, "Let it play against players of evenodd (an agent ends with its league: start it again first):",
 			fmt.Sprintf("  evenodd simulate --player localhost:%d --players 4", p.Port))
 	}
+	var text page
 	for _, line := range steps {
-		if err := printLine(s.err, "%s", line); err != nil {
-			return err
-		}
+		text.line("%s", line)
 	}
-	return nil
+	return text.print(s.err)
 }

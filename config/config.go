@@ -145,11 +145,7 @@ const aliases = "evenodd_aliases"
 // Alias gives a flag a further name on the command line, in the environment and in
 // settings files.
 func Alias(flags *pflag.FlagSet, name, alias string) {
-	f := flags.Lookup(name)
-	if f.Annotations == nil {
-		f.Annotations = map[string][]string{}
-	}
-	f.Annotations[aliases] = append(f.Annotations[aliases], alias)
+	_ = flags.SetAnnotation(name, aliases, append(flags.Lookup(name).Annotations[aliases], alias)) // the flag exists
 	before := flags.GetNormalizeFunc()
 	flags.SetNormalizeFunc(func(set *pflag.FlagSet, given string) pflag.NormalizedName {
 		if given == alias {
@@ -164,11 +160,7 @@ const secret = "evenodd_secret"
 
 // Secret hides the value of a flag in lists of settings.
 func Secret(flags *pflag.FlagSet, name string) {
-	f := flags.Lookup(name)
-	if f.Annotations == nil {
-		f.Annotations = map[string][]string{}
-	}
-	f.Annotations[secret] = []string{}
+	_ = flags.SetAnnotation(name, secret, []string{}) // the flag exists
 }
 
 // Value returns the value of one flag from the command line, the environment, the

@@ -46,11 +46,15 @@ type MoveStatement struct {
 // with a text of more than 64 KB, which cannot be signed.
 func (k *SigningKey) SignMove(s *MoveStatement) string {
 	var buffer [statementSize]byte
-	b, ok := s.appendTo(buffer[:0])
+	return k.sign(s.appendTo(buffer[:0]))
+}
+
+// sign returns a signature in hexadecimal digits; "" if it is not ok.
+func (k *SigningKey) sign(statement []byte, ok bool) string {
 	if !ok {
 		return ""
 	}
-	return hex.EncodeToString(ed25519.Sign(k.private, b))
+	return hex.EncodeToString(ed25519.Sign(k.private, statement))
 }
 
 // Verify tells whether a signature of the statement is valid under a public key.
@@ -150,11 +154,7 @@ type MoveSignature struct {
 
 // SignHead returns the manager's signature of a journal's head, in hexadecimal digits.
 func (k *SigningKey) SignHead(leagueID, head string) string {
-	b, ok := headStatement(leagueID, head)
-	if !ok {
-		return ""
-	}
-	return hex.EncodeToString(ed25519.Sign(k.private, b))
+	return k.sign(headStatement(leagueID, head))
 }
 
 // VerifyHead tells whether a signature of a journal's head is valid under the public key

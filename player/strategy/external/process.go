@@ -220,7 +220,7 @@ func (p *process) endOfOutput() error {
 	if p.tooLong {
 		return fmt.Errorf("printed a line of more than %d KB", maxLine>>10)
 	}
-	if !p.ends(exitDelay) {
+	if !closedWithin(p.ended, exitDelay) {
 		return errors.New("has closed its standard output")
 	}
 	e := &endedError{text: "ended before it answered: " + p.child.ending.text, success: p.child.ending.success}
@@ -252,15 +252,4 @@ func (p *process) stop(gently bool) {
 	close(p.ignored)
 	p.child.stop(p.stdin, gently)
 	<-p.ended
-}
-
-// ends waits until the program has exited and all its output was read, and tells whether
-// that was in time.
-func (p *process) ends(length time.Duration) bool {
-	select {
-	case <-p.ended:
-		return true
-	case <-time.After(length):
-		return false
-	}
 }

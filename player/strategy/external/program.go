@@ -222,11 +222,11 @@ func (c *child) kill() {
 func (c *child) stop(stdin io.Closer, gently bool) {
 	if gently {
 		_ = stdin.Close()
-		if c.wait(untilTerm) {
+		if closedWithin(c.exited, untilTerm) {
 			return
 		}
 		c.terminate()
-		if c.wait(untilKill) {
+		if closedWithin(c.exited, untilKill) {
 			return
 		}
 	}
@@ -234,10 +234,10 @@ func (c *child) stop(stdin io.Closer, gently bool) {
 	<-c.exited
 }
 
-// wait waits for the exit, and tells whether it came in time.
-func (c *child) wait(length time.Duration) bool {
+// closedWithin waits until a channel is closed, and tells whether that was in time.
+func closedWithin(channel <-chan struct{}, length time.Duration) bool {
 	select {
-	case <-c.exited:
+	case <-channel:
 		return true
 	case <-time.After(length):
 		return false
