@@ -18,8 +18,7 @@ import (
 func (m *Manager) Read(ctx context.Context, bearer string, document func(*decide.View) (any, error)) (any, error) {
 	m.mu.Lock()
 	err := m.admitReader(bearer)
-	var refusal *protocol.Error
-	if errors.As(err, &refusal) {
+	if _, refused := errors.AsType[*protocol.Error](err); refused {
 		m.refusals.unread(ctx, "MCP resource", err)
 	}
 	var result any

@@ -133,8 +133,7 @@ func relative(dir store.Folder, path string) string {
 
 // cause is the text of an error without the path, which findings name.
 func cause(err error) string {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	return err.Error()

@@ -17,8 +17,7 @@ import (
 // program: the member, the type that it must have, and what it holds.
 func Reason(err error) string {
 	text := err.Error()
-	var wrong *json.SemanticError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.SemanticError](err); ok {
 		about, _, _ := strings.Cut(text, wrong.Error())
 		text = about + wrongType(wrong)
 	}
