@@ -30,7 +30,7 @@ type Statistics struct {
 	Equality   Equality           `json:"equality"`
 	Sides      Sides              `json:"sides"`
 	Ratings    []Rating           `json:"ratings"`                // the highest first
-	Strategies []StrategySum      `json:"strategies,omitempty"`   // if they are known
+	Strategies []stats.Strategy   `json:"strategies,omitempty"`   // if they are known
 	HeadToHead []HeadToHeadRecord `json:"head_to_head,omitempty"` // each pair that met
 }
 
@@ -67,17 +67,6 @@ type Rating struct {
 	WorstRank       int     `json:"worst_rank"`
 	SonnebornBerger float64 `json:"sonneborn_berger"`
 	LegsToNext      int     `json:"legs_to_next,omitzero"`
-}
-
-// A StrategySum sums up the matches of the players of a strategy: see stats.Strategy.
-type StrategySum struct {
-	Name            string `json:"strategy"`
-	Players         int    `json:"players"`
-	Played          int    `json:"played"`
-	Wins            int    `json:"wins"`
-	Draws           int    `json:"draws"`
-	Losses          int    `json:"losses"`
-	TechnicalLosses int    `json:"technical_losses"`
 }
 
 // A HeadToHeadRecord counts the matches between two players: see stats.Pair.
@@ -247,6 +236,7 @@ func (r *Rating) Ranks() string {
 func (s *Statistics) fill(players []RatedPlayer, a *stats.Analysis) {
 	e := &a.Equality
 	s.Sentence, s.Matches, s.Played, s.Used, s.Sampled = a.Sentence, a.Matches, a.Played, a.Used, a.Sampled
+	s.Strategies = a.Strategies
 	s.Equality = Equality{rounded(e.P, 4), rounded(e.SmallestP, 4), e.Possible, e.Rejects(), rounded(e.Statistic, 2), e.Matches, e.Shuffles}
 	s.Sides = Sides{a.Sides.WinsA, a.Sides.WinsB, a.Sides.Draws, rounded(a.Sides.Advantage, 1)}
 	s.Ratings = make([]Rating, len(players))
@@ -257,7 +247,6 @@ func (s *Statistics) fill(players []RatedPlayer, a *stats.Analysis) {
 			p.Rank, p.BestRank, p.WorstRank, p.SonnebornBerger, p.LegsToNext,
 		}
 	}
-	s.Strategies = protocol.Each(a.Strategies, func(sum stats.Strategy) StrategySum { return StrategySum(sum) })
 	for _, p := range a.HeadToHead {
 		s.HeadToHead = append(s.HeadToHead, HeadToHeadRecord{players[p.A].PlayerID, players[p.B].PlayerID, p.WinsA, p.WinsB, p.Draws, p.BothFailed})
 	}

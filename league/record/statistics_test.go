@@ -13,6 +13,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
+	"evenodd/league/stats"
 	"evenodd/league/store"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -49,7 +50,7 @@ func TestStatisticsOfASmallLeague(t *testing.T) {
 	assert.Equal(t, []any{"P02", "Name of P02", "mirror", 1, 1}, []any{first.PlayerID, first.DisplayName, first.Strategy, first.Matches, first.Rank})
 	assert.InDelta(t, 2, first.SonnebornBerger, 1e-9, "the points of both that it beat")
 	assert.Equal(t, 10, first.LegsToNext)
-	assert.Equal(t, []record.StrategySum{
+	assert.Equal(t, []stats.Strategy{
 		{Name: "random", Players: 2, Played: 6, Draws: 2, Losses: 4, TechnicalLosses: 3},
 		{Name: "mirror", Players: 1, Played: 2, Wins: 2},
 	}, s.Strategies)

@@ -19,6 +19,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/record"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -57,12 +58,7 @@ type Standing struct {
 
 // CountFallbacks adds the fallbacks of all results to the rows.
 func CountFallbacks(rows []Standing, results []league.MatchRecord) {
-	counts := map[string]int{}
-	for i := range results {
-		for _, f := range results[i].Fallbacks {
-			counts[f.Name] += f.Value
-		}
-	}
+	counts := record.Fallbacks(results)
 	for i := range rows {
 		rows[i].Fallbacks = counts[rows[i].PlayerID]
 	}

@@ -43,11 +43,13 @@ func headToHead(matches []Match) []Pair {
 // A Strategy sums up the matches of all players of a strategy. A match between two of them
 // counts for both.
 type Strategy struct {
-	Name    string
-	Players int
-
-	Played, Wins, Draws, Losses int
-	TechnicalLosses             int // part of Losses
+	Name            string `json:"strategy"`
+	Players         int    `json:"players"`
+	Played          int    `json:"played"`
+	Wins            int    `json:"wins"`
+	Draws           int    `json:"draws"`
+	Losses          int    `json:"losses"`
+	TechnicalLosses int    `json:"technical_losses"` // part of Losses
 }
 
 // sumStrategies sums the matches up by strategy; nil if the players have none.
