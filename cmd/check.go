@@ -164,11 +164,7 @@ func (o *checkOptions) requirements() []conformance.Requirement {
 	if o.Role != "" {
 		return o.catalogue(o.Role)
 	}
-	var all []conformance.Requirement
-	for _, role := range roles() {
-		all = append(all, o.catalogue(role)...)
-	}
-	return all
+	return slices.Concat(protocol.Each(roles(), o.catalogue)...)
 }
 
 // near suggests ids instead of an unknown one: those of the same group, or all groups.

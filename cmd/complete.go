@@ -46,16 +46,13 @@ func flagCompletion(f *pflag.Flag) cobra.CompletionFunc {
 	case f.Value.Type() == "bool":
 		return cobra.NoFileCompletions
 	}
-	return func(c *cobra.Command, _ []string, begun string) (found []string, directive cobra.ShellCompDirective) {
-		before := ""
-		directive = cobra.ShellCompDirectiveNoFileComp
+	return func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		before, directive := "", cobra.ShellCompDirectiveNoFileComp
 		if f.Value.Type() == "stringSlice" {
 			before = begun[:strings.LastIndex(begun, ",")+1] // the items of the list before the last
 			directive |= cobra.ShellCompDirectiveNoSpace
 		}
-		for _, v := range flagValues(c.Name(), f.Name) {
-			found = append(found, before+v)
-		}
+		found := protocol.Each(flagValues(c.Name(), f.Name), func(value string) string { return before + value })
 		return beginningWith(begun, found), directive
 	}
 }

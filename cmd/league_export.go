@@ -111,30 +111,31 @@ func (r *leagueRecord) agentIDs() []string {
 	return protocol.Each(r.SortedAgents(), func(a *journal.Agent) string { return a.AgentID })
 }
 
+// csvRows are the names of the columns, and a row for each element of a list.
+func csvRows[E any](columns string, list []E, row func(E) []string) [][]string {
+	return append([][]string{strings.Fields(columns)}, protocol.Each(list, row)...)
+}
+
 func agentsCSV(agents []exportedAgent) [][]string {
-	rows := [][]string{{"agent_id", "role", "display_name", "state", "reason", "failures", "registered_at", "endpoint"}}
-	for _, a := range agents {
-		rows = append(rows, []string{a.AgentID, a.Role, a.DisplayName, a.State, a.Reason, strconv.Itoa(a.Failures), a.RegisteredAt, a.Endpoint})
-	}
-	return rows
+	const columns = "agent_id role display_name state reason failures registered_at endpoint"
+	return csvRows(columns, agents, func(a exportedAgent) []string {
+		failures := strconv.Itoa(a.Failures)
+		return []string{a.AgentID, a.Role, a.DisplayName, a.State, a.Reason, failures, a.RegisteredAt, a.Endpoint}
+	})
 }
 
 func matchesCSV(matches []record.Match) [][]string {
-	rows := [][]string{{
-		"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
-		"drawn_number", "choice_A", "choice_B", "reason", "referee_id", "attempt", "reported_at", "remark", "grade",
-	}}
-	for i := range matches {
-		m := &matches[i]
+	const columns = "match_id round_id player_A_id player_B_id status winner_player_id " +
+		"drawn_number choice_A choice_B reason referee_id attempt reported_at remark grade"
+	return csvRows(columns, matches, func(m record.Match) []string {
 		choiceA, _ := m.Choices.Get(m.PlayerAID)
 		choiceB, _ := m.Choices.Get(m.PlayerBID)
-		rows = append(rows, []string{
+		return []string{
 			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerAID, m.PlayerBID, m.Status, textOr(m.WinnerPlayerID, ""),
 			textOr(m.DrawnNumber, ""), textOr(choiceA, ""), textOr(choiceB, ""), m.Reason, m.RefereeID,
-			textOr(protocol.NonZero(m.Attempt), ""), m.ReportedAt, matchRemark(m), m.Grade,
-		})
-	}
-	return rows
+			textOr(protocol.NonZero(m.Attempt), ""), m.ReportedAt, matchRemark(&m), m.Grade,
+		}
+	})
 }
 
 // markedCSV are the rows of the table as CSV, with remarks.
@@ -149,9 +150,7 @@ func (r *leagueRecord) markedCSV() [][]string {
 }
 
 func decisionsCSV(decisions []record.DecisionMade) [][]string {
-	rows := [][]string{{"event", "at", "type", "about", "by", "reason", "description"}}
-	for _, d := range decisions {
-		rows = append(rows, []string{strconv.Itoa(d.Event), d.At, d.Type, d.Matter, d.By, d.Reason, strings.TrimSpace(d.About)})
-	}
-	return rows
+	return csvRows("event at type about by reason description", decisions, func(d record.DecisionMade) []string {
+		return []string{strconv.Itoa(d.Event), d.At, d.Type, d.Matter, d.By, d.Reason, strings.TrimSpace(d.About)}
+	})
 }

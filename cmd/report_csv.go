@@ -31,20 +31,19 @@ func sheetCSV(s *report.Sheet, list string) [][]string {
 	case "faults":
 		return faultsCSV(s.Faults)
 	case "opponents":
-		rows := [][]string{{"opponent_id", "wins", "draws", "losses", "technical_losses", "points", "match_ids"}}
-		for _, h := range s.Opponents {
-			rows = append(rows, []string{
+		const columns = "opponent_id wins draws losses technical_losses points match_ids"
+		return csvRows(columns, s.Opponents, func(h report.HeadToHead) []string {
+			return []string{
 				h.OpponentID, strconv.Itoa(h.Wins), strconv.Itoa(h.Draws), strconv.Itoa(h.Losses),
 				strconv.Itoa(h.TechnicalLosses), strconv.Itoa(h.Points), strings.Join(h.MatchIDs, " "),
-			})
-		}
-		return rows
+			}
+		})
 	case "latency":
-		rows := [][]string{{"method", "answers", "p50_ms", "p90_ms", "p99_ms", "longest_ms", "deadline_sec"}}
-		for _, l := range s.Agent.Latency {
-			rows = append(rows, []string{l.Method, strconv.Itoa(l.Answers), exactly(l.P50), exactly(l.P90), exactly(l.P99), exactly(l.Longest), exactly(l.Deadline)})
-		}
-		return rows
+		const columns = "method answers p50_ms p90_ms p99_ms longest_ms deadline_sec"
+		return csvRows(columns, s.Agent.Latency, func(l record.Latency) []string {
+			times := protocol.Each([]float64{l.P50, l.P90, l.P99, l.Longest, l.Deadline}, exactly)
+			return append([]string{l.Method, strconv.Itoa(l.Answers)}, times...)
+		})
 	}
 	return matchesCSV(recordsOf(s.Matches))
 }
@@ -61,27 +60,27 @@ func recordsOf(matches []report.Match) []record.Match {
 }
 
 func faultsCSV(groups []report.FaultGroup) [][]string {
-	rows := [][]string{{"agent_id", "kind", "error_code", "error_name", "method", "count", "technical_losses", "problem", "requirement", "remedy", "match_ids"}}
-	for i := range groups {
-		g := &groups[i]
-		rows = append(rows, []string{
-			g.AgentID, g.Kind, g.Code, g.Name, g.Method, strconv.Itoa(g.Count), strconv.Itoa(g.Lost), g.Problem, g.Requirement, g.Remedy, strings.Join(g.MatchIDs(), " "),
-		})
-	}
-	return rows
+	const columns = "agent_id kind error_code error_name method count technical_losses " +
+		"problem requirement remedy match_ids"
+	return csvRows(columns, groups, func(g report.FaultGroup) []string {
+		return []string{
+			g.AgentID, g.Kind, g.Code, g.Name, g.Method, strconv.Itoa(g.Count), strconv.Itoa(g.Lost),
+			g.Problem, g.Requirement, g.Remedy, strings.Join(g.MatchIDs(), " "),
+		}
+	})
 }
 
 func ratingsCSV(s *record.Statistics) [][]string {
-	rows := [][]string{{"player_id", "display_name", "strategy", "matches", "rating", "low", "high", "rank", "best_rank", "worst_rank", "legs_to_next"}}
-	if s == nil {
-		return rows // the league has not started
+	const columns = "player_id display_name strategy matches rating low high rank best_rank worst_rank legs_to_next"
+	var ratings []record.Rating
+	if s != nil { // the league has started
+		ratings = s.Ratings
 	}
-	for i := range s.Ratings {
-		r := &s.Ratings[i]
-		rows = append(rows, []string{
-			r.PlayerID, r.DisplayName, r.Strategy, strconv.Itoa(r.Matches), exactly(r.Rating), exactly(r.Low), exactly(r.High),
+	return csvRows(columns, ratings, func(r record.Rating) []string {
+		return []string{
+			r.PlayerID, r.DisplayName, r.Strategy, strconv.Itoa(r.Matches),
+			exactly(r.Rating), exactly(r.Low), exactly(r.High),
 			strconv.Itoa(r.Rank), strconv.Itoa(r.BestRank), strconv.Itoa(r.WorstRank), strconv.Itoa(r.LegsToNext),
-		})
-	}
-	return rows
+		}
+	})
 }

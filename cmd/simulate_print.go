@@ -146,13 +146,9 @@ func writeMatchesCSV(s streams, r *simulation.Result) error {
 		more := yield(header)
 		for i := 0; more && i < len(r.Results); i++ {
 			m := &r.Results[i]
-			number := ""
-			if m.Number > 0 {
-				number = strconv.Itoa(m.Number)
-			}
 			row := []string{
 				m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
-				number, m.ChoiceA, m.ChoiceB, m.Reason,
+				textOr(protocol.NonZero(m.Number), ""), m.ChoiceA, m.ChoiceB, m.Reason,
 			}
 			if fallbacks {
 				a, _ := m.Fallbacks.Get(m.PlayerA)

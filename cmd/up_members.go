@@ -74,10 +74,8 @@ func newUpMembers(g *upGroup, o *upOptions, entrants []config.Entrant) (manager 
 // withoutKeys returns an environment without the keys of language models: each key is only
 // for the process of its player.
 func withoutKeys(environ []string, entrants []config.Entrant) []string {
-	secret := []string{llmKeyVariable, openAIKeyVariable}
-	for i := range entrants {
-		secret = append(secret, entrants[i].LLM.KeyEnv)
-	}
+	secret := protocol.Each(entrants, func(e config.Entrant) string { return e.LLM.KeyEnv })
+	secret = append(secret, llmKeyVariable, openAIKeyVariable)
 	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.Contains(secret, name)

@@ -49,11 +49,8 @@ func (m *Manager) journalPage(from, limit int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := &protocol.JournalData{First: from, Lines: make([]string, len(lines)), Last: last}
-	for i, line := range lines {
-		page.Lines[i] = string(line)
-	}
-	return page, nil
+	text := protocol.Each(lines, func(line []byte) string { return string(line) })
+	return &protocol.JournalData{First: from, Lines: text, Last: last}, nil
 }
 
 // agentLog is the answer to GET_AGENT_LOG.

@@ -112,13 +112,11 @@ func loadLines(dir store.Folder, path string) (d document[store.History]) {
 	d = document[store.History]{file: relative(dir, path)}
 	h, lines, _, err := store.ReadHistoryLines(path)
 	d.exists = !errors.Is(err, fs.ErrNotExist)
-	var wrong *store.LineError
-	switch {
-	case err == nil:
+	if err == nil {
 		d.value, d.matchLines = h, append(make([]int, 0, len(lines)+1), lines...)
-	case errors.As(err, &wrong):
+	} else if wrong, ok := errors.AsType[*store.LineError](err); ok {
 		d.problem, d.problemLine = "it cannot be read: "+Reason(wrong.Err), wrong.Line
-	default:
+	} else {
 		d.problem = "it cannot be read: " + cause(err)
 	}
 	return d

@@ -160,10 +160,8 @@ func (a *auditor) showsAnnulled(f *matchFile) bool {
 
 // outcomesOf are the results of an attempt, whether they count or are annulled. An attempt has
 // one at most. Those of attempt 0 are the forfeits of the match.
-func outcomesOf(m *journal.Match, attempt int) (all []journal.Outcome) {
-	for i := range m.Annulled {
-		all = append(all, m.Annulled[i].Outcome)
-	}
+func outcomesOf(m *journal.Match, attempt int) []journal.Outcome {
+	all := protocol.Each(m.Annulled, func(o journal.AnnulledOutcome) journal.Outcome { return o.Outcome })
 	return slices.DeleteFunc(append(all, m.Outcome), func(o journal.Outcome) bool {
 		return o.Report == nil || o.Report.Number != attempt || attempt == 0 && o.Forfeited == nil
 	})

@@ -68,7 +68,7 @@ func (f *Folder) indexes(entries []os.DirEntry) (files []*store.ResultsIndex, un
 
 // attemptsIn load the attempts in results files in order, each once: the referee's own file has
 // precedence over what it delivered.
-func attemptsIn(files []*store.ResultsIndex) (attempts []func() (*store.Match, error)) {
+func attemptsIn(files []*store.ResultsIndex) []func() (*store.Match, error) {
 	var all []indexedAttempt
 	for _, x := range files {
 		for i := range x.Attempts {
@@ -81,8 +81,7 @@ func attemptsIn(files []*store.ResultsIndex) (attempts []func() (*store.Match, e
 		return cmp.Or(a.id.Compare(b.id), a.at.Attempt-b.at.Attempt, -strings.Compare(a.file.Path, b.file.Path))
 	})
 	all = slices.CompactFunc(all, func(a, b indexedAttempt) bool { return a.id == b.id && a.at.Attempt == b.at.Attempt })
-	for _, a := range all {
-		attempts = append(attempts, func() (*store.Match, error) { return a.file.Load(a.at) })
-	}
-	return attempts
+	return protocol.Each(all, func(a indexedAttempt) func() (*store.Match, error) {
+		return func() (*store.Match, error) { return a.file.Load(a.at) }
+	})
 }

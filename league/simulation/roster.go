@@ -31,11 +31,9 @@ type entry struct {
 }
 
 func newRoster(endpoints []string) *roster {
-	r := &roster{changed: make(chan struct{})}
-	for _, endpoint := range endpoints {
-		r.players = append(r.players, &entry{endpoint: endpoint, strategy: ExternalStrategy})
-	}
-	return r
+	return &roster{changed: make(chan struct{}), players: protocol.Each(endpoints, func(endpoint string) *entry {
+		return &entry{endpoint: endpoint, strategy: ExternalStrategy}
+	})}
 }
 
 // update changes the roster, and tells the waiting calls.

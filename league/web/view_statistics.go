@@ -93,7 +93,8 @@ func (v *statistics) fill(s *record.Statistics) {
 		r := &s.Ratings[i]
 		v.Rows = append(v.Rows, ratingRow{
 			ref: ref{r.PlayerID, shown(r.DisplayName)}, Rank: r.Rank, Value: int(math.Round(r.Rating)), From: int(math.Round(r.Low)), To: int(math.Round(r.High)),
-			Ranks: r.Ranks(), Matches: r.Matches, SonnebornBerger: strconv.FormatFloat(r.SonnebornBerger, 'f', -1, 64), LegsToNext: r.LegsToNext,
+			Ranks: r.Ranks(), Matches: r.Matches,
+			SonnebornBerger: strconv.FormatFloat(r.SonnebornBerger, 'f', -1, 64), LegsToNext: r.LegsToNext,
 			X: decimal(x(r.Low)), Width: decimal(x(r.High) - x(r.Low)), Middle: decimal(x(r.Rating)),
 		})
 	}

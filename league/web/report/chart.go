@@ -146,9 +146,7 @@ func newCrossView(r *Report) *crossView {
 			v.Single = v.Single && len(h.MatchIDs) == 1
 		}
 	}
-	for i := range shown {
-		v.IDs = append(v.IDs, shown[i].PlayerID)
-	}
+	v.IDs = protocol.Each(shown, func(r Row) string { return r.PlayerID })
 	for i := range shown {
 		row := crossViewRow{Rank: shown[i].ShownRank(), ID: shown[i].PlayerID, Points: shown[i].Points}
 		for _, opponent := range v.IDs {
