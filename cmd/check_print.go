@@ -228,13 +228,7 @@ func (o *checkOptions) printList(w io.Writer) error {
 		if o.Role != "" && o.Role != role {
 			continue
 		}
-		in := section{role, []conformance.Requirement{}}
-		for _, q := range o.catalogue(role) {
-			if o.Selection.Wants(q) {
-				in.Requirements = append(in.Requirements, q)
-			}
-		}
-		list.Roles = append(list.Roles, in)
+		list.Roles = append(list.Roles, section{role, protocol.Select(o.catalogue(role), o.Selection.Wants)})
 	}
 	return show(w, o.format, list, func(w io.Writer) error {
 		var text page

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league/protocol"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -162,12 +164,9 @@ type commandGroup struct {
 // groupsOf returns the commands below a command by section. Those of the program have the order
 // of commandSections, all others are in one section in alphabetical order.
 func groupsOf(c *cobra.Command) []commandGroup {
-	var available []*cobra.Command
-	for _, below := range c.Commands() {
-		if below.IsAvailableCommand() || below.Name() == "help" {
-			available = append(available, below)
-		}
-	}
+	available := protocol.Select(c.Commands(), func(below *cobra.Command) bool {
+		return below.IsAvailableCommand() || below.Name() == "help"
+	})
 	if len(available) == 0 {
 		return nil
 	}

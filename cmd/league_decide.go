@@ -224,10 +224,5 @@ func (o *organiser) complete(c *cobra.Command, args []string, begin string, list
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer from.Close()
-	for _, id := range list(r) {
-		if strings.HasPrefix(id, begin) {
-			found = append(found, id)
-		}
-	}
-	return found, cobra.ShellCompDirectiveNoFileComp
+	return beginningWith(begin, list(r)), cobra.ShellCompDirectiveNoFileComp
 }

@@ -145,11 +145,9 @@ func (a *agentArchive) write(ctx context.Context, from record.Source, to io.Writ
 	if err != nil {
 		return nil, err
 	}
-	for _, row := range all {
-		if row.RoundID <= a.Round && (row.PlayerAID == a.id || row.PlayerBID == a.id || a.about[row.MatchID]) {
-			a.matches = append(a.matches, row)
-		}
-	}
+	a.matches = protocol.Select(all, func(m record.Match) bool {
+		return m.RoundID <= a.Round && (m.PlayerAID == a.id || m.PlayerBID == a.id || a.about[m.MatchID])
+	})
 	z := zip.NewWriter(to)
 	if err := a.writeLog(ctx, from, z); err != nil {
 		return nil, err

@@ -30,13 +30,8 @@ func onlyCommands(c *cobra.Command, args []string) error {
 }
 
 // commandNames lists the commands below c.
-func commandNames(c *cobra.Command) (names []string) {
-	for _, below := range c.Commands() {
-		if below.IsAvailableCommand() {
-			names = append(names, below.Name())
-		}
-	}
-	return names
+func commandNames(c *cobra.Command) []string {
+	return protocol.Each(protocol.Select(c.Commands(), (*cobra.Command).IsAvailableCommand), (*cobra.Command).Name)
 }
 
 // suggestCommand suggests a command below c for an unknown word. A word that is a command of

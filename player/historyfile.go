@@ -113,17 +113,12 @@ func readHistory(path string) (lines, doc *store.History, err error) {
 }
 
 // lacking returns the matches that a history lacks.
-func lacking(history, matches []store.HistoryMatch) (list []store.HistoryMatch) {
+func lacking(history, matches []store.HistoryMatch) []store.HistoryMatch {
 	known := make(map[string]bool, len(history))
 	for i := range history {
 		known[history[i].MatchID] = true
 	}
-	for i := range matches {
-		if !known[matches[i].MatchID] {
-			list = append(list, matches[i])
-		}
-	}
-	return list
+	return protocol.Select(matches, func(m store.HistoryMatch) bool { return !known[m.MatchID] })
 }
 
 // pathForLeague returns the path of a history whose usual path holds the history of

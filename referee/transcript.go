@@ -39,12 +39,9 @@ type entry struct {
 }
 
 func newTranscript(clock *protocol.Clock, tokens ...string) *transcript {
-	t := &transcript{clock: clock}
-	for _, token := range tokens {
-		if token != "" && token != protocol.NoToken {
-			t.tokens = append(t.tokens, token)
-		}
-	}
+	t := &transcript{clock: clock, tokens: protocol.Select(tokens, func(token string) bool {
+		return token != "" && token != protocol.NoToken
+	})}
 	t.enter(store.StateAssigned)
 	return t
 }

@@ -155,12 +155,9 @@ func (a *auditor) noteUnsigned() {
 	if a.state.Started == nil || !a.completed() {
 		return
 	}
-	var keyless []string
-	for _, id := range a.state.Started.Players {
-		if a.state.Agents[id].PublicKey == "" {
-			keyless = append(keyless, id)
-		}
-	}
+	keyless := protocol.Select(a.state.Started.Players, func(id string) bool {
+		return a.state.Agents[id].PublicKey == ""
+	})
 	if len(keyless) > 0 {
 		a.note(RuleUnsigned, location{file: a.journal, line: a.started}, "%s without a key: nothing proves its moves: %s", protocol.Counted(len(keyless), "player"), listedIDs(keyless))
 	}

@@ -39,14 +39,13 @@ func Decision(s *journal.State, c Command) (journal.DecisionEvent, error) {
 	if err == nil {
 		err = s.Check(d)
 	}
-	var fault *protocol.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return d, nil
-	case !errors.As(err, &fault):
-		fault = protocol.Fault(protocol.ErrInvalidMatchState, "%v", err)
 	}
-	return nil, fault
+	if fault, ok := errors.AsType[*protocol.Error](err); ok {
+		return nil, fault
+	}
+	return nil, protocol.Fault(protocol.ErrInvalidMatchState, "%v", err)
 }
 
 // Reopen returns the event with which the first ordered rematch begins, and its match; nil

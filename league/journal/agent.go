@@ -150,13 +150,8 @@ func (s *State) hasReferee(except string) bool {
 }
 
 // InactivePlayers are the inactive players of a match, in its order.
-func (s *State) InactivePlayers(ids ...string) (inactive []string) {
-	for _, id := range ids {
-		if s.Agents[id].Inactive() {
-			inactive = append(inactive, id)
-		}
-	}
-	return inactive
+func (s *State) InactivePlayers(ids ...string) []string {
+	return protocol.Select(ids, func(id string) bool { return s.Agents[id].Inactive() })
 }
 
 // ForfeitWinner is the player of a match that does not forfeit it, and so wins it; nil

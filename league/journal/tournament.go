@@ -122,7 +122,7 @@ func (s *State) seeds(players []string) []int {
 }
 
 // MissingSeeds are the names of the seeding that no player has, after the start.
-func (s *State) MissingSeeds() (missing []string) {
+func (s *State) MissingSeeds() []string {
 	if s.Created.Tournament == nil {
 		return nil
 	}
@@ -130,12 +130,7 @@ func (s *State) MissingSeeds() (missing []string) {
 	for _, id := range s.Started.Players {
 		names[s.Agents[id].DisplayName] = true
 	}
-	for _, name := range s.Created.Tournament.Seeding {
-		if !names[name] {
-			missing = append(missing, name)
-		}
-	}
-	return missing
+	return protocol.Select(s.Created.Tournament.Seeding, func(name string) bool { return !names[name] })
 }
 
 // An upcoming holds the pairings of the round after the last announced one. They are

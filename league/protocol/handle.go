@@ -49,8 +49,7 @@ func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context,
 		return validated[Q]{q}, nil
 	}
 	refuse := func(ctx context.Context, err error, asked *Envelope) error {
-		var e *Error
-		if stamp.refused != nil && errors.As(err, &e) {
+		if e, ok := errors.AsType[*Error](err); ok && stamp.refused != nil {
 			stamp.refused(ctx, m.Name, asked, e)
 		}
 		return m.refuse(err, stamp, asked)
@@ -100,8 +99,8 @@ func envelopeOf(v any) *Envelope { return v.(message).envelope() }
 // refuse returns the error to send, with this method's JSON-RPC code. For an error that is
 // not an *Error the caller receives an internal error without details.
 func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
-	var e *Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return &Error{RPC: RPCInternal, Detail: "Internal error", Remote: true, cause: err}
 	}
 	code := e.RPC

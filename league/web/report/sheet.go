@@ -57,17 +57,8 @@ func (r *Report) Sheet(agentID string) (*Sheet, error) {
 			s.Matches, about[m.MatchID] = append(s.Matches, *m), true
 		}
 	}
-	for _, d := range r.Decisions {
-		if about[d.Matter] {
-			s.Decisions = append(s.Decisions, d)
-		}
-	}
-	var own []fault
-	for _, f := range r.faults {
-		if f.AgentID == agentID {
-			own = append(own, f)
-		}
-	}
+	s.Decisions = protocol.Select(r.Decisions, func(d record.DecisionMade) bool { return about[d.Matter] })
+	own := protocol.Select(r.faults, func(f fault) bool { return f.AgentID == agentID })
 	s.Faults = groups(own, 0, r.order())
 	return s, nil
 }
