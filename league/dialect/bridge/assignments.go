@@ -15,9 +15,10 @@ type assignedMatch struct {
 	endpoint string // of the referee
 
 	form     dialect.Form // of the last assignment
-	accepted bool         // in that form, by any answer but BUSY
-	reported bool
-	seq      int // among all assignments
+	accepted bool         // in that form
+	closed   bool         // it has a result, or the referee did not accept it
+	reported bool         // by the referee
+	seq      int          // among all assignments
 }
 
 // assignments are the matches of third-party referees. Safe for concurrent use.
@@ -40,7 +41,7 @@ func (as *assignments) add(endpoint string, assignment protocol.Object) (m *assi
 	defer as.mu.Unlock()
 	as.any.Store(true)
 	before := as.matches.values[m.MatchID]
-	if before != nil && before.endpoint == endpoint && before.accepted && !before.reported {
+	if before != nil && before.endpoint == endpoint && before.accepted && !before.closed {
 		f := before.form
 		fruitless = &f
 	}
@@ -50,28 +51,31 @@ func (as *assignments) add(endpoint string, assignment protocol.Object) (m *assi
 	return m, fruitless
 }
 
-// accept remembers the form in which a referee accepted a match, unless it is busy.
-func (as *assignments) accept(m *assignedMatch, f dialect.Form, busy bool) {
+// answered remembers the form in which a referee accepted a match, or that it did not. Proven tells
+// that it reported the match before it answered.
+func (as *assignments) answered(m *assignedMatch, f dialect.Form, accepted bool) (proven bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	m.form, m.accepted = f, !busy
+	m.form, m.accepted, m.closed = f, accepted, m.closed || !accepted
+	return accepted && m.reported
 }
 
 // report remembers that the manager accepted the report of a match. It returns the endpoint
-// of the referee and the form of the assignment if the report is from that referee.
+// of the referee and the form of the assignment if that referee sent the report after it had
+// accepted the match.
 func (as *assignments) report(report protocol.Object) (endpoint string, f dialect.Form, ok bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	m := as.matches.values[report.Text("match_id")]
-	if m == nil || m.reported {
+	if m == nil || m.closed {
 		return "", dialect.Form{}, false
 	}
-	m.reported = true
-	return m.endpoint, m.form, m.IsReportedBy(dialect.Reporter(report))
+	m.closed, m.reported = true, m.IsReportedBy(dialect.Reporter(report))
+	return m.endpoint, m.form, m.accepted && m.reported
 }
 
 // of finds the match of a report: the match that it names, else the only one that it can be
-// about; nil for none. A match that is reported counts only if no other is open: the
+// about; nil for none. A match that is closed counts only if no other is open: the
 // report is sent again. A referee reports only its own matches.
 func (as *assignments) of(report protocol.Object) *assignedMatch {
 	reporter, id := dialect.Reporter(report), report.Text("match_id")
@@ -83,23 +87,23 @@ func (as *assignments) of(report protocol.Object) *assignedMatch {
 		}
 		return nil
 	}
-	var open, reported *assignedMatch
+	var open, closed *assignedMatch
 	opens := 0
 	for _, m := range as.matches.values {
 		if !m.IsReportedBy(reporter) || !m.HasPlayers(report) {
 			continue
 		}
 		switch {
-		case !m.reported:
+		case !m.closed:
 			open = m
 			opens++
-		case reported == nil || m.seq > reported.seq:
-			reported = m
+		case closed == nil || m.seq > closed.seq:
+			closed = m
 		}
 	}
 	switch opens {
 	case 0:
-		return reported
+		return closed
 	case 1:
 		return open
 	}
@@ -150,8 +154,9 @@ func (c *call) assignMatch(ctx context.Context) (reply, error) {
 		c.noteStart(c.endpoint, *fruitless, false)
 	}
 	r, err := c.send(ctx)
-	if err == nil && r.Verdict == dialect.Understood {
-		c.assigned.accept(c.match, r.form, r.Message.Text("status") == protocol.StatusBusy)
+	accepted := err == nil && r.Verdict == dialect.Understood && r.Message.Text("status") != protocol.StatusBusy
+	if c.assigned.answered(c.match, r.form, accepted) {
+		c.noteStart(c.endpoint, r.form, true)
 	}
 	return r, err
 }

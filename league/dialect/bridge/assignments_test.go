@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -262,4 +263,104 @@ func TestRememberedAssignmentsAreBounded(t *testing.T) {
 	}
 	assert.Len(t, h.matches.values, maxAssignments)
 	assert.NotContains(t, h.matches.values, "R1M1")
+}
+
+// startedBy answers as a referee that knows one method, and conducts the match before it answers.
+func startedBy(method string, conduct func(asked protocol.Object) (int, string)) *thirdPartyAgent {
+	return &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
+		if asked.Text("method") != method {
+			return 200, `{"result":{"error":"Method not found"},"error":null,"id":1}`
+		}
+		return conduct(asked)
+	}}
+}
+
+// A referee that reports a match before it answers the start has shown that the form starts
+// matches: it is not called in others when it fails later.
+func TestReportBeforeTheAnswerProvesTheForm(t *testing.T) {
+	for name, report := range map[string]string{
+		"that names the match": `{"match_id":"R1M1","result":{"winner":"DRAW"}}`,
+		"without a match":      `{"result":{"winner":"DRAW"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, fails := newTestPeers(zerolog.Nop()), false
+			s := startedBy("start_match_command", func(protocol.Object) (int, string) {
+				if fails {
+					return 500, "Internal Server Error"
+				}
+				reportOf(t, p, report)
+				return 200, `{"result":{"status":"STARTED"},"error":null,"id":1}`
+			})
+			assigned(t, p, s.post, theAssignment)
+			s.tries()
+			fails = true
+			status, _, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", assignmentOf("R2M1", "P01", "P02")), s.post)
+			require.NoError(t, err)
+			assert.Equal(t, []int{500, 1}, []int{status, s.tries()})
+		})
+	}
+}
+
+// The report of another referee proves no form.
+func TestReportOfAnotherRefereeBeforeTheAnswerProvesNoForm(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
+		p.served(asking("report_match_result", `{"sender":"referee:REF02","match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`))
+		return 200, `{"result":{"status":"ok"}}`
+	}}
+	assigned(t, p, s.post, theAssignment)
+	assert.False(t, p.find(theReferee).forms("start_match").proven)
+}
+
+// A referee whose first match ends in HTTP 500 gets the next one in the same form, whether or not it
+// closes its connection after that.
+func TestRefereeThatFailsInItsFirstMatchGetsTheNextInTheSameForm(t *testing.T) {
+	for name, breaks := range map[string]bool{"and answers": false, "and closes the connection": true} {
+		t.Run(name, func(t *testing.T) {
+			p, failed := newTestPeers(zerolog.Nop()), false
+			s := startedBy("start_match_command", func(asked protocol.Object) (int, string) {
+				if asked.Object("params").Text("match_id") == "R1M1" {
+					failed = true
+					return 500, "Internal Server Error"
+				}
+				return 200, `{"result":{"status":"STARTED"},"error":null,"id":1}`
+			})
+			post := func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error) {
+				if failed && breaks {
+					failed = false
+					return posted{}, io.ErrUnexpectedEOF
+				}
+				return s.post(ctx, url, header, body)
+			}
+			_, _, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), post)
+			assert.Equal(t, breaks, err != nil)
+			assert.Equal(t, "ACCEPTED", assigned(t, p, post, assignmentOf("R2M1", "P01", "P02")).Text("status"))
+		})
+	}
+}
+
+// A match that its referee did not accept is not open: the next report of the same players without a
+// match is about the next match.
+func TestReportWithoutMatchIsNotAboutAMatchThatFailed(t *testing.T) {
+	for name, answer := range map[string]struct {
+		status int
+		body   string
+	}{
+		"HTTP 500": {500, "Internal Server Error"}, "busy": {200, `{"result":{"status":"BUSY"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
+				if strings.Contains(string(asked.Append(nil)), "R1M1") {
+					return answer.status, answer.body
+				}
+				return 200, `{"result":{"status":"STARTED"}}`
+			}}
+			_, _, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), s.post)
+			require.NoError(t, err)
+			assigned(t, p, s.post, assignmentOf("R4M1", "P02", "P01"))
+			said := reportOf(t, p, `{"result":{"winner":"DRAW","score":{"P01":"even","P02":"even"}}}`)
+			assert.Equal(t, "R4M1", protocol.ParseObject([]byte(said)).Text("match_id"))
+		})
+	}
 }

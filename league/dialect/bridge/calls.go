@@ -70,7 +70,7 @@ func (c *call) postBody(ctx context.Context) (reply, error) {
 type reply struct {
 	dialect.Reply
 	form    dialect.Form
-	first   bool   // form is the likeliest one
+	first   bool   // form is the likeliest one, or the start of a match in it failed
 	unsent  bool   // the agent was not called in form
 	arrived []byte // the response before it was translated; nil for none
 	excerpt string // of the response, for the log; only in a rejection

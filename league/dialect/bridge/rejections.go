@@ -9,7 +9,7 @@ import (
 
 const (
 	none    = -1 // the rank of no rejection: the zero value
-	ownText = 6  // the lowest rank of a rejection with a text of its own
+	telling = 5  // the lowest rank of a rejection whose form the agent may have understood
 )
 
 // rank tells how informative a rejection is: an error of JSON-RPC that has a text of its
@@ -17,7 +17,8 @@ const (
 // not answer the call, an HTTP status with a JSON body, an HTTP status alone, an
 // unreadable response, and a form that was not sent, in this order. A failure in the
 // likeliest form (HTTP 5xx, or a response that is no answer) is above an unknown method:
-// the agent does not know the methods of other forms.
+// the agent does not know the methods of other forms. So is HTTP 5xx in any form of a start,
+// because a referee may fail in the match that it has started.
 func (r *reply) rank() int {
 	const (
 		unsent = none + 1 + iota
@@ -25,7 +26,6 @@ func (r *reply) rank() int {
 		status
 		statusWithJSON
 		unknown
-		failedFirst
 	)
 	f, succeeded := r.Failure, r.Status/100 == 2
 	switch {
@@ -34,11 +34,11 @@ func (r *reply) rank() int {
 	case r.unsent:
 		return unsent
 	case f.Present && f.Code != 0 && f.Code != dialect.MethodNotFound && !f.UnknownMethod() && !slices.Contains(standardTexts, f.Text):
-		return ownText + 1
+		return telling + 2
 	case f.Present && f.Code == 0 && f.Text != "" && !f.UnknownMethod():
-		return ownText
+		return telling + 1
 	case r.first && !f.Present && (succeeded || r.Status >= httpInternalError):
-		return failedFirst
+		return telling
 	case f.Present, r.Message != nil:
 		return unknown
 	case !succeeded && protocol.ParseObject(r.Body) != nil:

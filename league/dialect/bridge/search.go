@@ -77,8 +77,10 @@ func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, 
 	case late && s.late == 0:
 		s.late = f.Position + 1
 	}
-	s.rejected |= 1 << f.Position
-	r.first = first
+	failed := s.match != nil && r.Status >= httpInternalError // perhaps in the match that it started
+	if r.first = first || failed; !failed {
+		s.rejected |= 1 << f.Position
+	}
 	if !late && r.rank() > s.best.rank() {
 		s.best = r
 	}
@@ -88,7 +90,7 @@ func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, 
 // plan returns the forms to try at the endpoint: the likeliest one, then those that it has
 // not rejected, by distance from the form that it understood last. The likeliest form
 // begins every call, because its rejection may have been about the content, or temporary: it
-// is the form that was not answered in time, or was rejected with a text of its own, else
+// is the form that was not answered in time, or whose rejection is telling, else
 // the first of all. Alone tells that the agent has rejected all forms lately: it is called
 // in the likeliest one alone.
 //
@@ -120,7 +122,7 @@ func (c *call) plan() (forms []dialect.Form, alone bool) {
 	case first >= 0:
 	case known.learned:
 		first = slices.Index(forms, known.form)
-	case known.best.rank() >= ownText:
+	case known.best.rank() >= telling:
 		first = slices.Index(forms, known.best.form)
 	}
 	begin := forms[max(first, 0)]
@@ -149,7 +151,7 @@ func (c *call) refusedLately(known *methodForms) (only dialect.Form, lately bool
 		patience = refusedForShort
 	}
 	only = dialect.SpecForm(c.method.Name)
-	if known.best.rank() >= ownText {
+	if known.best.rank() >= telling {
 		only = known.best.form
 	}
 	return only, c.options.Clock.Now().Sub(known.refused) < patience
