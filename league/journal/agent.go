@@ -75,6 +75,8 @@ func (s *State) lifecycle(a *Agent) (state, reason string) {
 	switch {
 	case a.Out() && a.Held == nil:
 		return LifecycleShutdown, a.PartOver()
+	case a.Informed && a.Tokenless:
+		return LifecycleShutdown, NoToken(a.AgentID)
 	case a.Informed:
 		return LifecycleShutdown, "it knows that the league is over"
 	case a.Held != nil:

@@ -295,3 +295,12 @@ func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
 		})
 	}
 }
+
+// What a tokenless referee has to change is needed most when its league is over.
+func TestTokenlessRefereeIsNamedAfterTheEnd(t *testing.T) {
+	l := newTestLeague(t, 3, 10)
+	a := l.Agents["REF01"]
+	a.Tokenless, a.Informed = true, true
+	state, reason := l.Lifecycle(a)
+	assert.Equal(t, []string{"SHUTDOWN", journal.NoToken("REF01")}, []string{state, reason})
+}
