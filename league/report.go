@@ -196,8 +196,8 @@ func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReporte
 	}
 }
 
-// warnAbout warns when a referee counts points otherwise than the league, and, once for a referee,
-// when nothing but its word proves what it reports.
+// warnAbout warns, once for a referee, when it counts points otherwise than the league, and when
+// nothing but its word proves what it reports.
 func (m *Manager) warnAbout(q *protocol.MatchResultReport, r *journal.MatchReported) {
 	var got [2]int
 	differs := false
@@ -205,7 +205,8 @@ func (m *Manager) warnAbout(q *protocol.MatchResultReport, r *journal.MatchRepor
 		got[i], _ = q.Result.Score.Get(counted.Name)
 		differs = differs || got[i] != counted.Value
 	}
-	if differs {
+	if key := protocol.EventScoreDiffers + r.RefereeID; differs && !m.warned[key] {
+		m.warned[key] = true
 		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
 			Int("reported_A", got[0]).Int("reported_B", got[1]).Int("counted_A", r.Score[0].Value).Int("counted_B", r.Score[1].Value).
 			Str("event_type", protocol.EventScoreDiffers).Msg("the reported score differs from the league's scoring, which counts")

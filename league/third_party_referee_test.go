@@ -1,6 +1,7 @@
 package league_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -344,4 +345,22 @@ func TestAssignmentStatesTheAuthenticationMode(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestScoreThatDiffersIsLoggedOnceForEachReferee(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		log := w.CaptureLog()
+		w.StartManager(2, 1, func(o *league.Options) { o.Legs = 2 })
+		winner := "P01"
+		thirdPartyReferee(w, "REF01", func(c *leaguetest.Call) (jsontext.Value, error) {
+			q := leaguetest.Decode[protocol.MatchAssignment](c.Message)
+			_, err := w.Report(w.ReportOf("REF01", q.MatchID, &winner, "P01", "P02", 2, 1))
+			assert.NoError(t, err)
+			return w.AcceptMatch(c)
+		})
+		w.Players(2)
+		w.Finish()
+		assert.Len(t, w.Manager.Results(), 2)
+		assert.Equal(t, 1, strings.Count(log.Text(), protocol.EventScoreDiffers))
+	})
 }
