@@ -107,16 +107,13 @@ func (c *call) exchange() *Exchange {
 
 // wrap returns the response to a call in the form of the specification; nil for none.
 func (c *call) wrap(p response) []byte {
-	response := map[string]any{"jsonrpc": "2.0", "id": c.id()}
 	switch {
 	case p.result != nil:
-		response["result"] = p.result
+		return dialect.ResultBody(c.id(), encoded(p.result)) // with the head by which the dialect knows a result
 	case p.failure != nil:
-		response["error"] = jsontext.Value(p.failure)
-	default:
-		return nil
+		return encoded(map[string]any{"jsonrpc": "2.0", "id": c.id(), "error": jsontext.Value(p.failure)})
 	}
-	return encoded(response)
+	return nil
 }
 
 // refuse answers a call with an error.

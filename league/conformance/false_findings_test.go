@@ -5,6 +5,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -206,4 +207,61 @@ func post(n *network, manager net.Listener, path, body string) int {
 	require.NoError(n, err)
 	defer func() { _ = r.Body.Close() }()
 	return r.StatusCode
+}
+
+// The pairs of all matches of the kit are the same: the dialect finds the match of a report without
+// match_id only if it knows which reports were accepted.
+func TestReportsWithoutMatchCount(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		l := n.open()
+		bad := &tamper{outgoing: instead(protocol.ReportMatchResult.Name, func(params object) {
+			for _, name := range []string{"match_id", "round_id", "league_id", "game_type", "sender"} {
+				delete(params, name)
+			}
+		})}
+		requirePasses(n, n.check(conformance.Options{
+			Role: conformance.Referee, URL: ownReferee(n, l, 1, bad), Listener: l,
+			Selection: conformance.Selection{Only: []string{"R-MSG-01", "R-REP-01", "R-REP-08", "R-LOS"}},
+		}))
+	})
+}
+
+// A referee that has reported a match, and does not report it again, has reported it.
+func TestReportThatIsNotRepeatedIsAReport(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		var told sync.Map
+		r := checkReferee(n, &tamper{outgoing: func(method string, params object) bool {
+			if method != protocol.ReportMatchResult.Name {
+				return true
+			}
+			_, again := told.LoadOrStore(params["match_id"], true)
+			return !again
+		}}, "R-REP-01", "R-REP-07")
+		assert.Equal(n, conformance.Pass, finding(n, r, "R-REP-01").Verdict, finding(n, r, "R-REP-01").Detail)
+		assert.Contains(n, verdicts(r, conformance.Warn)["R-REP-07"], "was not sent again")
+	})
+}
+
+// A referee that counts "maybe" as a choice, and does not ask again, shows the choice that the player made.
+func TestChoiceThatIsNotAskedForAgainIsNoWrongResult(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		r := checkReferee(n, &tamper{
+			request: func(method string, params object) {
+				if p := inner(params, "retry_policy"); method == protocol.StartMatch.Name && p != nil {
+					p["max_retries"] = 0
+				}
+			},
+			outgoing: instead(protocol.NotifyMatchResult.Name, func(params object) {
+				if over := inner(params, "game_result"); over["status"] == protocol.StatusTechnicalLoss {
+					over["status"], over["winner_player_id"], over["drawn_number"], over["number_parity"] = "WIN", "P02", 4, "even"
+					over["choices"] = object{"P01": "maybe", "P02": "even"}
+				}
+			}),
+		}, "R-OVR-03", "R-OVR-04", "R-OVR-05", "R-ERR-06")
+		assert.Empty(n, verdicts(r, conformance.Fail))
+		assert.Contains(n, verdicts(r, conformance.Warn)["R-ERR-06"], "it was called once")
+	})
 }

@@ -36,3 +36,17 @@ func TestReferencesOfARequirement(t *testing.T) {
 	r.Spec = ""
 	assert.Equal(t, "docs/protocol.md#game_join_ack", r.See())
 }
+
+// A MUST is no more than the specification demands. The draw is an extension: its requirements are
+// those of an agent that itself commits to it.
+func TestEachMustNamesItsSectionOfTheSpecification(t *testing.T) {
+	var unnamed []string
+	for _, role := range []string{Player, Referee, Manager} {
+		for _, q := range Catalogue(role) {
+			if q.Level == Must && q.Spec == "" {
+				unnamed = append(unnamed, q.ID)
+			}
+		}
+	}
+	assert.Equal(t, []string{"P-CHO-09", "R-DRW-01"}, unnamed)
+}

@@ -199,12 +199,13 @@ func hasEnded(f *fact) string { return when(!f.of.over && f.of.slow(), undecided
 // mustLose wants a match that a player must lose.
 func mustLose(f *fact) string { return when(len(f.of.losers()) == 0, undecided) }
 
-// isPlayed wants the end of a match that was played. A technical loss that should not be is
-// the failure of another requirement.
+// isPlayed wants the end of a match that was played. A technical loss that should not be, and
+// a choice that is not allowed and not asked for again, are failures of other requirements.
 func isPlayed(f *fact) string {
 	playable := f.of.name == choosesLate || f.of.name == choosesMaybe
+	askedOnce := f.of.name == choosesMaybe && len(f.of.players[0].received(f.of.exam.questionType())) < 2
 	lost := playable && f.player.ending().status == protocol.StatusTechnicalLoss
-	return when(lost || f.of.name == noEnvelope || mustLose(f) == "", undecided)
+	return when(lost || askedOnce || f.of.name == noEnvelope || mustLose(f) == "", undecided)
 }
 
 // drawsNumber wants a game in which a number is drawn.

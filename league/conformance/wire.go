@@ -288,7 +288,7 @@ func (w wire) answerRules() []rule {
 			`Put the message itself into "result", with the names of the specification.`, on("form of reply", found)),
 		should(w.id("FRM-03", "FRM-03"), "Its own calls are in the form of the specification.", "003 §1.4",
 			`Send {"jsonrpc": "2.0", "method": …, "params": the message, "id": 1} with the method of the specification.`, on("form of call", found), in("registration", "play")),
-		must(w.id("MSG-01", ""), "The agents of a league accept its messages.", "",
+		must(w.id("MSG-01", ""), "The agents of a league accept its messages.", "003 §4",
 			"Add or correct the fields in the detail: our agents reject a message without them.", on("message", acceptable), in(everyMatch), on("registration/request", outsideOf("referee_meta"))),
 		should(w.id("MSG-02", ""), "The agents of a league accept its notices.", "",
 			"Add or correct the fields in the detail: our agents reject a notice without them.", on("notice", acceptable), in(everyMatch)),
