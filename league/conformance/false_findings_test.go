@@ -209,8 +209,8 @@ func post(n *network, manager net.Listener, path, body string) int {
 	return r.StatusCode
 }
 
-// The pairs of all matches of the kit are the same: the dialect finds the match of a report without
-// match_id only if it knows which reports were accepted.
+// The pairs of nearly all matches of the kit are the same: the dialect finds the match of a report
+// without match_id only if it knows which reports were accepted.
 func TestReportsWithoutMatchCount(t *testing.T) {
 	t.Parallel()
 	inVirtualTime(t, func(n *network) {
@@ -221,8 +221,8 @@ func TestReportsWithoutMatchCount(t *testing.T) {
 			}
 		})}
 		requirePasses(n, n.check(conformance.Options{
-			Role: conformance.Referee, URL: ownReferee(n, l, 1, bad), Listener: l,
-			Selection: conformance.Selection{Only: []string{"R-MSG-01", "R-REP-01", "R-REP-08", "R-LOS"}},
+			Role: conformance.Referee, URL: ownReferee(n, l, 2, bad), Listener: l,
+			Selection: conformance.Selection{Only: []string{"R-MSG-01", "R-STA", "R-REP-01", "R-REP-08", "R-LOS"}},
 		}))
 	})
 }

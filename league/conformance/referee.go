@@ -29,8 +29,9 @@ type refereeExam struct {
 	unreported atomic.Int64 // matches in a row that were not reported
 	unfinished atomic.Bool  // a match was not reported in its time
 
-	byID       sync.Map // of *refereedMatch
-	unlistened string   // why the kit's players do not listen at PlayerPort; "" if they do
+	byID       sync.Map    // of *refereedMatch
+	unlistened string      // why the kit's players do not listen at PlayerPort; "" if they do
+	configured atomic.Bool // the referee calls them there
 
 	capacity int    // matches that it conducts at the same time
 	form     string // in which it takes matches; "" for that of the specification
@@ -214,6 +215,7 @@ func (x *refereeExam) openPlayers() {
 			if !known {
 				return answerPing(c, Player)
 			}
+			x.configured.Store(true)
 			p := m.(*refereedMatch).players[side] //nolint:forcetypeassert // it has no others
 			x.fakes.mu.Lock()
 			c.to = p.fakeAgent
@@ -265,8 +267,9 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 	}
 	x.await(ctx, first)
 	atOnce := min(x.capacity, 4)
-	if first.start() == nil { // it answers when the match is over, and may serve one call at a time
-		atOnce = 1
+	unnamed := func(report *call) bool { return report.sent.text("match_id") == "" } // the players tell its match
+	if first.start() == nil || slices.ContainsFunc(first.reports(), unnamed) {
+		atOnce = 1 // a referee that answers when the match is over may serve one call at a time
 	}
 	slots := make(chan struct{}, atOnce)
 	first.handing.Wait()
@@ -320,8 +323,9 @@ func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 	}
 }
 
-// playCrowd plays as many matches at the same time as the referee conducts, and one more.
-// The players choose only when the questions of all matches were asked.
+// playCrowd plays as many matches at the same time as the referee conducts, and one more, of
+// different players, as in a league: a report may name no match. The players choose only when
+// the questions of all matches were asked.
 func (x *refereeExam) playCrowd(ctx context.Context) {
 	if x.capacity > 10 || !x.needs("crowd") {
 		return
@@ -333,6 +337,11 @@ func (x *refereeExam) playCrowd(ctx context.Context) {
 	matches := make([]*refereedMatch, x.capacity+1)
 	for i := range matches {
 		matches[i] = x.newMatch(matchCase{name: fmt.Sprintf("match %d of several at once", i+1), deviations: [2]*deviation{waits, waits}})
+		for side, p := range matches[i].players {
+			if !x.configured.Load() { // else the addresses are those of two players
+				p.name = protocol.PlayerID(2*i + side + 1)
+			}
+		}
 	}
 	if x.givenUp() != "" {
 		return
