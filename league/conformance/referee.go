@@ -324,8 +324,8 @@ func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 }
 
 // playCrowd plays as many matches at the same time as the referee conducts, and one more, of
-// different players, as in a league: a report may name no match. The players choose only when
-// the questions of all matches were asked.
+// different players, as in a league: a report may name no match. An earlier match of P01 and P02
+// may lack its report. The players choose only when the questions of all matches were asked.
 func (x *refereeExam) playCrowd(ctx context.Context) {
 	if x.capacity > 10 || !x.needs("crowd") {
 		return
@@ -339,7 +339,7 @@ func (x *refereeExam) playCrowd(ctx context.Context) {
 		matches[i] = x.newMatch(matchCase{name: fmt.Sprintf("match %d of several at once", i+1), deviations: [2]*deviation{waits, waits}})
 		for side, p := range matches[i].players {
 			if !x.configured.Load() { // else the addresses are those of two players
-				p.name = protocol.PlayerID(2*i + side + 1)
+				p.name = protocol.PlayerID(2*i + side + 3)
 			}
 		}
 	}
