@@ -218,6 +218,8 @@ func (m *Manager) warnAbout(q *protocol.MatchResultReport, r *journal.MatchRepor
 		event, what = protocol.EventResultStated, "results rest on the word of this referee alone: it does not show all moves and the draw"
 	case len(ids) > 0:
 		event, what = protocol.EventResultUnsigned, "the referee relays no signatures: nothing else proves these players' choices"
+	case r.Draw == nil && r.DrawnNumber != nil:
+		event, what = protocol.EventDrawMissing, "the referee commits to no draw: it could choose the numbers"
 	}
 	if key := event + r.RefereeID; event != "" && !m.warned[key] {
 		m.warned[key] = true

@@ -134,7 +134,7 @@ func TestSecondReportMustAgreeWithTheFirst(t *testing.T) {
 					}
 					assert.Equal(t, league.MatchRecord{
 						MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
-						Status: protocol.StatusWin, Grade: journal.GradeStated, Winner: "P01", Number: 8, ChoiceA: "even", ChoiceB: "odd",
+						Status: protocol.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", Number: 8, ChoiceA: "even", ChoiceB: "odd",
 					}, w.Manager.Results()[0])
 					assert.Equal(t, 3, w.Manager.Standings()[0].Points)
 				}

@@ -142,14 +142,14 @@ func TestNotes(t *testing.T) {
 			lines[i] = lines[i][:at] + "}}"
 			i = indexOf(lines, `"match_reported"`, `"R1M1"`)
 			at = strings.Index(lines[i], `,"draw":{`)
-			lines[i] = strings.Replace(lines[i][:at]+"}}", `"grade":"recomputed"`, `"grade":"stated"`, 1)
+			lines[i] = lines[i][:at] + "}}"
 			w.rechain(lines)
 			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
 			require.NoError(w.t, err)
 			d.WrittenBy, d.Transcript, d.Draw, d.ConversationID = store.WrittenByManager, nil, nil, ""
 			d.PlayerA.EntropyCommitment, d.PlayerB.EntropyCommitment = "", ""
 			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
-		}, []position{{audit.RuleEvidence, journalFile, ""}}},
+		}, []position{{audit.RuleDraw, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}},
 		{"a match file that is still to come", 2, func(w *savedLeague) { w.remove(r1m1) }, []position{{audit.RuleMatchFile, r1m1, ""}}},
 		{"standings of the round before", 2, func(w *savedLeague) { w.write(standingsFile, newSavedLeague(w.t, 1).read(standingsFile)) },
 			[]position{{audit.RuleStandings, standingsFile, `"journal_head"`}}},

@@ -55,6 +55,9 @@ func (a *auditor) checkResult(m *scheduledMatch, game rules.Game, file *matchFil
 			a.find(RuleDraw, at, "%s ended with a technical loss, but has number %s", m.id, shown(jsonText(r.DrawnNumber)))
 		}
 	case r.Draw == nil && attempt != nil && attempt.Commitment == "":
+		if r.Grade == journal.GradeRecomputed && r.DrawnNumber != nil {
+			a.note(RuleDraw, at, "%s gave no commitment for %s: it could choose the number", clip(r.RefereeID), m.id)
+		}
 		if game != nil && contradicts(game, m) {
 			a.find(RuleVerdict, at, "%s ended with %s, winner %s, but the number %s and the choices that %s reports make another result",
 				m.id, clip(r.Status), quoted(r.WinnerPlayerID), shown(jsonText(r.DrawnNumber)), clip(r.RefereeID))

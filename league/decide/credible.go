@@ -59,8 +59,8 @@ func (p *Reports) credible(r *journal.MatchReported, promised string, ids [2]str
 		verdict, decided = end.Judge(chance), true
 	case missing != "" && drawn && p.Game.MaxTurns() == 1:
 		return "", errors.New(missing) // a referee that reveals the draw knows the choices, and could hide the winner
-	case missing == "":
-		missing = "no draw reported"
+	case missing == "" && !decided:
+		missing = "no drawn number reported"
 	}
 	if decided && drawn && protocol.ValueOf(r.DrawnNumber) != verdict.Number {
 		return "", fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)

@@ -244,7 +244,7 @@ func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protoc
 		missing, err = p.credible(r, promised, c.ids)
 	}
 	if err == nil && missing != "" && (c.proof.relays || s.Created.RequiresEvidence()) {
-		err = fmt.Errorf("%s: a report shows all moves of both players, and opens the draw", missing)
+		err = fmt.Errorf("%s: a report shows all moves of both players, and the draw", missing)
 	}
 	if r.Status == protocol.StatusTechnicalLoss || protocol.ValueOf(r.DrawnNumber) == 0 {
 		r.DrawnNumber, r.NumberParity = nil, nil // no draw counts

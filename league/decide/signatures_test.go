@@ -247,12 +247,12 @@ func TestRelayingRefereeShowsMovesOfPlayersWithoutKeys(t *testing.T) {
 	require.True(t, v.Accepted, "%v", v.Err)
 	assert.Equal(t, journal.GradeRecomputed, v.Result.Grade)
 	for name, q := range map[string]*protocol.MatchResultReport{
-		"no draw":  report(),
-		"no moves": report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }),
+		"no number": report(func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = nil }),
+		"no moves":  report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }),
 	} {
 		v := judge(s, q, "REF01", decide.NotPinged)
 		assert.False(t, v.Accepted, name)
-		assert.Contains(t, v.Rejected, "a report shows all moves of both players, and opens the draw", name)
+		assert.Contains(t, v.Rejected, "a report shows all moves of both players, and the draw", name)
 	}
 }
 

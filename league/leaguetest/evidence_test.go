@@ -98,6 +98,8 @@ var reportKinds = []struct {
 	{"moves without signatures", func(q *protocol.MatchResultReport) { q.Signatures = nil },
 		refused, journal.GradeRecomputed, journal.GradeRecomputed},
 	{"an unopened draw", func(q *protocol.MatchResultReport) { q.Draw = nil },
+		refused, journal.GradeRecomputed, journal.GradeRecomputed},
+	{"no number", func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber, q.Draw = nil, nil },
 		refused, journal.GradeStated, journal.GradeRecomputed},
 	{"a draw that does not open", func(q *protocol.MatchResultReport) { q.Draw.Nonce = protocol.Secret{7}.Hex() },
 		refused, refused, refused},

@@ -29,6 +29,7 @@ const (
 	EventMatchForfeited          = "MATCH_FORFEITED"
 	EventResultRecorded          = "RESULT_RECORDED"
 	EventResultDisputed          = "DISPUTED_A_DIFFERENT_RESULT_OF_A_MATCH_THAT_HAS_ONE"
+	EventDrawMissing             = "REFEREE_COMMITS_TO_NO_DRAW"
 	EventResultStated            = "RESULT_RESTS_ON_THE_WORD_OF_ITS_REFEREE"
 	EventResultDenied            = "RESULT_DENIED_BY_A_PLAYER"
 	EventRefereeTokenless        = "REFEREE_SENDS_NO_TOKEN"
