@@ -132,3 +132,40 @@ func TestPlayersAreToldOfTheNextThirdPartyReferee(t *testing.T) {
 		assert.Equal(t, "REF02", leaguetest.Decode[protocol.RoundAnnouncement](calls[1].Message).Matches[0].RefereeID)
 	})
 }
+
+// The journal, which everybody may read, has no token and no long text from a malformed report.
+func TestMalformedReportPutsNoTokenAndNoLongTextIntoTheJournal(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		w.Referee("REF01", w.OnlyAccepting(), leaguetest.WithCapacity(1))
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		send := func(change func(params, result *protocol.Object)) {
+			encoded, err := json.Marshal(w.WinReport("REF01"))
+			require.NoError(t, err)
+			params := protocol.ParseObject(encoded)
+			result := params.Object("result")
+			change(&params, &result)
+			params.Set("result", result.Append(nil))
+			call := `{"jsonrpc":"2.0","method":"report_match_result","id":1,"params":` + string(params.Append(nil)) + `}`
+			assert.Contains(t, string(w.Agents()[0].Mux.Serve(w.Context, "", []byte(call)).Body), `"error"`)
+		}
+		token := w.Token("REF01")
+		for range 3 {
+			send(func(_, result *protocol.Object) {
+				result.Set("score", []byte(`{"`+token+" "+strings.Repeat("k", 1000)+`":"x"}`))
+			})
+		}
+		x.Finish()
+		send(func(params, result *protocol.Object) { // a dispute
+			params.Set("draw", []byte("1"))
+			result.Set("winner", protocol.Quote(token))
+		})
+		require.NoError(t, x.CloseFiles())
+		assert.Contains(t, w.CheckFiles(folder).Rounds[0].Matches[0].Disputed, "REF01")
+		text := string(leaguetest.ReadJournal(w, folder))
+		assert.NotContains(t, text, token)
+		assert.NotContains(t, text, strings.Repeat("k", 400))
+	})
+}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,10 +76,7 @@ func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeI
 func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
 	r, refereeID := c.result, c.result.RefereeID
 	fact := s.Match(r.MatchID)
-	fault := c.proof.fault
-	if fault == nil {
-		fault = p.check(s, &c, fact)
-	}
+	fault := cmp.Or(c.proof.fault, p.check(s, &c, fact))
 	// One referee may be wrong about both players. A second that says the same is believed.
 	doubleLoss := fault == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && doubtedLoss(fact) == nil
 	v.Result = r
@@ -103,7 +101,8 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
 		v.PingFirst = true
 	case fault != nil:
-		v.Rejected, v.Err = fault.Detail, fault
+		// A detail may name members of the report, and everybody may read the journal.
+		v.Rejected, v.Err = protocol.Clip(string(protocol.HideTokens([]byte(fault.Detail))), 300), fault
 	case doubleLoss && pings == NotRunning:
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again", r.MatchID)
 	case doubleLoss && pings == BothAnswer:
