@@ -25,6 +25,7 @@ type dispatched struct {
 type conduct struct {
 	*match
 	referee  *agent // nil while none is chosen
+	told     bool   // the players were told of another referee than the announced one
 	slot     bool   // the conduct takes a slot of the referee
 	failed   failures
 	offers   int
@@ -231,14 +232,15 @@ func (m *Manager) longestMatch() time.Duration {
 	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.MaxTurns()) + margin
 }
 
-// announceOther tells the players of a match that another referee has it than the announced one, if they
-// would refuse it otherwise: it shows them no access tokens.
+// announceOther tells the players of a match that another referee has it than the announced one, or that one
+// again, if they would refuse it otherwise: it shows them no access tokens.
 func (m *Manager) announceOther(ctx context.Context, c *conduct) {
 	m.mu.Lock()
-	if c.referee == c.announced || !m.thirdParty(c.referee.id) {
+	if c.referee == c.announced && !c.told || !m.thirdParty(c.referee.id) {
 		m.mu.Unlock()
 		return
 	}
+	c.told = true
 	players := m.present([]*agent{c.a, c.b})
 	again := m.announcement(ctx, c.id.Round, len(players), []*match{{id: c.id, a: c.a, b: c.b, announced: c.referee}})
 	m.mu.Unlock()

@@ -133,6 +133,23 @@ func TestPlayersAreToldOfTheNextThirdPartyReferee(t *testing.T) {
 	})
 }
 
+// The match goes back to a third-party referee: the players, who have heard of another one since, are told.
+func TestPlayersAreToldWhenTheAnnouncedRefereeHasItsMatchAgain(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		busy := leaguetest.AnswerWith(protocol.MatchAssignmentAck{Status: protocol.StatusBusy})
+		thirdPartyReferee(w, "REF01", leaguetest.FirstN(1, busy, w.AcceptMatch))
+		thirdPartyReferee(w, "REF02", busy)
+		w.Players(2)
+		w.WaitUntil(20 * leaguetest.Second)
+		var told []string
+		for _, c := range w.Calls(protocol.NotifyRound.Name, "p01") {
+			told = append(told, leaguetest.Decode[protocol.RoundAnnouncement](c.Message).Matches[0].RefereeID)
+		}
+		assert.Equal(t, []string{"REF01", "REF02", "REF01"}, told)
+	})
+}
+
 // The journal, which everybody may read, has no token and no long text from a malformed report.
 func TestMalformedReportPutsNoTokenAndNoLongTextIntoTheJournal(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
