@@ -133,6 +133,28 @@ func TestPlayersAreToldOfTheNextThirdPartyReferee(t *testing.T) {
 	})
 }
 
+// A report whose round or league cannot be read is about the match that it names.
+func TestMalformedReportsCountWithoutTheirRoundAndLeague(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1)
+		w.Referee("REF01", w.OnlyAccepting(), leaguetest.WithCapacity(1))
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for _, member := range []string{"round_id", "league_id", "game_type"} {
+			encoded, err := json.Marshal(w.WinReport("REF01"))
+			require.NoError(t, err)
+			params := protocol.ParseObject(encoded)
+			params.Set(member, []byte("[]"))
+			call := `{"jsonrpc":"2.0","method":"report_match_result","id":1,"params":` + string(params.Append(nil)) + `}`
+			assert.Contains(t, string(w.Agents()[0].Mux.Serve(w.Context, "", []byte(call)).Body), member+": ")
+		}
+		_, err := w.Report(w.WinReport("REF01"))
+		require.Error(t, err, "the referee has lost its attempt")
+		w.Finish()
+		assert.Equal(t, "its referee did not show its result", w.Manager.Results()[0].Reason)
+	})
+}
+
 // The match goes back to a third-party referee: the players, who have heard of another one since, are told.
 func TestPlayersAreToldWhenTheAnnouncedRefereeHasItsMatchAgain(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

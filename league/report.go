@@ -120,7 +120,7 @@ func (m *Manager) claim(q *protocol.MatchResultReport) (c decide.Claim, err erro
 	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrTokenMissing {
 		m.reportedWithoutToken(q)
 	}
-	if err == nil && q.LeagueID != m.options.LeagueID {
+	if err == nil && q.LeagueID != m.options.LeagueID && q.LeagueID != "" { // a malformed report may lack it
 		err = decide.OtherLeague(m.options.LeagueID, q.LeagueID)
 	}
 	if err != nil {
