@@ -127,6 +127,7 @@ func TestMatchContinuesAfterAPlayerCrash(t *testing.T) {
 						time.Sleep(time.Second)
 						restarted = w.PlayerIn("P01", folder)
 					})
+					time.Sleep(time.Millisecond) // of virtual time: it has stopped before the league is over
 					return nil, leaguetest.ErrHangUp
 				})))
 				w.Player("P02")
