@@ -208,3 +208,32 @@ func TestMalformedReportPutsNoTokenAndNoLongTextIntoTheJournal(t *testing.T) {
 		assert.NotContains(t, text, strings.Repeat("k", 400))
 	})
 }
+
+// The first referee loses the match by its reports, the next one because it sends no token. The log
+// says why the match ended.
+func TestEndOfALostMatchIsLoggedWithItsReason(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		log := w.CaptureLog()
+		w.StartManager(2, 2)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		thirdPartyReferee(w, "REF02", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for range 3 {
+			_, err := w.Report(w.ContradictoryReport("REF01"))
+			require.Error(t, err)
+		}
+		w.WaitUntil(5 * leaguetest.Second)
+		_, err := w.Report(tokenless(w.WinReport("REF02")))
+		require.Error(t, err)
+		w.Finish()
+		for line := range strings.Lines(log.Text()) {
+			if strings.Contains(line, protocol.EventLostAttemptRecorded) {
+				assert.Contains(t, line, `"referee_id":"REF01"`)
+				assert.Contains(t, line, "result.winner")
+				return
+			}
+		}
+		assert.Fail(t, "the log does not have the end of the match")
+	})
+}

@@ -336,7 +336,8 @@ func (m *Manager) recordLostAttempt(x *match) bool {
 		return false
 	}
 	m.progress()
-	reason := x.fact.LostAttempts[len(x.fact.LostAttempts)-1].Reason
+	lost := slices.IndexFunc(x.fact.LostAttempts, func(l journal.AttemptLost) bool { return l.Number == r.Number })
+	reason := x.fact.LostAttempts[lost].Reason
 	m.mu.Unlock()
 	if m.durable() != nil {
 		return false
