@@ -86,7 +86,7 @@ func importRules() []importRule {
 				shared := in(i, "league/protocol", "league/membership", "league/store", "league/table")
 				return !in(p, "referee") && in(i, "referee") ||
 					!in(p, "player") && in(i, "player") ||
-					!in(p, "league") && in(i, "league") && !shared
+					!in(p, "league/manager") && in(i, "league/manager") && !shared
 			}},
 		{"dialects stay at the edge", "third-party forms are translated at the edge of a process: the code behind it sees the specification's form. The conformance kit is such an edge",
 			func(p, i string) bool {
@@ -138,12 +138,12 @@ func in(path string, packages ...string) bool {
 
 // ours reports whether a path belongs to this module.
 func ours(path string) bool {
-	return in(path, "main", "cmd", "config", "league", "player", "referee", "rules", "transport")
+	return in(path, "main", "cmd", "config", "league/manager", "player", "referee", "rules", "transport")
 }
 
 // role reports whether a package belongs to a manager, a referee or a player.
 func role(path string) bool {
-	return in(path, "league", "referee", "player") && !in(path, "league/simulation", "league/web", "league/conformance")
+	return in(path, "league/manager", "referee", "player") && !in(path, "league/simulation", "league/web", "league/conformance")
 }
 
 // shortened returns an import path without the module name.
@@ -226,7 +226,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a carrier imports the protocol", "transport/nats", "league/protocol", "carriers do not know the protocol"},
 		{"a carrier imports the codec", "transport/http", "transport", ""},
 		{"a carrier imports another", "transport/mcp", "transport/http", "carriers do not import each other"},
-		{"the manager imports a carrier", "league", "transport/http", "roles do not import carriers"},
+		{"the manager imports a carrier", "league/manager", "transport/http", "roles do not import carriers"},
 		{"a strategy imports the codec", "player/strategy", "transport", "roles do not import carriers"},
 		{"the simulation imports carriers", "league/simulation", "transport/memory", ""},
 		{"the kit imports a carrier", "league/conformance", "transport/http", ""},
@@ -242,31 +242,31 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"the page speaks HTTP", "league/web", "net/http", ""},
 		{"a referee imports a player", "referee", "player/strategy", "roles do not import each other"},
 		{"a player imports a referee", "player", "referee", "roles do not import each other"},
-		{"a player imports the manager", "player", "league", "roles do not import each other"},
+		{"a player imports the manager", "player", "league/manager", "roles do not import each other"},
 		{"a referee imports the table", "referee", "league/table", ""},
 		{"a referee imports the journal", "referee", "league/journal", "roles do not import each other"},
-		{"the manager imports a referee", "league", "referee", "roles do not import each other"},
+		{"the manager imports a referee", "league/manager", "referee", "roles do not import each other"},
 		{"the store imports a player", "league/store", "player", "roles do not import each other"},
 		{"a player imports its strategies", "player", "player/strategy", ""},
 		{"a referee imports the protocol", "referee", "league/protocol", ""},
 		{"a player imports membership", "player", "league/membership", ""},
 		{"a referee imports the store", "referee", "league/store", ""},
-		{"the manager imports the table", "league", "league/table", ""},
+		{"the manager imports the table", "league/manager", "league/table", ""},
 		{"the dialects import a carrier", "league/dialect", "transport", "dialects stay at the edge"},
-		{"the manager knows dialects", "league", "league/dialect", "dialects stay at the edge"},
+		{"the manager knows dialects", "league/manager", "league/dialect", "dialects stay at the edge"},
 		{"a command hands dialects on", "cmd", "league/dialect", ""},
 		{"the conformance kit reads every form", "league/conformance", "league/dialect", ""},
 		{"the simulation knows dialects", "league/simulation", "league/dialect", "dialects stay at the edge"},
 		{"the dialects import the protocol", "league/dialect", "league/protocol", ""},
 		{"the bridge imports the dialects", "league/dialect/bridge", "league/dialect", ""},
-		{"the bridge imports the manager", "league/dialect/bridge", "league", "dialects stay at the edge"},
+		{"the bridge imports the manager", "league/dialect/bridge", "league/manager", "dialects stay at the edge"},
 		{"the translation holds a lock", "league/dialect", "sync", "the translation is pure"},
 		{"the translation logs", "league/dialect", "github.com/rs/zerolog", "the translation is pure"},
 		{"the translation reads addresses", "league/dialect", "net/url", ""},
 		{"the bridge holds a lock", "league/dialect/bridge", "sync", ""},
 		{"a referee reads settings", "referee", "config", "roles are not configured by files"},
 		{"the simulation reads settings", "league/simulation", "config", ""},
-		{"config imports the manager", "config", "league", "config does not import agents"},
+		{"config imports the manager", "config", "league/manager", "config does not import agents"},
 		{"config imports the protocol", "config", "league/protocol", ""},
 		{"config writes files whole", "config", "league/store/atomicfile", ""},
 		{"config imports the store", "config", "league/store", "config does not import agents"},
@@ -275,12 +275,12 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a command parses YAML", "cmd", "go.yaml.in/yaml/v3", "viper stays in config"},
 		{"config has a command", "config", "github.com/spf13/cobra", "cobra stays in cmd"},
 		{"cmd has a command", "cmd", "github.com/spf13/cobra", ""},
-		{"the manager asserts", "league", "github.com/stretchr/testify/assert", "only tests import test packages"},
+		{"the manager asserts", "league/manager", "github.com/stretchr/testify/assert", "only tests import test packages"},
 		{"a command imports testing", "cmd", "testing", "only tests import test packages"},
 		{"a page starts a browser", "league/web", "github.com/chromedp/chromedp", "only tests import test packages"},
 		{"a carrier travels through pipes", "transport/http", "transport/pipenet", "only tests import test packages"},
 		{"a referee imports the harness", "referee", "league/leaguetest", "only tests import test packages"},
-		{"the manager simulates", "league", "league/simulation", "only cmd imports the simulation"},
+		{"the manager simulates", "league/manager", "league/simulation", "only cmd imports the simulation"},
 		{"a command simulates", "cmd", "league/simulation", ""},
 		{"config imports commands", "config", "cmd", "only main imports cmd"},
 		{"main imports commands", "main", "cmd", ""},

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league"
 	"evenodd/league/decide"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"evenodd/league"
+	league "evenodd/league/manager"
 )
 
 func TestManagerSaysWhatATimeInThePastMeans(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/dialect/bridge"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/web"

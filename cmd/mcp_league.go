@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/transport/mcp"
 )

@@ -13,8 +13,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league"
 	"evenodd/league/journal"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/store"

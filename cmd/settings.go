@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league"
+	league "evenodd/league/manager"
 	"evenodd/league/table"
 	"evenodd/transport/http"
 )

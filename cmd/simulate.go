@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
-	"evenodd/league"
 	"evenodd/league/decide"
+	league "evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"

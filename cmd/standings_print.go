@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"evenodd/league"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/simulation"

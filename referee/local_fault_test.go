@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/referee"

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
-	"evenodd/league"
 	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/rules/tictactoe"
 )

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/conformance"
 	"evenodd/league/dialect/bridge"
+	league "evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 )
 

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/audit"
 	"evenodd/league/journal"
 	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"

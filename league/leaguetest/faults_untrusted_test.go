@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"evenodd/league"
 	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 )
 

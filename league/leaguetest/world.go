@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
+	league "evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"evenodd/league"
 	"evenodd/league/audit"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/faults"

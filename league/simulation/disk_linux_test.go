@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 )

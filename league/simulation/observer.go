@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"evenodd/league"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/referee"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league"
 	"evenodd/league/journal"
+	league "evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"

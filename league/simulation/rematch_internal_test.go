@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/audit"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )

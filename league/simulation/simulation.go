@@ -15,8 +15,8 @@ import (
 	"strings"
 	"sync"
 
-	"evenodd/league"
 	"evenodd/league/journal"
+	league "evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/record"

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"evenodd/league"
 	"evenodd/league/journal"
+	league "evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"

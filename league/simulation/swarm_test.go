@@ -19,10 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"evenodd/league"
 	"evenodd/league/audit"
 	"evenodd/league/journal"
 	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
-	"evenodd/league"
 	"evenodd/league/audit"
+	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"

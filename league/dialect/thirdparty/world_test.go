@@ -19,8 +19,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/dialect/bridge"
+	league "evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"

@@ -1,0 +1,525 @@
+package manager_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
+)
+
+// agentDecisions lists the journal's agent state changes and forfeits in order, for example
+// "P03 agent_suspended", "R4M3 match_forfeited".
+func agentDecisions(w *leaguetest.World, folder store.Folder) []string {
+	w.T.Helper()
+	list := []string{}
+	_, _, err := appendfile.Lines(strings.NewReader(string(leaguetest.ReadJournal(w, folder))), func(_ int, text []byte) error {
+		line := leaguetest.Decode[struct {
+			Type string `json:"type"`
+			Data struct {
+				AgentID string `json:"agent_id"`
+				MatchID string `json:"match_id"`
+			} `json:"data"`
+		}](text)
+		switch line.Type {
+		case "agent_suspended", "agent_returned", "agent_shutdown", "agent_failed":
+			list = append(list, line.Data.AgentID+" "+line.Type)
+		case "match_forfeited":
+			list = append(list, line.Data.MatchID+" "+line.Type)
+		}
+		return nil
+	})
+	require.NoError(w.T, err)
+	return list
+}
+
+// resultsOf returns the match id and the referee of each match of a player, in order.
+func resultsOf(w *leaguetest.World, id string) []string {
+	var list []string
+	for _, r := range w.Manager.Results() {
+		if r.PlayerA == id || r.PlayerB == id {
+			list = append(list, fmt.Sprintf("%s %s", r.MatchID, cmp.Or(r.RefereeID, "forfeited")))
+		}
+	}
+	return list
+}
+
+// agentLife returns state, failures and reason of an agent from get_player_stats.
+func agentLife(w *leaguetest.World, id string) string {
+	q := w.Query("P01", protocol.QueryPlayerStats)
+	q.QueryParams.PlayerID = id
+	_, data := answer(q)
+	life := leaguetest.Decode[protocol.AgentLife](data)
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s", life.State, life.Failures, life.StateReason))
+}
+
+// startSeconds returns the seconds at which matches were assigned.
+func startSeconds(w *leaguetest.World) (list []int) {
+	for _, e := range w.Calls(protocol.StartMatch.Name) {
+		if second := int(e.At / leaguetest.Second); !slices.Contains(list, second) {
+			list = append(list, second)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// withOutage makes a player that waits before each choice. While away is set, it breaks
+// every connection and answers no ping.
+func withOutage(away *atomic.Bool, choice time.Duration) leaguetest.Option {
+	return func(a *leaguetest.Agent) {
+		fails := func(before time.Duration, how leaguetest.Reply) leaguetest.Reply {
+			return func(c *leaguetest.Call) (jsontext.Value, error) {
+				if !away.Load() {
+					time.Sleep(before)
+				}
+				if away.Load() {
+					return how(c)
+				}
+				return leaguetest.Normally(c)
+			}
+		}
+		for _, method := range []string{
+			protocol.Invite.Name, protocol.NotifyMatchResult.Name, protocol.NotifyRound.Name, protocol.UpdateStandings.Name,
+			protocol.NotifyRoundCompleted.Name, protocol.NotifyLeagueCompleted.Name,
+		} {
+			a.Script[method] = fails(0, leaguetest.FailWith(leaguetest.ErrHangUp))
+		}
+		a.Script[protocol.ChooseParity.Name] = fails(choice, leaguetest.FailWith(leaguetest.ErrHangUp))
+		a.Script[protocol.Ping.Name] = fails(0, leaguetest.Silent)
+	}
+}
+
+// sixWithOutage starts six players that take 3 s for each choice. P03 fails while away is
+// set.
+func sixWithOutage(w *leaguetest.World) (away *atomic.Bool) {
+	w.T.Helper()
+	away = new(atomic.Bool)
+	for n := 1; n <= 6; n++ {
+		if n == 3 {
+			w.Player(protocol.PlayerID(n), withOutage(away, 3*leaguetest.Second))
+		} else {
+			w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
+		}
+	}
+	return away
+}
+
+func TestDeadPlayerIsSuspendedAndForfeits(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 6, 1)
+		w.RefereeWithFiles("REF01", folder)
+		away := sixWithOutage(w)
+		w.WaitUntil(1 * leaguetest.Second)
+		away.Store(true)
+		assert.Equal(t, "ACTIVE 0", agentLife(w, "P03"))
+		w.WaitUntil(31 * leaguetest.Second) // round 4: three rounds have cost 8 s and more each
+		assert.Equal(t, "SUSPENDED 4 did not answer in its last 3 matches", agentLife(w, "P03"))
+		assert.Equal(t, protocol.AgentStates{Active: 6, Suspended: 1}, x.Manager.Status().Agents)
+		statusWith := leaguetest.Decode[protocol.StatusData](ask(w, "P01", protocol.QueryStatus))
+		assert.Equal(t, []protocol.InactiveAgent{{
+			AgentID: "P03", State: "SUSPENDED", Reason: "did not answer in its last 3 matches", Failures: 4,
+		}}, statusWith.Inactive)
+		x.Finish()
+
+		assert.Equal(t, []int{0, 11, 19, 29, 34}, startSeconds(w), "a round with a dead player waits 2 s more for its answer about the match")
+		assert.Equal(t, []string{"R1M2 REF01", "R2M1 REF01", "R3M2 REF01", "R4M3 forfeited", "R5M3 forfeited"}, resultsOf(w, "P03"))
+		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
+		assert.Len(t, w.Calls(protocol.NotifyRound.Name, "p03"), 3, "a suspended player gets no round announcements")
+		checkForfeits(w, folder)
+		state := x.CloseAudited()
+		last := state.Standings()[5]
+		assert.Equal(t, []any{"P03", 5, 5, 5}, []any{last.PlayerID, last.Played, last.Losses, last.TechnicalLosses})
+		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.LeagueID+"/R4M3.json")
+		assert.Equal(t, []any{store.WrittenByManager, "", 0}, []any{doc.WrittenBy, doc.RefereeID, doc.Attempt})
+		assert.Equal(t, state.Rounds[3].Matches[2].Report.GameResult, doc.Result.GameResult)
+	})
+}
+
+// checkForfeits compares the records of P03's forfeit in round 4: journal, announcement and
+// schedule.
+func checkForfeits(w *leaguetest.World, folder store.Folder) {
+	t := w.T
+	state, _ := w.FoldJournal(folder)
+	m, idA, idB, ok := state.Find(protocol.MatchID{Round: 4, Number: 3})
+	require.True(t, ok)
+	other := idA
+	if idA == "P03" {
+		other = idB
+	}
+	assert.Empty(t, m.Attempts, "the match was not assigned to any referee")
+	assert.Equal(t, []string{"P03"}, m.Forfeited)
+	assert.Equal(t, "P03 is suspended: it did not answer in its last 3 matches - "+other+" wins by default", m.Report.Reason)
+	assert.Equal(t, protocol.PerPlayer[string]{{Name: "P03", Value: "E009"}}, m.Report.Faults)
+	announced := w.Calls(protocol.NotifyRound.Name, "p01")
+	for _, a := range leaguetest.Decode[protocol.RoundAnnouncement](announced[3].Message).Matches {
+		if a.MatchID == "R4M3" {
+			assert.Equal(t, []string{"P03"}, a.ForfeitedBy)
+		} else {
+			assert.Empty(t, a.ForfeitedBy)
+		}
+	}
+	q := w.Query("P01", protocol.QuerySchedule)
+	q.QueryParams.RoundID = 4
+	_, data := answer(q)
+	scheduled := leaguetest.Decode[protocol.ScheduleData](data).Matches[2]
+	assert.Equal(t, []any{protocol.StatusTechnicalLoss, other, (*string)(nil)},
+		[]any{scheduled.Status, *scheduled.WinnerPlayerID, scheduled.RefereeEndpoint})
+}
+
+func TestSuspendedPlayerReturnsBeforeTheNextRound(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		back   time.Duration
+		played string // in the fifth round
+	}{
+		{"before the last round", 30 * leaguetest.Second, "R5M3 REF01"},
+		{"in the last round", 35 * leaguetest.Second, "R5M3 forfeited"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 6, 1)
+				w.RefereeWithFiles("REF01", folder)
+				away := sixWithOutage(w)
+				w.WaitUntil(1 * leaguetest.Second)
+				away.Store(true)
+				w.WaitUntil(test.back)
+				away.Store(false)
+				w.WaitUntil(max(test.back, 34*leaguetest.Second))
+				if test.back < 32*leaguetest.Second {
+					assert.Equal(t, "ACTIVE 4 it answers again", agentLife(w, "P03"))
+				} else {
+					assert.Equal(t, "SUSPENDED 5 did not answer in its last 3 matches", agentLife(w, "P03"))
+				}
+				x.Finish()
+				assert.Equal(t, test.played, resultsOf(w, "P03")[4])
+				x.CloseAudited()
+			})
+		})
+	}
+}
+
+// The manager pings a suspended agent every 15 s during a round.
+func TestSuspendedPlayerReturnsDuringALongRound(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(4, 1, func(o *league.Options) { o.SuspendAfter = 1 })
+		w.Referee("REF01")
+		away := new(atomic.Bool)
+		for n := 1; n <= 4; n++ {
+			if n == 3 {
+				w.Player("P03", withOutage(away, 25*leaguetest.Second))
+			} else {
+				w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, 25*leaguetest.Second, 0))
+			}
+		}
+		w.WaitUntil(1 * leaguetest.Second)
+		away.Store(true)
+		w.WaitUntil(40 * leaguetest.Second) // in the second round
+		assert.Equal(t, "SUSPENDED 2 did not answer in its last match", agentLife(w, "P03"))
+		away.Store(false)
+		w.WaitUntil(46 * leaguetest.Second)
+		assert.Equal(t, "ACTIVE 2 it answers again", agentLife(w, "P03"))
+		w.Finish()
+	})
+}
+
+// P02 answers pings but never invitations: each failure suspends it until the next ping, and
+// ten failed matches end its participation.
+func TestPlayerThatNeverJoinsIsShutDownAfterTenMatches(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Legs = 4 })
+		w.RefereeWithFiles("REF01", folder)
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
+		w.Player("P03")
+		w.Player("P04")
+		x.Finish()
+		want := slices.Repeat([]string{"P02 agent_suspended", "P02 agent_returned"}, 7)
+		want = append(want, "P02 agent_shutdown", "R11M2 match_forfeited", "R12M2 match_forfeited")
+		assert.Equal(t, want, agentDecisions(w, folder))
+		played := slices.DeleteFunc(resultsOf(w, "P02"), func(r string) bool { return strings.HasSuffix(r, "forfeited") })
+		assert.Len(t, played, 10)
+		assert.Equal(t, "SHUTDOWN 12 did not answer in its last 10 matches", agentLife(w, "P02"))
+		assert.Len(t, w.Calls(protocol.NotifyRound.Name, "p02"), 10)
+		assert.Len(t, w.Calls(protocol.NotifyLeagueCompleted.Name, "p02"), 1, "it still learns that the league is over")
+
+		q := w.Application("Agent P02")
+		q.Sender, q.AuthToken = protocol.PlayerSender("P02"), w.Token("P02")
+		q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("p02")
+		r, err := w.Apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, []string{protocol.StatusRejected, "E014"}, []string{r.Status, r.ErrorCode})
+		assert.Equal(t, "the part of P02 in this league is over: it did not answer in its last 10 matches", *r.Reason)
+		ask(w, "P02", protocol.QueryStandings)
+		x.CloseAudited()
+	})
+}
+
+// A player that sends invalid replies counts as reachable: it loses its matches and is not
+// suspended.
+func TestPlayerWithInvalidRepliesIsNotSuspended(t *testing.T) {
+	for name, wrong := range map[string]leaguetest.Option{
+		"an illegal choice": leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("parity_choice", "Even")),
+		"a refusal":         leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 1, func(o *league.Options) { o.Legs = 5 })
+				w.Referee("REF01")
+				w.Player("P01")
+				w.Player("P02", wrong)
+				w.Finish()
+				assert.Len(t, w.Calls(protocol.StartMatch.Name), 5)
+				assert.Equal(t, "SHUTDOWN 0 it knows that the league is over", agentLife(w, "P02"))
+			})
+		})
+	}
+}
+
+func TestNegativeLimitsDisableSuspension(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter, o.ShutdownAfter = 12, -1, -1 })
+		w.Referee("REF01")
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
+		w.Finish()
+		assert.Len(t, w.Calls(protocol.StartMatch.Name), 12)
+		assert.Equal(t, "SHUTDOWN 12 it knows that the league is over", agentLife(w, "P02"))
+	})
+}
+
+// If both players of a match are suspended, both lose.
+func TestMatchOfTwoSuspendedPlayersIsADoubleLoss(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.SuspendAfter, o.EveryMatch = 1, true })
+		w.RefereeWithFiles("REF01", folder)
+		away := new(atomic.Bool)
+		for n := 1; n <= 4; n++ {
+			if n%2 == 0 {
+				w.Player(protocol.PlayerID(n), withOutage(away, leaguetest.Second))
+			} else {
+				w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, leaguetest.Second, 0))
+			}
+		}
+		w.WaitUntil(leaguetest.Second / 2)
+		away.Store(true)
+		x.Finish()
+		state := x.CloseAudited()
+		both := 0
+		for m := range state.Matches() {
+			if len(m.Forfeited) == 2 {
+				both++
+				assert.Nil(t, m.Report.WinnerPlayerID)
+				assert.Equal(t, "P02 is suspended: it did not answer in its last match; P04 is suspended: it did not answer in its last match - both lose", m.Report.Reason)
+			}
+		}
+		assert.Equal(t, 1, both)
+	})
+}
+
+// A suspended referee gets no matches; its matches go to another referee.
+func TestHangingRefereeIsSuspendedUntilItAnswers(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 2, func(o *league.Options) { o.SuspendAfter, o.Legs = 2, 3 })
+		r := w.RefereeWithFiles("REF01", folder, leaguetest.WithCapacity(1), leaguetest.On(protocol.StartMatch.Name, leaguetest.FirstN(2, leaguetest.Silent, leaguetest.Normally)))
+		w.RefereeWithFiles("REF02", folder, leaguetest.WithCapacity(1))
+		w.Players(4, leaguetest.WithDelays(0, leaguetest.Second, 0))
+		w.WaitUntil(22*leaguetest.Second + leaguetest.Second/2) // the third round: it has failed in two
+		assert.Equal(t, []string{"REF01 agent_failed", "REF01 agent_failed", "REF01 agent_suspended", "REF01 agent_returned"}, agentDecisions(w, folder), "it answers pings")
+		r.Stop()
+		x.Finish()
+		state := x.CloseAudited()
+		conducted := map[string]int{}
+		for m := range state.Matches() {
+			conducted[m.Report.RefereeID]++
+		}
+		assert.Equal(t, 18, conducted["REF01"]+conducted["REF02"])
+		assert.Empty(t, w.GameErrors())
+	})
+}
+
+// Without a reachable referee the league waits. It continues when a referee answers.
+func TestLeagueWaitsUntilARefereeAnswers(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 2)
+		referees := []*leaguetest.Agent{w.RefereeWithFiles("REF01", folder), w.RefereeWithFiles("REF02", folder)}
+		w.Players(4, leaguetest.WithDelays(0, leaguetest.Second, 0))
+		w.WaitUntil(leaguetest.Second / 2)
+		for _, r := range referees {
+			r.Stop()
+		}
+		w.WaitUntil(10 * time.Minute)
+		recorded := x.Manager.Status().Recorded
+		assigned := count(w.EventTypes(folder), "match_assigned")
+		w.WaitUntil(20 * time.Minute)
+		assert.Equal(t, recorded, x.Manager.Status().Recorded)
+		assert.Equal(t, assigned, count(w.EventTypes(folder), "match_assigned"), "no attempt is used up while no referee answers")
+		w.Open(leaguetest.NewAgent("REF02", nil), referees[1].Mux)
+		x.Finish()
+		assert.Less(t, w.Now(), 21*time.Minute)
+		x.CloseAudited()
+	})
+}
+
+func TestNextManagerContinuesSuspensions(t *testing.T) {
+	for _, moment := range []time.Duration{10 * leaguetest.Second, 16 * leaguetest.Second, 22 * leaguetest.Second} {
+		t.Run(moment.String(), func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 6, 1)
+				w.RefereeWithFiles("REF01", folder)
+				away := sixWithOutage(w)
+				w.WaitUntil(1 * leaguetest.Second)
+				away.Store(true)
+				w.WaitUntil(moment)
+				x.Kill()
+				w.WaitUntil(moment + leaguetest.Second)
+				x = w.StartManagerIn(folder, 6, 1)
+				x.Finish()
+				assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
+				x.CloseAudited()
+			})
+		})
+	}
+}
+
+func TestFailedAttemptStaysFailedAfterARestart(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		w.RefereeWithFiles("REF01", folder, leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
+		w.Players(2)
+		w.WaitUntil(11 * leaguetest.Second)
+		assert.Equal(t, []string{"REF01 agent_failed"}, agentDecisions(w, folder))
+		x.Kill()
+		x = w.StartManagerIn(folder, 2, 1)
+		x.Finish()
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 13s"}, w.AssignmentLog())
+		x.CloseAudited()
+	})
+}
+
+// The manager dies after round_announced and before the forfeits of that round.
+func TestNextManagerRecordsMissingForfeits(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		const before = 1 + 7 + 7 + 7 + 1 + 3*(2+3*3) + 1 // events: start, three rounds, suspension of P03
+		x := w.StartMortalManager(leaguetest.CrashPoint{Event: before + 1, When: leaguetest.BeforeTelling}, folder, 6, 1)
+		w.RefereeWithFiles("REF01", folder)
+		away := sixWithOutage(w)
+		w.WaitUntil(1 * leaguetest.Second)
+		away.Store(true)
+		w.WaitUntil(24 * leaguetest.Second)
+		<-x.Died
+		x.RestoreDisk()
+		kinds := w.EventTypes(folder)
+		require.Equal(t, []string{"agent_suspended", "round_announced"}, kinds[len(kinds)-2:])
+		x = w.StartManagerIn(folder, 6, 1)
+		x.Finish()
+		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
+		x.CloseAudited()
+	})
+}
+
+func TestMatchesOfSlowPlayersAreAssignedLast(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(4, 1, func(o *league.Options) { o.Concurrency = 1 })
+		w.Referee("REF01")
+		w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
+		for n := 2; n <= 4; n++ {
+			w.Player(protocol.PlayerID(n))
+		}
+		w.Finish()
+		var order []string
+		for _, e := range w.Calls(protocol.StartMatch.Name) {
+			q := leaguetest.Decode[protocol.MatchAssignment](e.Message)
+			slow := ""
+			if q.PlayerA.PlayerID == "P01" || q.PlayerB.PlayerID == "P01" {
+				slow = " slow"
+			}
+			order = append(order, fmt.Sprint("round ", q.RoundID, slow))
+		}
+		assert.Equal(t, []string{"round 1 slow", "round 1", "round 2", "round 2 slow", "round 3", "round 3 slow"}, order)
+	})
+}
+
+func TestBroadcastWithoutActivePlayersDoesNotWait(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter = 5, 1 })
+		w.Referee("REF01")
+		away := new(atomic.Bool)
+		w.Players(2, withOutage(away, leaguetest.Second))
+		w.WaitUntil(leaguetest.Second / 2)
+		away.Store(true)
+		w.Finish()
+		assert.Less(t, w.Now(), time.Minute)
+	})
+}
+
+// Even without limits the failures are recorded, because the next manager must know which
+// attempts failed.
+func TestFailuresAreRecordedWithoutLimits(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2, func(o *league.Options) { o.SuspendAfter, o.ShutdownAfter = -1, -1 })
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
+		w.Referee("REF02")
+		w.Players(2)
+		x.Finish()
+		assert.Contains(t, w.EventTypes(folder), "agent_failed")
+		require.NoError(t, x.CloseFiles())
+	})
+}
+
+// outOfDescriptors is a caller that has no file descriptors left for one method until a
+// given time.
+type outOfDescriptors struct {
+	next   protocol.Caller
+	method string
+	until  time.Duration
+	now    func() time.Duration
+}
+
+func (c *outOfDescriptors) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	if r.Method == c.method && c.now() < c.until {
+		return nil, nil, leaguetest.NoDescriptors{}
+	}
+	return c.next.Call(ctx, r)
+}
+
+// A local fault of the manager does not count against the referee.
+func TestLocalFaultOfTheManagerIsNoRefereeFailure(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 2, func(o *league.Options) {
+			o.SuspendAfter = 1
+			o.Caller = &outOfDescriptors{o.Caller, protocol.StartMatch.Name, 10 * leaguetest.Second, w.Now}
+		})
+		w.RefereeWithFiles("REF01", folder)
+		w.RefereeWithFiles("REF02", folder)
+		w.Players(4)
+		x.Finish()
+		assert.Empty(t, agentDecisions(w, folder))
+		assert.Less(t, w.Now(), time.Minute)
+		x.CloseAudited()
+	})
+}

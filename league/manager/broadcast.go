@@ -1,0 +1,158 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
+)
+
+// A notice delivers a broadcast to one receiver. Full tells that the receiver's queue is
+// full: then it only counts the receiver.
+type notice func(a *agent, full bool)
+
+// A broadcast is a message to many agents, of which some may get one of their own. It has one deadline, that of its method,
+// for all receivers together: an agent that needs long for one message has less time
+// for the next, and never delays the league.
+type broadcast[Q any] struct {
+	agents  *directory
+	method  *protocol.Method[Q, protocol.Ack]
+	message *protocol.Broadcast[Q]
+	special map[*agent]*protocol.Broadcast[Q] // for receivers that get another message
+	ctx     context.Context                   //nolint:containedctx // of the league
+	end     time.Time
+	arrived *barrier
+}
+
+// A barrier waits until a notice has arrived at all its receivers.
+type barrier struct {
+	missing atomic.Int64
+	all     chan struct{} // closed when none is missing
+}
+
+func newBarrier(receivers int) *barrier {
+	b := &barrier{all: make(chan struct{})}
+	b.missing.Store(int64(receivers))
+	if receivers == 0 {
+		close(b.all)
+	}
+	return b
+}
+
+// arrive counts one receiver.
+func (b *barrier) arrive() {
+	if b.missing.Add(-1) == 0 {
+		close(b.all)
+	}
+}
+
+// wait returns when all have arrived or ctx ends.
+func (b *barrier) wait(ctx context.Context) {
+	select {
+	case <-b.all:
+	case <-ctx.Done():
+	}
+}
+
+func newBroadcast[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], receivers int, message *Q) *broadcast[Q] {
+	return &broadcast[Q]{
+		agents: agents, method: method, message: protocol.Many(message),
+		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: newBarrier(receivers),
+	}
+}
+
+// deliver is the notice that sends the message, unless the message before took all the
+// time. A failure is logged and changes nothing.
+func (b *broadcast[Q]) deliver(a *agent, full bool) {
+	defer b.arrived.arrive()
+	message := cmp.Or(b.special[a], b.message)
+	if left := time.Until(b.end); left > 0 && !full {
+		_ = send(b.ctx, b.agents, b.method, a, message, left)
+		return
+	}
+	if b.agents.unheard.first(a, "dropped") {
+		b.agents.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
+			Str("event_type", protocol.EventBroadcastDropped).Msg("the agent is too slow, a broadcast to it was dropped")
+	}
+}
+
+// wait returns when all receivers have answered or the time is over.
+func (b *broadcast[Q]) wait() {
+	ctx, stop := context.WithDeadline(b.ctx, b.end)
+	defer stop()
+	b.arrived.wait(ctx)
+}
+
+// post puts notices into the queue of each agent, in order. It leaves out nil notices.
+func post(agents []*agent, notices ...notice) {
+	for _, a := range agents {
+		select {
+		case a.notices <- notices:
+		default:
+			deliver(a, notices, true)
+		}
+	}
+}
+
+// deliver runs the notices for one receiver, in order.
+func deliver(a *agent, notices []notice, full bool) {
+	for _, n := range notices {
+		if n != nil {
+			n(a, full)
+		}
+	}
+}
+
+// send calls one receiver of a broadcast, and logs a failure.
+func send[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q], limit time.Duration) error {
+	_, err := method.CallMany(ctx, agents.options.Caller, a.peer(), message, limit)
+	if err == nil {
+		agents.acknowledged(a)
+	}
+	if e := protocol.AsError(err); e != nil && agents.unheard.first(a, cmp.Or(string(e.Code), notOurCode)) {
+		agents.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).
+			Str("message_type", message.Type()).Str("id", a.id).Str("event_type", protocol.EventBroadcastUnacknowledged).
+			Msg("a broadcast was not acknowledged")
+	}
+	return err
+}
+
+// unheard counts the broadcasts that agents did not get, by agent and cause, so that the log has one line
+// for each of them in a round. Safe for concurrent use.
+type unheard struct {
+	mu     sync.Mutex
+	counts map[string]int // by agent and cause, such as "P01 E002"
+}
+
+// first counts a broadcast, and tells whether it is the first of its agent and cause.
+func (u *unheard) first(a *agent, cause string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.counts[a.id+" "+cause]++
+	return u.counts[a.id+" "+cause] == 1
+}
+
+// summarize logs the counts above one, and begins anew.
+func (u *unheard) summarize(log *zerolog.Logger) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	several, counts := false, zerolog.Dict()
+	for _, key := range slices.Sorted(maps.Keys(u.counts)) {
+		if n := u.counts[key]; n > 1 {
+			several = true
+			counts.Int(key, n)
+		}
+	}
+	if several {
+		log.Warn().Dict("counts", counts).Str("event_type", protocol.EventBroadcastsCounted).
+			Msg("agents did not get several broadcasts of this round")
+	}
+	clear(u.counts)
+}

@@ -1,0 +1,378 @@
+// Package league is the league manager: it registers agents, makes the schedule, hands
+// matches to referees, records their reports and ranks the players (spec 003 §2.2.1,
+// §8). Package decide makes its decisions; this package adds time, locks and calls to
+// agents. It must not depend on a carrier: HTTP and memory look the same to it.
+package manager
+
+import (
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"reflect"
+	"slices"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+)
+
+// A Manager runs one league. Safe for concurrent use.
+type Manager struct {
+	*ledger // its lock guards the fields below mu
+	*directory
+	options       Options
+	stamp         *protocol.Stamp
+	organiser     organiser
+	resumed       bool // the league existed before this manager
+	game          rules.Game
+	reports       decide.Reports
+	acks          protocol.Batch[protocol.Ack]
+	assignments   protocol.Batch[assignment]
+	assigned      protocol.Batch[journal.MatchAssigned]
+	dispatch      chan dispatched // matches of a round on their way to the conductors
+	refusals      *refusalLog
+	registrations registrations
+	files         *fileWriter // nil without a data folder
+
+	warned   map[string]bool // what the log has said once; see warnAbout
+	farewell farewell
+	viewed   transcriptCache
+
+	life    context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
+	matches []*match        // of the current round
+	rematch *match          // that is played again between two rounds; nil for none
+}
+
+// New makes a manager; Mount it, and Run it. An error names the option that is not valid.
+func New(o Options) (*Manager, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.complete()
+	m := &Manager{
+		options: o, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
+		refusals: newRefusalLog(&o),
+		warned:   map[string]bool{},
+		viewed:   transcriptCache{calls: make(chan struct{}, viewerCalls)},
+	}
+	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
+	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}, unheard: unheard{counts: map[string]int{}}}
+	m.farewell = farewell{directory: m.directory, late: make(chan *agent, 100)}
+	var secret [32]byte
+	_, _ = crand.Read(secret[:]) // never fails
+	if f := o.Files; f != nil {
+		m.journal, m.state, m.ended, secret = f.journal, f.State, f.ended, f.secret
+		w := &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, current: m.documents, round: m.roundRecord}
+		m.files = w.prepare()
+	}
+	if o.Files == nil && o.KeepEvents {
+		m.kept = &keptEvents{}
+	}
+	m.changed = m.files.changed
+	if o.Secret != nil {
+		secret = *o.Secret
+	}
+	m.deriveKeys(secret)
+	if err := m.openLeague(); err != nil {
+		return nil, err
+	}
+	game, err := o.Games.Game(m.options.GameType)
+	if err != nil {
+		return nil, err
+	}
+	m.game = game
+	m.reports = decide.Reports{LeagueID: m.options.LeagueID, GameType: m.options.GameType, Game: game}
+	return m, nil
+}
+
+// deriveKeys derives the manager's keys from its secret. A resumed league signs if it has
+// signed from its beginning.
+func (m *Manager) deriveKeys(secret [32]byte) {
+	m.keys = keysOf(secret, m.state.Created)
+	m.organiser = newOrganiser(m.keys.Admin, &m.options)
+	signs := m.options.Sign
+	if created := m.state.Created; created != nil {
+		if signs = created.Signs(); signs {
+			m.started = m.options.Files.started
+		}
+	}
+	if signs && m.options.SigningKey == nil {
+		m.options.SigningKey = protocol.NewSigningKey(m.keys.Signature)
+	}
+}
+
+// keysOf derives the manager's keys in the way that a resumed league began with.
+func keysOf(secret [32]byte, created *journal.Created) protocol.ManagerKeys {
+	if created != nil {
+		return protocol.ManagerKeysOf(secret, created.KeyDerivation)
+	}
+	return protocol.ManagerKeysOf(secret, protocol.KeyDerivation)
+}
+
+// openLeague begins the journal of a new league, or resumes a league.
+func (m *Manager) openLeague() error {
+	o, created := &m.options, m.state.Created
+	if created != nil {
+		if err := o.resume(created); err != nil {
+			return err
+		}
+	}
+	m.registrations = registrations{
+		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}), wake: make(chan struct{}, 1), replanned: make(chan struct{}, 1),
+		decide: decide.Registrations{Limits: decide.Limits{
+			GameType: o.GameType, MaxPlayers: o.MaxPlayers, MaxReferees: o.MaxReferees,
+			SameNames: o.SameNames, Grace: o.RegistrationGrace, Listening: o.Listening,
+			Sign: o.Sign, RequireSignatures: o.RequireSignatures, Roster: o.Roster,
+		}, Start: decide.StartRule{
+			Players: o.Players, Referees: o.Referees, MinPlayers: o.MinPlayers, At: o.StartAt, Until: o.RegistrationUntil,
+		}},
+	}
+	if created == nil {
+		return m.record(o.created())
+	}
+	m.resumed = true
+	m.organiser.annuls.Store(true)
+	if f := o.Files; f != nil && f.LostTail() {
+		if err := m.record(&journal.TailLost{Head: f.lost}); err != nil {
+			return err
+		}
+	}
+	if err := m.configure(); err != nil {
+		return err
+	}
+	for _, known := range m.state.Agents {
+		m.registrations.expectAnswer(m.add(known)) // the grace period starts again
+	}
+	m.registrations.logUnlisted()
+	if m.state.Started != nil {
+		m.registrations.close()
+	} else {
+		m.registrations.startIfComplete()
+	}
+	return nil
+}
+
+// configure records the configuration of a resumed league if it is another one than
+// before. A league of an earlier version, which has recorded none, does not begin to.
+func (m *Manager) configure() error {
+	known := m.state.Configuration
+	if known == nil || m.state.Completed != nil {
+		return nil
+	}
+	if now := m.options.configuration(); !reflect.DeepEqual(now, known) {
+		return m.record(&journal.Configured{Configuration: now})
+	}
+	return nil
+}
+
+// Stamp is the envelope stamp of the manager.
+func (m *Manager) Stamp() *protocol.Stamp { return m.stamp }
+
+// AdminToken is the token for start_league. The caller shows it to the operator; it is
+// in no message and no log line.
+func (m *Manager) AdminToken() string { return m.organiser.token }
+
+// Resumed tells whether the league existed before this manager.
+func (m *Manager) Resumed() bool { return m.resumed }
+
+// Mount registers the manager's tools (spec 003 §5.5.1, §8.11).
+func (m *Manager) Mount(mux protocol.Mux) {
+	m.stamp.OnRefusal(m.refusals.refusedRequest)
+	mux.OnUnread(m.refusals.unread)
+	protocol.RegisterReferee.Handle(mux, m.stamp, m.registrations.registerReferee)
+	protocol.RegisterPlayer.Handle(mux, m.stamp, m.registrations.registerPlayer)
+	protocol.ReportMatchResult.Handle(mux, m.stamp, m.reportMatchResult)
+	protocol.Query.Handle(mux, m.stamp, m.query)
+	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
+	protocol.GetMatchTranscript.Handle(mux, m.stamp, m.getMatchTranscript)
+	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)
+	protocol.OrganiseLeague.Handle(mux, m.stamp, m.organiseLeague)
+	protocol.Ping.Handle(mux, m.stamp, m.pong)
+	mux.Fallback(protocol.MethodFor)
+}
+
+// TooLarge returns the error that answers a request of more than limit bytes, which was not
+// read, and logs the refusal.
+func (m *Manager) TooLarge(ctx context.Context, limit int64) error {
+	err := protocol.TooLarge(m.stamp, limit)
+	m.refusals.unread(ctx, "", err)
+	return err
+}
+
+// Misdirected logs a request over HTTP that is no call, because it has another method or path. Calls go
+// to endpoint, a URL.
+func (m *Manager) Misdirected(ctx context.Context, method, path, endpoint string) {
+	m.refusals.unread(ctx, method+" "+path, &protocol.Error{Detail: "send JSON-RPC 2.0 by POST to " + endpoint})
+}
+
+// pong answers a ping.
+func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &protocol.Pong{
+		Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed), LeagueID: m.options.LeagueID,
+	}, nil
+}
+
+// startLeague starts the league by hand, with the admin token (spec 003 §8.5).
+func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueStarted, error) {
+	if err := m.organiser.authenticate(protocol.StartLeague.Name, q.AuthToken); err != nil {
+		return nil, err
+	}
+	if err := m.registrations.startByHand(); err != nil {
+		return nil, err
+	}
+	s := m.Status()
+	return &protocol.LeagueStarted{
+		Status: "STARTED", LeagueID: m.options.LeagueID, Players: s.Players, Referees: s.Referees, Rounds: s.Rounds, Matches: s.Matches,
+	}, m.durable()
+}
+
+// query answers LEAGUE_QUERY (spec 003 §4.9). A query without an answer gets a response
+// with success false; only a token that is missing or wrong is an error. The token may
+// also be the request's bearer credential. The organiser may ask with the admin token.
+func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+	asking := q.Envelope
+	if asking.AuthToken == "" {
+		asking.AuthToken = bearer
+	}
+	if m.organiser.is(asking.AuthToken) {
+		return m.answerOrganiser(ctx, q)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	asker, err := m.sender(&asking)
+	if err != nil {
+		return nil, err
+	}
+	return m.answerAgent(ctx, asker, q)
+}
+
+// getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
+func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
+	standings := &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings}
+	if m.organiser.is(q.AuthToken) {
+		return m.answerOrganiser(ctx, standings)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	asker, err := m.authenticate(q.AuthToken)
+	if err != nil {
+		return nil, err
+	}
+	return m.answerAgent(ctx, asker, standings)
+}
+
+// answerAgent answers a query of an agent. M.mu is held.
+func (m *Manager) answerAgent(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+	if err := asker.queries.allow(); err != nil {
+		return nil, err
+	}
+	if !m.state.Agents[asker.id].Informed {
+		m.farewell.tellLate(asker)
+	}
+	response, err := m.view().Answer(q, asker.id)
+	return m.respond(ctx, q, response, err)
+}
+
+// respond completes the response to a query. A query without an answer gets the reason.
+func (m *Manager) respond(ctx context.Context, q *protocol.LeagueQuery, response *protocol.LeagueQueryResponse, err error) (*protocol.LeagueQueryResponse, error) {
+	var no *protocol.Error
+	if err != nil && !errors.As(err, &no) {
+		return nil, err
+	}
+	if no != nil {
+		m.refusals.refusedRequest(ctx, protocol.Query.Name, &q.Envelope, no)
+		response = &protocol.LeagueQueryResponse{Error: &protocol.QueryError{
+			ErrorCode: string(no.Code), ErrorName: no.Code.Name(), ErrorDescription: no.Detail,
+		}}
+	}
+	success := err == nil
+	response.Success, response.QueryType = &success, q.QueryType
+	return response, nil
+}
+
+// view is the league as queries see it. M.mu is held.
+func (m *Manager) view() *decide.View {
+	own := m.options.GameType
+	others := slices.DeleteFunc(m.options.Games.Types(), func(t string) bool { return t == own })
+	silent := &m.registrations.decide
+	v := &decide.View{
+		State: m.state, LeagueID: m.options.LeagueID, Games: append([]string{own}, others...),
+		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Start: silent.Start, Roster: silent.Roster,
+	}
+	if log := m.eventLog(); log != nil {
+		v.Event = func(number int) (*journal.Event, error) { return eventOf(log, number) }
+	}
+	return v
+}
+
+// A Status is how far a league is.
+type Status = decide.Status
+
+// A MatchRecord is a recorded result with its match.
+type MatchRecord = decide.MatchRecord
+
+// A Standing is a row of the whole table.
+type Standing = store.StandingRow
+
+// Status tells how far the league is.
+func (m *Manager) Status() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.view().Status()
+}
+
+// Standings is the whole table as it is now; nil before the start.
+func (m *Manager) Standings() []Standing {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state.Started == nil {
+		return nil
+	}
+	return m.state.Standings()
+}
+
+// Champion is the first of the table as it is now; the zero value before the start.
+func (m *Manager) Champion() protocol.Champion {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state.Started == nil {
+		return protocol.Champion{}
+	}
+	return m.state.Champion()
+}
+
+// Results are all recorded results in schedule order.
+func (m *Manager) Results() []MatchRecord {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return decide.Results(m.state)
+}
+
+// Evidence tells which results rest on the word of a referee alone: see decide.Evidence.
+func (m *Manager) Evidence() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return decide.Evidence(m.state)
+}
+
+// documents are the derived files of the league as of now.
+func (m *Manager) documents() (documents, error) {
+	m.mu.Lock()
+	d := documentsOf(m.state, m.options.LeagueID, m.head(), m.clock.Timestamp())
+	m.mu.Unlock()
+	if d.standings != nil {
+		d.standings.JournalHeadSignature = m.options.signHead(d.standings.JournalHead)
+	}
+	return d, m.durable()
+}
+
+// roundRecord is a completed round in the form of rounds.json.
+func (m *Manager) roundRecord(round int) *store.Round {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.RoundRecord(round)
+}

@@ -1,0 +1,244 @@
+package manager_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
+	"evenodd/league/protocol"
+)
+
+// Each command is sent at each moment of a league of four players and two referees.
+func TestEachCommandAtEachMoment(t *testing.T) {
+	match, about, winner := leaguetest.OfMatch("R1M1"), leaguetest.About("P03"), leaguetest.Winner("P01")
+	const (
+		before  = "before the start"
+		running = "while round 1 runs"
+		between = "between two rounds"
+		atEnd   = "before the end"
+		after   = "after the end"
+	)
+	moments := []string{before, running, between, atEnd, after}
+	done := protocol.Code("")
+	over, state, late := protocol.ErrLeagueComplete, protocol.ErrInvalidMatchState, protocol.ErrLeagueNotStarted
+	for _, test := range []struct {
+		command string
+		change  []leaguetest.Command
+		want    [5]protocol.Code // by moment
+	}{
+		{protocol.CommandStart, nil, [5]protocol.Code{done, protocol.ErrLateRegistration, protocol.ErrLateRegistration, protocol.ErrLateRegistration, over}},
+		{protocol.CommandPause, nil, [5]protocol.Code{done, done, done, state, over}}, // before the end it is paused
+		{protocol.CommandResume, nil, [5]protocol.Code{state, state, state, done, over}},
+		{protocol.CommandSuspend, []leaguetest.Command{about}, [5]protocol.Code{done, done, done, done, over}},
+		{protocol.CommandReadmit, []leaguetest.Command{about}, [5]protocol.Code{state, state, state, state, over}},
+		{protocol.CommandWithdraw, []leaguetest.Command{about}, [5]protocol.Code{done, done, done, done, over}},
+		{protocol.CommandRematch, []leaguetest.Command{match}, [5]protocol.Code{late, state, done, done, over}},
+		{protocol.CommandRule, []leaguetest.Command{match, winner}, [5]protocol.Code{late, done, done, done, over}},
+	} {
+		for i, moment := range moments {
+			t.Run(test.command+" "+moment, func(t *testing.T) {
+				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+					folder := leaguetest.TempFolder(t)
+					x := w.StartManagerIn(folder, 4, 2, withPause)
+					if moment != before {
+						w.RefereeWithFiles("REF01", folder)
+					}
+					w.RefereeWithFiles("REF02", folder)
+					for n := range 4 {
+						w.PlayerIn(protocol.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
+					}
+					switch moment { // a round takes two seconds, and the pause five
+					case running:
+						w.WaitUntil(6 * leaguetest.Second)
+					case between:
+						w.WaitUntil(8 * leaguetest.Second)
+					case atEnd:
+						w.WaitUntil(20 * leaguetest.Second)
+						w.Organise(protocol.CommandPause)
+						w.WaitUntil(time.Minute)
+						require.Len(t, x.Manager.Results(), 6)
+					case after:
+						x.Finish()
+					}
+					synctest.Wait()
+					_, err := w.TryToOrganise(test.command, test.change...)
+					if code := test.want[i]; code != done {
+						e := protocol.AsError(err)
+						require.NotNil(t, e)
+						assert.Equal(t, code, e.Code, "%v", err)
+					} else {
+						require.NoError(t, err)
+					}
+					synctest.Wait()
+					if moment == before && test.command != protocol.CommandStart {
+						w.RefereeWithFiles("REF01", folder)
+					}
+					if test.command == protocol.CommandWithdraw && moment == before {
+						assert.Equal(t, 3, w.Manager.Status().Players)
+						w.PlayerIn("P05", folder)
+					}
+					if test.want[i] == done && test.command == protocol.CommandPause || moment == atEnd && test.command != protocol.CommandResume {
+						w.WaitUntil(5 * time.Minute)
+						w.Organise(protocol.CommandResume)
+					}
+					x.Finish()
+					x.CloseAudited()
+				})
+			})
+		}
+	}
+}
+
+func TestTwoOrganisersAtOnceCannotBothDecideTheSame(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, withPause)
+		w.RefereeWithFiles("REF01", folder)
+		w.Players(2)
+		by := func(name string) leaguetest.Command {
+			return func(q *protocol.OrganiseRequest) { q.By = name }
+		}
+		var deciding sync.WaitGroup
+		errs := make([]error, 2)
+		for i, name := range []string{"A. Smith", "B. Jones"} {
+			deciding.Go(func() { _, errs[i] = w.TryToOrganise(protocol.CommandPause, by(name)) })
+		}
+		deciding.Wait()
+		i := slices.Index(errs, nil)
+		require.GreaterOrEqual(t, i, 0, "one of them pauses the league")
+		require.Error(t, errs[1-i])
+		assert.ErrorContains(t, errs[1-i], "the league is paused already, by "+[]string{"A. Smith", "B. Jones"}[i])
+		w.Organise(protocol.CommandResume)
+		x.Finish()
+		x.CloseAudited()
+	})
+}
+
+func TestOrganiserIsToldWhatIsWrongWithACommand(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1)
+		w.Referee("REF01")
+		w.Players(2, leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
+		w.WaitUntil(leaguetest.Second)
+		token := func(token string) leaguetest.Command {
+			return func(q *protocol.OrganiseRequest) { q.AuthToken = token }
+		}
+		for _, test := range []struct {
+			name    string
+			command string
+			change  leaguetest.Command
+			code    protocol.Code
+			text    string
+		}{
+			{"no token", protocol.CommandPause, token(""), protocol.ErrTokenMissing, "organise_league needs the admin token"},
+			{"wrong token", protocol.CommandPause, token("adm-wrong"), protocol.ErrTokenInvalid, "auth_token is not the admin token"},
+			{"a player's token", protocol.CommandPause, token(w.Token("P01")), protocol.ErrTokenInvalid, "auth_token is not the admin token"},
+			{"another league", protocol.CommandPause, func(q *protocol.OrganiseRequest) { q.LeagueID = "other" }, protocol.ErrLeagueNotFound, "this manager runs league league_of_tests"},
+			{"no author", protocol.CommandPause, func(q *protocol.OrganiseRequest) { q.By = "" }, protocol.ErrInvalidFieldType, "name the author of a decision"},
+			{"unknown command", "stop", func(*protocol.OrganiseRequest) {}, protocol.ErrInvalidFieldType, `command "stop"`},
+			{"unknown agent", protocol.CommandSuspend, leaguetest.About("P09"), protocol.ErrPlayerNotRegistered, "is not registered in this league"},
+			{"the only referee", protocol.CommandWithdraw, leaguetest.About("REF01"), protocol.ErrInvalidMatchState, "REF01 is the only referee that is left"},
+			{"unknown match", protocol.CommandRematch, leaguetest.OfMatch("R9M1"), protocol.ErrMatchNotFound, "R9M1 is not known"},
+			{"a winner that does not play", protocol.CommandRule, func(q *protocol.OrganiseRequest) { q.MatchID, q.Winner = "R1M1", "P07" }, protocol.ErrInvalidFieldType, "want P01 or P02"},
+		} {
+			_, err := w.TryToOrganise(test.command, test.change)
+			e := protocol.AsError(err)
+			require.NotNil(t, e, test.name)
+			assert.Equal(t, test.code, e.Code, test.name)
+			assert.ErrorContains(t, err, test.text, test.name)
+		}
+	})
+}
+
+// A player that is suspended while a round runs finishes its match, and forfeits those that
+// no referee has yet.
+func TestSuspendedPlayerForfeitsMatchesThatHaveNotBegun(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Concurrency = 1 })
+		w.RefereeWithFiles("REF01", folder)
+		for n := range 4 {
+			w.PlayerIn(protocol.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
+		}
+		w.WaitUntil(leaguetest.Second) // one match of round 1 runs, the other waits
+		running := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
+		other := "R1M2"
+		if running.MatchID == other {
+			other = "R1M1"
+		}
+		schedule := map[string][2]string{}
+		for _, m := range leaguetest.Decode[protocol.RoundAnnouncement](w.OnlyCall(protocol.NotifyRound.Name, "p01").Message).Matches {
+			schedule[m.MatchID] = [2]string{m.PlayerAID, m.PlayerBID}
+		}
+		w.Organise(protocol.CommandSuspend, leaguetest.About(running.PlayerA.PlayerID))
+		w.Organise(protocol.CommandSuspend, leaguetest.About(schedule[other][0]))
+		x.Finish()
+		state := x.CloseAudited()
+		assert.NotEqual(t, protocol.StatusTechnicalLoss, matchOf(state, running.MatchID).Report.Status, "it finishes its running match")
+		assert.Equal(t, []string{schedule[other][0]}, matchOf(state, other).Forfeited)
+		told := w.Calls(protocol.NotifyRound.Name, leaguetest.NewAgent(schedule[other][1], nil).Host)
+		again := leaguetest.Decode[protocol.RoundAnnouncement](told[1].Message)
+		assert.Equal(t, []string{schedule[other][0]}, again.Matches[0].ForfeitedBy, "its opponent is told")
+	})
+}
+
+// A third-party referee plays a rematch as any match. It names no attempt.
+func TestThirdPartyRefereeConductsARematch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, lenient)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		w.Organise(protocol.CommandPause)
+		report := w.WinReport("REF01")
+		_, err := w.Report(tokenless(report))
+		require.NoError(t, err)
+		w.Organise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
+		w.Organise(protocol.CommandResume)
+		w.WaitUntil(2 * leaguetest.Second)
+		assigned := w.Calls(protocol.StartMatch.Name, "ref01")
+		require.Len(t, assigned, 2)
+		second := leaguetest.Decode[protocol.MatchAssignment](assigned[1].Message)
+		assert.Equal(t, 2, second.Attempt)
+		assert.Zero(t, second.AnnulledAttempts, "it may refuse messages with unknown members")
+		number, odd, even := 7, "odd", "even"
+		winner := "P02"
+		again := w.ReportOf("REF01", "R1M1", &winner, "P01", "P02", 0, 3)
+		again.Result.Details = &protocol.ResultDetails{DrawnNumber: &number, Choices: protocol.Both("P01", &even, "P02", &odd)}
+		_, err = w.Report(tokenless(again))
+		require.NoError(t, err)
+		final := x.Finish()
+		assert.Equal(t, "P02", final.Champion.PlayerID)
+		assert.Equal(t, 2, matchOf(x.CloseAudited(), "R1M1").Report.Number)
+	})
+}
+
+func TestOrganiserStartsTheLeagueNowOrAtATime(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1)
+		at := func(text string) leaguetest.Command {
+			return func(q *protocol.OrganiseRequest) { q.StartAt = text }
+		}
+		_, err := w.TryToOrganise(protocol.CommandStart, at("tomorrow"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidTimestamp, 21)
+		w.RefereeWithFiles("REF01", folder)
+		playersIn(w, folder, 3)
+		synctest.Wait()
+		done := w.Organise(protocol.CommandStart, at("2000-01-01T02:00:00+01:00"))
+		assert.Equal(t, "The league starts at 2000-01-01T01:00:00Z with the agents that have answered then.", done.About)
+		w.WaitUntil(59 * time.Minute)
+		assert.Empty(t, w.Calls(protocol.NotifyRound.Name))
+		x.Finish()
+		assert.GreaterOrEqual(t, w.Now(), time.Hour)
+		x.CloseAudited()
+	})
+}

@@ -1,0 +1,311 @@
+package manager_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
+	"evenodd/league/protocol"
+)
+
+// mostConcurrent returns the largest number of matches that the given referees conducted at
+// the same time, from start_match to the report.
+func mostConcurrent(w *leaguetest.World, referees ...string) int {
+	type span struct{ from, to time.Duration }
+	var spans []span
+	reported := map[string]time.Duration{}
+	for _, e := range w.Calls(protocol.ReportMatchResult.Name) {
+		reported[leaguetest.Decode[protocol.MatchResultReport](e.Message).MatchID] = e.At
+	}
+	for _, e := range w.Calls(protocol.StartMatch.Name, referees...) {
+		spans = append(spans, span{e.At, reported[leaguetest.Decode[protocol.MatchAssignment](e.Message).MatchID]})
+	}
+	most := 0
+	for _, one := range spans {
+		n := 0
+		for _, other := range spans {
+			if other.from <= one.from && one.from < other.to {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+func TestConcurrentMatchesAreLimited(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		concurrency int // of the league
+		first       int // capacity of REF01
+		second      int // capacity of REF02
+		most        [3]int
+		took        int // seconds; a match takes one second
+	}{
+		{"capacity of two referees", 0, 1, 1, [3]int{1, 1, 2}, 10},
+		{"capacity of two unequal referees", 0, 1, 2, [3]int{1, 2, 3}, 5},
+		{"concurrency of the league", 1, 3, 3, [3]int{1, 1, 1}, 15},
+		{"all matches of a round", 0, 10, 10, [3]int{2, 2, 3}, 5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(6, 2, func(o *league.Options) { o.Concurrency = test.concurrency })
+				w.Referee("REF01", leaguetest.WithCapacity(test.first))
+				w.Referee("REF02", leaguetest.WithCapacity(test.second))
+				evenPlayers(w, 6)
+				w.Finish()
+				assert.Equal(t, test.most[0], mostConcurrent(w, "ref01"))
+				assert.Equal(t, test.most[1], mostConcurrent(w, "ref02"))
+				assert.Equal(t, test.most[2], mostConcurrent(w))
+				assert.Equal(t, test.took, int(w.Now()/leaguetest.Second))
+			})
+		})
+	}
+}
+
+// A busy referee accepts the second request, but reports before the manager has received its
+// acceptance.
+func TestReportBeforeTheAcceptanceIsRecorded(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWith(protocol.MatchAssignmentAck{Status: protocol.StatusBusy}), leaguetest.Delayed(leaguetest.Second, w.AcceptMatch))))
+		w.Players(2)
+		w.WaitUntil(2500 * time.Millisecond)
+		require.Equal(t, 2, w.CountCalls(protocol.StartMatch.Name))
+		_, err := w.Report(w.WinReport("REF01"))
+		require.NoError(t, err)
+		w.Finish()
+	})
+}
+
+func TestUnacceptedMatchIsReassigned(t *testing.T) {
+	start := protocol.StartMatch.Name
+	for _, test := range []struct {
+		name     string
+		first    []leaguetest.Option // of REF01, which is asked first
+		second   []leaguetest.Option // of REF02; nil without a second referee
+		assigned []string
+		attempt  int
+		referee  string
+	}{
+		{
+			"it is busy: another referee gets it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusBusy))), leaguetest.Options(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
+		},
+		{
+			"it rejects: another referee gets it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusRejected))), leaguetest.Options(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
+		},
+		{
+			"it is unreachable: another referee gets it, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.FailWith(leaguetest.ErrHangUp))), leaguetest.Options(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
+		},
+		{
+			"it hangs: another referee gets it after 10 s, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.Silent)), leaguetest.Options(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 10s"}, 2, "REF02",
+		},
+		{
+			"it answers with an error: another referee gets it, as a new attempt",
+			leaguetest.Options(leaguetest.On(start, leaguetest.RefuseWith(protocol.ErrInvalidMatchState))), leaguetest.Options(leaguetest.WithCapacity(1)),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
+		},
+		{
+			"it is the only one, and busy twice: it is asked again every 2 s",
+			leaguetest.Options(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.AnswerWithStatus(protocol.StatusBusy), leaguetest.Normally))), nil,
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 2s", "R1M1 ref01 attempt 1 at 4s"}, 1, "REF01",
+		},
+		{
+			"it is the only one, and unreachable twice",
+			leaguetest.Options(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))), nil,
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 2s", "R1M1 ref01 attempt 3 at 4s"}, 3, "REF01",
+		},
+		{
+			"both are busy once: they are asked in turn",
+			leaguetest.Options(leaguetest.On(start, leaguetest.InTurn(leaguetest.AnswerWithStatus(protocol.StatusBusy), leaguetest.Normally))),
+			leaguetest.Options(leaguetest.WithCapacity(1), leaguetest.On(start, leaguetest.InTurn(leaguetest.AnswerWithStatus(protocol.StatusBusy), leaguetest.Normally))),
+			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s", "R1M1 ref01 attempt 1 at 2s"}, 1, "REF01",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				referees := 1
+				if test.second != nil {
+					referees = 2
+				}
+				w.StartManager(2, referees)
+				w.Referee("REF01", test.first...)
+				if test.second != nil {
+					w.Referee("REF02", test.second...)
+				}
+				w.Players(2)
+				w.Finish()
+				assert.Equal(t, test.assigned, w.AssignmentLog())
+				assert.Equal(t, test.referee, w.Manager.Results()[0].RefereeID)
+				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+				assert.Equal(t, test.attempt, report.Attempt)
+				assert.Empty(t, w.GameErrors(), "the players accept any referee that the manager assigns")
+			})
+		})
+	}
+}
+
+// longestMatch is how long the manager waits for a report: 26 s for the invitation, 126 s
+// for the choice, 5 s for GAME_OVER, 40 s for the report, and 30 s margin.
+const longestMatch = 227 * leaguetest.Second
+
+func TestUnreportedMatchIsReassigned(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02")
+		w.Players(2)
+		w.Finish()
+		assert.Equal(t, longestMatch, w.Now())
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 3m47s"}, w.AssignmentLog())
+		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+	})
+}
+
+func TestFirstOfTwoReportsCounts(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		order []string
+	}{
+		{"after the report of the second referee it is rejected", []string{"REF02", "REF01"}},
+		{"before the report of the second referee it counts", []string{"REF01", "REF02"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(4, 3)
+				for n := range 3 {
+					w.Referee(protocol.RefereeID(n+1), w.OnlyAccepting())
+				}
+				w.Players(4)
+				w.WaitUntil(longestMatch + leaguetest.Second)
+				require.ElementsMatch(t, []string{
+					"R1M1 ref01 attempt 1 at 0s", "R1M2 ref02 attempt 1 at 0s",
+					"R1M1 ref02 attempt 2 at 3m47s", "R1M2 ref03 attempt 2 at 3m47s",
+				}, w.AssignmentLog())
+				_, err := w.Report(w.WinReport("REF03"))
+				leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
+				_, err = w.Report(w.WinReport(test.order[0]))
+				require.NoError(t, err)
+				other := w.WinReport(test.order[1])
+				number := 6
+				other.Result.Details.DrawnNumber = &number
+				_, err = w.Report(other)
+				leaguetest.AssertRefused(t, err, protocol.ErrDuplicateReport, 5003)
+				assert.Equal(t, 1, w.Manager.Status().Recorded)
+				assert.Equal(t, test.order[0], w.Manager.Results()[0].RefereeID)
+				assert.Equal(t, 8, w.Manager.Results()[0].Number)
+			})
+		})
+	}
+}
+
+func TestReportDuringTheAssignmentCompletesTheMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			if _, err := w.Report(w.WinReport("REF01")); err != nil { // during the assignment
+				return nil, err
+			}
+			return leaguetest.Silent(c)
+		}))
+		w.Referee("REF02")
+		w.Players(2)
+		w.Finish()
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s"}, w.AssignmentLog())
+		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
+	})
+}
+
+// acceptWithAnotherDraw accepts each assignment with another draw commitment.
+func acceptWithAnotherDraw(w *leaguetest.World) leaguetest.Reply {
+	n := 0
+	return func(c *leaguetest.Call) (jsontext.Value, error) {
+		n++
+		commitment := protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", n, "REF01", protocol.Secret{byte(n)})
+		return leaguetest.ThenEdit(w.AcceptMatch, "draw_commitment", commitment)(c)
+	}
+}
+
+// registerAgain registers a referee again with its token.
+func registerAgain(w *leaguetest.World, id string) {
+	w.T.Helper()
+	q := w.RefereeApplication(id)
+	q.AuthToken = w.Token(id)
+	answer, err := w.ApplyReferee(q)
+	require.NoError(w.T, err)
+	require.NotNil(w.T, answer.RefereeID)
+}
+
+// A manager that is told to stop hands out no further attempt, also not to a referee that
+// has begun its attempt again.
+func TestStoppedManagerDoesNotOfferARestartedAttempt(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x, o := w.OpenManager(leaguetest.CrashPoint{}, leaguetest.TempFolder(t), 2, 1)
+		o.StopWithin = 60 * leaguetest.Second
+		require.NoError(t, x.Start(o))
+		thirdPartyReferee(w, "REF01", acceptWithAnotherDraw(w))
+		w.Players(2)
+		w.WaitUntil(1 * leaguetest.Second)
+		x.Cancel()
+		registerAgain(w, "REF01")
+		<-x.Done
+		require.ErrorIs(t, x.Err, context.Canceled)
+		assert.Equal(t, []int{0, 1}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)))
+	})
+}
+
+// A third-party referee that was not announced begins its attempt again and gets another
+// attempt. The players get its announcement again.
+func TestUnannouncedRefereeIsAnnouncedWithEachAttempt(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
+		thirdPartyReferee(w, "REF02", acceptWithAnotherDraw(w))
+		w.Players(2)
+		w.WaitUntil(1 * leaguetest.Second)
+		registerAgain(w, "REF02")
+		w.WaitUntil(2 * leaguetest.Second)
+		assert.Equal(t, []int{0, 1, 1}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name, "ref02")))
+		assert.Equal(t, []int{0, 0, 1}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
+	})
+}
+
+// The manager pings the referee of a match and reassigns the match after three unanswered
+// pings.
+func TestMatchOfAnUnreachableRefereeIsReassigned(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		gone := w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02")
+		w.Players(2)
+		w.WaitUntil(1 * leaguetest.Second)
+		gone.Stop()
+		w.Finish()
+		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+		assert.Less(t, w.Now(), 60*time.Second)
+	})
+}
+
+func TestBusyRefereeMayNotReport(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusBusy)))
+		w.Referee("REF02", w.OnlyAccepting())
+		w.Players(2)
+		w.WaitUntil(10 * leaguetest.Second)
+		_, err := w.Report(w.WinReport("REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
+		_, err = w.Report(w.WinReport("REF02"))
+		require.NoError(t, err)
+	})
+}

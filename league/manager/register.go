@@ -1,0 +1,326 @@
+package manager
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// registrations answer the requests of applicants and of agents that return. Package
+// decide decides; this type resolves and pings endpoints, records the events and
+// tells when the league can start (start.go).
+type registrations struct {
+	*directory
+	refusals *refusalLog
+	returned func(*agent)  // called when an agent has registered again, with the lock held
+	due      chan struct{} // closed when the league may start
+	wake     chan struct{} // tells that newSilent has grown
+
+	replanned chan struct{} // tells that an organiser has planned the start
+
+	decide    decide.Registrations // guarded by the ledger's lock, like the next two
+	newSilent []*agent             // agents that nobody pings yet
+	guesses   decide.Guesses       // at registration codes
+}
+
+func (r *registrations) registerReferee(ctx context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+	meta := &q.RefereeMeta
+	if limit := r.options.MaxConcurrentMatches; meta.MaxConcurrentMatches > limit {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "referee_meta.max_concurrent_matches: an integer from 1 to %d", limit)
+	}
+	auth := protocol.RefereeAuthNone
+	if q.RefereeAuth == protocol.RefereeAuthAccessToken {
+		auth = "" // the usual one, which the journal leaves out
+	}
+	response := &protocol.RefereeRegisterResponse{}
+	var err error
+	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
+		Role: protocol.RoleReferee, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint, Capacity: meta.MaxConcurrentMatches, RefereeAuth: auth,
+		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
+		PublicKey: meta.PublicKey, RelaysSignatures: meta.RelaysSignatures,
+	}})
+	return response, err
+}
+
+func (r *registrations) registerPlayer(ctx context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+	meta := &q.PlayerMeta
+	response := &protocol.LeagueRegisterResponse{}
+	var err error
+	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
+		Role: protocol.RolePlayer, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
+		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes, PublicKey: meta.PublicKey,
+	}})
+	return response, err
+}
+
+// fingerprint identifies a registration by its conversation. It is keyed, because a reader of the journal that knew the conversation could
+// repeat the registration and get the token.
+func (r *registrations) fingerprint(conversation string) string {
+	mac := hmac.New(sha256.New, r.keys.Registration[:])
+	_, _ = io.WriteString(mac, "registration/"+conversation) // never fails
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// respond decides about an applicant and fills the members that the responses to both
+// roles share. It logs a rejection.
+func (r *registrations) respond(ctx context.Context, method, sender string, a *decide.Applicant) (response protocol.Registration, id *string, token string, err error) {
+	admitted, err := r.admit(ctx, a)
+	if err == nil {
+		err = r.durable() // a token that was given away must survive a crash
+	}
+	response.LeagueID = r.options.LeagueID
+	var no *decide.RejectionError
+	switch {
+	case errors.As(err, &no):
+		why := no.Reason
+		r.refusals.write(ctx, method, sender, why)
+		response.Status, response.RetryAfterSec = protocol.StatusRejected, int(math.Ceil(no.Retry.Seconds()))
+		response.Reason, response.ErrorCode, response.ErrorName, response.Context = &why.Detail, string(why.Code), why.Code.Name(), why.Context
+		return response, nil, "", nil
+	case err != nil:
+		return response, nil, "", err
+	}
+	response.Status, response.ManagerAuth, response.ManagerKey = protocol.StatusAccepted, protocol.ManagerAuthBearer, r.state.Created.ManagerKey
+	return response, &admitted.id, admitted.proof.Load().token, nil
+}
+
+// admit decides about an applicant. It makes no call to a new applicant, because most
+// agents open their port only after the response; pingSilent pings it afterwards. The
+// error is a *decide.RejectionError, or one for a LEAGUE_ERROR.
+func (r *registrations) admit(ctx context.Context, a *decide.Applicant) (*agent, error) {
+	if !protocol.SupportedVersion(a.ProtocolVersion) {
+		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s", a.ProtocolVersion, protocol.Version)
+	}
+	known, generation, err := r.returning(ctx, a)
+	switch {
+	case err != nil:
+		return nil, err
+	case known != nil:
+		return r.readmit(ctx, a, known, generation)
+	}
+	if err := r.checkEndpoint(ctx, a.Endpoint); err != nil {
+		return nil, err
+	}
+	return r.register(a)
+}
+
+// register registers an applicant, or finds the agent whose registration this request
+// repeats.
+func (r *registrations) register(a *decide.Applicant) (*agent, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id := decide.Repeated(r.state, a); id != "" {
+		return r.agents[id], nil
+	}
+	drop, event, err := r.decide.Admit(r.state, a, r.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range drop {
+		if err := r.drop(d); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.record(event); err != nil {
+		return nil, err
+	}
+	created := r.add(r.state.Agents[event.AgentID])
+	r.expectAnswer(created)
+	// The conversation is not logged: a reader of the log could repeat the request.
+	r.options.Log.Info().Str("id", created.id).Str("name", a.DisplayName).Str("endpoint", a.Endpoint).
+		Func(r.logSilent).Str("event_type", protocol.EventRegistered).Msg("registered")
+	r.startIfComplete()
+	return created, nil
+}
+
+// drop ends the registration of an agent that has not answered. The lock is held.
+func (r *registrations) drop(event *journal.RegistrationDropped) error {
+	if event == nil {
+		return nil
+	}
+	if err := r.record(event); err != nil {
+		return err
+	}
+	a := r.agents[event.AgentID]
+	delete(r.agents, a.id)
+	r.decide.Forget(a.id)
+	r.options.Log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", event.Reason).
+		Str("event_type", protocol.EventRegistrationDropped).Msg("registration dropped")
+	return nil
+}
+
+// resolveTimeout bounds the resolution of an endpoint's host during a registration.
+const resolveTimeout = time.Second
+
+// checkEndpoint rejects an endpoint that is malformed, whose host does not exist or is
+// at forbidden addresses, or that is the manager's own. The manager calls the
+// endpoints that untrusted callers name: without this check and that of the address it
+// connects to, they could make it call services in its own network (SSRF). A host that
+// is not resolved in time passes: the pings decide.
+func (r *registrations) checkEndpoint(ctx context.Context, endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if err != nil || !protocol.ValidURL(endpoint) || !slices.Contains(r.options.Schemes, u.Scheme) || u.User != nil {
+		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint must be an absolute URL with scheme %s and without a password",
+			strings.Join(r.options.Schemes, " or "))
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint must have a port from 1 to 65535, not %s", port)
+		}
+	}
+	if r.options.CheckHost == nil {
+		return nil
+	}
+	limited, stop := context.WithTimeout(ctx, resolveTimeout)
+	defer stop()
+	if err := r.options.CheckHost(limited, protocol.HostPort(u)); err != nil {
+		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint %s: %v", endpoint, err)
+	}
+	return nil
+}
+
+// readmit gives an agent that shows its token or its registration code its own id again,
+// also after the start. It may move to another endpoint if nothing answers at the old one.
+// An expired token is good for this alone, and gets a successor; so does the token of an
+// agent that shows its code, once it was used.
+func (r *registrations) readmit(ctx context.Context, a *decide.Applicant, known *agent, generation int) (*agent, error) {
+	if known.address() != a.Endpoint {
+		if err := r.checkMove(ctx, known, a.Endpoint); err != nil {
+			return nil, err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.agents[known.id] != known { // dropped during the calls
+		if a.Token == "" {
+			return nil, protocol.RateLimited(time.Second) // to register anew
+		}
+		return nil, unknownToken()
+	}
+	// All agents of a simulation that resumes register again, also those that were
+	// suspended for good reasons: there the pings between two rounds decide.
+	is, byCode := r.state.Agents[known.id], a.Token == ""
+	if byCode {
+		generation = is.Generation
+	}
+	drop, event, err := r.decide.Readmit(r.state, a, decide.Return{
+		AgentID: known.id, Generation: generation, Expired: r.expired(is) || byCode && is.Confirmed, ByCode: byCode,
+		Revive: r.options.Simulation == nil,
+	}, r.clock.Now())
+	if err == nil {
+		err = r.drop(drop)
+	}
+	if err == nil && event != nil {
+		err = r.move(known, event)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.options.Log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Str("event_type", protocol.EventAgentBack).Msg("an agent is back")
+	close(*known.expectReturn()) // its matches are handed over again
+	known.refusals.Store(0)
+	r.returned(known)
+	return known, nil
+}
+
+// returning finds the agent that registers again, by its token or its registration code;
+// nil for a new one. It checks the code of an applicant without a token.
+func (r *registrations) returning(ctx context.Context, a *decide.Applicant) (known *agent, generation int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a.Token == "" {
+		if err := r.guesses.Check(r.decide.Roster, a, r.refusals.address(ctx), r.clock.Now()); err != nil {
+			return nil, 0, err
+		}
+	}
+	if a.Token != "" {
+		known, generation, err = r.owner(a.Token)
+	} else if holder := r.decide.Roster.Holder(r.state, a); holder != nil && decide.Repeated(r.state, a) == "" {
+		known = r.agents[holder.AgentID]
+	}
+	if known == nil || err != nil {
+		return nil, 0, err
+	}
+	if known.player != a.Player() {
+		err = protocol.Fault(protocol.ErrNotAuthorized, "the token is that of %s", known.id)
+	}
+	if err == nil {
+		err = known.queries.allow()
+	}
+	if err == nil {
+		err = decide.PartOver(r.state, known.id)
+	}
+	return known, generation, err
+}
+
+// logUnlisted warns of registered agents that the roster does not list: it has changed since
+// they registered, and they stay. The lock is held.
+func (r *registrations) logUnlisted() {
+	var unlisted []string
+	for id, known := range r.state.Agents {
+		if r.decide.Roster.Restricts(known.Player) && !r.decide.Roster.Lists(known.Player, known.DisplayName) {
+			unlisted = append(unlisted, id)
+		}
+	}
+	if len(unlisted) == 0 {
+		return
+	}
+	slices.SortFunc(unlisted, protocol.CompareIDs)
+	r.options.Log.Warn().Int("unlisted_count", len(unlisted)).Strs("unlisted", unlisted[:min(len(unlisted), loggedIDs)]).
+		Str("event_type", protocol.EventAgentsUnlisted).Msg("the roster no longer lists these registered agents; they stay in the league")
+}
+
+// move records the new endpoint, token or referee_auth of an agent that returns. The
+// lock is held.
+func (r *registrations) move(a *agent, event *journal.AgentReturned) error {
+	if err := a.moves.allow(); err != nil {
+		return err
+	}
+	if err := r.record(event); err != nil {
+		return err
+	}
+	a.endpoint.Store(&event.Endpoint)
+	a.proof.Store(r.prove(a.id, event.Generation))
+	a.confirmed.Store(false)
+	return nil
+}
+
+// checkMove rejects an endpoint that no agent may register, and any endpoint while an
+// agent answers at the old one. Silence at the new one is no reason to reject: many
+// agents open their port only after the response.
+func (r *registrations) checkMove(ctx context.Context, mover *agent, to string) error {
+	if err := r.checkEndpoint(ctx, to); err != nil {
+		return err
+	}
+	old := mover.address()
+	var stays bool
+	var pinging sync.WaitGroup
+	pinging.Go(func() { stays = r.answering(ctx, mover)[0] })
+	pong, err := r.ping(ctx, to)
+	pinging.Wait()
+	switch {
+	case stays:
+		return decide.Reject(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: %s", old)
+	case protocol.Forbidden(err):
+		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint %s is at an address that this league does not call", to)
+	case isManager(pong, err):
+		return decide.Reject(protocol.ErrInvalidEndpoint, "a league manager answers at contact_endpoint %s", to)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"evenodd/league/decide"
+	"evenodd/league/protocol"
+)
+
+// errOrganiser is no failure: a decision of the organiser comes before the next round, or
+// before the end of the league.
+var errOrganiser = errors.New("a decision of the organiser comes first")
+
+// organiserWaits tells whether no round may begin, and the league may not end, because the
+// organiser has paused it or a rematch has no result. M.mu is held.
+func (m *Manager) organiserWaits() bool { return m.state.Paused != nil || len(m.state.Rematches) > 0 }
+
+// carryOut carries out the organiser's decisions between two rounds: it waits while the league
+// is paused, and plays the rematches one after the other. Before it waits or plays, it sends
+// what is left to tell about the round before.
+func (m *Manager) carryOut(stop, work context.Context, last *roundEnd) error {
+	for {
+		m.mu.Lock()
+		over := m.state.Open() || m.state.Completed != nil
+		begun, paused, ordered := m.begunRematch() != nil, m.state.Paused != nil, len(m.state.Rematches) > 0
+		newTable := m.organiser.newTable && m.state.Round > 0
+		m.mu.Unlock()
+		if over || !begun && !paused && !ordered && !newTable {
+			return nil
+		}
+		last.post()
+		*last = roundEnd{}
+		var err error
+		switch {
+		case newTable && !begun:
+			m.tellTable(work)
+		case begun, ordered && !paused:
+			err = m.playRematch(stop, work)
+		default:
+			err = m.organiser.await(stop)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// await waits for a decision.
+func (o *organiser) await(stop context.Context) error {
+	select {
+	case <-o.news:
+		return nil
+	case <-stop.Done():
+		return stop.Err()
+	}
+}
+
+// tellTable tells the players the table.
+func (m *Manager) tellTable(ctx context.Context) {
+	m.mu.Lock()
+	there := m.present(m.players)
+	update := m.standingsUpdate(ctx, m.state.Round, len(there))
+	m.mu.Unlock()
+	post(there, update)
+}
+
+// begunRematch is the match that is played again and has no result; nil for none. M.mu is held.
+func (m *Manager) begunRematch() *protocol.MatchID {
+	for _, id := range m.state.Rematches {
+		if m.state.Match(id).Reopened() {
+			return &id
+		}
+	}
+	return nil
+}
+
+// playRematch plays the next ordered rematch, or the one that a manager before had begun. It
+// begins none if the organiser has paused the league or ruled the match meanwhile.
+func (m *Manager) playRematch(stop, work context.Context) error {
+	if err := m.atBarrier(stop); err != nil {
+		return err
+	}
+	x, err := m.openRematch()
+	if err == nil {
+		err = m.durable()
+	}
+	if err != nil || x == nil {
+		return err
+	}
+	m.announceAgain(work, x).wait()
+	m.options.Log.Info().Stringer("match_id", x.id).Str("event_type", protocol.EventRematchBegins).Msg("a match is played again")
+	if lead := m.options.AnnounceLead; lead > 0 {
+		if err := m.clock.Sleep(stop, lead); err != nil {
+			return err
+		}
+	}
+	m.play(stop, work, []*match{x})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x.fact.Report == nil {
+		return cmp.Or(stop.Err(), work.Err())
+	}
+	m.rematch = nil
+	m.correct(x.id)
+	post(m.present(m.referees), m.deliverTranscripts(work, m.state.Round))
+	return nil
+}
+
+// openRematch reopens the match of the next rematch, or finds the one that is open. It
+// forfeits the rematch if a player takes no part any more. It returns nil if there is nothing
+// to play.
+func (m *Manager) openRematch() (*match, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id := m.begunRematch()
+	if id == nil {
+		event := decide.Reopen(m.state)
+		if event == nil || m.state.Paused != nil {
+			return nil, nil //nolint:nilnil // there is nothing to play
+		}
+		if err := m.record(event); err != nil {
+			return nil, err
+		}
+		id = &event.MatchID
+		m.correct(*id)
+	}
+	fact, idA, idB, _ := m.state.Find(*id)
+	x := &match{id: *id, fact: fact, a: m.agents[idA], b: m.agents[idB], announced: m.agents[decide.RematchReferee(m.state, *id)]}
+	_, err := m.forfeit(x)
+	x.absent = fact.Forfeited
+	x.done.Store(fact.Report != nil)
+	m.rematch = x
+	return x, err
+}
+
+// announceAgain tells the players of a match that it is played again, or who forfeits it.
+func (m *Manager) announceAgain(ctx context.Context, x *match) *broadcast[protocol.RoundAnnouncement] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	players := m.present([]*agent{x.a, x.b})
+	announcement := m.announcement(ctx, x.id.Round, len(players), []*match{x})
+	post(players, announcement.deliver)
+	return announcement
+}
+
+// forfeits is forfeit for a conductor: the organiser may have suspended or withdrawn a player
+// since the round began. The players that are left learn it by an announcement.
+func (m *Manager) forfeits(ctx context.Context, x *match) bool {
+	m.mu.Lock()
+	if !m.state.Agents[x.a.id].Inactive() && !m.state.Agents[x.b.id].Inactive() {
+		m.mu.Unlock()
+		return false
+	}
+	forfeited, err := m.forfeit(x)
+	if forfeited {
+		x.absent = x.fact.Forfeited
+	}
+	m.mu.Unlock()
+	if err != nil || !forfeited || m.durable() != nil {
+		return false // an error ends the manager
+	}
+	m.announceAgain(ctx, x)
+	m.finished(x)
+	return true
+}
+
+// finished completes a match whose result on disk is none of a referee. Its conductor stops.
+func (m *Manager) finished(x *match) {
+	if m.options.EveryMatch {
+		m.tellTable(m.life)
+	}
+	x.done.Store(true)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x.wake()
+}

@@ -1,0 +1,356 @@
+package manager_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
+	"evenodd/league/protocol"
+)
+
+func TestRepeatedRegistrationGetsTheSameResponse(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		before func(w *leaguetest.World) // between the two
+		change func(q *protocol.LeagueRegisterRequest)
+		code   protocol.Code // "" for the same response
+	}{
+		{name: "gets the same response"},
+		{name: "gets the same response after the start", before: func(w *leaguetest.World) { w.StartLeague() }},
+		{
+			name: "is rejected after the token was used", before: func(w *leaguetest.World) { ask(w, "P03", protocol.QueryStatus) },
+			code: protocol.ErrDuplicateName,
+		},
+		{
+			name: "is late after the token was used and the league has started",
+			before: func(w *leaguetest.World) {
+				ask(w, "P03", protocol.QueryStatus)
+				w.StartLeague()
+			},
+			code: protocol.ErrLateRegistration,
+		},
+		{
+			name: "is a new application with another conversation", code: protocol.ErrDuplicateName,
+			change: func(q *protocol.LeagueRegisterRequest) { q.ConversationID = "conv-another" },
+		},
+		{
+			name: "is a new application from another endpoint", code: protocol.ErrDuplicateName,
+			change: func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("beta") },
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1)
+				w.Referee("REF01")
+				w.Player("P01")
+				w.Player("P02")
+				w.PingOnly("alpha")
+				w.PingOnly("beta")
+				q := w.Application("Alpha")
+				first, err := w.Apply(q)
+				require.NoError(t, err)
+				require.Equal(t, "P03", *first.PlayerID)
+				if test.before != nil {
+					test.before(w)
+				}
+				if test.change != nil {
+					test.change(q)
+				}
+				again, err := w.Apply(q)
+				require.NoError(t, err)
+				if test.code == "" {
+					assert.Equal(t, first.PlayerID, again.PlayerID)
+					assert.Equal(t, first.AuthToken, again.AuthToken)
+				} else {
+					assert.Equal(t, string(test.code), again.ErrorCode)
+				}
+				assert.Equal(t, 3, w.Manager.Status().Players)
+			})
+		})
+	}
+}
+
+func TestAgentWithItsTokenIsReadmitted(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		id      string // the owner of its token
+		started bool
+		moved   bool // to another endpoint
+		gone    bool // the old endpoint does not answer
+		mute    bool // the new endpoint does not answer
+		code    protocol.Code
+	}{
+		{name: "gets its own id", id: "P02"},
+		{name: "gets its own id after the start", id: "P02", started: true},
+		{name: "may not move while the old endpoint answers", id: "P02", moved: true, code: protocol.ErrInvalidEndpoint},
+		{name: "may move when the old endpoint does not answer", id: "P02", moved: true, gone: true},
+		{name: "may move after the start", id: "P02", started: true, moved: true, gone: true},
+		{name: "may move to an endpoint that does not listen yet", id: "P02", moved: true, gone: true, mute: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1)
+				w.Referee("REF01")
+				players := w.Players(2)
+				synctest.Wait() // the agents have answered the manager's pings
+				q := w.Application("Agent P02")
+				q.Sender = "player:unknown"
+				q.AuthToken = w.Token(test.id)
+				q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("p02")
+				if test.moved {
+					q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("alpha")
+				}
+				if test.gone {
+					players[1].Stop()
+				}
+				if !test.mute {
+					w.PingOnly("alpha")
+				}
+				if test.started {
+					w.StartLeague()
+				}
+				began := w.Now()
+				r, err := w.Apply(q)
+				require.NoError(t, err)
+				assert.Equal(t, began, w.Now(), "without a delay")
+				assert.Equal(t, string(test.code), r.ErrorCode)
+				if test.code != "" {
+					assert.Equal(t, protocol.StatusRejected, r.Status)
+					assert.Nil(t, r.PlayerID)
+					return
+				}
+				assert.Equal(t, "P02", *r.PlayerID)
+				assert.Equal(t, w.Token("P02"), r.AuthToken)
+				assert.Equal(t, 2, w.Manager.Status().Players)
+			})
+		})
+	}
+}
+
+// refusingCaller refuses to call one endpoint.
+type refusingCaller struct {
+	protocol.Caller
+	endpoint string
+}
+
+func (n refusingCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+	if r.Endpoint == n.endpoint {
+		return nil, nil, forbidden{}
+	}
+	return n.Caller.Call(ctx, r)
+}
+
+// A returning agent may move only to an endpoint that it could register. If it is rejected,
+// it keeps its endpoint.
+func TestAgentMayMoveOnlyToAnEndpointItCouldRegister(t *testing.T) {
+	for _, test := range []struct{ name, to, reason string }{
+		{"of another player", leaguetest.EndpointOf("p01"), "another player is registered at this contact_endpoint"},
+		{"of a league manager", leaguetest.EndpointOf(leaguetest.ManagerHost), "a league manager answers at contact_endpoint"},
+		{"that must not be called", leaguetest.EndpointOf("secret"), "is at an address that this league does not call"},
+		{"of a host that does not exist", leaguetest.EndpointOf("nowhere"), "host nowhere does not exist"},
+		{"of a player that has not answered yet", leaguetest.EndpointOf("silent"), "P03 has not answered yet: try again in 30 s"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1, func(o *league.Options) {
+					o.Caller = refusingCaller{o.Caller, leaguetest.EndpointOf("secret")}
+					o.CheckHost = func(_ context.Context, hostPort string) error {
+						if hostPort == "nowhere:8000" {
+							return errors.New("host nowhere does not exist")
+						}
+						return nil
+					}
+				})
+				w.Referee("REF01")
+				player := w.Players(2)[1]
+				_, err := w.Apply(w.Application("Silent"))
+				require.NoError(t, err)
+				synctest.Wait() // the agents have answered the manager's pings
+				player.Stop()
+				q := w.Application("Agent P02")
+				q.AuthToken, q.PlayerMeta.ContactEndpoint = w.Token("P02"), test.to
+				r, err := w.Apply(q)
+				require.NoError(t, err)
+				require.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
+				assert.Contains(t, *r.Reason, test.reason)
+				player.Stop = w.Network.Listen(player.Host, player.Mux, false)
+				w.StartLeague()
+				w.Finish()
+				assert.Len(t, w.Calls(protocol.Invite.Name, "p02"), 1)
+			})
+		})
+	}
+}
+
+// An agent may move to the endpoint of a registration that can be dropped.
+func TestMovingAgentReplacesAnUnconfirmedRegistration(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		player := w.Players(1)[0]
+		_, err := w.Apply(w.Application("Silent"))
+		require.NoError(t, err)
+		synctest.Wait()
+		player.Stop()
+		w.WaitUntil(30 * leaguetest.Second)
+		q := w.Application("Agent P01")
+		q.AuthToken, q.PlayerMeta.ContactEndpoint = w.Token("P01"), leaguetest.EndpointOf("silent")
+		r, err := w.Apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, r.Status)
+		assert.Equal(t, 1, w.Manager.Status().Players)
+	})
+}
+
+// An agent whose registration is dropped during its re-registration is unknown.
+func TestAgentDroppedDuringReregistrationIsUnknown(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1, func(o *league.Options) {
+			o.MaxPlayers, o.RegistrationGrace = 1, 10*leaguetest.Second
+			o.CheckHost = func(ctx context.Context, hostPort string) error {
+				if hostPort == "slow:8000" {
+					<-ctx.Done()
+				}
+				return nil
+			}
+		})
+		silent, err := w.Apply(w.Application("Silent"))
+		require.NoError(t, err)
+		w.WaitUntil(10 * leaguetest.Second)
+		w.RunAt(10*leaguetest.Second+leaguetest.Second/2, func() {
+			r, err := w.Apply(w.Application("Beta"))
+			assert.NoError(t, err)
+			assert.Equal(t, protocol.StatusAccepted, r.Status)
+		})
+		q := w.Application("Silent")
+		q.AuthToken, q.PlayerMeta.ContactEndpoint = silent.AuthToken, leaguetest.EndpointOf("slow")
+		_, err = w.Apply(q)
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
+	})
+}
+
+func TestMovedAgentIsCalledAtItsNewEndpoint(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.Referee("REF01")
+		player := w.Players(2)[1]
+		synctest.Wait() // the agents have answered the manager's pings
+		player.Stop()
+		w.Open(leaguetest.NewAgent("elsewhere", nil), player.Mux)
+		q := w.Application("Agent P02")
+		q.AuthToken = w.Token("P02")
+		q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("elsewhere")
+		_, err := w.Apply(q)
+		require.NoError(t, err)
+		w.StartLeague()
+		w.Finish()
+		assert.Equal(t, 1, player.Player.Record().Stats.TotalMatches)
+		w.OnlyCall(protocol.NotifyRound.Name, "elsewhere")
+		w.OnlyCall(protocol.Invite.Name, "elsewhere")
+		assert.Empty(t, w.Calls(protocol.NotifyRound.Name, "p02"))
+	})
+}
+
+func TestRegistrationWithAWrongTokenIsRejected(t *testing.T) {
+	for _, test := range []struct {
+		name, token string
+		code        protocol.Code
+		rpc         int
+	}{
+		{"unknown", "tok-p02-AAAA", protocol.ErrTokenInvalid, 12},
+		{"malformed", "open-sesame", protocol.ErrTokenInvalid, 12},
+		{"of a referee", "", protocol.ErrNotAuthorized, 14},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1)
+				w.Referee("REF01")
+				w.PingOnly("alpha")
+				q := w.Application("Alpha")
+				q.AuthToken = test.token
+				if q.AuthToken == "" {
+					q.AuthToken = w.Token("REF01")
+				}
+				_, err := w.Apply(q)
+				leaguetest.AssertRefused(t, err, test.code, test.rpc)
+				assert.NotContains(t, fmt.Sprint(err, protocol.AsError(err).Context), q.AuthToken)
+			})
+		})
+	}
+}
+
+func TestStartLeagueNeedsAdminTokenAndAgents(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		start := func(token string) (*protocol.LeagueStarted, error) {
+			q := &protocol.ToolRequest{}
+			q.AuthToken = token
+			return protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		}
+		admin := w.Manager.AdminToken()
+		_, err := start("")
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 11)
+		_, err = start("adm-wrong")
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
+
+		_, err = start(admin)
+		leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
+		w.Referee("REF01")
+		w.Player("P01")
+		_, err = start(admin)
+		leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
+		w.Player("P02")
+		w.Player("P03", leaguetest.WithDelays(leaguetest.Second, 0, 0))
+		synctest.Wait() // the agents have answered the manager's pings
+		_, err = start(w.Token("P01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
+
+		want := func(s *protocol.LeagueStarted, err error) {
+			t.Helper()
+			require.NoError(t, err)
+			assert.Equal(t, leaguetest.LeagueID, s.LeagueID)
+			assert.Equal(t, []int{3, 1, 3, 3}, []int{s.Players, s.Referees, s.Rounds, s.Matches})
+		}
+		want(start(admin))
+		want(start(admin))
+		w.WaitUntil(500 * time.Millisecond)
+		want(start(admin))
+		w.Finish()
+		_, err = start(admin)
+		leaguetest.AssertRefused(t, err, protocol.ErrLeagueComplete, 31)
+		assert.Len(t, w.Manager.Results(), 3)
+	})
+}
+
+func TestPingNeedsNoToken(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1)
+		w.Referee("REF01")
+		ping := func(host string) *protocol.Pong {
+			pong, err := protocol.Ping.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(host)}, &protocol.ToolRequest{})
+			require.NoError(t, err)
+			assert.Equal(t, "ok", pong.Status)
+			return pong
+		}
+		pong := ping(leaguetest.ManagerHost)
+		assert.Equal(t, "league_manager", pong.Role)
+		assert.Equal(t, "WAITING_FOR_REGISTRATIONS", pong.State)
+		assert.Equal(t, "referee", ping("ref01").Role)
+		w.Player("P01", leaguetest.WithDelays(leaguetest.Second, 0, 0))
+		pong = ping("p01")
+		assert.Equal(t, "player", pong.Role)
+		assert.Equal(t, "REGISTERED", pong.State)
+		w.Player("P02")
+		w.WaitUntil(500 * time.Millisecond)
+		assert.Equal(t, "RUNNING_LEAGUE", ping(leaguetest.ManagerHost).State)
+		w.Finish()
+		assert.Equal(t, "LEAGUE_COMPLETED", ping(leaguetest.ManagerHost).State)
+	})
+}

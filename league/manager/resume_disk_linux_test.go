@@ -1,0 +1,117 @@
+package manager_test
+
+import (
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	"evenodd/league/protocol"
+)
+
+// fillDisk makes every write to the open journal fail with ENOSPC.
+func fillDisk(x *leaguetest.ManagerRun) {
+	leaguetest.FillDisk(x.World.T, x.Folder.Journal(leaguetest.LeagueID))
+}
+
+// If the journal cannot be written, no report is acknowledged and the manager ends with an
+// error that names the journal. With free disk space, the next manager gets the repeated
+// report.
+func TestReportIsNotAcknowledgedOnAFullDisk(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.RefereeWithFiles("REF01", files)
+		w.Players(4, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
+		w.WaitUntil(1 * leaguetest.Second)
+		fillDisk(x)
+		<-x.Done
+		assert.Equal(t, 3, int(w.Now()/leaguetest.Second))
+		assert.Nil(t, x.Final)
+		require.ErrorIs(t, x.Err, syscall.ENOSPC)
+		assert.Contains(t, x.Err.Error(), "the journal")
+		assert.Contains(t, x.Err.Error(), folder.Journal(leaguetest.LeagueID))
+		w.WaitUntil(6 * leaguetest.Second)
+		reports := w.Calls(protocol.ReportMatchResult.Name)
+		assert.GreaterOrEqual(t, len(reports), 4, "the referee retries")
+		for _, e := range reports {
+			assert.Equal(t, -32603, e.ProtocolError().RPC)
+			assert.NotContains(t, e.Err.Error(), string(folder), "local paths are not sent to other agents")
+		}
+		assert.Equal(t, []string{leaguetest.AttemptFile(1), leaguetest.LeagueID + "/attempts/R1M2.a1.REF01.json"}, leaguetest.MatchFiles(t, files))
+		x.Agent.Stop()
+		require.ErrorIs(t, x.CloseFiles(), syscall.ENOSPC)
+
+		w.WaitUntil(20 * leaguetest.Second)
+		x = w.StartManagerIn(folder, 4, 1)
+		x.Finish()
+		assert.Len(t, w.Calls(protocol.Invite.Name), 12, "no match is played twice")
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		for m := range state.Matches() {
+			assert.Len(t, m.Attempts, 1)
+		}
+	})
+}
+
+func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1)
+		w.Referee("REF01")
+		w.Players(2)
+		w.PingOnly("alpha")
+		synctest.Wait() // the agents have answered the manager's pings
+		fillDisk(x)
+		q := &protocol.ToolRequest{}
+		q.AuthToken = x.Manager.AdminToken()
+		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		require.Error(t, err)
+		assert.Equal(t, -32603, protocol.AsError(err).RPC)
+		<-x.Done
+		require.ErrorIs(t, x.Err, syscall.ENOSPC)
+		x.Agent.Stop()
+		require.Error(t, x.CloseFiles())
+
+		x = w.StartManagerIn(folder, 0, 1)
+		assert.Equal(t, "WAITING_FOR_REGISTRATIONS", x.Manager.Status().State)
+		fillDisk(x)
+		_, err = w.Apply(w.Application("Alpha"))
+		require.Error(t, err)
+		assert.Equal(t, -32603, protocol.AsError(err).RPC)
+		<-x.Done
+		require.ErrorIs(t, x.Err, syscall.ENOSPC)
+		x.Agent.Stop()
+		require.Error(t, x.CloseFiles())
+
+		x = w.StartManagerIn(folder, 3, 1)
+		r := w.Player("Alpha", leaguetest.WithoutID)
+		assert.Equal(t, "P03", r.Player.ID())
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+	})
+}
+
+// A match file names no record that the manager could not store.
+func TestMatchFilesNameNoRecordsThatAFullDiskRefused(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+		w.Players(4, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
+		w.WaitUntil(4 * leaguetest.Second)
+		leaguetest.FillDisk(t, folder.Delivered(leaguetest.LeagueID, "REF01"))
+		x.Finish()
+		x.CloseAudited()
+		first, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
+		require.NoError(t, err)
+		assert.NotEmpty(t, first.Transcript)
+		last, err := folder.LoadMatch(leaguetest.LeagueID, "R3M1")
+		require.NoError(t, err)
+		assert.Empty(t, last.TranscriptFile)
+	})
+}

@@ -1,0 +1,323 @@
+package manager_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/transport"
+)
+
+// countCalls counts all recorded calls.
+func countCalls(w *leaguetest.World) int {
+	return len(w.Recorder.All(func(*leaguetest.Exchange) bool { return true }))
+}
+
+func TestRestartOfACompletedLeagueChangesNothing(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.Referee("REF01")
+		w.Players(4)
+		first := x.Finish()
+		require.NoError(t, x.CloseFiles())
+		x.Agent.Stop()
+		w.CheckFiles(folder)
+		read := func() []string {
+			standings, err := os.ReadFile(folder.Standings(leaguetest.LeagueID))
+			require.NoError(t, err)
+			rounds, err := os.ReadFile(folder.Rounds(leaguetest.LeagueID))
+			require.NoError(t, err)
+			return []string{string(standings), string(rounds), string(leaguetest.ReadJournal(w, folder))}
+		}
+		before, calls := read(), countCalls(w)
+		for range 2 {
+			w.WaitUntil(w.Now() + leaguetest.Second)
+			x = w.StartManagerIn(folder, 4, 1)
+			assert.Equal(t, first.Champion, x.Finish().Champion)
+			assert.Equal(t, first.FinalStandings, x.Final.FinalStandings)
+			x.Kill()
+		}
+		assert.Equal(t, before, read())
+		assert.Equal(t, calls, countCalls(w), "no further calls")
+	})
+}
+
+func TestMissingFilesOfACompletedLeagueAreRestored(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		harm func(standings, rounds string) error
+	}{
+		{"no standings", func(standings, _ string) error { return os.Remove(standings) }},
+		{"no rounds", func(_, rounds string) error { return os.Remove(rounds) }},
+		{"damaged standings", func(standings, _ string) error { return os.Truncate(standings, 100) }},
+		{"damaged rounds", func(_, rounds string) error { return os.Truncate(rounds, 100) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 4, 1)
+				w.Referee("REF01")
+				w.Players(4)
+				x.Finish()
+				x.Kill()
+				require.NoError(t, test.harm(folder.Standings(leaguetest.LeagueID), folder.Rounds(leaguetest.LeagueID)))
+				x = w.StartManagerIn(folder, 4, 1)
+				x.Finish()
+				x.Kill()
+				w.CheckFiles(folder)
+			})
+		})
+	}
+}
+
+// An agent that is unreachable at the end learns it once after its return, from this manager
+// or the next one.
+func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		next bool // by the next manager
+	}{{"the agent returns while the manager waits", false}, {"the agent returns after a restart of the manager", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 1)
+				w.Referee("REF01")
+				w.Player("P01")
+				absent := true
+				away := w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+					if absent {
+						return nil, leaguetest.ErrHangUp
+					}
+					return c.OwnAnswer()
+				}))
+				x.Finish()
+				informed := func() int {
+					kinds := w.EventTypes(folder)
+					return len(kinds) - 1 - slices.Index(kinds, "completed")
+				}
+				require.Equal(t, 2, informed())
+				if test.next {
+					x.Kill()
+					x = w.StartManagerIn(folder, 2, 1)
+					x.Finish() // P02 is still unreachable
+					require.Equal(t, 2, informed())
+				}
+				calls := w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02")
+				absent = false
+				for range 2 { // it re-registers twice before it learns that the league is over
+					require.NoError(t, away.Player.Register(w.Context))
+				}
+				lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+				synctest.Wait()
+				assert.Equal(t, calls+1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "the first two return one notification")
+				require.NoError(t, away.Player.Register(w.Context))
+				synctest.Wait()
+				assert.Equal(t, calls+2, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "an agent that re-registers may have forgotten it")
+				assert.True(t, leaguetest.IsClosed(away.Player.Done()))
+				assert.Equal(t, 3, informed())
+				w.Cancel()
+				<-lingering
+			})
+		})
+	}
+}
+
+// LEAGUE_COMPLETED is sent until the agent has it, because an agent ends with it. An agent that answers it with an
+// error gets it three times, and again when it returns.
+func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
+	failures := map[string]error{
+		"refused":               protocol.Fault(protocol.ErrTokenInvalid, "not now"),
+		"refused for a while":   protocol.Fault(protocol.ErrRateLimited, "not now"),
+		"failed":                errors.New("the handler failed"),
+		"lost with its replies": leaguetest.ErrHangUp,
+	}
+	for name, failure := range failures {
+		for _, refusals := range []int{2, 20} { // Run ends before the second
+			t.Run(fmt.Sprintf("%s %d times", name, refusals), func(t *testing.T) {
+				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+					x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+					w.Referee("REF01")
+					w.Player("P01")
+					calls := 0
+					stubborn := w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+						if calls++; calls <= refusals {
+							return nil, failure
+						}
+						return c.OwnAnswer()
+					}))
+					require.NotNil(t, x.Finish())
+					require.Equal(t, refusals == 2, leaguetest.IsClosed(stubborn.Player.Done()))
+					lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+					time.Sleep(12 * time.Minute)
+					if refusals == 20 && (name == "refused" || name == "failed") {
+						_, err := w.Query("P02", protocol.QueryStatus).Send()
+						require.NoError(t, err)
+						time.Sleep(time.Minute)
+						assert.Equal(t, 3, calls, "also after a query")
+						refusals, calls = 3, 3
+						require.NoError(t, stubborn.Player.Register(w.Context))
+						synctest.Wait()
+					}
+					assert.True(t, leaguetest.IsClosed(stubborn.Player.Done()))
+					assert.Equal(t, refusals+1, calls, "no call after it has the message")
+					w.Cancel()
+					<-lingering
+				})
+			})
+		}
+	}
+}
+
+// Run returns when each agent has had its last call, so that a manager that ends with its league does not wait for
+// ever.
+func TestRunEndsSoonAfterRefusals(t *testing.T) {
+	unknown := &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}
+	thirdParty := &transport.Error{Code: -32000, Message: "Unknown method"}
+	for _, tt := range []struct {
+		name    string
+		failure error
+		want    time.Duration
+	}{
+		{"an agent that refuses it", protocol.Fault(protocol.ErrTokenInvalid, "never"), 6 * time.Second},
+		{"an agent that does not know it", unknown, 0},
+		{"a third-party agent that does not know it", thirdParty, 0},
+		{"an agent with another error of its server", &transport.Error{Code: -32000, Message: "busy"}, 6 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+				w.Referee("REF01")
+				w.Player("P01")
+				var first time.Time
+				w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(*leaguetest.Call) (jsontext.Value, error) {
+					if first.IsZero() {
+						first = time.Now()
+					}
+					return nil, tt.failure
+				}))
+				x.Finish()
+				assert.Equal(t, tt.want, time.Since(first))
+			})
+		})
+	}
+}
+
+// Run ends within 30 s of the last result, with 5 s for the server, whatever agents do not answer. A restarted
+// manager counts from its start.
+func TestRunEndsWithinHalfAMinuteOfTheLastResult(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.EveryMatch = true })
+		silent := []leaguetest.Option{
+			leaguetest.On(protocol.UpdateStandings.Name, leaguetest.Silent), leaguetest.On(protocol.NotifyRoundCompleted.Name, leaguetest.Silent),
+			leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.Silent), leaguetest.On(protocol.GetMatchTranscript.Name, leaguetest.Silent),
+		}
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), silent...)
+		w.Players(4, silent...)
+		require.NotNil(t, x.Finish())
+		reports := w.Calls(protocol.ReportMatchResult.Name)
+		took := w.Now() - reports[len(reports)-1].At
+		assert.InDelta(t, 25*leaguetest.Second, took, float64(leaguetest.Second))
+		before := w.Now()
+		require.NoError(t, x.CloseFiles())
+		x = w.StartManagerIn(folder, 4, 1)
+		require.NotNil(t, x.Finish())
+		assert.InDelta(t, 25*leaguetest.Second, w.Now()-before, float64(leaguetest.Second))
+	})
+}
+
+// A referee gets LEAGUE_COMPLETED, with which it ends, after it was asked for its transcripts, also if it sends a
+// query meanwhile, and also from a manager that was restarted.
+func TestTranscriptsComeBeforeTheEndOfTheLeague(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restarts=%t", restarts), func(t *testing.T) { transcriptsComeBeforeTheEnd(t, restarts) })
+	}
+}
+
+func transcriptsComeBeforeTheEnd(t *testing.T, restarts bool) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		var x *leaguetest.ManagerRun
+		x = w.StartManagerIn(folder, 2, 1, func(o *league.Options) {
+			o.Over = func() {
+				if restarts {
+					x.Cancel()
+					time.Sleep(time.Second) // the manager has noticed
+				}
+			}
+		})
+		asked := false
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			_, err := w.Query("REF01", protocol.QueryStatus).Send()
+			assert.NoError(t, err)
+			time.Sleep(3 * time.Second)
+			asked = true
+			return c.OwnAnswer()
+		}), leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			assert.True(t, asked, "the transcript is delivered before the end")
+			return c.OwnAnswer()
+		}))
+		w.Players(2)
+		if restarts {
+			<-x.Done
+			assert.Zero(t, w.CountCalls(protocol.GetMatchTranscript.Name, "ref01"))
+			require.NoError(t, x.CloseFiles())
+			x = w.StartManagerIn(folder, 2, 1)
+		}
+		require.NotNil(t, x.Finish())
+		assert.Equal(t, 1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "ref01"))
+		doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
+		require.NoError(t, err)
+		assert.NotEmpty(t, doc.Transcript)
+	})
+}
+
+// The manager does not call an agent for ever at whose endpoint nothing listens. An agent that
+// missed the message and is there again is told when it sends a query.
+func TestAgentThatWasGoneIsToldWhenItSendsAQuery(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+		w.Referee("REF01")
+		w.Player("P01")
+		called := make(chan struct{})
+		end := sync.OnceFunc(func() { close(called) })
+		gone := w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(*leaguetest.Call) (jsontext.Value, error) {
+			end()
+			return nil, leaguetest.ErrHangUp
+		}))
+		w.InBackground(func() {
+			<-called
+			gone.Stop()
+		})
+		x.Finish()
+		lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+		time.Sleep(time.Minute)
+		calls := w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02")
+		time.Sleep(time.Hour)
+		require.Equal(t, calls, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "it is gone")
+		require.LessOrEqual(t, calls, 9)
+
+		for _, id := range []string{"P01", "P02"} {
+			_, err := w.Query(id, protocol.QueryStatus).Send()
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		assert.Equal(t, calls+1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"))
+		assert.Equal(t, 1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p01"), "it has had it")
+		w.Cancel()
+		<-lingering
+	})
+}

@@ -1,0 +1,249 @@
+package manager_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
+	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
+	"evenodd/league/pairing"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// withPause pauses between rounds, so that agents can retry calls without a response.
+func withPause(o *league.Options) { o.Pace = 5 * leaguetest.Second }
+
+// leagueWithCrash runs a whole league whose manager dies once, and returns its folded
+// journal.
+func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int, tournament *journal.Tournament) (*journal.State, []league.MatchRecord) {
+	w.T.Helper()
+	folder, files := leaguetest.MemoryFolder(w.T), leaguetest.MemoryFolder(w.T)
+	format := func(o *league.Options) { o.Tournament = tournament }
+	x := w.StartMortalManager(end, folder, players, 1, withPause, format)
+	var known map[string]bool // matches with a durable result at the crash
+	var back time.Duration
+	succession := w.InBackground(func() {
+		if end.Event > 0 {
+			<-x.Died
+			x.RestoreDisk()
+			time.Sleep(leaguetest.Second)
+			known, back = recordedIn(w, folder), w.Now()
+			options := []func(*league.Options){withPause}
+			if len(leaguetest.ReadJournal(w, folder)) == 0 { // else it has the format
+				options = append(options, format)
+			}
+			x = w.StartManagerIn(folder, players, 1, options...)
+		}
+	})
+	w.RefereeWithFiles("REF01", files)
+	w.Players(players)
+	<-succession
+	final := x.Finish()
+	checkCompletionNotices(x.World, end.Event != 0)
+	for _, e := range w.Calls(protocol.StartMatch.Name) {
+		id := leaguetest.Decode[protocol.MatchAssignment](e.Message).MatchID
+		assert.False(w.T, e.At >= back && known[id], "%s has a result, but was assigned again", id)
+	}
+	require.NoError(w.T, x.CloseFiles())
+	state := w.CheckFiles(folder)
+	assert.Equal(w.T, state.Completed.Champion, final.Champion)
+	for m := range state.Matches() {
+		assert.Len(w.T, m.Attempts, 1, "%s", m.Report.MatchID)
+	}
+	assert.Equal(w.T, 2*state.Recorded, w.CountCalls(protocol.Invite.Name), "no match is played twice")
+	return state, x.Manager.Results()
+}
+
+// recordedIn returns the matches with a result in a journal.
+func recordedIn(w *leaguetest.World, folder store.Folder) map[string]bool {
+	recorded := map[string]bool{}
+	j, state, _, err := journalfile.Open(folder.Journal(leaguetest.LeagueID), nil)
+	require.NoError(w.T, err)
+	require.NoError(w.T, j.Close())
+	for m := range state.Matches() {
+		if r := m.Report; r != nil {
+			recorded[r.MatchID.String()] = true
+		}
+	}
+	return recorded
+}
+
+// checkCompletionNotices checks that each agent gets LEAGUE_COMPLETED once, or at most twice
+// after a crash.
+func checkCompletionNotices(w *leaguetest.World, killed bool) {
+	w.T.Helper()
+	for _, a := range w.Agents() {
+		if a.Player == nil && a.Referee == nil {
+			continue
+		}
+		most := 1
+		if killed {
+			most = 2
+		}
+		n := w.CountCalls(protocol.NotifyLeagueCompleted.Name, a.Host)
+		assert.True(w.T, 1 <= n && n <= most, "%s got LEAGUE_COMPLETED %d times", a.ID, n)
+	}
+}
+
+// A manager may die before or after any event, whether or not the event's messages were
+// sent. The next manager completes the league with the same results.
+func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
+	t.Parallel()
+	var events int
+	var results []league.MatchRecord
+	synctest.Test(t, func(t *testing.T) {
+		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
+		state, undisturbed := leagueWithCrash(w, leaguetest.CrashPoint{}, 4, nil)
+		events, results = state.Events, undisturbed
+		w.Close()
+	})
+	require.Equal(t, 47, events, "created, registered 5, answered 5, started, confirmed 5, 3 rounds of 2 and 2 × 3 events, completed, informed 5")
+	crashes := []struct {
+		kind string
+		when leaguetest.Moment
+	}{
+		{leaguetest.Memory, leaguetest.BeforeTelling}, {leaguetest.Memory, leaguetest.AfterTelling}, {leaguetest.Memory, leaguetest.PowerCut},
+		{leaguetest.Wire, leaguetest.AfterTelling},
+		{leaguetest.HTTP, leaguetest.BeforeTelling}, {leaguetest.HTTP, leaguetest.AfterTelling},
+	}
+	for i, crash := range crashes {
+		t.Run(fmt.Sprintf("%s, %s", crash.kind, crash.when), func(t *testing.T) {
+			t.Parallel()
+			for event := 1; event <= events; event++ {
+				if event == events && crash.when != leaguetest.BeforeTelling {
+					continue // no message follows the last event
+				}
+				if !leaguetest.All() && (events-event)%len(crashes) != i {
+					continue // the short version has one crash at each event, in turn on each carrier
+				}
+				t.Run(fmt.Sprint(event), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := leaguetest.NewWorld(t, crash.kind, zerolog.Nop())
+						_, got := leagueWithCrash(w, leaguetest.CrashPoint{Event: event, When: crash.when}, 4, nil)
+						assert.Equal(t, results, got)
+						synctest.Wait()
+						w.Close()
+						w.CheckMessages()
+					})
+				})
+			}
+		})
+	}
+}
+
+// The pairings of these formats depend on results, also after a crash.
+func TestSwissAndKnockoutSurviveAManagerCrashAtAnyEvent(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		players    int
+		tournament journal.Tournament
+	}{
+		{5, journal.Tournament{Algorithm: pairing.Swiss}}, // with byes
+		{4, journal.Tournament{Algorithm: pairing.Knockout, Seeding: []string{"Agent P03", "Agent P01"}}},
+	} {
+		t.Run(tt.tournament.Format(), func(t *testing.T) {
+			t.Parallel()
+			var events int
+			var results []league.MatchRecord
+			play := func(t *testing.T, end leaguetest.CrashPoint) {
+				synctest.Test(t, func(t *testing.T) {
+					w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
+					state, got := leagueWithCrash(w, end, tt.players, &tt.tournament)
+					if end.Event == 0 {
+						events, results = state.Events, got
+					}
+					assert.Equal(t, results, got)
+					synctest.Wait()
+					w.Close()
+				})
+			}
+			play(t, leaguetest.CrashPoint{})
+			for event := 1; event < events; event++ {
+				for _, when := range []leaguetest.Moment{leaguetest.BeforeTelling, leaguetest.AfterTelling, leaguetest.PowerCut} {
+					if leaguetest.All() || event%3 == int(when) {
+						t.Run(fmt.Sprintf("%d, %s", event, when), func(t *testing.T) { play(t, leaguetest.CrashPoint{Event: event, When: when}) })
+					}
+				}
+			}
+		})
+	}
+}
+
+// Each manager dies after one event.
+func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, files := leaguetest.MemoryFolder(t), leaguetest.MemoryFolder(t)
+		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 1, When: leaguetest.BeforeTelling}, folder, 4, 2, withPause)
+		ended := w.InBackground(func() {
+			for event := 2; ; event++ {
+				if <-x.Done; !x.Dead.Load() {
+					return
+				}
+				x.RestoreDisk()
+				time.Sleep(leaguetest.Second)
+				x = w.StartMortalManager(leaguetest.CrashPoint{Event: event, When: leaguetest.BeforeTelling}, folder, 4, 2, withPause)
+			}
+		})
+		w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
+		w.RefereeWithFiles("REF02", files)
+		w.Players(4)
+		<-ended
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		events := map[string]int{}
+		for _, kind := range w.EventTypes(folder) {
+			events[kind]++
+		}
+		assert.LessOrEqual(t, events["match_accepted"], 6)
+		delete(events, "match_accepted") // acceptances are optional: a report may come first
+		assert.Equal(t, map[string]int{
+			"created": 1, "registered": 6, "agent_answered": 6, "agent_confirmed": 6, "started": 1, "round_announced": 3, "match_assigned": 6, "match_reported": 6,
+			"round_completed": 3, "completed": 1, "agent_informed": 6,
+		}, events, "no event occurs twice")
+		for m := range state.Matches() {
+			assert.Len(t, m.Attempts, 1)
+		}
+		assert.Equal(t, 12, w.CountCalls(protocol.Invite.Name), "no match is played twice")
+	})
+}
+
+// The first manager records two events, each later one records one more. Players and
+// referees are slow.
+func TestLeagueSurvivesRepeatedManagerCrashesDuringMatches(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, files := leaguetest.MemoryFolder(t), leaguetest.MemoryFolder(t)
+		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 2, When: leaguetest.AfterTelling}, folder, 4, 2, withPause)
+		ended := w.InBackground(func() {
+			for n := 3; ; n++ {
+				if <-x.Done; !x.Dead.Load() {
+					return
+				}
+				x.RestoreDisk()
+				time.Sleep(time.Duration(n) * leaguetest.Second)
+				x = w.StartMortalManager(leaguetest.CrashPoint{Event: x.CrashPoint.Event + n, When: leaguetest.AfterTelling}, folder, 4, 2, withPause)
+			}
+		})
+		w.RefereeWithFiles("REF01", files)
+		w.RefereeWithFiles("REF02", files)
+		w.Players(4, leaguetest.WithDelays(leaguetest.Second, 3*leaguetest.Second, 2*leaguetest.Second))
+		<-ended
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		for m := range state.Matches() {
+			assert.Len(t, m.Attempts, 1)
+		}
+		assert.Equal(t, 12, w.CountCalls(protocol.Invite.Name), "no match is played twice")
+		assert.Empty(t, w.GameErrors())
+	})
+}

@@ -1,0 +1,273 @@
+package manager_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
+	"evenodd/league/protocol"
+)
+
+// announced returns the matches of all rounds that were announced to a player.
+func announced(w *leaguetest.World, to string) []protocol.AnnouncedMatch {
+	var matches []protocol.AnnouncedMatch
+	for _, e := range w.Calls(protocol.NotifyRound.Name, to) {
+		matches = append(matches, leaguetest.Decode[protocol.RoundAnnouncement](e.Message).Matches...)
+	}
+	return matches
+}
+
+// pairings formats matches as "R1M1 P01-P02".
+func pairings(matches []protocol.AnnouncedMatch) []string {
+	list := make([]string, len(matches))
+	for i, m := range matches {
+		list[i] = fmt.Sprintf("%s %s-%s", m.MatchID, m.PlayerAID, m.PlayerBID)
+	}
+	return list
+}
+
+// matchesPerReferee counts the matches of each referee.
+func matchesPerReferee(matches []protocol.AnnouncedMatch) map[string]int {
+	count := map[string]int{}
+	for _, m := range matches {
+		count[m.RefereeID]++
+	}
+	return count
+}
+
+func TestFourPlayersPlayTheScheduleOfTheSpecification(t *testing.T) { // 003 table 9
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(4, 2)
+		w.Referee("REF01")
+		w.Referee("REF02")
+		w.Players(4)
+		end := w.Finish()
+		for _, host := range []string{"p01", "p02", "p03", "p04"} {
+			matches := announced(w, host)
+			assert.Equal(t, []string{
+				"R1M1 P01-P02", "R1M2 P03-P04", "R2M1 P01-P03", "R2M2 P02-P04", "R3M1 P01-P04", "R3M2 P02-P03",
+			}, pairings(matches))
+			assert.Equal(t, map[string]int{"REF01": 3, "REF02": 3}, matchesPerReferee(matches))
+			for _, m := range matches {
+				assert.Equal(t, protocol.RefereeAuthAccessToken, m.RefereeAuth)
+				assert.Equal(t, leaguetest.EndpointOf(strings.ToLower(m.RefereeID)), m.RefereeEndpoint)
+				assert.Equal(t, "even_odd", m.GameType)
+			}
+		}
+		for _, record := range w.Manager.Results() {
+			i := slices.IndexFunc(announced(w, "p01"), func(m protocol.AnnouncedMatch) bool { return m.MatchID == record.MatchID })
+			assert.Equal(t, announced(w, "p01")[i].RefereeID, record.RefereeID)
+		}
+		assert.Equal(t, 3, end.TotalRounds)
+		assert.Equal(t, 6, end.TotalMatches)
+	})
+}
+
+func TestMatchesAreDistributedByRefereeCapacity(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(6, 2)
+		w.Referee("REF01", leaguetest.WithCapacity(1))
+		w.Referee("REF02", leaguetest.WithCapacity(2))
+		w.Players(6)
+		w.Finish()
+		assert.Equal(t, map[string]int{"REF01": 5, "REF02": 10}, matchesPerReferee(announced(w, "p01")))
+	})
+}
+
+func TestFivePlayersHaveOneByeEach(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(5, 1)
+		w.Referee("REF01")
+		w.Players(5)
+		w.Finish()
+		byes := map[string]int{}
+		for _, e := range w.Calls(protocol.NotifyRound.Name, "p01") {
+			q := leaguetest.Decode[protocol.RoundAnnouncement](e.Message)
+			assert.Len(t, q.Matches, 2)
+			for n := range 5 {
+				id := protocol.PlayerID(n + 1)
+				if !strings.Contains(strings.Join(pairings(q.Matches), " "), id) {
+					byes[id]++
+				}
+			}
+		}
+		assert.Equal(t, map[string]int{"P01": 1, "P02": 1, "P03": 1, "P04": 1, "P05": 1}, byes)
+		for _, row := range w.Final.FinalStandings {
+			assert.Equal(t, 4, row.Played, "a bye is not played")
+			assert.Equal(t, row.Played, row.Wins+row.Draws+row.Losses)
+			assert.Equal(t, 3*row.Wins+row.Draws, row.Points)
+		}
+	})
+}
+
+func TestAnnouncementOfALargeLeagueListsTheMatchOfItsReceiver(t *testing.T) {
+	for _, test := range []struct {
+		players int
+		listed  int // in the announcement to a player with a match
+		total   int // total_matches
+	}{{protocol.MaxAnnounced, 50, 0}, {protocol.MaxAnnounced + 1, 1, 50}} {
+		t.Run(fmt.Sprint(test.players), func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(test.players, 1, func(o *league.Options) { o.AnnounceLead = time.Hour })
+				w.Referee("REF01", leaguetest.WithCapacity(10))
+				w.Players(test.players)
+				w.WaitUntil(300 * time.Millisecond)
+				byes := 0
+				for n := range test.players {
+					id := protocol.PlayerID(n + 1)
+					calls := w.Calls(protocol.NotifyRound.Name, strings.ToLower(id))
+					require.NotEmpty(t, calls, id)
+					q := leaguetest.Decode[protocol.RoundAnnouncement](calls[0].Message)
+					assert.Equal(t, test.total, q.TotalMatches)
+					require.NotNil(t, q.Matches)
+					if len(q.Matches) == 0 {
+						byes++
+						continue
+					}
+					assert.Len(t, q.Matches, test.listed)
+					assert.True(t, slices.ContainsFunc(q.Matches, func(m protocol.AnnouncedMatch) bool { return m.PlayerAID == id || m.PlayerBID == id }))
+				}
+				assert.Equal(t, test.players%2, byes)
+			})
+		})
+	}
+}
+
+func TestSecondLegSwapsTheSides(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(3, 1, func(o *league.Options) { o.Legs = 2 })
+		w.Referee("REF01")
+		w.Players(3)
+		w.Finish()
+		assert.Equal(t, []string{
+			"R1M1 P01-P02", "R2M1 P01-P03", "R3M1 P02-P03", "R4M1 P02-P01", "R5M1 P03-P01", "R6M1 P03-P02",
+		}, pairings(announced(w, "p03")))
+		assert.Len(t, w.Manager.Results(), 6)
+	})
+}
+
+func TestNotificationsArriveInOrder(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(4, 2)
+		w.Referee("REF01")
+		w.Referee("REF02")
+		w.Players(4)
+		w.Finish()
+		round := []string{protocol.TypeRoundAnnouncement, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted}
+		forPlayers := append(slices.Repeat(round, 3), protocol.TypeLeagueCompleted)
+		forReferees := append(slices.Repeat(round[2:], 3), protocol.TypeLeagueCompleted)
+		for _, id := range []string{"P01", "P02", "P03", "P04", "REF01", "REF02"} {
+			host, want := strings.ToLower(id), forPlayers
+			if strings.HasPrefix(id, "REF") {
+				want = forReferees
+			}
+			var got []string
+			for _, e := range w.Recorder.All(func(e *leaguetest.Exchange) bool { return e.From == leaguetest.ManagerHost && e.To == host }) {
+				if e.Method == protocol.Ping.Name {
+					assert.Empty(t, e.Bearer)
+					continue
+				}
+				assert.Equal(t, w.ManagerCredential(id), e.Bearer, "%s to %s", e.Method, host)
+				require.NoError(t, e.Err)
+				if e.Method != protocol.StartMatch.Name {
+					got = append(got, e.Type())
+				}
+			}
+			assert.Equal(t, want, got, id)
+		}
+	})
+}
+
+func TestRoundCompletedHasSummaryAndStandings(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(4, 1)
+		w.Referee("REF01")
+		w.Player("P01", leaguetest.WithStrategy("even"))
+		w.Player("P02", leaguetest.WithStrategy("odd"))
+		w.Player("P03", leaguetest.WithStrategy("even"))
+		w.Player("P04", leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false)))
+		end := w.Finish()
+		ends := w.Calls(protocol.NotifyRoundCompleted.Name, "p01")
+		require.Len(t, ends, 3)
+		for i, e := range ends {
+			q := leaguetest.Decode[protocol.RoundCompleted](e.Message)
+			assert.Equal(t, i+1, q.RoundID)
+			assert.Equal(t, fmt.Sprintf("conv-round-%d-complete", i+1), q.ConversationID)
+			assert.Equal(t, []int{2, 2}, []int{*q.MatchesCompleted, *q.MatchesPlayed})
+			assert.Equal(t, 1, q.Summary.TechnicalLosses, "P04 rejects its invitation")
+			assert.Equal(t, 2, q.Summary.TotalMatches)
+			assert.Equal(t, 1, q.Summary.Wins+q.Summary.Draws)
+			draws := []int{0, 1, 0}[i] // R2M1: P01 and P03 both choose even
+			assert.Equal(t, draws, q.Summary.Draws)
+			if i < 2 {
+				require.NotNil(t, q.NextRoundID)
+				assert.Equal(t, i+2, *q.NextRoundID)
+			} else {
+				assert.Contains(t, string(e.Message), `"next_round_id":null`)
+			}
+		}
+		updates := w.Calls(protocol.UpdateStandings.Name, "p01")
+		require.Len(t, updates, 3)
+		for i, e := range updates {
+			q := leaguetest.Decode[protocol.StandingsUpdate](e.Message)
+			assert.Equal(t, i+1, q.RoundID)
+			assert.Equal(t, 4, q.TotalPlayers)
+			for n, row := range q.Standings {
+				assert.Equal(t, n+1, row.Rank)
+				assert.Equal(t, i+1, row.Played)
+			}
+		}
+		assert.Equal(t, leaguetest.Decode[protocol.StandingsUpdate](updates[2].Message).Standings, end.FinalStandings)
+		assert.Equal(t, "conv-league-complete", end.ConversationID)
+		first := end.FinalStandings[0]
+		champion := end.Champion
+		champion.Reason = ""
+		assert.Equal(t, protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}, champion)
+		assert.Equal(t, first.Tied, strings.HasPrefix(end.Champion.Reason, "shared by "+first.PlayerID+" and "), "the reason is %q", end.Champion.Reason)
+		assert.Equal(t, []int{3, 6, 4}, []int{end.TotalRounds, end.TotalMatches, end.TotalPlayers})
+		assert.Equal(t, "P04", end.FinalStandings[3].PlayerID)
+		for _, host := range []string{"p01", "p02", "p03", "p04", "ref01"} {
+			assert.Equal(t, end, leaguetest.Decode[protocol.LeagueCompleted](w.OnlyCall(protocol.NotifyLeagueCompleted.Name, host).Message))
+		}
+	})
+}
+
+func TestStandingsAreSentAfterEveryMatchOnRequest(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(4, 1, func(o *league.Options) { o.EveryMatch = true })
+		w.Referee("REF01")
+		w.Players(4)
+		w.Finish()
+		for _, host := range []string{"p01", "p04"} {
+			recorded := 0
+			for _, e := range w.Calls(protocol.UpdateStandings.Name, host) {
+				played := 0
+				for _, row := range leaguetest.Decode[protocol.StandingsUpdate](e.Message).Standings {
+					played += row.Played
+				}
+				assert.GreaterOrEqual(t, played/2, recorded, "the number of results only grows")
+				recorded = played / 2
+			}
+			assert.Equal(t, 6, recorded)
+			assert.Len(t, w.Calls(protocol.UpdateStandings.Name, host), 6+3)
+		}
+	})
+}
+
+func TestRoundIsAnnouncedBeforeItsMatches(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(3, 1, func(o *league.Options) { o.AnnounceLead = 60 * leaguetest.Second })
+		w.Referee("REF01")
+		w.Players(3)
+		w.Finish()
+		assert.Equal(t, []int{0, 60, 120}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
+		assert.Equal(t, []int{60, 120, 180}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)))
+	})
+}

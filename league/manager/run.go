@@ -1,0 +1,203 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+)
+
+// Run waits until the league may start, plays it, and returns its final message when
+// every agent has it or is gone, or 25 s after the last result; Linger continues to send it.
+// If the league is over already, Run only tells the agents that do not know it. When ctx
+// ends, running matches may go on for StopWithin; then Run returns the error of ctx. It also
+// returns an error if the journal cannot be written.
+func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
+	begun := ctx
+	if m.options.StopWithin > 0 {
+		begun = context.WithoutCancel(ctx)
+	}
+	work, end := context.WithCancelCause(begun) // for what has begun
+	defer end(nil)
+	stop, halt := context.WithCancelCause(ctx) // for what would begin
+	defer halt(nil)
+	go func() { // ends when the journal fails or is closed, at the latest
+		if err := m.journal.Failed(); err != nil {
+			halt(err)
+			end(err)
+		}
+	}()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(m.options.StopWithin, func() { end(ctx.Err()) }) })()
+	completed, err := m.run(stop, work)
+	if err != nil && context.Cause(stop) != nil {
+		err = context.Cause(stop)
+	}
+	return completed, err
+}
+
+// run is Run with two contexts: stop for what would begin, work for what has begun.
+func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, error) {
+	writing, stopWriting := context.WithCancel(work)
+	var files sync.WaitGroup
+	defer files.Wait()
+	defer stopWriting()
+	files.Go(func() { m.files.run(writing) })
+	files.Go(func() { m.refusals.run(writing) })
+	if err := m.registrations.awaitStart(stop); err != nil {
+		return nil, err
+	}
+	var running sync.WaitGroup
+	defer m.unheard.summarize(&m.options.Log)
+	defer m.closeDeliveries()
+	defer running.Wait()
+	notifiers, stopNotifiers := context.WithCancel(work) // also cuts off broadcasts
+	defer stopNotifiers()
+	if err := m.start(notifiers); err != nil {
+		return nil, err
+	}
+	for _, a := range m.all() {
+		running.Go(func() { a.sendNotices(notifiers) })
+	}
+	m.dispatch = make(chan dispatched, len(m.players)/2)
+	for range m.conductors() {
+		running.Go(m.conductMatches)
+	}
+	defer close(m.dispatch)
+	if m.options.Simulation == nil {
+		running.Go(func() { m.watch(notifiers) })
+	}
+	return m.playRounds(stop, notifiers)
+}
+
+// playRounds plays all rounds that are left, and completes the league. Between two rounds the
+// organiser's decisions come first.
+func (m *Manager) playRounds(stop, work context.Context) (*protocol.LeagueCompleted, error) {
+	round, last := m.resumeAt(work)
+	for {
+		if err := m.carryOut(stop, work, &last); err != nil {
+			return nil, err
+		}
+		if !m.hasRound(round) {
+			completed, err := m.complete(work, last)
+			if errors.Is(err, errOrganiser) {
+				continue
+			}
+			return completed, err
+		}
+		err := m.playRound(stop, work, round, last)
+		if errors.Is(err, errOrganiser) {
+			last = roundEnd{} // it is posted
+			continue
+		}
+		if err == nil {
+			last, err = m.endOfRound(work, round)
+		}
+		if err != nil {
+			return nil, err
+		}
+		round++
+	}
+}
+
+// hasRound tells whether the league has a round after all results so far.
+func (m *Manager) hasRound(round int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.HasRound(round)
+}
+
+// start fixes the participants. Work is the context of broadcasts that a report causes.
+func (m *Manager) start(work context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.life = work
+	if err := m.registrations.fixParticipants(); err != nil {
+		return err
+	}
+	byID := func(id string) *agent { return m.agents[id] }
+	m.players, m.referees = protocol.Each(m.state.Started.Players, byID), protocol.Each(m.state.Started.Referees, byID)
+	return nil
+}
+
+// resumeAt returns the round with which the league continues, and the broadcasts about the
+// round before: again after a restart, because the journal does not know which agents
+// were told.
+func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
+	m.mu.Lock()
+	round = m.state.Round + 1
+	if m.state.Open() {
+		round--
+	}
+	announced, over := m.state.Round, m.state.Completed != nil
+	m.mu.Unlock()
+	if !m.resumed {
+		return round, before
+	}
+	m.writeMatches(1, announced, true)
+	if round > 1 && !over {
+		before = m.roundEnd(ctx, round-1)
+	}
+	return round, before
+}
+
+// complete makes the table final and tells all agents that the league is over.
+func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.LeagueCompleted, error) {
+	completed, before, err := m.recordEnd()
+	if err == nil {
+		err = m.durable()
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.writeMatches(completed.TotalRounds, completed.TotalRounds, false)
+	m.writeDecided()
+	if !before || !m.files.upToDate() {
+		m.files.write()
+	}
+	m.options.Log.Info().Str("champion", completed.Champion.PlayerID).Int("points", completed.Champion.Points).
+		Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
+	if m.options.Over != nil {
+		m.options.Over()
+	}
+	last.post()
+	m.farewell.tellAll(ctx, m.deliverTranscripts(ctx, completed.TotalRounds))
+	return completed, context.Cause(ctx)
+}
+
+// recordEnd records the end of the league, unless it was recorded before, and makes the
+// final message. It returns errOrganiser if decisions of the organiser come first.
+func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
+	champion := m.state.Champion()
+	m.farewell.until = time.Now().Add(endPatience)
+	if at, err := protocol.ParseTimestamp(m.recordedAt); err == nil { // the last event is that of the last result
+		m.farewell.until = m.farewell.until.Add(at.Sub(m.clock.Now()))
+	}
+	if before = m.state.Completed != nil; !before {
+		if m.organiserWaits() || m.state.HasRound(m.state.Round+1) { // a ruling may continue a knockout
+			return nil, false, errOrganiser
+		}
+		recorded := champion
+		recorded.Reason = "" // follows from the table
+		err = m.record(&journal.LeagueCompleted{Champion: recorded})
+	}
+	head := m.head()
+	m.farewell.completed = &protocol.LeagueCompleted{
+		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
+		LeagueID:    m.options.LeagueID,
+		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
+		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players),
+		JournalHead: head, JournalHeadSignature: m.options.signHead(head),
+	}
+	m.farewell.queued = map[*agent]bool{}
+	for _, a := range m.all() {
+		m.farewell.queued[a] = !m.state.Agents[a.id].Informed
+	}
+	return m.farewell.completed, before, err
+}

@@ -1,0 +1,476 @@
+package manager_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/audit"
+	"evenodd/league/journal"
+	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+func signing(o *league.Options) { o.Sign = true }
+
+func requiring(o *league.Options) { o.Sign, o.RequireSignatures = true, true }
+
+// signerOf is the signing key of an agent.
+func signerOf(name string) *protocol.SigningKey {
+	return protocol.NewSigningKey(leaguetest.SecretOf("key of", name))
+}
+
+// visitJournal calls visit with each event in the journal of a folder, and its hash.
+func visitJournal(w *leaguetest.World, folder store.Folder, visit func(e *journal.Event, hash string)) {
+	w.T.Helper()
+	for line := range bytes.Lines(leaguetest.ReadJournal(w, folder)) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		e, err := journal.Decode(line)
+		require.NoError(w.T, err)
+		visit(e, journal.Hash(line))
+	}
+}
+
+// startHash is the hash of the event that started the league of a folder.
+func startHash(t *testing.T, w *leaguetest.World, folder store.Folder) (hash string) {
+	t.Helper()
+	visitJournal(w, folder, func(e *journal.Event, h string) {
+		if _, starts := e.Data.(*journal.Started); starts {
+			hash = h
+		}
+	})
+	require.NotEmpty(t, hash)
+	return hash
+}
+
+// playerWithKey registers a player with a script and the public key signerOf(name).
+func playerWithKey(t *testing.T, w *leaguetest.World, name string) *protocol.LeagueRegisterResponse {
+	t.Helper()
+	w.PingOnly(name)
+	q := w.Application(name)
+	q.PlayerMeta.PublicKey = signerOf(name).Public()
+	accepted, err := w.Apply(q)
+	require.NoError(t, err)
+	require.Equal(t, protocol.StatusAccepted, accepted.Status, "%v", accepted.Reason)
+	return accepted
+}
+
+func TestRegistrationRecordsTheKey(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1, signing)
+		accepted := playerWithKey(t, w, "alpha")
+		w.PingOnly("beta")
+		_, err := w.Apply(w.Application("Beta"))
+		require.NoError(t, err)
+		x.Kill()
+		state, _ := w.FoldJournal(folder)
+		assert.Equal(t, map[string]string{"P01": signerOf("alpha").Public()}, state.PublicKeys())
+		assert.Equal(t, state.Created.ManagerKey, accepted.ManagerKey)
+		assert.True(t, protocol.ValidPublicKey(accepted.ManagerKey))
+	})
+}
+
+func TestLeagueThatDoesNotSignRecordsNoKey(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1)
+		accepted := playerWithKey(t, w, "alpha")
+		x.Kill()
+		state, _ := w.FoldJournal(folder)
+		assert.Empty(t, state.PublicKeys())
+		assert.Empty(t, state.Created.ManagerKey)
+		assert.Empty(t, accepted.ManagerKey)
+	})
+}
+
+func TestMalformedKeyIsRejected(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1, signing)
+		w.PingOnly("alpha")
+		for _, key := range []string{"ab", signerOf("alpha").Public() + "00", "Z" + signerOf("alpha").Public()[1:]} {
+			q := w.Application("Alpha")
+			q.PlayerMeta.PublicKey = key
+			_, err := w.Apply(q)
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		}
+	})
+}
+
+// An attacker with the token of a player, for example from a copied folder, cannot replace
+// the key.
+func TestAgentKeepsItsKey(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1, signing)
+		first := playerWithKey(t, w, "alpha")
+		again := func(key string) *protocol.LeagueRegisterResponse {
+			q := w.Application("Alpha")
+			q.AuthToken, q.ConversationID, q.PlayerMeta.PublicKey = first.AuthToken, "conv-again", key
+			response, err := w.Apply(q)
+			require.NoError(t, err)
+			return response
+		}
+		rejected := again(signerOf("attacker").Public())
+		assert.Equal(t, protocol.StatusRejected, rejected.Status)
+		assert.Contains(t, *rejected.Reason, "another public_key")
+		assert.Equal(t, protocol.StatusAccepted, again("").Status, "an agent of an earlier version")
+		assert.Equal(t, protocol.StatusAccepted, again(signerOf("alpha").Public()).Status)
+
+		w.PingOnly("beta")
+		without, err := w.Apply(w.Application("Beta"))
+		require.NoError(t, err)
+		q := w.Application("Beta")
+		q.AuthToken, q.ConversationID, q.PlayerMeta.PublicKey = without.AuthToken, "conv-later", signerOf("beta").Public()
+		later, err := w.Apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, later.Status)
+		x.Kill()
+		state, _ := w.FoldJournal(folder)
+		assert.Equal(t, map[string]string{"P01": signerOf("alpha").Public()}, state.PublicKeys(), "a key counts only from the beginning")
+	})
+}
+
+// The response to a registration is repeated only for the same key: it contains the token.
+func TestRepeatedRegistrationWithAnotherKeyGetsNoToken(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1, signing)
+		first := playerWithKey(t, w, "alpha")
+		q := w.Application("alpha")
+		q.PlayerMeta.PublicKey = signerOf("alpha").Public()
+		repeated, err := w.Apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, first.AuthToken, repeated.AuthToken)
+		q.PlayerMeta.PublicKey = signerOf("attacker").Public()
+		other, err := w.Apply(q)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusRejected, other.Status)
+		assert.Empty(t, other.AuthToken)
+	})
+}
+
+func TestLeagueThatRequiresSignaturesRejectsAgentsWithoutThem(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1, requiring)
+		w.PingOnly("alpha")
+		w.PingOnly("arbiter")
+		rejected, err := w.Apply(w.Application("Alpha"))
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusRejected, rejected.Status)
+		assert.Contains(t, *rejected.Reason, "player_meta.public_key")
+		q := w.RefereeApplication("Arbiter")
+		q.RefereeMeta.PublicKey = signerOf("arbiter").Public()
+		referee, err := w.ApplyReferee(q)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusRejected, referee.Status)
+		assert.Contains(t, *referee.Reason, "referee_meta.relays_signatures")
+
+		q.RefereeMeta.RelaysSignatures = true
+		referee, err = w.ApplyReferee(q)
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StatusAccepted, referee.Status)
+		playerWithKey(t, w, "beta")
+	})
+}
+
+func TestRequiredSignaturesNeedALeagueThatSigns(t *testing.T) {
+	_, err := league.New(league.Options{LeagueID: leaguetest.LeagueID, RequireSignatures: true})
+	assert.ErrorContains(t, err, "must sign")
+}
+
+func TestChangedConfigurationIsRecorded(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		slower := func(o *league.Options) { o.Timeouts.Move, o.EveryMatch = 60, true }
+		for _, run := range []func(*league.Options){requiring, requiring, slower, slower, requiring} {
+			w.StartManagerIn(folder, 0, 1, run).Kill()
+		}
+		var moves []float64
+		visitJournal(w, folder, func(e *journal.Event, _ string) {
+			switch d := e.Data.(type) {
+			case *journal.Created:
+				moves = append(moves, d.Configuration.Timeouts.Move)
+			case *journal.Configured:
+				moves = append(moves, d.Configuration.Timeouts.Move)
+				assert.Equal(t, journal.SignaturesRequired, d.Configuration.Signatures, "a league keeps this rule")
+			}
+		})
+		assert.Equal(t, []float64{30, 60, 30}, moves)
+	})
+}
+
+func TestManagerWithAnotherSecretDoesNotResume(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		w.StartManagerIn(folder, 0, 1, signing).Kill()
+		other := leaguetest.SecretOf("another manager")
+		x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 0, 1, func(o *league.Options) { o.Secret = &other })
+		require.ErrorContains(t, x.Start(o), "manager_key")
+		require.NoError(t, x.CloseFiles())
+	})
+}
+
+// signingAgents are two players and a referee with keys; the referee accepts matches and
+// leaves the reports to the test.
+func signingAgents(t *testing.T, w *leaguetest.World) {
+	t.Helper()
+	for _, name := range []string{"alpha", "beta"} {
+		playerWithKey(t, w, name)
+	}
+	w.Open(leaguetest.NewAgent("arbiter", nil), w.ScriptMux(leaguetest.Script{
+		protocol.Ping.Name:       leaguetest.AnswerWith(map[string]string{"message_type": "PONG", "status": "ok"}),
+		protocol.StartMatch.Name: w.AcceptMatch,
+	}))
+	q := w.RefereeApplication("arbiter")
+	q.RefereeAuth, q.RefereeMeta.RelaysSignatures = protocol.RefereeAuthAccessToken, true
+	accepted, err := w.ApplyReferee(q)
+	require.NoError(t, err)
+	require.Equal(t, protocol.StatusAccepted, accepted.Status)
+	w.Unchecked["arbiter"], w.Unchecked["alpha"], w.Unchecked["beta"] = true, true, true
+	w.WaitUntil(w.Now() + 5*leaguetest.Second)
+}
+
+// signedReport is the report that P01 wins R1M1 with even against odd, with signatures.
+func signedReport(w *leaguetest.World, started string, names ...string) *protocol.MatchResultReport {
+	q := w.WinReport("REF01")
+	q.Attempt, q.Draw = 1, &protocol.Draw{
+		Commitment: protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 1, "REF01", protocol.Secret{}), Nonce: protocol.Secret{}.Hex(),
+	}
+	number := evenodd.Game{}.Start().Play([2]string{"even", "odd"}).Judge(rules.Chance{}).Number
+	winner := map[string]string{"even": "P01", "odd": "P02"}[evenodd.Parity(number)]
+	q.Result.Details.DrawnNumber, q.Result.Winner = &number, &winner
+	for i, id := range []string{"P01", "P02"} {
+		s := protocol.MoveStatement{
+			Started: started, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", PlayerID: id, DrawCommitment: q.Draw.Commitment,
+			Turn: 1, Move: []string{"even", "odd"}[i],
+		}
+		q.Signatures = append(q.Signatures, protocol.Member[protocol.MoveSignature]{
+			Name: id, Value: protocol.MoveSignature{Turn: 1, Signature: signerOf(names[i]).SignMove(&s)},
+		})
+	}
+	return q
+}
+
+func TestSignedLeagueFromAssignmentToHead(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, requiring)
+		signingAgents(t, w)
+		started := startHash(t, w, folder)
+
+		assignment := leaguetest.Decode[protocol.MatchAssignment](w.Calls(protocol.StartMatch.Name)[0].Message)
+		assert.Equal(t, started, assignment.Started)
+		assert.Equal(t, signerOf("alpha").Public(), assignment.PlayerA.PublicKey)
+		assert.Equal(t, signerOf("beta").Public(), assignment.PlayerB.PublicKey)
+		announcement := leaguetest.Decode[protocol.RoundAnnouncement](w.Calls(protocol.NotifyRound.Name)[0].Message)
+		assert.Equal(t, started, announcement.Started)
+
+		lie := signedReport(w, started, "alpha", "beta")
+		lie.Result.Details.Choices = protocol.Both("P01", lie.Result.Details.Choices[1].Value, "P02", lie.Result.Details.Choices[0].Value)
+		_, err := w.Report(lie)
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		_, err = w.Report(signedReport(w, journal.Origin, "alpha", "beta"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		_, err = w.Report(signedReport(w, started, "alpha", "beta"))
+		require.NoError(t, err)
+		final := x.Finish()
+
+		state, hashes := w.FoldJournal(folder)
+		key := state.Created.ManagerKey
+		assert.Len(t, state.Match(protocol.MatchID{Round: 1, Number: 1}).Report.Signatures, 2)
+		assert.True(t, hashes[final.JournalHead])
+		assert.True(t, protocol.VerifyHead(key, final.JournalHeadSignature, leaguetest.LeagueID, final.JournalHead))
+		for _, e := range w.Calls(protocol.NotifyRoundCompleted.Name) {
+			q := leaguetest.Decode[protocol.RoundCompleted](e.Message)
+			assert.True(t, protocol.VerifyHead(key, q.JournalHeadSignature, leaguetest.LeagueID, q.JournalHead))
+			if e.To == "arbiter" {
+				assert.Empty(t, q.Results, "referees accept only short messages")
+				continue
+			}
+			require.Len(t, q.Results, 1)
+			assert.Equal(t, "R1M1", q.Results[0].MatchID)
+			assert.Equal(t, 1, q.Results[0].Attempt)
+			assert.Equal(t, final.Champion.PlayerID, *q.Results[0].Winner)
+			even, _ := q.Results[0].Choices.Get("P01")
+			assert.Equal(t, "even", *even)
+		}
+		assertSealed(t, w, folder, x.Manager.Seal())
+	})
+}
+
+// assertSealed checks that the signed head in standings.json covers the last line of the
+// journal.
+func assertSealed(t *testing.T, w *leaguetest.World, folder store.Folder, head league.SignedHead) {
+	t.Helper()
+	last := ""
+	visitJournal(w, folder, func(_ *journal.Event, hash string) { last = hash })
+	standings, err := store.Read[store.Standings](folder.Standings(leaguetest.LeagueID))
+	require.NoError(t, err)
+	assert.Equal(t, last, standings.JournalHead)
+	assert.Equal(t, league.SignedHead{Hash: last, Signature: standings.JournalHeadSignature, Key: head.Key}, head)
+	assert.True(t, protocol.VerifyHead(head.Key, standings.JournalHeadSignature, leaguetest.LeagueID, last))
+}
+
+// The manager repeats the end of a round after a restart, when it has recorded results of
+// the next round. The head must still be that of the end: the audit knows no other.
+func TestRepeatedEndOfARoundHasTheHeadOfThatRound(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		w.RefereeWithFiles("REF01", files)
+		w.Players(4, leaguetest.WithDelays(0, 4*leaguetest.Second, 0))
+		w.WaitUntil(6 * leaguetest.Second) // in the second round
+		x.Kill()
+		x = w.StartManagerIn(folder, 4, 1)
+		x.Finish()
+		ends := map[int]string{}
+		visitJournal(w, folder, func(e *journal.Event, hash string) {
+			if d, ok := e.Data.(*journal.RoundCompleted); ok {
+				ends[d.RoundID] = hash
+			}
+		})
+		told := map[int]int{}
+		for _, e := range w.Calls(protocol.NotifyRoundCompleted.Name, "p01") {
+			q := leaguetest.Decode[protocol.RoundCompleted](e.Message)
+			assert.Equal(t, ends[q.RoundID], q.JournalHead, "round %d", q.RoundID)
+			told[q.RoundID]++
+		}
+		assert.Equal(t, map[int]int{1: 2, 2: 1, 3: 1}, told)
+	})
+}
+
+// An event after the end, such as the return of an agent, is covered as well.
+func TestSealCoversEventsAfterTheEnd(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, signing)
+		signingAgents(t, w)
+		_, err := w.Report(signedReport(w, startHash(t, w, folder), "alpha", "beta"))
+		require.NoError(t, err)
+		x.Finish()
+		before := x.Manager.Seal()
+		w.PingOnly("elsewhere")
+		q := w.Application("alpha")
+		q.AuthToken, q.ConversationID, q.PlayerMeta.ContactEndpoint = w.Token("P01"), "conv-back", leaguetest.EndpointOf("elsewhere")
+		for _, a := range w.Agents() {
+			if a.Host == "alpha" {
+				a.Stop()
+			}
+		}
+		back, err := w.Apply(q)
+		require.NoError(t, err)
+		require.Equal(t, protocol.StatusAccepted, back.Status, "%v", back.Reason)
+		after := x.Manager.Seal()
+		assert.NotEqual(t, before, after)
+		assertSealed(t, w, folder, after)
+	})
+}
+
+func TestResumedLeagueKeepsItsStart(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, signing)
+		signingAgents(t, w)
+		started := startHash(t, w, folder)
+		x.Kill()
+		x = w.StartManagerIn(folder, 2, 1) // also if the operator forgets the option
+		w.WaitUntil(w.Now() + leaguetest.Second)
+		for _, e := range w.Calls(protocol.StartMatch.Name) {
+			assert.Equal(t, started, leaguetest.Decode[protocol.MatchAssignment](e.Message).Started)
+		}
+		unsigned := signedReport(w, started, "alpha", "beta")
+		unsigned.Signatures = nil
+		_, err := w.Report(unsigned)
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		_, err = w.Report(signedReport(w, started, "alpha", "beta"))
+		require.NoError(t, err)
+		x.Finish()
+		assertSealed(t, w, folder, x.Manager.Seal())
+	})
+}
+
+// Without a journal, `started` is the hash of the line that would begin one.
+func TestLeagueWithoutJournalSigns(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, signing)
+		signingAgents(t, w)
+		started := leaguetest.Decode[protocol.MatchAssignment](w.Calls(protocol.StartMatch.Name)[0].Message).Started
+		require.Len(t, started, 64)
+		_, err := w.Report(signedReport(w, started, "beta", "alpha"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		_, err = w.Report(signedReport(w, started, "alpha", "beta"))
+		require.NoError(t, err)
+		w.Finish()
+		assert.Equal(t, league.SignedHead{}, w.Manager.Seal())
+	})
+}
+
+// A single referee that lies three times decides nothing: the match is a draw without
+// choices.
+func TestLyingRefereeDecidesNoMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, signing)
+		signingAgents(t, w)
+		lie := signedReport(w, startHash(t, w, folder), "alpha", "beta")
+		even, odd := "even", "odd"
+		lie.Result.Details.Choices = protocol.Both("P01", &odd, "P02", &even)
+		other := map[string]string{"P01": "P02", "P02": "P01"}[*lie.Result.Winner]
+		lie.Result.Winner = &other
+		for range 3 {
+			_, err := w.Report(lie)
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		}
+		x.Finish()
+		state, _ := w.FoldJournal(folder)
+		r := state.Match(protocol.MatchID{Round: 1, Number: 1}).Report
+		assert.Equal(t, protocol.StatusDraw, r.Status)
+		assert.Equal(t, [2]string{}, r.GameResult.Moves([2]string{"P01", "P02"}))
+	})
+}
+
+// Nothing proves the report of a referee that relays no signatures. The audit says so.
+func TestUnsignedResultIsNoted(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, signing)
+		w.PingOnly("alpha")
+		playerWithKey(t, w, "alpha")
+		playerWithKey(t, w, "beta")
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.WaitUntil(5 * leaguetest.Second)
+		_, err := w.Report(w.WinReport("REF01"))
+		require.NoError(t, err)
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		assert.Contains(t, rulesOf(auditOf(w, folder).Notes), audit.RuleUnsigned)
+	})
+}
+
+func TestRefereeThatRelaysNothingIsToldNoKeys(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, signing)
+		w.PingOnly("alpha")
+		playerWithKey(t, w, "alpha")
+		playerWithKey(t, w, "beta")
+		w.Open(leaguetest.NewAgent("arbiter", nil), w.ScriptMux(leaguetest.Script{
+			protocol.Ping.Name:       leaguetest.AnswerWith(map[string]string{"message_type": "PONG", "status": "ok"}),
+			protocol.StartMatch.Name: w.AcceptMatch,
+		}))
+		_, err := w.ApplyReferee(w.RefereeApplication("arbiter"))
+		require.NoError(t, err)
+		w.WaitUntil(5 * leaguetest.Second)
+		assignment := w.Calls(protocol.StartMatch.Name)[0].Message
+		assert.NotContains(t, string(assignment), "public_key")
+		assert.NotContains(t, string(assignment), "started")
+		_, err = w.Report(w.WinReport("REF01"))
+		require.NoError(t, err, "its result is recorded")
+		w.Finish()
+	})
+}

@@ -1,0 +1,366 @@
+package manager_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/audit"
+	"evenodd/league/journal"
+	"evenodd/league/leaguetest"
+	league "evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+)
+
+// lenient lets third-party agents omit tokens.
+func lenient(o *league.Options) { o.LenientAuth = true }
+
+// thirdPartyReferee registers a referee that accepts matches and does not use access tokens.
+func thirdPartyReferee(w *leaguetest.World, id string, start leaguetest.Reply) *leaguetest.Agent {
+	w.T.Helper()
+	a := leaguetest.NewAgent(id, nil)
+	a.Script = leaguetest.Script{
+		protocol.Ping.Name:       leaguetest.AnswerWith(map[string]string{"message_type": "PONG", "status": "ok"}),
+		protocol.StartMatch.Name: start,
+	}
+	w.Open(a, w.ScriptMux(a.Script))
+	answer, err := w.ApplyReferee(w.RefereeApplication(id))
+	require.NoError(w.T, err)
+	require.NotNil(w.T, answer.RefereeID)
+	return a
+}
+
+// tokenless removes the token of a report.
+func tokenless(q *protocol.MatchResultReport) *protocol.MatchResultReport {
+	q.AuthToken = ""
+	return q
+}
+
+func TestThirdPartyRefereeGetsNoAccessTokens(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(4, 2, func(o *league.Options) { o.AllowedEndpoints = []string{"10.1.0.0/16"} })
+		w.Referee("REF01", w.OnlyAccepting())
+		thirdPartyReferee(w, "REF02", w.AcceptMatch)
+		w.Players(4)
+		w.WaitUntil(leaguetest.Second)
+		own := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
+		thirdParty := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref02").Message)
+		assert.NotEmpty(t, own.PlayerA.AccessToken)
+		assert.Empty(t, own.RefereeID)
+		assert.Empty(t, thirdParty.PlayerA.AccessToken)
+		assert.Empty(t, thirdParty.PlayerB.AccessToken)
+		assert.Equal(t, "REF02", thirdParty.RefereeID)
+		assert.NotEmpty(t, own.AllowedEndpoints)
+		assert.Empty(t, thirdParty.AllowedEndpoints, "it may refuse messages with unknown members")
+		announced := map[string]string{}
+		for _, m := range leaguetest.Decode[protocol.RoundAnnouncement](w.OnlyCall(protocol.NotifyRound.Name, "p01").Message).Matches {
+			announced[m.RefereeID] = m.RefereeAuth
+		}
+		assert.Equal(t, map[string]string{"REF01": "access_token", "REF02": "none"}, announced)
+	})
+}
+
+func TestReportWithoutTokenIsOnlyAcceptedForThirdPartyMatches(t *testing.T) {
+	strict := func(*league.Options) {}
+	for name, test := range map[string]struct {
+		auth   func(*league.Options)
+		sender string
+		match  string // R1M1 is assigned to our REF01, R1M2 to the third-party REF02
+		code   protocol.Code
+		rpc    int
+	}{
+		"third-party referee":                {lenient, "referee:REF02", "R1M2", "", 0},
+		"unknown referee, third-party match": {lenient, "referee:unknown", "R1M2", "", 0},
+		"unknown referee, our match":         {lenient, "referee:unknown", "R1M1", protocol.ErrTokenMissing, 5001},
+		"our referee":                        {lenient, "referee:REF01", "R1M1", protocol.ErrTokenMissing, 5001},
+		"our referee, third-party match":     {lenient, "referee:REF01", "R1M2", protocol.ErrTokenMissing, 5001},
+		"third-party referee, our match":     {lenient, "referee:REF02", "R1M1", protocol.ErrMatchNotFound, 5002},
+		"player":                             {lenient, "player:P01", "R1M2", protocol.ErrTokenMissing, 5001},
+		"unregistered referee":               {lenient, "referee:REF03", "R1M2", protocol.ErrTokenMissing, 5001},
+		"third-party referee, strict":        {strict, "referee:REF02", "R1M2", protocol.ErrTokenMissing, 5001},
+		"unknown referee, strict":            {strict, "referee:unknown", "R1M2", protocol.ErrTokenMissing, 5001},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(4, 2, test.auth)
+				w.Referee("REF01", w.OnlyAccepting())
+				thirdPartyReferee(w, "REF02", w.AcceptMatch)
+				w.Players(4)
+				w.WaitUntil(leaguetest.Second)
+				players := map[string][2]string{"R1M1": {"P01", "P02"}, "R1M2": {"P03", "P04"}}[test.match]
+				q := tokenless(w.ReportOf("REF01", test.match, &players[0], players[0], players[1], 3, 0))
+				q.Sender = test.sender
+				_, err := w.Report(q)
+				if test.code != "" {
+					leaguetest.AssertRefused(t, err, test.code, test.rpc)
+					assert.Zero(t, w.Manager.Status().Recorded)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+			})
+		})
+	}
+}
+
+// A given token must be valid, even if no token is required.
+func TestWrongTokenIsRejectedWithLenientAuth(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, lenient)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		q := w.WinReport("REF01")
+		q.AuthToken = "tok-ref01-wrong"
+		_, err := w.Report(q)
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 5001)
+	})
+}
+
+func TestQueryWithoutTokenIsOnlyAcceptedWithLenientAuth(t *testing.T) {
+	for name, test := range map[string]struct {
+		auth   func(*league.Options)
+		sender string
+		taken  bool
+	}{
+		"player":              {lenient, "player:P02", true},
+		"unregistered player": {lenient, "player:P09", false},
+		"player, strict":      {func(*league.Options) {}, "player:P02", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(0, 1, test.auth)
+				w.Players(2)
+				q := &protocol.LeagueQuery{
+					Envelope: protocol.NewStamp(test.sender, w.Clock).Envelope(protocol.TypeLeagueQuery, "conv-query"),
+					LeagueID: leaguetest.LeagueID, QueryType: protocol.QueryStandings,
+				}
+				_, err := protocol.Query.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+				if test.taken {
+					assert.NoError(t, err)
+				} else {
+					leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 6001)
+				}
+			})
+		})
+	}
+}
+
+// The announced referee is unreachable and the next one does not authenticate itself: the
+// manager tells the players before that referee invites them.
+func TestPlayersLearnThatTheirRefereeDoesNotAuthenticate(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2, lenient)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
+		invited := make(chan error, 2)
+		thirdPartyReferee(w, "REF02", func(c *leaguetest.Call) (jsontext.Value, error) {
+			q := leaguetest.Decode[protocol.MatchAssignment](c.Message)
+			for _, side := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
+				_, err := protocol.Invite.Call(c.Context, w.Untrusted, protocol.Peer{Endpoint: side.Endpoint}, &protocol.GameInvitation{
+					Envelope: protocol.NewStamp("referee:REF02", w.Clock).Envelope(protocol.TypeGameInvitation, "conv-outside"),
+					LeagueID: leaguetest.LeagueID, RoundID: 1, MatchID: q.MatchID, GameType: q.GameType, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02",
+				})
+				invited <- err
+			}
+			return w.AcceptMatch(c)
+		})
+		w.Players(2)
+		w.WaitUntil(30 * leaguetest.Second)
+		assert.NoError(t, <-invited)
+		assert.NoError(t, <-invited)
+		again := w.Calls(protocol.NotifyRound.Name, "p01")
+		require.Len(t, again, 2)
+		match := leaguetest.Decode[protocol.RoundAnnouncement](again[1].Message).Matches[0]
+		assert.Equal(t, []string{"R1M1", "REF02", "none"}, []string{match.MatchID, match.RefereeID, match.RefereeAuth})
+		_, err := w.Report(tokenless(w.ReportOf("REF02", "R1M1", nil, "P01", "P02", 1, 1)))
+		assert.NoError(t, err)
+	})
+}
+
+// Third-party referees draw without commitments. Their reports are recorded, and the audit
+// notes what it cannot verify. The manager rejects contradictory reports; those of the only
+// referee count after three attempts and are findings.
+func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(store.Folder(t.TempDir()), 4, 1, lenient)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(4)
+		draw := "DRAW"
+		for round := 1; round <= 3; round++ {
+			for number := 1; number <= 2; number++ {
+				w.WaitUntil(w.Now() + 20*leaguetest.Second)
+				id := protocol.MatchID{Round: round, Number: number}.String()
+				players := pairOf(w, id)
+				q := tokenless(w.ReportOf("REF01", id, &players[0], players[0], players[1], 3, 0))
+				even, odd, failingCaller, eighteen, seven := "even", "odd", "EVEN", 18, 7
+				switch id {
+				case "R1M1": // the parity rule of one known referee
+					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: protocol.Both(players[0], &even, players[1], &odd)}
+				case "R1M2": // the scores of another
+					q.Result = protocol.MatchResult{Score: protocol.Both(players[0], 0, players[1], 0)}
+				case "R2M1": // the winner of a third
+					q.Result.Winner = &draw
+				case "R2M2": // a contradictory report
+					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Choices: protocol.Both(players[0], &even, players[1], &odd)}
+				case "R3M1":
+					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: protocol.Both(players[0], &failingCaller, players[1], &odd)}
+				case "R3M2":
+					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Status: protocol.StatusTechnicalLoss}
+				}
+				_, err := w.Report(q)
+				switch id {
+				case "R1M1", "R2M2":
+					leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+				case "R3M1":
+					leaguetest.AssertRefused(t, err, protocol.ErrInvalidParityChoice, 4004)
+				default:
+					require.NoError(t, err, id)
+				}
+			}
+		}
+		x.Finish()
+		results := map[string]string{}
+		for _, r := range w.Manager.Results() {
+			results[r.MatchID] = r.Status + " " + r.Winner + " " + r.ChoiceA
+		}
+		assert.Equal(t, map[string]string{
+			"R1M1": "DRAW  ", "R1M2": "DRAW  ", "R2M1": "DRAW  ", "R2M2": "DRAW  ", "R3M1": "DRAW  ", "R3M2": "TECHNICAL_LOSS P02 ",
+		}, results)
+		require.NoError(t, x.CloseFiles())
+		audited := auditOf(w, x.Folder)
+		assert.Empty(t, audited.Findings)
+		assert.Equal(t, 5, audited.Stated, "all but the technical loss")
+		notes := map[string]int{}
+		for _, n := range audited.Notes {
+			notes[n.Rule]++
+		}
+		assert.Equal(t, 3, notes[audit.RuleDoubt], "rejected reports")
+		assert.Equal(t, 1, notes[audit.RuleEvidence], "one sentence for the referee")
+		assert.Equal(t, 1, notes[audit.RuleOneResult], "reports need no token")
+	})
+}
+
+// A third-party referee may conduct and report a match within start_match.
+func TestReportWithinStartMatchIsRecorded(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(store.Folder(t.TempDir()), 2, 1, lenient)
+		thirdPartyReferee(w, "REF01", func(c *leaguetest.Call) (jsontext.Value, error) {
+			began := w.Now()
+			_, err := w.Report(tokenless(w.WinReport("REF01")))
+			assert.NoError(t, err)
+			assert.Less(t, w.Now()-began, leaguetest.Second, "the report does not wait for the response to start_match")
+			return w.AcceptMatch(c)
+		})
+		w.Players(2)
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		assert.Empty(t, auditOf(w, x.Folder).Findings)
+	})
+}
+
+// A re-registration may change whether the referee authenticates itself.
+func TestReregistrationMayChangeRefereeAuthentication(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(store.Folder(t.TempDir()), 4, 1)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(4)
+		w.WaitUntil(leaguetest.Second)
+		for _, auth := range []string{protocol.RefereeAuthNone, protocol.RefereeAuthAccessToken, protocol.RefereeAuthAccessToken, ""} {
+			q := w.RefereeApplication("REF01")
+			q.Sender, q.AuthToken, q.RefereeAuth = "referee:REF01", w.Token("REF01"), auth
+			answer, err := w.ApplyReferee(q)
+			require.NoError(t, err)
+			assert.Equal(t, protocol.StatusAccepted, answer.Status)
+		}
+		x.Kill()
+		state, _ := w.FoldJournal(x.Folder)
+		assert.False(t, state.Agents["REF01"].ShowsAccessTokens())
+		returned := 0
+		for _, kind := range w.EventTypes(x.Folder) {
+			if kind == "agent_returned" {
+				returned++
+			}
+		}
+		assert.Equal(t, 2, returned, "only changes are recorded")
+	})
+}
+
+// auditOf audits the league in a folder.
+func auditOf(w *leaguetest.World, folder store.Folder) audit.League {
+	w.T.Helper()
+	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game)})
+	require.NoError(w.T, err)
+	require.Len(w.T, report.Leagues, 1)
+	return report.Leagues[0]
+}
+
+// pairOf returns the players of a match.
+func pairOf(w *leaguetest.World, matchID string) [2]string {
+	for _, e := range w.Calls(protocol.StartMatch.Name, "ref01") {
+		if q := leaguetest.Decode[protocol.MatchAssignment](e.Message); q.MatchID == matchID {
+			return [2]string{q.PlayerA.PlayerID, q.PlayerB.PlayerID}
+		}
+	}
+	w.T.Fatalf("%s was not assigned", matchID)
+	return [2]string{}
+}
+
+func TestResumedLeagueKeepsItsAuthenticationMode(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		x := w.StartManagerIn(folder, 4, 2, lenient)
+		w.Referee("REF01", w.OnlyAccepting())
+		thirdPartyReferee(w, "REF02", w.AcceptMatch)
+		w.Players(4)
+		w.WaitUntil(leaguetest.Second)
+		x.Kill()
+		x = w.StartManagerIn(folder, 4, 2) // strict now, but the recorded setting applies
+		w.WaitUntil(2 * leaguetest.Second)
+		_, err := w.Report(tokenless(w.ReportOf("REF02", "R1M2", nil, "P03", "P04", 1, 1)))
+		require.NoError(t, err)
+		_, err = w.Report(tokenless(w.WinReport("REF01")))
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 5001)
+		x.Kill()
+		state, _ := w.FoldJournal(x.Folder)
+		assert.Equal(t, journal.AuthLenient, state.Created.Auth)
+		assert.True(t, state.Agents["REF01"].ShowsAccessTokens())
+		assert.False(t, state.Agents["REF02"].ShowsAccessTokens())
+	})
+}
+
+func TestAssignmentStatesTheAuthenticationMode(t *testing.T) {
+	for want, change := range map[string]func(*league.Options){"": func(*league.Options) {}, protocol.AuthLenient: lenient} {
+		t.Run(want, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 1, change)
+				w.Referee("REF01")
+				w.Players(2)
+				w.Finish()
+				assert.Equal(t, want, leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message).Auth)
+			})
+		})
+	}
+}
+
+func TestScoreThatDiffersIsLoggedOnceForEachReferee(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		log := w.CaptureLog()
+		w.StartManager(2, 1, func(o *league.Options) { o.Legs = 2 })
+		winner := "P01"
+		thirdPartyReferee(w, "REF01", func(c *leaguetest.Call) (jsontext.Value, error) {
+			q := leaguetest.Decode[protocol.MatchAssignment](c.Message)
+			_, err := w.Report(w.ReportOf("REF01", q.MatchID, &winner, "P01", "P02", 2, 1))
+			assert.NoError(t, err)
+			return w.AcceptMatch(c)
+		})
+		w.Players(2)
+		w.Finish()
+		assert.Len(t, w.Manager.Results(), 2)
+		assert.Equal(t, 1, strings.Count(log.Text(), protocol.EventScoreDiffers))
+	})
+}
