@@ -43,19 +43,19 @@ func importRules() []importRule {
 		{"a game knows no other game", "adding a game changes no other game",
 			func(p, i string) bool { return in(p, "rules") && in(i, "rules") && i != "rules" && p != i }},
 		{"pairings and tables are pure", "pairings, ranks and statistics follow from values alone",
-			func(p, i string) bool { return in(p, "league/pairing", "league/table", "league/stats") && ours(i) }},
+			func(p, i string) bool { return in(p, "league/pairing", "league", "league/stats") && ours(i) }},
 		{"statistics are pure", "the same results and seed give the same numbers, in a page, a report and a table",
 			func(p, i string) bool {
 				return in(p, "league/stats") && (impure(i) && i != "math/rand/v2" || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
 			}},
 		{"the fold is pure", "a league's state follows from its events alone; league/store gives it the types of documents, and its file is league/journal/journalfile",
 			func(p, i string) bool {
-				pure := slices.Contains([]string{"league/protocol", "league/pairing", "league/table", "league/store"}, i)
+				pure := slices.Contains([]string{"league/protocol", "league/pairing", "league", "league/store"}, i)
 				return p == "league/journal" && (ours(i) && !pure || impure(i) || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
 			}},
 		{"decisions are pure", "a decision follows from the league's state and its arguments, so that a table test and the audit can repeat it",
 			func(p, i string) bool {
-				pure := i == "league/journal" || in(i, "league/protocol", "league/table", "league/pairing", "rules")
+				pure := i == "league/journal" || in(i, "league/protocol", "league", "league/pairing", "rules")
 				return in(p, "league/decide") && (ours(i) && !pure || impure(i) && i != "time" || in(i, "context", "sync", "github.com/rs/zerolog"))
 			}},
 		{"faults are pure", "faults follow from the seed and the decision, so that concurrency does not change them",
@@ -83,7 +83,7 @@ func importRules() []importRule {
 				if !role(p) {
 					return false
 				}
-				shared := in(i, "league/protocol", "league/membership", "league/store", "league/table")
+				shared := in(i, "league/protocol", "league/membership", "league/store", "league")
 				return !in(p, "referee") && in(i, "referee") ||
 					!in(p, "player") && in(i, "player") ||
 					!in(p, "league/manager") && in(i, "league/manager") && !shared
@@ -121,7 +121,7 @@ func importRules() []importRule {
 			func(p, i string) bool { return in(i, "cmd") && !in(p, "main", "cmd") }},
 		{"pure packages do not log", "their callers log what they did",
 			func(p, i string) bool {
-				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/pairing", "league/table", "league/simulation/faults")
+				return in(i, "github.com/rs/zerolog") && in(p, "rules", "league/protocol", "league/pairing", "league", "league/simulation/faults")
 			}},
 	}
 }
@@ -206,14 +206,14 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"rules import the protocol", "rules/evenodd", "league/protocol", "rules are pure"},
 		{"a game imports the rules", "rules/evenodd", "rules", ""},
 		{"a game imports another", "rules/tictactoe", "rules/evenodd", "a game knows no other game"},
-		{"the table imports the protocol", "league/table", "league/protocol", "pairings and tables are pure"},
+		{"the table imports the protocol", "league", "league/protocol", "pairings and tables are pure"},
 		{"statistics read the clock", "league/stats", "time", "statistics are pure"},
 		{"statistics draw from a seed", "league/stats", "math/rand/v2", ""},
 		{"the pairing does sums", "league/pairing", "math", ""},
 		{"the fold reads a file", "league/journal", "os", "the fold is pure"},
 		{"the fold knows its file", "league/journal", "league/journal/journalfile", "the fold is pure"},
 		{"the fold looks at the clock", "league/journal", "time", "the fold is pure"},
-		{"the fold counts points", "league/journal", "league/table", ""},
+		{"the fold counts points", "league/journal", "league", ""},
 		{"the file folds", "league/journal/journalfile", "league/journal", ""},
 		{"decisions read the journal's file", "league/decide", "league/journal/journalfile", "decisions are pure"},
 		{"decisions take a lock", "league/decide", "sync", "decisions are pure"},
@@ -243,7 +243,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a referee imports a player", "referee", "player/strategy", "roles do not import each other"},
 		{"a player imports a referee", "player", "referee", "roles do not import each other"},
 		{"a player imports the manager", "player", "league/manager", "roles do not import each other"},
-		{"a referee imports the table", "referee", "league/table", ""},
+		{"a referee imports the table", "referee", "league", ""},
 		{"a referee imports the journal", "referee", "league/journal", "roles do not import each other"},
 		{"the manager imports a referee", "league/manager", "referee", "roles do not import each other"},
 		{"the store imports a player", "league/store", "player", "roles do not import each other"},
@@ -251,7 +251,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a referee imports the protocol", "referee", "league/protocol", ""},
 		{"a player imports membership", "player", "league/membership", ""},
 		{"a referee imports the store", "referee", "league/store", ""},
-		{"the manager imports the table", "league/manager", "league/table", ""},
+		{"the manager imports the table", "league/manager", "league", ""},
 		{"the dialects import a carrier", "league/dialect", "transport", "dialects stay at the edge"},
 		{"the manager knows dialects", "league/manager", "league/dialect", "dialects stay at the edge"},
 		{"a command hands dialects on", "cmd", "league/dialect", ""},
@@ -285,7 +285,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"config imports commands", "config", "cmd", "only main imports cmd"},
 		{"main imports commands", "main", "cmd", ""},
 		{"rules log", "rules", "github.com/rs/zerolog", "pure packages do not log"},
-		{"the table logs", "league/table", "github.com/rs/zerolog", "pure packages do not log"},
+		{"the table logs", "league", "github.com/rs/zerolog", "pure packages do not log"},
 		{"a referee logs", "referee", "github.com/rs/zerolog", ""},
 	}
 	bitten := map[string]bool{}

@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
+	table "evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/table"
 )
 
 // A difference is a row of the table in docs/protocol.md.

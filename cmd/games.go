@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	table "evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/rules"

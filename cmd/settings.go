@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	table "evenodd/league"
 	league "evenodd/league/manager"
-	"evenodd/league/table"
 	"evenodd/transport/http"
 )
 

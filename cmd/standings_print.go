@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	table "evenodd/league"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
 	"evenodd/league/simulation"
-	"evenodd/league/table"
 )
 
 // finalTable returns the table without the strategies, which a manager does not know.

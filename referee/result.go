@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	table "evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/table"
 	"evenodd/rules"
 )
 

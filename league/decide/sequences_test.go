@@ -14,11 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	table "evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 	"evenodd/rules/evenodd"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	table "evenodd/league"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 )
 
 // An Outcome is how a match ended. The zero Outcome is that of a match without a result.

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	table "evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 )
 
 // A decidedLeague plays a league with random decisions of an organiser, and remembers in its

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 
+	table "evenodd/league"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/table"
 )
 
 // Algorithm is the pairing method of a round-robin, as its start names it.

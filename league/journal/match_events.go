@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	table "evenodd/league"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 )
 
 // MatchAssigned is written before a match is handed to a referee, so that no attempt

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	table "evenodd/league"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 )
 
 // A State is the state of a league after its events. Only Apply changes it. It is

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	table "evenodd/league"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 )
 
 // A Tournament is the format of a league whose pairings depend on its results. It never

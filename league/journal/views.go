@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	table "evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/table"
 )
 
 // Summary counts the results of an announced round.

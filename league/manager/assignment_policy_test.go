@@ -6,10 +6,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	table "evenodd/league"
 	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 )
 
 func TestAssignmentHoldsPlayersRecordsAndPolicy(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/rs/zerolog"
 
+	table "evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/table"
 	"evenodd/rules"
 )
 

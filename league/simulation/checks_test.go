@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	table "evenodd/league"
 	"evenodd/league/audit"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/faults"
-	"evenodd/league/table"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/tictactoe"
 )

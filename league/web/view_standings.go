@@ -4,10 +4,10 @@ import (
 	"html/template"
 	"strconv"
 
+	table "evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/table"
 )
 
 // The standings are the view of the table. Columns that are the same for all players are left

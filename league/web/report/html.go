@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	table "evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/record"
-	"evenodd/league/table"
 )
 
 //go:embed assets

@@ -1,4 +1,4 @@
-package table_test
+package league_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"evenodd/league/table"
+	table "evenodd/league"
 )
 
 // order returns the players in the order of the standings.

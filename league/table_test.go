@@ -1,4 +1,4 @@
-package table_test
+package league_test
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/table"
+	table "evenodd/league"
 )
 
 // The results of a match between a and b.

@@ -1,9 +1,9 @@
-package table_test
+package league_test
 
 import (
 	"fmt"
 
-	"evenodd/league/table"
+	table "evenodd/league"
 )
 
 // A table counts the results of players, which are indexes, and ranks the players.

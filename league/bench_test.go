@@ -1,4 +1,4 @@
-package table_test
+package league_test
 
 import (
 	"math/rand/v2"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/table"
+	table "evenodd/league"
 )
 
 // BenchmarkStandings ranks 10,000 players after 10 rounds.

@@ -1,4 +1,4 @@
-package table_test
+package league_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/table"
+	table "evenodd/league"
 )
 
 func TestDefaultScoringIsThatOfTheSpecification(t *testing.T) {

@@ -5,7 +5,7 @@
 // Players are indexes, 0 to n-1, into the league's list of players in ascending order of
 // id. The package must not depend on ids, rounds, games or time. The caller decides
 // whether a result counts, and counts each result once.
-package table
+package league
 
 import (
 	"fmt"
