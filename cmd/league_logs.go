@@ -17,7 +17,7 @@ import (
 	"evenodd/config/userfile"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // newLeagueLogs makes 'evenodd league logs'.

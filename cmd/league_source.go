@@ -6,7 +6,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // source opens the records of the league: those of the manager that the user has named, else

@@ -12,7 +12,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // The output of league status --format json. The members are a contract.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // A roster that lists no referee admits any, and the league waits for the usual number.

@@ -11,8 +11,8 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/simulation"
+	"evenodd/league/view/record"
 )
 
 // newLeagueStandings makes 'evenodd league standings'.

@@ -10,7 +10,7 @@ import (
 	"evenodd/config"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // newLeagueStatus makes 'evenodd league status'.

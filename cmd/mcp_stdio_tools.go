@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 	"evenodd/transport/mcp"
 )
 

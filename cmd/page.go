@@ -16,8 +16,8 @@ import (
 	"evenodd/league/journal"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 	"evenodd/league/web"
 	"evenodd/transport/http"
 )

@@ -16,8 +16,8 @@ import (
 
 	"evenodd/league/audit"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 type replayOptions struct {

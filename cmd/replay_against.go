@@ -13,8 +13,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // printConversation writes the match as a conversation.

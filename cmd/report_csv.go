@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/simulation"
+	"evenodd/league/view/record"
 	"evenodd/league/web/report"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 	"evenodd/league/web/report"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/simulation"
+	"evenodd/league/view/record"
 )
 
 // simulationWriter returns the function for --format and --list.

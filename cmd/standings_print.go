@@ -11,8 +11,8 @@ import (
 	table "evenodd/league"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/simulation"
+	"evenodd/league/view/record"
 )
 
 // finalTable returns the table without the strategies, which a manager does not know.

@@ -19,7 +19,7 @@ import (
 	league "evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"

@@ -9,8 +9,8 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 	"evenodd/rules"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // The functions build… make the views of the routes.

@@ -10,8 +10,8 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // A Folder follows the journal of a league in a data folder by its size. The league may be

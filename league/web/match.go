@@ -9,7 +9,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // A matchView is the page of a match. Of a match without a recorded result it has only the

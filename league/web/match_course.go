@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // A matchCourse is how an attempt went.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )

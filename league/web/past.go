@@ -3,7 +3,7 @@ package web
 import (
 	"sync"
 
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // A past has the sums of the completed rounds of a league that several views show. Its slices

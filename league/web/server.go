@@ -18,7 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 	"evenodd/rules"
 )
 

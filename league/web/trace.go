@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // The limits of what the page of agents reads: the transcripts of the last recorded matches, and

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // Updates render the fragments after each change of a board, while streams are open: once for

@@ -6,7 +6,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // A health is the view of the agents.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // A cross is the view of the cross table, or of the bracket of a knockout.

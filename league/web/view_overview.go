@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // An overview is the view of the first page.

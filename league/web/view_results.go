@@ -8,7 +8,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // The results are the view of the last results, or of those of one round.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"sync"
 
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 	"evenodd/rules"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // live is the round of a page that shows the present state.

@@ -12,8 +12,8 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // A script makes a league by its events.

@@ -7,7 +7,7 @@ import (
 
 	"evenodd/league/conformance"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // The kinds of faults.

@@ -13,7 +13,7 @@ import (
 	table "evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 //go:embed assets

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // markup is what means something in Markdown and in HTML, and what makes links and mentions.

@@ -8,7 +8,7 @@ package report
 import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // SchemaVersion is that of the documents.

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 	"evenodd/league/web/report"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // A Sheet is the report of one agent. Its members are a contract of docs/report.md.

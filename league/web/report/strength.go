@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // maxBars is the number of players whose ratings the HTML shows.

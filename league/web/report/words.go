@@ -6,7 +6,7 @@ import (
 
 	"evenodd/league/decide"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 // Title describes the league in one line.

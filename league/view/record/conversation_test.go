@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // received is a response to a question about even and odd.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // A league is the fold of the journal in a data folder.

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // A match file that the manager wrote is no attempt with a transcript: a report must not show an empty conversation.

@@ -12,9 +12,9 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/stats"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )

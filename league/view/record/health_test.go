@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"evenodd/league/protocol"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // asked is a match with one question to P01 and the exchange that followed.

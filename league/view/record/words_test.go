@@ -7,7 +7,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/record"
+	"evenodd/league/view/record"
 )
 
 func TestDurationsHaveTwoOrThreeDigits(t *testing.T) {

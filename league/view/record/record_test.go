@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
-	"evenodd/league/record"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 const leagues = "../../testdata/leagues"
