@@ -43,10 +43,10 @@ func importRules() []importRule {
 		{"a game knows no other game", "adding a game changes no other game",
 			func(p, i string) bool { return in(p, "rules") && in(i, "rules") && i != "rules" && p != i }},
 		{"pairings and tables are pure", "pairings, ranks and statistics follow from values alone",
-			func(p, i string) bool { return in(p, "league/pairing", "league", "league/stats") && ours(i) }},
+			func(p, i string) bool { return in(p, "league/pairing", "league", "league/view/stats") && ours(i) }},
 		{"statistics are pure", "the same results and seed give the same numbers, in a page, a report and a table",
 			func(p, i string) bool {
-				return in(p, "league/stats") && (impure(i) && i != "math/rand/v2" || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
+				return in(p, "league/view/stats") && (impure(i) && i != "math/rand/v2" || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
 			}},
 		{"the fold is pure", "a league's state follows from its events alone; league/store gives it the types of documents, and its file is league/journal/journalfile",
 			func(p, i string) bool {
@@ -207,8 +207,8 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a game imports the rules", "rules/evenodd", "rules", ""},
 		{"a game imports another", "rules/tictactoe", "rules/evenodd", "a game knows no other game"},
 		{"the table imports the protocol", "league", "league/protocol", "pairings and tables are pure"},
-		{"statistics read the clock", "league/stats", "time", "statistics are pure"},
-		{"statistics draw from a seed", "league/stats", "math/rand/v2", ""},
+		{"statistics read the clock", "league/view/stats", "time", "statistics are pure"},
+		{"statistics draw from a seed", "league/view/stats", "math/rand/v2", ""},
 		{"the pairing does sums", "league/pairing", "math", ""},
 		{"the fold reads a file", "league/journal", "os", "the fold is pure"},
 		{"the fold knows its file", "league/journal", "league/journal/journalfile", "the fold is pure"},

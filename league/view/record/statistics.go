@@ -11,8 +11,8 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/stats"
 	"evenodd/league/store"
+	"evenodd/league/view/stats"
 	"evenodd/rules"
 )
 

@@ -12,9 +12,9 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/stats"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )

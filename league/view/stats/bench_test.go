@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"evenodd/league/stats"
+	"evenodd/league/view/stats"
 )
 
 // roundRobin plays legs of a league. play returns the probabilities that side A and side B win.

@@ -12,7 +12,7 @@ import (
 	"evenodd/league/leaguetest"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
-	"evenodd/league/stats"
+	"evenodd/league/view/stats"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/tictactoe"

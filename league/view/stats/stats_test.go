@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"evenodd/league/stats"
+	"evenodd/league/view/stats"
 )
 
 // won is a match on sides A and B that the first player of the two won.
