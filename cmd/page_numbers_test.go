@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/store"
+	"evenodd/league/view/report"
 	"evenodd/league/web"
-	"evenodd/league/web/report"
 )
 
 // Both know whether the rules of the game treat the sides alike.

@@ -13,7 +13,7 @@ import (
 
 	"evenodd/config/userfile"
 	"evenodd/league/store"
-	"evenodd/league/web/report"
+	"evenodd/league/view/report"
 )
 
 // Further formats of reports.

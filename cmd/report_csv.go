@@ -7,7 +7,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/view/record"
-	"evenodd/league/web/report"
+	"evenodd/league/view/report"
 )
 
 // reportCSV are the rows of a list of a report. Their columns are a contract.

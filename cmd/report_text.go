@@ -7,7 +7,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
-	"evenodd/league/web/report"
+	"evenodd/league/view/report"
 )
 
 // printLeagueReport prints a report for a terminal.

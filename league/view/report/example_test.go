@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"evenodd/league/store"
-	"evenodd/league/web/report"
+	"evenodd/league/view/report"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )

@@ -16,7 +16,7 @@ import (
 
 	"evenodd/league/store"
 	"evenodd/league/view/record"
-	"evenodd/league/web/report"
+	"evenodd/league/view/report"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
