@@ -72,7 +72,7 @@ func importRules() []importRule {
 			func(p, i string) bool { return role(p) && in(i, "transport") }},
 		{"roles do not use HTTP", "only carriers, pages, the conformance kit and cmd use HTTP; a strategy may call a language model",
 			func(p, i string) bool {
-				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/web", "league/conformance", "cmd", "player/strategy/external")
+				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/view/page", "league/conformance", "cmd", "player/strategy/external")
 			}},
 		{"few packages start programs", "the package that starts a program must end it, with all processes that it started",
 			func(p, i string) bool { return i == "os/exec" && !in(p, "player/strategy/external", "cmd/supervise") }},
@@ -143,7 +143,7 @@ func ours(path string) bool {
 
 // role reports whether a package belongs to a manager, a referee or a player.
 func role(path string) bool {
-	return in(path, "league/manager", "referee", "player") && !in(path, "league/simulation", "league/web", "league/conformance")
+	return in(path, "league/manager", "referee", "player") && !in(path, "league/simulation", "league/view/page", "league/conformance")
 }
 
 // shortened returns an import path without the module name.
@@ -239,7 +239,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a command runs a program", "cmd", "os/exec", "few packages start programs"},
 		{"supervision runs a program", "cmd/supervise", "os/exec", ""},
 		{"supervision imports a player", "cmd/supervise", "player", "supervision knows no league"},
-		{"the page speaks HTTP", "league/web", "net/http", ""},
+		{"the page speaks HTTP", "league/view/page", "net/http", ""},
 		{"a referee imports a player", "referee", "player/strategy", "roles do not import each other"},
 		{"a player imports a referee", "player", "referee", "roles do not import each other"},
 		{"a player imports the manager", "player", "league/manager", "roles do not import each other"},
@@ -277,7 +277,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"cmd has a command", "cmd", "github.com/spf13/cobra", ""},
 		{"the manager asserts", "league/manager", "github.com/stretchr/testify/assert", "only tests import test packages"},
 		{"a command imports testing", "cmd", "testing", "only tests import test packages"},
-		{"a page starts a browser", "league/web", "github.com/chromedp/chromedp", "only tests import test packages"},
+		{"a page starts a browser", "league/view/page", "github.com/chromedp/chromedp", "only tests import test packages"},
 		{"a carrier travels through pipes", "transport/http", "transport/pipenet", "only tests import test packages"},
 		{"a referee imports the harness", "referee", "league/leaguetest", "only tests import test packages"},
 		{"the manager simulates", "league/manager", "league/simulation", "only cmd imports the simulation"},

@@ -19,7 +19,7 @@ import (
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/web"
+	web "evenodd/league/view/page"
 	"evenodd/transport"
 	"evenodd/transport/http"
 	"evenodd/transport/mcp"

@@ -17,8 +17,8 @@ import (
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	web "evenodd/league/view/page"
 	"evenodd/league/view/record"
-	"evenodd/league/web"
 	"evenodd/transport/http"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/store"
+	web "evenodd/league/view/page"
 	"evenodd/league/view/report"
-	"evenodd/league/web"
 )
 
 // Both know whether the rules of the game treat the sides alike.

@@ -13,7 +13,7 @@ import (
 	"evenodd/league/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/web"
+	web "evenodd/league/view/page"
 )
 
 // defaultPage is where serve listens. Other machines cannot connect.

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"evenodd/league/store"
-	"evenodd/league/web"
+	web "evenodd/league/view/page"
 )
 
 // servePage serves the page of --serve, until stop. A page needs files: without --data the league

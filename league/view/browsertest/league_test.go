@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/store"
-	"evenodd/league/web"
+	web "evenodd/league/view/page"
 )
 
 // leagueOf is the id of the only league in a data folder.

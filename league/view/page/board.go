@@ -1,0 +1,216 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/view/record"
+	"evenodd/rules"
+)
+
+// A Board is a league as its source tells it. It starts to follow the source with the first
+// call of Ready. It is safe for concurrent use.
+type Board struct {
+	source Source
+	start  func()
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+	ready  chan struct{} // closed when the events that existed at the start are folded
+
+	mu      sync.Mutex
+	league  *record.League
+	replays int           // how often another league has replaced this one
+	changed chan struct{} // closed with the next change: then there is another one
+	failed  error         // the source has no more events
+
+	memory memory // of what views compute
+	tracer tracer // of transcripts
+
+	reading chan struct{} // has an element for each transcript that is being read
+
+	statistician statistician
+	games        rules.Registry // for the statistics
+}
+
+// NewBoard makes a board of a source. Close must follow.
+func NewBoard(source Source) *Board {
+	b := &Board{source: source, ready: make(chan struct{}), league: record.NewLeague(), changed: make(chan struct{}), reading: make(chan struct{}, readersMost)}
+	ctx, cancel := context.WithCancel(context.Background())
+	b.stop = cancel
+	b.start = sync.OnceFunc(func() { b.done.Go(func() { b.follow(ctx) }) })
+	return b
+}
+
+// Close stops following the source, and waits until that has ended. No request may run.
+func (b *Board) Close() {
+	b.stop()
+	b.done.Wait()
+}
+
+// View calls read with the league, which read must neither change nor keep. One read runs at
+// a time, because some methods of journal.State remember what they have computed.
+func (b *Board) View(read func(l *record.League)) {
+	b.view(func(l *record.League, _ version) { read(l) })
+}
+
+// version returns the present version.
+func (b *Board) version() version {
+	at, _ := b.view(func(*record.League, version) {})
+	return at
+}
+
+// readersMost is the number of transcripts that are read at once. A results file of a long league
+// takes a tenth of a second: the agents of the league need the processor too.
+const readersMost = 2
+
+// Transcript returns an attempt at a match with its transcript. It returns ErrNotRecorded
+// for a match without a recorded result.
+func (b *Board) Transcript(ctx context.Context, at protocol.Attempt) (*store.Match, error) {
+	referee := ""
+	b.View(func(l *record.League) {
+		m, _, _, ok := l.Find(at.MatchID)
+		if ok && m.Report != nil && at.Number >= 1 && at.Number <= len(m.Attempts) {
+			referee = m.Attempts[at.Number-1].Referee
+		}
+	})
+	if referee == "" {
+		return nil, ErrNotRecorded
+	}
+	select {
+	case b.reading <- struct{}{}:
+		defer func() { <-b.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return b.source.Transcript(ctx, at, referee)
+}
+
+// ErrNotRecorded is the error of a transcript that must not be shown.
+var ErrNotRecorded = errors.New("the match has no recorded result")
+
+// view calls read as View does, with the version of the league. It returns the version, and a
+// channel that is closed with the next change.
+func (b *Board) view(read func(l *record.League, at version)) (at version, changed <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at = version{b.replays, b.league.Events}
+	read(b.league, at)
+	return at, b.changed
+}
+
+// readyTime is how long a request waits for the events that exist.
+const readyTime = 10 * time.Second
+
+// errFailed is the error of a board whose source has failed. Only a new board can go on.
+var errFailed = errors.New("the records of the league cannot be read")
+
+// errNoLeague is the error of a league without events.
+var errNoLeague = errors.New("the league has no events yet")
+
+// Ready starts the board with its first call, and waits until it has folded the events that
+// exist.
+func (b *Board) Ready(ctx context.Context) error {
+	b.start()
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	select {
+	case <-b.ready:
+	case <-ctx.Done():
+		return errNoLeague
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.failed != nil:
+		return fmt.Errorf("%w: %w", errFailed, b.failed)
+	case b.league.Created == nil:
+		return errNoLeague
+	}
+	return nil
+}
+
+// follow folds the events of the source until ctx ends, or the source fails.
+func (b *Board) follow(ctx context.Context) {
+	isReady := sync.OnceFunc(func() { close(b.ready) })
+	defer isReady()
+	for ctx.Err() == nil {
+		from := b.league.Events + 1 // only this goroutine changes it
+		events, err := b.source.Events(ctx, from)
+		switch {
+		case errors.Is(err, ErrReplaced):
+			b.replace()
+			continue
+		case err == nil && len(events) > 0:
+			err = b.fold(events)
+		case err == nil:
+			isReady()
+			err = b.source.Wait(ctx, from)
+		}
+		if err != nil && ctx.Err() == nil {
+			b.fail(err)
+			return
+		}
+	}
+}
+
+// fold folds events, without what pages must not show.
+func (b *Board) fold(events []*journal.Event) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.change()
+	for _, e := range events {
+		hide(e.Data)
+		if err := b.league.Fold(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace begins with another league.
+func (b *Board) replace() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.change()
+	b.league = record.NewLeague()
+	b.replays++
+}
+
+func (b *Board) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.change()
+	b.failed = err
+}
+
+// change tells waiting streams of a change. The lock is held.
+func (b *Board) change() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// hide removes from an event what journal.Public removes: endpoints, the input of a
+// simulation, the choices of an attempt that is played again, and reasons that can contain one
+// of these. What the board does not have, no page can show.
+func hide(d journal.Data) {
+	switch d := d.(type) {
+	case *journal.Created:
+		d.Simulation = nil
+	case *journal.AgentRegistered:
+		d.Endpoint, d.Registration = "", ""
+	case *journal.AgentReturned:
+		d.Endpoint = ""
+	case *journal.AgentFailed:
+		d.Reason = ""
+	case *journal.MatchDeclined:
+		d.Reason = ""
+	case *journal.AttemptLost:
+		d.Reason, d.Report = "", nil
+	}
+}

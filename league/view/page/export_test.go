@@ -1,0 +1,4 @@
+package page
+
+// Hide is hide, for tests.
+var Hide = hide

@@ -1,0 +1,85 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/view/record"
+)
+
+// A Folder follows the journal of a league in a data folder by its size. The league may be
+// running or over, or not exist yet.
+type Folder struct {
+	folder store.Folder
+	id     string
+	clock  *protocol.Clock
+	lines  *record.Folder
+	match  *record.Folder // only for Transcript, which runs beside the other methods
+	read   os.FileInfo    // of the journal that lines reads; nil for none
+}
+
+var _ Source = (*Folder)(nil)
+
+// NewFolder returns the records of a league in a data folder.
+func NewFolder(folder store.Folder, leagueID string) *Folder {
+	return &Folder{folder: folder, id: leagueID, clock: protocol.SystemClock(), lines: record.NewFolder(folder, leagueID), match: record.NewFolder(folder, leagueID)}
+}
+
+// look is the pause between two looks at the journal.
+const look = 250 * time.Millisecond
+
+// Events implements Source. A torn line at the end of the journal is no event yet.
+func (f *Folder) Events(ctx context.Context, from int) ([]*journal.Event, error) {
+	now, err := os.Stat(f.folder.Journal(f.id))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil // not yet, or it moves to the archive
+	case err != nil:
+		return nil, err
+	case f.read != nil && !os.SameFile(now, f.read):
+		f.lines, f.read = record.NewFolder(f.folder, f.id), nil
+		if from > 1 {
+			return nil, ErrReplaced
+		}
+	}
+	lines, err := f.lines.Lines(ctx, from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.read = now
+	events := make([]*journal.Event, len(lines))
+	for i, line := range lines {
+		if events[i], err = journal.Decode([]byte(line)); err != nil {
+			return nil, fmt.Errorf("the journal is damaged at line %d: %w", from+i, err)
+		}
+	}
+	return events, nil
+}
+
+// Wait implements Source.
+func (f *Folder) Wait(ctx context.Context, _ int) error {
+	for {
+		if err := f.clock.Sleep(ctx, look); err != nil {
+			return err
+		}
+		now, err := os.Stat(f.folder.Journal(f.id))
+		if err == nil && (f.read == nil || now.Size() != f.read.Size() || !os.SameFile(now, f.read)) {
+			return nil
+		}
+	}
+}
+
+// Transcript implements Source.
+func (f *Folder) Transcript(ctx context.Context, at protocol.Attempt, refereeID string) (*store.Match, error) {
+	return f.match.Transcript(ctx, at, refereeID)
+}

@@ -1,0 +1,154 @@
+package page_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	web "evenodd/league/view/page"
+)
+
+func TestMatchPageShowsTheConversation(t *testing.T) {
+	s := serveFolder(t, "finished")
+	page := s.get("/matches/R1M1")
+	require.Equal(t, http.StatusOK, page.Code)
+	for _, want := range []string{
+		"<h1>R1M1: ", "MATCH_ASSIGNMENT", "CHOOSE_PARITY_CALL", "GAME_OVER", "MATCH_RESULT_ACK", `class="message r-a`, `class="message b-r`,
+		`<details><summary>JSON`, `data-commitment="`, "sha256sum", "/assets/draw.js?v=",
+	} {
+		assert.Contains(t, page.Body.String(), want)
+	}
+	for _, path := range []string{"/matches/R9M1", "/matches/x", "/matches/R1M1?attempt=9", "/matches/R1M1?attempt=-1", "/matches/R1M1?attempt=x"} {
+		assert.Equal(t, http.StatusNotFound, s.get(path).Code, path)
+	}
+}
+
+// A changedSource changes the transcripts of another, and hides the results after some events.
+type changedSource struct {
+	web.Source
+
+	most   int // events; 0 for all
+	change func(*store.Match)
+	read   int // transcripts
+}
+
+func (c *changedSource) Events(ctx context.Context, from int) ([]*journal.Event, error) {
+	events, err := c.Source.Events(ctx, from)
+	if c.most > 0 && len(events) > 0 {
+		events = events[:max(0, min(len(events), c.most-from+1))]
+	}
+	return events, err
+}
+
+func (c *changedSource) Transcript(ctx context.Context, at protocol.Attempt, referee string) (*store.Match, error) {
+	c.read++
+	doc, err := c.Source.Transcript(ctx, at, referee)
+	if err == nil && c.change != nil {
+		c.change(doc)
+	}
+	return doc, err
+}
+
+// eventsUntilResult is the number of events before the first result.
+func eventsUntilResult(t *testing.T, source web.Source) int {
+	for from := 1; ; {
+		events, err := source.Events(t.Context(), from)
+		require.NoError(t, err)
+		require.NotEmpty(t, events)
+		for _, e := range events {
+			if r, ok := e.Data.(*journal.MatchReported); ok {
+				require.Equal(t, "R1M1", r.MatchID.String())
+				return e.Seq - 1
+			}
+		}
+		from += len(events)
+	}
+}
+
+func folderOf(t *testing.T, name string) web.Source {
+	return web.NewFolder(store.Folder("../../testdata/leagues/"+name), leagueIn(t, name))
+}
+
+// A match without a recorded result shows no message, no choice and no draw, although its
+// transcript is in the folder.
+func TestMatchWithoutResultShowsNoTranscript(t *testing.T) {
+	source := &changedSource{Source: folderOf(t, "finished"), most: eventsUntilResult(t, folderOf(t, "finished"))}
+	page := serve(t, source).get("/matches/R1M1?attempt=1")
+	require.Equal(t, http.StatusOK, page.Code)
+	body := page.Body.String()
+	assert.Contains(t, body, "No result yet")
+	assert.Contains(t, body, "Attempt 1.")
+	for _, secret := range []string{"CHOOSE_PARITY", "GAME_", "chose", "data-nonce", "<pre", "lanes"} {
+		assert.NotContains(t, body, secret)
+	}
+	assert.Zero(t, source.read, "the transcript is not even read")
+}
+
+func TestMatchPageHidesAddressesAndTokensAndEscapesText(t *testing.T) {
+	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) {
+		doc.Transcript[0].Error = &store.ExchangeError{ErrorCode: "E009", ErrorName: "CONNECTION_ERROR",
+			Detail: "http://10.1.2.3:8101/mcp: dial tcp 10.1.2.3:8101: connect: connection refused; ada.example.org:8101; [fe80::1]:8101"}
+		doc.Transcript[0].Answer = `<img src=x onerror=alert(1)> tok-p01-abcdefghijklmnopqrstuvwxyz https://ada.example.org/x`
+		doc.Transcript[0].Message = jsontext.Value(`{"a":"</pre><script>alert(1)</script>","b":"http://10.1.2.3/","c":"tok-p01-abcdefghijklmnopqrstuvwxyz","d":"\u202e"}`)
+	}}
+	body := serve(t, source).get("/matches/R1M1").Body.String()
+	assert.Contains(t, body, "(an address)")
+	assert.Contains(t, body, "CONNECTION_ERROR")
+	assert.Contains(t, body, "The referee could not reach the player")
+	for _, hidden := range []string{"10.1.2.3", "ada.example", "fe80", "8101", "<img", "<script>alert", "tok-p01-abc", "\u202e"} {
+		assert.NotContains(t, body, hidden)
+	}
+}
+
+func TestMatchWithoutTranscriptSaysSo(t *testing.T) {
+	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) { doc.Transcript = nil }}
+	body := serve(t, source).get("/matches/R1M1").Body.String()
+	assert.Contains(t, body, "<p>Its referee has not delivered the transcript of this attempt.</p>")
+	assert.NotContains(t, body, `class="lanes"`)
+	assert.Contains(t, body, "data-nonce", "the report has the draw")
+}
+
+func TestWrongAnswersAndVoidTriesStandOut(t *testing.T) {
+	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) {
+		at := doc.Transcript[0].At
+		ask := store.Exchange{At: at, Direction: store.Sent, PlayerID: doc.PlayerA.PlayerID, Method: "choose_parity", Try: 1, Message: jsontext.Value(`{}`)}
+		wrong := store.Exchange{At: at, Direction: store.Received, PlayerID: doc.PlayerA.PlayerID, Method: "choose_parity", Try: 1,
+			Message: jsontext.Value(`{"parity_choice":"Even"}`), MessageType: protocol.TypeChooseParityResponse,
+			Error: &store.ExchangeError{ErrorCode: "E004", ErrorName: "INVALID_PARITY_CHOICE", Detail: "no"}}
+		again, void := ask, wrong
+		again.Try, void.Try, void.Void = 2, 2, "the referee stalled for 3s"
+		doc.Transcript = []store.Exchange{ask, wrong, again, void}
+	}}
+	body := serve(t, source).get("/matches/R1M1").Body.String()
+	for _, want := range []string{
+		`trouble wrong_answer`, "&#34;Even&#34;", "E004 INVALID_PARITY_CHOICE: no", "The choice is not legal.", "try 1 of 2", "try 2 of 2",
+		`trouble void`, "This try does not count: the referee stalled for 3s.",
+	} {
+		assert.Contains(t, body, want)
+	}
+}
+
+// A game of several turns lists its moves.
+func TestMovesOfAGameOfSeveralTurns(t *testing.T) {
+	move := func(doc *store.Match, player, square string) store.Exchange {
+		return store.Exchange{At: doc.Transcript[0].At, Direction: store.Received, PlayerID: player, Method: "make_move", Try: 1,
+			MessageType: protocol.TypeGameMoveResponse, Message: jsontext.Value(`{"move_data":{"choice":"` + square + `"}}`)}
+	}
+	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) {
+		a, b := doc.PlayerA.PlayerID, doc.PlayerB.PlayerID
+		doc.GameType = "tic_tac_toe"
+		doc.Transcript = []store.Exchange{move(doc, a, "5"), move(doc, b, "1"), move(doc, a, "9")}
+	}}
+	body := serve(t, source).get("/matches/R1M1").Body.String()
+	assert.Contains(t, body, "moves-title")
+	assert.Equal(t, 3, strings.Count(body, `</b></li>`))
+	assert.Contains(t, body, `<b><bdi dir="auto">9</bdi></b>`)
+}

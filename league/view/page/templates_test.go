@@ -1,0 +1,155 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/view/record"
+)
+
+// noFiles is the source of a league without files.
+type noFiles struct{ Source }
+
+func (noFiles) Transcript(context.Context, protocol.Attempt, string) (*store.Match, error) {
+	return nil, fs.ErrNotExist
+}
+
+// render renders every page of a league, now and in the past, by its path.
+func render(t testing.TB, l *record.League) map[string]string {
+	b := &Board{source: noFiles{}, league: l, start: func() {}, ready: make(chan struct{}), reading: make(chan struct{}, readersMost)}
+	close(b.ready)
+	p, err := New(b, Options{})
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	for _, r := range p.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	paths := []string{"/", "/?round=0", "/?round=1", "/cross", "/cross?round=1", "/agents", "/statistics"}
+	for id, a := range l.Agents {
+		if a.Player {
+			paths = append(paths, "/players/"+id, "/players/"+id+"?against=P01")
+		}
+	}
+	pages := map[string]string{}
+	for _, path := range paths {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		require.Equal(t, http.StatusOK, w.Code, path)
+		pages[path] = w.Body.String()
+	}
+	return pages
+}
+
+// hostileNames are names that break pages that do not escape them.
+func hostileNames() []string {
+	return []string{
+		"<img src=x onerror=alert(1)>", `"><script>alert(2)</script>`, "דניאל כהן", "abc\u202edef",
+		"</script><script>alert(3)", strings.Repeat("W", 64), `' onmouseover='alert(4)`, "{{.League}}",
+	}
+}
+
+// hostileLeague is a league in which all texts of others are hostile.
+func hostileLeague(t testing.TB, tournament *journal.Tournament) *script {
+	s := newScript(t, tournament, hostileNames()...)
+	s.l.Created.DisplayName, s.l.Created.LeagueID = "<b>Cup</b>", "<i>cup</i>"
+	s.start()
+	s.announce()
+	s.report(1, "A", "E001")
+	s.report(2, "", "")
+	s.report(3, "B", "<u>E</u>")
+	s.report(4, "B", "")
+	s.complete()
+	by := journal.Decision{By: `<s onclick="alert(5)">Ada`, Reason: "<style>*{}</style>"}
+	s.add(&journal.RematchOrdered{Decision: by, MatchID: protocol.MatchID{Round: 1, Number: 4}})
+	s.add(&journal.AgentHeld{Decision: by, AgentID: "P01"})
+	s.add(&journal.Paused{Decision: by})
+	return s
+}
+
+func TestTextsOfOthersAreShownAsText(t *testing.T) {
+	tags := regexp.MustCompile(`<(img|b>Cup|i>cup|u>E|s onclick|style|script>alert)`)
+	for _, tournament := range []*journal.Tournament{nil, leagues(t)["knockout"].Created.Tournament} {
+		for path, page := range render(t, hostileLeague(t, tournament).l) {
+			assert.Empty(t, tags.FindString(page), path)
+			assert.NotContains(t, page, "\u202e", "%s: an override of the direction is shown escaped", path)
+			assert.NotContains(t, page, "ZgotmplZ", path)
+		}
+	}
+	pages := render(t, hostileLeague(t, nil).l)
+	assert.Contains(t, pages["/"], "&lt;img src=x onerror=alert(1)&gt;")
+	assert.Contains(t, pages["/"], `<bdi dir="auto">דניאל כהן</bdi>`)
+	assert.Contains(t, pages["/"], `abc\u202edef`)
+}
+
+// The Content-Security-Policy forbids these, so they would do nothing.
+func TestPagesHaveNoInlineStyleOrScript(t *testing.T) {
+	forbidden := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+="|javascript:|<script(>| [^>]*type="(text/javascript|module))`)
+	all := leagues(t)
+	all["hostile"] = hostileLeague(t, nil).l
+	all["empty"] = newScript(t, nil).l
+	for name, l := range all {
+		for path, page := range render(t, l) {
+			assert.Empty(t, forbidden.FindString(page), "%s %s", name, path)
+			for _, tag := range regexp.MustCompile(`<script[^>]*>`).FindAllString(page, -1) {
+				assert.True(t, strings.Contains(tag, "src=") || strings.Contains(tag, `type="application/json"`), tag)
+			}
+		}
+	}
+}
+
+func TestPagesAreAccessible(t *testing.T) {
+	heading, id := regexp.MustCompile(`<h1[ >]`), regexp.MustCompile(`\sid="([^"]*)"`)
+	for name, l := range leagues(t) {
+		for path, page := range render(t, l) {
+			where := name + " " + path
+			assert.Len(t, heading.FindAllString(page, -1), 1, "%s: one h1", where)
+			assert.Contains(t, page, `<a class="skip" href="#content">`, where)
+			assert.Equal(t, strings.Count(page, "<table"), strings.Count(page, "<caption"), "%s: every table has a caption", where)
+			assert.NotRegexp(t, `<th>|<th class`, page, "%s: every heading has a scope", where)
+			seen := map[string]bool{}
+			for _, found := range id.FindAllStringSubmatch(page, -1) {
+				assert.False(t, seen[found[1]], "%s: id %s is repeated", where, found[1])
+				seen[found[1]] = true
+			}
+			for _, found := range regexp.MustCompile(`aria-labelledby="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+				assert.True(t, seen[found[1]], "%s: no element has the id %s", where, found[1])
+			}
+		}
+	}
+}
+
+func TestEveryFragmentHasItsElement(t *testing.T) {
+	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
+	s.start()
+	s.round()
+	page := render(t, s.l)["/"]
+	for _, name := range fragments() {
+		assert.Equal(t, 1, strings.Count(page, fmt.Sprintf(" id=%q", name)), name)
+	}
+}
+
+func TestPageOf200PlayersIsSmall(t *testing.T) {
+	names := make([]string, 200)
+	for i := range names {
+		names[i] = fmt.Sprintf("Player %d", i+1)
+	}
+	s := newScript(t, nil, names...)
+	s.start()
+	s.round()
+	s.round()
+	pages := render(t, s.l)
+	assert.Less(t, len(pages["/"]), 200<<10)
+	assert.Less(t, len(pages["/cross"]), 300<<10)
+}

@@ -1,0 +1,124 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/view/record"
+)
+
+// A health is the view of the agents.
+type health struct {
+	League   string
+	Players  []agentHealth
+	Referees []agentHealth
+	Read     int // transcripts behind the latencies
+	Recorded int // matches with a result
+	Unread   int // transcripts that could not be read
+}
+
+func (*health) title() string { return "Agents" }
+
+// An agentHealth is the state of one agent.
+type agentHealth struct {
+	ref
+	Player   bool
+	State    string
+	Kind     string // active, waiting, suspended, out or finished: the class of CSS
+	Failures int    // in a row
+	Lost     int    // technical losses of a player, failed attempts of a referee
+	Fallback int
+	Matches  int // with a result
+	Running  int // matches of a referee now
+
+	Answers       int // behind the percentiles
+	P50, P90, P99 string
+	Slow          bool // p99 takes more than half of the time that the league gives
+	Warnings      []warning
+}
+
+// A warning is a kind of failure that tries of an agent had, in the transcripts that were read.
+type warning struct {
+	faultText
+	Count int
+}
+
+// agentsOf is the view of the agents, with what transcripts tell about them.
+func agentsOf(l *record.League, p *past, t *traces) *health {
+	m := at(l, p, live)
+	v := &health{League: leagueName(l), Recorded: l.Recorded, Read: t.health.Attempts, Unread: t.unread}
+	lost, played := map[string]int{}, map[string]int{}
+	if l.Started != nil {
+		for _, row := range m.standings().Rows {
+			lost[row.ID], played[row.ID] = row.TechnicalLosses, row.Played
+		}
+		for match := range l.Matches() {
+			if match.Report != nil && match.Report.RefereeID != "" {
+				played[match.Report.RefereeID]++
+			}
+			for _, a := range match.Attempts {
+				if a.Failed {
+					lost[a.Referee]++
+				}
+			}
+		}
+	}
+	var limits protocol.Timeouts // none if they are not known
+	if c := l.Configuration; c != nil {
+		limits = c.Timeouts
+	}
+	fallbacks := m.fallbacks()
+	for _, a := range l.SortedAgents() {
+		one := agentHealth{ref: m.agent(a.AgentID), Player: a.Player, State: stateWords(l, a), Kind: kindOf(l, a), Failures: a.Failures, Lost: lost[a.AgentID], Matches: played[a.AgentID]}
+		if player, ok := l.PlayerIndex(a.AgentID); ok {
+			one.Fallback = fallbacks[player]
+		}
+		one.measure(t.health.Player(a.AgentID), limits)
+		if a.Player {
+			v.Players = append(v.Players, one)
+		} else {
+			v.Referees = append(v.Referees, one)
+		}
+	}
+	for _, r := range l.Running() {
+		for i := range v.Referees {
+			if v.Referees[i].ID == r.RefereeID && r.Attempt > 0 {
+				v.Referees[i].Running++
+			}
+		}
+	}
+	return v
+}
+
+// kindOf is the class of an agent's state.
+func kindOf(l *record.League, a *journal.Agent) string {
+	switch {
+	case a.PartOver() != "":
+		return "out"
+	case a.Inactive():
+		return "suspended"
+	case !a.Answered:
+		return "waiting"
+	case l.Completed != nil:
+		return "finished"
+	}
+	return "active"
+}
+
+// measure adds what the transcripts tell of the agent.
+func (h *agentHealth) measure(p *record.PlayerHealth, limits protocol.Timeouts) {
+	for _, took := range p.Latency(limits) {
+		if took.Method != protocol.ChooseParity.Name && took.Method != protocol.MakeMove.Name {
+			continue // a league asks for moves by one of the two
+		}
+		h.Answers = took.Answers
+		h.P50, h.P90, h.P99 = record.Milliseconds(took.P50), record.Milliseconds(took.P90), record.Milliseconds(took.P99)
+		h.Slow = took.Deadline > 0 && took.P99 > 1000*took.Deadline/2
+	}
+	for code, n := range p.Failures {
+		h.Warnings = append(h.Warnings, warning{fault(code), n})
+	}
+	slices.SortFunc(h.Warnings, func(a, b warning) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
+}

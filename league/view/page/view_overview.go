@@ -1,0 +1,214 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"evenodd/league/protocol"
+	"evenodd/league/view/record"
+)
+
+// An overview is the view of the first page.
+type overview struct {
+	League    string
+	Round     int // live or the round that the page shows
+	Progress  *progress
+	Timeline  *timeline
+	Standings *standings
+	Running   *running
+	Results   *results
+	Chart     *chart
+	Decisions []made
+	Query     template.URL
+}
+
+// overviewOf is the overview of a league, now or after a completed round.
+func overviewOf(l *record.League, p *past, round int) *overview {
+	m := at(l, p, round)
+	return &overview{
+		League: leagueName(l), Round: m.round, Progress: m.progress(), Timeline: m.timeline("/"), Standings: m.standings(),
+		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(), Query: m.query(),
+	}
+}
+
+func (*overview) title() string { return "Overview" }
+
+// A timeline is the view of the scrubber: one position for the time before round 1, one for
+// each completed round, and the last one for now or the end.
+type timeline struct {
+	Page  string // its path
+	Value int
+	Max   int
+	Label string
+	Over  bool
+	Total int
+	Live  bool
+
+	Before, After int // the positions of the buttons
+}
+
+// timeline is the scrubber of a page at the moment.
+func (m *moment) timeline(page string) *timeline {
+	t := &timeline{Page: page, Max: m.past.rounds + 1, Over: m.Completed != nil, Total: m.TotalRounds(), Live: m.round == live}
+	if t.Over {
+		t.Max = m.past.rounds
+	}
+	t.Value = m.round
+	switch {
+	case !t.Live && m.round == 0:
+		t.Label = "Start"
+	case !t.Live:
+		t.Label = fmt.Sprintf("Round %d of %d", m.round, t.Total)
+	case t.Over:
+		t.Label, t.Value = "End", t.Max
+	default:
+		t.Label, t.Value = "Live", t.Max
+	}
+	t.Before, t.After = max(t.Value-1, 0), min(t.Value+1, t.Max)
+	return t
+}
+
+// The progress is the view of what the league does now.
+type progress struct {
+	State    string // a word: waiting, running, paused, over or replay
+	Text     string // the state in a few words
+	Announce string // what a screen reader tells when it changes
+
+	Game, Format      string
+	Players, Referees int
+
+	Round, Rounds     int // the last announced, of all
+	Matches, Recorded int
+	Technical         int // technical losses
+	Champion          *champion
+	Paused            *decision
+	Awaited           *awaited
+	Rematches         []string // match ids
+}
+
+// A champion is who won the league.
+type champion struct {
+	Players  []ref
+	Line     string // "with 9 points, on head-to-head"
+	Announce string
+}
+
+// Awaited tells what the league waits for before its start.
+type awaited struct {
+	Players, Referees             int // registered
+	WantedPlayers, WantedReferees int // 0: any number
+	Silent                        []ref
+	StartAt                       string
+	By, Reason                    string // of the planned start; "" for the options of the manager
+}
+
+// progress is what the league does at the moment.
+func (m *moment) progress() *progress {
+	p := &progress{
+		Game: game(m.Created.GameType), Format: record.FormatInWords(m.Created.Tournament.Format(), m.Created.Legs),
+		Rounds: m.TotalRounds(), Round: m.last(), Matches: m.TotalMatches(), Recorded: m.Recorded,
+	}
+	p.Players, _ = m.Registered(true)
+	p.Referees, _ = m.Registered(false)
+	if m.round != live {
+		p.Recorded = 0
+	}
+	for round := 1; round <= m.last(); round++ {
+		sum := m.Rounds[round-1].Summary
+		if m.Rounds[round-1].CompletedAt == "" {
+			sum = m.Summary(round)
+		}
+		p.Technical += sum.TechnicalLosses
+		if m.round != live {
+			p.Recorded += sum.TotalMatches
+		}
+	}
+	p.Rematches = protocol.Each(m.Rematches, protocol.MatchID.String)
+	m.describe(p)
+	return p
+}
+
+// describe sets the state and what belongs to it.
+func (m *moment) describe(p *progress) {
+	switch {
+	case m.round == 0:
+		p.State, p.Text = "replay", "Before round 1"
+	case m.round > 0:
+		p.State, p.Text = "replay", fmt.Sprintf("After round %d of %d", m.round, p.Rounds)
+	case m.Completed != nil:
+		p.State, p.Text, p.Champion = "over", "Finished", m.champion()
+		p.Announce = p.Champion.Announce
+	case m.Started == nil:
+		p.State, p.Text, p.Awaited = "waiting", "Waiting for the start", m.awaited()
+		p.Announce = protocol.Counted(p.Players, "player") + " registered."
+	case m.Paused != nil:
+		p.State, p.Text, p.Paused = "paused", "Paused", decisionOf(m.Paused)
+		p.Announce = "The league is paused."
+	case m.Open():
+		p.State, p.Text = "running", fmt.Sprintf("Round %d of %d", m.Round, p.Rounds)
+		p.Announce = m.lastRound()
+	default:
+		p.State, p.Text = "running", fmt.Sprintf("Between rounds: %d of %d played", m.Round, p.Rounds)
+		p.Announce = m.lastRound()
+	}
+}
+
+// lastRound announces the end of the last completed round.
+func (m *moment) lastRound() string {
+	round := m.past.rounds
+	if round == 0 {
+		return "The league has started."
+	}
+	rows := m.StandingsAfter(round)
+	return fmt.Sprintf("Round %d ended. %s leads with %s.", round, m.agent(rows[0].PlayerID).Name, protocol.Counted(rows[0].Points, "point"))
+}
+
+// champion is the champion of a league that is over: all players that share the first rank.
+func (m *moment) champion() *champion {
+	rows := m.Standings()
+	c := &champion{Line: "with " + protocol.Counted(rows[0].Points, "point")}
+	names := []string{}
+	for i := range rows {
+		if rows[i].ShownRank() == rows[0].ShownRank() {
+			c.Players = append(c.Players, m.agent(rows[i].PlayerID))
+			names = append(names, c.Players[i].Name)
+		}
+	}
+	c.Announce = strings.Join(names, " and ") + " won the league " + c.Line + "."
+	if len(c.Players) == 1 {
+		c.Line += shown(record.Because(m.Completed.Champion))
+	}
+	return c
+}
+
+// awaited is what a league waits for that has not started.
+func (m *moment) awaited() *awaited {
+	a := &awaited{}
+	a.Players, _ = m.Registered(true)
+	a.Referees, _ = m.Registered(false)
+	if c := m.Configuration; c != nil {
+		a.WantedPlayers, a.WantedReferees, a.StartAt = c.Participants.Players, c.Participants.Referees, c.StartAt
+	}
+	if s := m.StartPlanned; s != nil {
+		a.StartAt, a.By, a.Reason = s.StartAt, shown(s.By), shown(s.Reason)
+	}
+	for _, one := range m.SortedAgents() {
+		if !one.Answered {
+			a.Silent = append(a.Silent, m.agent(one.AgentID))
+		}
+	}
+	return a
+}
+
+// Percent is the part of the matches that have a result.
+func (p *progress) Percent() int { return 100 * p.Recorded / max(p.Matches, 1) }
+
+// Facts are the facts about the league in one line.
+func (p *progress) Facts() string {
+	return strings.Join(slices.DeleteFunc([]string{
+		p.Game, p.Format, protocol.Counted(p.Players, "player"), protocol.Counted(p.Referees, "referee"),
+	}, func(s string) bool { return cmp.Or(s, "") == "" }), " · ")
+}

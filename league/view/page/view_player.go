@@ -1,0 +1,199 @@
+package page
+
+import (
+	"cmp"
+	"html/template"
+	"slices"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/view/record"
+)
+
+// A player is the view of one player.
+type player struct {
+	ref
+	League  string
+	State   string        // of its part in the league, in words
+	Row     *standingsRow // in the standings; nil before the start
+	Players int
+	Fails   int // matches without an answer in a row
+
+	Withdrawn *decision
+	Held      *decision
+
+	Results []playerResult // the latest first
+	Against *ref           // the only opponent of the results; nil for all
+	Heads   []head
+	Faults  []faultCount
+	Next    []nextMatch
+	Query   template.URL
+
+	Rating *ratingRow // nil for none
+}
+
+// A playerResult is a result as the player sees it.
+type playerResult struct {
+	result
+	Opponent ref
+	Mark     mark
+	Points   int
+	Side     string // A or B
+}
+
+// A head is what the player did against one opponent in several matches.
+type head struct {
+	Opponent           ref
+	Won, Drawn, Lost   int
+	Technical, Matches int
+}
+
+// A faultText explains a technical loss to the owner of an agent.
+type faultText struct {
+	Code  string
+	Short string // follows the name of a player: "did not answer in time"
+	Long  string // what it means, and what helps
+}
+
+// fault explains an error code.
+func fault(code string) faultText {
+	return faultText{code, record.FailureInWords(code), cmp.Or(record.ErrorInWords(code), "The transcript of the match has the details.")}
+}
+
+// A faultCount is how often the player lost technically for one reason.
+type faultCount struct {
+	faultText
+	Matches []string // ids
+}
+
+// A nextMatch is a match of the player without a result.
+type nextMatch struct {
+	Match    string
+	Opponent ref
+	State    string
+}
+
+// playerOf is the view of a player, with its results against one opponent only if against is
+// not empty; nil for an unknown player.
+func playerOf(l *record.League, p *past, id, against string) *player {
+	a := l.Agents[id]
+	if a == nil || !a.Player {
+		return nil
+	}
+	m := at(l, p, live)
+	v := &player{
+		ref: m.agent(id), League: leagueName(l), Fails: a.Failures,
+		Withdrawn: decisionOf(a.Withdrawn), Held: decisionOf(a.Held),
+	}
+	v.State = stateWords(l, a)
+	if other := l.Agents[against]; other != nil && other.Player && against != id {
+		rival := m.agent(against)
+		v.Against = &rival
+	}
+	if l.Started == nil {
+		return v
+	}
+	rows := m.standings().Rows
+	v.Players = len(rows)
+	if i := slices.IndexFunc(rows, func(r standingsRow) bool { return r.ID == id }); i >= 0 {
+		v.Row = &rows[i]
+	}
+	v.read(m)
+	return v
+}
+
+func (v *player) title() string { return v.Name }
+
+// read adds the matches of the player.
+func (v *player) read(m *moment) {
+	index, ok := m.PlayerIndex(v.ID)
+	if !ok {
+		return
+	}
+	heads := map[string]*head{}
+	for round := m.Round; round >= 1; round-- {
+		opponent, number, plays := m.Opponent(round, index)
+		if !plays {
+			continue
+		}
+		id := protocol.MatchID{Round: round, Number: number}
+		rival := m.agent(m.Started.Players[opponent])
+		match := m.Match(id)
+		if match.Report == nil {
+			v.Next = append(v.Next, nextMatch{id.String(), rival, m.stateOf(id.String(), len(match.Current()))})
+			continue
+		}
+		one := playerResult{result: m.result(id), Opponent: rival, Mark: markOf(match.Report, v.ID), Side: "A"}
+		if one.B.ID == v.ID {
+			one.Side = "B"
+		}
+		one.Points, _ = match.Report.Score.Get(v.ID)
+		v.count(heads, &one, match)
+		if v.Against == nil || v.Against.ID == rival.ID {
+			v.Results = append(v.Results, one)
+		}
+	}
+	if len(v.Heads) > 0 && !slices.ContainsFunc(v.Heads, func(h head) bool { return h.Matches > 1 }) {
+		v.Heads = nil // the results tell the same
+	}
+}
+
+// count adds a result to the sums.
+func (v *player) count(heads map[string]*head, r *playerResult, match *journal.Match) {
+	i := slices.IndexFunc(v.Heads, func(h head) bool { return h.Opponent.ID == r.Opponent.ID })
+	if heads[r.Opponent.ID] == nil {
+		v.Heads = append(v.Heads, head{Opponent: r.Opponent})
+		i = len(v.Heads) - 1
+		heads[r.Opponent.ID] = &v.Heads[i]
+	}
+	h := &v.Heads[i]
+	h.Matches++
+	switch r.Mark {
+	case won:
+		h.Won++
+	case drawn:
+		h.Drawn++
+	case technical:
+		h.Technical++
+		h.Lost++
+	default:
+		h.Lost++
+	}
+	if r.Mark != technical {
+		return
+	}
+	code, _ := match.Report.Faults.Get(v.ID)
+	why := fault(code)
+	switch {
+	case slices.Contains(match.Forfeited, v.ID):
+		why = faultText{"", "forfeited", "The player was suspended, shut down or withdrawn when the round began, so the match was not played."}
+	case match.Ruled != nil:
+		why = faultText{"", "lost by a ruling", "The organiser ruled that the player lost."}
+	case code == "":
+		why = faultText{"", "lost without an error code", "The referee named no error. The match page has the reason in words."}
+	}
+	k := slices.IndexFunc(v.Faults, func(f faultCount) bool { return f.Short == why.Short })
+	if k < 0 {
+		v.Faults, k = append(v.Faults, faultCount{faultText: why}), len(v.Faults)
+	}
+	v.Faults[k].Matches = append(v.Faults[k].Matches, r.Match)
+}
+
+// stateWords is the state of an agent in words, with the reason.
+func stateWords(l *record.League, a *journal.Agent) string {
+	one := l.Agent(a)
+	text := map[string]string{
+		journal.LifecycleRegistered: "registered", journal.LifecycleActive: "active", journal.LifecycleSuspended: "suspended",
+		journal.LifecycleShutdown: "shut down", record.StateWithdrawn: "withdrawn",
+	}[one.State]
+	if a.Informed && a.PartOver() == "" {
+		return a.WithKeyMark("finished")
+	}
+	if !a.Answered {
+		return "registered, not reached yet"
+	}
+	if one.Reason != "" {
+		text += " (" + shown(one.Reason) + ")"
+	}
+	return text
+}

@@ -1,0 +1,218 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/view/record"
+)
+
+// live is the round of a page that shows the present state.
+const live = -1
+
+// A moment is a league now, or as it was after a completed round. All views are made of one.
+type moment struct {
+	*record.League
+
+	past  *past
+	round int // live, or from 0 for the time before round 1
+}
+
+// at returns a league after a completed round, or now if round is live or beyond those.
+func at(l *record.League, p *past, round int) *moment {
+	if round < 0 || round > p.rounds || round == p.rounds && l.Completed != nil {
+		round = live
+	}
+	return &moment{l, p, round}
+}
+
+// parseRound reads the parameter round of a page. Anything else than a number is live.
+func parseRound(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return live
+	}
+	return n
+}
+
+// last is the last announced round that the moment includes.
+func (m *moment) last() int {
+	if m.round == live {
+		return m.Round
+	}
+	return m.round
+}
+
+// query is what links to other pages add to stay at the moment.
+func (m *moment) query() template.URL {
+	if m.round == live {
+		return ""
+	}
+	return template.URL("?round=" + strconv.Itoa(m.round)) //nolint:gosec // a number
+}
+
+// name is how pages call the moment: "after round 3 of 7".
+func (m *moment) name() string {
+	switch {
+	case m.Started == nil:
+		return "before the start"
+	case m.round == 0:
+		return "before round 1"
+	case m.round > 0:
+		return fmt.Sprintf("after round %d of %d", m.round, m.TotalRounds())
+	case m.Completed != nil:
+		return "final"
+	}
+	return "now"
+}
+
+// A ref names a player or a referee.
+type ref struct{ ID, Name string }
+
+func (m *moment) agent(id string) ref {
+	if a := m.Agents[id]; a != nil {
+		return ref{id, shown(a.DisplayName)}
+	}
+	return ref{ID: shown(id)}
+}
+
+// shown is a text of others as pages show it: public, visible, and not longer than a page can bear.
+func shown(text string) string {
+	const most = 300 // characters
+	text = public(text)
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return protocol.Escape(text)
+}
+
+// game is the name of a game for people: "Even Odd" for even_odd.
+func game(kind string) string {
+	words := strings.Split(kind, "_")
+	for i, word := range words {
+		if word != "" {
+			words[i] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return shown(strings.Join(words, " "))
+}
+
+// leagueName is the name of the league for people.
+func leagueName(l *record.League) string {
+	return shown(cmp.Or(l.Created.DisplayName, l.Created.LeagueID))
+}
+
+// A mark is how a match ended for one of its players: W, D or L, or T for a technical loss.
+// Its letters are the classes of CSS too.
+type mark string
+
+const (
+	won       mark = "W"
+	drawn     mark = "D"
+	lost      mark = "L"
+	technical mark = "T" // a loss without a legal move
+)
+
+// Verb is the mark in a sentence: "P01 won against P02".
+func (k mark) Verb() string {
+	switch k {
+	case won:
+		return "won against"
+	case drawn:
+		return "drew with"
+	case technical:
+		return "lost technically to"
+	}
+	return "lost to"
+}
+
+// Word is the mark as one word or two.
+func (k mark) Word() string {
+	switch k {
+	case won:
+		return "won"
+	case drawn:
+		return "drew"
+	case technical:
+		return "technical loss"
+	}
+	return "lost"
+}
+
+// markOf is the mark of a player of a match with a report.
+func markOf(r *journal.MatchReported, playerID string) mark {
+	switch {
+	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == playerID:
+		return won
+	case r.Status == protocol.StatusDraw:
+		return drawn
+	case r.Status == protocol.StatusTechnicalLoss:
+		return technical
+	}
+	return lost
+}
+
+// A decision is a decision of an organiser that is in force: "by Ann: his laptop is broken".
+type decision struct{ By, Reason, At string }
+
+func decisionOf(m *journal.Made) *decision {
+	if m == nil {
+		return nil
+	}
+	return &decision{By: shown(m.By), Reason: shown(m.Reason), At: m.At}
+}
+
+// A made is a decision of an organiser in the list of all.
+type made struct {
+	About, At string
+	Match     string // its id; "" if the decision is about none
+	Player    string
+}
+
+// decisionsShown is the number of decisions on the overview.
+const decisionsShown = 20
+
+// decisions are the last decisions, the latest first.
+func (m *moment) decisions() []made {
+	list := []made{}
+	until := ""
+	if m.round != live && m.round < len(m.Rounds) {
+		until = m.Rounds[m.round].AnnouncedAt // of the next round
+	}
+	for _, d := range slices.Backward(m.DecisionsMade(0)) {
+		if until != "" && d.At > until {
+			continue
+		}
+		one := made{About: shown(d.About), At: d.At}
+		if id, ok := protocol.ParseMatchID(d.Matter); ok && m.hasMatch(id) {
+			one.Match = id.String()
+		} else if a := m.Agents[d.Matter]; a != nil && a.Player {
+			one.Player = d.Matter
+		}
+		if list = append(list, one); len(list) == decisionsShown {
+			break
+		}
+	}
+	return list
+}
+
+func (m *moment) hasMatch(id protocol.MatchID) bool {
+	_, _, _, ok := m.Find(id)
+	return ok
+}
+
+// when is a time of the journal for people: "2026-11-22 09:30:05 UTC". The page's script shows it
+// in the zone of the reader.
+func when(at string) string {
+	t, err := protocol.ParseTimestamp(at)
+	if err != nil {
+		return shown(at)
+	}
+	return t.Format("2006-01-02 15:04:05") + " UTC"
+}

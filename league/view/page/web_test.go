@@ -1,0 +1,110 @@
+package page_test
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/store"
+	web "evenodd/league/view/page"
+)
+
+// A server serves the pages of one of the leagues in testdata.
+type server struct {
+	http.Handler
+
+	t testing.TB
+}
+
+// serve makes the pages of a source, until the test ends.
+func serve(t testing.TB, source web.Source) *server {
+	board := web.NewBoard(source)
+	t.Cleanup(board.Close)
+	pages, err := web.New(board, web.Options{})
+	require.NoError(t, err)
+	t.Cleanup(pages.Close)
+	mux := http.NewServeMux()
+	for _, r := range pages.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	return &server{mux, t}
+}
+
+// serveFolder makes the pages of a league in testdata.
+func serveFolder(t testing.TB, name string) *server {
+	folder := store.Folder(filepath.Join("../../testdata/leagues", name))
+	ids, err := filepath.Glob(filepath.Join(string(folder), "data", "leagues", "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, ids)
+	return serve(t, web.NewFolder(folder, filepath.Base(ids[0])))
+}
+
+// get asks for a page, with headers in pairs.
+func (s *server) get(path string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, path, http.NoBody)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
+	s := serveFolder(t, "finished")
+	for _, path := range []string{"/", "/assets/page.css", "/assets/none.js", "/?fragment=none"} {
+		h := s.get(path).Header()
+		assert.Contains(t, h.Get("Content-Security-Policy"), "default-src 'none'", path)
+		assert.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), path)
+		assert.Equal(t, "no-referrer", h.Get("Referrer-Policy"), path)
+		assert.Equal(t, "same-origin", h.Get("Cross-Origin-Resource-Policy"), path)
+		assert.NotEmpty(t, h.Get("Cache-Control"), path)
+	}
+}
+
+func TestReloadOfUnchangedPageHasNoBody(t *testing.T) {
+	s := serveFolder(t, "finished")
+	first := s.get("/")
+	require.Equal(t, http.StatusOK, first.Code)
+	assert.Contains(t, first.Body.String(), "<section id=\"standings\"")
+	again := s.get("/", "If-None-Match", first.Header().Get("ETag"))
+	assert.Equal(t, http.StatusNotModified, again.Code)
+	assert.Zero(t, again.Body.Len())
+}
+
+func TestFragmentIsPartOfThePage(t *testing.T) {
+	s := serveFolder(t, "finished")
+	part := s.get("/?fragment=standings")
+	require.Equal(t, http.StatusOK, part.Code)
+	assert.Contains(t, s.get("/").Body.String(), strings.TrimSpace(part.Body.String()))
+	assert.NotContains(t, part.Body.String(), "<html")
+	for _, name := range []string{"content", "layout.html", "none"} {
+		assert.Equal(t, http.StatusNotFound, s.get("/?fragment="+name).Code, name)
+	}
+}
+
+func TestAssetWithItsHashIsImmutable(t *testing.T) {
+	s := serveFolder(t, "finished")
+	_, after, _ := strings.Cut(s.get("/").Body.String(), `href="/assets/`)
+	name, _, _ := strings.Cut(after, `"`)
+	with := s.get("/assets/" + name)
+	assert.Equal(t, http.StatusOK, with.Code)
+	assert.Contains(t, with.Header().Get("Cache-Control"), "immutable")
+	assert.NotContains(t, s.get("/assets/page.css?v=old").Header().Get("Cache-Control"), "immutable")
+	assert.Equal(t, http.StatusNotFound, s.get("/assets/none.css").Code)
+}
+
+func TestLeagueWithoutFilesIsNotThereYet(t *testing.T) {
+	s := serve(t, web.NewFolder(store.Folder(t.TempDir()), "league"))
+	none := s.get("/")
+	assert.Equal(t, http.StatusServiceUnavailable, none.Code)
+	assert.NotEmpty(t, none.Header().Get("Retry-After"))
+	assert.NotContains(t, none.Body.String(), fs.ErrNotExist.Error())
+}

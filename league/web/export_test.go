@@ -1,4 +1,0 @@
-package web
-
-// Hide is hide, for tests.
-var Hide = hide
