@@ -72,7 +72,7 @@ func importRules() []importRule {
 			func(p, i string) bool { return role(p) && in(i, "transport") }},
 		{"roles do not use HTTP", "only carriers, pages, the conformance kit and cmd use HTTP; a strategy may call a language model",
 			func(p, i string) bool {
-				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/view/page", "league/conformance", "cmd", "player/strategy/external")
+				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/view/page", "league/inspect/check", "cmd", "player/strategy/external")
 			}},
 		{"few packages start programs", "the package that starts a program must end it, with all processes that it started",
 			func(p, i string) bool { return i == "os/exec" && !in(p, "player/strategy/external", "cmd/supervise") }},
@@ -91,7 +91,7 @@ func importRules() []importRule {
 		{"dialects stay at the edge", "third-party forms are translated at the edge of a process: the code behind it sees the specification's form. The conformance kit is such an edge",
 			func(p, i string) bool {
 				return in(p, "league/dialect") && ours(i) && !in(i, "league/protocol", "league/dialect") ||
-					in(i, "league/dialect") && !in(p, "cmd", "league/dialect", "league/conformance")
+					in(i, "league/dialect") && !in(p, "cmd", "league/dialect", "league/inspect/check")
 			}},
 		{"the translation is pure", "league/dialect takes and returns values, so that a table of messages tests it; league/dialect/bridge has the locks, the waiting and the log",
 			func(p, i string) bool {
@@ -143,7 +143,7 @@ func ours(path string) bool {
 
 // role reports whether a package belongs to a manager, a referee or a player.
 func role(path string) bool {
-	return in(path, "league/manager", "referee", "player") && !in(path, "league/simulation", "league/view/page", "league/conformance")
+	return in(path, "league/manager", "referee", "player") && !in(path, "league/simulation", "league/view/page", "league/inspect/check")
 }
 
 // shortened returns an import path without the module name.
@@ -229,7 +229,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"the manager imports a carrier", "league/manager", "transport/http", "roles do not import carriers"},
 		{"a strategy imports the codec", "player/strategy", "transport", "roles do not import carriers"},
 		{"the simulation imports carriers", "league/simulation", "transport/memory", ""},
-		{"the kit imports a carrier", "league/conformance", "transport/http", ""},
+		{"the kit imports a carrier", "league/inspect/check", "transport/http", ""},
 		{"a player speaks HTTP", "player", "net/http", "roles do not use HTTP"},
 		{"the dialects speak HTTP", "league/dialect", "net/http", "roles do not use HTTP"},
 		{"the codec speaks HTTP", "transport", "net/http", "roles do not use HTTP"},
@@ -255,7 +255,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"the dialects import a carrier", "league/dialect", "transport", "dialects stay at the edge"},
 		{"the manager knows dialects", "league/manager", "league/dialect", "dialects stay at the edge"},
 		{"a command hands dialects on", "cmd", "league/dialect", ""},
-		{"the conformance kit reads every form", "league/conformance", "league/dialect", ""},
+		{"the conformance kit reads every form", "league/inspect/check", "league/dialect", ""},
 		{"the simulation knows dialects", "league/simulation", "league/dialect", "dialects stay at the edge"},
 		{"the dialects import the protocol", "league/dialect", "league/protocol", ""},
 		{"the bridge imports the dialects", "league/dialect/bridge", "league/dialect", ""},

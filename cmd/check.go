@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"evenodd/league/conformance"
+	conformance "evenodd/league/inspect/check"
 	"evenodd/league/protocol"
 	"evenodd/rules/evenodd"
 	"evenodd/transport/http"

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"evenodd/league/conformance"
+	conformance "evenodd/league/inspect/check"
 	"evenodd/league/protocol"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"evenodd/league/conformance"
+	conformance "evenodd/league/inspect/check"
 	"evenodd/league/protocol"
 )
 

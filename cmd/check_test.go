@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/conformance"
+	conformance "evenodd/league/inspect/check"
 )
 
 // A fakeKit reports given findings.

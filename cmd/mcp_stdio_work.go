@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/config"
-	"evenodd/league/conformance"
+	conformance "evenodd/league/inspect/check"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/cmd/starter"
-	kit "evenodd/league/conformance"
+	kit "evenodd/league/inspect/check"
 	"evenodd/league/protocol"
 )
 

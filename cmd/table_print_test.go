@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/conformance"
+	conformance "evenodd/league/inspect/check"
 )
 
 // A screen is a terminal of so many columns.

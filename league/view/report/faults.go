@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"evenodd/league/conformance"
+	conformance "evenodd/league/inspect/check"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )

@@ -1,0 +1,239 @@
+package check
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/dialect"
+	"evenodd/league/protocol"
+)
+
+// A call is a request that one of the kit's agents received.
+type call struct {
+	Exchange
+
+	seq    int // position among all calls and answers, from 1
+	at     time.Time
+	to     *fakeAgent
+	bearer string // credential beside the message; never shown
+
+	came members // the body as it came; nil when it was no JSON object
+	sent members // the message as it came
+	form string  // how the form of the call differs from that of the specification; "" for not at all
+
+	// searching tells that the caller searches for the form that the callee understands: it
+	// made a call of this kind in the form of the specification before.
+	searching bool
+
+	object members // the call in the form of the specification
+	method string
+	kind   string // the message type that is asked for; "" for none
+	params members
+
+	began    int // position of the beginning of its answer; 0 while there is none
+	answered bool
+	doneAt   time.Time
+}
+
+// read parses a call, as received and in the form of the specification.
+func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
+	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came), object: objectOf(canonical)}
+	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	c.method = c.object.text("method")
+	c.params = objectOf(c.object["params"])
+	method := methodOf(c.method)
+	if method.Request == "" {
+		method = methodOf(c.params.text("message_type"))
+	}
+	c.kind = method.Request
+	form, sent := formOf(c.came)
+	if c.sent = sent; sent == nil {
+		c.sent = c.params
+	}
+	c.form = when(form != method.Name && c.kind != "", "%s instead of %s", form, method.Name)
+	return c
+}
+
+// formOf names the form of a request, and returns the message in it.
+func formOf(request members) (form string, message members) {
+	method := plain(request.text("method"))
+	params := objectOf(request["params"])
+	inner := objectOf(params["message"])
+	switch {
+	case request["jsonrpc"] == nil && request["method"] == nil:
+		return "the message without JSON-RPC", request
+	case method == "tools/call":
+		return method + " " + plain(params.text("name")), objectOf(params["arguments"])
+	case params["message_type"] == nil && inner != nil:
+		return method + " with the message in message", inner
+	}
+	return method, params
+}
+
+// methodOf returns the method with this name, alias or message type; one without names for
+// any other name, and for a tool.
+func methodOf(name string) *dialect.Method {
+	for _, m := range protocol.Methods() {
+		if m.Request != "" && (name == m.Name || name == m.Request || slices.Contains(m.Aliases, name)) {
+			return dialect.MethodOf(m.Name)
+		}
+	}
+	return &dialect.Method{}
+}
+
+// before tells whether a call was answered before another call. The beginning of the
+// answer counts, because the caller may go on before the end of the answer is noted.
+func (c *call) before(other *call) bool {
+	return c.began > 0 && c.began < other.seq
+}
+
+// exchange returns a call as evidence. It may still be in progress.
+func (c *call) exchange() *Exchange {
+	if c == nil {
+		return nil
+	}
+	c.to.fakes.mu.Lock()
+	defer c.to.fakes.mu.Unlock()
+	x := c.Exchange
+	return &x
+}
+
+// wrap returns the response to a call in the form of the specification; nil for none.
+func (c *call) wrap(p response) []byte {
+	switch {
+	case p.result != nil:
+		return dialect.ResultBody(c.id(), encoded(p.result)) // with the head by which the dialect knows a result
+	case p.failure != nil:
+		return encoded(map[string]any{"jsonrpc": "2.0", "id": c.id(), "error": jsontext.Value(p.failure)})
+	}
+	return nil
+}
+
+// refuse answers a call with an error.
+func (c *call) refuse(code int, message string) response {
+	return response{failure: encoded(map[string]any{"code": code, "message": message})}
+}
+
+// id is the id of the call; null if it has none that JSON-RPC allows.
+func (c *call) id() jsontext.Value {
+	if id := c.object["id"]; id.IsValid() && (id.Kind() == '"' || id.Kind() == '0') {
+		return id
+	}
+	return jsontext.Value("null")
+}
+
+// encoded is the JSON of what the kit sends, with the members in order, so that
+// two reports can be compared.
+func encoded(v any) []byte {
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		panic(err) // an error of the kit, which all of its tests find
+	}
+	return b
+}
+
+// answer answers a call with a result of these members. The row of the method gives its
+// message type.
+func (c *call) answer(sender string, result map[string]any) response {
+	m := message(methodOf(c.kind).Result, sender, cmp.Or(c.params.text("conversation_id"), "conv-check"), "")
+	maps.Copy(m, result)
+	return response{result: m}
+}
+
+// answerPing answers a ping of an agent in a role, and rejects all other calls.
+func answerPing(c *call, role string) response {
+	if c.method != protocol.Ping.Name {
+		return c.refuse(codeUnknownMethod, "Method not found")
+	}
+	return c.answer(role+":check", map[string]any{"message_type": protocol.Ping.Result, "status": "ok", "role": role})
+}
+
+// match is the match that a call is about.
+func (c *call) match() string { return c.params.text("match_id") }
+
+// broken lists the fields of a message for which an agent of a league refuses it.
+func broken(kind string, m members) []protocol.FieldError {
+	e := protocol.AsError(methodOf(kind).Check(encoded(m)))
+	if e == nil {
+		return nil
+	}
+	fields, _ := e.Context["fields"].([]protocol.FieldError)
+	if len(fields) == 0 {
+		fields = []protocol.FieldError{{Field: "params", Rule: e.Detail}}
+	}
+	return fields
+}
+
+// fieldsProblem says which fields make a message unacceptable; "" for none. It looks at
+// those alone that want chooses.
+func fieldsProblem(broken []protocol.FieldError, want func(field string) bool) string {
+	var problems []string
+	for _, f := range broken {
+		if !want(f.Field) || len(problems) == 3 {
+			continue
+		}
+		problems = append(problems, f.Field+": "+f.Rule+when(f.Got != "", ", got %s", plain(f.Got)))
+	}
+	return strings.Join(problems, "; ")
+}
+
+// acceptable returns why the agents of a league reject a message.
+func acceptable(f *fact) string {
+	return fieldsProblem(f.broken, func(string) bool { return true })
+}
+
+// recordMessages records the form of the calls of the agent and, except for its
+// registration, whether agents accept them.
+func (x *exam) recordMessages(s *fakes) {
+	x.recordForms(s)
+	for _, c := range s.received(func(c *call) bool {
+		return c.kind != "" && !c.searching && c.kind != protocol.TypeRefereeRegisterRequest
+	}) {
+		name := "message"
+		if methodOf(c.kind).Notice {
+			name = "notice"
+		}
+		x.record(name, &fact{call: c, broken: broken(c.kind, c.params)})
+	}
+}
+
+// recordForms records the form of the calls of the agent.
+func (x *exam) recordForms(s *fakes) {
+	for _, c := range append(s.received(func(c *call) bool { return c.kind != "" && !c.searching }), s.unread()...) {
+		x.record("form of call", &fact{call: c, problem: c.form, defect: formDefect})
+	}
+}
+
+// unread returns the calls to the kit's manager that no manager can read: of another path or method.
+func (s *fakes) unread() []*call {
+	if s.exam.options.Role == Manager {
+		return nil
+	}
+	calls := s.received(func(c *call) bool {
+		return c.to == s.agents[0] && c.kind == "" && (c.form != "" || !isMethod(c.method))
+	})
+	for _, c := range calls {
+		form, _ := formOf(c.came)
+		c.form = cmp.Or(c.form, when(c.method != "", "the unknown method %s", form), "JSON without a method and a message_type")
+	}
+	return calls
+}
+
+// isMethod tells whether a manager may know a method, those of MCP too.
+func isMethod(name string) bool {
+	return slices.Contains([]string{"initialize", "notifications/initialized", "tools/list"}, name) ||
+		slices.ContainsFunc(protocol.Methods(), func(m protocol.MethodRow) bool { return m.Name == name })
+}
+
+// within tells whether a field is another one, or a part of it.
+func within(field, of string) bool {
+	rest, ok := strings.CutPrefix(field, of)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}

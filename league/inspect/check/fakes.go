@@ -1,0 +1,306 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/dialect/bridge"
+	"evenodd/league/protocol"
+)
+
+// The limits of the kit's own agents.
+const (
+	maxCall     = 256 << 10        // bytes of a request
+	maxCalls    = 20000            // requests that are kept in one examination
+	maxRecord   = 64 << 20         // bytes of them
+	maxServing  = 64               // requests that one agent of the kit answers at the same time
+	maxHolding  = 45 * time.Second // that an agent gives no answer
+	pathOfAgent = "/mcp"
+)
+
+// The fakes are the agents of the kit that the agent under examination meets. They keep
+// its calls in the order in which they arrive. Safe for concurrent use.
+type fakes struct {
+	exam   *exam
+	host   string
+	life   context.Context //nolint:containedctx // of the agents
+	end    context.CancelFunc
+	agents []*fakeAgent // only the examination itself opens them
+
+	mu      sync.Mutex
+	calls   []*call
+	events  int           // calls and answers so far
+	size    int           // bytes of the calls
+	changed chan struct{} // closed, and replaced, at every event
+}
+
+// A response is the answer of a fake agent to a call. The zero value closes the connection.
+type response struct {
+	result  map[string]any  // a message; wrapped as the call was
+	failure []byte          // a JSON-RPC error object instead; wrapped likewise
+	status  int             // of HTTP, with a body
+	body    []byte          // sent as it is, instead of a result or failure
+	after   time.Duration   // pause before the answer
+	until   <-chan struct{} // ends the pause
+}
+
+// A fakeAgent is an agent of the kit. Its dialect reads its calls, and knows the form that
+// the agent under examination understands.
+type fakeAgent struct {
+	fakes   *fakes
+	url     string
+	id      atomic.Value // a string: that it was registered under
+	dialect *bridge.Bridge
+	answer  func(*call) response
+	server  *http.Server
+	serving sync.WaitGroup
+	slots   chan struct{}
+}
+
+// newFakes makes agents on the host of the listener.
+func newFakes(ctx context.Context, x *exam) *fakes {
+	s := &fakes{exam: x, host: "localhost", changed: make(chan struct{})}
+	if host, _, err := net.SplitHostPort(x.options.Listener.Addr().String()); err == nil {
+		if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
+			s.host = host
+		}
+	}
+	s.life, s.end = context.WithCancel(ctx)
+	return s
+}
+
+// close ends all agents.
+func (s *fakes) close() {
+	s.end()
+	for _, a := range s.agents {
+		_ = a.server.Close() // nothing to lose
+		a.serving.Wait()
+	}
+}
+
+// open serves an agent on a listener; nil is a free port. Without a port it gives the
+// examination up, so that no call names the agent.
+func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
+	if l == nil {
+		var err error
+		if l, err = s.exam.options.Listen(s.life, "tcp", net.JoinHostPort(s.host, "0")); err != nil {
+			s.exam.giveUp(fmt.Sprintf("no port for an agent of the kit: %v", err))
+			return &fakeAgent{fakes: s, dialect: s.exam.dialect}
+		}
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	a := &fakeAgent{
+		fakes: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, answer: answer, slots: make(chan struct{}, maxServing),
+	}
+	a.dialect = bridge.New(bridge.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	a.server = &http.Server{
+		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
+		BaseContext: func(net.Listener) context.Context { return s.life },
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				a.serving.Add(1)
+			case http.StateClosed:
+				a.serving.Done()
+			}
+		},
+	}
+	a.serving.Go(func() { _ = a.server.Serve(l) }) // it ends with close
+	s.agents = append(s.agents, a)
+	return a
+}
+
+func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	default:
+		http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
+		return
+	}
+	if r.Method != http.MethodPost {
+		http.Error(w, "POST alone", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	if err != nil { // a caller whose connection broke reads no status
+		http.Error(w, "the request cannot be read", http.StatusRequestEntityTooLarge)
+		return
+	}
+	calls, status, answer := a.translate(r, body)
+	for _, c := range calls {
+		a.began(c, status, answer)
+	}
+	defer func() {
+		for _, c := range calls {
+			a.completed(c)
+		}
+	}()
+	if status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	if status != http.StatusNoContent {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(answer) //nolint:gosec // JSON for an agent, no page; the caller may be gone
+}
+
+// translate answers the calls in a body by the dialect of the agent, or by a response that
+// is sent as it is. Status 0 closes the connection.
+func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, status int, answer []byte) {
+	var raw *response
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	status, answer = a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body, func(ctx context.Context, canonical []byte) []byte {
+		c := a.read(r, body, canonical)
+		if c.object == nil {
+			return c.wrap(c.refuse(codeParse, "Parse error"))
+		}
+		calls = append(calls, c)
+		a.fakes.keep(c, len(body))
+		if c.method == "" && c.kind == "" {
+			return c.wrap(c.refuse(codeInvalidRequest, "Invalid Request"))
+		}
+		p := a.answer(c)
+		if !p.wait(ctx) {
+			raw = &response{}
+			return nil
+		}
+		wrapped := c.wrap(p)
+		switch {
+		case wrapped == nil:
+			raw = &p
+		case c.object["id"] == nil: // a notification
+			return nil
+		}
+		return wrapped
+	})
+	switch {
+	case raw != nil:
+		return calls, raw.status, raw.body
+	case status == http.StatusNotFound && len(calls) == 0:
+		c := a.read(r, body, body)
+		path := plain(r.URL.Path)
+		c.To, c.kind, c.form = strings.TrimSuffix(a.url, pathOfAgent)+path, "", "POST "+path+" instead of POST "+pathOfAgent
+		a.fakes.keep(c, len(body))
+		calls = append(calls, c)
+	case len(answer) == 0: // a notification
+		status = http.StatusNoContent
+	}
+	return calls, status, answer
+}
+
+// become sets the id under which an agent was registered.
+func (a *fakeAgent) become(id string) { a.id.Store(id) }
+
+// identity is the id of an agent, "" before it is registered.
+func (a *fakeAgent) identity() string {
+	id, _ := a.id.Load().(string)
+	return id
+}
+
+// keep adds a call of so many bytes to the record, unless the record is full.
+func (s *fakes) keep(c *call, size int) {
+	defer s.update()()
+	s.events++
+	c.seq = s.events
+	c.searching = c.form != "" && c.kind != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
+		return k.To == c.To && k.kind == c.kind && k.form == ""
+	})
+	if len(s.calls) < maxCalls && s.size+size <= maxRecord {
+		s.calls = append(s.calls, c)
+		s.size += size
+	}
+}
+
+// update begins a change of the record. Its result ends the change, and wakes the goroutines
+// that await one.
+func (s *fakes) update() (end func()) {
+	s.mu.Lock()
+	return func() {
+		close(s.changed)
+		s.changed = make(chan struct{})
+		s.mu.Unlock()
+	}
+}
+
+// wake wakes the goroutines that await a change.
+func (s *fakes) wake() { s.update()() }
+
+// received returns the calls that satisfy a condition, as they are now, in order.
+func (s *fakes) received(want func(*call) bool) []*call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*call
+	for _, c := range s.calls {
+		if want(c) {
+			now := *c
+			found = append(found, &now)
+		}
+	}
+	return found
+}
+
+// await waits until done holds; false if most or ctx ends before.
+func (s *fakes) await(ctx context.Context, most time.Duration, done func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if done() {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// wait waits until an answer is due; false if nobody waits for it any more.
+func (p *response) wait(ctx context.Context) bool {
+	if p.after == 0 {
+		return true
+	}
+	select {
+	case <-time.After(p.after):
+	case <-p.until:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// began notes the answer to a call.
+func (a *fakeAgent) began(c *call, status int, body []byte) {
+	a.fakes.mu.Lock()
+	defer a.fakes.mu.Unlock()
+	a.fakes.events++
+	c.Status, c.response, c.began = status, body, a.fakes.events
+	if status == 0 {
+		c.Error = "the kit closed the connection"
+	}
+}
+
+// completed notes that the answer to a call was sent.
+func (a *fakeAgent) completed(c *call) {
+	defer a.fakes.update()()
+	c.answered, c.doneAt = true, time.Now()
+	c.TookMS = c.doneAt.Sub(c.at).Milliseconds()
+}

@@ -1,0 +1,146 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+// even_odd has messages of its own for questions and choices (spec 003 §4.5); all other
+// games share GAME_MOVE_CALL (§3.8.2).
+
+// evenOdd tells whether the game is even_odd.
+func (x *exam) evenOdd() bool { return x.game == evenodd.Type }
+
+// byGame is the first value in even_odd, and the second in all other games.
+func byGame[T any](x *exam, evenOdd, other T) T {
+	if x.evenOdd() {
+		return evenOdd
+	}
+	return other
+}
+
+// questionMethod is the method by which a player is asked for a choice.
+func (x *exam) questionMethod() string {
+	return byGame(x, protocol.ChooseParity.Name, protocol.MakeMove.Name)
+}
+
+// questionType is the message type of a question, and choiceType that of its reply.
+func (x *exam) questionType() string {
+	return byGame(x, protocol.TypeChooseParityCall, protocol.TypeGameMoveCall)
+}
+
+func (x *exam) choiceType() string {
+	return byGame(x, protocol.TypeChooseParityResponse, protocol.TypeGameMoveResponse)
+}
+
+// choiceOf is the choice in a reply to a question, and its value as it stands there.
+func (x *exam) choiceOf(m members) (choice, value string) {
+	if x.evenOdd() {
+		choice = m.text("parity_choice")
+		return choice, "parity_choice is " + valueOf(m, "parity_choice")
+	}
+	move := objectOf(m["move_data"])
+	choice = move.text("choice")
+	return choice, "move_data.choice is " + valueOf(move, "choice")
+}
+
+// setChoice puts a choice into a reply to a question.
+func (x *exam) setChoice(m map[string]any, choice string) {
+	if x.evenOdd() {
+		m["parity_choice"] = choice
+		return
+	}
+	m["game_type"], m["move_data"] = x.game, map[string]any{"move_type": x.options.Game.Info().MoveTypes[0], "choice": choice}
+}
+
+// simultaneous tells whether both players choose at once, and neither knows the choice of
+// the other.
+func (x *exam) simultaneous() bool { return len(x.options.Game.Start().ToMove()) == 2 }
+
+// options are the choices of a side in a position.
+func options(game rules.Game, position rules.Position, side rules.Side) []string {
+	question := position.Ask(side)
+	if len(question.Options) > 0 {
+		return question.Options
+	}
+	return game.Info().ValidChoices[question.MoveType]
+}
+
+// firstLegal is the first choice of a side that the rules allow.
+func firstLegal(game rules.Game, position rules.Position, side rules.Side) string {
+	for _, choice := range options(game, position, side) {
+		if position.Check(side, choice) == nil {
+			return choice
+		}
+	}
+	return ""
+}
+
+// pose fills a question of a position into a message.
+func (x *exam) pose(q map[string]any, position rules.Position, side rules.Side, opponent string, round int) {
+	q["game_type"] = x.game
+	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(chooseLimit))
+	context := map[string]any{"opponent_id": opponent, "round_id": round}
+	if x.evenOdd() {
+		context["your_standings"] = map[string]any{"wins": 2, "losses": 1, "draws": 0, "points": 6}
+		q["context"] = context
+		return
+	}
+	question := position.Ask(side)
+	maps.Copy(context, question.Context)
+	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(x.options.Game, position, side), "context": context}
+}
+
+// verdictFor is that of the rules on a match with this winner, NoSide for a draw.
+func (x *exam) verdictFor(winner rules.Side, chance rules.Chance) rules.Verdict {
+	verdict, _ := playout(x.options.Game.Start(), x.options.Game, winner, chance)
+	return verdict
+}
+
+// playout finds choices by which a match ends with this winner, NoSide for a draw; false
+// when there are none. Chosen are choices that sides to move have made already.
+func playout(position rules.Position, game rules.Game, winner rules.Side, chance rules.Chance, chosen ...string) (verdict rules.Verdict, ok bool) {
+	sides := position.ToMove()
+	switch {
+	case len(sides) == 0:
+		verdict = position.Judge(chance)
+		return verdict, verdict.Winner == winner
+	case len(chosen) == len(sides):
+		var moves [2]string
+		for i, side := range sides {
+			moves[side] = chosen[i]
+		}
+		return playout(position.Play(moves), game, winner, chance)
+	}
+	side := sides[len(chosen)]
+	for _, choice := range options(game, position, side) {
+		if position.Check(side, choice) != nil {
+			continue
+		}
+		if verdict, ok = playout(position, game, winner, chance, append(chosen, choice)...); ok {
+			return verdict, true
+		}
+	}
+	return verdict, false
+}
+
+// gamesProblem returns that the game of the league is not among those of an agent. An
+// agent that names no games plays even_odd.
+func (x *exam) gamesProblem(meta members) string {
+	games := meta["game_types"]
+	if games == nil && x.evenOdd() {
+		return ""
+	}
+	var types []string
+	if games.Kind() != '[' || json.Unmarshal(games, &types) != nil {
+		return "game_types is " + valueOf(meta, "game_types") + ", not an array of strings"
+	}
+	return when(!slices.Contains(types, x.game), "game_types has no %s: %s", x.game, valueOf(meta, "game_types"))
+}

@@ -1,0 +1,271 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"evenodd/league/protocol"
+)
+
+// A test returns why a fact does not satisfy a requirement; "" if it does, and undecided if
+// the fact does not show it. The tests below read members of the message of the fact.
+type test func(*fact) string
+
+// undecided is returned by a test if the fact does not show whether the requirement holds.
+const undecided = "undecided"
+
+// skipped is undecided, with the reason why the requirement is skipped.
+func skipped(why string) string { return undecided + why }
+
+// every returns the first problem that one of the tests finds.
+func every(tests ...test) test {
+	return func(f *fact) string {
+		for _, t := range tests {
+			if problem := t(f); problem != "" {
+				return problem
+			}
+		}
+		return ""
+	}
+}
+
+// each tests members by their names.
+func each(names []string, problem func(m members, name string) string) test {
+	return func(f *fact) string {
+		for _, name := range names {
+			if p := problem(f.read(), name); p != "" {
+				return p
+			}
+		}
+		return ""
+	}
+}
+
+// filled wants strings that are not empty.
+func filled(names ...string) test { return each(names, members.filled) }
+
+// has wants a member that is this string.
+func has(name, want string) test { return func(f *fact) string { return f.read().has(name, want) } }
+
+// timestamps wants UTC times.
+func timestamps(names ...string) test { return each(names, timeProblem) }
+
+// exist wants members, of any value.
+func exist(names ...string) test {
+	return each(names, func(m members, name string) string { return when(m[name] == nil, "%s is missing", name) })
+}
+
+// integers wants whole numbers.
+func integers(names ...string) test {
+	return each(names, func(m members, name string) string {
+		_, ok := m.integer(name)
+		return when(!ok, "%s is %s", name, valueOf(m, name))
+	})
+}
+
+// null wants members that are null or missing.
+func null(names ...string) test {
+	return each(names, func(m members, name string) string {
+		return when(m[name] != nil && m[name].Kind() != 'n', "%s is %s", name, valueOf(m, name))
+	})
+}
+
+// expected wants members as in the expected message of the fact.
+func expected(names ...string) test {
+	return func(f *fact) string {
+		return each(names, func(m members, name string) string {
+			want := encoded(f.want[name])
+			return when(!sameJSON(m[name], want), "%s is %s, not %s", name, valueOf(m, name), want)
+		})(f)
+	}
+}
+
+// inside tests the object in a member.
+func inside(name string, tests ...test) test {
+	return func(f *fact) string {
+		m := f.read()
+		in := *f
+		if in.message = objectOf(m[name]); in.message == nil {
+			return name + " is " + jsonKind(m[name])
+		}
+		return every(tests...)(&in)
+	}
+}
+
+// assuming tests facts that satisfy another test; others show nothing.
+func assuming(condition, t test) test {
+	return func(f *fact) string {
+		if condition(f) != "" {
+			return undecided
+		}
+		return t(f)
+	}
+}
+
+// understood tests replies that have a result.
+func understood(t test) test { return assuming(hasResult, t) }
+
+// asSent tests a call as the agent wrote it.
+func asSent(t test) test {
+	return func(f *fact) string {
+		sent := *f
+		sent.message = f.call.sent
+		return t(&sent)
+	}
+}
+
+// found returns the problem that the scenario observed.
+func found(f *fact) string { return f.problem }
+
+func hasResult(f *fact) string  { return f.reply.trouble() }
+func isAnswered(f *fact) string { return f.reply.Error }
+
+// hasSender returns what is wrong with a sender. A wanted sender that ends with a colon is
+// followed by any id.
+func hasSender(f *fact) string {
+	if !strings.HasSuffix(f.sender, ":") {
+		return f.message.has("sender", f.sender)
+	}
+	got := f.message.text("sender")
+	return firstOf(f.message.filled("sender"), when(!strings.HasPrefix(got, f.sender) || got == f.sender, "sender is %s, not %s and an id", quoted(got), f.sender))
+}
+
+func sameConversation(f *fact) string {
+	if f.conversation == "" {
+		return undecided
+	}
+	return f.message.has("conversation_id", f.conversation)
+}
+
+// timeProblem returns what is wrong with a member that must be a time.
+func timeProblem(m members, name string) string {
+	_, err := protocol.ParseTimestamp(m.text(name))
+	return firstOf(m.filled(name), when(err != nil, "%s: %v", name, err))
+}
+
+// clockIsRight returns that the timestamp of a message is far from the time at which the
+// message came.
+func clockIsRight(f *fact) string {
+	text := f.message.text("timestamp")
+	at, err := protocol.ParseTimestamp(text)
+	if err != nil {
+		return undecided
+	}
+	apart := f.at.Sub(at).Round(time.Second)
+	return when(apart.Abs() > time.Minute, "timestamp %s is %s away from now, %s", text, apart.Abs(), protocol.FormatTimestamp(f.at))
+}
+
+// notRefused returns why an answer is no refusal.
+func notRefused(r *reply) string {
+	status := r.result.text("status")
+	kind := r.result.text("message_type")
+	switch {
+	case r.Error != "":
+		return r.Error
+	case r.fault != nil:
+		return ""
+	case r.result == nil:
+		return r.trouble()
+	case strings.EqualFold(status, protocol.StatusRejected), kind == protocol.TypeLeagueError, r.result["success"].Kind() == 'f', objectOf(r.result["error"]) != nil:
+		return ""
+	case status != "":
+		return "answered with status " + quoted(status)
+	}
+	return "answered as if nothing were wrong"
+}
+
+// refusedWith returns why an answer is no refusal with this code of the catalogue, or one
+// of these numbers.
+func refusedWith(r *reply, code protocol.Code, numbers ...int) string {
+	if problem := notRefused(r); problem != "" {
+		return problem
+	}
+	codes, number := []string{r.result.text("error_code"), objectOf(r.result["error"]).text("error_code")}, ""
+	if r.fault != nil {
+		if slices.Contains(numbers, r.fault.code) {
+			return ""
+		}
+		codes, number = append(codes, r.fault.catalogued()), fmt.Sprintf("the error %d ", r.fault.code)
+	}
+	return when(!slices.Contains(codes, string(code)), "refused, but without %s: %s", code, number+strings.TrimSpace(strings.Join(codes, " ")))
+}
+
+// refused judges that a request was refused.
+func refused(f *fact) string { return notRefused(f.reply) }
+
+// coded judges that a request was refused with the code of the fact.
+func coded(f *fact) string {
+	if f.code == "" {
+		return undecided
+	}
+	return refusedWith(f.reply, f.code, f.numbers...)
+}
+
+// failsWith judges that an answer is the error with this code of JSON-RPC.
+func failsWith(code int) test { return func(f *fact) string { return errorProblem(f.reply, code) } }
+
+const maxReply = 64 << 10 // bytes of an answer that a referee reads
+
+func noServerError(f *fact) string {
+	return when(f.reply.Status >= 500, "HTTP status %d", f.reply.Status)
+}
+
+func statusOK(f *fact) string {
+	return when(f.reply.Status != http.StatusOK, "HTTP status %d", f.reply.Status)
+}
+
+func typeJSON(f *fact) string {
+	got := f.reply.header.Get("Content-Type")
+	kind, _, _ := strings.Cut(got, ";")
+	return when(!strings.EqualFold(strings.TrimSpace(kind), "application/json"), "Content-Type is %q", got)
+}
+
+func boundedAnswer(f *fact) string {
+	return when(len(f.reply.body) > maxReply, "the answer has more than %d bytes", maxReply)
+}
+
+func noTrace(f *fact) string {
+	for _, mark := range traces {
+		if bytes.Contains(f.reply.body, []byte(mark)) {
+			return fmt.Sprintf("the answer has what looks like a stack trace: %q", strings.TrimSpace(mark))
+		}
+	}
+	return ""
+}
+
+func rightType(f *fact) string { return f.message.has("message_type", f.messageType) }
+
+func versionTwo(f *fact) string {
+	return when(f.reply.object.text("jsonrpc") != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(f.reply.object, "jsonrpc"))
+}
+
+func validJSON(f *fact) string { return jsonProblem(f.reply.body) }
+
+func noResult(f *fact) string {
+	return when(f.reply.object != nil && f.reply.object["result"] == nil && !f.reply.failed(), "the answer has neither result nor error")
+}
+
+func notObject(f *fact) string {
+	result := f.reply.object["result"]
+	return when(result != nil && result.Kind() != '{' && !f.reply.failed(), "the result is %s", jsonKind(result))
+}
+
+func resultAndError(f *fact) string {
+	problem := f.reply.object["error"]
+	return when(f.reply.object["result"] != nil && problem != nil, "the answer has both result and error; error is %s", jsonKind(problem))
+}
+
+// errorObject returns why the error is no error of JSON-RPC.
+func errorObject(f *fact) string {
+	if !f.reply.failed() {
+		return undecided
+	}
+	raw := f.reply.object["error"]
+	e := objectOf(raw)
+	_, coded := e.integer("code")
+	return firstOf(when(e == nil, "error is %s", jsonKind(raw)), when(!coded, "error.code is no integer"), when(e["message"].Kind() != '"', "error.message is no string"))
+}

@@ -1,0 +1,277 @@
+package check
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// An assignedMatch is a match that the manager has assigned to a referee of the kit.
+type assignedMatch struct {
+	id        string
+	round     int
+	players   [2]string // by side
+	endpoints [2]string // as in the assignment
+	attempt   int       // 0 if the manager counts none
+	announced bool      // it was assigned by an announcement alone
+	call      *call
+	referee   *member
+	first     bool // of the league: the kit sends wrong reports of it
+
+	nonce      protocol.Secret
+	commitment string
+
+	status   string
+	verdict  rules.Verdict
+	reported time.Time // when the right report was sent first
+	accepted bool      // the report was accepted
+}
+
+// playerOf reads a player of an assignment.
+func playerOf(m members, name string) (id, endpoint string) {
+	player := objectOf(m[name])
+	return player.text("player_id"), player.text("endpoint")
+}
+
+// assigned takes a match and answers at once. A goroutine conducts the match.
+func (x *managerExam) assigned(c *call) response {
+	m := &assignedMatch{id: c.match(), round: roundOf(c), call: c}
+	m.attempt, _ = c.params.integer("attempt")
+	m.players[0], m.endpoints[0] = playerOf(c.params, "player_A")
+	m.players[1], m.endpoints[1] = playerOf(c.params, "player_B")
+	x.record("form of assignment", &fact{call: c, problem: when(c.form != "", "it assigns a match as: %s", c.form), defect: formDefect})
+	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
+	known := x.take(m)
+	id := c.to.identity()
+	ack := map[string]any{"status": protocol.StatusAccepted, "match_id": m.id, "referee_id": id}
+	if known.attempt > 0 {
+		ack["attempt"], ack["draw_commitment"] = known.attempt, known.commitment
+	}
+	return c.answer(protocol.RefereeSender(id), ack)
+}
+
+// playerProblem returns what is wrong with a player of an assignment.
+func (x *managerExam) playerProblem(id, endpoint string) string {
+	p := x.member(func(m *member) bool { return m.id == id })
+	switch {
+	case id == "":
+		return "a player is missing"
+	case p == nil || p.role == Referee:
+		return quoted(id) + " is no player of the league"
+	case endpoint == "":
+		return "the endpoint of " + id + " is missing"
+	case !sameEndpoint(endpoint, p.url):
+		return fmt.Sprintf("the endpoint of %s is %s, not %s", id, quoted(endpoint), p.url)
+	}
+	return ""
+}
+
+// member returns the first member that satisfies a condition; nil for none.
+func (x *managerExam) member(is func(*member) bool) *member {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all := append(x.members(), nil)
+	return all[slices.IndexFunc(all, func(m *member) bool { return m == nil || is(m) })]
+}
+
+// take begins to conduct a match, unless that attempt is conducted already. It returns the
+// match that is conducted.
+func (x *managerExam) take(m *assignedMatch) *assignedMatch {
+	m.referee = x.member(func(r *member) bool { return r.role == Referee && r.fakeAgent == m.call.to })
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	again := slices.IndexFunc(x.matches, func(k *assignedMatch) bool { return k.id == m.id })
+	if again >= 0 && x.matches[again].attempt == m.attempt {
+		return x.matches[again]
+	}
+	if m.referee == nil || m.id == "" || len(x.matches) > 10000 || x.fakes.life.Err() != nil {
+		return m
+	}
+	m.first = len(x.matches) == 0
+	_, _ = rand.Read(m.nonce[:]) // never fails
+	m.commitment = protocol.DrawCommitment(x.league, m.id, m.attempt, m.referee.id, m.nonce)
+	x.decide(m, len(x.matches))
+	if again >= 0 {
+		x.matches[again] = m
+	} else {
+		x.matches = append(x.matches, m)
+	}
+	x.conducting.Go(func() { x.conduct(x.fakes.life, m) })
+	return m
+}
+
+// decide decides a match by an honest draw, and by choices that make every kind of result
+// in turn.
+func (x *managerExam) decide(m *assignedMatch, n int) {
+	results := []rules.Side{rules.SideA, rules.SideB, rules.NoSide, rules.SideA}
+	winner := results[n%len(results)]
+	m.verdict, m.status = x.verdictFor(winner, rules.Chance{Nonce: m.nonce}), protocol.StatusWin
+	switch {
+	case winner == rules.NoSide:
+		m.status = protocol.StatusDraw
+	case n%len(results) == 3:
+		m.status, m.verdict.Moves[rules.SideB], m.verdict.Number = protocol.StatusTechnicalLoss, "", 0
+	}
+}
+
+// report is MATCH_RESULT_REPORT of a match.
+func (x *managerExam) report(m *assignedMatch) map[string]any {
+	q := message(protocol.TypeMatchResultReport, protocol.RefereeSender(m.referee.id), "conv-check-report-"+m.id, m.referee.token)
+	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, m.round, m.id, x.game
+	q["result"] = resultOf(m.players, m.status, m.verdict)
+	if m.attempt > 0 {
+		q["attempt"] = m.attempt
+		q["draw"] = map[string]any{"commitment": m.commitment, "nonce": m.nonce.Hex()}
+	}
+	return q
+}
+
+// resultOf is the result in a report; 0 and "" are null.
+func resultOf(players [2]string, status string, v rules.Verdict) map[string]any {
+	score := map[string]any{players[0]: 0, players[1]: 0}
+	if v.Winner == rules.NoSide {
+		score = map[string]any{players[0]: 1, players[1]: 1}
+	} else {
+		score[players[v.Winner]] = 3
+	}
+	return map[string]any{"winner": orNull(v.WinnerOf(players)), "score": score, "details": map[string]any{
+		"drawn_number": orNull(v.Number), "choices": choicesOf(players, v), "status": status,
+	}}
+}
+
+// choicesOf are the last choices of both players.
+func choicesOf(players [2]string, v rules.Verdict) map[string]any {
+	return map[string]any{players[0]: orNull(v.Moves[0]), players[1]: orNull(v.Moves[1])}
+}
+
+// orNull is nil for the zero value.
+func orNull[T comparable](v T) any {
+	if v == *new(T) {
+		return nil
+	}
+	return v
+}
+
+// sendReport sends a report once.
+func (x *managerExam) sendReport(ctx context.Context, m *assignedMatch, report map[string]any) *reply {
+	return x.send(ctx, m.referee.dialect, protocol.ReportMatchResult.Name, report, variation{})
+}
+
+// conduct reports a match. Before the first report it sends queries and wrong reports.
+func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
+	select {
+	case <-x.complete:
+	case <-ctx.Done():
+		return
+	}
+	if !m.announced {
+		x.record("assignment", &fact{call: m.call, problem: firstOf(x.playerProblem(m.players[0], m.endpoints[0]), x.playerProblem(m.players[1], m.endpoints[1]))})
+	}
+	if m.first {
+		x.queryRunning(ctx, m)
+		x.reportWrongly(ctx, m)
+	}
+	x.mu.Lock()
+	m.reported = time.Now()
+	x.mu.Unlock()
+	r := x.ask(ctx, m.referee.dialect, protocol.ReportMatchResult.Name, x.report(m))
+	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
+	x.record("report", &fact{reply: r, problem: problem})
+	if problem != "" {
+		return
+	}
+	x.mu.Lock()
+	m.accepted = true
+	x.mu.Unlock()
+	x.recordReply(r, protocol.TypeMatchResultAck, protocol.ManagerSender, "conv-check-report-"+m.id)
+	if m.first {
+		x.reportAgain(ctx, m)
+	}
+}
+
+// reportEarly reports a match before the league begins.
+func (x *managerExam) reportEarly(ctx context.Context) {
+	if x.announced() || len(x.players) == 0 {
+		return
+	}
+	p := x.players[0].id
+	m := &assignedMatch{id: protocol.MatchID{Round: 1, Number: 1}.String(), round: 1, players: [2]string{p, p + "0"}, referee: x.referees[0]}
+	x.decide(m, 0)
+	x.record("early report", &fact{reply: x.sendReport(ctx, m, x.report(m)), code: protocol.ErrLeagueNotStarted, numbers: []int{30, 5002}})
+}
+
+// reportWrongly sends reports of a match in progress that must not count.
+func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
+	send := func(q map[string]any, breaches ...breach) {
+		x.sendBroken(ctx, m.referee, protocol.ReportMatchResult.Name, q, breaches...)
+	}
+	report, elsewhere := x.report(m), x.report(m)
+	elsewhere["round_id"] = 99
+	send(elsewhere, breach{"report of an unknown match", protocol.ErrMatchNotFound, []int{5002}, "match_id", "R99M99"})
+	const withoutRight = "report without right"
+	send(report,
+		breach{withoutRight, protocol.ErrTokenMissing, []int{5001}, "auth_token", nil},
+		breach{withoutRight, protocol.ErrTokenInvalid, []int{5001}, "auth_token", "tok-ref01-" + strings.Repeat("0", 43)})
+	if p := x.member(func(p *member) bool { return p.id == m.players[1] }); p != nil {
+		send(report, breach{withoutRight, "", nil, "auth_token", p.token})
+		own := x.report(m)
+		own["auth_token"] = p.token
+		send(own, breach{withoutRight, protocol.ErrRefereeNotRegistered, []int{13, 5001}, "sender", p.sender(p.id)})
+	}
+	send(report, breach{"report without a result", protocol.ErrMissingField, []int{codeInvalidParams}, "result", nil})
+	result, _ := elsewhere["result"].(map[string]any)
+	result["winner"] = "P9999"
+	send(report, breach{"report of another winner", "", nil, "result", result})
+}
+
+// reportAgain repeats a report, and sends a different one of the same match.
+func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
+	r := x.sendReport(ctx, m, x.report(m))
+	if r.Status == 0 && x.over() {
+		x.record("report again", &fact{skip: "the manager has ended with its league"})
+		return
+	}
+	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
+	if refusedWith(r, protocol.ErrDuplicateReport, 5003) == "" {
+		problem = ""
+	}
+	x.record("report again", &fact{reply: r, problem: problem})
+	another := x.report(m) // a possible result: the other player has won
+	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB, rules.Chance{Nonce: m.nonce}))
+	if r = x.sendReport(ctx, m, another); r.Status != 0 || !x.over() {
+		x.record("different report", &fact{reply: r, code: protocol.ErrDuplicateReport, numbers: []int{5003}})
+	}
+}
+
+// conductAnnounced conducts announced matches that were not assigned: some managers assign
+// matches by the announcement alone.
+func (x *managerExam) conductAnnounced() {
+	for _, c := range x.received(nil, protocol.TypeRoundAnnouncement) {
+		if time.Since(c.at) < 2*time.Second {
+			continue
+		}
+		r := x.member(func(r *member) bool { return r.role == Referee && r.fakeAgent == c.to })
+		for _, row := range rowsOf(c.params["matches"]) {
+			if r == nil || row.text("referee_id") != r.id && !sameEndpoint(row.text("referee_endpoint"), r.url) {
+				continue
+			}
+			players := [2]string{row.text("player_A_id"), row.text("player_B_id")}
+			m := &assignedMatch{id: row.text("match_id"), round: roundOf(c), players: players, announced: true, call: c}
+			if !x.isAssigned(m.id) {
+				x.record("form of assignment", &fact{call: c, problem: "it assigns a match by the announcement alone"})
+				x.take(m)
+			}
+		}
+	}
+}
+
+// isAssigned tells whether a match was assigned.
+func (x *managerExam) isAssigned(id string) bool {
+	return slices.ContainsFunc(x.assignments(), func(m *assignedMatch) bool { return m.id == id })
+}

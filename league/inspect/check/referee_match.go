@@ -1,0 +1,338 @@
+package check
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// A refereedMatch is a match that the referee conducts with two players of the kit.
+type refereedMatch struct {
+	matchCase
+
+	exam    *refereeExam
+	id      string
+	round   int
+	attempt int
+	players [2]*fakePlayer
+	limit   time.Duration
+	again   *reply // to the same start once more; nil for none
+	over    bool   // the manager has the report
+	cut     bool   // the time of the examination ended in it
+
+	handing sync.WaitGroup        // of the calls that hand the match over
+	started atomic.Pointer[reply] // nil while there is no answer to the start
+}
+
+// start returns the answer to the start of the match; nil while there is none.
+func (m *refereedMatch) start() *reply { return m.started.Load() }
+
+// refusal returns why the referee has not taken the match; "" if it has, or has not
+// answered in time. An error after the invitations is no refusal: the match may lack its report.
+func (m *refereedMatch) refusal() string {
+	r := m.start()
+	switch {
+	case r == nil, m.invited(), strings.HasPrefix(r.Error, "no answer within"):
+		return ""
+	case r.trouble() != "":
+		return r.trouble()
+	case notRefused(r) == "":
+		return "it refuses the match: " + valueOf(r.result, "status") + " " + valueOf(r.result, "reason")
+	case busy(r):
+		return "it says that it is busy"
+	}
+	return ""
+}
+
+// busy tells whether a referee wants the match later.
+func busy(r *reply) bool {
+	return strings.EqualFold(r.result.text("status"), protocol.StatusBusy)
+}
+
+// unplayed tells whether a player does not join the match.
+func (m *refereedMatch) unplayed() bool { return m.name == refusesToPlay || m.name == neverJoins }
+
+func (m *refereedMatch) invited() bool { return len(m.received(protocol.TypeGameInvitation)) > 0 }
+
+// received returns the calls of a kind to the players of the match.
+func (m *refereedMatch) received(kind string) []*call {
+	calls := slices.Concat(m.players[0].received(kind), m.players[1].received(kind))
+	slices.SortFunc(calls, func(a, b *call) int { return a.seq - b.seq })
+	return calls
+}
+
+// reports returns the reports of the match, in order.
+func (m *refereedMatch) reports() []*call {
+	return m.exam.fakes.received(func(c *call) bool { return c.kind == protocol.TypeMatchResultReport && c.match() == m.id })
+}
+
+// slow tells whether a match goes on because the referee gives players the protocol's own
+// time for each question, for which the kit does not wait.
+func (m *refereedMatch) slow() bool {
+	return m.short && slices.ContainsFunc(m.players[:], func(p *fakePlayer) bool {
+		asked := p.received(m.exam.questionType())
+		return len(asked) > 1 && asked[1].at.Sub(asked[0].at) > chooseLimit/2
+	})
+}
+
+// A fakePlayer is a player of a refereedMatch.
+type fakePlayer struct {
+	*fakeAgent
+	*deviation
+
+	match  *refereedMatch
+	name   string
+	side   rules.Side
+	choice string       // that it prefers
+	times  atomic.Int64 // calls to which it deviates
+}
+
+// A deviation tells how a player differs from a good player.
+type deviation struct {
+	kind   string            // of the calls that it answers in another way; "" for all
+	once   bool              // it deviates only for the first of them
+	waits  time.Duration     // at most, until the other player has answered a question
+	change func(r *response) // changes the response of a good player
+}
+
+// newMatch makes a match with two players.
+func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
+	n := int(x.ids.Add(1))
+	m := &refereedMatch{matchCase: row, exam: x, id: protocol.MatchID{Round: n, Number: 1}.String(), round: n, attempt: 1, limit: x.patience(usualMatch)}
+	if m.long || m.short {
+		m.limit = x.patience(longMatch)
+	}
+	start := x.options.Game.Start()
+	for i := range m.players {
+		p := &fakePlayer{match: m, name: protocol.PlayerID(i + 1), side: rules.Side(i), deviation: row.deviations[i]}
+		if choices := options(x.options.Game, start, p.side); len(choices) > 0 {
+			p.choice = choices[i%len(choices)]
+		}
+		p.fakeAgent = x.fakes.open(nil, p.answer)
+		m.players[i] = p
+	}
+	if m.name == sameChoice {
+		m.players[1].choice = m.players[0].choice
+	}
+	x.byID.Store(m.id, m)
+	return m
+}
+
+// received returns the calls of a kind, without those that search for the player's form.
+func (p *fakePlayer) received(kind string) []*call {
+	return p.fakes.received(func(c *call) bool { return c.to == p.fakeAgent && c.kind == kind && !c.searching })
+}
+
+func (p *fakePlayer) answer(c *call) response {
+	r := p.behave(c)
+	if p.deviation == nil || p.kind != "" && p.kind != c.kind || p.times.Add(1) > 1 && p.once {
+		return r
+	}
+	if p.waits > 0 {
+		p.fakes.await(p.fakes.life, p.waits, func() bool {
+			other := p.match.players[p.side.Other()]
+			return slices.ContainsFunc(other.received(p.match.exam.questionType()), func(c *call) bool { return c.answered })
+		})
+	}
+	if p.change != nil {
+		p.change(&r)
+	}
+	return r
+}
+
+// behave answers as a player should.
+func (p *fakePlayer) behave(c *call) response {
+	x := p.match.exam
+	result := map[string]any{"match_id": c.match(), "player_id": p.name, "auth_token": protocol.NoToken}
+	switch c.kind {
+	case protocol.TypeGameInvitation:
+		result["accept"], result["arrival_timestamp"] = true, protocol.FormatTimestamp(time.Now())
+	case x.questionType():
+		var allowed []string
+		_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // none in even_odd
+		x.setChoice(result, p.prefer(allowed))
+	case protocol.TypeGameOver, protocol.TypeGameError:
+		result["status"] = protocol.StatusAcknowledged
+	default:
+		return answerPing(c, "player")
+	}
+	return c.answer(protocol.PlayerSender(p.name), result)
+}
+
+// prefer returns the player's choice among those that are allowed.
+func (p *fakePlayer) prefer(allowed []string) string {
+	if len(allowed) == 0 || slices.Contains(allowed, p.choice) {
+		return p.choice
+	}
+	return slices.Min(allowed)
+}
+
+// verdict is that of the rules on a match in which both players choose as they prefer, and
+// this number is drawn.
+func (m *refereedMatch) verdict(number int) rules.Verdict {
+	game := m.exam.options.Game
+	position := game.Start()
+	var moves [2]string
+	for sides := position.ToMove(); len(sides) > 0; sides = position.ToMove() {
+		for _, side := range sides {
+			moves[side] = m.players[side].prefer(options(game, position, side))
+		}
+		position = position.Play(moves)
+	}
+	if numbered, ok := game.(rules.Numbered); ok {
+		return numbered.JudgeNumber(moves, number)
+	}
+	return position.Judge(rules.Chance{})
+}
+
+// assignment is MATCH_ASSIGNMENT of a match.
+func (x *refereeExam) assignment(m *refereedMatch) map[string]any {
+	q := message(protocol.TypeMatchAssignment, protocol.ManagerSender, protocol.MatchConversation(m.id, m.attempt), "")
+	q["league_id"], q["round_id"], q["match_id"], q["attempt"], q["game_type"] = checkLeague, m.round, m.id, m.attempt, x.game
+	q["referee_id"] = x.manager.agentID()
+	for i, name := range []string{"player_A", "player_B"} {
+		q[name] = map[string]any{
+			"player_id": m.players[i].name, "endpoint": m.players[i].url, "display_name": "Check Player " + m.players[i].name,
+			"standings": map[string]any{"wins": 0, "losses": 0, "draws": 0, "points": 0},
+		}
+	}
+	join, move := inviteLimit.Seconds(), chooseLimit.Seconds()
+	if m.short {
+		join, move = shortTime.Seconds(), shortTime.Seconds()
+	}
+	q["timeouts"] = map[string]any{"game_join_ack_timeout_sec": join, "move_timeout_sec": move, "game_over_timeout_sec": overLimit.Seconds(), "generic_response_timeout_sec": 5}
+	q["retry_policy"] = map[string]any{"max_retries": 3, "delay_sec": 0.1, "backoff_strategy": "fixed"}
+	q["scoring"] = map[string]any{"win_points": 3, "draw_points": 1, "loss_points": 0, "technical_loss_points": 0}
+	return q
+}
+
+// The time for a match, and for its parts.
+const (
+	usualMatch = 15 * time.Second
+	longMatch  = 40 * time.Second       // four invitations of 5 s, and the pauses between
+	shortTime  = 500 * time.Millisecond // for a player that does not answer; a referee may give it the protocol's own time instead
+	hesitation = 500 * time.Millisecond // of a player before it joins
+	forOther   = 2 * time.Second        // that a player waits for the question to its opponent
+)
+
+// The matches, by the behavior of their players. They are scenarios of the table.
+const (
+	wellPlayed      = "two good players"
+	sameChoice      = "two good players that choose the same"
+	refusesToPlay   = "a player that refuses the invitation"
+	neverJoins      = "a player that never answers the invitation"
+	neverChooses    = "a player that never chooses"
+	choosesMaybe    = "a player that chooses maybe, and then a legal choice"
+	alwaysMaybe     = "a player that always chooses maybe"
+	choosesLate     = "a player that chooses too late once"
+	otherMatchOnly  = "a player that answers about another match"
+	answersErrors   = "a player that answers with an error"
+	answersNonsense = "a player that answers what is no JSON"
+	answersBroken   = "a player that answers HTTP 500"
+	hangsUp         = "a player that closes the connection"
+	answersHuge     = "a player that answers 1 MB"
+	bothFail        = "two players that always choose maybe"
+	noEnvelope      = "a player whose answers have no envelope"
+	lostReport      = "two good players, and a manager that closes the connection"
+)
+
+// A matchCase is a row of the table of matches. Its name is a scenario of the table of
+// requirements.
+type matchCase struct {
+	name       string
+	deviations [2]*deviation // of the players, by side
+	loses      bool          // a player that deviates loses
+	code       protocol.Code // of the GAME_ERROR that it is sent; "" for none, or any
+	short      bool          // a player does not answer: the referee is told short timeouts
+	long       bool          // a referee retries after a pause, when a connection breaks
+}
+
+// matchCases returns all matches, the first of which shows the form in which the referee
+// takes matches.
+func (x *refereeExam) matchCases() []matchCase {
+	const a, b = rules.SideA, rules.SideB
+	by := func(side rules.Side, d *deviation) (both [2]*deviation) {
+		both[side] = d
+		return both
+	}
+	question, invitation := x.questionType(), protocol.TypeGameInvitation
+	instead := func(kind string, r response) *deviation {
+		return &deviation{kind: kind, change: func(good *response) { *good = r }}
+	}
+	failed := func(status int, body string) *deviation {
+		return instead(question, response{status: status, body: []byte(body)})
+	}
+	joinsLast := &deviation{kind: invitation, once: true, waits: hesitation}
+	choosesLast := &deviation{kind: question}
+	if x.simultaneous() {
+		choosesLast.waits = forOther
+	}
+	maybe := &deviation{kind: question, change: func(r *response) { x.setChoice(r.result, "maybe") }}
+	maybeOnce := &deviation{kind: question, once: true, waits: forOther, change: func(r *response) {
+		x.askState(r.result["match_id"])
+		x.setChoice(r.result, "maybe")
+	}}
+	refuses := &deviation{kind: invitation, change: func(r *response) { r.result["accept"] = false }}
+	otherMatch := &deviation{kind: question, change: func(r *response) { r.result["match_id"] = "R99M99" }}
+	bare := &deviation{change: func(r *response) {
+		for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token"} {
+			delete(r.result, name)
+		}
+	}}
+	huge := `{"jsonrpc": "2.0", "id": 1, "result": {"comment": "` + strings.Repeat("x", 1<<20) + `"}}`
+	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, byGame(x.exam, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
+	return []matchCase{
+		{name: wellPlayed, deviations: [2]*deviation{choosesLast, joinsLast}},
+		{name: sameChoice, deviations: by(a, joinsLast)},
+		{name: refusesToPlay, deviations: by(b, refuses), loses: true},
+		{name: neverJoins, deviations: by(a, instead(invitation, response{after: maxHolding})), loses: true, code: late, short: true},
+		{name: neverChooses, deviations: by(b, instead(question, response{after: maxHolding})), loses: true, code: late, short: true},
+		{name: choosesMaybe, deviations: by(a, maybeOnce), code: illegal},
+		{name: alwaysMaybe, deviations: by(b, maybe), loses: true, code: illegal},
+		{name: choosesLate, deviations: by(a, &deviation{kind: question, once: true, change: func(r *response) { r.after = 3 * shortTime }}), code: late, short: true},
+		{name: otherMatchOnly, deviations: by(b, otherMatch), loses: true},
+		{name: answersErrors, deviations: by(a, instead(question, (&call{}).refuse(-32000, "the player has no choice"))), loses: true},
+		{name: answersNonsense, deviations: by(b, failed(http.StatusOK, "<html>not what you asked for</html>")), loses: true, code: lost, long: true},
+		{name: answersBroken, deviations: by(a, failed(http.StatusInternalServerError, "Internal Server Error")), loses: true, code: lost, long: true},
+		{name: hangsUp, deviations: by(b, instead(question, response{})), loses: true, code: lost, long: true},
+		{name: answersHuge, deviations: by(a, failed(http.StatusOK, huge)), loses: true, code: lost, long: true},
+		{name: bothFail, deviations: [2]*deviation{maybe, maybe}, loses: true, code: illegal},
+		{name: noEnvelope, deviations: by(b, bare)},
+		{name: lostReport, long: true},
+	}
+}
+
+// matches makes the matches that show a selected requirement.
+func (x *refereeExam) matches() []*refereedMatch {
+	var all []*refereedMatch
+	for _, row := range x.matchCases() {
+		if x.needsMatch(row) {
+			all = append(all, x.newMatch(row))
+		}
+	}
+	return all
+}
+
+// needsMatch tells whether a match shows a selected requirement. The matches whose players
+// answer at once show all requirements that name no scenario.
+func (x *refereeExam) needsMatch(row matchCase) bool {
+	return x.selects(func(r *rule) bool {
+		scenarios := r.namedScenarios()
+		switch {
+		case len(scenarios) == 0:
+			return !row.short && !row.long
+		case slices.Contains(scenarios, row.name) || slices.Contains(scenarios, everyMatch):
+			return true
+		}
+		other := []string{"registration", "play", "wire", "misuse", "end"}
+		return row.name == wellPlayed && slices.ContainsFunc(scenarios, func(s string) bool { return !slices.Contains(other, s) })
+	})
+}

@@ -1,0 +1,246 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// members are the members of a JSON object, as received.
+type members map[string]jsontext.Value
+
+// A reply is the answer to a call: its bytes, and the message as far as it can be read. The
+// kit judges its parts separately, so that the report on an agent that does not wrap its
+// messages also shows the faults of the messages.
+type reply struct {
+	Exchange
+
+	body   []byte
+	header http.Header
+	took   time.Duration
+	at     time.Time // when it came
+	reused bool      // it came on a connection that had been used before
+	closed bool      // the connection was refused: no process listens
+
+	object members // the body; nil when it is no JSON object
+	result members // the message, with the names of the specification if a league finds it; nil for none
+	fault  *fault  // nil when there is none
+	bare   bool    // the message is not wrapped as a JSON-RPC response
+
+	form string // in which the agent understood the call; "" for that of the specification
+}
+
+// A fault is an error object of JSON-RPC.
+type fault struct {
+	code    int
+	message string
+	data    members
+}
+
+// read parses the body. It finds the message only in "result", or as the whole body.
+func (r *reply) read() *reply {
+	r.object = objectOf(r.body)
+	r.result = objectOf(r.object["result"])
+	r.fault = faultOf(r.object)
+	wrapped := r.object["jsonrpc"] != nil || r.object["result"] != nil || r.object["error"] != nil
+	if r.bare = r.object != nil && !wrapped && r.Status < 400; r.bare {
+		r.result = r.object
+	}
+	r.defect = diagnose(r)
+	return r
+}
+
+// exchange returns a reply as evidence; nil for none.
+func (r *reply) exchange() *Exchange {
+	if r == nil {
+		return nil
+	}
+	return &r.Exchange
+}
+
+// notSent is the reply to a call that is not made.
+func notSent(url string, body []byte, why string) *reply {
+	return (&reply{Exchange: Exchange{To: url, request: body, Error: why, unasked: true}}).read()
+}
+
+// faultOf reads the error of a response; nil when there is none.
+func faultOf(object members) *fault {
+	raw := object["error"]
+	if raw == nil || raw.Kind() == 'n' {
+		return nil
+	}
+	e := objectOf(raw)
+	f := &fault{data: objectOf(e["data"])}
+	f.code, _ = e.integer("code")
+	f.message = e.text("message")
+	if e == nil {
+		f.message = object.text("error") // as in 003 §5.2
+	}
+	return f
+}
+
+// objectOf parses an object; nil if it is none. It accepts duplicate names and invalid
+// UTF-8, which have a requirement of their own.
+func objectOf(raw []byte) members {
+	var m members
+	if len(raw) == 0 || json.Unmarshal(raw, &m, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return nil
+	}
+	return m
+}
+
+// trouble returns why there is no result; "" if there is one.
+func (r *reply) trouble() string {
+	switch {
+	case r.Error != "":
+		return r.Error
+	case r.result != nil && r.fault == nil:
+		return ""
+	case r.fault != nil && r.fault.code == 0:
+		return "answered with the error " + quoted(r.fault.message)
+	case r.fault != nil:
+		return fmt.Sprintf("answered with the error %d %s", r.fault.code, quoted(r.fault.message))
+	case len(r.body) == 0:
+		return fmt.Sprintf("answered with HTTP status %d and no body", r.Status)
+	case r.object == nil:
+		return fmt.Sprintf("answered with HTTP status %d and a body that is no JSON object", r.Status)
+	case r.object["result"] != nil:
+		return "answered with a result that is " + jsonKind(r.object["result"]) + ", not an object"
+	}
+	return fmt.Sprintf("answered with HTTP status %d and neither result nor error", r.Status)
+}
+
+// failed tells whether an answer has an error that is not null.
+func (r *reply) failed() bool {
+	problem := r.object["error"]
+	return problem != nil && problem.Kind() != 'n'
+}
+
+// catalogued is the code of the protocol's catalogue in an error; "" when it has none.
+func (f *fault) catalogued() string { return f.data.text("error_code") }
+
+// text is a member that is a string; "" for any other.
+func (m members) text(name string) string {
+	var s string
+	_ = json.Unmarshal(m[name], &s, jsontext.AllowInvalidUTF8(true))
+	return s
+}
+
+// integer is a member that is a whole number.
+func (m members) integer(name string) (int, bool) {
+	n, err := strconv.Atoi(string(m[name]))
+	return n, err == nil
+}
+
+// has returns what is wrong with a member that must be this string.
+func (m members) has(name, want string) string {
+	got := m.text(name)
+	return firstOf(m.filled(name), when(got != want, "%s is %s, not %s", name, quoted(got), quoted(want)))
+}
+
+// hasNoOther returns what is wrong with a member that must be this string, if it is there.
+func (m members) hasNoOther(name, want string) string {
+	if m[name] == nil {
+		return ""
+	}
+	return m.has(name, want)
+}
+
+// filled returns what is wrong with a member that must be a string that is not empty.
+func (m members) filled(name string) string {
+	switch {
+	case m[name] == nil:
+		return name + " is missing"
+	case m[name].Kind() != '"':
+		return name + " is " + jsonKind(m[name]) + ", not a string"
+	case m.text(name) == "":
+		return name + " is empty"
+	}
+	return ""
+}
+
+// jsonKind names a value's JSON type.
+func jsonKind(v jsontext.Value) string {
+	kinds := map[jsontext.Kind]string{
+		'n': "null", 't': "a boolean", 'f': "a boolean", '"': "a string", '0': "a number", '[': "an array", '{': "an object",
+	}
+	return cmp.Or(kinds[v.Kind()], "missing")
+}
+
+// quoted shows a text of the agent, shortened and without control characters.
+func quoted(s string) string {
+	const limit = 80
+	if len(s) > limit {
+		s = s[:limit] + "…"
+	}
+	return strconv.QuoteToGraphic(s)
+}
+
+// plain is quoted without the quotation marks.
+func plain(s string) string {
+	q := quoted(s)
+	return q[1 : len(q)-1]
+}
+
+// valueOf shows a member as it is in the message, without control characters.
+func valueOf(m members, name string) string {
+	v := m[name]
+	if v == nil {
+		return "missing"
+	}
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(plain(string(v)))
+}
+
+// sameJSON tells whether two values are equal. Numbers must have the same digits: an agent
+// that reads a number as a float loses some.
+func sameJSON(a, b jsontext.Value) bool {
+	if a.Kind() == '"' && b.Kind() == '"' {
+		var x, y string
+		return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
+	}
+	return bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b))
+}
+
+// jsonProblem returns why a body is not valid JSON.
+func jsonProblem(body []byte) string {
+	d := jsontext.NewDecoder(bytes.NewReader(body))
+	err := d.SkipValue()
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return "the body has the same name twice in one object: " + jsonDetail(err)
+	case err != nil:
+		return "the body is no JSON: " + jsonDetail(err)
+	case len(bytes.TrimSpace(body[d.InputOffset():])) > 0:
+		return "something stands behind the JSON value"
+	}
+	return ""
+}
+
+func jsonDetail(err error) string {
+	return strings.TrimPrefix(err.Error(), "jsontext: ")
+}
+
+// traces are texts in the stack traces of several languages.
+var traces = [...]string{
+	"Traceback (most recent call last)", "\ngoroutine ", `\ngoroutine `, "panic: ", "\n    at ", `\n    at `, "\n\tat ", `\n\tat `,
+	"stack backtrace:", `.py\", line `, `.py", line `, "node_modules",
+}
+
+// when returns a problem if there is one.
+func when(broken bool, format string, args ...any) string {
+	if !broken {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// firstOf returns the first problem that there is.
+func firstOf(problems ...string) string { return cmp.Or(problems...) }
