@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config/userfile"
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )

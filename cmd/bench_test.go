@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/rules/evenodd"

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/store"
 )
 

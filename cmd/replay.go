@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"

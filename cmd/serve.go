@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	web "evenodd/league/view/page"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	table "evenodd/league"
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"

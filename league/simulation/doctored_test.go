@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	league "evenodd/league/manager"
 	"evenodd/league/pairing"

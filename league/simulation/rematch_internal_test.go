@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"

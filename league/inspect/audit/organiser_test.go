@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/audit"
 	"evenodd/league/decide"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"

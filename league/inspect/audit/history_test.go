@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/store"
 )
 

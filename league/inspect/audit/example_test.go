@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"evenodd/league/audit"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/store"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
