@@ -90,12 +90,12 @@ func importRules() []importRule {
 			}},
 		{"dialects stay at the edge", "third-party forms are translated at the edge of a process: the code behind it sees the specification's form. The conformance kit is such an edge",
 			func(p, i string) bool {
-				return in(p, "league/dialect") && ours(i) && !in(i, "league/protocol", "league/dialect") ||
-					in(i, "league/dialect") && !in(p, "cmd", "league/dialect", "league/inspect/check")
+				return in(p, "transport/dialect") && ours(i) && !in(i, "league/protocol", "transport/dialect") ||
+					in(i, "transport/dialect") && !in(p, "cmd", "transport/dialect", "league/inspect/check")
 			}},
 		{"the translation is pure", "league/dialect takes and returns values, so that a table of messages tests it; league/dialect/bridge has the locks, the waiting and the log",
 			func(p, i string) bool {
-				return p == "league/dialect" && (in(i, "sync", "context", "net", "os", "math/rand", "crypto/rand", "github.com/rs/zerolog", "league/dialect/bridge") && i != "net/url")
+				return p == "transport/dialect" && (in(i, "sync", "context", "net", "os", "math/rand", "crypto/rand", "github.com/rs/zerolog", "transport/dialect/bridge") && i != "net/url")
 			}},
 		{"roles are not configured by files", "options are passed down, so that a test or a simulation needs no file and no environment",
 			func(p, i string) bool { return role(p) && in(i, "config") }},
@@ -231,7 +231,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"the simulation imports carriers", "league/simulation", "transport/memory", ""},
 		{"the kit imports a carrier", "league/inspect/check", "transport/http", ""},
 		{"a player speaks HTTP", "player", "net/http", "roles do not use HTTP"},
-		{"the dialects speak HTTP", "league/dialect", "net/http", "roles do not use HTTP"},
+		{"the dialects speak HTTP", "transport/dialect", "net/http", "roles do not use HTTP"},
 		{"the codec speaks HTTP", "transport", "net/http", "roles do not use HTTP"},
 		{"a strategy asks a model", "player/strategy/external", "net/http", ""},
 		{"a strategy of counts speaks HTTP", "player/strategy", "net/http", "roles do not use HTTP"},
@@ -252,18 +252,18 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a player imports membership", "player", "league/membership", ""},
 		{"a referee imports the store", "referee", "league/store", ""},
 		{"the manager imports the table", "league/manager", "league", ""},
-		{"the dialects import a carrier", "league/dialect", "transport", "dialects stay at the edge"},
-		{"the manager knows dialects", "league/manager", "league/dialect", "dialects stay at the edge"},
-		{"a command hands dialects on", "cmd", "league/dialect", ""},
-		{"the conformance kit reads every form", "league/inspect/check", "league/dialect", ""},
-		{"the simulation knows dialects", "league/simulation", "league/dialect", "dialects stay at the edge"},
-		{"the dialects import the protocol", "league/dialect", "league/protocol", ""},
-		{"the bridge imports the dialects", "league/dialect/bridge", "league/dialect", ""},
-		{"the bridge imports the manager", "league/dialect/bridge", "league/manager", "dialects stay at the edge"},
-		{"the translation holds a lock", "league/dialect", "sync", "the translation is pure"},
-		{"the translation logs", "league/dialect", "github.com/rs/zerolog", "the translation is pure"},
-		{"the translation reads addresses", "league/dialect", "net/url", ""},
-		{"the bridge holds a lock", "league/dialect/bridge", "sync", ""},
+		{"the dialects import a carrier", "transport/dialect", "transport", "dialects stay at the edge"},
+		{"the manager knows dialects", "league/manager", "transport/dialect", "dialects stay at the edge"},
+		{"a command hands dialects on", "cmd", "transport/dialect", ""},
+		{"the conformance kit reads every form", "league/inspect/check", "transport/dialect", ""},
+		{"the simulation knows dialects", "league/simulation", "transport/dialect", "dialects stay at the edge"},
+		{"the dialects import the protocol", "transport/dialect", "league/protocol", ""},
+		{"the bridge imports the dialects", "transport/dialect/bridge", "transport/dialect", ""},
+		{"the bridge imports the manager", "transport/dialect/bridge", "league/manager", "dialects stay at the edge"},
+		{"the translation holds a lock", "transport/dialect", "sync", "the translation is pure"},
+		{"the translation logs", "transport/dialect", "github.com/rs/zerolog", "the translation is pure"},
+		{"the translation reads addresses", "transport/dialect", "net/url", ""},
+		{"the bridge holds a lock", "transport/dialect/bridge", "sync", ""},
 		{"a referee reads settings", "referee", "config", "roles are not configured by files"},
 		{"the simulation reads settings", "league/simulation", "config", ""},
 		{"config imports the manager", "config", "league/manager", "config does not import agents"},
@@ -405,7 +405,7 @@ func (s source) faults() (faults []string) {
 	if in(s.path, "main.go", "cmd", "config", "league/leaguetest/long.go") {
 		return faults
 	}
-	if path.Dir(s.path) == "league/dialect" {
+	if path.Dir(s.path) == "transport/dialect" {
 		faults = append(faults, s.impurities()...)
 	}
 	for _, sel := range s.uses("os", "Exit", "Getenv", "LookupEnv", "Environ", "Setenv", "Stdin", "Stdout", "Stderr", "Args") {
@@ -523,9 +523,9 @@ func TestSources(t *testing.T) {
 func TestSourceFaultsAreFound(t *testing.T) {
 	tests := []struct{ name, path, text, want string }{
 		{"init", "league/x.go", `func init() {}`, "league/x.go:3: init runs"},
-		{"a translation that reads the clock", "league/dialect/x.go", `import "time"; var now = time.Now`, "reads the clock"},
-		{"a translation with a goroutine", "league/dialect/x.go", `func f() { go f() }`, "a goroutine"},
-		{"a bridge that reads the clock", "league/dialect/bridge/x.go", `import "time"; var now = time.Now`, ""},
+		{"a translation that reads the clock", "transport/dialect/x.go", `import "time"; var now = time.Now`, "reads the clock"},
+		{"a translation with a goroutine", "transport/dialect/x.go", `func f() { go f() }`, "a goroutine"},
+		{"a bridge that reads the clock", "transport/dialect/bridge/x.go", `import "time"; var now = time.Now`, ""},
 		{"init in a command", "cmd/x.go", `func init() {}`, "cmd/x.go:3: init runs"},
 		{"a method called init", "league/x.go", `type t int; func (t) init() {}`, ""},
 		{"exit", "league/x.go", `import "os"; func f() { os.Exit(1) }`, "os.Exit belongs"},

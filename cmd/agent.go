@@ -12,9 +12,9 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/transport"
+	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
 )
 

@@ -15,12 +15,12 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/decide"
-	"evenodd/league/dialect/bridge"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	web "evenodd/league/view/page"
 	"evenodd/transport"
+	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
 	"evenodd/transport/mcp"
 )

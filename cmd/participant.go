@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
+	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
 	"evenodd/transport/mcp"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // A call is a request that one of the kit's agents received.

@@ -18,10 +18,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"evenodd/league/dialect"
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/transport"
+	"evenodd/transport/dialect"
+	"evenodd/transport/dialect/bridge"
 )
 
 const (

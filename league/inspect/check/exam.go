@@ -14,10 +14,10 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/transport/dialect/bridge"
 )
 
 // Options configure an examination.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect/bridge"
 )
 
 // The limits of the kit's own agents.

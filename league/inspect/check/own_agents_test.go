@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/dialect/bridge"
 	conformance "evenodd/league/inspect/check"
 	league "evenodd/league/manager"
 	"evenodd/league/membership"
@@ -27,6 +26,7 @@ import (
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
 	"evenodd/transport"
+	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
 )
 

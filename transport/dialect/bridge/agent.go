@@ -10,8 +10,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // An agent is what the bridge knows about our agent.

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
+	"evenodd/transport/dialect/bridge"
 )
 
 // between are players P01 to P04, at the ports that the specification gives them.

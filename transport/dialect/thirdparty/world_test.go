@@ -19,7 +19,6 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/dialect/bridge"
 	league "evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -30,6 +29,7 @@ import (
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/transport"
+	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
 	"evenodd/transport/pipenet"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // Options describe the agent of a bridge.

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
 )
 

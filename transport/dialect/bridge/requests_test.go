@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect/bridge"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // openMatches assigns two matches to a referee that accepts them: R1M1 of P01 and P02, R1M2

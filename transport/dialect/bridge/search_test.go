@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // An asked question, and the members by which an agent recognizes it.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // An assignedMatch is a match that the manager assigned to a third-party referee.

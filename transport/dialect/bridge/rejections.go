@@ -3,8 +3,8 @@ package bridge
 import (
 	"slices"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"evenodd/league/dialect"
+	"evenodd/transport/dialect"
 )
 
 // call makes a call without the bridge of an agent.

@@ -16,7 +16,6 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -26,6 +25,7 @@ import (
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/transport"
+	"evenodd/transport/dialect/bridge"
 )
 
 // object is a JSON object as a third-party agent sees it.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // Some players reply {"status":"RECEIVED"} to a question and post the answer to the referee

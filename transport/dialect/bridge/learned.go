@@ -5,8 +5,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // learnedForm is the form that the endpoint understands. For the start of a match this is

@@ -3,7 +3,7 @@ package dialect_test
 import (
 	"fmt"
 
-	"evenodd/league/dialect"
+	"evenodd/transport/dialect"
 )
 
 // A request in a third-party form becomes one in the form of the specification.

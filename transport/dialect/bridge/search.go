@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"evenodd/league/dialect"
+	"evenodd/transport/dialect"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"context"
 	"net/netip"
 
-	"evenodd/league/dialect"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // A server serves one request.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect/bridge"
 )
 
 // A third-party referee calls a tool. The code of the agent receives the method of the

@@ -12,8 +12,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/dialect/bridge"
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect/bridge"
 )
 
 // FuzzServe posts any body to any path of an agent in a third-party league. The answer is

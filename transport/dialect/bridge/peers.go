@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"evenodd/league/dialect"
+	"evenodd/transport/dialect"
 )
 
 // A postFunc makes one POST with further headers, as the carrier gives it.
