@@ -111,7 +111,7 @@ func importRules() []importRule {
 			func(p, i string) bool { return in(i, "github.com/spf13/cobra") && !in(p, "cmd") }},
 		{"only tests import test packages", "the binary needs no test library",
 			func(_, i string) bool {
-				return in(i, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/chromedp", "transport/pipenet", "league/leaguetest", "rules/rulestest") || i == "testing"
+				return in(i, "github.com/stretchr/testify", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/chromedp", "transport/pipenet", "league/simulation/leaguetest", "rules/rulestest") || i == "testing"
 			}},
 		{"only cmd imports the simulation", "the simulation imports all roles and carriers, and so does each of its importers",
 			func(p, i string) bool {
@@ -179,7 +179,7 @@ func TestImportRules(t *testing.T) {
 	for _, n := range importRules() {
 		t.Run(n.name, func(t *testing.T) {
 			for _, r := range packages {
-				if in(shortened(r.ImportPath), "league/leaguetest", "rules/rulestest") { // a harness that only tests import may import all
+				if in(shortened(r.ImportPath), "league/simulation/leaguetest", "rules/rulestest") { // a harness that only tests import may import all
 					continue
 				}
 				for _, imported := range r.Imports {
@@ -279,7 +279,7 @@ func TestEveryImportRuleCanFail(t *testing.T) {
 		{"a command imports testing", "cmd", "testing", "only tests import test packages"},
 		{"a page starts a browser", "league/view/page", "github.com/chromedp/chromedp", "only tests import test packages"},
 		{"a carrier travels through pipes", "transport/http", "transport/pipenet", "only tests import test packages"},
-		{"a referee imports the harness", "referee", "league/leaguetest", "only tests import test packages"},
+		{"a referee imports the harness", "referee", "league/simulation/leaguetest", "only tests import test packages"},
 		{"the manager simulates", "league/manager", "league/simulation", "only cmd imports the simulation"},
 		{"a command simulates", "cmd", "league/simulation", ""},
 		{"config imports commands", "config", "cmd", "only main imports cmd"},
@@ -402,7 +402,7 @@ func (s source) faults() (faults []string) {
 	for _, assertion := range s.contextAssertions() {
 		faults = append(faults, s.at(assertion)+": a type assertion on a context: wrapping a context must change nothing, so pass options as parameters of the call")
 	}
-	if in(s.path, "main.go", "cmd", "config", "league/leaguetest/long.go") {
+	if in(s.path, "main.go", "cmd", "config", "league/simulation/leaguetest/long.go") {
 		return faults
 	}
 	if path.Dir(s.path) == "transport/dialect" {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 func TestAssignmentIsAcceptedImmediately(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/leaguetest"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"

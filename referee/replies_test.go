@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/rules/tictactoe"
 )
 

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	table "evenodd/league"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 func TestAssignmentHoldsPlayersRecordsAndPolicy(t *testing.T) {

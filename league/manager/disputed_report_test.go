@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/audit"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // Two players deny results of REF02, which gets a match of the next round all the same, because

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // The journal is public and has 128 bits of an HMAC over the conversation of each

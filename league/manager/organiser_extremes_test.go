@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // The league ends, and its audit is clean, although nobody is left to play.

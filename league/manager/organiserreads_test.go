@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // readAs sends a query with the admin token, and decodes the data of the response.

@@ -11,9 +11,9 @@ import (
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 const day = 24 * time.Hour

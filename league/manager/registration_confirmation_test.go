@@ -14,9 +14,9 @@ import (
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // notListening registers one of our players before its port is open; open opens the port.

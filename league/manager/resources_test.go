@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/decide"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/leaguetest"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // A power cut ends the whole machine after any byte of the results file. The journal has no

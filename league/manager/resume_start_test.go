@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/decide"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // Registrations survive a restart, and registration stays open.

@@ -10,9 +10,9 @@ import (
 
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/rules"
 )

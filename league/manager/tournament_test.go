@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // What agents are told about rounds is what was played.

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/audit"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"

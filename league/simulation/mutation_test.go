@@ -23,9 +23,9 @@ import (
 
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"

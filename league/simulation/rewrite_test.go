@@ -18,9 +18,9 @@ import (
 
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/rules/evenodd"
 )

@@ -21,11 +21,11 @@ import (
 
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/leaguetest"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/view/stats"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"evenodd/league/leaguetest"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // The limits of a carrier count a call for the caller that a valid credential names.

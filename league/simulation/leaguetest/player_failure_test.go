@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/player/strategy"
 )
 

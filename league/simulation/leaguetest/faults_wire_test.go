@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // wireFaults are the faults of a player's connections and bytes.

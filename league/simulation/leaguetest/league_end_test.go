@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"evenodd/league/leaguetest"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // LEAGUE_COMPLETED ends an agent whatever its tables hold, if it comes from the manager and its envelope is valid.

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // leagueOf plays a round of a league with so many players, whose names are long.

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/journal"
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"

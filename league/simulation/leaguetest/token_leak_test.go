@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/leaguetest"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // The debug log of a league with many faults has no tokens.

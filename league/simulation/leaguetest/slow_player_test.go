@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"evenodd/league/leaguetest"
 	league "evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 )
 
 func TestHangingPlayerDelaysARoundByAtMostTenSeconds(t *testing.T) {
