@@ -32,9 +32,11 @@ type address struct {
 // addressFlags defines the flags of the commands that listen.
 func addressFlags(f *pflag.FlagSet, a *address) {
 	f.StringVar(&a.host, "host", "localhost", "`address` to listen on; 0.0.0.0 lets other machines connect")
-	f.Var(&a.ports, "port", "port to listen on: a number, a range such as 8101-8150 (the first free one), or 0 (any free one)")
+	f.Var(&a.ports, "port", "port to listen on: a number, a range such as 8101-8150 (the first free one), or 0 (any "+
+		"free one)")
 	f.StringSliceVar(&a.allowed, "allowed-host", nil,
-		"further host `name` that requests may use for this agent, such as the name of a reverse proxy; may be repeated. Requests for unknown names are refused as DNS rebinding")
+		"further host `name` that requests may use for this agent, such as the name of a reverse proxy; may be repeated. "+
+			"Requests for unknown names are refused as DNS rebinding")
 	f.StringVar(&a.files.cert, "tls-cert", "", "PEM `file` with the certificate: serve HTTPS")
 	f.StringVar(&a.files.key, "tls-key", "", "PEM `file` with the key of the certificate")
 }
@@ -76,7 +78,7 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 		return nil, err
 	}
 	var err error
-	if a.tls, err = a.files.tlsConfig(ctx); err != nil {
+	if a.tls, err = a.files.tlsConfig(); err != nil {
 		return nil, err
 	}
 	l, err := a.firstFree(ctx)
@@ -100,7 +102,8 @@ func (a *address) checkEndpoint() error {
 	case a.endpoint != "" && !httpURL(a.endpoint):
 		return usage("--endpoint %q: must be a URL such as http://my-host:8101/mcp", a.endpoint)
 	case a.endpoint == "" && (a.host == "" || ip != nil && ip.IsUnspecified()):
-		return usage("--host %q listens on all addresses of this machine: set --endpoint to the URL that other agents must use", a.host)
+		return usage("--host %q listens on all addresses of this machine: set --endpoint to the URL that other agents must "+
+			"use", a.host)
 	}
 	return nil
 }
@@ -159,12 +162,11 @@ func (a *address) firstFree(ctx context.Context) (net.Listener, error) {
 	if a.ports.first < a.ports.last {
 		return nil, fmt.Errorf("all ports of %s are taken by other programs: %s", &a.ports, remedy)
 	}
-	port := a.ports.String()
-	return nil, taken(ctx, "port "+port, net.JoinHostPort(a.host, port), "stop that program, or "+remedy)
+	return nil, fmt.Errorf("port %s is %w: stop that program, or %s", &a.ports, errTaken, remedy)
 }
 
-// httpURL tells whether s is a valid URL with a scheme that a carrier serves.
+// httpURL tells whether s is a valid URL of HTTP.
 func httpURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && protocol.ValidURL(s) && slices.Contains(schemes[:], u.Scheme)
+	return err == nil && protocol.ValidURL(s) && (u.Scheme == "http" || u.Scheme == "https")
 }

@@ -1,14 +1,13 @@
 package cmd
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
 	"evenodd/league/decide"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 )
 
@@ -24,13 +23,15 @@ type admission struct {
 // flags defines the flags.
 func (a *admission) flags(f *pflag.FlagSet) {
 	f.StringVar(&a.roster, "roster", "", "CSV `file` of the agents that may register: name,code or name,code,role")
-	f.StringVar(&a.until, "registration-until", "", "`time` after which no new agent may register, such as 2026-11-23T09:00:00Z")
-	f.StringVar(&a.start, "start-at", "", "`time` at which the league starts, such as 2026-11-23T09:00:00Z (default: that of --registration-until)")
+	f.StringVar(&a.until, "registration-until", "", "`time` after which no new agent may register, such as "+
+		"2026-11-23T09:00:00Z")
+	f.StringVar(&a.start, "start-at", "", "`time` at which the league starts, such as 2026-11-23T09:00:00Z (default: "+
+		"that of --registration-until)")
 }
 
 // read reads the roster and the times, and sets the numbers of agents that start the league
 // where the user has not.
-func (a *admission) read(ctx context.Context, s streams, o *managerOptions) (err error) {
+func (a *admission) read(s streams, o *managerOptions) (err error) {
 	if a.registrationUntil, err = readTime("registration-until", a.until); err != nil {
 		return err
 	}
@@ -39,7 +40,8 @@ func (a *admission) read(ctx context.Context, s streams, o *managerOptions) (err
 	}
 	timed := a.until != "" || a.start != ""
 	if a.until != "" && a.start != "" && a.registrationUntil.After(a.startAt) {
-		return usage("--registration-until %s: registration ends with the start of the league, --start-at %s; set an earlier time", a.until, a.start)
+		return usage("--registration-until %s: registration ends with the start of the league, --start-at %s; set an "+
+			"earlier time", a.until, a.start)
 	}
 	if timed && !a.given["players"] {
 		o.players = 0 // the time starts the league
@@ -47,7 +49,7 @@ func (a *admission) read(ctx context.Context, s streams, o *managerOptions) (err
 	if a.roster == "" {
 		return nil
 	}
-	entries, err := config.ReadRoster(ctx, a.roster)
+	entries, err := config.ReadRoster(a.roster)
 	if err != nil {
 		return usage("--roster: %w", err)
 	}
@@ -72,17 +74,20 @@ func (a *admission) fit(s streams, o *managerOptions, whole bool) error {
 	case size.Players < 2:
 		return usage("--roster: %s lists %d players: a league needs two", a.roster, size.Players)
 	case o.players > size.Players:
-		return usage("--players %d: the roster lists only %d; leave --players out to wait for all of them", o.players, size.Players)
+		return usage("--players %d: the roster lists only %d; leave --players out to wait for all of them", o.players,
+			size.Players)
 	case size.Referees > 0 && o.referees > size.Referees:
-		return usage("--referees %d: the roster lists only %d; leave --referees out to wait for all of them", o.referees, size.Referees)
+		return usage("--referees %d: the roster lists only %d; leave --referees out to wait for all of them", o.referees,
+			size.Referees)
 	case size.Referees == 0:
-		return printLine(s.err, "The roster lists no referee, so any referee may register. To keep others out, add a line with the role referee.")
+		return printLine(s.err, "The roster lists no referee, so any referee may register. To keep others out, add a line "+
+			"with the role referee.")
 	}
 	return nil
 }
 
 // complete sets the options of the league.
-func (a *admission) complete(o *league.Options) {
+func (a *admission) complete(o *manager.Options) {
 	o.Roster, o.RegistrationUntil, o.StartAt = a.listed, a.registrationUntil, a.startAt
 	if !o.RegistrationUntil.IsZero() || !o.StartAt.IsZero() {
 		o.RegistrationWindow = 0 // the times replace it
@@ -96,30 +101,22 @@ func readTime(flag, value string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, value)
 	if err != nil {
-		return at, usage("--%s %.60q: must be a time with a zone, such as 2026-11-23T09:00:00Z or 2026-11-23T10:00:00+01:00", flag, value)
+		return at, usage("--%s %.60q: must be a time with a zone, such as 2026-11-23T09:00:00Z or "+
+			"2026-11-23T10:00:00+01:00", flag, value)
 	}
 	return at.UTC(), nil
 }
 
-// registrationEnd tells when registration ends, if that is before the start.
-func registrationEnd(s league.Status) string {
-	if s.RegistrationUntil == "" || s.RegistrationUntil == s.StartAt {
-		return ""
-	}
-	return "; registration ends at " + s.RegistrationUntil
-}
-
 // tooLate tells what it means for a league that has not begun that one of its times is past;
 // "" otherwise.
-func (a *admission) tooLate(s league.Status, now time.Time) string {
+func (a *admission) tooLate(s manager.Status, now time.Time) string {
 	start, _ := time.Parse(time.RFC3339, s.StartAt) // zero without a time
 	switch {
 	case s.Matches > 0 || s.StartAt == "" || now.Before(start):
 		return ""
-	case a.registrationUntil.IsZero() || now.Before(a.registrationUntil):
-		return "The time of the start is past: the league starts as soon as enough agents have answered."
-	case s.Players < 2 || s.Referees < 1:
-		return "Registration ended before two players and one referee had registered, so the league cannot start. Start the manager again with a later --registration-until."
+	case !a.registrationUntil.IsZero() && !now.Before(a.registrationUntil) && (s.Players < 2 || s.Referees < 1):
+		return "Registration ended before two players and one referee had registered, so the league cannot start. Start " +
+			"the manager again with a later --registration-until."
 	}
-	return "Registration has ended and the time of the start is past: the league starts as soon as enough registered agents have answered."
+	return "The time of the start is past: the league starts as soon as enough agents have answered."
 }

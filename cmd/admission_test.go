@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 )
 
 func TestManagerSaysWhatATimeInThePastMeans(t *testing.T) {
@@ -14,17 +14,17 @@ func TestManagerSaysWhatATimeInThePastMeans(t *testing.T) {
 	const past, future = "2026-11-23T08:00:00Z", "2026-11-23T10:00:00Z"
 	for name, c := range map[string]struct {
 		until  time.Time
-		status league.Status
+		status manager.Status
 		want   string
 	}{
-		"no time":                     {want: "", status: league.Status{}},
-		"start in the future":         {want: "", status: league.Status{StartAt: future}},
-		"league has begun":            {want: "", status: league.Status{StartAt: past, Matches: 6}},
-		"start in the past":           {want: "as soon as enough agents", status: league.Status{StartAt: past}},
-		"nobody can register":         {until: now, want: "cannot start", status: league.Status{StartAt: past, Players: 1, Referees: 1}},
-		"no referee can register":     {until: now, want: "later --registration-until", status: league.Status{StartAt: past, Players: 2}},
-		"agents have not answered":    {until: now, want: "registered agents", status: league.Status{StartAt: past, Players: 2, Referees: 1}},
-		"planned start is still open": {until: now, want: "", status: league.Status{StartAt: future}},
+		"no time":                     {want: "", status: manager.Status{}},
+		"start in the future":         {want: "", status: manager.Status{StartAt: future}},
+		"league has begun":            {want: "", status: manager.Status{StartAt: past, Matches: 6}},
+		"start in the past":           {want: "as soon as enough agents", status: manager.Status{StartAt: past}},
+		"nobody can register":         {until: now, want: "cannot start", status: manager.Status{StartAt: past, Players: 1, Referees: 1}},
+		"no referee can register":     {until: now, want: "later --registration-until", status: manager.Status{StartAt: past, Players: 2}},
+		"agents have not answered":    {until: now, want: "as soon as enough agents", status: manager.Status{StartAt: past, Players: 2, Referees: 1}},
+		"planned start is still open": {until: now, want: "", status: manager.Status{StartAt: future}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &admission{registrationUntil: c.until}

@@ -2,11 +2,9 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +16,7 @@ import (
 	"evenodd/transport/http"
 )
 
-// Sizes of messages in bytes (002 §14.1), and the time that calls get to end when
+// Sizes of messages in bytes, and the time that calls get to end when
 // their server stops.
 const (
 	maxRequest       = 10 << 10 // request that a manager or referee accepts from any caller
@@ -30,7 +28,7 @@ const (
 // A node is the network side of a process: the client for calls to agents, the
 // translation of third-party forms, and the server. Every command gets them here.
 type node struct {
-	caller  transport.Caller // by the scheme of the endpoint's URL; holds notices back from failing agents
+	caller  transport.Caller // holds notices back from failing agents
 	client  *http.Client
 	dialect *bridge.Bridge
 	log     zerolog.Logger
@@ -45,37 +43,22 @@ type nodeOptions struct {
 	log      zerolog.Logger
 }
 
-// schemes are the URL schemes of endpoints. callers needs a carrier for each.
-var schemes = [...]string{"http", "https"}
-
-func newNode(ctx context.Context, o nodeOptions) (*node, error) {
+func newNode(o nodeOptions) (*node, error) {
 	o.dialect.Clock, o.dialect.Log = protocol.SystemClock(), o.log
 	n := &node{dialect: bridge.New(o.dialect), log: o.log}
-	trusted, err := roots(ctx, o.ca)
+	trusted, err := roots(o.ca)
 	if err != nil {
 		return nil, err
 	}
 	n.client = http.NewClient(http.ClientConfig{MaxReply: o.maxReply, Roots: trusted, Allow: o.allow, Dialect: n.dialect})
-	n.caller = transport.NewBreaker(callers{"http": n.client, "https": n.client}, essential, o.log)
+	n.caller = transport.NewBreaker(n.client, essential, o.log)
 	return n, nil
-}
-
-// callers are carriers by the URL scheme of the endpoints that they reach.
-type callers map[string]transport.Caller
-
-// Call makes the call with the carrier of the endpoint.
-func (c callers) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
-	scheme, _, _ := strings.Cut(r.Endpoint, "://")
-	carrier, ok := c[strings.ToLower(scheme)]
-	if !ok {
-		return nil, nil, fmt.Errorf("endpoint %q: its URL must begin with %s://", r.Endpoint, strings.Join(schemes[:], ":// or "))
-	}
-	return carrier.Call(ctx, r)
 }
 
 // serve answers calls on l in the background. stamp identifies the agent in errors.
 // The returned function lets running calls end, then stops the server.
-func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func() *protocol.Stamp, c http.Config) (stop func()) {
+func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func() *protocol.Stamp,
+	c http.Config) (stop func()) {
 	c.Hosts, c.TLS, c.Dialect = a.names(l), a.tls, n.dialect
 	if c.TooLarge == nil {
 		c.TooLarge = func(_ context.Context, limit int64) error { return protocol.TooLarge(stamp(), limit) }

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -33,36 +32,40 @@ func newAudit(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit DIR",
 		Short: "Recompute leagues from their files alone",
-		Long: `Recompute the leagues of a data folder from their files, and compare the files with
-each other: the hash chain of the journal, the schedule, one result for each match, the
-choices in the transcripts, commitments and nonces, drawn numbers, verdicts, points,
-standings and rounds, the histories of players, and the signatures of players and manager.
+		Long: `Recompute the leagues of a data folder from their files, and compare the files
+with each other: the hash chain of the journal, the schedule, one result for
+each match, the choices in the transcripts, commitments and nonces, drawn
+numbers, verdicts, points, standings and rounds, the histories of players, and
+the signatures of players and manager.
 
-Everybody who can write the folder and has the keys in its private folder can make a
-league that follows the rules from the start. Name what you know from elsewhere:
-  --head HASH      a hash that the league printed at its end, or told players
-  --keys FILE      public keys that agents told you: a JSON object such as
-                   {"P01": "hex"}, or lines of an id and a key; "manager" is the
-                   id of the manager. Each choice of a player that is named must
-                   have its signature
-  --histories DIR  the histories that players kept: DIR/P01/history.jsonl and so
-                   on, or a data folder. They replace those in the folder
+Everybody who can write the folder and has the keys in its private folder can
+make a league that follows the rules from the start. Name what you know from
+elsewhere:
 
-Each finding names its file and line; with findings the exit code is 4. Notes are
-unusual but not wrong. With --strict the exit code is also 4 if a result rests on
-the word of its referee alone. The command only reads the folder; the league may be running.`,
+    --head HASH      a hash that the league printed at its end, or told players
+    --keys FILE      public keys that agents told you: a JSON object such as
+                     {"P01": "hex"}, or lines of an id and a key; "manager" is the
+                     id of the manager. Each choice of a player that is named must
+                     have its signature
+    --histories DIR  the histories that players kept: DIR/P01/history.jsonl and so
+                     on, or a data folder. They replace those in the folder
+
+Each finding names its file and line; with findings the exit code is 4. Notes
+are unusual but not wrong. With --strict the exit code is also 4 if a result
+rests on the word of its referee alone. The command only reads the folder; the
+league may be running.`,
 		Example: examples(
 			"Recompute a league", "evenodd audit ./my-league",
 			"Also compare the hash that the league printed at its end", "evenodd audit ./my-league --head HASH",
-			"Also compare keys and histories that players sent you", "evenodd audit ./my-league --keys keys.txt --histories ./collected",
+			"Also compare keys and histories that players sent you",
+			"evenodd audit ./my-league --keys keys.txt --histories ./collected",
 		),
-		ValidArgsFunction: completeOneFolder,
-		Args:              takes(1, nil, "audit takes one folder: the --data folder of a manager, which contains data/leagues"),
-		RunE:              func(c *cobra.Command, args []string) error { return runAudit(c.Context(), s, o, args[0]) },
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return runAudit(s, o, args[0]) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.leagueID, "league-id", "", "audit only this league (default: all)")
-	f.StringVar(&o.format, "format", formatText, "text or json")
+	formatFlag(f, &o.format)
 	f.StringVar(&o.head, "head", "", "a hash of the journal's event that you know: the journal must contain it")
 	f.StringVar(&o.keys, "keys", "", "a file with public keys that you know: the league must have them")
 	f.StringVar(&o.histories, "histories", "", "a folder with histories that players kept")
@@ -70,16 +73,13 @@ the word of its referee alone. The command only reads the folder; the league may
 	return c
 }
 
-func runAudit(ctx context.Context, s streams, o *auditOptions, dir string) error {
-	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
-		return err
-	}
+func runAudit(s streams, o *auditOptions, dir string) error {
 	selected := audit.Options{LeagueID: o.leagueID, Games: games(), Head: o.head, Histories: o.histories}
 	if o.head != "" && !isHash(o.head) {
 		return usage("--head %.80q: must be 64 lower-case hexadecimal digits", o.head)
 	}
 	if o.keys != "" {
-		keys, err := readKeys(ctx, o.keys)
+		keys, err := readKeys(o.keys)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func runAudit(ctx context.Context, s streams, o *auditOptions, dir string) error
 // printAudit writes one line for each finding and each note, and a summary of each
 // league.
 func printAudit(w io.Writer, r *audit.Report) error {
-	var text page
+	var text printout
 	for i := range r.Leagues {
 		l := &r.Leagues[i]
 		for _, f := range slices.Concat(l.Findings, l.Notes) {
@@ -125,8 +125,8 @@ const maxKeys = 4 << 20
 
 // readKeys reads a file of public keys by id: a JSON object, or lines of an id and a key.
 // Empty lines and lines that begin with # count for nothing.
-func readKeys(ctx context.Context, path string) (map[string]string, error) {
-	text, err := userfile.ReadText(ctx, path, maxKeys)
+func readKeys(path string) (map[string]string, error) {
+	text, err := userfile.ReadText(path, maxKeys)
 	if err != nil {
 		return nil, fmt.Errorf("--keys %s: %w", path, err)
 	}

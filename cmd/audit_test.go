@@ -4,108 +4,120 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/journal"
-	"evenodd/league/journal/journalfile"
-	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
-// unstartedLeague returns a folder with a league that has not started.
-func unstartedLeague(t *testing.T) store.Folder {
+// printedBy runs a command line in this process. It returns the exit code, and what the command prints.
+func printedBy(t *testing.T, args ...string) (code int, out, problem string) {
 	t.Helper()
-	dir := store.Folder(t.TempDir())
-	j, _, _, err := journalfile.Open(dir.Journal("cup"), nil)
-	require.NoError(t, err)
-	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.Created{
-		SchemaVersion: journal.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
-	}))
-	for _, id := range []string{"P01", "P02"} {
-		require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
-			AgentID: id, Role: protocol.RolePlayer, DisplayName: "Player " + id, Endpoint: "http://localhost/mcp", Generation: 1,
-		}))
-	}
-	require.NoError(t, j.Close())
+	var stdout, stderr bytes.Buffer
+	code = Execute(t.Context(), "test", args, &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+// mustSimulate simulates a league, and returns its folder.
+func mustSimulate(t *testing.T, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	code, _, problem := printedBy(t, append([]string{"simulate", "--seed", "7", "--quiet", "--data", dir}, args...)...)
+	require.Zero(t, code, problem)
 	return dir
 }
 
-// damageJournal flips a byte of the second line of the journal.
-func damageJournal(t *testing.T, dir store.Folder) {
-	t.Helper()
-	raw, err := os.ReadFile(dir.Journal("cup"))
-	require.NoError(t, err)
-	changed := strings.Replace(string(raw), "Player P01", "Player P0\x31 the Great", 1)
-	require.NoError(t, os.WriteFile(dir.Journal("cup"), []byte(changed), 0o600))
-}
-
-// runCommand runs one command as the root command does.
-func runCommand(t *testing.T, construct func(streams) *cobra.Command, args ...string) (out string, err error) {
-	t.Helper()
-	var b bytes.Buffer
-	c := construct(streams{&b, &b})
-	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs(args)
-	err = c.ExecuteContext(t.Context())
-	return b.String(), err
-}
-
-func TestAuditOfACorrectLeagueHasNoFindings(t *testing.T) {
-	out, err := runCommand(t, newAudit, string(unstartedLeague(t)))
-	require.NoError(t, err)
-	assert.Equal(t, "audited 0 matches of league cup: no findings; not started\n", out)
-}
-
 func TestAuditNamesEachFinding(t *testing.T) {
-	dir := unstartedLeague(t)
-	damageJournal(t, dir)
-	out, err := runCommand(t, newAudit, string(dir))
-	assert.Equal(t, exitFound, exitCode(err))
-	assert.EqualError(t, err, "1 finding")
-	assert.Contains(t, out, "data/leagues/cup/journal.jsonl:3: hash_chain: it does not follow the line before")
-	assert.Contains(t, out, "audited 0 matches of league cup: 1 finding; not started\n")
+	dir := mustSimulate(t, "--players", "2")
+	_, out, _ := printedBy(t, "audit", dir)
+	assert.Equal(t, "audited 1 match of league "+defaultLeague+": no findings\n", out)
 
-	out, err = runCommand(t, newAudit, string(dir), "--format", "json")
-	assert.Equal(t, exitFound, exitCode(err))
+	standings := store.Folder(dir).Standings(defaultLeague)
+	text, err := os.ReadFile(standings)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(standings, []byte(strings.Replace(string(text), `"points": `, `"points": 7`, 1)), 0o600))
+	code, out, problem := printedBy(t, "audit", dir)
+	assert.Equal(t, exitFound, code)
+	assert.Equal(t, "evenodd: 1 finding\n", problem)
+	assert.Regexp(t, "data/leagues/"+defaultLeague+`/standings.json:\d+: standings: `, out)
+	assert.Contains(t, out, "audited 1 match of league "+defaultLeague+": 1 finding\n")
+
+	code, out, _ = printedBy(t, "audit", dir, "--format", "json")
+	assert.Equal(t, exitFound, code)
 	var report struct {
 		SchemaVersion string `json:"schema_version"`
 		Dir           string `json:"dir"`
 		OK            bool   `json:"ok"`
 		Leagues       []struct {
-			LeagueID string `json:"league_id"`
 			State    string `json:"state"`
 			Findings []struct {
 				Rule string `json:"rule"`
 				File string `json:"file"`
-				Line int    `json:"line"`
 			} `json:"findings"`
 		} `json:"leagues"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(out), &report))
-	assert.Equal(t, "1.0.0", report.SchemaVersion)
-	assert.Equal(t, string(dir), report.Dir)
-	assert.False(t, report.OK)
 	require.Len(t, report.Leagues, 1)
-	assert.Equal(t, "WAITING_FOR_REGISTRATIONS", report.Leagues[0].State)
 	require.Len(t, report.Leagues[0].Findings, 1)
-	assert.Equal(t, 3, report.Leagues[0].Findings[0].Line)
+	assert.Equal(t, []string{"1.0.0", dir, "LEAGUE_COMPLETED", "standings"},
+		[]string{report.SchemaVersion, report.Dir, report.Leagues[0].State, report.Leagues[0].Findings[0].Rule})
+	assert.False(t, report.OK)
 }
 
-func TestAuditReportsWrongArguments(t *testing.T) {
-	for _, args := range [][]string{{}, {"a", "b"}, {"--format", "xml", "."}} {
-		_, err := runCommand(t, newAudit, args...)
-		assert.Equal(t, exitUsage, exitCode(err))
+func TestReadersOfALeagueExplainWrongArguments(t *testing.T) {
+	dir := mustSimulate(t, "--players", "2", "--faults", "referee-crash=REF01@R1")
+	for _, tt := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"audit", 2, "accepts 1 arg(s)"},
+		{"audit a b", 2, "accepts 1 arg(s)"},
+		{"audit --format xml .", 2, "must be text or json"},
+		{"audit " + t.TempDir(), 1, "no league in"},
+		{"audit nowhere", 1, "there is no folder nowhere: name the --data folder of a league"},
+		{"audit --league-id other " + dir, 1, `no league "other"`},
+		{"replay R7M1 --data " + dir, 1, "has no file of match R7M1 in "},
+		{"replay ../x --data " + dir, 2, "matches are called R1M1"},
+		{"replay R1M1 --attempt 9 --data " + dir, 1, "there is no file of attempt 9 at R1M1"},
+		{"replay R1M1 --league-id x --data " + dir, 1, `no league "x"`},
+		{"replay R1M1 --data " + filepath.Join(dir, "missing"), 1, "there is no folder"},
+		{"replay R1M1 --format xml --data " + dir, 2, "must be text or json"},
+		{"replay", 2, "accepts 1 arg(s)"},
+	} {
+		code, out, problem := printedBy(t, strings.Fields(tt.args)...)
+		assert.Equal(t, tt.code, code, tt.args)
+		assert.Empty(t, out)
+		assert.Contains(t, problem, tt.want, tt.args)
 	}
-	_, err := runCommand(t, newAudit, t.TempDir())
-	require.ErrorContains(t, err, "no league in")
-	_, err = runCommand(t, newAudit, "nowhere")
-	require.ErrorContains(t, err, "there is no folder nowhere: name the --data folder of a league")
-	_, err = runCommand(t, newAudit, "--league-id", "other", string(unstartedLeague(t)))
-	require.ErrorContains(t, err, `no league "other"`)
+}
+
+func TestReplayShowsTheConversationOfAMatch(t *testing.T) {
+	dir := mustSimulate(t, "--players", "4", "--faults", "crash=P03@R1-R3,referee-crash=REF01@R1")
+	replay := func(args ...string) string {
+		code, out, problem := printedBy(t, append([]string{"replay", "--data", dir}, args...)...)
+		require.Zero(t, code, problem)
+		return out
+	}
+	played := replay("R1M1")
+	for _, want := range []string{
+		`R1M1 of league ` + defaultLeague + `: round 1, attempt \d, conducted by REF0\d \(ACKNOWLEDGED\)`,
+		`\d\d:\d\d:\d\d\.\d{3} .* REF0\d → P0\d  GAME_INVITATION: you are PLAYER_A against P0\d; I am bound to a nonce`,
+		`\+\d+\.\d{3}s  P0\d → REF0\d  GAME_JOIN_ACK: I accept`,
+		`which matches the commitment`, `as the result says\.`, `Result: (WIN|DRAW)`, `Points: P0\d \d, P0\d \d\.`,
+	} {
+		assert.Regexp(t, want, played)
+	}
+	assert.Contains(t, replay("R1M1", "--attempt", "1"), "attempt 1")
+	var told struct {
+		Conversation []map[string]any `json:"conversation"`
+		Draw         map[string]any   `json:"draw"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(replay("R1M1", "--format", "json")), &told))
+	assert.GreaterOrEqual(t, len(told.Conversation), 14)
+	assert.Equal(t, true, told.Draw["commitment_holds"])
 }

@@ -128,39 +128,6 @@ func appendInGroups(b *testing.B, size int64, groups int) time.Duration {
 	return took
 }
 
-// BenchmarkDiskHTTP plays the first rounds of a league over HTTP with 64 matches at once,
-// without and with a data folder. The league without is the floor. The time begins with
-// the first result, because all agents register before it.
-func BenchmarkDiskHTTP(b *testing.B) {
-	const rounds = 20
-	play := func(b *testing.B, data string) (took time.Duration) {
-		l := benchLeague{players: 128, atOnce: 64, transport: simulation.HTTP, data: data}
-		var start time.Time
-		l.play(b, func(n int) bool {
-			if n == 1 {
-				start = time.Now()
-			}
-			if n == rounds*l.atOnce {
-				took = time.Since(start)
-			}
-			return n < rounds*l.atOnce
-		})
-		return took
-	}
-	var took, floor time.Duration
-	for b.Loop() {
-		b.StopTimer()
-		floor += play(b, "")
-		data := filepath.Join(b.TempDir(), "data")
-		b.StartTimer()
-		took += play(b, data)
-		b.StopTimer()
-		require.NoError(b, os.RemoveAll(data))
-		b.StartTimer()
-	}
-	reportTime(b, took, floor, b.N*rounds*64)
-}
-
 // killVariable names the data folder of the league that BenchmarkResume kills.
 const killVariable = "BENCHMARK_KILLED_LEAGUE"
 
@@ -262,59 +229,4 @@ func parse(b *testing.B, path string) time.Duration {
 		require.ErrorIs(b, err, io.EOF, path)
 	})
 	return time.Since(start)
-}
-
-// BenchmarkStart starts processes: evenodd --version until it ends, and a manager until it
-// listens. The floor is a Go program that does nothing.
-func BenchmarkStart(b *testing.B) {
-	dir := b.TempDir()
-	source := filepath.Join(dir, "empty.go")
-	require.NoError(b, os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600))
-	build := func(name, source string) string {
-		binary := filepath.Join(dir, name)
-		output, err := exec.CommandContext(b.Context(), "go", "build", "-o", binary, source).CombinedOutput()
-		require.NoError(b, err, string(output))
-		return binary
-	}
-	empty, program := build("empty.exe", source), build("evenodd.exe", "evenodd")
-	var floor float64
-	run := func(name string, once func(b *testing.B)) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				once(b)
-			}
-			took := float64(b.Elapsed()) / float64(b.N)
-			if name == "floor" {
-				floor = took
-			} else if floor > 0 {
-				b.ReportMetric(took/floor, "x-floor")
-			}
-		})
-	}
-	run("floor", func(b *testing.B) { require.NoError(b, exec.CommandContext(b.Context(), empty).Run()) })
-	run("version", func(b *testing.B) { require.NoError(b, exec.CommandContext(b.Context(), program, "--version").Run()) })
-	run("manager", func(b *testing.B) {
-		ctx, kill := context.WithCancel(b.Context())
-		defer kill()
-		manager := exec.CommandContext(ctx, program, "manager", "--port", "0", "--data", b.TempDir())
-		stderr, err := manager.StderrPipe()
-		require.NoError(b, err)
-		require.NoError(b, manager.Start())
-		awaitText(b, stderr, "waits")
-		b.StopTimer()
-		kill()
-		require.Error(b, manager.Wait())
-		b.StartTimer()
-	})
-}
-
-// awaitText reads until the text appears.
-func awaitText(b *testing.B, r io.Reader, text string) {
-	var read strings.Builder
-	buffer := make([]byte, 4096)
-	for !strings.Contains(read.String(), text) {
-		n, err := r.Read(buffer)
-		require.NoError(b, err, read.String())
-		read.Write(buffer[:n])
-	}
 }

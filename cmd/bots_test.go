@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -54,27 +53,14 @@ func TestExampleBotsPlayALeague(t *testing.T) {
 	}
 }
 
-// In a simulation they play the same league again, on every transport.
-func TestExampleBotsPlayInASimulation(t *testing.T) {
-	t.Parallel()
-	strategies := exampleBot(t, "frequency.py") + ",contrarian," + exampleBot(t, "alternate.sh")
-	simulated := func(transport string) string {
-		return output(t, "simulate", "--players", "6", "--seed", "7", "--strategies", strategies,
-			"--strict", "--quiet", "--format", "csv", "--transport", transport)
-	}
-	want := simulated("memory")
-	assert.Equal(t, 1+15, strings.Count(want, "\n"))
-	for _, transport := range []string{"memory", "wire", "http"} {
-		assert.Equal(t, want, simulated(transport), transport)
-	}
-}
-
-// A bot does not receive the signal of its player, so the player must stop it.
+// A bot does not receive the signal of its player, so the player must stop it. Its environment has the variables of
+// --exec-env, and no key.
 func TestInterruptedPlayerStopsItsBot(t *testing.T) {
 	t.Parallel()
-	p := start(t, "player", "--port", "0", "--manager", "http://127.0.0.1:1/mcp",
-		"--strategy", `exec:sh -c 'echo $$ >&2; while read -r q; do :; done; echo goodbye >&2'`)
-	p.await(t, `"stderr":"\d+"`)
+	p := launch(t, t.TempDir(), []string{"EVENODD_LLM_KEY=sk-secret", "PYTHONPATH=/lib/mine", "LEVEL=3"}, "evenodd",
+		"player", "--port", "0", "--manager", "http://127.0.0.1:1/mcp", "--exec-env", "PYTHONPATH,LEVEL",
+		"--strategy", `exec:sh -c 'echo "bot: $EVENODD_LLM_KEY, $PYTHONPATH, $LEVEL" >&2; while read -r q; do :; done; echo goodbye >&2'`)
+	p.await(t, `"stderr":"bot: , /lib/mine, 3"`)
 	p.interrupt(t)
 	assert.Equal(t, 130, p.awaitExit(t))
 	assert.Contains(t, p.stderr.String(), `"stderr":"goodbye"`)
@@ -82,25 +68,17 @@ func TestInterruptedPlayerStopsItsBot(t *testing.T) {
 
 func TestExampleBotsPlayInTheSandbox(t *testing.T) {
 	t.Parallel()
-	p := start(t, "simulate", "--players", "3", "--seed", "7", "--strict", "--exec-sandbox",
-		"--strategies", exampleBot(t, "frequency.py")+","+exampleBot(t, "alternate.sh"))
+	strategies := exampleBot(t, "frequency.py") + "," + exampleBot(t, "alternate.sh")
+	p := start(t, "simulate", "--players", "3", "--seed", "7", "--strict", "--exec-sandbox", "--format", "csv", "--quiet", "--strategies", strategies)
 	if p.awaitExit(t) == 2 {
 		require.Contains(t, p.stderr.String(), "--exec-sandbox: ")
 		t.Skip("NOT TESTED: " + p.stderr.String())
 	}
 	require.Zero(t, p.cmd.ProcessState.ExitCode(), p.stderr.String())
-	assert.Contains(t, p.stdout.String(), "Champion: ")
-}
-
-// The key of a language model and tokens are in the environment of the player.
-func TestBotGetsNamedVariables(t *testing.T) {
-	t.Parallel()
-	const bot = `exec:sh -c 'echo "bot: $EVENODD_LLM_KEY, $PYTHONPATH, $LEVEL" >&2; while read -r q; do :; done'`
-	p := launch(t, t.TempDir(), []string{"EVENODD_LLM_KEY=sk-secret", "PYTHONPATH=/lib/mine", "LEVEL=3"}, "evenodd",
-		"player", "--port", "0", "--manager", "http://127.0.0.1:1/mcp", "--strategy", bot, "--exec-env", "PYTHONPATH,LEVEL")
-	p.await(t, `"stderr":"bot: , /lib/mine, 3"`)
-	p.interrupt(t)
-	p.awaitExit(t)
+	for _, transport := range []string{"wire", "http"} {
+		again := output(t, "simulate", "--players", "3", "--seed", "7", "--format", "csv", "--quiet", "--strategies", strategies, "--transport", transport)
+		assert.Equal(t, p.stdout.String(), again, "the same league without a sandbox, by %s", transport)
+	}
 }
 
 // A language model makes the choices. Its key is sent only to its API.
@@ -121,29 +99,24 @@ func TestLanguageModelPlaysALeague(t *testing.T) {
 			`"usage":{"prompt_tokens":50,"completion_tokens":5}}`)
 	}))
 	t.Cleanup(model.Close)
-	for _, variable := range []string{"EVENODD_LLM_KEY", "OPENAI_API_KEY"} {
-		t.Run(variable, func(t *testing.T) {
-			asked.Store(0)
-			m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
-			folder := t.TempDir()
-			referee, other := m.join(t, "referee"), m.join(t, "player")
-			p := launch(t, folder, []string{variable + "=" + key}, "evenodd", "player", "--port", "0", "--manager", m.url,
-				"--strategy", "llm", "--llm-url", model.URL+"/v1", "--llm-model", "llama3.2")
-			for _, p := range []*process{referee, other, p} {
-				require.Zero(t, p.awaitExit(t), p.stderr.String())
-			}
-			assert.Regexp(t, `^P0\d: 3 played, .*\nllama3\.2: 3 questions, 1 answered by chance; 100 tokens asked, 10 answered, in [\d.]+m?s\n$`,
-				p.stdout.String())
-			assert.Contains(t, p.stderr.String(), "the language model did not choose, the choice is random")
-			assert.NotContains(t, p.stderr.String(), key)
-			assert.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
-				if err == nil && !d.IsDir() {
-					text, readErr := os.ReadFile(path)
-					assert.NotContains(t, string(text), key, path)
-					return readErr
-				}
-				return err
-			}))
-		})
+	m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
+	folder := t.TempDir()
+	referee, other := m.join(t, "referee"), m.join(t, "player")
+	p := launch(t, folder, []string{"OPENAI_API_KEY=" + key}, "evenodd", "player", "--port", "0", "--manager", m.url,
+		"--strategy", "llm", "--llm-url", model.URL+"/v1", "--llm-model", "llama3.2")
+	for _, p := range []*process{referee, other, p} {
+		require.Zero(t, p.awaitExit(t), p.stderr.String())
 	}
+	assert.Regexp(t, `^P0\d: 3 played, .*\nllm: 3 questions, 1 answered by the fallback strategy random; llama3\.2: 100 tokens asked, 10 answered, in [\d.]+m?s\n$`,
+		p.stdout.String())
+	assert.Contains(t, p.stderr.String(), "the language model did not choose, the fallback strategy did")
+	assert.NotContains(t, p.stderr.String(), key)
+	assert.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, readErr := os.ReadFile(path)
+			assert.NotContains(t, string(text), key, path)
+			return readErr
+		}
+		return err
+	}))
 }

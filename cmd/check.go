@@ -16,14 +16,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	conformance "evenodd/league/inspect/check"
+	"evenodd/league/inspect/check"
 	"evenodd/league/protocol"
 	"evenodd/rules/evenodd"
 	"evenodd/transport/http"
 )
 
 type checkOptions struct {
-	conformance.Options
+	check.Options
 	game   string
 	format string
 	level  string
@@ -32,47 +32,46 @@ type checkOptions struct {
 	meet   rendezvous
 	ca     string
 
-	catalogue func(role string) []conformance.Requirement
-	examine   func(context.Context, conformance.Options) (*conformance.Report, error)
+	catalogue func(role string) []check.Requirement
+	examine   func(context.Context, check.Options) (*check.Report, error)
 }
-
-const formatJUnit = "junit"
 
 // newCheck makes 'evenodd check', which tests whether an agent conforms to the protocol.
 func newCheck(s streams) *cobra.Command {
-	return checkCommand(s, &checkOptions{catalogue: conformance.Catalogue, examine: conformance.Check})
+	return checkCommand(s, &checkOptions{catalogue: check.Catalogue, examine: check.Check})
 }
 
 func checkCommand(s streams, o *checkOptions) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check player|referee|manager URL",
 		Short: "Test whether an agent conforms to the protocol",
-		Long: `Test a running agent against each requirement of the protocol. The command plays the
-other agents of a league: manager, referee and players.
+		Long: `Test a running agent against each requirement of the protocol. The command plays
+the other agents of a league: manager, referee and players.
 
-  pass     the agent meets the requirement
-  FAIL     it breaks a MUST: it loses matches, or a league cannot use it
-  warning  it breaks a SHOULD: this program accepts that, other programs may not
-  skipped  the requirement could not be tested; the report has the reason
+    pass     the agent meets the requirement
+    FAIL     it breaks a MUST: it loses matches, or a league cannot use it
+    warning  it breaks a SHOULD: this program accepts that, other programs may not
+    skipped  the requirement could not be tested; the report has the reason
 
-The command accepts every form of a message that a league accepts. A form that differs
-from the specification is a warning. The report ends with the broken requirements,
-grouped by cause, with the request, the response and a remedy.
-URL may be a host and a port: localhost:8101 means http://localhost:8101/mcp.
+The command accepts every form of a message that a league accepts. A form that
+differs from the specification is a warning. The report ends with the broken
+requirements, grouped by cause, with the request, the response and a remedy. URL
+may be a host and a port: localhost:8101 means http://localhost:8101/mcp.
 
 An agent that registers itself finds its manager at localhost:8000, the default
-address of managers. Start the agent before the command or while it waits. The league
-for a manager under test starts when --players players and --referees referees have
-registered, or by the admin token in EVENODD_ADMIN_TOKEN (other users can read a
-command line, so there is no flag for it).
+address of managers. Start the agent before the command or while it waits. The
+league for a manager under test starts when --players players and --referees
+referees have registered, or by the admin token in EVENODD_ADMIN_TOKEN (other
+users can read a command line, so there is no flag for it).
 
-Exit codes: 0 the agent meets every MUST, 1 no server listens at the URL, 4 the agent
-breaks a MUST, or the test could not be completed (the last line has the reason).`,
+Exit codes: 0 the agent meets every MUST, 1 no server listens at the URL, 4 the
+agent breaks a MUST, or the test could not be completed (the last line has the
+reason).`,
 		Example: examples(
 			"Test a player that runs on port 8101", "evenodd check player http://localhost:8101/mcp",
 			"Test a league manager", "evenodd check manager http://localhost:8000/mcp",
 			"Test only how a referee reports results", "evenodd check referee localhost:8001 --only R-REP",
-			"Write a report for continuous integration", "evenodd check player localhost:8101 --format junit > report.xml",
+			"Write a report for continuous integration", "evenodd check player localhost:8101 --format json > report.json",
 			"List the requirements of players", "evenodd check player --list",
 		),
 		ValidArgs: roles(),
@@ -81,7 +80,7 @@ breaks a MUST, or the test could not be completed (the last line has the reason)
 				return problem
 			}
 			o.meet.given = c.Flags().Changed("listen")
-			if o.Role != conformance.Manager && (c.Flags().Changed("players") || c.Flags().Changed("referees")) {
+			if o.Role != check.Manager && (c.Flags().Changed("players") || c.Flags().Changed("referees")) {
 				return usage("--players and --referees are only for managers, not for %s", cmp.Or(o.Role, "list"))
 			}
 			return nil
@@ -99,12 +98,15 @@ breaks a MUST, or the test could not be completed (the last line has the reason)
 }
 
 func (o *checkOptions) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.format, "format", formatText, "text, json, or junit (XML for continuous integration)")
-	f.StringVar(&o.game, "game", evenodd.Type, "game of the test: "+strings.Join(games().Types(), ", "))
-	f.StringVar(&o.level, "level", "should", "lowest level of requirements to test: must, or should for all")
+	formatFlag(f, &o.format)
+	choiceFlag(f, &o.game, "game", evenodd.Type, "game of the test", games().Types()...)
+	o.level = "should"
+	f.Var(&choice{&o.level, []string{"must", "should"}}, "level",
+		"lowest level of requirements to test: must, or should for all")
 	f.StringSliceVar(&o.only, "only", nil, "test only these: requirement `id`s or their beginnings such as P-INV")
 	f.BoolVar(&o.list, "list", false, "only list the requirements of a role or of all")
-	f.StringVar(&o.meet.at, "listen", "", "`host:port` where the agent finds its manager (default "+meetingPoint+"; a free port to test a manager)")
+	f.StringVar(&o.meet.at, "listen", "", "`host:port` where the agent finds its manager (default "+meetingPoint+
+		"; a free port to test a manager)")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "time for the agent to start listening and to register")
 	f.DurationVar(&o.Budget, "timeout", 3*time.Minute, "longest time for the whole test")
 	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league of a manager under test")
@@ -115,7 +117,7 @@ func (o *checkOptions) flags(f *pflag.FlagSet) {
 // freePort is the address of a free port.
 const freePort = "localhost:0"
 
-func roles() []string { return []string{conformance.Player, conformance.Referee, conformance.Manager} }
+func roles() []string { return []string{check.Player, check.Referee, check.Manager} }
 
 // checkArguments parses role and URL. --list needs no URL.
 func (o *checkOptions) checkArguments(args []string) (err error) {
@@ -124,7 +126,8 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 	}
 	if len(args) > 0 {
 		if o.Role = args[0]; !slices.Contains(roles(), o.Role) {
-			return usage("unknown role %q: must be one of %s%s", o.Role, strings.Join(roles(), ", "), protocol.DidYouMean(o.Role, roles()))
+			return usage("unknown role %q: must be one of %s%s", o.Role, strings.Join(roles(), ", "),
+				protocol.DidYouMean(o.Role, roles()))
 		}
 	}
 	switch {
@@ -141,15 +144,13 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 
 // selection selects the requirements to test or to list.
 func (o *checkOptions) selection() error {
-	o.Selection.Level = conformance.Level(strings.ToUpper(o.level))
-	if err := oneOf("level", strings.ToLower(o.level), "must", "should"); err != nil {
-		return err
-	}
+	o.Selection.Level = check.Level(strings.ToUpper(o.level))
 	all := o.requirements()
 	for _, text := range o.only {
 		id := strings.ToUpper(strings.TrimSpace(text))
-		if id == "" || !slices.ContainsFunc(all, func(q conformance.Requirement) bool { return strings.HasPrefix(q.ID, id) }) {
-			return usage("--only %q: no requirement of %s begins with it; there are %s", text, cmp.Or(o.Role, "any role"), strings.Join(near(all, id), ", "))
+		if id == "" || !slices.ContainsFunc(all, func(q check.Requirement) bool { return strings.HasPrefix(q.ID, id) }) {
+			return usage("--only %q: no requirement of %s begins with it; there are %s", text, cmp.Or(o.Role, "any role"),
+				strings.Join(near(all, id), ", "))
 		}
 		o.Selection.Only = append(o.Selection.Only, id)
 	}
@@ -160,7 +161,7 @@ func (o *checkOptions) selection() error {
 }
 
 // requirements returns the requirements of the role, or of all roles.
-func (o *checkOptions) requirements() []conformance.Requirement {
+func (o *checkOptions) requirements() []check.Requirement {
 	if o.Role != "" {
 		return o.catalogue(o.Role)
 	}
@@ -168,7 +169,7 @@ func (o *checkOptions) requirements() []conformance.Requirement {
 }
 
 // near suggests ids instead of an unknown one: those of the same group, or all groups.
-func near(all []conformance.Requirement, id string) []string {
+func near(all []check.Requirement, id string) []string {
 	var groups, within []string
 	for _, q := range all {
 		g := groupOf(q.ID)
@@ -194,24 +195,19 @@ func groupOf(id string) string {
 }
 
 func runCheck(ctx context.Context, s streams, o *checkOptions) error {
-	if err := oneOf("format", o.format, formatText, formatJSON, formatJUnit); err != nil {
-		return err
-	}
-	write := map[string]func(io.Writer, *conformance.Report) error{
-		formatText: printReport, formatJSON: func(w io.Writer, r *conformance.Report) error { return printJSON(w, r) }, formatJUnit: printJUnit,
-	}[o.format]
 	report, err := o.run(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := write(s.out, report); err != nil {
+	err = show(s.out, o.format, report, func(w io.Writer) error { return printReport(w, report) })
+	if err != nil {
 		return err
 	}
 	return verdict(report)
 }
 
-// run tests the agent, and returns a report without tokens.
-func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report, error) {
+// run tests the agent.
+func (o *checkOptions) run(ctx context.Context, s streams) (*check.Report, error) {
 	switch {
 	case o.Wait < 0 || o.Budget <= 0:
 		return nil, usage("--wait and --timeout must be positive times such as 30s")
@@ -225,7 +221,7 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report,
 	if err := o.selection(); err != nil {
 		return nil, err
 	}
-	if o.Roots, err = roots(ctx, o.ca); err != nil {
+	if o.Roots, err = roots(o.ca); err != nil {
 		return nil, err
 	}
 	if o.Dial == nil {
@@ -249,19 +245,18 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*conformance.Report,
 	case err != nil:
 		return nil, err
 	}
-	sanitize(report, o.Admin)
 	return report, nil
 }
 
 // verdict returns an error for an agent that does not conform.
-func verdict(r *conformance.Report) error {
-	failed := r.Count(conformance.Fail)
+func verdict(r *check.Report) error {
+	failed := r.Count(check.Fail)
 	switch {
 	case r.Conforms():
 		return nil
 	case failed > 0:
 		return exit(exitFound, "%s failed", protocol.Counted(failed, "requirement"))
-	case r.Count(conformance.Pass) == 0:
+	case r.Count(check.Pass) == 0:
 		return exit(exitFound, "no requirement passed")
 	}
 	return exit(exitFound, "no requirement failed, but the test is incomplete: %s", protocol.Escape(r.Ended))
@@ -273,7 +268,7 @@ func (o *checkOptions) open(ctx context.Context, s streams) (*firstCall, error) 
 	meet := &o.meet
 	switch {
 	case meet.given:
-	case o.Role == conformance.Manager:
+	case o.Role == check.Manager:
 		meet.at = freePort
 	default:
 		meet.at = meetingPoint
@@ -282,7 +277,8 @@ func (o *checkOptions) open(ctx context.Context, s streams) (*firstCall, error) 
 	if errors.Is(err, errTaken) && !meet.given {
 		another := &rendezvous{at: freePort}
 		if l, err = another.listen(ctx); err == nil {
-			_ = printLine(s.err, "%s is %v. The manager for this test is at %s: start the agent with this URL if it registers itself.",
+			_ = printLine(s.err,
+				"%s is %v. The manager for this test is at %s: start the agent with this URL if it registers itself.",
 				meet.at, errTaken, another.urlOf(l))
 		}
 	}
@@ -315,7 +311,8 @@ func (o *checkOptions) showProgress(s streams) (stop func()) {
 	if !isTerminal(s.err) {
 		return func() {}
 	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.err), progressbar.OptionSetDescription("testing the "+o.Role),
+	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.err),
+		progressbar.OptionSetDescription("testing the "+o.Role),
 		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish())
 	_ = bar.Add(0) // starts it; an error only spoils the picture
 	return func() { _ = bar.Finish() }

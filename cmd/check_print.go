@@ -3,68 +3,28 @@ package cmd
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
 
-	conformance "evenodd/league/inspect/check"
+	"evenodd/league/inspect/check"
 	"evenodd/league/protocol"
 )
 
-// tokenMember matches members with tokens, also in JSON within JSON and in truncated
-// texts.
-var tokenMember = regexp.MustCompile(`(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")([^"\\]*)`)
-
-// sanitize removes tokens of the agent, the kit and the operator from a report. The printer
-// escapes its texts.
-func sanitize(r *conformance.Report, admin string) {
-	clean := func(text *string) {
-		t := strings.ToValidUTF8(*text, "\uFFFD")
-		if len(admin) > 3 {
-			t = strings.ReplaceAll(t, admin, "***")
-		}
-		t = tokenMember.ReplaceAllStringFunc(t, func(found string) string {
-			part := tokenMember.FindStringSubmatch(found)
-			if value := part[2]; value == "" || value == protocol.NoToken {
-				return found // there is no token
-			}
-			return part[1] + "***"
-		})
-		*text = string(protocol.HideTokens([]byte(t)))
-	}
-	clean(&r.URL)
-	clean(&r.Ended)
-	for i := range r.Causes {
-		clean(&r.Causes[i].Text)
-	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		clean(&f.Detail)
-		for j := range f.Exchanges {
-			x := &f.Exchanges[j]
-			clean(&x.To)
-			clean(&x.Request)
-			clean(&x.Response)
-			clean(&x.Error)
-		}
-	}
-}
-
 // column returns the word for a verdict, as wide as the longest one and in the style
 // that a terminal shows.
-func column(v conformance.Verdict) string {
+func column(v check.Verdict) string {
 	text, style := "skipped", lipgloss.NewStyle()
 	switch v {
-	case conformance.Pass:
+	case check.Pass:
 		text, style = "pass   ", style.Foreground(lipgloss.Green)
-	case conformance.Fail:
+	case check.Fail:
 		text, style = "FAIL   ", style.Foreground(lipgloss.Red).Bold(true)
-	case conformance.Warn:
+	case check.Warn:
 		text, style = "warning", style.Foreground(lipgloss.Yellow)
-	case conformance.Skipped:
+	case check.Skipped:
 		style = style.Faint(true)
 	}
 	return style.Render(text)
@@ -72,8 +32,8 @@ func column(v conformance.Verdict) string {
 
 // printReport writes a report for people: a line for each requirement that is met or
 // skipped, then the broken requirements by cause, failures last, and a list of causes.
-func printReport(w io.Writer, r *conformance.Report) error {
-	p := reportPrinter{findings: map[string]*conformance.Finding{}}
+func printReport(w io.Writer, r *check.Report) error {
+	p := reportPrinter{findings: map[string]*check.Finding{}}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		p.findings[f.ID], p.wide = f, max(p.wide, len(f.ID))
@@ -102,13 +62,13 @@ func printReport(w io.Writer, r *conformance.Report) error {
 
 // A reportPrinter writes the lines of a report.
 type reportPrinter struct {
-	text     page
-	findings map[string]*conformance.Finding // by ID
-	wide     int                             // bytes of the longest ID
+	text     printout
+	findings map[string]*check.Finding // by ID
+	wide     int                       // bytes of the longest ID
 }
 
 // finding writes the verdict on a requirement, and the reason.
-func (p *reportPrinter) finding(f *conformance.Finding) {
+func (p *reportPrinter) finding(f *check.Finding) {
 	_ = styled(&p.text, column(f.Verdict), " %-*s  %-6s  %s", p.wide, f.ID, f.Level, f.Text) // never fails
 	if f.Detail != "" {
 		p.text.line("        %s", f.Detail)
@@ -117,7 +77,7 @@ func (p *reportPrinter) finding(f *conformance.Finding) {
 
 // cause writes a broken requirement with its evidence, and the others with the same
 // cause.
-func (p *reportPrinter) cause(c *conformance.Cause) {
+func (p *reportPrinter) cause(c *check.Cause) {
 	f := p.findings[c.ID]
 	p.finding(f)
 	for j := range f.Exchanges {
@@ -146,7 +106,7 @@ func (p *reportPrinter) cause(c *conformance.Cause) {
 const maxClosing = 12
 
 // closing lists the causes, the most important first, and the numbers of verdicts.
-func (p *reportPrinter) closing(r *conformance.Report) {
+func (p *reportPrinter) closing(r *check.Report) {
 	if len(r.Causes) > 0 {
 		p.text.line("")
 		p.text.line("Correct these, the most important first:")
@@ -169,27 +129,28 @@ func (p *reportPrinter) closing(r *conformance.Report) {
 const shownInList = 120
 
 // summary counts verdicts, and causes of broken requirements.
-func summary(r *conformance.Report) string {
-	causes := map[conformance.Level]int{}
+func summary(r *check.Report) string {
+	causes := map[check.Level]int{}
 	for _, c := range r.Causes {
 		causes[c.Level]++
 	}
-	of := func(level conformance.Level) string {
+	of := func(level check.Level) string {
 		if causes[level] == 0 {
 			return ""
 		}
 		return " for " + protocol.Counted(causes[level], "cause")
 	}
 	return fmt.Sprintf("%d passed, %d failed%s, %s%s, %d skipped, took %s",
-		r.Count(conformance.Pass), r.Count(conformance.Fail), of(conformance.Must), protocol.Counted(r.Count(conformance.Warn), "warning"), of(conformance.Should),
-		r.Count(conformance.Skipped), (time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
+		r.Count(check.Pass), r.Count(check.Fail), of(check.Must), protocol.Counted(r.Count(check.Warn), "warning"),
+		of(check.Should),
+		r.Count(check.Skipped), (time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
 }
 
 // shownInText is the number of bytes of a body in a text report; JSON has more.
 const shownInText = 400
 
 // exchangeLines returns a call with its result.
-func exchangeLines(x *conformance.Exchange, most int) []string {
+func exchangeLines(x *check.Exchange, most int) []string {
 	came := fmt.Sprintf("HTTP %d after %d ms", x.Status, x.TookMS)
 	if x.Status == 0 {
 		came = fmt.Sprintf("no answer after %d ms", x.TookMS)
@@ -210,20 +171,17 @@ func brief(text string, most int) string {
 
 // printList lists requirements.
 func (o *checkOptions) printList(w io.Writer) error {
-	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
-		return err
-	}
 	if err := o.selection(); err != nil {
 		return err
 	}
 	type section struct {
-		Role         string                    `json:"role"`
-		Requirements []conformance.Requirement `json:"requirements"`
+		Role         string              `json:"role"`
+		Requirements []check.Requirement `json:"requirements"`
 	}
 	list := struct {
 		SchemaVersion int       `json:"schema_version"`
 		Roles         []section `json:"roles"`
-	}{SchemaVersion: conformance.SchemaVersion, Roles: []section{}}
+	}{SchemaVersion: check.SchemaVersion, Roles: []section{}}
 	for _, role := range roles() {
 		if o.Role != "" && o.Role != role {
 			continue
@@ -231,7 +189,7 @@ func (o *checkOptions) printList(w io.Writer) error {
 		list.Roles = append(list.Roles, section{role, protocol.Select(o.catalogue(role), o.Selection.Wants)})
 	}
 	return show(w, o.format, list, func(w io.Writer) error {
-		var text page
+		var text printout
 		for i, in := range list.Roles {
 			if i > 0 {
 				text.line("")

@@ -1,11 +1,9 @@
 package cmd
 
 import (
-	"context"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,14 +19,15 @@ func newConfig(s streams, file *string, flags map[string]*pflag.FlagSet) *cobra.
 		Use:   "config [COMMAND]",
 		Short: "Show the current settings and their sources",
 		Long: `Show every setting of one command or of all, with its value and its source: the
-environment, the file --config, a file of the data folder, or the built-in default.`,
+environment, the file --config, a file of the data folder, or the built-in
+default.`,
 		Example: examples(
 			"Show the settings of all commands", "evenodd config",
 			"Show where a setting comes from", "EVENODD_PLAYERS=8 evenodd config simulate",
 			"For scripts", "evenodd config player --format json",
 		),
 		ValidArgs: commands,
-		Args:      takes(0, commands, "config takes the name of one command: "+strings.Join(commands, ", ")),
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = commands
@@ -40,19 +39,16 @@ environment, the file --config, a file of the data folder, or the built-in defau
 					}
 				}
 			}
-			return showConfig(c.Context(), s, *file, format, args, flags)
+			return showConfig(s, *file, format, args, flags)
 		},
 	}
-	c.Flags().StringVar(&format, "format", format, "output: table or json")
+	choiceFlag(c.Flags(), &format, "format", formatTable, "output", formatTable, formatJSON)
 	c.Flags().StringVar(&data, "data", data, "data `folder` of the commands (default: the default of each)")
 	return c
 }
 
-func showConfig(ctx context.Context, s streams, file, format string, commands []string, flags map[string]*pflag.FlagSet) error {
-	if err := oneOf("format", format, formatTable, formatJSON); err != nil {
-		return err
-	}
-	settings, err := config.Load(ctx, file, flags)
+func showConfig(s streams, file, format string, commands []string, flags map[string]*pflag.FlagSet) error {
+	settings, err := config.Load(file, flags)
 	if err != nil {
 		return asUsage(err)
 	}

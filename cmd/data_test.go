@@ -2,11 +2,7 @@ package cmd_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,52 +58,6 @@ func TestLeagueFollowsItsConfigurationFiles(t *testing.T) {
 		points += n
 	}
 	assert.Equal(t, 2*(7+1), points, m.stdout.String())
-}
-
-func TestPlayerJoinsOnlyItsPreferredLeagues(t *testing.T) {
-	t.Parallel()
-	data := dataFolder(t, map[string]string{
-		"agents/agents_config.json": `{"players": [{"player_id": "P13", "preferred_leagues": ["shield"]}]}`,
-	})
-	m := startManager(t, "--data", data)
-	p := m.join(t, "player", "--data", data, "--id", "P13")
-	assert.Equal(t, 1, p.awaitExit(t))
-	assert.Contains(t, p.stderr.String(), "registration refused: the manager runs league league_2025_even_odd, not shield")
-}
-
-func TestAssignmentContainsTheRulesOfTheLeague(t *testing.T) {
-	t.Parallel()
-	data := dataFolder(t, map[string]string{
-		"system.json": `{"timeouts": {"move_timeout_sec": 20, "game_join_ack_timeout_sec": 4},
-			"retry_policy": {"max_retries": 1, "delay_sec": 0, "backoff_strategy": "exponential"}}`,
-		"leagues/league_2025_even_odd.json": `{"timeouts": {"move_timeout_sec": 12}, "scoring": {"technical_loss_points": 2}}`,
-	})
-	m := startManager(t, "--data", data, "--players", "2")
-	assigned := make(chan []byte, 1)
-	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if regexp.MustCompile(`"method": ?"start_match"`).Match(body) {
-			select {
-			case assigned <- body:
-			default:
-			}
-		}
-		_, _ = io.WriteString(w, anything)
-	}))
-	t.Cleanup(here.Close)
-	resultOf(t, m.url, example(t, registerReferee, exampleReferee, here.URL+"/mcp"))
-	alpha := example(t, registerPlayer, examplePlayer, here.URL+"/mcp")
-	resultOf(t, m.url, alpha)
-	resultOf(t, m.url, example(t, registerPlayer, examplePlayer, startAnswering(t, anything),
-		"Agent Alpha", "Agent Beta", "player:alpha", "player:beta", "reg-001", "reg-002"))
-	var request struct {
-		Params object `json:"params"`
-	}
-	require.NoError(t, json.Unmarshal(<-assigned, &request))
-	assert.Equal(t, object{"game_join_ack_timeout_sec": 4.0, "move_timeout_sec": 12.0, "game_over_timeout_sec": 5.0, "generic_response_timeout_sec": 10.0},
-		request.Params["timeouts"])
-	assert.Equal(t, object{"max_retries": 1.0, "delay_sec": 0.0, "backoff_strategy": "exponential"}, request.Params["retry_policy"])
-	assert.EqualValues(t, 2, request.Params["scoring"].(object)["technical_loss_points"])
 }
 
 // takenPorts takes two consecutive ports, and returns the first.

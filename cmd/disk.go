@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -20,10 +19,7 @@ const diskInterval = 2 * time.Second
 type diskWatch struct {
 	folder string // "" for none
 	low    uint64 // bytes below which the space is low; 0: never
-	log    zerolog.Logger
-	free   func(folder string) (uint64, error) // store.FreeSpace
-
-	last atomic.Pointer[diskHealth] // nil if the space is unknown
+	free   func(folder string) (uint64, error)
 }
 
 // diskHealth is the member disk of /healthz, which is there while the space is low.
@@ -33,69 +29,45 @@ type diskHealth struct {
 	Low        bool   `json:"low"`
 }
 
-// watchDisk starts a diskWatch of a data folder. The returned function ends it.
+// watchDisk logs a warning when the space is low, once, until stop is called.
 func watchDisk(folder string, lowMB int, log zerolog.Logger) (w *diskWatch, stop func()) {
-	w = &diskWatch{folder: folder, low: uint64(max(0, lowMB)) * megabyte, log: log, free: store.FreeSpace}
-	w.look()
+	w = &diskWatch{folder: folder, low: uint64(max(0, lowMB)) * megabyte, free: store.FreeSpace}
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
-	watching.Go(func() { w.run(ctx) })
+	watching.Go(func() { w.warn(ctx, log) })
 	return w, func() {
 		cancel()
 		watching.Wait()
 	}
 }
 
-// run looks at the free space until ctx ends.
-func (w *diskWatch) run(ctx context.Context) {
-	if w.folder == "" {
-		return
-	}
-	again := time.NewTicker(diskInterval)
-	defer again.Stop()
-	for {
-		select {
-		case <-again.C:
-			w.look()
-		case <-ctx.Done():
+func (w *diskWatch) warn(ctx context.Context, log zerolog.Logger) {
+	for clock := protocol.SystemClock(); ; {
+		if d := w.look(); d.Low {
+			log.Warn().Str("folder", w.folder).Uint64("free_mb", d.FreeMB).Uint64("low_space_mb", d.LowSpaceMB).
+				Str("event_type", "DISK_SPACE_IS_LOW").
+				Msg("the disk of the data folder is almost full: free some space, or this agent stops when it cannot write")
+			return
+		}
+		if clock.Sleep(ctx, diskInterval) != nil {
 			return
 		}
 	}
 }
 
-// look logs when the space becomes low, and when a tenth more than the limit is free again.
-func (w *diskWatch) look() {
+// look tells how much space is left. Unknown space is not low: writing fails with a clear error.
+func (w *diskWatch) look() diskHealth {
 	if w.folder == "" {
-		return
+		return diskHealth{}
 	}
 	free, err := w.free(w.folder)
-	if err != nil { // the system does not tell; writing fails with a clear error
-		w.last.Store(nil)
-		return
-	}
-	was := w.last.Load()
-	limit := w.low
-	if was != nil && was.Low {
-		limit += w.low / 10
-	}
-	now := &diskHealth{FreeMB: free / megabyte, LowSpaceMB: w.low / megabyte, Low: free < limit}
-	w.last.Store(now)
-	switch wasLow := was != nil && was.Low; {
-	case now.Low && !wasLow:
-		w.log.Warn().Str("folder", w.folder).Uint64("free_mb", now.FreeMB).Uint64("low_space_mb", now.LowSpaceMB).
-			Str("event_type", protocol.EventDiskSpaceLow).
-			Msg("the disk of the data folder is almost full: free some space, or this agent stops when it cannot write")
-	case !now.Low && wasLow:
-		w.log.Info().Str("folder", w.folder).Uint64("free_mb", now.FreeMB).
-			Str("event_type", protocol.EventDiskSpaceBack).Msg("the disk of the data folder has space again")
-	}
+	return diskHealth{FreeMB: free / megabyte, LowSpaceMB: w.low / megabyte, Low: err == nil && free < w.low}
 }
 
-// health adds the state of a low disk to the health of an agent, and changes its status
-// from ok to warning.
+// health adds the state of the disk to the health of an agent.
 func (w *diskWatch) health(of map[string]any) map[string]any {
-	if now := w.last.Load(); now != nil && now.Low {
-		of["status"], of["disk"] = "warning", now
+	if d := w.look(); d.Low {
+		of["status"], of["disk"] = "warning", d
 	}
 	return of
 }

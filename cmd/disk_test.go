@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
-
-	"evenodd/league/protocol"
 )
 
 // An agent warns once when the disk is almost full, and shows the state in its health.
@@ -21,21 +18,19 @@ func TestLowDiskSpaceIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		var free atomic.Uint64
-		var unsupported atomic.Bool
-		free.Store(500 * megabyte)
-		w := &diskWatch{folder: "data", low: 100 * megabyte, log: zerolog.New(&log), free: func(string) (uint64, error) {
-			if unsupported.Load() {
+		var unknown atomic.Bool
+		w := &diskWatch{folder: "data", low: 100 * megabyte, free: func(string) (uint64, error) {
+			if unknown.Load() {
 				return 0, errors.ErrUnsupported
 			}
 			return free.Load(), nil
 		}}
-		ctx, stop := context.WithCancel(t.Context())
+		free.Store(500 * megabyte)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			w.run(ctx)
+			w.warn(t.Context(), zerolog.New(&log))
 		}()
-		warnings := func() int { return strings.Count(log.String(), protocol.EventDiskSpaceLow) }
 		look := func(bytes uint64) map[string]any {
 			free.Store(bytes)
 			time.Sleep(10 * diskInterval) // virtual time
@@ -43,19 +38,13 @@ func TestLowDiskSpaceIsReported(t *testing.T) {
 			return w.health(map[string]any{"status": "ok"})
 		}
 		assert.Equal(t, map[string]any{"status": "ok"}, look(500*megabyte))
-		assert.Zero(t, warnings())
-		assert.Equal(t, map[string]any{"status": "warning", "disk": &diskHealth{FreeMB: 99, LowSpaceMB: 100, Low: true}}, look(100*megabyte-1))
-		assert.Equal(t, 1, warnings())
-		assert.Equal(t, "warning", look(105 * megabyte)["status"], "it must be a tenth above the limit")
-		assert.Equal(t, 1, warnings(), "the log does not flicker")
-		assert.Equal(t, "ok", look(110 * megabyte)["status"])
-		assert.Contains(t, log.String(), protocol.EventDiskSpaceBack)
-		look(0)
-		assert.Equal(t, 2, warnings())
-		unsupported.Store(true)
-		assert.Equal(t, map[string]any{"status": "ok"}, look(0), "unknown is not low")
-		stop()
+		assert.Empty(t, log.String())
+		assert.Equal(t, map[string]any{"status": "warning", "disk": diskHealth{FreeMB: 99, LowSpaceMB: 100, Low: true}}, look(100*megabyte-1))
 		<-done
+		assert.Equal(t, 1, strings.Count(log.String(), "DISK_SPACE_IS_LOW"))
+		assert.Equal(t, "ok", look(110 * megabyte)["status"])
+		unknown.Store(true)
+		assert.Equal(t, map[string]any{"status": "ok"}, look(0), "unknown is not low")
 	})
 }
 

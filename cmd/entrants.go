@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,19 +22,20 @@ func toolsOf(e *config.Entrant, flags external.Tools) external.Tools {
 
 // enter adds the players of --entrants to the options: first those with a URL, because
 // external players get the first ids, then the others, each in the order of the file.
-func (o *simulateOptions) enter(ctx context.Context) error {
-	if err := completeTools(ctx, &o.Tools, o.promptFile); err != nil || o.entrants == "" {
+func (o *simulateOptions) enter() error {
+	if err := completeTools(&o.Tools, o.promptFile); err != nil || o.entrants == "" {
 		return err
 	}
 	for _, name := range o.replaced {
 		return usage("--%s cannot be used with --entrants: the file says it for each player", name)
 	}
-	listed, err := config.LoadEntrants(ctx, o.entrants)
+	listed, err := config.LoadEntrants(o.entrants)
 	if err != nil {
 		return asUsage(err)
 	}
 	if o.many && o.Players != len(listed) {
-		return usage("--players %d: %s lists %s; leave --players out", o.Players, o.entrants, protocol.Counted(len(listed), "player"))
+		return usage("--players %d: %s lists %s; leave --players out", o.Players, o.entrants,
+			protocol.Counted(len(listed), "player"))
 	}
 	o.Players, o.many, o.Strategies = len(listed), true, nil
 	var own []simulation.Entrant

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"evenodd/config"
 	"evenodd/league/protocol"
 )
 
@@ -62,39 +62,34 @@ func interrupted(format string, args ...any) error {
 // refuseEmpty returns an error for a flag of the command line that names a file or something to compare
 // with, and has no value: without the flag, the command checks less. Other flags have a default for "".
 func refuseEmpty(c *cobra.Command) error {
-	for _, name := range strings.Fields("against config entrants head histories keys llm-prompt output roster seeding tls-ca tls-cert tls-key") {
+	for _, name := range strings.Fields("config entrants head histories keys llm-prompt output roster seeding tls-ca " +
+		"tls-cert tls-key") {
 		if f := c.Flag(name); f != nil && f.Changed && f.Value.String() == "" {
-			return usage("--%s has an empty value: give it one, or leave the flag out; if the value is a variable of a script, check that it is set", name)
+			return usage("--%s has an empty value: give it one, or leave the flag out; if the value is a variable of a "+
+				"script, check that it is set", name)
 		}
 	}
 	return nil
 }
 
-// takes returns a check of a command's arguments: at least so many, at most one, and one
-// of names, unless that is nil.
-func takes(least int, names []string, message string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		unknown := func(arg string) bool { return names != nil && !slices.Contains(names, arg) }
-		if len(args) < least || len(args) > 1 || slices.ContainsFunc(args, unknown) {
-			if len(args) == 1 {
-				if suggestion := protocol.DidYouMean(args[0], names); suggestion != "" {
-					return usage("unknown name %q%s: %s", args[0], suggestion, message)
-				}
-			}
-			return usage("%s", message)
-		}
+// onlyCommands refuses the arguments of a command that only has commands below it.
+func onlyCommands(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
 		return nil
 	}
+	names := protocol.Each(c.Commands(), (*cobra.Command).Name)
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), protocol.DidYouMean(args[0], names))
 }
 
-// noArguments refuses arguments that are not flags.
-func noArguments(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		hint := ""
-		if c.Flags().Lookup("entrants") != nil && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(args[0])) {
-			hint = " (did you mean --entrants " + args[0] + "?)"
-		}
-		return usage("%s takes only flags, no arguments such as %q%s", c.Name(), args[0], hint)
+// flagError explains an error of the flags on a command line.
+func flagError(c *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Errorf("--%s %w", wrong.GetFlag().Name, config.WrongValue(wrong))
 	}
-	return nil
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		return fmt.Errorf("%w%s", err, protocol.DidYouMean("--"+unknown.GetSpecifiedName(), names))
+	}
+	return err
 }

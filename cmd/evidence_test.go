@@ -2,9 +2,9 @@ package cmd_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,39 +18,27 @@ import (
 func joinWordReferee(t *testing.T, m *manager) {
 	t.Helper()
 	var token string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var call struct {
-			Method string `json:"method"`
-			Params object `json:"params"`
-			ID     int    `json:"id"`
+	endpoint := serveAgent(t, func(_ context.Context, method string, params object) object {
+		if method != "start_match" {
+			return object{"status": "ok"}
 		}
-		if json.NewDecoder(r.Body).Decode(&call) != nil {
-			return
+		a, b := params["player_A"].(object)["player_id"].(string), params["player_B"].(object)["player_id"].(string)
+		report := object{
+			"protocol": "league.v2", "message_type": "MATCH_RESULT_REPORT", "sender": "referee:REF01", "timestamp": time.Now().UTC().Format(time.RFC3339),
+			"conversation_id": "conv-report", "auth_token": token, "league_id": params["league_id"], "round_id": params["round_id"],
+			"match_id": params["match_id"], "game_type": "even_odd", "result": object{"winner": a, "score": object{a: 3, b: 0}},
 		}
-		answer := object{"protocol": "league.v2", "sender": "referee:REF01", "timestamp": time.Now().UTC().Format(time.RFC3339), "status": "ok"}
-		if call.Method == "start_match" {
-			answer["message_type"], answer["status"], answer["match_id"] = "MATCH_ASSIGNMENT_ACK", "ACCEPTED", call.Params["match_id"]
-			a, b := call.Params["player_A"].(object)["player_id"].(string), call.Params["player_B"].(object)["player_id"].(string)
-			report := object{
-				"protocol": "league.v2", "message_type": "MATCH_RESULT_REPORT", "sender": "referee:REF01", "timestamp": answer["timestamp"],
-				"conversation_id": "conv-report", "auth_token": token, "league_id": call.Params["league_id"], "round_id": call.Params["round_id"],
-				"match_id": call.Params["match_id"], "game_type": "even_odd", "result": object{"winner": a, "score": object{a: 3, b: 0}},
-			}
-			body, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "report_match_result", "params": report})
-			assert.NoError(t, err)
-			go func() {
-				response, err := http.Post(m.url, "application/json", bytes.NewReader(body))
-				if assert.NoError(t, err) {
-					assert.NoError(t, response.Body.Close())
-				}
-			}()
-		}
-		text, err := json.Marshal(object{"jsonrpc": "2.0", "id": call.ID, "result": answer})
+		body, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "report_match_result", "params": report})
 		assert.NoError(t, err)
-		_, _ = w.Write(text)
-	}))
-	t.Cleanup(server.Close)
-	token = resultOf(t, m.url, example(t, registerReferee, exampleReferee, server.URL+"/mcp"))["auth_token"].(string)
+		go func() {
+			response, err := http.Post(m.url, "application/json", bytes.NewReader(body))
+			if assert.NoError(t, err) {
+				assert.NoError(t, response.Body.Close())
+			}
+		}()
+		return object{"status": "ACCEPTED", "message_type": "MATCH_ASSIGNMENT_ACK", "match_id": params["match_id"]}
+	})
+	token = resultOf(t, m.url, example(t, registerReferee, exampleReferee, endpoint))["auth_token"].(string)
 }
 
 // The table, the exports, the report, the pages and the audit say which results rest on the word
@@ -66,7 +54,7 @@ func TestResultsOnTheWordOfARefereeAreMarked(t *testing.T) {
 	const sentence = "2 results rest on the word of referee REF01 alone."
 	require.Zero(t, m.awaitExit(t), m.stderr.String())
 	assert.Contains(t, m.stdout.String(), sentence)
-	assert.Equal(t, 1, strings.Count(m.stderr.String(), "RESULT_RESTS_ON_THE_WORD_OF_ITS_REFEREE"), "one warning for the referee")
+	assert.Equal(t, 1, strings.Count(m.stderr.String(), "RESULT_STATED"), "one warning for the referee")
 	assert.Contains(t, output(t, "league", "standings", "--data", data), sentence)
 	assert.Contains(t, output(t, "league", "schedule", "--data", data), "rests on the word of its referee")
 	assert.Equal(t, 2, strings.Count(output(t, "league", "export", "--data", data, "--format", "csv"), ",stated\n"))
@@ -77,7 +65,7 @@ func TestResultsOnTheWordOfARefereeAreMarked(t *testing.T) {
 	assert.NotContains(t, text, "No agent failed")
 	output(t, "report", data, "-o", page)
 	assert.Contains(t, readText(t, page), sentence)
-	assert.Equal(t, 2, strings.Count(readText(t, page), "rests on the word of its referee</"))
+	assert.Equal(t, 2, strings.Count(readText(t, page), `title="It rests on the word of its referee alone."`))
 	assert.NotContains(t, readText(t, page), "No agent failed")
 
 	assert.Contains(t, output(t, "audit", data), strings.TrimSuffix(sentence, "."))

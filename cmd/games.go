@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
@@ -33,10 +33,11 @@ func games() rules.Registry {
 // name.
 func known() config.Known {
 	k := config.Known{
-		Tiebreakers: table.Tiebreakers(),
+		Tiebreakers: league.Tiebreakers(),
 		Tournaments: journal.Formats(),
-		Strategies:  append(strategy.Names(), external.Model), // not programs: a file in the data folder may come from somebody else
-		Games:       map[string]config.KnownGame{},
+		// not programs: a file in the data folder may come from somebody else
+		Strategies: append(strategy.Names(), external.Model),
+		Games:      map[string]config.KnownGame{},
 	}
 	for _, t := range games().Types() {
 		game, _ := games().Game(t) // the registry has it
@@ -79,5 +80,5 @@ func chosenGame(gameType string) (rules.Game, error) {
 
 // gameFlag defines the flag of the commands that run a league.
 func gameFlag(f *pflag.FlagSet, game *string) {
-	f.StringVar(game, "game", evenodd.Type, "game of the league: "+strings.Join(games().Types(), ", "))
+	choiceFlag(f, game, "game", evenodd.Type, "game of the league", games().Types()...)
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"evenodd/config"
 	"evenodd/league/protocol"
@@ -24,24 +23,20 @@ import (
 // and the metadata services of clouds.
 type guard struct {
 	networks []netip.Prefix
-	any      bool           // allowed_endpoints allows everything
 	set      bool           // there are allowed_endpoints
-	public   bool           // other machines can connect to this agent
 	own      netip.AddrPort // address that a manager listens on; zero before it does
 }
 
 // newGuard makes the guard of an agent that listens on host.
 func newGuard(host string, allowed []string) *guard {
-	g := &guard{public: !loopback(host), set: len(allowed) > 0}
+	g := &guard{set: len(allowed) > 0}
 	for _, text := range allowed {
-		if text == config.Anywhere {
-			g.any = true
-		} else if network, err := config.ParseNetwork(text); err == nil { // the loader has refused other values
+		if network, err := config.ParseNetwork(text); err == nil { // the loader has refused other values than "any"
 			g.networks = append(g.networks, network)
 		}
 	}
 	switch {
-	case g.any || !g.set && g.public:
+	case slices.Contains(allowed, config.Anywhere), !g.set && !loopback(host):
 		g.networks = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 	case !g.set:
 		g.networks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
@@ -114,19 +109,6 @@ func isLocal(address netip.Addr) bool {
 		network, err := netip.ParsePrefix(a.String())
 		return err == nil && network.Addr() == address
 	})
-}
-
-// String describes the guard to the operator.
-func (g *guard) String() string {
-	switch {
-	case g.any:
-		return "agents anywhere"
-	case g.set:
-		return "agents in " + strings.Join(g.list(), ", ")
-	case g.public:
-		return "agents anywhere except at link-local addresses"
-	}
-	return "agents on this machine only"
 }
 
 // loopback tells whether only this machine can connect to a host.

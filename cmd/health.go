@@ -25,18 +25,17 @@ func newHealth(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "health [URL]",
 		Short: "Ask an agent whether it is healthy",
-		Long: `Ask a league manager, referee or player for its health (GET /healthz), and print the
-response. The default is the manager at http://localhost:8000. No token is needed.
+		Long: `Ask an agent for its health (GET /healthz), and print the response. The default
+is the manager at http://localhost:8000.
 
-Exit code 0 means that the agent answered within 5 seconds with the status ok, or with the
-status warning: then the disk of its data folder is almost full. Exit code 1 means anything
-else. Containers and monitors can use the command as their health check.`,
+Exit code 0 means that the agent answered within 5 seconds with the status ok,
+or with the status warning: then the disk of its data folder is almost full.`,
 		Example: `  # Is the manager on this machine healthy?
   evenodd health
 
   # Is the player at port 8101 healthy?
   evenodd health http://localhost:8101/mcp`,
-		Args: takes(0, nil, "health takes one URL of an agent, such as http://localhost:8101/mcp"),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			url := "http://localhost:8000"
 			if len(args) > 0 {
@@ -61,7 +60,7 @@ else. Containers and monitors can use the command as their health check.`,
 // askHealth returns the response of an agent, and an error unless the agent is healthy. The
 // response is nil if there is none.
 func askHealth(ctx context.Context, url, ca string) (jsontext.Value, error) {
-	trusted, err := roots(ctx, ca)
+	trusted, err := roots(ca)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func askHealth(ctx context.Context, url, ca string) (jsontext.Value, error) {
 		return nil, fmt.Errorf("no answer from %s: %w: start the agent, or name the URL of another", url, err)
 	}
 	defer func() { _ = r.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxHealth))
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
 		return nil, fmt.Errorf("the response of %s breaks off: %w", url, err)
 	}

@@ -13,16 +13,15 @@ func newInit(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write the configuration files of a data folder",
-		Long: `Write the configuration files of a data folder (default ` + defaultData + `) with the built-in
-values: settings of all agents, presets of agents, rules of the league, games, and
-defaults of referees and players. Existing files stay unchanged. The program uses
-the same values if there are no files.`,
+		Long: `Write the configuration files of a data folder (default ` + defaultData + `) with the
+built-in values: settings of all agents, presets of agents, rules of the league,
+games, and defaults of referees and players. Existing files stay unchanged. The
+program uses the same values if there are no files.`,
 		Example: examples(
 			"Write the files into SHARED, the default data folder", "evenodd init",
 			"Write them into another folder", "evenodd init ./my-league",
 		),
-		ValidArgsFunction: completeOneFolder,
-		Args:              takes(0, nil, "init takes one folder"),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := defaultData
 			if len(args) == 1 {

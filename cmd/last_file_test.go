@@ -50,26 +50,6 @@ func TestManagerThatCannotWriteItsLastFilesFails(t *testing.T) {
 	assert.Contains(t, output(t, "audit", string(data)), "no findings")
 }
 
-func TestSimulationThatCannotWriteItsLastFilesFails(t *testing.T) {
-	t.Parallel()
-	data := store.Folder(t.TempDir())
-	want := output(t, "simulate", "--players", "4", "--seed", "7", "--quiet", "--format", "json")
-	resume := []string{"simulate", "--players", "4", "--seed", "7", "--quiet", "--format", "json", "--data", string(data)}
-	require.Equal(t, want, output(t, resume...))
-	found, err := filepath.Glob(filepath.Join(string(data), "data", "leagues", "*", "standings.json"))
-	require.NoError(t, err)
-	require.Len(t, found, 1)
-	require.NoError(t, os.Remove(found[0]))
-	unblock := block(t, found[0])
-	p := start(t, append(resume, "--resume")...)
-	assert.Equal(t, 1, p.awaitExit(t))
-	assert.JSONEq(t, want, p.stdout.String())
-	assert.Contains(t, p.stderr.String(), "evenodd: cannot write "+found[0]+": ")
-	unblock()
-	output(t, append(resume, "--resume")...)
-	assert.Contains(t, output(t, "audit", string(data)), "no findings")
-}
-
 // A lock file looks like the remains of a crash, so that operators remove it.
 func TestRemovedLockFileAdmitsNoSecondManager(t *testing.T) {
 	t.Parallel()

@@ -1,10 +1,8 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,19 +32,18 @@ type organiser struct {
 
 // newLeague makes 'evenodd league', the commands for the organiser of a league. Load reads the
 // settings file.
-func newLeague(s streams, data *dataFolder, load func(context.Context) (*config.Settings, error)) *cobra.Command {
+func newLeague(s streams, data *dataFolder, load func() (*config.Settings, error)) *cobra.Command {
 	o := organiser{s, &organiserOptions{}}
 	c := &cobra.Command{
 		Use:   "league",
 		Short: "Observe and control a league as its organiser",
-		Long: `Observe and control a league. The commands need the manager's data folder (--data), or
-on another machine the manager's URL (--manager) and the admin token, which the manager
-prints at its start, in EVENODD_ADMIN_TOKEN.
+		Long: `Observe and control a league. The commands need the manager's data folder
+(--data), or on another machine the manager's URL (--manager) and the admin
+token, which the manager prints at its start, in EVENODD_ADMIN_TOKEN.
 
-The commands that only read need no running manager if they have the data folder. The
-other commands call the manager. Each decision is an event in the league's journal, with
-its time, author (--by, not verified) and reason; audit checks and names it. A decision
-stays in force when the manager restarts.`,
+The commands that only read need no running manager if they have the data
+folder. Each decision is an event in the league's journal, with its time, author
+(--by, not verified) and reason, and stays in force when the manager restarts.`,
 		Example: examples(
 			"Watch the league on this machine", "evenodd league status --watch",
 			"Pause it", "evenodd league pause --by 'A. Smith' --reason lunch",
@@ -56,29 +53,29 @@ stays in force when the manager restarts.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentPreRunE = func(called *cobra.Command, _ []string) error {
-		if err := refuseEmpty(called); err != nil { // of two functions, cobra calls only this one
+		if err := called.Root().PersistentPreRunE(called, nil); err != nil { // cobra calls only one function
 			return err
 		}
-		settings, err := load(called.Context())
+		settings, err := load()
 		if err == nil {
 			err = o.settle(settings, data, c.PersistentFlags())
 		}
 		if err != nil {
 			return asUsage(err)
 		}
-		if slices.Contains([]string{"codes", "export"}, called.Name()) { // they have other formats
-			return nil
-		}
-		return oneOf("format", o.format, formatText, formatJSON)
+		return nil
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&o.data, "data", defaultData, "data `folder` of the manager")
-	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the data folder, or that of the manager)")
-	f.StringVar(&o.manager, "manager", "", "`URL` of the manager (default: from the data folder, or http://localhost:8000/mcp); HTTPS unless it is on this machine")
+	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the data folder, or that of the "+
+		"manager)")
+	f.StringVar(&o.manager, "manager", "", "`URL` of the manager (default: from the data folder, or "+
+		"http://localhost:8000/mcp); HTTPS unless it is on this machine")
 	tlsCAFlag(f, &o.ca)
 	f.StringVar(&o.by, "by", "", "your `name`, for the record (default: your login name)")
-	f.StringVar(&o.format, "format", formatText, "text or json")
-	c.AddCommand(newLeagueStatus(o), newLeagueStandings(o), newLeagueSchedule(o), newLeagueExport(o), newLeagueLogs(o), newLeagueCodes(s))
+	formatFlag(f, &o.format)
+	c.AddCommand(newLeagueStatus(o), newLeagueStandings(o), newLeagueSchedule(o), newLeagueExport(o),
+		newLeagueLogs(o), newLeagueCodes(s))
 	c.AddCommand(decisionCommands(o)...)
 	return c
 }

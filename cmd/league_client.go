@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
@@ -16,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/view/record"
 	"evenodd/transport/http"
 )
 
@@ -35,7 +34,6 @@ type managerClient struct {
 	url      string
 	leagueID string
 	token    string
-	phase    string // of the manager, by its answer to the ping
 }
 
 // connect finds the manager and the admin token. It sends the token only to a manager of the
@@ -50,7 +48,8 @@ func (o *organiserOptions) connect(ctx context.Context) (*managerClient, error) 
 	}
 	switch {
 	case missing != nil && token == "":
-		return nil, fmt.Errorf("no admin token: set %s to the token that the manager printed at its start, or --data to its data folder (%w)", adminTokenVariable, missing)
+		return nil, fmt.Errorf("no admin token: set %s to the token that the manager printed at its start, or --data to "+
+			"its data folder (%w)", adminTokenVariable, missing)
 	case missing == nil && !o.remote:
 		address = cmp.Or(folder.ManagerURL(o.leagueID), address)
 	}
@@ -59,10 +58,11 @@ func (o *organiserOptions) connect(ctx context.Context) (*managerClient, error) 
 		return nil, err
 	}
 	if !onThisMachine(address) && !strings.HasPrefix(strings.ToLower(address), "https://") {
-		return nil, usage("--manager %q: it is on another machine, and the admin token must not cross the network in plain text: "+
+		return nil, usage("--manager %q: it is on another machine, and the admin token must not cross the network in plain "+
+			"text: "+
 			"use https (the manager's --tls-cert), or run the command on the manager's machine", address)
 	}
-	n, err := newNode(ctx, nodeOptions{maxReply: maxOrganiserReply, ca: o.ca, log: zerolog.Nop()})
+	n, err := newNode(nodeOptions{maxReply: maxOrganiserReply, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +85,10 @@ func (o *organiserOptions) connect(ctx context.Context) (*managerClient, error) 
 func tokenOf(folder store.Folder, leagueID string) (string, error) {
 	secret, err := folder.Secret(leagueID, true)
 	if err != nil {
-		return "", fmt.Errorf("no admin token: %w; or set %s to the token that the manager printed at its start", err, adminTokenVariable)
+		return "", fmt.Errorf("no admin token: %w; or set %s to the token that the manager printed at its start", err,
+			adminTokenVariable)
 	}
-	return protocol.AdminToken(protocol.ManagerKeysOf(secret, protocol.KeyDerivation).Admin, leagueID), nil
+	return protocol.AdminToken(protocol.ManagerKeysOf(secret).Admin, leagueID), nil
 }
 
 // onThisMachine tells whether a URL leads to this machine.
@@ -96,21 +97,8 @@ func onThisMachine(address string) bool {
 	if err != nil {
 		return false
 	}
-	host := u.Hostname()
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return false
-	}
-	own, _ := net.InterfaceAddrs() // without them only the loopback addresses are known
-	for _, a := range own {
-		if prefix, err := netip.ParsePrefix(a.String()); err == nil && prefix.Addr() == ip.Unmap() {
-			return true
-		}
-	}
-	return ip.IsLoopback()
+	ip, _ := netip.ParseAddr(u.Hostname()) // the zero address for a name
+	return loopback(strings.ToLower(u.Hostname())) || isLocal(ip.Unmap())
 }
 
 // meet pings the manager, without the token.
@@ -120,20 +108,15 @@ func (c *managerClient) meet(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return interrupted("Nothing was changed.")
-	case protocol.Unreachable(err):
-		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL", c.url)
 	case err != nil:
-		return fmt.Errorf("the ping of the manager at %s failed: %w; check that --manager is the URL of a league manager", c.url, err)
-	case pong.Role != protocol.RoleManager:
-		return fmt.Errorf("at %s is no manager but a %.20q: set --manager to the URL of the manager", c.url, pong.Role)
-	case pong.LeagueID == "":
-		return fmt.Errorf("the manager at %s does not tell which league it runs: it is of an earlier version", c.url)
+		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL (%w)", c.url, err)
+	case pong.Role != protocol.RoleManager || !protocol.ValidLeagueID(pong.LeagueID):
+		return fmt.Errorf("at %s is no manager of a league but a %.20q: set --manager to its URL", c.url, pong.Role)
 	case c.leagueID != "" && pong.LeagueID != c.leagueID:
-		return fmt.Errorf("the manager at %s runs league %.64s, not %s: set --manager or --league-id", c.url, pong.LeagueID, c.leagueID)
-	case !protocol.ValidLeagueID(pong.LeagueID):
-		return fmt.Errorf("the manager at %s runs a league with the invalid id %.64q", c.url, pong.LeagueID)
+		return fmt.Errorf("the manager at %s runs league %.64s, not %s: set --manager or --league-id", c.url,
+			pong.LeagueID, c.leagueID)
 	}
-	c.leagueID, c.phase = pong.LeagueID, pong.State
+	c.leagueID = pong.LeagueID
 	return nil
 }
 
@@ -152,7 +135,8 @@ func stampOfOrganiser() *protocol.Stamp {
 // ask sends a query and decodes the data of the response.
 func (c *managerClient) ask(ctx context.Context, queryType string, params protocol.QueryParams, data any) error {
 	return c.patiently(ctx, func() error {
-		q := &protocol.LeagueQuery{Envelope: c.envelope(protocol.TypeLeagueQuery), LeagueID: c.leagueID, QueryType: queryType, QueryParams: params}
+		q := &protocol.LeagueQuery{Envelope: c.envelope(protocol.TypeLeagueQuery), LeagueID: c.leagueID,
+			QueryType: queryType, QueryParams: params}
 		raw, err := ask(ctx, c.caller, c.url, q, subject{})
 		if err != nil {
 			return err
@@ -185,7 +169,8 @@ func (c *managerClient) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return interrupted("Run 'evenodd league status' to see whether the decision was made.")
 	case e != nil && e.Code == protocol.ErrTokenInvalid:
-		return fmt.Errorf("the manager at %s refuses the admin token: set %s to the token that it printed at its start, or --data to its data folder", c.url, adminTokenVariable)
+		return fmt.Errorf("the manager at %s refuses the admin token: set %s to the token that it printed at its start, or "+
+			"--data to its data folder", c.url, adminTokenVariable)
 	case protocol.Unreachable(err):
 		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL", c.url)
 	}
@@ -216,20 +201,22 @@ func (c *managerClient) Log(ctx context.Context, agentID string, offset int64) (
 }
 
 // Transcript implements record.Source.
-func (c *managerClient) Transcript(ctx context.Context, at protocol.Attempt, refereeID string) (doc *store.Match, err error) {
-	var records []jsontext.Value
+func (c *managerClient) Transcript(ctx context.Context, at league.Attempt, _ string) (doc *store.Match, err error) {
+	var text jsontext.Value
 	err = c.patiently(ctx, func() error {
-		q := &protocol.ToolRequest{Envelope: c.envelope(""), LeagueID: c.leagueID, MatchID: at.MatchID.String(), Attempt: at.Number}
+		q := &protocol.ToolRequest{Envelope: c.envelope(""), LeagueID: c.leagueID, MatchID: at.MatchID.String(),
+			Attempt: at.Number}
 		r, err := protocol.GetMatchTranscript.Call(ctx, c.caller, protocol.Peer{Endpoint: c.url}, q)
 		if err == nil {
-			records = r.Records
+			text = r.Match
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return record.ReadTranscript(c.leagueID, refereeID, records)
+	doc = new(store.Match)
+	return doc, json.Unmarshal(text, doc)
 }
 
 // close closes the connections.

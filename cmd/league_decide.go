@@ -7,68 +7,61 @@ import (
 	"os/user"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
-// A decisionCommand is a command of 'evenodd league' that makes a decision.
-type decisionCommand struct {
-	name, short, long, example string
+// A decisionHelp is the help of a command of 'evenodd league' that makes a decision.
+type decisionHelp struct{ short, long, example string }
 
-	reasoned bool // needs --reason
-	of       string
-}
-
-// The things that a decision is about.
-const (
-	ofLeague = ""
-	ofAgent  = "agent"
-	ofMatch  = "match"
-)
-
-var decisionRows = [...]decisionCommand{
-	{name: protocol.CommandStart, short: "Start the league now, or at a set time", example: examples(
+// decisionHelps has the help of each of protocol.Commands.
+var decisionHelps = map[string]decisionHelp{
+	protocol.CommandStart: {short: "Start the league now, or at a set time", example: examples(
 		"Start now", "evenodd league start",
 		"Start at a time", "evenodd league start --at 2026-09-01T10:00:00Z",
 	),
-		long: `Start the league with the agents that have answered; it needs two players and a referee.
-With --at it starts at that time, or as soon as enough agents have answered if that is
-later. A later start command replaces the time, also after a restart.`},
-	{name: protocol.CommandPause, short: "Pause the league: running matches finish, no round begins", example: examples(
+		long: `Start the league with the agents that have answered, now or at --at; it needs two players
+and a referee. A later start command replaces the time.`},
+	protocol.CommandPause: {short: "Pause the league: running matches finish, no round begins", example: examples(
 		"Pause before the next round", "evenodd league pause --reason lunch",
 	),
-		long: "Pause the league. Running matches finish; no round and no rematch begins until 'evenodd league resume', also after a restart."},
-	{name: protocol.CommandResume, short: "End the pause of the league", example: examples(
+		long: "Pause the league. Running matches finish; no round and no rematch begins until 'evenodd league " +
+			"resume', also after a restart."},
+	protocol.CommandResume: {short: "End the pause of the league", example: examples(
 		"Go on", "evenodd league resume",
 	),
 		long: "End the pause of the league. The next round begins at once."},
-	{name: protocol.CommandSuspend, of: ofAgent, reasoned: true, short: "Suspend an agent until it is readmitted", example: examples(
+	protocol.CommandSuspend: {short: "Suspend an agent until it is readmitted", example: examples(
 		"Suspend a player", "evenodd league suspend P03 --reason 'it floods the referee'",
 	),
-		long: "Suspend an agent. It gets nothing to do until 'evenodd league readmit', also if it answers. A player forfeits its matches meanwhile, and these forfeits stand."},
-	{name: protocol.CommandReadmit, of: ofAgent, short: "End the suspension or the shutdown of an agent", example: examples(
+		long: "Suspend an agent. It gets nothing to do until 'evenodd league readmit', also if it answers. A player " +
+			"forfeits its matches meanwhile, and these forfeits stand."},
+	protocol.CommandReadmit: {short: "End the suspension or the shutdown of an agent", example: examples(
 		"Let a player play again", "evenodd league readmit P03",
 	),
-		long: "End the suspension or the shutdown of an agent, whether an organiser or its failures caused it. Its failures start at 0."},
-	{name: protocol.CommandWithdraw, of: ofAgent, reasoned: true, short: "Withdraw an agent for good", example: examples(
+		long: "End the suspension or the shutdown of an agent, whether an organiser or its failures caused it. Its " +
+			"failures start at 0."},
+	protocol.CommandWithdraw: {short: "Withdraw an agent for good", example: examples(
 		"Withdraw a player", "evenodd league withdraw P03 --reason 'left the course'",
 	),
 		long: `Withdraw an agent for good. A player of a round-robin that has played fewer than half of
-its matches, not counting forfeits, loses its results: they stay visible and do not count
-for anybody. Any other player forfeits its remaining matches. Before the start the
-registration ends.`},
-	{name: protocol.CommandRematch, of: ofMatch, reasoned: true, short: "Play a match again between two rounds", example: examples(
+its matches loses its results; any other player forfeits its remaining matches. Before the
+start the registration ends.`},
+	protocol.CommandRematch: {short: "Play a match again between two rounds", example: examples(
 		"Play a match again", "evenodd league rematch R1M2 --reason 'the referee crashed'",
 	),
-		long: "Annul the result of a match, and play it again as its next attempt between two rounds. Until then the result counts."},
-	{name: protocol.CommandRule, of: ofMatch, reasoned: true, short: "Decide the result of a match", example: examples(
+		long: "Annul the result of a match, and play it again as its next attempt between two rounds. Until then " +
+			"the result counts."},
+	protocol.CommandRule: {short: "Decide the result of a match", example: examples(
 		"Let P03 win", "evenodd league rule R1M2 --winner P03 --reason 'P01 sent no choice'",
 		"Let both players lose", "evenodd league rule R1M2 --winner none --reason 'both cheated'",
 	),
-		long: "Decide the result of a match. --winner is the id of a player, draw, or none: then both players lose. The result replaces any other, and ends the match if it is running."},
+		long: "Decide the result of a match. --winner is the id of a player, draw, or none: then both players lose. " +
+			"The result replaces any other, and ends the match if it is running."},
 }
 
 // decisionFlags are the flags of one decision.
@@ -80,18 +73,13 @@ type decisionFlags struct {
 
 // decisionCommands makes the commands that make a decision.
 func decisionCommands(o organiser) []*cobra.Command {
-	var commands []*cobra.Command
-	for i := range decisionRows {
-		row := decisionRows[i]
-		commands = append(commands, newDecision(o, row))
-	}
-	return commands
+	return protocol.Each(protocol.Commands[:], func(row protocol.Command) *cobra.Command { return newDecision(o, row) })
 }
 
-func newDecision(o organiser, row decisionCommand) *cobra.Command {
-	flags := &decisionFlags{}
+func newDecision(o organiser, row protocol.Command) *cobra.Command {
+	flags, help := &decisionFlags{}, decisionHelps[row.Name]
 	c := &cobra.Command{
-		Use: row.name, Short: row.short, Long: row.long, Example: row.example, Args: noArguments,
+		Use: row.Name, Short: help.short, Long: help.long, Example: help.example, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			q, err := o.order(row, flags, args)
 			if err != nil {
@@ -100,22 +88,20 @@ func newDecision(o organiser, row decisionCommand) *cobra.Command {
 			return o.decide(c.Context(), q)
 		},
 	}
-	switch row.of {
-	case ofAgent:
+	switch row.Of {
+	case protocol.OfAgent:
 		c.Use += " AGENT"
-		c.Args = takes(1, nil, row.name+" takes one agent, such as P01")
-		c.ValidArgsFunction = o.completeAgents
-	case ofMatch:
+		c.Args = cobra.ExactArgs(1)
+	case protocol.OfMatch:
 		c.Use += " MATCH"
-		c.Args = takes(1, nil, row.name+" takes one match, such as R1M1")
-		c.ValidArgsFunction = o.completeMatches
+		c.Args = cobra.ExactArgs(1)
 	}
 	why := "the reason, for the record"
-	if row.reasoned {
+	if row.Reasoned {
 		why += " (required)"
 	}
 	c.Flags().StringVar(&flags.reason, "reason", "", why)
-	switch row.name {
+	switch row.Name {
 	case protocol.CommandStart:
 		c.Flags().StringVar(&flags.at, "at", "", "start at this `time`, such as 2026-09-01T10:00:00Z (RFC 3339)")
 	case protocol.CommandRule:
@@ -125,23 +111,23 @@ func newDecision(o organiser, row decisionCommand) *cobra.Command {
 }
 
 // order makes the request of a command, and checks what needs no manager.
-func (o *organiser) order(row decisionCommand, flags *decisionFlags, args []string) (*protocol.OrganiseRequest, error) {
-	q := &protocol.OrganiseRequest{Command: row.name, By: o.by, Reason: strings.TrimSpace(flags.reason), Winner: flags.winner}
-	if len(args) > 0 && row.of == ofAgent {
+func (o *organiser) order(row protocol.Command, flags *decisionFlags, args []string) (*protocol.OrganiseRequest,
+	error) {
+	q := &protocol.OrganiseRequest{Command: row.Name, By: o.by, Reason: strings.TrimSpace(flags.reason),
+		Winner: flags.winner}
+	if len(args) > 0 && row.Of == protocol.OfAgent {
 		q.AgentID = args[0]
 	}
-	if len(args) > 0 && row.of == ofMatch {
+	if len(args) > 0 && row.Of == protocol.OfMatch {
 		q.MatchID = args[0]
-		if id, ok := protocol.ParseMatchID(q.MatchID); !ok || id.String() != q.MatchID {
+		if id, ok := league.ParseMatchID(q.MatchID); !ok || id.String() != q.MatchID {
 			return nil, usage("match %.40q: matches are called R1M1, R1M2, …", q.MatchID)
 		}
 	}
 	switch {
-	case row.reasoned && q.Reason == "":
-		return nil, usage("%s needs --reason: the record must tell why", row.name)
-	case utf8.RuneCountInString(q.Reason) > protocol.MaxReason:
-		return nil, usage("--reason: must have at most %d characters", protocol.MaxReason)
-	case row.name == protocol.CommandRule && q.Winner == "":
+	case row.Reasoned && q.Reason == "":
+		return nil, usage("%s needs --reason: the record must tell why", row.Name)
+	case row.Name == protocol.CommandRule && q.Winner == "":
 		return nil, usage("rule needs --winner: a player such as P01, draw, or none if both players lose")
 	}
 	switch at, err := readTime("at", flags.at); {
@@ -153,8 +139,8 @@ func (o *organiser) order(row decisionCommand, flags *decisionFlags, args []stri
 	if q.By == "" {
 		q.By = loginName()
 	}
-	if q.By == "" || utf8.RuneCountInString(q.By) > protocol.MaxOrganiserName {
-		return nil, usage("--by %.80q: your name, 1 to %d characters, belongs to the record", q.By, protocol.MaxOrganiserName)
+	if err := (journal.Decision{By: q.By, Reason: q.Reason}).CheckText(); err != nil {
+		return nil, usage("--%v", err)
 	}
 	return q, nil
 }
@@ -196,33 +182,4 @@ func (o *organiser) decide(ctx context.Context, q *protocol.OrganiseRequest) err
 	}{outputSchema, m.leagueID, made.Status, made.Command, made.Event, made.At, made.About}, func(w io.Writer) error {
 		return printLine(w, "%s", made.About)
 	})
-}
-
-// completeAgents completes the id of an agent from the data folder.
-func (o organiser) completeAgents(c *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
-	return o.complete(c, args, begin, (*leagueRecord).agentIDs)
-}
-
-// completeMatches completes the id of a match of an announced round.
-func (o organiser) completeMatches(c *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
-	return o.complete(c, args, begin, func(r *leagueRecord) (ids []string) {
-		for round := 1; round <= r.Round; round++ {
-			for i := range r.Pairings(round) {
-				ids = append(ids, protocol.MatchID{Round: round, Number: i + 1}.String())
-			}
-		}
-		return ids
-	})
-}
-
-func (o *organiser) complete(c *cobra.Command, args []string, begin string, list func(*leagueRecord) []string) (found []string, _ cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	r, from, err := o.readLeague(c.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer from.Close()
-	return beginningWith(begin, list(r)), cobra.ShellCompDirectiveNoFileComp
 }

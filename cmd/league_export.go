@@ -3,12 +3,12 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -22,36 +22,28 @@ var exportLists = [...]string{"matches", "standings", "decisions", "agents"}
 
 // newLeagueExport makes 'evenodd league export'.
 func newLeagueExport(o organiser) *cobra.Command {
-	list := ""
+	list, format := "", ""
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Print the whole league as JSON or CSV",
-		Long: `Print the league for other programs: with --format json the status, the table, all
-matches, decisions and agents in one document; with --format csv one list, which --list
-names: matches, standings, decisions or agents.`,
+		Long: `Print the league for other programs: with --format json the status, the table,
+all matches, decisions and agents in one document; with --format csv one list,
+which --list names: matches, standings, decisions or agents.`,
 		Example: examples(
 			"Export everything", "evenodd league export --format json > league.json",
 			"Export the table for a spreadsheet", "evenodd league export --format csv --list standings > table.csv",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !c.Flags().Changed("format") && o.format == formatText {
-				o.format = formatJSON
-			}
-			switch err := oneOf("format", o.format, formatJSON, formatCSV); {
-			case err != nil:
-				return err
-			case list != "" && o.format != formatCSV:
+			if list != "" && format != formatCSV {
 				return usage("--list needs --format csv: a document in JSON has all lists")
 			}
-			list = cmp.Or(list, exportLists[0])
-			if err := oneOf("list", list, exportLists[:]...); err != nil {
-				return err
-			}
-			return o.export(c.Context(), list)
+			o.format = format
+			return o.export(c.Context(), cmp.Or(list, exportLists[0]))
 		},
 	}
-	c.Flags().StringVar(&list, "list", "", "the list of a CSV: matches, standings, decisions or agents (default \"matches\")")
+	choiceFlag(c.Flags(), &format, "format", formatJSON, "", formatJSON, formatCSV)
+	choiceFlag(c.Flags(), &list, "list", "", "the list of a CSV (default \"matches\")", exportLists[:]...)
 	return c
 }
 
@@ -67,10 +59,12 @@ func (o *organiser) export(ctx context.Context, list string) error {
 	}
 	if o.format == formatCSV {
 		rows := map[string]func() [][]string{
-			"matches": func() [][]string { return matchesCSV(matches) }, "standings": r.markedCSV,
-			"decisions": func() [][]string { return decisionsCSV(r.DecisionsMade(0)) }, "agents": func() [][]string { return agentsCSV(r.agents()) },
+			"matches":   func() [][]string { return matchesCSV(matches) },
+			"standings": func() [][]string { return standingsCSV(r.Standings(), league.RemarkColumn()) },
+			"decisions": func() [][]string { return decisionsCSV(r.DecisionsMade(0)) },
+			"agents":    func() [][]string { return agentsCSV(r.agents()) },
 		}[list]()
-		return printCSV(o.out, slices.Values(rows))
+		return printCSV(o.out, rows)
 	}
 	s := r.status()
 	return printJSON(o.out, struct {
@@ -80,16 +74,16 @@ func (o *organiser) export(ctx context.Context, list string) error {
 		Tournament    string                  `json:"tournament,omitzero"`
 		State         string                  `json:"state"`
 		Paused        *record.DecisionInForce `json:"paused,omitzero"`
-		Champion      *protocol.Champion      `json:"champion,omitzero"`
+		Champion      *league.Champion        `json:"champion,omitzero"`
 		Rounds        int                     `json:"rounds"`
 		Round         int                     `json:"round"`
 		Events        int                     `json:"events"`
 		Agents        []exportedAgent         `json:"agents"`
-		Standings     []record.TableRow       `json:"standings"`
+		Standings     []league.Standing       `json:"standings"`
 		Matches       []record.Match          `json:"matches"`
 		Decisions     []record.DecisionMade   `json:"decisions"`
 	}{outputSchema, s.LeagueID, s.GameType, s.Tournament, s.State, s.Paused, s.Champion, s.Rounds, s.Round, s.Events,
-		r.agents(), r.Table(), matches, r.DecisionsMade(0)})
+		r.agents(), r.Standings(), matches, r.DecisionsMade(0)})
 }
 
 // An exportedAgent is an agent of an export.
@@ -136,17 +130,6 @@ func matchesCSV(matches []record.Match) [][]string {
 			textOr(protocol.NonZero(m.Attempt), ""), m.ReportedAt, matchRemark(&m), m.Grade,
 		}
 	})
-}
-
-// markedCSV are the rows of the table as CSV, with remarks.
-func (r *leagueRecord) markedCSV() [][]string {
-	standings := r.rows()
-	rows := standingsCSV(standings)
-	rows[0] = append(rows[0], "remark")
-	for i := range standings {
-		rows[i+1] = append(rows[i+1], remark(&standings[i].StandingRow))
-	}
-	return rows
 }
 
 func decisionsCSV(decisions []record.DecisionMade) [][]string {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config/userfile"
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -28,22 +29,21 @@ func newLeagueLogs(o organiser) *cobra.Command {
 		Short: "Write an archive of one agent: log, events, results, transcripts",
 		Long: `Write an archive (zip) of one agent, which contains no tokens:
 
-  log.jsonl        its log, if it has the manager's data folder, and the
-                   manager's log lines about it
-  journal.jsonl    the events of the journal about it
-  results.csv      its matches with their results
-  matches/*.json   its matches with their transcripts, also annulled attempts
+    log.jsonl        its log, if it has the manager's data folder, and the
+                     manager's log lines about it
+    journal.jsonl    the events of the journal about it
+    results.csv      its matches with their results
+    matches/*.json   its matches with their transcripts, also annulled attempts
 
 Standard error lists the matches without a transcript.`,
 		Example: examples(
 			"Write P01.zip", "evenodd league logs P01",
 			"Write another file", "evenodd league logs P01 -o alice.zip",
 		),
-		Args: takes(1, nil, "logs takes one agent, such as P01"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.logs(c.Context(), args[0], cmp.Or(output, args[0]+".zip"))
 		},
-		ValidArgsFunction: o.completeAgents,
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "the archive (default: AGENT.zip)")
 	return c
@@ -66,7 +66,7 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 	var file bytes.Buffer
 	missing, err := a.write(ctx, from, &file)
 	if err == nil {
-		err = userfile.Write(ctx, output, file.Bytes(), 0o600)
+		err = userfile.Write(output, file.Bytes(), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the archive of %s: %w", agentID, err)
@@ -82,7 +82,8 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 		Matches       int    `json:"matches"`
 		Transcripts   int    `json:"transcripts"`
 	}{outputSchema, o.leagueID, agentID, output, len(a.matches), a.transcripts}, func(w io.Writer) error {
-		return printLine(w, "%s: the log, the events, %s and %s of %s", output, protocol.Counted(len(a.matches), "result"), protocol.Counted(a.transcripts, "transcript"), agentID)
+		return printLine(w, "%s: the log, the events, %s and %s of %s", output,
+			protocol.Counted(len(a.matches), "result"), protocol.Counted(a.transcripts, "transcript"), agentID)
 	})
 }
 
@@ -123,7 +124,7 @@ func (a *agentArchive) collect(e *journal.Event, line string) {
 func (a *agentArchive) findMatches(round int) {
 	if player, ok := a.PlayerIndex(a.id); ok {
 		if _, number, plays := a.Opponent(round, player); plays {
-			a.about[protocol.MatchID{Round: round, Number: number}.String()] = true
+			a.about[league.MatchID{Round: round, Number: number}.String()] = true
 		}
 	}
 }
@@ -156,7 +157,7 @@ func (a *agentArchive) write(ctx context.Context, from record.Source, to io.Writ
 		return nil, err
 	}
 	var results bytes.Buffer
-	if err := printCSV(&results, slices.Values(matchesCSV(a.matches))); err != nil {
+	if err := printCSV(&results, matchesCSV(a.matches)); err != nil {
 		return nil, err
 	}
 	if err := addFile(z, "results.csv", results.Bytes()); err != nil {
@@ -195,8 +196,9 @@ func (a *agentArchive) writeLog(ctx context.Context, from record.Source, z *zip.
 }
 
 // writeMatch adds the attempts at a match that have a result.
-func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, z *zip.Writer, row *record.Match) (missing []string, err error) {
-	id, _ := protocol.ParseMatchID(row.MatchID)
+func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, z *zip.Writer,
+	row *record.Match) (missing []string, err error) {
+	id, _ := league.ParseMatchID(row.MatchID)
 	attempts := a.Match(id).Attempts
 	wanted := append(protocol.Each(row.Annulled, func(o record.AnnulledOutcome) int { return o.Attempt }), row.Attempt)
 	slices.Sort(wanted)
@@ -204,7 +206,7 @@ func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, z *zi
 		if attempt < 1 || attempt > len(attempts) {
 			continue // nobody played
 		}
-		doc, err := from.Transcript(ctx, protocol.Attempt{MatchID: id, Number: attempt}, attempts[attempt-1].Referee)
+		doc, err := from.Transcript(ctx, league.Attempt{MatchID: id, Number: attempt}, attempts[attempt-1].Referee)
 		if ctx.Err() != nil {
 			return nil, interrupted("No archive was written.")
 		}

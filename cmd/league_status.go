@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -25,23 +26,25 @@ type (
 		Tournament    string                  `json:"tournament,omitzero"` // swiss or knockout
 		State         string                  `json:"state"`               // of the manager
 		Paused        *record.DecisionInForce `json:"paused,omitzero"`
-		Planned       *record.PlannedStart    `json:"start_planned,omitzero"` // by the last decision, else by the manager's options
-		Round         int                     `json:"round"`
-		Rounds        int                     `json:"rounds"`
-		Matches       int                     `json:"matches"`
-		Recorded      int                     `json:"recorded"`
-		Players       int                     `json:"players"`
-		Referees      int                     `json:"referees"`
-		Expected      *journal.Roster         `json:"expected,omitzero"` // the agents that the league waits for, before the start
-		Missing       []missingAgent          `json:"missing,omitzero"`  // agents of --roster that have not registered
-		Awaited       []record.AgentStatus    `json:"awaited"`           // have registered and not answered yet
-		Running       []record.RunningMatch   `json:"running"`           // matches of the open round without a result
-		Agents        []record.AgentStatus    `json:"agents"`            // that take no part now, or fail
-		Rematches     []orderedRematch        `json:"rematches"`
-		Decisions     []record.DecisionMade   `json:"decisions"` // the last ones
-		Champion      *protocol.Champion      `json:"champion,omitzero"`
-		Events        int                     `json:"events"`
-		At            string                  `json:"at"` // time of the last event
+		// by the last decision, else by the manager's options
+		Planned  *record.PlannedStart `json:"start_planned,omitzero"`
+		Round    int                  `json:"round"`
+		Rounds   int                  `json:"rounds"`
+		Matches  int                  `json:"matches"`
+		Recorded int                  `json:"recorded"`
+		Players  int                  `json:"players"`
+		Referees int                  `json:"referees"`
+		// the agents that the league waits for, before the start
+		Expected  *journal.Roster       `json:"expected,omitzero"`
+		Missing   []missingAgent        `json:"missing,omitzero"` // agents of --roster that have not registered
+		Awaited   []record.AgentStatus  `json:"awaited"`          // have registered and not answered yet
+		Running   []record.RunningMatch `json:"running"`          // matches of the open round without a result
+		Agents    []record.AgentStatus  `json:"agents"`           // that take no part now, or fail
+		Rematches []orderedRematch      `json:"rematches"`
+		Decisions []record.DecisionMade `json:"decisions"` // the last ones
+		Champion  *league.Champion      `json:"champion,omitzero"`
+		Events    int                   `json:"events"`
+		At        string                `json:"at"` // time of the last event
 
 		champion string // as text; "" before the end
 	}
@@ -64,10 +67,12 @@ func (r *leagueRecord) status() *leagueStatus {
 	view := decide.View{State: r.State, LeagueID: r.Created.LeagueID, Phase: decide.Phase(r.State, false)}
 	now := view.Status()
 	s := &leagueStatus{
-		SchemaVersion: outputSchema, LeagueID: r.Created.LeagueID, DisplayName: r.Created.DisplayName, GameType: r.Created.GameType,
+		SchemaVersion: outputSchema, LeagueID: r.Created.LeagueID, DisplayName: r.Created.DisplayName,
+		GameType:   r.Created.GameType,
 		Tournament: now.Tournament, State: now.State, Paused: record.InForce(r.Paused),
-		Round: now.Round, Rounds: now.Rounds, Matches: now.Matches, Recorded: now.Recorded, Players: now.Players, Referees: now.Referees,
-		Awaited: []record.AgentStatus{}, Running: r.Running(), Agents: []record.AgentStatus{}, Rematches: []orderedRematch{},
+		Round: now.Round, Rounds: now.Rounds, Matches: now.Matches, Recorded: now.Recorded, Players: now.Players,
+		Referees: now.Referees,
+		Awaited:  []record.AgentStatus{}, Running: r.Running(), Agents: []record.AgentStatus{}, Rematches: []orderedRematch{},
 		Decisions: r.DecisionsMade(shownDecisions), Events: r.Events, At: r.At,
 	}
 	if r.Started == nil {
@@ -98,12 +103,13 @@ func (r *leagueRecord) status() *leagueStatus {
 		if m.RematchOrdered != nil {
 			s.Rematches = append(s.Rematches, orderedRematch{id.String(), "ordered", *record.InForce(m.RematchOrdered)})
 		} else {
-			s.Rematches = append(s.Rematches, orderedRematch{id.String(), "begun", *record.InForce(&m.Annulled[len(m.Annulled)-1].By)})
+			s.Rematches = append(s.Rematches, orderedRematch{id.String(), "begun",
+				*record.InForce(&m.Annulled[len(m.Annulled)-1].By)})
 		}
 	}
 	if r.Completed != nil {
 		champion := r.Champion()
-		s.Champion, s.champion = &champion, r.championLine()
+		s.Champion, s.champion = &champion, r.ChampionLine()
 	}
 	return s
 }
@@ -122,11 +128,6 @@ func (r *leagueRecord) missing() (list []missingAgent) {
 	return list
 }
 
-// championLine names the champion of a completed league.
-func (r *leagueRecord) championLine() string {
-	return record.ChampionLine(plainRows(r.rows()), r.Champion())
-}
-
 // phases are the states of a manager as people read them.
 var phases = map[string]string{
 	decide.StateWaitingForRegistrations: "waiting for registrations",
@@ -137,14 +138,15 @@ var phases = map[string]string{
 
 // print writes the status as text.
 func (s *leagueStatus) print(w io.Writer) error {
-	text := page{screen: columnsOf(w)}
+	text := printout{screen: columnsOf(w)}
 	state := phases[s.State]
 	if s.Paused != nil {
 		state = "paused"
 	}
 	text.line("League %s: %s", s.LeagueID, state)
 	if p := s.Paused; p != nil {
-		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, shortTime(p.Since), record.ReasonAfter(p.Reason))
+		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, shortTime(p.Since),
+			record.ReasonAfter(p.Reason))
 	}
 	if p := s.Planned; p != nil && s.State == decide.StateWaitingForRegistrations {
 		by := ""

@@ -8,10 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/journal"
-	"evenodd/league/protocol"
-	"evenodd/league/simulation"
 	"evenodd/league/view/record"
 )
 
@@ -25,29 +23,25 @@ func newLeagueStandings(o organiser) *cobra.Command {
 			"Show the table", "evenodd league standings",
 			"For scripts", "evenodd league standings --format json",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			r, from, err := o.readLeague(c.Context())
 			if err != nil {
 				return err
 			}
 			defer from.Close()
-			evidence := decide.Evidence(r.State)
+			rows, evidence := r.Standings(), decide.Evidence(r.State)
 			return show(o.out, o.format, struct {
 				SchemaVersion string            `json:"schema_version"`
 				LeagueID      string            `json:"league_id"`
 				Round         int               `json:"round"`
 				Recorded      int               `json:"recorded"`
-				Standings     []record.TableRow `json:"standings"`
+				Standings     []league.Standing `json:"standings"`
 				Evidence      []string          `json:"evidence,omitempty"`
-			}{outputSchema, o.leagueID, r.Round, r.Recorded, r.Table(), evidence}, func(w io.Writer) error { return printTableOf(w, r.rows(), evidence) })
+			}{outputSchema, o.leagueID, r.Round, r.Recorded, rows, evidence},
+				func(w io.Writer) error { return printTableOf(w, rows, evidence) })
 		},
 	}
-}
-
-// rows are the rows of the table as simulations print them.
-func (r *leagueRecord) rows() []simulation.Standing {
-	return finalTable(r.Standings(), decide.Results(r.State))
 }
 
 // newLeagueSchedule makes 'evenodd league schedule'.
@@ -61,7 +55,7 @@ func newLeagueSchedule(o organiser) *cobra.Command {
 			"Show all matches", "evenodd league schedule",
 			"Show those of round 2 as JSON", "evenodd league schedule --round 2 --format json",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			only, err := strconv.Atoi(round)
 			if round == "" || round == "all" {
@@ -85,36 +79,15 @@ func newLeagueSchedule(o organiser) *cobra.Command {
 				Rounds        int            `json:"rounds"`
 				KnownRounds   int            `json:"known_rounds"`
 				Matches       []record.Match `json:"matches"`
-			}{outputSchema, o.leagueID, r.TotalRounds(), r.KnownRounds(), rows}, func(w io.Writer) error { return r.printSchedule(w, rows) })
+			}{outputSchema, o.leagueID, r.TotalRounds(), r.KnownRounds(), rows},
+				func(w io.Writer) error { return r.printSchedule(w, rows) })
 		},
 	}
 	c.Flags().StringVar(&round, "round", "", "only round `N` (default: all)")
 	return c
 }
 
-// matchRemark tells what is unusual about a match.
-func matchRemark(s *record.Match) string {
-	var remarks []string
-	if s.Ruled != nil {
-		remarks = append(remarks, "ruled by "+s.Ruled.By)
-	}
-	if s.Rematch != nil {
-		remarks = append(remarks, "rematch ordered by "+s.Rematch.By)
-	}
-	if len(s.Forfeited) > 0 {
-		remarks = append(remarks, "forfeited by "+strings.Join(s.Forfeited, ", "))
-	}
-	if len(s.Disputed) > 0 {
-		remarks = append(remarks, "disputed by "+strings.Join(s.Disputed, ", "))
-	}
-	if s.Grade == journal.GradeStated {
-		remarks = append(remarks, "rests on the word of its referee")
-	}
-	if n := len(s.Annulled); n > 0 {
-		remarks = append(remarks, protocol.Counted(n, "annulled result"))
-	}
-	return strings.Join(append(remarks, s.KeyMarks...), "; ")
-}
+func matchRemark(m *record.Match) string { return strings.Join(m.Remarks(), "; ") }
 
 func (r *leagueRecord) printSchedule(w io.Writer, rows []record.Match) error {
 	if r.Started == nil {
@@ -128,7 +101,8 @@ func (r *leagueRecord) printSchedule(w io.Writer, rows []record.Match) error {
 	cells := make([][]any, len(rows))
 	for i := range rows {
 		m := &rows[i]
-		cells[i] = []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), m.RefereeID, m.Status, textOr(m.WinnerPlayerID, "")}
+		cells[i] = []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), m.RefereeID, m.Status,
+			textOr(m.WinnerPlayerID, "")}
 		if remarks {
 			cells[i] = append(cells[i], matchRemark(m))
 		}

@@ -1,13 +1,13 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -19,23 +19,23 @@ func newLeagueStatus(o organiser) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show how far the league is, and what needs attention",
-		Long: `Show how far the league is: its phase, the round, the running matches with the time of
-their start, agents that are awaited, suspended or failing, and the last decisions.
+		Long: `Show how far the league is: its phase, the round, the running matches with the
+time of their start, agents that are awaited, suspended or failing, and the last
+decisions.
 
-With --watch the command goes on until the league is over. On a terminal it draws the
-status again after each change; otherwise it prints a line for each change. With
---format json it prints one document after each change.`,
+With --watch the command goes on until the league is over, and prints a line for
+each change; with --format json one document after each change.`,
 		Example: examples(
 			"Show the league once", "evenodd league status",
 			"Also show who has not registered", "evenodd league status --roster class.csv",
 			"Show each change until the league is over", "evenodd league status --watch",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var listed []config.RosterEntry
 			if roster != "" {
 				var err error
-				if listed, err = config.ReadRoster(c.Context(), roster); err != nil {
+				if listed, err = config.ReadRoster(roster); err != nil {
 					return usage("--roster: %w", err)
 				}
 			}
@@ -52,7 +52,8 @@ status again after each change; otherwise it prints a line for each change. With
 			return show(o.out, o.format, s, s.print)
 		},
 	}
-	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`: show the agents in it that have not registered")
+	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`: show the agents in it that have not "+
+		"registered")
 	c.Flags().BoolVar(&watch, "watch", false, "go on until the league is over, and show each change")
 	return c
 }
@@ -62,11 +63,10 @@ const watchPause = time.Second
 
 // watch shows the league after each change, until it is over.
 func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Source) error {
-	redraw := isTerminal(o.out)
-	changed := true
-	for {
+	for changed := true; ; {
 		if changed {
-			if err := o.draw(r, redraw); err != nil {
+			s := r.status()
+			if err := show(o.out, o.format, s, s.print); err != nil {
 				return err
 			}
 		}
@@ -77,12 +77,12 @@ func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Sour
 			return interrupted("The league goes on.")
 		}
 		before := r.Events
-		var lines page
+		var lines printout
 		if err := r.Update(ctx, from, func(e *journal.Event, _ string) { r.tell(&lines, e) }); err != nil {
 			return err
 		}
-		changed = r.Events > before && (redraw || o.format == formatJSON)
-		if !redraw && o.format == formatText {
+		changed = r.Events > before && o.format == formatJSON
+		if o.format == formatText {
 			if err := lines.print(o.out); err != nil {
 				return err
 			}
@@ -90,28 +90,11 @@ func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Sour
 	}
 }
 
-// clearScreen moves the cursor of a terminal to its corner and clears the screen.
-const clearScreen = "\x1b[H\x1b[2J"
-
-// draw prints the status, on a terminal in place of the last one.
-func (o *organiser) draw(r *leagueRecord, redraw bool) error {
-	s := r.status()
-	if o.format == formatJSON || !redraw {
-		return show(o.out, o.format, s, s.print)
-	}
-	var drawn bytes.Buffer
-	if err := s.print(&drawn); err != nil {
-		return err
-	}
-	_, err := o.out.Write(append([]byte(clearScreen), drawn.Bytes()...))
-	return err
-}
-
 // tell adds a line about an event, if it matters to an organiser. The event is folded.
-func (r *leagueRecord) tell(text *page, e *journal.Event) {
+func (r *leagueRecord) tell(text *printout, e *journal.Event) {
 	line := func(format string, args ...any) { text.line("%s "+format, append([]any{shortTime(e.At)}, args...)...) }
 	switch d := e.Data.(type) {
-	case journal.DecisionEvent:
+	case *journal.Decided:
 		line("%s", d.About())
 	case *journal.AgentRegistered:
 		line("%s (%s) registered as a %s", d.AgentID, d.DisplayName, d.Role)
@@ -124,28 +107,29 @@ func (r *leagueRecord) tell(text *page, e *journal.Event) {
 	case *journal.AgentShutdown:
 		line("%s shut down: it %s", d.AgentID, d.Reason)
 	case *journal.Started:
-		line("the league began with %s and %s", protocol.Counted(len(d.Players), "player"), protocol.Counted(len(d.Referees), "referee"))
+		line("the league began with %s and %s", protocol.Counted(len(d.Players), "player"),
+			protocol.Counted(len(d.Referees), "referee"))
 	case *journal.RoundAnnounced:
 		line("round %d began", d.RoundID)
 	case *journal.MatchAssigned:
 		line("%s attempt %d: %s", d.MatchID, d.Number, d.RefereeID)
 	case *journal.MatchReported:
-		line("%s: %s", d.MatchID, outcome(&d.GameResult))
+		line("%s: %s", d.MatchID, outcome(&d.Result))
 	case *journal.MatchForfeited:
-		line("%s forfeited: %s", d.MatchID, outcome(&d.GameResult))
+		line("%s forfeited: %s", d.MatchID, outcome(&d.Result))
 	case *journal.RoundCompleted:
 		line("round %d ended", d.RoundID)
 	case *journal.LeagueCompleted:
-		line("the league is over. %s", r.championLine())
+		line("the league is over. %s", r.ChampionLine())
 	}
 }
 
 // outcome describes a result in a few words.
-func outcome(r *protocol.GameResult) string {
+func outcome(r *league.Result) string {
 	switch {
 	case r.WinnerPlayerID != nil:
 		return *r.WinnerPlayerID + " won" + record.ReasonAfter(r.Reason)
-	case r.Status == protocol.StatusDraw:
+	case r.Status == league.StatusDraw:
 		return "draw" + record.ReasonAfter(r.Reason)
 	}
 	return "both players lost" + record.ReasonAfter(r.Reason)

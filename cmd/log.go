@@ -11,14 +11,13 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/term"
 
-	"evenodd/config"
 	"evenodd/league/protocol"
 )
 
 // logTime is the time format of logs; times are UTC.
 const logTime = "2006-01-02T15:04:05.000Z"
 
-// ConfigureLogs sets the field names of log lines (spec 003 table 12) in the logging
+// ConfigureLogs sets the field names of log lines in the logging
 // library, for the whole process. Call it once, before Execute.
 func ConfigureLogs() {
 	stdlog.SetOutput(io.Discard) // net/http writes input of untrusted callers there
@@ -28,25 +27,13 @@ func ConfigureLogs() {
 	zerolog.LevelFieldMarshalFunc = func(l zerolog.Level) string { return strings.ToUpper(l.String()) }
 }
 
-// startLog makes the logger of a process, and returns the settings of the system, which limit
-// its file.
-func startLog(s streams, files *config.Loader, file *logFile, level, fileLevel string, sender func() string) (zerolog.Logger, *config.System, error) {
-	system, err := files.System()
-	if err != nil {
-		return zerolog.Nop(), nil, asUsage(err)
-	}
-	file.limit(system.Logs)
-	log, err := newLogger(s.err, level, fileLevel, sender, file)
-	return log, system, err
-}
-
 // newLogger makes a logger that writes readable lines to a terminal, JSON to other
 // writers, and JSON to file, unless it is nil. sender returns the agent_id of each line;
 // it changes when the agent registers. w gets the lines from level on, file those from
-// fileLevel on, but no finer level than debug. The messages of an agent (spec 003 §9.5.2)
+// fileLevel on, but no finer level than debug. The messages of an agent
 // have level debug, because they take several times the space of all other files.
 func newLogger(w io.Writer, level, fileLevel string, sender func() string, file *logFile) (zerolog.Logger, error) {
-	l, err := parseLevel(level)
+	l, err := zerolog.ParseLevel(level)
 	if err != nil {
 		return zerolog.Nop(), err
 	}
@@ -55,7 +42,7 @@ func newLogger(w io.Writer, level, fileLevel string, sender func() string, file 
 	}
 	w = withoutTokens{w}
 	if file != nil {
-		stored, err := parseLevel(fileLevel)
+		stored, err := zerolog.ParseLevel(fileLevel)
 		if err != nil {
 			return zerolog.Nop(), err
 		}
@@ -86,17 +73,6 @@ func consoleWriter(w io.Writer) io.Writer {
 		Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id", "event_type"},
 		FormatMessage: escape, FormatFieldValue: escape, FormatErrFieldValue: escape,
 	}
-}
-
-// logLevels are the values of --log-level.
-func logLevels() []string { return []string{"debug", "info", "warn", "error", "disabled"} }
-
-func parseLevel(level string) (zerolog.Level, error) {
-	l, err := zerolog.ParseLevel(strings.ToLower(level))
-	if err != nil || level == "" {
-		return l, oneOf("log-level", level, logLevels()...)
-	}
-	return l, nil
 }
 
 // withoutTokens replaces tokens in lines, and escapes characters that would control a

@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -26,8 +25,8 @@ const (
 	orchestrator = "orchestrator" // component of a simulation
 )
 
-// A logFile appends the lines of a logger to a log file in a data folder (spec 003
-// §9.5). It creates the file with the first line. It writes each line with one call, so
+// A logFile appends the lines of a logger to a log file in a data folder. It creates the file with the first line. It
+// writes each line with one call, so
 // that the lines of several processes do not mix. Before the file grows above a size, the
 // log renames it (path.1, path.2 and so on, the oldest last) and begins another. The size
 // is that of the settings, and at most an eighth of the space that was free when the file
@@ -44,7 +43,6 @@ type logFile struct {
 	mu      sync.Mutex
 	path    string   // "" before the agent has an id
 	waiting [][]byte // lines, until path is known
-	dropped int      // waiting lines above maxWaiting
 	file    *os.File // nil before the first line
 	most    int64    // bytes of file
 	ended   bool     // closed, or failed
@@ -52,45 +50,38 @@ type logFile struct {
 
 var _ io.WriteCloser = (*logFile)(nil)
 
-// openLeagueLog opens the log of a league manager (spec 003 §9.5.1). Like the functions
-// below, it returns nil without a data folder.
-func openLeagueLog(dir, leagueID string, screen io.Writer) *logFile {
+// newLogFile makes a log of the file name in a folder, or of an agent whose lines wait for its id if name is
+// "". It returns nil without a data folder.
+func newLogFile(dir, folder, name, component string, limits config.Logs, screen io.Writer) *logFile {
 	if dir == "" {
 		return nil
 	}
-	folder := store.Folder(dir).LeagueLogs(fileName(leagueID, protocol.ManagerSender))
-	return &logFile{
-		folder: folder, path: filepath.Join(folder, "league"+store.LogEnd),
-		component: protocol.ManagerSender, screen: screen, limits: usualLogs,
+	f := &logFile{folder: folder, component: component, screen: screen, limits: limits}
+	if name != "" {
+		f.path = f.pathOf(name)
 	}
+	return f
 }
 
-// openAgentLog opens the log of a referee or a player (spec 003 §9.5.2). Lines wait
+// openLeagueLog opens the log of a league manager.
+func openLeagueLog(dir, leagueID string, limits config.Logs, screen io.Writer) *logFile {
+	folder := store.Folder(dir).LeagueLogs(fileName(leagueID, protocol.ManagerSender))
+	return newLogFile(dir, folder, "league", protocol.ManagerSender, limits, screen)
+}
+
+// openAgentLog opens the log of a referee or a player. Lines wait
 // until the agent has an id; Close writes them to a file named slug if it got none.
-func openAgentLog(dir, component, slug string, screen io.Writer) *logFile {
-	if dir == "" {
-		return nil
+func openAgentLog(dir, component, slug string, limits config.Logs, screen io.Writer) *logFile {
+	f := newLogFile(dir, store.Folder(dir).AgentLogs(), "", component, limits, screen)
+	if f != nil {
+		f.slug = fileName(slug, component)
 	}
-	return &logFile{
-		folder: store.Folder(dir).AgentLogs(), slug: fileName(slug, component),
-		component: component, screen: screen, limits: usualLogs,
-	}
+	return f
 }
 
 // openSystemLog opens the log of a simulation, which all its agents share.
-func openSystemLog(dir string, screen io.Writer) *logFile {
-	if dir == "" {
-		return nil
-	}
-	folder := filepath.Join(dir, "logs", "system")
-	return &logFile{folder: folder, path: filepath.Join(folder, orchestrator+store.LogEnd), screen: screen, limits: usualLogs}
-}
-
-// limit sets the size of the files. It must be called before the first line.
-func (f *logFile) limit(limits config.Logs) {
-	if f != nil {
-		f.limits = limits
-	}
+func openSystemLog(dir string, limits config.Logs, screen io.Writer) *logFile {
+	return newLogFile(dir, filepath.Join(dir, "logs", "system"), orchestrator, "", limits, screen)
 }
 
 // fileName returns an id if it is safe as a file name, else otherwise: managers and
@@ -129,11 +120,6 @@ func (f *logFile) pathOf(name string) string { return filepath.Join(f.folder, na
 // setName sets the path, and writes the waiting lines.
 func (f *logFile) setName(name string) {
 	f.path = f.pathOf(name)
-	if f.dropped > 0 {
-		f.append(arranged(fmt.Appendf(nil,
-			`{"timestamp":%q,"level":"WARN","agent_id":%q,"event_type":"LINES_DROPPED","message":"the oldest lines are missing: the agent waited too long for its id","dropped":%d}`,
-			time.Now().UTC().Format(logTime), f.component+":"+name, f.dropped), f.component))
-	}
 	for _, line := range f.waiting {
 		f.append(line)
 	}
@@ -151,7 +137,6 @@ func (f *logFile) Write(line []byte) (int, error) {
 	case !f.ended:
 		if len(f.waiting) == maxWaiting {
 			f.waiting = f.waiting[1:]
-			f.dropped++
 		}
 		f.waiting = append(f.waiting, converted)
 	}
@@ -165,7 +150,7 @@ func (f *logFile) append(line []byte) {
 	}
 	var err error
 	if f.file == nil {
-		err = f.open(openLog)
+		err = f.open(true)
 	}
 	if err == nil {
 		err = f.rotate(int64(len(line)))
@@ -210,16 +195,22 @@ func (f *logFile) Close() error {
 	return f.file.Close()
 }
 
-// openLog opens a log for appending. It completes a line that a killed process left
-// unfinished. If another process is writing a long line at this moment, an empty line follows
-// that line.
-func openLog(path string) (*os.File, error) {
-	f, err := createLog(path)
+// openLog opens a log for appending. With mend it ends a line that a crash has torn: a process that opens the file
+// only because another one has begun it could take a line that is being written for torn.
+func openLog(path string, mend bool) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	torn, err := endsTorn(f)
-	if err == nil && torn {
+	last := []byte{'\n'}
+	about, err := f.Stat()
+	if err == nil && mend && about.Size() > 0 {
+		_, err = f.ReadAt(last, about.Size()-1)
+	}
+	if err == nil && last[0] != '\n' {
 		_, err = f.WriteString("\n")
 	}
 	if err != nil {
@@ -228,26 +219,7 @@ func openLog(path string) (*os.File, error) {
 	return f, nil
 }
 
-// createLog opens a log for appending, and creates it if there is none.
-func createLog(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	return os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
-}
-
-// endsTorn tells whether the last line of a file is unfinished.
-func endsTorn(f *os.File) (bool, error) {
-	about, err := f.Stat()
-	if err != nil || about.Size() == 0 {
-		return false, err
-	}
-	var last [1]byte
-	_, err = f.ReadAt(last[:], about.Size()-1)
-	return last[0] != '\n', err
-}
-
-// The members of a line in a log file: table 12 of spec 003.
+// The members of a line in a log file.
 type lineMembers struct {
 	Timestamp      jsontext.Value `json:"timestamp,omitzero"`
 	Level          jsontext.Value `json:"level,omitzero"`
@@ -266,7 +238,7 @@ type loggerLine struct {
 }
 
 // A fileLine is a line of a log file. One member holds the rest: details in the
-// log of a league (spec 003 §9.5.1), data in other logs (table 12).
+// log of a league, data in other logs.
 type fileLine struct {
 	lineMembers
 	Details jsontext.Value `json:"details,omitzero"`
@@ -283,7 +255,8 @@ func arranged(line []byte, component string) []byte {
 	var from loggerLine
 	var to fileLine
 	if err := json.Unmarshal(line, &from, asWritten); err != nil || !bytes.HasPrefix(line, []byte{'{'}) {
-		to.Timestamp, to.Message = protocol.Quote(time.Now().UTC().Format(logTime)), protocol.Quote(strings.TrimSpace(string(line)))
+		to.Timestamp, to.Message = protocol.Quote(time.Now().UTC().Format(logTime)),
+			protocol.Quote(strings.TrimSpace(string(line)))
 	} else {
 		to.lineMembers, to.Data = from.lineMembers, from.Rest
 		switch component {

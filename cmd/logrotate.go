@@ -9,12 +9,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"evenodd/config"
 	"evenodd/league/store"
 )
-
-// usualLogs are the limits of a log before the settings are read; config/builtin has the same.
-var usualLogs = config.Logs{MaxFileMB: 16, MaxFiles: 4}
 
 // rotate begins another file if a line of so many bytes would make this one too large. Other
 // processes may append to the same file and rotate it too: the size is that on disk.
@@ -29,14 +25,14 @@ func (f *logFile) rotate(line int64) error {
 	err = f.file.Close()
 	f.file = nil
 	if err == nil {
-		err = f.open(createLog)
+		err = f.open(false)
 	}
 	return err
 }
 
 // open opens the file at the path, and decides how large it may become.
-func (f *logFile) open(with func(path string) (*os.File, error)) (err error) {
-	if f.file, err = with(f.path); err != nil {
+func (f *logFile) open(mend bool) (err error) {
+	if f.file, err = openLog(f.path, mend); err != nil {
 		return err
 	}
 	f.most = int64(f.limits.MaxFileMB) * megabyte

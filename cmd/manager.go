@@ -15,10 +15,9 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/decide"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
@@ -49,31 +48,31 @@ type managerOptions struct {
 }
 
 func newManager(s streams, data *dataFolder) *cobra.Command {
-	o := &managerOptions{address: address{ports: ports{8000, 8000}, local: true}} // operators give agents the manager's URL
+	// operators give agents the manager's URL
+	o := &managerOptions{address: address{ports: ports{8000, 8000}, local: true}}
 	c := &cobra.Command{
 		Use:   "manager",
 		Short: "Run a league: register agents, assign matches, compute the table",
 		Long: `Run a league manager. It starts the league when --players players and --referees
-referees have registered. At the end of the league it prints the final table. It answers
-queries until you interrupt it; with --exit-when-done it ends with the league.
+referees have registered, prints the final table at its end, and answers queries
+until you interrupt it; with --exit-when-done it ends with the league.
 
-The manager prints an admin token to standard error. With this token 'evenodd league'
-starts the league earlier, and controls it from another machine.
+With the admin token, which it prints to standard error, 'evenodd league'
+controls the league from another machine. docs/registration.md describes
+--roster, --registration-until and --start-at; docs/formats.md describes
+--tournament, --rounds and --seeding.
 
---roster names a CSV file of the agents that may register. --registration-until and
---start-at set times. docs/registration.md describes all three; docs/formats.md
-describes --tournament, --rounds and --seeding.
-
-The manager stores the league in the folder --data. Run the same command again to
-resume an interrupted league. A browser shows the league at / of the manager's address,
-such as http://localhost:8000/.`,
+Run the same command again to resume an interrupted league. A browser shows the
+league at the manager's address, such as http://localhost:8000/.`,
 		Example: examples(
-			"Run a league of 4 players and 2 referees, and end with it", "evenodd manager --players 4 --referees 2 --exit-when-done",
-			"Let only the agents of a roster register, and start at 9", "evenodd manager --roster class.csv --start-at 2026-11-23T09:00:00Z",
+			"Run a league of 4 players and 2 referees, and end with it",
+			"evenodd manager --players 4 --referees 2 --exit-when-done",
+			"Let only the agents of a roster register, and start at 9",
+			"evenodd manager --roster class.csv --start-at 2026-11-23T09:00:00Z",
 			"Serve agents on other machines", "evenodd manager --host 192.0.2.7",
 			"Start a new league in place of the one in the data folder", "evenodd manager --new-league",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.version, o.admission.given = c.Root().Version, data.given
 			return runManager(c.Context(), s, data.loader, o)
@@ -83,7 +82,8 @@ such as http://localhost:8000/.`,
 	addressFlags(f, &o.address)
 	tlsCAFlag(f, &o.ca)
 	dataFlag(f, &o.data, defaultData)
-	f.IntVar(&o.players, "players", usualPlayers, "players that start the league when they have registered; 0: only start_league does")
+	f.IntVar(&o.players, "players", usualPlayers, "players that start the league when they have registered; 0: only "+
+		"start_league does")
 	f.IntVar(&o.referees, "referees", 1, "referees that must have registered before the league starts")
 	o.admission.flags(f)
 	tournamentFlags(c, &o.tournament, &o.legs)
@@ -93,7 +93,8 @@ such as http://localhost:8000/.`,
 	strictFlag(f, &o.strict)
 	newLeagueFlag(f, &o.newLeague)
 	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 30s")
-	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer the tools of the organiser, such as start_league, to MCP clients that send the admin token as bearer credential")
+	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer the tools of the organiser, such as start_league, to MCP clients "+
+		"that send the admin token as bearer credential")
 	f.BoolVar(&o.page, "page", true, "show the league to browsers, at / of the same address")
 	logLevelFlag(f, &o.logLevel, "info")
 	return c
@@ -101,7 +102,8 @@ such as http://localhost:8000/.`,
 
 // strictFlag and newLeagueFlag define flags of the commands that run a league.
 func strictFlag(f *pflag.FlagSet, strict *bool) {
-	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model or host left to its fallback")
+	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model or host "+
+		"left to its fallback")
 }
 
 func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
@@ -109,16 +111,21 @@ func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
 }
 
 func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) (err error) {
-	if err := o.check(ctx, s); err != nil {
+	if err := o.check(s); err != nil {
 		return err
 	}
-	file := openLeagueLog(o.data, o.leagueID, s.err)
+	system, err := files.System()
+	if err != nil {
+		return asUsage(err)
+	}
+	file := openLeagueLog(o.data, o.leagueID, system.Logs, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	log, system, err := startLog(s, files, file, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender })
+	log, err := newLogger(s.err, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender }, file)
 	if err != nil {
 		return err
 	}
-	options, rules, err := leagueOptions(ctx, files, leagueFlags{o.leagueID, o.game, o.players, o.referees, o.legs, o.tournament})
+	options, rules, err := leagueOptions(files,
+		leagueFlags{o.leagueID, o.game, o.players, o.referees, o.legs, o.tournament})
 	if err != nil {
 		return err
 	}
@@ -140,7 +147,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	defer func() { _ = listener.Close() }() // the server has usually closed it
 	calls := newGuard(o.address.host, rules.League.AllowedEndpoints)
 	calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
-	n, err := newNode(ctx, nodeOptions{
+	n, err := newNode(nodeOptions{
 		maxReply: maxReply, ca: o.ca, allow: calls.allows, log: log,
 		dialect: bridge.Options{League: options.LeagueID, Game: options.GameType},
 	})
@@ -160,22 +167,25 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		}
 		defer func() { _ = forget() }() // the next manager replaces it
 	}
-	options.Caller, options.Clock, options.Log, options.Files = transport.Logged(n.caller, log), protocol.SystemClock(), log, stored
+	options.Caller, options.Clock, options.Log = transport.Logged(n.caller, log), protocol.SystemClock(), log
+	options.Files = stored
 	options.KeepEvents, options.AllowedEndpoints = stored == nil, calls.list()
-	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost, callerAddress
-	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID, cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
+	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost,
+		callerAddress
+	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID,
+		cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s, options)
 }
 
 // check checks the options that need no other file than the roster.
-func (o *managerOptions) check(ctx context.Context, s streams) error {
+func (o *managerOptions) check(s streams) error {
 	switch {
 	case o.pace < 0:
 		return usage("--pace %s: must not be negative", o.pace)
 	case o.referees < 1:
 		return usage("--referees %d: a league needs at least one", o.referees)
 	}
-	return o.admission.read(ctx, s, o)
+	return o.admission.read(s, o)
 }
 
 // A managerProcess is the process of a manager.
@@ -191,71 +201,83 @@ type managerProcess struct {
 
 // run serves the manager until its league is over and, unless --exit-when-done is
 // given, until it is interrupted.
-func (p *managerProcess) run(ctx context.Context, s streams, options league.Options) (err error) {
-	var manager *league.Manager
+func (p *managerProcess) run(ctx context.Context, s streams, options manager.Options) (err error) {
+	var m *manager.Manager
 	var printed error
 	over := false
 	options.Over = func() {
-		over, printed = true, printStandings(s, finalTable(manager.Standings(), manager.Results()), manager.Evidence(), manager.Champion())
+		over, printed = true, printStandings(s, m.Standings(), m.Evidence(), m.Champion())
 	}
-	manager, err = league.New(options)
+	m, err = manager.New(options)
 	if err != nil {
 		return asUsage(err)
 	}
 	mux := transport.NewMux(p.log)
-	manager.Mount(mux)
-	seal := headPrinter(s, manager.Seal)
+	m.Mount(mux)
+	seal := headPrinter(s, m.Seal)
 	defer func() { // when no more requests arrive
 		seal()
 		if !over {
 			return
 		}
-		if unwritten := manager.FinishFiles(); unwritten != nil {
+		if unwritten := m.FinishFiles(); unwritten != nil {
 			err = unwritten
 		}
 	}()
-	health := func() any { return p.disk.health(managerHealth(manager.Status(), p.leagueID, p.name)) }
-	game, _ := options.Games.Game(options.GameType) // league.New has checked it
-	endpoint := p.address.url(p.listener.Addr().String())
-	misdirected := func(ctx context.Context, method, path string) { manager.Misdirected(ctx, method, path, endpoint) }
-	server := mcp.NewServer(managerMCP(mux, manager, p.leagueID, game.Info(), p.mcpAdmin, p.version))
-	defer server.Wait() // when its streams have ended
-	mounts, closePage, err := p.pageMounts(&managerSource{manager: manager, leagueID: p.leagueID})
-	if err != nil {
-		return err
+	health := func() any {
+		h := managerHealth{OK: "ok", Role: protocol.ManagerSender, DisplayName: p.name, LeagueID: p.leagueID,
+			Status: m.Status()}
+		h.Awaited = append([]string{}, h.Awaited...) // never null in JSON
+		if d := p.disk.look(); d.Low {
+			h.OK, h.Disk = "warning", &d
+		}
+		return h
 	}
-	defer closePage()
-	defer p.serve(&p.address, p.listener, mux, manager.Stamp, http.Config{
-		MaxBody: maxRequest, TooLarge: manager.TooLarge, Misdirected: misdirected, Identify: manager.Identify,
+	game, _ := options.Games.Game(options.GameType) // manager.New has checked it
+	endpoint := p.address.url(p.listener.Addr().String())
+	misdirected := func(ctx context.Context, method, path string) { m.Misdirected(ctx, method, path, endpoint) }
+	server := mcp.NewServer(managerMCP(mux, m, p.leagueID, game.Info(), p.mcpAdmin, p.version))
+	defer server.Wait() // when its streams have ended
+	var mounts []http.Mount
+	if p.page {
+		var closePage func()
+		if mounts, closePage, err = pageMounts(&managerSource{manager: m}, p.log); err != nil {
+			return err
+		}
+		defer closePage()
+	}
+	defer p.serve(&p.address, p.listener, mux, m.Stamp, http.Config{
+		MaxBody: maxRequest, TooLarge: m.TooLarge, Misdirected: misdirected, Identify: m.Identify,
 		Mounts: append(mounts, http.Health(health)), MCP: server,
 	})()
-	defer p.tell(manager, server)()
-	p.introduce(s, manager.Status(), manager.Resumed(), manager.AdminToken())
+	defer p.tell(m, server)()
+	p.introduce(s, m.Status(), m.Resumed(), m.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
-		Str("game_type", options.GameType).Stringer("calls", p.calls).Str("event_type", protocol.EventListening).Msg("listening")
-	_, err = manager.Run(ctx)
+		Str("game_type", options.GameType).Strs("calls", p.calls.list()).
+		Str("event_type", "LISTENING").Msg("listening")
+	_, err = m.Run(ctx)
 	switch {
 	case printed != nil:
 		return printed
 	case !over && ctx.Err() != nil:
-		return interrupted("%s", howToResume(manager.Status(), p.data))
+		return interrupted("%s", howToResume(m.Status(), p.data))
 	case !over || err != nil && ctx.Err() == nil: // the journal fails
 		return err
 	}
 	if !p.exitWhenDone {
 		seal()
 		_ = printLine(s.err, "The league is over; the manager answers queries until it is interrupted.")
-		manager.Linger(ctx)
-		p.log.Info().Str("event_type", protocol.EventInterrupted).Msg("interrupted after the end of the league")
+		m.Linger(ctx)
+		p.log.Info().Str("event_type", "INTERRUPTED").Msg("interrupted after the end of the league")
 	}
 	if p.strict {
-		return lossesAndFallbacks(finalTable(manager.Standings(), manager.Results()))
+		return lossesAndFallbacks(m.Standings())
 	}
 	return nil
 }
 
 // headPrinter returns a function that prints the signed head of the journal, each head once.
-func headPrinter(s streams, sealed func() league.SignedHead) (seal func()) {
+func headPrinter(s streams, sealed func() manager.SignedHead) (seal func()) {
 	printed := ""
 	return func() {
 		if head := sealed(); head.Hash != printed {
@@ -265,22 +287,10 @@ func headPrinter(s streams, sealed func() league.SignedHead) (seal func()) {
 	}
 }
 
-// pageMounts are the paths of the league's page; none if the operator wants no page. The returned
-// function ends the page.
-func (p *managerProcess) pageMounts(source web.Source) (mounts []http.Mount, end func(), err error) {
-	if !p.page {
-		return nil, func() {}, nil
-	}
-	page, err := newLeaguePage(source, p.log)
-	if err != nil {
-		return nil, nil, err
-	}
-	return page.mounts(), page.close, nil
-}
-
 // introduce tells the operator where the league is and how to start it.
-func (p *managerProcess) introduce(s streams, status league.Status, resumed bool, adminToken string) {
-	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()), p.situation(status, resumed))
+func (p *managerProcess) introduce(s streams, status manager.Status, resumed bool, adminToken string) {
+	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()),
+		p.situation(status, resumed))
 	if problem := p.admission.tooLate(status, time.Now()); problem != "" {
 		_ = printLine(s.err, "%s", problem)
 	}
@@ -291,12 +301,13 @@ func (p *managerProcess) introduce(s streams, status league.Status, resumed bool
 }
 
 // tell tells MCP clients of changes in the background. The returned function ends that.
-func (p *managerProcess) tell(m leagueReader, server *mcp.Server) (stop func()) {
+func (p *managerProcess) tell(m *manager.Manager, server *mcp.Server) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var telling sync.WaitGroup
 	telling.Go(func() {
 		if err := tellChanges(ctx, m, p.leagueID, server.Changed); ctx.Err() == nil {
-			p.log.Error().Err(err).Str("event_type", protocol.EventUpdatesStopped).Msg("MCP clients get no more updates of resources")
+			p.log.Error().Err(err).Str("event_type", "UPDATES_STOPPED").Msg("MCP clients get no more updates of " +
+				"resources")
 		}
 	})
 	return func() {
@@ -314,25 +325,29 @@ func callerAddress(ctx context.Context) string {
 }
 
 // situation describes the state of the league to the operator.
-func (o *managerOptions) situation(status league.Status, resumed bool) string {
+func (o *managerOptions) situation(status manager.Status, resumed bool) string {
 	switch {
 	case status.State == decide.StateLeagueCompleted:
-		return fmt.Sprintf("is over already: %d of %d matches recorded. A new one needs --new-league or another --league-id", status.Recorded, status.Matches)
+		return fmt.Sprintf("is over already: %d of %d matches recorded. A new one needs --new-league or another "+
+			"--league-id", status.Recorded, status.Matches)
 	case status.Matches > 0:
 		most := atMost(status.Tournament, status.State)
-		return fmt.Sprintf("resumes: round %d of %s%d, %d of %s%d matches recorded", max(status.Round, 1), most, status.Rounds, status.Recorded, most, status.Matches)
-	case resumed:
-		if status.StartAt != "" {
-			return fmt.Sprintf("resumes: %d players and %d referees have registered%s; it starts at %s%s",
-				status.Players, status.Referees, waitingFor(status.Awaited), status.StartAt, registrationEnd(status))
-		}
-		return fmt.Sprintf("resumes: %d of %d players and %d of %d referees have registered%s",
-			status.Players, o.players, status.Referees, o.referees, waitingFor(status.Awaited))
+		return fmt.Sprintf("resumes: round %d of %s%d, %d of %s%d matches recorded", max(status.Round, 1), most,
+			status.Rounds, status.Recorded, most, status.Matches)
 	}
+	text := fmt.Sprintf("waits for %s and %s", protocol.Counted(o.players, "player"),
+		protocol.Counted(o.referees, "referee"))
 	if status.StartAt != "" {
-		return fmt.Sprintf("starts at %s%s", status.StartAt, registrationEnd(status))
+		text = "starts at " + status.StartAt
+		if end := status.RegistrationUntil; end != "" && end != status.StartAt {
+			text += "; registration ends at " + end
+		}
 	}
-	return fmt.Sprintf("waits for %s and %s", protocol.Counted(o.players, "player"), protocol.Counted(o.referees, "referee"))
+	if resumed {
+		text = fmt.Sprintf("resumes: %d players and %d referees have registered%s; it %s", status.Players,
+			status.Referees, waitingFor(status.Awaited), text)
+	}
+	return text
 }
 
 // waitingFor lists the agents that have registered but not answered a ping; "" for none.
@@ -344,10 +359,11 @@ func waitingFor(ids []string) string {
 }
 
 // howToResume tells the operator how to resume an interrupted league.
-func howToResume(status league.Status, data string) string {
+func howToResume(status manager.Status, data string) string {
 	recorded := "The league has not begun."
 	if status.Matches > 0 {
-		recorded = fmt.Sprintf("%d of %s%d matches were recorded.", status.Recorded, atMost(status.Tournament, status.State), status.Matches)
+		recorded = fmt.Sprintf("%d of %s%d matches were recorded.", status.Recorded,
+			atMost(status.Tournament, status.State), status.Matches)
 	}
 	if data == "" {
 		return recorded + " The league has no data folder: a new start begins a new league."
@@ -357,7 +373,7 @@ func howToResume(status league.Status, data string) string {
 
 // openFiles opens the files of a league in a data folder, and reports what it found;
 // it returns nil without a folder.
-func openFiles(s streams, data, leagueID string, fresh bool) (*league.Files, error) {
+func openFiles(s streams, data, leagueID string, fresh bool) (*manager.Files, error) {
 	if data == "" {
 		if fresh {
 			return nil, usage("--new-league needs the folder of the old league: set --data")
@@ -367,7 +383,7 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*league.Files, err
 	if !protocol.ValidLeagueID(leagueID) {
 		return nil, usage("--league-id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
-	files, archived, err := league.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
+	files, archived, err := manager.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
 	if archived != "" {
 		_ = printLine(s.err, "The old league is in %s.", archived)
 	}
@@ -378,7 +394,8 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*league.Files, err
 		_ = printLine(s.err, "%s", files.Torn)
 	}
 	if files.LostTail() {
-		_ = printLine(s.err, "The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal was restored. "+
+		_ = printLine(s.err, "The journal of league %s lacks events that were on disk before: its end was cut off, or an "+
+			"older journal was restored. "+
 			"The league resumes from the events that are left, and the journal records this.", leagueID)
 	}
 	return files, nil
@@ -386,7 +403,7 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*league.Files, err
 
 // closeFiles closes the files of a league at the end of a command, and returns the error of
 // the command: problem, or else that of the files.
-func closeFiles(s streams, files *league.Files, problem error) error {
+func closeFiles(s streams, files *manager.Files, problem error) error {
 	if files == nil {
 		return problem
 	}
@@ -401,32 +418,19 @@ func closeFiles(s streams, files *league.Files, problem error) error {
 	return problem
 }
 
-func managerHealth(status league.Status, leagueID, name string) map[string]any {
-	health := map[string]any{
-		"status": "ok", "role": protocol.ManagerSender, "display_name": name, "league_id": leagueID, "state": status.State,
-		"round": status.Round, "rounds": status.Rounds, "matches": status.Matches, "recorded": status.Recorded,
-		"players": status.Players, "referees": status.Referees, "agent_states": status.Agents,
-		"awaited": append([]string{}, status.Awaited...), // never null in JSON
-	}
-	for name, value := range map[string]string{
-		"tournament": status.Tournament, "start_at": status.StartAt, "registration_until": status.RegistrationUntil,
-	} {
-		if value != "" {
-			health[name] = value
-		}
-	}
-	if status.Roster != nil {
-		health["roster"] = status.Roster
-	}
-	if status.Paused {
-		health["paused"] = true
-	}
-	return health
+// managerHealth is the response to GET /healthz of a manager.
+type managerHealth struct {
+	OK          string      `json:"status"`
+	Role        string      `json:"role"`
+	DisplayName string      `json:"display_name"`
+	LeagueID    string      `json:"league_id"`
+	Disk        *diskHealth `json:"disk,omitzero"`
+	manager.Status
 }
 
 // printHead prints the head of a journal with the manager's key. Anyone who knows them
 // detects later changes of the league. It prints nothing for a league without a journal.
-func printHead(w io.Writer, head league.SignedHead) {
+func printHead(w io.Writer, head manager.SignedHead) {
 	switch {
 	case head.Hash == "":
 	case head.Signature == "":

@@ -1,14 +1,10 @@
 package cmd_test
 
 import (
-	"io"
-	"net/http"
-	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // A model must not find the tool of the operator unless the operator wants it, and the
@@ -25,12 +21,8 @@ func TestStartLeagueIsAToolOnlyForTheOperator(t *testing.T) {
 	m := startManager(t)
 	assert.Contains(t, start(connect(t, m.url, m.admin), nil), `unknown tool "start_league"`, "without --mcp-admin")
 	bare := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_league","arguments":{"auth_token":"` + m.admin + `"}}}`
-	r, err := http.Post(m.url, "application/json", strings.NewReader(bare))
-	require.NoError(t, err)
-	defer func() { _ = r.Body.Close() }()
-	body, err := io.ReadAll(r.Body)
-	require.NoError(t, err)
-	assert.Contains(t, string(body), `"error":{"code":-32601`, "by a call that is no MCP request")
+	_, answer := post(t, m.url, bare)
+	assert.Contains(t, string(answer), `"error":{"code":-32601`, "by a call that is no MCP request")
 
 	m = startManager(t, "--mcp-admin")
 	assert.Contains(t, start(connect(t, m.url, m.admin), nil), "E030", "the token is right, but there are no players")

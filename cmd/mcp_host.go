@@ -53,16 +53,14 @@ func (a *hostAccess) tools() []mcp.Tool {
 	if a.host == nil {
 		return nil
 	}
-	pending := objectSchema(properties{"pending": properties{"type": "array", "items": objectSchema(properties{
-		"choice_id": properties{"type": "string"}, "deadline": properties{"type": "string", "format": "date-time"},
-		"match_id": properties{"type": "string"}, "opponent_id": properties{"type": "string"},
-		"valid_options": properties{"type": "array", "items": properties{"type": "string"}},
-	}, "choice_id", "deadline", "match_id", "opponent_id", "valid_options")}}, "pending")
+	pending := resultSchema[pendingChoices]()
 	tools := []mcp.Tool{
 		{
 			Name: "wait_for_choice", Title: "Wait for a choice", ReadOnly: true,
-			Description: "Waits until a match asks this player for a choice, and returns the questions that wait for an answer. Returns an empty list after timeout_sec: call it again." + untrusted,
-			Input: objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait, "default": usualWait,
+			Description: "Waits until a match asks this player for a choice, and returns the questions that wait for an " +
+				"answer. Returns an empty list after timeout_sec: call it again." + untrusted,
+			Input: objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait,
+				"default":     usualWait,
 				"description": "seconds to wait"}}),
 			Output: pending, Call: a.wait,
 		},
@@ -70,14 +68,14 @@ func (a *hostAccess) tools() []mcp.Tool {
 			Name: "list_pending_choices", Title: "List pending choices", ReadOnly: true,
 			Description: "Returns the questions that wait for an answer, without waiting." + untrusted,
 			Input:       objectSchema(properties{}), Output: pending,
-			Call: func(context.Context, string, []byte) (any, error) { return pendingChoices(a.host.Pending()), nil },
+			Call: func(context.Context, string, []byte) (any, error) { return pendingChoices{a.host.Pending()}, nil },
 		},
 		{
 			Name: "answer_choice", Title: "Answer a choice", Once: true,
 			Description: "Answers a question with one of its valid_options, before its deadline. The answer is final.",
 			Input: objectSchema(properties{"choice_id": properties{"type": "string"}, "choice": properties{"type": "string",
 				"description": "one of the valid_options"}}, "choice_id", "choice"),
-			Output: objectSchema(properties{"status": properties{"const": "ACCEPTED"}, "choice_id": properties{"type": "string"}}, "status", "choice_id"),
+			Output: resultSchema[answeredChoice](),
 			Call:   a.answer,
 		},
 	}
@@ -102,8 +100,15 @@ func (a *hostAccess) guarded(call toolCall) toolCall {
 	}
 }
 
-func pendingChoices(questions []external.Question) any {
-	return map[string]any{"pending": questions}
+// pendingChoices is the result of the tools that return questions.
+type pendingChoices struct {
+	Pending []external.Question `json:"pending"`
+}
+
+// answeredChoice is the result of answer_choice.
+type answeredChoice struct {
+	Status   string `json:"status"` // ACCEPTED
+	ChoiceID string `json:"choice_id"`
 }
 
 func (a *hostAccess) wait(ctx context.Context, _ string, arguments []byte) (any, error) {
@@ -120,7 +125,7 @@ func (a *hostAccess) wait(ctx context.Context, _ string, arguments []byte) (any,
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
 	defer cancel()
-	return pendingChoices(a.host.Wait(ctx)), nil
+	return pendingChoices{a.host.Wait(ctx)}, nil
 }
 
 func (a *hostAccess) answer(_ context.Context, _ string, arguments []byte) (any, error) {
@@ -134,5 +139,5 @@ func (a *hostAccess) answer(_ context.Context, _ string, arguments []byte) (any,
 	if err := a.host.Answer(q.ChoiceID, q.Choice); err != nil {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%s", err).Because(err)
 	}
-	return map[string]string{"status": "ACCEPTED", "choice_id": q.ChoiceID}, nil
+	return answeredChoice{"ACCEPTED", q.ChoiceID}, nil
 }

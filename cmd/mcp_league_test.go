@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 )
 
 func TestEventsChangeResources(t *testing.T) {
-	first := protocol.MatchID{Round: 1, Number: 1}
+	first := league.MatchID{Round: 1, Number: 1}
 	for _, tt := range []struct {
 		event journal.Data
 		want  string // beside the journal
@@ -27,9 +27,9 @@ func TestEventsChangeResources(t *testing.T) {
 		{&journal.AgentFailed{}, "schedule"},
 		{&journal.AgentReturned{}, "schedule"},
 		{&journal.MatchAccepted{}, ""},
-		{&journal.MatchReported{Attempt: protocol.Attempt{MatchID: first}}, "standings schedule matches/R1M1"},
+		{&journal.MatchReported{Attempt: league.Attempt{MatchID: first}}, "standings schedule matches/R1M1"},
 		{&journal.MatchForfeited{MatchID: first}, "standings schedule matches/R1M1"},
-		{&journal.MatchDisputed{Attempt: protocol.Attempt{MatchID: first}}, "matches/R1M1"},
+		{&journal.MatchDisputed{Attempt: league.Attempt{MatchID: first}}, "matches/R1M1"},
 		{&journal.RoundCompleted{}, "schedule"},
 		{&journal.LeagueCompleted{}, ""},
 	} {

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,7 +30,7 @@ type matchAgents struct {
 	choose chan struct{}
 }
 
-func (a *matchAgents) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (a *matchAgents) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	yes, id := true, strings.ToUpper(strings.TrimPrefix(r.Endpoint, "http://"))
 	switch q := r.Params.(type) {
 	case *protocol.RefereeRegisterRequest:
@@ -87,57 +86,8 @@ func startMatch(t *testing.T) (r *referee.Referee, mux *transport.Mux, secret pr
 // ofManager is the credential of the referee's manager.
 func ofManager() string { return protocol.KeyOf(refereeToken).ManagerCredential("cup") }
 
-// A running match is a resource of its referee: its state, and neither a choice nor the
-// nonce of the draw.
-func TestResourceOfARunningMatchHasNoSecrets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, mux, secret, agents := startMatch(t)
-		resources := refereeMCP(mux, "Referee", "1", r).Resources
-		list, resource := resources[0], resources[1]
-		require.Equal(t, []string{"referee://matches", "match://{match_id}"}, []string{list.URI, resource.URI})
-		read := func(bearer, id string) (string, error) {
-			state, err := resource.Read(t.Context(), bearer, "match://"+id)
-			text, _ := json.Marshal(state)
-			return string(text), err
-		}
-		secrets := []string{`"even"`, `"odd"`, `"choices"`, `"draw"`, hex.EncodeToString(secret[:])}
-
-		running, err := read(refereeToken, "R1M1")
-		require.NoError(t, err)
-		assert.Contains(t, running, `"state":"COLLECTING_CHOICES"`)
-		all, err := list.Read(t.Context(), refereeToken, list.URI)
-		require.NoError(t, err)
-		text, err := json.Marshal(all)
-		require.NoError(t, err)
-		assert.JSONEq(t, `{"matches":[{"match_id":"R1M1","state":"COLLECTING_CHOICES","attempt":1,"player_A_id":"P01","player_B_id":"P02"}]}`, string(text))
-		close(agents.choose)
-		synctest.Wait()
-		finished, err := read(refereeToken, "R1M1")
-		require.NoError(t, err)
-		assert.Contains(t, finished, `"state":"FINISHED"`)
-		all, err = list.Read(t.Context(), refereeToken, list.URI)
-		require.NoError(t, err)
-		assert.Empty(t, all.(map[string]any)["matches"], "it is over")
-		for _, text := range secrets {
-			assert.NotContains(t, running, text)
-			assert.Contains(t, finished, text)
-		}
-
-		for _, tt := range []struct{ bearer, id, want string }{
-			{"", "R1M1", "E011"}, {"tok-p01-wrong", "R1M1", "E012"}, {"tok-p01-wrong", "R9M9", "E012"}, {refereeToken, "R9M9", mcp.ErrNotFound.Error()},
-		} {
-			if tt.bearer != refereeToken {
-				_, err := list.Read(t.Context(), tt.bearer, list.URI)
-				require.ErrorContains(t, err, tt.want, fmt.Sprint(tt))
-			}
-			_, err := read(tt.bearer, tt.id)
-			require.ErrorContains(t, err, tt.want, fmt.Sprint(tt))
-		}
-	})
-}
-
 // The steps of a match that the specification calls tools of a referee show their state to its
-// manager: no choice, number or nonce before the match is over.
+// manager, and a resource shows the match to the referee: no choice, number or nonce before the match is over.
 func TestToolsOfTheStepsOfAMatchShowItsState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, mux, secret, agents := startMatch(t)
@@ -156,7 +106,30 @@ func TestToolsOfTheStepsOfAMatchShowItsState(t *testing.T) {
 			require.NoError(t, err)
 			return text
 		}
-		_, commitment := protocol.CommitDraw("cup", "R1M1", 1, "REF01", secret)
+		commitment := protocol.DrawCommitment("cup", "R1M1", 1, "REF01", secret)
+		resources := refereeMCP(mux, "Referee", "1", r).Resources
+		list, resource := resources[0], resources[1]
+		require.Equal(t, []string{"referee://matches", "match://{match_id}"}, []string{list.URI, resource.URI})
+		read := func(bearer, id string) (string, error) {
+			state, err := resource.Read(t.Context(), bearer, "match://"+id)
+			text, _ := json.Marshal(state)
+			return string(text), err
+		}
+		whole, err := read(refereeToken, "R1M1")
+		require.NoError(t, err)
+		assert.NotRegexp(t, `"even"|"odd"|"choices"|"draw"|`+hex.EncodeToString(secret[:]), whole)
+		all, err := list.Read(t.Context(), refereeToken, list.URI)
+		require.NoError(t, err)
+		text, err := json.Marshal(all)
+		require.NoError(t, err)
+		assert.JSONEq(t, `{"matches":[{"match_id":"R1M1","state":"COLLECTING_CHOICES","attempt":1,"player_A_id":"P01","player_B_id":"P02"}]}`, string(text))
+		for _, tt := range []struct{ bearer, id, want string }{{"", "R1M1", "E011"}, {"tok-p01-wrong", "R1M1", "E012"}, {refereeToken, "R9M9", mcp.ErrNotFound.Error()}} {
+			_, err := read(tt.bearer, tt.id)
+			require.ErrorContains(t, err, tt.want)
+		}
+		_, err = list.Read(t.Context(), "tok-p01-wrong", list.URI)
+		require.ErrorContains(t, err, "E012")
+
 		const running = `"match_id":"R1M1","state":"COLLECTING_CHOICES","attempt":1`
 		assert.JSONEq(t, `{`+running+`,"chosen":["P02"]}`, show("collect_choices"))
 		assert.JSONEq(t, `{`+running+`,"draw_commitment":"`+commitment+`"}`, show("draw_number"))
@@ -175,6 +148,9 @@ func TestToolsOfTheStepsOfAMatchShowItsState(t *testing.T) {
 		result := show("finalize_match")
 		assert.Contains(t, result, `"game_result":{"status":"WIN"`)
 		assert.Contains(t, result, `"reported":true`)
+		whole, err = read(refereeToken, "R1M1")
+		require.NoError(t, err)
+		assert.Contains(t, whole, hex.EncodeToString(secret[:]))
 
 		for tool := range map[string]bool{"collect_choices": true, "draw_number": true, "finalize_match": true, "register_to_league": true} {
 			_, err := call("", tool, `{"match_id":"R1M1"}`)
@@ -184,7 +160,7 @@ func TestToolsOfTheStepsOfAMatchShowItsState(t *testing.T) {
 				require.ErrorContains(t, err, "E012", "%s: only the manager's credential opens it", tool)
 			}
 		}
-		_, err := call(ofManager(), "finalize_match", `{"match_id":"R9M9"}`)
+		_, err = call(ofManager(), "finalize_match", `{"match_id":"R9M9"}`)
 		require.ErrorContains(t, err, "E006")
 		_, err = call(ofManager(), "finalize_match", `{"match_id":7}`)
 		require.ErrorContains(t, err, "E002")

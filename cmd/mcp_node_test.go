@@ -31,57 +31,12 @@ func node(t *testing.T, script string, args ...string) *process {
 	return launch(t, dir, nil, "node", append([]string{filepath.Join(dir, filepath.FromSlash(script))}, args...)...)
 }
 
-const (
-	inspector   = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
-	conformance = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
-)
+const conformance = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 
 // endpointOf returns the URL of an agent, when it listens.
 func endpointOf(t *testing.T, p *process) string {
 	t.Helper()
 	return p.await(t, `"endpoint":"([^"]+)".*"event_type":"LISTENING"`)[1]
-}
-
-// The inspector lists the tools of each role and calls one.
-func TestInspectorListsAndCallsTools(t *testing.T) {
-	t.Parallel()
-	m := startManager(t, "--players", "2")
-	for _, tt := range []struct {
-		role, url string
-		tools     []string
-	}{
-		{"league_manager", m.url, []string{"create_schedule", "get_standings", "league_query", "ping", "register_player", "register_referee", "report_match_result"}},
-		{"referee", endpointOf(t, m.join(t, "referee")), []string{"collect_choices", "draw_number", "finalize_match", "get_match_state", "get_match_transcript",
-			"notify_league_completed", "notify_round_completed", "ping", "register_to_league", "start_match"}},
-		{"player", endpointOf(t, m.join(t, "player")), []string{"choose_parity", "get_player_state", "handle_game_invitation", "make_move",
-			"notify_game_error", "notify_league_completed", "notify_match_result", "notify_round", "notify_round_completed", "ping", "update_standings"}},
-	} {
-		t.Run(tt.role, func(t *testing.T) {
-			inspect := func(result any, args ...string) {
-				p := node(t, inspector, append([]string{"--cli", tt.url, "--transport", "http"}, args...)...)
-				require.Zero(t, p.awaitExit(t), p.stderr.String())
-				require.NoError(t, json.Unmarshal(p.stdout.Bytes(), result))
-			}
-			var list struct {
-				Tools []struct{ Name, Title, Description string }
-			}
-			inspect(&list, "--method", "tools/list")
-			var names []string
-			for _, tool := range list.Tools {
-				names = append(names, tool.Name)
-				assert.NotEmpty(t, tool.Title, tool.Name)
-				assert.NotEmpty(t, tool.Description, tool.Name)
-			}
-			assert.Equal(t, tt.tools, names)
-			var pong struct {
-				IsError           bool
-				StructuredContent struct{ Role string }
-			}
-			inspect(&pong, "--method", "tools/call", "--tool-name", "ping")
-			assert.False(t, pong.IsError)
-			assert.Equal(t, tt.role, pong.StructuredContent.Role)
-		})
-	}
 }
 
 // The scenarios of the conformance suite that apply to a server without the tools,
@@ -125,14 +80,4 @@ func TestTypeScriptClientPlaysALeague(t *testing.T) {
 	assert.NotZero(t, seen.Updates)
 	require.Zero(t, p.awaitExit(t))
 	assert.Contains(t, p.stdout.String(), "mcp-host: 3 questions, 0 answered by the fallback strategy random\n")
-}
-
-// The inspector starts the server for a desktop host as its own process.
-func TestInspectorStartsTheServerOfADesktopHost(t *testing.T) {
-	t.Parallel()
-	p := node(t, inspector, "--cli", "evenodd", "mcp", "--method", "tools/list")
-	require.Zero(t, p.awaitExit(t), p.stderr.String())
-	for _, tool := range []string{"standings", "schedule", "next_match", "replay_match", "check_agent", "simulate_league"} {
-		assert.Contains(t, p.stdout.String(), `"name": "`+tool+`"`)
-	}
 }

@@ -41,26 +41,23 @@ func newMCP(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve a desktop assistant on standard input and output (MCP)",
-		Long: `Serve one host of the Model Context Protocol, such as a desktop assistant, on standard
-input and output. The host starts this command. The tools:
+		Long: `Serve one host of the Model Context Protocol, such as a desktop assistant, on
+standard input and output. The tools (docs/mcp.md):
 
-  standings, schedule, next_match   query the running manager at --manager
-  replay_match                      a finished match in the folder --data
-  check_agent                       tests an agent, as evenodd check does
-  simulate_league                   plays a league of built-in strategies
+    standings, schedule, next_match   query the running manager at --manager
+    replay_match                      a finished match in the folder --data
+    check_agent                       tests an agent, as evenodd check does
+    simulate_league                   plays a league of built-in strategies
 
-Queries need the token of a registered agent, as those of evenodd query do: from
-EVENODD_TOKEN, or from the folder --data. --id overrides EVENODD_TOKEN. The other tools
-need no manager.
-
-The tools write no file and start no program. check_agent calls only this machine,
-unless the league's file in --data has allowed_endpoints. It does not test the manager
-at --manager, because its league would get test agents.`,
+Queries need the token of a registered agent, as those of evenodd query do. The
+tools write no file and start no program. check_agent calls only this machine,
+unless the league's file in --data has allowed_endpoints, and never the manager
+at --manager.`,
 		Example: examples(
 			"What a desktop assistant starts", "evenodd mcp",
 			"Query the league as player P01", "evenodd mcp --data ./SHARED --id P01",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d.files = data.loader
 			d.query.ofFolder, d.meet.given = c.Flags().Changed("id"), c.Flags().Changed("listen")
@@ -86,7 +83,7 @@ func (d *desktop) run(ctx context.Context, in io.Reader, version string) error {
 	if d.allowed, err = d.allowedEndpoints(); err != nil {
 		return asUsage(err)
 	}
-	n, err := newNode(ctx, nodeOptions{maxReply: maxFromManager, ca: d.query.ca, log: zerolog.Nop()})
+	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: d.query.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}

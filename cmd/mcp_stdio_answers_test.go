@@ -11,7 +11,6 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/protocol"
-	"evenodd/transport/mcp"
 )
 
 // askManager calls a tool of a desktop server whose manager gives answers.
@@ -57,22 +56,12 @@ func TestDesktopQueriesHaveTheirArguments(t *testing.T) {
 }
 
 func TestDesktopQueriesReadAnswersOfManagers(t *testing.T) {
-	for _, tt := range []struct{ name, tool, answer, want, problem string }{
-		{"a next match", "next_match", `{"data":{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":null}}}`,
-			`{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":null}}`, ""},
-		{"a list of another name", "schedule", `{"schedule":[]}`, "null", "the manager at http://m/mcp answered in another form: run 'evenodd query schedule' to see it"},
-		{"a rank that is no number", "standings", `{"data":{"standings":[{"rank":"first"}]}}`, "null", "in another form"},
-		{"a refusal that repeats the token", "standings", `{"success":false,"error":{"error_code":"E012","error_description":"tok-p01-abcdefgh"}}`, "null", "E012 : ***"},
+	for tool, tt := range map[string]struct{ answer, problem string }{
+		"schedule":  {`{"schedule":[]}`, "the manager at http://m/mcp answered in another form: run 'evenodd query schedule' to see it"},
+		"standings": {`{"success":false,"error":{"error_code":"E012","error_description":"tok-p01-abcdefgh"}}`, "E012 : ***"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := askManager(t, func(*protocol.LeagueQuery) string { return tt.answer }, tt.tool, `{}`)
-			assert.JSONEq(t, tt.want, got)
-			if tt.problem != "" {
-				assert.ErrorContains(t, err, tt.problem)
-			} else {
-				assert.NoError(t, err)
-			}
-		})
+		_, err := askManager(t, func(*protocol.LeagueQuery) string { return tt.answer }, tool, `{}`)
+		assert.ErrorContains(t, err, tt.problem)
 	}
 }
 
@@ -85,39 +74,4 @@ func TestDesktopScheduleOfALargeLeagueIsBounded(t *testing.T) {
 	}, "schedule", `{"round":"all"}`)
 	require.NoError(t, err)
 	assert.Equal(t, 3, asked)
-}
-
-// The schemas of the desktop's tools list what a table can have.
-func TestDesktopSchemasListTheMembersOfATable(t *testing.T) {
-	number, score := 1, 1.5
-	values := protocol.TiebreakValues{"head_to_head": 3}
-	champion := protocol.Champion{PlayerID: "P01", DisplayName: "A", Points: 3, Reason: "on head-to-head"}
-	d := &desktop{}
-	for _, tt := range []struct {
-		tool  mcp.Tool
-		path  string
-		value any
-	}{
-		{d.queryTools()[0], "standings", protocol.StandingRow{
-			Rank: 1, Tied: true, SharedRank: 1, PlayerID: "P01", DisplayName: "A", Withdrawn: true, Annulled: true,
-			Byes: &number, Buchholz: &number, SonnebornBerger: &score, DecidedBy: "wins", TiebreakValues: values,
-		}},
-		{d.simulateTool(), "standings", standingJSON{
-			Tied: true, Fallbacks: 1, Endpoint: "http://a/mcp", Byes: &number, Buchholz: &number, SonnebornBerger: &score, DecidedBy: "wins", TiebreakValues: values,
-		}},
-		{d.simulateTool(), "champion", champion},
-	} {
-		schema := tt.tool.Output
-		schema = schema["properties"].(properties)[tt.path].(properties) //nolint:forcetypeassert // it is one
-		if items, ok := schema["items"].(properties); ok {
-			schema = items
-		}
-		text, err := json.Marshal(tt.value)
-		require.NoError(t, err)
-		var members map[string]any
-		require.NoError(t, json.Unmarshal(text, &members))
-		for name := range members {
-			assert.Contains(t, schema["properties"], name, "%s of %s", tt.path, tt.tool.Name)
-		}
-	}
 }

@@ -79,12 +79,10 @@ func TestDesktopHostUsesEveryTool(t *testing.T) {
 		t.Helper()
 		var value object
 		use(t.Context(), t, d.ClientSession, tool, arguments, &value)
-		schema, err := compileSchema(schemas[tool])
-		require.NoError(t, err)
-		delete(schemas, tool)
-		assert.NoError(t, schema.Validate(value), tool)
 		text, err := json.Marshal(value)
 		require.NoError(t, err)
+		assert.NoError(t, conform(string(text), schemas[tool]), tool)
+		delete(schemas, tool)
 		for _, token := range q.tokens {
 			assert.NotContains(t, string(text), token)
 		}
@@ -114,28 +112,24 @@ func TestDesktopSimulatesALeague(t *testing.T) {
 	t.Parallel()
 	d := startDesktop(t, nil)
 	for _, tt := range []struct {
-		name      string
 		arguments object
 		args      string
 		results   int
 	}{
-		{"defaults", object{"seed": 7}, "--seed 7", 6},
-		{"everything given", object{"seed": 9, "players": 5, "game": "tic_tac_toe", "legs": 2, "strategies": []string{"perfect", "random"}},
+		{object{"seed": 9, "players": 5, "game": "tic_tac_toe", "legs": 2, "strategies": []string{"perfect", "random"}},
 			"--seed 9 --players 5 --game tic_tac_toe --legs 2 --strategies perfect,random", 20},
-		{"a Swiss system", object{"seed": 7, "players": 7, "tournament": "swiss", "rounds": 2}, "--seed 7 --players 7 --tournament swiss --rounds 2", 6},
-		{"no results of a large league", object{"seed": 7, "players": 20}, "--seed 7 --players 20", 0},
+		{object{"seed": 7, "players": 7, "tournament": "swiss", "rounds": 2}, "--seed 7 --players 7 --tournament swiss --rounds 2", 6},
+		{object{"seed": 7, "players": 20}, "--seed 7 --players 20", 0}, // no results of a large league
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var want, got object
-			require.NoError(t, json.Unmarshal([]byte(output(t, append(strings.Fields("simulate --format json"), strings.Fields(tt.args)...)...)), &want))
-			use(t.Context(), t, d.ClientSession, "simulate_league", tt.arguments, &got)
-			assert.Len(t, got["results"], tt.results)
-			if tt.results == 0 {
-				delete(want, "results")
-				delete(got, "results")
-			}
-			assert.Equal(t, want, got)
-		})
+		var want, got object
+		require.NoError(t, json.Unmarshal([]byte(mustRun(t, append(strings.Fields("simulate --format json"), strings.Fields(tt.args)...)...)), &want))
+		use(t.Context(), t, d.ClientSession, "simulate_league", tt.arguments, &got)
+		assert.Len(t, got["results"], tt.results)
+		if tt.results == 0 {
+			delete(want, "results")
+			delete(got, "results")
+		}
+		assert.Equal(t, want, got)
 	}
 	d.mustEnd(t)
 }
@@ -156,19 +150,13 @@ func TestDesktopToolsRefuseHarmfulArguments(t *testing.T) {
 		{"a program as a strategy", "simulate_league", object{"strategies": []string{"exec:touch harm"}}, "strategies: must be at most 100 of random, "},
 		{"a language model as a strategy", "simulate_league", object{"strategies": []string{"llm"}}, "strategies: must be"},
 		{"too many players", "simulate_league", object{"players": 101}, "players 101: must be from 2 to 100"},
-		{"too many legs", "simulate_league", object{"legs": 11}, "legs 11: must be from 1 to 10"},
-		{"too many rounds", "simulate_league", object{"tournament": "swiss", "rounds": 3}, "a Swiss system of 4 players has at most 2 rounds"},
-		{"an unknown format", "simulate_league", object{"tournament": "cup"}, "must be round-robin, swiss or knockout"},
 		{"an unknown game", "simulate_league", object{"game": "chess"}, `"chess"`},
 		{"an unknown argument", "simulate_league", object{"data": data}, `unknown object member name "data"`},
-		{"a negative seed", "simulate_league", object{"seed": -1}, "invalid arguments"},
 		{"another file as a match", "replay_match", object{"match_id": "../../secret"}, "matches are called R1M1, R1M2"},
 		{"another folder as a league", "replay_match", object{"match_id": "R1M1", "league_id": "../.."}, `there is no league "../.."`},
 		{"the metadata service of a cloud", "check_agent", object{"role": "player", "url": "http://169.254.169.254/latest"}, "169.254.169.254 has no address that this league may call"},
 		{"the manager", "check_agent", object{"role": "manager", "url": "localhost:1"}, "it is the endpoint of the league manager itself; a user can test it by 'evenodd check'"},
-		{"an unknown role", "check_agent", object{"role": "king", "url": "localhost:2"}, `unknown role "king"`},
 		{"a password in a URL", "check_agent", object{"role": "player", "url": "http://a:b@localhost:2/"}, "must not contain a user name or a password"},
-		{"another scheme", "check_agent", object{"role": "player", "url": "file:///etc/passwd"}, "is not the URL of an agent"},
 		{"a test without end", "check_agent", object{"role": "player", "url": "localhost:2", "timeout_sec": 181}, "timeout_sec 181: must be from 5 to 180"},
 		{"no round", "schedule", object{"round": "next"}, `a round_id is a whole number or "all"`},
 	} {
@@ -185,17 +173,13 @@ func TestDesktopServerNeedsNoManager(t *testing.T) {
 	t.Parallel()
 	url := "http://localhost:" + freePort(t) + "/mcp"
 	d := startDesktop(t, nil, "--manager", url)
-	for _, tool := range []string{"standings", "schedule", "next_match"} {
-		assert.Contains(t, d.mustFail(t, tool, nil), "no token: SHARED/private has no agent that registered with the manager at "+url+": set --manager")
-	}
+	assert.Contains(t, d.mustFail(t, "schedule", nil), "no token: SHARED/private has no agent that registered with the manager at "+url+": set --manager")
 	d.mustEnd(t)
 	const token = "tok-p01-abcdefghijklmnopqrstuvwxyz"
 	d = startDesktop(t, []string{"EVENODD_TOKEN=" + token}, "--manager", url)
-	for _, tool := range []string{"standings", "schedule", "next_match"} {
-		text := d.mustFail(t, tool, nil)
-		assert.Contains(t, text, ": start the manager, or set --manager to another")
-		assert.NotContains(t, text, token)
-	}
+	text := d.mustFail(t, "standings", nil)
+	assert.Contains(t, text, ": start the manager, or set --manager to another")
+	assert.NotContains(t, text, token)
 	d.mustEnd(t)
 }
 

@@ -21,36 +21,8 @@ const (
 	queryTime = 20 * time.Second
 )
 
-// Schemas of members.
-var (
-	textSchema   = properties{"type": "string"}
-	countSchema  = properties{"type": "integer", "minimum": 0}
-	numberSchema = properties{"type": "integer"}
-	truthSchema  = properties{"type": "boolean"}
-	nullableText = properties{"type": []string{"string", "null"}}
-	nullableItem = properties{"type": []string{"object", "null"}}
-)
-
-// standingMembers are the members of a row of the standings of any kind.
-var standingMembers = properties{
-	"tied": described(truthSchema, "other players share the rank"), "player_id": textSchema, "display_name": textSchema,
-	"played": countSchema, "wins": countSchema, "draws": countSchema, "losses": countSchema, "points": numberSchema,
-	"byes": countSchema, "buchholz": numberSchema, "sonneborn_berger": properties{"type": "number"},
-	"decided_by":      described(textSchema, "what separated the player from the row above, if the points did not"),
-	"tiebreak_values": properties{"type": "object", "additionalProperties": properties{"type": "number"}},
-}
-
-// listOf returns the JSON Schema of a list of objects.
-func listOf(p properties, required ...string) map[string]any {
-	return properties{"type": "array", "items": objectSchema(p, required...)}
-}
-
-// withMembers returns all members of both.
-func withMembers(p, further properties) properties {
-	p = maps.Clone(p)
-	maps.Copy(p, further)
-	return p
-}
+// textSchema is the JSON Schema of a text.
+var textSchema = properties{"type": "string"}
 
 // described returns a schema with a description.
 func described(schema properties, description string) properties {
@@ -87,32 +59,24 @@ func (d *desktop) queryTools() []mcp.Tool {
 			Name: "standings", Title: "Standings", ReadOnly: true,
 			Description: "Returns the table of the running league." + untrusted,
 			Input:       argumentsSchema(properties{}),
-			Output: objectSchema(properties{"total_players": countSchema, "standings": listOf(withMembers(standingMembers, properties{
-				"rank":        described(countSchema, "the position in the table"),
-				"shared_rank": described(countSchema, "the rank, if other players share it"),
-				"withdrawn":   truthSchema, "annulled": truthSchema,
-			}))}, "standings"),
-			Call: queryCall[protocol.StandingsData](d, "standings", "standings"),
+			Output:      resultSchema[protocol.StandingsData](),
+			Call:        queryCall[protocol.StandingsData](d, "standings", "standings"),
 		},
 		{
 			Name: "schedule", Title: "Schedule", ReadOnly: true,
-			Description: fmt.Sprintf("Returns the matches of a round or of all rounds of the running league, about %d at most.", maxItems) + untrusted,
-			Input:       argumentsSchema(properties{"round": round}),
-			Output: objectSchema(properties{"total_matches": countSchema, "matches": listOf(properties{
-				"match_id": textSchema, "round_id": countSchema, "player_A_id": textSchema, "player_B_id": textSchema,
-				"referee_endpoint": nullableText, "status": textSchema, "winner_player_id": nullableText,
-			})}, "matches"),
-			Call: queryCall[protocol.ScheduleData](d, "schedule", "matches"),
+			Description: fmt.Sprintf("Returns the matches of a round or of all rounds of the running league, about %d at "+
+				"most.", maxItems) + untrusted,
+			Input:  argumentsSchema(properties{"round": round}),
+			Output: resultSchema[protocol.ScheduleData](),
+			Call:   queryCall[protocol.ScheduleData](d, "schedule", "matches"),
 		},
 		{
 			Name: "next_match", Title: "Next match", ReadOnly: true,
 			Description: "Returns the next match of a player in the running league; null if none is left." + untrusted,
-			Input:       argumentsSchema(properties{"player_id": described(textSchema, "such as P01 (default: the agent whose token the server uses)")}),
-			Output: objectSchema(properties{"next_match": properties{"type": []string{"object", "null"}, "properties": properties{
-				"match_id": textSchema, "round_id": countSchema, "opponent_id": textSchema,
-				"referee_endpoint": nullableText, "referee_expected": properties{"type": "boolean"},
-			}}}, "next_match"),
-			Call: queryCall[protocol.NextMatchData](d, "next-match", "next_match"),
+			Input: argumentsSchema(properties{"player_id": described(textSchema,
+				"such as P01 (default: the agent whose token the server uses)")}),
+			Output: resultSchema[protocol.NextMatchData](),
+			Call:   queryCall[protocol.NextMatchData](d, "next-match", "next_match"),
 		},
 	}
 }
@@ -149,7 +113,8 @@ func queryCall[T any](d *desktop, name, member string) toolCall {
 		var members protocol.Object
 		result := new(T)
 		if json.Unmarshal(data, &members) != nil || !members.Has(member) || json.Unmarshal(data, result) != nil {
-			return nil, fmt.Errorf("the manager at %s answered in another form: run 'evenodd query %s' to see it", q.manager, name)
+			return nil, fmt.Errorf("the manager at %s answered in another form: run 'evenodd query %s' to see it",
+				q.manager, name)
 		}
 		return result, nil
 	}
@@ -158,21 +123,15 @@ func queryCall[T any](d *desktop, name, member string) toolCall {
 // replayTool returns the tool that shows a match. Only recorded matches have the file
 // that it reads: it discloses no choice and no nonce of a running match.
 func (d *desktop) replayTool() mcp.Tool {
-	player := objectSchema(properties{"player_id": textSchema, "display_name": textSchema}, "player_id")
 	return mcp.Tool{
 		Name: "replay_match", Title: "Replay of a match", ReadOnly: true,
-		Description: "Returns a finished match from the data folder: each message with its time and a summary, the errors, the draw and the result." + untrusted,
+		Description: "Returns a finished match from the data folder: each message with its time and a summary, the errors, " +
+			"the draw and the result." + untrusted,
 		Input: argumentsSchema(properties{
 			"match_id":  described(textSchema, "such as R1M1"),
 			"league_id": described(textSchema, "default: the only league in the folder"),
 		}, "match_id"),
-		Output: objectSchema(properties{
-			"league_id": textSchema, "round_id": countSchema, "match_id": textSchema, "attempt": countSchema, "game_type": textSchema,
-			"referee_id": textSchema, "state": textSchema, "player_A": player, "player_B": player,
-			"conversation": listOf(properties{"at": textSchema, "from": textSchema, "to": textSchema, "method": textSchema,
-				"try": countSchema, "says": textSchema}, "at", "from", "to", "says"),
-			"omitted": countSchema, "draw": nullableItem, "result": nullableItem,
-		}, "league_id", "match_id", "player_A", "player_B", "conversation", "result"),
+		Output: resultSchema[record.Conversation](),
 		Call: func(_ context.Context, _ string, arguments []byte) (any, error) {
 			var given struct {
 				MatchID  string `json:"match_id"`

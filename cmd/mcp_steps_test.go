@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"testing"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -43,13 +42,8 @@ func TestStepsOfAgentsAreToolsAndNoMethods(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"method":"` + tt.tool + `","params":` + tt.arguments + `}`,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tt.tool + `","arguments":` + tt.arguments + `}}`,
 		} {
-			assert.Contains(t, answerTo(t, tt.url, body), `"error":{"code":-32601`, body)
-		}
-		for token, want := range map[string]string{"": "E011", "tok-ref01-wrong": "E012"} {
-			r, err := connect(t, tt.url, token).CallTool(t.Context(), &sdk.CallToolParams{Name: tt.tool, Arguments: json.RawMessage(tt.arguments)})
-			require.NoError(t, err)
-			assert.True(t, r.IsError)
-			assert.Contains(t, r.Content[0].(*sdk.TextContent).Text, want, tt.tool)
+			_, answer := post(t, tt.url, body)
+			assert.Contains(t, string(answer), `"error":{"code":-32601`, body)
 		}
 	}
 	var registered struct {

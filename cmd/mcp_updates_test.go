@@ -77,15 +77,3 @@ func TestListenerIsToldOfALeague(t *testing.T) {
 		})
 	}
 }
-
-func TestResourcesOfALeagueNeedACredential(t *testing.T) {
-	t.Parallel()
-	m := startManager(t, "--league-id", "cup")
-	for bearer, code := range map[string]string{"": "E011", "tok-p01-wrong": "E012", "adm-wrong": "E012"} {
-		client := connect(t, m.url, bearer)
-		for _, uri := range []string{"standings", "schedule", "journal", "journal?from=1", "matches/R1M1"} {
-			_, err := client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "league://cup/" + uri})
-			require.ErrorContains(t, err, code, uri)
-		}
-	}
-}

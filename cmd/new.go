@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,8 @@ func newNew(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new",
 		Short: "Write the source code of a new agent or game",
-		Long:  `Write a small complete project to start from: an agent, or a game for evenodd itself.`,
+		Long: `Write a small complete project to start from: an agent, or a game for evenodd
+itself.`,
 		Example: examples(
 			"Write a player in Python", "evenodd new player --lang python my-agent",
 			"Write a game", "evenodd new game pick_stones",
@@ -42,56 +44,34 @@ func newAgent(s streams, role string, port int, about string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   role + " --lang LANGUAGE DIR",
 		Short: "Write the source code of a new " + role,
-		Long: fmt.Sprintf(`Write a %s in Python, JavaScript or Go into the folder DIR, with a test, a Dockerfile
-and a README. It uses only the standard library of its language, meets all
-requirements of 'evenodd check' and joins a league at once. %s`, role, about),
+		Long: fmt.Sprintf(`Write a %s in Python, JavaScript or Go into the folder DIR, with a test, a
+Dockerfile and a README. It uses only the standard library of its language,
+meets all requirements of 'evenodd check' and joins a league at once. %s`, role, about),
 		Example: examples(
 			"Write a "+role+" in Python into the folder my-agent", "evenodd new "+role+" --lang python my-agent",
-			"Set its name and its port", "evenodd new "+role+" --lang go --name 'Agent Alpha' --port "+strconv.Itoa(port+1)+" alpha",
+			"Set its name and its port", "evenodd new "+role+" --lang go --name 'Agent Alpha' --port "+strconv.Itoa(port+1)+" "+
+				"alpha",
 		),
-		ValidArgsFunction: completeOneFolder,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return usage("new %s takes one folder, for example: evenodd new %[1]s --lang python my-agent", role)
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if language == "" {
+				return usage("set --lang to the language: %s", orList(languages()))
 			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) (err error) {
-			if p.Language, err = languageNamed(language); err != nil {
-				return err
-			}
+			all := starter.Languages()
+			p.Language = all[slices.IndexFunc(all, func(l starter.Language) bool { return l.Name == language })]
 			return writeAgent(s, &p, args[0])
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&language, "lang", "", "language: "+strings.Join(languages(), ", "))
+	choiceFlag(f, &language, "lang", "", "language", languages()...)
 	f.StringVar(&p.Name, "name", "", "display name, unique in the league (default: the name of the folder)")
 	f.IntVar(&p.Port, "port", port, "port at which it listens")
-	_ = c.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(languages(), cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 	return c
 }
 
 // languages returns the names of all languages.
 func languages() []string {
 	return protocol.Each(starter.Languages(), func(l starter.Language) string { return l.Name })
-}
-
-// languageNamed returns the language with a name, or an error that suggests one.
-func languageNamed(name string) (starter.Language, error) {
-	for _, l := range starter.Languages() {
-		if l.Name == name {
-			return l, nil
-		}
-	}
-	list := strings.Join(languages(), ", ")
-	if name == "" {
-		return starter.Language{}, usage("choose a language with --lang: %s", list)
-	}
-	meant, known := map[string]string{"py": "python", "js": "javascript", "node": "javascript", "ts": "javascript", "typescript": "javascript", "golang": "go"}[strings.ToLower(name)]
-	if !known {
-		meant = name
-	}
-	return starter.Language{}, usage("unknown language %q%s: must be one of %s", name, protocol.DidYouMean(meant, languages()), list)
 }
 
 // writeAgent writes the project, and says how to go on.
@@ -129,7 +109,7 @@ func writeAgent(s streams, p *starter.Project, dir string) error {
 		steps = append(steps, "Let it play against players of evenodd (an agent ends with its league: start it again first):",
 			fmt.Sprintf("  evenodd simulate --player localhost:%d --players 4", p.Port))
 	}
-	var text page
+	var text printout
 	for _, line := range steps {
 		text.line("%s", line)
 	}

@@ -3,12 +3,12 @@ package cmd
 import (
 	"embed"
 	"errors"
+	"go/format"
 	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,15 +27,16 @@ func newGame(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "game NAME",
 		Short: "Write the source code of a new game",
-		Long: `Write the source code of a new game into a clone of evenodd. Run the command in the root
-folder of the clone. It writes a small complete game with its test into the folder
-rules, and adds the game to the list in ` + gamesFile + `. The comments of the game say what
-to change.
+		Long: `Write the source code of a new game into a clone of evenodd. Run the command in
+the root folder of the clone. It writes a small complete game with its test into
+the folder rules, and adds the game to the list in ` + gamesFile + `. The
+comments of the game say what to change.
 
-NAME is the type of the game in the protocol: words of lower-case letters and digits,
-joined by underscores. The name of the Go package is the same without underscores.`,
+NAME is the type of the game in the protocol: words of lower-case letters and
+digits, joined by underscores. The name of the Go package is the same without
+underscores.`,
 		Example: examples("Write the package rules/pickstones in a clone", "evenodd new game pick_stones"),
-		Args:    takes(1, nil, "new game takes one name, such as pick_stones"),
+		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return runNewGame(s, ".", args[0]) },
 	}
 }
@@ -43,12 +44,14 @@ joined by underscores. The name of the Go package is the same without underscore
 // runNewGame writes the game into the clone at root.
 func runNewGame(s streams, root, gameType string) error {
 	if !regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`).MatchString(gameType) || len(gameType) > 40 {
-		return usage("%.60q is not the name of a game: use words of lower-case letters and digits joined by underscores, such as pick_stones, at most 40 characters", gameType)
+		return usage("%.60q is not the name of a game: use words of lower-case letters and digits joined by underscores, "+
+			"such as pick_stones, at most 40 characters", gameType)
 	}
 	pkg := strings.ReplaceAll(gameType, "_", "")
 	folder := filepath.Join("rules", pkg)
 	if module, _ := os.ReadFile(filepath.Join(root, "go.mod")); !strings.HasPrefix(string(module), "module evenodd\n") {
-		return usage("this folder is not a clone of evenodd: it has no go.mod of module evenodd. Run the command in the root folder of a clone")
+		return usage("this folder is not a clone of evenodd: it has no go.mod of module evenodd. Run the command in the " +
+			"root folder of a clone")
 	}
 	if _, err := os.Stat(filepath.Join(root, folder)); err == nil {
 		return usage("the folder %s exists already: choose another name", folder)
@@ -57,17 +60,17 @@ func runNewGame(s streams, root, gameType string) error {
 	if err != nil {
 		return err
 	}
+	if token.IsKeyword(pkg) || regexp.MustCompile(`\b`+pkg+`\b`).Match(list) {
+		return usage("%s cannot be the name of a game: Go or %s uses the name %s; choose another name", gameType, gamesFile, pkg)
+	}
 	files, err := skeletonFiles(gameType, pkg)
 	if err != nil {
 		return err
 	}
-	if at := meaning(root, pkg, string(list), files[1]); at != "" {
-		return usage("%s cannot be the name of a game, because %s uses the name %s: choose another name", gameType, at, pkg)
-	}
-	withImport, imported := insertLine(string(list), `^\t"evenodd/rules/`, gameImport(pkg))
-	withGame, listed := insertLine(withImport, `^\t\t\w+\.Game\{\},$`, "\t\t"+pkg+".Game{},")
-	if !imported || !listed {
-		return errors.New(gamesFile + " does not have the list of games in its usual form: no file is written")
+	withGame, err := withImport(strings.Replace(string(list), "rules.NewRegistry(\n", "rules.NewRegistry(\n\t\t"+pkg+
+		".Game{},\n", 1), pkg)
+	if err != nil {
+		return err
 	}
 	if err := os.Mkdir(filepath.Join(root, folder), 0o755); err != nil {
 		return err
@@ -99,7 +102,8 @@ func skeletonFiles(gameType, pkg string) (files [2]string, err error) {
 	for i, word := range words {
 		words[i] = strings.ToUpper(word[:1]) + word[1:]
 	}
-	renamed := strings.NewReplacer("\t\"evenodd/cmd/skeleton\"\n", "", `"skeleton"`, `"`+gameType+`"`, "skeleton", pkg, "Skeleton", strings.Join(words, " "))
+	renamed := strings.NewReplacer("\t\"evenodd/cmd/skeleton\"\n", "", `"skeleton"`, `"`+gameType+`"`, "skeleton",
+		pkg, "Skeleton", strings.Join(words, " "))
 	for i, name := range []string{"skeleton.go", "skeleton_test.go"} {
 		text, err := fs.ReadFile(skeleton, "skeleton/"+name)
 		if err != nil {
@@ -107,50 +111,13 @@ func skeletonFiles(gameType, pkg string) (files [2]string, err error) {
 		}
 		files[i] = renamed.Replace(string(text))
 	}
-	files[1], _ = insertLine(files[1], `^\t"evenodd/rules`, gameImport(pkg))
-	return files, nil
+	files[1], err = withImport(files[1], pkg)
+	return files, err
 }
 
-func gameImport(pkg string) string { return "\t\"evenodd/rules/" + pkg + `"` }
-
-// insertLine inserts a line among the lines that match a pattern, which are in order. It
-// returns false if there are none.
-func insertLine(text, pattern, line string) (with string, ok bool) {
-	lines, at := strings.Split(text, "\n"), -1
-	for i, l := range lines {
-		if regexp.MustCompile(pattern).MatchString(l) && (at < 0 || l < line) {
-			at = i
-			if l < line {
-				at++
-			}
-		}
-	}
-	if at < 0 {
-		return text, false
-	}
-	return strings.Join(slices.Insert(lines, at, line), "\n"), true
-}
-
-// meaning returns the place where the name of a package has another meaning: in Go, in the list
-// of games, in the test that imports the package, or in package cmd. It returns "" for none.
-func meaning(root, pkg, list, test string) string {
-	if token.IsKeyword(pkg) || slices.Contains([]string{"documentation", "init", "internal", "main", "testdata", "vendor"}, pkg) {
-		return "Go"
-	}
-	word := regexp.MustCompile(`\b` + pkg + `\b`)
-	if word.MatchString(list) {
-		return gamesFile
-	}
-	own := regexp.MustCompile(`"evenodd/rules/` + pkg + `"|\b` + pkg + `\.Game\b`)
-	if word.MatchString(own.ReplaceAllString(test, "")) {
-		return "the test of a new game"
-	}
-	declared := regexp.MustCompile(`(?m)^(func|type|var|const) ` + pkg + `\b|^\t(\w+, )*` + pkg + `\b[^\n:(]* = `)
-	paths, _ := filepath.Glob(filepath.Join(root, "cmd", "*.go")) // the pattern is valid
-	for _, path := range paths {
-		if text, err := os.ReadFile(path); err == nil && declared.Match(text) {
-			return "cmd/" + filepath.Base(path)
-		}
-	}
-	return ""
+// withImport adds the import of a game to a source that imports package rules.
+func withImport(source, pkg string) (string, error) {
+	const rules = "\t\"evenodd/rules\"\n"
+	sorted, err := format.Source([]byte(strings.Replace(source, rules, rules+"\t\"evenodd/rules/"+pkg+"\"\n", 1)))
+	return string(sorted), err
 }

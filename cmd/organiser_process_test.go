@@ -41,7 +41,7 @@ func (m *manager) health(t *testing.T) (health object) {
 func TestDecisionsOfAnOrganiserOutliveTheManagerProcess(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	args := []string{"--players", "3", "--data", data, "--pace", "3s", "--exit-when-done"}
+	args := []string{"--players", "3", "--data", data, "--pace", "1s", "--exit-when-done"}
 	m := startManager(t, args...)
 	done := m.organise(t, "pause")["result"].(object)
 	assert.Equal(t, "DONE", done["status"])

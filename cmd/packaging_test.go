@@ -17,6 +17,8 @@ import (
 func parsed(t *testing.T, file string, args []string) {
 	t.Helper()
 	root := newRoot("test", streams{&bytes.Buffer{}, &bytes.Buffer{}})
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	c, rest, err := root.Find(args)
 	require.NoError(t, err, "%s: %s", file, args)
 	require.NoError(t, c.ParseFlags(rest), "%s: %s", file, args)
@@ -97,34 +99,4 @@ func flagOf(args []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// The commands of docs/installing.md exist: those of this program with their flags, the targets of
-// make, and the files of this repository. .ci/packages runs those of the packages.
-func TestCommandsOfTheInstallingPage(t *testing.T) {
-	const file = "docs/installing.md"
-	tools := strings.Fields("go evenodd make cd git diff tar sudo journalctl docker")
-	for _, block := range matches(t, file, "(?s)^```sh\n(.*?)^```$") {
-		for line := range strings.Lines(block[1]) {
-			line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
-			line, _, _ = strings.Cut(line, " >")
-			args := strings.Fields(strings.TrimPrefix(line, "sudo "))
-			assert.Contains(t, tools, strings.Fields(line)[0], line)
-			switch {
-			case args[0] == "evenodd":
-				parsed(t, file, args[1:])
-			case strings.HasPrefix(line, "docker run "):
-				_, command, found := strings.Cut(line, " evenodd ")
-				require.True(t, found, line)
-				parsed(t, file, strings.Fields(command))
-			case args[0] == "make":
-				matches(t, "Makefile", `^dist:$`)
-				assert.Contains(t, args, "dist")
-			case args[0] == "systemctl" || args[0] == "journalctl":
-				for _, unit := range regexp.MustCompile(`evenodd-(\w+@?)`).FindAllStringSubmatch(line, -1) {
-					assert.FileExists(t, "../docs/packaging/evenodd-"+unit[1]+".service")
-				}
-			}
-		}
-	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
+	"evenodd/league/view/page"
 	"evenodd/league/view/report"
 )
 
@@ -21,11 +21,11 @@ func TestPageShowsTheRatingsOfTheReport(t *testing.T) {
 	folder, id := store.Folder("../testdata/leagues/finished"), "league_2025_even_odd"
 	r, err := report.Read(t.Context(), folder, report.Options{LeagueID: id, Games: games()})
 	require.NoError(t, err)
-	page, err := newLeaguePage(web.NewFolder(folder, id), zerolog.Nop())
+	mounts, end, err := pageMounts(page.NewFolder(folder, id), zerolog.Nop())
 	require.NoError(t, err)
-	defer page.close()
+	defer end()
 	mux := http.NewServeMux()
-	for _, m := range page.pages.Routes() {
+	for _, m := range mounts {
 		mux.Handle(m.Pattern, m.Handler)
 	}
 	w := httptest.NewRecorder()

@@ -67,7 +67,7 @@ func TestNoPageHasASecretOfItsLeague(t *testing.T) {
 	data := t.TempDir()
 	roster := filepath.Join(t.TempDir(), "class.csv")
 	require.NoError(t, os.WriteFile(roster, []byte("name,code,role\nAlpha,sekret-alpha,\nBeta,sekret-beta1,\nWhistle,sekret-whistle,referee\n"), 0o600))
-	m := startManager(t, "--roster", roster, "--data", data, "--legs", "4", "--pace", "200ms")
+	m := startManager(t, "--roster", roster, "--data", data, "--legs", "3", "--pace", "200ms")
 	base := strings.TrimSuffix(m.url, "/mcp")
 	secrets := []string{m.admin, "sekret-"}
 	for _, a := range [][2]string{{"referee", "Whistle:whistle"}, {"player", "Alpha:alpha"}, {"player", "Beta:beta1"}} {
@@ -88,7 +88,7 @@ func TestNoPageHasASecretOfItsLeague(t *testing.T) {
 	known := secretsIn(t, data)
 	require.GreaterOrEqual(t, len(known), 4, "the secret of the manager, and the tokens of three agents")
 	secrets = append(secrets, known...)
-	starts := []string{"/", "/cross", "/agents", "/statistics", "/matches/R1M1", "/matches/R4M1", "/matches/R4M1?attempt=1", "/players/P01", "/players/REF01"}
+	starts := []string{"/", "/cross", "/agents", "/statistics", "/matches/R1M1", "/matches/R3M1", "/matches/R3M1?attempt=1", "/players/P01", "/players/REF01"}
 	check := func(where, text string) {
 		for _, secret := range secrets {
 			assert.NotContains(t, text, secret, where)

@@ -19,7 +19,7 @@ var (
 	shellWord = regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
 	// placeholder stands for a value in a command of a sentence.
 	placeholder = regexp.MustCompile(`^[A-Z]+$|…`)
-	usageOf     = regexp.MustCompile(`(?m)^Usage:\n  evenodd (.*)`)
+	usageOf     = regexp.MustCompile(`(?m)^Usage:\n  evenodd(.*)`)
 )
 
 // TestCommandsOfPagesExist parses every command line of the shell blocks and of the sentences of all
@@ -64,7 +64,10 @@ func assertParses(t *testing.T, at string, words []string) {
 		words = append(words, "1")
 	}
 	for i, word := range words {
-		if i > 0 && strings.HasPrefix(words[i-1], "--") && placeholder.MatchString(word) {
+		switch {
+		case word == "pick_stones": // the game that the reader writes
+			words[i] = "even_odd"
+		case i > 0 && strings.HasPrefix(words[i-1], "--") && placeholder.MatchString(word):
 			words[i] = "1"
 		}
 	}
@@ -72,17 +75,16 @@ func assertParses(t *testing.T, at string, words []string) {
 	if !assert.Zero(t, code, "%s: %s", at, stderr) {
 		return
 	}
-	usage := usageOf.FindStringSubmatch(help)
-	require.NotNil(t, usage, "%s: %s", at, help)
-	for i, word := range strings.Fields(usage[1]) {
-		if word == "COMMAND" && i < len(words) {
-			assert.Regexp(t, "^(-|[A-Z…])", words[i], "%s: there is no such command", at)
-		}
-		if !regexp.MustCompile(`^[a-z]+$`).MatchString(word) {
+	usage := strings.Fields(usageOf.FindStringSubmatch(help)[1]) // with the names of commands only, if the command is a group
+	for i, word := range words {
+		if !regexp.MustCompile(`^[a-z-]+$`).MatchString(word) || strings.HasPrefix(word, "-") {
 			return
 		}
-		if assert.Less(t, i, len(words), at) {
-			assert.Equal(t, word, words[i], at)
+		if i < len(usage) && regexp.MustCompile(`^[a-z]+$`).MatchString(usage[i]) {
+			assert.Equal(t, usage[i], word, at)
+		} else {
+			assert.NotContains(t, help, " [command]\n", "%s: there is no such command", at)
+			return
 		}
 	}
 }

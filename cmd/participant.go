@@ -45,7 +45,7 @@ type agentOptions struct {
 	several  bool // the process has several agents: log lines have the display name
 }
 
-// flags defines the flags. alias is the second name of --id (003 §11.8.3). example
+// flags defines the flags. alias is the second name of --id. example
 // is the id of the agent on the first of the ports.
 func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 	addressFlags(f, &o.address)
@@ -54,9 +54,11 @@ func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 	dataFlag(f, &o.data, defaultData)
 	managerFlag(f, &o.manager)
 	f.StringVar(&o.name, "name", "", "display name, 1 to 50 characters (default: from the port)")
-	f.StringVar(&o.id, "id", "", "agent id to ask for, such as "+example+"; --"+alias+" is the same (default: from the port, if it is "+ports+")")
+	f.StringVar(&o.id, "id", "", "agent id to ask for, such as "+example+"; --"+alias+" is the same (default: from the "+
+		"port, if it is "+ports+")")
 	config.Alias(f, "id", alias)
-	f.StringVar(&o.code, "registration-code", "", "`code` of this name in the roster of the league; $EVENODD_REGISTRATION_CODE hides it from other users of this machine")
+	f.StringVar(&o.code, "registration-code", "", "`code` of this name in the roster of the league; "+
+		"$EVENODD_REGISTRATION_CODE hides it from other users of this machine")
 	config.Secret(f, "registration-code")
 	f.Uint64Var(&o.seed, "seed", 0, "for tests: derive all random decisions from this seed, as simulate does")
 	logLevelFlag(f, &o.logLevel, "info")
@@ -80,7 +82,7 @@ func dataFlag(f *pflag.FlagSet, data *string, folder string) {
 }
 
 func logLevelFlag(f *pflag.FlagSet, level *string, usual string) {
-	f.StringVar(level, "log-level", usual, "debug, info, warn, error or disabled")
+	choiceFlag(f, level, "log-level", usual, "", "debug", "info", "warn", "error", "disabled")
 }
 
 // wantedID returns the id that an agent asks for: --id, else the number of its
@@ -141,7 +143,8 @@ func (o *agentOptions) listen(ctx context.Context) (net.Listener, error) {
 
 // open opens the log and makes the client of an agent that listens on l. After an error l is
 // closed.
-func (o *agentOptions) open(ctx context.Context, s streams, files *config.Loader, role string, maxReply int64, l net.Listener) (*participant, error) {
+func (o *agentOptions) open(s streams, files *config.Loader, role string, maxReply int64, l net.Listener) (
+	*participant, error) {
 	system, err := files.System()
 	if err != nil {
 		_ = l.Close()
@@ -151,14 +154,15 @@ func (o *agentOptions) open(ctx context.Context, s streams, files *config.Loader
 	if name == "" { // the port makes it unique on this machine
 		name = fmt.Sprintf("%s%s %d", strings.ToUpper(role[:1]), role[1:], l.Addr().(*net.TCPAddr).Port)
 	}
-	p := &participant{options: o, name: name, listener: l, lowMB: system.Disk.LowSpaceMB, err: s.err, file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), s.err)}
-	p.file.limit(system.Logs)
+	p := &participant{options: o, name: name, listener: l, lowMB: system.Disk.LowSpaceMB, err: s.err,
+		file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), system.Logs, s.err)}
 	log, err := newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
 	if o.several {
 		log = log.With().Str("display_name", name).Logger()
 	}
 	if err == nil {
-		p.node, err = newNode(ctx, nodeOptions{maxReply: maxReply, ca: o.ca, dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
+		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca,
+			dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
 	}
 	if err != nil {
 		p.release()
@@ -200,7 +204,8 @@ func (p *participant) release() {
 // that the manager no longer knows registers again; if the manager refuses that,
 // run returns the error.
 // health describes the agent, and describe makes the options of its MCP server.
-func (p *participant) run(ctx context.Context, a agent, c http.Config, health func() map[string]any, describe func(mux *transport.Mux, name, version string) mcp.Options) error {
+func (p *participant) run(ctx context.Context, a agent, c http.Config, health func() map[string]any,
+	describe func(mux *transport.Mux, name, version string) mcp.Options) error {
 	p.agent.Store(a)
 	disk, unwatch := watchDisk(p.options.data, p.lowMB, p.log)
 	defer unwatch()
@@ -213,7 +218,7 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, health fu
 	c.MCP = mcp.NewServer(describe(mux, p.name, p.options.version))
 	defer p.serve(&p.options.address, p.listener, mux, a.Stamp, c)()
 	p.log.Info().Str("endpoint", p.options.address.endpoint).Str("manager", p.options.manager).
-		Str("event_type", protocol.EventListening).Msg("listening")
+		Str("event_type", "LISTENING").Msg("listening")
 	return p.takePart(ctx, a)
 }
 
@@ -262,14 +267,16 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 	case p.options.data == "":
 		return interrupted("The league continues without this agent. It has no data folder, so it cannot come back.")
 	}
-	return interrupted("The league continues. Run the same command again to come back as the same agent; its identity is in %s.", p.options.data)
+	return interrupted("The league continues. Run the same command again to come back as the same agent; its identity "+
+		"is in %s.", p.options.data)
 }
 
 // reportWaiting tells the user that no manager runs, and how to start one. Several players in one
 // process have the line in the log only.
 func (p *participant) reportWaiting(err error) {
 	if protocol.Unreachable(err) && !p.options.several {
-		_ = printLine(p.err, "No league manager listens at %s: waiting for one. Start it with 'evenodd manager', or name another with --manager.", p.options.manager)
+		_ = printLine(p.err, "No league manager listens at %s: waiting for one. Start it with 'evenodd manager', or name "+
+			"another with --manager.", p.options.manager)
 	}
 }
 
@@ -277,8 +284,9 @@ func (p *participant) reportWaiting(err error) {
 func (p *participant) reportAway(away bool, err error) {
 	if away {
 		p.log.Warn().Err(err).Str("manager", p.options.manager).
-			Str("event_type", protocol.EventManagerAway).Msg("the manager does not answer; waiting for it")
+			Str("event_type", "MANAGER_AWAY").Msg("the manager does not answer; waiting for it")
 		return
 	}
-	p.log.Info().Str("manager", p.options.manager).Str("event_type", protocol.EventManagerBack).Msg("the manager answers again")
+	p.log.Info().Str("manager", p.options.manager).Str("event_type",
+		"THE_MANAGER_IS_BACK").Msg("the manager answers again")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/player"
@@ -45,26 +46,26 @@ func newPlayer(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "player",
 		Short: "Take part in a league as a player",
-		Long: `Run a player agent. It registers with the league manager, and repeats that until the
-manager runs. It plays until the league is over, prints its record and ends.
+		Long: `Run a player agent. It registers with the league manager, and repeats that until
+the manager runs. It plays until the league is over, prints its record and ends.
 
 Strategies: ` + external.Names(true) + `.
-` + strategy.Specialties() + `. The
-others play every game. docs/strategies.md describes all.
+` + strategy.Specialties() + `. The others play every game.
+docs/strategies.md describes all.
 
-exec:./bot runs your program, in any language (testdata/bots). llm asks a language model
-with an API like OpenAI's; set its key in EVENODD_LLM_KEY or OPENAI_API_KEY. mcp asks a
-tool of an MCP server, and mcp-host a person or a model (docs/mcp.md).
+exec:./bot runs your program, llm asks a language model (its key is in
+EVENODD_LLM_KEY or OPENAI_API_KEY), mcp a tool of an MCP server, and mcp-host a
+person or a model (docs/mcp.md).
 
---count 30 runs 30 players in this process, each with its own port, name, identity and log
-file.`,
+--count 30 runs 30 players in this process, each with its own port, name,
+identity and log file.`,
 		Example: examples(
 			"Play with a built-in strategy", "evenodd player --strategy contrarian",
 			"Play with your own program", "evenodd player --strategy 'exec:python3 bot.py --level 3'",
 			"Run 30 players in one process", "evenodd player --count 30 --name Bot",
 			"Join a league on another machine", "evenodd player --manager http://192.0.2.7:8000/mcp --host 192.0.2.8",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
 			return runPlayer(c.Context(), s, data.loader, o)
@@ -75,15 +76,16 @@ file.`,
 	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
 	botFlags(f, &o.tools, &o.prompt)
-	f.IntVar(&o.count, "count", 1, fmt.Sprintf("players in this process, 1 to %d; with --name NAME their names are NAME-1, NAME-2 and so on", mostPlayers))
-	f.StringVar(&o.verify, "verify-referee", verifyAnnounced, "referees to accept: announced (also referees without access tokens, if the manager announces that) or strict (only those with access tokens)")
+	f.IntVar(&o.count, "count", 1, fmt.Sprintf("players in this process, 1 to %d; with --name NAME their names are "+
+		"NAME-1, NAME-2 and so on", mostPlayers))
+	o.verify = verifyAnnounced
+	f.Var(&choice{&o.verify, []string{verifyAnnounced, verifyStrict}}, "verify-referee",
+		"referees to accept: announced (also referees without access tokens, if the manager announces that) or strict "+
+			"(only those with access tokens)")
 	return c
 }
 
 func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOptions) error {
-	if err := oneOf("verify-referee", o.verify, verifyAnnounced, verifyStrict); err != nil {
-		return err
-	}
 	if err := o.checkCount(); err != nil {
 		return err
 	}
@@ -92,14 +94,11 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 		return err
 	}
 	o.tools.Hosted = true
-	if err := completeTools(ctx, &o.tools, o.prompt); err != nil {
+	if err := completeTools(&o.tools, o.prompt); err != nil {
 		return err
 	}
 	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
 		return asUsage(err)
-	}
-	if o.count > 1 && o.code != "" {
-		return usage("--registration-code is that of one name, but --count %d starts several players: start each with its own code", o.count)
 	}
 	if o.count > 1 {
 		return runPlayers(ctx, s, files, o, options)
@@ -112,7 +111,12 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err != nil {
 		return err
 	}
-	return printPlayer(s, r)
+	var text printout
+	text.line("%s. %s", r.summary(), championOf(r.Champion))
+	if r.account != "" {
+		text.line("%s", r.account)
+	}
+	return text.print(s.out)
 }
 
 // A played is the record of a player whose league is over.
@@ -124,8 +128,9 @@ type played struct {
 
 // play runs a player that listens on l, until its league is over. It returns the name also
 // with an error.
-func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loader, options player.Options, l net.Listener) (r played, err error) {
-	process, err := o.open(ctx, s, files, "player", maxFromManager, l)
+func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loader, options player.Options,
+	l net.Listener) (r played, err error) {
+	process, err := o.open(s, files, "player", maxFromManager, l)
 	if err != nil {
 		return played{name: o.name}, err
 	}
@@ -137,7 +142,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 		return r, asUsage(err)
 	}
 	defer external.Close(decide)
-	process.complete(&options.Options, o.wantedID(8100, protocol.PlayerID))
+	process.complete(&options.Options, o.wantedID(8100, league.PlayerID))
 	options.Leagues, options.Strategy, options.StrictReferees = o.leagues, decide, o.verify == verifyStrict
 	options.Games = strategy.Playable(decide, options.Games)
 	var p *player.Player
@@ -161,7 +166,9 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 		return playerMCP(mux, name, version, access, p.Token)
 	})
 	if failed := p.Close(); failed != nil {
-		process.log.Error().Err(failed).Str("event_type", protocol.EventHistoryIncomplete).Msg("the history on disk is incomplete")
+		process.log.Error().Err(failed).
+			Str("event_type", "THE_HISTORY_IS_NOT_COMPLETE_ON_DISK").Msg("the history on disk is " +
+			"incomplete")
 	}
 	r.Record, r.account = p.Record(), external.Account(decide)
 	return r, err
@@ -170,25 +177,31 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 // botFlags defines the flags of the strategies that run outside this process.
 func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 	t.Programs.Self, t.Programs.Environ = external.Self(), os.Environ()
-	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit may be shorter (default: 5s for a program, 20s for a model)")
+	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit "+
+		"may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
 	f.StringVar(&t.LLM.Model, "llm-model", "", "model for the strategy llm")
-	f.StringVar(promptFile, "llm-prompt", "", "`file` with instructions that the model of the strategy llm gets before each question")
+	f.StringVar(promptFile, "llm-prompt", "", "`file` with instructions that the model of the strategy llm gets before "+
+		"each question")
 	f.StringVar(&t.MCP.Command, "mcp-command", "", "command line of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.URL, "mcp-url", "", "`URL` of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
-	f.StringSliceVar(&t.Programs.Env, "exec-env", nil, "`NAME` of an environment variable that programs of exec and --mcp-command get too, such as PYTHONPATH; may be repeated")
-	f.BoolVar(&t.Programs.Sandbox, "exec-sandbox", false, "programs of exec and --mcp-command have no network and a read-only file system (only on Linux)")
-	f.StringVar(&t.Fallback, "fallback", "random", "built-in `STRATEGY` that chooses when an MCP host or server does not")
+	f.StringSliceVar(&t.Programs.Env, "exec-env", nil, "`NAME` of an environment variable that programs of exec and "+
+		"--mcp-command get too, such as PYTHONPATH; may be repeated")
+	f.BoolVar(&t.Programs.Sandbox, "exec-sandbox", false, "programs of exec and --mcp-command have no network and a "+
+		"read-only file system (only on Linux)")
+	t.Fallback = "random"
+	f.Var(&choice{&t.Fallback, strategy.Names()}, "fallback", "built-in `STRATEGY` that chooses when an MCP host or "+
+		"server does not")
 }
 
 // completeTools adds the key and the prompt of the language model.
-func completeTools(ctx context.Context, t *external.Tools, promptFile string) (err error) {
+func completeTools(t *external.Tools, promptFile string) (err error) {
 	t.LLM.Key = llmKey()
 	if promptFile == "" {
 		return nil
 	}
-	if t.LLM.Prompt, err = config.ReadPrompt(ctx, promptFile); err != nil {
+	if t.LLM.Prompt, err = config.ReadPrompt(promptFile); err != nil {
 		return usage("--llm-prompt %s: %w", promptFile, err)
 	}
 	return nil
@@ -219,15 +232,18 @@ func playerPreset(files *config.Loader, id string) (player.Options, error) {
 		games = preset.GameTypes
 	}
 	options := player.Options{Games: games}
-	options.Version, options.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
+	options.Version, options.RegisterTimeout = cmp.Or(preset.Version,
+		defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
 	return options, checkActive(files, "player", id, &preset.Preset)
 }
 
-func printPlayer(s streams, r played) error {
+// summary is the record as a sentence.
+func (r *played) summary() string {
 	text := fmt.Sprintf("%s: %d played, %d won, %d drawn, %d lost", r.PlayerID,
 		r.Stats.TotalMatches, r.Stats.Wins, r.Stats.Draws, r.Stats.Losses)
 	if t := r.League; t != nil {
-		text += fmt.Sprintf(" (in the whole league %d played, %d won, %d drawn, %d lost)", t.TotalMatches, t.Wins, t.Draws, t.Losses)
+		text += fmt.Sprintf(" (in the whole league %d played, %d won, %d drawn, %d lost)", t.TotalMatches, t.Wins,
+			t.Draws, t.Losses)
 	}
 	if r.Rank > 0 {
 		rank := fmt.Sprintf("rank %d", r.Rank)
@@ -236,10 +252,5 @@ func printPlayer(s streams, r played) error {
 		}
 		text += fmt.Sprintf("; %s of %d with %s", rank, r.Players, protocol.Counted(r.Points, "point"))
 	}
-	var all page
-	all.line("%s. %s", text, championOf(r.Champion))
-	if r.account != "" {
-		all.line("%s", r.account)
-	}
-	return all.print(s.out)
+	return text
 }

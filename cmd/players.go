@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -25,19 +24,15 @@ func (o *playerOptions) checkCount() error {
 		return usage("--count %d: must be from 1 to %d", o.count, mostPlayers)
 	case o.count == 1:
 		return nil
-	case o.id != "":
-		return usage("--id %s: belongs to one player; leave it out with --count %d", o.id, o.count)
-	case o.address.endpoint != "":
-		return usage("--endpoint %s: belongs to one player; leave it out with --count %d, and set --host", o.address.endpoint, o.count)
-	case first > 0 && last-first+1 < o.count && first+o.count-1 <= 65535:
-		return usage("--count %d: needs as many ports, and --port %s has %d: set --port %d-%d, or 0 for any free ones",
-			o.count, &o.address.ports, last-first+1, first, first+o.count-1)
+	case o.id != "" || o.address.endpoint != "" || o.code != "":
+		return usage("--id, --endpoint and --registration-code belong to one player: leave them out with --count %d",
+			o.count)
 	case first > 0 && last-first+1 < o.count:
 		return usage("--count %d: needs as many ports, and --port %s has %d: set a larger range, or 0 for any free ones",
 			o.count, &o.address.ports, last-first+1)
 	case o.name != "" && !protocol.ValidName(o.nameOf(o.count)):
-		return usage("--name %q: the names of the players are %s to %s, and a name has 1 to 50 characters and no control characters",
-			o.name, o.nameOf(1), o.nameOf(o.count))
+		return usage("--name %q: the name %s must have 1 to 50 characters and no control characters", o.name,
+			o.nameOf(o.count))
 	}
 	return nil
 }
@@ -59,10 +54,8 @@ func (o *playerOptions) called(name string) string {
 	return "this player"
 }
 
-// runPlayers runs --count players until their league is over, and prints their records. A
-// player that fails stops no other. It opens all ports before the first player registers.
-func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerOptions, options player.Options) error {
-	o.several = true
+// listenAll returns the options of each of --count players, and its open port.
+func (o *playerOptions) listenAll(ctx context.Context) ([]playerOptions, []net.Listener, error) {
 	all := make([]playerOptions, o.count)
 	listeners := make([]net.Listener, 0, o.count)
 	for i := range all {
@@ -73,9 +66,20 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 			for _, open := range listeners {
 				_ = open.Close()
 			}
-			return fmt.Errorf("player %d of %d: %w", i+1, o.count, err)
+			return nil, nil, fmt.Errorf("player %d of %d: %w", i+1, o.count, err)
 		}
 		listeners = append(listeners, l)
+	}
+	return all, listeners, nil
+}
+
+// runPlayers runs --count players until their league is over, and prints their records. A
+// player that fails stops no other. It opens all ports before the first player registers.
+func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerOptions, options player.Options) error {
+	o.several = true
+	all, listeners, err := o.listenAll(ctx)
+	if err != nil {
+		return err
 	}
 	records, problems := make([]played, o.count), make([]error, o.count)
 	var playing sync.WaitGroup
@@ -88,50 +92,32 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 		})
 	}
 	playing.Wait()
-	var done []played
+	var text printout
 	var failed []string
-	var stopped error
 	for i, err := range problems {
 		switch {
 		case err == nil:
-			done = append(done, records[i])
+			text.line("%s: %s", records[i].name, records[i].summary())
+			if records[i].account != "" {
+				text.line("%s: %s", records[i].name, records[i].account)
+			}
 		case exitCode(err) == exitInterrupted:
-			stopped = err
+			return err
 		default:
 			failed = append(failed, records[i].name)
 		}
 	}
-	if err := printPlayers(s, done); err != nil || stopped != nil {
-		return cmp.Or(err, stopped)
+	for i, err := range problems {
+		if err == nil {
+			text.line("%s", championOf(records[i].Champion))
+			break
+		}
+	}
+	if err := text.print(s.out); err != nil {
+		return err
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d players failed: %s", len(failed), o.count, strings.Join(failed, ", "))
 	}
 	return nil
-}
-
-// printPlayers prints the records of players and the champion.
-func printPlayers(s streams, records []played) error {
-	if len(records) == 0 {
-		return nil
-	}
-	rows := make([][]any, len(records))
-	for i, r := range records {
-		stats := r.Stats
-		if r.League != nil {
-			stats = *r.League
-		}
-		rows[i] = []any{r.PlayerID, r.name, stats.TotalMatches, stats.Wins, stats.Draws, stats.Losses, r.Rank, r.Points}
-	}
-	if err := printTable(s.out, []string{"Player", "Name", "Played", "W", "D", "L", "Rank", "Points"}, rows); err != nil {
-		return err
-	}
-	var text page
-	for _, r := range records {
-		if r.account != "" {
-			text.line("%s: %s", r.name, r.account)
-		}
-	}
-	text.line("%s", championOf(records[0].Champion))
-	return text.print(s.out)
 }

@@ -1,10 +1,7 @@
 package cmd_test
 
 import (
-	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
+	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,9 +24,9 @@ func TestPlayerThatFailsStopsNoOtherPlayerOfItsProcess(t *testing.T) {
 	assert.Zero(t, m.awaitExit(t))
 	assert.Zero(t, twin.awaitExit(t))
 	for _, name := range []string{"Bot-1", "Bot-3", "Bot-4"} {
-		assert.Regexp(t, `│ P0\d +│ `+name+` │ +3 │ \d │ \d │ \d │ +\d │ +\d │\n`, bots.stdout.String())
+		assert.Regexp(t, `(?m)^`+name+`: P0\d: 3 played, \d won, \d drawn, \d lost; .*rank \d of 4 with \d points?$`, bots.stdout.String())
 	}
-	assert.NotContains(t, bots.stdout.String(), "│ Bot-2 │")
+	assert.NotContains(t, bots.stdout.String(), "Bot-2:")
 	champion := regexp.MustCompile(`Champion: \S+ \(P0\d\)`)
 	require.Regexp(t, champion, twin.stdout.String())
 	assert.Equal(t, champion.FindString(twin.stdout.String()), champion.FindString(bots.stdout.String()))
@@ -61,31 +58,20 @@ func TestRestartedPlayersOfOneProcessHaveTheirIdentities(t *testing.T) {
 	m.join(t, "referee")
 	assert.Zero(t, again.awaitExit(t), again.stderr.String())
 	assert.Zero(t, m.awaitExit(t))
-	assert.Equal(t, 3, strings.Count(again.stdout.String(), "│ Bot-"))
+	assert.Equal(t, 3, strings.Count(again.stdout.String(), "\n")-1, "a line of each, and the champion")
 }
 
 // The end of the league ends a player's process, also if its manager tells neither table nor champion.
 func TestPlayerEndsWithALeagueWithoutTables(t *testing.T) {
 	t.Parallel()
 	endpoint := make(chan string, 1)
-	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var q struct {
-			Method string
-			Params struct {
-				PlayerMeta struct {
-					ContactEndpoint string `json:"contact_endpoint"`
-				} `json:"player_meta"`
-			}
+	manager := serveAgent(t, func(_ context.Context, method string, params object) object {
+		if method == "register_player" {
+			endpoint <- params["player_meta"].(object)["contact_endpoint"].(string)
 		}
-		assert.NoError(t, json.NewDecoder(r.Body).Decode(&q))
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"status":"ACCEPTED","player_id":"P01","league_id":"league_of_others"}}`)
-		if q.Method == "register_player" {
-			endpoint <- q.Params.PlayerMeta.ContactEndpoint
-		}
-	}))
-	defer manager.Close()
-	p := start(t, "player", "--port", "0", "--manager", manager.URL+"/mcp")
+		return object{"status": "ACCEPTED", "player_id": "P01", "league_id": "league_of_others"}
+	})
+	p := start(t, "player", "--port", "0", "--manager", manager)
 	p.await(t, `"event_type":"REGISTERED"`)
 	_, answer := post(t, <-endpoint, `{"jsonrpc":"2.0","method":"notify_league_completed","params":{"protocol":"league.v2","message_type":"LEAGUE_COMPLETED",`+
 		`"sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","league_id":"league_of_others","final_standings":[]},"id":1}`)

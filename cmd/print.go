@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,49 +24,17 @@ const (
 // outputSchema is the schema version of the JSON that commands print.
 const outputSchema = "1.0.0"
 
-// oneOf returns an error unless the value of a flag is one of names.
-func oneOf(flag, value string, names ...string) error {
-	if slices.Contains(names, value) {
-		return nil
-	}
-	last := len(names) - 1
-	return usage("--%s %q: must be %s or %s%s", flag, value, strings.Join(names[:last], ", "), names[last], protocol.DidYouMean(value, names))
-}
-
-// printJSON writes a document. Members of a map are in order of their names.
+// printJSON writes a document with indentation.
 func printJSON(w io.Writer, document any) error {
-	escaped := &jsonWriter{to: w}
-	err := json.MarshalWrite(escaped, document, jsontext.WithIndent("  "), json.Deterministic(true))
+	text, err := json.Marshal(document, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err == nil {
-		_, err = escaped.Write([]byte{'\n'})
+		_, err = w.Write(append(protocol.EscapeJSON(text), '\n'))
 	}
 	return err
 }
 
-// A jsonWriter escapes JSON that it gets in pieces.
-type jsonWriter struct {
-	to   io.Writer
-	rest []byte // the bytes of an incomplete character
-}
-
-func (w *jsonWriter) Write(piece []byte) (int, error) {
-	text := slices.Concat(w.rest, piece)
-	whole := len(text)
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				whole -= n
-			}
-			break
-		}
-	}
-	_, err := w.to.Write(protocol.EscapeJSON(text[:whole]))
-	w.rest = slices.Clone(text[whole:])
-	return len(piece), err
-}
-
 // printCSV writes rows, each on one line, for people who open them in a spreadsheet.
-func printCSV(out io.Writer, rows iter.Seq[[]string]) error {
+func printCSV(out io.Writer, rows [][]string) error {
 	return writeCSV(out, rows, func(cell string) string { return noFormula(protocol.Escape(cell)) })
 }
 
@@ -86,9 +51,9 @@ func noFormula(cell string) string {
 }
 
 // writeCSV writes rows, whose cells it changes by a function.
-func writeCSV(out io.Writer, rows iter.Seq[[]string], change func(cell string) string) error {
+func writeCSV(out io.Writer, rows [][]string, change func(cell string) string) error {
 	w := csv.NewWriter(out)
-	for row := range rows {
+	for _, row := range rows {
 		for i, cell := range row {
 			row[i] = change(cell)
 		}
@@ -106,20 +71,20 @@ func show(w io.Writer, format string, document any, printText func(io.Writer) er
 	return printText(w)
 }
 
-// A page collects the lines that a command prints. Its tables fit into screen columns; 0 is no
+// A printout collects the lines that a command prints. Its tables fit into screen columns; 0 is no
 // limit.
-type page struct {
+type printout struct {
 	strings.Builder
 	screen int
 }
 
-func (p *page) columns() int { return p.screen }
+func (p *printout) columns() int { return p.screen }
 
 // line adds a line, like printLine.
-func (p *page) line(format string, args ...any) { _ = printLine(p, format, args...) } // never fails
+func (p *printout) line(format string, args ...any) { _ = printLine(p, format, args...) } // never fails
 
 // print writes the lines.
-func (p *page) print(w io.Writer) error {
+func (p *printout) print(w io.Writer) error {
 	_, err := io.WriteString(w, p.String())
 	return err
 }

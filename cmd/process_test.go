@@ -3,9 +3,12 @@ package cmd_test
 import (
 	"bytes"
 	"context"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -36,23 +39,10 @@ func start(t *testing.T, args ...string) *process {
 // launch runs a program in a folder, with more environment variables.
 func launch(t *testing.T, dir string, env []string, program string, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	p := &process{
-		name: program + " " + strings.Join(args, " "), cmd: exec.CommandContext(ctx, program, args...),
-		stderr: transcript{changed: make(chan struct{})}, done: make(chan struct{}),
-	}
-	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.Dir = dir
-	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
-	p.cmd.WaitDelay = 5 * time.Second
-	require.NoError(t, p.cmd.Start())
-	go func() {
-		defer close(p.done)
-		_ = p.cmd.Wait() // the state tells
-	}()
+	p, stop, err := launchProcess(t.Context(), dir, env, program, args...)
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		cancel()
-		<-p.done
+		stop()
 		errors := p.stderr.String()
 		for _, sign := range []string{"DATA RACE", "panic", "goroutine "} {
 			assert.NotContains(t, errors, sign, "%s broke", p.name)
@@ -64,17 +54,43 @@ func launch(t *testing.T, dir string, env []string, program string, args ...stri
 	return p
 }
 
+// launchProcess starts a program. stop kills it and waits for its end.
+func launchProcess(ctx context.Context, dir string, env []string, program string, args ...string) (p *process, stop func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	p = &process{
+		name: program + " " + strings.Join(args, " "), cmd: exec.CommandContext(ctx, program, args...),
+		stderr: transcript{changed: make(chan struct{})}, done: make(chan struct{}),
+	}
+	p.cmd.Dir, p.cmd.Env = dir, append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = &p.stdout, &p.stderr, 5*time.Second
+	if err := p.cmd.Start(); err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	go func() {
+		defer close(p.done)
+		_ = p.cmd.Wait() // the state tells
+	}()
+	return p, func() { cancel(); <-p.done }, nil
+}
+
 // await waits until the standard error of the process matches, and returns the
 // submatches.
 func (p *process) await(t *testing.T, pattern string) []string {
 	t.Helper()
+	found := p.find(pattern)
+	require.NotNil(t, found, "%s ended without writing %q:\n%s", p.name, pattern, p.stderr.String())
+	return found
+}
+
+// find is await without a test. It returns nil if the process ended without writing that.
+func (p *process) find(pattern string) []string {
 	wanted := regexp.MustCompile(pattern)
 	for ended := false; ; {
 		text, changed := p.stderr.now()
-		if found := wanted.FindStringSubmatch(text); found != nil {
+		if found := wanted.FindStringSubmatch(text); found != nil || ended {
 			return found
 		}
-		require.False(t, ended, "%s ended without writing %q:\n%s", p.name, pattern, text)
 		select {
 		case <-changed:
 		case <-p.done: // what it wrote last is there now
@@ -155,4 +171,35 @@ func (m *manager) awaitPings(t *testing.T, n int) {
 func (m *manager) join(t *testing.T, role string, args ...string) *process {
 	t.Helper()
 	return start(t, append([]string{role, "--port", "0", "--manager", m.url}, args...)...)
+}
+
+// chosenPorts are those that listenAtFreePort has returned.
+var chosenPorts sync.Map
+
+// freePort returns a port for a process that a test starts.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, port := listenAtFreePort(t)
+	_ = l.Close()
+	return port
+}
+
+// listenAtFreePort listens at a free port below the range from which Linux takes ports for
+// outgoing connections and for listeners at port 0. No other test gets the port, also while its
+// process is killed and not yet started again.
+func listenAtFreePort(t *testing.T) (l net.Listener, port string) {
+	t.Helper()
+	for range 1000 {
+		port = strconv.Itoa(20000 + rand.IntN(10000))
+		l, err := net.Listen("tcp", "localhost:"+port)
+		if err != nil {
+			continue
+		}
+		if _, chosen := chosenPorts.LoadOrStore(port, true); !chosen {
+			return l, port
+		}
+		_ = l.Close()
+	}
+	require.Fail(t, "no port is free")
+	return nil, ""
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -49,11 +50,13 @@ type subject struct {
 // subjects are the queries by the argument of the command.
 func subjects() map[string]subject {
 	return map[string]subject{
-		"standings":  {queryType: protocol.QueryStandings, list: "standings", total: "total_players", print: printQueriedStandings},
-		"schedule":   {queryType: protocol.QuerySchedule, list: "matches", total: "total_matches", flags: []string{"round"}, print: printSchedule},
-		"next-match": {queryType: protocol.QueryNextMatch, flags: []string{"player-id"}, print: printNextMatch},
-		"stats":      {queryType: protocol.QueryPlayerStats, flags: []string{"player-id"}, print: printStats},
-		"status":     {queryType: protocol.QueryStatus, print: printStatus},
+		"standings": {queryType: protocol.QueryStandings, list: "standings", total: "total_players",
+			print: printQueriedStandings},
+		"schedule": {queryType: protocol.QuerySchedule, list: "matches", total: "total_matches",
+			flags: []string{"round"}, print: printSchedule},
+		"next-match": {queryType: protocol.QueryNextMatch, flags: []string{"player-id"}, print: printMembers},
+		"stats":      {queryType: protocol.QueryPlayerStats, flags: []string{"player-id"}, print: printMembers},
+		"status":     {queryType: protocol.QueryStatus, print: printMembers},
 	}
 }
 
@@ -69,17 +72,16 @@ func newQuery(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "query " + strings.Join(subjectNames[:], "|"),
 		Short: "Ask a manager for standings, schedule, matches or status",
-		Long: `Query a league manager and print its response. Managers respond only to registered
-agents, so the query needs the token of one: from EVENODD_TOKEN, or from the folder
---data of a player or referee. --data and --id override EVENODD_TOKEN. A token in the
-folder is sent only to the manager that issued it. If the folder has several agents
-of that manager, choose one with --id.
+		Long: `Query a league manager and print its response. The query needs the token of a
+registered agent: from EVENODD_TOKEN, or from the folder --data of an agent,
+which --id chooses. A token in the folder is sent only to the manager that
+issued it.
 
-  standings    the current table
-  schedule     the matches of the current round, or of --round
-  next-match   the next match of the agent, or of --player-id
-  stats        the results of the agent, or of --player-id
-  status       the progress of the league, and its games`,
+    standings    the current table
+    schedule     the matches of the current round, or of --round
+    next-match   the next match of the agent, or of --player-id
+    stats        the results of the agent, or of --player-id
+    status       the progress of the league, and its games`,
 		Example: examples(
 			"Show the table", "evenodd query standings --id P01",
 			"Show the matches of all rounds as JSON", "evenodd query schedule --round all --format json",
@@ -87,7 +89,7 @@ of that manager, choose one with --id.
 		),
 		ValidArgs: subjectNames[:],
 		Args: func(c *cobra.Command, args []string) error {
-			if err := takes(1, subjectNames[:], "query takes one of: "+strings.Join(subjectNames[:], ", "))(c, args); err != nil {
+			if err := cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)(c, args); err != nil {
 				return err
 			}
 			o.subject = args[0]
@@ -109,18 +111,15 @@ of that manager, choose one with --id.
 	f.StringVar(&o.leagueID, "league-id", "", "league of the query (default: the league of the agent)")
 	f.StringVar(&o.round, "round", "", "round of the schedule: `N` or all (default: the current one)")
 	f.StringVar(&o.playerID, "player-id", "", "player of the query (default: the agent itself)")
-	f.StringVar(&o.format, "format", formatText, "text or json")
+	formatFlag(f, &o.format)
 	return c
 }
 
 func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOptions) error {
-	if err := oneOf("format", o.format, formatText, formatJSON); err != nil {
-		return err
-	}
 	if err := checkManager(o.manager); err != nil {
 		return err
 	}
-	n, err := newNode(ctx, nodeOptions{maxReply: maxFromManager, ca: o.ca, log: zerolog.Nop()})
+	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}
@@ -146,7 +145,8 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 
 // run asks the manager, and returns the query and the data of the response without
 // tokens.
-func (o *queryOptions) run(ctx context.Context, caller protocol.Caller, files *config.Loader, about subject) (*protocol.LeagueQuery, jsontext.Value, error) {
+func (o *queryOptions) run(ctx context.Context, caller protocol.Caller, files *config.Loader,
+	about subject) (*protocol.LeagueQuery, jsontext.Value, error) {
 	question, err := o.question(files)
 	if err != nil {
 		return nil, nil, err
@@ -171,7 +171,8 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	default:
 		q.QueryParams.RoundID = protocol.QueryRound(n)
 	}
-	role, id, token := protocol.RolePlayer, "unknown", strings.TrimSpace(os.Getenv(tokenVariable)) // the manager knows the agent by its token
+	// the manager knows the agent by its token
+	role, id, token := protocol.RolePlayer, "unknown", strings.TrimSpace(os.Getenv(tokenVariable))
 	if token == "" || o.ofFolder {
 		identity, err := o.identity()
 		if err != nil {
@@ -191,7 +192,8 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	if role == protocol.RoleReferee {
 		sender = protocol.RefereeSender(id)
 	}
-	q.Envelope = protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery, "conv-query-"+o.subject)
+	q.Envelope = protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery,
+		"conv-query-"+o.subject)
 	q.AuthToken = token
 	return q, nil
 }
@@ -210,12 +212,13 @@ func (o *queryOptions) identity() (*store.Identity, error) {
 			if err != nil || identity.AuthToken == "" || identity.Role != role {
 				continue // not an identity, or damaged
 			}
-			if path == folder.Identity(role, identity.DisplayName+" at "+o.manager) && (o.leagueID == "" || o.leagueID == identity.LeagueID) {
+			name := identity.DisplayName + " at " + o.manager
+			if path == folder.Identity(role, name) && (o.leagueID == "" || o.leagueID == identity.LeagueID) {
 				found[identity.AgentID] = identity
 			}
 		}
 	}
-	ids := slices.SortedFunc(maps.Keys(found), protocol.CompareIDs)
+	ids := slices.SortedFunc(maps.Keys(found), league.CompareIDs)
 	private := filepath.Join(o.data, "private")
 	switch {
 	case len(ids) == 0:
@@ -223,7 +226,8 @@ func (o *queryOptions) identity() (*store.Identity, error) {
 		if o.leagueID != "" {
 			of = " of league " + strconv.Quote(o.leagueID)
 		}
-		return nil, fmt.Errorf("no token: %s has no agent%s that registered with the manager at %s: set --manager to its URL, "+
+		return nil, fmt.Errorf("no token: %s has no agent%s that registered with the manager at %s: set --manager to its "+
+			"URL, "+
 			"--data to the folder of an agent, or EVENODD_TOKEN", private, of, o.manager)
 	case o.id != "" && found[o.id] == nil:
 		return nil, usage("--id %q: must be one of the agents in %s: %s", o.id, private, strings.Join(ids, ", "))
@@ -247,10 +251,9 @@ type queryAnswer struct {
 }
 
 // ask sends a query and returns the data of the response. It joins the pages of a list.
-func ask(ctx context.Context, caller protocol.Caller, manager string, q *protocol.LeagueQuery, about subject) (jsontext.Value, error) {
-	method := protocol.Method[protocol.LeagueQuery, queryAnswer]{
-		Name: protocol.Query.Name, Request: protocol.Query.Request, Result: protocol.Query.Result, Timeout: protocol.Query.Timeout,
-	}
+func ask(ctx context.Context, caller protocol.Caller, manager string, q *protocol.LeagueQuery,
+	about subject) (jsontext.Value, error) {
+	method := protocol.ReadAs[queryAnswer](protocol.Query)
 	var first protocol.Object // the members of the first page
 	var items []jsontext.Value
 	for {
@@ -261,11 +264,7 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 		case err != nil:
 			return nil, fmt.Errorf("the query to the manager at %s failed: %w%s", manager, err, queryHint(err))
 		case r.Success != nil && !*r.Success:
-			why := "it gives no reason"
-			if e := r.Error; e != nil {
-				why = strings.Trim(e.ErrorCode+" "+e.ErrorName+": "+e.ErrorDescription, " :")
-			}
-			return nil, fmt.Errorf("the manager at %s refused the query: %s", manager, why)
+			return nil, fmt.Errorf("the manager at %s refused the query: %s", manager, reasonOf(r.Error))
 		}
 		data := r.Data
 		if data.Kind() != '{' {
@@ -292,6 +291,14 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 	}
 }
 
+// reasonOf says why a manager refused a query.
+func reasonOf(e *protocol.QueryError) string {
+	if e == nil {
+		return "it gives no reason"
+	}
+	return strings.Trim(e.ErrorCode+" "+e.ErrorName+": "+e.ErrorDescription, " :")
+}
+
 // listIn returns the list of a page, and the number of items on all pages.
 func listIn(members protocol.Object, about subject) (items []jsontext.Value, total int) {
 	if json.Unmarshal(members.Raw(about.list), &items) != nil {
@@ -307,11 +314,8 @@ func queryHint(err error) string {
 	case e == nil:
 		return ""
 	case e.Code == protocol.ErrTokenInvalid:
-		return "; the agent is no longer registered there: register it again, or use the token of another with --id or EVENODD_TOKEN"
-	case e.Code == protocol.ErrTimeout:
-		return "; the manager may be overloaded: try again"
-	case e.Code == protocol.ErrConnection:
-		return "; check that --manager is the URL of a league manager"
+		return "; the agent is no longer registered there: register it again, or use the token of another with --id or " +
+			"EVENODD_TOKEN"
 	}
 	return ""
 }

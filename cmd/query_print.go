@@ -1,12 +1,13 @@
 package cmd
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -23,14 +24,10 @@ func readAs[T any](s streams, data jsontext.Value, member string, show func(T) e
 
 func printQueriedStandings(s streams, data jsontext.Value) error {
 	return readAs(s, data, "standings", func(d protocol.StandingsData) error {
-		further := furtherColumns(d.Standings)
-		header := append([]string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Points"}, further.header()...)
-		rows := make([][]any, len(d.Standings))
-		for i := range d.Standings {
-			r := &d.Standings[i]
-			rows[i] = append([]any{r.ShownRank(), r.PlayerID, r.DisplayName, r.Played, r.Wins, r.Draws, r.Losses, r.Points}, further.cells(r)...)
-		}
-		return printTable(s.out, header, rows)
+		rows := protocol.Each(d.Standings, func(r protocol.StandingRow) league.Standing { return r.Standing() })
+		return printRows(s.out, rows, slices.DeleteFunc(league.Columns(rows), func(c league.Column) bool {
+			return c.Name == "technical_losses" // the message does not have them
+		}))
 	})
 }
 
@@ -40,64 +37,31 @@ func printSchedule(s streams, data jsontext.Value) error {
 			referee, winner := textOr(m.RefereeEndpoint, ""), textOr(m.WinnerPlayerID, "")
 			return []any{m.RoundID, m.MatchID, m.PlayerAID, m.PlayerBID, referee, m.Status, winner}
 		})
-		if err := printTable(s.out, []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner"}, rows); err != nil || d.KnownRounds == nil {
+		if err := printTable(s.out, []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner"},
+			rows); err != nil || d.KnownRounds == nil {
 			return err
 		}
-		return printLine(s.out, "Round %d and later rounds depend on results: their matches are not known yet.", *d.KnownRounds+1)
+		return printLine(s.out, "Round %d and later rounds depend on results: their matches are not known yet.",
+			*d.KnownRounds+1)
 	})
 }
 
-func printNextMatch(s streams, data jsontext.Value) error {
-	return readAs(s, data, "next_match", func(d protocol.NextMatchData) error {
-		m := d.NextMatch
-		switch {
-		case m == nil && d.Undecided:
-			return printLine(s.out, "The next match is not known yet: it depends on results.")
-		case m == nil:
-			return printLine(s.out, "No match is left.")
+// printMembers prints the members of the data of a response, those of objects with their paths.
+func printMembers(s streams, data jsontext.Value) error {
+	var rows [][]any
+	var add func(path string, value jsontext.Value)
+	add = func(path string, value jsontext.Value) {
+		switch members := protocol.ParseObject(value); {
+		case members != nil:
+			for _, m := range members {
+				add(strings.TrimPrefix(path+"."+m.Name, "."), m.Value)
+			}
+		case value.Kind() == '"':
+			rows = append(rows, []any{path, protocol.Unquote(value)})
+		default:
+			rows = append(rows, []any{path, string(value)})
 		}
-		referee := textOr(m.RefereeEndpoint, "")
-		if m.RefereeExpected {
-			referee = strings.TrimSpace(referee + " (expected)")
-		}
-		return printTable(s.out, []string{"Round", "Match", "Opponent", "Referee"}, [][]any{{m.RoundID, m.MatchID, m.OpponentID, referee}})
-	})
-}
-
-func printStats(s streams, data jsontext.Value) error {
-	type stats struct {
-		protocol.PlayerStatsData
-		RefereeID string `json:"referee_id"`
 	}
-	return readAs(s, data, "display_name", func(d stats) error {
-		state := d.State
-		if d.StateReason != "" {
-			state += ": " + d.StateReason
-		}
-		if d.RefereeID != "" {
-			return printTable(s.out, []string{"Referee", "Name", "State", "Failures"}, [][]any{{d.RefereeID, d.DisplayName, state, d.Failures}})
-		}
-		return printTable(s.out, []string{"Rank", "Player", "Name", "Played", "W", "D", "L", "Points", "Technical", "State"},
-			[][]any{{d.ShownRank(), d.PlayerID, d.DisplayName, d.Played, d.Wins, d.Draws, d.Losses, d.Points, d.TechnicalLosses, state}})
-	})
-}
-
-func printStatus(s streams, data jsontext.Value) error {
-	type status struct {
-		CurrentRound int `json:"current_round"`
-		protocol.StatusData
-	}
-	return readAs(s, data, "state", func(d status) error {
-		most := atMost(d.Tournament, d.State)
-		rows := [][]any{
-			{"State", d.State}, {"Games", strings.Join(d.Games, ", ")},
-			{"Players", textOr(d.Players, "")}, {"Referees", textOr(d.Referees, "")},
-			{"Round", fmt.Sprintf("%d of %s%s", d.CurrentRound, most, textOr(d.Rounds, "?"))},
-			{"Matches recorded", fmt.Sprintf("%s of %s%s", textOr(d.Recorded, "?"), most, textOr(d.Matches, "?"))},
-		}
-		for _, a := range d.Inactive {
-			rows = append(rows, []any{a.AgentID, a.State + ": " + a.Reason})
-		}
-		return printTable(s.out, []string{"League", ""}, rows)
-	})
+	add("", data)
+	return printTable(s.out, []string{"Member", "Value"}, rows)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/referee"
@@ -29,15 +30,16 @@ func newReferee(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "referee",
 		Short: "Take part in a league as a referee",
-		Long: `Run a referee agent. It registers with the league manager, and repeats that until
-the manager runs. It conducts the assigned matches until the league is over, prints
-its record and ends.`,
+		Long: `Run a referee agent. It registers with the league manager, and repeats that
+until the manager runs. It conducts the assigned matches until the league is
+over, prints its record and ends.`,
 		Example: examples(
 			"Conduct matches of the league on this machine", "evenodd referee",
 			"Conduct up to 4 matches at once", "evenodd referee --port 8001 --max-concurrent 4",
-			"Conduct matches of a league on another machine", "evenodd referee --manager http://192.0.2.7:8000/mcp --host 192.0.2.8",
+			"Conduct matches of a league on another machine",
+			"evenodd referee --manager http://192.0.2.7:8000/mcp --host 192.0.2.8",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
 			return runReferee(c.Context(), s, data.loader, o)
@@ -62,15 +64,18 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return err
 	}
-	p, err := o.open(ctx, s, files, "referee", maxReply, l)
+	p, err := o.open(s, files, "referee", maxReply, l)
 	if err != nil {
 		return err
 	}
 	defer p.close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
-	p.complete(&options.Options, o.wantedID(8000, protocol.RefereeID))
-	options.LeagueID, options.MaxConcurrent, options.Stalls = o.leagueID, o.maxConcurrent, stalls.Longest
+	p.complete(&options.Options, o.wantedID(8000, league.RefereeID))
+	options.MaxConcurrent, options.Stalls = o.maxConcurrent, stalls.Longest
+	if o.leagueID != "" {
+		options.Leagues = []string{o.leagueID}
+	}
 	calls := playerGuard(&o.address, allowed)
 	options.UsualNetworks = calls.networks
 	if calls.set {
@@ -90,7 +95,8 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	describe := func(mux *transport.Mux, name, version string) mcp.Options {
 		return refereeMCP(mux, name, version, r)
 	}
-	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}, health, describe); err != nil {
+	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}, health,
+		describe); err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())
@@ -110,12 +116,13 @@ func refereePreset(files *config.Loader, id string) (options referee.Options, al
 		types = preset.GameTypes
 	}
 	options = referee.Options{Games: gamesOf(types)}
-	options.Version, options.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterReferee)
+	options.Version, options.RegisterTimeout = cmp.Or(preset.Version,
+		defaults.Version), inSeconds(system.Timeouts.RegisterReferee)
 	return options, defaults.AllowedEndpoints, checkActive(files, "referee", id, &preset.Preset)
 }
 
 func printReferee(s streams, r referee.Record) error {
-	var text page
+	var text printout
 	text.line("%s: %s conducted. %s", r.RefereeID, protocol.Counted(r.Conducted, "match"), championOf(r.Champion))
 	for _, id := range slices.Sorted(maps.Keys(r.Warnings)) {
 		text.line("%s: %d replies did not conform to the protocol", id, r.Warnings[id])

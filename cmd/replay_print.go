@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
@@ -16,9 +17,10 @@ func printConversation(w io.Writer, r *record.Conversation) error {
 	if r.RefereeID == "" {
 		conducted = "forfeited before it began"
 	}
-	var text page
+	var text printout
 	text.line("%s of league %s: round %d, %s (%s)", r.MatchID, r.LeagueID, r.RoundID, conducted, r.State)
-	text.line("%s (%s) against %s (%s)", r.PlayerA.PlayerID, r.PlayerA.DisplayName, r.PlayerB.PlayerID, r.PlayerB.DisplayName)
+	text.line("%s (%s) against %s (%s)", r.PlayerA.PlayerID, r.PlayerA.DisplayName, r.PlayerB.PlayerID,
+		r.PlayerB.DisplayName)
 	text.line("")
 	addLines(&text, r)
 	text.line("")
@@ -31,7 +33,7 @@ func printConversation(w io.Writer, r *record.Conversation) error {
 	return text.print(w)
 }
 
-func addLines(text *page, r *record.Conversation) {
+func addLines(text *printout, r *record.Conversation) {
 	switch {
 	case len(r.Lines) == 0 && r.RefereeID == "":
 		text.line("There was no conversation: the match was forfeited without a referee.")
@@ -48,8 +50,8 @@ func addLines(text *page, r *record.Conversation) {
 		if u.Tries > 1 {
 			try = fmt.Sprintf(" [try %d of %d]", u.Try, u.Tries)
 		}
-		text.line("%s %10s  %s → %s  %s%s", timeOfDay(u.At), waited, u.From, u.To, u.Says, try)
-		below := strings.Repeat(" ", len(timeOfDay(u.At))+15)
+		text.line("%s %10s  %s → %s  %s%s", u.Clock(), waited, u.From, u.To, u.Says, try)
+		below := strings.Repeat(" ", len(u.Clock())+15)
 		if e := u.Error; e != nil {
 			text.line("%s%s %s: %s", below, e.ErrorCode, e.ErrorName, e.Detail)
 			if words := record.ErrorInWords(e.ErrorCode); words != "" && !explained[e.ErrorCode] && u.Void == "" {
@@ -66,15 +68,7 @@ func addLines(text *page, r *record.Conversation) {
 	}
 }
 
-// timeOfDay returns a timestamp without its date.
-func timeOfDay(at string) string {
-	if _, clock, ok := strings.Cut(at, "T"); ok {
-		return strings.TrimSuffix(clock, "Z")
-	}
-	return at
-}
-
-func addDraw(text *page, r *record.Conversation) {
+func addDraw(text *printout, r *record.Conversation) {
 	d := r.Draw
 	if d == nil {
 		return
@@ -103,10 +97,10 @@ func resultOf(m *store.MatchResult) string {
 	switch {
 	case m.WinnerPlayerID != nil:
 		text += ", " + *m.WinnerPlayerID + " wins"
-	case m.Status == protocol.StatusTechnicalLoss:
+	case m.Status == league.StatusTechnicalLoss:
 		text += " of both"
 	}
-	points := protocol.Each(m.Score, func(s protocol.Member[int]) string {
+	points := protocol.Each(m.Score, func(s league.Member[int]) string {
 		return fmt.Sprintf("%s %d", s.Name, s.Value)
 	})
 	if m.Reason != "" {

@@ -42,38 +42,40 @@ func newReport(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Write the report of a league, or the sheet of one agent",
-		Long: `Write the report of a league from its data folder: standings, cross table, points after each
-round, statistics, all matches, faults with their remedies, the transcripts of matches with
-faults or disputes, and the decisions of organisers. The league may be running.
+		Long: `Write the report of a league from its data folder: standings, cross table,
+points after each round, statistics, all matches, faults with their remedies,
+the transcripts of matches with faults or disputes, and the decisions of
+organisers. The league may be running.
 
-With --format html the report is one file that needs no network. It is named after the league
-unless -o names it. The other formats go to standard output unless -o names a file.
+With --format html the report is one file that needs no network. It is named
+after the league unless -o names it. The other formats go to standard output
+unless -o names a file.
 
-With --agent, write the sheet of one agent: its results, its faults with causes and remedies,
-its latency, its warnings and its history. A report has no tokens and no endpoints.`,
+With --agent, write the sheet of one agent: its results, its faults with causes
+and remedies, its latency, its warnings and its history. A report has no tokens
+and no endpoints.`,
 		Example: examples(
 			"Write the report as an HTML file", "evenodd report ./my-league",
 			"Explain the faults of one agent", "evenodd report ./my-league --agent P03 --format text",
 			"Write a table for a spreadsheet", "evenodd report ./my-league --format csv --list standings",
 		),
-		ValidArgsFunction: completeOneFolder,
-		Args:              takes(1, nil, "report takes one folder: the --data folder of a manager, which contains data/leagues"),
-		RunE:              func(c *cobra.Command, args []string) error { return runReport(c.Context(), s, o, args[0]) },
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return runReport(c.Context(), s, o, args[0]) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the folder)")
 	f.StringVar(&o.agentID, "agent", "", "write the sheet of this `agent`, such as P03")
-	f.StringVar(&o.format, "format", formatHTML, "html, text, json, csv or markdown")
-	f.StringVar(&o.list, "list", "", "the list of a CSV: matches, standings, faults, ratings or decisions; with --agent matches, faults, opponents or latency (default \"matches\")")
-	f.StringVarP(&o.output, "output", "o", "", "the `file` to write, - for standard output (default: LEAGUE.html or LEAGUE-AGENT.html for HTML, else standard output)")
+	choiceFlag(f, &o.format, "format", formatHTML, "", formatHTML, formatText, formatJSON, formatCSV, formatMarkdown)
+	lists := append(slices.Clone(reportLists), "opponents", "latency")
+	f.Var(&choice{&o.list, lists}, "list",
+		"the list of a CSV: matches, standings, faults, ratings or decisions; with --agent matches, faults, opponents or latency (default \"matches\")")
+	f.StringVarP(&o.output, "output", "o", "",
+		"the `file` to write, - for standard output (default: LEAGUE.html or LEAGUE-AGENT.html for HTML, else standard output)")
 	return c
 }
 
 // check checks the flags.
 func (o *reportOptions) check() error {
-	if err := oneOf("format", o.format, formatHTML, formatText, formatJSON, formatCSV, formatMarkdown); err != nil {
-		return err
-	}
 	if o.list != "" && o.format != formatCSV {
 		return usage("--list needs --format csv: the other formats have all lists")
 	}
@@ -102,7 +104,8 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 		return err
 	}
 	if o.format == formatHTML {
-		o.output = cmp.Or(o.output, strings.Join(slices.DeleteFunc([]string{o.leagueID, o.agentID}, func(part string) bool { return part == "" }), "-")+".html")
+		o.output = cmp.Or(o.output, strings.Join(slices.DeleteFunc([]string{o.leagueID, o.agentID},
+			func(part string) bool { return part == "" }), "-")+".html")
 	}
 	var file bytes.Buffer
 	if err := write(&file); err != nil {
@@ -112,7 +115,7 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 		_, err := s.out.Write(file.Bytes())
 		return err
 	}
-	if err := userfile.Write(ctx, o.output, file.Bytes(), 0o644); err != nil {
+	if err := userfile.Write(o.output, file.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return printLine(s.err, "%s: %s", o.output, r.Title())
@@ -123,8 +126,8 @@ func (o *reportOptions) writer(r *report.Report, dir string) (func(io.Writer) er
 	if o.agentID == "" {
 		return map[string]func(io.Writer) error{
 			formatJSON: func(w io.Writer) error { return printJSON(w, r) },
-			formatText: func(w io.Writer) error { return printLeagueReport(w, r, dir) },
-			formatCSV:  func(w io.Writer) error { return printCSV(w, slices.Values(reportCSV(r, o.list))) },
+			formatText: func(w io.Writer) error { return printLeagueReport(w, r, nil, dir) },
+			formatCSV:  func(w io.Writer) error { return printCSV(w, reportCSV(r, o.list)) },
 			formatHTML: r.HTML, formatMarkdown: r.Markdown,
 		}[o.format], nil
 	}
@@ -134,8 +137,8 @@ func (o *reportOptions) writer(r *report.Report, dir string) (func(io.Writer) er
 	}
 	return map[string]func(io.Writer) error{
 		formatJSON: func(w io.Writer) error { return printJSON(w, sheet) },
-		formatText: func(w io.Writer) error { return printSheet(w, sheet) },
-		formatCSV:  func(w io.Writer) error { return printCSV(w, slices.Values(sheetCSV(sheet, o.list))) },
+		formatText: func(w io.Writer) error { return printLeagueReport(w, r, sheet, dir) },
+		formatCSV:  func(w io.Writer) error { return printCSV(w, sheetCSV(sheet, o.list)) },
 		formatHTML: sheet.HTML, formatMarkdown: sheet.Markdown,
 	}[o.format], nil
 }

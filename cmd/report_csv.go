@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
-	"evenodd/league/simulation"
 	"evenodd/league/view/record"
 	"evenodd/league/view/report"
 )
@@ -14,7 +13,7 @@ import (
 func reportCSV(r *report.Report, list string) [][]string {
 	switch list {
 	case "standings":
-		return standingsCSV(rowsOf(r.Standings))
+		return standingsCSV(r.Standings)
 	case "faults":
 		return faultsCSV(r.Faults)
 	case "ratings":
@@ -32,7 +31,7 @@ func sheetCSV(s *report.Sheet, list string) [][]string {
 		return faultsCSV(s.Faults)
 	case "opponents":
 		const columns = "opponent_id wins draws losses technical_losses points match_ids"
-		return csvRows(columns, s.Opponents, func(h report.HeadToHead) []string {
+		return csvRows(columns, s.Opponents, func(h record.HeadToHead) []string {
 			return []string{
 				h.OpponentID, strconv.Itoa(h.Wins), strconv.Itoa(h.Draws), strconv.Itoa(h.Losses),
 				strconv.Itoa(h.TechnicalLosses), strconv.Itoa(h.Points), strings.Join(h.MatchIDs, " "),
@@ -46,13 +45,6 @@ func sheetCSV(s *report.Sheet, list string) [][]string {
 		})
 	}
 	return matchesCSV(recordsOf(s.Matches))
-}
-
-// rowsOf are the rows of the table as simulations print them.
-func rowsOf(standings []report.Row) []simulation.Standing {
-	return protocol.Each(standings, func(r report.Row) simulation.Standing {
-		return simulation.Standing{Standing: r.StandingRow, Strategy: r.Strategy, Fallbacks: r.Fallbacks}
-	})
 }
 
 func recordsOf(matches []report.Match) []record.Match {
@@ -84,3 +76,6 @@ func ratingsCSV(s *record.Statistics) [][]string {
 		}
 	})
 }
+
+// exactly formats a number with as many digits as it needs.
+func exactly(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }

@@ -5,10 +5,13 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -34,24 +37,25 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	}
 	root := newRoot(version, streams{out, err})
 	root.SetArgs(args)
-	problem := root.ExecuteContext(ctx)
+	parsed := false
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		parsed = true
+		return refuseEmpty(c)
+	}
+	refuseUnknownTopics(root)
+	called, problem := root.ExecuteContextC(ctx)
 	if problem == nil {
 		return exitDone
 	}
 	printError(err, problem)
 	code := exitCode(problem)
+	if !parsed {
+		code = exitUsage // cobra's errors of the command line have no code
+	}
 	if code == exitUsage {
-		_ = printLine(err, "Try '%s --help'.", calledCommand(root, args))
+		_ = printLine(err, "Try '%s --help'.", called.CommandPath())
 	}
 	return code
-}
-
-// calledCommand returns the name of the command that args call.
-func calledCommand(root *cobra.Command, args []string) string {
-	if c, _, err := root.Find(args); err == nil {
-		return c.CommandPath()
-	}
-	return root.Name()
 }
 
 func newRoot(version string, s streams) *cobra.Command {
@@ -60,12 +64,12 @@ func newRoot(version string, s streams) *cobra.Command {
 		Use:   "evenodd",
 		Short: "Leagues of autonomous agents over the protocol league.v2",
 		Long: `Evenodd runs leagues of autonomous agents. A league manager registers agents and
-computes the table, referees conduct matches, and players make choices. Agents call
-each other with JSON-RPC 2.0 at POST /mcp (protocol league.v2).
+computes the table, referees conduct matches, and players make choices. Agents
+call each other with JSON-RPC 2.0 at POST /mcp (protocol league.v2).
 
-The flags of the commands that run or query a league are also environment variables, such
-as EVENODD_PORT, and keys of a settings file (--config). 'evenodd config' shows all settings
-with their sources (docs/settings.md).`,
+The flags of the commands that run or query a league are also environment
+variables, such as EVENODD_PORT, and keys of a settings file (--config).
+'evenodd config' shows all settings with their sources (docs/settings.md).`,
 		Example: examples(
 			"Play a league in this process", "evenodd simulate --players 4",
 			"Run a league as processes, and show it", "evenodd up --entrants class.yaml",
@@ -74,28 +78,30 @@ with their sources (docs/settings.md).`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          onlyCommands,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return refuseEmpty(c) },
+		DisableAutoGenTag:     true, // no date in the manual pages
+		DisableFlagsInUseLine: true,
+		Args:                  onlyCommands,
+		RunE:                  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML, TOML or JSON (default: $EVENODD_CONFIG)")
+	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML or JSON (default: $EVENODD_CONFIG)")
 
 	data, flags := &dataFolder{}, map[string]*pflag.FlagSet{}
-	load := func(ctx context.Context) (*config.Settings, error) {
+	load := func() (*config.Settings, error) {
 		for _, name := range config.UnknownVariables(os.Environ(), flags, secretVariables()...) {
 			_ = printLine(s.err, unknownSetting, name)
 		}
-		return config.Load(ctx, file, flags)
+		return config.Load(file, flags)
 	}
-	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data), newSimulate(s, data), newQuery(s, data), newMCP(s, data), newUp(s, data)}
+	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data),
+		newSimulate(s, data), newQuery(s, data), newMCP(s, data), newUp(s, data)}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()
 		c.PreRunE = func(c *cobra.Command, _ []string) error {
-			settings, err := load(c.Context())
+			settings, err := load()
 			if err == nil {
 				_, err = data.resolve(settings, c.Name(), c.Flags())
 			}
@@ -107,17 +113,78 @@ with their sources (docs/settings.md).`,
 			}
 			return nil
 		}
-		root.AddCommand(c)
 	}
 	organise := newLeague(s, data, load)
 	flags[organise.Name()] = organise.PersistentFlags()
-	root.AddCommand(organise)
-	root.AddCommand(newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s), newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
-	completeBuiltins(root)
-	completeFlags(root)
-	root.SetHelpFunc(printHelp)
-	root.SetUsageFunc(printUsage)
+	root.AddCommand(configurable...)
+	root.AddCommand(organise, newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s),
+		newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
+	groupCommands(root)
+	finish(root)
+	width := fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", width))
 	return root
+}
+
+// refuseUnknownTopics makes cobra's commands help and completion fail for a command or shell that
+// does not exist.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, topic []string) error {
+				command, rest, _ := root.Find(topic)
+				return onlyCommands(command, rest)
+			}
+		case "completion":
+			c.Args, c.RunE = onlyCommands, func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+}
+
+// helpWidth is the largest number of columns of a line of a help text.
+const helpWidth = 80
+
+// examples formats pairs of a comment and a command line.
+func examples(pairs ...string) string {
+	var all []string
+	for pair := range slices.Chunk(pairs, 2) {
+		all = append(all, "  # "+pair[0]+"\n  "+pair[1])
+	}
+	return strings.Join(all, "\n\n")
+}
+
+// groupCommands gives the commands their groups in the help.
+func groupCommands(root *cobra.Command) {
+	for _, group := range [][]string{
+		{"Run a league:", "simulate", "up", "manager", "referee", "player", "league", "health", "init"},
+		{"Write an agent:", "new", "check", "schema", "mcp"},
+		{"Look back:", "report", "serve", "replay", "audit", "query"},
+	} {
+		root.AddGroup(&cobra.Group{ID: group[0], Title: group[0]})
+		for _, c := range root.Commands() {
+			if slices.Contains(group[1:], c.Name()) {
+				c.GroupID = group[0]
+			}
+		}
+	}
+}
+
+// finish wraps the help of a command and of those below it, and lets shells complete the words of flags that
+// take one of some.
+func finish(c *cobra.Command) {
+	c.Long = lipgloss.Wrap(c.Long, helpWidth, "")
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if value, ok := f.Value.(*choice); ok { // it fails only for an unknown flag
+			words := cobra.FixedCompletions(value.words, cobra.ShellCompDirectiveNoFileComp)
+			_ = c.RegisterFlagCompletionFunc(f.Name, words)
+		}
+	})
+	for _, below := range c.Commands() {
+		finish(below)
+	}
 }
 
 // unknownSetting warns of a misspelt setting. It is no error: other programs may set variables
@@ -127,35 +194,3 @@ const unknownSetting = "Unknown setting without effect: %s"
 // secretVariables are the environment variables that are no flags, because other users of the
 // machine can read command lines.
 func secretVariables() []string { return []string{tokenVariable, adminTokenVariable, llmKeyVariable} }
-
-// completeBuiltins gives the commands that cobra adds examples and checks of their
-// arguments, like those of this program's commands.
-func completeBuiltins(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "help":
-			c.Example = examples("Describe a command", "evenodd help simulate", "Describe a command of the group league", "evenodd help league status")
-			c.Args = func(_ *cobra.Command, args []string) error {
-				if _, unknown, err := root.Find(args); err != nil || len(unknown) > 0 {
-					return usage("unknown command %q%s", strings.Join(args, " "), suggestCommand(root, strings.Join(args, " ")))
-				}
-				return nil
-			}
-		case "completion":
-			c.Example = examples("Complete commands in this shell", "source <(evenodd completion bash)")
-			c.Args = func(c *cobra.Command, args []string) error {
-				if len(args) > 0 {
-					return usage("unknown shell %q: must be bash, fish, powershell or zsh%s", args[0], suggestCommand(c, args[0]))
-				}
-				return nil
-			}
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-			for _, shell := range c.Commands() {
-				shell.Example = examples("Write the script", "evenodd completion "+shell.Name()+" > evenodd."+shell.Name())
-				shell.Args = noArguments
-			}
-		}
-	}
-}

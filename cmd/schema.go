@@ -25,9 +25,9 @@ func newSchema(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema [TYPE]",
 		Short: "Print schemas and examples of messages, and all methods",
-		Long: "Print the JSON Schema (draft 2020-12) of a message of league.v2, with the meaning of each\n" +
-			"member and the method that carries the message. Without a type, print one document with all\n" +
-			"types under $defs. docs/protocol.md describes the protocol.",
+		Long: `Print the JSON Schema (draft 2020-12) of a message of league.v2, with the meaning
+of each member and the method that carries the message. Without a type, print
+one document with all types under $defs. docs/protocol.md describes the protocol.`,
 		Example: examples(
 			"List the methods", "evenodd schema --methods",
 			"Print the schema of a message", "evenodd schema GAME_INVITATION",
@@ -56,7 +56,7 @@ func newSchema(s streams) *cobra.Command {
 	}
 	c.Flags().BoolVar(&o.methods, "methods", false, "print the table of methods")
 	c.Flags().BoolVar(&o.example, "example", false, "print an example message of the type")
-	c.Flags().StringVar(&o.format, "format", formatTable, "format of --methods: table or json")
+	choiceFlag(c.Flags(), &o.format, "format", formatTable, "format of --methods", formatTable, formatJSON)
 	return c
 }
 
@@ -69,9 +69,10 @@ func (o *schemaOptions) arguments(_ *cobra.Command, args []string) error {
 	case o.example && len(args) == 0:
 		return usage("--example needs a message type, such as %s", protocol.TypeGameInvitation)
 	case len(args) == 1 && !slices.Contains(types, strings.ToUpper(args[0])):
-		return usage("unknown message type %q%s: 'evenodd schema --methods' lists the types", args[0], protocol.DidYouMean(args[0], types))
+		return usage("unknown message type %q%s: 'evenodd schema --methods' lists the types", args[0],
+			protocol.DidYouMean(args[0], types))
 	}
-	return oneOf("format", o.format, formatTable, formatJSON)
+	return nil
 }
 
 // printMethods prints the table of methods.
@@ -92,7 +93,8 @@ func printMethods(w io.Writer, format string) error {
 	}{SchemaVersion: outputSchema}
 	var rows [][]any
 	for _, m := range protocol.Methods() {
-		document.Methods = append(document.Methods, method{m.Name, m.Aliases, m.Request, m.Result, m.From, m.To, m.Timeout.Seconds(), m.About})
+		document.Methods = append(document.Methods,
+			method{m.Name, m.Aliases, m.Request, m.Result, m.From, m.To, m.Timeout.Seconds(), m.About})
 		rows = append(rows, []any{m.Name, m.Request, m.Result, m.From, m.To, fmt.Sprintf("%g s", m.Timeout.Seconds())})
 	}
 	return show(w, format, document, func(w io.Writer) error {

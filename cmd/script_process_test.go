@@ -3,12 +3,9 @@ package cmd_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -31,26 +28,16 @@ func (s *scriptProcesses) launch(ts *testscript.TestScript, neg bool, args []str
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: launch NAME PROGRAM [ARGUMENT...]")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	p := &process{
-		name: args[0], cmd: exec.CommandContext(ctx, args[1], args[2:]...),
-		stderr: transcript{changed: make(chan struct{})}, done: make(chan struct{}),
-	}
-	p.cmd.Dir, p.cmd.Env = ts.MkAbs("."), os.Environ()
+	var env []string
 	for _, name := range []string{"EVENODD_ADMIN_TOKEN", "EVENODD_REGISTRATION_CODE", "GORACE"} {
 		if value := ts.Getenv(name); value != "" {
-			p.cmd.Env = append(p.cmd.Env, name+"="+value)
+			env = append(env, name+"="+value)
 		}
 	}
-	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = &p.stdout, &p.stderr, 5*time.Second
-	ts.Check(p.cmd.Start())
-	go func() {
-		defer close(p.done)
-		_ = p.cmd.Wait() // the state tells
-	}()
+	p, stop, err := launchProcess(context.Background(), ts.MkAbs("."), env, args[1], args[2:]...)
+	ts.Check(err)
 	ts.Defer(func() {
-		cancel()
-		<-p.done
+		stop()
 		ts.Logf("[%s: %v]\n%s", p.name, p.cmd.ProcessState, p.stderr.String())
 	})
 	s.mu.Lock()
@@ -74,23 +61,12 @@ func (s *scriptProcesses) await(ts *testscript.TestScript, neg bool, args []stri
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: await NAME PATTERN [VARIABLE...]")
 	}
-	p, wanted := s.find(ts, args[0]), regexp.MustCompile(args[1])
-	for ended := false; ; {
-		text, changed := p.stderr.now()
-		if found := wanted.FindStringSubmatch(text); found != nil {
-			for i, variable := range args[2:] {
-				ts.Setenv(variable, found[i+1])
-			}
-			return
-		}
-		if ended {
-			ts.Fatalf("%s ended without writing %q", p.name, args[1])
-		}
-		select {
-		case <-changed:
-		case <-p.done: // what it wrote last is there now
-			ended = true
-		}
+	found := s.find(ts, args[0]).find(args[1])
+	if found == nil {
+		ts.Fatalf("%s ended without writing %q", args[0], args[1])
+	}
+	for i, variable := range args[2:] {
+		ts.Setenv(variable, found[i+1])
 	}
 }
 

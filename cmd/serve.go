@@ -13,7 +13,7 @@ import (
 	"evenodd/league/inspect/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
+	"evenodd/league/view/page"
 )
 
 // defaultPage is where serve listens. Other machines cannot connect.
@@ -32,18 +32,19 @@ func newServe(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve DIR",
 		Short: "Show a league in a data folder in browsers",
-		Long: `Show the league in a data folder as pages for browsers: its table, its matches and their
-conversations. The league may be running or over; a page of a running league follows it.
-The command only reads. It needs no manager, and ends when you interrupt it.
+		Long: `Show the league in a data folder as pages for browsers: its table, its matches
+and their conversations. The league may be running or over; a page of a running
+league follows it. The command only reads. It needs no manager, and ends when
+you interrupt it.
 
-Only browsers on this machine can connect. --listen :8080 lets other machines connect.
-Pages show no endpoints, no tokens, and no choices of matches that are not over.`,
+Only browsers on this machine can connect. --listen :8080 lets other machines
+connect. Pages show no endpoints, no tokens, and no choices of matches that are
+not over.`,
 		Example: examples(
 			"Show the only league in a folder", "evenodd serve ./my-league",
 			"Let other machines connect", "evenodd serve ./my-league --listen :8080",
 		),
-		ValidArgsFunction: completeOneFolder,
-		Args:              takes(1, nil, "serve takes the data folder of a league, such as ./my-league"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.data = args[0]
 			return runServe(c.Context(), s, o)
@@ -70,12 +71,12 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
-	stop, err := at.serve(web.NewFolder(dir, o.leagueID), log)
+	stop, err := at.serve(page.NewFolder(dir, o.leagueID), log)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	_ = printLine(s.err, "Watch league %s at %s%s until you interrupt this command.", o.leagueID, at.url(), at.elsewhere())
+	_ = printLine(s.err, "Watch league %s at %s until you interrupt this command.", o.leagueID, at.url())
 	<-ctx.Done()
 	return nil
 }

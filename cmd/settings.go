@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -15,12 +14,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	table "evenodd/league"
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
+	"evenodd/league/protocol"
 	"evenodd/transport/http"
 )
 
-// defaultData is the default data folder of agents and of init (spec 003 §11.3).
+// defaultData is the default data folder of agents and of init.
 const defaultData = "SHARED"
 
 // usualPlayers is how many players a league waits for by default.
@@ -35,7 +35,8 @@ type dataFolder struct {
 
 // resolve sets the flags of a command from the environment, the settings file and
 // the files of the data folder, and lists all settings with their sources.
-func (d *dataFolder) resolve(settings *config.Settings, command string, flags *pflag.FlagSet) ([]config.Setting, error) {
+func (d *dataFolder) resolve(settings *config.Settings, command string, flags *pflag.FlagSet) ([]config.Setting,
+	error) {
 	given := func(flag string) (value, source string) { return settings.Value(command, flags.Lookup(flag)) }
 	d.given = map[string]bool{}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -69,44 +70,25 @@ type layers struct {
 	err     error
 }
 
-// A layer is what one file says. Members that the file leaves out are not set: their
-// values are built in.
-type layer struct {
-	head   *config.Header
-	values map[string]string
-}
-
-// add appends the layer of a file.
-func (l *layers) add(head *config.Header) layer {
+// of begins the layer of a file. The returned function gives a flag a value that is not
+// "", if the file has one of the members, when there are any: the values of other members are built in.
+func (l *layers) of(head *config.Header) (set func(flag, value string, members ...string)) {
 	values := map[string]string{}
 	l.all = append(l.all, config.Layer{Path: head.Path(), Values: values})
-	return layer{head, values}
+	return func(flag, value string, members ...string) {
+		if value != "" && (members == nil || slices.ContainsFunc(members, head.Gives)) {
+			values[flag] = value
+		}
+	}
 }
 
-// failed records the error of reading a file.
 func (l *layers) failed(err error) bool {
 	l.err = errors.Join(l.err, err)
 	return err != nil
 }
 
-// set gives a flag its value, if the file has one of the members that the value is
-// made of.
-func (l layer) set(flag, value string, members ...string) {
-	for _, m := range members {
-		if l.head.Gives(m) {
-			l.values[flag] = value
-		}
-	}
-}
-
-// put gives a flag a value, unless the value is empty.
-func (l layer) put(flag, value string) {
-	if value != "" {
-		l.values[flag] = value
-	}
-}
-
-// league adds the file of the league.
+// league adds the file of the league. Numbers of agents that its limits exclude are
+// replaced by the closest ones.
 func (l *layers) league() {
 	id, source := l.given("league-id")
 	system, err := l.files.System()
@@ -120,112 +102,97 @@ func (l *layers) league() {
 	if l.failed(err) {
 		return
 	}
-	f := l.add(&file.Header)
-	f.set("game", file.GameType, "game_type")
-	f.set("tournament", file.Tournament, "tournament")
-	f.set("legs", strconv.Itoa(file.Legs), "legs")
-	f.set("rounds", strconv.Itoa(file.Rounds), "rounds")
-	// The default numbers of agents are those of the program where the file allows
-	// them, else the closest that it allows.
-	p := file.Participants
-	referees := 1
-	if l.command != "manager" {
-		referees = 2
+	set := l.of(&file.Header)
+	set("game", file.GameType, "game_type")
+	set("tournament", file.Tournament, "tournament")
+	set("legs", strconv.Itoa(file.Legs), "legs")
+	set("rounds", strconv.Itoa(file.Rounds), "rounds")
+	p, referees := file.Participants, 2
+	if l.command == "manager" {
+		referees = 1
 	}
 	if n := min(max(referees, p.MinReferees), p.MaxReferees); n != referees {
-		f.put("referees", strconv.Itoa(n))
+		set("referees", strconv.Itoa(n))
 	}
 	players := min(max(usualPlayers, p.MinPlayers), p.MaxPlayers)
 	if file.RegistrationWindow > 0 {
 		players = p.MaxPlayers // registration ends with the window, or when the league is full
 	}
 	if players != usualPlayers {
-		f.put("players", strconv.Itoa(players))
+		set("players", strconv.Itoa(players))
 	}
 }
 
-// system adds the system file.
 func (l *layers) system() {
 	system, err := l.files.System()
 	if l.failed(err) {
 		return
 	}
-	f := l.add(&system.Header)
-	n := &system.Network
-	f.set("host", n.BaseHost, "network.base_host")
-	f.set("manager", "http://"+net.JoinHostPort(n.BaseHost, strconv.Itoa(n.ManagerPort))+http.Path,
-		"network.base_host", "network.default_league_manager_port")
+	set, n := l.of(&system.Header), &system.Network
+	const port = "network.default_league_manager_port"
+	set("host", n.BaseHost, "network.base_host")
+	set("manager", "http://"+net.JoinHostPort(n.BaseHost, strconv.Itoa(n.ManagerPort))+http.Path, "network.base_host", port)
 	switch l.command {
-	case "manager", "up":
-		f.set("port", strconv.Itoa(n.ManagerPort), "network.default_league_manager_port")
-		f.set("league-id", system.DefaultLeagueID, "default_league_id")
-	case "simulate":
-		f.set("league-id", system.DefaultLeagueID, "default_league_id")
+	case "manager", "up", "simulate":
+		set("port", strconv.Itoa(n.ManagerPort), port)
+		set("league-id", system.DefaultLeagueID, "default_league_id")
 	case "referee":
-		f.set("port", n.RefereePortRange.String(), "network.default_referee_port_range")
+		set("port", n.RefereePortRange.String(), "network.default_referee_port_range")
 	case "player":
-		f.set("port", n.PlayerPortRange.String(), "network.default_player_port_range")
+		set("port", n.PlayerPortRange.String(), "network.default_player_port_range")
 	}
 }
 
-// presets adds the file of presets: the manager's endpoint, and the preset of the
-// referee or player with the id.
+// presets adds the file with the presets of agents.
 func (l *layers) presets() {
 	agents, err := l.files.Agents()
 	if l.failed(err) {
 		return
 	}
-	f := l.add(&agents.Header)
-	f.put("manager", agents.LeagueManager.Endpoint)
-	switch l.command {
+	set := l.of(&agents.Header)
+	set("manager", agents.LeagueManager.Endpoint)
+	preset := func(p *config.Preset, endpoint string) {
+		set("name", p.DisplayName)
+		set("registration-code", p.RegistrationCode)
+		u, _ := url.Parse(endpoint) // the loader has checked it
+		if port, source := l.given("port"); source == config.SourceDefault || port == u.Port() {
+			set("endpoint", endpoint)
+			set("port", u.Port())
+		}
+	}
+	switch l.command { // agents_config.json was read above
 	case "referee":
 		id, _ := l.given("id")
-		r, _ := l.files.Referee(id) // agents_config.json was read above
-		l.preset(f, &r.Preset, r.Endpoint)
-		if r.MaxConcurrentMatches > 0 {
-			f.put("max-concurrent", strconv.Itoa(r.MaxConcurrentMatches))
-		}
+		r, _ := l.files.Referee(id)
+		preset(&r.Preset, r.Endpoint)
+		set("max-concurrent", textOr(protocol.NonZero(r.MaxConcurrentMatches), ""))
 	case "player":
 		id, _ := l.given("id")
 		p, _ := l.files.Player(id)
-		l.preset(f, &p.Preset, p.DefaultEndpoint)
-		f.put("league-id", strings.Join(p.PreferredLeagues, ","))
+		preset(&p.Preset, p.DefaultEndpoint)
+		set("league-id", strings.Join(p.PreferredLeagues, ","))
 	}
 }
 
-// preset sets what presets of referees and players share. The agent listens on the
-// port of its endpoint; with another --port the endpoint does not apply.
-func (l *layers) preset(f layer, p *config.Preset, endpoint string) {
-	f.put("name", p.DisplayName)
-	f.put("registration-code", p.RegistrationCode)
-	u, _ := url.Parse(endpoint) // the loader has checked it
-	if port, source := l.given("port"); source == config.SourceDefault || port == u.Port() {
-		f.put("endpoint", endpoint)
-		f.put("port", u.Port())
-	}
-}
-
-// defaults adds the file with the defaults of the role.
+// defaults adds the defaults of referees or players. No process is a single agent in a simulation.
 func (l *layers) defaults() {
 	switch l.command {
 	case "referee":
-		d, err := l.files.RefereeDefaults()
-		if l.failed(err) {
-			return
+		if d, err := l.files.RefereeDefaults(); !l.failed(err) {
+			set := l.of(&d.Header)
+			set("max-concurrent", strconv.Itoa(d.MaxConcurrentMatches), "max_concurrent_matches")
+			set("log-level", d.LogLevel, "log_level")
 		}
-		f := l.add(&d.Header)
-		f.set("max-concurrent", strconv.Itoa(d.MaxConcurrentMatches), "max_concurrent_matches")
-		f.set("log-level", d.LogLevel, "log_level")
 	case "player", "simulate":
 		d, err := l.files.PlayerDefaults()
 		if l.failed(err) {
 			return
 		}
-		f := l.add(&d.Header)
-		f.set("strategies", d.Strategy, "strategy")
-		f.set("strategy", d.Strategy, "strategy")
+		set := l.of(&d.Header)
+		set("strategies", d.Strategy, "strategy")
+		set("strategy", d.Strategy, "strategy")
 		if l.command == "player" {
-			f.set("log-level", d.LogLevel, "log_level")
+			set("log-level", d.LogLevel, "log_level")
 		}
 	}
 }
@@ -238,54 +205,55 @@ type leagueFlags struct {
 }
 
 // leagueOptions returns the options of a league from its files and the flags.
-func leagueOptions(ctx context.Context, files *config.Loader, f leagueFlags) (league.Options, *config.Rules, error) {
+func leagueOptions(files *config.Loader, f leagueFlags) (manager.Options, *config.Rules, error) {
 	id, game, players, referees := f.id, f.game, f.players, f.referees
 	if _, err := chosenGame(game); err != nil {
-		return league.Options{}, nil, err
+		return manager.Options{}, nil, err
 	}
 	r, err := files.Rules(id, game)
 	if err != nil {
-		return league.Options{}, nil, asUsage(err)
+		return manager.Options{}, nil, asUsage(err)
 	}
 	registered, err := registeredGames(files)
 	if err != nil {
-		return league.Options{}, nil, asUsage(err)
+		return manager.Options{}, nil, asUsage(err)
 	}
 	l, p := r.League, r.League.Participants
 	if l.Status != config.StatusActive {
-		return league.Options{}, nil, fmt.Errorf("league %s cannot be played: its status in %s is %q; set it to %q",
+		return manager.Options{}, nil, fmt.Errorf("league %s cannot be played: its status in %s is %q; set it to %q",
 			id, l.Path(), l.Status, config.StatusActive)
 	}
 	where := cmp.Or(l.Path(), "the built-in rules")
 	switch {
-	case players > 1 && (players < p.MinPlayers || players > p.MaxPlayers): // 0 leaves the start to start_league; league.New refuses fewer than 2
-		return league.Options{}, nil, usage("--players %d: league %s takes %d to %d players (%s)", players, id, p.MinPlayers, p.MaxPlayers, where)
+	// 0 leaves the start to start_league; league.New refuses fewer than 2
+	case players > 1 && (players < p.MinPlayers || players > p.MaxPlayers):
+		return manager.Options{}, nil, usage("--players %d: league %s takes %d to %d players (%s)", players, id,
+			p.MinPlayers, p.MaxPlayers, where)
 	case referees > p.MaxReferees:
-		return league.Options{}, nil, usage("--referees %d: league %s takes at most %d referees (%s)", referees, id, p.MaxReferees, where)
+		return manager.Options{}, nil, usage("--referees %d: league %s takes at most %d referees (%s)", referees, id,
+			p.MaxReferees, where)
 	}
 	admitted := p.MaxPlayers
 	if players > 0 {
 		admitted = players // the league is full then
 	}
-	tournament, err := f.tournament.tournament(ctx, players, f.legs, l.Seeding)
+	tournament, err := f.tournament.tournament(players, f.legs, l.Seeding)
 	if err != nil {
-		return league.Options{}, nil, err
+		return manager.Options{}, nil, err
 	}
 	s := l.Scoring
 	if !l.Gives("scoring.tiebreakers") {
 		s.Tiebreakers = nil // those of the tournament
 	}
-	return league.Options{
+	return manager.Options{
 		LeagueID: id, DisplayName: l.DisplayName, GameType: l.GameType, Games: registered,
 		MinPlayers: p.MinPlayers, Players: players, MaxPlayers: admitted,
 		Referees: referees, MaxReferees: p.MaxReferees,
 		Legs: f.legs, Tournament: tournament, SameNames: !l.UniqueDisplayNames,
 		RegistrationWindow: inSeconds(l.RegistrationWindow), RegistrationGrace: inSeconds(l.RegistrationGrace),
 		AnnounceLead: inSeconds(l.AnnounceLead),
-		Scoring: table.Scoring{
-			Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss, Tiebreakers: s.Tiebreakers,
-		},
-		Timeouts: r.Timeouts.Protocol(), Retry: r.Retry.Protocol(), LongestMatch: r.LongestMatch(),
+		Scoring:      league.Scoring(s),
+		Timeouts:     r.Timeouts.Protocol(), Retry: r.Retry.Protocol(), LongestMatch: r.LongestMatch(),
 		// In a file 0 means never; here -1 does, and 0 the default.
 		SuspendAfter: cmp.Or(l.Lifecycle.SuspendAfter, -1), ShutdownAfter: cmp.Or(l.Lifecycle.ShutdownAfter, -1),
 		AsksPerSecond: l.Limits.RequestsPerSecond, AsksAtOnce: l.Limits.Burst,
@@ -308,5 +276,6 @@ func checkActive(files *config.Loader, role, id string, preset *config.Preset) e
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s %s is not active: set \"active\" to true in %s, or start it with another --id", role, id, agents.Path())
+	return fmt.Errorf("%s %s is not active: set \"active\" to true in %s, or start it with another --id", role, id,
+		agents.Path())
 }

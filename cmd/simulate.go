@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"math"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
@@ -16,8 +15,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/decide"
-	league "evenodd/league/manager"
-	"evenodd/league/pairing"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -59,14 +57,14 @@ func simulateHelp() string {
 	return `Play a whole league in one process: manager, referees and players. The same seed
 gives the same output on every transport and with any concurrency.
 
-Players get ids in order, and the strategies in turn. --entrants names a file that
-lists the players one by one (docs/entrants.md).
+Players get ids in order, and the strategies in turn. --entrants names a file
+that lists the players one by one (docs/entrants.md).
 
-Strategies: ` + external.Names(false) + `. exec:./bot runs your
-program (testdata/bots). docs/strategies.md describes all.
+Strategies: ` + external.Names(false) + `.
+exec:./bot runs your program (testdata/bots). docs/strategies.md describes all.
 
---player adds an external player, an agent that runs elsewhere. Below the table the
-command lists the reason of each technical loss (docs/checking-an-agent.md).
+--player adds an external player, an agent that runs elsewhere. Below the table
+the command lists the reason of each technical loss (docs/checking-an-agent.md).
 
 --data stores the league in a folder, --resume continues an interrupted one, and
 --faults injects faults. docs/simulating.md describes them.`
@@ -79,13 +77,14 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		Short: "Play a whole league in this process",
 		Long:  simulateHelp(),
 		Example: examples(
-			"Play four players, the same league each time", "evenodd simulate --players 4 --strategies random,contrarian --seed 7",
+			"Play four players, the same league each time",
+			"evenodd simulate --players 4 --strategies random,contrarian --seed 7",
 			"Play another game in another format", "evenodd simulate --game tic_tac_toe --tournament swiss --players 64",
 			"Play your program against built-in strategies", "evenodd simulate --strategies 'exec:python3 bot.py',even,random",
 			"Play agents that run elsewhere", "evenodd simulate --player localhost:8101 --player localhost:8102",
 			"Store the league, and show it in a browser", "evenodd simulate --data ./my-league --serve localhost:8080 --pace 1s",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.newSeed = !c.Flags().Changed("seed")
 			o.replaced = slices.DeleteFunc(replacedFlags(), func(name string) bool { return !c.Flags().Changed(name) })
@@ -93,7 +92,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 			if o.fileLevel = "info"; c.Flags().Changed("log-level") {
 				o.fileLevel = o.logLevel
 			}
-			if err := o.enter(c.Context()); err != nil {
+			if err := o.enter(); err != nil {
 				return err
 			}
 			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Changed("log-level") {
@@ -112,23 +111,27 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.IntVar(&o.Referees, "referees", 2, "number of referees")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of all random decisions (default: a new one)")
 	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, assigned to the players in turn")
-	f.StringVar(&o.entrants, "entrants", "", "YAML `file` that lists the players, each with its name and its strategy, program, model or URL")
+	f.StringVar(&o.entrants, "entrants", "", "YAML `file` that lists the players, each with its name and its strategy, "+
+		"program, model or URL")
 	botFlags(f, &o.Tools, &o.promptFile)
 	tournamentFlags(c, &o.tournament, &o.Legs)
 	f.BoolVar(&o.Sign, "sign", false, "sign moves and the journal's heads even without --data, which always signs")
-	f.StringVar(&o.Transport, "transport", simulation.Memory, "memory, wire or http")
+	choiceFlag(f, &o.Transport, "transport", simulation.Memory, "", simulation.Memory, simulation.Wire, simulation.HTTP)
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
 	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
-	f.StringSliceVar(&o.urls, "player", nil, "`URL` of an external player, such as http://localhost:8101/mcp; may be repeated")
+	f.StringSliceVar(&o.urls, "player", nil, "`URL` of an external player, such as http://localhost:8101/mcp; may be "+
+		"repeated")
 	f.StringVar(&o.meet.at, "listen", meetingPoint, "`host:port` where external players find the manager")
-	f.StringVar(&o.serveAt, "serve", "", "`host:port` of a page that shows the league to browsers, such as localhost:8080, until you interrupt the command; :8080 lets other machines connect")
+	f.StringVar(&o.serveAt, "serve", "", "`host:port` of a page that shows the league to browsers, such as "+
+		"localhost:8080, until you interrupt the command; :8080 lets other machines connect")
 	f.DurationVar(&o.Pace, "pace", 0, "pause before each round, such as 300ms, to watch the league; it changes no result")
 	f.DurationVar(&o.wait, "wait", 10*time.Second, "time for external players to start listening and to register")
-	f.DurationVar(&o.patience, "patience", 0, "longest time for a response of an external player (default: the league's limits)")
+	f.DurationVar(&o.patience, "patience", 0, "longest time for a response of an external player (default: the league's "+
+		"limits)")
 	tlsCAFlag(f, &o.ca)
 	strictFlag(f, &o.strict)
-	f.StringVar(&o.format, "format", "table", "output: table, json or csv")
-	f.StringVar(&o.list, "list", "matches", "rows of --format csv: matches or standings")
+	choiceFlag(f, &o.format, "format", formatTable, "output", formatTable, formatJSON, formatCSV)
+	choiceFlag(f, &o.list, "list", "matches", "rows of --format csv", "matches", "standings")
 	f.BoolVar(&o.quiet, "quiet", false, "write nothing but errors to standard error")
 	logLevelFlag(f, &o.logLevel, "warn")
 	return c
@@ -142,14 +145,16 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if o.quiet {
 		o.logLevel = "error"
 	}
-	file := openSystemLog(o.data, s.err)
-	defer func() { _ = file.Close() }() // reports a failed write itself
-	log, system, err := startLog(s, files, file, o.logLevel, o.fileLevel, func() string { return "" })
+	system, err := files.System()
 	if err != nil {
+		return asUsage(err)
+	}
+	file := openSystemLog(o.data, system.Logs, s.err)
+	defer func() { _ = file.Close() }() // reports a failed write itself
+	if o.Log, err = newLogger(s.err, o.logLevel, o.fileLevel, func() string { return "" }, file); err != nil {
 		return err
 	}
-	o.Log = log
-	if err := o.complete(ctx, files); err != nil {
+	if err := o.complete(files); err != nil {
 		return err
 	}
 	if o.External != nil {
@@ -187,7 +192,8 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 }
 
 // run opens the files of the league, plays it, and closes them.
-func (o *simulateOptions) run(ctx context.Context, s streams, system *config.System) (result *simulation.Result, err error) {
+func (o *simulateOptions) run(ctx context.Context, s streams, system *config.System) (result *simulation.Result,
+	err error) {
 	if o.Files, err = o.openFiles(s); err != nil {
 		return nil, err
 	}
@@ -212,7 +218,7 @@ func newSeed() uint64 {
 }
 
 // complete checks the options, and adds those of the league's files.
-func (o *simulateOptions) complete(ctx context.Context, files *config.Loader) error {
+func (o *simulateOptions) complete(files *config.Loader) error {
 	switch { // simulation.Options takes 0 for the default
 	case o.Legs == 0:
 		return usage("--legs 0: must be 1 or more")
@@ -226,7 +232,8 @@ func (o *simulateOptions) complete(ctx context.Context, files *config.Loader) er
 	if err := o.invite(); err != nil {
 		return err
 	}
-	rules, _, err := leagueOptions(ctx, files, leagueFlags{o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs, o.tournament})
+	rules, _, err := leagueOptions(files,
+		leagueFlags{o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs, o.tournament})
 	if err != nil {
 		return err
 	}
@@ -250,15 +257,17 @@ func (o *simulateOptions) interrupted() error {
 		return interrupted("A league with external players cannot be resumed; start a new one.")
 	case o.Files != nil && o.data != "":
 		state := o.Files.State
-		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s%s --resume",
-			state.Recorded, atMost(state.Format(), decide.Phase(state, true)), state.TotalMatches(), o.data, o.LeagueID, o.entrantsFlag())
+		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s%s "+
+			"--resume",
+			state.Recorded, atMost(state.Format(), decide.Phase(state,
+				true)), state.TotalMatches(), o.data, o.LeagueID, o.entrantsFlag())
 	}
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }
 
 // play runs the league with a progress bar, and prints the time that it took.
 func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
-	defer o.collectLess()()
+	defer collectLess()()
 	if !o.quiet && isTerminal(s.err) {
 		bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(s.err),
 			progressbar.OptionSetDescription("matches"), progressbar.OptionShowCount(),
@@ -268,8 +277,8 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 			_ = bar.Set(recorded) // an error only spoils the picture
 		}
 	}
-	var head league.SignedHead
-	o.Sealed = func(h league.SignedHead) { head = h }
+	var head manager.SignedHead
+	o.Sealed = func(h manager.SignedHead) { head = h }
 	start := time.Now()
 	result, err := simulation.Run(ctx, o.Options)
 	if err == nil && ctx.Err() == nil && !o.quiet {
@@ -281,27 +290,12 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	return result, err
 }
 
-// collectLess makes garbage collections rarer, because a league makes much short-lived
-// garbage and keeps little. What the heap may grow to is bounded by what the league keeps
-// at most. Restore restores the settings. The environment overrides them.
-func (o *simulateOptions) collectLess() (restore func()) {
+// collectLess lets the garbage collector run less often below a gigabyte, unless the user has set it.
+func collectLess() (restore func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	const (
-		process   = 192 << 20
-		perPlayer = 20 << 10
-		perMatch  = 400
-		withFiles = 4 << 10 // per match: a resumed league begins with its whole journal
-	)
-	limit := int64(math.MaxInt64)
-	if pairer, err := pairing.New(o.Tournament.For(o.Players, o.Legs)); err == nil {
-		limit = process + perPlayer*int64(o.Players) + perMatch*int64(pairer.Matches())
-		if o.Files != nil {
-			limit += withFiles * int64(pairer.Matches())
-		}
-	}
-	percent, before := debug.SetGCPercent(400), debug.SetMemoryLimit(limit)
+	percent, before := debug.SetGCPercent(400), debug.SetMemoryLimit(1<<30)
 	return func() {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(before)
@@ -310,7 +304,7 @@ func (o *simulateOptions) collectLess() (restore func()) {
 
 // openFiles opens the files of the league in the data folder. The league must exist
 // if and only if --resume is given.
-func (o *simulateOptions) openFiles(s streams) (*league.Files, error) {
+func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
 	switch {
 	case o.resume && o.data == "":
 		return nil, usage("--resume needs the folder of the interrupted league: set --data")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/transport"
@@ -43,7 +44,7 @@ func (o *simulateOptions) invite() error {
 // reach connects the league with external players: with a client that calls them, and
 // an address where they find the manager.
 func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), err error) {
-	n, err := newNode(ctx, nodeOptions{maxReply: maxReply, ca: o.ca, log: o.Log})
+	n, err := newNode(nodeOptions{maxReply: maxReply, ca: o.ca, log: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,8 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	switch {
 	case errors.Is(err, errTaken) && !o.meet.given:
 		if !o.quiet {
-			_ = printLine(s.err, "%s is %v, so that external players cannot register themselves; the simulation registers them.", o.meet.at, errTaken)
+			_ = printLine(s.err, "%s is %v, so that external players cannot register themselves; the simulation registers "+
+				"them.", o.meet.at, errTaken)
 		}
 		return n.client.Close, nil
 	case err != nil:
@@ -66,7 +68,8 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 		_ = printLine(s.err, "External players can register at %s for %s; --wait 0s skips this.", o.meet.urlOf(l), o.wait)
 	}
 	o.External.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
-		return n.serve(&o.meet.address, l, mux, stamp, http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
+		return n.serve(&o.meet.address, l, mux, stamp,
+			http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
 	}
 	return func() { _ = l.Close(); n.client.Close() }, nil
 }
@@ -74,11 +77,11 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 // printOutside prints the reason of each technical loss, and how replies of players
 // deviated from the protocol.
 func printOutside(w io.Writer, r *simulation.Result) error {
-	rows := map[string]simulation.Standing{}
+	rows := map[string]league.Standing{}
 	for _, row := range r.Standings {
 		rows[row.PlayerID] = row
 	}
-	var text page
+	var text printout
 	for i, loss := range r.Losses {
 		if i == 0 {
 			text.line("Technical losses:")

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
+	"evenodd/league/view/page"
 )
 
 // servePage serves the page of --serve, until stop. A page needs files: without --data the league
@@ -27,14 +27,14 @@ func (o *simulateOptions) servePage(ctx context.Context, s streams) (stop func()
 		folder = o.folder
 		remove = func() { _ = os.RemoveAll(folder) } // the system clears its temporary folder too
 	}
-	stopPage, err := o.page.serve(web.NewFolder(store.Folder(folder), o.LeagueID), o.Log)
+	stopPage, err := o.page.serve(page.NewFolder(store.Folder(folder), o.LeagueID), o.Log)
 	if err != nil {
 		_ = o.page.listener.Close()
 		remove()
 		return nil, err
 	}
 	if !o.quiet {
-		_ = printLine(s.err, "%s%s%s", watchPage, o.page.url(), o.page.elsewhere())
+		_ = printLine(s.err, "%s%s", watchPage, o.page.url())
 	}
 	return func() {
 		stopPage()

@@ -3,6 +3,8 @@ package cmd
 import (
 	"strconv"
 
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/view/record"
@@ -10,18 +12,17 @@ import (
 
 // simulationWriter returns the function for --format and --list.
 func simulationWriter(format, list string) (write func(streams, *simulation.Result) error, err error) {
-	if err := oneOf("list", list, "matches", "standings"); err != nil {
-		return nil, err
-	}
 	switch {
 	case format == "csv" && list == "standings":
-		return func(s streams, r *simulation.Result) error { return writeStandingsCSV(s, r.Standings) }, nil
+		return func(s streams, r *simulation.Result) error {
+			return printCSV(s.out, standingsCSV(r.Standings))
+		}, nil
 	case list == "standings":
 		return nil, usage("--list standings selects the rows of --format csv: set this format")
 	}
 	return map[string]func(streams, *simulation.Result) error{
 		formatTable: printSimulation, formatJSON: writeJSON, formatCSV: writeMatchesCSV,
-	}[format], oneOf("format", format, formatTable, formatJSON, formatCSV)
+	}[format], nil
 }
 
 func printSimulation(s streams, r *simulation.Result) error {
@@ -36,13 +37,9 @@ func printSimulation(s streams, r *simulation.Result) error {
 
 // resultsOf are the results of a simulation for the statistics.
 func resultsOf(r *simulation.Result) *record.Results {
-	results := &record.Results{LeagueID: r.LeagueID, Format: r.Format, Matches: r.Results}
+	results := &record.Results{LeagueID: r.LeagueID, Format: r.Format, Players: r.Standings, Matches: r.Results}
 	if game, err := games().Game(r.GameType); err == nil {
 		results.SidesAlike = game.Info().SidesAlike
-	}
-	for i := range r.Standings {
-		row := &r.Standings[i]
-		results.Players = append(results.Players, record.RatedPlayer{StandingRow: row.Standing, Strategy: row.Strategy})
 	}
 	return results
 }
@@ -59,48 +56,25 @@ type (
 		Players       int                 `json:"players"`
 		Rounds        int                 `json:"rounds"`
 		Matches       int                 `json:"matches"`
-		Champion      protocol.Champion   `json:"champion"`
-		Standings     []standingJSON      `json:"standings"`
+		Champion      league.Champion     `json:"champion"`
+		Standings     []league.Standing   `json:"standings"`
 		Statistics    *record.Statistics  `json:"statistics"`
 		Results       []resultJSON        `json:"results"`
 		Losses        []simulation.Loss   `json:"losses,omitempty"`
 		Breaches      []simulation.Breach `json:"breaches,omitempty"`
 	}
-	standingJSON struct {
-		Rank            int    `json:"rank"`
-		Tied            bool   `json:"tied,omitzero"`
-		PlayerID        string `json:"player_id"`
-		DisplayName     string `json:"display_name"`
-		Strategy        string `json:"strategy"`
-		Played          int    `json:"played"`
-		Wins            int    `json:"wins"`
-		Draws           int    `json:"draws"`
-		Losses          int    `json:"losses"`
-		TechnicalLosses int    `json:"technical_losses"`
-		Points          int    `json:"points"`
-		Fallbacks       int    `json:"fallbacks,omitzero"`
-		Endpoint        string `json:"endpoint,omitzero"` // of an external player
-
-		// In a Swiss system.
-		Byes            *int     `json:"byes,omitzero"`
-		Buchholz        *int     `json:"buchholz,omitzero"`
-		SonnebornBerger *float64 `json:"sonneborn_berger,omitzero"`
-
-		DecidedBy      string                  `json:"decided_by,omitzero"` // as in protocol.StandingRow
-		TiebreakValues protocol.TiebreakValues `json:"tiebreak_values,omitzero"`
-	}
 	resultJSON struct {
-		MatchID        string                      `json:"match_id"`
-		RoundID        int                         `json:"round_id"`
-		PlayerAID      string                      `json:"player_A_id"`
-		PlayerBID      string                      `json:"player_B_id"`
-		Status         string                      `json:"status"`
-		WinnerPlayerID *string                     `json:"winner_player_id"`
-		DrawnNumber    *int                        `json:"drawn_number"`
-		Choices        protocol.PerPlayer[*string] `json:"choices"`
-		Reason         string                      `json:"reason"`
-		Faults         protocol.PerPlayer[string]  `json:"faults,omitzero"`
-		Fallbacks      protocol.PerPlayer[int]     `json:"fallbacks,omitzero"`
+		MatchID        string                    `json:"match_id"`
+		RoundID        int                       `json:"round_id"`
+		PlayerAID      string                    `json:"player_A_id"`
+		PlayerBID      string                    `json:"player_B_id"`
+		Status         string                    `json:"status"`
+		WinnerPlayerID *string                   `json:"winner_player_id"`
+		DrawnNumber    *int                      `json:"drawn_number"`
+		Choices        league.PerPlayer[*string] `json:"choices"`
+		Reason         string                    `json:"reason"`
+		Faults         league.PerPlayer[string]  `json:"faults,omitzero"`
+		Fallbacks      league.PerPlayer[int]     `json:"fallbacks,omitzero"`
 	}
 )
 
@@ -109,22 +83,16 @@ func writeJSON(s streams, r *simulation.Result) error { return printJSON(s.out, 
 func jsonOf(r *simulation.Result) *simulationJSON {
 	document := &simulationJSON{
 		SchemaVersion: outputSchema, LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
-		Faults: r.Faults, Tournament: r.Format, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
-		Losses: r.Losses, Breaches: r.Breaches, Statistics: resultsOf(r).Statistics(),
+		Faults: r.Faults, Tournament: r.Format, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results),
+		Champion: r.Champion,
+		Losses:   r.Losses, Breaches: r.Breaches, Standings: r.Standings, Statistics: resultsOf(r).Statistics(),
 	}
 	document.Statistics.HeadToHead = nil // large, and it follows from the results
-	for _, row := range r.Standings {
-		document.Standings = append(document.Standings, standingJSON{
-			row.Rank, row.Tied, row.PlayerID, row.DisplayName, row.Strategy, row.Played,
-			row.Wins, row.Draws, row.Losses, row.TechnicalLosses, row.Points, row.Fallbacks, row.Endpoint,
-			row.Byes, row.Buchholz, row.SonnebornBerger, row.DecidedBy, row.TiebreakValues,
-		})
-	}
 	for _, m := range r.Results {
 		document.Results = append(document.Results, resultJSON{
 			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB, Status: m.Status,
 			WinnerPlayerID: protocol.NonZero(m.Winner), DrawnNumber: protocol.NonZero(m.Number),
-			Choices: protocol.Both(m.PlayerA, protocol.NonZero(m.ChoiceA), m.PlayerB, protocol.NonZero(m.ChoiceB)),
+			Choices: league.Both(m.PlayerA, protocol.NonZero(m.ChoiceA), m.PlayerB, protocol.NonZero(m.ChoiceB)),
 			Reason:  m.Reason, Faults: m.Faults, Fallbacks: m.Fallbacks,
 		})
 	}
@@ -135,27 +103,20 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 // only if there are any.
 func writeMatchesCSV(s streams, r *simulation.Result) error {
 	fallbacks := anyFallback(r.Standings)
-	return printCSV(s.out, func(yield func([]string) bool) {
-		header := []string{
-			"match_id", "round_id", "player_A_id", "player_B_id", "status", "winner_player_id",
-			"drawn_number", "choice_A", "choice_B", "reason",
+	columns := "match_id round_id player_A_id player_B_id status winner_player_id drawn_number choice_A choice_B reason"
+	if fallbacks {
+		columns += " fallbacks_A fallbacks_B"
+	}
+	return printCSV(s.out, csvRows(columns, r.Results, func(m manager.MatchRecord) []string {
+		row := []string{
+			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
+			textOr(protocol.NonZero(m.Number), ""), m.ChoiceA, m.ChoiceB, m.Reason,
 		}
 		if fallbacks {
-			header = append(header, "fallbacks_A", "fallbacks_B")
+			a, _ := m.Fallbacks.Get(m.PlayerA)
+			b, _ := m.Fallbacks.Get(m.PlayerB)
+			row = append(row, strconv.Itoa(a), strconv.Itoa(b))
 		}
-		more := yield(header)
-		for i := 0; more && i < len(r.Results); i++ {
-			m := &r.Results[i]
-			row := []string{
-				m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
-				textOr(protocol.NonZero(m.Number), ""), m.ChoiceA, m.ChoiceB, m.Reason,
-			}
-			if fallbacks {
-				a, _ := m.Fallbacks.Get(m.PlayerA)
-				b, _ := m.Fallbacks.Get(m.PlayerB)
-				row = append(row, strconv.Itoa(a), strconv.Itoa(b))
-			}
-			more = yield(row)
-		}
-	})
+		return row
+	}))
 }

@@ -16,9 +16,7 @@ import (
 // A simulation and the files that it leaves give the same statistics.
 func TestStatisticsOfASimulationAreThoseOfItsFiles(t *testing.T) {
 	for name, flags := range map[string]string{
-		"round-robin":         "--players 12 --strategies random,mirror",
 		"another game":        "--players 5 --legs 4 --game tic_tac_toe --strategies perfect,random,random,random,random",
-		"Swiss system":        "--players 8 --tournament swiss",
 		"with technical loss": "--players 11 --faults crash=P03@R2",
 	} {
 		t.Run(name, func(t *testing.T) {

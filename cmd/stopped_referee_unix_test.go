@@ -3,10 +3,8 @@
 package cmd_test
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
@@ -18,19 +16,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"evenodd/league/protocol"
 )
 
 // The time to answer a question for a move is 1 s. A response counts until 1 s after the
 // deadline, which messages cut to seconds.
 const (
 	stopLength  = 2200 * time.Millisecond
-	stopLeagues = 4
-	stopMatches = 5 // of a league
+	stopLeagues = 2
+	stopMatches = 4 // of a league
 )
 
-// Referees are stopped 20 times while the answer to their question is under way to them, as
+// Referees are stopped 8 times while the answer to their question is under way to them, as
 // by SIGSTOP or by closing a laptop. They read the answer after the deadline.
 func TestStoppedRefereeRecordsNoLateAnswer(t *testing.T) {
 	t.Parallel()
@@ -46,7 +42,7 @@ func TestStoppedRefereeRecordsNoLateAnswer(t *testing.T) {
 			require.Zero(t, m.awaitExit(t), m.stderr.String())
 			require.Zero(t, referee.awaitExit(t), referee.stderr.String())
 			assert.Equal(t, int32(stopMatches), s.stops.Load())
-			voids := strings.Count(referee.stderr.String(), `"event_type":"`+protocol.EventAttemptVoid+`"`)
+			voids := strings.Count(referee.stderr.String(), `"event_type":"`+"ATTEMPT_VOID"+`"`)
 			assert.GreaterOrEqual(t, voids, stopMatches, "each answer arrives after the stop")
 			assert.Contains(t, output(t, "audit", data), strconv.Itoa(stopMatches)+" matches of league "+crashLeague+": no findings")
 		})
@@ -66,33 +62,17 @@ type refereeStopper struct {
 // join registers a player.
 func (s *refereeStopper) join(t *testing.T, m *manager, id string) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var call struct {
-			Method string `json:"method"`
-			Params object `json:"params"`
-			ID     int    `json:"id"`
+	endpoint := serveAgent(t, func(_ context.Context, method string, params object) object {
+		answer := answerOf(id, "even", method, params)
+		if method == "choose_parity" {
+			s.stopOnce(t, params["match_id"].(string))
 		}
-		if json.NewDecoder(r.Body).Decode(&call) != nil {
-			return
+		if answer == nil {
+			answer = object{"status": "ok"}
 		}
-		answer := object{
-			"protocol": "league.v2", "sender": "player:" + id, "timestamp": time.Now().UTC().Format(time.RFC3339), "status": "ok",
-			"conversation_id": call.Params["conversation_id"], "auth_token": "none", "match_id": call.Params["match_id"], "player_id": id,
-		}
-		switch call.Method {
-		case "handle_game_invitation":
-			answer["message_type"], answer["arrival_timestamp"], answer["accept"] = "GAME_JOIN_ACK", answer["timestamp"], true
-		case "choose_parity":
-			answer["message_type"], answer["parity_choice"] = "CHOOSE_PARITY_RESPONSE", "even"
-			s.stopOnce(t, call.Params["match_id"].(string))
-		}
-		text, err := json.Marshal(object{"jsonrpc": "2.0", "id": call.ID, "result": answer})
-		assert.NoError(t, err)
-		_, _ = w.Write(text)
-	}))
-	t.Cleanup(server.Close)
-	t.Cleanup(server.CloseClientConnections)
-	registered := resultOf(t, m.url, example(t, registerPlayer, examplePlayer, server.URL+"/mcp",
+		return answer
+	})
+	registered := resultOf(t, m.url, example(t, registerPlayer, examplePlayer, endpoint,
 		"Agent Alpha", "Stopper "+id, "player:alpha", "player:"+id))
 	require.Equal(t, id, registered["player_id"])
 }

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -22,11 +21,11 @@ const maxPEM = 16 << 20
 
 // roots returns the trusted authorities: those of the system and those in a file. nil
 // means those of the system.
-func roots(ctx context.Context, ca string) (*x509.CertPool, error) {
+func roots(ca string) (*x509.CertPool, error) {
 	if ca == "" {
 		return nil, nil //nolint:nilnil // nil means the system's
 	}
-	bundle, err := userfile.Read(ctx, ca, maxPEM)
+	bundle, err := userfile.Read(ca, maxPEM)
 	if err != nil {
 		return nil, fmt.Errorf("--tls-ca: %s: %w", ca, err)
 	}
@@ -44,48 +43,35 @@ func roots(ctx context.Context, ca string) (*x509.CertPool, error) {
 type keyPair struct{ cert, key string }
 
 // tlsConfig reads the files; it returns nil without files.
-func (k keyPair) tlsConfig(ctx context.Context) (*tls.Config, error) {
+func (k keyPair) tlsConfig() (*tls.Config, error) {
 	switch {
 	case k.cert == "" && k.key == "":
 		return nil, nil //nolint:nilnil // plain HTTP
 	case k.cert == "" || k.key == "":
 		return nil, usage("--tls-cert and --tls-key must be given together")
 	}
-	first, err := k.read(ctx)
+	first, err := k.read()
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the certificate %s with the key %s: %w", k.cert, k.key, err)
 	}
-	current := &currentPair{keyPair: k}
-	current.loaded.Store(first)
-	return &tls.Config{GetCertificate: current.get, MinVersion: tls.VersionTLS12}, nil
+	var last atomic.Pointer[tls.Certificate]
+	last.Store(&first)
+	// A certificate may be replaced during a league. While the files cannot be used, perhaps because only
+	// one of them has been replaced, the last pair stays.
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if pair, err := k.read(); err == nil {
+			last.Store(&pair)
+		}
+		return last.Load(), nil
+	}}, nil
 }
 
-// A currentPair reads the files for each connection, because a certificate may expire
-// during a league.
-type currentPair struct {
-	keyPair
-
-	loaded atomic.Pointer[tls.Certificate]
-}
-
-// get returns the current pair. While the files cannot be used, perhaps because only
-// one of them has been replaced, it returns the old pair.
-func (k *currentPair) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if pair, err := k.read(hello.Context()); err == nil {
-		k.loaded.Store(pair)
-	}
-	return k.loaded.Load(), nil
-}
-
-// read reads the pair.
-func (k *keyPair) read(ctx context.Context) (*tls.Certificate, error) {
+func (k *keyPair) read() (pair tls.Certificate, err error) {
 	var pem [2][]byte
 	for i, path := range []string{k.cert, k.key} {
-		var err error
-		if pem[i], err = userfile.Read(ctx, path, maxPEM); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		if pem[i], err = userfile.Read(path, maxPEM); err != nil {
+			return pair, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	pair, err := tls.X509KeyPair(pem[0], pem[1])
-	return &pair, err
+	return tls.X509KeyPair(pem[0], pem[1])
 }

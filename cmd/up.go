@@ -44,22 +44,20 @@ func newUp(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up --entrants FILE",
 		Short: "Run a whole league as processes, from a file of players",
-		Long: `Start a manager, referees and the players of a file as processes on this machine. Show
-them until the league is over, then print the final table. Interrupt the command to stop
-all processes; run it again to resume the league. A process that dies is started again
-(docs/running-a-league.md).
+		Long: `Start a manager, referees and the players of a file as processes on this
+machine, and print the final table when the league is over. Interrupt the
+command to stop all processes; run it again to resume the league. A process that
+dies is started again (docs/running-a-league.md).
 
-docs/entrants.md describes the file. It runs programs: use only files that you trust.
-
-An agent with a url runs elsewhere: start it yourself, and let it register with the manager
-at the URL that this command prints. If it runs on another machine, set --host to the address
-of this machine in your network.`,
+docs/entrants.md describes the file. It runs programs: use only files that you
+trust. An agent with a url runs elsewhere: let it register with the manager at
+the URL that this command prints; --host is then the address of this machine.`,
 		Example: examples(
 			"Run the players of a file", "evenodd up --entrants class.yaml",
 			"Start again with a new league", "evenodd up --entrants class.yaml --new-league",
 			"Pause 10 seconds before each round", "evenodd up --entrants class.yaml --pace 10s",
 		),
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f := c.Flag("config"); f != nil {
 				o.settings = f.Value.String()
@@ -104,7 +102,7 @@ func givenFlags(f *pflag.FlagSet, names []string) (args []string) {
 
 // complete checks the options and makes their paths absolute, because processes start in
 // other folders.
-func (o *upOptions) complete(ctx context.Context) ([]config.Entrant, error) {
+func (o *upOptions) complete() ([]config.Entrant, error) {
 	ip := net.ParseIP(o.host)
 	switch {
 	case o.entrants == "":
@@ -114,9 +112,10 @@ func (o *upOptions) complete(ctx context.Context) ([]config.Entrant, error) {
 	case o.data == "":
 		return nil, usage("--data must name a folder: a process that dies resumes from it")
 	case o.host == "" || ip != nil && ip.IsUnspecified():
-		return nil, usage("--host %q: must be one address, which the processes and all other agents can reach, such as localhost or that of this machine", o.host)
+		return nil, usage("--host %q: must be one address, which the processes and all other agents can reach, such as "+
+			"localhost or that of this machine", o.host)
 	}
-	entrants, err := config.LoadEntrants(ctx, o.entrants)
+	entrants, err := config.LoadEntrants(o.entrants)
 	if err != nil {
 		return nil, asUsage(err)
 	}
@@ -179,7 +178,7 @@ func upPolicy() supervise.Policy {
 }
 
 func runUp(ctx context.Context, s streams, o *upOptions) error {
-	entrants, err := o.complete(ctx)
+	entrants, err := o.complete()
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,8 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -16,7 +13,6 @@ import (
 
 	"evenodd/cmd/supervise"
 	"evenodd/config"
-	"evenodd/league/decide"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
 	"evenodd/player/strategy/external"
@@ -25,9 +21,9 @@ import (
 // An upGroup is the processes of a league.
 type upGroup struct {
 	*upOptions
-	program string // path of this program
-	screen  *upScreen
-	client  http.Client
+	program string        // path of this program
+	err     io.Writer     // gets a line for each event
+	brief   bool          // err is a terminal: lines of logs are only in the files
 	listens chan struct{} // closed when the manager listens
 
 	mu      sync.Mutex
@@ -35,66 +31,46 @@ type upGroup struct {
 	wasOver bool   // the league was over when the manager was started
 	manager *upMember
 	agents  []*upMember
-	status  upStatus
 }
-
-// An upStatus is what the manager's /healthz tells of the league.
-type upStatus struct {
-	State    string   `json:"state"`
-	Round    int      `json:"round"`
-	Rounds   int      `json:"rounds"`
-	Matches  int      `json:"matches"`
-	Recorded int      `json:"recorded"`
-	Players  int      `json:"players"`
-	Referees int      `json:"referees"`
-	Awaited  []string `json:"awaited"`
-}
-
-// maxHealth is the largest response of /healthz in bytes, and healthTimeout its longest time.
-const (
-	maxHealth     = 1 << 20
-	healthTimeout = 2 * time.Second
-)
 
 func newUpGroup(s streams, o *upOptions, entrants []config.Entrant) (*upGroup, error) {
-	g := &upGroup{upOptions: o, program: external.Self(), listens: make(chan struct{}), client: http.Client{Timeout: healthTimeout}}
+	g := &upGroup{upOptions: o, program: external.Self(), err: s.err, brief: isTerminal(s.err),
+		listens: make(chan struct{})}
 	if g.program == "" {
 		var err error
 		if g.program, err = os.Executable(); err != nil {
 			return nil, fmt.Errorf("the system does not tell the path of this program: %w", err)
 		}
 	}
-	g.screen = newUpScreen(s.err, g)
-	g.manager, g.agents = newUpMembers(g, o, entrants)
+	g.addMembers(entrants)
 	return g, nil
 }
 
 // run starts all processes and waits for the end of the league. It returns the final table
 // of the manager. Then no process is left.
 func (g *upGroup) run(ctx context.Context) (table string, err error) {
-	defer g.screen.close()
 	g.awaitLeftovers(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	var processes sync.WaitGroup
 	defer processes.Wait()
 	defer stop()
 	managed, down := make(chan supervise.State, 1), make(chan *upMember, len(g.agents))
-	processes.Go(func() { managed <- g.manager.task().Run(ctx) })
-	processes.Go(func() { g.screen.redraw(ctx) })
+	processes.Go(func() { managed <- g.manager.run(ctx) })
 	select {
 	case <-g.listens:
 	case ended := <-managed:
 		return g.over(ended)
 	}
-	g.screen.note("League %s: manager at %s, data in %s", g.leagueID, g.url, g.data)
+	g.note("League %s: manager at %s, data in %s", g.leagueID, g.url, g.data)
 	var agents sync.WaitGroup
 	for _, m := range g.toStart() {
 		if m.elsewhere != "" {
-			g.screen.note("%s runs elsewhere: let the agent at %s register with the manager at %s. The league waits for it.", m.name, m.elsewhere, g.url)
+			g.note("%s runs elsewhere: let the agent at %s register with the manager at %s. The league waits for "+
+				"it.", m.name, m.elsewhere, g.url)
 			continue
 		}
 		agents.Go(func() {
-			if final := m.task().Run(ctx); final.Phase != supervise.PhaseStopped && !m.succeeded(final) {
+			if final := m.run(ctx); final.Phase != supervise.PhaseStopped && !m.succeeded(final) {
 				down <- m
 			}
 		})
@@ -129,7 +105,8 @@ func (g *upGroup) awaitLeftovers(ctx context.Context) {
 			return
 		}
 		if !told {
-			g.screen.note("Another manager runs league %s in %s. If it is of an 'evenodd up' that was killed, it ends by itself: waiting for that, %s at most.",
+			g.note("Another manager runs league %s in %s. If it is of an 'evenodd up' that was killed, it ends by "+
+				"itself: waiting for that, %s at most.",
 				g.leagueID, g.data, upPatience)
 		}
 		select {
@@ -163,85 +140,73 @@ func awaitAtMost(processes *sync.WaitGroup, most time.Duration) {
 }
 
 // found stores where the manager listens. The caller holds the lock.
-func (g *upGroup) found(endpoint string) {
-	if g.url != "" {
-		return
+func (g *upGroup) found(endpoint, port string) {
+	if g.url == "" {
+		g.url, g.manager.port = endpoint, port
+		close(g.listens)
 	}
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return
-	}
-	g.url, g.manager.port = endpoint, u.Port()
-	close(g.listens)
 }
 
 // over returns the final table, and the error that fits the end of the manager.
 func (g *upGroup) over(ended supervise.State) (table string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	m, problem := g.manager, ended.Exit.Text
-	if m.problem != "" {
-		problem = m.problem
-	}
+	m, problem := g.manager, g.manager.why()
 	switch {
 	case ended.Phase == supervise.PhaseStopped:
-		return "", interrupted("All processes are stopped. Run the same command again to resume; the league is in %s.", g.data)
+		return "", interrupted("All processes are stopped. Run the same command again to resume; the league is in %s.",
+			g.data)
 	case m.succeeded(ended) && ended.Exit.Code == exitDone:
 		if g.wasOver {
-			g.screen.note("No match was played: the league in %s was over. Add --new-league to play a new one.", g.data)
+			g.note("No match was played: the league in %s was over. Add --new-league to play a new one.", g.data)
 		}
 		return m.output.String(), nil
 	case m.succeeded(ended):
 		return m.output.String(), exit(exitLosses, "%s", problem)
 	case ended.Phase == supervise.PhaseFailed:
-		return "", fmt.Errorf("the manager ended too often: %s. Run the same command again to resume; the league is in %s", problem, g.data)
+		return "", fmt.Errorf("the manager ended too often: %s. Run the same command again to resume; the league is in "+
+			"%s", problem, g.data)
 	}
 	return "", exit(max(ended.Exit.Code, exitFailed), "the manager cannot run: %s", problem)
 }
 
 // without returns an error if the league cannot go on without an agent that stays down.
 func (g *upGroup) without(ctx context.Context, m *upMember) error {
-	status, err := g.health(ctx)
+	begun, err := g.begun(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	reason := m.state.Exit.Text
-	if m.problem != "" {
-		reason = m.problem
-	}
-	code := max(m.state.Exit.Code, exitFailed)
+	reason, code := m.why(), max(m.state.Exit.Code, exitFailed)
 	if m.state.Phase == supervise.PhaseFailed {
 		code = exitFailed
 	}
-	if err == nil && status.Matches == 0 && status.State != decide.StateLeagueCompleted {
+	if err == nil && !begun {
 		return exit(code, "the league cannot start without %s: %s", m.name, reason)
 	}
 	for _, other := range g.agents {
-		if phase := other.state.Phase; other.role == "referee" && phase != supervise.PhaseFailed && phase != supervise.PhaseEnded {
-			g.screen.note("The league goes on without %s: %s", m.name, reason)
+		if phase := other.state.Phase; other.role == "referee" && phase != supervise.PhaseFailed &&
+			phase != supervise.PhaseEnded {
+			g.note("The league goes on without %s: %s", m.name, reason)
 			return nil
 		}
 	}
-	return fmt.Errorf("no referee is left: %s: %s. Run the same command again to resume; the league is in %s", m.name, reason, g.data)
+	return fmt.Errorf("no referee is left: %s: %s. Run the same command again to resume; the league is in %s", m.name,
+		reason, g.data)
 }
 
-// health asks the manager for the state of the league.
-func (g *upGroup) health(ctx context.Context) (upStatus, error) {
+// begun tells whether the league has matches. It returns an error if the manager does not answer.
+func (g *upGroup) begun(ctx context.Context) (bool, error) {
 	g.mu.Lock()
 	base := strings.TrimSuffix(g.url, "/mcp")
 	g.mu.Unlock()
-	var status upStatus
-	if base == "" {
-		return status, errors.New("the manager does not listen yet")
+	text, err := askHealth(ctx, base+"/healthz", "")
+	var status struct {
+		Matches int `json:"matches"`
 	}
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", http.NoBody)
-	if err != nil {
-		return status, err
+	if err == nil {
+		err = json.Unmarshal(text, &status)
 	}
-	r, err := g.client.Do(q)
-	if err != nil {
-		return status, err
-	}
-	defer func() { _ = r.Body.Close() }()
-	err = json.UnmarshalRead(io.LimitReader(r.Body, maxHealth), &status)
-	return status, err
+	return status.Matches > 0, err
 }
+
+// note prints a line.
+func (g *upGroup) note(format string, args ...any) { _ = printLine(g.err, format, args...) }

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"regexp"
@@ -11,6 +13,7 @@ import (
 
 	"evenodd/cmd/supervise"
 	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -35,29 +38,32 @@ type upMember struct {
 
 // The lines by which a process tells that it listens. The log names the endpoint of an agent.
 var (
-	leagueLine    = regexp.MustCompile(`^League \S+ at (https?://\S+) `)
-	listeningLine = regexp.MustCompile(`"endpoint":"https?://[^"]*:(\d+)/[^"]*".*"event_type":"` + protocol.EventListening + `"`)
-	usageLine     = regexp.MustCompile(`^Try 'evenodd .*--help'\.$`)
+	leagueLine    = regexp.MustCompile(`^League \S+ at (https?://\S+:(\d+)/\S*) `)
+	listeningLine = regexp.MustCompile(`"endpoint":"https?://[^"]*:(\d+)/[^"]*".*"event_type":"` +
+		"LISTENING" + `"`)
+	usageLine = regexp.MustCompile(`^Try 'evenodd .*--help'\.$`)
 )
 
-// newUpMembers returns the manager, the referees and the players of a league.
-func newUpMembers(g *upGroup, o *upOptions, entrants []config.Entrant) (manager *upMember, agents []*upMember) {
+// addMembers adds the manager, the referees and the players of a league.
+func (g *upGroup) addMembers(entrants []config.Entrant) {
 	env := withoutKeys(os.Environ(), entrants)
-	common := []string{"--host=" + o.host, "--data=" + o.data, "--log-level=info"}
-	if o.settings != "" {
-		common = append(common, "--config="+o.settings)
+	member := func(role, name string, flags ...string) *upMember {
+		args := []string{role, "--host=" + g.host, "--data=" + g.data, "--log-level=info"}
+		if g.settings != "" {
+			args = append(args, "--config="+g.settings)
+		}
+		return &upMember{group: g, name: name, role: role, env: env, args: slices.Concat(args, flags, g.passed[role])}
 	}
-	manager = &upMember{group: g, name: "manager", role: "manager", env: env, port: o.ports.String(), args: slices.Concat([]string{"manager"}, common,
-		[]string{"--exit-when-done", "--players=" + strconv.Itoa(len(entrants)), "--referees=" + strconv.Itoa(o.referees)}, o.passed["manager"])}
-	for i := range o.referees {
+	g.manager = member("manager", "manager", "--exit-when-done", "--players="+strconv.Itoa(len(entrants)),
+		"--referees="+strconv.Itoa(g.referees))
+	g.manager.port = g.ports.String()
+	for i := range g.referees {
 		name := fmt.Sprintf("Referee-%d", i+1)
-		agents = append(agents, &upMember{group: g, name: name, role: "referee", env: env,
-			args: slices.Concat([]string{"referee"}, common, []string{"--name=" + name, "--id=" + protocol.RefereeID(i+1)})})
+		g.agents = append(g.agents, member("referee", name, "--name="+name, "--id="+league.RefereeID(i+1)))
 	}
 	for i := range entrants {
 		e := &entrants[i]
-		m := &upMember{group: g, name: e.Name, role: "player", env: env,
-			args: slices.Concat([]string{"player"}, common, []string{"--name=" + e.Name, "--id=" + protocol.PlayerID(i+1)}, o.passed["player"], entrantFlags(e))}
+		m := member("player", e.Name, append(entrantFlags(e), "--name="+e.Name, "--id="+league.PlayerID(i+1))...)
 		switch {
 		case e.Kind == config.KindURL:
 			m.elsewhere = e.Value
@@ -66,9 +72,8 @@ func newUpMembers(g *upGroup, o *upOptions, entrants []config.Entrant) (manager 
 		case e.LLM.Key() != "":
 			m.env = append(slices.Clone(env), llmKeyVariable+"="+e.LLM.Key())
 		}
-		agents = append(agents, m)
+		g.agents = append(g.agents, m)
 	}
-	return manager, agents
 }
 
 // withoutKeys returns an environment without the keys of language models: each key is only
@@ -95,12 +100,14 @@ func entrantFlags(e *config.Entrant) (args []string) {
 	return args
 }
 
-// task returns the task that keeps the process running.
-func (m *upMember) task() *supervise.Task {
-	return &supervise.Task{
-		Start: m.start, Final: m.final, Changed: m.changed, Policy: upPolicy(), Patience: upPatience,
-	}
+// run runs the process until it needs no restart.
+func (m *upMember) run(ctx context.Context) supervise.State {
+	task := supervise.Task{Start: m.start, Final: m.final, Changed: m.changed, Policy: upPolicy(), Patience: upPatience}
+	return task.Run(ctx)
 }
+
+// why is the reason of the last end of the process.
+func (m *upMember) why() string { return cmp.Or(m.problem, m.state.Exit.Text) }
 
 // start starts the process. A restarted process listens on the same port, if it had one.
 func (m *upMember) start() (*supervise.Running, error) {
@@ -109,11 +116,7 @@ func (m *upMember) start() (*supervise.Running, error) {
 	if !m.heard && m.role != "manager" {
 		m.port = "" // maybe the port was the problem
 	}
-	port := m.port
-	if port == "" {
-		port = "0"
-	}
-	args := append(slices.Clone(m.args), "--port="+port)
+	args := append(slices.Clone(m.args), "--port="+cmp.Or(m.port, "0"))
 	if m.role == "manager" && m.ready { // the old league has been archived
 		args = slices.DeleteFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--new-league") })
 	} else if m.role != "manager" {
@@ -163,14 +166,18 @@ func (m *upMember) logged(line string) {
 	}
 	if found := leagueLine.FindStringSubmatch(line); found != nil && m.role == "manager" {
 		m.ready, m.heard, g.wasOver = true, true, strings.Contains(line, " is over already: ")
-		g.found(found[1])
+		g.found(found[1], found[2])
 	}
 	if m.role == "manager" && strings.HasPrefix(line, watchPage) {
-		g.screen.note("%s", line)
+		g.note("%s", line)
 		return
 	}
-	if m.state.Phase != supervise.PhaseStopping || !strings.HasPrefix(m.problem, "interrupted. ") { // how to resume is for a single agent
-		g.screen.line(m.name, line)
+	if g.brief && strings.HasPrefix(line, "{") {
+		return
+	}
+	// how to resume is for a single agent
+	if m.state.Phase != supervise.PhaseStopping || !strings.HasPrefix(m.problem, "interrupted. ") {
+		g.note("%s | %s", m.name, line)
 	}
 }
 
@@ -184,7 +191,7 @@ func (m *upMember) printed(line string) {
 		return
 	}
 	m.last = line
-	g.screen.plain("%s | %s", m.name, line)
+	g.note("%s | %s", m.name, line)
 }
 
 // changed shows a new state.
@@ -199,19 +206,20 @@ func (m *upMember) changed(s supervise.State) {
 	}
 	switch s.Phase {
 	case supervise.PhaseRunning:
-		g.screen.plain("%s runs with process id %d", who, s.PID)
+		g.note("%s runs with process id %d", who, s.PID)
 	case supervise.PhasePausing:
-		g.screen.note("%s has ended: %s; it starts again in %s", who, s.Exit.Text, s.Pause.Round(time.Millisecond))
+		g.note("%s has ended: %s; it starts again in %s", who, s.Exit.Text, s.Pause.Round(time.Millisecond))
 	case supervise.PhaseFailed:
-		g.screen.note("%s has ended: %s; it is not started again, because it ended %d times in a minute", who, s.Exit.Text, upPolicy().Most+1)
+		g.note("%s has ended: %s; it is not started again, because it ended %d times in a minute", who,
+			s.Exit.Text, upPolicy().Most+1)
 	case supervise.PhaseEnded:
 		if !m.succeeded(s) {
-			g.screen.note("%s has ended: %s; it is not started again, because the same would happen", who, s.Exit.Text)
+			g.note("%s has ended: %s; it is not started again, because the same would happen", who, s.Exit.Text)
 			return
 		}
-		g.screen.plain("%s has ended", who)
+		g.note("%s has ended", who)
 	case supervise.PhaseStopped:
-		g.screen.plain("%s is stopped", who)
+		g.note("%s is stopped", who)
 	case supervise.PhaseStopping:
 	}
 }

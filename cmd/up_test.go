@@ -69,25 +69,6 @@ func TestUpPlaysALeague(t *testing.T) {
 	checkTable(t, fresh.stdout.String(), 6)
 }
 
-func TestUpRestartsAKilledProcess(t *testing.T) {
-	for _, name := range []string{"Alice (player)", "Referee-1 (referee)", "manager"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := startUp(t, t.TempDir(), fourPlayers, "--legs", "2", "--pace", "1s", "--new-league")
-			pid := p.awaitPID(t, name, 1)
-			p.await(t, `"match_id":"R1M\d".*"event_type":"RESULT_RECORDED"`)
-			victim, err := os.FindProcess(pid)
-			require.NoError(t, err)
-			require.NoError(t, victim.Kill())
-			p.await(t, `(?m)^`+regexp.QuoteMeta(name)+` has ended: signal: killed; it starts again in 500ms$`)
-			assert.NotEqual(t, pid, p.awaitPID(t, name, 2))
-			require.Zero(t, p.awaitExit(t), p.stderr.String())
-			checkTable(t, p.stdout.String(), 6)
-			assert.NotContains(t, p.stderr.String(), "The old league is in", "a restarted manager resumes its league")
-		})
-	}
-}
-
 func TestUpExitsWith3AfterTechnicalLosses(t *testing.T) {
 	t.Parallel()
 	p := startUp(t, t.TempDir(), "entrants:\n  - {name: Good, strategy: even}\n  - {name: Bad, exec: \"sh -c 'exit 1'\"}\n", "--strict", "--referees", "1")

@@ -22,28 +22,26 @@ type build struct {
 
 // newVersion makes 'evenodd version'.
 func newVersion(s streams) *cobra.Command {
-	format := formatText
+	format := ""
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version, the commit and the platform of the program",
-		Long: `Show the version of the program, the commit from which it was built with its time, the
-version of Go, and the platform. --version of evenodd prints the version only.`,
+		Long: `Show the version of the program, the commit from which it was built with its
+time, the version of Go, and the platform. --version of evenodd prints the
+version only.`,
 		Example: `  # What to put into a bug report
   evenodd version
 
   # For scripts
   evenodd version --format json`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := oneOf("format", format, formatText, formatJSON); err != nil {
-				return err
-			}
 			info, _ := debug.ReadBuildInfo()
 			b := buildOf(c.Root().Version, info)
 			return show(s.out, format, b, func(w io.Writer) error { return printVersion(w, b) })
 		},
 	}
-	c.Flags().StringVar(&format, "format", format, "text or json")
+	formatFlag(c.Flags(), &format)
 	return c
 }
 
@@ -71,7 +69,7 @@ func buildOf(version string, info *debug.BuildInfo) build {
 }
 
 func printVersion(w io.Writer, b build) error {
-	var text page
+	var text printout
 	text.line("evenodd %s", b.Version)
 	if b.Commit == "" {
 		text.line("commit    unknown: the build had no Git checkout, or -buildvcs=false")

@@ -1,18 +1,18 @@
 // Package config finds the value of every setting: from its flag, the environment, a
 // settings file, the files of the data folder, or the built-in values, in this order.
 // Settings holds the values of flags, a Loader the files of the data folder's
-// configuration layer (spec 003 §9.3, §10.3, §10.4). Only this package uses viper. It
+// configuration layer. Only this package uses viper. It
 // must not depend on agents, games or strategies: its callers list what exists in
 // Known.
 package config
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,11 +54,11 @@ type Settings struct {
 // maxSettings is the largest size of a settings file in bytes.
 const maxSettings = 1 << 20
 
-// Load reads a settings file (YAML, TOML or JSON, by its extension); "" means the file
+// Load reads a settings file (YAML or JSON, by its extension); "" means the file
 // in EVENODD_CONFIG, or none. commands has the flags of all commands. A key of the file
 // is the name of a flag, at the top level or below the name of a command. Any other
 // key is an error, because it is a spelling mistake.
-func Load(ctx context.Context, file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
+func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	if file == "" {
 		file = os.Getenv(variable("config"))
 	}
@@ -66,18 +66,23 @@ func Load(ctx context.Context, file string, commands map[string]*pflag.FlagSet) 
 	if file == "" {
 		return s, nil
 	}
-	text, err := userfile.Read(ctx, file, maxSettings)
+	text, err := userfile.Read(file, maxSettings)
 	if err != nil {
 		return nil, fmt.Errorf("settings file %s: %w", file, err)
 	}
-	s.viper.SetConfigFile(file)
+	format := strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
+	if !slices.Contains([]string{"yaml", "yml", "json"}, format) { // viper reads more
+		return nil, fmt.Errorf("settings file %s: its format is unknown: name it *.yaml or *.json", file)
+	}
+	s.viper.SetConfigType(format)
 	if err := s.viper.ReadConfig(bytes.NewReader(text)); err != nil {
-		return nil, unreadableSettings(file, text, err)
+		return nil, fmt.Errorf("settings file %s: %w", file, err)
 	}
 	var problems []error
 	for _, key := range s.viper.AllKeys() {
 		if !s.known(key, commands) {
-			problems = append(problems, fmt.Errorf("settings file %s: unknown setting %q%s", file, key, protocol.DidYouMean(key, settingNames(commands))))
+			problems = append(problems, fmt.Errorf("settings file %s: unknown setting %q%s", file, key,
+				protocol.DidYouMean(key, settingNames(commands))))
 		}
 	}
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -2,14 +2,13 @@ package config
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,8 +87,8 @@ const (
 // file, those of an entry with a count as Name-1, Name-2 and so on. The error lists all
 // problems of the file, each with its line. Names of strategies, command lines and URLs of
 // agents are for the caller to check, with Where.
-func LoadEntrants(ctx context.Context, path string) ([]Entrant, error) {
-	text, err := userfile.ReadText(ctx, path, maxEntrantsFile)
+func LoadEntrants(path string) ([]Entrant, error) {
+	text, err := userfile.ReadText(path, maxEntrantsFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -100,37 +99,24 @@ func LoadEntrants(ctx context.Context, path string) ([]Entrant, error) {
 	f := &entrantsFile{path: path, folder: folder, lines: map[string]int{}}
 	var document, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("%s: the file is empty: it needs a list of entrants", path)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, notYAML(err))
+	if err := decoder.Decode(&document); err != nil {
+		return nil, fmt.Errorf("%s: the file must be YAML with a list of entrants: %w", path, err)
 	}
 	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: the file must be one YAML document: remove what follows the line ---", path)
 	}
-	f.read(ctx, document.Content[0])
+	f.read(document.Content[0])
 	return f.entrants, errors.Join(f.problems...)
 }
 
 // ReadPrompt reads a file with the instructions for a language model.
-func ReadPrompt(ctx context.Context, path string) (string, error) {
-	text, err := userfile.ReadText(ctx, path, maxPromptFile)
+func ReadPrompt(path string) (string, error) {
+	text, err := userfile.ReadText(path, maxPromptFile)
 	prompt := strings.TrimSpace(string(text))
 	if err == nil && prompt == "" {
 		err = errors.New("the file is empty")
 	}
 	return prompt, err
-}
-
-// notYAML says where a text is not YAML. The library knows only the line in which the value
-// with the error begins.
-func notYAML(err error) error {
-	parts := regexp.MustCompile(`(?s)^yaml: (?:(line \d+): )?(.*)$`).FindStringSubmatch(err.Error())
-	if len(parts) < 3 || parts[1] == "" {
-		return fmt.Errorf("the file is not YAML: %w", err)
-	}
-	return fmt.Errorf("not YAML at or after %s: %s", parts[1], parts[2])
 }
 
 // An entrantsFile collects the entrants and the problems of a file.
@@ -145,20 +131,14 @@ func (f *entrantsFile) refuse(n *yaml.Node, format string, args ...any) {
 	f.problems = append(f.problems, fmt.Errorf("%s: line %d: %s", f.path, n.Line, fmt.Sprintf(format, args...)))
 }
 
-func (f *entrantsFile) read(ctx context.Context, document *yaml.Node) {
+func (f *entrantsFile) read(document *yaml.Node) {
 	list := f.members(document, "the file", "entrants")["entrants"]
-	switch {
-	case list == nil:
-		if len(f.problems) == 0 {
-			f.refuse(document, "the file must have the member entrants, a list")
-		}
-		return
-	case list.Kind != yaml.SequenceNode || len(list.Content) == 0:
-		f.refuse(list, "entrants must be a list of at least one entrant")
+	if list == nil || list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
+		f.refuse(document, "entrants must be a list of at least one entrant")
 		return
 	}
 	for _, entry := range list.Content {
-		f.entry(ctx, entry)
+		f.entry(entry)
 	}
 	if len(f.entrants) > maxEntrants {
 		f.refuse(list, "%d entrants: a file has at most %d", len(f.entrants), maxEntrants)
@@ -166,7 +146,7 @@ func (f *entrantsFile) read(ctx context.Context, document *yaml.Node) {
 }
 
 // entry adds the entrants of an entry.
-func (f *entrantsFile) entry(ctx context.Context, n *yaml.Node) {
+func (f *entrantsFile) entry(n *yaml.Node) {
 	kinds := []string{KindStrategy, KindExec, KindLLM, KindMCP, KindURL}
 	m := f.members(n, "an entrant", append([]string{"name", "count"}, kinds...)...)
 	if m == nil {
@@ -175,52 +155,44 @@ func (f *entrantsFile) entry(ctx context.Context, n *yaml.Node) {
 	e := Entrant{Where: fmt.Sprintf("%s: line %d", f.path, n.Line), Folder: f.folder}
 	given := slices.DeleteFunc(kinds, func(kind string) bool { return m[kind] == nil })
 	if len(given) != 1 {
-		f.refuse(n, "an entrant has exactly one of strategy, exec, llm, mcp and url; this one has %s", orNone(given))
+		f.refuse(n, "an entrant has exactly one of strategy, exec, llm, mcp and url; this one has %s",
+			cmp.Or(strings.Join(given, ", "), "none"))
 	} else {
 		e.Kind = given[0]
-		f.kind(ctx, &e, m[e.Kind])
+		f.kind(&e, m[e.Kind])
 	}
-	if m["name"] == nil {
-		f.refuse(n, "an entrant needs a name")
-		return
-	}
-	e.Name = f.text(m["name"], "name")
-	if e.Name != "" {
+	if e.Name = f.text(m["name"], "name"); e.Name != "" {
 		f.add(m, e)
+	} else if m["name"] == nil {
+		f.refuse(n, "an entrant needs a name")
 	}
-}
-
-func orNone(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, ", ")
 }
 
 // kind reads the member that selects the kind of an entrant.
-func (f *entrantsFile) kind(ctx context.Context, e *Entrant, n *yaml.Node) {
+func (f *entrantsFile) kind(e *Entrant, n *yaml.Node) {
 	switch e.Kind {
 	case KindLLM:
-		f.llm(ctx, &e.LLM, n)
+		f.llm(&e.LLM, n)
 	case KindMCP:
 		m := f.members(n, "mcp", "command", "url", "tool")
-		e.MCP = EntrantMCP{Command: f.text(m["command"], "command"), URL: f.text(m["url"], "url"), Tool: f.text(m["tool"], "tool")}
+		e.MCP = EntrantMCP{Command: f.text(m["command"], "command"), URL: f.text(m["url"], "url"),
+			Tool: f.text(m["tool"], "tool")}
 		if m != nil && (m["command"] == nil) == (m["url"] == nil) {
 			f.refuse(n, "mcp needs either a command or a url")
 		}
 		f.httpURL(m["url"], e.MCP.URL, "http://localhost:3000/mcp")
 	default:
 		e.Value = f.text(n, e.Kind)
-		if e.Kind == KindStrategy && slices.Contains([]string{KindLLM, KindMCP}, e.Value) || strings.HasPrefix(e.Value, "exec:") {
-			kind, _, _ := strings.Cut(e.Value, ":")
-			f.refuse(n, "%s: %s: use the member %s in place of %s", e.Kind, e.Value, kind, e.Kind)
+		kind, _, _ := strings.Cut(e.Value, ":")
+		if e.Kind == KindStrategy && slices.Contains([]string{KindLLM, KindMCP, KindExec}, kind) {
+			f.refuse(n, "strategy: %s: use the member %s", e.Value, kind)
 		}
 	}
 }
 
-func (f *entrantsFile) llm(ctx context.Context, l *EntrantLLM, n *yaml.Node) {
+func (f *entrantsFile) llm(l *EntrantLLM, n *yaml.Node) {
 	m := f.members(n, "llm", "url", "model", "prompt_file", "key_env")
-	l.URL, l.Model = f.text(m["url"], "url"), f.text(m["model"], "model")
+	l.URL, l.Model, l.KeyEnv = f.text(m["url"], "url"), f.text(m["model"], "model"), f.text(m["key_env"], "key_env")
 	if m != nil && (m["url"] == nil || m["model"] == nil) {
 		f.refuse(n, "llm needs a url and a model, for example http://localhost:11434/v1 and llama3.2")
 	}
@@ -230,17 +202,13 @@ func (f *entrantsFile) llm(ctx context.Context, l *EntrantLLM, n *yaml.Node) {
 			l.PromptFile = filepath.Join(f.folder, path)
 		}
 		var err error
-		if l.Prompt, err = ReadPrompt(ctx, l.PromptFile); err != nil {
+		if l.Prompt, err = ReadPrompt(l.PromptFile); err != nil {
 			f.refuse(m["prompt_file"], "prompt_file %s: %v", path, err)
 		}
 	}
-	l.KeyEnv = f.text(m["key_env"], "key_env")
-	switch { // no error shows the value: it may be a key
-	case l.KeyEnv == "":
-	case !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(l.KeyEnv):
-		f.refuse(m["key_env"], "key_env must be the name of an environment variable that holds the key, such as OPENAI_API_KEY; keys never stand in this file")
-	case l.Key() == "":
-		f.refuse(m["key_env"], "key_env: there is no such environment variable: set it to the key of this model")
+	if l.KeyEnv != "" && l.Key() == "" { // the error does not show the value: it may be a key
+		f.refuse(m["key_env"], "key_env must be the name of an environment variable that holds the key of this model; "+
+			"keys never stand in this file")
 	}
 }
 
@@ -307,7 +275,8 @@ func (f *entrantsFile) members(n *yaml.Node, what string, known ...string) map[s
 		name := n.Content[i]
 		switch {
 		case !slices.Contains(known, name.Value):
-			f.refuse(name, "unknown member %q%s: %s has only %s", protocol.Clip(name.Value, 60), protocol.DidYouMean(name.Value, known), what, strings.Join(known, ", "))
+			f.refuse(name, "unknown member %q%s: %s has only %s", protocol.Clip(name.Value, 60),
+				protocol.DidYouMean(name.Value, known), what, strings.Join(known, ", "))
 		case m[name.Value] != nil:
 			f.refuse(name, "%s is given twice", name.Value)
 		default:
@@ -323,12 +292,8 @@ func (f *entrantsFile) text(n *yaml.Node, member string) string {
 	switch {
 	case n == nil:
 		return ""
-	case n.Kind == yaml.AliasNode:
-		f.refuse(n, "%s: aliases are not supported: write the value here", member)
-	case n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "":
+	case n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "" || strings.Contains(n.Value, "\x00"):
 		f.refuse(n, "%s must be a text", member)
-	case strings.ContainsRune(n.Value, 0):
-		f.refuse(n, "%s must not contain a NUL character", member)
 	default:
 		return strings.TrimSpace(n.Value)
 	}

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +26,7 @@ func ExampleLoad() {
 	flags := pflag.NewFlagSet("player", pflag.ContinueOnError)
 	flags.String("name", "Ann", "")
 	strategy := flags.String("strategy", "random", "")
-	settings, err := config.Load(context.Background(), file, map[string]*pflag.FlagSet{"player": flags})
+	settings, err := config.Load(file, map[string]*pflag.FlagSet{"player": flags})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,7 +11,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A File is one file of the configuration layer (spec 003 table 18): *System,
+// A File is one file of the configuration layer: *System,
 // *Agents, *League, *Games, *RefereeDefaults or *PlayerDefaults. Its tags rule, each
 // and required are explained at report.object. Init writes the tag remark beside the member.
 type File interface {
@@ -21,7 +21,7 @@ type File interface {
 	complete(r *report, k Known) // sets what list items leave out, and compares members with each other
 }
 
-// Header has the members that every file begins with (spec 003 §9.2.1).
+// Header has the members that every file begins with.
 type Header struct {
 	SchemaVersion string `json:"schema_version" rule:"version"`
 	LastUpdated   string `json:"last_updated" rule:"timestamp"`
@@ -53,8 +53,7 @@ func (h *Header) Gives(member string) bool {
 	}
 }
 
-// System is config/system.json: the settings of all agents and leagues (spec 003
-// §9.3.1, §10.3.2).
+// System is config/system.json: the settings of all agents and leagues.
 type System struct {
 	Header
 	SystemID        string      `json:"system_id" rule:"text"`
@@ -116,9 +115,7 @@ type RetryPolicy struct {
 }
 
 // Protocol returns the policy of a match.
-func (p *RetryPolicy) Protocol() protocol.RetryPolicy {
-	return protocol.RetryPolicy{MaxRetries: p.MaxRetries, Delay: p.Delay, Backoff: p.Backoff}
-}
+func (p *RetryPolicy) Protocol() protocol.RetryPolicy { return protocol.RetryPolicy(*p) }
 
 // Logs bound the files of one log: together they have at most MaxFileMB times MaxFiles.
 type Logs struct {
@@ -132,7 +129,7 @@ type Disk struct {
 }
 
 // Agents is config/agents/agents_config.json: presets for agents that are started
-// with an id (spec 003 §9.3.2, §10.3.3). Registrations are not kept here.
+// with an id. Registrations are not kept here.
 type Agents struct {
 	Header
 	LeagueManager LeagueManager `json:"league_manager"`
@@ -180,46 +177,51 @@ func (p *Preset) Inactive() bool { return p.Active != nil && !*p.Active }
 
 // A Referee is the preset of one referee.
 type Referee struct {
-	RefereeID            string `json:"referee_id" rule:"referee_id" required:"true"`
-	Endpoint             string `json:"endpoint,omitzero" rule:"endpoint"`
-	MaxConcurrentMatches int    `json:"max_concurrent_matches,omitzero" rule:"1..10"` // up to protocol.MaxConcurrentMatches
+	RefereeID string `json:"referee_id" rule:"referee_id" required:"true"`
+	Endpoint  string `json:"endpoint,omitzero" rule:"endpoint"`
+	// up to protocol.MaxConcurrentMatches
+	MaxConcurrentMatches int `json:"max_concurrent_matches,omitzero" rule:"1..10"`
 	Preset
 }
 
 // A Player is the preset of one player.
 type Player struct {
-	PlayerID         string   `json:"player_id" rule:"player_id" required:"true"`
-	DefaultEndpoint  string   `json:"default_endpoint,omitzero" rule:"endpoint"`
-	PreferredLeagues []string `json:"preferred_leagues,omitzero" each:"league_id"` // the only leagues that it joins; none: any
+	PlayerID        string `json:"player_id" rule:"player_id" required:"true"`
+	DefaultEndpoint string `json:"default_endpoint,omitzero" rule:"endpoint"`
+	// the only leagues that it joins; none: any
+	PreferredLeagues []string `json:"preferred_leagues,omitzero" each:"league_id"`
 	Preset
 }
 
-// League is config/leagues/<league_id>.json: the rules of one league (spec 003
-// §9.3.3, §10.3.4).
+// League is config/leagues/<league_id>.json: the rules of one league.
 type League struct {
 	Header
-	LeagueID           string       `json:"league_id" rule:"own_id"`
-	DisplayName        string       `json:"display_name" rule:"name"`
-	GameType           string       `json:"game_type" rule:"game"`
-	Status             string       `json:"status" rule:"status"` // only a league with StatusActive is played
-	Scoring            Scoring      `json:"scoring"`
-	Participants       Participants `json:"participants"`
-	Tournament         string       `json:"tournament" rule:"tournament"`
-	Legs               int          `json:"legs" rule:"1..134217728"` // of a round-robin; the manager limits the number of matches
-	Rounds             int          `json:"rounds" rule:"0..5000"`    // of a Swiss system; 0: the usual number
-	Seeding            []string     `json:"seeding" each:"name"`      // display names, best first, of a Swiss system or knockout
-	Broadcast          string       `json:"broadcast" rule:"broadcast"`
-	UniqueDisplayNames bool         `json:"unique_display_names" rule:"bool"`
-	RegistrationWindow int          `json:"registration_window_sec" rule:"seconds0"` // 0: none
-	RegistrationGrace  int          `json:"registration_grace_sec" rule:"seconds1"`  // after which a registered agent that never answered may lose its slot
-	AnnounceLead       int          `json:"announce_lead_sec" rule:"seconds0" remark:"seconds from the announcement of a round to its first match; the specification asks for 60"`
-	Lifecycle          Lifecycle    `json:"lifecycle"`
-	Replies            string       `json:"replies" rule:"replies"`
-	Auth               string       `json:"auth" rule:"auth"`
-	Signatures         string       `json:"signatures" rule:"signatures"`
-	Evidence           string       `json:"evidence" rule:"evidence"`
-	AllowedEndpoints   []string     `json:"allowed_endpoints" each:"network"` // networks of agents, see ParseNetwork; none: it depends on --host
-	Limits             Limits       `json:"limits"`
+	LeagueID     string       `json:"league_id" rule:"own_id"`
+	DisplayName  string       `json:"display_name" rule:"name"`
+	GameType     string       `json:"game_type" rule:"game"`
+	Status       string       `json:"status" rule:"status"` // only a league with StatusActive is played
+	Scoring      Scoring      `json:"scoring"`
+	Participants Participants `json:"participants"`
+	Tournament   string       `json:"tournament" rule:"tournament"`
+	// of a round-robin; the manager limits the number of matches
+	Legs   int `json:"legs" rule:"1..134217728"`
+	Rounds int `json:"rounds" rule:"0..5000"` // of a Swiss system; 0: the usual number
+	// display names, best first, of a Swiss system or knockout
+	Seeding            []string `json:"seeding" each:"name"`
+	Broadcast          string   `json:"broadcast" rule:"broadcast"`
+	UniqueDisplayNames bool     `json:"unique_display_names" rule:"bool"`
+	RegistrationWindow int      `json:"registration_window_sec" rule:"seconds0"` // 0: none
+	// after which a registered agent that never answered may lose its slot
+	RegistrationGrace int       `json:"registration_grace_sec" rule:"seconds1"`
+	AnnounceLead      int       `json:"announce_lead_sec" rule:"seconds0"`
+	Lifecycle         Lifecycle `json:"lifecycle"`
+	Replies           string    `json:"replies" rule:"replies"`
+	Auth              string    `json:"auth" rule:"auth"`
+	Signatures        string    `json:"signatures" rule:"signatures"`
+	Evidence          string    `json:"evidence" rule:"evidence"`
+	// networks of agents, see ParseNetwork; none: it depends on --host
+	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"`
+	Limits           Limits   `json:"limits"`
 
 	// Members of Timeouts and RetryPolicy that replace those of the system.
 	// Loader.Rules returns the result.
@@ -283,7 +285,7 @@ type Limits struct {
 }
 
 // Lifecycle has the numbers of failures in a row after which an agent is suspended
-// and shut down (spec 003 §2.8); 0 means never.
+// and shut down; 0 means never.
 type Lifecycle struct {
 	SuspendAfter  int `json:"suspend_after" rule:"0..1000"`
 	ShutdownAfter int `json:"shutdown_after" rule:"0..1000"`
@@ -311,18 +313,19 @@ type AgentDefaults struct {
 // assume gives agents every game of the program.
 func (d *AgentDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
 
-// RefereeDefaults is config/defaults/referee.json (spec 003 §9.3.5).
+// RefereeDefaults is config/defaults/referee.json.
 type RefereeDefaults struct {
 	AgentDefaults
 	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"1..10"`
 	LogLevel             string `json:"log_level" rule:"log_level"`
 
-	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"` // networks of players; none: those that the manager allows
+	// networks of players; none: those that the manager allows
+	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"`
 }
 
 func (d *RefereeDefaults) name() string { return "defaults/referee.json" }
 
-// PlayerDefaults is config/defaults/player.json (spec 003 §9.3.5).
+// PlayerDefaults is config/defaults/player.json.
 type PlayerDefaults struct {
 	AgentDefaults
 	Strategy string `json:"strategy" rule:"strategy"`

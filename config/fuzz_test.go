@@ -46,7 +46,7 @@ func FuzzFiles(f *testing.F) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, raw, 0o600))
 		defer os.Remove(path)
-		l := config.NewLoader(dir, program())
+		l := config.NewLoader(dir, known())
 		first, err := file.load(l)
 		if err != nil {
 			require.ErrorContains(t, err, path)
@@ -55,18 +55,8 @@ func FuzzFiles(f *testing.F) {
 		for _, member := range l.Unknown() {
 			require.Contains(t, member, path)
 		}
-		second, err := file.load(config.NewLoader(dir, program()))
+		second, err := file.load(config.NewLoader(dir, known()))
 		require.NoError(t, err, "a file that was accepted is accepted again")
 		require.Equal(t, first, second)
 	})
-}
-
-// program returns the games of the program of these tests.
-func program() config.Known {
-	return config.Known{
-		Tiebreakers: []string{"points", "wins", "draws", "head_to_head"},
-		Tournaments: []string{"round-robin", "swiss"},
-		Strategies:  []string{"random"},
-		Games:       map[string]config.KnownGame{"even_odd": {DisplayName: "Even/Odd", Module: "rules/evenodd", MinPlayers: 2, MaxPlayers: 2}},
-	}
 }

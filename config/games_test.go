@@ -3,7 +3,6 @@ package config_test
 import (
 	"testing"
 
-	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -30,13 +29,15 @@ func TestBuiltInRegistryHasTheGamesOfTheProgram(t *testing.T) {
 	assert.Equal(t, types, players.GameTypes)
 
 	l = config.NewLoader(dataFolder(t, map[string]string{
-		"games/games_registry.json": `{"games": [{"game_type": "even_odd"}]}`,
+		"games/games_registry.json": `{"games": [{"game_type": "even_odd", "min_players": 7, "move_types": ["x"]}]}`,
 		"defaults/player.json":      `{"game_types": ["even_odd"]}`,
 	}), known())
 	games, err = l.Games()
 	require.NoError(t, err)
 	require.Len(t, games.Games, 1)
 	assert.Equal(t, "Even/Odd", games.Games[0].DisplayName, "what it leaves out of a game is that of this game")
+	assert.Equal(t, 2, games.Games[0].MinPlayers, "what describes a game is that of the program")
+	assert.Equal(t, []string{"choose_parity"}, games.Games[0].MoveTypes)
 	players, err = l.PlayerDefaults()
 	require.NoError(t, err)
 	assert.Equal(t, []string{"even_odd"}, players.GameTypes)
@@ -60,23 +61,4 @@ func TestLeagueCanPlayAnotherGame(t *testing.T) {
 	r, err = l.Rules(league)
 	require.NoError(t, err)
 	assert.Equal(t, "even_odd", r.League.GameType, "the file's own is as it was")
-}
-
-// Choices have the form of spec 003 §3.8.3: 0-8 means nine choices.
-func TestRegistryListsMovesAndChoices(t *testing.T) {
-	games, err := config.NewLoader(t.TempDir(), known()).Games()
-	require.NoError(t, err)
-	text, err := json.Marshal(games.Games[0], json.Deterministic(true))
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"game_type":"chess","display_name":"Chess","move_types":["clock","offer"],
-		"valid_choices":{"clock":["1-3","5"],"offer":["draw"]},
-		"rules_module":"rules/chess","max_round_time_sec":0,"min_players":2,"max_players":2}`, string(text))
-	for _, choices := range []string{`["1-3", "5"]`, `["5", "1", "2", "3"]`, `["1-2", "3", "5"]`} {
-		_, err := loaderWith(t, "games/games_registry.json", `{"games": [{"game_type": "chess", "valid_choices": {"offer": ["draw"], "clock": `+choices+`}}]}`).Games()
-		require.NoError(t, err, choices)
-	}
-	for _, choices := range []string{`["1-3"]`, `["0-5"]`, `["3-1", "2", "5"]`, `["1-4000000000000000000"]`, `["01-3", "5"]`, `[]`} {
-		_, err := loaderWith(t, "games/games_registry.json", `{"games": [{"game_type": "chess", "valid_choices": {"offer": ["draw"], "clock": `+choices+`}}]}`).Games()
-		require.ErrorContains(t, err, "games[0].valid_choices: must be", choices)
-	}
 }

@@ -1,14 +1,11 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -35,13 +32,15 @@ func Init(dir string, known Known, now time.Time) ([]Written, error) {
 	}
 	plain := NewLoader("", known)
 	var done []Written
-	for _, f := range []File{&System{}, &Agents{}, &League{LeagueID: system.DefaultLeagueID}, &Games{}, &RefereeDefaults{}, &PlayerDefaults{}} {
+	for _, f := range []File{&System{}, &Agents{}, &League{LeagueID: system.DefaultLeagueID}, &Games{},
+		&RefereeDefaults{}, &PlayerDefaults{}} {
 		if err := plain.read(f); err != nil {
 			return done, err
 		}
 		created, err := create(l.Path(f), f, now)
 		if err != nil {
-			return done, fmt.Errorf("%s: cannot be written: %w; choose a folder in which you may write", l.Path(f), withoutPath(err))
+			return done, fmt.Errorf("%s: cannot be written: %w; choose a folder in which you may write", l.Path(f),
+				withoutPath(err))
 		}
 		done = append(done, Written{l.Path(f), created})
 	}
@@ -56,7 +55,6 @@ func create(path string, f File, now time.Time) (created bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	text = withRemarks(text, fieldsOf(reflect.TypeOf(f).Elem()))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, err
 	}
@@ -65,16 +63,4 @@ func create(path string, f File, now time.Time) (created bool, err error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// withRemarks puts the remark of each member before it, as a member without effect: JSON has no
-// comments.
-func withRemarks(text []byte, fields []reflect.StructField) []byte {
-	for _, f := range fields {
-		if remark := f.Tag.Get("remark"); remark != "" {
-			name := memberName(f)
-			text = bytes.Replace(text, []byte("\n  \""+name+"\":"), []byte("\n  \"_"+name+"\": "+strconv.Quote(remark)+",\n  \""+name+"\":"), 1)
-		}
-	}
-	return text
 }

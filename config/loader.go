@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -28,7 +27,6 @@ import (
 // with the same major number.
 const (
 	schemaVersion = "1.0.0"
-	schemaMajor   = 1
 )
 
 // builtin holds the built-in values.
@@ -36,7 +34,7 @@ const (
 //go:embed builtin
 var builtin embed.FS
 
-// A Loader reads the configuration layer below a data folder (spec 003 §9.3, §10.4).
+// A Loader reads the configuration layer below a data folder.
 // It reads each file once, when it is first needed. Built-in values replace missing
 // files and members. It is safe for concurrent use; callers must not change what it
 // returns.
@@ -129,7 +127,8 @@ func (l *Loader) Rules(leagueID string, gameType ...string) (*Rules, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("%s: games: must list %s, the game of league %s", l.Path(games), league.GameType, leagueID)
 	}
-	r := &Rules{League: league, System: system, Game: &games.Games[i], Timeouts: system.Timeouts, Retry: system.RetryPolicy}
+	r := &Rules{League: league, System: system, Game: &games.Games[i], Timeouts: system.Timeouts,
+		Retry: system.RetryPolicy}
 	if league.Timeouts != nil {
 		err = json.Unmarshal(league.Timeouts, &r.Timeouts)
 	}
@@ -203,7 +202,8 @@ func (l *Loader) read(f File) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: cannot be read: %w; make it a readable file, or remove it to use the built-in values", where, withoutPath(err))
+		return fmt.Errorf("%s: cannot be read: %w; make it a readable file, or remove it to use the built-in values",
+			where, withoutPath(err))
 	}
 	f.head().path = where
 	return l.parse(f, where, text)
@@ -217,10 +217,6 @@ func (l *Loader) parse(f File, where string, text []byte) error {
 		return unreadable(where, text, err)
 	}
 	tree, _ := value.(map[string]any)
-	if written, newer := newerSchema(tree); newer {
-		return fmt.Errorf("%s: schema_version: the file has version %s, but this program reads %d.x: use a newer evenodd, or remove the file and run 'evenodd init %s'",
-			where, written, schemaMajor, l.dir)
-	}
 	leagueID := strings.TrimSuffix(path.Base(f.name()), ".json") // of no use to other files
 	r := &report{path: where, rules: rules(l.known, leagueID)}
 	r.object(reflect.TypeOf(f).Elem(), "", value)
@@ -234,39 +230,14 @@ func (l *Loader) parse(f File, where string, text []byte) error {
 	return errors.Join(r.problems...)
 }
 
-// newerSchema tells whether the major version of a file is newer than this program:
-// its members can mean anything.
-func newerSchema(tree map[string]any) (written string, newer bool) {
-	written, _ = tree["schema_version"].(string)
-	major, _, _ := strings.Cut(written, ".")
-	n, err := strconv.Atoi(major)
-	return written, err == nil && n > schemaMajor
-}
-
-// unreadable says where a text is not JSON, and what to do.
+// unreadable describes a text that is not JSON, with its line.
 func unreadable(where string, text []byte, err error) error {
-	const remedy = "; correct it, or remove the file to use the built-in values"
-	whole := bytes.TrimSpace(text)
-	if len(whole) == 0 {
-		return fmt.Errorf("%s: the file is empty%s", where, remedy)
+	line := 1 + bytes.Count(bytes.TrimSpace(text), []byte("\n"))
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok && !errors.Is(err, io.ErrUnexpectedEOF) {
+		line = 1 + bytes.Count(text[:min(int(syntax.ByteOffset), len(text))], []byte("\n"))
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%s: line %d: the file ends before its JSON does%s", where, lineOf(text, len(whole)), remedy)
-	}
-	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
-	if !ok {
-		return fmt.Errorf("%s: %w%s", where, err, remedy)
-	}
-	reason := strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")
-	if at := syntax.JSONPointer; at != "" {
-		reason += fmt.Sprintf(" (at %s)", at)
-	}
-	return fmt.Errorf("%s: line %d: not JSON: %s%s", where, lineOf(text, int(syntax.ByteOffset)), reason, remedy)
-}
-
-// lineOf returns the line, from 1, of a position in a text.
-func lineOf(text []byte, offset int) int {
-	return 1 + bytes.Count(text[:min(offset, len(text))], []byte("\n"))
+	return fmt.Errorf("%s: line %d: not JSON: %w; correct it, or remove the file to use the built-in values", where, line,
+		err)
 }
 
 // withoutPath returns the reason of a file error: the message names the path already.

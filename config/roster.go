@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -27,12 +26,11 @@ type RosterEntry struct {
 const (
 	maxRosterBytes   = 4 << 20
 	maxRosterEntries = 11_000 // the most players and referees of a league
-	maxRosterErrors  = 10     // that are listed
 )
 
 // ReadRoster reads a roster file. The error lists what is wrong in which lines, but shows no code.
-func ReadRoster(ctx context.Context, path string) ([]RosterEntry, error) {
-	text, err := userfile.ReadText(ctx, path, maxRosterBytes)
+func ReadRoster(path string) ([]RosterEntry, error) {
+	text, err := userfile.ReadText(path, maxRosterBytes)
 	var entries []RosterEntry
 	if err == nil {
 		entries, err = ParseRoster(text)
@@ -47,11 +45,12 @@ func ReadRoster(ctx context.Context, path string) ([]RosterEntry, error) {
 // optionally, role (player or referee; an empty one means player), in any order. In each
 // role a name is there once, and so is a name that looks like another; each code is there once.
 func ParseRoster(text []byte) ([]RosterEntry, error) {
-	lines := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))) // some editors begin a file with this mark
+	// some editors begin a file with this mark
+	lines := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	lines.FieldsPerRecord, lines.TrimLeadingSpace, lines.ReuseRecord = -1, true, true
 	header, err := lines.Read()
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, unreadableLine(err)
+		return nil, err
 	}
 	r := roster{names: map[string]int{}, codes: map[string]int{}}
 	if err := r.readHeader(header); err != nil {
@@ -63,7 +62,7 @@ func ParseRoster(text []byte) ([]RosterEntry, error) {
 			break
 		}
 		if err != nil {
-			r.problems = append(r.problems, unreadableLine(err))
+			r.problems = append(r.problems, fmt.Errorf("not CSV: %w", err))
 			break
 		}
 		line, _ := lines.FieldPos(0)
@@ -74,21 +73,10 @@ func ParseRoster(text []byte) ([]RosterEntry, error) {
 			return nil, fmt.Errorf("line %d: a roster lists at most %d agents", line, maxRosterEntries)
 		}
 	}
-	if more := len(r.problems) - maxRosterErrors; more > 0 {
-		r.problems = append(r.problems[:maxRosterErrors], fmt.Errorf("and %d more", more))
-	}
 	if len(r.entries) == 0 && len(r.problems) == 0 {
 		r.problems = append(r.problems, errors.New("the roster lists no agent: add a line with a name and a code for each"))
 	}
 	return r.entries, errors.Join(r.problems...)
-}
-
-// unreadableLine is the error of a line that is no CSV, without its text.
-func unreadableLine(err error) error {
-	if broken, ok := errors.AsType[*csv.ParseError](err); ok {
-		return fmt.Errorf("line %d: not CSV: %w", broken.Line, broken.Err)
-	}
-	return err
 }
 
 // A roster is a roster that is being read.
@@ -105,7 +93,8 @@ func (r *roster) readHeader(fields []string) error {
 	for _, f := range fields {
 		name := strings.ToLower(strings.TrimSpace(f))
 		if slices.Contains(r.columns, name) || !slices.Contains([]string{"name", "code", "role"}, name) {
-			return fmt.Errorf("line 1: unknown or repeated column %s: the first line names the columns name, code and role (optional), separated by commas", quoted(name))
+			return fmt.Errorf("line 1: unknown or repeated column %s: the first line names the columns name, code and role "+
+				"(optional), separated by commas", quoted(name))
 		}
 		r.columns = append(r.columns, name)
 	}

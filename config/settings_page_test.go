@@ -53,14 +53,16 @@ func TestSettingsPageHasTheBuiltInValues(t *testing.T) {
 		assert.Equal(t, want, file[row[1]], row[1])
 	}
 	assert.GreaterOrEqual(t, compared, 6)
-}
-
-// The remark of init tells what the specification asks for, and has no effect.
-func TestInitRemarksTheLeadOfAnnouncements(t *testing.T) {
-	l, file := leagueFileOf(t)
-	assert.Equal(t, "seconds from the announcement of a round to its first match; the specification asks for 60", file["_announce_lead_sec"])
-	league, err := l.League(file["league_id"].(string))
+	var pages strings.Builder // other pages describe some fields
+	paths, err := filepath.Glob(filepath.Join("..", "docs", "*.md"))
 	require.NoError(t, err)
-	assert.Zero(t, league.AnnounceLead)
-	assert.Empty(t, l.Unknown())
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		pages.Write(text)
+	}
+	delete(file, "last_updated") // of no effect
+	for name := range file {
+		assert.Contains(t, pages.String(), strings.TrimPrefix(name, "_"), "no page names this field of a league's file")
+	}
 }

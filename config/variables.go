@@ -1,16 +1,13 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 
 	"evenodd/league/protocol"
 )
@@ -36,19 +33,6 @@ func UnknownVariables(environ []string, commands map[string]*pflag.FlagSet, othe
 	}
 	slices.Sort(unknown)
 	return unknown
-}
-
-// unreadableSettings says what is wrong with a settings file, in which line, and what to do.
-func unreadableSettings(file string, text []byte, err error) error {
-	parsing, ok := errors.AsType[viper.ConfigParseError](err)
-	if !ok {
-		return fmt.Errorf("settings file %s: its format is unknown: name it *.yaml, *.toml or *.json", file)
-	}
-	reason := strings.TrimPrefix(parsing.Unwrap().Error(), "yaml: ")
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		reason = fmt.Sprintf("line %d: %s", lineOf(text, int(syntax.Offset)), reason)
-	}
-	return fmt.Errorf("settings file %s: %s: correct the file; by its name it is %s", file, reason, strings.ToUpper(strings.TrimPrefix(filepath.Ext(file), ".")))
 }
 
 // WrongValue says which values a flag takes, after one that it does not take. Other errors stay

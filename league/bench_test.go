@@ -6,27 +6,27 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	table "evenodd/league"
+	"evenodd/league"
 )
 
 // BenchmarkStandings ranks 10,000 players after 10 rounds.
 func BenchmarkStandings(b *testing.B) {
 	const players, rounds = 10_000, 10
 	scorings := map[string][]string{
-		"default":      table.DefaultScoring().Tiebreakers,
-		"swiss":        table.SwissTiebreakers(),
+		"default":      league.DefaultScoring().Tiebreakers,
+		"swiss":        league.SwissTiebreakers(),
 		"head_to_head": {"points", "wins", "head_to_head"},
 	}
 	for name, tiebreakers := range scorings {
 		b.Run(name, func(b *testing.B) {
-			tbl, err := table.New(players, table.Scoring{Win: 3, Draw: 1, Tiebreakers: tiebreakers})
+			tbl, err := league.New(players, league.Scoring{Win: 3, Draw: 1, Tiebreakers: tiebreakers})
 			require.NoError(b, err)
 			random := rand.New(rand.NewPCG(1, 2))
 			for range rounds {
 				order := random.Perm(players)
 				for i := 0; i < players; i += 2 {
-					r := table.Result{A: order[i], B: order[i+1]}
-					r.Winner = []int{r.A, r.B, table.None}[random.IntN(3)]
+					r := league.Played{A: order[i], B: order[i+1]}
+					r.Winner = []int{r.A, r.B, league.None}[random.IntN(3)]
 					require.NoError(b, tbl.Record(r))
 				}
 			}

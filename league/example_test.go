@@ -3,17 +3,17 @@ package league_test
 import (
 	"fmt"
 
-	table "evenodd/league"
+	"evenodd/league"
 )
 
 // A table counts the results of players, which are indexes, and ranks the players.
 func ExampleTable() {
-	t, err := table.New(3, table.DefaultScoring())
+	t, err := league.New(3, league.DefaultScoring())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, r := range []table.Result{{A: 0, B: 1, Winner: 1}, {A: 0, B: 2, Winner: table.None}, {A: 1, B: 2, Winner: 1}} {
+	for _, r := range []league.Played{{A: 0, B: 1, Winner: 1}, {A: 0, B: 2, Winner: league.None}, {A: 1, B: 2, Winner: 1}} {
 		if err := t.Record(r); err != nil {
 			fmt.Println(err)
 		}

@@ -6,16 +6,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	table "evenodd/league"
+	"evenodd/league"
 )
 
 func TestDefaultScoringIsThatOfTheSpecification(t *testing.T) {
-	s := table.DefaultScoring()
-	assert.Equal(t, table.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "wins", "draws"}}, s)
+	s := league.DefaultScoring()
+	assert.Equal(t, league.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "wins", "draws"}}, s)
 	assert.NoError(t, s.Validate())
 
 	s.Tiebreakers[0] = "changed by one caller"
-	assert.Equal(t, "points", table.DefaultScoring().Tiebreakers[0], "each caller gets its own list")
+	assert.Equal(t, "points", league.DefaultScoring().Tiebreakers[0], "each caller gets its own list")
 }
 
 func TestUnknownOrRepeatedTiebreakersAreInvalid(t *testing.T) {
@@ -36,8 +36,8 @@ func TestUnknownOrRepeatedTiebreakersAreInvalid(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := table.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers}.Validate()
-			_, newErr := table.New(2, table.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers})
+			err := league.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers}.Validate()
+			_, newErr := league.New(2, league.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers})
 			assert.Equal(t, err, newErr, "New and Validate return the same error")
 			if tt.want == nil {
 				assert.NoError(t, err)

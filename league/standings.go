@@ -5,63 +5,43 @@ import (
 	"slices"
 )
 
-// Bracket is what decided between players on different levels. See Ranking.
-const Bracket = "bracket"
-
 // Standings returns the rows of all players, best first, ranked by the league's
 // tie-breakers. Players that these leave level share a rank, and are in ascending order of
-// index: ranks are 1, 2, 2, 4. The slice is the caller's; rows share their Deciders.
-func (t *Table) Standings() []Row { return t.Ranking(nil) }
+// index: ranks are 1, 2, 2, 4. The slice is the caller's.
+func (t *Table) Standings() []Standing { return t.Ranking(nil) }
 
 // Ranking is Standings with levels, by player, that go before all tie-breakers: the lowest
 // level ranks first. Nil levels are equal.
-func (t *Table) Ranking(levels []int) []Row {
+func (t *Table) Ranking(levels []int) []Standing {
 	r := ranking{players: make([]int, len(t.rows))}
 	for player := range r.players {
 		r.players[player] = player
 	}
-	v := t.values()
-	for _, name := range t.scoring.Tiebreakers {
-		if name == TiebreakHeadToHead {
-			v[name] = t.headToHead(r.groups())
-		}
-		r.names, r.values = append(r.names, name), append(r.values, v[name])
-	}
 	if levels != nil {
-		r.names, r.values = slices.Insert(r.names, 0, Bracket), slices.Insert(r.values, 0, make([]float64, len(levels)))
-		for player, level := range levels {
-			r.values[0][player] = -float64(level)
+		r.add(tiebreak{name: Bracket, ascending: true}, func(player int) float64 { return float64(levels[player]) })
+	}
+	of := &scores{}
+	if t.games != nil {
+		of.buchholz, of.sonnebornBerger = t.opponents()
+	}
+	for _, name := range t.scoring.Tiebreakers {
+		by := tiebreakOf(name)
+		if name == TiebreakHeadToHead {
+			of.headToHead = t.headToHead(r.groups())
 		}
+		r.add(by, func(player int) float64 { return by.value(&t.rows[player], of) })
 	}
 	r.sort()
-	rows := make([]Row, len(r.players))
+	rows := make([]Standing, len(r.players))
 	for i, player := range r.players {
 		rows[i] = t.rows[player]
-		if v[TiebreakHeadToHead] != nil {
-			rows[i].HeadToHead = int(v[TiebreakHeadToHead][player])
-		}
-		if v[TiebreakBuchholz] != nil {
-			rows[i].Buchholz, rows[i].SonnebornBerger = int(v[TiebreakBuchholz][player]), v[TiebreakSonnebornBerger][player]
+		if t.showOpponents {
+			byes, buchholz := t.byes[player], int(of.buchholz[player])
+			rows[i].Byes, rows[i].Buchholz, rows[i].SonnebornBerger = &byes, &buchholz, &of.sonnebornBerger[player]
 		}
 	}
 	r.separate(rows)
 	return rows
-}
-
-// values are the values of all tie-breakers but head_to_head by player. Those of the
-// opponents are there only if the table keeps them or ranks by them.
-func (t *Table) values() map[string][]float64 {
-	v := map[string][]float64{}
-	for _, name := range t.scoring.Tiebreakers {
-		v[name] = make([]float64, len(t.rows))
-		for player := range t.rows {
-			v[name][player] = t.rows[player].Value(name)
-		}
-	}
-	if t.showOpponents || v[TiebreakBuchholz] != nil || v[TiebreakSonnebornBerger] != nil {
-		v[TiebreakBuchholz], v[TiebreakSonnebornBerger] = t.opponents()
-	}
-	return v
 }
 
 // headToHead is, by player, the points from matches within the same group.
@@ -70,7 +50,7 @@ func (t *Table) headToHead(group []int) []float64 {
 	for player, games := range t.games {
 		for _, g := range games {
 			if group[g.opponent] == group[player] {
-				gained[player] += float64(t.scoring.worth(g.end))
+				gained[player] += float64(t.scoring.PointsFor(g.outcome))
 			}
 		}
 	}
@@ -84,10 +64,10 @@ func (t *Table) opponents() (buchholz, sonnebornBerger []float64) {
 		for _, g := range games {
 			points := float64(t.rows[g.opponent].Points)
 			buchholz[player] += points
-			switch g.end {
-			case won:
+			switch g.outcome {
+			case Win:
 				sonnebornBerger[player] += points
-			case drew:
+			case Draw:
 				sonnebornBerger[player] += points / 2
 			}
 		}
@@ -98,14 +78,26 @@ func (t *Table) opponents() (buchholz, sonnebornBerger []float64) {
 // A ranking sorts players by values, the first deciding first.
 type ranking struct {
 	players []int // in the order that the last sort gave them
-	names   []string
-	values  [][]float64 // of each name by player; the highest ranks first
+	by      []tiebreak
+	values  [][]float64 // of each tie-break by player, as people see them
+}
+
+// add adds a tie-break with the values of the players.
+func (r *ranking) add(by tiebreak, value func(player int) float64) {
+	values := make([]float64, len(r.players))
+	for player := range values {
+		values[player] = value(player)
+	}
+	r.by, r.values = append(r.by, by), append(r.values, values)
 }
 
 // sort puts the best player first; the lower index decides between level players.
 func (r *ranking) sort() {
 	slices.SortFunc(r.players, func(a, b int) int {
 		if by := r.decider(a, b); by < len(r.values) {
+			if r.by[by].ascending {
+				a, b = b, a
+			}
 			return cmp.Compare(r.values[by][b], r.values[by][a])
 		}
 		return cmp.Compare(a, b)
@@ -139,49 +131,48 @@ func (r *ranking) groups() (group []int) {
 }
 
 // separate fills in the ranks of the sorted rows, and what decided between them.
-func (r *ranking) separate(rows []Row) {
+func (r *ranking) separate(rows []Standing) {
 	deciders := make([]int, len(rows)) // between each row and the row above
 	for i := range rows {
 		rows[i].Rank = i + 1
 		if i == 0 {
 			continue
 		}
-		if deciders[i] = r.decider(r.players[i-1], r.players[i]); deciders[i] < len(r.names) {
-			rows[i].DecidedBy = r.names[deciders[i]]
+		if deciders[i] = r.decider(r.players[i-1], r.players[i]); deciders[i] < len(r.by) {
+			rows[i].ByPoints = r.by[deciders[i]].name == TiebreakPoints
+			if !rows[i].ByPoints {
+				rows[i].DecidedBy = r.by[deciders[i]].name
+			}
 			continue
 		}
 		rows[i].Rank = rows[i-1].Rank
 		rows[i-1].Tied, rows[i].Tied = true, true
 	}
-	sets := make([]uint, len(rows)) // of deciders, one bit each
-	for decider := range r.names {
-		for start := 0; start < len(rows); {
-			end, separates := start+1, false
-			for ; end < len(rows) && deciders[end] >= decider; end++ {
-				separates = separates || deciders[end] == decider
-			}
-			for ; start < end; start++ {
-				if separates {
-					sets[start] |= 1 << decider
-				}
-			}
-		}
-	}
-	lists := make([][]string, 1<<len(r.names))
-	for i, set := range sets {
-		if lists[set] == nil && set != 0 {
-			lists[set] = r.namesOf(set)
-		}
-		rows[i].Deciders = lists[set]
+	for decider := range r.by {
+		r.addValues(rows, deciders, decider)
 	}
 }
 
-// namesOf are the names of a set of deciders.
-func (r *ranking) namesOf(set uint) (names []string) {
-	for decider, name := range r.names {
-		if set&(1<<decider) != 0 {
-			names = append(names, name)
+// addValues adds the values of a tie-break to the rows of players that the earlier ones left
+// level, and among which it decided, unless a column has them.
+func (r *ranking) addValues(rows []Standing, deciders []int, decider int) {
+	by := &r.by[decider]
+	if by.name == Bracket {
+		return
+	}
+	for start := 0; start < len(rows); {
+		end, separates := start+1, false
+		for ; end < len(rows) && deciders[end] >= decider; end++ {
+			separates = separates || deciders[end] == decider
+		}
+		for ; start < end; start++ {
+			if !separates || by.inColumn(&rows[start]) {
+				continue
+			}
+			if rows[start].TiebreakValues == nil {
+				rows[start].TiebreakValues = TiebreakValues{}
+			}
+			rows[start].TiebreakValues[by.name] = r.values[decider][rows[start].Player]
 		}
 	}
-	return names
 }

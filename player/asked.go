@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -15,7 +16,7 @@ func (p *Player) ping(_ context.Context, bearer string, q *protocol.ToolRequest)
 	pong := &protocol.Pong{Status: "ok", Role: protocol.RolePlayer, State: p.state}
 	if q.MatchID != "" && p.KnowsManager(bearer) {
 		asked := p.asked.has(q.MatchID, q.Attempt)
-		id, _ := protocol.ParseMatchID(q.MatchID)
+		id, _ := league.ParseMatchID(q.MatchID)
 		known := !p.restarted || p.sure > 0 && id.Round >= p.sure
 		if asked || known && id.Round > p.asked.forgotten {
 			pong.Asked = &asked
@@ -28,30 +29,31 @@ func (p *Player) ping(_ context.Context, bearer string, q *protocol.ToolRequest)
 // Its manager asks about an attempt as soon as it has a result. Attempt 0 stands for any attempt
 // at the match, because some third-party referees name none.
 type askedAttempts struct {
-	last [16]struct {
-		matchID string
-		attempt int
-	}
-	count     int // of all
+	known     map[askedAttempt]bool
 	forgotten int // the last round of which the player has forgotten an attempt; 0 for none
 }
 
+type askedAttempt struct {
+	matchID string
+	number  int
+}
+
+const maxAsked = 16
+
 func (a *askedAttempts) add(matchID string, attempt int) {
-	if a.has(matchID, attempt) {
-		return
+	if len(a.known) == maxAsked {
+		for old := range a.known {
+			id, _ := league.ParseMatchID(old.matchID)
+			a.forgotten = max(a.forgotten, id.Round)
+		}
+		a.known = nil
 	}
-	x := &a.last[a.count%len(a.last)]
-	evicted, _ := protocol.ParseMatchID(x.matchID)
-	a.forgotten = max(a.forgotten, evicted.Round)
-	x.matchID, x.attempt = matchID, attempt
-	a.count++
+	if a.known == nil {
+		a.known = map[askedAttempt]bool{}
+	}
+	a.known[askedAttempt{matchID, attempt}] = true
 }
 
 func (a *askedAttempts) has(matchID string, attempt int) bool {
-	for i := range a.last {
-		if x := &a.last[i]; x.matchID == matchID && (x.attempt == attempt || x.attempt == 0) {
-			return true
-		}
-	}
-	return false
+	return a.known[askedAttempt{matchID, attempt}] || a.known[askedAttempt{matchID, 0}]
 }

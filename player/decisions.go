@@ -16,26 +16,27 @@ import (
 
 // chooseParity answers CHOOSE_PARITY_CALL. It is idempotent: a repeated question gets
 // the same choice.
-func (p *Player) chooseParity(ctx context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
+func (p *Player) chooseParity(ctx context.Context, _ string,
+	q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 	m, err := p.matchOf(ctx, question{&q.Envelope, q.MatchID, q.PlayerID, q.Context.OpponentID, q.Context.RoundID})
 	if err != nil {
 		return nil, err
 	}
 	a, err := p.answer(ctx, m, "", strategy.View{
-		GameType: q.GameType, MoveType: evenodd.MoveType, Options: p.parities,
+		GameType: q.GameType, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
 		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Timestamp, q.Deadline),
 	}, &q.SignatureRequest)
 	if err != nil {
 		return nil, err
 	}
-	r := p.batches.choices.New()
-	r.MatchID, r.PlayerID, r.ParityChoice, r.Entropy = q.MatchID, p.ID(), a.choice, a.entropy
-	r.AuthToken, r.Signature, r.Fallback = m.auth.token, a.signature, a.fallback
-	return r, nil
+	return &protocol.ChooseParityResponse{
+		Envelope: protocol.Envelope{AuthToken: m.auth.token},
+		MatchID:  q.MatchID, PlayerID: p.ID(), ParityChoice: a.choice, Entropy: a.entropy,
+		Signature: a.signature, Fallback: a.fallback,
+	}, nil
 }
 
-// makeMove answers GAME_MOVE_CALL (spec 003 §3.8.2). It is idempotent: a repeated
-// question gets the same move.
+// makeMove answers GAME_MOVE_CALL. It is idempotent: a repeated question gets the same move.
 func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCall) (*protocol.GameMoveResponse, error) {
 	opponent, _ := q.MoveRequest.Context["opponent_id"].(string)
 	m, err := p.matchOf(ctx, question{envelope: &q.Envelope, matchID: q.MatchID, playerID: q.PlayerID, opponent: opponent})
@@ -51,7 +52,8 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	}
 	r := &protocol.GameMoveResponse{
 		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,
-		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: a.choice}, Entropy: a.entropy, Signature: a.signature, Fallback: a.fallback,
+		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: a.choice}, Entropy: a.entropy,
+		Signature: a.signature, Fallback: a.fallback,
 	}
 	r.AuthToken = m.auth.token
 	return r, nil
@@ -83,7 +85,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	}
 	id := p.ID()
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
-	v.Random, v.Recent, v.Memory = p.options.Random(id, key), p.recent, p.memory
+	v.Random, v.Recent, v.Memory = p.options.Random(id, key), p.recentMatches, p.remembered
 	p.mu.Lock()
 	v.Table = p.table
 	p.mu.Unlock()
@@ -91,13 +93,11 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	v.Fallback = &m.fallback
 	choice, err := p.options.Strategy.Choose(ctx, v)
 	if err != nil {
-		p.options.Log.Error().Err(err).Str("match_id", m.id).Str("event_type", protocol.EventStrategyFailed).Msg("the strategy cannot decide")
+		p.options.Log.Error().Err(err).Str("match_id", m.id).Str("event_type",
+			"THE_STRATEGY_CANNOT_DECIDE").Msg("the strategy cannot decide")
 		return decision{}, undecided(err)
 	}
-	switch len(m.decided) {
-	case 0:
-		m.decided = m.one[:0]
-	case maxDecisions:
+	if len(m.decided) == maxDecisions {
 		m.decided = m.decided[1:]
 	}
 	d := decision{question, choice, m.fallback}

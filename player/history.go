@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unique"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player/strategy"
@@ -57,7 +58,7 @@ func newHistory(past []store.HistoryMatch) *history {
 
 // keyOf returns the key of a match id; for an unknown id in another form, the next one.
 func (h *history) keyOf(matchID string) matchKey {
-	if id, ok := protocol.ParseMatchID(matchID); ok {
+	if id, ok := league.ParseMatchID(matchID); ok {
 		return matchKey{int32(id.Round), int32(id.Number)} //nolint:gosec // at most 9 digits
 	}
 	i := slices.Index(h.others, matchID)
@@ -131,7 +132,7 @@ func (h *history) match(i int) store.HistoryMatch {
 	e := &h.entries[i]
 	r := e.result.Value()
 	m := store.HistoryMatch{Attempt: r.attempt, PlayedMatch: protocol.PlayedMatch{
-		MatchID:    protocol.MatchID{Round: int(e.key.round), Number: int(e.key.number)}.String(),
+		MatchID:    league.MatchID{Round: int(e.key.round), Number: int(e.key.number)}.String(),
 		OpponentID: e.opponent.Value(), Result: r.result,
 		MyChoice: r.mine, OpponentChoice: r.other, DrawnNumber: r.drawn, FromStandings: r.fromStandings,
 	}}
@@ -209,7 +210,7 @@ func forfeit(id string, m *protocol.AnnouncedMatch) *store.HistoryMatch {
 }
 
 // Seen returns the result of an attempt at a match for one of its players.
-func Seen(id, matchID string, attempt int, result *protocol.GameResult) store.HistoryMatch {
+func Seen(id, matchID string, attempt int, result *league.Result) store.HistoryMatch {
 	h := store.HistoryMatch{PlayedMatch: protocol.PlayedMatch{MatchID: matchID}, Attempt: attempt}
 	for _, c := range result.Choices {
 		choice := protocol.ValueOf(c.Value)
@@ -220,14 +221,14 @@ func Seen(id, matchID string, attempt int, result *protocol.GameResult) store.Hi
 		}
 	}
 	switch {
-	case result.Status == protocol.StatusDraw:
+	case result.Status == league.StatusDraw:
 		h.Result = resultDraw
 	case result.WinnerPlayerID != nil && *result.WinnerPlayerID == id:
 		h.Result = resultWin
 	default:
 		h.Result = resultLoss
 	}
-	if result.Status == protocol.StatusTechnicalLoss {
+	if result.Status == league.StatusTechnicalLoss {
 		h.Result = technical + h.Result
 	}
 	h.DrawnNumber = protocol.ValueOf(result.DrawnNumber)

@@ -24,7 +24,7 @@ func TestHistoryReturnsItsMatchesAsTheyWere(t *testing.T) {
 				Attempt: 1 + number.Draw(t, "attempt"),
 				PlayedMatch: protocol.PlayedMatch{
 					MatchID:    rapid.SampledFrom([]string{"", "R0M1", "R1M1", "R1M10", "R2M1", "R999999999M999999999", "R01M1", "game 7", "game 8"}).Draw(t, "id"),
-					OpponentID: text.Draw(t, "opponent"), Result: text.Draw(t, "result"), MyChoice: text.Draw(t, "mine"),
+					OpponentID: text.Draw(t, "opponent"), Result: rapid.SampledFrom([]string{"WIN", "DRAW", "LOSS", "TECHNICAL_WIN", "TECHNICAL_LOSS"}).Draw(t, "result"), MyChoice: text.Draw(t, "mine"),
 					OpponentChoice: text.Draw(t, "other"), DrawnNumber: number.Draw(t, "number"), FromStandings: rapid.Bool().Draw(t, "inferred"),
 				},
 			}
@@ -39,38 +39,10 @@ func TestHistoryReturnsItsMatchesAsTheyWere(t *testing.T) {
 		}
 		require.Equal(t, want, got)
 		require.Len(t, h.played(), len(want))
-	})
-}
-
-func TestHistoryCanBeRebuiltFromItsMatches(t *testing.T) {
-	choices := rapid.SampledFrom([]string{"", "even", "odd"})
-	drawn := func(t *rapid.T) *store.HistoryMatch {
-		return &store.HistoryMatch{
-			Attempt: rapid.IntRange(1, 4).Draw(t, "attempt"),
-			PlayedMatch: protocol.PlayedMatch{
-				MatchID:        protocol.MatchID{Round: rapid.IntRange(1, 5).Draw(t, "round"), Number: 1}.String(),
-				OpponentID:     protocol.PlayerID(rapid.IntRange(2, 4).Draw(t, "opponent")),
-				Result:         rapid.SampledFrom([]string{"WIN", "DRAW", "LOSS", "TECHNICAL_WIN", "TECHNICAL_LOSS"}).Draw(t, "result"),
-				MyChoice:       choices.Draw(t, "choice"),
-				OpponentChoice: choices.Draw(t, "the opponent's"),
-				DrawnNumber:    rapid.IntRange(0, 10).Draw(t, "number"),
-			},
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		h := newHistory(nil)
-		for range rapid.IntRange(0, 20).Draw(t, "matches") {
-			m := drawn(t)
-			before := h.attempt(m.MatchID)
-			assert.Equal(t, m.Attempt > before, h.add(m))
-			assert.Equal(t, max(before, m.Attempt), h.attempt(m.MatchID))
-		}
 		again := newHistory(matchesOf(h))
-		assert.Equal(t, h.remembered(), again.remembered())
-		assert.Equal(t, h, again)
-		assert.Equal(t, len(matchesOf(h)), h.stats.TotalMatches)
-		assert.Equal(t, h.stats.TotalMatches, h.stats.Wins+h.stats.Draws+h.stats.Losses)
-		assert.Len(t, h.played(), len(matchesOf(h)))
+		require.Equal(t, h.remembered(), again.remembered())
+		require.Equal(t, h.stats, again.stats)
+		require.Equal(t, len(want), h.stats.Wins+h.stats.Draws+h.stats.Losses)
 	})
 }
 

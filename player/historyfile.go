@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"evenodd/league/membership"
@@ -23,7 +22,7 @@ type historyFile struct {
 	mu     sync.Mutex // held during a write; p.mu is never held then
 	path   string     // of history.json; "" for no file
 	member *membership.Membership
-	causes map[string]bool // of failures that were logged since the last success
+	failed bool // a failure was logged since the last success
 
 	tail     store.HistoryTail // of history.jsonl after the last append
 	unsynced bool              // history.jsonl has matches that may not be durable
@@ -39,44 +38,31 @@ const (
 )
 
 // open opens the file of a new membership, and returns the matches and the signed decisions
-// of a returning player, and those of the matches that history.jsonl lacks, because an earlier version wrote history.json
-// alone. Files of another league, or ones that cannot be used, are renamed and never
-// overwritten. p.file.mu is held.
-func (p *Player) open(m *membership.Membership, back bool) (past []store.HistoryMatch, decisions []store.HistoryDecision, unsaved []any) {
+// of a returning player. Files of another league, or ones that cannot be used, are renamed and
+// never overwritten. p.file.mu is held.
+func (p *Player) open(m *membership.Membership, back bool) (past []store.HistoryMatch, decisions []store.HistoryDecision) {
 	d := &p.file
 	d.path, d.member, d.tail, d.unsynced, d.stale, d.due = "", m, store.HistoryTail{}, false, false, time.Time{}
 	folder, log := p.options.Folder, &p.options.Log
 	switch {
 	case folder == "":
-		return nil, nil, nil
+		return nil, nil
 	case !protocol.ValidLeagueID(m.AgentID): // the id comes from a third-party manager, and names a folder
-		log.Error().Str("player_id", m.AgentID).Str("event_type", protocol.EventHistoryUnnamable).Msg("history is not stored: the player's id cannot name a folder")
-		return nil, nil, nil
+		log.Error().Str("player_id", m.AgentID).Str("event_type",
+			"HISTORY_UNNAMABLE").Msg("history is not stored: the player's id cannot name a folder")
+		return nil, nil
 	}
 	path := folder.History(m.AgentID)
-	if own := pathForLeague(path, m.LeagueID); back && protocol.ValidLeagueID(m.LeagueID) && (exists(own) || exists(store.HistoryLines(own))) {
+	if own := ownPath(path, m.LeagueID); back && exists(store.HistoryLines(own)) {
 		path = own
 	}
-	lines, doc, err := readHistory(path)
-	ours := func(h *store.History) bool {
-		return back && h != nil && h.PlayerID == m.AgentID && h.LeagueID == m.LeagueID
-	}
+	h, _, _, err := store.ReadHistoryLines(store.HistoryLines(path))
 	switch {
-	case err == nil && ours(lines) || lines == nil && ours(doc):
-		d.path, d.stale = path, lines != nil
-		if lines != nil {
-			past, decisions = lines.Matches, lines.Decisions
-		}
-		if ours(doc) {
-			missing := lacking(past, doc.Matches)
-			for i := range missing {
-				unsaved = append(unsaved, &missing[i])
-			}
-			past = append(past, missing...)
-		}
-		return past, decisions, unsaved
-	case err != nil:
-		log.Error().Err(err).Str("event_type", protocol.EventHistoryUnusable).Msg("the history file cannot be used")
+	case err == nil && back && h.PlayerID == m.AgentID && h.LeagueID == m.LeagueID:
+		d.path, d.stale = path, true
+		return h.Matches, h.Decisions
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		log.Error().Err(err).Str("event_type", "THE_HISTORY_CANNOT_BE_USED").Msg("the history file cannot be used")
 	}
 	for _, name := range []string{path, store.HistoryLines(path)} {
 		if !exists(name) {
@@ -84,13 +70,14 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 		}
 		moved, err := renameAside(name, p.options.Clock.Timestamp())
 		if err != nil {
-			log.Error().Err(err).Str("event_type", protocol.EventHistoryNotMoved).Msg("history is not stored: the existing file cannot be renamed")
-			return nil, nil, nil
+			log.Error().Err(err).Str("event_type", "HISTORY_NOT_MOVED").Msg(
+				"history is not stored: the existing file cannot be renamed")
+			return nil, nil
 		}
-		log.Info().Str("path", moved).Str("event_type", protocol.EventHistoryMoved).Msg("renamed the previous history file")
+		log.Info().Str("path", moved).Str("event_type", "HISTORY_MOVED").Msg("renamed the previous history file")
 	}
 	d.path = path
-	return nil, nil, nil
+	return nil, nil
 }
 
 func exists(path string) bool {
@@ -98,34 +85,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// readHistory reads history.jsonl and history.json; nil for a missing one. Beside a
-// history.jsonl the other file does not matter, because it derives from it.
-func readHistory(path string) (lines, doc *store.History, err error) {
-	lines, _, _, errLines := store.ReadHistoryLines(store.HistoryLines(path))
-	doc, errDoc := store.Read[store.History](path)
-	switch {
-	case !errors.Is(errLines, fs.ErrNotExist):
-		return lines, doc, errLines
-	case !errors.Is(errDoc, fs.ErrNotExist):
-		return nil, doc, errDoc
+// ownPath returns the path of the history of a league beside that of another league.
+func ownPath(usual, leagueID string) string {
+	if !protocol.ValidLeagueID(leagueID) {
+		return usual
 	}
-	return nil, nil, nil
-}
-
-// lacking returns the matches that a history lacks.
-func lacking(history, matches []store.HistoryMatch) []store.HistoryMatch {
-	known := make(map[string]bool, len(history))
-	for i := range history {
-		known[history[i].MatchID] = true
-	}
-	return protocol.Select(matches, func(m store.HistoryMatch) bool { return !known[m.MatchID] })
-}
-
-// pathForLeague returns the path of a history whose usual path holds the history of
-// another league.
-func pathForLeague(path, leagueID string) string {
-	extension := filepath.Ext(path)
-	return strings.TrimSuffix(path, extension) + "." + leagueID + extension
+	return filepath.Join(filepath.Dir(usual), "history."+leagueID+".json")
 }
 
 // renameAside renames a file to a free name with a timestamp, and returns the name.
@@ -144,11 +109,18 @@ func renameAside(path, stamp string) (string, error) {
 // add adds a finished match to the history, and tells whether that changes it. p.mu is held.
 func (p *Player) add(m *store.HistoryMatch) bool {
 	added := p.history.add(m)
-	if added && p.options.Folder != "" {
+	if added {
 		line := *m // a copy, so that m stays on the stack of a player without a folder
-		p.unsaved = append(p.unsaved, &line)
+		p.line(&line)
 	}
 	return added
+}
+
+// line adds a line for history.jsonl. p.mu is held.
+func (p *Player) line(line any) {
+	if p.options.Folder != "" {
+		p.unsaved = append(p.unsaved, line)
+	}
 }
 
 // A moment is when the history is saved.
@@ -184,19 +156,20 @@ func (p *Player) save(when moment) error {
 	if when == afterMatch {
 		return nil
 	}
-	if when == atEnd && d.unsynced {
+	derives := d.stale && (when == atEnd || !time.Now().Before(d.due))
+	if d.unsynced && (when == atEnd || derives) { // so that history.json never has what a power cut takes from history.jsonl
 		if err := store.SyncHistory(store.HistoryLines(d.path)); err != nil {
 			return err
 		}
 		d.unsynced = false
 	}
-	if d.stale && (when == atEnd || !time.Now().Before(d.due)) {
+	if derives {
 		if err := store.DeriveHistory(d.path, p.options.Clock.Timestamp()); err != nil {
 			return err
 		}
 		d.stale, d.due = false, time.Now().Add(derivePause+time.Duration(count)*pausePerRecord)
 	}
-	clear(d.causes)
+	d.failed = false
 	return nil
 }
 
@@ -214,46 +187,29 @@ func (d *historyFile) write(name string, lines []any) error {
 // uses this folder, the file gets another name.
 func (d *historyFile) append(name string, lines []any) error {
 	m := d.member
-	header := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: m.AgentID, DisplayName: name, LeagueID: m.LeagueID}
-	if d.tail == (store.HistoryTail{}) && !exists(store.HistoryLines(d.path)) {
-		if other, err := store.Read[store.HistoryHeader](d.path); err == nil && other.LeagueID != m.LeagueID {
-			d.path = d.ownPath()
-		}
-	}
+	header := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: m.AgentID, DisplayName: name,
+		LeagueID: m.LeagueID}
 	err := store.AppendHistory(store.HistoryLines(d.path), header, lines, &d.tail)
-	if own := d.ownPath(); errors.Is(err, store.ErrOtherLeague) && own != d.path {
+	if own := ownPath(d.path, m.LeagueID); errors.Is(err, store.ErrOtherLeague) && own != d.path {
 		d.path = own
 		err = store.AppendHistory(store.HistoryLines(own), header, lines, &d.tail)
 	}
 	return err
 }
 
-// ownPath returns the path of the history beside that of another league.
-func (d *historyFile) ownPath() string {
-	usual := filepath.Join(filepath.Dir(d.path), "history.json")
-	if !protocol.ValidLeagueID(d.member.LeagueID) {
-		return usual
-	}
-	return pathForLeague(usual, d.member.LeagueID)
-}
-
-// trySave saves the history. It logs an error once for each cause; the player continues, and the next match or
+// trySave saves the history. It logs the first of several errors; the player continues, and the next match or
 // round saves again.
 func (p *Player) trySave(when moment) {
 	err := p.save(when)
 	if err == nil {
 		return
 	}
-	cause := err.Error()
-	if errno, ok := errors.AsType[syscall.Errno](err); ok { // the full text contains the name of a temporary file
-		cause = errno.Error()
-	}
 	d := &p.file
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.causes[cause] {
-		d.causes[cause] = true
-		p.options.Log.Error().Err(err).Str("event_type", protocol.EventHistoryNotWritten).
+	if !d.failed {
+		d.failed = true
+		p.options.Log.Error().Err(err).Str("event_type", "HISTORY_NOT_WRITTEN").
 			Msg("cannot write the history file, retrying after the next match or round")
 	}
 }

@@ -8,20 +8,20 @@ import (
 	"strconv"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 )
 
 func (p *Player) ack(matchID string, round int) *protocol.Ack {
-	ack := p.batches.acks.New()
-	ack.Status, ack.PlayerID, ack.MatchID, ack.RoundID = protocol.StatusAcknowledged, p.ID(), matchID, round
-	return ack
+	return &protocol.Ack{Status: protocol.StatusAcknowledged, PlayerID: p.ID(), MatchID: matchID, RoundID: round}
 }
 
 // fromManager returns the handler of a message that only the manager may send. Handle is
 // called with p.mu held. It returns the round of the message, 0 for none, and whether to
 // save the history afterwards.
-func fromManager[Q any](p *Player, handle func(q *Q) (round int, save bool)) func(context.Context, string, *Q) (*protocol.Ack, error) {
+func fromManager[Q any](p *Player, handle func(q *Q) (round int, save bool)) func(context.Context, string,
+	*Q) (*protocol.Ack, error) {
 	return func(ctx context.Context, bearer string, q *Q) (*protocol.Ack, error) {
 		if err := p.CheckManager(ctx, bearer); err != nil {
 			return nil, err
@@ -48,7 +48,8 @@ func (p *Player) notifyRound(q *protocol.RoundAnnouncement) (round int, save boo
 	p.sure = cmp.Or(p.sure, q.RoundID+1) // this round may be announced again
 	p.forgetDecisions(q.RoundID - 1)
 	p.keepTable()
-	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 }) // their GAME_OVER is missing
+	// their GAME_OVER is missing
+	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 })
 	for i := range q.Matches {
 		if m := forfeit(p.ID(), &q.Matches[i]); m != nil {
 			p.add(m)
@@ -96,14 +97,15 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 	if !p.options.StrictReferees && p.announced(matchID).RefereeAuth == protocol.RefereeAuthNone {
 		if omitted, ok := p.unproven.Take(p.options.Clock.Now()); ok { // any caller can say that it is this referee
 			p.options.Log.Warn().Str("match_id", matchID).Str("sender", e.Sender).Int("omitted_before", omitted).
-				Str("event_type", protocol.EventRefereeUnauthenticated).Msg("the referee of this match does not prove itself")
+				Str("event_type", "REFEREE_UNAUTHENTICATED").Msg("the referee of this match does not prove itself")
 		}
 		return r, nil
 	}
 	if e.AuthToken == "" {
 		return r, protocol.Fault(protocol.ErrTokenMissing, "auth_token must be the access token of match %s", matchID)
 	}
-	return r, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of %s in match %s", e.Sender, matchID)
+	return r, protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of %s in match %s", e.Sender,
+		matchID)
 }
 
 // announced returns a match of the announced round; an empty one for none.
@@ -116,7 +118,8 @@ func (p *Player) announced(matchID string) protocol.AnnouncedMatch {
 
 func announcedIn(round *protocol.RoundAnnouncement, matchID string) (none protocol.AnnouncedMatch) {
 	if round != nil {
-		if i := slices.IndexFunc(round.Matches, func(m protocol.AnnouncedMatch) bool { return m.MatchID == matchID }); i >= 0 {
+		if i := slices.IndexFunc(round.Matches,
+			func(m protocol.AnnouncedMatch) bool { return m.MatchID == matchID }); i >= 0 {
 			return round.Matches[i]
 		}
 	}
@@ -175,7 +178,8 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	if m == nil && len(p.current) >= maxOpenMatches {
 		return nil, protocol.Fault(protocol.ErrRateLimited, "in %d matches already", maxOpenMatches)
 	}
-	if m != nil && attempt < m.attempt && m.auth.token != protocol.NoToken { // an unauthenticated caller may name any attempt
+	// an unauthenticated caller may name any attempt
+	if m != nil && attempt < m.attempt && m.auth.token != protocol.NoToken {
 		return nil, protocol.Fault(protocol.ErrInvalidMatchState, "attempt %d at match %s has begun", m.attempt, m.id)
 	}
 	if m != nil && !p.mayConduct(m, auth) {
@@ -188,15 +192,18 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	}
 	if m.commitment != q.DrawCommitment {
 		p.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", m.id).
-			Str("event_type", protocol.EventDrawCommitmentChanged).Msg("the referee sends another draw commitment than before: the first one counts")
+			Str("event_type", "DRAW_COMMITMENT_CHANGED").Msg(
+			"the referee sends another draw commitment than before: the first one counts")
 	}
 	p.state = stateInMatch
-	ack := p.batches.joins.New()
-	ack.MatchID, ack.PlayerID, ack.ArrivalTimestamp, ack.Accept = q.MatchID, id, p.options.Clock.Timestamp(), &p.batches.accept
+	accept := true
+	ack := &protocol.GameJoinAck{
+		Envelope: protocol.Envelope{AuthToken: m.auth.token},
+		MatchID:  q.MatchID, PlayerID: id, ArrivalTimestamp: p.options.Clock.Timestamp(), Accept: &accept,
+	}
 	if m.givesEntropy() {
 		ack.EntropyCommitment = m.entropyCommitment
 	}
-	ack.AuthToken = m.auth.token
 	return ack, nil
 }
 
@@ -254,7 +261,7 @@ func (p *Player) resume(member *membership.Membership, q question) *match {
 		return nil
 	}
 	if q.round == 0 {
-		id, _ := protocol.ParseMatchID(q.matchID)
+		id, _ := league.ParseMatchID(q.matchID)
 		q.round = id.Round
 	}
 	p.asked.add(q.matchID, attempt)
@@ -262,7 +269,7 @@ func (p *Player) resume(member *membership.Membership, q question) *match {
 	m.restored = true
 	p.current[m.id], p.state = m, stateInMatch
 	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).
-		Str("event_type", protocol.EventMatchResumed).Msg("resuming a match that began before the restart of this player")
+		Str("event_type", "MATCH_RESUMED").Msg("resuming a match that began before the restart of this player")
 	return m
 }
 
@@ -319,7 +326,7 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 	if m != nil {
 		ack.AuthToken = m.auth.token
 	}
-	if q.GameResult.Status == protocol.StatusWin && q.GameResult.WinnerPlayerID == nil {
+	if q.GameResult.Status == league.StatusWin && q.GameResult.WinnerPlayerID == nil {
 		return ack, nil // the winner is missing: the standings will show it
 	}
 	p.mu.Lock()
@@ -348,7 +355,7 @@ func (m *match) givesEntropy() bool {
 // revealed returns the entropy of the player as it is sent; "" if it gives none.
 func (m *match) revealed() string {
 	if m.givesEntropy() {
-		return m.entropyText
+		return m.entropy.Hex()
 	}
 	return ""
 }
@@ -360,17 +367,19 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 		return
 	}
 	member := p.Membership()
-	if entropy, revealed := q.Draw.Entropies.Get(member.AgentID); revealed && entropy != m.entropyText {
+	if entropy, revealed := q.Draw.Entropies.Get(member.AgentID); revealed && entropy != m.entropy.Hex() {
 		p.contradiction(m.id, q.Sender, "entropy", m.revealed(), entropy)
 	}
 	if m.commitment == "" {
 		return
 	}
 	nonce, ok := protocol.ParseSecret(q.Draw.Nonce)
-	opens := ok && protocol.OpensDraw(m.commitment, member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender), nonce)
+	opens := ok && protocol.OpensDraw(m.commitment, member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender),
+		nonce)
 	if !opens || q.Draw.Commitment != m.commitment {
 		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", m.auth.sender).
-			Str("event_type", protocol.EventDrawCommitmentBroken).Msg("the draw differs from the referee's commitment: the audit of the league will report it")
+			Str("event_type", "DRAW_COMMITMENT_BROKEN").Msg(
+			"the draw differs from the referee's commitment: the audit of the league will report it")
 	}
 }
 
@@ -379,7 +388,7 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 func attemptOf(matchID, conversation string) int {
 	if i := strings.LastIndex(conversation, "-a"); i >= 0 {
 		n, err := strconv.Atoi(conversation[i+2:])
-		if err == nil && n > 0 && protocol.IsMatchConversation(conversation, matchID, n) {
+		if err == nil && n > 0 && conversation == protocol.MatchConversation(matchID, n) {
 			return n
 		}
 	}
@@ -393,7 +402,8 @@ func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError)
 	}
 	p.options.Log.Warn().Str("message_type", q.MessageType).Str("conversation_id", q.ConversationID).
 		Str("match_id", q.MatchID).Str("error_code", q.ErrorCode).Str("error", q.ErrorDescription).
-		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).Str("event_type", protocol.EventGameErrorReceived).Msg("the referee reports an error")
+		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).Str("event_type",
+		"THE_REFEREE_REPORTS_AN_ERROR").Msg("the referee reports an error")
 	return p.ack(q.MatchID, 0), nil
 }
 
@@ -427,7 +437,7 @@ func (p *Player) leagueCompleted(q *protocol.LeagueCompleted) (round int, save b
 	return 0, true
 }
 
-// getState returns the player's state and its finished matches (spec 003 §8.11.2).
+// getState returns the player's state and its finished matches.
 func (p *Player) getState(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.PlayerState, error) {
 	if err := p.CheckOwner(bearer, q.AuthToken); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
 // Package player is the player agent: it registers, accepts invitations to matches,
-// lets its strategy decide, and stores the results (spec 003 §2.2.3, §6.2). It must not
+// lets its strategy decide, and stores the results. It must not
 // depend on the manager, the referee or a carrier.
 //
 // Messages may arrive more than once, and from several attempts at the same match.
@@ -17,14 +17,14 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player/strategy"
-	"evenodd/rules/evenodd"
 )
 
-// The states of a player (004 §9.2).
+// The states of a player.
 const (
 	stateUnregistered     = "UNREGISTERED"
 	stateRegistered       = "REGISTERED"
@@ -67,11 +67,7 @@ type Player struct {
 
 	options   Options
 	applicant string // the sender of a player without an id
-	parities  []string
-	recent    func(n int) []strategy.Past // recentMatches; each method value allocates
-	memory    func() *strategy.Memory     // remembered
 	file      historyFile
-	batches   batches
 	returned  atomic.Bool        // the last registration confirmed the known identity
 	unproven  protocol.LineQuota // of the log lines about referees without access token
 
@@ -108,7 +104,6 @@ type match struct {
 	chosen            string // the last choice, "" before the first
 	auth              referee
 	entropy           protocol.Secret
-	entropyText       string // entropy as it is sent
 	entropyCommitment string
 	restored          bool   // after a restart, without its invitation
 	commitment        string // of the referee to its nonce; "" for none
@@ -116,25 +111,14 @@ type match struct {
 	deciding sync.Mutex // held while the strategy decides in this match
 	fallback bool       // of the decision that is being made; deciding guards it
 	decided  []decision // the last decisions
-	one      [1]decision
 }
 
 // newMatch returns a match with the player's part in the draw.
 func (p *Player) newMatch(id, opponent string, round, attempt int, auth referee) *match {
-	m := p.batches.matches.New()
-	m.id, m.opponent, m.round, m.attempt, m.auth = id, opponent, round, attempt, auth
-	m.entropy = p.options.Entropy(id, attempt)
-	m.entropyText, m.entropyCommitment = protocol.CommitEntropy(id, p.ID(), m.entropy)
+	m := &match{id: id, opponent: opponent, round: round, attempt: attempt, auth: auth,
+		entropy: p.options.Entropy(id, attempt)}
+	m.entropyCommitment = protocol.EntropyCommitment(id, p.ID(), m.entropy)
 	return m
-}
-
-// The batches of a player are what it needs in each match.
-type batches struct {
-	matches protocol.Batch[match]
-	joins   protocol.Batch[protocol.GameJoinAck]
-	choices protocol.Batch[protocol.ChooseParityResponse]
-	acks    protocol.Batch[protocol.Ack]
-	accept  bool // true; each GAME_JOIN_ACK points to it
 }
 
 // A decision is the answer to a question. It is stored to answer a repeated question.
@@ -163,20 +147,17 @@ func New(o Options) (*Player, error) {
 		}
 	}
 	p := &Player{
-		options:  o,
-		parities: []string{evenodd.Even, evenodd.Odd},
-		state:    stateUnregistered,
-		current:  map[string]*match{},
-		signed:   map[questionKey]*store.HistoryDecision{},
-		history:  newHistory(o.Past),
-		file:     historyFile{causes: map[string]bool{}},
-		batches:  batches{accept: true},
+		options: o,
+		state:   stateUnregistered,
+		current: map[string]*match{},
+		signed:  map[questionKey]*store.HistoryDecision{},
+		history: newHistory(o.Past),
 	}
 	var err error
 	if p.Agent, err = membership.NewAgent(protocol.RolePlayer, &p.options.Options); err != nil {
 		return nil, err
 	}
-	p.applicant, p.recent, p.memory = p.Stamp().Sender(), p.recentMatches, p.remembered
+	p.applicant = p.Stamp().Sender()
 	if o.Entropy == nil {
 		p.options.Entropy = func(matchID string, attempt int) protocol.Secret {
 			return p.Derive(fmt.Sprintf("entropy/%s/%s/%d", p.Membership().LeagueID, matchID, attempt))
@@ -185,7 +166,7 @@ func New(o Options) (*Player, error) {
 	return p, nil
 }
 
-// Mount registers the player's tools (spec 003 §5.3.1, §8.11).
+// Mount registers the player's tools.
 func (p *Player) Mount(mux protocol.Mux) {
 	protocol.NotifyRound.Handle(mux, p.Stamp(), fromManager(p, p.notifyRound))
 	protocol.Invite.Handle(mux, p.Stamp(), p.invite)
@@ -247,7 +228,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	}
 	p.file.mu.Lock() // no write while file and history belong to different leagues
 	defer p.file.mu.Unlock()
-	past, decisions, unsaved := p.open(m, back)
+	past, decisions := p.open(m, back)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state, p.restarted = stateRegistered, back
@@ -260,7 +241,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 		p.asked = askedAttempts{}
 		p.signalQuiet()
 	}
-	p.unsaved = unsaved
+	p.unsaved = nil
 	if past != nil && p.options.Past == nil {
 		p.history = newHistory(past)
 	}
@@ -286,7 +267,7 @@ type Record struct {
 	Tied     bool                  // another player has the same rank
 	Points   int
 	Players  int // in the league; 0 when unknown
-	Champion protocol.Champion
+	Champion league.Champion
 }
 
 // Record returns the final or the current result.

@@ -15,12 +15,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/membership"
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/player"
-	"evenodd/player/strategy"
 )
 
 // playMatch plays a match with a player.
@@ -54,51 +53,10 @@ func completeLeague(w *leaguetest.World, to *leaguetest.Agent) {
 		&protocol.LeagueCompleted{
 			Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeLeagueCompleted, "conv-end"),
 			LeagueID: leaguetest.LeagueID, TotalRounds: 3, TotalMatches: 3,
-			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 9},
+			Champion:       league.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 9},
 			FinalStandings: []protocol.StandingRow{{Rank: 1, PlayerID: "P01", DisplayName: "Agent P01"}},
 		})
 	require.NoError(w.T, err)
-}
-
-func TestRestartedPlayerReturns(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
-		w.StartManager(0, 1)
-		w.Referee("REF01")
-		w.Player("P01")
-		first := w.PlayerIn("alpha", folder, leaguetest.WithoutID, leaguetest.WithName("Alpha"))
-		w.PlayerIn("beta", folder, leaguetest.WithoutID, leaguetest.WithName("Beta"))
-		require.Equal(t, "P02", first.Player.ID())
-		first.Stop()
-
-		again := w.PlayerIn("alpha", folder, leaguetest.WithoutID, leaguetest.WithName("Alpha"))
-		assert.Equal(t, "P02", again.Player.ID())
-		assert.Equal(t, "player:P02", again.Player.Stamp().Sender())
-		assert.Equal(t, 3, w.Manager.Status().Players)
-		calls := w.Calls(protocol.RegisterPlayer.Name)
-		new, old := leaguetest.Decode[protocol.Envelope](calls[len(calls)-3].Message), leaguetest.Decode[protocol.Envelope](calls[len(calls)-1].Message)
-		assert.Equal(t, []string{"player:alpha", ""}, []string{new.Sender, new.AuthToken})
-		assert.Equal(t, []string{"player:P02", w.Token("P02")}, []string{old.Sender, old.AuthToken})
-
-		require.NoError(t, again.Player.Register(w.Context), "a registered player may register again")
-		assert.Equal(t, 3, w.Manager.Status().Players)
-		w.StartLeague()
-		w.Finish()
-		assert.Equal(t, 2, again.Player.Record().Stats.TotalMatches)
-	})
-}
-
-func TestReturningPlayerRepeatsItsRegistration(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
-		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
-		w.PlayerIn("P01", folder).Stop()
-		w.PlayerIn("P01", folder)
-		calls := w.Calls(protocol.RegisterPlayer.Name)
-		require.Len(t, calls, 3)
-		assert.JSONEq(t, string(calls[1].Message), string(calls[2].Message), "the same request, in the same conversation")
-		assert.NotEqual(t, leaguetest.Decode[protocol.Envelope](calls[0].Message).ConversationID, leaguetest.Decode[protocol.Envelope](calls[1].Message).ConversationID)
-	})
 }
 
 func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
@@ -212,7 +170,7 @@ func TestRestartedPlayerContinuesItsHistory(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, before, p.Player.Record().Stats, "a result counts once")
 		for match := 1; match <= 20; match++ { // a random strategy would pass with a probability of one in a million
-			c := w.ScriptedReferee(p, protocol.MatchID{Round: 3, Number: match}.String(), 1)
+			c := w.ScriptedReferee(p, league.MatchID{Round: 3, Number: match}.String(), 1)
 			_, err = c.Invite()
 			require.NoError(t, err)
 			chosen, err := c.Choose()
@@ -239,33 +197,34 @@ func TestPlayerStartsWithTheGivenHistory(t *testing.T) {
 }
 
 func TestUnusableHistoryIsRenamed(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		text string
-	}{
-		{"damaged", `{"schema_version": "1.0.0", "matches": [`},
-		{"made by a newer program", `{"schema_version": "2.0.0", "player_id": "P01", "league_id": "` + leaguetest.LeagueID + `"}`},
-		{"of another league", `{"schema_version": "1.0.0", "player_id": "P01", "league_id": "another"}`},
-		{"of another player", `{"schema_version": "1.0.0", "player_id": "P02", "league_id": "` + leaguetest.LeagueID + `"}`},
+	for name, write := range map[string]func(path string) error{
+		"damaged": func(path string) error {
+			return os.WriteFile(path, []byte(`{"schema_version": "1.0.0", "matches": [`), 0o600)
+		},
+		"of another league": func(path string) error {
+			return store.AppendHistory(path, &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P01", LeagueID: "another"}, nil, &store.HistoryTail{})
+		},
+		"of another player": func(path string) error {
+			return store.AppendHistory(path, &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P02", LeagueID: leaguetest.LeagueID}, nil, &store.HistoryTail{})
+		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := store.Folder(t.TempDir())
 				w.ScriptedManager()
 				w.PlayerIn("P01", folder).Stop()
 				path := folder.History("P01")
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				require.NoError(t, os.WriteFile(path, []byte(test.text), 0o600))
+				require.NoError(t, write(store.HistoryLines(path)))
+				text := readFile(t, store.HistoryLines(path))
 				p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 				playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 				require.NoError(t, p.Player.Close())
 				assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
-				aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "history-*.json"))
+				aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "history-*.jsonl"))
 				require.NoError(t, err)
 				require.Len(t, aside, 1)
-				text, err := os.ReadFile(aside[0])
-				require.NoError(t, err)
-				assert.Equal(t, test.text, string(text))
+				assert.Equal(t, string(text), string(readFile(t, aside[0])))
 			})
 		})
 	}
@@ -282,7 +241,7 @@ func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 		require.NoError(t, os.WriteFile(data, nil, 0o600)) // in place of the folder
 		for round := 1; round <= 3; round++ {
 			w.Announce(p, round, protocol.RefereeAuthAccessToken)
-			playMatch(w.ScriptedReferee(p, protocol.MatchID{Round: round, Number: 1}.String(), 1), 8)
+			playMatch(w.ScriptedReferee(p, league.MatchID{Round: round, Number: 1}.String(), 1), 8)
 			completeRound(w, p, round)
 		}
 		synctest.Wait()
@@ -293,52 +252,6 @@ func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 3, "the history is written when the error is gone")
 		require.NoError(t, p.Player.Close())
 	})
-}
-
-func TestPlayerWithDamagedIdentityDoesNotStart(t *testing.T) {
-	folder := store.Folder(t.TempDir())
-	path := folder.Identity(protocol.RolePlayer, "Alpha at ")
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
-	decide, err := strategy.New("even")
-	require.NoError(t, err)
-	_, err = player.New(player.Options{
-		Options: membership.Options{
-			Name: "Alpha", Folder: folder, Clock: protocol.SystemClock(),
-		},
-		Strategy: decide,
-	})
-	require.ErrorContains(t, err, path)
-}
-
-func TestPlayerJoinsOnlyItsLeagues(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		leagues []string
-		only    string
-		joins   bool
-	}{
-		{"one of several", []string{"another", leaguetest.LeagueID}, "", true},
-		{"none of several", []string{"another", "a_third"}, "", false},
-		{"the only allowed league", []string{"another"}, leaguetest.LeagueID, true},
-		{"not the only allowed league", []string{leaguetest.LeagueID}, "another", false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.ScriptedManager()
-				p := w.NewPlayerIn("P01", store.Folder(t.TempDir()), func(o *player.Options) { o.Leagues, o.LeagueID = test.leagues, test.only })
-				err := p.Player.Register(w.Context)
-				if test.joins {
-					require.NoError(t, err)
-					return
-				}
-				var refused *membership.RefusedError
-				require.ErrorAs(t, err, &refused)
-				assert.Contains(t, refused.Reason, "another")
-				assert.Empty(t, p.Player.ID())
-			})
-		})
-	}
 }
 
 func TestFinishWaitsForTheCurrentMatches(t *testing.T) {
@@ -397,7 +310,7 @@ func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
 		var playing sync.WaitGroup
 		for n := 1; n <= matches; n++ {
 			playing.Go(func() {
-				_, err := w.ScriptedReferee(p, protocol.MatchID{Round: n, Number: 1}.String(), 1).SendGameOver(8)
+				_, err := w.ScriptedReferee(p, league.MatchID{Round: n, Number: 1}.String(), 1).SendGameOver(8)
 				assert.NoError(t, err)
 				completeRound(w, p, n)
 				assert.NotNil(t, leaguetest.ReadHistory(t, folder, "P01"))
@@ -413,20 +326,18 @@ func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
 // Two leagues may give the same id to players in one folder. Each has its own history file.
 func TestPlayersOfTwoLeaguesShareAFolder(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	other := &store.History{
-		SchemaVersion: store.SchemaVersion, LastUpdated: "2000-01-01T00:00:00Z", PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another",
-	}
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-		require.NoError(t, store.Write(folder.History("P01"), other))
+		other := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another"}
+		usual := store.HistoryLines(folder.History("P01"))
+		require.NoError(t, store.AppendHistory(usual, other, nil, &store.HistoryTail{}))
+		before := readFile(t, usual)
 		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		completeRound(w, p, 1)
 		require.NoError(t, p.Player.Close())
-		kept, err := store.Read[store.History](folder.History("P01"))
-		require.NoError(t, err)
-		assert.Equal(t, "another", kept.LeagueID)
+		assert.Equal(t, string(before), string(readFile(t, usual)))
 		path := filepath.Join(filepath.Dir(folder.History("P01")), "history."+leaguetest.LeagueID+".json")
 		own, _, _, err := store.ReadHistoryLines(store.HistoryLines(path))
 		require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestRepeatedQuestionGetsTheSameAnswer(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithRandomSecrets)
 		var commitments, choices []string
@@ -42,7 +42,7 @@ func TestRepeatedQuestionGetsTheSameAnswer(t *testing.T) {
 }
 
 func TestEachMoveIsAnsweredAnew(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		c := w.ScriptedReferee(w.Player("P01"), "R1M1", 1)
 		_, err := c.Move("2000-01-01T00:00:30Z", "rock")
@@ -68,7 +68,7 @@ func TestEachMoveIsAnsweredAnew(t *testing.T) {
 }
 
 func TestRepeatedGameOverIsCountedOnce(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
 		c := w.ScriptedReferee(p, "R1M1", 1)
@@ -90,30 +90,8 @@ func TestRepeatedGameOverIsCountedOnce(t *testing.T) {
 	})
 }
 
-// The report of the first attempt was lost.
-func TestLastAttemptOfAMatchCounts(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.ScriptedManager()
-		p := w.Player("P01", leaguetest.WithStrategy("even"))
-		_, err := w.ScriptedReferee(p, "R2M1", 1).SendGameOver(8)
-		require.NoError(t, err)
-		for attempt, number := range []int{8, 7} { // won, then lost
-			c := w.ScriptedReferee(p, "R1M1", attempt+1)
-			_, err := c.Invite()
-			require.NoError(t, err)
-			_, err = c.Choose()
-			require.NoError(t, err)
-			_, err = c.SendGameOver(number)
-			require.NoError(t, err)
-		}
-		_, err = w.ScriptedReferee(p, "R1M1", 1).SendGameOver(8)
-		require.NoError(t, err, "GAME_OVER of an earlier attempt changes nothing")
-		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
-	})
-}
-
 func TestEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithRandomSecrets)
 		second := w.ScriptedReferee(p, "R1M1", 2)
@@ -134,23 +112,8 @@ func TestEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
 	})
 }
 
-func TestQuestionOutsideAMatchIsRefused(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.ScriptedManager()
-		c := w.ScriptedReferee(w.Player("P01"), "R1M1", 1)
-		_, err := c.Choose()
-		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
-		_, err = c.Invite()
-		require.NoError(t, err)
-		_, err = c.SendGameOver(8)
-		require.NoError(t, err)
-		_, err = c.Choose()
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
-	})
-}
-
 func TestUnregisteredPlayerRefusesCalls(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		c := w.ScriptedReferee(w.NewPlayer("P01"), "R1M1", 1)
 		for name, call := range c.AllCalls() {
@@ -164,8 +127,8 @@ func TestUnregisteredPlayerRefusesCalls(t *testing.T) {
 	})
 }
 
-func TestPlayerStateFollowsTheSpecification(t *testing.T) { // 004 §9.2
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+func TestPlayerStateFollowsTheSpecification(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.NewPlayer("P01", leaguetest.WithStrategy("even"))
 		ping := func() string {
@@ -204,7 +167,7 @@ func TestPlayerStateFollowsTheSpecification(t *testing.T) { // 004 §9.2
 }
 
 func TestMatchWithoutGameOverEndsWithTheNextRound(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01")
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
@@ -225,7 +188,7 @@ func TestMatchWithoutGameOverEndsWithTheNextRound(t *testing.T) {
 }
 
 func TestGetPlayerStateNeedsTheOwnersToken(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
 		c := w.ScriptedReferee(p, "R1M1", 1)
@@ -264,7 +227,7 @@ func TestGetPlayerStateNeedsTheOwnersToken(t *testing.T) {
 // A referee with a valid token but without a commitment could choose its nonce after it
 // knows the player's entropy.
 func TestPlayerGivesNoEntropyToARefereeWithoutCommitment(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.Varies = true
 		w.StartManager(4, 1) // it does not start
 		p := w.Player("P01")

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player/strategy"
@@ -32,7 +33,8 @@ type answer struct {
 
 // answer decides a question, and signs the decision if the question asks for it. A question
 // that was asked before gets its first answer, whatever else has changed in it.
-func (p *Player) answer(ctx context.Context, m *match, question string, v strategy.View, q *protocol.SignatureRequest) (answer, error) {
+func (p *Player) answer(ctx context.Context, m *match, question string, v strategy.View,
+	q *protocol.SignatureRequest) (answer, error) {
 	if !q.Sign || p.SigningKey() == nil {
 		d, err := p.choose(ctx, m, question, v)
 		return answer{choice: d.choice, entropy: m.revealed(), fallback: d.fallback}, err
@@ -50,7 +52,7 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 		}
 		if fault != nil {
 			p.options.Log.Error().Str("match_id", m.id).Str("sender", m.auth.sender).Str("detail", fault.Detail).
-				Str("event_type", protocol.EventSignatureRefused).Msg("the player does not sign an answer to this question")
+				Str("event_type", "QUESTION_NOT_SIGNED").Msg("the player does not sign an answer to this question")
 			return answer{}, fault
 		}
 	}
@@ -83,7 +85,7 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 		started = p.round.Started
 	}
 	own, commits := q.EntropyCommitments.Get(id)
-	round, _ := protocol.ParseMatchID(m.id)
+	round, _ := league.ParseMatchID(m.id)
 	switch {
 	case p.history.reached(m.id) >= m.attempt || round.Round > 0 && round.Round <= p.over && !p.playsAgain(m.id):
 		return protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", m.id)
@@ -129,14 +131,16 @@ func movesOf(all []protocol.PlayerMove, id string) (moves []string) {
 // decided the question meanwhile, its decision counts, and if the match has ended, the player
 // signs nothing. After an error of the file the player answers all the same, because it would
 // lose the match otherwise.
-func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, chosen decision) (*store.HistoryDecision, *protocol.Error) {
+func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, chosen decision) (*store.HistoryDecision,
+	*protocol.Error) {
 	id := p.ID()
 	d := &store.HistoryDecision{MatchID: key.matchID, Attempt: key.attempt, Decision: store.Decision{
-		Turn: key.turn, Choice: chosen.choice, Fallback: chosen.fallback, RefereeID: key.refereeID, Started: q.Started, RoleInMatch: q.RoleInMatch,
+		Turn: key.turn, Choice: chosen.choice, Fallback: chosen.fallback, RefereeID: key.refereeID, Started: q.Started,
+		RoleInMatch:    q.RoleInMatch,
 		DrawCommitment: q.DrawCommitment, EntropyCommitments: q.EntropyCommitments,
 	}}
 	if _, commits := q.EntropyCommitments.Get(id); commits {
-		d.Decision.Entropy = m.entropyText
+		d.Decision.Entropy = m.entropy.Hex()
 	}
 	if key.turn > 1 {
 		d.Decision.MovesHash = protocol.MovesHash(q.Moves)
@@ -159,7 +163,7 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 	p.signed[key] = d
 	if err != nil {
 		p.unsaved = append(p.unsaved, d)
-		p.options.Log.Error().Err(err).Str("match_id", key.matchID).Str("event_type", protocol.EventDecisionNotStored).
+		p.options.Log.Error().Err(err).Str("match_id", key.matchID).Str("event_type", "DECISION_NOT_STORED").
 			Msg("cannot write a decision to the history file: after a restart the player may decide otherwise")
 	}
 	return d, nil
@@ -168,7 +172,7 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 // forgetDecisions forgets the signed decisions of the rounds before one. p.mu is held.
 func (p *Player) forgetDecisions(round int) {
 	maps.DeleteFunc(p.signed, func(key questionKey, _ *store.HistoryDecision) bool {
-		id, ok := protocol.ParseMatchID(key.matchID)
+		id, ok := league.ParseMatchID(key.matchID)
 		return ok && id.Round < round
 	})
 }
@@ -218,12 +222,12 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 //
 // After a restart the player does not know the decisions that it did not sign, and it forgets
 // those of earlier rounds: then it believes the result. p.mu is held.
-func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *protocol.GameResult, by string) {
+func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *league.Result, by string) {
 	reported := told.MyChoice
 	own, made := p.decided(m, told.MatchID, told.Attempt, reported)
 	_, named := result.Choices.Get(p.ID())
-	lost := result.Status == protocol.StatusTechnicalLoss
-	round, _ := protocol.ParseMatchID(told.MatchID)
+	lost := result.Status == league.StatusTechnicalLoss
+	round, _ := league.ParseMatchID(told.MatchID)
 	forgotten := m == nil && round.Round < p.over // see notifyRound
 	unknown := (forgotten || p.restarted && (m == nil || m.restored)) && (own == "" || lost)
 	switch {
@@ -238,8 +242,9 @@ func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *proto
 
 // contradiction logs a result that contradicts what the player knows.
 func (p *Player) contradiction(matchID, by, member, own, reported string) {
-	p.options.Log.Error().Str("match_id", matchID).Str("sender", by).Str("member", member).Str("own", own).Str("reported", reported).
-		Str("event_type", protocol.EventDecisionContradicted).
+	p.options.Log.Error().Str("match_id", matchID).Str("sender", by).Str("member", member).Str("own", own).Str("reported",
+		reported).
+		Str("event_type", "DECISION_CONTRADICTED").
 		Msg("a result contradicts the player's own record: the audit of the league shows both")
 }
 
@@ -252,7 +257,7 @@ func (p *Player) compareResults(results []protocol.RoundResult) {
 		if _, plays := r.Choices.Get(id); !plays {
 			continue
 		}
-		result := &protocol.GameResult{Status: r.Status, WinnerPlayerID: r.Winner, DrawnNumber: r.DrawnNumber, Choices: r.Choices}
+		result := &league.Result{Status: r.Status, WinnerPlayerID: r.Winner, DrawnNumber: r.DrawnNumber, Choices: r.Choices}
 		recorded := Seen(id, r.MatchID, r.Attempt, result)
 		k, known := p.history.find(p.history.keyOf(r.MatchID))
 		if !known {
@@ -264,23 +269,14 @@ func (p *Player) compareResults(results []protocol.RoundResult) {
 			continue
 		}
 		switch choice := recorded.MyChoice; {
-		case choice != "" && choice != own.MyChoice && own.MyChoice != "" && r.Status != protocol.StatusTechnicalLoss:
+		case choice != "" && choice != own.MyChoice && own.MyChoice != "" && r.Status != league.StatusTechnicalLoss:
 			p.contradiction(r.MatchID, protocol.ManagerSender, "choice", own.MyChoice, choice)
 			own.ReportedChoice = choice
-			p.amend(&own)
+			p.line(&own) // own is not used again
 		case recorded.Result != own.Result:
 			p.contradiction(r.MatchID, protocol.ManagerSender, "result", own.Result, recorded.Result)
 		}
 	}
-}
-
-// amend adds the reported choice of a match to history.jsonl. p.mu is held.
-func (p *Player) amend(m *store.HistoryMatch) {
-	if p.options.Folder == "" {
-		return
-	}
-	line := *m
-	p.unsaved = append(p.unsaved, &line)
 }
 
 // storeHead stores a head of the league's journal that the manager has signed. p.mu is
@@ -292,13 +288,11 @@ func (p *Player) storeHead(round int, head, signature string) {
 	}
 	if !p.options.Heads.Verify(m.ManagerKey, signature, m.LeagueID, head) {
 		p.options.Log.Error().Int("round_id", round).Str("journal_head", head).Str("manager_key", m.ManagerKey).
-			Str("event_type", protocol.EventHeadInvalid).Msg("the signature of the journal's head is not the manager's")
+			Str("event_type", "JOURNAL_HEAD_SIGNATURE_INVALID").Msg("the signature of the journal's head is not the manager's")
 		return
 	}
 	p.head = head
-	if p.options.Folder != "" {
-		p.unsaved = append(p.unsaved, &store.HistoryHead{Head: store.SignedHead{
-			Round: round, JournalHead: head, JournalHeadSignature: signature, ManagerKey: m.ManagerKey,
-		}})
-	}
+	p.line(&store.HistoryHead{Head: store.SignedHead{
+		Round: round, JournalHead: head, JournalHeadSignature: signature, ManagerKey: m.ManagerKey,
+	}})
 }

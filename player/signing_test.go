@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -33,7 +34,7 @@ func signingPlayer(w *leaguetest.World, folder store.Folder, traits ...leaguetes
 }
 
 func TestDecisionIsSignedOnce(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
 		p := signingPlayer(w, folder)
@@ -174,7 +175,7 @@ func TestPlayerSignsOnlyWhatItKnows(t *testing.T) {
 				w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
 				c := w.ScriptedReferee(p, "R1M1", 1)
 				c.AskForSignature(started, 1)
-				c.Signature.EntropyCommitments = append(protocol.PerPlayer[string](nil), c.Signature.EntropyCommitments...)
+				c.Signature.EntropyCommitments = append(league.PerPlayer[string](nil), c.Signature.EntropyCommitments...)
 				change(&c.Signature)
 				_, err := c.Choose()
 				leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
@@ -214,29 +215,6 @@ func TestPlayerSignsEachTurn(t *testing.T) {
 	})
 }
 
-// A player without a public key, in a league that does not ask it, signs nothing and stores
-// no decision.
-func TestPlayerThatIsNotAskedSignsNothing(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
-		w.ScriptedManager()
-		p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.SigningKey = func() *protocol.SigningKey { return nil } })
-		require.NoError(t, p.Player.Register(w.Context))
-		q := leaguetest.Decode[protocol.LeagueRegisterRequest](w.OnlyCall(protocol.RegisterPlayer.Name, leaguetest.ManagerHost).Message)
-		assert.Empty(t, q.PlayerMeta.PublicKey)
-		c := w.ScriptedReferee(p, "R1M1", 1)
-		_, err := c.Invite()
-		require.NoError(t, err)
-		for _, asks := range []bool{false, true} {
-			c.Signature.Sign = asks
-			answer, err := c.Choose()
-			require.NoError(t, err)
-			assert.Empty(t, answer.Signature)
-		}
-		assert.NoFileExists(t, store.HistoryLines(folder.History("P01")))
-	})
-}
-
 func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 	even, odd, p01, p02 := "even", "odd", "P01", "P02"
 	for _, test := range []struct {
@@ -265,15 +243,15 @@ func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 				_, err = c.SendGameOver(8)
 				require.NoError(t, err)
 				eight := 8
-				result := protocol.RoundResult{MatchID: "R1M1", Attempt: 1, Status: protocol.StatusWin, Winner: test.winner, DrawnNumber: &eight, Choices: protocol.Both("P01", &even, "P02", &odd)}
+				result := protocol.RoundResult{MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: test.winner, DrawnNumber: &eight, Choices: league.Both("P01", &even, "P02", &odd)}
 				if test.over {
-					assert.NotContains(t, log.String(), protocol.EventDecisionContradicted)
+					assert.NotContains(t, log.String(), "DECISION_CONTRADICTED")
 				}
 				if test.over && test.reported != "" {
-					result.Choices = protocol.Both("P01", &odd, "P02", &odd)
+					result.Choices = league.Both("P01", &odd, "P02", &odd)
 				}
 				tellResults(w, p, result)
-				assert.Contains(t, log.String(), protocol.EventDecisionContradicted)
+				assert.Contains(t, log.String(), "DECISION_CONTRADICTED")
 				assert.Contains(t, log.String(), `"level":"error"`)
 				h := leaguetest.ReadHistory(t, folder, "P01")
 				require.Len(t, h.Matches, 1)
@@ -429,10 +407,10 @@ func TestSignedHeadsAreStored(t *testing.T) {
 		first, second := strings.Repeat("1", 64), strings.Repeat("2", 64)
 		tell(1, first, key.SignHead(leaguetest.LeagueID, first))
 		tell(1, first, key.SignHead(leaguetest.LeagueID, first))
-		assert.NotContains(t, log.String(), protocol.EventHeadInvalid)
+		assert.NotContains(t, log.String(), "JOURNAL_HEAD_SIGNATURE_INVALID")
 		tell(2, second, key.SignHead(leaguetest.LeagueID, first))
 		tell(2, second, "")
-		assert.Equal(t, 2, strings.Count(log.String(), protocol.EventHeadInvalid))
+		assert.Equal(t, 2, strings.Count(log.String(), "JOURNAL_HEAD_SIGNATURE_INVALID"))
 		h := leaguetest.ReadHistory(t, folder, "P01")
 		assert.Equal(t, []store.HistoryHead{{Line: 2, Head: store.SignedHead{
 			Round: 1, JournalHead: first, JournalHeadSignature: key.SignHead(leaguetest.LeagueID, first), ManagerKey: key.Public(),
@@ -455,7 +433,7 @@ func TestAnswerLeavesIfTheDecisionCannotBeWritten(t *testing.T) {
 		answer, err := c.Choose()
 		require.NoError(t, err)
 		assert.NotEmpty(t, answer.Signature)
-		assert.Contains(t, log.String(), protocol.EventDecisionNotStored)
+		assert.Contains(t, log.String(), "DECISION_NOT_STORED")
 		require.NoError(t, os.Remove(folder.Players()))
 		require.NoError(t, p.Player.Close())
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1, "it is written later")
@@ -474,7 +452,7 @@ func (indecisive) Choose(_ context.Context, v strategy.View) (string, error) {
 
 // The answer to a repeated question says the same, and the history keeps it for a restart.
 func TestFallbackIsPartOfTheDecision(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
 		p := signingPlayer(w, folder, func(a *leaguetest.Agent) { a.Decide = indecisive{} })

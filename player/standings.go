@@ -44,7 +44,8 @@ func (p *Player) askTotals(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		p.options.Log.Warn().Err(err).Str("event_type", protocol.EventTotalsMissing).Msg("manager did not return this player's totals")
+		p.options.Log.Warn().Err(err).Str("event_type", "TOTALS_MISSING").Msg(
+			"manager did not return this player's totals")
 		return
 	}
 	p.mu.Lock()
@@ -97,7 +98,8 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 			return
 		}
 		p.tally.history = p.history.stats
-		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type", protocol.EventResultFromStandings).Msg("no readable GAME_OVER: the result follows from the standings")
+		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type",
+			"RESULT_FROM_STANDINGS").Msg("no readable GAME_OVER: the result follows from the standings")
 		delete(p.current, matchID)
 		p.idle()
 	}

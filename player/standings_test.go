@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -42,13 +43,13 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 				p.tally = tally{known: true}
 			}
 			for _, round := range test.current {
-				id := protocol.MatchID{Round: round, Number: 1}.String()
+				id := league.MatchID{Round: round, Number: 1}.String()
 				p.current[id] = &match{id: id, opponent: "P02", round: round, attempt: 1, chosen: "odd"}
 			}
 			for i, at := range test.tables {
 				for n := range test.filed {
 					if i == 1 {
-						won := Seen("P01", protocol.MatchID{Round: 9, Number: n + 1}.String(), 1, &protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: new("P01")})
+						won := Seen("P01", league.MatchID{Round: 9, Number: n + 1}.String(), 1, &league.Result{Status: league.StatusWin, WinnerPlayerID: new("P01")})
 						p.history.add(&won)
 					}
 				}
@@ -62,7 +63,7 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 			}
 			round := test.current[0]
 			assert.Equal(t, []protocol.PlayedMatch{{
-				MatchID: protocol.MatchID{Round: round, Number: 1}.String(), OpponentID: "P02", Result: test.want, MyChoice: "odd", FromStandings: true,
+				MatchID: league.MatchID{Round: round, Number: 1}.String(), OpponentID: "P02", Result: test.want, MyChoice: "odd", FromStandings: true,
 			}}, matches)
 			assert.Empty(t, p.current)
 			assert.Empty(t, p.recentMatches(10)[test.filed:], "strategies do not get results from the standings")
@@ -72,10 +73,10 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 
 func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
 	h := newHistory(nil)
-	inferred := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusDraw})
+	inferred := Seen("P01", "R1M1", 2, &league.Result{Status: league.StatusDraw})
 	inferred.FromStandings = true
 	assert.True(t, h.add(&inferred))
-	final := Seen("P01", "R1M1", 2, &protocol.GameResult{Status: protocol.StatusTechnicalLoss})
+	final := Seen("P01", "R1M1", 2, &league.Result{Status: league.StatusTechnicalLoss})
 	assert.True(t, h.add(&final))
 	assert.False(t, h.add(&final), "the same result counts once")
 	assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, h.stats)

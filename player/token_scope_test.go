@@ -12,7 +12,7 @@ import (
 )
 
 func TestPlayerTokenGrantsNothingBeyondTheOwnPlayer(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartReporting()
 		token := w.Token("P02")
 		for name, test := range map[string]struct {

@@ -25,15 +25,16 @@ func (r *Referee) memberOf(ctx context.Context, bearer, leagueID string) (*membe
 // It is idempotent: the same assignment again changes nothing. For a finished match
 // the referee reports the result again, unless the assignment says that the attempt is
 // annulled: then it plays the match again.
-func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
+func (r *Referee) startMatch(ctx context.Context, bearer string,
+	q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
 	member, err := r.memberOf(ctx, bearer, q.LeagueID)
 	if err != nil {
 		return nil, err
 	}
 	answer := func(status, reason string) *protocol.MatchAssignmentAck {
-		ack := r.accepted.New()
-		ack.MatchID, ack.Attempt, ack.RefereeID, ack.Status, ack.Reason = q.MatchID, q.Attempt, member.AgentID, status, reason
-		return ack
+		return &protocol.MatchAssignmentAck{
+			MatchID: q.MatchID, Attempt: q.Attempt, RefereeID: member.AgentID, Status: status, Reason: reason,
+		}
 	}
 	accept := func(m *match, attempt int) *protocol.MatchAssignmentAck {
 		ack := answer(protocol.StatusAccepted, "")
@@ -75,7 +76,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string, q *protocol.Mat
 	m := newMatch(r, member, game, q, nonce)
 	r.matches[q.MatchID] = m
 	r.busy++
-	r.work(m)
+	r.work(m.run)
 	return accept(m, q.Attempt), nil
 }
 
@@ -94,25 +95,22 @@ func (r *Referee) networks(a *protocol.MatchAssignment) []netip.Prefix {
 
 // reportAgain reports a finished match concurrently; r.mu is held.
 func (r *Referee) reportAgain(m *match) {
-	r.work(jobFunc(func() {
-		defer r.finished()
-		m.report(r.life)
-	}))
+	r.work(func() { m.report(r.life) })
 }
 
-// work starts a job, which must end with finished; r.mu is held.
-func (r *Referee) work(j job) {
-	if r.workers.start(j) {
-		r.working++
+// work runs a job concurrently, unless the referee has stopped; r.mu is held.
+func (r *Referee) work(job func()) {
+	if r.life.Err() != nil {
+		return
 	}
-}
-
-// finished ends a job.
-func (r *Referee) finished() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.working--
-	r.rested.Broadcast()
+	r.working++
+	r.workers.start(func() {
+		job()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.working--
+		r.rested.Broadcast()
+	})
 }
 
 // keptMatches is how many acknowledged matches a referee keeps in memory.
@@ -128,30 +126,17 @@ func (r *Referee) acknowledged(matchID string) {
 // remember records an acknowledged match and evicts the oldest if there are too
 // many; r.mu is held.
 func (r *Referee) remember(matchID string) {
-	r.confirmed++
-	if len(r.reported) < keptMatches {
-		r.reported = append(r.reported, matchID)
-		return
+	r.reported = append(r.reported, matchID)
+	if len(r.reported) > keptMatches {
+		delete(r.matches, r.reported[0])
+		r.reported = r.reported[1:]
 	}
-	oldest := &r.reported[(r.confirmed-1)%keptMatches]
-	delete(r.matches, *oldest)
-	*oldest = matchID
 }
 
 // forget takes a match off the list of acknowledged ones, so that its eviction does not remove
 // the rematch; r.mu is held.
 func (r *Referee) forget(matchID string) {
-	if i := slices.Index(r.reported, matchID); i >= 0 {
-		r.reported[i] = ""
-	}
-}
-
-// isReplaced tells whether a later attempt has taken the place of a finished one.
-func (r *Referee) isReplaced(m *match) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	newest := r.matches[m.matchID]
-	return newest != nil && newest != m
+	r.reported = slices.DeleteFunc(r.reported, func(id string) bool { return id == matchID })
 }
 
 // release frees the slot of a match. Conducted tells whether it has a result.

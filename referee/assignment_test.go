@@ -12,24 +12,7 @@ import (
 	"evenodd/league/simulation/leaguetest"
 )
 
-func TestAssignmentIsAcceptedImmediately(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		manager := w.ScriptedManager()
-		r := w.Referee("REF01")
-		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
-		w.Player("P02")
-		ack, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
-		require.NoError(t, err)
-		assert.Zero(t, w.Now())
-		assert.Equal(t, protocol.StatusAccepted, ack.Status)
-		assert.Equal(t, "R1M1", ack.MatchID)
-		assert.Equal(t, 1, ack.Attempt)
-		assert.Equal(t, "REF01", ack.RefereeID)
-		assert.Equal(t, protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 1, "REF01", w.Nonce("R1M1")), ack.DrawCommitment)
-	})
-}
-
-func TestAssignmentIsIdempotent(t *testing.T) {
+func TestAssignmentIsAcceptedImmediatelyAndOnce(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		manager := w.ScriptedManager()
 		r := w.Referee("REF01", leaguetest.WithCapacity(1), leaguetest.WithRandomSecrets)
@@ -38,6 +21,8 @@ func TestAssignmentIsIdempotent(t *testing.T) {
 		w.Varies = true
 		first, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
+		assert.Zero(t, w.Now())
+		assert.Equal(t, []any{protocol.StatusAccepted, "R1M1", 1, "REF01"}, []any{first.Status, first.MatchID, first.Attempt, first.RefereeID})
 		w.WaitUntil(1 * leaguetest.Second)
 		again, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
 		require.NoError(t, err)
@@ -46,6 +31,9 @@ func TestAssignmentIsIdempotent(t *testing.T) {
 		w.WaitUntil(10 * leaguetest.Second)
 		assert.Len(t, w.Calls(protocol.Invite.Name), 2)
 		w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+
+		claim := []byte(`{"auth_token":"` + w.AccessToken("P01", "R1M1", 1, "REF01") + `","match_id":"R1M1"}`)
+		assert.Empty(t, r.Referee.Identify("", claim), "the access token of a match that is over")
 	})
 }
 
@@ -142,7 +130,7 @@ func TestInvalidAssignmentIsRejected(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				manager := w.ScriptedManager()
 				w.Unchecked[manager.Host] = true
 				r := w.Referee("REF01")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
@@ -15,9 +16,9 @@ func TestFallbacksAreCounted(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		fallback any
-		want     protocol.PerPlayer[int]
+		want     league.PerPlayer[int]
 	}{
-		{"true", true, protocol.PerPlayer[int]{{Name: "P02", Value: 1}}},
+		{"true", true, league.PerPlayer[int]{{Name: "P02", Value: 1}}},
 		{"false", false, nil},
 		{"no boolean", "true", nil},
 	} {
@@ -27,7 +28,7 @@ func TestFallbacksAreCounted(t *testing.T) {
 					leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("fallback", test.fallback))))
 				assert.Equal(t, test.want, record.Fallbacks)
 				assert.Equal(t, test.want, w.GameOver("p01").GameResult.Fallbacks)
-				assert.NotEqual(t, protocol.StatusTechnicalLoss, record.Status)
+				assert.NotEqual(t, league.StatusTechnicalLoss, record.Status)
 			})
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/referee"
@@ -51,7 +52,7 @@ const (
 
 var errHungUp = errors.New("the connection is closed")
 
-func (r *fuzzAgents) Call(_ context.Context, q protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (r *fuzzAgents) Call(_ context.Context, q protocol.CallRequest) (any, *protocol.Timing, error) {
 	answer, err := r.call(q.Endpoint, q.Method, q.Params, q.Decode)
 	return answer, nil, err
 }
@@ -172,7 +173,7 @@ func FuzzReply(f *testing.F) {
 		require.LessOrEqual(t, r.calls, 2+2*(4+7)+2*(4+32)+8+2,
 			"registration, report, four attempts per question, retries after E022 within the window, GAME_ERROR and GAME_OVER")
 		result := r.report.Result
-		if result.Details.Status == protocol.StatusTechnicalLoss {
+		if result.Details.Status == league.StatusTechnicalLoss {
 			require.NotNil(t, result.Winner)
 			require.Equal(t, "P01", *result.Winner)
 		} else {

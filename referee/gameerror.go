@@ -12,10 +12,9 @@ import (
 // A failure is a failed call attempt that counts.
 type failure struct {
 	fault   *protocol.Error
-	timing  *protocol.Timing // nil if the carrier measures none
-	retries int              // including the next, if the referee asks again
-	again   bool             // the referee asks again
-	pause   bool             // after a pause
+	retries int  // including the next, if the referee asks again
+	again   bool // the referee asks again
+	pause   bool // after a pause
 }
 
 // sendGameError reports a failure to a player by GAME_ERROR (spec 003 §4.10.2). It
@@ -25,28 +24,23 @@ func (m *match) sendGameError(w *window, s *matchSide, f failure) (delivered con
 	conversation, peer, t := m.conversation, s.peer, m.transcript // the call may outlast the match
 	notice := m.gameError(w, s, &f)
 	r.options.Log.Warn().Str("conversation_id", conversation).Str("player_id", notice.PlayerID).
-		Str("error_code", string(f.fault.Code)).Str("detail", f.fault.Detail).Int("retry", f.retries).Bool("retryable", f.again).
-		Str("event_type", protocol.EventPlayerFailed).Msg("a player failed")
+		Str("error_code", string(f.fault.Code)).Str("detail", f.fault.Detail).Int("retry", f.retries).Bool("retryable",
+		f.again).
+		Str("event_type", "A_PLAYER_FAILED").Msg("a player failed")
 	t.sent(notice.PlayerID, method.Name, try, notice)
 	pending := &m.pending
 	pending.Add(1)
 	delivered, cancel := context.WithCancel(r.life)
-	done := func() {
-		cancel()
-		pending.Done()
-	}
-	started := r.workers.start(jobFunc(func() {
-		defer done()
+	r.workers.start(func() {
+		defer pending.Done()
+		defer cancel()
 		ack, timing, err := method.CallWithin(r.life, r.options.Caller, peer, notice, method.Timeout)
 		t.acknowledged(notice.PlayerID, method.Name, try, ack, err, timing)
 		if err != nil {
 			r.options.Log.Debug().Err(err).Str("conversation_id", conversation).Str("player_id", notice.PlayerID).
-				Str("event_type", protocol.EventGameErrorUnacknowledged).Msg("GAME_ERROR was not acknowledged")
+				Str("event_type", "GAME_ERROR_WAS_NOT_ACKNOWLEDGED").Msg("GAME_ERROR was not acknowledged")
 		}
-	}))
-	if !started {
-		done()
-	}
+	})
 	return delivered
 }
 
@@ -68,11 +62,11 @@ func (m *match) gameError(w *window, s *matchSide, f *failure) *protocol.GameErr
 	}
 	details := map[string]any{"detail": f.fault.Detail}
 	maps.Copy(details, f.fault.Context)
-	if f.timing != nil {
-		details["timing"] = *f.timing
+	if w.timing != nil {
+		details["timing"] = *w.timing
 	}
 	if f.fault.Code == protocol.ErrTimeout {
-		details["deadline"] = clock.Format(w.until())
+		details["deadline"] = protocol.FormatTimestamp(w.until())
 	}
 	m.mu.Lock()
 	state := m.state

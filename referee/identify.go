@@ -19,10 +19,15 @@ func (r *Referee) Identify(bearer string, body []byte) string {
 	if m == nil {
 		return ""
 	}
-	for _, p := range []*protocol.AssignedPlayer{&m.assignment.PlayerA, &m.assignment.PlayerB} {
-		if protocol.SameToken(claim.Token, p.AccessToken) {
-			return p.PlayerID
-		}
+	m.mu.Lock()
+	a := m.assignment
+	m.mu.Unlock()
+	switch {
+	case a == nil: // the match is over
+	case protocol.SameToken(claim.Token, a.PlayerA.AccessToken):
+		return a.PlayerA.PlayerID
+	case protocol.SameToken(claim.Token, a.PlayerB.AccessToken):
+		return a.PlayerB.PlayerID
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -33,7 +34,7 @@ type suspendedCarrier struct {
 	asleep time.Duration
 }
 
-func (c *suspendedCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (c *suspendedCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	answer, timing, err := c.next.Call(ctx, r)
 	if r.Method != protocol.ChooseParity.Name || leaguetest.HostOf(r.Endpoint) != "p02" {
 		return answer, timing, err
@@ -114,7 +115,7 @@ func TestResponseThatTheRefereeReadsTooLateIsVoid(t *testing.T) {
 				w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, test.answers))
 				x.Finish()
 				assert.Empty(t, w.GameErrors())
-				assert.NotEqual(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+				assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status)
 				assert.Len(t, w.Calls(protocol.ChooseParity.Name, "p02"), test.asked)
 				require.NoError(t, x.CloseFiles())
 				w.CheckAudited(folder)

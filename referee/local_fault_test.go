@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -33,7 +34,7 @@ type localFault struct {
 	err    error
 }
 
-func (c *slowCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (c *slowCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	met := localFault{}
 	if r.Method == c.method && leaguetest.HostOf(r.Endpoint) == "p02" {
 		c.mu.Lock()
@@ -51,7 +52,7 @@ func (c *slowCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *p
 		return nil, nil, ctx.Err()
 	}
 	if met.queued >= r.Limit {
-		return nil, &protocol.CallTiming{Queued: r.Limit}, context.DeadlineExceeded
+		return nil, &protocol.Timing{Queued: r.Limit}, context.DeadlineExceeded
 	}
 	if !r.ExtendByQueue {
 		r.Limit -= met.queued
@@ -59,7 +60,7 @@ func (c *slowCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *p
 	began := time.Now()
 	answer, timing, err := c.next.Call(ctx, r)
 	if timing == nil {
-		timing = &protocol.CallTiming{Departed: began, Waiting: time.Since(began)}
+		timing = &protocol.Timing{Departed: began, Waiting: time.Since(began)}
 	}
 	timing.Queued += met.queued
 	return answer, timing, err
@@ -179,7 +180,7 @@ func TestLocalFaultsDoNotCountAgainstThePlayer(t *testing.T) {
 				over := w.Calls(protocol.NotifyMatchResult.Name)
 				assert.Equal(t, []time.Duration{test.over, test.over}, leaguetest.Times(over))
 				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
-				assert.NotEqual(t, protocol.StatusTechnicalLoss, doc.Result.Status)
+				assert.NotEqual(t, league.StatusTechnicalLoss, doc.Result.Status)
 				var void []string
 				for _, x := range doc.Transcript {
 					if x.Void != "" {
@@ -194,7 +195,7 @@ func TestLocalFaultsDoNotCountAgainstThePlayer(t *testing.T) {
 }
 
 func TestGameErrorAndTranscriptHaveTheTiming(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		manager := w.ScriptedManager()
 		r := refereeWithCarrier(w, folder, &slowCarrier{method: protocol.Invite.Name, list: []localFault{{queued: 200 * time.Millisecond}, {queued: 100 * time.Millisecond}}}, nil)
@@ -220,7 +221,7 @@ func TestGameErrorAndTranscriptHaveTheTiming(t *testing.T) {
 }
 
 func TestWindowExcludesLocalQueueingForInvalidReplies(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		manager := w.ScriptedManager()
 		r := refereeWithCarrier(w, "", &slowCarrier{method: protocol.Invite.Name, list: []localFault{{queued: leaguetest.Second}, {queued: leaguetest.Second}}}, nil)
 		w.Player("P01")
@@ -233,63 +234,24 @@ func TestWindowExcludesLocalQueueingForInvalidReplies(t *testing.T) {
 }
 
 func TestMatchWithOnlyVoidAttemptsIsPlayedAgain(t *testing.T) {
-	for name, folder := range map[string]bool{"with files": true, "without files": false} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-				into := store.Folder("")
-				if folder {
-					into = leaguetest.TempFolder(t)
-				}
-				w.StartManager(2, 1, func(o *league.Options) { o.LongestMatch = time.Hour })
-				refereeWithCarrier(w, into, &slowCarrier{}, stalling(t, nil, slices.Repeat([]time.Duration{leaguetest.Second}, 10)...))
-				w.Player("P01", leaguetest.WithStrategy("even"))
-				w.Player("P02", leaguetest.WithStrategy("even"), leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FirstN(10, leaguetest.Silent, leaguetest.Normally))))
-				w.Finish()
-				assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 50s"}, w.AssignmentLog(),
-					"the referee re-registers after it gave up the match, and gets it again")
-				assert.Len(t, w.Calls(protocol.RegisterReferee.Name), 2)
-				assert.Empty(t, w.GameErrors())
-				assert.Equal(t, protocol.StatusDraw, w.Manager.Results()[0].Status)
-				if folder {
-					assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, into))
-				}
-			})
-		})
-	}
-}
-
-func TestStrictRefereeRejectsDeviatingReplies(t *testing.T) {
-	for _, test := range []struct {
-		name, member string
-		value        any
-		code         protocol.Code
-	}{
-		{"another protocol", "protocol", "league.v1", protocol.ErrProtocolVersion},
-		{"no envelope", "protocol", nil, protocol.ErrMissingField},
-		{"no player_id", "player_id", nil, protocol.ErrMissingField},
-		{"a local time", "timestamp", "2000-01-01T02:00:00", protocol.ErrInvalidTimestamp},
-		{"a sender that is a number", "sender", 7, protocol.ErrInvalidFieldType},
-		{"another conversation", "conversation_id", "conv-other", protocol.ErrInvalidFieldType},
-		{"another player_id", "player_id", "P77", protocol.ErrInvalidFieldType},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 1, func(o *league.Options) { o.StrictReplies = true })
-				w.Referee("REF01")
-				w.Player("P01")
-				w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.EditAnswer(test.member, test.value), leaguetest.Normally)),
-					leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer(test.member, test.value)))
-				w.Finish()
-				assert.Equal(t, append(
-					[]leaguetest.GameError{leaguetest.RetryAtOnce(0, test.code, 1, leaguetest.JoinAck, 5*leaguetest.Second)}, leaguetest.FourErrorsAtOnce(test.code, leaguetest.ChoiceReply, 30*leaguetest.Second)...), w.GameErrors())
-				assert.Equal(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
-			})
-		})
-	}
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		w.StartManager(2, 1, func(o *manager.Options) { o.LongestMatch = time.Hour })
+		refereeWithCarrier(w, folder, &slowCarrier{}, stalling(t, nil, slices.Repeat([]time.Duration{leaguetest.Second}, 10)...))
+		w.Player("P01", leaguetest.WithStrategy("even"))
+		w.Player("P02", leaguetest.WithStrategy("even"), leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FirstN(10, leaguetest.Silent, leaguetest.Normally))))
+		w.Finish()
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 50s"}, w.AssignmentLog(),
+			"the referee re-registers after it gave up the match, and gets it again")
+		assert.Len(t, w.Calls(protocol.RegisterReferee.Name), 2)
+		assert.Empty(t, w.GameErrors())
+		assert.Equal(t, league.StatusDraw, w.Manager.Results()[0].Status)
+		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
+	})
 }
 
 func TestStrictPlayerRejectsUnauthenticatedReferees(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.VerifyReferees)
 		w.Announce(p, 1, protocol.RefereeAuthNone)
@@ -324,7 +286,7 @@ func TestUntrustedCallerCannotTakeOverAMatch(t *testing.T) {
 		{"the same referee invites again", "REF01", "REF01", false, [2]int{1, 2}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.ScriptedManager()
 				p := w.Player("P01")
 				w.Announce(p, 1, protocol.RefereeAuthNone)
@@ -354,7 +316,7 @@ func TestUntrustedCallerCannotTakeOverAMatch(t *testing.T) {
 
 // A player counts the result of a second attempt even if it did not receive its invitation.
 func TestGameOverOfAnAttemptWithoutInvitationCounts(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01")
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)

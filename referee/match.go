@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -22,26 +23,21 @@ type match struct {
 	players      [2]string
 	conversation string
 	nonce        protocol.Secret
-	nonceText    string // nonce as it is revealed
 	commitment   string
 	abandoned    atomic.Bool // a later attempt has replaced it
 	forgotten    atomic.Bool // it is of an earlier league
 	givenUp      atomic.Bool // after too many void attempts
 	returned     bool        // it was given up and may start again; Referee.mu guards it
 	sides        [2]matchSide
-	position     rules.Position             // of the game
-	turn         int                        // of the question for a move, from 1
-	commitments  protocol.PerPlayer[string] // of the players' entropies; nil in a league that does not sign
-	moves        []protocol.PlayerMove      // legal ones of a game of several turns
-	question     question                   // that is being asked
-	seconds      float64                    // to answer it
-	second       secondJob                  // of concurrently
-	secondDone   sync.WaitGroup
-	result       *protocol.GameResult // as GAME_OVER has it
-	pending      sync.WaitGroup       // GAME_ERRORs without an acknowledgement, for which the file waits
-	transcript   *transcript          // nil if no file is written
-	doc          *store.Match         // its file, from the result until the manager has it; owned by the goroutine that reports
-	recorded     store.Recorded       // what the results file has of doc
+	position     rules.Position           // of the game
+	turn         int                      // of the question for a move, from 1
+	commitments  league.PerPlayer[string] // of the players' entropies; nil in a league that does not sign
+	moves        []protocol.PlayerMove    // legal ones of a game of several turns
+	result       *league.Result           // as GAME_OVER has it
+	pending      sync.WaitGroup           // GAME_ERRORs without an acknowledgement, for which the file waits
+	transcript   *transcript              // nil if no file is written
+	doc          *store.Match             // its file, from the result until the manager has it; owned by the goroutine that reports
+	recorded     recorded                 // what the log has of doc
 
 	mu        sync.Mutex
 	state     string
@@ -49,7 +45,6 @@ type match struct {
 	final     *protocol.MatchResultReport // once it is finished
 	reporting bool                        // a report is under way, or follows GAME_OVER
 	reported  bool                        // the manager has acknowledged the report
-	lines     []int                       // of the results file that have this attempt; nil if unknown
 }
 
 // A matchSide is one player of a match. Only the goroutine that asks the player
@@ -62,29 +57,28 @@ type matchSide struct {
 	role              string
 	opponent          string
 	entropyCommitment string
-	committer         string // the player_id in the commitment; under a third-party manager, which gives no access tokens, the player's own
-	entropy           protocol.Secret
-	entropyText       string
-	move              string                 // the last legal one
-	moved             int                    // its turn
-	fallbacks         int                    // among the legal moves
-	signed            protocol.MoveSignature // of move; empty without one
-	lost              string                 // why it lost technically; "" while it has not
-	fault             protocol.Code          // the failure by which it lost; "" for none
+	// the player_id in the commitment; under a third-party manager, which gives no access tokens, the player's own
+	committer   string
+	entropy     protocol.Secret
+	entropyText string
+	move        string                 // the last legal one
+	moved       int                    // its turn
+	fallbacks   int                    // among the legal moves
+	signed      protocol.MoveSignature // of move; empty without one
+	lost        string                 // why it lost technically; "" while it has not
+	fault       protocol.Code          // the failure by which it lost; "" for none
 }
 
-func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *protocol.MatchAssignment, nonce protocol.Secret) *match {
+func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *protocol.MatchAssignment,
+	nonce protocol.Secret) *match {
 	m := &match{
 		referee: r, member: member, game: game, assignment: a,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
-		conversation: a.ConversationID,
+		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
 		nonce:        nonce,
 		state:        store.StateWaitingForPlayers,
 	}
-	m.nonceText, m.commitment = protocol.CommitDraw(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce)
-	if !protocol.IsMatchConversation(m.conversation, m.matchID, m.attempt) { // of a third-party manager
-		m.conversation = protocol.MatchConversation(m.matchID, m.attempt)
-	}
+	m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce)
 	networks := r.networks(a)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
 		m.sides[i] = matchSide{
@@ -100,7 +94,6 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 
 // run is a whole match, from invitation to report.
 func (m *match) run() {
-	defer m.referee.finished()
 	defer m.forget()
 	m.transcript.enter(store.StateWaitingForPlayers)
 	both := []rules.Side{rules.SideA, rules.SideB}
@@ -117,7 +110,7 @@ func (m *match) run() {
 		}
 		return // another attempt, or another referee, plays it again
 	}
-	m.concurrently(both, (*match).sendGameOver)
+	m.concurrently(both, m.sendGameOver)
 	m.referee.release(true) // the manager may assign the next match while it reads the report
 	m.deliver(m.referee.life)
 }
@@ -187,35 +180,21 @@ type question func(m *match, side rules.Side) error
 // ask asks the sides a question concurrently. It returns when each has answered or
 // lost.
 func (m *match) ask(sides []rules.Side, seconds float64, ask question) {
-	m.question, m.seconds = ask, seconds
-	m.concurrently(sides, (*match).askWithRetries)
+	m.concurrently(sides, func(side rules.Side) { m.askWithRetries(side, seconds, ask) })
 }
 
-// concurrently runs a job for one or two sides. It makes no
-// closures, because each allocates.
-func (m *match) concurrently(sides []rules.Side, do func(m *match, side rules.Side)) {
-	if len(sides) == 2 {
-		m.second = secondJob{m, sides[1], do}
-		m.secondDone.Add(1)
-		if m.referee.workers.start(&m.second) {
-			defer m.secondDone.Wait()
-		} else {
-			m.secondDone.Done()
-		}
+// concurrently runs a job for one or two sides.
+func (m *match) concurrently(sides []rules.Side, do func(side rules.Side)) {
+	var others sync.WaitGroup
+	for _, side := range sides[1:] {
+		others.Add(1)
+		m.referee.workers.start(func() {
+			defer others.Done()
+			do(side)
+		})
 	}
-	do(m, sides[0])
-}
-
-// A secondJob is a job for the second of two sides.
-type secondJob struct {
-	match *match
-	side  rules.Side
-	do    func(m *match, side rules.Side)
-}
-
-func (j *secondJob) run() {
-	j.do(j.match, j.side)
-	j.match.secondDone.Done()
+	do(sides[0])
+	others.Wait()
 }
 
 // envelope begins a message to a player. Its token is valid only between the

@@ -8,49 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 )
-
-// A referee continues with a restarted player after the reply to its invitation.
-func TestRestartedPlayerRevealsItsEntropy(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
-		w.ScriptedManager()
-		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
-		first, second := w.ScriptedReferee(p, "R1M1", 3), w.ScriptedReferee(p, "R1M2", 1)
-		committed := map[*leaguetest.ScriptedReferee]string{}
-		for _, c := range []*leaguetest.ScriptedReferee{first, second} {
-			joined, err := c.Invite()
-			require.NoError(t, err)
-			committed[c] = joined.EntropyCommitment
-		}
-		p.Stop()
-		p = w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
-
-		chosen, err := first.Choose()
-		require.NoError(t, err)
-		entropy, ok := protocol.ParseSecret(chosen.Entropy)
-		require.True(t, ok)
-		assert.Equal(t, committed[first], protocol.EntropyCommitment("R1M1", "P01", entropy))
-		assert.Equal(t, first.Token, chosen.AuthToken)
-		joined, err := first.Invite()
-		require.NoError(t, err)
-		assert.Equal(t, committed[first], joined.EntropyCommitment, "a repeated invitation gets the same reply")
-		_, err = first.SendGameOver(8)
-		require.NoError(t, err)
-		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, p.Player.Record().Stats)
-		_, err = first.Choose()
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
-
-		moved, err := second.Move("2000-01-01T00:00:30Z", "rock")
-		require.NoError(t, err, "for any game")
-		entropy, ok = protocol.ParseSecret(moved.Entropy)
-		require.True(t, ok)
-		assert.Equal(t, committed[second], protocol.EntropyCommitment("R1M2", "P01", entropy))
-	})
-}
 
 func TestRestartedPlayerRejectsUnauthorizedReferees(t *testing.T) {
 	for _, test := range []struct {
@@ -136,7 +98,7 @@ func TestMatchContinuesAfterAPlayerCrash(t *testing.T) {
 				require.NoError(t, restarted.Player.Close())
 				results := w.Manager.Results()
 				require.Len(t, results, 1)
-				assert.NotEqual(t, protocol.StatusTechnicalLoss, results[0].Status)
+				assert.NotEqual(t, league.StatusTechnicalLoss, results[0].Status)
 				if method == protocol.NotifyMatchResult.Name {
 					return // GAME_OVER is sent once
 				}

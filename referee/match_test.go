@@ -4,11 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/rules"
@@ -34,53 +36,16 @@ func TestBothPlayersAreCalledConcurrently(t *testing.T) {
 	})
 }
 
-func TestMessagesOfAMatchShareAConversation(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(leaguetest.Options(leaguetest.WithDelays(1*time.Second, 0, 0)), nil)
-		calls := w.Recorder.All(func(e *leaguetest.Exchange) bool {
-			return e.From == "ref01" && e.Method != protocol.RegisterReferee.Name
-		})
-		require.Len(t, calls, 7)
-		for _, e := range append(calls, w.OnlyCall(protocol.StartMatch.Name, "ref01")) {
-			q := leaguetest.Decode[protocol.Envelope](e.Message)
-			assert.Equal(t, "conv-r1m1-a1", q.ConversationID, e.Method)
-			assert.Equal(t, e.At, w.SinceStart(q.Timestamp), e.Method)
-			if e.From == "ref01" {
-				assert.Equal(t, "referee:REF01", q.Sender, e.Method)
-			}
-		}
-	})
-}
-
-func TestPlayersGetTheirSideAndToken(t *testing.T) {
+func TestPlayersGetTheirToken(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, nil)
-		for _, side := range []struct{ host, id, role, opponent string }{
-			{"p01", "P01", protocol.RolePlayerA, "P02"},
-			{"p02", "P02", protocol.RolePlayerB, "P01"},
-		} {
-			token := w.AccessToken(side.id, "R1M1", 1, "REF01")
-
-			q := leaguetest.Decode[protocol.GameInvitation](w.OnlyCall(protocol.Invite.Name, side.host).Message)
-			assert.Equal(t, side.role, q.RoleInMatch)
-			assert.Equal(t, side.opponent, q.OpponentID)
-			assert.Equal(t, leaguetest.LeagueID, q.LeagueID)
-			assert.Equal(t, 1, q.RoundID)
-			assert.Equal(t, 1, q.Attempt)
-			assert.Equal(t, evenodd.Type, q.GameType)
-			assert.Equal(t, token, q.AuthToken)
-
-			c := leaguetest.Decode[protocol.ChooseParityCall](w.OnlyCall(protocol.ChooseParity.Name, side.host).Message)
-			assert.Equal(t, side.id, c.PlayerID)
-			assert.Equal(t, side.opponent, c.Context.OpponentID)
-			assert.Equal(t, 1, c.Context.RoundID)
-			require.NotNil(t, c.Context.YourStandings)
-			assert.Zero(t, *c.Context.YourStandings.Points)
-			assert.Equal(t, token, c.AuthToken)
-
-			assert.Equal(t, token, w.GameOver(side.host).AuthToken)
+		for host, id := range map[string]string{"p01": "P01", "p02": "P02"} {
 			for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
-				assert.Equal(t, token, leaguetest.Decode[protocol.Envelope](w.OnlyCall(method, side.host).Answer).AuthToken, "echoed by %s", method)
+				x := w.OnlyCall(method, host)
+				for _, message := range []jsontext.Value{x.Message, x.Answer} {
+					q := leaguetest.Decode[protocol.Envelope](message)
+					assert.Equal(t, []string{w.AccessToken(id, "R1M1", 1, "REF01"), "conv-r1m1-a1"}, []string{q.AuthToken, q.ConversationID}, method)
+				}
 			}
 		}
 	})
@@ -95,7 +60,7 @@ func TestDrawCanBeVerified(t *testing.T) {
 		{"without a commitment a player's entropy is 32 zero bytes", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				second := leaguetest.Options()
 				if !test.commits {
 					second = leaguetest.Options(
@@ -135,56 +100,27 @@ func TestDrawCanBeVerified(t *testing.T) {
 }
 
 func TestPlayersAndManagerGetTheSameResult(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		record := w.Duel(nil, nil)
-		a := w.OnlyCall(protocol.NotifyMatchResult.Name, "p01").Message
-		b := w.OnlyCall(protocol.NotifyMatchResult.Name, "p02").Message
-		assert.NotEqual(t, string(a), string(b), "the tokens differ")
-		assert.JSONEq(t, string(leaguetest.Edit(a, "auth_token", nil)), string(leaguetest.Edit(b, "auth_token", nil)))
-
 		over := w.GameOver("p01").GameResult
-		winner, score := "P01", protocol.Both("P01", 3, "P02", 0)
+		assert.Equal(t, over, w.GameOver("p02").GameResult)
+		winner, score := "P01", league.Both("P01", 3, "P02", 0)
 		if *over.DrawnNumber%2 != 0 {
-			winner, score = "P02", protocol.Both("P01", 0, "P02", 3)
+			winner, score = "P02", league.Both("P01", 0, "P02", 3)
 		}
 		even, odd := "even", "odd"
-		assert.Equal(t, protocol.StatusWin, over.Status)
-		assert.Equal(t, &winner, over.WinnerPlayerID)
-		assert.Equal(t, protocol.Both("P01", &even, "P02", &odd), over.Choices)
+		assert.Equal(t, []any{league.StatusWin, &winner, league.Both("P01", &even, "P02", &odd)}, []any{over.Status, over.WinnerPlayerID, over.Choices})
 		assert.Contains(t, over.Reason, winner+" chose ")
 
 		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 		assert.Equal(t, w.Token("REF01"), q.AuthToken, "the referee's own token is sent to the manager only")
-		assert.Equal(t, 1, q.Attempt)
-		assert.Equal(t, 1, q.RoundID)
-		assert.Equal(t, &winner, q.Result.Winner)
 		assert.Equal(t, score, q.Result.Score)
-		assert.Equal(t, over.DrawnNumber, q.Result.Details.DrawnNumber)
-		assert.Equal(t, over.Choices, q.Result.Details.Choices)
-		assert.Equal(t, over.Status, q.Result.Details.Status)
-		assert.Equal(t, over.Reason, q.Result.Details.Reason)
+		assert.Equal(t, *over, q.Result.GameResult())
 		assert.Equal(t, w.GameOver("p02").Draw, q.Draw)
-
-		assert.Equal(t, league.MatchRecord{
+		assert.Equal(t, manager.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
-			Status: protocol.StatusWin, Grade: journal.GradeRecomputed, Winner: winner, Number: *over.DrawnNumber,
+			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: winner, Number: *over.DrawnNumber,
 			ChoiceA: even, ChoiceB: odd, Reason: over.Reason,
 		}, record)
-	})
-}
-
-func TestEqualChoicesAreADraw(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record := w.Duel(nil, leaguetest.Options(leaguetest.WithStrategy("even")))
-		assert.Equal(t, protocol.StatusDraw, record.Status)
-		assert.Empty(t, record.Winner)
-		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-		assert.Nil(t, q.Result.Winner)
-		assert.Equal(t, protocol.Both("P01", 1, "P02", 1), q.Result.Score)
-		assert.NotNil(t, q.Result.Details.DrawnNumber)
-		for _, row := range w.Final.FinalStandings {
-			assert.Equal(t, 1, row.Points)
-			assert.Equal(t, 1, row.Draws)
-		}
 	})
 }

@@ -1,7 +1,7 @@
 package referee
 
 import (
-	"path/filepath"
+	"errors"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -21,23 +21,25 @@ func (r *Referee) hasFile(member *membership.Membership, matchID string) bool {
 	}
 	if r.options.Folder != "" {
 		r.options.Log.Error().Str("league_id", member.LeagueID).Str("match_id", matchID).Str("referee_id", member.AgentID).
-			Str("event_type", protocol.EventMatchFileUnnamable).Msg("these ids cannot name a file: no file is written of the match")
+			Str("event_type", "MATCH_FILE_UNNAMABLE").Msg(
+			"these ids cannot name a file: no file is written of the match")
 	}
 	return false
 }
 
 // document makes the match file. It needs the members that forget releases.
 func (m *match) document() *store.Match {
-	a, draw := m.assignment, &reveal{}
-	m.draw(draw)
+	a := m.assignment
 	return &store.Match{
 		SchemaVersion: store.SchemaVersion,
 		LeagueID:      a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 		Attempt: a.Attempt, ConversationID: m.conversation,
 		RefereeID: m.member.AgentID, WrittenBy: store.WrittenByReferee,
-		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName, EntropyCommitment: m.sides[0].entropyCommitment},
-		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName, EntropyCommitment: m.sides[1].entropyCommitment},
-		Draw:    &draw.Draw, Scoring: a.Scoring, Started: a.Started,
+		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName,
+			EntropyCommitment: m.sides[0].entropyCommitment},
+		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName,
+			EntropyCommitment: m.sides[1].entropyCommitment},
+		Draw: m.draw(), Scoring: a.Scoring, Started: a.Started,
 	}
 }
 
@@ -55,51 +57,70 @@ func (m *match) advance(doc *store.Match, state string) {
 	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: state, At: at})
 }
 
-// record appends what is new in a document to the results file. If it cannot, it logs the
-// consequence, and the match goes on without its record.
+// record appends a document to the log. If it must be durable, record returns when it is on
+// disk. If it cannot, it logs the consequence, and the match goes on without its record.
 func (m *match) record(doc *store.Match, durable bool, consequence string) {
 	if m.forgotten.Load() {
 		return
 	}
-	record := store.RecordOf(doc, m.recorded)
-	line, err := m.referee.record(m.member, record, durable)
-	if err != nil {
-		m.logUnwritten(err, m.referee.options.Folder.Results(doc.LeagueID, doc.RefereeID), consequence)
-		return
+	log, err := m.referee.openLog(m.member)
+	if err == nil {
+		err = log.Append(doc, durable)
 	}
-	if record.Digest != "" {
-		doc.Digest = record.Digest
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.lines != nil || m.recorded == (store.Recorded{}) {
-		m.lines = append(m.lines, line)
-	}
-	m.recorded = store.RecordedOf(doc)
+	m.logged(doc, log, err, consequence)
 }
 
-func (m *match) logUnwritten(err error, path, consequence string) {
-	m.referee.options.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("file", path).
-		Str("event_type", protocol.EventMatchFileNotWritten).Msg("cannot write a match file: " + consequence)
+// write writes the file of a document, and appends the document to the log.
+func (m *match) write(doc *store.Match, consequence string) {
+	if m.forgotten.Load() {
+		return
+	}
+	log, err := m.referee.openLog(m.member)
+	if err == nil {
+		err = log.Write(doc)
+	} else {
+		err = errors.Join(err, m.referee.options.Folder.WriteAttempt(doc))
+	}
+	m.logged(doc, log, err, consequence)
+}
+
+// logged ends record and write.
+func (m *match) logged(doc *store.Match, log *store.MatchLog, err error, consequence string) {
+	if err != nil {
+		m.referee.options.Log.Error().Err(err).Str("conversation_id", m.conversation).
+			Str("file", m.referee.options.Folder.MatchLog(doc.LeagueID, doc.RefereeID)).
+			Str("event_type", "A_MATCHS_FILE_CANNOT_BE_WRITTEN").Msg("cannot write a match file: " + consequence)
+		return
+	}
+	m.recorded = recordedOf(doc)
+	if log.IsLong() {
+		m.referee.checkpoint()
+	}
+}
+
+// A recorded counts what the log has of a match.
+type recorded struct{ states, exchanges int }
+
+func recordedOf(doc *store.Match) recorded {
+	return recorded{len(doc.Lifecycle.States), len(doc.Transcript)}
 }
 
 // fileResult makes the result durable before any other agent hears of it. A referee that
 // is restarted then reports it, and never plays the match to another result.
-func (m *match) fileResult() {
+func (m *match) fileResult(doc *store.Match) {
 	if m.transcript == nil {
 		return
 	}
-	m.doc = m.document()
-	m.doc.Result = &store.MatchResult{GameResult: *m.result, Score: m.final.Result.Score}
-	m.doc.Evidence = m.final.Evidence
-	m.advance(m.doc, store.StateFinished)
-	m.record(m.doc, true, "only the memory holds the result until the manager acknowledges the report")
-	if m.doc.Started != "" {
-		m.final.TranscriptDigest = m.doc.Digest // nobody reports it before GAME_OVER
+	m.doc = doc
+	m.advance(doc, store.StateFinished)
+	doc.Digested = len(doc.Transcript)
+	m.record(doc, true, "only the memory holds the result until the manager acknowledges the report")
+	if doc.Started != "" {
+		m.final.TranscriptDigest = doc.Digest() // nobody reports it before GAME_OVER
 	}
 }
 
-// fileAbandoned records an attempt that ends without a result, if a player knows of
+// fileAbandoned writes the file of an attempt that ends without a result, if a player knows of
 // it.
 func (m *match) fileAbandoned() {
 	if !m.transcript.started() {
@@ -110,7 +131,7 @@ func (m *match) fileAbandoned() {
 		doc.Draw = nil // after a restart the referee may continue this attempt with its nonce
 	}
 	m.advance(doc, store.StateAbandoned)
-	m.record(doc, false, "no file has the abandoned attempt")
+	m.write(doc, "no file has the abandoned attempt")
 }
 
 // fileEnding records the exchanges after the result of an attempt that the referee will
@@ -121,39 +142,28 @@ func (m *match) fileEnding() {
 	}
 	m.pending.Wait()
 	m.transcript.moveTo(m.doc, false)
-	if store.RecordedOf(m.doc) != m.recorded {
+	if recordedOf(m.doc) != m.recorded {
 		m.record(m.doc, false, "its transcript ends with the result")
 	}
 }
 
-// fileReply records the manager's reply to the report, and writes the match file of an
-// acknowledged result. A lost record does no harm: the referee reports the result again.
+// fileReply writes the match file with the manager's reply to the report. A lost record does no
+// harm: the referee reports the result again.
 func (m *match) fileReply(refusal *protocol.Error) {
 	if m.doc == nil {
 		return
 	}
 	doc, before := m.doc, m.doc.Refusal
 	doc.Refusal = exchangeError(refusal, []string{m.member.Token})
-	if refusal != nil && before != nil && *before == *doc.Refusal && m.recorded == store.RecordedOf(doc) {
+	if refusal != nil && before != nil && *before == *doc.Refusal && m.recorded == recordedOf(doc) {
 		return // the file has this refusal
 	}
 	if refusal != nil {
 		m.advance(doc, store.StateDisputed)
-		m.record(doc, false, "no file has the refused result")
+		m.write(doc, "no file has the refused result")
 		return
 	}
 	m.advance(doc, store.StateAcknowledged)
 	m.doc = nil // from now on it is read from its file
-	m.record(doc, false, "the match file has the transcript")
-	folder := m.referee.options.Folder
-	if m.recorded == store.RecordedOf(doc) {
-		doc.Transcript, doc.TranscriptFile = nil, filepath.Base(folder.Results(doc.LeagueID, doc.RefereeID))
-	}
-	path := folder.Match(doc.LeagueID, doc.MatchID)
-	if m.referee.isReplaced(m) {
-		return
-	}
-	if err := store.WriteDerived(path, doc); err != nil {
-		m.logUnwritten(err, path, "the manager has the result")
-	}
+	m.write(doc, "the manager has the result")
 }

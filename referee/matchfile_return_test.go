@@ -2,7 +2,6 @@ package referee_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,37 +59,44 @@ func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 	}
 }
 
+// A referee that dies in a match abandons the attempt. If it gets the same attempt again, it must draw
+// as it committed.
 func TestRestartedRefereeAbandonsUnfinishedMatches(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		crashed bool // it wrote nothing
-	}{{"stopped", false}, {"killed", true}} {
+		again   int  // the attempt after the restart
+	}{{"stopped", false, 2}, {"killed", true, 2}, {"stopped, the same attempt", false, 1}, {"killed, the same attempt", true, 1}} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				w.Varies = true
 				folder := leaguetest.TempFolder(t)
 				manager := w.ScriptedManager()
-				r := w.RefereeWithFiles("REF01", folder)
+				r := w.RefereeWithFiles("REF01", folder, leaguetest.WithRandomSecrets)
 				w.Player("P01", leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
 				w.Player("P02")
-				w.HandOver(manager, r, "R1M1", 1)
+				before := w.HandOver(manager, r, "R1M1", 1)
 				w.WaitUntil(1 * leaguetest.Second)
 				r.StopReferee()
 				w.WaitUntil(2 * leaguetest.Second)
-				assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
 				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
 				assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "ABANDONED"}, statesOf(doc))
 				assert.Nil(t, doc.Result)
+				assert.Nil(t, doc.Draw, "the nonce of an unfinished attempt stays secret")
 				if test.crashed {
-					require.NoError(t, os.Remove(folder.Results(leaguetest.LeagueID, "REF01")))
+					require.NoError(t, os.RemoveAll(folder.Matches(leaguetest.LeagueID)))
 				}
 
-				r = w.RefereeWithFiles("REF01", folder)
+				r = w.RefereeWithFiles("REF01", folder, leaguetest.WithRandomSecrets)
 				w.WaitUntil(10 * leaguetest.Second)
 				assert.Empty(t, w.Calls(protocol.ReportMatchResult.Name), "it has nothing to report")
-				assert.Equal(t, 2, w.HandOver(manager, r, "R1M1", 2).Attempt)
+				again := w.HandOver(manager, r, "R1M1", test.again)
+				assert.Equal(t, test.again, again.Attempt)
+				assert.Equal(t, test.again == 1, again.DrawCommitment == before.DrawCommitment)
 				w.WaitUntil(60 * leaguetest.Second)
-				assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message).Attempt)
-				assert.Equal(t, 2, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
+				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+				assert.Equal(t, []any{test.again, again.DrawCommitment}, []any{report.Attempt, report.Draw.Commitment})
+				assert.Equal(t, test.again, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
 			})
 		})
 	}
@@ -139,6 +145,9 @@ func unreported(t *testing.T, w *leaguetest.World, folder store.Folder) (manager
 }
 
 func TestUnusableRecordIsIgnored(t *testing.T) {
+	resealed := func(change func(text string) string) func(string) string {
+		return func(text string) string { return string(leaguetest.Resealed([]byte(change(text)))) }
+	}
 	for _, test := range []struct {
 		name   string
 		change func(text string) string
@@ -147,19 +156,20 @@ func TestUnusableRecordIsIgnored(t *testing.T) {
 		{"cut", func(text string) string { return text[:len(text)/2] }, true},
 		{"cut in the first line", func(text string) string { return text[:10] }, true},
 		{"damaged", func(text string) string { return strings.Replace(text, `"match_id"`, `"match"`, 1) }, true},
+		{"with a wrong checksum", func(text string) string { return strings.Replace(text, `"nonce":"`, `"nonce":"0`, 1) }, true},
 		{"empty", func(string) string { return "" }, false},
-		{"of another league", func(text string) string { return strings.Replace(text, leaguetest.LeagueID, "another", 1) }, true},
-		{"of another match", func(text string) string { return strings.Replace(text, `"match_id":"R1M1"`, `"match_id":"R1M2"`, 1) }, true},
-		{"of another attempt", func(text string) string { return strings.Replace(text, `"attempt":1`, `"attempt":2`, 1) }, true},
-		{"of another referee", func(text string) string { return strings.Replace(text, `"REF01"`, `"REF02"`, 1) }, true},
-		{"with another nonce", func(text string) string { return strings.Replace(text, `"nonce":"`, `"nonce":"00`, 1) }, true},
-		{"of a newer program", func(text string) string { return strings.Replace(text, `"1.0.0"`, `"2.0.0"`, 1) }, true},
+		{"of another league", resealed(func(text string) string { return strings.Replace(text, leaguetest.LeagueID, "another", 1) }), true},
+		{"of another match", resealed(func(text string) string { return strings.Replace(text, `"match_id":"R1M1"`, `"match_id":"R1M2"`, 1) }), true},
+		{"of another attempt", resealed(func(text string) string { return strings.Replace(text, `"attempt":1`, `"attempt":2`, 1) }), true},
+		{"of another referee", resealed(func(text string) string { return strings.Replace(text, `"REF01"`, `"REF02"`, 1) }), true},
+		{"with another nonce", resealed(func(text string) string { return strings.ReplaceAll(text, `"nonce":"`, `"nonce":"00`) }), true},
+		{"of a newer program", resealed(func(text string) string { return strings.Replace(text, `"1.0.0"`, `"2.0.0"`, 1) }), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
 				manager := unreported(t, w, folder)
-				path := folder.Results(leaguetest.LeagueID, "REF01")
+				path := folder.MatchLog(leaguetest.LeagueID, "REF01")
 				text, err := os.ReadFile(path)
 				require.NoError(t, err)
 				changed := test.change(string(text))
@@ -176,42 +186,6 @@ func TestUnusableRecordIsIgnored(t *testing.T) {
 				reports := w.Calls(protocol.ReportMatchResult.Name)
 				require.Len(t, reports, 2)
 				assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](reports[1].Message).Attempt)
-			})
-		})
-	}
-}
-
-// Earlier versions wrote each result to a file of its own.
-func TestResultOfAnEarlierVersionIsReported(t *testing.T) {
-	for _, damaged := range []bool{false, true} {
-		t.Run(fmt.Sprintf("damaged %t", damaged), func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				manager := unreported(t, w, folder)
-				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
-				require.NoError(t, os.Remove(folder.Results(leaguetest.LeagueID, "REF01")))
-				path := folder.Attempt(leaguetest.LeagueID, "R1M1", 1, "REF01")
-				require.NoError(t, store.Write(path, doc))
-				if damaged {
-					require.NoError(t, os.Truncate(path, 1000))
-				}
-
-				book := w.CaptureLog()
-				r := w.RefereeWithFiles("REF01", folder)
-				w.WaitUntil(20 * leaguetest.Second)
-				reports := w.Calls(protocol.ReportMatchResult.Name)
-				if damaged {
-					assert.Len(t, reports, 1)
-					assert.Contains(t, book.Text(), path)
-					assert.Equal(t, 2, w.HandOver(manager, r, "R1M1", 2).Attempt)
-					return
-				}
-				require.Len(t, reports, 2)
-				assert.JSONEq(t, string(leaguetest.Edit(reports[0].Message, "timestamp", nil)), string(leaguetest.Edit(reports[1].Message, "timestamp", nil)))
-				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder), "the results file has it now")
-				again := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
-				assert.Equal(t, doc.Transcript, again.Transcript)
-				assert.Equal(t, append(append([]string{}, finishedStates...), "ACKNOWLEDGED"), statesOf(again))
 			})
 		})
 	}
@@ -267,12 +241,12 @@ func TestUnwritableFilesDoNotStopAMatch(t *testing.T) {
 				path := folder.Matches(leaguetest.LeagueID)
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 				require.NoError(t, os.WriteFile(path, nil, 0o644))
-				return folder.Results(leaguetest.LeagueID, "REF01")
+				return folder.MatchLog(leaguetest.LeagueID, "REF01")
 			}, []string{leaguetest.LeagueID},
 		},
 		{
 			"no record can be written", func(t *testing.T, folder store.Folder) string {
-				path := folder.Results(leaguetest.LeagueID, "REF01")
+				path := folder.MatchLog(leaguetest.LeagueID, "REF01")
 				require.NoError(t, os.MkdirAll(path, 0o755))
 				return path
 			}, []string{leaguetest.FirstMatchFile},

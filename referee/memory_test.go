@@ -6,11 +6,23 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
+
+// A new league may have the name of the last one, and its matches then have the same names.
+func TestMatchesOfAnEarlierLeagueAreForgotten(t *testing.T) {
+	over, running := &match{matchID: "R1M1", attempt: 1, final: &protocol.MatchResultReport{}}, &match{matchID: "R1M2", attempt: 1}
+	r := &Referee{matches: map[string]*match{"R1M1": over, "R1M2": running}, reported: []string{"R1M1"}}
+	r.forgetMatches()
+	assert.Empty(t, r.matches, "they are played in the new league")
+	assert.Empty(t, r.reported)
+	assert.True(t, running.over(), "it ends")
+	running.record(nil, true, "") // into no file
+}
 
 func TestOldAcknowledgedMatchesAreEvicted(t *testing.T) {
 	r, err := New(Options{
@@ -20,11 +32,11 @@ func TestOldAcknowledgedMatchesAreEvicted(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 	for n := range 3*keptMatches + 1 {
-		id := protocol.MatchID{Round: n + 1, Number: 1}.String()
+		id := league.MatchID{Round: n + 1, Number: 1}.String()
 		r.matches[id] = &match{}
 		r.acknowledged(id)
 		assert.LessOrEqual(t, len(r.matches), keptMatches)
 	}
-	assert.Contains(t, r.matches, protocol.MatchID{Round: 3*keptMatches + 1, Number: 1}.String())
-	assert.NotContains(t, r.matches, protocol.MatchID{Round: 2*keptMatches + 1, Number: 1}.String())
+	assert.Contains(t, r.matches, league.MatchID{Round: 3*keptMatches + 1, Number: 1}.String())
+	assert.NotContains(t, r.matches, league.MatchID{Round: 2*keptMatches + 1, Number: 1}.String())
 }

@@ -32,8 +32,7 @@ func call[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], q *Q)
 // invite sends GAME_INVITATION (spec 003 §8.7.1).
 func (m *match) invite(side rules.Side) error {
 	s, a := &m.sides[side], m.assignment
-	q := m.referee.invitations.New()
-	*q = protocol.GameInvitation{
+	q := &protocol.GameInvitation{
 		Envelope: m.envelope(protocol.TypeGameInvitation, s),
 		LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 		RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
@@ -78,8 +77,7 @@ func (m *match) askMove(side rules.Side) error {
 	s, a := &m.sides[side], m.assignment
 	s.deadline.Ask(s.window.end.Truncate(time.Second)) // as the message says it
 	if a.GameType == evenOdd {
-		q := m.referee.choices.New()
-		*q = protocol.ChooseParityCall{
+		q := &protocol.ChooseParityCall{
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
@@ -90,8 +88,10 @@ func (m *match) askMove(side rules.Side) error {
 			return err
 		}
 		return m.judgeMove(side, &move{
-			envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.ParityChoice, entropy: answer.Entropy, signature: answer.Signature, fallback: answer.Fallback,
-			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string", illegal: protocol.ErrInvalidParityChoice,
+			envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.ParityChoice, entropy: answer.Entropy,
+			signature: answer.Signature, fallback: answer.Fallback,
+			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string",
+			illegal: protocol.ErrInvalidParityChoice,
 		})
 	}
 	question := m.position.Ask(side)
@@ -107,8 +107,10 @@ func (m *match) askMove(side rules.Side) error {
 		return err
 	}
 	return m.judgeMove(side, &move{
-		envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.MoveData.Choice, entropy: answer.Entropy, signature: answer.Signature, fallback: answer.Fallback,
-		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string", illegal: protocol.ErrIllegalMove,
+		envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.MoveData.Choice, entropy: answer.Entropy,
+		signature: answer.Signature, fallback: answer.Fallback,
+		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string",
+		illegal: protocol.ErrIllegalMove,
 	})
 }
 
@@ -136,7 +138,8 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 		given, err = f.Got, fmt.Errorf("%s must be %s", a.field, a.form)
 	}
 	if err != nil {
-		fault := protocol.Fault(a.illegal, "%v, got %.60q", err, given).With("invalid_choice", protocol.Clip(given, store.MaxMessageType))
+		fault := protocol.Fault(a.illegal, "%v, got %.60q", err, given).With("invalid_choice",
+			protocol.Clip(given, store.MaxMessageType))
 		if options := position.Ask(side).Options; len(options) > 0 {
 			fault = fault.With("valid_choices", options)
 		}
@@ -171,7 +174,8 @@ func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) err
 		return protocol.Fault(protocol.ErrInvalidFieldType, "match_id must be a string, got %s", f.Got)
 	}
 	if matchID != "" && matchID != m.assignment.MatchID {
-		return protocol.Fault(protocol.ErrMatchIDMismatch, "the answer is about match %.60q, not %s", matchID, m.assignment.MatchID)
+		return protocol.Fault(protocol.ErrMatchIDMismatch, "the answer is about match %.60q, not %s", matchID,
+			m.assignment.MatchID)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -55,18 +56,12 @@ type Referee struct {
 	options Options
 	life    context.Context //nolint:containedctx // ends with Close, and ends all matches
 	stop    context.CancelFunc
-	workers *workers
+	workers *workers // of all jobs
 	results results
-
-	invitations protocol.Batch[protocol.GameInvitation]
-	choices     protocol.Batch[protocol.ChooseParityCall]
-	notices     protocol.Batch[protocol.GameOver]
-	accepted    protocol.Batch[protocol.MatchAssignmentAck]
 
 	mu          sync.Mutex
 	matches     map[string]*match // by match id: the newest attempt of each
 	reported    []string          // ids of the last keptMatches acknowledged matches
-	confirmed   int               // all that were ever in reported
 	busy        int               // matches being conducted
 	conducted   int               // matches with a result
 	working     int               // jobs: matches being conducted or reported, and registrations
@@ -84,12 +79,13 @@ func New(o Options) (*Referee, error) {
 	if o.MaxConcurrent < 1 {
 		return nil, errors.New("a referee conducts at least one match at once")
 	}
-	r := &Referee{options: o, workers: newWorkers(), matches: map[string]*match{}, warnings: map[string]int{}}
+	r := &Referee{options: o, matches: map[string]*match{}, warnings: map[string]int{}}
 	var err error
 	if r.Agent, err = membership.NewAgent(protocol.RoleReferee, &r.options.Options); err != nil {
 		return nil, err
 	}
 	r.life, r.stop = context.WithCancel(context.Background())
+	r.workers = &workers{jobs: make(chan func()), stopped: r.life.Done()}
 	r.rested = sync.NewCond(&r.mu)
 	return r, nil
 }
@@ -124,7 +120,7 @@ func (r *Referee) Register(ctx context.Context) error {
 		}
 		r.forgetMatches()
 		if old != nil {
-			r.results.close(false)
+			r.closeLog(false)
 			r.archive(old, m.LeagueID)
 		}
 	})
@@ -144,11 +140,13 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 	}
 	return func(ctx context.Context) (*membership.Answer, error) {
 		limit := cmp.Or(o.RegisterTimeout, protocol.RegisterReferee.Timeout)
-		response, _, err := protocol.RegisterReferee.CallWithin(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request, limit)
+		response, _, err := protocol.RegisterReferee.CallWithin(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request,
+			limit)
 		if err != nil {
 			return nil, err
 		}
-		return &membership.Answer{AgentID: response.RefereeID, Token: response.AuthToken, Registration: &response.Registration}, nil
+		return &membership.Answer{AgentID: response.RefereeID, Token: response.AuthToken,
+			Registration: &response.Registration}, nil
 	}
 }
 
@@ -172,7 +170,7 @@ func (r *Referee) forgetMatches() {
 		m.abandon()
 	}
 	clear(r.matches)
-	r.reported, r.confirmed = nil, 0
+	r.reported = nil
 }
 
 // archive moves the match files of an older league away, because its matches have
@@ -185,10 +183,11 @@ func (r *Referee) archive(old *store.OldMatches, leagueID string) {
 	switch {
 	case err != nil:
 		r.options.Log.Error().Err(err).Str("league_id", leagueID).
-			Str("event_type", protocol.EventOldMatchFilesNotMoved).Msg("cannot move the match files of an older league: they may be taken for those of this one")
+			Str("event_type", "OLD_MATCH_FILES_NOT_MOVED").Msg(
+			"cannot move the match files of an older league: they may be taken for those of this one")
 	case into != "":
 		r.options.Log.Warn().Str("league_id", leagueID).Str("folder", into).
-			Str("event_type", protocol.EventOldMatchFilesMoved).Msg("moved the match files of an older league of this name")
+			Str("event_type", "OLD_MATCH_FILES_MOVED").Msg("moved the match files of an older league of this name")
 	}
 }
 
@@ -225,9 +224,11 @@ func (r *Referee) await(ctx context.Context, holds func() bool) {
 
 // Close ends the matches being conducted and waits for them.
 func (r *Referee) Close() {
-	r.stop()
-	r.workers.stop()
-	r.results.close(true)
+	r.mu.Lock()
+	r.stop() // no job starts afterwards
+	r.mu.Unlock()
+	r.workers.running.Wait()
+	r.closeLog(true)
 }
 
 // A Record is a referee's part in a league.
@@ -235,7 +236,7 @@ type Record struct {
 	RefereeID string
 	Conducted int            // matches played to a result
 	Warnings  map[string]int // nonconforming replies by player
-	Champion  protocol.Champion
+	Champion  league.Champion
 }
 
 // Record returns the record of the referee.
@@ -253,14 +254,19 @@ func (r *Referee) ack(round int) *protocol.Ack {
 	return &protocol.Ack{Status: protocol.StatusAcknowledged, RefereeID: r.ID(), RoundID: round}
 }
 
-func (r *Referee) roundCompleted(ctx context.Context, bearer string, q *protocol.RoundCompleted) (*protocol.Ack, error) {
+func (r *Referee) roundCompleted(ctx context.Context, bearer string, q *protocol.RoundCompleted) (*protocol.Ack,
+	error) {
 	if err := r.CheckManager(ctx, bearer); err != nil {
 		return nil, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.work(r.checkpoint)
 	return r.ack(q.RoundID), nil
 }
 
-func (r *Referee) leagueCompleted(ctx context.Context, bearer string, q *protocol.LeagueCompleted) (*protocol.Ack, error) {
+func (r *Referee) leagueCompleted(ctx context.Context, bearer string, q *protocol.LeagueCompleted) (*protocol.Ack,
+	error) {
 	if err := r.CheckManager(ctx, bearer); err != nil {
 		return nil, err
 	}
@@ -275,7 +281,8 @@ func (r *Referee) leagueCompleted(ctx context.Context, bearer string, q *protoco
 
 // getMatchState answers with the state of a match (spec 003 §8.11.2), with choices
 // and nonce only when it is finished.
-func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.MatchState, error) {
+func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.ToolRequest) (*protocol.MatchState,
+	error) {
 	if err := r.CheckOwner(bearer, q.AuthToken); err != nil {
 		return nil, err
 	}
@@ -334,6 +341,7 @@ func (r *Referee) warn(playerID, what string) {
 		r.options.Warned(playerID, what)
 	}
 	if first {
-		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).Str("event_type", protocol.EventRepliesNotConforming).Msg("a player's replies do not conform")
+		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).Str("event_type",
+			"A_PLAYERS_REPLIES_DO_NOT_CONFORM").Msg("a player's replies do not conform")
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/rules/tictactoe"
@@ -104,7 +105,7 @@ func deviationsOf() map[string][]deviation {
 // settings are values of replies and auth in a league's file.
 type settings struct{ replies, auth string }
 
-func (s settings) in(o *league.Options) {
+func (s settings) in(o *manager.Options) {
 	o.StrictReplies, o.LenientAuth = s.replies == config.RepliesStrict, s.auth == config.AuthLenient
 }
 
@@ -138,7 +139,7 @@ func judge(t *testing.T, s settings, d deviation, check func(t *testing.T, verdi
 			w.Player("P01", leaguetest.WithoutKey)
 			w.Player("P02", leaguetest.WithoutKey, func(a *leaguetest.Agent) { maps.Copy(a.Script, script) })
 			w.Finish()
-			assert.NotEqual(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status, "the correct reply counts")
+			assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status, "the correct reply counts")
 			verdict := counts
 			if errors := w.GameErrors(); len(errors) > 0 {
 				require.Len(t, errors, 1)
@@ -223,67 +224,6 @@ func TestRequiredMembersOfRepliesAreThoseOfTheProtocolPage(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]int{"yes": 4, "in strict": 9, "no": 7}, seen)
-}
-
-// settingOf returns the cells of a field in docs/settings.md: its meaning and its built-in value.
-func settingOf(t *testing.T, field string) (meaning, builtIn string) {
-	t.Helper()
-	row := regexp.MustCompile("(?m)^\\| `" + field + "` \\| (.+) \\| `(\\w+)` \\|$").FindStringSubmatch(docsPage(t, "settings.md"))
-	require.NotNil(t, row, field)
-	return row[1], row[2]
-}
-
-// The codes that docs/settings.md names are those of the deviations.
-func TestSettingsPageHasTheCodesOfStrictReplies(t *testing.T) {
-	meaning, builtIn := settingOf(t, "replies")
-	assert.Equal(t, config.RepliesByMeaning, builtIn)
-	rules, err := config.NewLoader("", config.Known{}).League("any")
-	require.NoError(t, err)
-	assert.Equal(t, builtIn, rules.Replies)
-	named := map[string][]deviation{
-		"for a missing member such as `match_id`": missing("match_id"),
-		"for a time that is not UTC":              inEachReply("timestamp", "2000-01-01T02:00:00"),
-		"for another sender or message type":      together(inEachReply("sender", "player:P01"), inEachReply("message_type", protocol.TypeGameOver)),
-		"without the access token of this match":  missing("auth_token"),
-		"with another token":                      inEachReply("auth_token", otherToken),
-	}
-	codes := regexp.MustCompile(`(E\d{3}) ([^,]+)`).FindAllStringSubmatch(meaning, -1)
-	assert.Len(t, codes, len(named))
-	for _, code := range codes {
-		require.Contains(t, named, code[2])
-		for _, d := range named[code[2]] {
-			judge(t, settings{config.RepliesStrict, config.AuthStrict}, d, expect(code[1]))
-		}
-	}
-}
-
-// A league query without a token is judged by auth, whatever replies says.
-func TestSettingsPageHasTheCodesOfRequestsWithoutToken(t *testing.T) {
-	meaning, builtIn := settingOf(t, "auth")
-	assert.Equal(t, config.AuthStrict, builtIn)
-	assert.Contains(t, meaning, "`strict`: each needs its token, E011 without it; `lenient`: third-party agents may omit it")
-	assert.Contains(t, meaning, "Another token is E012 with both.")
-	for _, s := range allSettings {
-		t.Run(fmt.Sprint(s), func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 1, s.in)
-				w.Referee("REF01")
-				w.Players(2)
-				w.Finish()
-				q := w.Query("P01", protocol.QueryStandings)
-				q.AuthToken = ""
-				_, err := q.Send()
-				if s.auth == config.AuthLenient {
-					assert.NoError(t, err)
-				} else {
-					leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 6001)
-				}
-				q.AuthToken = "tok-p01-wrong"
-				_, err = q.Send()
-				leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 6001)
-			})
-		})
-	}
 }
 
 // A third-party manager gives no access tokens: its questions have none, and strict replies need none.

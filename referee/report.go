@@ -13,18 +13,19 @@ import (
 // 5 s. A missing one changes nothing (004 §4.3).
 func (m *match) sendGameOver(side rules.Side) {
 	r, s, method := m.referee, &m.sides[side], &protocol.NotifyMatchResult
-	notice := r.notices.New()
-	*notice = protocol.GameOver{
+	notice := &protocol.GameOver{
 		Envelope: m.envelope(protocol.TypeGameOver, s),
 		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType,
 		GameResult: m.result, Draw: m.final.Draw,
 	}
 	m.transcript.sent(s.player.PlayerID, method.Name, 1, notice)
-	ack, timing, err := method.CallWithin(r.life, r.options.Caller, s.peer, notice, protocol.Seconds(m.assignment.Timeouts.GameOver))
+	ack, timing, err := method.CallWithin(r.life, r.options.Caller, s.peer, notice,
+		protocol.Seconds(m.assignment.Timeouts.GameOver))
 	m.transcript.acknowledged(s.player.PlayerID, method.Name, 1, ack, err, timing)
 	if err != nil {
 		r.options.Log.Info().Err(err).Str("conversation_id", m.conversation).
-			Str("player_id", s.player.PlayerID).Str("event_type", protocol.EventGameOverUnacknowledged).Msg("GAME_OVER was not acknowledged")
+			Str("player_id", s.player.PlayerID).Str("event_type",
+			"GAME_OVER_WAS_NOT_ACKNOWLEDGED").Msg("GAME_OVER was not acknowledged")
 	}
 }
 
@@ -47,7 +48,8 @@ func (m *match) deliver(ctx context.Context) {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
 		return err
 	}, func(err error, wait time.Duration) {
-		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Str("event_type", protocol.EventReportRetried).Msg("cannot report yet, trying again")
+		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Str("event_type",
+			"CANNOT_REPORT_YET_TRYING_AGAIN").Msg("cannot report yet, trying again")
 	})
 	refusal := protocol.AsError(err)
 	switch {
@@ -56,7 +58,8 @@ func (m *match) deliver(ctx context.Context) {
 	case ctx.Err() != nil: // another process may report it later
 		m.fileEnding()
 	default:
-		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("event_type", protocol.EventReportRefused).Msg("the manager refuses the report")
+		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("event_type",
+			"THE_MANAGER_REFUSES_THE_REPORT").Msg("the manager refuses the report")
 		if refusal != nil && refusal.Remote {
 			m.fileReply(refusal)
 		}
@@ -70,8 +73,9 @@ func (m *match) deliver(ctx context.Context) {
 		m.referee.acknowledged(m.matchID)
 	}
 	if err == nil {
-		o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason", m.final.Result.Details.Reason).
-			Str("event_type", protocol.EventMatchReported).Msg("match reported")
+		o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason",
+			m.final.Result.Details.Reason).
+			Str("event_type", "MATCH_REPORTED").Msg("match reported")
 	}
 }
 
@@ -86,7 +90,8 @@ func (m *match) hasResult() bool {
 func (m *match) matchState() *protocol.MatchState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	state := &protocol.MatchState{MatchID: m.matchID, State: m.state, Attempt: m.attempt, PlayerAID: m.players[0], PlayerBID: m.players[1]}
+	state := &protocol.MatchState{MatchID: m.matchID, State: m.state, Attempt: m.attempt, PlayerAID: m.players[0],
+		PlayerBID: m.players[1]}
 	if m.final != nil {
 		result := m.final.Result.GameResult()
 		state.Draw, state.GameResult = m.final.Draw, &result

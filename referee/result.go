@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -12,42 +12,32 @@ import (
 
 // decide makes the result of the match: by the rules of the game, or by technical
 // losses.
-func (m *match) decide() *protocol.GameResult {
+func (m *match) decide() *league.Result {
 	a, b := &m.sides[0], &m.sides[1]
 	if a.lost != "" || b.lost != "" {
 		return m.technicalLoss()
 	}
 	verdict := m.position.Judge(rules.Chance{Nonce: m.nonce, EntropyA: a.entropy, EntropyB: b.entropy})
-	r := &struct { // one allocation; the result may outlive the match
-		protocol.GameResult
-
-		players, moves [2]string
-		choices        [2]protocol.Member[*string]
-		number         int
-		parity         string
-	}{players: m.players, moves: verdict.Moves, number: verdict.Number, parity: verdict.Parity}
-	for i := range r.choices {
-		r.choices[i].Name = r.players[i]
-		if r.moves[i] != "" {
-			r.choices[i].Value = &r.moves[i]
-		}
+	result := &league.Result{
+		Status: league.StatusDraw, Reason: verdict.Reason(m.players), Fallbacks: m.fallbacks(),
+		Choices: league.Both(
+			m.players[0], protocol.NonZero(verdict.Moves[0]), m.players[1], protocol.NonZero(verdict.Moves[1])),
 	}
-	r.Status, r.Choices, r.Reason = protocol.StatusDraw, r.choices[:], verdict.Reason(m.players)
 	if verdict.Winner != rules.NoSide {
-		r.Status, r.WinnerPlayerID = protocol.StatusWin, &r.players[verdict.Winner]
+		winner := m.players[verdict.Winner]
+		result.Status, result.WinnerPlayerID = league.StatusWin, &winner
 	}
 	if verdict.Number > 0 {
-		r.DrawnNumber, r.NumberParity = &r.number, &r.parity
+		result.DrawnNumber, result.NumberParity = &verdict.Number, &verdict.Parity
 	}
-	r.Fallbacks = m.fallbacks()
-	return &r.GameResult
+	return result
 }
 
 // fallbacks returns the number of fallbacks of each player that had any.
-func (m *match) fallbacks() (counts protocol.PerPlayer[int]) {
+func (m *match) fallbacks() (counts league.PerPlayer[int]) {
 	for i := range m.sides {
 		if n := m.sides[i].fallbacks; n > 0 {
-			counts = append(counts, protocol.Member[int]{Name: m.players[i], Value: n})
+			counts = append(counts, league.Member[int]{Name: m.players[i], Value: n})
 		}
 	}
 	return counts
@@ -55,17 +45,17 @@ func (m *match) fallbacks() (counts protocol.PerPlayer[int]) {
 
 // technicalLoss makes the result of a match that one or both sides have lost
 // technically.
-func (m *match) technicalLoss() *protocol.GameResult {
-	result := &protocol.GameResult{
-		Status: protocol.StatusTechnicalLoss,
-		Choices: protocol.Both(
+func (m *match) technicalLoss() *league.Result {
+	result := &league.Result{
+		Status: league.StatusTechnicalLoss,
+		Choices: league.Both(
 			m.players[0], protocol.NonZero(m.sides[0].move), m.players[1], protocol.NonZero(m.sides[1].move)),
 		Fallbacks: m.fallbacks(),
 	}
 	for i := range m.sides {
 		id, s, other := m.players[i], &m.sides[i], m.players[1-i]
 		if s.fault != "" {
-			result.Faults = append(result.Faults, protocol.Member[string]{Name: id, Value: string(s.fault)})
+			result.Faults = append(result.Faults, league.Member[string]{Name: id, Value: string(s.fault)})
 		}
 		if s.lost != "" && m.sides[1-i].lost == "" {
 			result.WinnerPlayerID = &other
@@ -81,13 +71,9 @@ func (m *match) technicalLoss() *protocol.GameResult {
 // finish decides the match, makes its report, and writes the match file. It returns
 // false if another attempt has replaced this one.
 func (m *match) finish() bool {
-	result, a := m.decide(), m.assignment
-	r := m.reportOf(result)
-	report := &r.MatchResultReport
-	report.RoundID, report.GameType = a.RoundID, a.GameType
-	r.score = m.score(result)
-	m.draw(&r.reveal)
-	report.Result.Score, report.Draw, report.Evidence = r.score[:], &r.reveal.Draw, m.evidence()
+	doc, result := m.document(), m.decide()
+	doc.Result, doc.Evidence = &store.MatchResult{Result: *result, Score: m.score(result)}, m.evidence()
+	report := m.reportOf(doc)
 	m.mu.Lock()
 	if m.abandoned.Load() {
 		m.mu.Unlock()
@@ -95,66 +81,49 @@ func (m *match) finish() bool {
 	}
 	m.state, m.final, m.result, m.reporting = store.StateFinished, report, result, true
 	m.mu.Unlock()
-	m.fileResult()
+	m.fileResult(doc)
 	return true
 }
 
-// A report is a MATCH_RESULT_REPORT with its parts, in one allocation.
-type report struct {
-	protocol.MatchResultReport
-
-	details protocol.ResultDetails
-	score   [2]protocol.Member[int]
-	reveal  reveal
-}
-
-// A reveal is a draw with its entropies.
-type reveal struct {
-	protocol.Draw
-
-	entropies [2]protocol.Member[string]
-}
-
-// reportOf makes the report of a result. The caller adds the round, the game, the score and
-// the draw.
-func (m *match) reportOf(result *protocol.GameResult) *report {
-	r := &report{
-		MatchResultReport: protocol.MatchResultReport{
-			Envelope: m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation),
-			LeagueID: m.member.LeagueID, MatchID: m.matchID, Attempt: m.attempt,
-			Result: protocol.MatchResult{Winner: result.WinnerPlayerID},
-		},
-		details: protocol.ResultDetails{
-			DrawnNumber: result.DrawnNumber, Choices: result.Choices, Status: result.Status, Reason: result.Reason,
-			Faults: result.Faults, Fallbacks: result.Fallbacks,
-		},
+// reportOf makes the report of a match from its document.
+func (m *match) reportOf(doc *store.Match) *protocol.MatchResultReport {
+	r := doc.Result
+	report := &protocol.MatchResultReport{
+		Envelope: m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation),
+		LeagueID: m.member.LeagueID, RoundID: doc.RoundID, MatchID: m.matchID, GameType: doc.GameType, Attempt: m.attempt,
+		Result: protocol.MatchResult{Winner: r.WinnerPlayerID, Score: r.Score, Details: &protocol.ResultDetails{
+			DrawnNumber: r.DrawnNumber, Choices: r.Choices, Status: r.Status, Reason: r.Reason,
+			Faults: r.Faults, Fallbacks: r.Fallbacks,
+		}},
+		Draw: doc.Draw, Evidence: doc.Evidence,
 	}
-	r.AuthToken, r.Result.Details = m.member.Token, &r.details
-	return r
+	report.AuthToken = m.member.Token
+	return report
 }
 
 // draw reveals the nonce and the entropies that the players revealed.
-func (m *match) draw(draw *reveal) {
-	draw.Commitment, draw.Nonce = m.commitment, m.nonceText
+func (m *match) draw() *protocol.Draw {
+	draw := &protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}
 	for i := range m.sides {
 		s := &m.sides[i]
 		if s.entropyText != "" {
-			draw.Entropies = append(draw.entropies[:len(draw.Entropies)], protocol.Member[string]{Name: m.players[i], Value: s.entropyText})
+			draw.Entropies = append(draw.Entropies, league.Member[string]{Name: m.players[i], Value: s.entropyText})
 		}
 		if s.signed.Signature != "" {
 			draw.EntropyCommitments = m.commitments
 		}
 	}
+	return draw
 }
 
 // score returns the points of both players by the league's scoring. The manager computes
 // them again.
-func (m *match) score(result *protocol.GameResult) [2]protocol.Member[int] {
+func (m *match) score(result *league.Result) league.PerPlayer[int] {
 	s := m.assignment.Scoring
-	ended := table.Result{A: 0, B: 1, Winner: table.None, Technical: result.Status == protocol.StatusTechnicalLoss}
+	ended := league.Played{A: 0, B: 1, Winner: league.None, Technical: result.Status == league.StatusTechnicalLoss}
 	if winner := result.WinnerPlayerID; winner != nil {
 		ended.Winner = slices.Index(m.players[:], *winner)
 	}
-	a, b := table.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}.Points(ended)
-	return [2]protocol.Member[int]{{Name: m.players[0], Value: a}, {Name: m.players[1], Value: b}}
+	a, b := league.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}.Points(ended)
+	return league.Both(m.players[0], a, m.players[1], b)
 }

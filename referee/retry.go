@@ -19,14 +19,7 @@ type window struct {
 	waited   time.Duration // for a player that asked the referee to wait
 	waits    int           // answers that asked the referee to wait
 
-	// Of the last call attempt:
-	request  string // message type
-	response string // message type
-	method   string
-	try      int              // from 1, over all windows of the question
-	answer   any              // nil for none
-	timing   *protocol.Timing // nil if the carrier measures none
-	ended    time.Time        // when the response was read, or the call failed, by the league's clock
+	callAttempt // the last one
 }
 
 func (m *match) newWindow(length time.Duration) window {
@@ -67,58 +60,71 @@ func (w *window) called(timing *protocol.Timing) {
 //
 // An answer that asks the referee to wait (E022) and a void attempt are no
 // failures: see waitAsAsked and judgeAttempt.
-func (m *match) askWithRetries(side rules.Side) {
-	s, clock, policy := &m.sides[side], m.referee.options.Clock, m.assignment.RetryPolicy
+func (m *match) askWithRetries(side rules.Side, seconds float64, ask question) {
+	s := &m.sides[side]
 	w := &s.window
-	*w = m.newWindow(protocol.Seconds(m.seconds))
-	wrong := false // there was a wrong answer in this window
-	for retries, voids := 0, 0; ; {
-		attempt, err := m.askOnce(w, side)
+	*w = m.newWindow(protocol.Seconds(seconds))
+	var before failures
+	for voids := 0; ; {
+		err := m.askOnce(side, ask)
 		if err == nil || m.over() {
 			return
 		}
 		fault := faultOf(err)
-		if attempt.void != "" {
-			if voids++; !m.repeatVoid(w, s, fault, attempt, voids) {
+		if w.void != "" {
+			if voids++; !m.repeatVoid(s, fault, voids) {
 				return
 			}
 			m.reopen(w)
 			continue
 		}
-		limited := fault.Code == protocol.ErrRateLimited
-		if limited && m.waitAsAsked(w, s, fault) {
+		if fault.Code == protocol.ErrRateLimited && m.waitAsAsked(w, s, fault) {
 			continue
 		}
-		if m.over() {
+		if m.over() || !m.prepareRetry(s, fault, &before) {
 			return
-		}
-		pause := fault.Code == protocol.ErrTimeout || fault.Code == protocol.ErrConnection
-		wrong = wrong || !pause
-		again := !limited && retries < policy.MaxRetries && (!wrong || m.correctable(w, fault.Code, retries+1))
-		if again {
-			retries++
-		}
-		delivered := m.sendGameError(w, s, failure{fault: fault, timing: attempt.timing, retries: retries, again: again, pause: pause})
-		if !again {
-			s.lost, s.fault = lossReason(fault, w), fault.Code
-			return
-		}
-		limit := gameErrorDelay
-		if pause {
-			if clock.Sleep(m.referee.life, policy.Pause(retries)) != nil {
-				return
-			}
-			limit -= policy.Pause(retries)
-		}
-		if wrong { // the window goes on: leave half of its rest for the question
-			limit = min(limit, w.until().Sub(clock.Now())/2)
-		} else {
-			m.reopen(w)
-		}
-		if limit > 0 {
-			_ = clock.Sleep(delivered, limit) // the delivery ends it
 		}
 	}
+}
+
+// The failures at a question so far.
+type failures struct {
+	retries int
+	wrong   bool // there was a wrong answer in this window
+}
+
+// prepareRetry reports a failure to the player, and waits until the next question may be
+// asked. It returns false if there is none: the side has lost, or the match is over.
+func (m *match) prepareRetry(s *matchSide, fault *protocol.Error, before *failures) (again bool) {
+	w, clock, policy := &s.window, m.referee.options.Clock, m.assignment.RetryPolicy
+	pause := fault.Code == protocol.ErrTimeout || fault.Code == protocol.ErrConnection
+	before.wrong = before.wrong || !pause
+	again = fault.Code != protocol.ErrRateLimited && before.retries < policy.MaxRetries &&
+		(!before.wrong || m.correctable(w, fault.Code, before.retries+1))
+	if again {
+		before.retries++
+	}
+	delivered := m.sendGameError(w, s, failure{fault: fault, retries: before.retries, again: again, pause: pause})
+	if !again {
+		s.lost, s.fault = lossReason(fault, w), fault.Code
+		return false
+	}
+	limit := gameErrorDelay
+	if pause {
+		if clock.Sleep(m.referee.life, policy.Pause(before.retries)) != nil {
+			return false
+		}
+		limit -= policy.Pause(before.retries)
+	}
+	if before.wrong { // the window goes on: leave half of its rest for the question
+		limit = min(limit, w.until().Sub(clock.Now())/2)
+	} else {
+		m.reopen(w)
+	}
+	if limit > 0 {
+		_ = clock.Sleep(delivered, limit) // the delivery ends it
+	}
+	return true
 }
 
 // gameErrorDelay is how long a question waits at most for the delivery of the
@@ -138,19 +144,20 @@ func (m *match) waitAsAsked(w *window, s *matchSide, fault *protocol.Error) (aga
 	pause := max(fault.RetryAfter(), min(time.Duration(w.waits)*step, time.Second))
 	bounded := max(min(pause, left), 0)
 	o.Log.Info().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.request).
-		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", bounded).Str("event_type", protocol.EventPlayerAsksToWait).Msg("a player asks the referee to wait")
+		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", bounded).Str("event_type",
+		"A_PLAYER_ASKS_TO_WAIT").Msg("a player asks the referee to wait")
 	w.waited += pause
 	return o.Clock.Sleep(m.referee.life, bounded) == nil && pause < left
 }
 
 // askOnce makes one call attempt at a question and records its result.
-func (m *match) askOnce(w *window, side rules.Side) (callAttempt, error) {
-	w.timing, w.answer = nil, nil
-	w.try++
-	err := m.question(m, side)
-	attempt := m.judgeAttempt(&m.sides[side], err)
-	m.transcript.received(m.sides[side].player.PlayerID, w.method, w.try, w.answer, protocol.AsError(err), attempt)
-	return attempt, err
+func (m *match) askOnce(side rules.Side, ask question) error {
+	s := &m.sides[side]
+	s.window.callAttempt = callAttempt{try: s.window.try + 1}
+	err := ask(m, side)
+	m.judgeAttempt(s, err)
+	m.transcript.received(s.player.PlayerID, &s.window.callAttempt, protocol.AsError(err))
+	return err
 }
 
 // correctable tells whether the player can correct a wrong answer before the

@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
@@ -30,7 +31,7 @@ func (m *match) commitEntropies() {
 	}
 	for i := range m.sides {
 		if commitment := m.sides[i].entropyCommitment; commitment != "" {
-			m.commitments = append(m.commitments, protocol.Member[string]{Name: m.players[i], Value: commitment})
+			m.commitments = append(m.commitments, league.Member[string]{Name: m.players[i], Value: commitment})
 		}
 	}
 }
@@ -42,10 +43,12 @@ func (m *match) checkSignature(s *matchSide, a *move) error {
 		return nil
 	}
 	if f, broken := a.envelope.BrokenField("signature"); broken {
-		return protocol.Fault(protocol.ErrInvalidFieldType, "signature must be a string of 128 hexadecimal digits, got %s", f.Got)
+		return protocol.Fault(protocol.ErrInvalidFieldType, "signature must be a string of 128 hexadecimal digits, got %s",
+			f.Got)
 	}
 	statement := &protocol.MoveStatement{
-		Started: m.assignment.Started, MatchID: m.matchID, Attempt: m.attempt, RefereeID: m.member.AgentID, PlayerID: s.player.PlayerID,
+		Started: m.assignment.Started, MatchID: m.matchID, Attempt: m.attempt, RefereeID: m.member.AgentID,
+		PlayerID:           s.player.PlayerID,
 		DrawCommitment:     m.commitment,
 		EntropyCommitments: [2]string{m.sides[rules.SideA].entropyCommitment, m.sides[rules.SideB].entropyCommitment},
 		Turn:               m.turn, Move: a.choice,
@@ -60,7 +63,8 @@ func (m *match) checkSignature(s *matchSide, a *move) error {
 	case a.signature == "":
 		return protocol.Fault(protocol.ErrInvalidFieldType, "signature is missing, although the question asks for one")
 	case !statement.Verify(s.player.PublicKey, a.signature):
-		return protocol.Fault(protocol.ErrInvalidFieldType, "signature does not match the question, the move and the player's public key")
+		return protocol.Fault(protocol.ErrInvalidFieldType,
+			"signature does not match the question, the move and the player's public key")
 	}
 	s.signed = protocol.MoveSignature{Turn: m.turn, Signature: a.signature}
 	return nil
@@ -84,7 +88,7 @@ func (m *match) collectMoves() {
 func (m *match) evidence() (e protocol.Evidence) {
 	for i := range m.sides {
 		if signed := m.sides[i].signed; signed.Signature != "" {
-			e.Signatures = append(e.Signatures, protocol.Member[protocol.MoveSignature]{Name: m.players[i], Value: signed})
+			e.Signatures = append(e.Signatures, league.Member[protocol.MoveSignature]{Name: m.players[i], Value: signed})
 		}
 	}
 	e.Moves = m.moves

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
@@ -29,7 +30,7 @@ func TestThirdPartyManagerMayUseOtherPlayerIDs(t *testing.T) {
 
 		assert.Empty(t, w.GameErrors())
 		report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-		assert.Equal(t, protocol.StatusWin, report.Result.Details.Status)
+		assert.Equal(t, league.StatusWin, report.Result.Details.Status)
 		assert.Len(t, report.Draw.Entropies, 2)
 		require.NotNil(t, report.Result.Winner)
 		won, lost := one, two

@@ -58,17 +58,18 @@ func (t *transcript) enter(state string) {
 
 // sent adds a request to a player.
 func (t *transcript) sent(playerID, method string, try int, message any) {
-	t.add(entry{Exchange: store.Exchange{Direction: store.Sent, PlayerID: playerID, Method: method, Try: try}, message: message})
+	t.add(entry{Exchange: store.Exchange{Direction: store.Sent, PlayerID: playerID, Method: method, Try: try},
+		message: message})
 }
 
-// received adds the result of a request: a response or nil, and the error or nil.
+// received adds the result of a call attempt: a response or nil, and the error or nil.
 // Without both, the referee itself stopped, which is no exchange.
-func (t *transcript) received(playerID, method string, try int, response any, fault *protocol.Error, attempt callAttempt) {
-	if response != nil || fault != nil {
-		t.add(entry{at: attempt.ended, message: response, fault: fault, Exchange: store.Exchange{
-			Answer:    t.answer(fault, attempt.timing),
-			Direction: store.Received, PlayerID: playerID, Method: method, Try: try,
-			Timing: attempt.timing, Void: attempt.void, Stalled: protocol.Milliseconds(attempt.stalled), Local: attempt.local,
+func (t *transcript) received(playerID string, a *callAttempt, fault *protocol.Error) {
+	if a.answer != nil || fault != nil {
+		t.add(entry{at: a.ended, message: a.answer, fault: fault, Exchange: store.Exchange{
+			Answer:    t.answer(fault, a.timing),
+			Direction: store.Received, PlayerID: playerID, Method: a.method, Try: a.try,
+			Timing: a.timing, Void: a.void, Stalled: protocol.Milliseconds(a.stalled), Local: a.local,
 		}})
 	}
 }
@@ -86,17 +87,19 @@ func (t *transcript) answer(fault *protocol.Error, timing *protocol.Timing) stri
 	}
 	const enough = 8 * store.MaxAnswer // no token that is cut here reaches the file
 	text := bytes.Clone(body[:min(len(body), enough)])
-	_ = (*jsontext.Value)(&text).Format(jsontext.PreserveRawStrings(false)) // no escape sequence hides a token; fails for prose
+	// no escape sequence hides a token; fails for prose
+	_ = (*jsontext.Value)(&text).Format(jsontext.PreserveRawStrings(false))
 	return protocol.Clip(hidden(strings.ToValidUTF8(string(text), "\uFFFD"), t.tokens), store.MaxAnswer)
 }
 
 // acknowledged adds the result of a notice.
-func (t *transcript) acknowledged(playerID, method string, try int, ack *protocol.Ack, err error, timing *protocol.Timing) {
-	if err != nil {
-		t.received(playerID, method, try, nil, protocol.AsError(err), callAttempt{timing: timing})
-		return
+func (t *transcript) acknowledged(playerID, method string, try int, ack *protocol.Ack, err error,
+	timing *protocol.Timing) {
+	a := &callAttempt{method: method, try: try, timing: timing}
+	if err == nil {
+		a.answer = ack
 	}
-	t.received(playerID, method, try, ack, nil, callAttempt{timing: timing})
+	t.received(playerID, a, protocol.AsError(err))
 }
 
 func (t *transcript) add(e entry) {
@@ -210,7 +213,8 @@ func exchangeError(fault *protocol.Error, tokens []string) *store.ExchangeError 
 	if fault == nil {
 		return nil
 	}
-	return &store.ExchangeError{ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(), Detail: hidden(fault.Detail, tokens)}
+	return &store.ExchangeError{ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(),
+		Detail: hidden(fault.Detail, tokens)}
 }
 
 // encodedWithoutToken encodes a message without its auth_token, even if its value

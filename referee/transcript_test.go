@@ -82,7 +82,7 @@ func TestExchangeIsEncodedWithoutTokens(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := transcriptWith("secret-of-many-letters", "", protocol.NoToken)
-			c.received("P01", "handle_game_invitation", 2, test.answer, test.fault, callAttempt{})
+			c.received("P01", &callAttempt{method: "handle_game_invitation", try: 2, answer: test.answer}, test.fault)
 			doc := filed(c)
 			require.Len(t, doc.Transcript, 1)
 			assert.Equal(t, test.message, string(doc.Transcript[0].Message))
@@ -102,7 +102,7 @@ func TestFullTranscriptStillHasTheEnd(t *testing.T) {
 	}
 	for range 2 { // both players
 		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil))
-		c.received("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), nil, callAttempt{})
+		c.received("P01", &callAttempt{method: protocol.NotifyMatchResult.Name, try: 1, answer: joined(nil)}, nil)
 	}
 	doc := filed(c)
 	assert.Len(t, doc.Transcript, store.MaxExchanges)
@@ -126,7 +126,7 @@ func TestTranscriptIsMovedOnce(t *testing.T) {
 	c.moveTo(doc, true)
 	assert.Len(t, doc.Transcript, 2)
 	assert.Len(t, doc.Lifecycle.States, 2)
-	c.received("P01", protocol.Invite.Name, 1, nil, nil, callAttempt{})
+	c.received("P01", &callAttempt{method: protocol.Invite.Name, try: 1}, nil)
 	assert.Empty(t, filed(c).Transcript, "an exchange cancelled by a stop is not recorded")
 }
 
@@ -135,33 +135,6 @@ func TestNilTranscriptCollectsNothing(t *testing.T) {
 	c.enter(store.StateFinished)
 	assert.False(t, c.started())
 	assert.Equal(t, &store.Match{}, filed(c))
-}
-
-func TestNameOfAnAttemptFileIsParsed(t *testing.T) {
-	folder := store.Folder("f")
-	for _, test := range []struct {
-		file    string
-		matchID string
-		attempt int
-	}{
-		{"R1M1.a1.REF01.json", "R1M1", 1},
-		{"R1M1.a12.REF01.json", "R1M1", 12},
-		{"final.a.a3.REF01.json", "final.a", 3},
-		{"R1M1.a1.REF02.json", "", 0},
-		{"R1M1.a0.REF01.json", "", 0},
-		{"R1M1.ax.REF01.json", "", 0},
-		{"R1M1.REF01.json", "", 0},
-		{".R1M1.a1.REF01.json", "", 0},
-		{".R1M1.a1.REF01.json.123.tmp", "", 0},
-		{"R1M1.json", "", 0},
-	} {
-		matchID, attempt, ok := ownAttempt(test.file, "REF01")
-		assert.Equal(t, test.matchID != "", ok, test.file)
-		if ok {
-			assert.Equal(t, []any{test.matchID, test.attempt}, []any{matchID, attempt}, test.file)
-			assert.True(t, strings.HasSuffix(folder.Attempt("L", matchID, attempt, "REF01"), test.file))
-		}
-	}
 }
 
 // The transcript of a failed match shows what the player answered, whatever it was.
@@ -185,7 +158,7 @@ func TestTranscriptHasTheAnswerAsItArrived(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := transcriptWith("secret-of-many-letters")
 			timing := &protocol.Timing{Body: []byte(tt.body)}
-			c.received("P01", protocol.ChooseParity.Name, 1, joined(nil), tt.fault, callAttempt{timing: timing})
+			c.received("P01", &callAttempt{answer: joined(nil), timing: timing}, tt.fault)
 			assert.Equal(t, tt.want, filed(c).Transcript[0].Answer)
 			assert.Nil(t, timing.Body, "the transcript does not keep the rest")
 		})

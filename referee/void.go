@@ -9,14 +9,20 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A callAttempt is one call attempt at a question: where its time went, and
+// A callAttempt is one call attempt at a question: its messages, where its time went, and
 // whether it is void.
 type callAttempt struct {
-	timing  *protocol.Timing // nil if the carrier measures none
-	void    string           // why the failure is not the player's, as a sentence; "" for one that is
-	stalled time.Duration    // how long this process stalled, if that is why
-	local   bool             // the call failed at this side
-	ended   time.Time        // see window.ended
+	request  string // message type
+	response string // message type
+	method   string
+	try      int              // from 1, over all windows of the question
+	answer   any              // nil for none
+	timing   *protocol.Timing // nil if the carrier measures none
+	ended    time.Time        // when the response was read, or the call failed, by the league's clock
+
+	void    string        // why the failure is not the player's, as a sentence; "" for one that is
+	stalled time.Duration // how long this process stalled, if that is why
+	local   bool          // the call failed at this side
 }
 
 // maxVoid is how many attempts at one question may be void before the referee
@@ -50,28 +56,27 @@ const maxVoid = 10
 // the monotonic clock and by the wall clock, which goes on while a machine sleeps. A
 // connection that breaks before the deadline is the player's failure, whatever
 // happened at this side.
-func (m *match) judgeAttempt(s *matchSide, err error) callAttempt {
+func (m *match) judgeAttempt(s *matchSide, err error) {
 	w := &s.window
-	a := callAttempt{timing: w.timing, ended: w.ended}
 	fault := protocol.AsError(err)
 	after, late := s.deadline.Late(w.ended)
 	switch {
 	case fault == nil:
 	case protocol.Local(err):
-		a.void, a.local = "the call failed at the referee's side", true
+		w.void, w.local = "the call failed at the referee's side", true
 	case late && (w.answer != nil || fault.Code != protocol.ErrTimeout):
-		a.void = fmt.Sprintf("the referee read the response %v after the deadline", after)
+		w.void = fmt.Sprintf("the referee read the response %v after the deadline", after)
 	case fault.Code == protocol.ErrTimeout:
 		margin := protocol.Margin(w.length)
 		stalled, when := m.stalled(w, margin)
 		switch {
 		case stalled > margin:
-			a.stalled, a.void = stalled, fmt.Sprintf("the referee stalled for %v when %s", stalled.Round(time.Millisecond), when)
-		case a.timing != nil && a.timing.Queued > margin:
-			a.void = fmt.Sprintf("the question was queued for %v at the referee before it was sent", a.timing.Queued.Round(time.Millisecond))
+			w.stalled, w.void = stalled, fmt.Sprintf("the referee stalled for %v when %s", stalled.Round(time.Millisecond), when)
+		case w.timing != nil && w.timing.Queued > margin:
+			w.void = fmt.Sprintf("the question was queued for %v at the referee before it was sent",
+				w.timing.Queued.Round(time.Millisecond))
 		}
 	}
-	return a
 }
 
 // stalled returns how long this process stalled where that matters to a question
@@ -95,16 +100,18 @@ func (m *match) stalled(w *window, margin time.Duration) (length time.Duration, 
 // repeatVoid logs the n-th void attempt at a question. It pauses after a local
 // failure, because the next call would fail in the same way. It returns false if
 // the referee gives up the attempt at the match.
-func (m *match) repeatVoid(w *window, s *matchSide, fault *protocol.Error, attempt callAttempt, n int) bool {
-	o, givenUp, level := &m.referee.options, n >= maxVoid, zerolog.WarnLevel
+func (m *match) repeatVoid(s *matchSide, fault *protocol.Error, n int) bool {
+	w, o, givenUp, level := &s.window, &m.referee.options, n >= maxVoid, zerolog.WarnLevel
 	if givenUp {
 		level = zerolog.ErrorLevel
 		m.givenUp.Store(true)
 	}
-	o.Log.WithLevel(level).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.response).
-		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", attempt.void).Int("times", n).
-		Bool("given_up", givenUp).Str("event_type", protocol.EventAttemptVoid).Msg("a call attempt is void: the fault is local")
-	return !givenUp && (!attempt.local || o.Clock.Sleep(m.referee.life, m.assignment.RetryPolicy.Pause(1)) == nil)
+	o.Log.WithLevel(level).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type",
+		w.response).
+		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", w.void).Int("times", n).
+		Bool("given_up", givenUp).Str("event_type", "ATTEMPT_VOID").Msg(
+		"a call attempt is void: the fault is local")
+	return !givenUp && (!w.local || o.Clock.Sleep(m.referee.life, m.assignment.RetryPolicy.Pause(1)) == nil)
 }
 
 // returnToManager makes the manager assign a match again that was given up. The
@@ -124,10 +131,7 @@ func (r *Referee) returnToManager(m *match) {
 		return
 	}
 	r.registering = true
-	r.work(jobFunc(func() {
-		defer r.finished()
-		r.registerAgain()
-	}))
+	r.work(r.registerAgain)
 }
 
 // registerAgain registers again, and once more if another match was returned
@@ -139,7 +143,7 @@ func (r *Referee) registerAgain() {
 		r.mu.Unlock()
 		err := r.Register(r.life)
 		if err != nil && r.life.Err() == nil {
-			r.options.Log.Error().Err(err).Str("event_type", protocol.EventAbandonedMatchesNotRequested).
+			r.options.Log.Error().Err(err).Str("event_type", "ABANDONED_MATCHES_NOT_REQUESTED").
 				Msg("cannot ask the manager to assign the given-up matches again: it will do so when their time is over")
 		}
 		r.mu.Lock()

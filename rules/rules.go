@@ -1,5 +1,5 @@
-// Package rules defines what a game is: positions, moves and verdicts as plain values
-// (spec 003 §3.7). It must not use a clock, a network or a source of randomness: a game
+// Package rules defines what a game is: positions, moves and verdicts as plain values.
+// It must not use a clock, a network or a source of randomness: a game
 // with chance receives the random bytes, so that anyone can recompute a result.
 package rules
 
@@ -23,7 +23,7 @@ const (
 // Other returns the opposite side.
 func (s Side) Other() Side { return 1 - s }
 
-// Info describes a game, in the form of the games registry (spec 003 §3.8.3).
+// Info describes a game, in the form of the games registry.
 type Info struct {
 	Type         string              // identifier, such as even_odd
 	DisplayName  string              // for people

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/rs/zerolog"
 )
 
@@ -19,7 +18,7 @@ type Breaker struct {
 	log       zerolog.Logger
 
 	mu       sync.Mutex
-	circuits map[string]*circuit // by endpoint; only those whose last call failed
+	circuits map[string]circuit // by endpoint; only those whose last call failed
 }
 
 var _ Caller = (*Breaker)(nil)
@@ -32,14 +31,14 @@ const (
 
 // A circuit is the state of one endpoint.
 type circuit struct {
-	circuitbreaker.CircuitBreaker[any]
-	failed time.Time // the last time; guarded by the breaker's mutex
+	failures int       // in a row
+	until    time.Time // when the trial call is due; zero while the circuit is closed
 }
 
 // NewBreaker makes a breaker in front of next. Calls of essential methods always pass,
 // but count: a success closes the circuit.
 func NewBreaker(next Caller, essential func(method string) bool, log zerolog.Logger) *Breaker {
-	return &Breaker{next: next, essential: essential, log: log, circuits: map[string]*circuit{}}
+	return &Breaker{next: next, essential: essential, log: log, circuits: map[string]circuit{}}
 }
 
 // An OpenError says that a call was not made, because the calls before it failed.
@@ -55,86 +54,53 @@ func (e *OpenError) Error() string {
 
 // Call makes the call, unless the circuit is open: then the error is an *OpenError.
 func (b *Breaker) Call(ctx context.Context, r Request) (any, *Timing, error) {
-	permitted := true
-	c := b.find(r.Endpoint)
-	if c != nil {
-		permitted = c.TryAcquirePermit()
-	}
-	if !permitted && !b.essential(r.Method) {
-		return nil, nil, &OpenError{r.Endpoint, time.Now().Add(c.RemainingDelay())}
+	if !b.essential(r.Method) {
+		if until := b.openUntil(r.Endpoint); !until.IsZero() {
+			return nil, nil, &OpenError{r.Endpoint, until}
+		}
 	}
 	result, timing, err := b.next.Call(ctx, r)
-	switch health := healthBy(err); {
-	case health == good && c != nil:
-		b.close(r.Endpoint)
-	case health == bad:
-		b.fail(r.Endpoint, err)
-	case health == unknown && c != nil && permitted && c.IsHalfOpen():
-		c.Open() // the trial said nothing, so another one is due
-		c.HalfOpen()
-	}
+	b.note(r.Endpoint, healthBy(err), err)
 	return result, timing, err
 }
 
-func (b *Breaker) find(endpoint string) *circuit {
+// openUntil returns the time of the trial call, if a call must not be made; else the zero time.
+// A call that may be made to a failing endpoint is the only trial for a while.
+func (b *Breaker) openUntil(endpoint string) (until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.circuits[endpoint]
+	c, now := b.circuits[endpoint], time.Now()
+	switch {
+	case now.Before(c.until):
+		return c.until
+	case !c.until.IsZero():
+		c.until = now.Add(openFor)
+		b.circuits[endpoint] = c
+	}
+	return time.Time{}
 }
 
-// close closes the circuit of an endpoint that has answered.
-func (b *Breaker) close(endpoint string) {
+// note records what a call says about its endpoint.
+func (b *Breaker) note(endpoint string, h health, err error) {
 	b.mu.Lock()
-	c := b.circuits[endpoint]
-	delete(b.circuits, endpoint)
-	b.mu.Unlock()
-	if c != nil && !c.IsClosed() {
-		b.log.Info().Str("endpoint", endpoint).Str("event_type", eventEndpointBack).Msg("the endpoint answers again")
-	}
-}
-
-// fail records a failure.
-func (b *Breaker) fail(endpoint string, err error) {
-	b.mu.Lock()
-	c := b.circuits[endpoint]
-	if c == nil {
-		c = b.add(endpoint)
-	}
-	if c == nil {
-		b.mu.Unlock()
-		return
-	}
-	c.failed = time.Now()
-	wasClosed := c.IsClosed()
-	c.RecordFailure()
-	opened := wasClosed && c.IsOpen()
-	b.mu.Unlock()
-	if opened {
-		b.log.Warn().Str("endpoint", endpoint).Err(err).Dur("delay_ms", openFor).
-			Str("event_type", eventEndpointFailing).Msg("the endpoint keeps failing: notices to it are held back")
-	}
-}
-
-// add makes a circuit. If there are too many, it drops those that have not failed for a
-// while, or returns nil. b.mu is held.
-func (b *Breaker) add(endpoint string) *circuit {
-	if len(b.circuits) >= maxCircuits {
-		for endpoint, c := range b.circuits {
-			if time.Since(c.failed) > openFor {
-				delete(b.circuits, endpoint)
-			}
+	defer b.mu.Unlock()
+	c, known := b.circuits[endpoint]
+	switch {
+	case h == good && known:
+		delete(b.circuits, endpoint)
+		if !c.until.IsZero() {
+			b.log.Info().Str("endpoint", endpoint).Str("event_type", eventEndpointBack).Msg("the endpoint answers again")
 		}
+	case h == bad && (known || len(b.circuits) < maxCircuits):
+		if c.failures++; c.failures == maxFailures {
+			b.log.Warn().Str("endpoint", endpoint).Err(err).Dur("delay_ms", openFor).
+				Str("event_type", eventEndpointFailing).Msg("the endpoint keeps failing: notices to it are held back")
+		}
+		if c.failures >= maxFailures {
+			c.until = time.Now().Add(openFor)
+		}
+		b.circuits[endpoint] = c
 	}
-	if len(b.circuits) >= maxCircuits {
-		return nil
-	}
-	c := &circuit{CircuitBreaker: circuitbreaker.NewBuilder[any]().
-		WithFailureThreshold(maxFailures).
-		WithSuccessThreshold(1).
-		WithDelay(openFor).
-		Build()}
-	b.circuits[endpoint] = c
-	return c
 }
 
 // A health is what a call says about its endpoint.

@@ -201,10 +201,6 @@ func TestAllCarriersBehaveAlike(t *testing.T) {
 		}, callResult{Code: protocol.ErrTokenInvalid, RPC: 6001, Detail: "not the token of P01", Remote: true}},
 		{"an error of JSON-RPC", ping(refuse(&protocol.Error{RPC: -32602, Detail: "Invalid params", Remote: true})), sendPing,
 			callResult{RPC: -32602, Detail: "Invalid params", Remote: true}},
-		{"an invalid field", invited, sendInvitation(func(q *protocol.GameInvitation) { q.MatchID = "" }), callResult{
-			Code: protocol.ErrMissingField, RPC: -32602, Remote: true}},
-		{"the wrong protocol", invited, sendInvitation(func(q *protocol.GameInvitation) { q.Protocol = "league.v1" }),
-			callResult{Code: protocol.ErrProtocolVersion, RPC: 18, Remote: true}},
 		{"a panic", ping(func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) { panic("secret") }), sendPing,
 			callResult{RPC: -32603, Detail: "Internal error", Remote: true}},
 		{"an internal error", func(mux protocol.Mux, _ *protocol.Stamp) {
@@ -275,25 +271,4 @@ func slowly(took time.Duration) pinged {
 func decoded[R any](raw []byte) (any, error) {
 	r := new(R)
 	return r, jsonv2.Unmarshal(raw, r)
-}
-
-// Every carrier transports the time to wait before a retry beside the error.
-func TestRetryAfterOnEveryCarrier(t *testing.T) {
-	for _, c := range carriers() {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				mux := transport.NewMux(zerolog.Nop())
-				mux.Handle("busy", func(params []byte) (any, error) { return params, nil }, func(context.Context, string, any) (any, error) {
-					return nil, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second}
-				})
-				caller, endpoint, stop := c.serve(mux)
-				defer stop()
-				_, err := call(t.Context(), caller, transport.Request{Endpoint: endpoint, Method: "busy", Params: map[string]int{}, Decode: raw})
-				var refused *transport.Error
-				require.ErrorAs(t, err, &refused)
-				assert.Equal(t, 22, refused.Code)
-				assert.Equal(t, 2*time.Second, refused.After)
-			})
-		})
-	}
 }

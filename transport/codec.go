@@ -40,6 +40,10 @@ type Answer struct {
 	// RetryAfter is how long the error in the body asks to wait, if it has a method of
 	// that name; 0 for results and batches.
 	RetryAfter time.Duration
+
+	// What a single call returned. Both are nil for a batch, and for a call without a result.
+	Result any
+	Err    error
 }
 
 // Serve answers a request body, a single call or a batch, by the rules of JSON-RPC 2.0.
@@ -90,39 +94,40 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
 		}
 		return m.unreadable(ctx, method, &Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
 	}
-	answer, err := m.answer(method, call.ID, func() (any, error) { return m.dispatchRaw(ctx, bearer, method, call.Params) })
-	switch {
-	case call.ID == nil:
-		return Answer{}
-	case err != nil:
-		return refusal(err, call.ID)
-	}
-	return Answer{Body: answer}
+	return m.answer(method, call.ID, func() (any, error) { return m.dispatchRaw(ctx, bearer, method, call.Params) })
 }
 
 // unreadable is the answer to a request that no handler can read.
 func (m *Mux) unreadable(ctx context.Context, method string, err *Error, id jsontext.Value) Answer {
 	m.unread(ctx, method, err)
-	return Answer{Body: encodeError(err, id), Calls: 1}
-}
-
-// refusal is the answer of a call that failed.
-func refusal(err error, id jsontext.Value) Answer {
-	return Answer{Body: encodeError(asRPC(err), id), RetryAfter: retryAfter(err)}
+	return Answer{Body: encodeError(err, id), Calls: 1, Err: err}
 }
 
 // answer makes a call and encodes its result. A call without an id is a notification,
-// and has no answer.
-func (m *Mux) answer(method string, id jsontext.Value, call func() (any, error)) (encoded []byte, err error) {
+// and its answer has no body.
+func (m *Mux) answer(method string, id jsontext.Value, call func() (any, error)) Answer {
+	result, encoded, err := m.encoded(method, id, call)
+	switch {
+	case err != nil && id != nil:
+		return Answer{Body: encodeError(asRPC(err), id), RetryAfter: retryAfter(err), Err: err}
+	case err != nil:
+		return Answer{Err: err}
+	}
+	return Answer{Body: encoded, Result: result}
+}
+
+// encoded makes a call and encodes its result, unless the call is a notification.
+func (m *Mux) encoded(method string, id jsontext.Value, call func() (any, error)) (
+	result any, encoded []byte, err error,
+) {
 	defer m.contain(method, &err)
-	result, err := call()
-	if err != nil || id == nil {
-		return nil, err
+	if result, err = call(); err != nil || id == nil {
+		return result, nil, err
 	}
 	if encoded, err = encodeResult(result, id); err != nil {
 		m.log.Error().Str("method", method).Err(err).Str("event_type", eventResultLost).Msg("a result cannot be encoded")
 	}
-	return encoded, err
+	return result, encoded, err
 }
 
 // The plain form is the one that EncodeRequest and encodeResult write. Its params or
@@ -151,20 +156,14 @@ func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answe
 	}
 	method := string(name)
 	var readable bool
-	encoded, err := m.answer(method, id, func() (any, error) {
+	answer = m.answer(method, id, func() (any, error) {
 		value, err := r.decode(params)
 		if readable = err == nil; !readable {
 			return nil, err
 		}
 		return m.run(ctx, r, method, bearer, value)
 	})
-	switch {
-	case !readable:
-		return Answer{}, false
-	case err != nil:
-		return refusal(err, id), true
-	}
-	return Answer{Body: encoded}, true
+	return answer, readable
 }
 
 // cutPlain finds the params or result and the id of an object in plain form. The

@@ -1,11 +1,8 @@
 package transport_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -207,21 +204,6 @@ func TestIDsAreEchoedByteForByte(t *testing.T) {
 	}
 }
 
-func TestAnyIDIsEchoedByteForByte(t *testing.T) {
-	number := rapid.StringMatching(`-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,4})?`)
-	text := rapid.Map(rapid.String(), strconv.Quote)
-	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.OneOf(number, text).Draw(t, "id")
-		if !json.Valid([]byte(id)) {
-			quoted, err := json.Marshal(id) // Go quotes some characters otherwise than JSON
-			require.NoError(t, err)
-			id = string(quoted)
-		}
-		sameBytes(t, `{"jsonrpc":"2.0","result":[],"id":`+id+`}`,
-			serve(`{"jsonrpc":"2.0","method":"echo","params":[],"id":`+id+`}`))
-	})
-}
-
 func TestInvalidRequests(t *testing.T) {
 	const (
 		version = `jsonrpc must be "2.0"`
@@ -351,27 +333,6 @@ func TestWellFormedCalls(t *testing.T) {
 	}
 }
 
-func TestDecodersGetRawParams(t *testing.T) {
-	tests := []struct{ name, member, want string }{
-		{"an object", `"params": {"a" : "\u0061", "b":1.0} ,`, `{"a" : "\u0061", "b":1.0}`},
-		{"an array", `"params":[ 1e3,null ],`, `[ 1e3,null ]`},
-		{"no params", ``, ``},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			mux := transport.NewMux(zerolog.Nop())
-			var got []byte
-			mux.Handle("look", func(params []byte) (any, error) {
-				got = bytes.Clone(params)
-				return params, nil
-			}, func(context.Context, string, any) (any, error) { return true, nil })
-			sameBytes(t, `{"jsonrpc":"2.0","result":true,"id":1}`,
-				string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"look",`+tt.member+`"id":1}`)).Body))
-			require.Equal(t, tt.want, string(got))
-		})
-	}
-}
-
 func TestBatchLimit(t *testing.T) {
 	batch := func(calls int) []byte {
 		return []byte("[" + strings.Repeat(`{"jsonrpc":"2.0","method":"sum","params":[1],"id":1},`, calls-1) +
@@ -429,26 +390,6 @@ func changed(t *rapid.T, body string) string {
 	return body
 }
 
-// The answer to any body is empty or JSON-RPC.
-func TestArbitraryBodiesGetValidResponses(t *testing.T) {
-	seeds := rapid.SampledFrom([]string{
-		`{"jsonrpc":"2.0","method":"subtract","params":{"minuend":42,"subtrahend":23},"id":1}`,
-		`[{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":"a"},{"jsonrpc":"2.0","method":"sum","params":[]}]`,
-		`{"jsonrpc":"2.0","method":"\u00e9\ud83c\udfb2","params":[null,true,1e9],"id":null}`,
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		body := changed(t, seeds.Draw(t, "seed"))
-		answer := serve(body)
-		switch {
-		case !json.Valid([]byte(body)):
-			sameBytes(t, parseError, answer, "%q is no JSON", body)
-		case answer != "":
-			require.True(t, json.Valid([]byte(answer)), "%q is answered with %q", body, answer)
-			require.Contains(t, answer, `"jsonrpc":"2.0"`)
-		}
-	})
-}
-
 // The codec reads a body in the form of EncodeRequest in a shorter way. The answer is the
 // same as in the general way, which the codec uses for a body with white space.
 func TestPlainFormMeansTheSame(t *testing.T) {
@@ -495,18 +436,4 @@ func TestPlainFormMeansTheSame(t *testing.T) {
 			require.Equal(t, serve("{ "+body[1:]), serve(body), "%q", body)
 		})
 	})
-}
-
-func TestServeIsSafeForConcurrentUse(t *testing.T) {
-	mux, calls := calculator()
-	for i := range 16 {
-		t.Run(fmt.Sprint("caller ", i), func(t *testing.T) {
-			t.Parallel()
-			for n := range 200 {
-				sameBytes(t, fmt.Sprintf(`{"jsonrpc":"2.0","result":%d,"id":%d}`, i+n, n),
-					string(mux.Serve(context.Background(), "", fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"sum","params":[%d,%d],"id":%d}`, i, n, n)).Body))
-			}
-		})
-	}
-	t.Cleanup(func() { assert.EqualValues(t, 16*200, calls.Load()) })
 }

@@ -16,5 +16,7 @@ const (
 
 // exhaustion are the errors of a process or a system that has no more sockets, memory or ports.
 func exhaustion() []syscall.Errno {
-	return []syscall.Errno{windows.WSAEMFILE, windows.WSAENOBUFS, windows.ERROR_NOT_ENOUGH_MEMORY, windows.WSAEADDRNOTAVAIL}
+	return []syscall.Errno{
+		windows.WSAEMFILE, windows.WSAENOBUFS, windows.ERROR_NOT_ENOUGH_MEMORY, windows.WSAEADDRNOTAVAIL,
+	}
 }

@@ -10,7 +10,7 @@ import (
 // Names of this package's events in log files: the member event_type of a line.
 // Readers of logs match these names, not the sentences beside them.
 const (
-	eventMessageSent     = "MESSAGE_SENT" // spec 003 §10.6.3
+	eventMessageSent     = "MESSAGE_SENT"
 	eventMessageReceived = "MESSAGE_RECEIVED"
 	eventAnswerSent      = "ANSWER_SENT"
 	eventErrorSent       = "ANSWERED_WITH_AN_ERROR"
@@ -38,7 +38,8 @@ type logged struct {
 }
 
 func (l *logged) Call(ctx context.Context, r Request) (any, *Timing, error) {
-	describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("endpoint", r.Endpoint).Str("event_type", eventMessageSent).Msg("sent")
+	describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("endpoint", r.Endpoint).
+		Str("event_type", eventMessageSent).Msg("sent")
 	start := time.Now()
 	result, timing, err := l.next.Call(ctx, r)
 	about, event, text := result, eventAnswerReceived, "received the answer"

@@ -30,7 +30,10 @@ func NewMux(log zerolog.Logger) *Mux {
 // Handle registers a method. Decode must fail for anything that is not one whole JSON
 // value without repeated names, as package json/v2 does, because nothing else checks
 // that.
-func (m *Mux) Handle(method string, decode func(params []byte) (any, error), handle func(ctx context.Context, bearer string, params any) (any, error)) {
+func (m *Mux) Handle(
+	method string, decode func(params []byte) (any, error),
+	handle func(ctx context.Context, bearer string, params any) (any, error),
+) {
 	m.routes[method] = route{decode, handle}
 }
 
@@ -106,7 +109,8 @@ func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []b
 // contain, deferred, turns a panic into an error of this call.
 func (m *Mux) contain(method string, err *error) {
 	if v := recover(); v != nil {
-		m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Str("event_type", eventHandlerPanicked).Msg("a handler panicked")
+		m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).
+			Str("event_type", eventHandlerPanicked).Msg("a handler panicked")
 		*err = &Error{Code: CodeInternal, Message: "Internal error"}
 	}
 }

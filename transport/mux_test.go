@@ -238,21 +238,3 @@ func TestFallback(t *testing.T) {
 		sameBytes(t, notFound, string(mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"mcp_message","id":1}`)).Body))
 	})
 }
-
-func TestTextsOfErrors(t *testing.T) {
-	cause := errors.New("connection refused")
-	tests := []struct {
-		name string
-		err  error
-		want string
-	}{
-		{"an error object", &transport.Error{Code: -32601, Message: "Method not found"}, "JSON-RPC error -32601: Method not found"},
-		{"an endpoint without a listener", &transport.UnreachableError{Endpoint: "memory://p"}, "nobody listens at memory://p"},
-		{"the same with its cause", &transport.UnreachableError{Endpoint: "http://p", Err: cause}, "nobody listens at http://p: connection refused"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) { require.EqualError(t, tt.err, tt.want) })
-	}
-	require.ErrorIs(t, &transport.UnreachableError{Err: cause}, cause)
-	require.True(t, (&transport.UnreachableError{}).Unreachable())
-}

@@ -1,17 +1,12 @@
 package transport_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"evenodd/transport"
 )
@@ -74,56 +69,6 @@ func TestDecodeResponse(t *testing.T) {
 	})
 }
 
-// The codec reads a response in the form of Serve in a shorter way. The result is the same
-// as in the general way.
-func TestPlainResponsesMeanTheSame(t *testing.T) {
-	type seen struct {
-		result   any
-		answered *transport.Error
-		failed   bool
-	}
-	read := func(body string) (s seen) {
-		result, err := transport.DecodeResponse([]byte(body), func(result []byte) (any, error) {
-			var members struct{ A, B jsontext.Value }
-			return &members, jsonv2.Unmarshal(result, &members)
-		})
-		s.failed = err != nil
-		if err == nil {
-			s.result = result
-		} else if errors.As(err, &s.answered) {
-			s.answered = &transport.Error{Code: s.answered.Code, Message: s.answered.Message}
-		}
-		return s
-	}
-	tests := []struct{ name, body string }{
-		{"a result", `{"jsonrpc":"2.0","result":{"A":1},"id":1}`},
-		{"an empty result", `{"jsonrpc":"2.0","result":{},"id":1}`},
-		{"an error in the middle", `{"jsonrpc":"2.0","result":{"A":1},"error":{"code":1,"message":"M"},"id":1}`},
-		{"a null error in the middle", `{"jsonrpc":"2.0","result":{"A":1},"error":null,"id":1}`},
-		{"an unknown member in the middle", `{"jsonrpc":"2.0","result":{"A":1},"x":{"b":1},"id":1}`},
-		{"two results", `{"jsonrpc":"2.0","result":{"A":1},"result":{"A":2},"id":1}`},
-		{"two ids", `{"jsonrpc":"2.0","result":{"A":1},"id":2,"id":1}`},
-		{"an id inside alone", `{"jsonrpc":"2.0","result":{"A":1,"id":1}}`},
-		{"the result cut off", `{"jsonrpc":"2.0","result":{"A":1,"id":1}`},
-		{"the same member twice", `{"jsonrpc":"2.0","result":{"A":1,"A":2},"id":1}`},
-		{"a result that is no UTF-8", "{\"jsonrpc\":\"2.0\",\"result\":{\"A\":\"\xff\"},\"id\":1}"},
-		{"a result that is no object", `{"jsonrpc":"2.0","result":[1],"id":1}`},
-		{"nothing", `{"jsonrpc":"2.0","result":,"id":1}`},
-		{"garbage behind", `{"jsonrpc":"2.0","result":{"A":1},"id":1}x`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, read("{ "+tt.body[1:]), read(tt.body))
-		})
-	}
-	t.Run("random changes", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) {
-			body := changed(t, rapid.SampledFrom(tests).Draw(t, "seed").body)
-			require.Equal(t, read("{ "+body[1:]), read(body), "%q", body)
-		})
-	})
-}
-
 // never is a decode function that must not be called.
 func never(t *testing.T) func([]byte) (any, error) {
 	return func(result []byte) (any, error) {
@@ -182,27 +127,6 @@ func TestDecodeResponseWithAnError(t *testing.T) {
 	}
 }
 
-func TestDecodeResponseThatIsNoJSON(t *testing.T) {
-	tests := []struct{ name, body string }{
-		{"empty", ""},
-		{"HTML", "<html>502 Bad Gateway</html>"},
-		{"cut off", `{"jsonrpc":"2.0","result":{"a":1}`},
-		{"garbage behind", `{"jsonrpc":"2.0","result":5,"id":7}x`},
-		{"two responses", `{"result":5}{"result":6}`},
-		{"two results", `{"result":5,"result":6}`},
-		{"the same member twice in the result", `{"result":{"a":1,"a":2}}`},
-		{"bad UTF-8", "{\"result\":\"\xff\"}"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := transport.DecodeResponse([]byte(tt.body), never(t))
-			require.Error(t, err)
-			var e *transport.Error
-			require.NotErrorAs(t, err, &e, "the response is no JSON-RPC error")
-		})
-	}
-}
-
 func TestEncodeError(t *testing.T) {
 	tests := []struct {
 		name string
@@ -217,58 +141,4 @@ func TestEncodeError(t *testing.T) {
 			require.Equal(t, tt.want, string(transport.EncodeError(tt.err)))
 		})
 	}
-}
-
-// Each side decodes what the other side encodes.
-func TestRoundTrip(t *testing.T) {
-	type message struct {
-		Text  string
-		Words map[string]string
-		Big   uint64
-	}
-	messages := rapid.Custom(func(t *rapid.T) message {
-		return message{
-			Text:  rapid.String().Draw(t, "text"),
-			Words: rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "words"),
-			Big:   rapid.Uint64().Draw(t, "big"),
-		}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		method := rapid.String().Draw(t, "method")
-		id := rapid.Int64().Draw(t, "id")
-		question, reply := messages.Draw(t, "question"), messages.Draw(t, "reply")
-		refusal := rapid.Custom(func(t *rapid.T) *transport.Error {
-			return &transport.Error{Code: rapid.Int().Draw(t, "code"), Message: rapid.String().Draw(t, "message")}
-		})
-		var refused *transport.Error
-		if rapid.Bool().Draw(t, "refused") {
-			refused = refusal.Draw(t, "refusal")
-		}
-
-		mux := transport.NewMux(zerolog.Nop())
-		var asked message
-		handle(mux, method, func(_ context.Context, m message) (message, error) {
-			asked = m
-			if refused != nil {
-				return message{}, refused
-			}
-			return reply, nil
-		})
-		body, err := transport.EncodeRequest(method, question, id)
-		require.NoError(t, err)
-		answer := mux.Serve(context.Background(), "", body).Body
-		require.Contains(t, string(answer), fmt.Sprintf(`"id":%d}`, id))
-		result, err := transport.DecodeResponse(answer, func(result []byte) (any, error) {
-			var m message
-			err := jsonv2.Unmarshal(result, &m)
-			return m, err
-		})
-		require.Equal(t, question, asked)
-		if refused != nil {
-			require.Equal(t, refused, err)
-			return
-		}
-		require.NoError(t, err)
-		require.Equal(t, reply, result)
-	})
 }

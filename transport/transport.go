@@ -20,14 +20,15 @@ import (
 //
 // Call returns when the result is there, the limit is over (the error is then
 // context.DeadlineExceeded) or ctx ends. The timing is nil when the carrier
-// measures none: the memory bus neither queues nor connects.
+// measures none: the memory bus neither queues nor connects. An error that the other
+// side sent has the method RPCError; an endpoint where nobody listens has the method
+// Unreachable.
 type Caller interface {
 	Call(ctx context.Context, request Request) (result any, timing *Timing, err error)
 }
 
-// A Request is one call. Request and Timing are aliases of unnamed types, so that a
-// package that does not import this one can declare the same Caller.
-type Request = struct {
+// A Request is one call.
+type Request struct {
 	Endpoint string
 	Bearer   string // credential that travels beside the message; "" for none
 	Method   string
@@ -36,26 +37,14 @@ type Request = struct {
 	// value. A carrier of values passes params and result on unchanged.
 	Params any
 	Decode func(result []byte) (any, error)
-	Limit  time.Duration // from now; 0 for no limit, negative for one that is over
+	// MaxReply is how many bytes the result may have, if that is more than the carrier reads.
+	MaxReply int64
+	Limit    time.Duration // from now; 0 for no limit, negative for one that is over
 	// ExtendByQueue adds Timing.Queued to Limit when the request is sent.
 	ExtendByQueue bool
 	// Networks are the only ones in which the endpoint may be, against SSRF; nil for all.
 	// A carrier without addresses ignores them.
 	Networks []netip.Prefix
-}
-
-// A Timing says where the time of a call went. The four parts are consecutive and
-// add up to the whole call, without the encoding of the request and the decoding of
-// the result. A call that failed has the parts that are known: one that was never
-// sent how long it was queued and tried to connect, one without a response how long
-// it waited.
-type Timing = struct {
-	Queued     time.Duration // at this side, for a slot among its connections
-	Connecting time.Duration // DNS, TCP and TLS
-	Waiting    time.Duration // until the first byte of the response
-	Reading    time.Duration // until its last byte
-	Departed   time.Time     // when the request began to be written, for the last time; zero when it never was
-	Body       []byte        // of the response as it arrived, before a dialect translated it; nil without one
 }
 
 // Codes of JSON-RPC 2.0.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -11,7 +12,7 @@ import (
 // Holder is the referee to which a match was handed last; "" for none, and for a
 // referee that declined it, failed with it, lost it by rejected reports, or is suspended, and
 // for the attempts before a match was reopened.
-func Holder(s *journal.State, id protocol.MatchID) string {
+func Holder(s *journal.State, id league.MatchID) string {
 	fact, _, _, _ := s.Find(id)
 	attempts := fact.Current()
 	if len(attempts) == 0 {
@@ -96,7 +97,8 @@ func AttemptFor(fact *journal.Match, refereeID string, fresh bool) (number int, 
 // attempt. The event binds the referee to its draw; nil if the journal has it already.
 // Restarted tells that the referee has begun an attempt again, and would draw again: its
 // draw commitment is another one than before.
-func Acceptance(fact *journal.Match, at protocol.Attempt, refereeID string, ack *protocol.MatchAssignmentAck) (event *journal.MatchAccepted, restarted bool) {
+func Acceptance(fact *journal.Match, at league.Attempt, refereeID string,
+	ack *protocol.MatchAssignmentAck) (event *journal.MatchAccepted, restarted bool) {
 	assigned := fact.Attempt(ack.Attempt, refereeID)
 	if assigned == nil { // a third-party agent may name none
 		assigned = fact.Attempt(at.Number, refereeID)
@@ -114,7 +116,8 @@ func Acceptance(fact *journal.Match, at protocol.Attempt, refereeID string, ack 
 // Decline decides about a MATCH_ASSIGNMENT_ACK with which a referee does not accept an
 // attempt. Nil if the journal knows that, or if the referee accepted the attempt before:
 // then it may still have a result.
-func Decline(fact *journal.Match, at protocol.Attempt, refereeID string, ack *protocol.MatchAssignmentAck) *journal.MatchDeclined {
+func Decline(fact *journal.Match, at league.Attempt, refereeID string,
+	ack *protocol.MatchAssignmentAck) *journal.MatchDeclined {
 	if assigned := fact.Attempt(at.Number, refereeID); assigned.Accepted || assigned.Declined {
 		return nil
 	}

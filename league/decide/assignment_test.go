@@ -1,12 +1,12 @@
 package decide_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -134,12 +134,12 @@ func TestForfeitOfAbsentPlayers(t *testing.T) {
 	require.NotNil(t, f)
 	assert.Equal(t, []string{"P01"}, f.Players)
 	assert.Equal(t, "P01 is suspended: it slept - P02 wins by default", f.Reason)
-	assert.Equal(t, protocol.Both("P01", 0, "P02", 3), f.Score)
+	assert.Equal(t, league.Both("P01", 0, "P02", 3), f.Score)
 	apply(t, s, f)
 	f, err = decide.Forfeit(s, first())
 	require.NoError(t, err)
 	assert.Nil(t, f, "it has a result")
-	f, err = decide.Forfeit(s, protocol.MatchID{Round: 1, Number: 2})
+	f, err = decide.Forfeit(s, league.MatchID{Round: 1, Number: 2})
 	require.NoError(t, err)
 	assert.Nil(t, f, "both players are present")
 }
@@ -175,56 +175,6 @@ func TestRefereeThatHoldsAMatch(t *testing.T) {
 	}
 }
 
-func TestAcceptanceNamesTheAttempt(t *testing.T) {
-	declined := journal.Attempt{Number: 1, Referee: "REF01", Declined: true}
-	offered := journal.Attempt{Number: 2, Referee: "REF01"}
-	for _, test := range []struct {
-		name     string
-		attempts []journal.Attempt
-		named    int // by the acknowledgement
-		want     int // accepted
-	}{
-		{"the offered attempt", []journal.Attempt{declined, offered}, 2, 2},
-		{"an earlier attempt of the referee", []journal.Attempt{declined, offered}, 1, 1},
-		{"none, as a third-party referee may", []journal.Attempt{declined, offered}, 0, 2},
-		{"one that was never assigned", []journal.Attempt{declined, offered}, 7, 2},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			ack := &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted, Attempt: test.named}
-			event, restarted := decide.Acceptance(&journal.Match{Attempts: test.attempts}, attempt(2), "REF01", ack)
-			assert.False(t, restarted)
-			require.NotNil(t, event)
-			assert.Equal(t, attempt(test.want), event.Attempt)
-		})
-	}
-}
-
-func TestDeclineIsRecordedOnce(t *testing.T) {
-	for _, test := range []struct {
-		name     string
-		assigned journal.Attempt
-		reason   string
-		want     string
-		recorded bool
-	}{
-		{"a first answer", journal.Attempt{}, "busy", "busy", true},
-		{"a long reason", journal.Attempt{}, strings.Repeat("x", 300), strings.Repeat("x", 200), true},
-		{"a reason cut within a character", journal.Attempt{}, strings.Repeat("x", 199) + "é", strings.Repeat("x", 199), true},
-		{"an attempt that it declined before", journal.Attempt{Declined: true}, "busy", "", false},
-		{"an attempt that it accepted before", journal.Attempt{Accepted: true}, "busy", "", false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			test.assigned.Number, test.assigned.Referee = 1, "REF01"
-			event := decide.Decline(&journal.Match{Attempts: []journal.Attempt{test.assigned}}, attempt(1), "REF01",
-				&protocol.MatchAssignmentAck{Status: protocol.StatusBusy, Reason: test.reason})
-			require.Equal(t, test.recorded, event != nil)
-			if event != nil {
-				assert.Equal(t, test.want, event.Reason)
-			}
-		})
-	}
-}
-
 func TestRevivalEndsASuspension(t *testing.T) {
 	suspended := &journal.AgentSuspended{AgentID: "P01", Reason: "slept"}
 	for _, test := range []struct {
@@ -253,7 +203,7 @@ func TestForfeitByBothPlayers(t *testing.T) {
 	assert.Equal(t, []string{"P01", "P02"}, f.Players)
 	assert.Nil(t, f.WinnerPlayerID)
 	assert.Equal(t, "P01 is suspended: it slept; P02 is suspended: it hid - both lose", f.Reason)
-	assert.Equal(t, protocol.Both("P01", 0, "P02", 0), f.Score)
+	assert.Equal(t, league.Both("P01", 0, "P02", 0), f.Score)
 }
 
 func TestRefereeFailureThatDoesNotCount(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/rules"
@@ -16,7 +17,7 @@ import (
 func (p *Reports) Grade(r *journal.MatchReported, promised string, ids [2]string, signed [2]bool) (string, error) {
 	missing, err := p.credible(r, promised, ids)
 	switch {
-	case err != nil || r.Status == protocol.StatusTechnicalLoss:
+	case err != nil || r.Status == league.StatusTechnicalLoss:
 		return "", err
 	case missing != "":
 		return journal.GradeStated, nil
@@ -32,22 +33,22 @@ func (p *Reports) Grade(r *journal.MatchReported, promised string, ids [2]string
 // referee is bound: promised is the commitment that it gave when it accepted the match.
 func (p *Reports) credible(r *journal.MatchReported, promised string, ids [2]string) (missing string, err error) {
 	switch {
-	case r.Status == protocol.StatusTechnicalLoss: // its choices and its number decide nothing
+	case r.Status == league.StatusTechnicalLoss: // its choices and its number decide nothing
 		return "", nil
-	case r.Status == protocol.StatusWin && r.WinnerPlayerID == nil:
+	case r.Status == league.StatusWin && r.WinnerPlayerID == nil:
 		return "", errors.New("status WIN needs a winner")
-	case r.Status == protocol.StatusDraw && r.WinnerPlayerID != nil:
+	case r.Status == league.StatusDraw && r.WinnerPlayerID != nil:
 		return "", fmt.Errorf("status DRAW has no winner, but result.winner is %s", *r.WinnerPlayerID)
 	}
 	_, numbered := p.Game.(rules.Numbered)
 	if !numbered && protocol.ValueOf(r.DrawnNumber) != 0 {
 		return "", fmt.Errorf("result.details.drawn_number: %s draws no number", p.GameType)
 	}
-	chance, drawn, err := p.revealed(r, promised, ids)
+	chance, drawn, err := p.Revealed(r, promised, ids)
 	if err != nil {
 		return "", err
 	}
-	verdict, decided, err := rules.Follows(p.Game, r.GameResult.Moves(ids), r.DrawnNumber)
+	verdict, decided, err := rules.Follows(p.Game, r.Result.Moves(ids), r.DrawnNumber)
 	if err != nil {
 		return "", p.breach(err, ids)
 	}
@@ -84,7 +85,7 @@ func (p *Reports) end(r *journal.MatchReported, ids [2]string) (end rules.Positi
 		}
 		return course.Position, "", nil
 	}
-	position, moves := p.Game.Start(), r.GameResult.Moves(ids)
+	position, moves := p.Game.Start(), r.Result.Moves(ids)
 	for _, side := range position.ToMove() {
 		if moves[side] == "" {
 			return nil, "no choice reported for " + ids[side], nil
@@ -106,10 +107,11 @@ func (p *Reports) breach(err error, ids [2]string) error {
 	return protocol.Fault(code, "result.details.choices: %s: %v, got %.60q", ids[illegal.Side], illegal, illegal.Move)
 }
 
-// revealed is the chance of a match by its commit–reveal draw. The draw must match the
+// Revealed is the chance of a match by its commit–reveal draw. The draw must match the
 // commitment that the referee gave when it accepted the match; "" for none. Drawn is false if
 // there is neither a draw nor a commitment.
-func (p *Reports) revealed(r *journal.MatchReported, promised string, ids [2]string) (chance rules.Chance, drawn bool, err error) {
+func (p *Reports) Revealed(r *journal.MatchReported, promised string, ids [2]string) (chance rules.Chance, drawn bool,
+	err error) {
 	switch {
 	case r.Draw == nil && promised == "":
 		return chance, false, nil // the referee need not draw in this way

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -68,9 +69,9 @@ func started(t *testing.T, more ...journal.Data) *journal.State {
 }
 
 // first is the first match of round 1, of P01 and P02.
-func first() protocol.MatchID { return protocol.MatchID{Round: 1, Number: 1} }
+func first() league.MatchID { return league.MatchID{Round: 1, Number: 1} }
 
-func attempt(number int) protocol.Attempt { return protocol.Attempt{MatchID: first(), Number: number} }
+func attempt(number int) league.Attempt { return league.Attempt{MatchID: first(), Number: number} }
 
 // announced is round 1 with both matches announced for REF01.
 func announced() journal.Data {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
@@ -15,8 +16,8 @@ import (
 // smith is the author of the earlier decisions of these tests, jones that of the command.
 var smith = journal.Decision{By: "A. Smith", Reason: "earlier"}
 
-func command(name, about, winner string) decide.Command {
-	c := decide.Command{Name: name, By: "B. Jones", Reason: "because", AgentID: about, Winner: winner}
+func command(name, about, winner string) protocol.OrganiseRequest {
+	c := protocol.OrganiseRequest{Command: name, By: "B. Jones", Reason: "because", AgentID: about, Winner: winner}
 	if name == protocol.CommandRematch || name == protocol.CommandRule {
 		c.AgentID, c.MatchID = "", about
 	}
@@ -24,12 +25,12 @@ func command(name, about, winner string) decide.Command {
 }
 
 // reported are the assignment and the result of a match, which its player A wins.
-func reported(s *journal.State, id protocol.MatchID) []journal.Data {
+func reported(s *journal.State, id league.MatchID) []journal.Data {
 	_, idA, idB, _ := s.Find(id)
-	at := protocol.Attempt{MatchID: id, Number: s.Match(id).NextAttempt()}
+	at := league.Attempt{MatchID: id, Number: s.Match(id).NextAttempt()}
 	return []journal.Data{&journal.MatchAssigned{Attempt: at, RefereeID: "REF01"}, &journal.MatchReported{
-		Attempt: at, RefereeID: "REF01", Score: protocol.Both(idA, 3, idB, 0),
-		GameResult: protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: &idA, Choices: protocol.Both(idA, pointer("even"), idB, pointer("odd"))},
+		Attempt: at, RefereeID: "REF01", Score: league.Both(idA, 3, idB, 0),
+		Result: league.Result{Status: league.StatusWin, WinnerPlayerID: &idA, Choices: league.Both(idA, pointer("even"), idB, pointer("odd"))},
 	}}
 }
 
@@ -42,7 +43,7 @@ func playNext(t *testing.T, s *journal.State) {
 	}
 	apply(t, s, d)
 	for i := range s.Pairings(d.RoundID) {
-		apply(t, s, reported(s, protocol.MatchID{Round: d.RoundID, Number: i + 1})...)
+		apply(t, s, reported(s, league.MatchID{Round: d.RoundID, Number: i + 1})...)
 	}
 	apply(t, s, &journal.RoundCompleted{RoundID: d.RoundID, Summary: s.Summary(d.RoundID)})
 }
@@ -74,15 +75,15 @@ func TestCommandOfAnOrganiserBecomesAnEvent(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		state   *journal.State
-		command decide.Command
+		command protocol.OrganiseRequest
 		want    string // About of the event
 		holds   func(s *journal.State) bool
 	}{
 		{"pause", started(t), command("pause", "", ""), "the league paused by B. Jones: because", func(s *journal.State) bool { return s.Paused != nil }},
-		{"resume", started(t, &journal.Paused{Decision: smith}), command("resume", "", ""), "the league resumed by B. Jones: because", func(s *journal.State) bool { return s.Paused == nil }},
+		{"resume", started(t, &journal.Decided{Command: protocol.CommandPause, Decision: smith}), command("resume", "", ""), "the league resumed by B. Jones: because", func(s *journal.State) bool { return s.Paused == nil }},
 		{"suspend a player", started(t), command("suspend", "P02", ""), "P02 suspended by B. Jones: because", func(s *journal.State) bool { return s.Agents["P02"].Inactive() }},
 		{"suspend one of two referees", started(t), command("suspend", "REF01", ""), "REF01 suspended by B. Jones: because", func(s *journal.State) bool { return s.Agents["REF01"].Inactive() }},
-		{"readmit a player that an organiser suspended", started(t, &journal.AgentHeld{Decision: smith, AgentID: "P02"}), command("readmit", "P02", ""),
+		{"readmit a player that an organiser suspended", started(t, &journal.Decided{Command: protocol.CommandSuspend, Decision: smith, AgentID: "P02"}), command("readmit", "P02", ""),
 			"P02 readmitted by B. Jones: because", func(s *journal.State) bool { return !s.Agents["P02"].Inactive() }},
 		{"readmit a player that its failures shut down", started(t, &journal.AgentShutdown{AgentID: "P02", Reason: "failed"}), command("readmit", "P02", ""),
 			"P02 readmitted by B. Jones: because", func(s *journal.State) bool { return !s.Agents["P02"].Inactive() }},
@@ -100,12 +101,12 @@ func TestCommandOfAnOrganiserBecomesAnEvent(t *testing.T) {
 				return *s.Match(first()).Report.WinnerPlayerID == "P02" && len(s.Match(first()).Annulled) == 1
 			}},
 		{"rule a running match", started(t, announced()), command("rule", "R1M1", "draw"), "R1M1 ruled a draw by B. Jones: because",
-			func(s *journal.State) bool { return s.Match(first()).Report.Status == protocol.StatusDraw }},
+			func(s *journal.State) bool { return s.Match(first()).Report.Status == league.StatusDraw }},
 		{"rule a loss of both players", playedRounds(t, 1), command("rule", "R1M1", "none"), "R1M1 ruled a loss of both players by B. Jones: because",
 			func(s *journal.State) bool {
-				return s.Match(first()).Report.Status == protocol.StatusTechnicalLoss && s.Agents["P01"].Failures == 0
+				return s.Match(first()).Report.Status == league.StatusTechnicalLoss && s.Agents["P01"].Failures == 0
 			}},
-		{"rule a match whose rematch is ordered", playedRounds(t, 1, &journal.RematchOrdered{Decision: smith, MatchID: first()}), command("rule", "R1M1", "P01"),
+		{"rule a match whose rematch is ordered", playedRounds(t, 1, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: first()}), command("rule", "R1M1", "P01"),
 			"R1M1 ruled a win of P01 by B. Jones: because", func(s *journal.State) bool { return len(s.Rematches) == 0 }},
 		{"rule a match again with another winner", playedRounds(t, 1, ruled("P02")), command("rule", "R1M1", "P01"), "R1M1 ruled a win of P01 by B. Jones: because",
 			func(s *journal.State) bool { return len(s.Match(first()).Annulled) == 2 }},
@@ -113,10 +114,10 @@ func TestCommandOfAnOrganiserBecomesAnEvent(t *testing.T) {
 			func(s *journal.State) bool { return s.Pairings(2)[0] == pairing.Pairing{A: 0, B: 2} }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d, err := decide.Decision(test.state, test.command)
+			d, err := decide.Decision(test.state, &test.command)
 			require.NoError(t, err)
 			assert.Equal(t, test.want, d.About())
-			assert.Equal(t, test.command.AgentID+test.command.MatchID, d.Matter())
+			assert.Equal(t, test.command.AgentID, d.AgentID)
 			apply(t, test.state, d)
 			assert.True(t, test.holds(test.state))
 		})
@@ -125,33 +126,29 @@ func TestCommandOfAnOrganiserBecomesAnEvent(t *testing.T) {
 
 // ruled is an earlier ruling of the first match.
 func ruled(winner string) journal.Data {
-	score := protocol.Both("P01", 3, "P02", 0)
-	if winner == "P02" {
-		score = protocol.Both("P01", 0, "P02", 3)
-	}
-	return &journal.MatchRuled{Decision: smith, MatchID: first(), Status: protocol.StatusWin, WinnerPlayerID: &winner, Score: score}
+	return &journal.Decided{Command: protocol.CommandRule, Decision: smith, MatchID: first(), Winner: winner}
 }
 
 func TestRefusedCommandTellsWhatHoldsNow(t *testing.T) {
 	const earlier = "by A. Smith at 2026-01-01 00:00 UTC"
-	held, order := &journal.AgentHeld{Decision: smith, AgentID: "P02"}, &journal.RematchOrdered{Decision: smith, MatchID: first()}
+	held, order := &journal.Decided{Command: protocol.CommandSuspend, Decision: smith, AgentID: "P02"}, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: first()}
 	withdrawn := func(id string, annulled bool) journal.Data {
-		return &journal.AgentWithdrawn{Decision: smith, AgentID: id, Annulled: annulled}
+		return &journal.Decided{Command: protocol.CommandWithdraw, Decision: smith, AgentID: id, Annulled: annulled}
 	}
 	completed := playedRounds(t, 3)
 	champion := completed.Standings()[0]
-	apply(t, completed, &journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: champion.PlayerID, Points: champion.Points}})
+	apply(t, completed, &journal.LeagueCompleted{Champion: league.Champion{PlayerID: champion.PlayerID, Points: champion.Points}})
 	for _, test := range []struct {
 		name    string
 		state   *journal.State
-		command decide.Command
+		command protocol.OrganiseRequest
 		code    protocol.Code
 		want    string
 	}{
-		{"an unknown command", started(t), command("stop", "", ""), protocol.ErrInvalidFieldType, `command "stop": want pause,`},
-		{"no author", started(t), decide.Command{Name: "pause"}, protocol.ErrInvalidFieldType, "name the author"},
-		{"an author in two lines", started(t), decide.Command{Name: "pause", By: "A\nB"}, protocol.ErrInvalidFieldType, "printable"},
-		{"a pause of a paused league", started(t, &journal.Paused{Decision: smith}), command("pause", "", ""), protocol.ErrInvalidMatchState, "the league is paused already, " + earlier},
+		{"an unknown command", started(t), command("stop", "", ""), protocol.ErrInvalidFieldType, `command "stop": want one of start, pause,`},
+		{"no author", started(t), protocol.OrganiseRequest{Command: "pause"}, protocol.ErrInvalidFieldType, "name the author"},
+		{"an author in two lines", started(t), protocol.OrganiseRequest{Command: "pause", By: "A\nB"}, protocol.ErrInvalidFieldType, "printable"},
+		{"a pause of a paused league", started(t, &journal.Decided{Command: protocol.CommandPause, Decision: smith}), command("pause", "", ""), protocol.ErrInvalidMatchState, "the league is paused already, " + earlier},
 		{"a resume of a running league", started(t), command("resume", "", ""), protocol.ErrInvalidMatchState, "not paused"},
 		{"a pause of a completed league", completed, command("pause", "", ""), protocol.ErrLeagueComplete, "the league is completed"},
 		{"a rematch in a completed league", completed, command("rematch", "R1M1", ""), protocol.ErrLeagueComplete, "the league is completed"},
@@ -159,11 +156,13 @@ func TestRefusedCommandTellsWhatHoldsNow(t *testing.T) {
 		{"an agent that was withdrawn before the start", fold(t, created(), player("P01"), withdrawn("P01", false)), command("withdraw", "P01", ""), protocol.ErrPlayerNotRegistered, "lost its registration"},
 		{"a suspension of a suspended agent", started(t, held), command("suspend", "P02", ""), protocol.ErrInvalidMatchState, "P02 is suspended already, " + earlier},
 		{"a suspension of a withdrawn agent", started(t, withdrawn("P02", true)), command("suspend", "P02", ""), protocol.ErrInvalidMatchState, "P02 is withdrawn, " + earlier},
-		{"a suspension of the last referee", started(t, &journal.AgentHeld{Decision: smith, AgentID: "REF01"}), command("suspend", "REF02", ""), protocol.ErrInvalidMatchState, "REF02 is the only referee"},
+		{"a suspension of the last referee", started(t, &journal.Decided{Command: protocol.CommandSuspend, Decision: smith, AgentID: "REF01"}), command("suspend", "REF02", ""), protocol.ErrInvalidMatchState, "REF02 is the only referee"},
 		{"a withdrawal of the last referee", started(t, withdrawn("REF01", false)), command("withdraw", "REF02", ""), protocol.ErrInvalidMatchState, "REF02 is the only referee"},
 		{"a readmission of an agent that takes part", started(t), command("readmit", "P02", ""), protocol.ErrInvalidMatchState, "neither suspended nor shut down"},
 		{"a readmission of a withdrawn agent", started(t, withdrawn("P02", true)), command("readmit", "P02", ""), protocol.ErrInvalidMatchState, "P02 is withdrawn, " + earlier},
 		{"a second withdrawal", started(t, withdrawn("P02", true)), command("withdraw", "P02", ""), protocol.ErrInvalidMatchState, "P02 is withdrawn, " + earlier},
+		{"a start at no time", fold(t, created()), protocol.OrganiseRequest{Command: "start", By: "B. Jones", StartAt: "tomorrow"}, protocol.ErrInvalidTimestamp, `start_at "tomorrow"`},
+		{"a start after the start", started(t), protocol.OrganiseRequest{Command: "start", By: "B. Jones", StartAt: "2026-01-01T02:00:00+01:00"}, protocol.ErrLateRegistration, "the league has started"},
 		{"no match id", started(t), command("rematch", "M1", ""), protocol.ErrInvalidFieldType, `match_id "M1"`},
 		{"a match before the start", fold(t, created()), command("rule", "R1M1", "P01"), protocol.ErrLeagueNotStarted, "has not started"},
 		{"a match of a later round", started(t, announced()), command("rule", "R2M1", "P01"), protocol.ErrMatchNotFound, "round 2 has not begun"},
@@ -171,7 +170,7 @@ func TestRefusedCommandTellsWhatHoldsNow(t *testing.T) {
 		{"a match that the round does not have", started(t, announced()), command("rule", "R1M9", "P01"), protocol.ErrMatchNotFound, "round 1 has 2 matches"},
 		{"a rematch of a match without a result", started(t, announced()), command("rematch", "R1M1", ""), protocol.ErrInvalidMatchState, "R1M1 has no result yet"},
 		{"a second rematch", playedRounds(t, 1, order), command("rematch", "R1M1", ""), protocol.ErrInvalidMatchState, "a rematch of R1M1 is ordered already, " + earlier},
-		{"a rematch of a match that is played again", playedRounds(t, 1, order, &journal.MatchReopened{Decision: smith, MatchID: first()}), command("rematch", "R1M1", ""),
+		{"a rematch of a match that is played again", playedRounds(t, 1, order, &journal.Decided{Command: journal.CommandReopen, Decision: smith, MatchID: first()}), command("rematch", "R1M1", ""),
 			protocol.ErrInvalidMatchState, "R1M1 is being played again"},
 		{"a rematch of a withdrawn player", playedRounds(t, 1, withdrawn("P01", true)), command("rematch", "R1M1", ""), protocol.ErrInvalidMatchState, "match R1M1: P01 is withdrawn, " + earlier},
 		{"a rematch before the present round of a knockout", knockout(t, 2), command("rematch", "R1M1", ""), protocol.ErrInvalidMatchState, "the pairings of round 2 follow from it"},
@@ -181,7 +180,7 @@ func TestRefusedCommandTellsWhatHoldsNow(t *testing.T) {
 		{"a ruling about a withdrawn player", playedRounds(t, 1, withdrawn("P02", true)), command("rule", "R1M1", "P02"), protocol.ErrInvalidMatchState, "match R1M1: P02 is withdrawn, " + earlier},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d, err := decide.Decision(test.state, test.command)
+			d, err := decide.Decision(test.state, &test.command)
 			assert.Nil(t, d)
 			require.ErrorContains(t, err, test.want)
 			assert.Equal(t, test.code, protocol.AsError(err).Code)
@@ -190,11 +189,11 @@ func TestRefusedCommandTellsWhatHoldsNow(t *testing.T) {
 }
 
 func TestRematchesBeginInTheOrderOfTheDecisions(t *testing.T) {
-	second := protocol.MatchID{Round: 1, Number: 2}
-	s := playedRounds(t, 1, &journal.RematchOrdered{Decision: smith, MatchID: second}, &journal.RematchOrdered{Decision: smith, MatchID: first()})
-	for _, want := range []protocol.MatchID{second, first()} {
+	second := league.MatchID{Round: 1, Number: 2}
+	s := playedRounds(t, 1, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: second}, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: first()})
+	for _, want := range []league.MatchID{second, first()} {
 		d := decide.Reopen(s)
-		require.Equal(t, &journal.MatchReopened{Decision: smith, MatchID: want}, d)
+		require.Equal(t, &journal.Decided{Command: journal.CommandReopen, Decision: smith, MatchID: want}, d)
 		apply(t, s, d)
 		assert.Empty(t, decide.Holder(s, want), "no referee has the rematch yet")
 		number, again := decide.AttemptFor(s.Match(want), "REF01", false)
@@ -206,7 +205,7 @@ func TestRematchesBeginInTheOrderOfTheDecisions(t *testing.T) {
 }
 
 func TestForfeitNamesTheDecision(t *testing.T) {
-	s := started(t, &journal.AgentHeld{Decision: smith, AgentID: "P01"}, &journal.AgentWithdrawn{Decision: smith, AgentID: "P02", Annulled: true}, announced())
+	s := started(t, &journal.Decided{Command: protocol.CommandSuspend, Decision: smith, AgentID: "P01"}, &journal.Decided{Command: protocol.CommandWithdraw, Decision: smith, AgentID: "P02", Annulled: true}, announced())
 	f, err := decide.Forfeit(s, first())
 	require.NoError(t, err)
 	assert.Equal(t, "P01 is suspended by A. Smith; P02 was withdrawn by A. Smith - both lose", f.Reason)
@@ -221,11 +220,11 @@ func TestReportsOfDecidedMatches(t *testing.T) {
 	}
 	s := started(t, announced(), assigned(1))
 	before := judge(s, report(), "REF01", decide.NotPinged).Result
-	other := protocol.MatchID{Round: 1, Number: 2}
+	other := league.MatchID{Round: 1, Number: 2}
 	apply(t, s, before)
 	apply(t, s, reported(s, other)...)
-	apply(t, s, &journal.RoundCompleted{RoundID: 1, Summary: s.Summary(1)}, &journal.RematchOrdered{Decision: smith, MatchID: first()})
-	apply(t, s, &journal.MatchReopened{Decision: smith, MatchID: first()})
+	apply(t, s, &journal.RoundCompleted{RoundID: 1, Summary: s.Summary(1)}, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: first()})
+	apply(t, s, &journal.Decided{Command: journal.CommandReopen, Decision: smith, MatchID: first()})
 
 	v := judge(s, report(), "REF01", decide.NotPinged)
 	require.ErrorContains(t, v.Err, "the earlier attempts at match R1M1 are annulled by A. Smith", "before the referee has the rematch")
@@ -253,7 +252,7 @@ func TestReportsOfDecidedMatches(t *testing.T) {
 }
 
 func TestNextMatchOfAPlayerIsItsRematch(t *testing.T) {
-	s := playedRounds(t, 1, &journal.RematchOrdered{Decision: smith, MatchID: first()})
+	s := playedRounds(t, 1, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: first()})
 	next := func() string {
 		v := &decide.View{State: s, LeagueID: leagueID}
 		r, err := v.Answer(&protocol.LeagueQuery{LeagueID: leagueID, QueryType: protocol.QueryNextMatch}, "P01")

@@ -22,10 +22,14 @@ func ExampleDecision() {
 		}
 	}
 	for _, player := range []string{"P01", "P02"} {
-		event, err := decide.Decision(state, decide.Command{Name: protocol.CommandWithdraw, AgentID: player, By: "Ann", Reason: "ill"})
-		fmt.Printf("%T %v\n", event, err)
+		event, err := decide.Decision(state, &protocol.OrganiseRequest{Command: protocol.CommandWithdraw, AgentID: player, By: "Ann", Reason: "ill"})
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(event.About())
 	}
 	// Output:
-	// *journal.AgentWithdrawn <nil>
-	// <nil> E005 PLAYER_NOT_REGISTERED: agent "P02" is not registered in this league: want an id such as P01 or REF01
+	// P01 withdrawn by Ann: ill
+	// E005 PLAYER_NOT_REGISTERED: agent "P02" is not registered in this league: want an id such as P01 or REF01
 }

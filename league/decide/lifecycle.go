@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -51,7 +52,7 @@ func Revival(s *journal.State, id string) *journal.AgentReturned {
 // RefereeFailure records that a referee failed with its last attempt at a match. The
 // failure counts when the round is over. Nil if it does not count: the match has a result, the
 // referee is suspended, or has failed often enough in this round to be suspended.
-func RefereeFailure(s *journal.State, id protocol.MatchID, refereeID, reason string) *journal.AgentFailed {
+func RefereeFailure(s *journal.State, id league.MatchID, refereeID, reason string) *journal.AgentFailed {
 	fact, _, _, _ := s.Find(id)
 	a := s.Agents[refereeID]
 	suspend, shutdown := s.Limits()
@@ -62,27 +63,27 @@ func RefereeFailure(s *journal.State, id protocol.MatchID, refereeID, reason str
 	if a.Inactive() || fact.Report != nil || a.RoundFailures >= most {
 		return nil
 	}
-	at := protocol.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
+	at := league.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
 	return &journal.AgentFailed{AgentID: refereeID, Attempt: at, Reason: reason}
 }
 
 // Forfeit ends a match of an announced round of which a player is suspended, shut down or
 // withdrawn: that player loses, and the other wins by default. Nil if both are present, or
 // the match has a result.
-func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, error) {
+func Forfeit(s *journal.State, id league.MatchID) (*journal.MatchForfeited, error) {
 	fact, idA, idB, _ := s.Find(id)
 	absent := s.InactivePlayers(idA, idB)
 	if len(absent) == 0 || fact.Report != nil {
 		return nil, nil //nolint:nilnil // nobody forfeits it
 	}
 	f := &journal.MatchForfeited{MatchID: id, Players: absent}
-	f.Status = protocol.StatusTechnicalLoss
-	f.Choices = protocol.Both(idA, (*string)(nil), idB, (*string)(nil))
+	f.Status = league.StatusTechnicalLoss
+	f.Choices = league.Both(idA, (*string)(nil), idB, (*string)(nil))
 	var why []string
 	for _, id := range absent {
 		a := s.Agents[id]
 		if a.Held == nil && a.Withdrawn == nil {
-			f.Faults = append(f.Faults, protocol.Member[string]{Name: id, Value: cmp.Or(a.LastFault, string(protocol.ErrTimeout))})
+			f.Faults = append(f.Faults, league.Member[string]{Name: id, Value: cmp.Or(a.LastFault, string(protocol.ErrTimeout))})
 		}
 		switch {
 		case a.Withdrawn != nil:
@@ -99,7 +100,7 @@ func Forfeit(s *journal.State, id protocol.MatchID) (*journal.MatchForfeited, er
 	if f.WinnerPlayerID = journal.ForfeitWinner(idA, idB, absent); f.WinnerPlayerID != nil {
 		f.Reason = why[0] + " - " + *f.WinnerPlayerID + " wins by default"
 	}
-	score, err := s.Score(&journal.MatchReported{Attempt: protocol.Attempt{MatchID: id}, GameResult: f.GameResult})
+	score, err := s.Score(&journal.MatchReported{Attempt: league.Attempt{MatchID: id}, Result: f.Result})
 	f.Score = score[:]
 	return f, err
 }

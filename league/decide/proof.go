@@ -5,64 +5,45 @@ import (
 	"fmt"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
 
-// A proof is what the signatures of a report must show, and what Prove has found.
-type proof struct {
-	relays  bool            // the referee relays signatures, in a league that signs
-	started string          // the hash of the event that started the league
-	keys    [2]string       // of the players whose moves need a signature; "" for a player that needs none
-	signed  [2]bool         // players whose signature was verified
-	fault   *protocol.Error // why the signatures do not prove the report; nil if they do
-}
-
-// proofOf is the proof that a report needs: a referee that relays signatures reports no WIN or DRAW
-// without the last signature of each player with a key, and no other result with a choice of such
-// a player without one. A result keeps only signatures that Prove verifies, so it loses those of a
-// referee that relays none.
-func (p *Reports) proofOf(s *journal.State, r *journal.MatchReported, ids [2]string, started string) (n proof) {
+// demand sets what the signatures of a claim must show: a referee that relays signatures reports no
+// WIN or DRAW without the last signature of each player with a key, and no other result with a choice
+// of such a player without one. A result keeps only signatures that Prove verifies, so it loses those
+// of a referee that relays none.
+func (p *Reports) demand(s *journal.State, c *Claim) {
+	r := c.result
 	switch {
 	case p.Game.MaxTurns() == 1:
 		r.Evidence.Moves = nil
-	case r.Status == protocol.StatusTechnicalLoss && !relays(s, r.RefereeID):
-		if _, err := p.replay(r, ids); err != nil {
+	case r.Status == league.StatusTechnicalLoss && !Relays(s, r.RefereeID):
+		if _, err := p.replay(r, c.ids); err != nil {
 			r.Evidence.Moves = nil // the loss counts whatever they are
 		}
 	}
-	if !relays(s, r.RefereeID) {
+	if !Relays(s, r.RefereeID) {
 		r.Signatures = nil
-		return n
+		return
 	}
-	n.relays, n.started = true, started
-	for i, id := range ids {
-		if choice, _ := r.Choices.Get(id); choice != nil || r.Status != protocol.StatusTechnicalLoss {
-			n.keys[i] = s.Agents[id].PublicKey
+	c.relays = true
+	for i, id := range c.ids {
+		if choice, _ := r.Choices.Get(id); choice != nil || r.Status != league.StatusTechnicalLoss {
+			c.keys[i] = s.Agents[id].PublicKey
 		}
 	}
-	return n
 }
 
-// relays tells whether a referee reports signatures, in a league that signs.
-func relays(s *journal.State, refereeID string) bool {
+// Relays tells whether a referee reports signatures, in a league that signs.
+func Relays(s *journal.State, refereeID string) bool {
 	return s.Created.Signs() && s.Agents[refereeID].RelaysSignatures
 }
 
-// Unsigned are the players with a key whose recorded choice has no signature, in the order
-// of the match.
-func Unsigned(s *journal.State, r *journal.MatchReported) (ids []string) {
-	for _, c := range r.Choices {
-		if _, signed := r.Signatures.Get(c.Name); c.Value != nil && !signed && s.Agents[c.Name].PublicKey != "" {
-			ids = append(ids, c.Name)
-		}
-	}
-	return ids
-}
-
 // NeedsProof tells whether Prove has anything to do. It is slow, and needs no lock.
-func (c *Claim) NeedsProof() bool { return c.proof.relays }
+func (c *Claim) NeedsProof() bool { return c.relays }
 
 // Prove verifies the signatures of a claim. Judge rejects a claim that they do not prove.
 func (p *Reports) Prove(c *Claim) {
@@ -70,46 +51,55 @@ func (p *Reports) Prove(c *Claim) {
 		return
 	}
 	if err := p.prove(c); err != nil {
-		c.proof.fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+		c.fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
 }
 
-func (p *Reports) prove(c *Claim) error {
-	r, keys := c.result, c.proof.keys
-	at, err := p.lastMoves(r, c.ids)
-	if err != nil {
+func (p *Reports) prove(c *Claim) (err error) {
+	r := c.result
+	if c.signed, err = p.Verify(r, c.ids, c.keys, c.started); err != nil {
 		return err
 	}
-	switch needed := keys != [2]string{}; {
-	case needed && r.Draw == nil:
-		return errors.New("draw: it is missing, although players have signed its commitment")
-	case needed && p.Game.MaxTurns() > 1 && len(r.Evidence.Moves) == 0:
-		return errors.New("moves: they are missing, although players have signed them")
+	var signed league.PerPlayer[protocol.MoveSignature]
+	for i, id := range c.ids {
+		if c.signed[i] {
+			signature, _ := r.Signatures.Get(id)
+			signed = append(signed, league.Member[protocol.MoveSignature]{Name: id, Value: signature})
+		}
 	}
-	signed := make(protocol.PerPlayer[protocol.MoveSignature], 0, len(keys))
+	r.Signatures = signed
+	return nil
+}
+
+// Verify verifies the signatures of a result over the last moves of the players that have one of these
+// keys, and the entropies that the signatures cover. Started is the hash of the event that started the
+// league. The error names what is missing or wrong.
+func (p *Reports) Verify(r *journal.MatchReported, ids, keys [2]string, started string) (signed [2]bool, err error) {
+	at, err := p.lastMoves(r, ids)
+	switch {
+	case err != nil || keys == [2]string{}:
+		return signed, err
+	case r.Draw == nil:
+		return signed, errors.New("draw: it is missing, although players have signed its commitment")
+	case p.Game.MaxTurns() > 1 && len(r.Evidence.Moves) == 0:
+		return signed, errors.New("moves: they are missing, although players have signed them")
+	}
 	for i, key := range keys {
 		if key == "" {
 			continue
 		}
-		if err := r.CheckSignature(c.proof.started, c.ids, key, at[i]); err != nil {
-			return fmt.Errorf("signatures: that of %s: %w", c.ids[i], err)
+		if err := r.CheckSignature(started, ids, key, at[i]); err != nil {
+			return signed, fmt.Errorf("signatures: that of %s: %w", ids[i], err)
 		}
-		c.proof.signed[i] = true
-		signature, _ := r.Signatures.Get(c.ids[i])
-		signed = append(signed, protocol.Member[protocol.MoveSignature]{Name: c.ids[i], Value: signature})
+		signed[i] = true
 	}
-	if r.Signatures = nil; len(signed) > 0 {
-		r.Signatures = signed
-		return c.checkEntropies()
-	}
-	return nil
+	return signed, checkEntropies(r, ids)
 }
 
 // checkEntropies returns an error unless each entropy belongs to its commitment, which the
 // signatures cover, and none is missing.
-func (c *Claim) checkEntropies() error {
-	r := c.result
-	for _, id := range c.ids {
+func checkEntropies(r *journal.MatchReported, ids [2]string) error {
+	for _, id := range ids {
 		commitment, _ := r.Draw.EntropyCommitments.Get(id)
 		text, revealed := r.Draw.Entropies.Get(id)
 		choice, _ := r.Choices.Get(id)

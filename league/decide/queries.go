@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -36,21 +38,21 @@ func Phase(s *journal.State, closed bool) string {
 
 // A Status is how far a league is.
 type Status struct {
-	State      string // of the manager
-	Tournament string // swiss or knockout; "" for a round-robin
-	Paused     bool   // the organiser holds back the next round
-	Round      int    // the last one announced; 0 before the first
-	Rounds     int    // in a knockout that goes on: the largest possible number
-	Matches    int    // the same
-	Recorded   int    // matches with a result
-	Players    int
-	Referees   int
-	Agents     protocol.AgentStates // players and referees together
-	Awaited    []string             // ids of agents that have not answered yet, before the start
+	State      string               `json:"state"`               // of the manager
+	Tournament string               `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
+	Paused     bool                 `json:"paused,omitzero"`     // the organiser holds back the next round
+	Round      int                  `json:"round"`               // the last one announced; 0 before the first
+	Rounds     int                  `json:"rounds"`              // in a knockout that goes on: the largest possible number
+	Matches    int                  `json:"matches"`             // the same
+	Recorded   int                  `json:"recorded"`            // matches with a result
+	Players    int                  `json:"players"`
+	Referees   int                  `json:"referees"`
+	Agents     protocol.AgentStates `json:"agent_states"` // players and referees together
+	Awaited    []string             `json:"awaited"`      // ids of agents that have not answered yet, before the start
 
-	StartAt           string          // when the league starts, before the start; "" for no time
-	RegistrationUntil string          // when registration ends, before the start; "" for no time
-	Roster            *journal.Roster // the number of listed agents; nil without a roster
+	StartAt           string          `json:"start_at,omitzero"`           // when the league starts, before the start; "" for no time
+	RegistrationUntil string          `json:"registration_until,omitzero"` // when registration ends, before the start; "" for no time
+	Roster            *journal.Roster `json:"roster,omitzero"`             // the number of listed agents; nil without a roster
 }
 
 // A View answers queries about a league (spec 003 §4.9).
@@ -75,7 +77,8 @@ func (v *View) Status() Status {
 	referees, _ := s.Registered(false)
 	status := Status{
 		State: v.Phase, Tournament: s.Format(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
-		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent, Roster: v.Roster.Size(),
+		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
+		Roster: v.Roster.Size(),
 	}
 	if s.Started == nil {
 		status.StartAt = protocol.OptionalTimestamp(v.Start.Time(s))
@@ -96,22 +99,35 @@ func (v *View) Status() Status {
 	return status
 }
 
-// Answer answers a query of an agent, or of the organiser if askerID is "". A query without an answer is a *protocol.Error.
+// A query is a query that agents may send.
+type query struct {
+	name   string
+	answer func(v *View, q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error)
+}
+
+// queries are the queries of agents.
+var queries = [...]query{
+	{protocol.QueryStandings, (*View).standings},
+	{protocol.QuerySchedule, (*View).schedule},
+	{protocol.QueryNextMatch, (*View).nextMatchOf},
+	{protocol.QueryPlayerStats, (*View).stats},
+	{protocol.QueryStatus, (*View).status},
+}
+
+// Answer answers a query of an agent, or of the organiser if askerID is "". The error of a
+// query without an answer is a *protocol.Error.
 func (v *View) Answer(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
 	if q.LeagueID != v.LeagueID {
 		return nil, OtherLeague(v.LeagueID, q.LeagueID)
 	}
-	switch q.QueryType {
-	case protocol.QueryStandings:
-		return v.standings(q.QueryParams.Offset, q.QueryParams.Limit), nil
-	case protocol.QueryStatus:
-		return v.status(), nil
-	case protocol.QuerySchedule:
-		return v.schedule(&q.QueryParams)
-	case protocol.QueryNextMatch, protocol.QueryPlayerStats:
-		return v.aboutAgent(q, askerID)
+	for _, row := range queries {
+		if row.name == q.QueryType {
+			return row.answer(v, q, askerID)
+		}
 	}
-	return nil, protocol.Fault(protocol.ErrInvalidQueryType, "query_type %.60q: one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS, GET_STATUS", q.QueryType)
+	names := protocol.Each(queries[:], func(row query) string { return row.name })
+	return nil, protocol.Fault(protocol.ErrInvalidQueryType, "query_type %.60q: one of %s", q.QueryType,
+		strings.Join(names, ", "))
 }
 
 // OtherLeague is the error of a message about a league that this manager does not run.
@@ -119,8 +135,9 @@ func OtherLeague(own, other string) *protocol.Error {
 	return protocol.Fault(protocol.ErrLeagueNotFound, "this manager runs league %s, not %.60q", own, other)
 }
 
-// standings is the answer to GET_STANDINGS: limit rows from offset.
-func (v *View) standings(offset, limit int) *protocol.LeagueQueryResponse {
+// standings answers GET_STANDINGS: limit rows from offset.
+func (v *View) standings(q *protocol.LeagueQuery, _ string) (*protocol.LeagueQueryResponse, error) {
+	offset, limit := q.QueryParams.Offset, q.QueryParams.Limit
 	if limit <= 0 || limit > protocol.MaxStandings {
 		limit = protocol.MaxStandings
 	}
@@ -131,7 +148,7 @@ func (v *View) standings(offset, limit int) *protocol.LeagueQueryResponse {
 		CurrentRound int `json:"current_round"`
 		protocol.StandingsData
 	}
-	return &protocol.LeagueQueryResponse{Data: standings{round, data}, CurrentRound: &round, StandingsData: data}
+	return &protocol.LeagueQueryResponse{Data: standings{round, data}, CurrentRound: &round, StandingsData: data}, nil
 }
 
 // StandingRows are limit rows of the table from offset, in the form of messages.
@@ -140,12 +157,13 @@ func StandingRows(s *journal.State, offset, limit int) []protocol.StandingRow {
 	all = all[min(offset, len(all)):min(offset+limit, len(all))]
 	rows := make([]protocol.StandingRow, len(all))
 	for i := range all {
-		rows[i] = all[i].InMessage(offset + i + 1)
+		rows[i] = protocol.RowOf(&all[i], offset+i+1)
 	}
 	return rows
 }
 
-func (v *View) status() *protocol.LeagueQueryResponse {
+// status answers GET_STATUS.
+func (v *View) status(*protocol.LeagueQuery, string) (*protocol.LeagueQueryResponse, error) {
 	s := v.Status()
 	data := protocol.StatusData{
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
@@ -160,7 +178,7 @@ func (v *View) status() *protocol.LeagueQueryResponse {
 		CurrentRound int `json:"current_round"`
 		protocol.StatusData
 	}
-	return &protocol.LeagueQueryResponse{Data: status{s.Round, data}, CurrentRound: &s.Round, StatusData: data}
+	return &protocol.LeagueQueryResponse{Data: status{s.Round, data}, CurrentRound: &s.Round, StatusData: data}, nil
 }
 
 // inactive are the first agents of a started league that are suspended or shut down,
@@ -183,11 +201,11 @@ func (v *View) inactive() (list []protocol.InactiveAgent) {
 	return list
 }
 
-// schedule lists the matches of one round, the current one if the query names none, or
+// schedule answers GET_SCHEDULE. It lists the matches of one round, the current one if the query names none, or
 // of all rounds: from the offset on, as many as the limit and protocol.MaxSchedule
 // admit.
-func (v *View) schedule(q *protocol.QueryParams) (*protocol.LeagueQueryResponse, error) {
-	s := v.State
+func (v *View) schedule(query *protocol.LeagueQuery, _ string) (*protocol.LeagueQueryResponse, error) {
+	s, q := v.State, &query.QueryParams
 	round := q.RoundID
 	if round == 0 {
 		round = protocol.QueryRound(max(s.Round, 1))
@@ -215,7 +233,7 @@ func (v *View) schedule(q *protocol.QueryParams) (*protocol.LeagueQueryResponse,
 	for n := first; n <= last; n++ {
 		pairings := s.Pairings(n)
 		for i := min(skip, len(pairings)); i < len(pairings); i++ {
-			one := v.scheduledMatch(protocol.MatchID{Round: n, Number: i + 1}, pairings[i])
+			one := v.scheduledMatch(league.MatchID{Round: n, Number: i + 1}, pairings[i])
 			encoded, err := json.Marshal(one)
 			if err != nil {
 				return nil, err
@@ -232,7 +250,7 @@ func (v *View) schedule(q *protocol.QueryParams) (*protocol.LeagueQueryResponse,
 }
 
 // scheduledMatch describes a match.
-func (v *View) scheduledMatch(id protocol.MatchID, pair pairing.Pairing) protocol.ScheduledMatch {
+func (v *View) scheduledMatch(id league.MatchID, pair pairing.Pairing) protocol.ScheduledMatch {
 	s := v.State
 	scheduled := protocol.ScheduledMatch{
 		MatchID: id.String(), RoundID: id.Round,
@@ -257,27 +275,51 @@ func (v *View) endpoint(id string) *string {
 	return &endpoint
 }
 
-// aboutAgent answers GET_NEXT_MATCH and GET_PLAYER_STATS: about the agent that the
-// query names, else about the player that asks.
-func (v *View) aboutAgent(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
-	id := q.QueryParams.PlayerID
-	if asker := v.State.Agents[askerID]; id == "" && asker != nil && asker.Player {
-		id = askerID
+// agentOf is the agent that a query names, else the player that asks; nil if it is not
+// registered.
+func (v *View) agentOf(q *protocol.LeagueQuery, askerID string) *journal.Agent {
+	if id := q.QueryParams.PlayerID; id != "" {
+		return v.State.Agents[id]
 	}
-	a := v.State.Agents[id]
+	if asker := v.State.Agents[askerID]; asker != nil && asker.Player {
+		return asker
+	}
+	return nil
+}
+
+func notRegistered(id string) error {
+	return protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", id)
+}
+
+// nextMatchOf answers GET_NEXT_MATCH.
+func (v *View) nextMatchOf(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
+	a := v.agentOf(q, askerID)
+	if a == nil || !a.Player {
+		return nil, notRegistered(q.QueryParams.PlayerID)
+	}
+	next := v.nextMatch(a.AgentID)
+	_, takesPart := v.State.PlayerIndex(a.AgentID)
+	undecided := next == nil && takesPart && v.State.KnownRounds() < v.State.TotalRounds()
+	return &protocol.LeagueQueryResponse{Data: protocol.NextMatchData{NextMatch: next, Undecided: undecided}}, nil
+}
+
+// stats answers GET_PLAYER_STATS.
+func (v *View) stats(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
+	a := v.agentOf(q, askerID)
 	switch {
-	case a != nil && !a.Player && q.QueryType == protocol.QueryPlayerStats:
-		return &protocol.LeagueQueryResponse{Data: protocol.RefereeStatsData{RefereeID: id, DisplayName: a.DisplayName, AgentLife: v.life(a)}}, nil
-	case a == nil || !a.Player:
-		return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", id)
-	case q.QueryType == protocol.QueryNextMatch:
-		return &protocol.LeagueQueryResponse{Data: v.nextMatchData(id)}, nil
+	case a == nil:
+		return nil, notRegistered(q.QueryParams.PlayerID)
+	case !a.Player:
+		data := protocol.RefereeStatsData{RefereeID: a.AgentID, DisplayName: a.DisplayName, AgentLife: v.life(a)}
+		return &protocol.LeagueQueryResponse{Data: data}, nil
 	}
-	data := protocol.PlayerStatsData{StandingRow: protocol.StandingRow{PlayerID: id, DisplayName: a.DisplayName}, AgentLife: v.life(a)}
+	data := protocol.PlayerStatsData{
+		StandingRow: protocol.StandingRow{PlayerID: a.AgentID, DisplayName: a.DisplayName}, AgentLife: v.life(a),
+	}
 	if v.State.Started != nil {
 		for i, r := range v.State.Standings() {
-			if r.PlayerID == id {
-				data.StandingRow, data.TechnicalLosses = r.InMessage(i+1), r.TechnicalLosses
+			if r.PlayerID == a.AgentID {
+				data.StandingRow, data.TechnicalLosses = protocol.RowOf(&r, i+1), r.TechnicalLosses
 			}
 		}
 	}
@@ -288,13 +330,6 @@ func (v *View) life(a *journal.Agent) (life protocol.AgentLife) {
 	life.State, life.StateReason = v.State.Lifecycle(a)
 	life.Failures = a.Failures
 	return life
-}
-
-// nextMatchData is the answer to GET_NEXT_MATCH.
-func (v *View) nextMatchData(id string) protocol.NextMatchData {
-	next := v.nextMatch(id)
-	_, takesPart := v.State.PlayerIndex(id)
-	return protocol.NextMatchData{NextMatch: next, Undecided: next == nil && takesPart && v.State.KnownRounds() < v.State.TotalRounds()}
 }
 
 // nextMatch is a player's first match without a result, rematches first; nil for none. The referee of a
@@ -308,12 +343,13 @@ func (v *View) nextMatch(playerID string) *protocol.NextMatch {
 			if idA == playerID {
 				opponent = idB
 			}
-			return &protocol.NextMatch{MatchID: id.String(), RoundID: id.Round, OpponentID: opponent, RefereeEndpoint: v.endpoint(s.Referee(id.Round, id.Number))}
+			return &protocol.NextMatch{MatchID: id.String(), RoundID: id.Round, OpponentID: opponent,
+				RefereeEndpoint: v.endpoint(s.Referee(id.Round, id.Number))}
 		}
 	}
 	for round := max(s.Round, 1); takesPart && round <= s.KnownRounds(); round++ {
 		opponent, number, ok := s.Opponent(round, index)
-		id := protocol.MatchID{Round: round, Number: number}
+		id := league.MatchID{Round: round, Number: number}
 		if !ok || round <= s.Round && s.Match(id).Report != nil {
 			continue
 		}
@@ -341,12 +377,13 @@ type RecordedMatch struct {
 	RefereeID  string `json:"referee_id,omitzero"` // "" if the match was forfeited or ruled
 	Attempt    int    `json:"attempt,omitzero"`    // from 1; 0 without a referee
 	ReportedAt string `json:"reported_at,omitzero"`
-	protocol.GameResult
-	Grade     string                  `json:"grade,omitzero"` // of evidence; see journal.GradeProven
-	Score     protocol.PerPlayer[int] `json:"score"`
-	Draw      *protocol.Draw          `json:"draw,omitzero"`
-	Forfeited []string                `json:"forfeited_by,omitzero"` // players
-	Disputed  []string                `json:"disputed_by,omitzero"`  // referees that reported another result later, and players that deny this one
+	league.Result
+	Grade     string                `json:"grade,omitzero"` // of evidence; see journal.GradeProven
+	Score     league.PerPlayer[int] `json:"score"`
+	Draw      *protocol.Draw        `json:"draw,omitzero"`
+	Forfeited []string              `json:"forfeited_by,omitzero"` // players
+	// referees that reported another result later, and players that deny this one
+	Disputed []string `json:"disputed_by,omitzero"`
 
 	RuledBy         string `json:"ruled_by,omitzero"`         // the organiser that decided the result
 	AnnulledResults int    `json:"annulled_results,omitzero"` // earlier results that no longer count
@@ -354,7 +391,7 @@ type RecordedMatch struct {
 
 // RecordedMatch finds a match that has a result; nil for any other id.
 func (v *View) RecordedMatch(matchID string) *RecordedMatch {
-	id, _ := protocol.ParseMatchID(matchID)
+	id, _ := league.ParseMatchID(matchID)
 	m, a, b, ok := v.State.Find(id)
 	if !ok || m.Report == nil || id.String() != matchID {
 		return nil
@@ -369,7 +406,8 @@ func (v *View) RecordedMatch(matchID string) *RecordedMatch {
 	}
 	recorded := &RecordedMatch{
 		MatchID: matchID, RoundID: id.Round, PlayerAID: a, PlayerBID: b, RefereeID: r.RefereeID, Attempt: r.Number,
-		ReportedAt: m.ReportedAt, GameResult: r.GameResult, Grade: r.Grade, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited, Disputed: m.Disputed,
+		ReportedAt: m.ReportedAt, Result: r.Result, Grade: r.Grade, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited,
+		Disputed:        m.Disputed,
 		AnnulledResults: len(m.Annulled),
 	}
 	if m.Ruled != nil {
@@ -392,14 +430,14 @@ type MatchRecord struct {
 	ChoiceA   string // "" when none was made
 	ChoiceB   string
 	Reason    string
-	Faults    protocol.PerPlayer[string] // the failures by which players lost technically
-	Fallbacks protocol.PerPlayer[int]    // as in protocol.GameResult
+	Faults    league.PerPlayer[string] // the failures by which players lost technically
+	Fallbacks league.PerPlayer[int]    // as in league.Result
 }
 
 // Evidence tells how many results rest on the word of each referee alone, in order of ids; nil for
 // none.
 func Evidence(s *journal.State) (sentences []string) {
-	for _, id := range slices.SortedFunc(maps.Keys(s.Stated), protocol.CompareIDs) {
+	for _, id := range slices.SortedFunc(maps.Keys(s.Stated), league.CompareIDs) {
 		if n := s.Stated[id]; n == 1 {
 			sentences = append(sentences, "1 result rests on the word of referee "+id+" alone.")
 		} else if n > 1 {
@@ -414,7 +452,7 @@ func Results(s *journal.State) []MatchRecord {
 	records := make([]MatchRecord, 0, s.Recorded)
 	for round := 1; round <= s.Round; round++ {
 		for i, p := range s.Pairings(round) {
-			r := s.Match(protocol.MatchID{Round: round, Number: i + 1}).Report
+			r := s.Match(league.MatchID{Round: round, Number: i + 1}).Report
 			if r == nil {
 				continue
 			}
@@ -423,7 +461,8 @@ func Results(s *journal.State) []MatchRecord {
 			choiceB, _ := r.Choices.Get(b)
 			records = append(records, MatchRecord{
 				MatchID: r.MatchID.String(), RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
-				Status: r.Status, Grade: r.Grade, Winner: protocol.ValueOf(r.WinnerPlayerID), Number: protocol.ValueOf(r.DrawnNumber),
+				Status: r.Status, Grade: r.Grade, Winner: protocol.ValueOf(r.WinnerPlayerID),
+				Number:  protocol.ValueOf(r.DrawnNumber),
 				ChoiceA: protocol.ValueOf(choiceA), ChoiceB: protocol.ValueOf(choiceB), Reason: r.Reason,
 				Faults: r.Faults, Fallbacks: r.Fallbacks,
 			})

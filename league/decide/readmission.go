@@ -2,7 +2,6 @@ package decide
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"evenodd/league/journal"
@@ -33,7 +32,8 @@ func PartOver(s *journal.State, id string) error {
 // changes with the agent; nil for nothing. An expired token gets a successor. An agent
 // that shows its code has usually lost its key with its token, and gets its new one. The
 // error is a *RejectionError.
-func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now time.Time) (*journal.RegistrationDropped, *journal.AgentReturned, error) {
+func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now time.Time) (*journal.RegistrationDropped,
+	*journal.AgentReturned, error) {
 	if err := PartOver(s, by.AgentID); err != nil {
 		return nil, nil, err
 	}
@@ -42,7 +42,8 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 	if a.PublicKey != "" && a.PublicKey != is.PublicKey && s.Created.Signs() {
 		switch {
 		case by.ByCode && s.Plays(by.AgentID):
-			no := Reject(protocol.ErrInvalidMatchState, "%s is in a match, and cannot change its public_key until it is over", by.AgentID)
+			no := Reject(protocol.ErrInvalidMatchState, "%s is in a match, and cannot change its public_key until it is over",
+				by.AgentID)
 			no.Retry = keyRetry
 			return nil, nil, no
 		case by.ByCode:
@@ -67,7 +68,8 @@ func (r *Registrations) Readmit(s *journal.State, a *Applicant, by Return, now t
 	if proves := a.RefereeAuth == ""; !a.Player() && proves != is.ShowsAccessTokens() {
 		auth = cmp.Or(a.RefereeAuth, protocol.RefereeAuthAccessToken)
 	}
-	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && key == "" && (is.SuspendReason == "" || !by.Revive) {
+	if generation == is.Generation && is.Endpoint == a.Endpoint && auth == "" && key == "" &&
+		(is.SuspendReason == "" || !by.Revive) {
 		return drop, nil, nil
 	}
 	reason := "it registered again"
@@ -84,20 +86,16 @@ const keyRetry = 5 * time.Second
 
 // freeURL drops the registration of another agent of the same role at the URL to
 // which an agent moves, or rejects the move.
-func (r *Registrations) freeURL(s *journal.State, a *Applicant, mover string, now time.Time) (*journal.RegistrationDropped, error) {
+func (r *Registrations) freeURL(s *journal.State, a *Applicant, mover string,
+	now time.Time) (*journal.RegistrationDropped, error) {
 	for _, other := range s.AtURL(a.Player(), protocol.CanonicalURL(a.Endpoint)) {
-		id := other.AgentID
-		if id == mover {
+		if other.AgentID == mover {
 			continue
 		}
-		switch left := r.GraceLeft(id, now); left {
-		case math.MaxInt64:
-			return nil, urlTaken(a, other)
-		case 0:
-			return &journal.RegistrationDropped{AgentID: id, Reason: journal.DroppedSilent}, nil
-		default:
-			return nil, urlTaken(a, other).mayBecomeFree(id, left)
+		if no := r.cannotReplace(other.AgentID, urlTaken(a, other), now); no != nil {
+			return nil, no
 		}
+		return &journal.RegistrationDropped{AgentID: other.AgentID, Reason: journal.DroppedSilent}, nil
 	}
 	return nil, nil //nolint:nilnil // the URL is free
 }

@@ -3,8 +3,8 @@ package decide
 import (
 	"cmp"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 )
 
 // A candidate is a referee that may conduct matches of a round.
@@ -32,7 +32,7 @@ func ChooseReferees(s *journal.State, round int) (chosen []string) {
 
 // RematchReferee is the referee that gets a match which is played again: one that did not
 // conduct it the last time, if there is another.
-func RematchReferee(s *journal.State, id protocol.MatchID) string {
+func RematchReferee(s *journal.State, id league.MatchID) string {
 	fact, _, _, _ := s.Find(id)
 	if holder := Holder(s, id); holder != "" {
 		return holder

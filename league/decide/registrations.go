@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -91,7 +92,7 @@ func (r *Registrations) Forget(id string) {
 }
 
 func (r *Registrations) silence(id string) (int, bool) {
-	return slices.BinarySearchFunc(r.silent, id, func(s silence, id string) int { return protocol.CompareIDs(s.id, id) })
+	return slices.BinarySearchFunc(r.silent, id, func(s silence, id string) int { return league.CompareIDs(s.id, id) })
 }
 
 // Silent is the number of agents that have not answered.
@@ -134,7 +135,8 @@ func Repeated(s *journal.State, a *Applicant) string {
 // Admit decides about an applicant that has no token. It returns the events of its
 // registration: the registrations that are dropped for it, then its own. The error
 // is a *RejectionError, or a *protocol.Error if the name has characters that nobody can see.
-func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (drop []*journal.RegistrationDropped, admitted *journal.AgentRegistered, err error) {
+func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (drop []*journal.RegistrationDropped,
+	admitted *journal.AgentRegistered, err error) {
 	if err := protocol.CheckDisplayName(a.DisplayName); err != nil {
 		return nil, nil, err
 	}
@@ -160,7 +162,8 @@ func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (dr
 // freeSlot returns the registrations to drop for the applicant, or the rejection: the
 // agents that have its name, its URL or the last slot can be dropped after their
 // grace period. A free slot belongs first to the applicants that have waited longer.
-func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) (replaced []string, no *RejectionError) {
+func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) (replaced []string,
+	no *RejectionError) {
 	switch {
 	case r.Closed || s.Started != nil:
 		return nil, Reject(protocol.ErrLateRegistration, "the league has started")
@@ -169,99 +172,109 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 	case !slices.Contains(a.GameTypes, r.GameType):
 		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", r.GameType)
 	case r.RequireSignatures && a.Player() && a.PublicKey == "":
-		return nil, Reject(protocol.ErrInvalidFieldType, "this league requires signatures: register with player_meta.public_key, and sign your moves")
+		return nil, Reject(protocol.ErrInvalidFieldType,
+			"this league requires signatures: register with player_meta.public_key, and sign your moves")
 	case r.RequireSignatures && !a.Player() && !a.RelaysSignatures:
-		return nil, Reject(protocol.ErrInvalidFieldType, "this league requires signatures: verify and report those of the players, and register with referee_meta.relays_signatures")
+		return nil, Reject(protocol.ErrInvalidFieldType,
+			"this league requires signatures: verify and report those of the players, and register with referee_meta.relays_signatures")
 	}
-	rivals := r.rivalsOf(s, a)
-	for _, conflict := range []struct {
-		with      string
-		rejection func(a *Applicant, with *journal.Agent) *RejectionError
-	}{{rivals.sameName, nameTaken}, {rivals.sameURL, urlTaken}} {
-		if conflict.with == "" || slices.Contains(replaced, conflict.with) {
-			continue
-		}
-		no := conflict.rejection(a, s.Agents[conflict.with])
-		if left := r.GraceLeft(conflict.with, now); left == math.MaxInt64 {
-			return nil, no
-		} else if left > 0 {
-			return nil, no.mayBecomeFree(conflict.with, left)
-		}
-		if ahead := r.waiting.ahead(a, no.Reason.Code, now); len(ahead) > 0 {
-			return nil, no.afterOthers(ahead, now)
-		}
-		replaced = append(replaced, conflict.with)
+	if replaced, no = r.replace(s, a, now); no != nil {
+		return nil, no
 	}
 	limit := r.MaxPlayers
 	if !a.Player() {
 		limit = r.MaxReferees
 	}
-	ahead := r.waiting.ahead(a, protocol.ErrLeagueFull, now)
-	if limit-rivals.count <= len(ahead) { // otherwise there is a slot without a look at all silent agents
-		r.addSilent(&rivals, s, a, now)
-	}
-	free := limit - rivals.count + rivals.replaceable
-	switch full := leagueFull(a, limit, rivals.count); {
-	case free <= 0 && rivals.oldest.id == "":
-		return nil, full
-	case free <= 0:
-		return nil, full.mayBecomeFree(rivals.oldest.id, r.left(rivals.oldest, now))
-	case len(ahead) >= free:
-		return nil, full.afterOthers(ahead, now)
-	}
-	if rivals.count-len(replaced) >= limit && !slices.Contains(replaced, rivals.oldest.id) {
-		replaced = append(replaced, rivals.oldest.id)
-	}
-	return replaced, nil
-}
-
-// rivals are the registered agents of an applicant's role.
-type rivals struct {
-	count             int
-	replaceable       int     // silent beyond the grace period
-	sameName, sameURL string  // ids; "" for none
-	oldest            silence // the agent that has been silent for the longest time; zero for none
-}
-
-func (r *Registrations) rivalsOf(s *journal.State, a *Applicant) (n rivals) {
-	n.count, _ = s.Registered(a.Player())
-	for _, known := range s.AtURL(a.Player(), protocol.CanonicalURL(a.Endpoint)) {
-		n.sameURL = known.AgentID
-	}
-	if a.Player() && !r.SameNames || r.Roster.Restricts(a.Player()) {
-		for _, known := range s.Named(a.Player(), a.DisplayName) {
-			n.sameName = known.AgentID
-		}
-	}
-	return n
-}
-
-// addSilent adds the silent agents to the rivals of an applicant.
-func (r *Registrations) addSilent(n *rivals, s *journal.State, a *Applicant, now time.Time) {
+	count, _ := s.Registered(a.Player())
+	free, oldest := limit-count, silence{} // the agent that has been silent for the longest time
 	for _, silent := range r.silent {
 		if s.Agents[silent.id].Player != a.Player() {
 			continue
 		}
-		if n.oldest.id == "" || silent.since.Before(n.oldest.since) {
-			n.oldest = silent
+		if oldest.id == "" || silent.since.Before(oldest.since) {
+			oldest = silent
 		}
 		if r.left(silent, now) == 0 {
-			n.replaceable++
+			free++
 		}
+	}
+	ahead := r.waiting.ahead(a, protocol.ErrLeagueFull, now)
+	switch full := leagueFull(a, limit, count); {
+	case free <= 0 && oldest.id == "":
+		return nil, full
+	case free <= 0:
+		return nil, full.mayBecomeFree(oldest.id, r.left(oldest, now))
+	case len(ahead) >= free:
+		return nil, full.afterOthers(ahead, now)
+	}
+	if count-len(replaced) >= limit && !slices.Contains(replaced, oldest.id) {
+		replaced = append(replaced, oldest.id)
+	}
+	return replaced, nil
+}
+
+// replace returns the registrations to drop that have the name or the URL of the applicant.
+func (r *Registrations) replace(s *journal.State, a *Applicant, now time.Time) (replaced []string, no *RejectionError) {
+	for _, conflict := range []struct {
+		with      *journal.Agent
+		rejection func(a *Applicant, with *journal.Agent) *RejectionError
+	}{{r.sameName(s, a), nameTaken}, {lastOf(s.AtURL(a.Player(), protocol.CanonicalURL(a.Endpoint))), urlTaken}} {
+		if conflict.with == nil || slices.Contains(replaced, conflict.with.AgentID) {
+			continue
+		}
+		id, no := conflict.with.AgentID, conflict.rejection(a, conflict.with)
+		if refused := r.cannotReplace(id, no, now); refused != nil {
+			return nil, refused
+		}
+		if ahead := r.waiting.ahead(a, no.Reason.Code, now); len(ahead) > 0 {
+			return nil, no.afterOthers(ahead, now)
+		}
+		replaced = append(replaced, id)
+	}
+	return replaced, nil
+}
+
+// sameName is the agent that has the name of an applicant, if no other may have it; nil for none.
+func (r *Registrations) sameName(s *journal.State, a *Applicant) *journal.Agent {
+	if a.Player() && !r.SameNames || r.Roster.Restricts(a.Player()) {
+		return lastOf(s.Named(a.Player(), a.DisplayName))
+	}
+	return nil
+}
+
+func lastOf(agents []*journal.Agent) *journal.Agent {
+	if len(agents) == 0 {
+		return nil
+	}
+	return agents[len(agents)-1]
+}
+
+// cannotReplace is the rejection of an applicant that needs what an agent has, with the time when this may
+// become free; nil if the registration of the agent can be dropped.
+func (r *Registrations) cannotReplace(id string, no *RejectionError, now time.Time) *RejectionError {
+	switch left := r.GraceLeft(id, now); left {
+	case 0:
+		return nil
+	case math.MaxInt64:
+		return no
+	default:
+		return no.mayBecomeFree(id, left)
 	}
 }
 
 func nameTaken(a *Applicant, by *journal.Agent) *RejectionError {
 	no := Reject(protocol.ErrDuplicateName, "display_name %s is taken: choose another", strconv.Quote(a.DisplayName))
 	if by.DisplayName != a.DisplayName {
-		no = Reject(protocol.ErrDuplicateName, "display_name %s looks like %s, which is taken: choose another", strconv.Quote(a.DisplayName), strconv.Quote(by.DisplayName))
+		no = Reject(protocol.ErrDuplicateName, "display_name %s looks like %s, which is taken: choose another",
+			strconv.Quote(a.DisplayName), strconv.Quote(by.DisplayName))
 	}
 	_ = no.Reason.With("display_name", a.DisplayName).With("suggestion", "Choose a different display_name")
 	return no
 }
 
 func urlTaken(a *Applicant, _ *journal.Agent) *RejectionError {
-	return Reject(protocol.ErrInvalidEndpoint, "another %s is registered at this contact_endpoint; to return as that agent, send its auth_token", a.Role)
+	return Reject(protocol.ErrInvalidEndpoint,
+		"another %s is registered at this contact_endpoint; to return as that agent, send its auth_token", a.Role)
 }
 
 func leagueFull(a *Applicant, limit, count int) *RejectionError {
@@ -274,9 +287,9 @@ func leagueFull(a *Applicant, limit, count int) *RejectionError {
 // formed and free, else the lowest free one. The id of a dropped registration is
 // never free again.
 func (r *Registrations) freeID(s *journal.State, a *Applicant) string {
-	parse, format := protocol.ParseRefereeID, protocol.RefereeID
+	parse, format := league.ParseRefereeID, league.RefereeID
 	if a.Player() {
-		parse, format = protocol.ParsePlayerID, protocol.PlayerID
+		parse, format = league.ParsePlayerID, league.PlayerID
 	}
 	free := func(id string) bool { return s.Agents[id] == nil && !s.Dropped[id] }
 	if _, ok := parse(a.AgentID); ok && free(a.AgentID) {

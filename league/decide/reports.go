@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/rules"
@@ -30,8 +31,8 @@ const (
 	NotRunning // this manager has not resumed the match yet, and pings nobody
 )
 
-// A Verdict is how a manager treats a report.
-type Verdict struct {
+// A Judgement is how a manager treats a report.
+type Judgement struct {
 	Result    *journal.MatchReported // the report, as far as it could be read; nil if it is about no match of the referee
 	Accepted  bool                   // record Result
 	Repeated  bool                   // the result is recorded already: acknowledge it again
@@ -47,14 +48,21 @@ type Verdict struct {
 type Claim struct {
 	result *journal.MatchReported
 	ids    [2]string
-	proof  proof
-	Late   bool // the match has a result already
+
+	relays  bool            // the referee relays signatures, in a league that signs
+	started string          // the hash of the event that started the league
+	keys    [2]string       // of the players whose moves need a signature; "" for a player that needs none
+	signed  [2]bool         // players whose signature was verified
+	fault   *protocol.Error // why the signatures do not prove the report; nil if they do
+
+	Late bool // the match has a result already
 }
 
 // Read reads a report of a referee. Started is the hash of the event that started the
 // league. The error is one for the referee.
-func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeID, started string) (c Claim, err error) {
-	id, _ := protocol.ParseMatchID(q.MatchID) // no match has the zero id
+func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeID, started string) (c Claim,
+	err error) {
+	id, _ := league.ParseMatchID(q.MatchID) // no match has the zero id
 	fact, idA, idB, ok := s.Find(id)
 	switch {
 	case s.Started == nil:
@@ -66,29 +74,31 @@ func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeI
 	}
 	c.ids, c.Late = [2]string{idA, idB}, fact.Report != nil
 	c.result = p.read(q, attemptOf(q, id, fact, refereeID), refereeID, c.ids)
-	c.proof = p.proofOf(s, c.result, c.ids, started)
-	c.proof.fault = q.Refusal()
+	c.started, c.fault = started, q.Refusal()
+	p.demand(s, &c)
 	return c, nil
 }
 
 // Judge judges a claim, after Prove. Reporting is idempotent: a report that repeats the
 // recorded result is acknowledged again, and a different one is refused.
-func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
+func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 	r, refereeID := c.result, c.result.RefereeID
 	fact := s.Match(r.MatchID)
-	fault := cmp.Or(c.proof.fault, p.check(s, &c, fact))
+	fault := cmp.Or(c.fault, p.check(s, &c, fact))
 	// One referee may be wrong about both players. A second that says the same is believed.
-	doubleLoss := fault == nil && r.Status == protocol.StatusTechnicalLoss && r.WinnerPlayerID == nil && doubtedLoss(fact) == nil
+	doubleLoss := fault == nil && r.Status == league.StatusTechnicalLoss && r.WinnerPlayerID == nil &&
+		doubtedLoss(fact) == nil
 	v.Result = r
 	switch {
-	case c.proof.fault != nil && fact.Report != nil && fact.Report.Reason != NotShown:
+	case c.fault != nil && fact.Report != nil && fact.Report.Reason != NotShown:
 		v.Err = fault // nothing of the report can be trusted
 	case fact.Report != nil && fact.Report.RefereeID == refereeID && same(fact.Report, r):
 		v.Repeated = true
 	case repeatsAnnulled(fact, r):
 		v.Repeated = true // its referee need not report it again
 	case fact.Ruled != nil:
-		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "match %s has a result %v: reports of it do not count any more", r.MatchID, fact.Ruled)
+		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "match %s has a result %v: reports of it do not count any more",
+			r.MatchID, fact.Ruled)
 	case fact.Void(r.Number) || fact.AnnulledOutcome(r.Number) != nil:
 		v.Err = annulled(fact, r.MatchID)
 	case fact.Report != nil:
@@ -104,14 +114,16 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Verdict) {
 		// A detail may name members of the report, and everybody may read the journal.
 		v.Rejected, v.Err = protocol.Clip(string(protocol.HideTokens([]byte(fault.Detail))), 300), fault
 	case doubleLoss && pings == NotRunning:
-		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again", r.MatchID)
+		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again",
+			r.MatchID)
 	case doubleLoss && pings == BothAnswer:
 		v.Lost = &journal.AttemptLost{
 			Attempt: r.Attempt, RefereeID: refereeID, Cause: journal.CauseBothAnswer, Report: r,
 			Reason: fmt.Sprintf("it says that %s and %s both failed, but both answer", c.ids[0], c.ids[1]),
 		}
 		if v.Accepted = !hasOther(s, r.MatchID, refereeID); !v.Accepted {
-			v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "both players answer the manager's ping: another referee conducts the match")
+			v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
+				"both players answer the manager's ping: another referee conducts the match")
 		}
 	default:
 		v.Accepted = true
@@ -131,7 +143,7 @@ func doubtedLoss(fact *journal.Match) *journal.MatchReported {
 }
 
 // hasOther tells whether another referee can conduct a match than the one that has it.
-func hasOther(s *journal.State, id protocol.MatchID, refereeID string) bool {
+func hasOther(s *journal.State, id league.MatchID, refereeID string) bool {
 	fact, _, _, _ := s.Find(id)
 	return NextReferee(s, refereeID, 1, func(other string) bool {
 		return other == refereeID || slices.ContainsFunc(fact.Current(), func(a journal.Attempt) bool {
@@ -141,8 +153,9 @@ func hasOther(s *journal.State, id protocol.MatchID, refereeID string) bool {
 }
 
 // annulled is the error of a report of an attempt from before a rematch.
-func annulled(fact *journal.Match, id protocol.MatchID) *protocol.Error {
-	return protocol.Fault(protocol.ErrInvalidMatchState, "the earlier attempts at match %s are annulled %v: it is played again", id, &fact.Annulled[len(fact.Annulled)-1].By)
+func annulled(fact *journal.Match, id league.MatchID) *protocol.Error {
+	return protocol.Fault(protocol.ErrInvalidMatchState,
+		"the earlier attempts at match %s are annulled %v: it is played again", id, &fact.Annulled[len(fact.Annulled)-1].By)
 }
 
 // repeatsAnnulled tells whether a report repeats a result that an organiser has annulled.
@@ -165,38 +178,36 @@ func same(a, b *journal.MatchReported) bool {
 
 // attemptOf is the attempt that a report is about: the one it names, if that is the
 // referee's, else the referee's last.
-func attemptOf(q *protocol.MatchResultReport, id protocol.MatchID, fact *journal.Match, refereeID string) protocol.Attempt {
-	if slices.ContainsFunc(fact.Attempts, func(a journal.Attempt) bool { return a.Referee == refereeID && a.Number == q.Attempt }) {
-		return protocol.Attempt{MatchID: id, Number: q.Attempt}
+func attemptOf(q *protocol.MatchResultReport, id league.MatchID, fact *journal.Match, refereeID string) league.Attempt {
+	if slices.ContainsFunc(fact.Attempts, func(a journal.Attempt) bool {
+		return a.Referee == refereeID &&
+			a.Number == q.Attempt
+	}) {
+		return league.Attempt{MatchID: id, Number: q.Attempt}
 	}
-	return protocol.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
+	return league.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
 }
 
 // read makes a result of a report, as far as it can be read. It accepts a report
 // without details or with winner "DRAW". It ignores the score, because the manager
 // computes the points.
-func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refereeID string, ids [2]string) *journal.MatchReported {
+func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, refereeID string,
+	ids [2]string) *journal.MatchReported {
 	given := q.Result.GameResult()
-	r := &struct { // one allocation
-		journal.MatchReported
-
-		choices [2]protocol.Member[*string]
-		score   [2]protocol.Member[int] // for check
-	}{MatchReported: journal.MatchReported{Attempt: at, RefereeID: refereeID, GameResult: given, Draw: q.Draw, Evidence: q.Evidence}}
+	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, Result: given, Draw: q.Draw, Evidence: q.Evidence}
 	r.Reason = string(protocol.HideTokens([]byte(given.Reason))) // everybody may read the journal
-	r.Faults, r.Fallbacks = nil, nil
-	for i, id := range ids {
-		r.choices[i].Name = id
-		r.choices[i].Value, _ = given.Choices.Get(id)
+	r.Choices, r.Faults, r.Fallbacks = nil, nil, nil
+	for _, id := range ids {
+		choice, _ := given.Choices.Get(id)
+		r.Choices = append(r.Choices, league.Member[*string]{Name: id, Value: choice})
 		code, ok := given.Faults.Get(id)
-		if ok && protocol.Code(code).Name() != "" && given.Status == protocol.StatusTechnicalLoss {
-			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: code})
+		if ok && protocol.Code(code).Name() != "" && given.Status == league.StatusTechnicalLoss {
+			r.Faults = append(r.Faults, league.Member[string]{Name: id, Value: code})
 		}
 		if n, _ := given.Fallbacks.Get(id); n > 0 && n <= p.Game.MaxTurns() {
-			r.Fallbacks = append(r.Fallbacks, protocol.Member[int]{Name: id, Value: n})
+			r.Fallbacks = append(r.Fallbacks, league.Member[int]{Name: id, Value: n})
 		}
 	}
-	r.Choices, r.Score = r.choices[:], r.score[:]
 	drawn := protocol.ValueOf(given.WinnerPlayerID) == "DRAW"
 	if drawn {
 		r.WinnerPlayerID = nil
@@ -204,26 +215,27 @@ func (p *Reports) read(q *protocol.MatchResultReport, at protocol.Attempt, refer
 	switch {
 	case r.Status != "":
 	case drawn:
-		r.Status = protocol.StatusDraw
+		r.Status = league.StatusDraw
 	default:
 		r.Status = inferStatus(q.Result.Details, slices.Contains(ids[:], protocol.ValueOf(r.WinnerPlayerID)))
 	}
-	moves := r.GameResult.Moves(ids)
-	if protocol.ValueOf(r.DrawnNumber) == 0 && (r.Status == protocol.StatusTechnicalLoss || moves[0] == "" || moves[1] == "") {
+	moves := r.Result.Moves(ids)
+	if protocol.ValueOf(r.DrawnNumber) == 0 && (r.Status == league.StatusTechnicalLoss || moves[0] == "" ||
+		moves[1] == "") {
 		r.DrawnNumber = nil // third-party referees report 0 if they drew nothing or name no choices
 	}
-	return &r.MatchReported
+	return r
 }
 
 // inferStatus is the status of a report that names none.
 func inferStatus(d *protocol.ResultDetails, won bool) string {
 	switch {
 	case d != nil && d.DrawnNumber == nil && d.Choices != nil:
-		return protocol.StatusTechnicalLoss
+		return league.StatusTechnicalLoss
 	case won:
-		return protocol.StatusWin
+		return league.StatusWin
 	}
-	return protocol.StatusDraw
+	return league.StatusDraw
 }
 
 // check completes a result that was read: it adds the score and the grade. It returns an error if
@@ -242,21 +254,21 @@ func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protoc
 	} else {
 		missing, err = p.credible(r, promised, c.ids)
 	}
-	if err == nil && missing != "" && (c.proof.relays || s.Created.RequiresEvidence()) {
+	if err == nil && missing != "" && (c.relays || s.Created.RequiresEvidence()) {
 		err = fmt.Errorf("%s: a report shows all moves of both players, and the draw", missing)
 	}
-	if r.Status == protocol.StatusTechnicalLoss || protocol.ValueOf(r.DrawnNumber) == 0 {
+	if r.Status == league.StatusTechnicalLoss || protocol.ValueOf(r.DrawnNumber) == 0 {
 		r.DrawnNumber, r.NumberParity = nil, nil // no draw counts
 	}
 	if err == nil {
-		var score [2]protocol.Member[int]
+		var score [2]league.Member[int]
 		if score, err = s.Score(r); err == nil {
-			copy(r.Score, score[:])
-			r.Grade, _ = p.Grade(r, promised, c.ids, c.proof.signed) // credible has found no contradiction
+			r.Score = score[:]
+			r.Grade, _ = p.Grade(r, promised, c.ids, c.signed) // credible has found no contradiction
 			return nil
 		}
 	}
-	r.Score = protocol.Both(c.ids[0], 0, c.ids[1], 0)
+	r.Score = league.Both(c.ids[0], 0, c.ids[1], 0)
 	var fault *protocol.Error
 	if !errors.As(err, &fault) {
 		fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
@@ -266,7 +278,8 @@ func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protoc
 
 // LoseAttempt records that a referee lost an attempt by rejected reports.
 func LoseAttempt(rejected *journal.MatchReported, reason string) *journal.AttemptLost {
-	return &journal.AttemptLost{Attempt: rejected.Attempt, RefereeID: rejected.RefereeID, Reason: reason, Cause: journal.CauseRejected}
+	return &journal.AttemptLost{Attempt: rejected.Attempt, RefereeID: rejected.RefereeID, Reason: reason,
+		Cause: journal.CauseRejected}
 }
 
 // NotShown is the reason of a draw that the manager records for a match whose referee lost its
@@ -276,7 +289,7 @@ const NotShown = "its referee did not show its result"
 // ResultOfLostAttempt is the result of a match that no other referee can conduct, by its last lost
 // attempt: the double technical loss that it reported, or a draw without choices. Nil if the match has
 // a result, or no attempt is lost but those of referees that send no token.
-func ResultOfLostAttempt(s *journal.State, id protocol.MatchID) (*journal.MatchReported, error) {
+func ResultOfLostAttempt(s *journal.State, id league.MatchID) (*journal.MatchReported, error) {
 	fact, idA, idB, _ := s.Find(id)
 	var lost *journal.AttemptLost
 	for i := range fact.LostAttempts {
@@ -290,9 +303,10 @@ func ResultOfLostAttempt(s *journal.State, id protocol.MatchID) (*journal.MatchR
 	if lost.Report != nil {
 		return lost.Report, nil
 	}
-	r := &journal.MatchReported{Attempt: lost.Attempt, RefereeID: lost.RefereeID, Grade: journal.GradeStated, GameResult: protocol.GameResult{
-		Status: protocol.StatusDraw, Choices: protocol.Both[*string](idA, nil, idB, nil), Reason: NotShown,
-	}}
+	r := &journal.MatchReported{Attempt: lost.Attempt, RefereeID: lost.RefereeID, Grade: journal.GradeStated,
+		Result: league.Result{
+			Status: league.StatusDraw, Choices: league.Both[*string](idA, nil, idB, nil), Reason: NotShown,
+		}}
 	score, err := s.Score(r)
 	r.Score = score[:]
 	return r, err

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -18,7 +19,7 @@ func reports() *decide.Reports {
 }
 
 // judge reads, proves and judges a report.
-func judge(s *journal.State, q *protocol.MatchResultReport, refereeID string, pings decide.Pings) (v decide.Verdict) {
+func judge(s *journal.State, q *protocol.MatchResultReport, refereeID string, pings decide.Pings) (v decide.Judgement) {
 	c, err := reports().Read(s, q, refereeID, startHash)
 	if err != nil {
 		v.Err = err
@@ -39,7 +40,7 @@ func report(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultRe
 	q := &protocol.MatchResultReport{
 		LeagueID: leagueID, RoundID: 1, MatchID: "R1M1", Attempt: 1,
 		Result: protocol.MatchResult{Winner: pointer("P01"), Details: &protocol.ResultDetails{
-			Status: protocol.StatusWin, DrawnNumber: pointer(8), Choices: protocol.Both("P01", pointer("even"), "P02", pointer("odd")),
+			Status: league.StatusWin, DrawnNumber: pointer(8), Choices: league.Both("P01", pointer("even"), "P02", pointer("odd")),
 		}},
 	}
 	for _, c := range change {
@@ -49,7 +50,7 @@ func report(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultRe
 }
 
 func doubleLoss(q *protocol.MatchResultReport) {
-	q.Result = protocol.MatchResult{Details: &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}}
+	q.Result = protocol.MatchResult{Details: &protocol.ResultDetails{Status: league.StatusTechnicalLoss}}
 }
 
 func winner(id *string) func(*protocol.MatchResultReport) {
@@ -72,32 +73,32 @@ func TestVerdictOnAReport(t *testing.T) {
 		referee string
 		q       *protocol.MatchResultReport
 		pings   decide.Pings
-		want    decide.Verdict // without Result and Err
+		want    decide.Judgement // without Result and Err
 		code    protocol.Code
 	}{
-		{"a credible report", own, "REF01", report(), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
-		{"a report without details", own, "REF01", report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
+		{"a credible report", own, "REF01", report(), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
+		{"a report without details", own, "REF01", report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
 		{"a report with winner DRAW", own, "REF01", report(func(q *protocol.MatchResultReport) {
 			q.Result = protocol.MatchResult{Winner: pointer("DRAW")}
-		}), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
-		{"a referee without the match", own, "REF02", report(), decide.NotPinged, decide.Verdict{}, protocol.ErrMatchNotFound},
+		}), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
+		{"a referee without the match", own, "REF02", report(), decide.NotPinged, decide.Judgement{}, protocol.ErrMatchNotFound},
 		{"a contradictory winner", own, "REF01", report(winner(pointer("P02"))), decide.NotPinged,
-			decide.Verdict{Rejected: "result.winner: by the rules of even_odd it is P01"}, protocol.ErrInvalidFieldType},
+			decide.Judgement{Rejected: "result.winner: by the rules of even_odd it is P01"}, protocol.ErrInvalidFieldType},
 		{"a winner that did not play", own, "REF01", report(winner(pointer("P03"))), decide.NotPinged,
-			decide.Verdict{Rejected: "result.winner must be P01, P02 or null"}, protocol.ErrInvalidFieldType},
+			decide.Judgement{Rejected: "result.winner must be P01, P02 or null"}, protocol.ErrInvalidFieldType},
 		{"an illegal choice", own, "REF01", report(func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = protocol.Both("P01", pointer("seven"), "P02", pointer("odd"))
-		}), decide.NotPinged, decide.Verdict{Rejected: `result.details.choices: P01: choice must be "even" or "odd", got "seven"`}, protocol.ErrInvalidParityChoice},
+			q.Result.Details.Choices = league.Both("P01", pointer("seven"), "P02", pointer("odd"))
+		}), decide.NotPinged, decide.Judgement{Rejected: `result.details.choices: P01: choice must be "even" or "odd", got "seven"`}, protocol.ErrInvalidParityChoice},
 		{"no draw after a commitment", commitment, "REF01", report(), decide.NotPinged,
-			decide.Verdict{Rejected: "draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK"}, protocol.ErrInvalidFieldType},
-		{"a double loss of our referee", own, "REF01", report(doubleLoss), decide.NotPinged, decide.Verdict{PingFirst: true}, ""},
-		{"a double loss of a third-party referee", thirdParty, "REF02", report(doubleLoss), decide.NotPinged, decide.Verdict{PingFirst: true}, ""},
-		{"any report while pings have no answer", thirdParty, "REF02", report(), decide.PingsSent, decide.Verdict{PingFirst: true}, ""},
-		{"a double loss while a player is away", thirdParty, "REF02", report(doubleLoss), decide.PlayerAway, decide.Verdict{Accepted: true}, ""},
-		{"a double loss although both players answer", thirdParty, "REF02", report(doubleLoss), decide.BothAnswer, decide.Verdict{}, protocol.ErrInvalidMatchState},
-		{"the same without another referee", append(failed[:4:4], second("REF02")), "REF02", report(doubleLoss, inAttempt2), decide.BothAnswer, decide.Verdict{Accepted: true}, ""},
-		{"the same of a second referee", append(doubted[:3:3], second("REF02")), "REF02", report(doubleLoss, inAttempt2), decide.NotPinged, decide.Verdict{Accepted: true}, ""},
-		{"a double loss right after a restart", thirdParty, "REF02", report(doubleLoss), decide.NotRunning, decide.Verdict{}, protocol.ErrInvalidMatchState},
+			decide.Judgement{Rejected: "draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK"}, protocol.ErrInvalidFieldType},
+		{"a double loss of our referee", own, "REF01", report(doubleLoss), decide.NotPinged, decide.Judgement{PingFirst: true}, ""},
+		{"a double loss of a third-party referee", thirdParty, "REF02", report(doubleLoss), decide.NotPinged, decide.Judgement{PingFirst: true}, ""},
+		{"any report while pings have no answer", thirdParty, "REF02", report(), decide.PingsSent, decide.Judgement{PingFirst: true}, ""},
+		{"a double loss while a player is away", thirdParty, "REF02", report(doubleLoss), decide.PlayerAway, decide.Judgement{Accepted: true}, ""},
+		{"a double loss although both players answer", thirdParty, "REF02", report(doubleLoss), decide.BothAnswer, decide.Judgement{}, protocol.ErrInvalidMatchState},
+		{"the same without another referee", append(failed[:4:4], second("REF02")), "REF02", report(doubleLoss, inAttempt2), decide.BothAnswer, decide.Judgement{Accepted: true}, ""},
+		{"the same of a second referee", append(doubted[:3:3], second("REF02")), "REF02", report(doubleLoss, inAttempt2), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
+		{"a double loss right after a restart", thirdParty, "REF02", report(doubleLoss), decide.NotRunning, decide.Judgement{}, protocol.ErrInvalidMatchState},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := judge(started(t, test.before...), test.q, test.referee, test.pings)
@@ -122,7 +123,7 @@ func TestRepeatedReportIsAcknowledgedAndADifferentOneIsRefused(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
 	v := judge(s, report(), "REF01", decide.NotPinged)
 	require.True(t, v.Accepted)
-	assert.Equal(t, protocol.Both("P01", 3, "P02", 0), v.Result.Score)
+	assert.Equal(t, league.Both("P01", 3, "P02", 0), v.Result.Score)
 	apply(t, s, v.Result)
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.True(t, v.Repeated)
@@ -145,9 +146,9 @@ func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 	r, err = decide.ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	apply(t, s, r)
-	assert.Equal(t, []any{protocol.StatusDraw, (*string)(nil), journal.GradeStated, "its referee did not show its result"},
+	assert.Equal(t, []any{league.StatusDraw, (*string)(nil), journal.GradeStated, "its referee did not show its result"},
 		[]any{r.Status, r.WinnerPlayerID, r.Grade, r.Reason})
-	assert.Equal(t, protocol.Both("P01", 1, "P02", 1), r.Score)
+	assert.Equal(t, league.Both("P01", 1, "P02", 1), r.Score)
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.True(t, v.Disputed, "a later report is a dispute")
 }
@@ -162,7 +163,7 @@ func TestLostAttemptCountsBeforeOneOfATokenlessReferee(t *testing.T) {
 	r, err := decide.ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	require.NotNil(t, r)
-	assert.Equal(t, []string{protocol.StatusDraw, "REF01"}, []string{r.Status, r.RefereeID})
+	assert.Equal(t, []string{league.StatusDraw, "REF01"}, []string{r.Status, r.RefereeID})
 	apply(t, s, r)
 }
 
@@ -173,7 +174,7 @@ func TestDoubleLossThatNoOtherRefereeContradictsIsRecorded(t *testing.T) {
 	apply(t, s, v.Lost)
 	r, err := decide.ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
-	assert.Equal(t, []any{protocol.StatusTechnicalLoss, "", "REF02"}, []any{r.Status, r.Grade, r.RefereeID})
+	assert.Equal(t, []any{league.StatusTechnicalLoss, "", "REF02"}, []any{r.Status, r.Grade, r.RefereeID})
 	apply(t, s, r)
 }
 
@@ -198,7 +199,7 @@ func TestCredibilityOfARevealedDraw(t *testing.T) {
 		{"another commitment", func(q *protocol.MatchResultReport) { q.Draw.Commitment = "another" }, "draw.commitment"},
 		{"a nonce of another draw", func(q *protocol.MatchResultReport) { q.Draw.Nonce = protocol.Secret{2}.Hex() }, "draw.nonce"},
 		{"an entropy that is no number", func(q *protocol.MatchResultReport) {
-			q.Draw.Entropies = protocol.PerPlayer[string]{{Name: "P01", Value: "chance"}}
+			q.Draw.Entropies = league.PerPlayer[string]{{Name: "P01", Value: "chance"}}
 		}, "draw.entropies"},
 		{"a number of another draw", func(q *protocol.MatchResultReport) {
 			other := number%10 + 1
@@ -208,7 +209,7 @@ func TestCredibilityOfARevealedDraw(t *testing.T) {
 			}
 		}, "drawn_number: by the draw it is"},
 		{"a hidden choice", func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = protocol.Both("P01", pointer("even"), "P02", nil)
+			q.Result.Details.Choices = league.Both("P01", pointer("even"), "P02", nil)
 		}, "no choice reported for P02"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -258,12 +259,12 @@ func TestAttemptOfAReport(t *testing.T) {
 
 func TestOnlyPossibleFallbacksAreRecorded(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
-	for name, tt := range map[string]struct{ reported, want protocol.PerPlayer[int] }{
-		"one":                          {protocol.PerPlayer[int]{{Name: "P01", Value: 1}}, protocol.PerPlayer[int]{{Name: "P01", Value: 1}}},
+	for name, tt := range map[string]struct{ reported, want league.PerPlayer[int] }{
+		"one":                          {league.PerPlayer[int]{{Name: "P01", Value: 1}}, league.PerPlayer[int]{{Name: "P01", Value: 1}}},
 		"none":                         {nil, nil},
-		"more than moves":              {protocol.PerPlayer[int]{{Name: "P01", Value: 2}}, nil},
-		"negative":                     {protocol.PerPlayer[int]{{Name: "P01", Value: -1}}, nil},
-		"of a player of other matches": {protocol.PerPlayer[int]{{Name: "P09", Value: 1}}, nil},
+		"more than moves":              {league.PerPlayer[int]{{Name: "P01", Value: 2}}, nil},
+		"negative":                     {league.PerPlayer[int]{{Name: "P01", Value: -1}}, nil},
+		"of a player of other matches": {league.PerPlayer[int]{{Name: "P09", Value: 1}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := judge(s, report(func(q *protocol.MatchResultReport) { q.Result.Details.Fallbacks = tt.reported }), "REF01", decide.NotPinged)
@@ -281,7 +282,7 @@ func TestReasonsInTheJournalHaveNoTokens(t *testing.T) {
 	v := judge(signed(t), q, "REF01", decide.NotPinged)
 	require.NoError(t, v.Err)
 	assert.Equal(t, "I have ***", v.Result.Reason)
-	at := protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}
+	at := league.Attempt{MatchID: league.MatchID{Round: 1, Number: 1}, Number: 1}
 	fact := &journal.Match{Attempts: []journal.Attempt{{Number: 1, Referee: "REF01"}}}
 	declined := decide.Decline(fact, at, "REF01", &protocol.MatchAssignmentAck{Reason: "I have " + token})
 	require.NotNil(t, declined)

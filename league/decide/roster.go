@@ -80,9 +80,11 @@ func (r *Roster) Check(a *Applicant) error {
 	case listed && subtle.ConstantTimeCompare(code[:], given[:]) == 1:
 		return nil
 	case a.Code == "":
-		return Reject(protocol.ErrMissingField, "registration_code is missing, and this league admits only the agents of its roster: %s", remedy)
+		return Reject(protocol.ErrMissingField,
+			"registration_code is missing, and this league admits only the agents of its roster: %s", remedy)
 	case !listed:
-		return Reject(protocol.ErrNotAuthorized, "the roster of this league has no %s with the display_name %s: register with the name that the organiser listed, written in the same way", a.Role, name)
+		return Reject(protocol.ErrNotAuthorized,
+			"the roster of this league has no %s with the display_name %s: register with the name that the organiser listed, written in the same way", a.Role, name)
 	}
 	return Reject(protocol.ErrNotAuthorized, "registration_code is not that of %s: %s", name, remedy)
 }
@@ -113,7 +115,8 @@ func (g *Guesses) Check(r *Roster, a *Applicant, address string, now time.Time) 
 	n, known := g.wrong[key]
 	if n >= mostWrong || !known && len(g.wrong) >= mostGuesses {
 		limited := protocol.RateLimited(g.ends.Sub(now))
-		limited.Detail = fmt.Sprintf("too many wrong values of registration_code for this name from this address: wait %s", limited.RetryAfter())
+		limited.Detail = fmt.Sprintf("too many wrong values of registration_code for this name from this address: wait %s",
+			limited.RetryAfter())
 		return limited
 	}
 	err := r.Check(a)

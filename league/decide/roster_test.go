@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -117,12 +118,12 @@ func TestGuessesAtRegistrationCodesAreLimited(t *testing.T) {
 
 func TestStartIsDue(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	planned := func(at time.Time) *journal.StartPlanned {
-		return &journal.StartPlanned{StartAt: protocol.FormatTimestamp(at)}
+	planned := func(at time.Time) *journal.Decided {
+		return &journal.Decided{Command: protocol.CommandStart, StartAt: protocol.FormatTimestamp(at)}
 	}
 	for name, tt := range map[string]struct {
 		rule              decide.StartRule
-		planned           *journal.StartPlanned
+		planned           *journal.Decided
 		players, referees int
 		want              bool
 	}{
@@ -149,10 +150,10 @@ func TestStartIsDue(t *testing.T) {
 			}
 			record(&journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1})
 			for i := range tt.players {
-				record(&journal.AgentRegistered{AgentID: protocol.PlayerID(i + 1), Role: protocol.RolePlayer, Generation: 1})
+				record(&journal.AgentRegistered{AgentID: league.PlayerID(i + 1), Role: protocol.RolePlayer, Generation: 1})
 			}
 			for i := range tt.referees {
-				record(&journal.AgentRegistered{AgentID: protocol.RefereeID(i + 1), Role: protocol.RoleReferee, Generation: 1})
+				record(&journal.AgentRegistered{AgentID: league.RefereeID(i + 1), Role: protocol.RoleReferee, Generation: 1})
 			}
 			if tt.planned != nil {
 				tt.planned.By = "A. Smith"

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -13,24 +14,27 @@ const maxScheduled, maxDrafted = 1000, 400
 // 400 matches from an offset, from 0. Of other formats than a round-robin, only the first round
 // is known. The error is E002 for fewer than 2 or more than 1,000 players, for repeated ids and
 // ids that are none, and for a negative offset.
-func CreateSchedule(league *journal.Created, players []string, offset int) (*protocol.ScheduleData, error) {
+func CreateSchedule(created *journal.Created, players []string, offset int) (*protocol.ScheduleData, error) {
 	if len(players) < 2 || len(players) > maxScheduled || offset < 0 {
-		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: a list of 2 to %d player ids; offset: from 0", maxScheduled)
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: a list of 2 to %d player ids; offset: from 0",
+			maxScheduled)
 	}
 	seen := map[string]bool{}
 	for _, id := range players {
-		if _, ok := protocol.ParsePlayerID(id); !ok || seen[id] {
-			return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: %.60q is no player id such as P01, or is repeated", id)
+		if _, ok := league.ParsePlayerID(id); !ok || seen[id] {
+			return nil, protocol.Fault(protocol.ErrInvalidFieldType,
+				"players: %.60q is no player id such as P01, or is repeated", id)
 		}
 		seen[id] = true
 	}
-	pairer, err := pairing.New(league.Tournament.For(len(players), league.Legs))
+	pairer, err := pairing.New(created.Tournament.For(len(players), created.Legs))
 	if err != nil {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: %v", err)
 	}
 	each, last := len(pairer.Round(1, nil)), pairer.Rounds() // each round of a round-robin has as many matches
-	data := &protocol.ScheduleData{RoundID: protocol.AllRounds, Rounds: last, TotalMatches: pairer.Matches(), Offset: offset, Matches: []protocol.ScheduledMatch{}}
-	if league.Tournament != nil {
+	data := &protocol.ScheduleData{RoundID: protocol.AllRounds, Rounds: last, TotalMatches: pairer.Matches(),
+		Offset: offset, Matches: []protocol.ScheduledMatch{}}
+	if created.Tournament != nil {
 		last = 1
 		data.KnownRounds, data.TotalMatches = &last, each
 	}
@@ -40,7 +44,7 @@ func CreateSchedule(league *journal.Created, players []string, offset int) (*pro
 			if len(data.Matches) == maxDrafted {
 				return data, nil
 			}
-			id := protocol.MatchID{Round: n, Number: skip + i + 1}
+			id := league.MatchID{Round: n, Number: skip + i + 1}
 			data.Matches = append(data.Matches, protocol.ScheduledMatch{
 				MatchID: id.String(), RoundID: n, PlayerAID: players[p.A], PlayerBID: players[p.B], Status: "SCHEDULED",
 			})

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -80,10 +81,10 @@ func honest(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultRe
 	q := report(func(q *protocol.MatchResultReport) {
 		q.Draw = &protocol.Draw{
 			Commitment: a.DrawCommitment, Nonce: drawNonce.Hex(),
-			Entropies:          protocol.Both("P01", a.Entropy, "P02", b.Entropy),
-			EntropyCommitments: protocol.Both("P01", a.EntropyCommitments[0], "P02", a.EntropyCommitments[1]),
+			Entropies:          league.Both("P01", a.Entropy, "P02", b.Entropy),
+			EntropyCommitments: league.Both("P01", a.EntropyCommitments[0], "P02", a.EntropyCommitments[1]),
 		}
-		q.Signatures = protocol.Both("P01", signatureOf(a), "P02", signatureOf(b))
+		q.Signatures = league.Both("P01", signatureOf(a), "P02", signatureOf(b))
 	})
 	follow(q)
 	for _, c := range change {
@@ -103,16 +104,16 @@ func follow(q *protocol.MatchResultReport) {
 	}
 	result := q.Result.GameResult()
 	verdict := evenodd.Game{}.Start().Play(result.Moves(players)).Judge(chance)
-	q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
+	q.Result.Winner, q.Result.Details.Status = nil, league.StatusDraw
 	if winner := verdict.WinnerOf(players); winner != "" {
-		q.Result.Winner, q.Result.Details.Status = &winner, protocol.StatusWin
+		q.Result.Winner, q.Result.Details.Status = &winner, league.StatusWin
 	}
 	q.Result.Details.DrawnNumber = &verdict.Number
 }
 
 func choose(a, b string) func(*protocol.MatchResultReport) {
 	return func(q *protocol.MatchResultReport) {
-		q.Result.Details.Choices = protocol.Both("P01", pointer(a), "P02", pointer(b))
+		q.Result.Details.Choices = league.Both("P01", pointer(a), "P02", pointer(b))
 		follow(q)
 	}
 }
@@ -122,7 +123,7 @@ func resign(change func(*protocol.MoveStatement)) func(*protocol.MatchResultRepo
 	return func(q *protocol.MatchResultReport) {
 		s := statementOf(0, "even")
 		change(&s)
-		q.Signatures = protocol.Both("P01", signatureOf(s), "P02", signatureOf(statementOf(1, "odd")))
+		q.Signatures = league.Both("P01", signatureOf(s), "P02", signatureOf(statementOf(1, "odd")))
 	}
 }
 
@@ -139,7 +140,7 @@ func unanswered(side int) func(*protocol.MatchResultReport) {
 			}
 		}
 		d := q.Result.Details
-		d.Status, d.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, &players[side]
+		d.Status, d.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, &players[side]
 	}
 }
 
@@ -151,16 +152,16 @@ func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 	}{
 		"a flipped choice": {choose("odd", "odd"), "signatures: that of P01: it is not over"},
 		"an invented entropy": {func(q *protocol.MatchResultReport) {
-			q.Draw.Entropies = protocol.Both("P01", protocol.Secret{9}.Hex(), "P02", entropies[1].Hex())
+			q.Draw.Entropies = league.Both("P01", protocol.Secret{9}.Hex(), "P02", entropies[1].Hex())
 			follow(q)
 		}, "signatures: that of P01: it is not over"},
 		"an invented entropy with its commitment": {func(q *protocol.MatchResultReport) {
-			q.Draw.Entropies = protocol.Both("P01", protocol.Secret{9}.Hex(), "P02", entropies[1].Hex())
-			q.Draw.EntropyCommitments = protocol.Both("P01", protocol.EntropyCommitment("R1M1", "P01", protocol.Secret{9}), "P02", statementOf(0, "").EntropyCommitments[1])
+			q.Draw.Entropies = league.Both("P01", protocol.Secret{9}.Hex(), "P02", entropies[1].Hex())
+			q.Draw.EntropyCommitments = league.Both("P01", protocol.EntropyCommitment("R1M1", "P01", protocol.Secret{9}), "P02", statementOf(0, "").EntropyCommitments[1])
 			follow(q)
 		}, "signatures: that of P01: it is not over"},
 		"a choice and an entropy": {func(q *protocol.MatchResultReport) {
-			q.Draw.Entropies = protocol.Both("P01", protocol.Secret{9}.Hex(), "P02", entropies[1].Hex())
+			q.Draw.Entropies = league.Both("P01", protocol.Secret{9}.Hex(), "P02", entropies[1].Hex())
 			choose("odd", "even")(q)
 		}, "signatures: that of P01: it is not over"},
 		"another draw": {func(q *protocol.MatchResultReport) {
@@ -171,13 +172,13 @@ func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 		"the signature of one player": {func(q *protocol.MatchResultReport) { q.Signatures = q.Signatures[:1] }, "signatures: that of P02: it is missing"},
 		"no draw":                     {func(q *protocol.MatchResultReport) { q.Draw = nil }, "draw: it is missing"},
 		"invented bytes": {func(q *protocol.MatchResultReport) {
-			q.Signatures = protocol.Both("P01", protocol.MoveSignature{Turn: 1, Signature: startHash + startHash}, "P02", q.Signatures[1].Value)
+			q.Signatures = league.Both("P01", protocol.MoveSignature{Turn: 1, Signature: startHash + startHash}, "P02", q.Signatures[1].Value)
 		}, "signatures: that of P01: it is not over"},
 		"signatures of each other": {func(q *protocol.MatchResultReport) {
-			q.Signatures = protocol.Both("P01", q.Signatures[1].Value, "P02", q.Signatures[0].Value)
+			q.Signatures = league.Both("P01", q.Signatures[1].Value, "P02", q.Signatures[0].Value)
 		}, "signatures: that of P01: it is not over"},
 		"a signature of another turn": {func(q *protocol.MatchResultReport) {
-			q.Signatures = protocol.Both("P01", protocol.MoveSignature{Turn: 2, Signature: q.Signatures[0].Value.Signature}, "P02", q.Signatures[1].Value)
+			q.Signatures = league.Both("P01", protocol.MoveSignature{Turn: 2, Signature: q.Signatures[0].Value.Signature}, "P02", q.Signatures[1].Value)
 		}, "signatures: that of P01: it is of another turn"},
 		"a signature of another match":   {resign(func(s *protocol.MoveStatement) { s.MatchID = "R2M1" }), "signatures: that of P01: it is not over"},
 		"a signature of another attempt": {resign(func(s *protocol.MoveStatement) { s.Attempt = 2 }), "signatures: that of P01: it is not over"},
@@ -193,13 +194,13 @@ func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 		"an entropy of player B with its commitment, beside the move of player A": {unanswered(0), "signatures: that of P01: it is not over"},
 		"an entropy of player A with its commitment, beside the move of player B": {unanswered(1), "signatures: that of P02: it is not over"},
 		"a technical loss with an invented choice": {func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = protocol.Both("P01", pointer("odd"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, pointer("P01")
+			q.Result.Details.Choices = league.Both("P01", pointer("odd"), "P02", nil)
+			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, pointer("P01")
 		}, "signatures: that of P01: it is not over"},
 		"an entropy that a player without a key never committed to": {func(q *protocol.MatchResultReport) {
-			q.Draw.Entropies = protocol.Both("P01", entropies[0].Hex(), "P02", protocol.Secret{9}.Hex())
-			q.Result.Details.Choices = protocol.Both("P01", pointer("even"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, pointer("P01")
+			q.Draw.Entropies = league.Both("P01", entropies[0].Hex(), "P02", protocol.Secret{9}.Hex())
+			q.Result.Details.Choices = league.Both("P01", pointer("even"), "P02", nil)
+			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, pointer("P01")
 		}, "draw.entropies: that of P02 does not belong to its commitment"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,8 +216,8 @@ func TestReportWithSignaturesIsAccepted(t *testing.T) {
 	for name, change := range map[string]func(*protocol.MatchResultReport){
 		"a whole match": func(*protocol.MatchResultReport) {},
 		"a technical loss of a player without choice": func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = protocol.Both("P01", pointer("even"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = protocol.StatusTechnicalLoss, nil, pointer("P01")
+			q.Result.Details.Choices = league.Both("P01", pointer("even"), "P02", nil)
+			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, pointer("P01")
 			q.Draw.Entropies, q.Signatures = q.Draw.Entropies[:1], q.Signatures[:1]
 		},
 		"a double technical loss": func(q *protocol.MatchResultReport) {
@@ -229,7 +230,6 @@ func TestReportWithSignaturesIsAccepted(t *testing.T) {
 			v := judge(signed(t), q, "REF01", decide.PlayerAway)
 			assert.True(t, v.Accepted, "%v", v.Err)
 			assert.Equal(t, q.Signatures, v.Result.Signatures)
-			assert.Empty(t, decide.Unsigned(signed(t), v.Result))
 		})
 	}
 }
@@ -264,11 +264,10 @@ func TestResultKeepsOnlyVerifiedSignatures(t *testing.T) {
 	v := judge(s, q, "REF03", decide.NotPinged)
 	require.True(t, v.Accepted, "%v", v.Err)
 	assert.Equal(t, protocol.Evidence{}, v.Result.Evidence)
-	assert.Equal(t, []string{"P01", "P02"}, decide.Unsigned(s, v.Result))
 	assert.Len(t, q.Signatures, 2, "messages are immutable")
 
 	v = judge(signed(t), honest(func(q *protocol.MatchResultReport) {
-		q.Signatures = append(q.Signatures, protocol.Member[protocol.MoveSignature]{Name: "P04", Value: q.Signatures[0].Value})
+		q.Signatures = append(q.Signatures, league.Member[protocol.MoveSignature]{Name: "P04", Value: q.Signatures[0].Value})
 	}), "REF01", decide.NotPinged)
 	require.True(t, v.Accepted, "%v", v.Err)
 	assert.Len(t, v.Result.Signatures, 2, "that of a player that does not play is dropped")
@@ -282,11 +281,11 @@ func TestLostAttemptWithoutProofBecomesADraw(t *testing.T) {
 	apply(t, s, decide.LoseAttempt(v.Result, v.Rejected))
 	r, err := decide.ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
-	assert.Equal(t, protocol.StatusDraw, r.Status)
+	assert.Equal(t, league.StatusDraw, r.Status)
 	assert.Nil(t, r.WinnerPlayerID)
-	assert.Equal(t, [2]string{}, r.GameResult.Moves(players))
+	assert.Equal(t, [2]string{}, r.Result.Moves(players))
 	apply(t, s, r)
-	assert.Equal(t, protocol.Both("P01", 1, "P02", 1), r.Score)
+	assert.Equal(t, league.Both("P01", 1, "P02", 1), r.Score)
 }
 
 func TestLateReportWithoutProofIsNoDispute(t *testing.T) {
@@ -313,10 +312,10 @@ func ticTacToe(change ...func(*protocol.MatchResultReport)) *protocol.MatchResul
 	}
 	q := honest(func(q *protocol.MatchResultReport) {
 		q.Result = protocol.MatchResult{Winner: pointer("P01"), Details: &protocol.ResultDetails{
-			Status: protocol.StatusWin, Choices: protocol.Both("P01", pointer("2"), "P02", pointer("4")),
+			Status: league.StatusWin, Choices: league.Both("P01", pointer("2"), "P02", pointer("4")),
 		}}
 		q.Moves = moves
-		q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 5, "2", moves[:4])), "P02", signatureOf(laterStatement(1, 4, "4", moves[:3])))
+		q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 5, "2", moves[:4])), "P02", signatureOf(laterStatement(1, 4, "4", moves[:3])))
 	})
 	for _, c := range change {
 		c(q)
@@ -339,38 +338,38 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 		"a true report": {func(*protocol.MatchResultReport) {}, ""},
 		"a technical loss in the middle": {func(q *protocol.MatchResultReport) {
 			q.Moves = q.Moves[:4]
-			q.Result.Winner, q.Result.Details.Status = pointer("P02"), protocol.StatusTechnicalLoss
-			q.Result.Details.Choices = protocol.Both("P01", pointer("1"), "P02", pointer("4"))
-			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
+			q.Result.Winner, q.Result.Details.Status = pointer("P02"), league.StatusTechnicalLoss
+			q.Result.Details.Choices = league.Both("P01", pointer("1"), "P02", pointer("4"))
+			q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
 		}, ""},
 		"another winner": {func(q *protocol.MatchResultReport) { q.Result.Winner = pointer("P02") }, "result.winner"},
 		"a draw": {func(q *protocol.MatchResultReport) {
-			q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
+			q.Result.Winner, q.Result.Details.Status = nil, league.StatusDraw
 		}, "result.winner"},
 		"no moves":        {func(q *protocol.MatchResultReport) { q.Moves = nil }, "moves: they are missing"},
 		"an earlier move": {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "5") }, "signatures: that of P01"},
 		"a last move that its player did not make": {func(q *protocol.MatchResultReport) { // it made the one that it signed
-			q.Result.Details.Choices = protocol.Both("P01", pointer("8"), "P02", pointer("4"))
+			q.Result.Details.Choices = league.Both("P01", pointer("8"), "P02", pointer("4"))
 			q.Signatures[0].Value = signatureOf(laterStatement(0, 5, "8", q.Moves[:4]))
 		}, "moves: the last one of P01"},
 		"a statement of another turn": {func(q *protocol.MatchResultReport) {
 			earlier := signatureOf(laterStatement(0, 4, "2", q.Moves[:4]))
 			earlier.Turn = 5
-			q.Signatures = protocol.Both("P01", earlier, "P02", q.Signatures[1].Value)
+			q.Signatures = league.Both("P01", earlier, "P02", q.Signatures[1].Value)
 		}, "signatures: that of P01: it is not over"},
 		"an illegal move":     {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "0") }, "moves: "},
 		"a move of no player": {func(q *protocol.MatchResultReport) { q.Moves[1].PlayerID = "P03" }, "moves: "},
 		"a game that is not over": {func(q *protocol.MatchResultReport) {
 			q.Moves = q.Moves[:4]
-			q.Result.Details.Choices = protocol.Both("P01", pointer("1"), "P02", pointer("4"))
+			q.Result.Details.Choices = league.Both("P01", pointer("1"), "P02", pointer("4"))
 		}, "signatures: that of P01: it is of another turn"},
 		"an older signature of a player": {func(q *protocol.MatchResultReport) {
-			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
+			q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
 		}, "signatures: that of P01: it is of another turn"},
 		"another last move": {func(q *protocol.MatchResultReport) {
 			q.Moves = changed(q.Moves, 3, "5")
-			q.Result.Details.Choices = protocol.Both("P01", pointer("2"), "P02", pointer("5"))
-			q.Signatures = protocol.Both("P01", signatureOf(laterStatement(0, 5, "2", q.Moves[:4])), "P02", q.Signatures[1].Value)
+			q.Result.Details.Choices = league.Both("P01", pointer("2"), "P02", pointer("5"))
+			q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 5, "2", q.Moves[:4])), "P02", q.Signatures[1].Value)
 		}, "signatures: that of P02"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,19 +54,6 @@ func (r *StartRule) late(now time.Time) *RejectionError {
 	if r.Until.IsZero() || now.Before(r.Until) {
 		return nil
 	}
-	return Reject(protocol.ErrLateRegistration, "registration ended at %s: ask the organiser", protocol.FormatTimestamp(r.Until))
-}
-
-// PlanStart returns the event of an organiser's decision when the league starts. The error has the
-// code protocol.ErrLateRegistration after the start, and protocol.ErrInvalidFieldType for a
-// decision that State.Check rejects.
-func PlanStart(s *journal.State, by journal.Decision, at time.Time) (*journal.StartPlanned, error) {
-	planned := &journal.StartPlanned{Decision: by, StartAt: protocol.FormatTimestamp(at)}
-	if s.Started != nil {
-		return nil, protocol.Fault(protocol.ErrLateRegistration, "the league has started: its start cannot be planned again")
-	}
-	if err := s.Check(planned); err != nil {
-		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
-	}
-	return planned, nil
+	return Reject(protocol.ErrLateRegistration, "registration ended at %s: ask the organiser",
+		protocol.FormatTimestamp(r.Until))
 }

@@ -39,7 +39,8 @@ func (q *waitingQueue) ahead(a *Applicant, code protocol.Code, now time.Time) (w
 		case w.player != a.Player():
 		case w.url == url:
 			return waiters
-		case w.code == code && (code == protocol.ErrLeagueFull || code == protocol.ErrDuplicateName && w.name == protocol.NameKey(a.DisplayName)):
+		case w.code == code && (code == protocol.ErrLeagueFull || code == protocol.ErrDuplicateName &&
+			w.name == protocol.NameKey(a.DisplayName)):
 			waiters = append(waiters, w)
 		}
 	}
@@ -71,6 +72,7 @@ func (q *waitingQueue) update(a *Applicant, rejection *RejectionError, now time.
 func (r *RejectionError) afterOthers(ahead []waiter, now time.Time) *RejectionError {
 	first := slices.MinFunc(ahead, func(a, b waiter) int { return a.expires.Compare(b.expires) })
 	r.Retry = max(time.Second, first.expires.Sub(now))
-	r.Reason.Detail += fmt.Sprintf("; %d other applicants have waited longer: try again in %d s", len(ahead), wholeSeconds(r.Retry))
+	r.Reason.Detail += fmt.Sprintf("; %d other applicants have waited longer: try again in %d s", len(ahead),
+		wholeSeconds(r.Retry))
 	return r
 }

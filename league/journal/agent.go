@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -16,6 +17,7 @@ type Agent struct {
 
 	Player       bool
 	URL          string // Endpoint in the form of protocol.CanonicalURL
+	nameKey      string // DisplayName in the form of protocol.NameKey
 	TokenSince   string // when it got this token, as Event.At
 	Confirmed    bool   // it has used this token
 	Informed     bool   // it knows that the league is over
@@ -61,7 +63,8 @@ const (
 // Limits are the numbers of failures in a row after which an agent is suspended and
 // shut down; 0 for never.
 func (s *State) Limits() (suspend, shutdown int) {
-	return max(cmp.Or(s.Created.SuspendAfter, DefaultSuspendAfter), 0), max(cmp.Or(s.Created.ShutdownAfter, DefaultShutdownAfter), 0)
+	return max(cmp.Or(s.Created.SuspendAfter, DefaultSuspendAfter), 0),
+		max(cmp.Or(s.Created.ShutdownAfter, DefaultShutdownAfter), 0)
 }
 
 // Lifecycle is the lifecycle state of an agent, with the reason; "" if the state
@@ -95,7 +98,8 @@ func (s *State) lifecycle(a *Agent) (state, reason string) {
 
 // NoToken tells that a referee sends no token, and what helps.
 func NoToken(refereeID string) string {
-	return refereeID + " sends no token; this league began with auth: strict: begin it again with auth: lenient and --new-league"
+	return refereeID +
+		" sends no token; this league began with auth: strict: begin it again with auth: lenient and --new-league"
 }
 
 // LastChoice tells whether a referee gets matches only while no other is free: two players deny its
@@ -133,7 +137,8 @@ func (s *State) ExceedsLimits(a *Agent) (suspend, shutdown bool) {
 	if shutdownAfter > 0 && a.Failures >= shutdownAfter && (a.Player || !s.lastReferee(a)) {
 		return false, true
 	}
-	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.FailuresAtReturn && a.SuspendReason == "", false
+	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.FailuresAtReturn &&
+		a.SuspendReason == "", false
 }
 
 func (s *State) lastReferee(a *Agent) bool { return !s.hasReferee(a.AgentID) }
@@ -170,11 +175,11 @@ func ForfeitWinner(idA, idB string, inactive []string) *string {
 // countMatch counts the result of a match for a player. A player fails if it did not
 // answer or was not reachable, not by the way it played. If the referee reports no
 // fault of a loser, its failures stay.
-func (a *Agent) countMatch(r *protocol.GameResult) {
+func (a *Agent) countMatch(r *league.Result) {
 	fault, _ := r.Faults.Get(a.AgentID)
 	won := r.WinnerPlayerID != nil && *r.WinnerPlayerID == a.AgentID
 	switch {
-	case r.Status != protocol.StatusTechnicalLoss || won:
+	case r.Status != league.StatusTechnicalLoss || won:
 		a.Failures, a.FailuresAtReturn = 0, 0
 	case fault == string(protocol.ErrTimeout) || fault == string(protocol.ErrConnection):
 		a.Failures++
@@ -277,7 +282,9 @@ func (s *State) checkNewKey(d *AgentReturned) error {
 	case !s.Created.Signs() || !protocol.ValidPublicKey(d.PublicKey):
 		return fmt.Errorf("public_key of %s: %.80q", d.AgentID, d.PublicKey)
 	case s.Started != nil && (s.Configuration == nil || !s.Configuration.Roster.Lists(s.Agents[d.AgentID].Player)):
-		return fmt.Errorf("%s gets another public key after the start: that needs a registration code, and the league has no roster for it", d.AgentID)
+		return fmt.Errorf(
+			"%s gets another public key after the start: that needs a registration code, and the league has no roster for it",
+			d.AgentID)
 	case s.Plays(d.AgentID):
 		return fmt.Errorf("%s gets another public key during its match", d.AgentID)
 	}
@@ -289,10 +296,10 @@ func (s *State) Plays(id string) bool {
 	running := slices.Clone(s.Rematches)
 	if s.Open() {
 		for i := range s.Rounds[s.Round-1].Pairings {
-			running = append(running, protocol.MatchID{Round: s.Round, Number: i + 1})
+			running = append(running, league.MatchID{Round: s.Round, Number: i + 1})
 		}
 	}
-	return slices.ContainsFunc(running, func(match protocol.MatchID) bool {
+	return slices.ContainsFunc(running, func(match league.MatchID) bool {
 		m, idA, idB, ok := s.Find(match)
 		return ok && (idA == id || idB == id) && m.Report == nil && len(m.Current()) > 0
 	})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -16,7 +17,8 @@ type AgentRegistered struct {
 	Capacity     int    `json:"max_concurrent_matches,omitzero"` // of a referee
 	Registration string `json:"registration"`                    // identifies a repeated registration; not secret
 	Generation   int    `json:"generation"`                      // of the agent's token, from 1
-	RefereeAuth  string `json:"referee_auth,omitzero"`           // protocol.RefereeAuthNone for a referee that shows players no access tokens
+	// protocol.RefereeAuthNone for a referee that shows players no access tokens
+	RefereeAuth string `json:"referee_auth,omitzero"`
 
 	// Metadata from the registration; empty in simulations.
 	Version         string   `json:"version,omitzero"`
@@ -49,13 +51,12 @@ func (d *AgentRegistered) apply(s *State, at string) error {
 	}
 	a := &Agent{
 		AgentRegistered: *d, Player: d.Role == protocol.RolePlayer, URL: protocol.CanonicalURL(d.Endpoint),
-		TokenSince: at, RegisteredAt: at, Answered: !d.AwaitsAnswer,
+		nameKey: protocol.NameKey(d.DisplayName), TokenSince: at, RegisteredAt: at, Answered: !d.AwaitsAnswer,
 	}
 	if err := a.setRefereeAuth(d.RefereeAuth); err != nil {
 		return err
 	}
 	s.Agents[d.AgentID] = a
-	s.registry(a.Player).add(a)
 	return nil
 }
 
@@ -74,7 +75,6 @@ func (d *AgentAnswered) apply(s *State, _ string) error {
 		return fmt.Errorf("%s has answered before", d.AgentID)
 	}
 	a.Answered = true
-	s.registry(a.Player).answered++
 	return nil
 }
 
@@ -110,7 +110,6 @@ func (d *RegistrationDropped) apply(s *State, _ string) error {
 // drop ends the registration of an agent.
 func (s *State) drop(a *Agent) {
 	delete(s.Agents, a.AgentID)
-	s.registry(a.Player).remove(a)
 	s.Dropped[a.AgentID] = true
 }
 
@@ -146,9 +145,7 @@ func (d *AgentReturned) apply(s *State, at string) error {
 	if d.Generation != a.Generation {
 		a.TokenSince, a.Confirmed = at, false
 	}
-	s.registry(a.Player).remove(a)
 	a.Endpoint, a.URL, a.Generation = d.Endpoint, protocol.CanonicalURL(d.Endpoint), d.Generation
-	s.registry(a.Player).add(a)
 	if a.SuspendReason != "" { // its failures stay: one more suspends it again
 		a.SuspendReason, a.ReturnReason, a.FailuresAtReturn = "", d.Reason, a.Failures
 	}
@@ -190,7 +187,7 @@ func (d *AgentSuspended) apply(s *State, _ string) error {
 // so that the order in which they become known does not matter.
 type AgentFailed struct {
 	AgentID string `json:"agent_id"`
-	protocol.Attempt
+	league.Attempt
 	Reason string `json:"reason"`
 }
 

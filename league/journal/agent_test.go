@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
 // firstAttempt is the first attempt at the first match.
-var firstAttempt = protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}
+var firstAttempt = league.Attempt{MatchID: league.MatchID{Round: 1, Number: 1}, Number: 1}
 
 // A testLeague is a state of two players and two referees, and the events that change
 // it.
@@ -50,10 +51,10 @@ func (l *testLeague) state(id string) string {
 	return state
 }
 
-func (l *testLeague) announce() protocol.MatchID {
+func (l *testLeague) announce() league.MatchID {
 	l.round++
 	l.apply(&journal.RoundAnnounced{RoundID: l.round, Referees: []string{"REF01"}})
-	return protocol.MatchID{Round: l.round, Number: 1}
+	return league.MatchID{Round: l.round, Number: 1}
 }
 
 func (l *testLeague) complete() {
@@ -61,61 +62,61 @@ func (l *testLeague) complete() {
 }
 
 // play plays a round whose match has a result, reported by REF01.
-func (l *testLeague) play(o protocol.GameResult) {
+func (l *testLeague) play(o league.Result) {
 	l.t.Helper()
 	id := l.announce()
-	l.apply(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"})
+	l.apply(&journal.MatchAssigned{Attempt: league.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"})
 	l.report(id, 1, "REF01", o)
 	l.complete()
 }
 
-func (l *testLeague) report(id protocol.MatchID, attempt int, referee string, o protocol.GameResult) {
+func (l *testLeague) report(id league.MatchID, attempt int, referee string, o league.Result) {
 	l.t.Helper()
-	r := &journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: attempt}, RefereeID: referee, GameResult: o}
+	r := &journal.MatchReported{Attempt: league.Attempt{MatchID: id, Number: attempt}, RefereeID: referee, Result: o}
 	r.Score = l.score(r)
 	l.apply(r)
 }
 
-func (l *testLeague) score(r *journal.MatchReported) protocol.PerPlayer[int] {
+func (l *testLeague) score(r *journal.MatchReported) league.PerPlayer[int] {
 	result, err := l.TableResult(r)
 	require.NoError(l.t, err)
 	_, a, b, _ := l.Find(r.MatchID)
 	pointsA, pointsB := l.Table.Points(result)
-	return protocol.Both(a, pointsA, b, pointsB)
+	return league.Both(a, pointsA, b, pointsB)
 }
 
-func lostBy(id, winner string, faults ...string) protocol.GameResult {
-	o := protocol.GameResult{Status: protocol.StatusTechnicalLoss}
+func lostBy(id, winner string, faults ...string) league.Result {
+	o := league.Result{Status: league.StatusTechnicalLoss}
 	if winner != "" {
 		o.WinnerPlayerID = &winner
 	}
 	for _, f := range faults {
-		o.Faults = append(o.Faults, protocol.Member[string]{Name: id, Value: f})
+		o.Faults = append(o.Faults, league.Member[string]{Name: id, Value: f})
 	}
 	return o
 }
 
 func TestFailuresOfPlayer(t *testing.T) {
-	draw := protocol.GameResult{Status: protocol.StatusDraw}
+	draw := league.Result{Status: league.StatusDraw}
 	silent, away := lostBy("P02", "P01", "E001"), lostBy("P02", "P01", "E009")
 	for _, tt := range []struct {
 		name string
-		ends []protocol.GameResult
+		ends []league.Result
 		want int
 	}{
-		{"the player does not answer", []protocol.GameResult{silent}, 1},
-		{"the player is not reachable", []protocol.GameResult{away, silent}, 2},
-		{"a draw", []protocol.GameResult{silent, draw}, 0},
-		{"a defeat", []protocol.GameResult{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P01")}}, 0},
-		{"a win", []protocol.GameResult{silent, {Status: protocol.StatusWin, WinnerPlayerID: ptr("P02")}}, 0},
-		{"a wrong answer", []protocol.GameResult{silent, lostBy("P02", "P01", "E004")}, 0},
-		{"the opponent does not answer", []protocol.GameResult{silent, lostBy("P01", "P02", "E001")}, 0},
-		{"both players do not answer", []protocol.GameResult{silent, {
-			Status: protocol.StatusTechnicalLoss, Faults: protocol.PerPlayer[string]{{Name: "P01", Value: "E001"}, {Name: "P02", Value: "E001"}},
+		{"the player does not answer", []league.Result{silent}, 1},
+		{"the player is not reachable", []league.Result{away, silent}, 2},
+		{"a draw", []league.Result{silent, draw}, 0},
+		{"a defeat", []league.Result{silent, {Status: league.StatusWin, WinnerPlayerID: ptr("P01")}}, 0},
+		{"a win", []league.Result{silent, {Status: league.StatusWin, WinnerPlayerID: ptr("P02")}}, 0},
+		{"a wrong answer", []league.Result{silent, lostBy("P02", "P01", "E004")}, 0},
+		{"the opponent does not answer", []league.Result{silent, lostBy("P01", "P02", "E001")}, 0},
+		{"both players do not answer", []league.Result{silent, {
+			Status: league.StatusTechnicalLoss, Faults: league.PerPlayer[string]{{Name: "P01", Value: "E001"}, {Name: "P02", Value: "E001"}},
 		}}, 2},
-		{"both lose, and only the opponent has a fault", []protocol.GameResult{silent, lostBy("P01", "", "E001")}, 0},
-		{"a technical loss without a fault", []protocol.GameResult{silent, lostBy("P02", "P01")}, 1},
-		{"a technical win without a fault", []protocol.GameResult{silent, lostBy("P01", "P02")}, 0},
+		{"both lose, and only the opponent has a fault", []league.Result{silent, lostBy("P01", "", "E001")}, 0},
+		{"a technical loss without a fault", []league.Result{silent, lostBy("P02", "P01")}, 1},
+		{"a technical win without a fault", []league.Result{silent, lostBy("P01", "P02")}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newTestLeague(t, 3, 10)
@@ -154,7 +155,7 @@ func TestLifecycleOfPlayer(t *testing.T) {
 
 	id := l.announce()
 	assert.Equal(t, []string{"P02"}, l.InactivePlayers("P01", "P02"))
-	forfeit := &journal.MatchForfeited{MatchID: id, Players: []string{"P02"}, GameResult: silent, Score: protocol.Both("P01", 3, "P02", 0)}
+	forfeit := &journal.MatchForfeited{MatchID: id, Players: []string{"P02"}, Result: silent, Score: league.Both("P01", 3, "P02", 0)}
 	wrong := *forfeit
 	wrong.Players = []string{"P01"}
 	assert.Error(t, l.tryApply(&wrong))
@@ -162,7 +163,7 @@ func TestLifecycleOfPlayer(t *testing.T) {
 	wrong.WinnerPlayerID = ptr("P02")
 	assert.Error(t, l.tryApply(&wrong))
 	wrong = *forfeit
-	wrong.Status = protocol.StatusWin
+	wrong.Status = league.StatusWin
 	assert.Error(t, l.tryApply(&wrong))
 	l.apply(forfeit)
 	assert.Error(t, l.tryApply(forfeit), "once")
@@ -170,7 +171,7 @@ func TestLifecycleOfPlayer(t *testing.T) {
 	assert.Equal(t, []int{0, 3}, []int{l.Agents["P01"].Failures, l.Agents["P02"].Failures})
 	assert.Equal(t, 3, l.Recorded)
 	record := l.RoundRecords()[2].Matches[0]
-	assert.Equal(t, []any{"", 0, protocol.StatusTechnicalLoss}, []any{record.RefereeID, record.Attempt, record.Status})
+	assert.Equal(t, []any{"", 0, league.StatusTechnicalLoss}, []any{record.RefereeID, record.Attempt, record.Status})
 
 	l.apply(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1, Reason: "it answers again"})
 	assert.Equal(t, "ACTIVE", l.state("P02"))
@@ -206,14 +207,14 @@ func (l *testLeague) failReferees(reporter string, order ...string) {
 	attempt := 0
 	assigned := func(referee string) {
 		attempt++
-		l.apply(&journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: id, Number: attempt}, RefereeID: referee})
+		l.apply(&journal.MatchAssigned{Attempt: league.Attempt{MatchID: id, Number: attempt}, RefereeID: referee})
 	}
 	for _, r := range order {
 		assigned(r)
-		l.apply(&journal.AgentFailed{AgentID: r, Attempt: protocol.Attempt{MatchID: id, Number: attempt}, Reason: "away"})
+		l.apply(&journal.AgentFailed{AgentID: r, Attempt: league.Attempt{MatchID: id, Number: attempt}, Reason: "away"})
 	}
 	assigned(reporter)
-	l.report(id, attempt, reporter, protocol.GameResult{Status: protocol.StatusDraw})
+	l.report(id, attempt, reporter, league.Result{Status: league.StatusDraw})
 	assert.Empty(l.t, l.due("REF01"), "failures count when the round is completed")
 	l.complete()
 }
@@ -269,7 +270,7 @@ func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
 			l.apply(returned) // before the start
 			assert.Empty(t, l.Agents["P01"].WithKeyMark(""))
 			l.apply(&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01"}, Keys: l.PublicKeys()})
-			l.play(protocol.GameResult{Status: protocol.StatusDraw})
+			l.play(league.Result{Status: league.StatusDraw})
 			again := *returned
 			again.AgentID, again.PublicKey = test.agent, key("third")
 			err := l.tryApply(&again)
@@ -283,14 +284,14 @@ func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
 			}
 			require.NoError(t, err)
 			event := l.Events
-			l.play(protocol.GameResult{Status: protocol.StatusDraw})
+			l.play(league.Result{Status: league.StatusDraw})
 			mark := fmt.Sprintf("has had another key since event %d", event)
 			assert.Equal(t, "gone; "+mark, l.Agents[test.agent].WithKeyMark("gone"))
 			_, reason := l.Lifecycle(l.Agents[test.agent])
 			assert.Equal(t, mark, reason)
-			assert.Empty(t, l.KeyMarks(l.Match(protocol.MatchID{Round: 1, Number: 1}), "P01", "P02"), "the result is older")
+			assert.Empty(t, l.KeyMarks(l.Match(league.MatchID{Round: 1, Number: 1}), "P01", "P02"), "the result is older")
 			if test.agent == "P01" {
-				assert.Equal(t, []string{"P01 " + mark}, l.KeyMarks(l.Match(protocol.MatchID{Round: 2, Number: 1}), "P01", "P02"))
+				assert.Equal(t, []string{"P01 " + mark}, l.KeyMarks(l.Match(league.MatchID{Round: 2, Number: 1}), "P01", "P02"))
 			}
 		})
 	}

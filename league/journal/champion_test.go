@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
-	"evenodd/league/protocol"
 )
 
 // playWinners plays all rounds of a round-robin. Each pair of winners is a winner and a loser;
@@ -17,17 +17,17 @@ func (l tournamentLog) playWinners(winners ...[2]string) {
 	for l.Round < l.TotalRounds() {
 		l.apply(&journal.RoundAnnounced{RoundID: l.Round + 1, Referees: []string{"REF01", "REF01"}[:len(l.Pairings(l.Round+1))]})
 		for i, p := range l.Pairings(l.Round) {
-			attempt := protocol.Attempt{MatchID: protocol.MatchID{Round: l.Round, Number: i + 1}, Number: 1}
+			attempt := league.Attempt{MatchID: league.MatchID{Round: l.Round, Number: i + 1}, Number: 1}
 			a, b := l.Started.Players[p.A], l.Started.Players[p.B]
-			score, result := protocol.Both(a, 1, b, 1), protocol.GameResult{Status: protocol.StatusDraw, Choices: protocol.Both(a, ptr("odd"), b, ptr("odd"))}
+			score, result := league.Both(a, 1, b, 1), league.Result{Status: league.StatusDraw, Choices: league.Both(a, ptr("odd"), b, ptr("odd"))}
 			for _, w := range winners {
 				if w == [2]string{a, b} || w == [2]string{b, a} {
-					score = protocol.Both(w[0], 3, w[1], 0)
-					result = protocol.GameResult{Status: protocol.StatusWin, WinnerPlayerID: &w[0], Choices: protocol.Both(w[0], ptr("even"), w[1], ptr("odd"))}
+					score = league.Both(w[0], 3, w[1], 0)
+					result = league.Result{Status: league.StatusWin, WinnerPlayerID: &w[0], Choices: league.Both(w[0], ptr("even"), w[1], ptr("odd"))}
 				}
 			}
 			l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
-			l.apply(&journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Score: score, GameResult: result})
+			l.apply(&journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Score: score, Result: result})
 		}
 		l.apply(&journal.RoundCompleted{RoundID: l.Round, Summary: l.Summary(l.Round)})
 	}
@@ -39,20 +39,20 @@ func TestChampionHasTheReason(t *testing.T) {
 		name        string
 		tiebreakers []string
 		winners     [][2]string
-		want        protocol.Champion
+		want        league.Champion
 	}{
 		{"the points decide", headToHead, [][2]string{{"P02", "P01"}, {"P02", "P03"}, {"P02", "P04"}},
-			protocol.Champion{PlayerID: "P02", DisplayName: "B", Points: 9}},
+			league.Champion{PlayerID: "P02", DisplayName: "B", Points: 9}},
 		{"head-to-head decides", headToHead, [][2]string{{"P03", "P01"}, {"P01", "P02"}, {"P01", "P04"}, {"P03", "P02"}, {"P04", "P03"}, {"P02", "P04"}},
-			protocol.Champion{PlayerID: "P03", DisplayName: "C", Points: 6, Reason: "on head-to-head"}},
+			league.Champion{PlayerID: "P03", DisplayName: "C", Points: 6, Reason: "on head-to-head"}},
 		{"the wins decide", []string{"points", "wins"}, [][2]string{{"P04", "P01"}, {"P02", "P04"}},
-			protocol.Champion{PlayerID: "P02", DisplayName: "B", Points: 5}},
+			league.Champion{PlayerID: "P02", DisplayName: "B", Points: 5}},
 		{"two share the first rank", headToHead, [][2]string{{"P02", "P01"}, {"P04", "P03"}},
-			protocol.Champion{PlayerID: "P02", DisplayName: "B", Points: 5, Reason: "shared by P02 and P04"}},
+			league.Champion{PlayerID: "P02", DisplayName: "B", Points: 5, Reason: "shared by P02 and P04"}},
 		{"three beat each other in a circle", headToHead, [][2]string{{"P02", "P03"}, {"P03", "P04"}, {"P04", "P02"}},
-			protocol.Champion{PlayerID: "P02", DisplayName: "B", Points: 4, Reason: "shared by P02, P03 and P04"}},
+			league.Champion{PlayerID: "P02", DisplayName: "B", Points: 4, Reason: "shared by P02, P03 and P04"}},
 		{"all share the first rank", headToHead, nil,
-			protocol.Champion{PlayerID: "P01", DisplayName: "A", Points: 3, Reason: "shared by P01, P02, P03 and P04"}},
+			league.Champion{PlayerID: "P01", DisplayName: "A", Points: 3, Reason: "shared by P01, P02, P03 and P04"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			begins := created(1, nil)
@@ -69,5 +69,5 @@ func TestChampionOfAKnockoutNeedsNoReason(t *testing.T) {
 	l := startTournament(t, &journal.Tournament{Algorithm: pairing.Knockout}, 4)
 	l.play()
 	l.play()
-	assert.Equal(t, protocol.Champion{PlayerID: "P01", DisplayName: "A", Points: 6}, l.Champion())
+	assert.Equal(t, league.Champion{PlayerID: "P01", DisplayName: "A", Points: 6}, l.Champion())
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 )
 
 // withoutDraws is a copy of a match without what Condense drops.
@@ -29,34 +29,34 @@ func withoutDraws(m *journal.Match) journal.Match {
 
 // anyResult draws a result of P01 and P02 that the state accepts: one of our referees, of a
 // third-party referee, or of a forged journal.
-func anyResult(t *rapid.T) protocol.GameResult {
+func anyResult(t *rapid.T) league.Result {
 	text := func(name string) *string {
 		return rapid.Ptr(rapid.SampledFrom([]string{"", "even", "odd", "rock"}), true).Draw(t, name)
 	}
-	r := protocol.GameResult{
-		Status:       rapid.SampledFrom([]string{protocol.StatusWin, protocol.StatusDraw, protocol.StatusTechnicalLoss}).Draw(t, "status"),
+	r := league.Result{
+		Status:       rapid.SampledFrom([]string{league.StatusWin, league.StatusDraw, league.StatusTechnicalLoss}).Draw(t, "status"),
 		DrawnNumber:  rapid.Ptr(rapid.IntRange(0, 10), true).Draw(t, "number"),
 		NumberParity: text("parity"),
 		Reason: strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"P01", "P02", "P0", "P011", " chose ", "\x00", "\x00A", "B"}), 0, 4).
 			Draw(t, "reason"), ""),
 	}
 	ids := rapid.Permutation([]string{"P01", "P02"})
-	if r.Status != protocol.StatusDraw && (r.Status == protocol.StatusWin || rapid.Bool().Draw(t, "one failed")) {
+	if r.Status != league.StatusDraw && (r.Status == league.StatusWin || rapid.Bool().Draw(t, "one failed")) {
 		r.WinnerPlayerID = &ids.Draw(t, "winner")[0]
 	}
 	for _, id := range ids.Draw(t, "choices")[:rapid.SampledFrom([]int{0, 1, 2, 2, 2, 2}).Draw(t, "chosen")] {
-		r.Choices = append(r.Choices, protocol.Member[*string]{Name: id, Value: text("choice")})
+		r.Choices = append(r.Choices, league.Member[*string]{Name: id, Value: text("choice")})
 	}
 	if rapid.Bool().Draw(t, "faults") {
-		r.Faults = protocol.PerPlayer[string]{}
+		r.Faults = league.PerPlayer[string]{}
 		for _, id := range ids.Draw(t, "failed")[:rapid.IntRange(0, 2).Draw(t, "failures")] {
-			r.Faults = append(r.Faults, protocol.Member[string]{Name: id, Value: rapid.SampledFrom([]string{"", "E001", "E009"}).Draw(t, "code")})
+			r.Faults = append(r.Faults, league.Member[string]{Name: id, Value: rapid.SampledFrom([]string{"", "E001", "E009"}).Draw(t, "code")})
 		}
 	}
 	if rapid.Bool().Draw(t, "fallbacks") {
-		r.Fallbacks = protocol.PerPlayer[int]{}
+		r.Fallbacks = league.PerPlayer[int]{}
 		for _, id := range ids.Draw(t, "fell back")[:rapid.IntRange(0, 2).Draw(t, "fallbacks of")] {
-			r.Fallbacks = append(r.Fallbacks, protocol.Member[int]{Name: id, Value: rapid.IntRange(0, 2).Draw(t, "count")})
+			r.Fallbacks = append(r.Fallbacks, league.Member[int]{Name: id, Value: rapid.IntRange(0, 2).Draw(t, "count")})
 		}
 	}
 	return r
@@ -68,7 +68,7 @@ func TestCondensedMatchLacksOnlyTheDraw(t *testing.T) {
 		var want []journal.Match
 		for range rapid.IntRange(1, 4).Draw(rt, "rounds") {
 			id := l.announce()
-			attempt := protocol.Attempt{MatchID: id, Number: 1}
+			attempt := league.Attempt{MatchID: id, Number: 1}
 			l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
 			if rapid.Bool().Draw(rt, "declined") {
 				l.apply(&journal.MatchDeclined{Attempt: attempt, RefereeID: "REF01"})
@@ -94,26 +94,4 @@ func TestCondensedMatchLacksOnlyTheDraw(t *testing.T) {
 		assert.Equal(rt, records, l.RoundRecords())
 		assert.Equal(rt, results, l.Recorded)
 	})
-}
-
-func TestDisputeOfCondensedMatchIsKept(t *testing.T) {
-	l := newTestLeague(t, 0, 0)
-	for range 3 {
-		id := l.announce()
-		attempt := protocol.Attempt{MatchID: id, Number: 1}
-		l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
-		l.apply(&journal.MatchAccepted{Attempt: attempt, RefereeID: "REF01"})
-		l.report(id, 1, "REF01", protocol.GameResult{Status: protocol.StatusDraw, Choices: protocol.Both("P01", ptr("odd"), "P02", ptr("odd"))})
-		l.complete()
-	}
-	l.Condense(1)
-	l.Condense(2)
-	disputed := protocol.Attempt{MatchID: protocol.MatchID{Round: 2, Number: 1}, Number: 1}
-	l.apply(&journal.MatchDisputed{Attempt: disputed, RefereeID: "REF02"})
-	require.ErrorContains(t, l.tryApply(&journal.MatchReported{Attempt: disputed, RefereeID: "REF01"}), "a second result")
-	for round, want := range [][]string{nil, {"REF02"}, nil} {
-		id := protocol.MatchID{Round: round + 1, Number: 1}
-		assert.Equal(t, want, l.Match(id).Disputed, "round %d", round+1)
-		assert.Equal(t, id, l.Match(id).Report.MatchID)
-	}
 }

@@ -9,24 +9,27 @@ import (
 // A Configuration is what the operator has set and the other members of Created do not
 // have. It contains no secrets. Times are in seconds.
 type Configuration struct {
-	Timeouts           protocol.Timeouts    `json:"timeouts"`
-	RetryPolicy        protocol.RetryPolicy `json:"retry_policy"`
-	LongestMatch       float64              `json:"longest_match_sec,omitzero"` // 0: computed from the timeouts
-	Replies            string               `json:"replies"`                    // RepliesByMeaning or protocol.RepliesStrict
-	Signatures         string               `json:"signatures,omitzero"`        // SignaturesOptional or SignaturesRequired; "" for a league that does not sign
-	Evidence           string               `json:"evidence,omitzero"`          // the lowest grade of a recorded result: GradeStated or GradeRecomputed; "" for a league of an earlier version
-	Broadcast          string               `json:"broadcast"`                  // BroadcastRound or BroadcastMatch
-	AnnounceLead       float64              `json:"announce_lead_sec"`
-	Pace               float64              `json:"pace_sec"`
-	RegistrationWindow float64              `json:"registration_window_sec"`
-	RegistrationUntil  string               `json:"registration_until,omitzero"` // RFC 3339; "" for no end
-	StartAt            string               `json:"start_at,omitzero"`           // RFC 3339; "" for no time
-	Participants       Participants         `json:"participants"`
-	Roster             *Roster              `json:"roster,omitzero"` // nil if any agent may register
-	UniqueDisplayNames bool                 `json:"unique_display_names"`
-	AllowedEndpoints   []string             `json:"allowed_endpoints,omitzero"` // networks of agents; nil in a simulation
-	TokenTTL           float64              `json:"token_ttl_sec"`              // 0: as long as the league
-	Limits             Limits               `json:"limits"`
+	Timeouts     protocol.Timeouts    `json:"timeouts"`
+	RetryPolicy  protocol.RetryPolicy `json:"retry_policy"`
+	LongestMatch float64              `json:"longest_match_sec,omitzero"` // 0: computed from the timeouts
+	// RepliesByMeaning or protocol.RepliesStrict
+	Replies string `json:"replies"`
+	// SignaturesOptional or SignaturesRequired; "" for a league that does not sign
+	Signatures string `json:"signatures,omitzero"`
+	// the lowest grade of a recorded result: GradeStated or GradeRecomputed
+	Evidence           string       `json:"evidence,omitzero"`
+	Broadcast          string       `json:"broadcast"` // BroadcastRound or BroadcastMatch
+	AnnounceLead       float64      `json:"announce_lead_sec"`
+	Pace               float64      `json:"pace_sec"`
+	RegistrationWindow float64      `json:"registration_window_sec"`
+	RegistrationUntil  string       `json:"registration_until,omitzero"` // RFC 3339; "" for no end
+	StartAt            string       `json:"start_at,omitzero"`           // RFC 3339; "" for no time
+	Participants       Participants `json:"participants"`
+	Roster             *Roster      `json:"roster,omitzero"` // nil if any agent may register
+	UniqueDisplayNames bool         `json:"unique_display_names"`
+	AllowedEndpoints   []string     `json:"allowed_endpoints,omitzero"` // networks of agents; nil in a simulation
+	TokenTTL           float64      `json:"token_ttl_sec"`              // 0: as long as the league
+	Limits             Limits       `json:"limits"`
 }
 
 // Participants are the numbers of agents with which a league starts, and that it admits.

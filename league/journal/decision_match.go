@@ -1,10 +1,11 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -52,26 +53,9 @@ func (m *Match) AnnulledOutcome(attempt int) *AnnulledOutcome {
 	return nil
 }
 
-// RematchOrdered records that a match with a result is played again between two rounds. Its
-// result counts until then.
-type RematchOrdered struct {
-	Decision
-	MatchID protocol.MatchID `json:"match_id"`
-}
-
-// Matter implements DecisionEvent.
-func (d *RematchOrdered) Matter() string { return d.MatchID.String() }
-
-// About implements DecisionEvent.
-func (d *RematchOrdered) About() string {
-	return d.describe(fmt.Sprintf("a rematch of %s ordered", d.MatchID))
-}
-
-func (d *RematchOrdered) check(s *State) error {
-	m, err := s.decidable(d.MatchID)
+func checkRematch(s *State, d *Decided) error {
+	m := s.Match(d.MatchID)
 	switch {
-	case err != nil:
-		return err
 	case m.Reopened():
 		return fmt.Errorf("match %s is being played again: its rematch has no result yet", d.MatchID)
 	case m.Report == nil:
@@ -82,37 +66,24 @@ func (d *RematchOrdered) check(s *State) error {
 	return nil
 }
 
-func (d *RematchOrdered) apply(s *State, at string) error {
-	m, _, _, _ := s.restore(d.MatchID)
-	m.RematchOrdered = s.made(d.Decision, at)
-	s.Rematches = append(s.Rematches, d.MatchID)
-	return nil
+func afterRematch(s *State, _ *Decided) string {
+	when := "at once"
+	if s.Open() {
+		when = fmt.Sprintf("after round %d", s.Round)
+	}
+	if s.Paused != nil {
+		when += " when the league is resumed"
+	}
+	return fmt.Sprintf("The result counts until the rematch begins, %s.", when)
 }
 
-// MatchReopened annuls the result of a match because its ordered rematch begins. Author and
-// reason are those of the order.
-type MatchReopened struct {
-	Decision
-	MatchID protocol.MatchID `json:"match_id"`
-}
-
-// Matter implements DecisionEvent.
-func (d *MatchReopened) Matter() string { return d.MatchID.String() }
-
-// About implements DecisionEvent.
-func (d *MatchReopened) About() string {
-	return fmt.Sprintf("the result of %s annulled: the rematch begins that %s ordered", d.MatchID, d.By)
-}
-
-func (d *MatchReopened) check(s *State) error {
-	m, err := s.decidable(d.MatchID)
-	switch {
-	case err != nil:
-		return err
-	case m.RematchOrdered == nil:
+func checkReopening(s *State, d *Decided) error {
+	switch order := s.Match(d.MatchID).RematchOrdered; {
+	case order == nil:
 		return fmt.Errorf("match %s is reopened, but no rematch of it is ordered", d.MatchID)
-	case m.RematchOrdered.Decision != d.Decision:
-		return fmt.Errorf("match %s is reopened in the name of %s, but its rematch was ordered %v, or for another reason", d.MatchID, d.By, m.RematchOrdered)
+	case order.Decision != d.Decision:
+		return fmt.Errorf("match %s is reopened in the name of %s, but its rematch was ordered %v, or for another reason",
+			d.MatchID, d.By, order)
 	case s.Open():
 		return fmt.Errorf("match %s is reopened while round %d is open", d.MatchID, s.Round)
 	case s.Paused != nil:
@@ -121,104 +92,92 @@ func (d *MatchReopened) check(s *State) error {
 	return nil
 }
 
-func (d *MatchReopened) apply(s *State, _ string) error {
-	m, _, _, _ := s.restore(d.MatchID)
-	s.annul(m, *m.RematchOrdered)
-	m.RematchOrdered = nil // the match stays in Rematches until it has a result
-	return nil
-}
-
-// MatchRuled is the result of a match by an organiser. It replaces any other result. The
-// status is TECHNICAL_LOSS if both players lose.
-type MatchRuled struct {
-	Decision
-	MatchID        protocol.MatchID        `json:"match_id"`
-	Status         string                  `json:"status"`
-	WinnerPlayerID *string                 `json:"winner_player_id"`
-	Score          protocol.PerPlayer[int] `json:"score"` // by the league's scoring
-}
-
-// Matter implements DecisionEvent.
-func (d *MatchRuled) Matter() string { return d.MatchID.String() }
-
-// About implements DecisionEvent.
-func (d *MatchRuled) About() string {
-	return d.describe(fmt.Sprintf("%s ruled %s", d.MatchID, d.verdict()))
-}
-
-func (d *MatchRuled) verdict() string {
-	switch {
-	case d.WinnerPlayerID != nil:
-		return "a win of " + shortID(*d.WinnerPlayerID)
-	case d.Status == protocol.StatusDraw:
+// verdict describes the winner of a ruling.
+func (d *Decided) verdict() string {
+	switch d.Winner {
+	case protocol.WinnerDraw:
 		return "a draw"
+	case protocol.WinnerNone:
+		return "a loss of both players"
 	}
-	return "a loss of both players"
+	return "a win of " + shortID(d.Winner)
 }
 
-func (d *MatchRuled) check(s *State) error {
-	m, err := s.decidable(d.MatchID)
+func checkRuling(s *State, d *Decided) error {
+	r, err := s.ruling(d)
 	if err != nil {
 		return err
 	}
-	if d.Status == protocol.StatusTechnicalLoss && d.WinnerPlayerID != nil {
-		return fmt.Errorf("match %s is ruled a technical loss with a winner: both players lose, or one wins", d.MatchID)
-	}
-	r := s.ruling(d)
-	if m.Ruled != nil && m.RematchOrdered == nil {
+	if m := s.Match(d.MatchID); m.Ruled != nil && m.RematchOrdered == nil {
 		if before := m.Report; before.Status == r.Status && sameID(before.WinnerPlayerID, r.WinnerPlayerID) {
 			return fmt.Errorf("match %s is ruled %s already, %v", d.MatchID, d.verdict(), m.Ruled)
 		}
 	}
-	_, err = s.checkResult(r)
-	return err
-}
-
-func (d *MatchRuled) apply(s *State, at string) error {
-	m, _, _, _ := s.restore(d.MatchID)
-	made := s.made(d.Decision, at)
-	if m.Report != nil {
-		s.annul(m, *made)
-	}
-	if err := s.record(m, s.ruling(d)); err != nil {
-		return err
-	}
-	m.ReportedAt, m.Ruled = withoutMilliseconds(at), made
-	s.cancelRematch(d.MatchID, m)
 	return nil
 }
 
+// rule makes the result of a match. It replaces any other.
+func rule(s *State, d *Decided, at *Made) {
+	m, _, _, _ := s.restore(d.MatchID)
+	r, err := s.ruling(d)
+	if m.Report != nil {
+		s.annul(m, *at)
+	}
+	if err == nil { // checkRuling has returned it
+		_ = s.addResult(m, r) // it has the score of ruling
+	}
+	m.ReportedAt, m.Ruled = withoutMilliseconds(at.At), at
+	s.cancelRematch(d.MatchID, m)
+}
+
+// ErrWinner is the error of a ruling for another agent than a player of the match.
+var ErrWinner = errors.New("winner")
+
 // ruling is the result that a ruling makes.
-func (s *State) ruling(d *MatchRuled) *MatchReported {
-	r := &MatchReported{Attempt: protocol.Attempt{MatchID: d.MatchID}, Score: d.Score}
+func (s *State) ruling(d *Decided) (*MatchReported, error) {
 	_, idA, idB, _ := s.Find(d.MatchID)
-	r.Status, r.WinnerPlayerID, r.Choices = d.Status, d.WinnerPlayerID, protocol.Both(idA, (*string)(nil), idB, (*string)(nil))
-	r.Reason = d.describe("ruled")
-	return r
+	r := &MatchReported{Attempt: league.Attempt{MatchID: d.MatchID}}
+	r.Choices, r.Reason = league.Both(idA, (*string)(nil), idB, (*string)(nil)), d.describe("ruled")
+	switch d.Winner {
+	case idA, idB:
+		r.Status, r.WinnerPlayerID = league.StatusWin, &d.Winner
+	case protocol.WinnerDraw:
+		r.Status = league.StatusDraw
+	case protocol.WinnerNone:
+		r.Status = league.StatusTechnicalLoss
+	default:
+		return nil, fmt.Errorf("%w %.40q: want %s or %s, the players of %s, or %s, or %s",
+			ErrWinner, d.Winner, idA, idB, d.MatchID, protocol.WinnerDraw, protocol.WinnerNone)
+	}
+	score, err := s.Score(r)
+	r.Score = score[:]
+	return r, err
 }
 
 func sameID(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// decidable returns a match that an organiser may decide about.
-func (s *State) decidable(id protocol.MatchID) (*Match, error) {
-	m, idA, idB, ok := s.Find(id)
+// checkDecidable returns an error for a match that an organiser cannot decide about.
+func (s *State) checkDecidable(id league.MatchID) error {
+	_, idA, idB, ok := s.Find(id)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("match %s is not of an announced round", id)
+		return fmt.Errorf("match %s is not of an announced round", id)
 	case s.Created.Tournament.IsKnockout() && id.Round < s.Round:
-		return nil, fmt.Errorf("match %s is of round %d of a knockout, and the pairings of round %d follow from it", id, id.Round, s.Round)
+		return fmt.Errorf("match %s is of round %d of a knockout, and the pairings of round %d follow from it", id, id.Round,
+			s.Round)
 	}
 	for _, player := range [...]string{idA, idB} {
-		if _, err := s.takingPart(player); err != nil {
-			return nil, fmt.Errorf("match %s: %w", id, err)
+		if err := s.checkTakesPart(player); err != nil {
+			return fmt.Errorf("match %s: %w", id, err)
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // annul takes the result of a match back.
 func (s *State) annul(m *Match, by Made) {
 	s.uncount(m.Report)
+	s.countFallbacks(m.Report, -1)
 	s.Recorded--
 	if r := m.Report; r.Grade == GradeStated {
 		s.Stated[r.RefereeID]--
@@ -229,13 +188,13 @@ func (s *State) annul(m *Match, by Made) {
 
 // cancelRematch forgets the ordered or begun rematch of a match; nothing happens if there is
 // none.
-func (s *State) cancelRematch(id protocol.MatchID, m *Match) {
+func (s *State) cancelRematch(id league.MatchID, m *Match) {
 	m.RematchOrdered = nil
-	s.Rematches = slices.DeleteFunc(slices.Clone(s.Rematches), func(other protocol.MatchID) bool { return other == id })
+	s.Rematches = slices.DeleteFunc(slices.Clone(s.Rematches), func(other league.MatchID) bool { return other == id })
 }
 
 // count counts a result in the table, unless a player of it is annulled.
-func (s *State) count(r table.Result) error {
+func (s *State) count(r league.Played) error {
 	if s.isAnnulled(r) {
 		return nil
 	}
@@ -244,19 +203,19 @@ func (s *State) count(r table.Result) error {
 
 // uncount takes a result that was counted out of the table.
 func (s *State) uncount(d *MatchReported) {
-	if r, err := s.TableResult(d); err == nil && !s.isAnnulled(r) { // record has checked it
+	if r, err := s.TableResult(d); err == nil && !s.isAnnulled(r) { // addResult has checked it
 		s.Table.Forget(r)
 	}
 }
 
 // isAnnulled tells whether a player of a result is annulled.
-func (s *State) isAnnulled(r table.Result) bool {
+func (s *State) isAnnulled(r league.Played) bool {
 	return len(s.annulled) > 0 && (s.annulled[r.A] || s.annulled[r.B])
 }
 
 // follow changes the results from which later rounds follow, if those of the round are known
 // already.
-func (s *State) follow(id protocol.MatchID, r table.Result) {
+func (s *State) follow(id league.MatchID, r league.Played) {
 	if id.Round > len(s.played) {
 		return
 	}

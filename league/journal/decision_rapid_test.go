@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -20,9 +20,9 @@ type decidedLeague struct {
 	*journal.State
 	t *rapid.T
 
-	log     []journal.Data                              // the events that were applied
-	results map[protocol.MatchID]*journal.MatchReported // that count
-	forfeit map[protocol.MatchID]bool
+	log     []journal.Data                            // the events that were applied
+	results map[league.MatchID]*journal.MatchReported // that count
+	forfeit map[league.MatchID]bool
 	annuls  map[string]bool
 	left    map[string]int // the announced rounds when a player was withdrawn
 
@@ -30,7 +30,7 @@ type decidedLeague struct {
 }
 
 func newDecidedLeague(t *rapid.T) *decidedLeague {
-	l := &decidedLeague{State: journal.NewState(), t: t, results: map[protocol.MatchID]*journal.MatchReported{}, forfeit: map[protocol.MatchID]bool{}, annuls: map[string]bool{}, left: map[string]int{}}
+	l := &decidedLeague{State: journal.NewState(), t: t, results: map[league.MatchID]*journal.MatchReported{}, forfeit: map[league.MatchID]bool{}, annuls: map[string]bool{}, left: map[string]int{}}
 	format := rapid.SampledFrom([]*journal.Tournament{nil, nil, {Algorithm: pairing.Swiss, Rounds: 3}, {Algorithm: pairing.Knockout}}).Draw(t, "format")
 	begins := created(1, format)
 	started := &journal.Started{Referees: []string{"REF01", "REF02"}}
@@ -43,7 +43,7 @@ func newDecidedLeague(t *rapid.T) *decidedLeague {
 		l.must(&journal.AgentRegistered{AgentID: id, Role: protocol.RoleReferee, DisplayName: id, Endpoint: "http://" + id + "/mcp", Capacity: 2})
 	}
 	for n := range rapid.IntRange(3, 6).Draw(t, "players") {
-		id := protocol.PlayerID(n + 1)
+		id := league.PlayerID(n + 1)
 		l.must(&journal.AgentRegistered{AgentID: id, Role: protocol.RolePlayer, DisplayName: id, Endpoint: "http://" + id + "/mcp"})
 		started.Players = append(started.Players, id)
 	}
@@ -81,9 +81,9 @@ func snapshot(t require.TestingT, s *journal.State) string {
 	return string(raw)
 }
 
-func (l *decidedLeague) anyMatch() protocol.MatchID {
+func (l *decidedLeague) anyMatch() league.MatchID {
 	round := rapid.IntRange(0, l.Round+1).Draw(l.t, "round")
-	return protocol.MatchID{Round: round, Number: rapid.IntRange(1, 3).Draw(l.t, "number")}
+	return league.MatchID{Round: round, Number: rapid.IntRange(1, 3).Draw(l.t, "number")}
 }
 
 func (l *decidedLeague) anyAgent() string {
@@ -91,14 +91,14 @@ func (l *decidedLeague) anyAgent() string {
 }
 
 // outcome draws a result of a match, with its score.
-func (l *decidedLeague) outcome(id protocol.MatchID) (d journal.MatchReported) {
+func (l *decidedLeague) outcome(id league.MatchID) (d journal.MatchReported) {
 	d.MatchID = id
 	_, idA, idB, ok := l.Find(id)
-	d.Status = rapid.SampledFrom([]string{protocol.StatusWin, protocol.StatusWin, protocol.StatusDraw, protocol.StatusTechnicalLoss}).Draw(l.t, "status")
-	if d.Status == protocol.StatusWin {
+	d.Status = rapid.SampledFrom([]string{league.StatusWin, league.StatusWin, league.StatusDraw, league.StatusTechnicalLoss}).Draw(l.t, "status")
+	if d.Status == league.StatusWin {
 		d.WinnerPlayerID = ptr(rapid.SampledFrom([]string{idA, idB}).Draw(l.t, "winner"))
 	}
-	d.Choices = protocol.Both(idA, (*string)(nil), idB, (*string)(nil))
+	d.Choices = league.Both(idA, (*string)(nil), idB, (*string)(nil))
 	if ok {
 		score, err := l.Score(&d)
 		require.NoError(l.t, err)
@@ -112,27 +112,29 @@ func (l *decidedLeague) decide() {
 	by := journal.Decision{By: "A. Smith", Reason: rapid.SampledFrom([]string{"", "so"}).Draw(l.t, "reason")}
 	switch rapid.IntRange(0, 8).Draw(l.t, "decision") {
 	case 0:
-		l.try(&journal.Paused{Decision: by})
+		l.try(&journal.Decided{Command: protocol.CommandPause, Decision: by})
 	case 1:
-		l.try(&journal.Unpaused{Decision: by})
+		l.try(&journal.Decided{Command: protocol.CommandResume, Decision: by})
 	case 2:
-		l.try(&journal.AgentHeld{Decision: by, AgentID: l.anyAgent()})
+		l.try(&journal.Decided{Command: protocol.CommandSuspend, Decision: by, AgentID: l.anyAgent()})
 	case 3:
-		l.try(&journal.AgentReadmitted{Decision: by, AgentID: l.anyAgent()})
+		l.try(&journal.Decided{Command: protocol.CommandReadmit, Decision: by, AgentID: l.anyAgent()})
 	case 4:
 		id := l.anyAgent()
 		annuls := l.playedLessThanHalf(id)
 		wrong := rapid.Bool().Draw(l.t, "wrong")
-		if applied := l.try(&journal.AgentWithdrawn{Decision: by, AgentID: id, Annulled: annuls != wrong}); applied {
+		if applied := l.try(&journal.Decided{Command: protocol.CommandWithdraw, Decision: by, AgentID: id, Annulled: annuls != wrong}); applied {
 			require.False(l.t, wrong, "the event says the opposite of the rule")
 			l.annuls[id], l.left[id] = annuls, l.Round
 		}
 	case 5, 6:
-		l.try(&journal.RematchOrdered{Decision: by, MatchID: l.anyMatch()})
+		l.try(&journal.Decided{Command: protocol.CommandRematch, Decision: by, MatchID: l.anyMatch()})
 	case 7, 8:
 		id := l.anyMatch()
-		r := l.outcome(id)
-		if l.try(&journal.MatchRuled{Decision: by, MatchID: id, Status: r.Status, WinnerPlayerID: r.WinnerPlayerID, Score: r.Score}) {
+		_, idA, idB, _ := l.Find(id)
+		winner := rapid.SampledFrom([]string{idA, idB, protocol.WinnerDraw, protocol.WinnerNone, "P99", ""}).Draw(l.t, "winner")
+		if l.try(&journal.Decided{Command: protocol.CommandRule, Decision: by, MatchID: id, Winner: winner}) {
+			r := *l.Match(id).Report
 			l.results[id], l.forfeit[id] = &r, false
 		}
 	}
@@ -154,7 +156,7 @@ func (l *decidedLeague) playedLessThanHalf(id string) bool {
 // advance does what a manager does next.
 func (l *decidedLeague) advance() {
 	for number := range l.Pairings(l.Round) {
-		if id := (protocol.MatchID{Round: l.Round, Number: number + 1}); l.Open() && l.results[id] == nil {
+		if id := (league.MatchID{Round: l.Round, Number: number + 1}); l.Open() && l.results[id] == nil {
 			l.play(id)
 			return
 		}
@@ -167,7 +169,7 @@ func (l *decidedLeague) advance() {
 		order := l.Match(id).RematchOrdered
 		if order == nil {
 			l.play(id)
-		} else if l.try(&journal.MatchReopened{Decision: order.Decision, MatchID: id}) {
+		} else if l.try(&journal.Decided{Command: journal.CommandReopen, Decision: order.Decision, MatchID: id}) {
 			l.results[id] = nil
 			l.try(&journal.RoundCompleted{RoundID: l.Round, Summary: l.Summary(l.Round)})
 		}
@@ -181,15 +183,15 @@ func (l *decidedLeague) advance() {
 }
 
 // play gets a match a result: a forfeit if a player is absent, else a report.
-func (l *decidedLeague) play(id protocol.MatchID) {
+func (l *decidedLeague) play(id league.MatchID) {
 	m, idA, idB, _ := l.Find(id)
 	r := l.outcome(id)
 	inactive := l.InactivePlayers(idA, idB)
 	if len(inactive) > 0 {
-		r.Status, r.WinnerPlayerID = protocol.StatusTechnicalLoss, journal.ForfeitWinner(idA, idB, inactive)
+		r.Status, r.WinnerPlayerID = league.StatusTechnicalLoss, journal.ForfeitWinner(idA, idB, inactive)
 		score, _ := l.Score(&r)
 		r.Score = score[:]
-		l.must(&journal.MatchForfeited{MatchID: id, Players: inactive, GameResult: r.GameResult, Score: r.Score})
+		l.must(&journal.MatchForfeited{MatchID: id, Players: inactive, Result: r.Result, Score: r.Score})
 	} else {
 		r.Number, r.RefereeID = m.NextAttempt(), "REF02"
 		if r.Number > 1 {
@@ -205,7 +207,7 @@ func (l *decidedLeague) play(id protocol.MatchID) {
 
 // check compares the table with one that is made of the results that count.
 func (l *decidedLeague) check() {
-	scratch, err := table.New(len(l.Started.Players), l.Created.TableScoring())
+	scratch, err := league.New(len(l.Started.Players), l.Created.TableScoring())
 	require.NoError(l.t, err)
 	if l.Created.Tournament.IsSwiss() {
 		scratch.KeepOpponents()
@@ -258,7 +260,7 @@ func (l *decidedLeague) straight() *journal.State {
 		case *journal.RoundAnnounced:
 			apply(d)
 			for number := range s.Pairings(d.RoundID) {
-				id := protocol.MatchID{Round: d.RoundID, Number: number + 1}
+				id := league.MatchID{Round: d.RoundID, Number: number + 1}
 				if l.results[id] == nil {
 					continue
 				}

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -29,58 +32,93 @@ type Event struct {
 // Data is the content of an event: a pointer to one of the types in kinds.
 type Data interface {
 	// apply changes the state. An error means that the event cannot have happened,
-	// and leaves the state unchanged. A DecisionEvent has passed State.Check.
+	// and leaves the state unchanged.
 	apply(s *State, at string) error
 }
 
-// kinds are the types of events with their names in the journal, and with the members
-// of their data that Public removes.
-var kinds = [...]struct {
+// MatchOf is the match that an event is about; zero for none.
+func MatchOf(d Data) (id league.MatchID) {
+	if member := reflect.ValueOf(d).Elem().FieldByName("MatchID"); member.IsValid() {
+		id, _ = member.Interface().(league.MatchID)
+	}
+	return id
+}
+
+// Stale is a set of what derives from the journal and changes with an event.
+type Stale uint8
+
+// What an event can make stale.
+const (
+	StaleAgents    Stale = 1 << iota // agents.json
+	StaleStandings                   // standings.json
+	StaleRounds                      // rounds.json
+	StaleSchedule                    // the schedule, with results and the endpoints of referees
+	StaleMatch                       // what is shown of the match
+
+	StaleResult = StaleStandings | StaleRounds | StaleSchedule | StaleMatch
+)
+
+// A kind is a type of events, with its name in the journal. Private are the members of its
+// data that Public and Hide remove. Stale is what each event of the type makes stale, but
+// that of Decided depends on the command.
+type kind struct {
 	name    string
 	data    Data
+	stale   Stale
 	private []string
-}{
-	{"created", &Created{}, []string{"simulation"}},
-	{"registered", &AgentRegistered{}, []string{"endpoint", "registration"}},
-	{"agent_answered", &AgentAnswered{}, nil},
-	{"registration_dropped", &RegistrationDropped{}, nil},
-	{"agent_returned", &AgentReturned{}, []string{"endpoint"}},
-	{"agent_confirmed", &AgentConfirmed{}, nil},
-	{"agent_suspended", &AgentSuspended{}, nil},
-	{"agent_failed", &AgentFailed{}, []string{"reason"}},
-	{"agent_shutdown", &AgentShutdown{}, nil},
-	{"started", &Started{}, nil},
-	{"round_announced", &RoundAnnounced{}, nil},
-	{"match_assigned", &MatchAssigned{}, nil},
-	{"match_accepted", &MatchAccepted{}, nil},
-	{"match_declined", &MatchDeclined{}, []string{"reason"}},
-	{"match_reported", &MatchReported{}, nil},
-	{"match_forfeited", &MatchForfeited{}, nil},
-	{"match_disputed", &MatchDisputed{}, nil},
-	{"result_denied", &ResultDenied{}, nil},
-	{"attempt_lost", &AttemptLost{}, []string{"reason", "report"}},
-	{"round_completed", &RoundCompleted{}, nil},
-	{"completed", &LeagueCompleted{}, nil},
-	{"tail_lost", &TailLost{}, nil},
-	{"agent_informed", &AgentInformed{}, nil},
-	{"configured", &Configured{}, nil},
-	{"paused", &Paused{}, nil},
-	{"unpaused", &Unpaused{}, nil},
-	{"agent_held", &AgentHeld{}, nil},
-	{"agent_readmitted", &AgentReadmitted{}, nil},
-	{"agent_withdrawn", &AgentWithdrawn{}, nil},
-	{"rematch_ordered", &RematchOrdered{}, nil},
-	{"match_reopened", &MatchReopened{}, nil},
-	{"match_ruled", &MatchRuled{}, nil},
-	{"start_planned", &StartPlanned{}, nil},
+}
+
+// kinds are the types of events.
+var kinds = [...]kind{
+	{"created", &Created{}, 0, []string{"simulation"}},
+	{"registered", &AgentRegistered{}, StaleAgents | StaleStandings, []string{"endpoint", "registration"}},
+	{"agent_answered", &AgentAnswered{}, StaleAgents, nil},
+	{"registration_dropped", &RegistrationDropped{}, StaleAgents | StaleStandings, nil},
+	{"agent_returned", &AgentReturned{}, StaleAgents | StaleSchedule, []string{"endpoint"}},
+	{"agent_confirmed", &AgentConfirmed{}, 0, nil},
+	{"agent_suspended", &AgentSuspended{}, StaleAgents, nil},
+	{"agent_failed", &AgentFailed{}, StaleSchedule, []string{"reason"}},
+	{"agent_shutdown", &AgentShutdown{}, StaleAgents, nil},
+	{"started", &Started{}, StaleAgents | StaleStandings | StaleRounds | StaleSchedule, nil},
+	{"round_announced", &RoundAnnounced{}, StaleStandings | StaleSchedule, nil},
+	{"match_assigned", &MatchAssigned{}, StaleSchedule, nil},
+	{"match_accepted", &MatchAccepted{}, 0, nil},
+	{"match_declined", &MatchDeclined{}, StaleSchedule, []string{"reason"}},
+	{"match_reported", &MatchReported{}, StaleResult, nil},
+	{"match_forfeited", &MatchForfeited{}, StaleResult, nil},
+	{"match_disputed", &MatchDisputed{}, StaleMatch, nil},
+	{"result_denied", &ResultDenied{}, StaleMatch, nil},
+	{"attempt_lost", &AttemptLost{}, 0, []string{"reason", "report"}},
+	{"round_completed", &RoundCompleted{}, StaleRounds | StaleSchedule, nil},
+	{"completed", &LeagueCompleted{}, 0, nil},
+	{"tail_lost", &TailLost{}, 0, nil},
+	{"agent_informed", &AgentInformed{}, StaleAgents, nil},
+	{"configured", &Configured{}, 0, nil},
+	{"decided", &Decided{}, 0, nil},
+}
+
+// kindOf is the kind of an event's data; nil for a type that is not in kinds.
+func kindOf(d Data) *kind {
+	for i := range kinds {
+		if reflect.TypeOf(kinds[i].data) == reflect.TypeOf(d) {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+// StaleBy is what an event makes stale.
+func StaleBy(d Data) Stale {
+	if decided, ok := d.(*Decided); ok {
+		return commands[decided.Command].stale
+	}
+	return kindOf(d).stale
 }
 
 // Kind is the name of an event in the journal; "" for a type that is not in kinds.
 func Kind(d Data) string {
-	for i := range kinds {
-		if reflect.TypeOf(kinds[i].data) == reflect.TypeOf(d) {
-			return kinds[i].name
-		}
+	if k := kindOf(d); k != nil {
+		return k.name
 	}
 	return ""
 }
@@ -92,6 +130,9 @@ type line[D any] struct {
 	Prev string `json:"prev"`
 	Type string `json:"type"`
 	Data D      `json:"data"`
+
+	// Checksum is that of a line in a file (appendfile.Seal).
+	Checksum string `json:"crc32c,omitzero"`
 }
 
 // Origin is the Prev of the first event.
@@ -106,7 +147,8 @@ func Hash(text []byte) string {
 
 // Encode returns the line of an event, without a line feed.
 func Encode(e *Event) ([]byte, error) {
-	return json.Marshal(line[Data]{e.Seq, e.At, e.Prev, Kind(e.Data), e.Data}, json.Deterministic(true))
+	return json.Marshal(line[Data]{Seq: e.Seq, At: e.At, Prev: e.Prev, Type: Kind(e.Data), Data: e.Data},
+		json.Deterministic(true))
 }
 
 // Decode reads a line without its line feed. An unknown member is an error: the fold
@@ -115,29 +157,17 @@ func Decode(text []byte) (*Event, error) {
 	// Our lines have their type before their data, so that one pass reads both.
 	_, after, _ := bytes.Cut(text, []byte(`"type":"`))
 	name, _, _ := bytes.Cut(after, []byte(`"`))
-	if data := newData(string(name)); data != nil {
-		l := line[Data]{Data: data}
-		if json.Unmarshal(text, &l, json.RejectUnknownMembers(true)) == nil && l.Type == string(name) && l.Data != nil {
-			return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: l.Data}, nil
-		}
+	l := line[Data]{Data: newData(string(name))}
+	if l.Data == nil {
+		return nil, fmt.Errorf("an event of the unknown type %.40q: damaged, or made by a newer evenodd", name)
 	}
-	return decodeParts(text)
-}
-
-// decodeParts reads any line: first its type, then its data.
-func decodeParts(text []byte) (*Event, error) {
-	var l line[jsontext.Value]
 	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("not an event: %w", err)
+		return nil, fmt.Errorf("event %s: %w", name, err)
 	}
-	data := newData(l.Type)
-	if data == nil {
-		return nil, fmt.Errorf("an event of the unknown type %.40q: damaged, or made by a newer evenodd", l.Type)
+	if l.Type != string(name) || l.Data == nil {
+		return nil, fmt.Errorf("event %s has another type, or no data", name)
 	}
-	if err := json.Unmarshal(l.Data, data, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("event %s: %w", l.Type, err)
-	}
-	return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: data}, nil
+	return &Event{Seq: l.Seq, At: l.At, Prev: l.Prev, Data: l.Data}, nil
 }
 
 // newData returns an empty event of a type; nil for an unknown one.
@@ -157,16 +187,25 @@ func newData(kind string) Data {
 func Public(text []byte) (jsontext.Value, error) {
 	public := protocol.ParseObject(text)
 	data := public.Object("data")
-	for i := range kinds {
-		if kinds[i].name != public.Text("type") || data == nil {
-			continue
-		}
-		for _, name := range kinds[i].private {
-			data.Drop(name)
-		}
-		public.Drop("prev")
-		public.Set("data", data.Append(nil))
-		return public.Append(nil), nil
+	known := slices.IndexFunc(kinds[:], func(k kind) bool { return k.name == public.Text("type") })
+	if known < 0 || data == nil {
+		return nil, errors.New("not an event")
 	}
-	return nil, errors.New("not an event")
+	for _, name := range kinds[known].private {
+		data.Drop(name)
+	}
+	public.Drop("prev")
+	public.Drop("crc32c")
+	public.Set("data", data.Append(nil))
+	return public.Append(nil), nil
+}
+
+// Hide removes from an event what Public removes from its line.
+func Hide(d Data) {
+	content := reflect.ValueOf(d).Elem()
+	for _, field := range reflect.VisibleFields(content.Type()) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); slices.Contains(kindOf(d).private, name) {
+			content.FieldByIndex(field.Index).SetZero()
+		}
+	}
 }

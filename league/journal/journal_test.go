@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
 
@@ -38,16 +38,16 @@ func events() []journal.Data {
 		&journal.MatchAccepted{Attempt: firstAttempt, RefereeID: "REF01", DrawCommitment: strings.Repeat("ab", 32)},
 		&journal.MatchReported{
 			Attempt: firstAttempt, RefereeID: "REF01",
-			GameResult: protocol.GameResult{
-				Status: protocol.StatusWin, WinnerPlayerID: ptr("P02"), DrawnNumber: ptr(7), NumberParity: ptr("odd"),
-				Choices: protocol.Both("P01", ptr("even"), "P02", ptr("odd")), Reason: "so",
+			Result: league.Result{
+				Status: league.StatusWin, WinnerPlayerID: ptr("P02"), DrawnNumber: ptr(7), NumberParity: ptr("odd"),
+				Choices: league.Both("P01", ptr("even"), "P02", ptr("odd")), Reason: "so",
 			},
-			Score: protocol.Both("P01", 0, "P02", 3),
-			Draw:  &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32), Entropies: protocol.PerPlayer[string]{{Name: "P01", Value: strings.Repeat("01", 32)}}},
+			Score: league.Both("P01", 0, "P02", 3),
+			Draw:  &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32), Entropies: league.PerPlayer[string]{{Name: "P01", Value: strings.Repeat("01", 32)}}},
 		},
-		&journal.MatchDisputed{Attempt: firstAttempt, RefereeID: "REF01", GameResult: protocol.GameResult{Status: protocol.StatusDraw, Choices: protocol.Both("P01", ptr("odd"), "P02", nil)}},
+		&journal.MatchDisputed{Attempt: firstAttempt, RefereeID: "REF01", Result: league.Result{Status: league.StatusDraw, Choices: league.Both("P01", ptr("odd"), "P02", nil)}},
 		&journal.RoundCompleted{RoundID: 1, Summary: protocol.RoundSummary{TotalMatches: 1, Wins: 1}},
-		&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P02", DisplayName: "Two", Points: 3}},
+		&journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P02", DisplayName: "Two", Points: 3}},
 		&journal.AgentInformed{AgentID: "P01"},
 	}
 }
@@ -79,7 +79,7 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 		{"an unknown algorithm", 6, &journal.Started{Algorithm: "circle-v2", Players: []string{"P01", "P02"}, Referees: []string{"REF01"}}, "newer"},
 		{"players that are not in order of ids", 6, &journal.Started{Algorithm: journal.Algorithm, Players: []string{"P02", "P01"}, Referees: []string{"REF01"}}, "ascending"},
 		{"a match before its round", 7, events()[8], "not of an announced round"},
-		{"an attempt number that is skipped", 8, &journal.MatchAssigned{Attempt: protocol.Attempt{MatchID: firstAttempt.MatchID, Number: 2}, RefereeID: "REF01"}, "follows attempt 0"},
+		{"an attempt number that is skipped", 8, &journal.MatchAssigned{Attempt: league.Attempt{MatchID: firstAttempt.MatchID, Number: 2}, RefereeID: "REF01"}, "follows attempt 0"},
 		{"a player as referee", 8, &journal.MatchAssigned{Attempt: firstAttempt, RefereeID: "P01"}, "no referee"},
 		{"a result of a match that was not assigned", 8, events()[11], "was not assigned"},
 		{"a second result", 12, events()[11], "second result"},
@@ -88,7 +88,7 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 		{"a round without results", 11, events()[13], "no result"},
 		{"a dispute about a match without a result", 11, events()[12], "no result"},
 		{"the end of the league before its last round", 13, events()[14], "before its last round"},
-		{"another champion", 14, &journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01"}}, "by the table it is P02"},
+		{"another champion", 14, &journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P01"}}, "by the table it is P02"},
 		{"an agent is informed of an end that has not come", 14, events()[15], "not"},
 	}
 	for _, tt := range tests {
@@ -148,25 +148,5 @@ func TestEventWithInvalidMatchIDIsNotDecoded(t *testing.T) {
 	for _, id := range []string{"R0M1", "R1", "final", ""} {
 		_, err := journal.Decode([]byte(strings.Replace(string(text), `"R1M1"`, `"`+id+`"`, 1)))
 		assert.ErrorContains(t, err, "match id", "%q", id)
-	}
-}
-
-func TestRoundIsAvailableFromTheStart(t *testing.T) {
-	s := journal.NewState()
-	assert.Nil(t, s.Pairings(1))
-	assert.Zero(t, s.TotalRounds())
-	for i, e := range events() {
-		require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: when, Data: e}))
-		if s.Started == nil {
-			continue
-		}
-		assert.Equal(t, []int{1, 1}, []int{s.TotalRounds(), s.TotalMatches()})
-		assert.Equal(t, []pairing.Pairing{{A: 0, B: 1}}, s.Pairings(1), "event %d", i+1)
-		assert.Nil(t, s.Pairings(0))
-		assert.Nil(t, s.Pairings(2))
-		opponent, number, ok := s.Opponent(1, 1)
-		assert.Equal(t, []any{0, 1, true}, []any{opponent, number, ok})
-		_, _, ok = s.Opponent(1, 2)
-		assert.False(t, ok)
 	}
 }

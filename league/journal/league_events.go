@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -27,16 +27,13 @@ type Created struct {
 	Legs          int              `json:"legs"`
 	Scoring       protocol.Scoring `json:"scoring"`
 	Tiebreakers   []string         `json:"tiebreakers"`
-	TokenLength   int              `json:"token_length,omitzero"`   // in characters; 0 for the whole token
-	SuspendAfter  int              `json:"suspend_after,omitzero"`  // failures in a row; 0 for DefaultSuspendAfter, negative for never
-	ShutdownAfter int              `json:"shutdown_after,omitzero"` // failures in a row; 0 for DefaultShutdownAfter, negative for never
-	KeyDerivation int              `json:"key_derivation,omitzero"` // protocol.KeyDerivation; 0 for a league of an earlier version
-	Auth          string           `json:"auth,omitzero"`           // AuthLenient or ""
-	Tournament    *Tournament      `json:"tournament,omitzero"`     // nil for a round-robin
-
-	// SharedRanks tells that players that all tie-breaks leave level share a rank in
-	// standings.json. Earlier versions wrote distinct ranks there.
-	SharedRanks bool `json:"shared_ranks,omitzero"`
+	TokenLength   int              `json:"token_length,omitzero"` // in characters; 0 for the whole token
+	// failures in a row; 0 for DefaultSuspendAfter, negative for never
+	SuspendAfter int `json:"suspend_after,omitzero"`
+	// failures in a row; 0 for DefaultShutdownAfter, negative for never
+	ShutdownAfter int         `json:"shutdown_after,omitzero"`
+	Auth          string      `json:"auth,omitzero"`       // AuthLenient or ""
+	Tournament    *Tournament `json:"tournament,omitzero"` // nil for a round-robin
 
 	// RegistrationGrace is the time in seconds that a registered agent has to answer
 	// before its registration may be dropped; 0 if the manager does not ping agents.
@@ -46,7 +43,7 @@ type Created struct {
 	// does not sign.
 	ManagerKey string `json:"manager_key,omitzero"`
 
-	Configuration *Configuration `json:"configuration,omitzero"` // nil for a league of an earlier version
+	Configuration *Configuration `json:"configuration,omitzero"`
 
 	Simulation *Simulation `json:"simulation,omitzero"`
 }
@@ -68,12 +65,13 @@ func (d *Created) RequiresEvidence() bool {
 
 // Simulation is the input of a simulated league.
 type Simulation struct {
-	Seed            uint64   `json:"seed"`
-	Players         int      `json:"players"`
-	Referees        int      `json:"referees"`
-	Strategies      []string `json:"strategies"`
-	Faults          string   `json:"faults,omitzero"`  // the injected faults
-	ExternalPlayers int      `json:"outside,omitzero"` // players that ran in other processes: their moves do not follow from the seed
+	Seed       uint64   `json:"seed"`
+	Players    int      `json:"players"`
+	Referees   int      `json:"referees"`
+	Strategies []string `json:"strategies"`
+	Faults     string   `json:"faults,omitzero"` // the injected faults
+	// players that ran in other processes: their moves do not follow from the seed
+	ExternalPlayers int `json:"outside,omitzero"`
 
 	// Entrants are the players in the order of their ids, if the league was given each of them
 	// instead of Strategies.
@@ -99,9 +97,6 @@ func (d *Created) apply(s *State, _ string) error {
 	if err := d.TableScoring().Validate(); err != nil {
 		return err
 	}
-	if d.KeyDerivation != 0 && d.KeyDerivation != protocol.KeyDerivation {
-		return fmt.Errorf("key_derivation: %d is not known to this version", d.KeyDerivation)
-	}
 	if d.ManagerKey != "" && !protocol.ValidPublicKey(d.ManagerKey) {
 		return fmt.Errorf("manager_key: %.80q", d.ManagerKey)
 	}
@@ -116,8 +111,8 @@ func (d *Created) apply(s *State, _ string) error {
 }
 
 // TableScoring is the scoring and the tie-breakers in the form of package table.
-func (d *Created) TableScoring() table.Scoring {
-	return table.Scoring{
+func (d *Created) TableScoring() league.Scoring {
+	return league.Scoring{
 		Win: d.Scoring.Win, Draw: d.Scoring.Draw, Loss: d.Scoring.Loss, TechnicalLoss: d.Scoring.TechnicalLoss,
 		Tiebreakers: d.Tiebreakers,
 	}
@@ -152,7 +147,8 @@ func (t *Tournament) CheckMatches(players, legs int) error {
 
 func checkMatches(pairer pairing.Pairer, players, legs int) error {
 	if pairer.Matches() > maxMatches {
-		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that a league can have", players, legs, pairer.Matches(), maxMatches)
+		return fmt.Errorf("%d players and %d legs make %d matches: more than the %d that a league can have", players, legs,
+			pairer.Matches(), maxMatches)
 	}
 	return nil
 }
@@ -165,7 +161,8 @@ func (d *Started) apply(s *State, _ string) error {
 		return err
 	}
 	if len(d.Players)+len(d.Referees) != len(s.Agents) {
-		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees), len(s.Agents))
+		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees),
+			len(s.Agents))
 	}
 	if !s.HasReferee() {
 		return errors.New("a league starts without a referee that is left")
@@ -184,7 +181,7 @@ func (d *Started) apply(s *State, _ string) error {
 	if err != nil {
 		return err
 	}
-	s.Started, s.pairer, s.Table = d, pairer, standings
+	s.Started, s.pairer, s.Table, s.fallbacks = d, pairer, standings, make([]int, len(d.Players))
 	for i, id := range d.Players {
 		s.playerIndexes[id] = i
 	}
@@ -192,8 +189,8 @@ func (d *Started) apply(s *State, _ string) error {
 }
 
 // newTable makes the table of the league before its first result.
-func (d *Created) newTable(players int) (*table.Table, error) {
-	t, err := table.New(players, d.TableScoring())
+func (d *Created) newTable(players int) (*league.Table, error) {
+	t, err := league.New(players, d.TableScoring())
 	if err == nil && d.Tournament.IsSwiss() {
 		t.KeepOpponents()
 	}
@@ -209,7 +206,7 @@ func (s *State) checkParticipants(ids []string, players bool) error {
 			return unregistered(id)
 		case !a.Answered:
 			return fmt.Errorf("%s takes part, but has not answered", id)
-		case i > 0 && protocol.CompareIDs(ids[i-1], id) >= 0:
+		case i > 0 && league.CompareIDs(ids[i-1], id) >= 0:
 			return fmt.Errorf("%s stands behind %s: ids are in ascending order", id, ids[i-1])
 		}
 	}
@@ -256,7 +253,8 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 	for i := range matches {
 		matches[i].Attempts = attempts[i : i : i+1] // most matches need one
 	}
-	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: matches, Referees: d.Referees, AnnouncedAt: at, byes: byes})
+	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: matches, Referees: d.Referees, AnnouncedAt: at,
+		byes: byes})
 	return nil
 }
 
@@ -288,7 +286,7 @@ func (d *RoundCompleted) apply(s *State, at string) error {
 
 // LeagueCompleted makes the table final.
 type LeagueCompleted struct {
-	Champion protocol.Champion `json:"champion"`
+	Champion league.Champion `json:"champion"`
 }
 
 func (d *LeagueCompleted) apply(s *State, _ string) error {

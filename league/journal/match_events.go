@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"slices"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
 // MatchAssigned is written before a match is handed to a referee, so that no attempt
 // number is used twice.
 type MatchAssigned struct {
-	protocol.Attempt
+	league.Attempt
 	RefereeID string `json:"referee_id"`
 }
 
@@ -33,7 +33,7 @@ func (d *MatchAssigned) apply(s *State, _ string) error {
 // MatchAccepted records that a referee conducts a match, and its commitment to the
 // draw. A referee that had begun an earlier attempt may name that one.
 type MatchAccepted struct {
-	protocol.Attempt
+	league.Attempt
 	RefereeID      string `json:"referee_id"`
 	DrawCommitment string `json:"draw_commitment,omitzero"`
 }
@@ -53,7 +53,7 @@ func (d *MatchAccepted) apply(s *State, _ string) error {
 // MatchDeclined records that a referee does not conduct a match that was assigned to
 // it. It may still accept the same attempt later.
 type MatchDeclined struct {
-	protocol.Attempt
+	league.Attempt
 	RefereeID string `json:"referee_id"`
 	Reason    string `json:"reason,omitzero"`
 }
@@ -78,12 +78,12 @@ const (
 // one, unless an organiser annuls it. Winner, number and parity of the result are null if there is none, and so is
 // a choice that a player did not make.
 type MatchReported struct {
-	protocol.Attempt
+	league.Attempt
 	RefereeID string `json:"referee_id"`
-	protocol.GameResult
-	Grade string                  `json:"grade,omitzero"` // GradeProven …; "" for a technical loss
-	Score protocol.PerPlayer[int] `json:"score"`          // by the league's scoring
-	Draw  *protocol.Draw          `json:"draw,omitzero"`
+	league.Result
+	Grade string                `json:"grade,omitzero"` // GradeProven …; "" for a technical loss
+	Score league.PerPlayer[int] `json:"score"`          // by the league's scoring
+	Draw  *protocol.Draw        `json:"draw,omitzero"`
 	protocol.Evidence
 }
 
@@ -98,24 +98,25 @@ func (d *MatchReported) apply(s *State, at string) error {
 		return fmt.Errorf("match %s was not assigned to %.40s", d.MatchID, d.RefereeID)
 	case m.Void(d.Number):
 		return fmt.Errorf("a result of attempt %d at match %s, which is annulled", d.Number, d.MatchID)
-	case d.Grade != "" && (d.Status == protocol.StatusTechnicalLoss || !slices.Contains([]string{GradeProven, GradeRecomputed, GradeStated}, d.Grade)):
+	case d.Grade != "" && (d.Status == league.StatusTechnicalLoss ||
+		!slices.Contains([]string{GradeProven, GradeRecomputed, GradeStated}, d.Grade)):
 		return fmt.Errorf("match %s with status %.40q has the grade %.40q", d.MatchID, d.Status, d.Grade)
 	}
 	if err := s.checkReferee(d.RefereeID); err != nil {
 		return err
 	}
-	if err := s.record(m, d); err != nil {
+	if err := s.addResult(m, d); err != nil {
 		return err
 	}
 	m.ReportedAt = withoutMilliseconds(at)
 	s.Agents[d.RefereeID].ReportedInRound = true
-	s.Agents[idA].countMatch(&d.GameResult)
-	s.Agents[idB].countMatch(&d.GameResult)
+	s.Agents[idA].countMatch(&d.Result)
+	s.Agents[idB].countMatch(&d.Result)
 	return nil
 }
 
-// record adds the result of a match to the match and to the table.
-func (s *State) record(m *Match, d *MatchReported) error {
+// addResult adds the result of a match to the match and to the table.
+func (s *State) addResult(m *Match, d *MatchReported) error {
 	result, err := s.checkResult(d)
 	if err == nil {
 		err = s.count(result)
@@ -128,6 +129,7 @@ func (s *State) record(m *Match, d *MatchReported) error {
 	}
 	m.Report, m.Event = d, s.Events+1
 	s.Recorded++
+	s.countFallbacks(d, 1)
 	if d.Grade == GradeStated {
 		s.Stated[d.RefereeID]++
 	}
@@ -135,9 +137,18 @@ func (s *State) record(m *Match, d *MatchReported) error {
 	return nil
 }
 
+// countFallbacks counts the fallbacks in a result; -1 takes them back.
+func (s *State) countFallbacks(d *MatchReported, times int) {
+	for _, f := range d.Fallbacks {
+		if player, ok := s.playerIndexes[f.Name]; ok {
+			s.fallbacks[player] += times * f.Value
+		}
+	}
+}
+
 // checkResult returns a result as the table counts it, or an error for a result that the
 // match cannot have.
-func (s *State) checkResult(d *MatchReported) (table.Result, error) {
+func (s *State) checkResult(d *MatchReported) (league.Played, error) {
 	result, err := s.TableResult(d)
 	if err != nil {
 		return result, err
@@ -154,10 +165,10 @@ func (s *State) checkResult(d *MatchReported) (table.Result, error) {
 // MatchForfeited is the result of a match that is not played, because players of it
 // are suspended, shut down or withdrawn. They lose it, and no referee conducts it.
 type MatchForfeited struct {
-	MatchID protocol.MatchID `json:"match_id"`
-	Players []string         `json:"players"` // that forfeit, in the order of the match
-	protocol.GameResult
-	Score protocol.PerPlayer[int] `json:"score"` // by the league's scoring
+	MatchID league.MatchID `json:"match_id"`
+	Players []string       `json:"players"` // that forfeit, in the order of the match
+	league.Result
+	Score league.PerPlayer[int] `json:"score"` // by the league's scoring
 }
 
 func (d *MatchForfeited) apply(s *State, _ string) error {
@@ -173,12 +184,12 @@ func (d *MatchForfeited) apply(s *State, _ string) error {
 		return fmt.Errorf("match %s is forfeited by %.80v; suspended or shut down: %v", d.MatchID, d.Players, inactive)
 	}
 	got, winner := d.WinnerPlayerID, ForfeitWinner(idA, idB, inactive)
-	if d.Status != protocol.StatusTechnicalLoss || (got == nil) != (winner == nil) || got != nil && *got != *winner {
+	if d.Status != league.StatusTechnicalLoss || (got == nil) != (winner == nil) || got != nil && *got != *winner {
 		return fmt.Errorf("match %s is forfeited by %v, and is no technical loss of them alone", d.MatchID, inactive)
 	}
 	again := m.Reopened()
-	report := &MatchReported{Attempt: protocol.Attempt{MatchID: d.MatchID}, GameResult: d.GameResult, Score: d.Score}
-	if err := s.record(m, report); err != nil {
+	report := &MatchReported{Attempt: league.Attempt{MatchID: d.MatchID}, Result: d.Result, Score: d.Score}
+	if err := s.addResult(m, report); err != nil {
 		return err
 	}
 	m.Forfeited = d.Players
@@ -195,9 +206,9 @@ func (d *MatchForfeited) apply(s *State, _ string) error {
 
 // MatchDisputed is another result of a match that has one. The first result stays.
 type MatchDisputed struct {
-	protocol.Attempt
+	league.Attempt
 	RefereeID string `json:"referee_id"`
-	protocol.GameResult
+	league.Result
 }
 
 func (d *MatchDisputed) apply(s *State, _ string) error {
@@ -212,7 +223,7 @@ func (d *MatchDisputed) apply(s *State, _ string) error {
 // ResultDenied records that a player denies the result of an attempt: nothing of the attempt
 // reached it. The result stays.
 type ResultDenied struct {
-	protocol.Attempt
+	league.Attempt
 	PlayerID string `json:"player_id"`
 }
 
@@ -236,7 +247,7 @@ func (d *ResultDenied) apply(s *State, _ string) error {
 // AttemptLost records that a referee lost its attempt at a match without a failure of the
 // connection: the manager does not record what it reports. Another referee gets the match.
 type AttemptLost struct {
-	protocol.Attempt
+	league.Attempt
 	RefereeID string `json:"referee_id"`
 	Reason    string `json:"reason"`
 	Cause     string `json:"cause"`
@@ -260,8 +271,10 @@ func (d *AttemptLost) apply(s *State, _ string) error {
 	switch {
 	case m.Report != nil:
 		return fmt.Errorf("attempt %d at %s is lost, but the match has a result", d.Number, d.MatchID)
-	case d.Cause != CauseRejected && d.Cause != CauseBothAnswer && d.Cause != CauseNoToken, (d.Cause == CauseBothAnswer) != (d.Report != nil):
-		return fmt.Errorf("attempt %d at %s is lost by the cause %.40q, or with a report that does not go with it", d.Number, d.MatchID, d.Cause)
+	case d.Cause != CauseRejected && d.Cause != CauseBothAnswer && d.Cause != CauseNoToken,
+		(d.Cause == CauseBothAnswer) != (d.Report != nil):
+		return fmt.Errorf("attempt %d at %s is lost by the cause %.40q, or with a report that does not go with it", d.Number,
+			d.MatchID, d.Cause)
 	}
 	if d.Cause == CauseNoToken {
 		s.Agents[d.RefereeID].Tokenless = true
@@ -271,7 +284,7 @@ func (d *AttemptLost) apply(s *State, _ string) error {
 }
 
 // attempt returns an attempt that was assigned to a referee.
-func (s *State) attempt(id protocol.Attempt, refereeID string) (*Attempt, error) {
+func (s *State) attempt(id league.Attempt, refereeID string) (*Attempt, error) {
 	if m, _, _, ok := s.restore(id.MatchID); ok {
 		if a := m.Attempt(id.Number, refereeID); a != nil {
 			return a, nil

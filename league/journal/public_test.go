@@ -31,8 +31,8 @@ func members(t reflect.Type) (names []string) {
 func TestMembersOfPublicEvents(t *testing.T) {
 	const result = "status winner_player_id drawn_number number_parity choices reason faults fallbacks"
 	public := map[string]string{
-		"created": "schema_version league_id display_name game_type legs scoring tiebreakers token_length suspend_after shutdown_after key_derivation auth tournament " +
-			"shared_ranks registration_grace_sec manager_key configuration",
+		"created": "schema_version league_id display_name game_type legs scoring tiebreakers token_length suspend_after shutdown_after auth tournament " +
+			"registration_grace_sec manager_key configuration",
 		"registered":           "agent_id role display_name max_concurrent_matches generation referee_auth version protocol_version game_types public_key relays_signatures awaits_answer",
 		"agent_answered":       "agent_id",
 		"registration_dropped": "agent_id reason",
@@ -56,15 +56,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"tail_lost":            "head",
 		"agent_informed":       "agent_id",
 		"configured":           "configuration",
-		"paused":               "by reason",
-		"unpaused":             "by reason",
-		"agent_held":           "by reason agent_id",
-		"agent_readmitted":     "by reason agent_id",
-		"agent_withdrawn":      "by reason agent_id annulled",
-		"rematch_ordered":      "by reason match_id",
-		"match_reopened":       "by reason match_id",
-		"match_ruled":          "by reason match_id status winner_player_id score",
-		"start_planned":        "by reason start_at",
+		"decided":              "command by reason agent_id match_id winner start_at annulled",
 	}
 	for _, kind := range kinds {
 		all := members(reflect.TypeOf(kind.data).Elem())
@@ -97,5 +89,13 @@ func TestPublicEventHasNoPrivateMember(t *testing.T) {
 	for _, line := range []string{"", "[]", `{"type":"other","data":{}}`, `{"type":"created","data":1}`} {
 		_, err := Public([]byte(line))
 		assert.Error(t, err, line)
+	}
+}
+
+func TestEachCommandOfTheProtocolHasRules(t *testing.T) {
+	assert.Len(t, commands, len(protocol.Commands)+1, "only CommandReopen is none of the protocol")
+	for _, c := range protocol.Commands {
+		assert.NotNil(t, commands[c.Name].apply, c.Name)
+		assert.Equal(t, c.Of, commands[c.Name].of, c.Name)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
@@ -20,30 +20,30 @@ type State struct {
 	Agents  map[string]*Agent
 	Dropped map[string]bool // ids whose registration was dropped
 
-	Configuration *Configuration // in force; nil for a league of an earlier version
+	Configuration *Configuration // in force
 
-	StartPlanned *StartPlanned // the last one; nil for none
+	StartPlanned *PlannedStart // the last one; nil for none
 
 	Started   *Started // nil before the start
-	Table     *table.Table
+	Table     *league.Table
 	Recorded  int            // matches with a result
 	Stated    map[string]int // by referee: its results of GradeStated that count
 	Round     int            // the last announced, from 1; 0 before the first
 	Rounds    []Round        // the announced ones
 	Completed *LeagueCompleted
 
-	Paused    *Made              // nil unless an organiser has paused the league
-	Rematches []protocol.MatchID // ordered, or begun without a result yet, in the order of the decisions
+	Paused    *Made            // nil unless an organiser has paused the league
+	Rematches []league.MatchID // ordered, or begun without a result yet, in the order of the decisions
 
 	pairer        pairing.Pairer     // of no rounds before the start
 	played        [][]pairing.Result // of the completed rounds; nil in a round-robin
 	upcoming      upcoming
-	playerIndexes map[string]int     // of players in pairings and in the table, by id
-	annulled      []bool             // by player: no result of it counts; nil if none is annulled
-	registries    map[bool]*registry // of the players (true) and of the referees
+	playerIndexes map[string]int // of players in pairings and in the table, by id
+	annulled      []bool         // by player: no result of it counts; nil if none is annulled
+	fallbacks     []int          // by player: those in its matches with a result
 
-	condensed int                            // rounds that Condense has reduced
-	results   map[sharedResult]*sharedResult // of their matches
+	condensed int                       // rounds that Condense has reduced
+	results   map[string]*MatchReported // of their matches, by their JSON
 }
 
 // A Round is a round that was announced.
@@ -57,7 +57,6 @@ type Round struct {
 
 	byes      []int            // players that got points for a bye
 	condensed []condensedMatch // of the pairings; nil before Condense
-	kept      map[int]*Match   // the matches that it does not reduce, by number
 }
 
 // A Match is the state of one match.
@@ -84,7 +83,8 @@ type Attempt struct {
 
 // NewState returns the state before the first event.
 func NewState() *State {
-	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{}, playerIndexes: map[string]int{}, registries: map[bool]*registry{}, results: map[sharedResult]*sharedResult{}, Stated: map[string]int{}}
+	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{},
+		playerIndexes: map[string]int{}, results: map[string]*MatchReported{}, Stated: map[string]int{}}
 }
 
 // Apply folds one event. An error means that the event cannot have happened; it
@@ -92,11 +92,6 @@ func NewState() *State {
 func (s *State) Apply(e *Event) error {
 	if (e.Seq == 1) != (s.Created == nil) {
 		return errors.New("a journal begins with the event created, and has no other")
-	}
-	if d, ok := e.Data.(DecisionEvent); ok {
-		if err := s.Check(d); err != nil {
-			return err
-		}
 	}
 	if err := e.Data.apply(s, e.At); err != nil {
 		return err
@@ -163,11 +158,12 @@ func (s *State) PlayerIndex(playerID string) (int, bool) {
 }
 
 // Match returns a match of an announced round. The caller must not change it.
-func (s *State) Match(id protocol.MatchID) *Match {
-	if r := &s.Rounds[id.Round-1]; r.Matches != nil {
+func (s *State) Match(id league.MatchID) *Match {
+	r := &s.Rounds[id.Round-1]
+	if r.Matches != nil {
 		return &r.Matches[id.Number-1]
 	}
-	return s.whole(id)
+	return s.expand(id, &r.condensed[id.Number-1])
 }
 
 // Matches returns the matches of all announced rounds, in order.
@@ -175,7 +171,7 @@ func (s *State) Matches() iter.Seq[*Match] {
 	return func(yield func(*Match) bool) {
 		for i := range s.Rounds {
 			for k := range s.Rounds[i].Pairings {
-				if !yield(s.Match(protocol.MatchID{Round: i + 1, Number: k + 1})) {
+				if !yield(s.Match(league.MatchID{Round: i + 1, Number: k + 1})) {
 					return
 				}
 			}
@@ -185,7 +181,7 @@ func (s *State) Matches() iter.Seq[*Match] {
 
 // Find returns a match of an announced round, with its two players. The caller must not
 // change it.
-func (s *State) Find(id protocol.MatchID) (m *Match, playerA, playerB string, ok bool) {
+func (s *State) Find(id league.MatchID) (m *Match, playerA, playerB string, ok bool) {
 	if playerA, playerB, ok = s.players(id); !ok {
 		return nil, "", "", false
 	}
@@ -193,7 +189,7 @@ func (s *State) Find(id protocol.MatchID) (m *Match, playerA, playerB string, ok
 }
 
 // players returns the players of a match of an announced round.
-func (s *State) players(id protocol.MatchID) (playerA, playerB string, ok bool) {
+func (s *State) players(id league.MatchID) (playerA, playerB string, ok bool) {
 	if id.Round < 1 || id.Round > s.Round {
 		return "", "", false
 	}
@@ -210,7 +206,7 @@ func (s *State) players(id protocol.MatchID) (playerA, playerB string, ok bool) 
 // one. It is "" for a match that was forfeited or ruled, and for one that is played again
 // and has no referee yet.
 func (s *State) Referee(round, number int) string {
-	m := s.Match(protocol.MatchID{Round: round, Number: number})
+	m := s.Match(league.MatchID{Round: round, Number: number})
 	if m.Report != nil {
 		return m.Report.RefereeID
 	}
@@ -227,35 +223,28 @@ func (s *State) Referee(round, number int) string {
 
 // TableResult returns the result of a match as the table counts it. An error means that the
 // match is not announced, or that winner and status contradict each other.
-func (s *State) TableResult(d *MatchReported) (table.Result, error) {
+func (s *State) TableResult(d *MatchReported) (league.Played, error) {
 	idA, idB, ok := s.players(d.MatchID)
 	if !ok {
-		return table.Result{}, fmt.Errorf("match %s is not of an announced round", d.MatchID)
+		return league.Played{}, fmt.Errorf("match %s is not of an announced round", d.MatchID)
 	}
-	r := table.Result{A: s.playerIndexes[idA], B: s.playerIndexes[idB], Winner: table.None, Technical: d.Status == protocol.StatusTechnicalLoss}
-	w := d.WinnerPlayerID
-	switch {
-	case !r.Technical && d.Status != protocol.StatusWin && d.Status != protocol.StatusDraw:
-		return r, fmt.Errorf("match %s: unknown status %.40q", d.MatchID, d.Status)
-	case w != nil && *w != idA && *w != idB:
-		return r, fmt.Errorf("match %s: the winner %.40s did not play", d.MatchID, *w)
-	case d.Status == protocol.StatusWin && w == nil || d.Status == protocol.StatusDraw && w != nil:
-		return r, fmt.Errorf("match %s: status %s does not go with that winner", d.MatchID, d.Status)
-	case w != nil:
-		r.Winner = s.playerIndexes[*w]
+	r, err := d.Played([2]int{s.playerIndexes[idA], s.playerIndexes[idB]}, [2]string{idA, idB})
+	if err != nil {
+		return r, fmt.Errorf("match %s: %w", d.MatchID, err)
 	}
 	return r, nil
 }
 
 // Score returns the points of a result by the league's scoring, with the player A first. Its
 // errors are those of TableResult.
-func (s *State) Score(d *MatchReported) (score [2]protocol.Member[int], err error) {
+func (s *State) Score(d *MatchReported) (score [2]league.Member[int], err error) {
 	r, err := s.TableResult(d)
 	if err != nil {
 		return score, err
 	}
 	pointsA, pointsB := s.Table.Points(r)
-	return [2]protocol.Member[int]{{Name: s.Started.Players[r.A], Value: pointsA}, {Name: s.Started.Players[r.B], Value: pointsB}}, nil
+	return [2]league.Member[int]{{Name: s.Started.Players[r.A], Value: pointsA},
+		{Name: s.Started.Players[r.B], Value: pointsB}}, nil
 }
 
 // IsAssignedTo tells whether an attempt at the match is assigned to a referee that has not

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
@@ -13,9 +13,11 @@ import (
 // A Tournament is the format of a league whose pairings depend on its results. It never
 // changes.
 type Tournament struct {
-	Algorithm string   `json:"algorithm"`         // as package pairing names it; not the circle method
-	Rounds    int      `json:"rounds,omitzero"`   // of a Swiss system: as many as this, or as its players admit; 0 for the usual number
-	Seeding   []string `json:"seeding,omitempty"` // display names of players, best first; the other players follow in order of ids
+	Algorithm string `json:"algorithm"` // as package pairing names it; not the circle method
+	// of a Swiss system: as many as this, or as its players admit; 0 for the usual number
+	Rounds int `json:"rounds,omitzero"`
+	// display names of players, best first; the other players follow in order of ids
+	Seeding []string `json:"seeding,omitempty"`
 }
 
 // The names of the formats for people and agents. A name of package pairing has the
@@ -81,7 +83,8 @@ func (s *State) newPairer(d *Started) (pairing.Pairer, error) {
 	case t == nil && d.Algorithm != Algorithm:
 		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", d.Algorithm)
 	case t != nil && d.Algorithm != "":
-		return nil, fmt.Errorf("the league starts with the algorithm %.40q, but was created with %.40q", d.Algorithm, t.Algorithm)
+		return nil, fmt.Errorf("the league starts with the algorithm %.40q, but was created with %.40q", d.Algorithm,
+			t.Algorithm)
 	}
 	f := t.For(len(d.Players), s.Created.Legs)
 	f.Seeds, f.Points = s.seeds(d.Players), pairing.Points(s.Created.Scoring)
@@ -164,7 +167,7 @@ func (s *State) remember(r *Round) {
 	results := make([]pairing.Result, len(r.Pairings))
 	for i, pair := range r.Pairings {
 		results[i] = pairing.Result{Pairing: pair, Winner: pairing.None}
-		if result, err := s.TableResult(r.Matches[i].Report); err == nil { // record has checked it
+		if result, err := s.TableResult(r.Matches[i].Report); err == nil { // addResult has checked it
 			results[i].Winner, results[i].Technical = result.Winner, result.Technical
 		}
 	}
@@ -243,7 +246,7 @@ const byAnnulment = "annulled"
 // Ranking are the rows of the table, best first. In a knockout, players rank by the
 // bracket of the completed rounds, and the table orders players on one level. In a
 // round-robin the annulled players are last.
-func (s *State) Ranking() []table.Row {
+func (s *State) Ranking() []league.Standing {
 	if ranker, ok := s.pairer.(pairing.Ranker); ok {
 		return s.Table.Ranking(ranker.Ranks(s.played))
 	}
@@ -258,7 +261,7 @@ func (s *State) Ranking() []table.Row {
 	}
 	rows := s.Table.Ranking(levels)
 	for i := range rows {
-		if rows[i].DecidedBy == table.Bracket {
+		if rows[i].DecidedBy == league.Bracket {
 			rows[i].DecidedBy = byAnnulment
 		}
 	}
@@ -267,19 +270,19 @@ func (s *State) Ranking() []table.Row {
 
 // Champion is the first player of the ranking, with the reason: the tie-break that decided,
 // or the players that share the first rank.
-func (s *State) Champion() protocol.Champion {
+func (s *State) Champion() league.Champion {
 	rows := s.Ranking()
 	id := s.Started.Players[rows[0].Player]
-	champion := protocol.Champion{PlayerID: id, DisplayName: s.Agents[id].DisplayName, Points: rows[0].Points}
+	champion := league.Champion{PlayerID: id, DisplayName: s.Agents[id].DisplayName, Points: rows[0].Points}
 	if !rows[0].Tied {
-		champion.Reason = s.decision(rows[1].DecidedBy)
+		champion.Reason = s.decision(rows[1].Decider())
 		return champion
 	}
 	var sharing []string
 	for i := 0; i < len(rows) && rows[i].Rank == 1; i++ {
 		sharing = append(sharing, s.Started.Players[rows[i].Player])
 	}
-	champion.Reason = protocol.SharedBy(sharing)
+	champion.Reason = league.SharedBy(sharing)
 	return champion
 }
 
@@ -287,8 +290,8 @@ func (s *State) Champion() protocol.Champion {
 // bracket of a knockout, or an annulment.
 func (s *State) decision(by string) string {
 	_, knockout := s.pairer.(pairing.Ranker)
-	if by == table.Bracket || by == byAnnulment || by == table.TiebreakPoints && !knockout {
+	if by == league.Bracket || by == byAnnulment || by == league.TiebreakPoints && !knockout {
 		return ""
 	}
-	return "on " + table.TiebreakLabel(by)
+	return "on " + league.TiebreakLabel(by)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -40,7 +41,7 @@ func startLeague(t *testing.T, begins *journal.Created, players int) tournamentL
 		started.Algorithm = journal.Algorithm
 	}
 	for n := range players {
-		id := protocol.PlayerID(n + 1)
+		id := league.PlayerID(n + 1)
 		l.apply(&journal.AgentRegistered{AgentID: id, Role: protocol.RolePlayer, DisplayName: string(rune('A' + n)), Endpoint: "http://" + id + "/mcp"})
 		started.Players = append(started.Players, id)
 	}
@@ -74,11 +75,11 @@ func (l tournamentLog) play() string {
 	d, matches := l.announcement()
 	l.apply(d)
 	for i, ids := range d.Pairings {
-		attempt := protocol.Attempt{MatchID: protocol.MatchID{Round: d.RoundID, Number: i + 1}, Number: 1}
+		attempt := league.Attempt{MatchID: league.MatchID{Round: d.RoundID, Number: i + 1}, Number: 1}
 		winner, loser := min(ids[0], ids[1]), max(ids[0], ids[1])
 		l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
-		l.apply(&journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Score: protocol.Both(winner, 3, loser, 0), GameResult: protocol.GameResult{
-			Status: protocol.StatusWin, WinnerPlayerID: &winner, Choices: protocol.Both(winner, ptr("even"), loser, ptr("odd")),
+		l.apply(&journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Score: league.Both(winner, 3, loser, 0), Result: league.Result{
+			Status: league.StatusWin, WinnerPlayerID: &winner, Choices: league.Both(winner, ptr("even"), loser, ptr("odd")),
 		}})
 	}
 	l.apply(&journal.RoundCompleted{RoundID: d.RoundID, Summary: l.Summary(d.RoundID)})
@@ -102,7 +103,7 @@ func TestSwissRoundsFollowFromResults(t *testing.T) {
 	assert.Equal(t, 1+2+3, byes, "one in each round")
 	assert.False(t, l.HasRound(4))
 	first := l.Standings()[0]
-	l.apply(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: first.PlayerID, Points: first.Points}})
+	l.apply(&journal.LeagueCompleted{Champion: league.Champion{PlayerID: first.PlayerID, Points: first.Points}})
 }
 
 func TestSeedingDecidesTheBracketOfAKnockout(t *testing.T) {
@@ -127,14 +128,14 @@ func TestKnockoutRanksByTheBracket(t *testing.T) {
 	l := startTournament(t, &journal.Tournament{Algorithm: pairing.Knockout}, 4)
 	assert.Equal(t, 8, l.TotalRounds(), "with all replays")
 	l.play()
-	require.Error(t, l.try(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01", Points: 3}}), "the final is missing")
+	require.Error(t, l.try(&journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P01", Points: 3}}), "the final is missing")
 	assert.Equal(t, " AB CD", l.play(), "the final, and the match for third place")
-	require.Error(t, l.try(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P02", Points: 3}}))
+	require.Error(t, l.try(&journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P02", Points: 3}}))
 	by := journal.Decision{By: "A. Smith"}
-	l.apply(&journal.Paused{Decision: by})
-	require.ErrorContains(t, l.try(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01", Points: 6}}), "completed while it is paused")
-	l.apply(&journal.Unpaused{Decision: by})
-	l.apply(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: "P01", Points: 6}})
+	l.apply(&journal.Decided{Command: protocol.CommandPause, Decision: by})
+	require.ErrorContains(t, l.try(&journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P01", Points: 6}}), "completed while it is paused")
+	l.apply(&journal.Decided{Command: protocol.CommandResume, Decision: by})
+	l.apply(&journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P01", Points: 6}})
 	assert.Equal(t, []int{2, 4}, []int{l.TotalRounds(), l.TotalMatches()})
 	for i, row := range l.Standings() {
 		assert.Equal(t, fmt.Sprint(i+1, string(rune('A'+i))), fmt.Sprint(row.Rank, row.DisplayName))

@@ -1,24 +1,23 @@
 package journal
 
 import (
-	"maps"
-	"slices"
-
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
 // Summary counts the results of an announced round.
-func (s *State) Summary(round int) protocol.RoundSummary {
-	summary := protocol.RoundSummary{TotalMatches: len(s.Rounds[round-1].Pairings)}
-	for number := 1; number <= summary.TotalMatches; number++ {
-		report := s.Match(protocol.MatchID{Round: round, Number: number}).Report
-		switch {
-		case report == nil:
-		case report.Status == protocol.StatusWin:
+func (s *State) Summary(round int) protocol.RoundSummary { return s.RoundRecord(round).Summary }
+
+// SummaryOf counts the results of matches in rounds.json.
+func SummaryOf(matches []store.RoundMatch) protocol.RoundSummary {
+	summary := protocol.RoundSummary{TotalMatches: len(matches)}
+	for i := range matches {
+		switch matches[i].Status {
+		case "":
+		case league.StatusWin:
 			summary.Wins++
-		case report.Status == protocol.StatusDraw:
+		case league.StatusDraw:
 			summary.Draws++
 		default:
 			summary.TechnicalLosses++
@@ -29,51 +28,23 @@ func (s *State) Summary(round int) protocol.RoundSummary {
 
 // Standings are the ranked rows of the table with the players' names. Before the
 // start they are all players in order of ids.
-func (s *State) Standings() []store.StandingRow {
+func (s *State) Standings() []league.Standing {
 	if s.Table == nil {
 		return s.registeredPlayers()
 	}
-	shown := []string{table.Bracket, table.TiebreakPoints, table.TiebreakWins, table.TiebreakDraws}
-	swiss := s.Created.Tournament.IsSwiss()
-	if swiss {
-		shown = append(shown, table.TiebreakBuchholz, table.TiebreakSonnebornBerger)
-	}
-	ranked := s.Ranking()
-	rows := make([]store.StandingRow, len(ranked))
-	for i := range ranked {
-		r := &ranked[i]
-		id := s.Started.Players[r.Player]
-		a := s.Agents[id]
-		rows[i] = store.StandingRow{
-			StandingRow: protocol.StandingRow{
-				Rank: r.Rank, Tied: r.Tied, PlayerID: id, DisplayName: a.DisplayName,
-				Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
-				Withdrawn: a.Withdrawn != nil, Annulled: a.Annulled,
-			},
-			TechnicalLosses: r.TechnicalLosses,
-		}
-		if r.DecidedBy != table.TiebreakPoints {
-			rows[i].DecidedBy = r.DecidedBy
-		}
-		if swiss {
-			rows[i].Byes, rows[i].Buchholz, rows[i].SonnebornBerger = &r.Byes, &r.Buchholz, &r.SonnebornBerger
-		}
-		for _, name := range r.Deciders {
-			if slices.Contains(shown, name) {
-				continue
-			}
-			if rows[i].TiebreakValues == nil {
-				rows[i].TiebreakValues = protocol.TiebreakValues{}
-			}
-			rows[i].TiebreakValues[name] = r.Value(name)
-		}
+	rows := s.Ranking()
+	for i := range rows {
+		r := &rows[i]
+		a := s.Agents[s.Started.Players[r.Player]]
+		r.PlayerID, r.DisplayName, r.Fallbacks = a.AgentID, a.DisplayName, s.fallbacks[r.Player]
+		r.Withdrawn, r.Annulled = a.Withdrawn != nil, a.Annulled
 	}
 	return rows
 }
 
 // StandingsAfter are the standings after a round from 0 to CompletedRounds: those of the results
 // that count now, of that round and those before it.
-func (s *State) StandingsAfter(round int) []store.StandingRow {
+func (s *State) StandingsAfter(round int) []league.Standing {
 	if s.Table == nil {
 		return s.registeredPlayers()
 	}
@@ -82,19 +53,20 @@ func (s *State) StandingsAfter(round int) []store.StandingRow {
 	if past.Table, err = s.Created.newTable(len(s.Started.Players)); err != nil {
 		return nil // the event Started has checked it
 	}
-	past.played = s.played[:min(round, len(s.played))]
+	past.played, past.fallbacks = s.played[:min(round, len(s.played))], make([]int, len(s.fallbacks))
 	for n := 1; n <= round; n++ {
 		for _, player := range s.Rounds[n-1].byes {
 			past.Table.RecordBye(player)
 		}
 		for i := range s.Rounds[n-1].Pairings {
-			report := s.Match(protocol.MatchID{Round: n, Number: i + 1}).Report
+			report := s.Match(league.MatchID{Round: n, Number: i + 1}).Report
 			if report == nil {
 				continue // it is played again
 			}
-			if r, err := s.TableResult(report); err == nil { // record has checked it
+			if r, err := s.TableResult(report); err == nil { // addResult has checked it
 				_ = past.count(r)
 			}
+			past.countFallbacks(report, 1)
 		}
 	}
 	return past.Standings()
@@ -102,32 +74,19 @@ func (s *State) StandingsAfter(round int) []store.StandingRow {
 
 // registeredPlayers are the rows of a table before the start, which rank nobody: ranks
 // number them.
-func (s *State) registeredPlayers() []store.StandingRow {
-	rows := []store.StandingRow{}
-	for _, a := range s.sortedAgents() {
-		if a.Player {
-			rows = append(rows, store.StandingRow{StandingRow: protocol.StandingRow{Rank: len(rows) + 1, PlayerID: a.AgentID, DisplayName: a.DisplayName}})
-		}
+func (s *State) registeredPlayers() []league.Standing {
+	rows := []league.Standing{}
+	for _, a := range s.registered(true) {
+		rows = append(rows, league.Standing{Rank: len(rows) + 1, PlayerID: a.AgentID, DisplayName: a.DisplayName})
 	}
 	return rows
-}
-
-// sortedAgents are the registered agents in order of ids.
-func (s *State) sortedAgents() []*Agent {
-	return slices.SortedFunc(maps.Values(s.Agents), func(a, b *Agent) int { return protocol.CompareIDs(a.AgentID, b.AgentID) })
 }
 
 // AgentRecords are the registered agents in the form of agents.json, in order of ids.
 func (s *State) AgentRecords() (referees, players []store.Agent) {
 	referees, players = []store.Agent{}, []store.Agent{}
-	for _, a := range s.sortedAgents() {
-		if a.Player {
-			players = append(players, s.AgentRecord(a))
-		} else {
-			referees = append(referees, s.AgentRecord(a))
-		}
-	}
-	return referees, players
+	return append(referees, protocol.Each(s.registered(false), s.AgentRecord)...),
+		append(players, protocol.Each(s.registered(true), s.AgentRecord)...)
 }
 
 // AgentRecord is an agent in the form of agents.json.
@@ -167,11 +126,11 @@ func (s *State) RoundRecords() []store.Round {
 func (s *State) RoundRecord(round int) *store.Round {
 	r := &s.Rounds[round-1]
 	record := &store.Round{
-		RoundID: round, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt, Summary: s.Summary(round),
+		RoundID: round, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt,
 		Matches: make([]store.RoundMatch, len(r.Pairings)),
 	}
 	for k, pair := range r.Pairings {
-		id := protocol.MatchID{Round: round, Number: k + 1}
+		id := league.MatchID{Round: round, Number: k + 1}
 		m := s.Match(id)
 		x := &record.Matches[k]
 		*x = store.RoundMatch{
@@ -179,12 +138,19 @@ func (s *State) RoundRecord(round int) *store.Round {
 			PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],
 			AnnulledResults: len(m.Annulled),
 		}
-		if report := m.Report; report != nil {
-			x.RefereeID, x.Attempt, x.Status, x.WinnerPlayerID = report.RefereeID, report.Number, report.Status, report.WinnerPlayerID
-		}
-		if m.Ruled != nil {
-			x.RuledBy = m.Ruled.By
-		}
+		m.SetRow(x)
 	}
+	record.Summary = SummaryOf(record.Matches)
 	return record
+}
+
+// SetRow sets the members of a match in rounds.json that follow from its outcome.
+func (o *Outcome) SetRow(x *store.RoundMatch) {
+	x.RefereeID, x.Attempt, x.Status, x.WinnerPlayerID, x.RuledBy = "", 0, "", nil, ""
+	if r := o.Report; r != nil {
+		x.RefereeID, x.Attempt, x.Status, x.WinnerPlayerID = r.RefereeID, r.Number, r.Status, r.WinnerPlayerID
+	}
+	if o.Ruled != nil {
+		x.RuledBy = o.Ruled.By
+	}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -110,9 +111,9 @@ func sixWithOutage(w *leaguetest.World) (away *atomic.Bool) {
 	away = new(atomic.Bool)
 	for n := 1; n <= 6; n++ {
 		if n == 3 {
-			w.Player(protocol.PlayerID(n), withOutage(away, 3*leaguetest.Second))
+			w.Player(league.PlayerID(n), withOutage(away, 3*leaguetest.Second))
 		} else {
-			w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
+			w.Player(league.PlayerID(n), leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
 		}
 	}
 	return away
@@ -146,7 +147,7 @@ func TestDeadPlayerIsSuspendedAndForfeits(t *testing.T) {
 		assert.Equal(t, []any{"P03", 5, 5, 5}, []any{last.PlayerID, last.Played, last.Losses, last.TechnicalLosses})
 		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.LeagueID+"/R4M3.json")
 		assert.Equal(t, []any{store.WrittenByManager, "", 0}, []any{doc.WrittenBy, doc.RefereeID, doc.Attempt})
-		assert.Equal(t, state.Rounds[3].Matches[2].Report.GameResult, doc.Result.GameResult)
+		assert.Equal(t, state.Rounds[3].Matches[2].Report.Result, doc.Result.Result)
 	})
 }
 
@@ -155,7 +156,7 @@ func TestDeadPlayerIsSuspendedAndForfeits(t *testing.T) {
 func checkForfeits(w *leaguetest.World, folder store.Folder) {
 	t := w.T
 	state, _ := w.FoldJournal(folder)
-	m, idA, idB, ok := state.Find(protocol.MatchID{Round: 4, Number: 3})
+	m, idA, idB, ok := state.Find(league.MatchID{Round: 4, Number: 3})
 	require.True(t, ok)
 	other := idA
 	if idA == "P03" {
@@ -164,7 +165,7 @@ func checkForfeits(w *leaguetest.World, folder store.Folder) {
 	assert.Empty(t, m.Attempts, "the match was not assigned to any referee")
 	assert.Equal(t, []string{"P03"}, m.Forfeited)
 	assert.Equal(t, "P03 is suspended: it did not answer in its last 3 matches - "+other+" wins by default", m.Report.Reason)
-	assert.Equal(t, protocol.PerPlayer[string]{{Name: "P03", Value: "E009"}}, m.Report.Faults)
+	assert.Equal(t, league.PerPlayer[string]{{Name: "P03", Value: "E009"}}, m.Report.Faults)
 	announced := w.Calls(protocol.NotifyRound.Name, "p01")
 	for _, a := range leaguetest.Decode[protocol.RoundAnnouncement](announced[3].Message).Matches {
 		if a.MatchID == "R4M3" {
@@ -177,54 +178,39 @@ func checkForfeits(w *leaguetest.World, folder store.Folder) {
 	q.QueryParams.RoundID = 4
 	_, data := answer(q)
 	scheduled := leaguetest.Decode[protocol.ScheduleData](data).Matches[2]
-	assert.Equal(t, []any{protocol.StatusTechnicalLoss, other, (*string)(nil)},
+	assert.Equal(t, []any{league.StatusTechnicalLoss, other, (*string)(nil)},
 		[]any{scheduled.Status, *scheduled.WinnerPlayerID, scheduled.RefereeEndpoint})
 }
 
 func TestSuspendedPlayerReturnsBeforeTheNextRound(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		back   time.Duration
-		played string // in the fifth round
-	}{
-		{"before the last round", 30 * leaguetest.Second, "R5M3 REF01"},
-		{"in the last round", 35 * leaguetest.Second, "R5M3 forfeited"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 6, 1)
-				w.RefereeWithFiles("REF01", folder)
-				away := sixWithOutage(w)
-				w.WaitUntil(1 * leaguetest.Second)
-				away.Store(true)
-				w.WaitUntil(test.back)
-				away.Store(false)
-				w.WaitUntil(max(test.back, 34*leaguetest.Second))
-				if test.back < 32*leaguetest.Second {
-					assert.Equal(t, "ACTIVE 4 it answers again", agentLife(w, "P03"))
-				} else {
-					assert.Equal(t, "SUSPENDED 5 did not answer in its last 3 matches", agentLife(w, "P03"))
-				}
-				x.Finish()
-				assert.Equal(t, test.played, resultsOf(w, "P03")[4])
-				x.CloseAudited()
-			})
-		})
-	}
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 6, 1)
+		w.RefereeWithFiles("REF01", folder)
+		away := sixWithOutage(w)
+		w.WaitUntil(1 * leaguetest.Second)
+		away.Store(true)
+		w.WaitUntil(30 * leaguetest.Second)
+		away.Store(false)
+		w.WaitUntil(34 * leaguetest.Second)
+		assert.Equal(t, "ACTIVE 4 it answers again", agentLife(w, "P03"))
+		x.Finish()
+		assert.Equal(t, "R5M3 REF01", resultsOf(w, "P03")[4])
+		x.CloseAudited()
+	})
 }
 
 // The manager pings a suspended agent every 15 s during a round.
 func TestSuspendedPlayerReturnsDuringALongRound(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(4, 1, func(o *league.Options) { o.SuspendAfter = 1 })
+		w.StartManager(4, 1, func(o *manager.Options) { o.SuspendAfter = 1 })
 		w.Referee("REF01")
 		away := new(atomic.Bool)
 		for n := 1; n <= 4; n++ {
 			if n == 3 {
 				w.Player("P03", withOutage(away, 25*leaguetest.Second))
 			} else {
-				w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, 25*leaguetest.Second, 0))
+				w.Player(league.PlayerID(n), leaguetest.WithDelays(0, 25*leaguetest.Second, 0))
 			}
 		}
 		w.WaitUntil(1 * leaguetest.Second)
@@ -243,7 +229,7 @@ func TestSuspendedPlayerReturnsDuringALongRound(t *testing.T) {
 func TestPlayerThatNeverJoinsIsShutDownAfterTenMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Legs = 4 })
+		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Legs = 4 })
 		w.RefereeWithFiles("REF01", folder)
 		w.Player("P01")
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
@@ -268,91 +254,6 @@ func TestPlayerThatNeverJoinsIsShutDownAfterTenMatches(t *testing.T) {
 		assert.Equal(t, "the part of P02 in this league is over: it did not answer in its last 10 matches", *r.Reason)
 		ask(w, "P02", protocol.QueryStandings)
 		x.CloseAudited()
-	})
-}
-
-// A player that sends invalid replies counts as reachable: it loses its matches and is not
-// suspended.
-func TestPlayerWithInvalidRepliesIsNotSuspended(t *testing.T) {
-	for name, wrong := range map[string]leaguetest.Option{
-		"an illegal choice": leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("parity_choice", "Even")),
-		"a refusal":         leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false)),
-	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 1, func(o *league.Options) { o.Legs = 5 })
-				w.Referee("REF01")
-				w.Player("P01")
-				w.Player("P02", wrong)
-				w.Finish()
-				assert.Len(t, w.Calls(protocol.StartMatch.Name), 5)
-				assert.Equal(t, "SHUTDOWN 0 it knows that the league is over", agentLife(w, "P02"))
-			})
-		})
-	}
-}
-
-func TestNegativeLimitsDisableSuspension(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter, o.ShutdownAfter = 12, -1, -1 })
-		w.Referee("REF01")
-		w.Player("P01")
-		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
-		w.Finish()
-		assert.Len(t, w.Calls(protocol.StartMatch.Name), 12)
-		assert.Equal(t, "SHUTDOWN 12 it knows that the league is over", agentLife(w, "P02"))
-	})
-}
-
-// If both players of a match are suspended, both lose.
-func TestMatchOfTwoSuspendedPlayersIsADoubleLoss(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.SuspendAfter, o.EveryMatch = 1, true })
-		w.RefereeWithFiles("REF01", folder)
-		away := new(atomic.Bool)
-		for n := 1; n <= 4; n++ {
-			if n%2 == 0 {
-				w.Player(protocol.PlayerID(n), withOutage(away, leaguetest.Second))
-			} else {
-				w.Player(protocol.PlayerID(n), leaguetest.WithDelays(0, leaguetest.Second, 0))
-			}
-		}
-		w.WaitUntil(leaguetest.Second / 2)
-		away.Store(true)
-		x.Finish()
-		state := x.CloseAudited()
-		both := 0
-		for m := range state.Matches() {
-			if len(m.Forfeited) == 2 {
-				both++
-				assert.Nil(t, m.Report.WinnerPlayerID)
-				assert.Equal(t, "P02 is suspended: it did not answer in its last match; P04 is suspended: it did not answer in its last match - both lose", m.Report.Reason)
-			}
-		}
-		assert.Equal(t, 1, both)
-	})
-}
-
-// A suspended referee gets no matches; its matches go to another referee.
-func TestHangingRefereeIsSuspendedUntilItAnswers(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 2, func(o *league.Options) { o.SuspendAfter, o.Legs = 2, 3 })
-		r := w.RefereeWithFiles("REF01", folder, leaguetest.WithCapacity(1), leaguetest.On(protocol.StartMatch.Name, leaguetest.FirstN(2, leaguetest.Silent, leaguetest.Normally)))
-		w.RefereeWithFiles("REF02", folder, leaguetest.WithCapacity(1))
-		w.Players(4, leaguetest.WithDelays(0, leaguetest.Second, 0))
-		w.WaitUntil(22*leaguetest.Second + leaguetest.Second/2) // the third round: it has failed in two
-		assert.Equal(t, []string{"REF01 agent_failed", "REF01 agent_failed", "REF01 agent_suspended", "REF01 agent_returned"}, agentDecisions(w, folder), "it answers pings")
-		r.Stop()
-		x.Finish()
-		state := x.CloseAudited()
-		conducted := map[string]int{}
-		for m := range state.Matches() {
-			conducted[m.Report.RefereeID]++
-		}
-		assert.Equal(t, 18, conducted["REF01"]+conducted["REF02"])
-		assert.Empty(t, w.GameErrors())
 	})
 }
 
@@ -442,11 +343,11 @@ func TestNextManagerRecordsMissingForfeits(t *testing.T) {
 
 func TestMatchesOfSlowPlayersAreAssignedLast(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(4, 1, func(o *league.Options) { o.Concurrency = 1 })
+		w.StartManager(4, 1, func(o *manager.Options) { o.Concurrency = 1 })
 		w.Referee("REF01")
 		w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
 		for n := 2; n <= 4; n++ {
-			w.Player(protocol.PlayerID(n))
+			w.Player(league.PlayerID(n))
 		}
 		w.Finish()
 		var order []string
@@ -462,34 +363,6 @@ func TestMatchesOfSlowPlayersAreAssignedLast(t *testing.T) {
 	})
 }
 
-func TestBroadcastWithoutActivePlayersDoesNotWait(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter = 5, 1 })
-		w.Referee("REF01")
-		away := new(atomic.Bool)
-		w.Players(2, withOutage(away, leaguetest.Second))
-		w.WaitUntil(leaguetest.Second / 2)
-		away.Store(true)
-		w.Finish()
-		assert.Less(t, w.Now(), time.Minute)
-	})
-}
-
-// Even without limits the failures are recorded, because the next manager must know which
-// attempts failed.
-func TestFailuresAreRecordedWithoutLimits(t *testing.T) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 2, func(o *league.Options) { o.SuspendAfter, o.ShutdownAfter = -1, -1 })
-		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
-		w.Referee("REF02")
-		w.Players(2)
-		x.Finish()
-		assert.Contains(t, w.EventTypes(folder), "agent_failed")
-		require.NoError(t, x.CloseFiles())
-	})
-}
-
 // outOfDescriptors is a caller that has no file descriptors left for one method until a
 // given time.
 type outOfDescriptors struct {
@@ -499,7 +372,7 @@ type outOfDescriptors struct {
 	now    func() time.Duration
 }
 
-func (c *outOfDescriptors) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (c *outOfDescriptors) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	if r.Method == c.method && c.now() < c.until {
 		return nil, nil, leaguetest.NoDescriptors{}
 	}
@@ -510,7 +383,7 @@ func (c *outOfDescriptors) Call(ctx context.Context, r protocol.CallRequest) (an
 func TestLocalFaultOfTheManagerIsNoRefereeFailure(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 2, func(o *league.Options) {
+		x := w.StartManagerIn(folder, 4, 2, func(o *manager.Options) {
 			o.SuspendAfter = 1
 			o.Caller = &outOfDescriptors{o.Caller, protocol.StartMatch.Name, 10 * leaguetest.Second, w.Now}
 		})

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/protocol"
 )
 
 // reviveEvery is the pause between two pings of suspended agents while a league runs. A
@@ -23,35 +23,27 @@ func (d *directory) atBarrier(ctx context.Context) error {
 		err = d.judgeAll()
 	}
 	d.mu.Unlock()
-	if err != nil || open {
-		return err
+	if err == nil && !open {
+		d.revive(ctx, d.all(), nil)
+		err = ctx.Err()
 	}
-	d.revive(ctx, d.all(), nil)
-	return ctx.Err()
+	return err
 }
 
 // judgeAll records the suspensions and shutdowns that are due. The lock is held.
 func (d *directory) judgeAll() error {
 	for _, a := range d.all() {
-		if err := d.judge(a); err != nil {
+		event := decide.Suspension(d.state, a.id)
+		if event == nil {
+			continue
+		}
+		if err := d.record(event); err != nil {
 			return err
 		}
+		state, reason := d.state.Lifecycle(d.state.Agents[a.id])
+		d.log.Warn().Str("id", a.id).Str("state", state).Str("reason", reason).
+			Str("event_type", "AN_AGENT_GETS_NOTHING_TO_DO_ANY_MORE").Msg("an agent gets nothing to do any more")
 	}
-	return nil
-}
-
-// judge records the suspension or shutdown of an agent. The lock is held.
-func (d *directory) judge(a *agent) error {
-	event := decide.Suspension(d.state, a.id)
-	if event == nil {
-		return nil
-	}
-	if err := d.record(event); err != nil {
-		return err
-	}
-	state, reason := d.state.Lifecycle(d.state.Agents[a.id])
-	d.options.Log.Warn().Str("id", a.id).Str("state", state).Str("reason", reason).Str("event_type", protocol.EventAgentSuspended).
-		Msg("an agent gets nothing to do any more")
 	return nil
 }
 
@@ -76,7 +68,7 @@ func (d *directory) revive(ctx context.Context, of []*agent, failed failures) (t
 		}
 		there = append(there, a)
 		if back := decide.Revival(d.state, a.id); back != nil && d.record(back) == nil {
-			d.options.Log.Info().Str("id", a.id).Str("event_type", protocol.EventAgentBack).Msg("an agent is back")
+			d.log.Info().Str("id", a.id).Str("event_type", "AN_AGENT_IS_BACK").Msg("an agent is back")
 		}
 	}
 	return there
@@ -96,12 +88,12 @@ func (d *directory) present(of []*agent) []*agent {
 }
 
 // failed records that a referee failed with a match.
-func (d *directory) failed(id protocol.MatchID, referee *agent, reason string) {
+func (d *directory) failed(id league.MatchID, referee *agent, reason string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	event := decide.RefereeFailure(d.state, id, referee.id, reason)
 	if event != nil && d.record(event) == nil {
-		d.options.Log.Warn().Stringer("match_id", id).Str("referee_id", referee.id).Str("reason", reason).
-			Str("event_type", protocol.EventRefereeFailed).Msg("a referee failed")
+		d.log.Warn().Stringer("match_id", id).Str("referee_id", referee.id).Str("reason", reason).
+			Str("event_type", "A_REFEREE_FAILED").Msg("a referee failed")
 	}
 }

@@ -3,13 +3,8 @@ package manager
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
 )
@@ -18,7 +13,8 @@ import (
 // full: then it only counts the receiver.
 type notice func(a *agent, full bool)
 
-// A broadcast is a message to many agents, of which some may get one of their own. It has one deadline, that of its method,
+// A broadcast is a message to many agents, of which some may get one of their own. It has one deadline, that of its
+// method,
 // for all receivers together: an agent that needs long for one message has less time
 // for the next, and never delays the league.
 type broadcast[Q any] struct {
@@ -61,7 +57,8 @@ func (b *barrier) wait(ctx context.Context) {
 	}
 }
 
-func newBroadcast[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], receivers int, message *Q) *broadcast[Q] {
+func newBroadcast[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack],
+	receivers int, message *Q) *broadcast[Q] {
 	return &broadcast[Q]{
 		agents: agents, method: method, message: protocol.Many(message),
 		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: newBarrier(receivers),
@@ -77,9 +74,9 @@ func (b *broadcast[Q]) deliver(a *agent, full bool) {
 		_ = send(b.ctx, b.agents, b.method, a, message, left)
 		return
 	}
-	if b.agents.unheard.first(a, "dropped") {
-		b.agents.options.Log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
-			Str("event_type", protocol.EventBroadcastDropped).Msg("the agent is too slow, a broadcast to it was dropped")
+	if _, ok := b.agents.unheard.Take(b.agents.clock.Now()); ok {
+		b.agents.log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
+			Str("event_type", "BROADCAST_DROPPED").Msg("the agent is too slow, a broadcast to it was dropped")
 	}
 }
 
@@ -111,48 +108,18 @@ func deliver(a *agent, notices []notice, full bool) {
 }
 
 // send calls one receiver of a broadcast, and logs a failure.
-func send[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], a *agent, message *protocol.Broadcast[Q], limit time.Duration) error {
+func send[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], a *agent,
+	message *protocol.Broadcast[Q], limit time.Duration) error {
 	_, err := method.CallMany(ctx, agents.options.Caller, a.peer(), message, limit)
 	if err == nil {
 		agents.acknowledged(a)
+		return nil
 	}
-	if e := protocol.AsError(err); e != nil && agents.unheard.first(a, cmp.Or(string(e.Code), notOurCode)) {
-		agents.options.Log.Warn().Err(err).Str("conversation_id", message.Conversation()).
-			Str("message_type", message.Type()).Str("id", a.id).Str("event_type", protocol.EventBroadcastUnacknowledged).
+	if omitted, ok := agents.unheard.Take(agents.clock.Now()); ok {
+		agents.log.Warn().Err(err).Str("conversation_id", message.Conversation()).
+			Str("message_type", message.Type()).Str("id", a.id).Int("omitted_before", omitted).
+			Str("event_type", "A_BROADCAST_WAS_NOT_ACKNOWLEDGED").
 			Msg("a broadcast was not acknowledged")
 	}
 	return err
-}
-
-// unheard counts the broadcasts that agents did not get, by agent and cause, so that the log has one line
-// for each of them in a round. Safe for concurrent use.
-type unheard struct {
-	mu     sync.Mutex
-	counts map[string]int // by agent and cause, such as "P01 E002"
-}
-
-// first counts a broadcast, and tells whether it is the first of its agent and cause.
-func (u *unheard) first(a *agent, cause string) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.counts[a.id+" "+cause]++
-	return u.counts[a.id+" "+cause] == 1
-}
-
-// summarize logs the counts above one, and begins anew.
-func (u *unheard) summarize(log *zerolog.Logger) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	several, counts := false, zerolog.Dict()
-	for _, key := range slices.Sorted(maps.Keys(u.counts)) {
-		if n := u.counts[key]; n > 1 {
-			several = true
-			counts.Int(key, n)
-		}
-	}
-	if several {
-		log.Warn().Dict("counts", counts).Str("event_type", protocol.EventBroadcastsCounted).
-			Msg("agents did not get several broadcasts of this round")
-	}
-	clear(u.counts)
 }

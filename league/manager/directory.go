@@ -1,12 +1,17 @@
 package manager
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -16,10 +21,11 @@ import (
 type directory struct {
 	*ledger
 	options *Options
+	log     zerolog.Logger
 	keys    protocol.ManagerKeys
 	agents  map[string]*agent
 
-	unheard unheard // has a lock of its own
+	unheard protocol.LineQuota // of the log lines about broadcasts that agents did not get
 
 	players, referees []*agent // in order of ids; nil before the league has started
 }
@@ -103,12 +109,9 @@ func (d *directory) authenticate(token string) (*agent, error) {
 func (d *directory) confirm(a *agent) error {
 	is := d.state.Agents[a.id]
 	if is.Confirmed {
-		a.confirmed.Store(true)
 		return nil
 	}
-	err := d.record(&journal.AgentConfirmed{AgentID: a.id, Generation: is.Generation})
-	a.confirmed.Store(err == nil)
-	return err
+	return d.record(&journal.AgentConfirmed{AgentID: a.id, Generation: is.Generation})
 }
 
 // acknowledged confirms the token of an agent that accepted a message of the
@@ -116,9 +119,6 @@ func (d *directory) confirm(a *agent) error {
 // message without looking at the credential. The lock is not held.
 // An event that cannot be recorded is recorded with a later message.
 func (d *directory) acknowledged(a *agent) {
-	if a.confirmed.Load() {
-		return
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if a.player || d.state.Agents[a.id].ShowsAccessTokens() {
@@ -167,7 +167,7 @@ func (d *directory) tokenless(q *protocol.MatchResultReport) *agent {
 	}
 	id := protocol.AgentOf(q.Sender)
 	if q.NamelessSender() {
-		matchID, _ := protocol.ParseMatchID(q.MatchID)
+		matchID, _ := league.ParseMatchID(q.MatchID)
 		fact, _, _, ok := d.state.Find(matchID)
 		if !ok || len(fact.Attempts) == 0 {
 			return nil
@@ -184,8 +184,146 @@ func (d *directory) tokenless(q *protocol.MatchResultReport) *agent {
 // checkSender refuses a message that names another sender than the owner of its
 // token.
 func (a *agent) checkSender(e *protocol.Envelope) error {
-	if !e.NamelessSender() && protocol.AgentOf(e.Sender) != a.id {
+	if e.Sender != "" && !e.NamelessSender() && protocol.AgentOf(e.Sender) != a.id {
 		return protocol.Fault(protocol.ErrNotAuthorized, "auth_token is that of %s, not of %.60s", a.id, e.Sender)
 	}
 	return nil
+}
+
+// An agent is a registered player or referee as the manager calls it. The facts
+// about it are in the league's state.
+type agent struct {
+	id       string
+	player   bool
+	name     string
+	endpoint atomic.Pointer[string]        // it may move while the league runs
+	proof    atomic.Pointer[proof]         // it may get a new token
+	told     atomic.Bool                   // it is being told that the league is over
+	refusals atomic.Int32                  // errors that it answered to that since it registered last
+	returned atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
+	queries  throttle                      // and other requests for which the league does not wait
+	moves    throttle                      // to another endpoint
+	notices  chan []notice                 // broadcasts to the agent, in order
+	slots    chan struct{}                 // matches that a referee conducts now
+	asked    int                           // the last round whose transcripts the referee was asked for
+}
+
+// A proof is an agent's token and the values that derive from it.
+type proof struct {
+	token      string
+	key        *protocol.TokenKey
+	credential string // proves the manager to the agent
+}
+
+// expectReturn makes the channel that is closed when the agent registers again, and
+// returns the channel before.
+func (a *agent) expectReturn() (before *chan struct{}) {
+	next := make(chan struct{})
+	return a.returned.Swap(&next)
+}
+
+func (a *agent) address() string { return *a.endpoint.Load() }
+
+// peer is the agent as the receiver of a call.
+func (a *agent) peer() protocol.Peer {
+	return protocol.Peer{Endpoint: a.address(), Bearer: a.proof.Load().credential}
+}
+
+// maxNotices is the number of broadcasts that wait for a slow agent; more are dropped.
+const maxNotices = 64
+
+// sendNotices sends the agent its broadcasts one after the other, until ctx ends.
+// Each agent has its own queue, so that a slow agent delays no other.
+func (a *agent) sendNotices(ctx context.Context) {
+	for {
+		select {
+		case notices := <-a.notices:
+			deliver(a, notices, false)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// The limits of moves. The journal keeps each move of an agent to another endpoint
+// for ever; an agent that moves for a good reason does not reach them.
+const (
+	movesPerSecond = 0.1
+	movesAtOnce    = 20
+)
+
+// A throttle bounds how often one agent may do something. It never delays the first
+// report of a match. The zero value bounds nothing, as in a simulation, where no time
+// passes.
+type throttle struct {
+	clock *protocol.Clock
+	limit *rate.Limiter
+}
+
+// allow counts one more request, or refuses it with E022 and the time to wait.
+func (t *throttle) allow() error {
+	if t.limit == nil {
+		return nil
+	}
+	now := t.clock.Now()
+	one := t.limit.ReserveN(now, 1)
+	wait := one.DelayFrom(now)
+	if wait == 0 {
+		return nil
+	}
+	one.CancelAt(now)
+	return protocol.RateLimited(wait)
+}
+
+// Identify names the caller of an encoded request by a valid token, as a bearer credential
+// or in the message: an agent, or the organiser. It returns "" for a caller without one. It
+// serves the limits of a carrier; the handlers authenticate each message themselves.
+func (m *Manager) Identify(bearer string, body []byte) string {
+	for _, token := range []string{bearer, protocol.ClaimOf(body).Token} {
+		if token == "" {
+			continue
+		}
+		if m.organiser.is(token) {
+			return "organiser"
+		}
+		m.mu.Lock()
+		a, _, err := m.owner(token)
+		m.mu.Unlock()
+		if err == nil {
+			return a.id
+		}
+	}
+	return ""
+}
+
+// pingTimeout is how long an agent has to answer a ping.
+const pingTimeout = 2 * time.Second
+
+// ping pings an endpoint once.
+func (d *directory) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
+	pong, _, err := protocol.Ping.CallWithin(ctx, d.options.Caller, protocol.Peer{Endpoint: endpoint},
+		&protocol.ToolRequest{}, pingTimeout)
+	return pong, err
+}
+
+// answering tells of each agent whether it answers a ping. It pings all at once.
+func (d *directory) answering(ctx context.Context, agents ...*agent) []bool {
+	there := make([]bool, len(agents))
+	var pinging sync.WaitGroup
+	for i, a := range agents {
+		pinging.Go(func() {
+			_, err := d.ping(ctx, a.address())
+			there[i] = answered(err)
+		})
+	}
+	pinging.Wait()
+	return there
+}
+
+// answered tells whether an agent answered a ping, with a pong or an error of its own.
+func answered(err error) bool { return protocol.Answered(err) && !protocol.Vacant(err) }
+
+// isManager tells whether a league manager answered a ping.
+func isManager(pong *protocol.Pong, err error) bool {
+	return err == nil && pong.Role == protocol.RoleManager
 }

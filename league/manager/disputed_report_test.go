@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -32,6 +33,9 @@ func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 			assert.Contains(t, protocol.AsError(err).Detail, "result.winner: by the rules of even_odd it is P01")
 		}
+		_, err := w.Report(w.WinReport("REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		assert.Contains(t, protocol.AsError(err).Detail, "REF01 has lost attempt 1 at match R1M1")
 		x.Finish()
 		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "without a delay")
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
@@ -68,37 +72,10 @@ func TestMatchIsReassignedIfAContradictoryReportIsNotCorrected(t *testing.T) {
 	})
 }
 
-// A referee that lost its attempt by rejected reports cannot report it any more.
-func TestReportOfALostAttemptIsRejected(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 2)
-		w.Referee("REF01", w.OnlyAccepting())
-		w.Referee("REF02", w.OnlyAccepting())
-		w.Players(2)
-		w.WaitUntil(leaguetest.Second)
-		for range 3 {
-			_, err := w.Report(w.ContradictoryReport("REF01"))
-			require.Error(t, err)
-		}
-		_, err := w.Report(w.WinReport("REF01"))
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
-		assert.Contains(t, protocol.AsError(err).Detail, "REF01 has lost attempt 1 at match R1M1")
-		w.WaitUntil(2 * leaguetest.Second)
-		_, err = w.Report(w.WinReport("REF02"))
-		require.NoError(t, err)
-		x.Finish()
-		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
-		assert.Empty(t, auditOf(w, folder).Findings)
-	})
-}
-
 // Rejected reports of a former referee do not count against the present one.
 func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 3, func(o *league.Options) { o.LongestMatch = 20 * leaguetest.Second })
+		w.StartManager(2, 3, func(o *manager.Options) { o.LongestMatch = 20 * leaguetest.Second })
 		w.Referee("REF01", w.OnlyAccepting())
 		w.Referee("REF02", w.OnlyAccepting())
 		w.Referee("REF03")
@@ -112,61 +89,6 @@ func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 		w.Finish()
 		assert.Equal(t, 21*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref03")[0].At, "without a delay")
 	})
-}
-
-// A number outside 1 to 10 contradicts a report. Third-party referees report 0 if they drew
-// none, with a technical loss or without the choices.
-func TestReportWithImpossibleNumberIsRejected(t *testing.T) {
-	even, odd := "even", "odd"
-	both := protocol.Both("P01", &even, "P02", &odd)
-	one := protocol.Both("P01", &even, "P02", nil)
-	for _, test := range []struct {
-		name       string
-		number     int
-		choices    protocol.PerPlayer[*string]
-		statusWith string
-		rejected   bool
-	}{
-		{"0 with both choices", 0, both, protocol.StatusWin, true},
-		{"0 with both choices and no status", 0, both, "", true},
-		{"0 with one choice", 0, one, protocol.StatusWin, false},
-		{"0 without choices", 0, nil, "", false},
-		{"0 with a technical loss", 0, both, protocol.StatusTechnicalLoss, false},
-		{"-1 with both choices", -1, both, protocol.StatusWin, true},
-		{"-1 without choices", -1, nil, protocol.StatusWin, true},
-		{"-1 with a technical loss", -1, nil, protocol.StatusTechnicalLoss, false},
-		{"11 with one choice", 11, one, protocol.StatusWin, true},
-		{"7 with a technical loss", 7, one, protocol.StatusTechnicalLoss, false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 2)
-				w.Referee("REF01", w.OnlyAccepting())
-				w.Referee("REF02")
-				w.Players(2)
-				w.WaitUntil(leaguetest.Second)
-				q := w.WinReport("REF01")
-				q.Result.Details = &protocol.ResultDetails{DrawnNumber: &test.number, Choices: test.choices, Status: test.statusWith}
-				for range 3 {
-					_, err := w.Report(q)
-					if !test.rejected {
-						require.NoError(t, err)
-						break
-					}
-					leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-					assert.Contains(t, protocol.AsError(err).Detail, "drawn_number: the number is drawn from 1 to 1", "some carriers truncate the rest")
-				}
-				w.Finish()
-				r := w.Manager.Results()[0]
-				if test.rejected {
-					assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "without a delay")
-					assert.Equal(t, "REF02", r.RefereeID)
-				} else {
-					assert.Equal(t, []any{"REF01", "P01", 0}, []any{r.RefereeID, r.Winner, r.Number})
-				}
-			})
-		})
-	}
 }
 
 // A corrected report within ten seconds counts.
@@ -191,48 +113,26 @@ func TestCorrectedReportCounts(t *testing.T) {
 // Without another referee, the match is a draw without choices, whatever was reported. The audit
 // notes it.
 func TestContradictoryReportOfTheOnlyRefereeDecidesNothing(t *testing.T) {
-	maybe, eleven, other := "maybe", 11, "P77"
-	for _, test := range []struct {
-		name   string
-		change func(q *protocol.MatchResultReport)
-		code   protocol.Code
-	}{
-		{"another winner", func(q *protocol.MatchResultReport) {}, protocol.ErrInvalidFieldType},
-		{"a number that is never drawn", func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &eleven }, protocol.ErrInvalidFieldType},
-		{"a choice that the rules do not allow", func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = protocol.Both("P01", &maybe, "P02", &maybe)
-		}, protocol.ErrInvalidParityChoice},
-		{"a winner that does not play", func(q *protocol.MatchResultReport) { q.Result.Winner = &other }, protocol.ErrInvalidFieldType},
-		{"a winner of a draw", func(q *protocol.MatchResultReport) {
-			q.Result.Details.Status, q.Result.Details.DrawnNumber = protocol.StatusDraw, nil
-		}, protocol.ErrInvalidFieldType},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 1)
-				w.Referee("REF01", w.OnlyAccepting())
-				w.Players(2)
-				w.WaitUntil(leaguetest.Second)
-				for range 3 {
-					q := w.ContradictoryReport("REF01")
-					test.change(q)
-					_, err := w.Report(q)
-					require.Error(t, err)
-					assert.Equal(t, test.code, protocol.AsError(err).Code)
-				}
-				x.Finish()
-				r := x.Manager.Results()[0]
-				assert.Equal(t, "DRAW   0 stated", fmt.Sprintf("%s %s %s %d %s", r.Status, r.Winner, r.ChoiceA, r.Number, r.Grade))
-				require.NoError(t, x.CloseFiles())
-				w.CheckFiles(folder)
-				audited := auditOf(w, folder)
-				assert.Empty(t, audited.Findings)
-				assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
-				assert.Equal(t, 1, audited.Stated)
-			})
-		})
-	}
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for range 3 {
+			_, err := w.Report(w.ContradictoryReport("REF01"))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		}
+		x.Finish()
+		r := x.Manager.Results()[0]
+		assert.Equal(t, "DRAW   0 stated", fmt.Sprintf("%s %s %s %d %s", r.Status, r.Winner, r.ChoiceA, r.Number, r.Grade))
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+		audited := auditOf(w, folder)
+		assert.Empty(t, audited.Findings)
+		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+		assert.Equal(t, 1, audited.Stated)
+	})
 }
 
 // A third-party referee reports that both players failed, but both answer pings: another
@@ -253,44 +153,12 @@ func TestDoubleTechnicalLossOfReachablePlayersIsRejected(t *testing.T) {
 		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
 		x.Finish()
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
-		assert.NotEqual(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
+		assert.NotEqual(t, league.StatusTechnicalLoss, x.Manager.Results()[0].Status)
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
 		assert.Equal(t, "it says that P01 and P02 both failed, but both answer", state.Rounds[0].Matches[0].LostAttempts[0].Reason)
 		assert.Empty(t, auditOf(w, folder).Findings)
 	})
-}
-
-// The manager pings the players before it accepts a double technical loss, in any form of
-// the report.
-func TestDoubleTechnicalLossIsRecognizedInAnyForm(t *testing.T) {
-	draw, zero := "DRAW", 0
-	for name, change := range map[string]func(q *protocol.MatchResultReport){
-		"without a status": func(q *protocol.MatchResultReport) {
-			q.Result.Details = &protocol.ResultDetails{Choices: protocol.PerPlayer[*string]{}}
-		},
-		"as a draw":                         func(q *protocol.MatchResultReport) { q.Result.Winner = &draw },
-		"with a number 0":                   func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = &zero },
-		"after a report with a wrong round": func(q *protocol.MatchResultReport) { q.RoundID = 7 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 2)
-				thirdPartyReferee(w, "REF01", w.AcceptMatch)
-				w.Referee("REF02")
-				w.Players(2)
-				w.WaitUntil(leaguetest.Second)
-				q := doubleLossReport(w, "REF01")
-				change(q)
-				_, err := w.Report(q)
-				require.Error(t, err)
-				_, err = w.Report(doubleLossReport(w, "REF01"))
-				require.Error(t, err)
-				w.Finish()
-				assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
-			})
-		})
-	}
 }
 
 // Reports that arrive during the pings wait for the verdict on the first report. The pings
@@ -337,28 +205,6 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A result from a rejected report has a match file immediately.
-func TestResultOfARejectedReportHasAMatchFile(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1)
-		thirdPartyReferee(w, "REF01", w.AcceptMatch)
-		w.Players(4)
-		w.WaitUntil(leaguetest.Second)
-		players := pairOf(w, "R1M1")
-		q := w.ReportOf("REF01", "R1M1", nil, players[0], players[1], 0, 0)
-		q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
-		_, err := w.Report(q)
-		require.NoError(t, err, "there is no other referee")
-		w.WaitUntil(2 * leaguetest.Second)
-		assert.Equal(t, 1, x.Manager.Status().Recorded, "R1M2 is not over")
-		file, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
-		require.NoError(t, err)
-		assert.Equal(t, protocol.StatusTechnicalLoss, file.Result.Status)
-		x.Kill()
-	})
 }
 
 // cutAfter cuts the files of a league after the first journal event of a type, as after a
@@ -430,7 +276,7 @@ func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		x.Kill()
-		x = w.StartManagerIn(folder, 2, 1, func(o *league.Options) { o.Pace = 30 * leaguetest.Second })
+		x = w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Pace = 30 * leaguetest.Second })
 		w.WaitUntil(10 * leaguetest.Second)
 		_, err := w.Report(doubleLossReport(w, "REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
@@ -448,76 +294,9 @@ func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 	})
 }
 
-func TestDoubleTechnicalLossOfTheOnlyRefereeIsRecorded(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
-		thirdPartyReferee(w, "REF01", w.AcceptMatch)
-		w.Players(2)
-		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(doubleLossReport(w, "REF01"))
-		require.NoError(t, err)
-		x.Finish()
-		assert.Equal(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
-		_, err = w.Report(doubleLossReport(w, "REF01"))
-		require.NoError(t, err, "it is the recorded result now")
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
-		audited := auditOf(w, folder)
-		assert.Empty(t, audited.Findings)
-		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
-	})
-}
-
-// A double technical loss is accepted at once if a player does not answer, or if there is no other
-// referee.
-func TestDoubleTechnicalLossIsAccepted(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		gone bool
-		own  bool
-	}{{"a player is unreachable", true, false}, {"our referee", false, true}} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 1)
-				if test.own {
-					w.Referee("REF01", w.OnlyAccepting())
-				} else {
-					thirdPartyReferee(w, "REF01", w.AcceptMatch)
-				}
-				players := w.Players(2)
-				w.WaitUntil(leaguetest.Second)
-				if test.gone {
-					players[1].Stop()
-				}
-				_, err := w.Report(doubleLossReport(w, "REF01"))
-				require.NoError(t, err)
-				assert.Equal(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
-				assert.Less(t, w.Now(), 4*time.Second)
-			})
-		})
-	}
-}
-
-// A third-party referee may report before it answers the assignment: the time for a
-// better report begins when the report is rejected, not when the referee accepts.
-func TestTimeForABetterReportBeginsWithTheRejection(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 2)
-		thirdPartyReferee(w, "REF01", leaguetest.Delayed(8*leaguetest.Second, w.AcceptMatch))
-		w.Referee("REF02")
-		w.Players(2)
-		w.WaitUntil(2 * leaguetest.Second)
-		_, err := w.Report(w.ContradictoryReport("REF01"))
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-		w.Finish()
-		assert.Equal(t, []int{12}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name, "ref02")))
-	})
-}
-
 // doubleLossReport is a report that both players of R1M1 lost technically.
 func doubleLossReport(w *leaguetest.World, refereeID string) *protocol.MatchResultReport {
 	q := w.ReportOf(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
-	q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+	q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
 	return q
 }

@@ -4,20 +4,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
-
-// saysNo is a player that denies each result that it is asked about.
-func saysNo() leaguetest.Option {
-	return leaguetest.On(protocol.Ping.Name, leaguetest.EditAnswer("asked", false))
-}
 
 // A referee reports a technical loss of a player that it never asked. The loss counts at once; the
 // player denies it, which is an event, a warning and a note.
@@ -30,18 +27,18 @@ func TestPlayerDeniesALossOfWhichItKnowsNothing(t *testing.T) {
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		q := w.WinReport("REF01")
-		q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+		q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
 		_, err := w.Report(q)
 		require.NoError(t, err)
 		x.Finish()
 		r := x.Manager.Results()[0]
-		assert.Equal(t, []string{protocol.StatusTechnicalLoss, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
+		assert.Equal(t, []string{league.StatusTechnicalLoss, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
 		assert.Equal(t, []string{"P02"}, state.Rounds[0].Matches[0].Disputed, "the winner is not asked")
 		assert.Equal(t, []string{"P02"}, state.Agents["REF01"].DeniedBy)
 		assert.Zero(t, state.Agents["REF01"].Failures)
-		assert.Equal(t, 1, strings.Count(log.Text(), protocol.EventResultDenied))
+		assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED_BY_A_PLAYER"))
 		audited := auditOf(w, folder)
 		assert.Empty(t, audited.Findings)
 		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDispute)
@@ -59,7 +56,7 @@ func TestPlayerIsAskedAfterARestartOfTheManager(t *testing.T) {
 				w.Players(4, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("asked", false))))
 				w.WaitUntil(3 * leaguetest.Second)
 				q := w.WinReport("REF01")
-				q.Result.Details = &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+				q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
 				_, err := w.Report(q)
 				require.NoError(t, err)
 				if answered {
@@ -70,7 +67,7 @@ func TestPlayerIsAskedAfterARestartOfTheManager(t *testing.T) {
 				w.WaitUntil(10 * leaguetest.Second)
 				state, _ := w.FoldJournal(folder)
 				assert.Equal(t, []string{"P02"}, state.Rounds[0].Matches[0].Disputed)
-				assert.Equal(t, 1, strings.Count(log.Text(), protocol.EventResultDenied))
+				assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED_BY_A_PLAYER"))
 				x.Kill()
 			})
 		})
@@ -101,54 +98,6 @@ func TestBothPlayersAreAskedAboutAStatedResult(t *testing.T) {
 	})
 }
 
-// A player that stops answering when it is losing, and then denies its loss, loses.
-func TestPlayerThatStopsWhenItIsLosingGainsNothing(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 2)
-		w.Referee("REF01")
-		w.Referee("REF02")
-		w.Player("P01")
-		w.Player("P02", saysNo(), leaguetest.On(protocol.ChooseParity.Name, leaguetest.Silent))
-		x.Finish()
-		r := x.Manager.Results()[0]
-		assert.Equal(t, []string{protocol.StatusTechnicalLoss, "P01"}, []string{r.Status, r.Winner})
-		assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name), "nothing is played again")
-		require.NoError(t, x.CloseFiles())
-		assert.Equal(t, []string{"P02"}, w.CheckFiles(folder).Rounds[0].Matches[0].Disputed)
-		assert.Empty(t, auditOf(w, folder).Findings)
-	})
-}
-
-// Two players lose each match technically and deny each loss. That suspends no honest referee.
-func TestTwoPlayersThatLieDoNotSuspendARefereeOrChangeAResult(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 6, 2)
-		w.Referee("REF01")
-		w.Referee("REF02")
-		for _, id := range []string{"P01", "P02", "P03", "P04"} {
-			w.Player(id)
-		}
-		for _, id := range []string{"P05", "P06"} {
-			w.Player(id, saysNo(), leaguetest.On(protocol.ChooseParity.Name, leaguetest.Silent))
-		}
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
-		for _, id := range []string{"REF01", "REF02"} {
-			r := state.Agents[id]
-			assert.Equal(t, []any{true, false, 0}, []any{r.LastChoice(), r.Inactive(), r.Failures}, id)
-		}
-		for _, r := range x.Manager.Results() {
-			liar := r.PlayerA > "P04" || r.PlayerB > "P04"
-			assert.Equal(t, liar, r.Status == protocol.StatusTechnicalLoss, r.MatchID)
-			assert.NotContains(t, []string{"P05", "P06"}, r.Winner)
-		}
-		assert.Empty(t, auditOf(w, folder).Findings)
-	})
-}
-
 // Two players answer pings but no question. The second referee says the same as the first: the loss
 // is recorded, and no referee failed.
 func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
@@ -161,7 +110,7 @@ func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
 		w.Players(2, leaguetest.On(protocol.ChooseParity.Name, leaguetest.Silent))
 		x.Finish()
 		r := x.Manager.Results()[0]
-		assert.Equal(t, []string{protocol.StatusTechnicalLoss, "", "REF02"}, []string{r.Status, r.Winner, r.RefereeID})
+		assert.Equal(t, []string{league.StatusTechnicalLoss, "", "REF02"}, []string{r.Status, r.Winner, r.RefereeID})
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
 		lost := state.Rounds[0].Matches[0].LostAttempts
@@ -174,41 +123,11 @@ func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
 	})
 }
 
-// Four results of one referee without a move or a number: one warning for the referee.
-func TestOneWarningForARefereeWhoseResultsRestOnItsWord(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		log := w.CaptureLog()
-		x := w.StartManager(4, 1)
-		thirdPartyReferee(w, "REF01", w.AcceptMatch)
-		w.Players(4)
-		reportRounds(w, 3)
-		w.Finish()
-		assert.Equal(t, 1, strings.Count(log.Text(), protocol.EventResultStated))
-		assert.Equal(t, []string{"6 results rest on the word of referee REF01 alone."}, x.Evidence())
-		for _, r := range x.Results() {
-			assert.Equal(t, journal.GradeStated, r.Grade)
-		}
-	})
-}
-
-// reportRounds reports each match of REF01 with a winner alone.
-func reportRounds(w *leaguetest.World, rounds int) {
-	for round := 1; round <= rounds; round++ {
-		for number := 1; number <= 2; number++ {
-			w.WaitUntil(w.Now() + 20*leaguetest.Second)
-			id := protocol.MatchID{Round: round, Number: number}.String()
-			players := pairOf(w, id)
-			_, err := w.Report(w.ReportOf("REF01", id, &players[0], players[0], players[1], 3, 0))
-			require.NoError(w.T, err)
-		}
-	}
-}
-
 // A league with evidence: recomputed refuses a report without moves, also after it was resumed. It
 // never refuses a technical loss.
 func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
-	required := func(o *league.Options) { o.RequireEvidence = true }
-	for name, status := range map[string]string{"a win": protocol.StatusWin, "a technical loss": protocol.StatusTechnicalLoss} {
+	required := func(o *manager.Options) { o.RequireEvidence = true }
+	for name, status := range map[string]string{"a win": league.StatusWin, "a technical loss": league.StatusTechnicalLoss} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
@@ -222,7 +141,7 @@ func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
 				q := w.WinReport("REF01")
 				q.Result.Details = &protocol.ResultDetails{Status: status}
 				_, err := w.Report(q)
-				if status == protocol.StatusTechnicalLoss {
+				if status == league.StatusTechnicalLoss {
 					require.NoError(t, err)
 				} else {
 					leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
@@ -234,10 +153,10 @@ func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
 				}
 				x.Finish()
 				r := x.Manager.Results()[0]
-				if status == protocol.StatusTechnicalLoss {
+				if status == league.StatusTechnicalLoss {
 					assert.Equal(t, []string{status, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
 				} else {
-					assert.Equal(t, []string{protocol.StatusDraw, "", journal.GradeStated}, []string{r.Status, r.Winner, r.Grade})
+					assert.Equal(t, []string{league.StatusDraw, "", journal.GradeStated}, []string{r.Status, r.Winner, r.Grade})
 				}
 				require.NoError(t, x.CloseFiles())
 				w.CheckFiles(folder)
@@ -308,7 +227,7 @@ func TestReportWithoutTokenTakesNoMatchFromAnother(t *testing.T) {
 				}
 				w.WaitUntil(2 * leaguetest.Second)
 				assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
-				assert.NotContains(t, log.Text(), protocol.EventRefereeTokenless)
+				assert.NotContains(t, log.Text(), "REFEREE_SENDS_NO_TOKEN")
 				_, err := w.Report(w.WinReport("REF01"))
 				require.NoError(t, err)
 				w.Finish()
@@ -357,4 +276,76 @@ func TestLeagueWithoutARefereeThatSendsTokensPauses(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The organiser rules the match of a league that waits for a token. The round ends, although its
+// referee does not answer any more.
+func TestMatchIsRuledWhileTheLeagueWaitsForAToken(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		r := thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		_, err := w.Report(tokenless(w.WinReport("REF01")))
+		require.Error(t, err)
+		w.WaitUntil(10 * leaguetest.Second)
+		r.Stop()
+		w.Organise(protocol.CommandRule, leaguetest.OfMatch("R1M1"), leaguetest.Winner("P01"))
+		w.WaitUntil(20 * leaguetest.Second)
+		state, _ := w.FoldJournal(folder)
+		assert.False(t, state.Open(), "the round is over")
+		w.Organise(protocol.CommandResume)
+		x.Finish()
+	})
+}
+
+// REF01 did not answer once. After the pause for a referee without a token it gets the match.
+func TestResumedLeagueTriesEachReferee(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FirstN(1, leaguetest.Silent, leaguetest.Normally)))
+		thirdPartyReferee(w, "REF02", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(20 * leaguetest.Second)
+		q := tokenless(w.WinReport("REF02"))
+		q.Attempt = 2
+		_, err := w.Report(q)
+		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 5001)
+		w.WaitUntil(30 * leaguetest.Second)
+		w.Organise(protocol.CommandResume)
+		w.Finish()
+		assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)
+		assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name, "ref02"))
+	})
+}
+
+// A report that breaks the form counts like a contradictory one, also if its round or league cannot be
+// read: after three, the match is a draw that its referee did not show. A later report is a dispute,
+// whatever it lacks.
+func TestMalformedReportsLoseTheMatch(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		w.Referee("REF01", w.OnlyAccepting(), leaguetest.WithCapacity(1))
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for _, member := range []string{"draw", "round_id", "league_id"} {
+			encoded, err := json.Marshal(w.WinReport("REF01"))
+			require.NoError(t, err)
+			params := protocol.ParseObject(encoded)
+			params.Set(member, []byte("[]"))
+			call := `{"jsonrpc":"2.0","method":"report_match_result","id":1,"params":` + string(params.Append(nil)) + `}`
+			assert.Contains(t, string(w.Agents()[0].Mux.Serve(w.Context, "", []byte(call)).Body), member+": ")
+		}
+		x.Finish()
+		r := x.Manager.Results()[0]
+		assert.Equal(t, []string{league.StatusDraw, "", "its referee did not show its result"}, []string{r.Status, r.Winner, r.Reason})
+		unproven := w.WinReport("REF01")
+		unproven.Draw, unproven.Signatures = nil, nil
+		_, err := w.Report(unproven)
+		require.ErrorContains(t, err, "has a result already")
+		require.NoError(t, x.CloseFiles())
+		assert.Contains(t, w.CheckFiles(folder).Rounds[0].Matches[0].Disputed, "REF01")
+	})
 }

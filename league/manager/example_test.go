@@ -8,7 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
@@ -25,7 +25,7 @@ import (
 func ExampleManager() {
 	ctx, log, clock, bus := context.Background(), zerolog.Nop(), protocol.SystemClock(), memory.NewBus()
 	games := rules.NewRegistry(evenodd.Game{})
-	manager, err := league.New(league.Options{
+	manager, err := manager.New(manager.Options{
 		LeagueID: "example", GameType: evenodd.Type, Games: games, Players: 2, Referees: 1, Listening: true, Schemes: []string{"memory"},
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Caller: bus, Clock: clock, Log: log,
 	})

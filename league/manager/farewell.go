@@ -90,48 +90,27 @@ func (d *directory) uninformed() []*agent {
 	return slices.DeleteFunc(d.all(), func(a *agent) bool { return d.state.Agents[a.id].Informed })
 }
 
-// tellCompleted tells every agent that does not know it that the league is over, after
-// the notices in its queue and the last one, and waits until all know, are gone, or ctx ends.
-func (f *farewell) tellCompleted(ctx context.Context, last notice) {
-	receivers := f.uninformed()
-	message, told := protocol.Many(f.completed), newBarrier(len(receivers))
-	tell := func(a *agent, _ bool) { // never put into a full queue
-		defer told.arrive()
-		last(a, false)
-		f.mu.Lock()
-		delete(f.queued, a)
-		a.told.Store(true) // a query is no return then
-		f.mu.Unlock()
-		defer a.told.Store(false)
-		f.tellEnd(ctx, a, message)
-	}
-	var queueing sync.WaitGroup
-	for _, a := range receivers {
-		queueing.Go(func() {
-			select {
-			case a.notices <- []notice{tell}:
-			case <-ctx.Done():
-			}
-		})
-	}
-	queueing.Wait()
-	told.wait(ctx)
-}
-
-// A farewell tells the agents that the league is over.
+// A farewell tells the agents that the league is over. The ledger's lock guards completed and until.
 type farewell struct {
 	*directory
-
 	late      chan *agent               // agents that returned after the end of the league
-	completed *protocol.LeagueCompleted // nil before the end; directory.mu guards it and queued
-	queued    map[*agent]bool           // are told after the notices in their queues; nil after Run
+	completed *protocol.LeagueCompleted // nil before the end
 	until     time.Time                 // when Run ends
 }
 
+// begin sets what is told until when. The agents that do not know it are told after the notices in
+// their queues: until then a query is no return. The lock is held.
+func (f *farewell) begin(completed *protocol.LeagueCompleted, until time.Time) {
+	for _, a := range f.all() {
+		a.told.Store(!f.state.Agents[a.id].Informed)
+	}
+	f.completed, f.until = completed, until
+}
+
 // tellLate tells an agent that returns after the end of the league that it is
-// over, even if it was told before: it may have crashed since. F.mu is held.
+// over, even if it was told before: it may have crashed since. The lock is held.
 func (f *farewell) tellLate(a *agent) {
-	if f.completed == nil || f.queued[a] || !a.told.CompareAndSwap(false, true) {
+	if f.completed == nil || !a.told.CompareAndSwap(false, true) {
 		return
 	}
 	select {
@@ -149,33 +128,50 @@ func (f *farewell) tellReturned(ctx context.Context) {
 	for {
 		select {
 		case a := <-f.late:
-			telling.Go(func() { f.tellAgain(ctx, a) }) // a slow agent delays no other
+			telling.Go(func() { f.tell(ctx, a) }) // a slow agent delays no other
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (f *farewell) tellAgain(ctx context.Context, a *agent) {
+// tell tells one agent.
+func (f *farewell) tell(ctx context.Context, a *agent) {
 	defer a.told.Store(false)
 	f.tellEnd(ctx, a, protocol.Many(f.completed))
 }
 
-// tellAll tells all agents that the league is over, after the last notice, until f.until at most. A
+// tellAll tells every agent that does not know it that the league is over, after
+// the notices in its queue and the last one. It returns when all know, are gone, or at f.until. A
 // simulation needs no time for it.
 func (f *farewell) tellAll(ctx context.Context, last notice) {
-	var returned sync.WaitGroup
-	defer returned.Wait()
+	var telling sync.WaitGroup
+	defer telling.Wait()
 	if f.options.Simulation == nil {
 		limited, stop := context.WithDeadline(ctx, f.until)
 		defer stop()
 		ctx = limited
-		returned.Go(func() { f.tellReturned(limited) })
+		telling.Go(func() { f.tellReturned(limited) })
 	}
-	f.tellCompleted(ctx, last)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.queued = nil
+	receivers := f.uninformed()
+	told := newBarrier(len(receivers))
+	tell := func(a *agent, _ bool) { // never put into a full queue
+		defer told.arrive()
+		last(a, false)
+		f.tell(ctx, a)
+	}
+	for _, a := range receivers {
+		telling.Go(func() {
+			select {
+			case a.notices <- []notice{tell}:
+			case <-ctx.Done():
+			}
+		})
+	}
+	told.wait(ctx)
+	for _, a := range receivers {
+		a.told.Store(false) // the time may be over before it was told
+	}
 }
 
 // Linger tells the agents that still do not know it, and those that return, that the
@@ -183,19 +179,18 @@ func (f *farewell) tellAll(ctx context.Context, last notice) {
 // the league is not over.
 func (m *Manager) Linger(ctx context.Context) {
 	m.mu.Lock()
-	completed := m.farewell.completed
+	over := m.farewell.completed != nil
 	m.mu.Unlock()
-	if completed == nil {
+	if !over {
 		return
 	}
 	var telling sync.WaitGroup
-	defer m.unheard.summarize(&m.options.Log)
 	defer telling.Wait()
 	telling.Go(func() { m.refusals.run(ctx) })
 	telling.Go(func() { m.files.run(ctx) })
 	for _, a := range m.uninformed() {
 		if a.told.CompareAndSwap(false, true) { // else it has returned
-			telling.Go(func() { m.farewell.tellAgain(ctx, a) })
+			telling.Go(func() { m.farewell.tell(ctx, a) })
 		}
 	}
 	m.farewell.tellReturned(ctx)

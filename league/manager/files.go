@@ -1,19 +1,16 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
@@ -30,11 +27,11 @@ type Files struct {
 	Torn   *appendfile.Torn // the incomplete end that was cut off the journal; usually nil
 
 	journal *journalfile.File
-	results *store.ResultsFiles
 	secret  [32]byte
 	unlock  func() error
 	started string // the hash of the event that started the league; "" before
 	ended   string // the hash of the event that completed the last round; "" before
+	at      string // when the last event was recorded
 	lost    string // the head that standings.json names and the journal does not have; usually ""
 }
 
@@ -42,7 +39,8 @@ type Files struct {
 // existing league into the archive; archived is its new path. The errors name the file
 // and what to do: the league is locked (*store.LockedError), the journal is damaged
 // (*journalfile.DamageError), a file cannot be read or written.
-func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time.Time) (f *Files, archived string, err error) {
+func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time.Time) (f *Files, archived string,
+	err error) {
 	unlock, err := folder.Lock(leagueID)
 	if err != nil {
 		return nil, "", err
@@ -61,18 +59,20 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 	if err != nil || known.LeagueID != leagueID {
 		known = &store.Standings{} // the manager writes it again
 	}
-	f = &Files{Folder: folder, results: folder.NewResultsFiles(leagueID), unlock: unlock, lost: known.JournalHead}
-	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), func(_ int, e *journal.Event, hash string, _ int64) {
-		switch e.Data.(type) {
-		case *journal.Started:
-			f.started = hash
-		case *journal.RoundCompleted:
-			f.ended = hash
-		}
-		if hash == f.lost {
-			f.lost = ""
-		}
-	})
+	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
+	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID),
+		func(_ int, e *journal.Event, hash string, _ int64) {
+			f.at = e.At
+			switch e.Data.(type) {
+			case *journal.Started:
+				f.started = hash
+			case *journal.RoundCompleted:
+				f.ended = hash
+			}
+			if hash == f.lost {
+				f.lost = ""
+			}
+		})
 	if errors.Is(err, appendfile.ErrInUse) {
 		err = &store.LockedError{Path: folder.Journal(leagueID)}
 	}
@@ -129,30 +129,6 @@ func (f *Files) Failed() error {
 // missing in the file, or that the league stays locked.
 func (f *Files) Close() error { return errors.Join(f.journal.Close(), f.unlock()) }
 
-// documents are the files that derive from a league's state, as of one moment. Rounds has
-// no rounds: completed is their number.
-type documents struct {
-	agents    *store.Agents
-	standings *store.Standings // nil before the start
-	rounds    *store.Rounds
-	completed int
-}
-
-// documentsOf makes the documents of a state. Head is the journal's.
-func documentsOf(s *journal.State, leagueID, head, now string) (d documents) {
-	d.agents = &store.Agents{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID}
-	d.agents.Referees, d.agents.Players = s.AgentRecords()
-	d.rounds = &store.Rounds{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID, TotalRounds: s.TotalRounds()}
-	d.completed = s.CompletedRounds()
-	if s.Started != nil {
-		d.standings = &store.Standings{
-			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: leagueID, Version: s.Recorded,
-			RoundsCompleted: d.completed, JournalHead: head, Standings: s.Standings(),
-		}
-	}
-	return d
-}
-
 // A fileWriter writes the files that derive from the journal for others to read:
 // agents.json, standings.json, rounds.json, and the files of matches whose referee
 // writes none. After a crash the derived files may be older than the journal, incomplete
@@ -163,19 +139,11 @@ func documentsOf(s *journal.State, leagueID, head, now string) (d documents) {
 // At the end of the league, Manager.FinishFiles reports the files that are not written.
 type fileWriter struct {
 	*Files
-	leagueID string
-	log      zerolog.Logger
-	current  func() (documents, error) // returns when the events that the documents show are on disk
-	round    func(int) *store.Round    // a completed round
-	failures sync.Map                  // the error of each file that could not be written, by path
+	m        *Manager
+	failures sync.Map // the error of each file that could not be written, by path
 
-	stale  chan struct{} // tells that the files are out of date
-	mu     sync.Mutex    // held while writing, so that an older state never replaces a newer one
-	agents *store.Agents // the content of agents.json; nil if that is not known
-	head   string        // in standings.json; "" if it is not known
-	rounds [3]int        // the numbers of completed rounds and of all rounds in rounds.json, and of corrections; negative if they are not known
-
-	corrections atomic.Int32 // of results of completed rounds, in this process
+	stale chan struct{} // tells that the files are out of date
+	mu    sync.Mutex    // held while writing, so that an older state never replaces a newer one
 }
 
 // The pause between two writes of the derived files is at least writePause, and
@@ -186,41 +154,18 @@ const (
 	pauseFactor = 20
 )
 
-// prepare returns the writer w with its inner state. It writes the files of a league that
-// resumes soon, because a crash may have damaged them.
-func (w *fileWriter) prepare() *fileWriter {
-	w.rounds, w.stale = [3]int{-1, -1}, make(chan struct{}, 1)
-	if w.State.Events > 0 && w.State.Completed == nil {
-		w.stale <- struct{}{}
-	}
-	return w
-}
-
 // changed has the derived files written soon, if an event changes them.
 func (w *fileWriter) changed(d journal.Data) {
-	if w == nil {
-		return
-	}
-	switch d.(type) {
-	case *journal.AgentRegistered, *journal.AgentAnswered, *journal.RegistrationDropped, *journal.AgentReturned,
-		*journal.AgentSuspended, *journal.AgentShutdown, *journal.AgentInformed,
-		*journal.AgentHeld, *journal.AgentReadmitted, *journal.AgentWithdrawn, *journal.MatchReopened, *journal.MatchRuled,
-		*journal.Started, *journal.MatchReported, *journal.MatchForfeited, *journal.RoundCompleted:
-	default:
-		return
-	}
-	select {
-	case w.stale <- struct{}{}:
-	default: // they are written anyway
+	if journal.StaleBy(d)&(journal.StaleAgents|journal.StaleStandings|journal.StaleRounds) != 0 {
+		w.refresh()
 	}
 }
 
-// correct has rounds.json written again, because a result in it has changed.
-func (w *fileWriter) correct() {
+// refresh has the derived files written soon.
+func (w *fileWriter) refresh() {
 	if w == nil {
 		return
 	}
-	w.corrections.Add(1)
 	select {
 	case w.stale <- struct{}{}:
 	default: // they are written anyway
@@ -237,7 +182,10 @@ func (w *fileWriter) run(ctx context.Context) {
 		case <-w.stale:
 			began := time.Now()
 			w.write()
-			wait(ctx, max(writePause, pauseFactor*time.Since(began)))
+			select {
+			case <-time.After(max(writePause, pauseFactor*time.Since(began))):
+			case <-ctx.Done():
+			}
 		case <-ctx.Done():
 		}
 	}
@@ -250,88 +198,76 @@ func (w *fileWriter) finish() {
 	if w == nil {
 		return
 	}
-	var stale bool
 	select {
 	case <-w.stale:
-		stale = true
-	default:
-		w.mu.Lock()
-		d, err := w.current()
-		stale = err == nil && d.standings != nil && d.standings.JournalHeadSignature != "" && d.standings.JournalHead != w.head
-		w.mu.Unlock()
-	}
-	if stale {
 		w.write()
+	default:
+		if w.State.Created.Signs() {
+			w.write()
+		}
 	}
 }
 
-// wait waits, until ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	pause := time.NewTimer(d)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-	case <-ctx.Done():
-	}
-}
-
-// write writes the derived files that differ from those that this manager wrote last.
+// write writes the derived files.
 func (w *fileWriter) write() {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	corrections := int(w.corrections.Load())
-	d, err := w.current()
-	if err != nil {
+	m := w.m
+	m.mu.Lock()
+	at, _ := protocol.ParseTimestamp(cmp.Or(m.recordedAt, w.at)) // so that a manager which records nothing changes nothing
+	s, id, head, now := m.state, m.options.LeagueID, m.head(), protocol.FormatTimestamp(at)
+	agents := &store.Agents{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id, JournalHead: head}
+	agents.Referees, agents.Players = s.AgentRecords()
+	completed := s.CompletedRounds()
+	rounds := &store.Rounds{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id, TotalRounds: s.TotalRounds()}
+	var standings *store.Standings
+	if s.Started != nil {
+		standings = &store.Standings{
+			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id, Version: s.Recorded,
+			RoundsCompleted: completed, JournalHead: head, Standings: s.Standings(),
+			JournalHeadSignature: m.options.signHead(head),
+		}
+	}
+	m.mu.Unlock()
+	if m.durable() != nil {
 		return // files never run ahead of the journal
 	}
-	if w.agents == nil || !sameAgents(w.agents, d.agents) {
-		path := w.Folder.Agents(w.leagueID)
-		if w.written(path, store.WriteDerived(path, d.agents)) {
-			w.agents = d.agents
-		}
-	}
-	if d.standings != nil {
-		path := w.Folder.Standings(w.leagueID)
-		if w.written(path, store.WriteDerived(path, d.standings)) {
-			w.head = d.standings.JournalHead
-		}
-	}
-	if rounds := [3]int{d.completed, d.rounds.TotalRounds, corrections}; w.rounds != rounds {
-		path := w.Folder.Rounds(w.leagueID)
-		if w.written(path, store.WriteRounds(path, d.rounds, w.allRounds(d.completed))) {
-			w.rounds = rounds
-		}
+	path := w.Folder.Agents(id)
+	w.written(path, store.WriteDerived(path, agents))
+	path = w.Folder.Rounds(id)
+	w.written(path, store.WriteRounds(path, rounds, w.allRounds(completed)))
+	if standings != nil {
+		path = w.Folder.Standings(id)
+		w.written(path, store.WriteDerived(path, standings))
 	}
 }
 
 // allRounds yields the first rounds. The manager holds its lock for one at a time.
 func (w *fileWriter) allRounds(count int) iter.Seq[*store.Round] {
 	return func(yield func(*store.Round) bool) {
-		for i := 1; i <= count && yield(w.round(i)); i++ {
+		for i := 1; i <= count; i++ {
+			w.m.mu.Lock()
+			round := w.m.state.RoundRecord(i)
+			w.m.mu.Unlock()
+			if !yield(round) {
+				return
+			}
 		}
 	}
 }
 
-// written remembers and logs the error of a write, and tells whether there is none.
-func (w *fileWriter) written(path string, err error) bool {
-	w.remember(path, err)
-	if err != nil {
-		w.log.Error().Err(err).Str("file", path).
-			Str("event_type", protocol.EventFileNotWritten).Msg("a file could not be written; the journal has what belongs in it, and the next start or result writes it again")
-	}
-	return err == nil
-}
-
-// remember remembers the error of a write, nil for none, until the file is written.
-func (w *fileWriter) remember(path string, err error) {
+// written remembers the error of a write, nil for none, until the file is written, and logs it.
+func (w *fileWriter) written(path string, err error) {
 	if err == nil {
 		w.failures.Delete(path)
 		return
 	}
 	w.failures.Store(path, err)
+	w.m.log.Error().Err(err).Str("file", path).Str("event_type", "FILE_NOT_WRITTEN").Msg(
+		"a file could not be written; the journal has what belongs in it, and the next start or result writes it again")
 }
 
 // failure returns an error that names the files that are not written, with the first reason.
@@ -345,7 +281,8 @@ func (w *fileWriter) failure() error {
 		return nil
 	}
 	paths := slices.Sorted(maps.Keys(reasons))
-	return fmt.Errorf("cannot write %s: %w. The journal has all that belongs in them: repair the disk and run the same command again",
+	return fmt.Errorf(
+		"cannot write %s: %w. The journal has all that belongs in them: repair the disk and run the same command again",
 		strings.Join(paths, ", "), reasons[paths[0]])
 }
 
@@ -362,33 +299,4 @@ func (m *Manager) FinishFiles() error {
 	m.writeMatches(1, announced, false)
 	w.write()
 	return w.failure()
-}
-
-// upToDate tells whether the files on disk are those of the state.
-func (w *fileWriter) upToDate() bool {
-	if w == nil {
-		return true
-	}
-	agents, errAgents := store.Read[store.Agents](w.Folder.Agents(w.leagueID))
-	standings, errStandings := store.Read[store.Standings](w.Folder.Standings(w.leagueID))
-	rounds, errRounds := store.Read[store.Rounds](w.Folder.Rounds(w.leagueID))
-	d, err := w.current()
-	if errors.Join(errAgents, errStandings, errRounds, err) != nil || w.LostTail() ||
-		len(rounds.Rounds) != d.completed || rounds.TotalRounds != d.rounds.TotalRounds {
-		return false
-	}
-	for i := range rounds.Rounds {
-		if !reflect.DeepEqual(&rounds.Rounds[i], w.round(i+1)) {
-			return false
-		}
-	}
-	w.mu.Lock()
-	w.head = standings.JournalHead
-	w.mu.Unlock()
-	return sameAgents(agents, d.agents) && reflect.DeepEqual(standings.Standings, d.standings.Standings) &&
-		standings.JournalHead != "" && standings.Version == d.standings.Version && standings.RoundsCompleted == d.completed
-}
-
-func sameAgents(a, b *store.Agents) bool {
-	return reflect.DeepEqual(a.Players, b.Players) && reflect.DeepEqual(a.Referees, b.Referees)
 }

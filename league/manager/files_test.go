@@ -1,22 +1,24 @@
 package manager_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
-	"evenodd/league/store/appendfile"
+	"evenodd/player"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
@@ -24,8 +26,8 @@ import (
 const leagueID = "league_of_tests"
 
 // options returns the options of a league without callers.
-func options(files *league.Files) league.Options {
-	return league.Options{
+func options(files *manager.Files) manager.Options {
+	return manager.Options{
 		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: 2, Referees: 1,
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Files: files, Clock: protocol.SystemClock(),
 	}
@@ -35,10 +37,10 @@ func options(files *league.Files) league.Options {
 func folderWithLeague(t *testing.T) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	files, archived, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, archived, err := manager.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	assert.Empty(t, archived)
-	_, err = league.New(options(files))
+	_, err = manager.New(options(files))
 	require.NoError(t, err)
 	require.NoError(t, files.Close())
 	j, state, _, err := journalfile.Open(folder.Journal(leagueID), nil)
@@ -53,7 +55,7 @@ func folderWithLeague(t *testing.T) store.Folder {
 
 // openAndClose opens the files of a league and closes them.
 func openAndClose(folder store.Folder, leagueID string) error {
-	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, leagueID, false, time.Now)
 	if err == nil {
 		err = files.Close()
 	}
@@ -71,15 +73,18 @@ func rewrite(t *testing.T, path string, change func(string) string) {
 	require.NoError(t, err)
 	changed := change(string(text))
 	require.NotEqual(t, string(text), changed)
+	if filepath.Base(path) == "journal.jsonl" {
+		changed = string(leaguetest.Resealed([]byte(changed)))
+	}
 	require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
 }
 
 func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
 	folder := folderWithLeague(t)
-	first, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	first, _, err := manager.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	for _, fresh := range []bool{false, true} {
-		_, _, err = league.OpenFiles(folder, leagueID, fresh, time.Now)
+		_, _, err = manager.OpenFiles(folder, leagueID, fresh, time.Now)
 		var locked *store.LockedError
 		require.ErrorAs(t, err, &locked)
 		assert.Contains(t, locked.Path, leagueID)
@@ -93,11 +98,11 @@ func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
 // A lock file looks like the remains of a crash, so that operators remove it.
 func TestRemovedLockFileAdmitsNoSecondManager(t *testing.T) {
 	folder := folderWithLeague(t)
-	first, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
+	first, _, err := manager.OpenFiles(folder, leagueID, false, time.Now)
 	require.NoError(t, err)
 	for _, fresh := range []bool{false, true} {
 		require.NoError(t, os.Remove(filepath.Join(string(folder), "private", leagueID+".lock")))
-		_, archived, err := league.OpenFiles(folder, leagueID, fresh, time.Now)
+		_, archived, err := manager.OpenFiles(folder, leagueID, fresh, time.Now)
 		var locked *store.LockedError
 		require.ErrorAs(t, err, &locked)
 		assert.Equal(t, folder.Journal(leagueID), locked.Path)
@@ -109,7 +114,6 @@ func TestRemovedLockFileAdmitsNoSecondManager(t *testing.T) {
 }
 
 func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
-	newer := func(s string) string { return strings.Replace(s, `"1.0.0"`, `"2.0.0"`, 1) }
 	for _, test := range []struct {
 		name  string
 		harm  func(t *testing.T, folder store.Folder)
@@ -118,24 +122,9 @@ func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 		{"the key is missing", func(t *testing.T, folder store.Folder) {
 			require.NoError(t, os.Remove(keyOf(folder)))
 		}, []string{leagueID + ".key", "is missing", "restore it", "--new-league"}},
-		{"the key is damaged", func(t *testing.T, folder store.Folder) {
-			rewrite(t, keyOf(folder), func(s string) string { return s[:40] })
-		}, []string{leagueID + ".key", "64 hexadecimal digits", "restore it"}},
-		{"the key is no key", func(t *testing.T, folder store.Folder) {
-			rewrite(t, keyOf(folder), func(s string) string { return strings.Repeat("x", 64) })
-		}, []string{leagueID + ".key", "64 hexadecimal digits"}},
-		{"the journal is of a newer program", func(t *testing.T, folder store.Folder) {
-			rewrite(t, folder.Journal(leagueID), newer)
-		}, []string{"journal.jsonl line 1", "2.0.0", "newer"}},
-		{"an event is of a newer program", func(t *testing.T, folder store.Folder) {
-			rewrite(t, folder.Journal(leagueID), func(s string) string { return strings.Replace(s, `"type":"registered"`, `"type":"enlisted"`, 1) })
-		}, []string{"journal.jsonl line 2", "enlisted", "newer"}},
 		{"the journal was changed", func(t *testing.T, folder store.Folder) {
 			rewrite(t, folder.Journal(leagueID), func(s string) string { return strings.Replace(s, `"legs":1`, `"legs":2`, 1) })
 		}, []string{"journal.jsonl line 2", "does not follow the line before"}},
-		{"the journal starts in the middle", func(t *testing.T, folder store.Folder) {
-			rewrite(t, folder.Journal(leagueID), func(s string) string { return s[strings.Index(s, "\n")+1:] })
-		}, []string{"journal.jsonl line 1", "event 2 stands where event 1 belongs"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			folder := folderWithLeague(t)
@@ -153,7 +142,7 @@ func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, string(before), string(after))
 
-			files, archived, err := league.OpenFiles(folder, leagueID, true, time.Now)
+			files, archived, err := manager.OpenFiles(folder, leagueID, true, time.Now)
 			require.NoError(t, err, "a new league can still begin")
 			assert.DirExists(t, archived)
 			assert.Nil(t, files.State.Created)
@@ -163,61 +152,227 @@ func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 }
 
 func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
-	another := func(t *testing.T, change func(*league.Options)) (*league.Files, league.Options) {
-		t.Helper()
-		folder := store.Folder(t.TempDir())
-		files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
-		require.NoError(t, err)
-		o := options(files)
-		change(&o)
-		_, err = league.New(o)
-		require.NoError(t, err)
-		require.NoError(t, files.Close())
-		files, _, err = league.OpenFiles(folder, leagueID, false, time.Now)
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = files.Close() })
-		return files, options(files)
+	unchanged := func(*manager.Options) {}
+	simulated := func(o *manager.Options) { o.Simulation = &journal.Simulation{Seed: 7, Players: 2, Referees: 1} }
+	for _, test := range []struct {
+		name          string
+		before, again func(*manager.Options)
+		want          string
+	}{
+		{"of another league", func(o *manager.Options) { o.LeagueID = "another_league" }, unchanged,
+			"the journal is that of league another_league, not of " + leagueID},
+		{"of a simulation", simulated, unchanged, "a simulated league continues with simulate"},
+		{"a real league, for a simulation", unchanged, simulated, "a simulated league continues with simulate"},
+		{"of an unknown game", unchanged, func(o *manager.Options) { o.Games = rules.NewRegistry() }, evenodd.Type},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			folder := store.Folder(t.TempDir())
+			for _, run := range []func(*manager.Options){test.before, test.again} {
+				files, _, err := manager.OpenFiles(folder, leagueID, false, time.Now)
+				require.NoError(t, err)
+				o := options(files)
+				run(&o)
+				if _, err = manager.New(o); files.State.Events > 1 || err != nil {
+					require.ErrorContains(t, err, test.want)
+				}
+				assert.Equal(t, 1, files.State.Events, "a refused manager writes nothing")
+				require.NoError(t, files.Close())
+			}
+		})
 	}
-	simulated := func(o *league.Options) { o.Simulation = &journal.Simulation{Seed: 7, Players: 2, Referees: 1} }
-	t.Run("of another league", func(t *testing.T) {
-		_, o := another(t, func(o *league.Options) { o.LeagueID = "another_league" })
-		_, err := league.New(o)
-		require.ErrorContains(t, err, "the journal is that of league another_league, not of "+leagueID)
-	})
-	t.Run("of a simulation", func(t *testing.T) {
-		_, o := another(t, simulated)
-		_, err := league.New(o)
-		require.ErrorContains(t, err, "a simulated league continues with simulate")
-	})
-	t.Run("a real league, for a simulation", func(t *testing.T) {
-		_, o := another(t, func(*league.Options) {})
-		simulated(&o)
-		_, err := league.New(o)
-		require.ErrorContains(t, err, "a simulated league continues with simulate")
-	})
-	t.Run("of an unknown game", func(t *testing.T) {
-		files, o := another(t, func(*league.Options) {})
-		o.Games = rules.NewRegistry()
-		_, err := league.New(o)
-		require.ErrorContains(t, err, evenodd.Type)
-		assert.Equal(t, 1, files.State.Events, "nothing is written")
+}
+
+// standings.json contains a result within 200 ms.
+func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 1)
+		results := func() int {
+			s, err := store.Read[store.Standings](folder.Standings(leaguetest.LeagueID))
+			require.NoError(t, err)
+			return s.Version
+		}
+		w.Referee("REF01", leaguetest.WithCapacity(2), w.OnlyAccepting())
+		w.Players(4)
+		for round := 1; round <= 3; round++ {
+			for number := 1; number <= 2; number++ {
+				w.WaitUntil(w.Now() + leaguetest.Second)
+				id := league.MatchID{Round: round, Number: number}.String()
+				players := pairOf(w, id)
+				_, err := w.Report(w.ReportOf("REF01", id, nil, players[0], players[1], 1, 1))
+				require.NoError(t, err, id)
+				w.WaitUntil(w.Now() + 200*time.Millisecond)
+				assert.Equal(t, 2*(round-1)+number, results())
+			}
+		}
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
 	})
 }
 
-func TestIncompleteLastLineIsCutOff(t *testing.T) {
-	folder := folderWithLeague(t)
-	rewrite(t, folder.Journal(leagueID), func(s string) string { return s[:len(s)-10] })
-	torn, err := os.ReadFile(folder.Journal(leagueID))
-	require.NoError(t, err)
-	files, _, err := league.OpenFiles(folder, leagueID, false, time.Now)
-	require.NoError(t, err)
-	require.NotNil(t, files.Torn)
-	end := bytes.IndexByte(torn, '\n') + 1
-	assert.Equal(t, appendfile.Torn{Path: folder.Journal(leagueID), Line: 2, Bytes: len(torn) - end}, *files.Torn)
-	assert.Empty(t, files.State.Agents)
-	require.NoError(t, files.Close())
-	whole, err := os.ReadFile(folder.Journal(leagueID))
-	require.NoError(t, err)
-	assert.Equal(t, string(torn[:end]), string(whole))
-	require.NoError(t, openAndClose(folder, leagueID))
+// agents.json lists the registered agents with endpoint and state.
+func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 3, 1, func(o *manager.Options) { o.MaxPlayers = 3 })
+		w.Referee("REF01", leaguetest.WithCapacity(2))
+		w.Player("P02")
+		_, err := w.Apply(w.Application("Silent"))
+		require.NoError(t, err)
+		w.WaitUntil(leaguetest.Second)
+		agents := func() *store.Agents {
+			doc, err := store.Read[store.Agents](folder.Agents(leaguetest.LeagueID))
+			require.NoError(t, err)
+			return doc
+		}
+		began := "2000-01-01T00:00:00.000Z"
+		assert.Equal(t, []store.Agent{{
+			RefereeID: "REF01", DisplayName: "Agent REF01", Endpoint: "http://ref01:8000/mcp", Version: "1.0.0", ProtocolVersion: protocol.Version,
+			GameTypes: []string{"even_odd"}, MaxConcurrent: 2, RegisteredAt: began, Answered: true, State: "REGISTERED",
+		}}, agents().Referees)
+		player := store.Agent{
+			PlayerID: "P02", DisplayName: "Agent P02", Endpoint: "http://p02:8000/mcp", Version: "1.0.0", ProtocolVersion: protocol.Version,
+			GameTypes: []string{"even_odd"}, RegisteredAt: began, Answered: true, State: "REGISTERED",
+		}
+		silent := player
+		silent.PlayerID, silent.DisplayName, silent.Endpoint, silent.Answered = "P01", "Silent", "http://silent:8000/mcp", false
+		assert.Equal(t, []store.Agent{silent, player}, agents().Players)
+		raw, err := os.ReadFile(folder.Agents(leaguetest.LeagueID))
+		require.NoError(t, err)
+		assert.NotContains(t, string(raw), "tok-")
+
+		w.PingOnly("silent")
+		w.Player("P03", leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
+		w.WaitUntil(3600 * time.Millisecond) // the sixth ping was answered at 3.15 s
+		for _, a := range agents().Players {
+			assert.Equal(t, "ACTIVE", a.State, a.PlayerID)
+		}
+		x.Finish()
+		assert.Equal(t, "SHUTDOWN", agents().Players[1].State)
+	})
+}
+
+// A third-party referee writes no match file here, so the manager writes it with the report.
+func TestMatchFileOfAThirdPartyRefereeIsWrittenWithItsReport(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		w.StartManagerIn(folder, 2, 1)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		_, err := w.Report(w.WinReport("REF01"))
+		require.NoError(t, err)
+		doc, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
+		require.NoError(t, err)
+		assert.Equal(t, store.WrittenByManager, doc.WrittenBy)
+		assert.Equal(t, "P01", *doc.Result.WinnerPlayerID)
+	})
+}
+
+// A referee with another data folder delivers its transcripts after each round, and the
+// manager's folder is then complete.
+func TestRefereeElsewhereDeliversItsTranscripts(t *testing.T) {
+	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 4, 2)
+		w.RefereeWithFiles("REF01", files)
+		w.RefereeWithFiles("REF02", folder)
+		w.Players(4)
+		x.Finish()
+		for m := range x.CloseAudited().Matches() {
+			id := m.Report.MatchID.String()
+			doc, err := folder.LoadMatch(leaguetest.LeagueID, id)
+			require.NoError(t, err)
+			assert.Len(t, doc.Transcript, 12)
+			if m.Report.RefereeID == "REF01" {
+				own, err := files.LoadMatch(leaguetest.LeagueID, id)
+				require.NoError(t, err)
+				assert.Equal(t, own, doc)
+			}
+		}
+		for _, e := range w.Calls(protocol.GetMatchTranscript.Name) {
+			assert.Equal(t, "ref01", e.To, "a referee that shares the folder is not asked")
+		}
+	})
+}
+
+// The manager hides what looks like a token in a delivered record. A player that has such a
+// name must not make the record differ from its digest in the journal.
+func TestNameLikeATokenDoesNotChangeADelivery(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Sign = true })
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+		name := "tok-p01-" + strings.Repeat("x", 40)
+		p := w.NewPlayerIn("P01", leaguetest.TempFolder(t), func(o *player.Options) { o.Name = name })
+		require.NoError(t, p.Player.Register(w.Context))
+		w.Player("P02")
+		x.Finish()
+		for m := range x.CloseAudited().Matches() {
+			assert.NotEmpty(t, m.Report.TranscriptDigest)
+			doc, err := folder.LoadMatch(leaguetest.LeagueID, m.Report.MatchID.String())
+			require.NoError(t, err)
+			assert.Contains(t, []string{doc.PlayerA.DisplayName, doc.PlayerB.DisplayName}, protocol.HiddenToken)
+		}
+	})
+}
+
+// A manager that was restarted asks for the transcripts that it does not have.
+func TestNextManagerAsksForMissingTranscripts(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 30, When: leaguetest.AfterTelling}, folder, 4, 1)
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+		w.Players(4)
+		<-x.Died
+		x.RestoreDisk()
+		path := folder.Match(leaguetest.LeagueID, "R1M1")
+		if raw, err := os.ReadFile(path); err == nil { // the manager may have crashed before the first delivery
+			require.NoError(t, os.WriteFile(path, raw[:len(raw)-100], 0o600))
+		}
+		x = w.StartManagerIn(folder, 4, 1)
+		x.Finish()
+		for m := range x.CloseAudited().Matches() {
+			doc, err := folder.LoadMatch(leaguetest.LeagueID, m.Report.MatchID.String())
+			require.NoError(t, err)
+			assert.Len(t, doc.Transcript, 12, m.Report.MatchID)
+		}
+	})
+}
+
+// A referee that delivers nothing, too much or something else harms nobody.
+func TestBadDeliveryIsRefused(t *testing.T) {
+	edit := func(change func(text string) string) leaguetest.Reply {
+		return func(c *leaguetest.Call) (jsontext.Value, error) {
+			answer, err := c.OwnAnswer()
+			return jsontext.Value(change(string(answer))), err
+		}
+	}
+	for _, test := range []struct {
+		name  string
+		reply leaguetest.Reply
+		took  time.Duration
+	}{
+		{"no answer", leaguetest.Silent, 30 * time.Second},
+		{"an error", leaguetest.RefuseWith(protocol.ErrMatchNotFound), time.Second},
+		{"no file", leaguetest.EditAnswer("match", nil), time.Second},
+		{"another match", edit(func(text string) string { return strings.ReplaceAll(text, `"match_id":"R`, `"match_id":"R9`) }), time.Second},
+		{"another attempt", edit(func(text string) string { return strings.ReplaceAll(text, `"attempt":1`, `"attempt":2`) }), time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 4, 1)
+				w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, test.reply))
+				w.Players(4)
+				x.Finish()
+				assert.Less(t, w.Now(), test.took)
+				x.CloseAudited()
+				doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
+				require.NoError(t, err)
+				assert.Equal(t, store.WrittenByManager, doc.WrittenBy)
+			})
+		})
+	}
 }

@@ -1,44 +1,40 @@
-// Package league is the league manager: it registers agents, makes the schedule, hands
+// Package manager is the league manager: it registers agents, makes the schedule, hands
 // matches to referees, records their reports and ranks the players (spec 003 §2.2.1,
 // §8). Package decide makes its decisions; this package adds time, locks and calls to
 // agents. It must not depend on a carrier: HTTP and memory look the same to it.
 package manager
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
 	"reflect"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 	"evenodd/rules"
 )
 
 // A Manager runs one league. Safe for concurrent use.
 type Manager struct {
-	*ledger // its lock guards the fields below mu
-	*directory
+	*directory    // the lock of its ledger guards the fields below life
 	options       Options
 	stamp         *protocol.Stamp
-	organiser     organiser
+	organiser     *organiser
 	resumed       bool // the league existed before this manager
 	game          rules.Game
 	reports       decide.Reports
-	acks          protocol.Batch[protocol.Ack]
-	assignments   protocol.Batch[assignment]
-	assigned      protocol.Batch[journal.MatchAssigned]
-	dispatch      chan dispatched // matches of a round on their way to the conductors
 	refusals      *refusalLog
 	registrations registrations
 	files         *fileWriter // nil without a data folder
 
-	warned   map[string]bool // what the log has said once; see warnAbout
-	farewell farewell
-	viewed   transcriptCache
+	warned   map[string]bool // the referees of which the log has warned; see warnAbout
+	farewell *farewell
+	viewed   chan struct{} // has an element for each call that a viewer causes
 
 	life    context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
 	matches []*match        // of the current round
@@ -55,17 +51,19 @@ func New(o Options) (*Manager, error) {
 		options: o, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
 		refusals: newRefusalLog(&o),
 		warned:   map[string]bool{},
-		viewed:   transcriptCache{calls: make(chan struct{}, viewerCalls)},
+		viewed:   make(chan struct{}, viewerCalls),
 	}
-	m.ledger = &ledger{clock: o.Clock, state: journal.NewState()}
-	m.directory = &directory{ledger: m.ledger, options: &m.options, agents: map[string]*agent{}, unheard: unheard{counts: map[string]int{}}}
-	m.farewell = farewell{directory: m.directory, late: make(chan *agent, 100)}
+	m.directory = &directory{ledger: &ledger{clock: o.Clock, state: journal.NewState()}, options: &m.options,
+		log: o.Log, agents: map[string]*agent{}}
+	m.farewell = &farewell{directory: m.directory, late: make(chan *agent, 100)}
 	var secret [32]byte
 	_, _ = crand.Read(secret[:]) // never fails
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.ended, secret = f.journal, f.State, f.ended, f.secret
-		w := &fileWriter{Files: f, leagueID: o.LeagueID, log: o.Log, current: m.documents, round: m.roundRecord}
-		m.files = w.prepare()
+		m.files = &fileWriter{Files: f, m: m, stale: make(chan struct{}, 1)}
+		if f.State.Events > 0 && f.State.Completed == nil {
+			m.files.refresh() // a crash may have damaged them
+		}
 	}
 	if o.Files == nil && o.KeepEvents {
 		m.kept = &keptEvents{}
@@ -90,7 +88,7 @@ func New(o Options) (*Manager, error) {
 // deriveKeys derives the manager's keys from its secret. A resumed league signs if it has
 // signed from its beginning.
 func (m *Manager) deriveKeys(secret [32]byte) {
-	m.keys = keysOf(secret, m.state.Created)
+	m.keys = protocol.ManagerKeysOf(secret)
 	m.organiser = newOrganiser(m.keys.Admin, &m.options)
 	signs := m.options.Sign
 	if created := m.state.Created; created != nil {
@@ -103,14 +101,6 @@ func (m *Manager) deriveKeys(secret [32]byte) {
 	}
 }
 
-// keysOf derives the manager's keys in the way that a resumed league began with.
-func keysOf(secret [32]byte, created *journal.Created) protocol.ManagerKeys {
-	if created != nil {
-		return protocol.ManagerKeysOf(secret, created.KeyDerivation)
-	}
-	return protocol.ManagerKeysOf(secret, protocol.KeyDerivation)
-}
-
 // openLeague begins the journal of a new league, or resumes a league.
 func (m *Manager) openLeague() error {
 	o, created := &m.options, m.state.Created
@@ -120,8 +110,9 @@ func (m *Manager) openLeague() error {
 		}
 	}
 	m.registrations = registrations{
-		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}), wake: make(chan struct{}, 1), replanned: make(chan struct{}, 1),
-		decide: decide.Registrations{Limits: decide.Limits{
+		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}),
+		silent: make(chan *agent, 2*(o.MaxPlayers+o.MaxReferees)), replanned: make(chan struct{}, 1),
+		applicants: decide.Registrations{Limits: decide.Limits{
 			GameType: o.GameType, MaxPlayers: o.MaxPlayers, MaxReferees: o.MaxReferees,
 			SameNames: o.SameNames, Grace: o.RegistrationGrace, Listening: o.Listening,
 			Sign: o.Sign, RequireSignatures: o.RequireSignatures, Roster: o.Roster,
@@ -133,36 +124,23 @@ func (m *Manager) openLeague() error {
 		return m.record(o.created())
 	}
 	m.resumed = true
-	m.organiser.annuls.Store(true)
 	if f := o.Files; f != nil && f.LostTail() {
 		if err := m.record(&journal.TailLost{Head: f.lost}); err != nil {
 			return err
 		}
 	}
-	if err := m.configure(); err != nil {
-		return err
+	if now := o.configuration(); m.state.Completed == nil && !reflect.DeepEqual(now, m.state.Configuration) {
+		if err := m.record(&journal.Configured{Configuration: now}); err != nil {
+			return err
+		}
 	}
 	for _, known := range m.state.Agents {
 		m.registrations.expectAnswer(m.add(known)) // the grace period starts again
 	}
-	m.registrations.logUnlisted()
 	if m.state.Started != nil {
 		m.registrations.close()
 	} else {
 		m.registrations.startIfComplete()
-	}
-	return nil
-}
-
-// configure records the configuration of a resumed league if it is another one than
-// before. A league of an earlier version, which has recorded none, does not begin to.
-func (m *Manager) configure() error {
-	known := m.state.Configuration
-	if known == nil || m.state.Completed != nil {
-		return nil
-	}
-	if now := m.options.configuration(); !reflect.DeepEqual(now, known) {
-		return m.record(&journal.Configured{Configuration: now})
 	}
 	return nil
 }
@@ -212,7 +190,8 @@ func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protoco
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return &protocol.Pong{
-		Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.decide.Closed), LeagueID: m.options.LeagueID,
+		Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.applicants.Closed),
+		LeagueID: m.options.LeagueID,
 	}, nil
 }
 
@@ -221,19 +200,28 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 	if err := m.organiser.authenticate(protocol.StartLeague.Name, q.AuthToken); err != nil {
 		return nil, err
 	}
-	if err := m.registrations.startByHand(); err != nil {
+	m.mu.Lock()
+	err := m.registrations.mayStart()
+	if err == nil {
+		m.registrations.close()
+		err = m.registrations.fixParticipants()
+	}
+	s := m.view().Status()
+	m.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
-	s := m.Status()
 	return &protocol.LeagueStarted{
-		Status: "STARTED", LeagueID: m.options.LeagueID, Players: s.Players, Referees: s.Referees, Rounds: s.Rounds, Matches: s.Matches,
+		Status: "STARTED", LeagueID: m.options.LeagueID, Players: s.Players, Referees: s.Referees, Rounds: s.Rounds,
+		Matches: s.Matches,
 	}, m.durable()
 }
 
 // query answers LEAGUE_QUERY (spec 003 §4.9). A query without an answer gets a response
 // with success false; only a token that is missing or wrong is an error. The token may
 // also be the request's bearer credential. The organiser may ask with the admin token.
-func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
+func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse,
+	error) {
 	asking := q.Envelope
 	if asking.AuthToken == "" {
 		asking.AuthToken = bearer
@@ -244,30 +232,10 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	asker, err := m.sender(&asking)
+	if err == nil {
+		err = asker.queries.allow()
+	}
 	if err != nil {
-		return nil, err
-	}
-	return m.answerAgent(ctx, asker, q)
-}
-
-// getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
-func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse, error) {
-	standings := &protocol.LeagueQuery{LeagueID: m.options.LeagueID, QueryType: protocol.QueryStandings}
-	if m.organiser.is(q.AuthToken) {
-		return m.answerOrganiser(ctx, standings)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	asker, err := m.authenticate(q.AuthToken)
-	if err != nil {
-		return nil, err
-	}
-	return m.answerAgent(ctx, asker, standings)
-}
-
-// answerAgent answers a query of an agent. M.mu is held.
-func (m *Manager) answerAgent(ctx context.Context, asker *agent, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
-	if err := asker.queries.allow(); err != nil {
 		return nil, err
 	}
 	if !m.state.Agents[asker.id].Informed {
@@ -277,8 +245,18 @@ func (m *Manager) answerAgent(ctx context.Context, asker *agent, q *protocol.Lea
 	return m.respond(ctx, q, response, err)
 }
 
+// getStandings is the tool of spec 003 §5.5.1: GET_STANDINGS without a query.
+func (m *Manager) getStandings(ctx context.Context, _ string, q *protocol.ToolRequest) (*protocol.LeagueQueryResponse,
+	error) {
+	return m.query(ctx, "", &protocol.LeagueQuery{
+		Envelope: protocol.Envelope{AuthToken: q.AuthToken}, LeagueID: m.options.LeagueID,
+		QueryType: protocol.QueryStandings,
+	})
+}
+
 // respond completes the response to a query. A query without an answer gets the reason.
-func (m *Manager) respond(ctx context.Context, q *protocol.LeagueQuery, response *protocol.LeagueQueryResponse, err error) (*protocol.LeagueQueryResponse, error) {
+func (m *Manager) respond(ctx context.Context, q *protocol.LeagueQuery, response *protocol.LeagueQueryResponse,
+	err error) (*protocol.LeagueQueryResponse, error) {
 	var no *protocol.Error
 	if err != nil && !errors.As(err, &no) {
 		return nil, err
@@ -298,13 +276,20 @@ func (m *Manager) respond(ctx context.Context, q *protocol.LeagueQuery, response
 func (m *Manager) view() *decide.View {
 	own := m.options.GameType
 	others := slices.DeleteFunc(m.options.Games.Types(), func(t string) bool { return t == own })
-	silent := &m.registrations.decide
+	silent := &m.registrations.applicants
 	v := &decide.View{
 		State: m.state, LeagueID: m.options.LeagueID, Games: append([]string{own}, others...),
-		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Start: silent.Start, Roster: silent.Roster,
+		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Start: silent.Start,
+		Roster: silent.Roster,
 	}
-	if log := m.eventLog(); log != nil {
-		v.Event = func(number int) (*journal.Event, error) { return eventOf(log, number) }
+	if m.journal != nil || m.kept != nil {
+		v.Event = func(number int) (*journal.Event, error) {
+			events, _, _, err := m.Events(number)
+			if err != nil || len(events) == 0 {
+				return nil, cmp.Or(err, errNoEvents)
+			}
+			return events[0], nil
+		}
 	}
 	return v
 }
@@ -315,9 +300,6 @@ type Status = decide.Status
 // A MatchRecord is a recorded result with its match.
 type MatchRecord = decide.MatchRecord
 
-// A Standing is a row of the whole table.
-type Standing = store.StandingRow
-
 // Status tells how far the league is.
 func (m *Manager) Status() Status {
 	m.mu.Lock()
@@ -326,23 +308,23 @@ func (m *Manager) Status() Status {
 }
 
 // Standings is the whole table as it is now; nil before the start.
-func (m *Manager) Standings() []Standing {
+func (m *Manager) Standings() (rows []league.Standing) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.state.Started == nil {
-		return nil
+	if m.state.Started != nil {
+		rows = m.state.Standings()
 	}
-	return m.state.Standings()
+	return rows
 }
 
 // Champion is the first of the table as it is now; the zero value before the start.
-func (m *Manager) Champion() protocol.Champion {
+func (m *Manager) Champion() (champion league.Champion) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.state.Started == nil {
-		return protocol.Champion{}
+	if m.state.Started != nil {
+		champion = m.state.Champion()
 	}
-	return m.state.Champion()
+	return champion
 }
 
 // Results are all recorded results in schedule order.
@@ -357,22 +339,4 @@ func (m *Manager) Evidence() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return decide.Evidence(m.state)
-}
-
-// documents are the derived files of the league as of now.
-func (m *Manager) documents() (documents, error) {
-	m.mu.Lock()
-	d := documentsOf(m.state, m.options.LeagueID, m.head(), m.clock.Timestamp())
-	m.mu.Unlock()
-	if d.standings != nil {
-		d.standings.JournalHeadSignature = m.options.signHead(d.standings.JournalHead)
-	}
-	return d, m.durable()
-}
-
-// roundRecord is a completed round in the form of rounds.json.
-func (m *Manager) roundRecord(round int) *store.Round {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.state.RoundRecord(round)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -37,11 +37,14 @@ type Options struct {
 
 	Tournament *journal.Tournament // nil for a round-robin
 
-	Roster            *decide.Roster // the agents that may register; nil: any
-	RegistrationUntil time.Time      // then no new agent may register, and the league starts unless StartAt is set; zero: until the start
-	StartAt           time.Time      // start with the agents that have answered then, MinPlayers and one referee at least; zero: none
+	Roster *decide.Roster // the agents that may register; nil: any
+	// then no new agent may register, and the league starts unless StartAt is set; zero: until the start
+	RegistrationUntil time.Time
+	// start with the agents that have answered then, MinPlayers and one referee at least; zero: none
+	StartAt time.Time
 
-	RegistrationWindow time.Duration // start after it with the agents that are there, MinPlayers and Referees at least; 0: none
+	// start after it with the agents that are there, MinPlayers and Referees at least; 0: none
+	RegistrationWindow time.Duration
 	RegistrationGrace  time.Duration // time that a registered agent has to answer before it can be replaced; 0 means 30 s
 
 	// Listening tells that agents listen before they register, as in a simulation
@@ -61,7 +64,7 @@ type Options struct {
 	// known. The bound on logged refusals is per address. Nil knows none.
 	CallerAddress func(ctx context.Context) string
 
-	Scoring  table.Scoring // the zero value means table.DefaultScoring; without tie-breakers, those of the tournament
+	Scoring  league.Scoring // the zero value means table.DefaultScoring; without tie-breakers, those of the tournament
 	Timeouts protocol.Timeouts
 	Retry    protocol.RetryPolicy
 
@@ -92,12 +95,15 @@ type Options struct {
 	AnnounceLead         time.Duration // wait between announcement and first match
 	Pace                 time.Duration // wait before each round
 	StopWithin           time.Duration // when Run is told to stop, running matches may go on for so long
-	LongestMatch         time.Duration // most time for a match before another referee gets it; 0: computed from the timeouts
-	Glance               time.Duration // pause between two checks that the referee of a running match is there; 0 means 5 s
-	SuspendAfter         int           // failures in a row after which an agent is suspended; 0 means 3, below 0 never
-	ShutdownAfter        int           // failures in a row after which its part in the league is over; 0 means 10, below 0 never
-	EveryMatch           bool          // broadcast the standings after every result as well (002 §7.2)
-	Schemes              []string      // of endpoints; nil means http and https
+	// most time for a match before another referee gets it; 0: computed from the timeouts
+	LongestMatch time.Duration
+	// pause between two checks that the referee of a running match is there; 0 means 5 s
+	Glance       time.Duration
+	SuspendAfter int // failures in a row after which an agent is suspended; 0 means 3, below 0 never
+	// failures in a row after which its part in the league is over; 0 means 10, below 0 never
+	ShutdownAfter int
+	EveryMatch    bool     // broadcast the standings after every result as well (002 §7.2)
+	Schemes       []string // of endpoints; nil means http and https
 
 	TokenLength int           // characters of a token's secret part, 22 to 43; 0 means 43
 	TokenTTL    time.Duration // how long a token lasts; 0: as long as the league
@@ -106,7 +112,7 @@ type Options struct {
 	AsksAtOnce    int // the same, at once; 0 means 100
 
 	Files      *Files    // the league's data folder; nil: a new league, in memory only
-	KeepEvents bool      // keep the events for Subscribe in memory, if Files is nil
+	KeepEvents bool      // keep the events in memory, if Files is nil
 	Secret     *[32]byte // the manager's keys derive from it; nil: that of Files, or a random one
 	Caller     protocol.Caller
 	Clock      *protocol.Clock
@@ -121,13 +127,13 @@ type Options struct {
 // complete fills in the defaults.
 func (o *Options) complete() {
 	if s := o.Scoring; s.Tiebreakers == nil && s.Win|s.Draw|s.Loss|s.TechnicalLoss == 0 {
-		o.Scoring = table.DefaultScoring()
+		o.Scoring = league.DefaultScoring()
 		o.Scoring.Tiebreakers = nil
 	}
 	if o.Scoring.Tiebreakers == nil {
-		o.Scoring.Tiebreakers = table.DefaultScoring().Tiebreakers
+		o.Scoring.Tiebreakers = league.DefaultScoring().Tiebreakers
 		if o.Tournament.IsSwiss() {
-			o.Scoring.Tiebreakers = table.SwissTiebreakers()
+			o.Scoring.Tiebreakers = league.SwissTiebreakers()
 		}
 	}
 	o.Legs = max(o.Legs, 1)
@@ -154,18 +160,14 @@ func (o *Options) complete() {
 func (o *Options) Validate() error {
 	problems := []error{o.Scoring.Validate()}
 	if !protocol.ValidLeagueID(o.LeagueID) {
-		problems = append(problems, fmt.Errorf("league id %q: 1 to 64 letters, digits, dots, dashes and underscores", o.LeagueID))
+		problems = append(problems, fmt.Errorf("league id %q: 1 to 64 letters, digits, dots, dashes and underscores",
+			o.LeagueID))
 	}
 	if o.Players == 1 || o.Players < 0 {
 		problems = append(problems, fmt.Errorf("a league needs at least 2 players, not %d", o.Players))
 	}
-	for _, limit := range []struct {
-		name  string
-		value int
-	}{{"legs", o.Legs}, {"referees", o.Referees}, {"concurrency", o.Concurrency}} {
-		if limit.value < 0 {
-			problems = append(problems, fmt.Errorf("%s cannot be negative: %d", limit.name, limit.value))
-		}
+	if o.Legs < 0 {
+		problems = append(problems, fmt.Errorf("legs cannot be negative: %d", o.Legs))
 	}
 	if !o.RegistrationUntil.IsZero() && !o.StartAt.IsZero() && o.RegistrationUntil.After(o.StartAt) {
 		problems = append(problems, errors.New("registration ends with the start of the league: it cannot end later"))
@@ -183,9 +185,9 @@ func (o *Options) Validate() error {
 func (o *Options) created() *journal.Created {
 	created := &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
-		GameType: o.GameType, Legs: o.Legs, SharedRanks: true, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
+		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
 		SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation, Auth: o.auth(),
-		Tournament: o.Tournament, KeyDerivation: protocol.KeyDerivation,
+		Tournament:    o.Tournament,
 		Configuration: o.configuration(),
 	}
 	if o.Sign {
@@ -206,7 +208,8 @@ func (o *Options) resume(created *journal.Created) error {
 		return fmt.Errorf("the journal is that of league %s, not of %s", created.LeagueID, o.LeagueID)
 	}
 	if (created.Simulation == nil) != (o.Simulation == nil) {
-		return errors.New("a simulated league continues with simulate, a real one with manager: use another folder or another league id")
+		return errors.New(
+			"a simulated league continues with simulate, a real one with manager: use another folder or another league id")
 	}
 	scoring := created.TableScoring()
 	lenient := created.Auth == journal.AuthLenient
@@ -215,13 +218,18 @@ func (o *Options) resume(created *journal.Created) error {
 		grace = time.Duration(created.RegistrationGrace) * time.Second
 	}
 	if created.Signs() && created.ManagerKey != o.SigningKey.Public() {
-		return errors.New("the manager's secret is not that of this league, whose first event has another manager_key: restore its key file in private")
+		return errors.New(
+			"the manager's secret is not that of this league, whose first event has another manager_key: restore its key file in private")
 	}
-	same := reflect.DeepEqual(o.Tournament, created.Tournament) && (!created.Signs() || o.RequireSignatures == created.RequiresSignatures()) &&
+	same := reflect.DeepEqual(o.Tournament, created.Tournament) &&
+		(!created.Signs() || o.RequireSignatures == created.RequiresSignatures()) &&
 		o.RequireEvidence == created.RequiresEvidence()
-	if !same || o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(scoring) || o.LenientAuth != lenient || o.RegistrationGrace != grace {
-		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient", lenient).Dur("registration_grace_ms", grace).
-			Str("event_type", protocol.EventSettingsChanged).Msg("the settings of game, tournament, legs, scoring, auth, signatures, evidence or registration_grace_sec have changed: this league keeps those it began with")
+	if !same || o.GameType != created.GameType || o.Legs != created.Legs || !o.Scoring.Equal(scoring) ||
+		o.LenientAuth != lenient || o.RegistrationGrace != grace {
+		o.Log.Warn().Str("game_type", created.GameType).Int("legs", created.Legs).Bool("lenient",
+			lenient).Dur("registration_grace_ms", grace).
+			Str("event_type", "SETTINGS_CHANGED").Msg(
+			"the settings of game, tournament, legs, scoring, auth, signatures, evidence or registration_grace_sec have changed: this league keeps those it began with")
 	}
 	o.LenientAuth, o.RegistrationGrace = lenient, grace
 	o.Sign, o.RequireSignatures = created.Signs(), created.RequiresSignatures()
@@ -239,7 +247,8 @@ func (o *Options) configuration() *journal.Configuration {
 		Replies: journal.RepliesByMeaning, Broadcast: journal.BroadcastRound, Evidence: journal.GradeStated,
 		AnnounceLead: o.AnnounceLead.Seconds(), Pace: o.Pace.Seconds(), RegistrationWindow: o.RegistrationWindow.Seconds(),
 		Participants: journal.Participants{
-			Players: o.Players, MinPlayers: o.MinPlayers, MaxPlayers: o.MaxPlayers, Referees: o.Referees, MaxReferees: o.MaxReferees,
+			Players: o.Players, MinPlayers: o.MinPlayers, MaxPlayers: o.MaxPlayers, Referees: o.Referees,
+			MaxReferees: o.MaxReferees,
 		},
 		RegistrationUntil: protocol.OptionalTimestamp(o.RegistrationUntil),
 		StartAt:           protocol.OptionalTimestamp(o.StartAt), Roster: o.Roster.Size(),
@@ -273,6 +282,6 @@ func (o *Options) auth() string {
 }
 
 // scoringOf is a scoring as messages and files have it.
-func scoringOf(s table.Scoring) protocol.Scoring {
+func scoringOf(s league.Scoring) protocol.Scoring {
 	return protocol.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
 }

@@ -3,32 +3,30 @@ package manager
 import (
 	"context"
 	"errors"
-	"sync/atomic"
-	"time"
 
 	"golang.org/x/time/rate"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
 // An organiser is the caller with the admin token. Its requests have the limits of an agent.
-// The ledger's lock guards the fields below calls.
 type organiser struct {
-	token  string
-	calls  throttle      // of requests for which the league does not wait
-	annuls atomic.Bool   // a result may be annulled: saves taking a lock
-	news   chan struct{} // has an element after a decision; Run reads it while it waits
+	token string
+	calls throttle      // of requests for which the league does not wait
+	news  chan struct{} // has an element after a decision; Run reads it while it waits
 
-	newTable bool                      // the players have not been told the table since it changed
-	decided  map[protocol.MatchID]bool // the matches whose result has changed in this process
+	// The ledger's lock guards what follows.
+	newTable bool                    // the players have not been told the table since it changed
+	changed  map[league.MatchID]bool // the matches whose result has changed in this process
 }
 
 // newOrganiser makes the organiser of a league from the manager's key for its token.
-func newOrganiser(key [32]byte, o *Options) organiser {
-	return organiser{
-		token: protocol.AdminToken(key, o.LeagueID), news: make(chan struct{}, 1), decided: map[protocol.MatchID]bool{},
+func newOrganiser(key [32]byte, o *Options) *organiser {
+	return &organiser{
+		token: protocol.AdminToken(key, o.LeagueID), news: make(chan struct{}, 1), changed: map[league.MatchID]bool{},
 		calls: throttle{o.Clock, rate.NewLimiter(rate.Limit(o.AsksPerSecond), o.AsksAtOnce)},
 	}
 }
@@ -49,17 +47,15 @@ func (o *organiser) authenticate(method, token string) error {
 
 // organiseLeague carries out a command of the organiser. It answers when the decision is on
 // disk.
-func (m *Manager) organiseLeague(_ context.Context, _ string, q *protocol.OrganiseRequest) (*protocol.Organised, error) {
+func (m *Manager) organiseLeague(_ context.Context, _ string, q *protocol.OrganiseRequest) (*protocol.Organised,
+	error) {
 	if err := m.organiser.authenticate(protocol.OrganiseLeague.Name, q.AuthToken); err != nil {
 		return nil, err
 	}
 	if q.LeagueID != m.options.LeagueID {
 		return nil, decide.OtherLeague(m.options.LeagueID, q.LeagueID)
 	}
-	if q.Command == protocol.CommandStart {
-		return m.planStart(q)
-	}
-	done, ruled, err := m.decide(q)
+	done, ruled, err := m.command(q)
 	if err != nil {
 		return nil, err
 	}
@@ -72,36 +68,22 @@ func (m *Manager) organiseLeague(_ context.Context, _ string, q *protocol.Organi
 	return done, nil
 }
 
-// planStart starts the league, or plans its start.
-func (m *Manager) planStart(q *protocol.OrganiseRequest) (*protocol.Organised, error) {
-	var at time.Time
-	if q.StartAt != "" {
-		var err error
-		if at, err = time.Parse(time.RFC3339, q.StartAt); err != nil {
-			return nil, protocol.Fault(protocol.ErrInvalidTimestamp, "start_at %.40q: want a time such as 2026-09-01T10:00:00Z", q.StartAt)
-		}
-	}
-	event, when, about, err := m.PlanStart(journal.Decision{By: q.By, Reason: q.Reason}, at)
-	if err != nil {
-		return nil, err
-	}
-	if m.journal == nil {
-		event = 0
-	}
-	return &protocol.Organised{Status: protocol.StatusDone, Command: q.Command, Event: event, At: when, About: about}, nil
-}
-
-// decide records a command, and has it carried out. It returns the match that runs and has its
+// command records a command, and has it carried out. It returns the match that runs and has its
 // result by the command; nil for none.
-func (m *Manager) decide(q *protocol.OrganiseRequest) (done *protocol.Organised, ruled *match, err error) {
+func (m *Manager) command(q *protocol.OrganiseRequest) (done *protocol.Organised, ruled *match, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.registrations.beginIfDecided(); err != nil {
+	if err := m.registrations.fixParticipants(); err != nil {
 		return nil, nil, err
 	}
-	event, err := decide.Decision(m.state, decide.Command{
-		Name: q.Command, By: q.By, Reason: q.Reason, AgentID: q.AgentID, MatchID: q.MatchID, Winner: q.Winner,
-	})
+	order, atOnce := *q, q.Command == protocol.CommandStart && q.StartAt == ""
+	if atOnce {
+		if err := m.registrations.mayStart(); err != nil {
+			return nil, nil, err
+		}
+		order.StartAt = protocol.FormatTimestamp(m.clock.Now())
+	}
+	event, err := decide.Decision(m.state, &order)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,81 +92,68 @@ func (m *Manager) decide(q *protocol.OrganiseRequest) (done *protocol.Organised,
 	} else if err != nil {
 		return nil, nil, protocol.Fault(protocol.ErrInvalidMatchState, "%v", err)
 	}
-	m.options.Log.Info().Str("command", q.Command).Str("by", q.By).Str("about", event.Matter()).Str("reason", q.Reason).
-		Str("event_type", protocol.EventOrganiserDecided).Msg("a decision of the organiser")
-	done = &protocol.Organised{
-		Status: protocol.StatusDone, Command: q.Command, At: m.recordedAt,
-		About: event.About() + ". " + decide.Consequence(m.state, event),
-	}
+	m.log.Info().Str("command", q.Command).Str("by", q.By).Str("about",
+		q.AgentID+q.MatchID+order.StartAt).Str("reason", q.Reason).
+		Str("event_type", "ORGANISER_DECIDED").Msg("a decision of the organiser")
+	done = &protocol.Organised{Status: protocol.StatusDone, Command: q.Command, At: m.recordedAt}
 	if m.journal != nil {
 		done.Event = m.state.Events
 	}
-	return done, m.takeEffect(event), nil
+	ruled, err = m.takeEffect(event, atOnce)
+	if done.About = event.Next(m.state); q.Command != protocol.CommandStart {
+		done.About = event.About() + ". " + done.About
+	}
+	return done, ruled, err
 }
 
 // takeEffect changes what the manager keeps beside the state by a decision. It returns the
 // match that runs and is ruled; nil for none. M.mu is held.
-func (m *Manager) takeEffect(event journal.DecisionEvent) (ruled *match) {
-	switch d := event.(type) {
-	case *journal.Unpaused:
-		m.wakeMatches()
-	case *journal.AgentReadmitted:
-		if m.state.Started == nil { // no league starts without a referee
-			m.registrations.startIfComplete()
-		}
-	case *journal.AgentHeld:
-		m.wakeMatches()
-	case *journal.AgentWithdrawn:
-		if m.state.Started == nil {
-			delete(m.agents, d.AgentID)
-			m.registrations.decide.Forget(d.AgentID)
-		}
-		m.organiser.newTable = m.organiser.newTable || d.Annulled
-		m.wakeMatches()
-	case *journal.MatchRuled:
+func (m *Manager) takeEffect(d *journal.Decided, startsNow bool) (ruled *match, err error) {
+	if d.AgentID != "" && m.state.Agents[d.AgentID] == nil { // its registration has ended
+		delete(m.agents, d.AgentID)
+		m.registrations.applicants.Forget(d.AgentID)
+	}
+	if m.state.Started == nil {
+		err = m.registrations.replan(startsNow)
+	}
+	if d.Annulled {
+		m.organiser.newTable = true
+	}
+	if fact, _, _, ok := m.state.Find(d.MatchID); ok && fact.Event == m.state.Events { // the decision made its result
 		m.correct(d.MatchID)
 		if x := m.running(d.MatchID); x != nil && !x.over() {
 			ruled = x
 		}
 	}
-	select {
-	case m.organiser.news <- struct{}{}:
-	default: // Run looks anyway
-	}
-	return ruled
-}
-
-// AnnulledResults is the number of results of a match that an organiser has annulled.
-func (m *Manager) AnnulledResults(matchID string) int {
-	id, ok := protocol.ParseMatchID(matchID)
-	if !ok || !m.organiser.annuls.Load() {
-		return 0
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	match, _, _, ok := m.state.Find(id)
-	if !ok {
-		return 0
-	}
-	return len(match.Annulled)
-}
-
-// correct notes that the result of a match is another one than was told or written. M.mu is
-// held.
-func (m *Manager) correct(id protocol.MatchID) {
-	m.organiser.newTable = true
-	m.organiser.annuls.Store(true)
-	m.organiser.decided[id] = true
-	m.files.correct()
-}
-
-// wakeMatches makes the conductors look at the running matches: one that no referee has yet may be
-// forfeited now. M.mu is held.
-func (m *Manager) wakeMatches() {
-	for _, x := range m.matches {
+	for _, x := range m.matches { // one that no referee has yet may be forfeited now
 		x.wake()
 	}
 	if m.rematch != nil {
 		m.rematch.wake()
 	}
+	select {
+	case m.organiser.news <- struct{}{}:
+	default: // Run looks anyway
+	}
+	return ruled, err
+}
+
+// AnnulledResults is the number of results of a match that an organiser has annulled.
+func (m *Manager) AnnulledResults(matchID string) int {
+	id, ok := league.ParseMatchID(matchID)
+	if !ok {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if match, _, _, ok := m.state.Find(id); ok {
+		return len(match.Annulled)
+	}
+	return 0
+}
+
+// correct has the changed result of a match told and written again. M.mu is held.
+func (m *Manager) correct(id league.MatchID) {
+	m.organiser.newTable, m.organiser.changed[id] = true, true
+	m.files.refresh()
 }

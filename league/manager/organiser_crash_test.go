@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -58,7 +59,7 @@ func progressOf(w *leaguetest.World, folder store.Folder) (rounds, decisions int
 		switch {
 		case bytes.Contains(line, []byte(`"type":"round_completed"`)):
 			rounds++
-		case bytes.Contains(line, []byte(`"by":"A. Smith"`)) && !bytes.Contains(line, []byte(`"type":"match_reopened"`)):
+		case bytes.Contains(line, []byte(`"by":"A. Smith"`)) && !bytes.Contains(line, []byte(`"command":"reopen"`)):
 			decisions++
 		}
 	}
@@ -70,13 +71,13 @@ type organisedLeague struct {
 	name       string
 	players    int
 	tournament *journal.Tournament
-	change     func(*league.Options)
+	change     func(*manager.Options)
 	steps      []organiserStep
 }
 
 // outcome is what a crash must not change.
 type outcome struct {
-	Results   []league.MatchRecord
+	Results   []manager.MatchRecord
 	Standings []league.Standing
 	Decided   []string
 }
@@ -85,7 +86,7 @@ type outcome struct {
 func (l *organisedLeague) play(w *leaguetest.World, end leaguetest.CrashPoint) (events int, o outcome) {
 	w.T.Helper()
 	folder, files := leaguetest.MemoryFolder(w.T), leaguetest.MemoryFolder(w.T)
-	format := func(o *league.Options) { o.Tournament = l.tournament }
+	format := func(o *manager.Options) { o.Tournament = l.tournament }
 	x := w.StartMortalManager(end, folder, l.players, 2, withPause, format, l.change)
 	succession := w.InBackground(func() {
 		if end.Event > 0 {
@@ -118,7 +119,7 @@ func (l *organisedLeague) play(w *leaguetest.World, end leaguetest.CrashPoint) (
 func TestDecisionsSurviveAManagerCrashAtAnyEvent(t *testing.T) {
 	t.Parallel()
 	match, about, winner := leaguetest.OfMatch, leaguetest.About, leaguetest.Winner
-	unchanged := func(*league.Options) {}
+	unchanged := func(*manager.Options) {}
 	for _, l := range []organisedLeague{
 		{"round-robin", 5, nil, unchanged, []organiserStep{
 			step(0, protocol.CommandPause), step(0, protocol.CommandResume),

@@ -1,8 +1,6 @@
 package manager_test
 
 import (
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
@@ -52,7 +51,7 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 					}
 					w.RefereeWithFiles("REF02", folder)
 					for n := range 4 {
-						w.PlayerIn(protocol.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
+						w.PlayerIn(league.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
 					}
 					switch moment { // a round takes two seconds, and the pause five
 					case running:
@@ -96,31 +95,6 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 	}
 }
 
-func TestTwoOrganisersAtOnceCannotBothDecideTheSame(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, withPause)
-		w.RefereeWithFiles("REF01", folder)
-		w.Players(2)
-		by := func(name string) leaguetest.Command {
-			return func(q *protocol.OrganiseRequest) { q.By = name }
-		}
-		var deciding sync.WaitGroup
-		errs := make([]error, 2)
-		for i, name := range []string{"A. Smith", "B. Jones"} {
-			deciding.Go(func() { _, errs[i] = w.TryToOrganise(protocol.CommandPause, by(name)) })
-		}
-		deciding.Wait()
-		i := slices.Index(errs, nil)
-		require.GreaterOrEqual(t, i, 0, "one of them pauses the league")
-		require.Error(t, errs[1-i])
-		assert.ErrorContains(t, errs[1-i], "the league is paused already, by "+[]string{"A. Smith", "B. Jones"}[i])
-		w.Organise(protocol.CommandResume)
-		x.Finish()
-		x.CloseAudited()
-	})
-}
-
 func TestOrganiserIsToldWhatIsWrongWithACommand(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
@@ -141,12 +115,7 @@ func TestOrganiserIsToldWhatIsWrongWithACommand(t *testing.T) {
 			{"wrong token", protocol.CommandPause, token("adm-wrong"), protocol.ErrTokenInvalid, "auth_token is not the admin token"},
 			{"a player's token", protocol.CommandPause, token(w.Token("P01")), protocol.ErrTokenInvalid, "auth_token is not the admin token"},
 			{"another league", protocol.CommandPause, func(q *protocol.OrganiseRequest) { q.LeagueID = "other" }, protocol.ErrLeagueNotFound, "this manager runs league league_of_tests"},
-			{"no author", protocol.CommandPause, func(q *protocol.OrganiseRequest) { q.By = "" }, protocol.ErrInvalidFieldType, "name the author of a decision"},
 			{"unknown command", "stop", func(*protocol.OrganiseRequest) {}, protocol.ErrInvalidFieldType, `command "stop"`},
-			{"unknown agent", protocol.CommandSuspend, leaguetest.About("P09"), protocol.ErrPlayerNotRegistered, "is not registered in this league"},
-			{"the only referee", protocol.CommandWithdraw, leaguetest.About("REF01"), protocol.ErrInvalidMatchState, "REF01 is the only referee that is left"},
-			{"unknown match", protocol.CommandRematch, leaguetest.OfMatch("R9M1"), protocol.ErrMatchNotFound, "R9M1 is not known"},
-			{"a winner that does not play", protocol.CommandRule, func(q *protocol.OrganiseRequest) { q.MatchID, q.Winner = "R1M1", "P07" }, protocol.ErrInvalidFieldType, "want P01 or P02"},
 		} {
 			_, err := w.TryToOrganise(test.command, test.change)
 			e := protocol.AsError(err)
@@ -162,10 +131,10 @@ func TestOrganiserIsToldWhatIsWrongWithACommand(t *testing.T) {
 func TestSuspendedPlayerForfeitsMatchesThatHaveNotBegun(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Concurrency = 1 })
+		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Concurrency = 1 })
 		w.RefereeWithFiles("REF01", folder)
 		for n := range 4 {
-			w.PlayerIn(protocol.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
+			w.PlayerIn(league.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
 		}
 		w.WaitUntil(leaguetest.Second) // one match of round 1 runs, the other waits
 		running := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
@@ -181,7 +150,7 @@ func TestSuspendedPlayerForfeitsMatchesThatHaveNotBegun(t *testing.T) {
 		w.Organise(protocol.CommandSuspend, leaguetest.About(schedule[other][0]))
 		x.Finish()
 		state := x.CloseAudited()
-		assert.NotEqual(t, protocol.StatusTechnicalLoss, matchOf(state, running.MatchID).Report.Status, "it finishes its running match")
+		assert.NotEqual(t, league.StatusTechnicalLoss, matchOf(state, running.MatchID).Report.Status, "it finishes its running match")
 		assert.Equal(t, []string{schedule[other][0]}, matchOf(state, other).Forfeited)
 		told := w.Calls(protocol.NotifyRound.Name, leaguetest.NewAgent(schedule[other][1], nil).Host)
 		again := leaguetest.Decode[protocol.RoundAnnouncement](told[1].Message)
@@ -212,33 +181,11 @@ func TestThirdPartyRefereeConductsARematch(t *testing.T) {
 		number, odd, even := 7, "odd", "even"
 		winner := "P02"
 		again := w.ReportOf("REF01", "R1M1", &winner, "P01", "P02", 0, 3)
-		again.Result.Details = &protocol.ResultDetails{DrawnNumber: &number, Choices: protocol.Both("P01", &even, "P02", &odd)}
+		again.Result.Details = &protocol.ResultDetails{DrawnNumber: &number, Choices: league.Both("P01", &even, "P02", &odd)}
 		_, err = w.Report(tokenless(again))
 		require.NoError(t, err)
 		final := x.Finish()
 		assert.Equal(t, "P02", final.Champion.PlayerID)
 		assert.Equal(t, 2, matchOf(x.CloseAudited(), "R1M1").Report.Number)
-	})
-}
-
-func TestOrganiserStartsTheLeagueNowOrAtATime(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 0, 1)
-		at := func(text string) leaguetest.Command {
-			return func(q *protocol.OrganiseRequest) { q.StartAt = text }
-		}
-		_, err := w.TryToOrganise(protocol.CommandStart, at("tomorrow"))
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidTimestamp, 21)
-		w.RefereeWithFiles("REF01", folder)
-		playersIn(w, folder, 3)
-		synctest.Wait()
-		done := w.Organise(protocol.CommandStart, at("2000-01-01T02:00:00+01:00"))
-		assert.Equal(t, "The league starts at 2000-01-01T01:00:00Z with the agents that have answered then.", done.About)
-		w.WaitUntil(59 * time.Minute)
-		assert.Empty(t, w.Calls(protocol.NotifyRound.Name))
-		x.Finish()
-		assert.GreaterOrEqual(t, w.Now(), time.Hour)
-		x.CloseAudited()
 	})
 }

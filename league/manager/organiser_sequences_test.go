@@ -16,9 +16,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -77,8 +78,7 @@ func playSequence(t *testing.T, seed uint64) {
 	})
 }
 
-// The sequences by which defects were found. In league/decide, TestSequencesThatEndedALeague has
-// those that need no agents.
+// The sequences by which defects were found.
 func TestOrganiserSequencesThatFailed(t *testing.T) {
 	match, about, winner := leaguetest.OfMatch, leaguetest.About, leaguetest.Winner
 	because := func(reason string) leaguetest.Command {
@@ -95,12 +95,6 @@ func TestOrganiserSequencesThatFailed(t *testing.T) {
 		steps      []organiserStep
 		holds      func(l *sequence) bool // after the end; nil for nothing
 	}{
-		{"rule, then rematch", nil, nil, []organiserStep{
-			step(1, protocol.CommandRule, match("R1M1"), winner("P01")), step(1, protocol.CommandRematch, match("R1M1")),
-		}, nil},
-		{"forfeit, then rematch", nil, nil, []organiserStep{
-			step(0, protocol.CommandSuspend, about("P01")), step(1, protocol.CommandReadmit, about("P01")), step(1, protocol.CommandRematch, match("R1M1")),
-		}, nil},
 		{"rulings that leave no match for the next round of a knockout", &journal.Tournament{Algorithm: pairing.Knockout}, nil, []organiserStep{
 			step(1, protocol.CommandRule, match("R1M1"), winner(protocol.WinnerNone)), step(1, protocol.CommandRule, match("R1M2"), winner(protocol.WinnerNone)),
 		}, func(l *sequence) bool { return l.run.Final.TotalRounds == 1 }},
@@ -122,7 +116,7 @@ func TestOrganiserSequencesThatFailed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				l := &sequence{w: w, folder: leaguetest.TempFolder(t), files: leaguetest.TempFolder(t)}
-				l.run = w.StartManagerIn(l.folder, 4, 2, withPause, func(o *league.Options) { o.Tournament = test.tournament })
+				l.run = w.StartManagerIn(l.folder, 4, 2, withPause, func(o *manager.Options) { o.Tournament = test.tournament })
 				organised := w.InBackground(func() { organise(w, l.folder, test.steps) })
 				w.RefereeWithFiles("REF01", l.files)
 				w.RefereeWithFiles("REF02", l.files)
@@ -134,26 +128,6 @@ func TestOrganiserSequencesThatFailed(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestLeagueStartsOnlyWithARefereeThatIsNotSuspended(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		l := &sequence{w: w, folder: leaguetest.TempFolder(t), files: leaguetest.TempFolder(t)}
-		l.run = w.StartManagerIn(l.folder, 2, 2)
-		for _, id := range []string{"REF01", "REF02"} {
-			w.RefereeWithFiles(id, l.files)
-			w.Organise(protocol.CommandSuspend, leaguetest.About(id))
-		}
-		playersIn(w, l.files, 2)
-		w.WaitUntil(time.Minute)
-		assert.NotContains(t, w.EventTypes(l.folder), "started")
-		_, err := w.TryToOrganise(protocol.CommandStart)
-		require.ErrorContains(t, err, "each referee that has answered is suspended: readmit one first")
-		w.Organise(protocol.CommandReadmit, leaguetest.About("REF02"))
-		l.run.Finish()
-		assert.Equal(t, "REF02", l.run.Manager.Results()[0].RefereeID)
-		l.audit()
-	})
 }
 
 // The player of a match is suspended, and the referee that has accepted the match says that it is
@@ -183,7 +157,7 @@ func TestGameOverOfALostGameComesAfterTheNextAnnouncement(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = tictactoe.Game{}
 		l := &sequence{w: w, folder: leaguetest.TempFolder(t), files: leaguetest.TempFolder(t)}
-		l.run = w.StartManagerIn(l.folder, 2, 1, withPause, signed, func(o *league.Options) { o.Legs = 2 })
+		l.run = w.StartManagerIn(l.folder, 2, 1, withPause, signed, func(o *manager.Options) { o.Legs = 2 })
 		w.RefereeWithFiles("REF01", l.files)
 		slow := leaguetest.Delayed(31*leaguetest.Second, leaguetest.Normally)
 		w.PlayerIn("P01", l.files, leaguetest.On(protocol.MakeMove.Name, leaguetest.InTurn(leaguetest.Normally, slow, slow, slow, slow, leaguetest.Normally)),
@@ -195,39 +169,13 @@ func TestGameOverOfALostGameComesAfterTheNextAnnouncement(t *testing.T) {
 	})
 }
 
-// The last referee is not shut down. It is when an organiser readmits another one, also if that
-// happens while the manager pings the suspended agents before a round.
-func TestRefereeIsShutDownThatIsNotTheLastOneAnyMore(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		l := &sequence{w: w, folder: leaguetest.TempFolder(t), files: leaguetest.TempFolder(t)}
-		l.run = w.StartManagerIn(l.folder, 2, 2, func(o *league.Options) {
-			o.Legs, o.SuspendAfter, o.ShutdownAfter, o.LongestMatch = 3, 2, 2, 20*leaguetest.Second
-		})
-		w.RefereeWithFiles("REF02", l.files)
-		w.Organise(protocol.CommandSuspend, leaguetest.About("REF02"))
-		w.RefereeWithFiles("REF01", l.files, w.OnlyAccepting(), leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(3*leaguetest.Second/2, leaguetest.Normally)))
-		playersIn(w, l.files, 2)
-		for _, match := range []string{"R1M1", "R2M1"} {
-			w.WaitUntil(w.Now() + time.Minute) // REF01 does not report
-			w.Organise(protocol.CommandRule, leaguetest.OfMatch(match), leaguetest.Winner("P01"))
-		}
-		w.WaitUntil(w.Now() + leaguetest.Second)
-		require.Equal(t, "agent_suspended", w.EventTypes(l.folder)[len(w.EventTypes(l.folder))-1], "the manager pings REF01")
-		w.Organise(protocol.CommandReadmit, leaguetest.About("REF02"))
-		l.run.Finish()
-		state, _ := w.FoldJournal(l.folder)
-		assert.NotEmpty(t, state.Agents["REF01"].ShutdownReason)
-		l.audit()
-	})
-}
-
 // A sequence is a league with an organiser.
 type sequence struct {
 	*rand.Rand
 	commands      *rand.Rand // of the organiser, which has a goroutine of its own
 	w             *leaguetest.World
 	folder, files store.Folder // of the manager, and of the agents
-	change        []func(*league.Options)
+	change        []func(*manager.Options)
 	players       int
 	referees      int
 	crashes       []leaguetest.CrashPoint
@@ -250,7 +198,7 @@ func newSequence(w *leaguetest.World, r *rand.Rand) *sequence {
 		tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: r.IntN(1 + pairing.MaxSwissRounds(l.players))}
 	}
 	legs, sign, suspend, shutdown, every := 1+r.IntN(2), r.IntN(2) == 0, 1+r.IntN(2), 2+r.IntN(2), r.IntN(4) == 0
-	l.change = append(l.change, withPause, func(o *league.Options) {
+	l.change = append(l.change, withPause, func(o *manager.Options) {
 		o.Tournament, o.Sign, o.SuspendAfter, o.ShutdownAfter, o.EveryMatch = tournament, sign, suspend, shutdown, every
 		if o.Legs = legs; tournament != nil {
 			o.Legs = 1
@@ -275,15 +223,15 @@ func (l *sequence) play() {
 			busy := leaguetest.AnswerWithStatus(protocol.StatusBusy)
 			traits = append(traits, leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.Normally, busy, leaguetest.Normally)))
 		}
-		w.RefereeWithFiles(protocol.RefereeID(n+1), l.files, append(traits, leaguetest.WithCapacity(1+l.IntN(2)))...)
+		w.RefereeWithFiles(league.RefereeID(n+1), l.files, append(traits, leaguetest.WithCapacity(1+l.IntN(2)))...)
 	}
 	for n := range l.players {
 		traits, killed := l.playerTraits(), time.Duration(l.IntN(90))*leaguetest.Second
 		if l.IntN(4) > 0 {
-			w.PlayerIn(protocol.PlayerID(n+1), l.files, traits...)
+			w.PlayerIn(league.PlayerID(n+1), l.files, traits...)
 			continue
 		}
-		a := w.PlayerIn(protocol.PlayerID(n+1), l.files) // no handler may run longer than its process
+		a := w.PlayerIn(league.PlayerID(n+1), l.files) // no handler may run longer than its process
 		w.InBackground(func() {
 			time.Sleep(killed)
 			a.Stop()
@@ -364,7 +312,7 @@ func (l *sequence) organise() {
 		}
 		if l.registered.Load() && !l.has("started") {
 			for n := range l.referees {
-				_, _ = l.w.TryToOrganise(protocol.CommandReadmit, leaguetest.About(protocol.RefereeID(n+1)))
+				_, _ = l.w.TryToOrganise(protocol.CommandReadmit, leaguetest.About(league.RefereeID(n+1)))
 			}
 			_, _ = l.w.TryToOrganise(protocol.CommandStart)
 		}
@@ -394,18 +342,18 @@ func (l *sequence) command() {
 		return // the other agents would be too late
 	}
 	rounds := bytes.Count(l.text(), []byte(`"type":"round_announced"`))
-	agent := protocol.PlayerID(1 + r.IntN(l.players))
+	agent := league.PlayerID(1 + r.IntN(l.players))
 	if r.IntN(3) == 0 {
-		agent = protocol.RefereeID(1 + r.IntN(l.referees))
+		agent = league.RefereeID(1 + r.IntN(l.referees))
 	}
 	if rounds == 0 && command == protocol.CommandWithdraw {
-		agent = protocol.PlayerID(l.players) // of those that remain, a league can start
+		agent = league.PlayerID(l.players) // of those that remain, a league can start
 		if l.players == 2 {
 			return
 		}
 	}
 	match := fmt.Sprintf("R%dM%d", max(rounds-r.IntN(2), 1), 1+r.IntN(max(l.players/2, 1)))
-	winner := []string{protocol.PlayerID(1 + r.IntN(l.players)), protocol.PlayerID(1 + r.IntN(l.players)), protocol.WinnerDraw, protocol.WinnerNone, protocol.WinnerNone}[r.IntN(5)]
+	winner := []string{league.PlayerID(1 + r.IntN(l.players)), league.PlayerID(1 + r.IntN(l.players)), protocol.WinnerDraw, protocol.WinnerNone, protocol.WinnerNone}[r.IntN(5)]
 	reason := []string{"first", "second", "third"}[r.IntN(3)]
 	l.send(command, func(q *protocol.OrganiseRequest) {
 		q.AgentID, q.MatchID, q.Winner, q.Reason = agent, match, winner, reason
@@ -445,7 +393,7 @@ func (l *sequence) audit() {
 		number++
 		e, err := journal.Decode(bytes.TrimSpace(line))
 		require.NoError(t, err)
-		if d, decided := e.Data.(journal.DecisionEvent); decided {
+		if d, decided := e.Data.(*journal.Decided); decided {
 			assert.Equal(t, d.About(), noted[number], "line %d", number)
 		}
 	}

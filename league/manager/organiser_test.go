@@ -11,15 +11,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 )
 
 // signed makes a league sign moves and heads.
-func signed(o *league.Options) { o.Sign = true }
+func signed(o *manager.Options) { o.Sign = true }
 
 func TestPausedLeagueBeginsNoRoundBeforeItIsResumed(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -55,7 +57,7 @@ func TestPausedLeagueBeginsNoRoundBeforeItIsResumed(t *testing.T) {
 func TestManagerEndsAtOnceWhilePaused(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		patient := func(o *league.Options) { o.StopWithin = time.Hour }
+		patient := func(o *manager.Options) { o.StopWithin = time.Hour }
 		x := w.StartManagerIn(folder, 2, 1, patient)
 		w.Organise(protocol.CommandPause)
 		w.Referee("REF01")
@@ -123,7 +125,7 @@ func TestRulingEndsARunningMatchAtOnce(t *testing.T) {
 		state := x.CloseAudited()
 		match := matchOf(state, "R1M1")
 		assert.Equal(t, "A. Smith", match.Ruled.By)
-		assert.Equal(t, protocol.StatusTechnicalLoss, match.Report.Status)
+		assert.Equal(t, league.StatusTechnicalLoss, match.Report.Status)
 		assert.Empty(t, match.Disputed, "a report after a ruling is refused and no dispute")
 		assert.NotContains(t, w.EventTypes(folder), "match_disputed")
 		refused := w.Calls(protocol.ReportMatchResult.Name)
@@ -135,11 +137,11 @@ func TestRulingEndsARunningMatchAtOnce(t *testing.T) {
 func TestRematchIsPlayedBetweenTwoRounds(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		change func(*league.Options)
+		change func(*manager.Options)
 	}{
-		{"unsigned", func(*league.Options) {}},
+		{"unsigned", func(*manager.Options) {}},
 		{"signed", signed},
-		{"with every result", func(o *league.Options) { o.EveryMatch = true }},
+		{"with every result", func(o *manager.Options) { o.EveryMatch = true }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -163,8 +165,8 @@ func TestRematchIsPlayedBetweenTwoRounds(t *testing.T) {
 				assert.Equal(t, 2, match.Report.Number)
 				assert.NotEqual(t, before.RefereeID, match.Report.RefereeID, "another referee conducts the rematch")
 				kinds := w.EventTypes(folder)
-				reopened := slices.Index(kinds, "match_reopened")
-				assert.Equal(t, []string{"round_completed", "rematch_ordered", "match_reopened", "match_assigned", "match_accepted", "match_reported", "round_announced"},
+				reopened := slices.Index(kinds, "decided") + 1
+				assert.Equal(t, []string{"round_completed", "decided", "decided", "match_assigned", "match_accepted", "match_reported", "round_announced"},
 					kinds[reopened-2:reopened+5])
 				for _, p := range players {
 					require.NoError(t, p.Player.Close())
@@ -185,19 +187,19 @@ func playersIn(w *leaguetest.World, folder store.Folder, n int, traits ...league
 	w.T.Helper()
 	players := make([]*leaguetest.Agent, n)
 	for i := range players {
-		players[i] = w.PlayerIn(protocol.PlayerID(i+1), folder, traits...)
+		players[i] = w.PlayerIn(league.PlayerID(i+1), folder, traits...)
 	}
 	return players
 }
 
 // rowOf is the row of a player in the table.
-func rowOf(s *journal.State, id string) store.StandingRow {
+func rowOf(s *journal.State, id string) league.Standing {
 	rows := s.Standings()
-	return rows[slices.IndexFunc(rows, func(r store.StandingRow) bool { return r.PlayerID == id })]
+	return rows[slices.IndexFunc(rows, func(r league.Standing) bool { return r.PlayerID == id })]
 }
 
 func matchOf(s *journal.State, matchID string) *journal.Match {
-	id, _ := protocol.ParseMatchID(matchID)
+	id, _ := league.ParseMatchID(matchID)
 	return s.Match(id)
 }
 
@@ -223,4 +225,104 @@ func TestMatchIsNotAssignedAfterItsPlayerIsSuspended(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The league ends, and its audit is clean, although nobody is left to play.
+func TestLeagueEndsWhenEveryPlayerIsWithdrawn(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		players int
+		format  *journal.Tournament
+	}{
+		{"round-robin of 2", 2, nil},
+		{"round-robin of 3", 3, nil},
+		{"Swiss with a bye", 3, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 2}},
+		{"knockout", 4, &journal.Tournament{Algorithm: pairing.Knockout}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, test.players, 1, withTournament(test.format))
+				w.RefereeWithFiles("REF01", folder)
+				playersIn(w, folder, test.players, leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
+				w.WaitUntil(2 * leaguetest.Second) // in round 1
+				for n := range test.players {
+					w.Organise(protocol.CommandWithdraw, leaguetest.About(league.PlayerID(n+1)))
+				}
+				x.Finish()
+				state := x.CloseAudited()
+				assert.Len(t, state.Standings(), test.players)
+				byes := 0
+				for _, row := range state.Standings() {
+					if row.Byes != nil {
+						byes += *row.Byes
+					}
+				}
+				if test.format.IsSwiss() {
+					assert.Equal(t, 1, byes, "that of round 1; withdrawn players get none")
+				}
+				assert.Less(t, w.Now(), 2*time.Minute)
+			})
+		})
+	}
+}
+
+// The rematch ends for the league, and the report of its referee is refused without a dispute.
+func TestRulingDuringARematchEndsIt(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2)
+		w.RefereeWithFiles("REF01", folder)
+		w.RefereeWithFiles("REF02", folder)
+		playersIn(w, folder, 2, leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
+		w.WaitUntil(2 * leaguetest.Second)
+		w.Organise(protocol.CommandPause)
+		w.WaitUntil(20 * time.Second)
+		w.Organise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
+		w.Organise(protocol.CommandResume)
+		w.WaitUntil(22 * time.Second)
+		assert.Equal(t, 1, x.Manager.AnnulledResults("R1M1"), "the rematch runs")
+		w.Organise(protocol.CommandRule, leaguetest.OfMatch("R1M1"), leaguetest.Winner("P02"))
+		x.Finish()
+		w.WaitUntil(time.Minute) // the referee of the rematch reports
+		state := x.CloseAudited()
+		m := matchOf(state, "R1M1")
+		assert.NotNil(t, m.Ruled)
+		assert.Empty(t, m.Disputed)
+		assert.Len(t, m.Annulled, 1)
+		assert.Equal(t, "P02", x.Final.Champion.PlayerID)
+	})
+}
+
+func withTournament(format *journal.Tournament) func(*manager.Options) {
+	return func(o *manager.Options) { o.Tournament = format }
+}
+
+func TestRequestsOfTheOrganiserAreLimited(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		q := &protocol.ToolRequest{}
+		q.AuthToken = w.Manager.AdminToken()
+		for range 100 {
+			_, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+			require.NoError(t, err)
+		}
+		_, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		leaguetest.AssertRefused(t, err, protocol.ErrRateLimited, 22)
+		_, err = protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		leaguetest.AssertRefused(t, err, protocol.ErrRateLimited, 22)
+	})
+}
+
+func TestAdminTokenStaysTheSameAfterARestart(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		ownSecret := func(o *manager.Options) { o.Secret = nil }
+		first := w.StartManagerIn(folder, 0, 1, ownSecret)
+		token := w.Manager.AdminToken()
+		first.Kill()
+		w.StartManagerIn(folder, 0, 1, ownSecret)
+		assert.Equal(t, token, w.Manager.AdminToken())
+		assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), token)
+	})
 }

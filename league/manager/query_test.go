@@ -1,15 +1,17 @@
 package manager_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/rules"
@@ -61,29 +63,8 @@ func ask(w *leaguetest.World, id, queryType string) jsontext.Value {
 func evenPlayers(w *leaguetest.World, players int) {
 	w.T.Helper()
 	for i := range players {
-		w.Player(protocol.PlayerID(i+1), leaguetest.WithStrategy("even"), leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
+		w.Player(league.PlayerID(i+1), leaguetest.WithStrategy("even"), leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
 	}
-}
-
-func TestQueriesAreAnsweredBeforeTheStart(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(0, 1)
-		w.Player("P02")
-		w.Player("P01")
-		w.Referee("REF01")
-		synctest.Wait() // the agents have answered the manager's pings
-		assert.JSONEq(t, `{"current_round":0,"total_players":2,"standings":[
-			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":0,"wins":0,"draws":0,"losses":0,"points":0},
-			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`,
-			string(ask(w, "REF01", protocol.QueryStandings)))
-		assert.JSONEq(t, `{"current_round":0,"state":"WAITING_FOR_REGISTRATIONS","rounds":0,"matches":0,"recorded":0,
-			"players":2,"referees":1,"games":["even_odd"],"agent_states":{"REGISTERED":3,"ACTIVE":0,"SUSPENDED":0,"SHUTDOWN":0}}`,
-			string(ask(w, "P01", protocol.QueryStatus)))
-		assert.JSONEq(t, `{"round_id":1,"rounds":0,"total_matches":0,"matches":[]}`, string(ask(w, "P01", protocol.QuerySchedule)))
-		assert.JSONEq(t, `{"next_match":null}`, string(ask(w, "P01", protocol.QueryNextMatch)))
-		assert.JSONEq(t, `{"player_id":"P02","display_name":"Agent P02","played":0,"wins":0,"draws":0,"losses":0,"points":0,
-			"technical_losses":0,"state":"REGISTERED","failures":0}`, string(ask(w, "P02", protocol.QueryPlayerStats)))
-	})
 }
 
 func TestQueriesAreAnsweredDuringTheLeague(t *testing.T) {
@@ -133,35 +114,6 @@ func TestQueriesAreAnsweredDuringTheLeague(t *testing.T) {
 	})
 }
 
-func TestQueriesAreAnsweredAfterTheLeague(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 1)
-		w.Referee("REF01")
-		w.Player("P01", leaguetest.WithStrategy("even"))
-		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false)))
-		w.Finish()
-		assert.JSONEq(t, `{"current_round":1,"state":"LEAGUE_COMPLETED","rounds":1,"matches":1,"recorded":1,
-			"players":2,"referees":1,"games":["even_odd"],"agent_states":{"REGISTERED":0,"ACTIVE":0,"SUSPENDED":0,"SHUTDOWN":3}}`,
-			string(ask(w, "P01", protocol.QueryStatus)))
-		assert.JSONEq(t, `{"current_round":1,"total_players":2,"standings":[
-			{"rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":1,"draws":0,"losses":0,"points":3},
-			{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":0,"losses":1,"points":0}]}`,
-			string(ask(w, "P01", protocol.QueryStandings)))
-		assert.JSONEq(t, `{"round_id":1,"rounds":1,"total_matches":1,"matches":[{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02",
-			"referee_endpoint":"http://ref01:8000/mcp","status":"TECHNICAL_LOSS","winner_player_id":"P01"}]}`,
-			string(ask(w, "P01", protocol.QuerySchedule)))
-		assert.JSONEq(t, `{"next_match":null}`, string(ask(w, "P02", protocol.QueryNextMatch)))
-		assert.JSONEq(t, `{"rank":2,"player_id":"P02","display_name":"Agent P02","played":1,"wins":0,"draws":0,"losses":1,"points":0,
-			"technical_losses":1,"state":"SHUTDOWN","state_reason":"it knows that the league is over","failures":0}`,
-			string(ask(w, "P02", protocol.QueryPlayerStats)))
-		ofReferee := w.Query("P01", protocol.QueryPlayerStats)
-		ofReferee.QueryParams.PlayerID = "REF01"
-		_, data := answer(ofReferee)
-		assert.JSONEq(t, `{"referee_id":"REF01","display_name":"Agent REF01","state":"SHUTDOWN",
-			"state_reason":"it knows that the league is over","failures":0}`, string(data))
-	})
-}
-
 func TestStandingsAndStatusAreAlsoTopLevelMembers(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1)
@@ -188,69 +140,22 @@ func TestStandingsAndStatusAreAlsoTopLevelMembers(t *testing.T) {
 	})
 }
 
-func TestStandingsHavePages(t *testing.T) {
+func TestUnanswerableQueryGetsAnError(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
-		w.Players(5)
-		page := func(offset, limit int) []string {
-			q := w.Query("P01", protocol.QueryStandings)
-			q.QueryParams.Offset, q.QueryParams.Limit = offset, limit
-			r, _ := answer(q)
-			assert.Equal(t, 5, r.TotalPlayers)
-			assert.Equal(t, offset, r.Offset)
-			ids := []string{}
-			for _, row := range r.Standings {
-				ids = append(ids, row.PlayerID)
-			}
-			return ids
-		}
-		assert.Equal(t, []string{"P01", "P02", "P03", "P04", "P05"}, page(0, 0))
-		assert.Equal(t, []string{"P01", "P02"}, page(0, 2))
-		assert.Equal(t, []string{"P03", "P04"}, page(2, 2))
-		assert.Equal(t, []string{"P05"}, page(4, 2))
-		assert.Equal(t, []string{"P02", "P03", "P04", "P05"}, page(1, 100))
-		assert.Empty(t, page(5, 2))
-		assert.Empty(t, page(99, 0))
+		w.Players(2)
+		q := w.Query("P01", protocol.QueryPlayerStats)
+		q.QueryParams.PlayerID = "P99"
+		r, err := q.Send()
+		require.NoError(t, err)
+		assert.False(t, *r.Success)
+		assert.Nil(t, r.Data)
+		assert.Equal(t, protocol.QueryPlayerStats, r.QueryType)
+		require.NotNil(t, r.Error)
+		assert.Equal(t, string(protocol.ErrPlayerNotRegistered), r.Error.ErrorCode)
+		assert.Equal(t, protocol.ErrPlayerNotRegistered.Name(), r.Error.ErrorName)
+		assert.NotEmpty(t, r.Error.ErrorDescription)
 	})
-}
-
-func TestUnanswerableQueryGetsAnError(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		asker  string
-		kind   string
-		change func(*protocol.LeagueQuery)
-		code   protocol.Code
-	}{
-		{"another league", "P01", protocol.QueryStatus, func(q *protocol.LeagueQuery) { q.LeagueID = "another" }, protocol.ErrLeagueNotFound},
-		{"an unknown type", "P01", "GET_RICH", nil, protocol.ErrInvalidQueryType},
-		{"statistics of an unknown player", "P01", protocol.QueryPlayerStats, func(q *protocol.LeagueQuery) { q.QueryParams.PlayerID = "P99" }, protocol.ErrPlayerNotRegistered},
-		{"next match of an unknown player", "P01", protocol.QueryNextMatch, func(q *protocol.LeagueQuery) { q.QueryParams.PlayerID = "P99" }, protocol.ErrPlayerNotRegistered},
-		{"statistics of a referee", "REF01", protocol.QueryPlayerStats, nil, protocol.ErrPlayerNotRegistered},
-		{"an unknown round", "P01", protocol.QuerySchedule, func(q *protocol.LeagueQuery) { q.QueryParams.RoundID = 2 }, protocol.ErrMatchNotFound},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 1)
-				w.Referee("REF01")
-				w.Players(2)
-				w.Finish()
-				q := w.Query(test.asker, test.kind)
-				if test.change != nil {
-					test.change(&q.LeagueQuery)
-				}
-				r, err := q.Send()
-				require.NoError(t, err)
-				assert.False(t, *r.Success)
-				assert.Nil(t, r.Data)
-				assert.Equal(t, test.kind, r.QueryType)
-				require.NotNil(t, r.Error)
-				assert.Equal(t, string(test.code), r.Error.ErrorCode)
-				assert.Equal(t, test.code.Name(), r.Error.ErrorName)
-				assert.NotEmpty(t, r.Error.ErrorDescription)
-			})
-		})
-	}
 }
 
 func TestInvalidQueryIsRejected(t *testing.T) {
@@ -261,16 +166,13 @@ func TestInvalidQueryIsRejected(t *testing.T) {
 		rpc    int
 	}{
 		{"another protocol", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.Protocol = "league.v3" }, protocol.ErrProtocolVersion, 18},
-		{"no query_type", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.QueryType = "" }, protocol.ErrMissingField, -32602},
-		{"a local time", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.Timestamp = "2000-01-01T02:00:00+02:00" }, protocol.ErrInvalidTimestamp, 21},
-		{"a negative offset", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.QueryParams.Offset = -1 }, protocol.ErrInvalidFieldType, -32602},
 		{"no token", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.AuthToken = "" }, protocol.ErrTokenMissing, 6001},
 		{"a wrong token", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.AuthToken += "x" }, protocol.ErrTokenInvalid, 6001},
 		{"a token of an unregistered agent", func(w *leaguetest.World, q *protocol.LeagueQuery) { q.AuthToken = w.Token("P09") }, protocol.ErrTokenInvalid, 6001},
 		{"a sender that is not the owner of the token", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.Sender = "player:P02" }, protocol.ErrNotAuthorized, 14},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(0, 1)
 				w.Players(2)
 				q := w.Query("P01", protocol.QueryStandings)
@@ -284,7 +186,7 @@ func TestInvalidQueryIsRejected(t *testing.T) {
 
 // An error echoes no token, because answers are logged; it tells the form of a token.
 func TestErrorsDoNotEchoTheToken(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.Players(1)
 		for _, token := range []string{w.Token("P01") + "x", w.Token("P09"), "a-secret-of-another-system"} {
@@ -301,131 +203,10 @@ func TestErrorsDoNotEchoTheToken(t *testing.T) {
 	})
 }
 
-func TestGetStandingsNeedsAToken(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(0, 1, func(o *league.Options) { o.MaxPlayers = 2 })
-		for token, code := range map[string]protocol.Code{"": protocol.ErrTokenMissing, "tok-p01-x": protocol.ErrTokenInvalid} {
-			q := &protocol.ToolRequest{}
-			q.AuthToken = token
-			_, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
-			leaguetest.AssertRefused(t, err, code, 6001)
-		}
-	})
-}
-
-// pages reads the schedule of all rounds page by page.
-func pages(w *leaguetest.World, limit int) (matches []protocol.ScheduledMatch, pages int) {
-	w.T.Helper()
-	for {
-		q := w.Query("P01", protocol.QuerySchedule)
-		q.QueryParams = protocol.QueryParams{RoundID: protocol.AllRounds, Offset: len(matches), Limit: limit}
-		r, raw := answer(q)
-		assert.Less(w.T, len(leaguetest.Encode(r)), 64<<10, "agents read at most 64 KiB of a response")
-		data := leaguetest.Decode[protocol.ScheduleData](raw)
-		assert.Equal(w.T, protocol.AllRounds, data.RoundID)
-		assert.Equal(w.T, len(matches), data.Offset)
-		matches, pages = append(matches, data.Matches...), pages+1
-		if len(matches) >= data.TotalMatches {
-			assert.Len(w.T, matches, data.TotalMatches)
-			return matches, pages
-		}
-		require.NotEmpty(w.T, data.Matches, "a page must have a match")
-	}
-}
-
-func TestScheduleOfAllRoundsIsAvailable(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(3, 1)
-		w.Referee("REF01")
-		evenPlayers(w, 3)
-		w.WaitUntil(1500 * time.Millisecond) // in the second round
-		q := w.Query("REF01", protocol.QuerySchedule)
-		q.QueryParams.RoundID = protocol.AllRounds
-		_, data := answer(q)
-		assert.JSONEq(t, `{"round_id":"all","rounds":3,"total_matches":3,"matches":[
-			{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02","referee_endpoint":"http://ref01:8000/mcp","status":"DRAW","winner_player_id":null},
-			{"match_id":"R2M1","round_id":2,"player_A_id":"P01","player_B_id":"P03","referee_endpoint":"http://ref01:8000/mcp","status":"SCHEDULED","winner_player_id":null},
-			{"match_id":"R3M1","round_id":3,"player_A_id":"P02","player_B_id":"P03","referee_endpoint":null,"status":"SCHEDULED","winner_player_id":null}]}`,
-			string(data))
-		matches, pages := pages(w, 2)
-		assert.Equal(t, 2, pages)
-		assert.Equal(t, "R3M1", matches[2].MatchID)
-		q.QueryParams.Offset = 99
-		_, data = answer(q)
-		assert.JSONEq(t, `{"round_id":"all","rounds":3,"total_matches":3,"offset":99,"matches":[]}`, string(data))
-	})
-}
-
-func TestScheduleTooLargeForOneResponseHasPages(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		const players = 33
-		w.StartManager(players, 1, func(o *league.Options) { o.Pace = time.Hour })
-		w.Referee("REF01")
-		w.Players(players)
-		w.WaitUntil(time.Second) // the first round is not announced
-		matches, pages := pages(w, 0)
-		assert.Equal(t, 2, pages)
-		seen := map[string]bool{}
-		for _, x := range matches {
-			seen[x.MatchID] = true
-		}
-		assert.Len(t, seen, players*(players-1)/2)
-	})
-}
-
-// The announcement names the expected referee, if no referee is suspended in between.
-func TestExpectedRefereeIsTheAnnouncedReferee(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		const pace = 10 * time.Second
-		w.StartManager(5, 3, func(o *league.Options) { o.Pace = pace })
-		w.Referee("REF01", leaguetest.WithCapacity(1))
-		w.Referee("REF02", leaguetest.WithCapacity(2))
-		w.Referee("REF03", leaguetest.WithCapacity(1))
-		w.Players(5)
-		next := func(round int) map[string]protocol.NextMatch {
-			matches := map[string]protocol.NextMatch{}
-			for i := range 5 {
-				id := protocol.PlayerID(i + 1)
-				if m := leaguetest.Decode[protocol.NextMatchData](ask(w, id, protocol.QueryNextMatch)).NextMatch; m != nil {
-					require.NotNil(t, m.RefereeEndpoint, "%s before round %d", id, round)
-					assert.True(t, m.RefereeExpected, "%s before round %d", id, round)
-					matches[m.MatchID] = *m
-				}
-			}
-			return matches
-		}
-		expected := map[string]protocol.NextMatch{}
-		for round := 1; round <= 5; round++ {
-			w.WaitUntil(w.Now() + pace/2)
-			for id, m := range next(round) { // a player with a bye asks two rounds ahead
-				expected[id] = m
-			}
-			w.WaitUntil(w.Now() + pace/2 + time.Second/2)
-			announced := w.Calls(protocol.NotifyRound.Name)
-			for _, m := range leaguetest.Decode[protocol.RoundAnnouncement](announced[len(announced)-1].Message).Matches {
-				assert.Equal(t, m.RefereeEndpoint, *expected[m.MatchID].RefereeEndpoint, m.MatchID)
-			}
-		}
-	})
-}
-
-func TestExpectedRefereeIsKnownTwoRoundsAhead(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(3, 2, func(o *league.Options) { o.Pace = 10 * time.Second })
-		w.Referee("REF01")
-		w.Referee("REF02")
-		w.Players(3)
-		w.WaitUntil(5 * time.Second)
-		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P01",
-			"referee_endpoint":"http://ref02:8000/mcp","referee_expected":true}}`,
-			string(ask(w, "P03", protocol.QueryNextMatch)), "P03 has a bye in round 1, which REF01 conducts")
-	})
-}
-
 func TestStatusListsTheGamesOfTheManager(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = rockpaperscissors.Game{}
-		w.StartManager(0, 1, func(o *league.Options) {
+		w.StartManager(0, 1, func(o *manager.Options) {
 			o.Games = rules.NewRegistry(tictactoe.Game{}, evenodd.Game{}, rockpaperscissors.Game{})
 		})
 		w.Referee("REF01")
@@ -434,14 +215,127 @@ func TestStatusListsTheGamesOfTheManager(t *testing.T) {
 	})
 }
 
-func TestNextMatchNamesTheAssignedReferee(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 2)
-		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.RefuseWith(protocol.ErrInvalidMatchState)))
-		w.Referee("REF02")
-		evenPlayers(w, 2)
-		w.WaitUntil(500 * time.Millisecond)
-		assert.JSONEq(t, `{"next_match":{"match_id":"R1M1","round_id":1,"opponent_id":"P02","referee_endpoint":"http://ref02:8000/mcp"}}`,
-			string(ask(w, "P01", protocol.QueryNextMatch)), "REF01 was announced, but declined")
+// assertRateLimited asserts that a call was refused with RATE_LIMITED, and returns the retry
+// delay.
+func assertRateLimited(t *testing.T, err error) time.Duration {
+	t.Helper()
+	e := protocol.AsError(err)
+	require.NotNil(t, e, "want a refusal, got %v", err)
+	require.Equal(t, protocol.ErrRateLimited, e.Code)
+	require.True(t, e.Code.Retryable())
+	require.Positive(t, e.RetryAfter())
+	return e.RetryAfter()
+}
+
+// An agent with too many queries is refused with a retry delay; other agents are not
+// affected.
+func TestQueriesAreRateLimitedByAgent(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.Players(2)
+		greedy, modest := w.Query("P01", protocol.QueryStatus), w.Query("P02", protocol.QueryStatus)
+		for range 100 {
+			_, err := greedy.Send()
+			require.NoError(t, err)
+		}
+		_, err := greedy.Send()
+		wait := assertRateLimited(t, err)
+		assert.Equal(t, leaguetest.Second, wait, "20 a second, rounded up to whole seconds")
+		_, err = protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), &protocol.ToolRequest{Envelope: greedy.Envelope})
+		assertRateLimited(t, err)
+		_, err = modest.Send()
+		require.NoError(t, err, "other agents are not limited")
+		w.WaitUntil(w.Now() + wait)
+		for range 20 {
+			_, err = greedy.Send()
+			require.NoError(t, err)
+		}
+		_, err = greedy.Send()
+		assertRateLimited(t, err)
 	})
+}
+
+// Repeated reports are limited; the first report of a match is not.
+func TestRepeatedReportsAreRateLimited(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(4, 1)
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Players(4)
+		w.WaitUntil(leaguetest.Second)
+		for range 101 {
+			_, err := w.Report(w.WinReport("REF01"))
+			require.NoError(t, err)
+		}
+		_, err := w.Report(w.WinReport("REF01"))
+		assertRateLimited(t, err)
+		other := w.WinReport("REF01")
+		other.Result.Winner = nil
+		_, err = w.Report(other)
+		assertRateLimited(t, err)
+		second := w.ReportOf("REF01", "R1M2", nil, "P03", "P04", 1, 1)
+		_, err = w.Report(second)
+		require.NoError(t, err, "the first report of a match")
+		assert.Equal(t, 2, w.Manager.Status().Recorded)
+	})
+}
+
+func TestRepeatedRegistrationsAreRateLimited(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(0, 1)
+		w.PingOnly("alpha")
+		q := w.Application("Alpha")
+		first, err := w.Apply(q)
+		require.NoError(t, err)
+		q.AuthToken = first.AuthToken
+		for range 100 {
+			_, err = w.Apply(q)
+			require.NoError(t, err)
+		}
+		_, err = w.Apply(q)
+		assert.Equal(t, leaguetest.Second, assertRateLimited(t, err))
+	})
+}
+
+// Repeated moves to other endpoints are limited, so that they do not fill the journal.
+func TestEndpointChangesAreRateLimited(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1)
+		w.PingOnly("alpha")
+		q := w.Application("Alpha")
+		first, err := w.Apply(q)
+		require.NoError(t, err)
+		q.AuthToken = first.AuthToken
+		moved, wait := 0, time.Duration(0)
+		for i := range 30 {
+			w.Agents()[len(w.Agents())-1].Stop()
+			host := fmt.Sprintf("alpha%d", i)
+			w.PingOnly(host)
+			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf(host)
+			if _, err = w.Apply(q); err != nil {
+				wait = assertRateLimited(t, err)
+				break
+			}
+			moved++
+		}
+		assert.Equal(t, 20, moved)
+		assert.Equal(t, 10*leaguetest.Second, wait)
+		w.WaitUntil(w.Now() + wait)
+		_, err = w.Apply(q)
+		require.NoError(t, err, "after the delay it may move again")
+		x.Kill()
+	})
+}
+
+// forbidden is the error of a call to an address that must not be called.
+type forbidden struct{}
+
+func (forbidden) Error() string   { return "10.0.0.7 is not an allowed address" }
+func (forbidden) Forbidden() bool { return true }
+
+// failingCaller fails every call.
+type failingCaller struct{ because error }
+
+func (n failingCaller) Call(context.Context, protocol.CallRequest) (any, *protocol.Timing, error) {
+	return nil, nil, n.because
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
@@ -55,7 +56,7 @@ func TestConcurrentMatchesAreLimited(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(6, 2, func(o *league.Options) { o.Concurrency = test.concurrency })
+				w.StartManager(6, 2, func(o *manager.Options) { o.Concurrency = test.concurrency })
 				w.Referee("REF01", leaguetest.WithCapacity(test.first))
 				w.Referee("REF02", leaguetest.WithCapacity(test.second))
 				evenPlayers(w, 6)
@@ -99,31 +100,13 @@ func TestUnacceptedMatchIsReassigned(t *testing.T) {
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
-			"it rejects: another referee gets it", leaguetest.Options(leaguetest.On(start, leaguetest.AnswerWithStatus(protocol.StatusRejected))), leaguetest.Options(leaguetest.WithCapacity(1)),
-			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
-		},
-		{
-			"it is unreachable: another referee gets it, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.FailWith(leaguetest.ErrHangUp))), leaguetest.Options(leaguetest.WithCapacity(1)),
-			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
-		},
-		{
 			"it hangs: another referee gets it after 10 s, as a new attempt", leaguetest.Options(leaguetest.On(start, leaguetest.Silent)), leaguetest.Options(leaguetest.WithCapacity(1)),
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 10s"}, 2, "REF02",
-		},
-		{
-			"it answers with an error: another referee gets it, as a new attempt",
-			leaguetest.Options(leaguetest.On(start, leaguetest.RefuseWith(protocol.ErrInvalidMatchState))), leaguetest.Options(leaguetest.WithCapacity(1)),
-			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s"}, 2, "REF02",
 		},
 		{
 			"it is the only one, and busy twice: it is asked again every 2 s",
 			leaguetest.Options(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.AnswerWithStatus(protocol.StatusBusy), leaguetest.Normally))), nil,
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 1 at 2s", "R1M1 ref01 attempt 1 at 4s"}, 1, "REF01",
-		},
-		{
-			"it is the only one, and unreachable twice",
-			leaguetest.Options(leaguetest.On(start, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))), nil,
-			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 2s", "R1M1 ref01 attempt 3 at 4s"}, 3, "REF01",
 		},
 		{
 			"both are busy once: they are asked in turn",
@@ -184,7 +167,7 @@ func TestFirstOfTwoReportsCounts(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(4, 3)
 				for n := range 3 {
-					w.Referee(protocol.RefereeID(n+1), w.OnlyAccepting())
+					w.Referee(league.RefereeID(n+1), w.OnlyAccepting())
 				}
 				w.Players(4)
 				w.WaitUntil(longestMatch + leaguetest.Second)
@@ -207,23 +190,6 @@ func TestFirstOfTwoReportsCounts(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestReportDuringTheAssignmentCompletesTheMatch(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 2)
-		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-			if _, err := w.Report(w.WinReport("REF01")); err != nil { // during the assignment
-				return nil, err
-			}
-			return leaguetest.Silent(c)
-		}))
-		w.Referee("REF02")
-		w.Players(2)
-		w.Finish()
-		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s"}, w.AssignmentLog())
-		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
-	})
 }
 
 // acceptWithAnotherDraw accepts each assignment with another draw commitment.
@@ -296,16 +262,97 @@ func TestMatchOfAnUnreachableRefereeIsReassigned(t *testing.T) {
 	})
 }
 
-func TestBusyRefereeMayNotReport(t *testing.T) {
+func TestAssignmentHoldsPlayersRecordsAndPolicy(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 2)
-		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("status", protocol.StatusBusy)))
-		w.Referee("REF02", w.OnlyAccepting())
-		w.Players(2)
-		w.WaitUntil(10 * leaguetest.Second)
-		_, err := w.Report(w.WinReport("REF01"))
-		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
-		_, err = w.Report(w.WinReport("REF02"))
-		require.NoError(t, err)
+		w.StartManager(3, 1, func(o *manager.Options) { o.Retry = protocol.RetryPolicy{MaxRetries: 1, Delay: 0.5} })
+		w.Referee("REF01")
+		evenPlayers(w, 3)
+		w.Finish()
+		calls := w.Calls(protocol.StartMatch.Name, "ref01")
+		require.Len(t, calls, 3)
+		q := leaguetest.Decode[protocol.MatchAssignment](calls[1].Message) // R2M1: P01, which drew once, against P03
+		zero, one := 0, 1
+		assert.Equal(t, &protocol.MatchAssignment{
+			Envelope: protocol.Envelope{
+				Protocol: "league.v2", MessageType: "MATCH_ASSIGNMENT", Sender: "league_manager",
+				Timestamp: "2000-01-01T00:00:01Z", ConversationID: "conv-r2m1-a1",
+			},
+			LeagueID: leaguetest.LeagueID, RoundID: 2, MatchID: "R2M1", Attempt: 1, GameType: "even_odd",
+			PlayerA: protocol.AssignedPlayer{
+				PlayerID: "P01", Endpoint: "http://p01:8000/mcp", DisplayName: "Agent P01",
+				Standings: protocol.Record{Draws: 1, Points: &one}, AccessToken: w.AccessToken("P01", "R2M1", 1, "REF01"),
+			},
+			PlayerB: protocol.AssignedPlayer{
+				PlayerID: "P03", Endpoint: "http://p03:8000/mcp", DisplayName: "Agent P03",
+				Standings: protocol.Record{Points: &zero}, AccessToken: w.AccessToken("P03", "R2M1", 1, "REF01"),
+			},
+			Timeouts:    protocol.Timeouts{GameJoinAck: 5, Move: 30, GameOver: 5, Generic: 10},
+			RetryPolicy: protocol.RetryPolicy{MaxRetries: 1, Delay: 0.5},
+			Scoring:     protocol.Scoring{Win: 3, Draw: 1},
+		}, q)
+		asked := w.Calls(protocol.ChooseParity.Name, "p01")
+		require.Len(t, asked, 2)
+		assert.Equal(t, q.PlayerA.Standings, *leaguetest.Decode[protocol.ChooseParityCall](asked[1].Message).Context.YourStandings)
+	})
+}
+
+func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
+	invite, choose := protocol.Invite.Name, protocol.ChooseParity.Name
+	refuse := leaguetest.EditAnswer("accept", false)
+	for _, test := range []struct {
+		name     string
+		method   string
+		p01, p02 leaguetest.Reply
+		over     time.Duration
+		reason   string
+		sent     map[string]int // GAME_ERRORs by player
+	}{
+		{
+			"both do not answer the invitation", invite, leaguetest.Silent, leaguetest.Silent, 26 * leaguetest.Second,
+			"P01 did not send GAME_JOIN_ACK in time, P02 did not send GAME_JOIN_ACK in time - both lose",
+			map[string]int{"p01": 4, "p02": 4},
+		},
+		{
+			"one does not answer, one rejects: the phase ends when both failures are known", invite, leaguetest.Silent, refuse, 26 * leaguetest.Second,
+			"P01 did not send GAME_JOIN_ACK in time, P02 refused the invitation - both lose", map[string]int{"p01": 4},
+		},
+		{
+			"one sends an illegal choice, one hangs up", choose, leaguetest.EditAnswer("parity_choice", "Odd"), leaguetest.FailWith(leaguetest.ErrHangUp), 6 * leaguetest.Second,
+			"P01 sent no valid CHOOSE_PARITY_RESPONSE (E004), P02 accepted the connection, but sent no readable CHOOSE_PARITY_RESPONSE - both lose",
+			map[string]int{"p01": 4, "p02": 4},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				record := w.Duel(leaguetest.Options(leaguetest.On(test.method, test.p01)), leaguetest.Options(leaguetest.On(test.method, test.p02)))
+				assert.Equal(t, league.StatusTechnicalLoss, record.Status)
+				assert.Empty(t, record.Winner)
+				assert.Equal(t, test.reason, record.Reason)
+
+				sent := map[string]int{}
+				for _, c := range w.GameErrors() {
+					sent[c.To]++
+				}
+				assert.Equal(t, test.sent, sent)
+				assert.Equal(t, []time.Duration{test.over, test.over}, leaguetest.Times(w.Calls(protocol.NotifyMatchResult.Name)))
+				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+				assert.Nil(t, report.Result.Winner)
+				assert.Equal(t, league.Both("P01", 0, "P02", 0), report.Result.Score)
+				for _, row := range w.Manager.Standings() {
+					assert.Equal(t, 1, row.Losses)
+					assert.Equal(t, 1, row.TechnicalLosses)
+					assert.Zero(t, row.Points)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryStaysInItsWindowWhenGameErrorHangs(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.Duel(nil, leaguetest.Options(
+			leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Delayed(29*leaguetest.Second, leaguetest.EditAnswer("parity_choice", "Even")), leaguetest.Normally)),
+			leaguetest.On(protocol.NotifyGameError.Name, leaguetest.Silent)))
+		assert.Equal(t, []time.Duration{0, 29*leaguetest.Second + leaguetest.Second/2}, leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "the GAME_ERROR may take half of the remaining window")
 	})
 }

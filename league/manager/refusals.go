@@ -25,17 +25,13 @@ type refusalLog struct {
 	address func(context.Context) string
 	counted chan struct{} // has an element if a summary is due
 
-	mu        sync.Mutex
-	ends      time.Time      // of the period
-	total     int            // lines in this period
-	lines     map[string]int // the same, by address, and by address and sender
-	codes     map[string]int // requests without a line since the last summary, by error code
-	addresses map[string]int // the same, by address; at most maxAddresses
-	omitted   int            // requests without a line since the last line or summary
+	mu      sync.Mutex
+	ends    time.Time      // of the period
+	total   int            // lines in this period
+	lines   map[string]int // the same, by address, and by address and sender
+	codes   map[string]int // requests without a line since the last summary, by error code
+	omitted int            // requests without a line since the last line or summary
 }
-
-// A refusal is a refused request. Method and sender are "" when they cannot be read.
-type refusal struct{ address, method, sender, code, defect string }
 
 // The limits of a refusalLog. The numbers of lines are those of one period.
 const (
@@ -43,14 +39,13 @@ const (
 	senderLines   = 5 // of one sender at one address
 	addressLines  = 20
 	totalLines    = 200
-	maxAddresses  = 1000
 	notOurCode    = "JSON-RPC" // for errors without a code of the protocol
 )
 
 func newRefusalLog(o *Options) *refusalLog {
 	l := &refusalLog{
 		log: o.Log, clock: o.Clock, address: o.CallerAddress, counted: make(chan struct{}, 1),
-		lines: map[string]int{}, codes: map[string]int{}, addresses: map[string]int{},
+		lines: map[string]int{}, codes: map[string]int{},
 	}
 	if l.address == nil {
 		l.address = func(context.Context) string { return "" }
@@ -58,35 +53,35 @@ func newRefusalLog(o *Options) *refusalLog {
 	return l
 }
 
-// write logs or counts a refused request.
+// write logs or counts a refused request. Method and sender are "" when they cannot be read.
 func (l *refusalLog) write(ctx context.Context, method, sender string, err error) {
 	e := protocol.AsError(err)
-	code := cmp.Or(string(e.Code), notOurCode)
-	r := refusal{l.address(ctx), protocol.Clip(method, 60), protocol.Clip(sender, 60), code, e.Detail}
+	address, code, defect := l.address(ctx), cmp.Or(string(e.Code), notOurCode), e.Detail
 	if e.Code == "" { // an error of JSON-RPC
-		r.defect = err.Error()
+		defect = err.Error()
 	}
-	omitted, ok := l.allow(r)
+	sender = protocol.Clip(sender, 60)
+	omitted, ok := l.allow(address, sender, code)
 	if !ok {
 		return
 	}
-	l.log.Warn().Str("method", r.method).Str("sender", r.sender).Func(func(line *zerolog.Event) {
-		if r.address != "" {
-			line.Str("address", r.address)
-		}
-		if e.Code != "" {
-			line.Str("error_code", r.code).Str("error_name", e.Code.Name())
-		}
-		line.Str("defect", r.defect)
-		if omitted > 0 {
-			line.Int("omitted_before", omitted)
-		}
-	}).Str("event_type", protocol.EventRequestRefused).Msg("request refused")
+	line := l.log.Warn().Str("method", protocol.Clip(method, 60)).Str("sender", sender)
+	if address != "" {
+		line.Str("address", address)
+	}
+	if e.Code != "" {
+		line.Str("error_code", code).Str("error_name", e.Code.Name())
+	}
+	line.Str("defect", defect)
+	if omitted > 0 {
+		line.Int("omitted_before", omitted)
+	}
+	line.Str("event_type", "REQUEST_REFUSED").Msg("request refused")
 }
 
 // allow tells whether a request gets a line, and how many before it got none. It counts the
 // request if it gets none.
-func (l *refusalLog) allow(r refusal) (omitted int, ok bool) {
+func (l *refusalLog) allow(address, sender, code string) (omitted int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := l.clock.Now(); !now.Before(l.ends) {
@@ -94,13 +89,10 @@ func (l *refusalLog) allow(r refusal) (omitted int, ok bool) {
 		l.ends, l.total = now.Add(refusalPeriod), 0
 		clear(l.lines)
 	}
-	sender := r.address + " " + r.sender
-	if l.total >= totalLines || l.lines[r.address] >= addressLines || l.lines[sender] >= senderLines {
+	sender = address + " " + sender
+	if l.total >= totalLines || l.lines[address] >= addressLines || l.lines[sender] >= senderLines {
 		l.omitted++
-		l.codes[r.code]++
-		if _, known := l.addresses[r.address]; known || len(l.addresses) < maxAddresses {
-			l.addresses[r.address]++
-		}
+		l.codes[code]++
 		select {
 		case l.counted <- struct{}{}:
 		default: // a summary is due already
@@ -109,7 +101,7 @@ func (l *refusalLog) allow(r refusal) (omitted int, ok bool) {
 	}
 	l.total++
 	l.lines[sender]++
-	l.lines[r.address]++
+	l.lines[address]++
 	omitted, l.omitted = l.omitted, 0
 	return omitted, true
 }
@@ -128,8 +120,8 @@ func (l *refusalLog) run(ctx context.Context) {
 	}
 }
 
-// summarize logs how many requests got no line since the last summary, if any: in total,
-// by error code, and of the busiest address. L.mu is held.
+// summarize logs how many requests got no line since the last summary, if any: in total, and
+// by error code. L.mu is held.
 func (l *refusalLog) summarize() {
 	total, codes := 0, zerolog.Dict()
 	for _, code := range slices.Sorted(maps.Keys(l.codes)) {
@@ -139,14 +131,8 @@ func (l *refusalLog) summarize() {
 	if total == 0 {
 		return
 	}
-	busiest := slices.MaxFunc(slices.Sorted(maps.Keys(l.addresses)), func(a, b string) int { return l.addresses[a] - l.addresses[b] })
-	l.log.Warn().Int("omitted", total).Dict("codes", codes).Func(func(line *zerolog.Event) {
-		if busiest != "" {
-			line.Str("busiest_address", busiest).Int("of_busiest_address", l.addresses[busiest])
-		}
-	}).Str("event_type", protocol.EventRefusalsOmitted).Msg("more requests were refused")
+	l.log.Warn().Int("omitted", total).Dict("codes", codes).Str("event_type", "REFUSED_REQUESTS_OMITTED").Msg("more requests were refused")
 	clear(l.codes)
-	clear(l.addresses)
 	l.omitted = 0
 }
 

@@ -28,19 +28,20 @@ type registrations struct {
 	refusals *refusalLog
 	returned func(*agent)  // called when an agent has registered again, with the lock held
 	due      chan struct{} // closed when the league may start
-	wake     chan struct{} // tells that newSilent has grown
+	silent   chan *agent   // agents that nobody pings yet
 
 	replanned chan struct{} // tells that an organiser has planned the start
 
-	decide    decide.Registrations // guarded by the ledger's lock, like the next two
-	newSilent []*agent             // agents that nobody pings yet
-	guesses   decide.Guesses       // at registration codes
+	applicants decide.Registrations // guarded by the ledger's lock, like guesses
+	guesses    decide.Guesses       // at registration codes
 }
 
-func (r *registrations) registerReferee(ctx context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+func (r *registrations) registerReferee(ctx context.Context, _ string,
+	q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
 	meta := &q.RefereeMeta
 	if limit := r.options.MaxConcurrentMatches; meta.MaxConcurrentMatches > limit {
-		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "referee_meta.max_concurrent_matches: an integer from 1 to %d", limit)
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType,
+			"referee_meta.max_concurrent_matches: an integer from 1 to %d", limit)
 	}
 	auth := protocol.RefereeAuthNone
 	if q.RefereeAuth == protocol.RefereeAuthAccessToken {
@@ -48,28 +49,33 @@ func (r *registrations) registerReferee(ctx context.Context, _ string, q *protoc
 	}
 	response := &protocol.RefereeRegisterResponse{}
 	var err error
-	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
-		Role: protocol.RoleReferee, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
-		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint, Capacity: meta.MaxConcurrentMatches, RefereeAuth: auth,
-		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
-		PublicKey: meta.PublicKey, RelaysSignatures: meta.RelaysSignatures,
-	}})
+	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name,
+		q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
+			Role: protocol.RoleReferee, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+			DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint, Capacity: meta.MaxConcurrentMatches,
+			RefereeAuth: auth,
+			Version:     meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
+			PublicKey: meta.PublicKey, RelaysSignatures: meta.RelaysSignatures,
+		}})
 	return response, err
 }
 
-func (r *registrations) registerPlayer(ctx context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+func (r *registrations) registerPlayer(ctx context.Context, _ string,
+	q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
 	meta := &q.PlayerMeta
 	response := &protocol.LeagueRegisterResponse{}
 	var err error
-	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name, q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
-		Role: protocol.RolePlayer, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
-		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
-		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes, PublicKey: meta.PublicKey,
-	}})
+	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name,
+		q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
+			Role: protocol.RolePlayer, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+			DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
+			Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes, PublicKey: meta.PublicKey,
+		}})
 	return response, err
 }
 
-// fingerprint identifies a registration by its conversation. It is keyed, because a reader of the journal that knew the conversation could
+// fingerprint identifies a registration by its conversation. It is keyed, because a reader of the journal that knew
+// the conversation could
 // repeat the registration and get the token.
 func (r *registrations) fingerprint(conversation string) string {
 	mac := hmac.New(sha256.New, r.keys.Registration[:])
@@ -79,7 +85,8 @@ func (r *registrations) fingerprint(conversation string) string {
 
 // respond decides about an applicant and fills the members that the responses to both
 // roles share. It logs a rejection.
-func (r *registrations) respond(ctx context.Context, method, sender string, a *decide.Applicant) (response protocol.Registration, id *string, token string, err error) {
+func (r *registrations) respond(ctx context.Context, method, sender string,
+	a *decide.Applicant) (response protocol.Registration, id *string, token string, err error) {
 	admitted, err := r.admit(ctx, a)
 	if err == nil {
 		err = r.durable() // a token that was given away must survive a crash
@@ -91,12 +98,14 @@ func (r *registrations) respond(ctx context.Context, method, sender string, a *d
 		why := no.Reason
 		r.refusals.write(ctx, method, sender, why)
 		response.Status, response.RetryAfterSec = protocol.StatusRejected, int(math.Ceil(no.Retry.Seconds()))
-		response.Reason, response.ErrorCode, response.ErrorName, response.Context = &why.Detail, string(why.Code), why.Code.Name(), why.Context
+		response.Reason, response.ErrorCode, response.ErrorName, response.Context = &why.Detail, string(why.Code),
+			why.Code.Name(), why.Context
 		return response, nil, "", nil
 	case err != nil:
 		return response, nil, "", err
 	}
-	response.Status, response.ManagerAuth, response.ManagerKey = protocol.StatusAccepted, protocol.ManagerAuthBearer, r.state.Created.ManagerKey
+	response.Status, response.ManagerAuth, response.ManagerKey = protocol.StatusAccepted, protocol.ManagerAuthBearer,
+		r.state.Created.ManagerKey
 	return response, &admitted.id, admitted.proof.Load().token, nil
 }
 
@@ -105,7 +114,8 @@ func (r *registrations) respond(ctx context.Context, method, sender string, a *d
 // error is a *decide.RejectionError, or one for a LEAGUE_ERROR.
 func (r *registrations) admit(ctx context.Context, a *decide.Applicant) (*agent, error) {
 	if !protocol.SupportedVersion(a.ProtocolVersion) {
-		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s", a.ProtocolVersion, protocol.Version)
+		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s",
+			a.ProtocolVersion, protocol.Version)
 	}
 	known, generation, err := r.returning(ctx, a)
 	switch {
@@ -128,7 +138,7 @@ func (r *registrations) register(a *decide.Applicant) (*agent, error) {
 	if id := decide.Repeated(r.state, a); id != "" {
 		return r.agents[id], nil
 	}
-	drop, event, err := r.decide.Admit(r.state, a, r.clock.Now())
+	drop, event, err := r.applicants.Admit(r.state, a, r.clock.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +153,8 @@ func (r *registrations) register(a *decide.Applicant) (*agent, error) {
 	created := r.add(r.state.Agents[event.AgentID])
 	r.expectAnswer(created)
 	// The conversation is not logged: a reader of the log could repeat the request.
-	r.options.Log.Info().Str("id", created.id).Str("name", a.DisplayName).Str("endpoint", a.Endpoint).
-		Func(r.logSilent).Str("event_type", protocol.EventRegistered).Msg("registered")
+	r.log.Info().Str("id", created.id).Str("name", a.DisplayName).Str("endpoint", a.Endpoint).
+		Func(r.logSilent).Str("event_type", "REGISTERED").Msg("registered")
 	r.startIfComplete()
 	return created, nil
 }
@@ -159,9 +169,9 @@ func (r *registrations) drop(event *journal.RegistrationDropped) error {
 	}
 	a := r.agents[event.AgentID]
 	delete(r.agents, a.id)
-	r.decide.Forget(a.id)
-	r.options.Log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", event.Reason).
-		Str("event_type", protocol.EventRegistrationDropped).Msg("registration dropped")
+	r.applicants.Forget(a.id)
+	r.log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", event.Reason).
+		Str("event_type", "REGISTRATION_DROPPED").Msg("registration dropped")
 	return nil
 }
 
@@ -176,7 +186,8 @@ const resolveTimeout = time.Second
 func (r *registrations) checkEndpoint(ctx context.Context, endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil || !protocol.ValidURL(endpoint) || !slices.Contains(r.options.Schemes, u.Scheme) || u.User != nil {
-		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint must be an absolute URL with scheme %s and without a password",
+		return decide.Reject(protocol.ErrInvalidEndpoint,
+			"contact_endpoint must be an absolute URL with scheme %s and without a password",
 			strings.Join(r.options.Schemes, " or "))
 	}
 	if port := u.Port(); port != "" {
@@ -199,7 +210,8 @@ func (r *registrations) checkEndpoint(ctx context.Context, endpoint string) erro
 // also after the start. It may move to another endpoint if nothing answers at the old one.
 // An expired token is good for this alone, and gets a successor; so does the token of an
 // agent that shows its code, once it was used.
-func (r *registrations) readmit(ctx context.Context, a *decide.Applicant, known *agent, generation int) (*agent, error) {
+func (r *registrations) readmit(ctx context.Context, a *decide.Applicant, known *agent, generation int) (*agent,
+	error) {
 	if known.address() != a.Endpoint {
 		if err := r.checkMove(ctx, known, a.Endpoint); err != nil {
 			return nil, err
@@ -219,7 +231,7 @@ func (r *registrations) readmit(ctx context.Context, a *decide.Applicant, known 
 	if byCode {
 		generation = is.Generation
 	}
-	drop, event, err := r.decide.Readmit(r.state, a, decide.Return{
+	drop, event, err := r.applicants.Readmit(r.state, a, decide.Return{
 		AgentID: known.id, Generation: generation, Expired: r.expired(is) || byCode && is.Confirmed, ByCode: byCode,
 		Revive: r.options.Simulation == nil,
 	}, r.clock.Now())
@@ -232,7 +244,8 @@ func (r *registrations) readmit(ctx context.Context, a *decide.Applicant, known 
 	if err != nil {
 		return nil, err
 	}
-	r.options.Log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Str("event_type", protocol.EventAgentBack).Msg("an agent is back")
+	r.log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Str("event_type",
+		"AN_AGENT_IS_BACK").Msg("an agent is back")
 	close(*known.expectReturn()) // its matches are handed over again
 	known.refusals.Store(0)
 	r.returned(known)
@@ -245,13 +258,14 @@ func (r *registrations) returning(ctx context.Context, a *decide.Applicant) (kno
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a.Token == "" {
-		if err := r.guesses.Check(r.decide.Roster, a, r.refusals.address(ctx), r.clock.Now()); err != nil {
+		if err := r.guesses.Check(r.applicants.Roster, a, r.refusals.address(ctx), r.clock.Now()); err != nil {
 			return nil, 0, err
 		}
 	}
 	if a.Token != "" {
 		known, generation, err = r.owner(a.Token)
-	} else if holder := r.decide.Roster.Holder(r.state, a); holder != nil && decide.Repeated(r.state, a) == "" {
+	} else if holder := r.applicants.Roster.Holder(r.state, a); holder != nil &&
+		decide.Repeated(r.state, a) == "" {
 		known = r.agents[holder.AgentID]
 	}
 	if known == nil || err != nil {
@@ -269,23 +283,6 @@ func (r *registrations) returning(ctx context.Context, a *decide.Applicant) (kno
 	return known, generation, err
 }
 
-// logUnlisted warns of registered agents that the roster does not list: it has changed since
-// they registered, and they stay. The lock is held.
-func (r *registrations) logUnlisted() {
-	var unlisted []string
-	for id, known := range r.state.Agents {
-		if r.decide.Roster.Restricts(known.Player) && !r.decide.Roster.Lists(known.Player, known.DisplayName) {
-			unlisted = append(unlisted, id)
-		}
-	}
-	if len(unlisted) == 0 {
-		return
-	}
-	slices.SortFunc(unlisted, protocol.CompareIDs)
-	r.options.Log.Warn().Int("unlisted_count", len(unlisted)).Strs("unlisted", unlisted[:min(len(unlisted), loggedIDs)]).
-		Str("event_type", protocol.EventAgentsUnlisted).Msg("the roster no longer lists these registered agents; they stay in the league")
-}
-
 // move records the new endpoint, token or referee_auth of an agent that returns. The
 // lock is held.
 func (r *registrations) move(a *agent, event *journal.AgentReturned) error {
@@ -297,7 +294,6 @@ func (r *registrations) move(a *agent, event *journal.AgentReturned) error {
 	}
 	a.endpoint.Store(&event.Endpoint)
 	a.proof.Store(r.prove(a.id, event.Generation))
-	a.confirmed.Store(false)
 	return nil
 }
 
@@ -318,7 +314,8 @@ func (r *registrations) checkMove(ctx context.Context, mover *agent, to string) 
 	case stays:
 		return decide.Reject(protocol.ErrInvalidEndpoint, "an agent still answers at the endpoint registered before: %s", old)
 	case protocol.Forbidden(err):
-		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint %s is at an address that this league does not call", to)
+		return decide.Reject(protocol.ErrInvalidEndpoint,
+			"contact_endpoint %s is at an address that this league does not call", to)
 	case isManager(pong, err):
 		return decide.Reject(protocol.ErrInvalidEndpoint, "a league manager answers at contact_endpoint %s", to)
 	}

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 
+	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/protocol"
 )
 
 // errOrganiser is no failure: a decision of the organiser comes before the next round, or
@@ -39,7 +39,7 @@ func (m *Manager) carryOut(stop, work context.Context, last *roundEnd) error {
 		case begun, ordered && !paused:
 			err = m.playRematch(stop, work)
 		default:
-			err = m.organiser.await(stop)
+			err = m.awaitOrganiser(stop)
 		}
 		if err != nil {
 			return err
@@ -47,10 +47,10 @@ func (m *Manager) carryOut(stop, work context.Context, last *roundEnd) error {
 	}
 }
 
-// await waits for a decision.
-func (o *organiser) await(stop context.Context) error {
+// awaitOrganiser waits for a decision.
+func (m *Manager) awaitOrganiser(stop context.Context) error {
 	select {
-	case <-o.news:
+	case <-m.organiser.news:
 		return nil
 	case <-stop.Done():
 		return stop.Err()
@@ -60,14 +60,13 @@ func (o *organiser) await(stop context.Context) error {
 // tellTable tells the players the table.
 func (m *Manager) tellTable(ctx context.Context) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	there := m.present(m.players)
-	update := m.standingsUpdate(ctx, m.state.Round, len(there))
-	m.mu.Unlock()
-	post(there, update)
+	post(there, m.standingsUpdate(ctx, m.state.Round, len(there)))
 }
 
 // begunRematch is the match that is played again and has no result; nil for none. M.mu is held.
-func (m *Manager) begunRematch() *protocol.MatchID {
+func (m *Manager) begunRematch() *league.MatchID {
 	for _, id := range m.state.Rematches {
 		if m.state.Match(id).Reopened() {
 			return &id
@@ -89,8 +88,9 @@ func (m *Manager) playRematch(stop, work context.Context) error {
 	if err != nil || x == nil {
 		return err
 	}
-	m.announceAgain(work, x).wait()
-	m.options.Log.Info().Stringer("match_id", x.id).Str("event_type", protocol.EventRematchBegins).Msg("a match is played again")
+	m.announce(work, []*agent{x.a, x.b}, []*match{x}).wait()
+	m.log.Info().Stringer("match_id", x.id).Str("event_type",
+		"REMATCH_BEGINS").Msg("a match is played again")
 	if lead := m.options.AnnounceLead; lead > 0 {
 		if err := m.clock.Sleep(stop, lead); err != nil {
 			return err
@@ -126,23 +126,10 @@ func (m *Manager) openRematch() (*match, error) {
 		id = &event.MatchID
 		m.correct(*id)
 	}
-	fact, idA, idB, _ := m.state.Find(*id)
-	x := &match{id: *id, fact: fact, a: m.agents[idA], b: m.agents[idB], announced: m.agents[decide.RematchReferee(m.state, *id)]}
-	_, err := m.forfeit(x)
-	x.absent = fact.Forfeited
-	x.done.Store(fact.Report != nil)
+	_, a, b, _ := m.state.Find(*id)
+	x, err := m.newMatch(*id, m.agents[a], m.agents[b], decide.RematchReferee(m.state, *id))
 	m.rematch = x
 	return x, err
-}
-
-// announceAgain tells the players of a match that it is played again, or who forfeits it.
-func (m *Manager) announceAgain(ctx context.Context, x *match) *broadcast[protocol.RoundAnnouncement] {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	players := m.present([]*agent{x.a, x.b})
-	announcement := m.announcement(ctx, x.id.Round, len(players), []*match{x})
-	post(players, announcement.deliver)
-	return announcement
 }
 
 // forfeits is forfeit for a conductor: the organiser may have suspended or withdrawn a player
@@ -161,18 +148,16 @@ func (m *Manager) forfeits(ctx context.Context, x *match) bool {
 	if err != nil || !forfeited || m.durable() != nil {
 		return false // an error ends the manager
 	}
-	m.announceAgain(ctx, x)
+	m.announce(ctx, []*agent{x.a, x.b}, []*match{x})
 	m.finished(x)
 	return true
 }
 
-// finished completes a match whose result on disk is none of a referee. Its conductor stops.
+// finished completes a match whose result is on disk. Its conductor stops.
 func (m *Manager) finished(x *match) {
 	if m.options.EveryMatch {
 		m.tellTable(m.life)
 	}
 	x.done.Store(true)
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	x.wake()
 }

@@ -5,26 +5,30 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/rs/zerolog"
-
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
-// reportMatchResult records a result (spec 003 §8.7.6). It acknowledges the report when
-// the result is on disk. Reporting is idempotent: the same report again gets the same
-// acknowledgement; a different report of the same match is refused.
-func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
-	m.awaitOffer(ctx, q)
-	m.mu.Lock()
-	x, r, err := m.takeClaim(q)
-	m.mu.Unlock()
+// reportMatchResult records a result. It acknowledges the report when the result is on disk.
+// Reporting is idempotent: the same report again gets the same acknowledgement; a different
+// report of the same match is refused.
+func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack,
+	error) {
+	m.awaitAnswer(ctx, q)
+	claim, err := m.readReport(q)
+	var x *match
+	var r *journal.MatchReported
+	if err == nil {
+		x, r, err = m.judgeReport(q, claim, decide.NotPinged)
+	}
 	if errors.Is(err, errPingFirst) {
-		x, r, err = m.takeAfterPings(ctx, q, x)
+		x, r, err = m.judgeAfterPings(ctx, q, x)
 	}
 	if refusal := q.Refusal(); refusal != nil { // it says more than that, for example, the match is unknown
 		return nil, refusal
@@ -36,35 +40,34 @@ func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.M
 		return nil, errJournal
 	}
 	if x != nil {
-		m.recorded(x, r)
+		m.completeMatch(x, r)
 	}
-	ack := m.acks.New()
-	ack.Status, ack.MatchID, ack.RoundID = protocol.StatusAccepted, q.MatchID, q.RoundID
-	return ack, nil
+	return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
 }
 
-// longestOffer is how long a report waits for the answer to the offer of its match: the
+// longestAnswer is how long a report waits for the answer to the offer of its match: the
 // referee may report and never answer.
-const longestOffer = 5 * time.Second
+const longestAnswer = 5 * time.Second
 
-// awaitOffer waits while the answer to the offer of a match is not recorded, if the
-// report is one of a referee of the match (see handover.delays).
-func (m *Manager) awaitOffer(ctx context.Context, q *protocol.MatchResultReport) {
-	if answered := m.openOffer(q); answered != nil {
+// awaitAnswer waits while the answer to the offer of a match is not recorded, if the report is one of a
+// referee of the match: the journal holds the referee's draw commitment before its result.
+func (m *Manager) awaitAnswer(ctx context.Context, q *protocol.MatchResultReport) {
+	if answered := m.answerBefore(q); answered != nil {
 		select {
 		case <-answered:
-		case <-time.After(longestOffer):
+		case <-time.After(longestAnswer):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// openOffer is closed when a report may be taken; nil if it may be taken at once.
-func (m *Manager) openOffer(q *protocol.MatchResultReport) <-chan struct{} {
+// answerBefore is closed when a report may be judged; nil if it may be judged at once. A report of an earlier
+// attempt does not wait, because it makes the offer unnecessary.
+func (m *Manager) answerBefore(q *protocol.MatchResultReport) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := m.runningMatch(q)
-	if x == nil || x.handover.delays(q.Attempt) == nil {
+	if x == nil || x.answered == nil || q.Attempt > 0 && q.Attempt < x.offered {
 		return nil
 	}
 	referee := m.tokenless(q)
@@ -72,20 +75,20 @@ func (m *Manager) openOffer(q *protocol.MatchResultReport) <-chan struct{} {
 		referee, _, _ = m.owner(q.AuthToken)
 	}
 	// A referee that was busy before, and accepts the match now, does not hold it yet.
-	if referee == nil || !x.fact.IsAssignedTo(referee.id) && x.fact.Attempt(x.handover.attempt, referee.id) == nil {
+	if referee == nil || !x.fact.IsAssignedTo(referee.id) && x.fact.Attempt(x.offered, referee.id) == nil {
 		return nil
 	}
 	// A third-party referee gives no commitment, and may report before it answers.
 	if !referee.player && m.thirdParty(referee.id) {
 		return nil
 	}
-	return x.handover.delays(q.Attempt)
+	return x.answered
 }
 
 // runningMatch is the match of a report in the current round, or the rematch; nil for any
 // other. M.mu is held.
 func (m *Manager) runningMatch(q *protocol.MatchResultReport) *match {
-	id, ok := protocol.ParseMatchID(q.MatchID)
+	id, ok := league.ParseMatchID(q.MatchID)
 	if !ok {
 		return nil
 	}
@@ -93,7 +96,7 @@ func (m *Manager) runningMatch(q *protocol.MatchResultReport) *match {
 }
 
 // running is runningMatch for a match id. M.mu is held.
-func (m *Manager) running(id protocol.MatchID) *match {
+func (m *Manager) running(id league.MatchID) *match {
 	switch {
 	case m.rematch != nil && m.rematch.id == id:
 		return m.rematch
@@ -113,9 +116,19 @@ func (m *Manager) thirdParty(refereeID string) bool {
 // it can be judged.
 var errPingFirst = errors.New("the players have not been pinged yet")
 
-// claim authenticates the sender of a report, reads the report and verifies its
-// signatures. M.mu is held, but not during the verification, because that is slow.
-func (m *Manager) claim(q *protocol.MatchResultReport) (c decide.Claim, err error) {
+// readReport authenticates the sender of a report, reads the report and verifies its
+// signatures.
+func (m *Manager) readReport(q *protocol.MatchResultReport) (decide.Claim, error) {
+	c, err := m.authenticReport(q)
+	if err == nil && c.NeedsProof() {
+		m.reports.Prove(&c) // without the lock, because that is slow
+	}
+	return c, err
+}
+
+func (m *Manager) authenticReport(q *protocol.MatchResultReport) (c decide.Claim, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	referee, err := m.reporter(q)
 	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrTokenMissing {
 		m.reportedWithoutToken(q)
@@ -130,36 +143,38 @@ func (m *Manager) claim(q *protocol.MatchResultReport) (c decide.Claim, err erro
 	if err != nil || c.Late { // the league does not wait for it
 		err = cmp.Or(referee.queries.allow(), err)
 	}
-	if err == nil && c.NeedsProof() {
-		m.mu.Unlock()
-		defer m.mu.Lock()
-		m.reports.Prove(&c)
-	}
 	return c, err
 }
 
-// takeClaim is claim, then take. M.mu is held.
-func (m *Manager) takeClaim(q *protocol.MatchResultReport) (*match, *journal.MatchReported, error) {
-	c, err := m.claim(q)
-	if err != nil {
-		return nil, nil, err
-	}
-	return m.take(q, c)
-}
-
-// take judges a claim, and records its result. It returns the match that has the result
-// now; nil if the result was recorded before. With errPingFirst it returns the match
-// whose players must be pinged. M.mu is held.
-func (m *Manager) take(q *protocol.MatchResultReport, c decide.Claim) (*match, *journal.MatchReported, error) {
+// judgeReport judges a claim, and records its result. It returns the match that has the
+// result now; nil if the result was recorded before. With errPingFirst it returns the match
+// whose players must be pinged. Shown is what pings have shown that this report caused, or
+// decide.NotPinged.
+func (m *Manager) judgeReport(q *protocol.MatchResultReport, c decide.Claim, shown decide.Pings) (*match,
+	*journal.MatchReported, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	x := m.runningMatch(q)
-	v := m.reports.Judge(m.state, c, x.pinged())
+	pinged := decide.NotRunning
+	if x != nil {
+		pinged = decide.NotPinged
+		if x.pings != nil {
+			// under one lock with the judgement: no other report is judged between them
+			x.pings.result = cmp.Or(shown, x.pings.result)
+			pinged = x.pings.result
+		}
+	}
+	v := m.reports.Judge(m.state, c, pinged)
 	switch {
 	case v.PingFirst:
 		return x, nil, errPingFirst
 	case v.Disputed:
 		m.dispute(q, v.Result)
 	case v.Rejected != "" && x != nil:
-		if x.reject(v.Result, v.Rejected) {
+		before := x.rejected[v.Result.Number].count
+		x.rejected[v.Result.Number] = rejection{v.Result, v.Rejected, before + 1, time.Now()}
+		x.wake()
+		if before+1 >= maxRejectedReports {
 			m.loseAttempt(x, decide.LoseAttempt(v.Result, v.Rejected))
 		}
 	case v.Lost != nil:
@@ -173,7 +188,7 @@ func (m *Manager) take(q *protocol.MatchResultReport, c decide.Claim) (*match, *
 	} else if err != nil {
 		return nil, nil, protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
-	m.warnAbout(q, v.Result)
+	m.warnAbout(v.Result)
 	m.progress()
 	return x, v.Result, nil
 }
@@ -188,95 +203,58 @@ func (m *Manager) progress() {
 // dispute records a second, different result of a match, once for a referee. M.mu is
 // held.
 func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReported) {
-	m.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
-		Str("referee_id", r.RefereeID).Str("status", r.Status).Str("event_type", protocol.EventResultDisputed).
+	m.log.Error().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
+		Str("referee_id", r.RefereeID).Str("status", r.Status).Str("event_type", "RESULT_DISPUTED").
 		Msg("disputed: a different result of a match that has one")
 	if fact, _, _, _ := m.state.Find(r.MatchID); !slices.Contains(fact.Disputed, r.RefereeID) {
-		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, GameResult: r.GameResult}) // an error ends the manager
+		// an error ends the manager
+		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, Result: r.Result})
 	}
 }
 
-// warnAbout warns, once for a referee, when it counts points otherwise than the league, and when
-// nothing but its word proves what it reports.
-func (m *Manager) warnAbout(q *protocol.MatchResultReport, r *journal.MatchReported) {
-	var got [2]int
-	differs := false
-	for i, counted := range r.Score {
-		got[i], _ = q.Result.Score.Get(counted.Name)
-		differs = differs || got[i] != counted.Value
+// warnAbout warns, once for a referee, when nothing but its word proves what it reports. M.mu is held.
+func (m *Manager) warnAbout(r *journal.MatchReported) {
+	if r.Grade != journal.GradeStated || m.warned[r.RefereeID] {
+		return
 	}
-	if key := protocol.EventScoreDiffers + r.RefereeID; differs && !m.warned[key] {
-		m.warned[key] = true
-		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
-			Int("reported_A", got[0]).Int("reported_B", got[1]).Int("counted_A", r.Score[0].Value).Int("counted_B", r.Score[1].Value).
-			Str("event_type", protocol.EventScoreDiffers).Msg("the reported score differs from the league's scoring, which counts")
-	}
-	event, what := "", ""
-	ids := decide.Unsigned(m.state, r)
-	switch {
-	case r.Grade == journal.GradeStated:
-		event, what = protocol.EventResultStated, "results rest on the word of this referee alone: it does not show all moves and the draw"
-	case len(ids) > 0:
-		event, what = protocol.EventResultUnsigned, "the referee relays no signatures: nothing else proves these players' choices"
-	case r.Draw == nil && r.DrawnNumber != nil:
-		event, what = protocol.EventDrawMissing, "the referee commits to no draw: it could choose the numbers"
-	}
-	if key := event + r.RefereeID; event != "" && !m.warned[key] {
-		m.warned[key] = true
-		m.options.Log.Warn().Str("conversation_id", q.ConversationID).Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).
-			Func(func(line *zerolog.Event) {
-				if len(ids) > 0 {
-					line.Strs("players", ids)
-				}
-			}).Str("event_type", event).Msg(what)
-	}
+	m.warned[r.RefereeID] = true
+	m.log.Warn().Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).
+		Str("event_type", "RESULT_STATED").
+		Msg("results rest on the word of this referee alone: it does not show all moves and the draw")
 }
 
-// recorded completes a match whose result is on disk. It writes the match file for a
+// completeMatch completes a match whose result is on disk. It writes the match file for a
 // third-party referee, which writes none here.
-func (m *Manager) recorded(x *match, r *journal.MatchReported) {
+func (m *Manager) completeMatch(x *match, r *journal.MatchReported) {
 	m.mu.Lock()
 	thirdParty := m.thirdParty(r.RefereeID)
 	m.mu.Unlock()
 	if thirdParty {
-		write := store.Add
-		if r.Number > 1 { // the file may have an annulled result
-			write = store.WriteDerived
-		}
-		m.writeMatchFile(r.MatchID.String(), write, m.matchFileOf(r, x.a, x.b))
+		m.writeMatchFile(m.matchFileOf(r, x.a, x.b), store.WriteMatch)
 	}
-	about := func(line *zerolog.Event) {
-		line.Str("conversation_id", r.Conversation()).Stringer("match_id", r.MatchID).Str("status", r.Status)
-	}
-	withReason(m.options.Log.Info(), r.Reason).Func(about).Str("event_type", protocol.EventResultRecorded).Msg("result recorded")
-	if m.options.EveryMatch {
-		m.mu.Lock()
-		there := m.present(m.players)
-		update := m.standingsUpdate(m.life, m.state.Round, len(there))
-		m.mu.Unlock()
-		post(there, update)
-	}
-	x.done.Store(true)
-	m.mu.Lock()
-	x.wake()
-	m.mu.Unlock()
+	withReason(m.log.Info(), r.Reason).Str("conversation_id", protocol.ConversationOf(r.Attempt)).
+		Stringer("match_id", r.MatchID).Str("status", r.Status).
+		Str("event_type", "RESULT_RECORDED").Msg("result recorded")
+	m.finished(x)
 }
 
-// takeAfterPings is take for a report that must wait for the pings of its players. The
-// first such report sends them. The others wait until it has been judged.
-func (m *Manager) takeAfterPings(ctx context.Context, q *protocol.MatchResultReport, x *match) (*match, *journal.MatchReported, error) {
+// judgeAfterPings is judgeReport for a report that must wait for the pings of its players.
+// The first such report sends them. The others wait until it has been judged.
+func (m *Manager) judgeAfterPings(ctx context.Context, q *protocol.MatchResultReport, x *match) (*match,
+	*journal.MatchReported, error) {
 	m.mu.Lock()
 	first := x.pings == nil
 	if first {
 		x.pings = &pings{judged: make(chan struct{}), result: decide.PingsSent}
 	}
-	p := x.pings
+	p, shown := x.pings, decide.NotPinged
 	m.mu.Unlock()
-	result := decide.PlayerAway
 	if first {
 		defer close(p.judged)
-		if m.bothAnswer(context.WithoutCancel(ctx), x, x.attempt(max(q.Attempt, 1))) { // a referee that hangs up changes nothing
-			result = decide.BothAnswer
+		shown = decide.PlayerAway
+		// a referee that hangs up changes nothing
+		if m.bothAnswer(context.WithoutCancel(ctx), x, x.attempt(max(q.Attempt, 1))) {
+			shown = decide.BothAnswer
 		}
 	} else {
 		select {
@@ -285,22 +263,20 @@ func (m *Manager) takeAfterPings(ctx context.Context, q *protocol.MatchResultRep
 			return nil, nil, ctx.Err()
 		}
 	}
+	c, err := m.readReport(q) // again, because the first judgement may have changed it
+	if err == nil {
+		return m.judgeReport(q, c, shown)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c, err := m.claim(q) // again, because the first judgement may have changed it
-	if first {
-		p.result = result // under one lock with take: no other report is judged before this one
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return m.take(q, c)
+	p.result = cmp.Or(shown, p.result)
+	return nil, nil, err
 }
 
-// lostByReports is the cause for which the referee of a match has lost its attempt, "" for none,
+// lostByReports is the outcome of an attempt that its referee has lost, matchOver for none,
 // and when its last report was rejected; zero for never. It loses the attempt now if it sent no
 // better report in time.
-func (m *Manager) lostByReports(c *conduct, timeOver bool) (cause string, rejected time.Time) {
+func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost outcome, rejected time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	attempt := c.fact.LastAttempt(c.referee.id)
@@ -308,7 +284,13 @@ func (m *Manager) lostByReports(c *conduct, timeOver bool) (cause string, reject
 	if timeOver {
 		m.loseAttempt(c.match, decide.LoseAttempt(last.report, last.reason))
 	}
-	return c.fact.LostBy(attempt), last.at
+	switch c.fact.LostBy(attempt) {
+	case "":
+		return matchOver, last.at
+	case journal.CauseBothAnswer:
+		return reportDoubted, last.at
+	}
+	return reportRejected, last.at
 }
 
 // loseAttempt records, once, that a referee has lost an attempt, unless the match has a result.
@@ -317,8 +299,8 @@ func (m *Manager) loseAttempt(x *match, lost *journal.AttemptLost) {
 	if x.fact.Report != nil || x.fact.IsLost(lost.Number) {
 		return
 	}
-	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", lost.RefereeID).Str("reason", lost.Reason).
-		Str("event_type", protocol.EventReportRejected).Msg("the report is not recorded; the match goes to another referee")
+	m.log.Warn().Stringer("match_id", x.id).Str("referee_id", lost.RefereeID).Str("reason", lost.Reason).
+		Str("event_type", "REPORT_REJECTED").Msg("the report is not recorded; the match goes to another referee")
 	_ = m.record(lost) // an error ends the manager
 	x.wake()
 }
@@ -336,14 +318,134 @@ func (m *Manager) recordLostAttempt(x *match) bool {
 		return false
 	}
 	m.progress()
-	lost := slices.IndexFunc(x.fact.LostAttempts, func(l journal.AttemptLost) bool { return l.Number == r.Number })
-	reason := x.fact.LostAttempts[lost].Reason
 	m.mu.Unlock()
 	if m.durable() != nil {
 		return false
 	}
-	m.options.Log.Warn().Stringer("match_id", x.id).Str("referee_id", r.RefereeID).Str("status", r.Status).Str("reason", reason).
-		Str("event_type", protocol.EventLostAttemptRecorded).Msg("no other referee available: the match ends without a report that counts")
-	m.recorded(x, r)
+	m.log.Warn().Stringer("match_id", x.id).Str("referee_id", r.RefereeID).Str("status", r.Status).
+		Str("event_type", "MATCH_RECORDED_WITHOUT_A_REPORT").
+		Msg("no other referee available: the match ends without a report that counts")
+	m.completeMatch(x, r)
 	return true
+}
+
+// reportedWithoutToken takes a match from a referee whose report of it was refused because it has no
+// token. Anyone could send such a report, so nothing changes for a referee that shows players access
+// tokens, or has ever used its token: it could report. M.mu is held.
+func (m *Manager) reportedWithoutToken(q *protocol.MatchResultReport) {
+	x := m.runningMatch(q)
+	if x == nil || m.options.LenientAuth {
+		return
+	}
+	id := decide.Holder(m.state, x.id)
+	is := m.state.Agents[id]
+	if is == nil || is.ShowsAccessTokens() || is.Confirmed || !q.NamelessSender() && protocol.AgentOf(q.Sender) != id {
+		return
+	}
+	if !is.Tokenless {
+		m.log.Warn().Str("referee_id", id).Str("event_type", "REFEREE_SENDS_NO_TOKEN").Msg(journal.NoToken(id))
+	}
+	m.loseAttempt(x, &journal.AttemptLost{
+		Attempt: x.attempt(x.fact.LastAttempt(id)), RefereeID: id, Cause: journal.CauseNoToken, Reason: "it sends no token",
+	})
+}
+
+// awaitToken pauses the league if the last referee of a match has lost it because it sends no token,
+// and waits until the organiser resumes the league, or stop ends. Then all referees may get the match
+// again.
+func (m *Manager) awaitToken(stop context.Context, c *conduct) {
+	for told := false; ; told = true {
+		m.mu.Lock()
+		attempts := c.fact.Current()
+		last := len(attempts) - 1
+		if last < 0 || c.fact.LostBy(attempts[last].Number) != journal.CauseNoToken {
+			m.mu.Unlock()
+			return
+		}
+		if !told && m.state.Paused == nil {
+			_ = m.record(&journal.Decided{ // an error ends the manager
+				Command:  protocol.CommandPause,
+				Decision: journal.Decision{By: journal.ByManager, Reason: journal.NoToken(attempts[last].Referee)},
+			})
+		}
+		paused := m.state.Paused != nil
+		m.mu.Unlock()
+		if !paused {
+			c.failures = nil
+			return
+		}
+		select {
+		case <-c.news:
+			if c.over() || m.forfeits(stop, c.match) {
+				c.wake() // awaitReferee looks at the match
+				return
+			}
+		case <-stop.Done():
+			return
+		}
+	}
+}
+
+// askPlayers asks the player that lost a match technically, and both players of a match whose result
+// rests on the word of its referee alone, whether an invitation or a question of the attempt reached
+// them. It records the players that say no. The round waits for the answers, so that no result
+// depends on their time; no report does.
+func (m *Manager) askPlayers(ctx context.Context, x *match) {
+	m.mu.Lock()
+	r := x.fact.Report
+	var asked []*agent
+	for _, p := range []*agent{x.a, x.b} {
+		lost := r != nil && r.Status == league.StatusTechnicalLoss && r.WinnerPlayerID != nil && *r.WinnerPlayerID != p.id
+		// A forfeit and a ruling have no attempt.
+		if r != nil && r.Number > 0 && (lost || r.Grade == journal.GradeStated) && !slices.Contains(x.fact.Disputed, p.id) {
+			asked = append(asked, p)
+		}
+	}
+	m.mu.Unlock()
+	var asking sync.WaitGroup
+	for _, p := range asked {
+		asking.Go(func() {
+			// An error and an answer without the member prove nothing: third-party players give them.
+			if pong, err := m.pingAbout(ctx, p, r.Attempt); err == nil && pong.Asked != nil && !*pong.Asked {
+				m.denied(p, r)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// pingAbout pings a player about an attempt.
+func (m *Manager) pingAbout(ctx context.Context, p *agent, at league.Attempt) (*protocol.Pong, error) {
+	q := &protocol.ToolRequest{
+		Envelope: m.stamp.Envelope("", protocol.ConversationOf(at)), LeagueID: m.options.LeagueID,
+		MatchID: at.MatchID.String(), Attempt: at.Number,
+	}
+	pong, _, err := protocol.Ping.CallWithin(ctx, m.options.Caller, p.peer(), q, pingTimeout)
+	return pong, err
+}
+
+// bothAnswer tells whether both players of a match answer a ping about an attempt.
+func (m *Manager) bothAnswer(ctx context.Context, x *match, at league.Attempt) bool {
+	var there [2]bool
+	var pinging sync.WaitGroup
+	for i, p := range []*agent{x.a, x.b} {
+		pinging.Go(func() {
+			_, err := m.pingAbout(ctx, p, at)
+			there[i] = answered(err)
+		})
+	}
+	pinging.Wait()
+	return there[0] && there[1]
+}
+
+// denied records that a player denies a result, which stays.
+func (m *Manager) denied(p *agent, r *journal.MatchReported) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.record(&journal.ResultDenied{Attempt: r.Attempt, PlayerID: p.id}) != nil {
+		return // an organiser has decided the match meanwhile
+	}
+	m.log.Warn().Stringer("match_id", r.MatchID).Int("attempt", r.Number).Str("referee_id",
+		r.RefereeID).Str("player_id", p.id).Str("status", r.Status).
+		Str("event_type", "RESULT_DENIED_BY_A_PLAYER").Msg("a player denies the result: nothing of this attempt reached it")
 }

@@ -41,7 +41,7 @@ func TestReportIsNotAcknowledgedOnAFullDisk(t *testing.T) {
 			assert.Equal(t, -32603, e.ProtocolError().RPC)
 			assert.NotContains(t, e.Err.Error(), string(folder), "local paths are not sent to other agents")
 		}
-		assert.Equal(t, []string{leaguetest.AttemptFile(1), leaguetest.LeagueID + "/attempts/R1M2.a1.REF01.json"}, leaguetest.MatchFiles(t, files))
+		assert.Equal(t, []string{leaguetest.AttemptFile(1), leaguetest.LeagueID + "/R1M2-a1.json"}, leaguetest.MatchFiles(t, files))
 		x.Agent.Stop()
 		require.ErrorIs(t, x.CloseFiles(), syscall.ENOSPC)
 
@@ -93,25 +93,5 @@ func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		w.CheckFiles(folder)
-	})
-}
-
-// A match file names no record that the manager could not store.
-func TestMatchFilesNameNoRecordsThatAFullDiskRefused(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1)
-		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
-		w.Players(4, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
-		w.WaitUntil(4 * leaguetest.Second)
-		leaguetest.FillDisk(t, folder.Delivered(leaguetest.LeagueID, "REF01"))
-		x.Finish()
-		x.CloseAudited()
-		first, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
-		require.NoError(t, err)
-		assert.NotEmpty(t, first.Transcript)
-		last, err := folder.LoadMatch(leaguetest.LeagueID, "R3M1")
-		require.NoError(t, err)
-		assert.Empty(t, last.TranscriptFile)
 	})
 }

@@ -12,23 +12,21 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
-	league "evenodd/league/manager"
-	"evenodd/league/pairing"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 )
 
 // withPause pauses between rounds, so that agents can retry calls without a response.
-func withPause(o *league.Options) { o.Pace = 5 * leaguetest.Second }
+func withPause(o *manager.Options) { o.Pace = 5 * leaguetest.Second }
 
 // leagueWithCrash runs a whole league whose manager dies once, and returns its folded
 // journal.
-func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int, tournament *journal.Tournament) (*journal.State, []league.MatchRecord) {
+func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int) (*journal.State, []manager.MatchRecord) {
 	w.T.Helper()
 	folder, files := leaguetest.MemoryFolder(w.T), leaguetest.MemoryFolder(w.T)
-	format := func(o *league.Options) { o.Tournament = tournament }
-	x := w.StartMortalManager(end, folder, players, 1, withPause, format)
+	x := w.StartMortalManager(end, folder, players, 1, withPause)
 	var known map[string]bool // matches with a durable result at the crash
 	var back time.Duration
 	succession := w.InBackground(func() {
@@ -37,11 +35,7 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 			x.RestoreDisk()
 			time.Sleep(leaguetest.Second)
 			known, back = recordedIn(w, folder), w.Now()
-			options := []func(*league.Options){withPause}
-			if len(leaguetest.ReadJournal(w, folder)) == 0 { // else it has the format
-				options = append(options, format)
-			}
-			x = w.StartManagerIn(folder, players, 1, options...)
+			x = w.StartManagerIn(folder, players, 1, withPause)
 		}
 	})
 	w.RefereeWithFiles("REF01", files)
@@ -99,10 +93,10 @@ func checkCompletionNotices(w *leaguetest.World, killed bool) {
 func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
 	t.Parallel()
 	var events int
-	var results []league.MatchRecord
+	var results []manager.MatchRecord
 	synctest.Test(t, func(t *testing.T) {
 		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-		state, undisturbed := leagueWithCrash(w, leaguetest.CrashPoint{}, 4, nil)
+		state, undisturbed := leagueWithCrash(w, leaguetest.CrashPoint{}, 4)
 		events, results = state.Events, undisturbed
 		w.Close()
 	})
@@ -128,51 +122,13 @@ func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
 				t.Run(fmt.Sprint(event), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						w := leaguetest.NewWorld(t, crash.kind, zerolog.Nop())
-						_, got := leagueWithCrash(w, leaguetest.CrashPoint{Event: event, When: crash.when}, 4, nil)
+						_, got := leagueWithCrash(w, leaguetest.CrashPoint{Event: event, When: crash.when}, 4)
 						assert.Equal(t, results, got)
 						synctest.Wait()
 						w.Close()
 						w.CheckMessages()
 					})
 				})
-			}
-		})
-	}
-}
-
-// The pairings of these formats depend on results, also after a crash.
-func TestSwissAndKnockoutSurviveAManagerCrashAtAnyEvent(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		players    int
-		tournament journal.Tournament
-	}{
-		{5, journal.Tournament{Algorithm: pairing.Swiss}}, // with byes
-		{4, journal.Tournament{Algorithm: pairing.Knockout, Seeding: []string{"Agent P03", "Agent P01"}}},
-	} {
-		t.Run(tt.tournament.Format(), func(t *testing.T) {
-			t.Parallel()
-			var events int
-			var results []league.MatchRecord
-			play := func(t *testing.T, end leaguetest.CrashPoint) {
-				synctest.Test(t, func(t *testing.T) {
-					w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-					state, got := leagueWithCrash(w, end, tt.players, &tt.tournament)
-					if end.Event == 0 {
-						events, results = state.Events, got
-					}
-					assert.Equal(t, results, got)
-					synctest.Wait()
-					w.Close()
-				})
-			}
-			play(t, leaguetest.CrashPoint{})
-			for event := 1; event < events; event++ {
-				for _, when := range []leaguetest.Moment{leaguetest.BeforeTelling, leaguetest.AfterTelling, leaguetest.PowerCut} {
-					if leaguetest.All() || event%3 == int(when) {
-						t.Run(fmt.Sprintf("%d, %s", event, when), func(t *testing.T) { play(t, leaguetest.CrashPoint{Event: event, When: when}) })
-					}
-				}
 			}
 		})
 	}
@@ -214,36 +170,5 @@ func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
 			assert.Len(t, m.Attempts, 1)
 		}
 		assert.Equal(t, 12, w.CountCalls(protocol.Invite.Name), "no match is played twice")
-	})
-}
-
-// The first manager records two events, each later one records one more. Players and
-// referees are slow.
-func TestLeagueSurvivesRepeatedManagerCrashesDuringMatches(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, files := leaguetest.MemoryFolder(t), leaguetest.MemoryFolder(t)
-		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 2, When: leaguetest.AfterTelling}, folder, 4, 2, withPause)
-		ended := w.InBackground(func() {
-			for n := 3; ; n++ {
-				if <-x.Done; !x.Dead.Load() {
-					return
-				}
-				x.RestoreDisk()
-				time.Sleep(time.Duration(n) * leaguetest.Second)
-				x = w.StartMortalManager(leaguetest.CrashPoint{Event: x.CrashPoint.Event + n, When: leaguetest.AfterTelling}, folder, 4, 2, withPause)
-			}
-		})
-		w.RefereeWithFiles("REF01", files)
-		w.RefereeWithFiles("REF02", files)
-		w.Players(4, leaguetest.WithDelays(leaguetest.Second, 3*leaguetest.Second, 2*leaguetest.Second))
-		<-ended
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
-		for m := range state.Matches() {
-			assert.Len(t, m.Attempts, 1)
-		}
-		assert.Equal(t, 12, w.CountCalls(protocol.Invite.Name), "no match is played twice")
-		assert.Empty(t, w.GameErrors())
 	})
 }

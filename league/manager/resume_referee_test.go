@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -27,7 +27,7 @@ func TestReportBeforeTheRoundContinuesIsRecorded(t *testing.T) {
 		w.WaitUntil(1 * leaguetest.Second)
 		x.Kill()
 		w.WaitUntil(2 * leaguetest.Second)
-		x = w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Pace = 30 * leaguetest.Second })
+		x = w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Pace = 30 * leaguetest.Second })
 		w.WaitUntil(10 * leaguetest.Second)
 		assert.Equal(t, 2, x.Manager.Status().Recorded)
 		assert.Equal(t, []string{leaguetest.LeagueID + "/R1M1.json", leaguetest.LeagueID + "/R1M2.json"}, leaguetest.MatchFiles(t, files), "the reports are acknowledged")
@@ -122,7 +122,7 @@ func TestUnreachableRefereeIsSuspended(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-				suspendAfterOne := func(o *league.Options) { o.SuspendAfter = 1 }
+				suspendAfterOne := func(o *manager.Options) { o.SuspendAfter = 1 }
 				x := w.StartManagerIn(folder, 4, 2, suspendAfterOne)
 				r := w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
 				w.RefereeWithFiles("REF02", files, leaguetest.WithCapacity(1))
@@ -227,7 +227,7 @@ func TestResumedLeagueKeepsItsSettings(t *testing.T) {
 		w.WaitUntil(4 * leaguetest.Second)
 		x.Kill()
 		log := w.CaptureLog()
-		x = w.StartManagerIn(folder, 6, 1, func(o *league.Options) {
+		x = w.StartManagerIn(folder, 6, 1, func(o *manager.Options) {
 			o.Legs, o.Scoring.Win, o.Scoring.Draw, o.Scoring.Tiebreakers = 2, 7, 5, []string{"wins"}
 		})
 		x.Finish()

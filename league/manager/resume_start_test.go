@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/decide"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
@@ -27,7 +28,7 @@ func TestRegistrationsSurviveARestart(t *testing.T) {
 		w.WaitUntil(1 * leaguetest.Second)
 		x = w.StartManagerIn(folder, 4, 1)
 		assert.True(t, x.Manager.Resumed())
-		assert.Equal(t, league.Status{
+		assert.Equal(t, manager.Status{
 			State: decide.StateWaitingForRegistrations, Players: 2, Referees: 1, Agents: protocol.AgentStates{Registered: 3},
 		}, x.Manager.Status())
 		assert.Equal(t, "REF01", r.Referee.ID())
@@ -103,16 +104,14 @@ func TestLeagueStartsAfterTheRegistrationWindow(t *testing.T) {
 	}{
 		{"enough players", 2, []int{1, 2, 3}, 60, 3},
 		{"too few players: it starts with the next one", 3, []int{1, 2, 90}, 90, 3},
-		{"all players register before the end", 2, []int{1, 2, 3, 4, 5}, 5, 10},
-		{"one registers after the start", 2, []int{1, 2, 61}, 60, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(5, 1, func(o *league.Options) { o.RegistrationWindow, o.MinPlayers = 60*leaguetest.Second, test.fewest })
+				w.StartManager(5, 1, func(o *manager.Options) { o.RegistrationWindow, o.MinPlayers = 60*leaguetest.Second, test.fewest })
 				w.Referee("REF01")
 				for i, moment := range test.players {
 					w.WaitUntil(time.Duration(moment) * leaguetest.Second)
-					a := w.NewPlayer(protocol.PlayerID(i + 1))
+					a := w.NewPlayer(league.PlayerID(i + 1))
 					if err := a.Player.Register(w.Context); err != nil {
 						assert.Greater(t, moment, test.begins)
 					}
@@ -123,24 +122,6 @@ func TestLeagueStartsAfterTheRegistrationWindow(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestRegistrationWindowRestartsWithTheManager(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		window := func(o *league.Options) { o.RegistrationWindow = 60 * leaguetest.Second }
-		x := w.StartManagerIn(folder, 0, 1, window)
-		w.Referee("REF01")
-		w.Players(2)
-		w.WaitUntil(50 * leaguetest.Second)
-		x.Kill()
-		x = w.StartManagerIn(folder, 0, 1, window)
-		w.WaitUntil(100 * leaguetest.Second)
-		w.Player("P03")
-		x.Finish()
-		assert.Equal(t, 110, int(w.Calls(protocol.NotifyRound.Name, "p01")[0].At/leaguetest.Second))
-		assert.Len(t, x.Manager.Results(), 3)
-	})
 }
 
 func TestStartedLeagueStaysStartedAfterARestart(t *testing.T) {
@@ -163,4 +144,126 @@ func TestStartedLeagueStaysStartedAfterARestart(t *testing.T) {
 		x.Finish()
 		assert.Len(t, x.Manager.Results(), 3)
 	})
+}
+
+// withTokenTTL makes tokens valid for an hour.
+func withTokenTTL(o *manager.Options) { o.TokenTTL = time.Hour }
+
+// statusWith queries the league's status with a token.
+func statusWith(w *leaguetest.World, id, token string) error {
+	q := w.Query(id, protocol.QueryStatus)
+	q.AuthToken = token
+	_, err := q.Send()
+	return err
+}
+
+// An expired token only authorizes the request of a new token. That request is idempotent
+// until the new token is used.
+func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		next bool // the manager restarts after the expiry
+	}{{"under the same manager", false}, {"under the next manager", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 0, 1, withTokenTTL)
+				restart := func() {
+					if test.next {
+						x.Kill()
+						x = w.StartManagerIn(folder, 0, 1, withTokenTTL)
+					}
+				}
+				w.PingOnly("alpha")
+				q := w.Application("Alpha")
+				first, err := w.Apply(q)
+				require.NoError(t, err)
+				old := first.AuthToken
+				w.WaitUntil(time.Hour)
+				require.NoError(t, statusWith(w, "P01", old))
+				w.WaitUntil(time.Hour + leaguetest.Second)
+				restart()
+				err = statusWith(w, "P01", old)
+				leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 6001)
+				assert.Contains(t, err.Error(), "register again")
+
+				q.AuthToken, q.ConversationID = old, "conv-again"
+				for range 2 { // the first response is lost
+					renewed, err := w.Apply(q)
+					require.NoError(t, err)
+					require.Equal(t, protocol.StatusAccepted, renewed.Status)
+					assert.Equal(t, "P01", *renewed.PlayerID)
+					assert.Equal(t, w.TokenOf("P01", 2), renewed.AuthToken)
+					restart()
+				}
+				require.Error(t, statusWith(w, "P01", old))
+				require.NoError(t, statusWith(w, "P01", w.TokenOf("P01", 2)))
+				_, err = w.Apply(q)
+				leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
+
+				q.AuthToken = w.TokenOf("P01", 2)
+				same, err := w.Apply(q)
+				require.NoError(t, err)
+				assert.Equal(t, q.AuthToken, same.AuthToken, "the token has not expired")
+				w.WaitUntil(2*time.Hour + 2*leaguetest.Second)
+				restart()
+				require.Error(t, statusWith(w, "P01", q.AuthToken))
+				third, err := w.Apply(q)
+				require.NoError(t, err)
+				assert.Equal(t, w.TokenOf("P01", 3), third.AuthToken)
+				require.NoError(t, statusWith(w, "P01", third.AuthToken))
+				kinds := w.EventTypes(folder)
+				assert.Equal(t, 2, count(kinds, "agent_returned"))
+			})
+		})
+	}
+}
+
+// A referee with an expired token may still report its assigned matches.
+func TestLeagueContinuesAfterItsTokensExpired(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+		hourly := func(o *manager.Options) { o.TokenTTL, o.Pace = time.Hour, 50*time.Minute }
+		x := w.StartManagerIn(folder, 4, 1, hourly)
+		w.RefereeWithFiles("REF01", files)
+		w.Players(4)
+		x.Finish()
+		assert.Equal(t, 150*time.Minute, w.Now())
+		require.Error(t, statusWith(w, "P01", w.Token("P01")), "all other calls need a new token")
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+	})
+}
+
+// Tokens have the configured length, and all derived credentials still work.
+func TestTokensHaveTheConfiguredLength(t *testing.T) {
+	for _, length := range []int{22, 30, protocol.MaxTokenLength} {
+		t.Run(string(rune('0'+length/10))+"…", func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				withLength := func(o *manager.Options) { o.TokenLength = length }
+				x := w.StartManagerIn(folder, 4, 1, withLength)
+				w.Referee("REF01")
+				w.Players(2)
+				w.PingOnly("alpha")
+				r, err := w.Apply(w.Application("Alpha"))
+				require.NoError(t, err)
+				full := w.Token("P03")
+				assert.Equal(t, full[:len("tok-p03-")+length], r.AuthToken)
+				assert.Len(t, r.AuthToken, len("tok-p03-")+length)
+				require.NoError(t, statusWith(w, "P03", r.AuthToken))
+				if length < protocol.MaxTokenLength {
+					require.Error(t, statusWith(w, "P03", full))
+				}
+				x.Kill()
+				x = w.StartManagerIn(folder, 3, 1, withLength)
+				x.Finish()
+				for _, r := range x.Manager.Results() {
+					if r.PlayerB != "P03" { // P03 only answers pings
+						assert.NotEqual(t, league.StatusTechnicalLoss, r.Status)
+					}
+				}
+			})
+		})
+	}
 }

@@ -1,16 +1,23 @@
 package manager_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/manager"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
@@ -70,43 +77,6 @@ func TestFourPlayersPlayTheScheduleOfTheSpecification(t *testing.T) { // 003 tab
 	})
 }
 
-func TestMatchesAreDistributedByRefereeCapacity(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(6, 2)
-		w.Referee("REF01", leaguetest.WithCapacity(1))
-		w.Referee("REF02", leaguetest.WithCapacity(2))
-		w.Players(6)
-		w.Finish()
-		assert.Equal(t, map[string]int{"REF01": 5, "REF02": 10}, matchesPerReferee(announced(w, "p01")))
-	})
-}
-
-func TestFivePlayersHaveOneByeEach(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(5, 1)
-		w.Referee("REF01")
-		w.Players(5)
-		w.Finish()
-		byes := map[string]int{}
-		for _, e := range w.Calls(protocol.NotifyRound.Name, "p01") {
-			q := leaguetest.Decode[protocol.RoundAnnouncement](e.Message)
-			assert.Len(t, q.Matches, 2)
-			for n := range 5 {
-				id := protocol.PlayerID(n + 1)
-				if !strings.Contains(strings.Join(pairings(q.Matches), " "), id) {
-					byes[id]++
-				}
-			}
-		}
-		assert.Equal(t, map[string]int{"P01": 1, "P02": 1, "P03": 1, "P04": 1, "P05": 1}, byes)
-		for _, row := range w.Final.FinalStandings {
-			assert.Equal(t, 4, row.Played, "a bye is not played")
-			assert.Equal(t, row.Played, row.Wins+row.Draws+row.Losses)
-			assert.Equal(t, 3*row.Wins+row.Draws, row.Points)
-		}
-	})
-}
-
 func TestAnnouncementOfALargeLeagueListsTheMatchOfItsReceiver(t *testing.T) {
 	for _, test := range []struct {
 		players int
@@ -115,13 +85,13 @@ func TestAnnouncementOfALargeLeagueListsTheMatchOfItsReceiver(t *testing.T) {
 	}{{protocol.MaxAnnounced, 50, 0}, {protocol.MaxAnnounced + 1, 1, 50}} {
 		t.Run(fmt.Sprint(test.players), func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(test.players, 1, func(o *league.Options) { o.AnnounceLead = time.Hour })
+				w.StartManager(test.players, 1, func(o *manager.Options) { o.AnnounceLead = time.Hour })
 				w.Referee("REF01", leaguetest.WithCapacity(10))
 				w.Players(test.players)
 				w.WaitUntil(300 * time.Millisecond)
 				byes := 0
 				for n := range test.players {
-					id := protocol.PlayerID(n + 1)
+					id := league.PlayerID(n + 1)
 					calls := w.Calls(protocol.NotifyRound.Name, strings.ToLower(id))
 					require.NotEmpty(t, calls, id)
 					q := leaguetest.Decode[protocol.RoundAnnouncement](calls[0].Message)
@@ -138,19 +108,6 @@ func TestAnnouncementOfALargeLeagueListsTheMatchOfItsReceiver(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestSecondLegSwapsTheSides(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(3, 1, func(o *league.Options) { o.Legs = 2 })
-		w.Referee("REF01")
-		w.Players(3)
-		w.Finish()
-		assert.Equal(t, []string{
-			"R1M1 P01-P02", "R2M1 P01-P03", "R3M1 P02-P03", "R4M1 P02-P01", "R5M1 P03-P01", "R6M1 P03-P02",
-		}, pairings(announced(w, "p03")))
-		assert.Len(t, w.Manager.Results(), 6)
-	})
 }
 
 func TestNotificationsArriveInOrder(t *testing.T) {
@@ -229,7 +186,7 @@ func TestRoundCompletedHasSummaryAndStandings(t *testing.T) {
 		first := end.FinalStandings[0]
 		champion := end.Champion
 		champion.Reason = ""
-		assert.Equal(t, protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}, champion)
+		assert.Equal(t, league.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}, champion)
 		assert.Equal(t, first.Tied, strings.HasPrefix(end.Champion.Reason, "shared by "+first.PlayerID+" and "), "the reason is %q", end.Champion.Reason)
 		assert.Equal(t, []int{3, 6, 4}, []int{end.TotalRounds, end.TotalMatches, end.TotalPlayers})
 		assert.Equal(t, "P04", end.FinalStandings[3].PlayerID)
@@ -241,7 +198,7 @@ func TestRoundCompletedHasSummaryAndStandings(t *testing.T) {
 
 func TestStandingsAreSentAfterEveryMatchOnRequest(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(4, 1, func(o *league.Options) { o.EveryMatch = true })
+		w.StartManager(4, 1, func(o *manager.Options) { o.EveryMatch = true })
 		w.Referee("REF01")
 		w.Players(4)
 		w.Finish()
@@ -263,11 +220,178 @@ func TestStandingsAreSentAfterEveryMatchOnRequest(t *testing.T) {
 
 func TestRoundIsAnnouncedBeforeItsMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(3, 1, func(o *league.Options) { o.AnnounceLead = 60 * leaguetest.Second })
+		w.StartManager(3, 1, func(o *manager.Options) { o.AnnounceLead = 60 * leaguetest.Second })
 		w.Referee("REF01")
 		w.Players(3)
 		w.Finish()
 		assert.Equal(t, []int{0, 60, 120}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
 		assert.Equal(t, []int{60, 120, 180}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)))
 	})
+}
+
+const day = 24 * time.Hour
+
+// startedAt is how long after the beginning of the test the league started.
+func startedAt(w *leaguetest.World, state *journal.State) time.Duration {
+	w.T.Helper()
+	require.NotNil(w.T, state.Started)
+	return w.SinceStart(state.Rounds[0].AnnouncedAt)
+}
+
+func TestLeagueStartsAtItsTimeAcrossRestarts(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		at := w.Clock.Now().Add(3 * day)
+		timed := func(o *manager.Options) { o.StartAt, o.RegistrationUntil = at, at.Add(-day) }
+		x := w.StartManagerIn(folder, 0, 5, timed)
+		w.RefereeWithFiles("REF01", folder)
+		w.Player("P01")
+		assert.Equal(t, protocol.FormatTimestamp(at), x.Manager.Status().StartAt)
+		assert.Equal(t, protocol.FormatTimestamp(at.Add(-day)), x.Manager.Status().RegistrationUntil)
+		w.WaitUntil(day)
+		x.Kill()
+		w.WaitUntil(day + time.Hour)
+		x = w.StartManagerIn(folder, 0, 5, timed)
+		w.Player("P02")
+		w.PingOnly("late")
+		w.WaitUntil(2*day + time.Second)
+		late := w.Application("Late")
+		r, err := w.Apply(late)
+		require.NoError(t, err)
+		assert.Equal(t, string(protocol.ErrLateRegistration), r.ErrorCode)
+		assert.Contains(t, *r.Reason, "registration ended at "+protocol.FormatTimestamp(at.Add(-day)))
+		w.WaitUntil(3*day - time.Second)
+		assert.Equal(t, decide.StateWaitingForRegistrations, x.Manager.Status().State)
+		x.Finish()
+		state := x.CloseAudited()
+		assert.Equal(t, 3*day, startedAt(w, state))
+		assert.Equal(t, protocol.FormatTimestamp(at), state.Configuration.StartAt)
+		assert.Equal(t, protocol.FormatTimestamp(at.Add(-day)), state.Configuration.RegistrationUntil)
+		assert.Empty(t, x.Manager.Status().StartAt, "it has started")
+	})
+}
+
+func TestOrganisersTimeReplacesTheManagers(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		began := w.Clock.Now()
+		timed := func(o *manager.Options) { o.StartAt = began.Add(time.Hour) }
+		x := w.StartManagerIn(folder, 2, 1, timed)
+		w.Organise(protocol.CommandStart, leaguetest.StartAt(began.Add(5*time.Hour)))
+		done := w.Organise(protocol.CommandStart, leaguetest.StartAt(began.Add(2*day)))
+		assert.Equal(t, 3, done.Event)
+		assert.Equal(t, "The league starts at "+protocol.FormatTimestamp(began.Add(2*day))+" with the agents that have answered then.", done.About)
+		w.RefereeWithFiles("REF01", folder)
+		w.Players(2) // as many as the manager waits for
+		w.WaitUntil(day)
+		assert.Equal(t, decide.StateWaitingForRegistrations, x.Manager.Status().State)
+		assert.Equal(t, protocol.FormatTimestamp(began.Add(2*day)), x.Manager.Status().StartAt)
+		x.Kill()
+		x = w.StartManagerIn(folder, 2, 1, timed)
+		x.Finish()
+		state := x.CloseAudited()
+		assert.Equal(t, 2*day, startedAt(w, state))
+		assert.Equal(t, "A. Smith", state.StartPlanned.By)
+	})
+}
+
+func TestOrganiserStartsTheLeague(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 0, 1)
+		_, err := w.TryToOrganise(protocol.CommandStart)
+		require.ErrorContains(t, err, "0 players and 0 referees have answered: a league needs 2 players and 1 referee")
+		w.RefereeWithFiles("REF01", folder)
+		w.Player("P01")
+		done := w.Organise(protocol.CommandStart, leaguetest.StartAt(w.Clock.Now().Add(-time.Hour)))
+		assert.Equal(t, "The league starts as soon as enough players and a referee have answered.", done.About)
+		w.WaitUntil(time.Hour)
+		assert.Equal(t, decide.StateWaitingForRegistrations, x.Manager.Status().State)
+		w.Organise(protocol.CommandStart, leaguetest.StartAt(w.Clock.Now().Add(day)))
+		w.Player("P02")
+		synctest.Wait()
+		done, err = w.TryToOrganise(protocol.CommandStart)
+		require.NoError(t, err)
+		assert.Equal(t, "The league starts now: players 2, referees 1.", done.About)
+		_, err = w.TryToOrganise(protocol.CommandStart)
+		require.ErrorContains(t, err, "the league has started")
+		x.Finish()
+		state := x.CloseAudited()
+		assert.Equal(t, time.Hour, startedAt(w, state))
+		assert.Contains(t, strings.Join(w.EventTypes(folder), " "), "decided started")
+	})
+}
+
+// What agents are told about rounds is what was played.
+func TestAgentsLearnTheRoundsOfATournament(t *testing.T) {
+	for _, tournament := range []journal.Tournament{{Algorithm: pairing.Swiss}, {Algorithm: pairing.Knockout}} {
+		for _, kind := range []string{leaguetest.Memory, leaguetest.HTTP} {
+			t.Run(tournament.Format()+", "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := leaguetest.NewWorld(t, kind, zerolog.Nop())
+					w.StartManager(5, 2, func(o *manager.Options) { o.Tournament = &tournament })
+					w.Referee("REF01")
+					w.Referee("REF02")
+					w.Players(5)
+					end := w.Finish()
+					w.Close()
+					w.CheckMessages()
+
+					completed := w.Calls(protocol.NotifyRoundCompleted.Name, "p01")
+					require.Len(t, completed, end.TotalRounds)
+					for i, e := range completed {
+						next := fmt.Sprint(i + 2)
+						if i+1 == end.TotalRounds {
+							next = "null"
+						}
+						assert.Contains(t, string(e.Message), `"next_round_id":`+next+`,`)
+					}
+					assert.Len(t, w.Manager.Results(), end.TotalMatches)
+					assert.Equal(t, end.FinalStandings[0].PlayerID, end.Champion.PlayerID)
+					for _, a := range w.Agents() {
+						if a.Player == nil {
+							continue
+						}
+						record := a.Player.Record()
+						row := standingOf(t, end.FinalStandings, a.ID)
+						assert.Equal(t, []any{row.ShownRank(), row.Tied}, []any{record.Rank, record.Tied})
+						assert.Equal(t, []int{row.Played, row.Wins, row.Losses, row.Draws, row.Points},
+							[]int{record.Stats.TotalMatches, record.Stats.Wins, record.Stats.Losses, record.Stats.Draws, record.Points}, "byes are no matches")
+						assert.Equal(t, tournament.IsSwiss(), row.Byes != nil)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestManagerWarnsOfNamesInTheSeedingThatNoPlayerHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
+		w.StartManager(2, 1, func(o *manager.Options) {
+			o.Tournament = &journal.Tournament{Algorithm: pairing.Knockout, Seeding: []string{"Nobody", "Agent P02"}}
+			o.Log = zerolog.New(zerolog.SyncWriter(&log))
+		})
+		w.Referee("REF01")
+		w.Players(2)
+		w.Finish()
+		w.Close()
+		assert.Contains(t, log.String(), `"missing":["Nobody"],"event_type":"`+"SEEDS_MISSING"+`"`)
+		assert.Equal(t, "P02", w.Manager.Results()[0].PlayerA, "the higher seed")
+	})
+}
+
+// standingOf returns the row of a player of the final table, and checks that the ranks of its rows
+// are the positions.
+func standingOf(t *testing.T, rows []protocol.StandingRow, id string) (row protocol.StandingRow) {
+	t.Helper()
+	for i, r := range rows {
+		assert.Equal(t, i+1, r.Rank, "ranks in messages are distinct")
+		if r.PlayerID == id {
+			row = r
+		}
+	}
+	require.Equal(t, id, row.PlayerID)
+	return row
 }

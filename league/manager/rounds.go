@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -32,17 +33,21 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	if err := m.atBarrier(stop); err != nil {
 		return err
 	}
-	forfeits, err := m.openRound(round)
+	forfeited, err := m.openRound(round)
 	if err == nil {
 		err = m.durable()
 	}
 	if err != nil {
 		return err
 	}
-	announcement := m.announce(work, round, forfeits)
+	announcement := m.announce(work, m.players, m.matches)
+	if forfeited && m.options.EveryMatch {
+		m.tellTable(work)
+	}
 	announcement.wait()
-	m.options.Log.Info().Str("conversation_id", announcement.message.Conversation()).
-		Int("round_id", round).Int("matches_count", len(m.matches)).Str("event_type", protocol.EventRoundAnnounced).Msg("round announced")
+	m.log.Info().Str("conversation_id", announcement.message.Conversation()).
+		Int("round_id", round).Int("matches_count", len(m.matches)).Str("event_type",
+		"ROUND_ANNOUNCEMENT_SENT").Msg("round announced")
 	if lead := m.options.AnnounceLead; lead > 0 {
 		if err := m.clock.Sleep(stop, lead); err != nil {
 			return err
@@ -55,20 +60,29 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	return nil
 }
 
-// play hands out matches, and returns when each of them has a result, or the contexts end as
-// in playRound.
+// play hands out matches, as many at once as the referees' capacity and the options allow. It returns when each of
+// them has a result, or the contexts end as in playRound.
 func (m *Manager) play(stop, work context.Context, matches []*match) {
 	var playing sync.WaitGroup
+	slots := make(chan struct{}, m.conductors())
 	for _, x := range matches {
-		playing.Add(1)
-		m.dispatch <- dispatched{x, stop, work, &playing}
+		slots <- struct{}{}
+		playing.Go(func() {
+			defer func() { <-slots }()
+			if stop.Err() == nil {
+				c := &conduct{match: x}
+				m.resumeAttempt(c)
+				m.conduct(stop, work, c)
+			}
+		})
 	}
 	playing.Wait()
 }
 
-// conductors is the number of matches that may run at once: the bound of the options, of
-// the referees' capacity, and of the matches in a round.
+// conductors is the number of matches that may run at once.
 func (m *Manager) conductors() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	n := 0
 	for _, r := range m.referees {
 		n += m.state.Agents[r.id].Capacity
@@ -76,48 +90,48 @@ func (m *Manager) conductors() int {
 	if limit := m.options.Concurrency; limit > 0 {
 		n = min(n, limit)
 	}
-	return min(n, len(m.players)/2)
+	return n
 }
 
 // openRound makes the matches of a round, with the referees that were announced before,
-// or chooses one for each. It ends the matches that are forfeited, and counts them. It returns
-// errOrganiser instead of announcing the round if decisions of the organiser come first.
-func (m *Manager) openRound(round int) (forfeits int, err error) {
+// or chooses one for each. It ends the matches that are forfeited, and tells whether there are any. It
+// returns errOrganiser instead of announcing the round if decisions of the organiser come first.
+func (m *Manager) openRound(round int) (forfeited bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if round > m.state.Round {
 		if m.organiserWaits() || !m.state.HasRound(round) { // a ruling may end a knockout
-			return 0, errOrganiser
+			return false, errOrganiser
 		}
 		if err := m.judgeAll(); err != nil { // again: a decision may have made some due
-			return 0, err
+			return false, err
 		}
 		if err := m.record(m.state.Announcement(decide.ChooseReferees(m.state, round))); err != nil {
-			return 0, err
+			return false, err
 		}
 	}
 	referees := m.state.Rounds[round-1].Referees
 	pairings := m.state.Pairings(round)
-	matches := make([]match, len(pairings)) // in one allocation
-	m.matches = make([]*match, 0, len(pairings))
+	m.matches = make([]*match, len(pairings))
 	for i, p := range pairings {
-		x := &matches[i]
-		x.id = protocol.MatchID{Round: round, Number: i + 1}
-		x.fact, x.a, x.b, x.announced = m.state.Match(x.id), m.players[p.A], m.players[p.B], m.agents[referees[i]]
-		forfeited, err := m.forfeit(x)
+		x, err := m.newMatch(league.MatchID{Round: round, Number: i + 1}, m.players[p.A], m.players[p.B], referees[i])
 		if err != nil {
-			return 0, err
+			return false, err
 		}
-		if forfeited {
-			forfeits++
-		}
-		if x.fact.Report != nil {
-			x.absent = x.fact.Forfeited
-			x.done.Store(true)
-		}
-		m.matches = append(m.matches, x)
+		forfeited = forfeited || len(x.absent) > 0
+		m.matches[i] = x
 	}
-	return forfeits, nil
+	return forfeited, nil
+}
+
+// newMatch makes a match. It ends the match if a player forfeits it. M.mu is held.
+func (m *Manager) newMatch(id league.MatchID, a, b *agent, referee string) (*match, error) {
+	x := &match{id: id, a: a, b: b, announced: m.agents[referee], fact: m.state.Match(id),
+		news: make(chan struct{}, 1), rejected: map[int]rejection{}}
+	_, err := m.forfeit(x)
+	x.absent = x.fact.Forfeited
+	x.done.Store(x.fact.Report != nil)
+	return x, err
 }
 
 // forfeit ends a match with a player that takes no part, unless a referee holds the match: a
@@ -133,8 +147,8 @@ func (m *Manager) forfeit(x *match) (forfeited bool, err error) {
 	if err != nil || forfeit == nil {
 		return false, err
 	}
-	m.options.Log.Info().Stringer("match_id", x.id).Str("status", forfeit.Status).Str("reason", forfeit.Reason).
-		Str("event_type", protocol.EventMatchForfeited).Msg("match forfeited")
+	m.log.Info().Stringer("match_id", x.id).Str("status", forfeit.Status).Str("reason", forfeit.Reason).
+		Str("event_type", "MATCH_FORFEITED").Msg("match forfeited")
 	m.progress()
 	return true, nil
 }
@@ -151,27 +165,26 @@ func (m *Manager) inOrder() []*match {
 	return matches
 }
 
-// announce tells every present player the matches of the round, or only its own match if
-// the league is too large: the work for a match does not depend on the league's size. If the league broadcasts
-// the standings after every result, it also tells them the points of the forfeits.
-func (m *Manager) announce(ctx context.Context, round, forfeits int) *broadcast[protocol.RoundAnnouncement] {
+// announce tells the present ones of some players about matches.
+func (m *Manager) announce(ctx context.Context, players []*agent,
+	matches []*match) *broadcast[protocol.RoundAnnouncement] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	there := m.present(m.players)
-	announcement := m.announcement(ctx, round, len(there), m.matches)
-	var table notice
-	if forfeits > 0 && m.options.EveryMatch {
-		table = m.standingsUpdate(ctx, round, len(there))
-	}
-	post(there, announcement.deliver, table)
+	there := m.present(players)
+	announcement := m.announcement(ctx, len(there), matches)
+	post(there, announcement.deliver)
 	return announcement
 }
 
-// announcement is the announcement of matches for so many players. M.mu is held.
-func (m *Manager) announcement(ctx context.Context, round, receivers int, matches []*match) *broadcast[protocol.RoundAnnouncement] {
+// announcement is the announcement of matches of one round for so many players. In a large league each player
+// is told its own match only: the work for a match does not depend on the league's size. M.mu is held.
+func (m *Manager) announcement(ctx context.Context, receivers int,
+	matches []*match) *broadcast[protocol.RoundAnnouncement] {
+	round := matches[0].id.Round
 	q := protocol.RoundAnnouncement{
 		Envelope: m.stamp.Envelope(protocol.TypeRoundAnnouncement, fmt.Sprintf("conv-round-%d-announce", round)),
-		LeagueID: m.options.LeagueID, RoundID: round, Matches: make([]protocol.AnnouncedMatch, len(matches)), Started: m.started,
+		LeagueID: m.options.LeagueID, RoundID: round, Matches: make([]protocol.AnnouncedMatch, len(matches)),
+		Started: m.started,
 	}
 	for i, x := range matches {
 		auth := protocol.RefereeAuthAccessToken
@@ -226,15 +239,14 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	if err != nil {
 		return roundEnd{}, err
 	}
-	m.unheard.summarize(&m.options.Log)
 	m.writeMatches(round-1, round-1, false) // their referees have had the time of a round
-	m.writeDecided()
 	m.mu.Lock()
 	m.state.Condense(round - 1)
 	m.mu.Unlock()
 	end := m.roundEnd(ctx, round)
-	m.options.Log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
-		Int("technical_losses", summary.TechnicalLosses).Str("event_type", protocol.EventRoundCompleted).Msg("round completed")
+	m.log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).
+		Int("technical_losses", summary.TechnicalLosses).Str("event_type",
+		"ROUND_COMPLETED").Msg("round completed")
 	return end, nil
 }
 
@@ -242,26 +254,22 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 // its end, also when they are repeated in the next round.
 func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	m.mu.Lock()
-	e := roundEnd{players: m.present(m.players), referees: m.present(m.referees)}
+	defer m.mu.Unlock()
+	e := roundEnd{players: m.present(m.players), referees: m.present(m.referees),
+		transcripts: m.deliverTranscripts(ctx, round)}
 	e.table = m.standingsUpdate(ctx, round, len(e.players))
-	summary, head, results := m.state.Rounds[round-1].Summary, m.ended, resultsOf(m.state, round)
-	more := m.state.HasRound(round + 1)
-	m.mu.Unlock()
-	if m.durable() != nil {
-		head = "" // the manager ends
-	}
+	summary := m.state.Rounds[round-1].Summary
 	completed := &protocol.RoundCompleted{
 		Envelope: m.stamp.Envelope(protocol.TypeRoundCompleted, fmt.Sprintf("conv-round-%d-complete", round)),
 		LeagueID: m.options.LeagueID, RoundID: round,
 		MatchesCompleted: &summary.TotalMatches, MatchesPlayed: &summary.TotalMatches, Summary: &summary,
-		JournalHead: head, JournalHeadSignature: m.options.signHead(head),
+		JournalHead: m.ended, JournalHeadSignature: m.options.signHead(m.ended),
 	}
-	if next := round + 1; more {
+	if next := round + 1; m.state.HasRound(next) {
 		completed.NextRoundID = &next
 	}
-	e.transcripts = m.deliverTranscripts(ctx, round)
 	end := newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed)
-	m.tellResults(end, round, results)
+	m.tellResults(end, round)
 	e.end = end.deliver
 	return e
 }

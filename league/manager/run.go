@@ -51,8 +51,6 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		return nil, err
 	}
 	var running sync.WaitGroup
-	defer m.unheard.summarize(&m.options.Log)
-	defer m.closeDeliveries()
 	defer running.Wait()
 	notifiers, stopNotifiers := context.WithCancel(work) // also cuts off broadcasts
 	defer stopNotifiers()
@@ -62,11 +60,6 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	for _, a := range m.all() {
 		running.Go(func() { a.sendNotices(notifiers) })
 	}
-	m.dispatch = make(chan dispatched, len(m.players)/2)
-	for range m.conductors() {
-		running.Go(m.conductMatches)
-	}
-	defer close(m.dispatch)
 	if m.options.Simulation == nil {
 		running.Go(func() { m.watch(notifiers) })
 	}
@@ -81,7 +74,10 @@ func (m *Manager) playRounds(stop, work context.Context) (*protocol.LeagueComple
 		if err := m.carryOut(stop, work, &last); err != nil {
 			return nil, err
 		}
-		if !m.hasRound(round) {
+		m.mu.Lock()
+		more := m.state.HasRound(round)
+		m.mu.Unlock()
+		if !more {
 			completed, err := m.complete(work, last)
 			if errors.Is(err, errOrganiser) {
 				continue
@@ -101,13 +97,6 @@ func (m *Manager) playRounds(stop, work context.Context) (*protocol.LeagueComple
 		}
 		round++
 	}
-}
-
-// hasRound tells whether the league has a round after all results so far.
-func (m *Manager) hasRound(round int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.state.HasRound(round)
 }
 
 // start fixes the participants. Work is the context of broadcasts that a report causes.
@@ -146,7 +135,7 @@ func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 
 // complete makes the table final and tells all agents that the league is over.
 func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.LeagueCompleted, error) {
-	completed, before, err := m.recordEnd()
+	completed, err := m.recordEnd()
 	if err == nil {
 		err = m.durable()
 	}
@@ -154,12 +143,9 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 		return nil, err
 	}
 	m.writeMatches(completed.TotalRounds, completed.TotalRounds, false)
-	m.writeDecided()
-	if !before || !m.files.upToDate() {
-		m.files.write()
-	}
-	m.options.Log.Info().Str("champion", completed.Champion.PlayerID).Int("points", completed.Champion.Points).
-		Str("event_type", protocol.EventLeagueCompleted).Msg("the league is over")
+	m.files.write()
+	m.log.Info().Str("champion", completed.Champion.PlayerID).Int("points", completed.Champion.Points).
+		Str("event_type", "THE_LEAGUE_IS_OVER").Msg("the league is over")
 	if m.options.Over != nil {
 		m.options.Over()
 	}
@@ -170,34 +156,31 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 
 // recordEnd records the end of the league, unless it was recorded before, and makes the
 // final message. It returns errOrganiser if decisions of the organiser come first.
-func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, before bool, err error) {
+func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
 	champion := m.state.Champion()
-	m.farewell.until = time.Now().Add(endPatience)
+	until := time.Now().Add(endPatience)
 	if at, err := protocol.ParseTimestamp(m.recordedAt); err == nil { // the last event is that of the last result
-		m.farewell.until = m.farewell.until.Add(at.Sub(m.clock.Now()))
+		until = until.Add(at.Sub(m.clock.Now()))
 	}
-	if before = m.state.Completed != nil; !before {
+	if m.state.Completed == nil {
 		if m.organiserWaits() || m.state.HasRound(m.state.Round+1) { // a ruling may continue a knockout
-			return nil, false, errOrganiser
+			return nil, errOrganiser
 		}
 		recorded := champion
 		recorded.Reason = "" // follows from the table
 		err = m.record(&journal.LeagueCompleted{Champion: recorded})
 	}
 	head := m.head()
-	m.farewell.completed = &protocol.LeagueCompleted{
+	completed = &protocol.LeagueCompleted{
 		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
 		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players),
 		JournalHead: head, JournalHeadSignature: m.options.signHead(head),
 	}
-	m.farewell.queued = map[*agent]bool{}
-	for _, a := range m.all() {
-		m.farewell.queued[a] = !m.state.Agents[a.id].Informed
-	}
-	return m.farewell.completed, before, err
+	m.farewell.begin(completed, until)
+	return completed, err
 }

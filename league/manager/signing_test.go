@@ -2,14 +2,17 @@ package manager_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/inspect/audit"
+	"evenodd/league"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -17,9 +20,9 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-func signing(o *league.Options) { o.Sign = true }
+func signing(o *manager.Options) { o.Sign = true }
 
-func requiring(o *league.Options) { o.Sign, o.RequireSignatures = true, true }
+func requiring(o *manager.Options) { o.Sign, o.RequireSignatures = true, true }
 
 // signerOf is the signing key of an agent.
 func signerOf(name string) *protocol.SigningKey {
@@ -74,32 +77,6 @@ func TestRegistrationRecordsTheKey(t *testing.T) {
 		assert.Equal(t, map[string]string{"P01": signerOf("alpha").Public()}, state.PublicKeys())
 		assert.Equal(t, state.Created.ManagerKey, accepted.ManagerKey)
 		assert.True(t, protocol.ValidPublicKey(accepted.ManagerKey))
-	})
-}
-
-func TestLeagueThatDoesNotSignRecordsNoKey(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 0, 1)
-		accepted := playerWithKey(t, w, "alpha")
-		x.Kill()
-		state, _ := w.FoldJournal(folder)
-		assert.Empty(t, state.PublicKeys())
-		assert.Empty(t, state.Created.ManagerKey)
-		assert.Empty(t, accepted.ManagerKey)
-	})
-}
-
-func TestMalformedKeyIsRejected(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(0, 1, signing)
-		w.PingOnly("alpha")
-		for _, key := range []string{"ab", signerOf("alpha").Public() + "00", "Z" + signerOf("alpha").Public()[1:]} {
-			q := w.Application("Alpha")
-			q.PlayerMeta.PublicKey = key
-			_, err := w.Apply(q)
-			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-		}
 	})
 }
 
@@ -180,15 +157,15 @@ func TestLeagueThatRequiresSignaturesRejectsAgentsWithoutThem(t *testing.T) {
 }
 
 func TestRequiredSignaturesNeedALeagueThatSigns(t *testing.T) {
-	_, err := league.New(league.Options{LeagueID: leaguetest.LeagueID, RequireSignatures: true})
+	_, err := manager.New(manager.Options{LeagueID: leaguetest.LeagueID, RequireSignatures: true})
 	assert.ErrorContains(t, err, "must sign")
 }
 
 func TestChangedConfigurationIsRecorded(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		slower := func(o *league.Options) { o.Timeouts.Move, o.EveryMatch = 60, true }
-		for _, run := range []func(*league.Options){requiring, requiring, slower, slower, requiring} {
+		slower := func(o *manager.Options) { o.Timeouts.Move, o.EveryMatch = 60, true }
+		for _, run := range []func(*manager.Options){requiring, requiring, slower, slower, requiring} {
 			w.StartManagerIn(folder, 0, 1, run).Kill()
 		}
 		var moves []float64
@@ -210,7 +187,7 @@ func TestManagerWithAnotherSecretDoesNotResume(t *testing.T) {
 		folder := leaguetest.TempFolder(t)
 		w.StartManagerIn(folder, 0, 1, signing).Kill()
 		other := leaguetest.SecretOf("another manager")
-		x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 0, 1, func(o *league.Options) { o.Secret = &other })
+		x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 0, 1, func(o *manager.Options) { o.Secret = &other })
 		require.ErrorContains(t, x.Start(o), "manager_key")
 		require.NoError(t, x.CloseFiles())
 	})
@@ -250,7 +227,7 @@ func signedReport(w *leaguetest.World, started string, names ...string) *protoco
 			Started: started, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", PlayerID: id, DrawCommitment: q.Draw.Commitment,
 			Turn: 1, Move: []string{"even", "odd"}[i],
 		}
-		q.Signatures = append(q.Signatures, protocol.Member[protocol.MoveSignature]{
+		q.Signatures = append(q.Signatures, league.Member[protocol.MoveSignature]{
 			Name: id, Value: protocol.MoveSignature{Turn: 1, Signature: signerOf(names[i]).SignMove(&s)},
 		})
 	}
@@ -272,7 +249,7 @@ func TestSignedLeagueFromAssignmentToHead(t *testing.T) {
 		assert.Equal(t, started, announcement.Started)
 
 		lie := signedReport(w, started, "alpha", "beta")
-		lie.Result.Details.Choices = protocol.Both("P01", lie.Result.Details.Choices[1].Value, "P02", lie.Result.Details.Choices[0].Value)
+		lie.Result.Details.Choices = league.Both("P01", lie.Result.Details.Choices[1].Value, "P02", lie.Result.Details.Choices[0].Value)
 		_, err := w.Report(lie)
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		_, err = w.Report(signedReport(w, journal.Origin, "alpha", "beta"))
@@ -283,7 +260,7 @@ func TestSignedLeagueFromAssignmentToHead(t *testing.T) {
 
 		state, hashes := w.FoldJournal(folder)
 		key := state.Created.ManagerKey
-		assert.Len(t, state.Match(protocol.MatchID{Round: 1, Number: 1}).Report.Signatures, 2)
+		assert.Len(t, state.Match(league.MatchID{Round: 1, Number: 1}).Report.Signatures, 2)
 		assert.True(t, hashes[final.JournalHead])
 		assert.True(t, protocol.VerifyHead(key, final.JournalHeadSignature, leaguetest.LeagueID, final.JournalHead))
 		for _, e := range w.Calls(protocol.NotifyRoundCompleted.Name) {
@@ -306,14 +283,14 @@ func TestSignedLeagueFromAssignmentToHead(t *testing.T) {
 
 // assertSealed checks that the signed head in standings.json covers the last line of the
 // journal.
-func assertSealed(t *testing.T, w *leaguetest.World, folder store.Folder, head league.SignedHead) {
+func assertSealed(t *testing.T, w *leaguetest.World, folder store.Folder, head manager.SignedHead) {
 	t.Helper()
 	last := ""
 	visitJournal(w, folder, func(_ *journal.Event, hash string) { last = hash })
 	standings, err := store.Read[store.Standings](folder.Standings(leaguetest.LeagueID))
 	require.NoError(t, err)
 	assert.Equal(t, last, standings.JournalHead)
-	assert.Equal(t, league.SignedHead{Hash: last, Signature: standings.JournalHeadSignature, Key: head.Key}, head)
+	assert.Equal(t, manager.SignedHead{Hash: last, Signature: standings.JournalHeadSignature, Key: head.Key}, head)
 	assert.True(t, protocol.VerifyHead(head.Key, standings.JournalHeadSignature, leaguetest.LeagueID, last))
 }
 
@@ -407,49 +384,7 @@ func TestLeagueWithoutJournalSigns(t *testing.T) {
 		_, err = w.Report(signedReport(w, started, "alpha", "beta"))
 		require.NoError(t, err)
 		w.Finish()
-		assert.Equal(t, league.SignedHead{}, w.Manager.Seal())
-	})
-}
-
-// A single referee that lies three times decides nothing: the match is a draw without
-// choices.
-func TestLyingRefereeDecidesNoMatch(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, signing)
-		signingAgents(t, w)
-		lie := signedReport(w, startHash(t, w, folder), "alpha", "beta")
-		even, odd := "even", "odd"
-		lie.Result.Details.Choices = protocol.Both("P01", &odd, "P02", &even)
-		other := map[string]string{"P01": "P02", "P02": "P01"}[*lie.Result.Winner]
-		lie.Result.Winner = &other
-		for range 3 {
-			_, err := w.Report(lie)
-			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-		}
-		x.Finish()
-		state, _ := w.FoldJournal(folder)
-		r := state.Match(protocol.MatchID{Round: 1, Number: 1}).Report
-		assert.Equal(t, protocol.StatusDraw, r.Status)
-		assert.Equal(t, [2]string{}, r.GameResult.Moves([2]string{"P01", "P02"}))
-	})
-}
-
-// Nothing proves the report of a referee that relays no signatures. The audit says so.
-func TestUnsignedResultIsNoted(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, signing)
-		w.PingOnly("alpha")
-		playerWithKey(t, w, "alpha")
-		playerWithKey(t, w, "beta")
-		thirdPartyReferee(w, "REF01", w.AcceptMatch)
-		w.WaitUntil(5 * leaguetest.Second)
-		_, err := w.Report(w.WinReport("REF01"))
-		require.NoError(t, err)
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		assert.Contains(t, rulesOf(auditOf(w, folder).Notes), audit.RuleUnsigned)
+		assert.Equal(t, manager.SignedHead{}, w.Manager.Seal())
 	})
 }
 
@@ -473,4 +408,32 @@ func TestRefereeThatRelaysNothingIsToldNoKeys(t *testing.T) {
 		require.NoError(t, err, "its result is recorded")
 		w.Finish()
 	})
+}
+
+// The journal is public and has 128 bits of an HMAC over the conversation of each
+// registration. An applicant chooses the conversation, and an operator may call a league
+// "registration": then the input of that HMAC equals the input of P01's token.
+func TestJournalHoldsNoPartOfAToken(t *testing.T) {
+	for _, leagueID := range []string{"registration", "evenodd-registration-v2", "evenodd-token-v2"} {
+		t.Run(leagueID, func(t *testing.T) {
+			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 0, 1, func(o *manager.Options) { o.LeagueID = leagueID })
+				w.PingOnly("alpha")
+				q := w.Application("Alpha")
+				q.ConversationID = "P01/1"
+				accepted, err := w.Apply(q)
+				require.NoError(t, err)
+				_, secret, _ := strings.Cut(strings.TrimPrefix(accepted.AuthToken, "tok-"), "-")
+				token, err := base64.RawURLEncoding.DecodeString(secret)
+				require.NoError(t, err)
+				x.Kill()
+				state, _ := w.FoldJournal(folder)
+				published, err := hex.DecodeString(state.Agents["P01"].Registration)
+				require.NoError(t, err)
+				require.Len(t, published, 16)
+				assert.NotEqual(t, published, token[:16])
+			})
+		})
+	}
 }

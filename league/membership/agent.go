@@ -15,8 +15,7 @@ import (
 type Options struct {
 	Name     string   // display name, 1 to 50 characters
 	ID       string   // the id to ask for; "" for any
-	LeagueID string   // the only league to join; "" for any
-	Leagues  []string // where LeagueID is "": the only leagues to join; none means any
+	Leagues  []string // the only leagues to join; none means any
 	Version  string   // of the agent; "" means 1.0.0
 	Endpoint string   // at which other agents reach it
 	Manager  string   // endpoint of the league manager
@@ -42,14 +41,6 @@ type Options struct {
 	Waiting func(err error)
 }
 
-// leagues are the only leagues to join; none means any.
-func (o *Options) leagues() []string {
-	if o.LeagueID != "" {
-		return []string{o.LeagueID}
-	}
-	return o.Leagues
-}
-
 // An Agent is the part that players and referees share: the membership, the identity
 // and the registration. Safe for concurrent use.
 type Agent struct {
@@ -68,7 +59,7 @@ func NewAgent(role string, o *Options) (*Agent, error) {
 		return nil, fmt.Errorf("a %s's name has 1 to 50 characters, and no control characters", role)
 	}
 	o.Version = cmp.Or(o.Version, "1.0.0")
-	identities, err := newIdentityStore(o.Folder, role, o.Name, o.Manager, o.leagues())
+	identities, err := newIdentityStore(o.Folder, role, o.Name, o.Manager, o.Leagues)
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,7 @@ type identityStore struct {
 
 	mu       sync.Mutex
 	identity *store.Identity
-	secret   [32]byte
-	made     bool                 // there is a secret
+	secret   [32]byte             // zero before it is made
 	signing  *protocol.SigningKey // derived from the secret; nil until it is needed
 	saved    bool                 // the file holds identity and secret
 
@@ -51,9 +50,7 @@ func newIdentityStore(folder store.Folder, role, name, manager string, leagues [
 	s.path, s.applying = folder.Identity(role, key), folder.Application(role, key)
 	if sent, err := store.Read[store.Application](s.applying); err == nil && sent.DisplayName == name {
 		s.conversation = sent.ConversationID // an unreadable one costs nothing: the agent applies again
-		if secret, ok := protocol.ParseSecret(sent.Secret); ok {
-			s.secret, s.made = secret, true
-		}
+		s.secret, _ = protocol.ParseSecret(sent.Secret)
 	}
 	identity, err := store.Read[store.Identity](s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +64,8 @@ func newIdentityStore(folder store.Folder, role, name, manager string, leagues [
 		err = s.load(identity)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the identity of %s cannot be used: %w; restore the file, or delete it to register as a new agent", name, err)
+		return nil, fmt.Errorf(
+			"the identity of %s cannot be used: %w; restore the file, or delete it to register as a new agent", name, err)
 	}
 	return s, nil
 }
@@ -77,7 +75,8 @@ func newIdentityStore(folder store.Folder, role, name, manager string, leagues [
 func (s *identityStore) adopt(folder store.Folder, leagues []string) {
 	for _, path := range folder.Identities(s.role) {
 		identity, err := store.Read[store.Identity](path)
-		if err == nil && identity.DisplayName == s.name && slices.Contains(leagues, identity.LeagueID) && s.load(identity) == nil {
+		if err == nil && identity.DisplayName == s.name && slices.Contains(leagues, identity.LeagueID) &&
+			s.load(identity) == nil {
 			s.saved = false // for this address
 			return
 		}
@@ -87,23 +86,13 @@ func (s *identityStore) adopt(folder store.Folder, leagues []string) {
 // load checks an identity that was read, and uses it.
 func (s *identityStore) load(i *store.Identity) error {
 	secret, ok := protocol.ParseSecret(i.Secret)
-	problem := ""
 	switch {
-	case !ok:
-		problem = "secret: must be 64 hexadecimal digits"
-	case i.AgentID == "":
-		problem = "agent_id: is missing"
-	case i.AuthToken == "":
-		problem = "auth_token: is missing"
-	case i.LeagueID == "":
-		problem = "league_id: is missing"
+	case !ok || i.AgentID == "" || i.AuthToken == "" || i.LeagueID == "":
+		return fmt.Errorf("%s: agent_id, auth_token or league_id is missing, or secret is not 64 hexadecimal digits", s.path)
 	case i.Role != s.role || i.DisplayName != s.name:
-		problem = fmt.Sprintf("belongs to the %.40s %.60q", i.Role, i.DisplayName)
+		return fmt.Errorf("%s: belongs to the %.40s %.60q", s.path, i.Role, i.DisplayName)
 	}
-	if problem != "" {
-		return fmt.Errorf("%s: %s", s.path, problem)
-	}
-	s.identity, s.secret, s.made, s.saved, s.signing = i, secret, true, true, nil
+	s.identity, s.secret, s.saved, s.signing = i, secret, true, nil
 	return nil
 }
 
@@ -123,9 +112,8 @@ func (s *identityStore) Secret() [32]byte {
 }
 
 func (s *identityStore) ownSecret() [32]byte {
-	if !s.made {
+	if s.secret == [32]byte{} {
 		_, _ = crand.Read(s.secret[:]) // never fails
-		s.made = true
 	}
 	return s.secret
 }
@@ -162,8 +150,9 @@ func (s *identityStore) Conversation(now string) (string, error) {
 	}
 	secret := s.ownSecret()
 	return s.conversation, store.WritePrivate(s.applying, &store.Application{
-		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: s.role, DisplayName: s.name, ConversationID: s.conversation,
-		Secret: hex.EncodeToString(secret[:]),
+		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: s.role, DisplayName: s.name,
+		ConversationID: s.conversation,
+		Secret:         hex.EncodeToString(secret[:]),
 	})
 }
 
@@ -203,5 +192,5 @@ func (s *identityStore) Save(m *Membership, r *protocol.Registration, now string
 func (s *identityStore) Discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.identity, s.secret, s.made, s.saved, s.conversation, s.signing = nil, [32]byte{}, false, false, "", nil
+	s.identity, s.secret, s.saved, s.conversation, s.signing = nil, [32]byte{}, false, "", nil
 }

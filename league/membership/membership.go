@@ -137,22 +137,18 @@ func (c *Current) CheckOwner(bearer, token string) error {
 
 // A RefusedError is a registration that was refused.
 type RefusedError struct {
-	Code   string // of the catalogue; "" for none
-	Other  string // the code and name of an error that is not of the catalogue
-	Reason string
+	Code   string        // of the catalogue; "" for none
+	Reason string        // with the code and name of an error that is not of the catalogue
 	After  time.Duration // after which the agent may register again; 0: the refusal is final
 }
 
 // Error returns the reason and the code.
 func (e *RefusedError) Error() string {
-	code := e.Other
+	text := "registration refused: " + e.Reason
 	if e.Code != "" {
-		code = e.Code + " " + protocol.Code(e.Code).Name()
+		text += " (" + e.Code + " " + protocol.Code(e.Code).Name() + ")"
 	}
-	if code == "" {
-		return "registration refused: " + e.Reason
-	}
-	return fmt.Sprintf("registration refused: %s (%s)", e.Reason, code)
+	return text
 }
 
 // RetryAfter returns the time that the manager asks to wait before the next registration.
@@ -169,8 +165,8 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 		refused := &RefusedError{Reason: reason, After: protocol.Seconds(float64(max(0, r.RetryAfterSec)))}
 		if name := protocol.Code(r.ErrorCode).Name(); name != "" && name == r.ErrorName {
 			refused.Code = r.ErrorCode
-		} else {
-			refused.Other = strings.TrimSpace(r.ErrorCode + " " + r.ErrorName)
+		} else if other := strings.TrimSpace(r.ErrorCode + " " + r.ErrorName); other != "" {
+			refused.Reason += " (" + other + ")"
 		}
 		return refused
 	}
@@ -180,15 +176,13 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 	return nil
 }
 
-// retries are the waits between calls to a manager. The last one repeats.
-var retries = [...]time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
-
 // Retry makes a call to the manager until it succeeds. It retries after a timeout, a
 // broken connection, a rate limit, an internal error of the manager and a temporary
 // refusal: after 2, 4, 8 and then always 8 seconds, or after the time that the manager
 // asks for if that is longer, plus up to a tenth of jitter. It returns the first other
 // error, or that of ctx.
-func Retry(ctx context.Context, clock *protocol.Clock, call func(context.Context) error, waiting func(err error, wait time.Duration)) error {
+func Retry(ctx context.Context, clock *protocol.Clock, call func(context.Context) error,
+	waiting func(err error, wait time.Duration)) error {
 	for i := 0; ; i++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -197,8 +191,7 @@ func Retry(ctx context.Context, clock *protocol.Clock, call func(context.Context
 		if err == nil || ctx.Err() != nil || !temporary(err) {
 			return err
 		}
-		wait := retries[min(i, len(retries)-1)]
-		wait = max(wait, protocol.AsError(err).RetryAfter())
+		wait := max(protocol.Backoff(i, 2*time.Second, 8*time.Second), protocol.AsError(err).RetryAfter())
 		wait += time.Duration(rand.Int64N(int64(wait / 10))) //nolint:gosec // jitter, no secret
 		if waiting != nil {
 			waiting(err, wait)
@@ -208,8 +201,6 @@ func Retry(ctx context.Context, clock *protocol.Clock, call func(context.Context
 		}
 	}
 }
-
-const internalError = -32603 // of JSON-RPC
 
 // temporary tells whether a call that failed may succeed later.
 func temporary(err error) bool {
@@ -221,7 +212,7 @@ func temporary(err error) bool {
 	case e == nil:
 		return false
 	case e.Remote && e.Code == "":
-		return e.RPC == internalError // its disk may be full
+		return e.RPC == -32603 // an internal error of JSON-RPC: its disk may be full
 	case e.Remote:
 		return e.Code == protocol.ErrRateLimited
 	}
@@ -252,4 +243,20 @@ func Conversation(role, name string) string {
 	var unique [16]byte          // another agent must not guess it, because the response holds the token
 	_, _ = crand.Read(unique[:]) // never fails
 	return fmt.Sprintf("conv-%s-%s-reg-%x", role, Slug(name), unique)
+}
+
+// Identify names the caller of an encoded request by a valid credential: that of the
+// manager, or the agent's own token. It returns "" for a caller without one, and never
+// waits. It serves the limits of a carrier; the handlers authenticate each message
+// themselves.
+func (c *Current) Identify(bearer string, body []byte) string {
+	m := c.Membership()
+	switch {
+	case m == nil:
+	case c.KnowsManager(bearer):
+		return "manager"
+	case protocol.SameToken(bearer, m.Token), protocol.SameToken(protocol.ClaimOf(body).Token, m.Token):
+		return "owner"
+	}
+	return ""
 }

@@ -26,13 +26,6 @@ type Answer struct {
 // message each time, so that the manager recognizes a repetition after a lost response.
 type Apply func(known *store.Identity, conversation string) func(context.Context) (*Answer, error)
 
-// A registration is one call of Agent.Register.
-type registration struct {
-	*Agent
-	request Apply
-	joined  func(m *Membership, back bool) // may be nil
-}
-
 // Register registers the agent with its token, or as a new agent if it has none or the
 // manager does not know it. While the manager is unreachable it retries, until ctx
 // ends. A refusal is a *RefusedError. The manager answers a repeated request as it
@@ -46,107 +39,112 @@ type registration struct {
 // while its manager is away: the agent may be in a match, which it would lose with an
 // error.
 func (a *Agent) Register(ctx context.Context, request Apply, joined func(m *Membership, back bool)) error {
-	r := &registration{a, request, joined}
-	known := r.identities.Identity()
-	if known != nil && !r.joins(known.LeagueID) { // the manager of another league must not see the token
-		r.identities.Discard()
+	known := a.identities.Identity()
+	if known != nil && !a.joins(known.LeagueID) { // the manager of another league must not see the token
+		a.identities.Discard()
 		known = nil
 	}
 	if known == nil {
-		return r.apply(ctx, nil)
+		return a.apply(ctx, request, joined, nil)
 	}
-	r.registering()
-	err := r.apply(ctx, known)
-	r.answered()
+	a.registering()
+	err := a.apply(ctx, request, joined, known)
+	a.answered()
 	if !unknown(err) {
 		return err
 	}
-	r.options.Log.Warn().Str("id", known.AgentID).Str("league_id", known.LeagueID).
-		Str("event_type", protocol.EventRegistrationLost).Msg("the manager does not know this agent any more, registering anew")
-	r.identities.Discard()
-	return r.apply(ctx, nil)
+	a.options.Log.Warn().Str("id", known.AgentID).Str("league_id", known.LeagueID).
+		Str("event_type", "REGISTRATION_LOST").Msg(
+		"the manager does not know this agent any more, registering anew")
+	a.identities.Discard()
+	return a.apply(ctx, request, joined, nil)
 }
 
 // apply sends one registration until the manager responds.
-func (r *registration) apply(ctx context.Context, known *store.Identity) error {
-	conversation, err := r.conversation(known)
+func (a *Agent) apply(ctx context.Context, request Apply, joined func(*Membership, bool), known *store.Identity) error {
+	conversation, err := a.conversation(known)
 	if err != nil {
 		return err
 	}
-	call := r.request(known, conversation)
+	call := request(known, conversation)
 	last := ""    // the reason of the last failure
 	sent := false // a request may have reached the manager
 	if known == nil {
-		defer r.answered()
+		defer a.answered()
 	}
-	return Retry(ctx, r.options.Clock, func(ctx context.Context) error {
-		r.registering()
+	return Retry(ctx, a.options.Clock, func(ctx context.Context) error {
+		a.registering()
 		answer, err := call(ctx)
 		if err == nil {
-			err, sent = r.join(known, answer), false
+			err, sent = a.join(known, answer, joined), false
 		} else {
 			sent = sent || !protocol.Unreachable(err)
 		}
 		if known == nil && !sent { // calls to a new agent need to wait only while it may be registered
-			r.answered()
+			a.answered()
 		}
 		return err
 	}, func(err error, wait time.Duration) {
 		level := zerolog.DebugLevel // the log has each reason once
 		if reason := err.Error(); reason != last {
-			if level = zerolog.WarnLevel; last == "" && r.options.Waiting != nil {
-				r.options.Waiting(err)
+			if level = zerolog.WarnLevel; last == "" && a.options.Waiting != nil {
+				a.options.Waiting(err)
 			}
 			last = reason
 		}
-		r.options.Log.WithLevel(level).Err(err).Dur("wait_ms", wait).Str("event_type", protocol.EventRegistrationRetried).Msg("cannot register yet, trying again")
+		a.options.Log.WithLevel(level).Err(err).Dur("wait_ms", wait).Str("event_type",
+			"CANNOT_REGISTER_YET_TRYING_AGAIN").Msg("cannot register yet, trying again")
 	})
 }
 
 // join stores the identity and the membership that the manager granted.
-func (r *registration) join(known *store.Identity, a *Answer) error {
-	if err := Admitted(a.Registration, a.AgentID, a.Token); err != nil {
+func (a *Agent) join(known *store.Identity, answer *Answer, joined func(*Membership, bool)) error {
+	if err := Admitted(answer.Registration, answer.AgentID, answer.Token); err != nil {
 		return err
 	}
-	if !r.joins(a.LeagueID) {
-		return &RefusedError{Reason: "the manager runs league " + a.LeagueID + ", not " + strings.Join(r.options.leagues(), " or ")}
+	if !a.joins(answer.LeagueID) {
+		return &RefusedError{Reason: "the manager runs league " + answer.LeagueID + ", not " +
+			strings.Join(a.options.Leagues, " or ")}
 	}
-	m := New(*a.AgentID, a.Token, a.Registration)
+	m := New(*answer.AgentID, answer.Token, answer.Registration)
 	// A third-party manager may ignore the token and grant P01 to another agent.
-	back := known != nil && known.LeagueID == m.LeagueID && known.AgentID == m.AgentID && (known.AuthToken == m.Token || m.Strict())
+	back := known != nil && known.LeagueID == m.LeagueID && known.AgentID == m.AgentID &&
+		(known.AuthToken == m.Token || m.Strict())
 	if known != nil && !back {
-		r.identities.Discard()
+		a.identities.Discard()
 	}
 	if back && known.ManagerKey != "" && m.ManagerKey != known.ManagerKey {
-		r.options.Log.Error().Str("manager_key", m.ManagerKey).Str("expected", known.ManagerKey).Str("event_type", protocol.EventManagerKeyChanged).
+		a.options.Log.Error().Str("manager_key", m.ManagerKey).Str("expected", known.ManagerKey).Str("event_type",
+			"MANAGER_KEY_CHANGED").
 			Msg("the manager shows another public key than at the first registration: the first one counts")
 		m.ManagerKey = known.ManagerKey
 	}
-	if err := r.identities.Save(m, a.Registration, r.options.Clock.Timestamp()); err != nil {
-		r.options.Log.Error().Err(err).Str("event_type", protocol.EventIdentityNotStored).Msg("cannot write the identity of this agent: after a restart it cannot register as the same agent")
+	if err := a.identities.Save(m, answer.Registration, a.options.Clock.Timestamp()); err != nil {
+		a.options.Log.Error().Err(err).Str("event_type", "IDENTITY_NOT_STORED").Msg(
+			"cannot write the identity of this agent: after a restart it cannot register as the same agent")
 	}
-	if r.joined != nil {
-		r.joined(m, back)
+	if joined != nil {
+		joined(m, back)
 	}
-	r.set(m)
-	r.options.Log.Info().Str("id", m.AgentID).Str("league_id", m.LeagueID).Bool("back", back).Str("public_key", r.PublicKey()).Str("event_type", protocol.EventRegistered).Msg("registered")
+	a.set(m)
+	a.options.Log.Info().Str("id", m.AgentID).Str("league_id", m.LeagueID).Bool("back", back).Str("public_key",
+		a.PublicKey()).Str("event_type", "REGISTERED").Msg("registered")
 	return nil
 }
 
 // joins tells whether the agent may join a league.
 func (a *Agent) joins(leagueID string) bool {
-	only := a.options.leagues()
-	return len(only) == 0 || slices.Contains(only, leagueID)
+	return len(a.options.Leagues) == 0 || slices.Contains(a.options.Leagues, leagueID)
 }
 
 // conversation returns the conversation id of a registration. An agent with a token
 // gets a new one each time. That of a new agent is stored first: an agent that cannot
 // write its folder could not register again after a restart, so it does not register.
-func (r *registration) conversation(known *store.Identity) (string, error) {
+func (a *Agent) conversation(known *store.Identity) (string, error) {
 	if known != nil {
 		return Conversation(known.Role, known.DisplayName), nil
 	}
-	name, err := r.identities.Conversation(r.options.Clock.Timestamp())
+	name, err := a.identities.Conversation(a.options.Clock.Timestamp())
 	if err != nil {
 		return "", fmt.Errorf("cannot write the identity of this agent: %w: make the folder writable, or use another", err)
 	}
@@ -160,4 +158,61 @@ func unknown(err error) bool {
 	}
 	answer, ok := errors.AsType[*protocol.Error](err)
 	return ok && answer.Remote && answer.Code == protocol.ErrTokenInvalid
+}
+
+// The intervals between requests to the manager, and the time limit of each.
+const (
+	watchFirst = 5 * time.Second // before the first request, if the manager proves itself
+	watchEvery = 15 * time.Second
+	watchLimit = 5 * time.Second
+)
+
+// Watch checks periodically whether the manager answers. It sends GET_STATUS with the
+// agent's token to a manager that proves itself, which shows also whether the manager
+// still knows the agent. It pings any other manager.
+//
+// Watch calls changed when the manager stops or resumes answering: with the reason, or
+// with the error that the manager returns, if any. It calls register when the manager
+// does not know the agent's token any more (E012). It returns the error of register, or
+// nil when ctx ends.
+func (a *Agent) Watch(ctx context.Context, changed func(away bool, err error),
+	register func(context.Context) error) error {
+	wait, wasAway := watchEvery, false
+	if a.Membership().Strict() {
+		wait = watchFirst
+	}
+	for a.options.Clock.Sleep(ctx, wait) == nil {
+		failure := a.askManager(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if away := !protocol.Answered(failure); away != wasAway {
+			wasAway = away
+			changed(away, failure)
+		}
+		if a.Membership().Strict() && unknown(failure) {
+			if err := register(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		wait = watchEvery
+	}
+	return nil //nolint:nilerr // Sleep fails only when ctx has ended
+}
+
+// askManager sends one request to the manager.
+func (a *Agent) askManager(ctx context.Context) error {
+	o, m := a.options, a.Membership()
+	peer := protocol.Peer{Endpoint: o.Manager}
+	if !m.Strict() {
+		_, _, err := protocol.Ping.CallWithin(ctx, o.Caller, peer, &protocol.ToolRequest{}, watchLimit)
+		return err
+	}
+	q := &protocol.LeagueQuery{
+		Envelope: a.stamp.Envelope(protocol.TypeLeagueQuery, "conv-watch"),
+		LeagueID: m.LeagueID, QueryType: protocol.QueryStatus,
+	}
+	q.AuthToken = m.Token
+	_, _, err := protocol.Query.CallWithin(ctx, o.Caller, peer, q, watchLimit)
+	return err
 }

@@ -83,37 +83,27 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 		file     string // token in the file at the end, "" for none
 		secret   bool   // the secret is unchanged
 	}{
-		{name: "new", answers: answers{acceptedAs("P01", "tok-1", league, true)}, prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "new, at a third-party manager", answers: answers{acceptedAs("P01", "tok-1", league, false)},
-			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "new, after retries", answers: answers{fails(unreachable{}), fails(errInternal), acceptedAs("P01", "tok-1", league, true)},
+		{name: "new", answers: answers{acceptedAs("P01", "tok-1", leagueID, true)}, prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
+		{name: "new, after retries", answers: answers{fails(unreachable{}), fails(errInternal), acceptedAs("P01", "tok-1", leagueID, true)},
 			prepared: []string{none}, calls: 3, id: "P01", file: "tok-1"},
-		{name: "returns", known: true, answers: answers{acceptedAs("P07", "tok-P07", league, true)},
+		{name: "returns", known: true, answers: answers{acceptedAs("P07", "tok-P07", leagueID, true)},
 			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
-		{name: "returns, after retries", known: true, answers: answers{fails(unreachable{}), fails(errNever), acceptedAs("P07", "tok-P07", league, true)},
-			prepared: []string{known}, calls: 3, id: "P07", back: true, file: "tok-P07", secret: true},
-		{name: "returns, with another token", known: true, answers: answers{acceptedAs("P07", "tok-new", league, true)},
+		{name: "returns, with another token", known: true, answers: answers{acceptedAs("P07", "tok-new", leagueID, true)},
 			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-new", secret: true},
-		{name: "returns, at a third-party manager that knows it", known: true, answers: answers{acceptedAs("P07", "tok-P07", league, false)},
-			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
-		{name: "a third-party manager that ignores tokens", known: true, answers: answers{acceptedAs("P07", "tok-new", league, false)},
+		{name: "a third-party manager that ignores tokens", known: true, answers: answers{acceptedAs("P07", "tok-new", leagueID, false)},
 			prepared: []string{known}, calls: 1, id: "P07", file: "tok-new"},
-		{name: "granted another id", known: true, answers: answers{acceptedAs("P01", "tok-1", league, true)},
+		{name: "granted another id", known: true, answers: answers{acceptedAs("P01", "tok-1", leagueID, true)},
 			prepared: []string{known}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "in another league", known: true, answers: answers{acceptedAs("P07", "tok-1", "another", true)},
-			prepared: []string{known}, calls: 1, id: "P07", file: "tok-1"},
-		{name: "the token is unknown", known: true, answers: answers{fails(remote(protocol.ErrTokenInvalid)), acceptedAs("P01", "tok-1", league, true)},
-			prepared: []string{known, none}, calls: 2, id: "P01", file: "tok-1"},
-		{name: "the token is rejected", known: true, answers: answers{rejected(protocol.ErrTokenInvalid), acceptedAs("P01", "tok-1", league, true)},
+		{name: "the token is unknown", known: true, answers: answers{fails(remote(protocol.ErrTokenInvalid)), acceptedAs("P01", "tok-1", leagueID, true)},
 			prepared: []string{known, none}, calls: 2, id: "P01", file: "tok-1"},
 		{name: "the token is unknown, and a new registration is too late", known: true,
 			answers:  answers{fails(unreachable{}), fails(remote(protocol.ErrTokenInvalid)), fails(unreachable{}), rejected(protocol.ErrLateRegistration)},
 			prepared: []string{known, none}, calls: 4, file: "tok-P07"},
 		{name: "a new agent is told that its token is unknown", answers: answers{fails(remote(protocol.ErrTokenInvalid))}, prepared: []string{none}, calls: 1},
 		{name: "rejected", known: true, answers: answers{rejected(protocol.ErrInvalidEndpoint)}, prepared: []string{known}, calls: 1, file: "tok-P07", secret: true},
-		{name: "one of its leagues", leagues: []string{"another", league}, answers: answers{acceptedAs("P01", "tok-1", league, true)},
+		{name: "one of its leagues", leagues: []string{"another", leagueID}, answers: answers{acceptedAs("P01", "tok-1", leagueID, true)},
 			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "none of its leagues", leagues: []string{"another", "a third"}, answers: answers{acceptedAs("P01", "tok-1", league, true)},
+		{name: "none of its leagues", leagues: []string{"another", "a third"}, answers: answers{acceptedAs("P01", "tok-1", leagueID, true)},
 			prepared: []string{none}, calls: 1},
 		{name: "its token is not sent to another league", known: true, leagues: []string{"another"}, answers: answers{acceptedAs("P01", "tok-1", "another", true)},
 			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
@@ -169,7 +159,7 @@ func TestCallsToAReturningAgentWaitForTheManager(t *testing.T) {
 			if known {
 				identities = stored(t, "", protocol.RolePlayer, "Alpha", "P07")
 			}
-			d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(unreachable{}), fails(unreachable{}), acceptedAs("P07", "tok-P07", league, true)}}
+			d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(unreachable{}), fails(unreachable{}), acceptedAs("P07", "tok-P07", leagueID, true)}}
 			current := membership.AgentWith(identities, quiet())
 			began := time.Now()
 			var answered *membership.Membership
@@ -192,7 +182,7 @@ func TestCallsToAReturningAgentWaitForTheManager(t *testing.T) {
 
 func TestRepeatedRegisterSendsTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){acceptedAs("P01", "tok-1", league, true), acceptedAs("P01", "tok-1", league, true)}}
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){acceptedAs("P01", "tok-1", leagueID, true), acceptedAs("P01", "tok-1", leagueID, true)}}
 		var backs []bool
 		e := membership.AgentWith(&membership.IdentityStore{}, quiet())
 		joined := func(_ *membership.Membership, back bool) { backs = append(backs, back) }
@@ -229,11 +219,11 @@ func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 	died := protocol.Fault(protocol.ErrInvalidFieldType, "the answer is not read")
 	first, err := register(fails(died))
 	require.ErrorIs(t, err, died)
-	second, err := register(acceptedAs("REF01", "tok-1", league, true))
+	second, err := register(acceptedAs("REF01", "tok-1", leagueID, true))
 	require.NoError(t, err)
 	assert.Equal(t, first, second, "the next process repeats the same conversation")
 	assert.NoFileExists(t, folder.Application(protocol.RoleReferee, "Alpha at "+managerURL))
-	third, err := register(acceptedAs("REF01", "tok-1", league, true))
+	third, err := register(acceptedAs("REF01", "tok-1", leagueID, true))
 	require.NoError(t, err)
 	assert.NotEqual(t, second, third, "a returning agent sends its token")
 }
@@ -242,7 +232,7 @@ func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 // registration. Its calls wait until a repeated registration brings the response.
 func TestCallsWaitWhileARegistrationMayHaveArrived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(errNever), acceptedAs("P01", "tok-1", league, true)}}
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(errNever), acceptedAs("P01", "tok-1", leagueID, true)}}
 		current := membership.AgentWith(&membership.IdentityStore{}, quiet())
 		invited := make(chan *membership.Membership, 1)
 		time.AfterFunc(time.Second, func() { invited <- current.Await(t.Context()) }) // between the two calls
@@ -266,8 +256,11 @@ func refusedFor(seconds int) func() (*membership.Answer, error) {
 func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines bytes.Buffer
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(1), acceptedAs("P01", "tok-1", league, true)}}
-		current := membership.AgentWith(&membership.IdentityStore{}, membership.Options{Clock: protocol.SystemClock(), Log: zerolog.New(&lines)})
+		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(1), acceptedAs("P01", "tok-1", leagueID, true)}}
+		var told []error
+		current := membership.AgentWith(&membership.IdentityStore{}, membership.Options{
+			Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Waiting: func(err error) { told = append(told, err) },
+		})
 		began := time.Now()
 		waited := make(chan time.Duration, 1)
 		time.AfterFunc(10*time.Second, func() { // between the first two attempts
@@ -282,25 +275,10 @@ func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 		assert.Less(t, took, 75*time.Second, "with 10% jitter")
 		assert.Len(t, d.calls, 4)
 		assert.Len(t, d.talks, 1, "the same registration each time")
+		assert.Len(t, told, 1, "the agent is told of the first failure only")
+		assert.Equal(t, 1, strings.Count(lines.String(), `"level":"warn"`), "a reason is a warning once")
 		assert.Equal(t, 3, strings.Count(lines.String(), "cannot register yet, trying again"))
 		assert.Contains(t, lines.String(), "the name is taken by an agent that has not answered yet (E024 DUPLICATE_NAME)")
-	})
-}
-
-// The log has a reason once as a warning, and each attempt at level debug. The agent is told of the
-// first failure only.
-func TestRegistrationThatIsTriedAgainIsReportedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var lines bytes.Buffer
-		var told []error
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(30), acceptedAs("P01", "tok-1", league, true)}}
-		e := membership.AgentWith(&membership.IdentityStore{}, membership.Options{
-			Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Waiting: func(err error) { told = append(told, err) },
-		})
-		require.NoError(t, e.Register(t.Context(), d.apply, nil))
-		assert.Len(t, told, 1)
-		assert.Equal(t, 1, strings.Count(lines.String(), `"level":"WARN"`)+strings.Count(lines.String(), `"level":"warn"`))
-		assert.Equal(t, 3, strings.Count(lines.String(), "cannot register yet, trying again"))
 	})
 }
 
@@ -325,7 +303,7 @@ func TestManagerCannotChangeItsKey(t *testing.T) {
 		o := quiet()
 		o.Log = zerolog.New(&lines)
 		d := &scriptedManager{answers: []func() (*membership.Answer, error){func() (*membership.Answer, error) {
-			answer, err := acceptedAs("P01", "tok-1", league, true)()
+			answer, err := acceptedAs("P01", "tok-1", leagueID, true)()
 			answer.ManagerKey = key
 			return answer, err
 		}}}
@@ -336,6 +314,6 @@ func TestManagerCannotChangeItsKey(t *testing.T) {
 	for _, key := range []string{first, first, other, "", other} {
 		pinned, log := register(key)
 		assert.Equal(t, first, pinned)
-		assert.Equal(t, key != first, strings.Contains(log, protocol.EventManagerKeyChanged), key)
+		assert.Equal(t, key != first, strings.Contains(log, "MANAGER_KEY_CHANGED"), key)
 	}
 }

@@ -28,7 +28,8 @@ func NewRoundRobin(players, legs int) (RoundRobin, error) {
 	}
 	r := RoundRobin{players, legs}
 	if legs > math.MaxInt/r.ring()/(players/2) { // Matches must not overflow
-		return RoundRobin{}, fmt.Errorf("a round robin of %d players and %d legs has more matches than can be counted", players, legs)
+		return RoundRobin{}, fmt.Errorf("a round robin of %d players and %d legs has more matches than can be counted",
+			players, legs)
 	}
 	return r, nil
 }

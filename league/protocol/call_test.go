@@ -140,20 +140,6 @@ func TestErrorMessageInPlaceOfAResultIsAnError(t *testing.T) {
 	}
 }
 
-func TestGoldenErrorAsResult(t *testing.T) {
-	for _, g := range goldens(t) {
-		if g.Type == protocol.TypeLeagueError && g.Kind == "response" {
-			_, err := protocol.Query.Call(context.Background(), answering(string(g.message)), somewhere, &protocol.LeagueQuery{})
-			var e *protocol.Error
-			require.ErrorAs(t, err, &e)
-			assert.Equal(t, protocol.ErrTokenInvalid, e.Code)
-			assert.Equal(t, "LEAGUE_QUERY", e.Context["action"])
-			return
-		}
-	}
-	require.Fail(t, "there is no such golden")
-}
-
 func TestRemoteErrorsAreRead(t *testing.T) {
 	league := func(code, detail string) jsontext.Value {
 		raw, err := json.Marshal(protocol.LeagueError{
@@ -304,70 +290,32 @@ func TestCancellationByTheCallerIsItsOwnError(t *testing.T) {
 	assert.Nil(t, protocol.AsError(nil))
 }
 
-// TestCancellationByTheOtherSideIsAConnectionError checks that a cancellation by the other side is an ordinary
-// error for a caller that has not canceled.
-func TestCancellationByTheOtherSideIsAConnectionError(t *testing.T) {
-	mux := newMux()
-	handleAll(mux, func() error { return context.Canceled })
-	_, err := invite(context.Background(), callerFunc(func(_ context.Context, c sent) (any, error) {
-		return mux.give(t, c.Method, c.Params)
-	}))
-	var e *protocol.Error
-	require.ErrorAs(t, err, &e)
-	assert.Equal(t, []any{protocol.Code(""), -32603, true}, []any{e.Code, e.RPC, e.Remote})
-}
-
 // TestCallEndsAtTheTimeoutOfItsMethod also covers an earlier deadline of the caller.
 func TestCallEndsAtTheTimeoutOfItsMethod(t *testing.T) {
 	silent := callerFunc(func(ctx context.Context, _ sent) (any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
+	ask := func(ctx context.Context) error { _, err := invite(ctx, silent); return err }
 	within := func(limit time.Duration) func(context.Context) error {
 		return func(ctx context.Context) error {
 			_, _, err := protocol.Invite.CallWithin(ctx, silent, somewhere, &protocol.GameInvitation{}, limit)
 			return err
 		}
 	}
-	tests := []struct {
-		name string
+	for name, test := range map[string]struct {
 		call func(context.Context) error
-		ctx  func(context.Context) (context.Context, func())
+		own  time.Duration // the deadline of the caller
 		want time.Duration
 	}{
-		{"an invitation", func(ctx context.Context) error { _, err := invite(ctx, silent); return err }, nil, 5 * time.Second},
-		{"a choice", func(ctx context.Context) error {
-			_, err := protocol.ChooseParity.Call(ctx, silent, somewhere, &protocol.ChooseParityCall{})
-			return err
-		}, nil, 30 * time.Second},
-		{"a move", func(ctx context.Context) error {
-			_, err := protocol.MakeMove.Call(ctx, silent, somewhere, &protocol.GameMoveCall{})
-			return err
-		}, nil, 30 * time.Second},
-		{"a result", func(ctx context.Context) error {
-			_, err := protocol.NotifyMatchResult.CallMany(ctx, silent, somewhere, protocol.Many(&protocol.GameOver{}), 4*time.Second)
-			return err
-		}, nil, 4 * time.Second},
-		{"a query", func(ctx context.Context) error {
-			_, err := protocol.Query.Call(ctx, silent, somewhere, &protocol.LeagueQuery{})
-			return err
-		}, nil, 10 * time.Second},
-		{"a caller with a shorter limit", within(time.Second), nil, time.Second},
-		{"a caller with a longer limit", within(time.Hour), nil, time.Hour},
-		{"a caller whose window is over", within(-time.Second), nil, 1},
-		{"a caller with a deadline of its own", func(ctx context.Context) error { _, err := invite(ctx, silent); return err },
-			func(ctx context.Context) (context.Context, func()) {
-				c, cancel := context.WithTimeout(ctx, 2*time.Second)
-				return c, cancel
-			}, 2 * time.Second},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		"an invitation":                       {ask, time.Hour, 5 * time.Second},
+		"a caller with a longer limit":        {within(time.Minute), time.Hour, time.Minute},
+		"a caller whose window is over":       {within(-time.Second), time.Hour, 1},
+		"a caller with a deadline of its own": {ask, 2 * time.Second, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, stop := context.Background(), func() {}
-				if test.ctx != nil {
-					ctx, stop = test.ctx(ctx)
-				}
+				ctx, stop := context.WithTimeout(context.Background(), test.own)
 				defer stop()
 				start := time.Now()
 				err := test.call(ctx)

@@ -1,6 +1,6 @@
 package protocol
 
-import "bytes"
+import "regexp"
 
 // A Claim is what a request says about its sender. It is read from the encoded
 // request, in any form of our own and of third-party agents, and before anything is
@@ -14,28 +14,29 @@ type Claim struct {
 
 // ClaimOf reads the claim of a request. It has no other member if it has no token.
 func ClaimOf(body []byte) (c Claim) {
-	if c.Token = textMember(body, `"auth_token"`); c.Token != "" {
-		c.Sender, c.MatchID = textMember(body, `"sender"`), textMember(body, `"match_id"`)
-		c.ConversationID = textMember(body, `"conversation_id"`)
+	if c.Token = first(claimedToken, body); c.Token != "" {
+		c.Sender, c.MatchID = first(claimedSender, body), first(claimedMatch, body)
+		c.ConversationID = first(claimedConversation, body)
 	}
 	return c
 }
 
-// textMember returns the first member with a quoted name whose value is a string without
-// escapes, at any depth; "" for none.
-func textMember(body []byte, name string) string {
-	const space = " \t\r\n"
-	for {
-		_, rest, ok := bytes.Cut(body, []byte(name))
-		if !ok {
-			return ""
-		}
-		body = rest
-		value, isMember := bytes.CutPrefix(bytes.TrimLeft(rest, space), []byte(":"))
-		value, isText := bytes.CutPrefix(bytes.TrimLeft(value, space), []byte(`"`))
-		text, _, ends := bytes.Cut(value, []byte(`"`))
-		if isMember && isText && ends && !bytes.ContainsRune(text, '\\') {
-			return string(text)
-		}
+var (
+	claimedToken        = textMember("auth_token")
+	claimedSender       = textMember("sender")
+	claimedMatch        = textMember("match_id")
+	claimedConversation = textMember("conversation_id")
+)
+
+// textMember matches a member whose value is a string without escapes, at any depth.
+func textMember(name string) *regexp.Regexp {
+	return regexp.MustCompile(`"` + name + `"[ \t\r\n]*:[ \t\r\n]*"([^"\\]*)"`)
+}
+
+// first returns the value of the first member; "" for none.
+func first(member *regexp.Regexp, body []byte) string {
+	if found := member.FindSubmatch(body); found != nil {
+		return string(found[1])
 	}
+	return ""
 }

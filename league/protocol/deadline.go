@@ -37,6 +37,15 @@ func (d *Deadline) Queue(timing *Timing) {
 // arrived, and the call attempt is void. It does not matter whether the response is an
 // answer, an error or a broken connection. A timeout is no response.
 func (d *Deadline) Late(at time.Time) (after time.Duration, late bool) {
-	after = at.Truncate(time.Millisecond).Sub(d.at) // as files have it; without the monotonic clock, which stops while a machine sleeps
+	// as files have it; without the monotonic clock, which stops while a machine sleeps
+	after = at.Truncate(time.Millisecond).Sub(d.at)
 	return after, !d.at.IsZero() && after > deadlineTolerance+d.queued
+}
+
+// Margin is the longest local delay that counts as normal for a question with the
+// given window: a twentieth of the window, at least 100 ms and at most 1 s. If this
+// side queued the question for longer, or stalled for longer, a missing answer is
+// not the player's failure.
+func Margin(window time.Duration) time.Duration {
+	return min(max(window/20, 100*time.Millisecond), time.Second)
 }

@@ -3,31 +3,27 @@
 //
 // It holds the envelope, the messages, the table of methods, the error
 // catalogue, timestamps, identifiers, tokens and the commitments of a draw,
-// and the validation of requests. It declares the two small interfaces
-// that it needs of a carrier, Caller and Mux. It must not depend on a carrier, an
-// agent, a game or anything else of the module.
+// and the validation of requests. It declares the interface Mux that it needs
+// of a carrier; Caller is that of package transport. It must not depend on a carrier, an
+// agent, a game or anything else of the module but the domain.
+//
+// The rules of a member are the words of its tag rule, its meaning is a row of one table by the
+// member's name. Validation, JSON Schemas and docs/protocol.md follow from both.
 //
 // Messages are values. They are immutable once sent, because a carrier may pass the same
 // pointer to the other side.
 package protocol
 
-import "slices"
+import "regexp"
 
-// Name and versions of the protocol (spec 003 §2.10.2).
+// Name and version of the protocol (spec 003 §2.10.2).
 const (
-	Name           = "league.v2"
-	Version        = "2.1.0"
-	minimumVersion = "2.0.0"
+	Name    = "league.v2"
+	Version = "2.1.0"
 )
 
 // SupportedVersion tells whether an agent with a protocol version may take part: 2.0.0 to
 // 2.1.0; "" stands for the current version (spec 003 §2.10.2).
-func SupportedVersion(v string) bool {
-	return v == "" || versionForm.valid(v) && compareVersions(v, minimumVersion) >= 0 && compareVersions(v, Version) <= 0
-}
+func SupportedVersion(v string) bool { return v == "" || supported.MatchString(v) }
 
-// compareVersions orders well-formed versions by their three numbers.
-func compareVersions(a, b string) int {
-	as, bs := versionNumbers(a), versionNumbers(b)
-	return slices.Compare(as[:], bs[:])
-}
+var supported = regexp.MustCompile(`^2\.(0\.(0|[1-9][0-9]*)|1\.0)([-+][0-9A-Za-z.+-]+)?$`)

@@ -3,19 +3,13 @@ package protocol_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"evenodd/league/protocol"
 )
-
-// lp is LP(x): the length in two bytes, big-endian, then the bytes of x.
-func lp(x string) string { return string([]byte{byte(len(x) / 256), byte(len(x) % 256)}) + x }
 
 // hashed is the hexadecimal SHA-256 of the parts in a row.
 func hashed(parts ...string) string {
@@ -43,30 +37,6 @@ func TestCommitmentVectors(t *testing.T) {
 		protocol.EntropyCommitment("R1M1", "P02", protocol.Secret{}))
 	assert.Equal(t, "231f9c9df577b94cde92f0d83c712ce87467ac484d3ff3ce1b8b448bbf575a81",
 		protocol.EntropyCommitment("R2M1", "P100", filledWith(0xff)))
-}
-
-func TestCommitmentsMatchTheFormulas(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		league, match, agent := rapid.String().Draw(t, "league"), rapid.String().Draw(t, "match"), rapid.String().Draw(t, "agent")
-		if rapid.Bool().Draw(t, "long") {
-			league = strings.Repeat("x", rapid.IntRange(250, 1000).Draw(t, "length"))
-		}
-		attempt := rapid.IntRange(0, 1e6).Draw(t, "attempt")
-		var secret protocol.Secret
-		copy(secret[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "secret"))
-		require.Equal(t,
-			hashed("evenodd-draw-v1", lp(league), lp(match), lp(strconv.Itoa(attempt)), lp(agent), string(secret[:])),
-			protocol.DrawCommitment(league, match, attempt, agent, secret))
-		require.Equal(t,
-			hashed("evenodd-entropy-v1", lp(match), lp(agent), string(secret[:])),
-			protocol.EntropyCommitment(match, agent, secret))
-		nonce, commitment := protocol.CommitDraw(league, match, attempt, agent, secret)
-		require.Equal(t, secret.Hex(), nonce)
-		require.Equal(t, protocol.DrawCommitment(league, match, attempt, agent, secret), commitment)
-		entropy, commitment := protocol.CommitEntropy(match, agent, secret)
-		require.Equal(t, secret.Hex(), entropy)
-		require.Equal(t, protocol.EntropyCommitment(match, agent, secret), commitment)
-	})
 }
 
 // TestCommitmentsSeparateTheirInputs moves a letter from one name to the next, which gives

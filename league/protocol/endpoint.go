@@ -19,7 +19,8 @@ func CanonicalURL(text string) string {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().IsLoopback() {
 		host = "localhost"
 	}
-	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(host), port) + strings.TrimSuffix(u.Path, "/")
+	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(host), port) +
+		strings.TrimSuffix(u.Path, "/")
 }
 
 // SameEndpoint tells whether two URLs have the same endpoint.

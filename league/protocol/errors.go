@@ -105,8 +105,9 @@ func (c Code) Retryable() bool {
 // of JSON-RPC itself with an empty Code. It is sent as a JSON-RPC error whose data is a
 // complete LEAGUE_ERROR.
 type Error struct {
-	Code    Code           // of the catalogue; "" for none
-	RPC     int            // the JSON-RPC code; 0 for an error message in place of a result whose code is not of the catalogue
+	Code Code // of the catalogue; "" for none
+	// the JSON-RPC code; 0 for an error message in place of a result whose code is not of the catalogue
+	RPC     int
 	Detail  string         // one sentence for people
 	Context map[string]any // details that help to correct the call; never a token
 	Remote  bool           // the other side returned this error
@@ -256,73 +257,47 @@ func fromRemote(code int, message string, data any) *Error {
 	return e
 }
 
-// catalogued tells whether the code of an error message belongs to the catalogue: the
-// message has the catalogue's name of the code, or no name but a complete envelope.
-// Third-party agents and 004 §6.1 use the same codes for other errors. Beside is the
-// message of the JSON-RPC error; "" for none.
-func (l *LeagueError) catalogued(beside string) bool {
-	whole := l.Protocol == Name && (l.MessageType == TypeLeagueError || l.MessageType == TypeGameError)
-	own, name := Code(l.ErrorCode).Name(), l.name()
-	return own != "" && (name == own || name == "" && (whole || beside == own))
-}
-
 var errorName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
-// name returns the name of the error; "" for none. The examples of the specification
-// contain it as error_description.
-func (l *LeagueError) name() string {
-	if l.ErrorName == "" && errorName.MatchString(l.ErrorDescription) {
-		return l.ErrorDescription
+// describe copies the contents of an error message to e, and tells whether its code belongs to
+// the catalogue: the message has the catalogue's name of the code, or no name but a complete
+// envelope. Third-party agents and 004 §6.1 use the same codes for other errors, which become a
+// part of the detail. Beside is the message of the JSON-RPC error; "" for none.
+func (l *LeagueError) describe(e *Error, beside string) bool {
+	name, text := l.ErrorName, l.ErrorDescription
+	if name == "" && errorName.MatchString(text) { // as in the examples of the specification
+		name = text
 	}
-	return l.ErrorName
-}
-
-// text returns the description; "" for one that only repeats the name.
-func (l *LeagueError) text() string {
-	if l.ErrorDescription == l.name() {
-		return ""
+	if text == name {
+		text = ""
 	}
-	return l.ErrorDescription
-}
-
-// uncatalogued describes an error of another catalogue by its code, name and text.
-func (l *LeagueError) uncatalogued(beside string) string {
-	said, name := l.ErrorCode, l.name()
+	if detail, ok := l.Context["detail"].(string); ok {
+		text = cmp.Or(detail, text)
+	}
+	whole := l.Protocol == Name && (l.MessageType == TypeLeagueError || l.MessageType == TypeGameError)
+	switch own := Code(l.ErrorCode).Name(); {
+	case l.ErrorCode == "":
+		return false
+	case own != "" && (name == own || name == "" && (whole || beside == own)):
+		if e.Detail == own {
+			e.Detail = "" // Error writes the name already
+		}
+		e.Code, e.Context, e.Detail = Code(l.ErrorCode), l.Context, clip(cmp.Or(text, e.Detail))
+		return true
+	}
 	if name == "" && errorName.MatchString(beside) {
 		name = beside
 	}
-	if name != "" {
-		said += " " + name
+	text = cmp.Or(text, beside)
+	if !strings.HasPrefix(text, l.ErrorCode) { // as in "E012: wrong token"
+		said := strings.TrimSpace(l.ErrorCode + " " + name)
+		if text != "" && text != name {
+			said += ": " + text
+		}
+		text = said
 	}
-	detail, _ := l.Context["detail"].(string)
-	switch text := cmp.Or(detail, l.text(), beside); {
-	case strings.HasPrefix(text, l.ErrorCode): // as in "E012: wrong token"
-		return text
-	case text != "" && text != name:
-		said += ": " + text
-	}
-	return said
-}
-
-// describe copies the contents of an error message to e, and tells whether its code
-// belongs to the catalogue. Any other code becomes part of the detail.
-func (l *LeagueError) describe(e *Error, beside string) bool {
-	switch {
-	case l.ErrorCode == "":
-		return false
-	case !l.catalogued(beside):
-		e.Detail = clip(l.uncatalogued(beside))
-		return false
-	case l.text() != "":
-		e.Detail = clip(l.text())
-	case e.Detail == Code(l.ErrorCode).Name():
-		e.Detail = "" // Error writes the name already
-	}
-	e.Code, e.Context = Code(l.ErrorCode), l.Context
-	if detail, ok := l.Context["detail"].(string); ok {
-		e.Detail = clip(detail)
-	}
-	return true
+	e.Detail = clip(text)
+	return false
 }
 
 const tooManyRequests = 429 // of HTTP

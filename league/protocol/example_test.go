@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/memory"
@@ -25,9 +26,9 @@ func ExampleMethod_Call() {
 	defer bus.Listen(endpoint, mux)()
 
 	referee := protocol.NewStamp(protocol.RefereeSender("REF01"), protocol.SystemClock())
-	match := protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 1}, Number: 1}
+	match := league.Attempt{MatchID: league.MatchID{Round: 1, Number: 1}, Number: 1}
 	invitation := &protocol.GameInvitation{
-		Envelope: referee.Envelope(protocol.TypeGameInvitation, match.Conversation()),
+		Envelope: referee.Envelope(protocol.TypeGameInvitation, protocol.ConversationOf(match)),
 		LeagueID: "example", RoundID: 1, MatchID: match.MatchID.String(), GameType: "even_odd",
 		RoleInMatch: protocol.RolePlayerA, OpponentID: "P02", Attempt: match.Number,
 	}
@@ -39,15 +40,4 @@ func ExampleMethod_Call() {
 	}
 	fmt.Println(ack.MessageType, ack.Sender, ack.ConversationID, *ack.Accept)
 	// Output: GAME_JOIN_ACK player:P01 conv-r1m1-a1 true
-}
-
-// Match ids compare by round and number, and their text is what messages contain.
-func ExampleParseMatchID() {
-	id, ok := protocol.ParseMatchID("R2M10")
-	fmt.Println(id.Round, id.Number, id, ok)
-	_, ok = protocol.ParseMatchID("R02M1")
-	fmt.Println(ok)
-	// Output:
-	// 2 10 R2M10 true
-	// false
 }

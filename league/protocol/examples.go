@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// examplesJSON holds messages of a simulated league by type. A test of league/leaguetest writes
+// examplesJSON holds messages of a simulated league by type. A test of league/simulation/leaguetest writes
 // the file.
 //
 //go:embed examples.json

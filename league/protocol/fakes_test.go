@@ -67,7 +67,7 @@ type sent = protocol.CallRequest
 
 var _ protocol.Caller = callerFunc(nil)
 
-func (f callerFunc) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (f callerFunc) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
 	answer, err := f(ctx, r)
@@ -93,34 +93,47 @@ func serveAll(mux protocol.Mux) *atomic.Int64 {
 
 // handleAll handles every method with the error of answer, or with an empty result.
 func handleAll(mux protocol.Mux, answer func() error) {
-	handle(mux, &protocol.RegisterReferee, answer)
-	handle(mux, &protocol.RegisterPlayer, answer)
-	handle(mux, &protocol.NotifyRound, answer)
-	handle(mux, &protocol.StartMatch, answer)
-	handle(mux, &protocol.Invite, answer)
-	handle(mux, &protocol.ChooseParity, answer)
-	handle(mux, &protocol.MakeMove, answer)
-	handle(mux, &protocol.NotifyMatchResult, answer)
-	handle(mux, &protocol.NotifyGameError, answer)
-	handle(mux, &protocol.ReportMatchResult, answer)
-	handle(mux, &protocol.UpdateStandings, answer)
-	handle(mux, &protocol.NotifyRoundCompleted, answer)
-	handle(mux, &protocol.NotifyLeagueCompleted, answer)
-	handle(mux, &protocol.Query, answer)
-	handle(mux, &protocol.GetStandings, answer)
-	handle(mux, &protocol.GetMatchState, answer)
-	handle(mux, &protocol.GetMatchTranscript, answer)
-	handle(mux, &protocol.GetPlayerState, answer)
-	handle(mux, &protocol.Ping, answer)
-	handle(mux, &protocol.StartLeague, answer)
-	handle(mux, &protocol.OrganiseLeague, answer)
+	for _, e := range endpoints() {
+		e.serve(mux, answer)
+	}
 }
 
-func handle[Q, R any](mux protocol.Mux, m *protocol.Method[Q, R], answer func() error) {
-	m.Handle(mux, protocol.NewStamp("league_manager", stopped()), func(context.Context, string, *Q) (*R, error) {
-		if err := answer(); err != nil {
-			return nil, err
-		}
-		return new(R), nil
-	})
+// An endpoint is a method without its Go types: it answers requests and reads replies.
+type endpoint struct {
+	name, request, result string
+
+	serve func(mux protocol.Mux, answer func() error)
+	call  func(protocol.Caller) (messageType string, err error) // that of the reply
+}
+
+func endpointOf[Q, R any](m *protocol.Method[Q, R]) endpoint {
+	return endpoint{
+		name: m.Name, request: m.Request, result: m.Result,
+		serve: func(mux protocol.Mux, answer func() error) {
+			m.Handle(mux, protocol.NewStamp("league_manager", stopped()), func(context.Context, string, *Q) (*R, error) {
+				return new(R), answer()
+			})
+		},
+		call: func(caller protocol.Caller) (string, error) {
+			r, err := m.Call(context.Background(), caller, protocol.Peer{}, new(Q))
+			if err != nil {
+				return "", err
+			}
+			return any(r).(interface{ Type() string }).Type(), nil
+		},
+	}
+}
+
+// endpoints are all methods of the table. Their order is part of the corpora of fuzzing.
+func endpoints() []endpoint {
+	return []endpoint{
+		endpointOf(&protocol.RegisterReferee), endpointOf(&protocol.RegisterPlayer), endpointOf(&protocol.NotifyRound),
+		endpointOf(&protocol.StartMatch), endpointOf(&protocol.Invite), endpointOf(&protocol.ChooseParity),
+		endpointOf(&protocol.MakeMove), endpointOf(&protocol.NotifyMatchResult), endpointOf(&protocol.NotifyGameError),
+		endpointOf(&protocol.ReportMatchResult), endpointOf(&protocol.UpdateStandings),
+		endpointOf(&protocol.NotifyRoundCompleted), endpointOf(&protocol.NotifyLeagueCompleted), endpointOf(&protocol.Query),
+		endpointOf(&protocol.GetStandings), endpointOf(&protocol.GetMatchState), endpointOf(&protocol.GetMatchTranscript),
+		endpointOf(&protocol.GetPlayerState), endpointOf(&protocol.Ping), endpointOf(&protocol.StartLeague),
+		endpointOf(&protocol.OrganiseLeague),
+	}
 }

@@ -12,59 +12,6 @@ import (
 	"evenodd/league/protocol"
 )
 
-// An endpoint is a method without its Go types: it answers requests and reads replies.
-type endpoint struct {
-	name, request, result string
-
-	serve func(protocol.Mux)
-	call  func(protocol.Caller) (protocol.Envelope, error) // the envelope of the reply
-}
-
-func endpointOf[Q, R any](m *protocol.Method[Q, R], envelope func(*R) *protocol.Envelope) endpoint {
-	return endpoint{
-		name: m.Name, request: m.Request, result: m.Result,
-		serve: func(mux protocol.Mux) {
-			m.Handle(mux, protocol.NewStamp(protocol.ManagerSender, stopped()), func(context.Context, string, *Q) (*R, error) { return new(R), nil })
-		},
-		call: func(caller protocol.Caller) (protocol.Envelope, error) {
-			r, err := m.Call(context.Background(), caller, protocol.Peer{}, new(Q))
-			if err != nil {
-				return protocol.Envelope{}, err
-			}
-			return *envelope(r), nil
-		},
-	}
-}
-
-// endpoints are all methods of the table. Their order is part of the corpora.
-func endpoints() []endpoint {
-	ack := func(r *protocol.Ack) *protocol.Envelope { return &r.Envelope }
-	query := func(r *protocol.LeagueQueryResponse) *protocol.Envelope { return &r.Envelope }
-	return []endpoint{
-		endpointOf(&protocol.RegisterReferee, func(r *protocol.RefereeRegisterResponse) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.RegisterPlayer, func(r *protocol.LeagueRegisterResponse) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.NotifyRound, ack),
-		endpointOf(&protocol.StartMatch, func(r *protocol.MatchAssignmentAck) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.Invite, func(r *protocol.GameJoinAck) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.ChooseParity, func(r *protocol.ChooseParityResponse) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.MakeMove, func(r *protocol.GameMoveResponse) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.NotifyMatchResult, ack),
-		endpointOf(&protocol.NotifyGameError, ack),
-		endpointOf(&protocol.ReportMatchResult, ack),
-		endpointOf(&protocol.UpdateStandings, ack),
-		endpointOf(&protocol.NotifyRoundCompleted, ack),
-		endpointOf(&protocol.NotifyLeagueCompleted, ack),
-		endpointOf(&protocol.Query, query),
-		endpointOf(&protocol.GetStandings, query),
-		endpointOf(&protocol.GetMatchState, func(r *protocol.MatchState) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.GetMatchTranscript, func(r *protocol.MatchTranscript) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.GetPlayerState, func(r *protocol.PlayerState) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.Ping, func(r *protocol.Pong) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.StartLeague, func(r *protocol.LeagueStarted) *protocol.Envelope { return &r.Envelope }),
-		endpointOf(&protocol.OrganiseLeague, func(r *protocol.Organised) *protocol.Envelope { return &r.Envelope }),
-	}
-}
-
 // seedMessages adds every example of the documents, and one message of each type in our
 // form, to the methods that accept them.
 func seedMessages(f *testing.F, add func(method int, message []byte), of func(endpoint) string) {
@@ -72,7 +19,7 @@ func seedMessages(f *testing.F, add func(method int, message []byte), of func(en
 	examples := originals(f)
 	for i, e := range endpoints() {
 		for _, v := range examples[of(e)] {
-			add(i, text(v))
+			add(i, v)
 		}
 		add(i, []byte(`{"auth_token":"tok-p01-abc"}`))
 	}
@@ -84,9 +31,7 @@ func FuzzRequest(f *testing.F) {
 	seedMessages(f, func(method int, message []byte) { f.Add(uint8(method), message) }, func(e endpoint) string { return e.request })
 	all := endpoints()
 	mux := newMux()
-	for _, e := range all {
-		e.serve(mux)
-	}
+	serveAll(mux)
 	f.Fuzz(func(t *testing.T, which uint8, raw []byte) {
 		if len(raw) > 64<<10 {
 			return // a request has 10 KB, and a MB from the manager
@@ -147,14 +92,13 @@ func FuzzReply(f *testing.F) {
 			return // no reader accepts more
 		}
 		e := all[int(which)%len(all)]
-		envelope, err := e.call(callerFunc(func(_ context.Context, c sent) (any, error) { return c.Decode(raw) }))
+		messageType, err := e.call(callerFunc(func(_ context.Context, c sent) (any, error) { return c.Decode(raw) }))
 		if err != nil {
 			require.NotNil(t, protocol.AsError(err))
 			require.NotErrorIs(t, err, context.DeadlineExceeded)
 			require.NotErrorIs(t, err, context.Canceled)
 			return
 		}
-		require.NotEqual(t, protocol.TypeLeagueError, envelope.MessageType)
-		require.NotEqual(t, protocol.TypeGameError, envelope.MessageType)
+		require.NotContains(t, []string{protocol.TypeLeagueError, protocol.TypeGameError}, messageType)
 	})
 }

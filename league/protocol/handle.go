@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,57 +17,26 @@ type broken struct {
 	err      error
 }
 
-// A validated request was decoded from JSON.
-type validated[Q any] struct{ request *Q }
-
-// Conversation returns the conversation id of the request.
-func (v validated[Q]) Conversation() string { return envelopeOf(v.request).ConversationID }
-
-// Type returns the message type of the request.
-func (v validated[Q]) Type() string { return envelopeOf(v.request).MessageType }
-
-// Handle registers h for all names of the method. H receives valid requests only. Handle
+// Handle registers h for all names of the method. H receives a request that was
+// decoded only if it is valid. Handle
 // fills in the envelope of the result, and converts an error of h to a LEAGUE_ERROR of
 // the agent that the stamp belongs to.
 func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
-	decode := func(raw []byte) (any, error) {
-		q, err := decodeRequest[Q](m.Name, m.Request, raw, stamp.Clock())
-		// An agent that misses the end of its league waits for ever, and a report that cannot be read is refused
-		// like a contradictory one.
-		if err != nil && (m.Request == TypeLeagueCompleted || m.Request == TypeMatchResultReport) {
-			if rest := readable[Q](m.Request, raw); rest != nil {
-				q, err = rest, nil
-			}
-		}
-		if err != nil {
-			if jsontext.Value(raw).IsValid() { // handle returns the error, because a carrier may decode twice
-				return broken{peek(raw), err}, nil
-			}
-			return nil, m.refuse(err, stamp, peek(raw))
-		}
-		return validated[Q]{q}, nil
-	}
+	decode := func(raw []byte) (any, error) { return m.decodeParams(raw, stamp) }
 	refuse := func(ctx context.Context, err error, asked *Envelope) error {
 		if e, ok := errors.AsType[*Error](err); ok && stamp.refused != nil {
 			stamp.refused(ctx, m.Name, asked, e)
 		}
 		return m.refuse(err, stamp, asked)
 	}
-	var checks []valueCheck
-	if m.Request != "" {
-		checks = methodOfType[m.Request].checks
-	}
 	handle := func(ctx context.Context, bearer string, params any) (any, error) {
 		if b, is := params.(broken); is {
 			return nil, refuse(ctx, b.err, b.envelope)
 		}
-		q, err := admit[Q](m.Request, checks, params)
-		if err != nil {
-			envelope := &Envelope{MessageType: m.Request}
-			if q != nil {
-				envelope = envelopeOf(q)
-			}
-			return nil, refuse(ctx, err, envelope)
+		q, ok := requestOf[Q](m.Request, params)
+		if !ok {
+			err := Fault(ErrInvalidFieldType, "the params are not a %s", m.Request)
+			return nil, refuse(ctx, err, &Envelope{MessageType: m.Request})
 		}
 		asked := envelopeOf(q)
 		r, failed := h(ctx, bearer, q)
@@ -94,6 +62,25 @@ func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context,
 	}
 }
 
+// decodeParams returns the request, or a broken one.
+func (m *Method[Q, R]) decodeParams(raw []byte, stamp *Stamp) (any, error) {
+	q, err := m.decodeRequest(raw, stamp.Clock())
+	// An agent that misses the end of its league waits for ever, and a report that cannot be read is refused
+	// like a contradictory one.
+	if err != nil && (m.Request == TypeLeagueCompleted || m.Request == TypeMatchResultReport) {
+		if rest := m.readable(raw); rest != nil {
+			q, err = rest, nil
+		}
+	}
+	if err != nil {
+		if jsontext.Value(raw).IsValid() { // Handle returns the error, because a carrier may decode twice
+			return broken{peek(raw), err}, nil
+		}
+		return nil, m.refuse(err, stamp, peek(raw))
+	}
+	return q, nil
+}
+
 func envelopeOf(v any) *Envelope { return v.(message).envelope() }
 
 // refuse returns the error to send, with this method's JSON-RPC code. For an error that is
@@ -115,75 +102,54 @@ func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 	return e.toSend(stamp, asked, code)
 }
 
-// admit finds the request in what a carrier passed, and validates it unless that was
-// done before.
-func admit[Q any](messageType string, checks []valueCheck, params any) (*Q, error) {
+// requestOf returns the request in what a carrier passed. A value of the same process is not validated:
+// that belongs to the decoding of bytes. Only a tool can be called without params.
+func requestOf[Q any](messageType string, params any) (q *Q, ok bool) {
 	switch p := params.(type) {
-	case validated[Q]:
-		return p.request, nil
 	case *Broadcast[Q]:
-		if p.valid.Load() {
-			return p.message, nil
-		}
-		err := validateValue(messageType, checks, p.message)
-		p.valid.Store(err == nil)
-		return p.message, err
+		return p.message, true
 	case *Q:
-		return p, validateValue(messageType, checks, p)
+		return p, true
 	case nil:
-		return new(Q), validateValue(messageType, checks, new(Q))
+		return new(Q), messageType == ""
 	}
-	return nil, Fault(ErrInvalidFieldType, "the params are not a %s", messageType)
-}
-
-// validateValue validates a request that was not encoded.
-func validateValue[Q any](messageType string, checks []valueCheck, q *Q) error {
-	if allHold(checks, unsafe.Pointer(q)) { //nolint:gosec // these are the checks of a Q
-		return nil
-	}
-	raw, err := json.Marshal(q)
-	if err != nil {
-		return Fault(ErrInvalidFieldType, "the message cannot be encoded")
-	}
-	if broken := Examine(messageType, raw); len(broken) > 0 {
-		return brokenFields(broken)
-	}
-	return nil
+	return nil, false
 }
 
 // decodeRequest decodes and validates a request.
-func decodeRequest[Q any](method, messageType string, raw []byte, clock *Clock) (*Q, error) {
+func (m *Method[Q, R]) decodeRequest(raw []byte, clock *Clock) (*Q, error) {
 	q := new(Q)
-	if messageType == "" {
-		return q, decodeTool(method, raw, q)
+	if m.Request == "" {
+		return q, m.decodeTool(raw, q)
 	}
 	err := json.Unmarshal(raw, q)
-	if err == nil && len(examineValid(shapes[messageType], raw)) == 0 {
+	if err == nil && len(examineValid(m.request, raw)) == 0 {
 		return q, nil
 	}
-	if completed, ok := completeLegacy(raw, messageType, clock); ok {
+	if completed, ok := completeLegacy(raw, m.Request, clock); ok {
 		*q = *new(Q)
 		raw, err = completed, json.Unmarshal(completed, q)
 	}
-	if broken := Examine(messageType, raw); len(broken) > 0 {
+	if broken := examine(m.request, raw); len(broken) > 0 {
 		return nil, brokenFields(broken)
 	}
 	if err != nil {
-		return nil, Fault(ErrInvalidFieldType, "the params cannot be read as a %s", messageType)
+		return nil, Fault(ErrInvalidFieldType, "the params cannot be read as a %s", m.Request)
 	}
 	return q, nil
 }
 
 // readable returns a message without the members that break a rule, which Envelope.Refusal describes;
 // nil if its envelope breaks one.
-func readable[Q any](messageType string, raw []byte) *Q {
-	message, q, all := ParseObject(raw), new(Q), Examine(messageType, raw)
+func (m *Method[Q, R]) readable(raw []byte) *Q {
+	message, q, all := ParseObject(raw), new(Q), examine(m.request, raw)
 	for _, broken := range all {
 		name := broken.Field
 		if end := strings.IndexAny(name, ".["); end >= 0 {
 			name = name[:end]
 		}
-		if message == nil || slices.ContainsFunc(envelopeFields(messageType), func(f field) bool { return f.name == name }) {
+		inEnvelope := func(f field) bool { return f.name == name }
+		if message == nil || slices.ContainsFunc(m.request.fields[:envelopeSize], inEnvelope) {
 			return nil
 		}
 		message.Drop(name)
@@ -207,15 +173,15 @@ func peek(raw []byte) *Envelope {
 }
 
 // decodeTool decodes the request of a method without a message type. Most of these read only
-// the token; the fields of organise_league are validated.
-func decodeTool[Q any](method string, raw []byte, q *Q) error {
-	if method == organiseMethod && len(raw) > 0 {
-		if broken := examineFields(&organiseShape, raw); len(broken) > 0 {
+// the token; the members of organise_league are validated, apart from its envelope.
+func (m *Method[Q, R]) decodeTool(raw []byte, q *Q) error {
+	if m.Name == organiseMethod && len(raw) > 0 {
+		if broken := examine(&field{fields: m.request.fields[envelopeSize:]}, raw); len(broken) > 0 {
 			return brokenFields(broken)
 		}
 	}
 	if len(raw) > 0 && json.Unmarshal(raw, q) != nil {
-		return Fault(ErrInvalidFieldType, "the params of %s are an object with auth_token", method)
+		return Fault(ErrInvalidFieldType, "the params of %s are an object with auth_token", m.Name)
 	}
 	return nil
 }

@@ -45,10 +45,8 @@ func names(fields []protocol.FieldError) []string {
 // the list of all broken fields in context.fields.
 func TestBrokenRequestsAreRefused(t *testing.T) {
 	type change struct {
-		path  string
-		value tree // nil: the member is gone
+		path, value string // "": the member is gone
 	}
-	const null = scalar("null")
 	longName := quoted("12345678901234567890123456789012345678901234567890x")
 	local := quoted("2025-01-15T10:30:00+02:00")
 	tests := []struct {
@@ -59,37 +57,37 @@ func TestBrokenRequestsAreRefused(t *testing.T) {
 		fields  []string
 	}{
 		{"another protocol", []change{{"protocol", quoted("league.v1")}}, "E018", 18, []string{"protocol"}},
-		{"a protocol that is no text", []change{{"protocol", scalar("2")}}, "E018", 18, []string{"protocol"}},
-		{"no protocol", []change{{"protocol", nil}}, "E003", -32602, []string{"protocol"}},
+		{"a protocol that is no text", []change{{"protocol", "2"}}, "E018", 18, []string{"protocol"}},
+		{"no protocol", []change{{"protocol", ""}}, "E003", -32602, []string{"protocol"}},
 		{"a malformed protocol_version", []change{{"player_meta.protocol_version", quoted("two")}}, "E018", 18,
 			[]string{"player_meta.protocol_version"}},
-		{"a protocol_version that is no text", []change{{"player_meta.protocol_version", scalar("2.1")}}, "E018", 18,
+		{"a protocol_version that is no text", []change{{"player_meta.protocol_version", "2.1"}}, "E018", 18,
 			[]string{"player_meta.protocol_version"}},
-		{"no sender", []change{{"sender", nil}}, "E003", -32602, []string{"sender"}},
-		{"a null sender", []change{{"sender", null}}, "E003", -32602, []string{"sender"}},
-		{"no timestamp", []change{{"timestamp", nil}}, "E003", -32602, []string{"timestamp"}},
-		{"no conversation_id", []change{{"conversation_id", nil}}, "E003", -32602, []string{"conversation_id"}},
-		{"null, not absent: no old dialect", []change{{"conversation_id", null}, {"timestamp", null}}, "E003", -32602,
+		{"no sender", []change{{"sender", ""}}, "E003", -32602, []string{"sender"}},
+		{"a null sender", []change{{"sender", "null"}}, "E003", -32602, []string{"sender"}},
+		{"no timestamp", []change{{"timestamp", ""}}, "E003", -32602, []string{"timestamp"}},
+		{"no conversation_id", []change{{"conversation_id", ""}}, "E003", -32602, []string{"conversation_id"}},
+		{"null, not absent: no old dialect", []change{{"conversation_id", "null"}, {"timestamp", "null"}}, "E003", -32602,
 			[]string{"timestamp", "conversation_id"}},
-		{"no display_name", []change{{"player_meta.display_name", nil}}, "E003", -32602, []string{"player_meta.display_name"}},
-		{"no player_meta", []change{{"player_meta", nil}}, "E003", -32602, []string{"player_meta"}},
+		{"no display_name", []change{{"player_meta.display_name", ""}}, "E003", -32602, []string{"player_meta.display_name"}},
+		{"no player_meta", []change{{"player_meta", ""}}, "E003", -32602, []string{"player_meta"}},
 		{"a local time", []change{{"timestamp", local}}, "E021", 21, []string{"timestamp"}},
-		{"a time that is a number", []change{{"timestamp", scalar("1736937000")}}, "E021", 21, []string{"timestamp"}},
+		{"a time that is a number", []change{{"timestamp", "1736937000"}}, "E021", 21, []string{"timestamp"}},
 		{"another message type", []change{{"message_type", quoted("GAME_OVER")}}, "E002", -32602, []string{"message_type"}},
 		{"a sender of no kind", []change{{"sender", quoted("P01")}}, "E002", -32602, []string{"sender"}},
 		{"a name too long", []change{{"player_meta.display_name", longName}}, "E002", -32602, []string{"player_meta.display_name"}},
-		{"a name that is a number", []change{{"player_meta.display_name", scalar("7")}}, "E002", -32602, []string{"player_meta.display_name"}},
+		{"a name that is a number", []change{{"player_meta.display_name", "7"}}, "E002", -32602, []string{"player_meta.display_name"}},
 		{"a malformed version", []change{{"player_meta.version", quoted("1.0")}}, "E002", -32602, []string{"player_meta.version"}},
-		{"no game", []change{{"player_meta.game_types", array{}}}, "E002", -32602, []string{"player_meta.game_types"}},
-		{"a game that is a number", []change{{"player_meta.game_types[1]", scalar("5")}}, "E002", -32602, []string{"player_meta.game_types[1]"}},
-		{"player_meta that is an array", []change{{"player_meta", array{}}}, "E002", -32602, []string{"player_meta"}},
+		{"no game", []change{{"player_meta.game_types", "[]"}}, "E002", -32602, []string{"player_meta.game_types"}},
+		{"a game that is a number", []change{{"player_meta.game_types[1]", "5"}}, "E002", -32602, []string{"player_meta.game_types[1]"}},
+		{"player_meta that is an array", []change{{"player_meta", "[]"}}, "E002", -32602, []string{"player_meta"}},
 		{"time before value", []change{{"timestamp", local}, {"sender", quoted("P01")}}, "E021", 21, []string{"sender", "timestamp"}},
-		{"missing before time", []change{{"timestamp", local}, {"player_meta.version", nil}}, "E003", -32602,
+		{"missing before time", []change{{"timestamp", local}, {"player_meta.version", ""}}, "E003", -32602,
 			[]string{"timestamp", "player_meta.version"}},
 		{"protocol before missing, time and value",
-			[]change{{"protocol", quoted("x")}, {"sender", nil}, {"timestamp", local}, {"player_meta.display_name", longName}},
+			[]change{{"protocol", quoted("x")}, {"sender", ""}, {"timestamp", local}, {"player_meta.display_name", longName}},
 			"E018", 18, []string{"protocol", "sender", "timestamp", "player_meta.display_name"}},
-		{"protocol_version before missing", []change{{"player_meta.protocol_version", quoted("")}, {"sender", null}}, "E018", 18,
+		{"protocol_version before missing", []change{{"player_meta.protocol_version", quoted("")}, {"sender", "null"}}, "E018", 18,
 			[]string{"sender", "player_meta.protocol_version"}},
 	}
 	mux := newMux()
@@ -100,11 +98,11 @@ func TestBrokenRequestsAreRefused(t *testing.T) {
 		})
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			v := parse(t, sampleJSON(t, protocol.TypeLeagueRegisterRequest))
+			raw := []byte(sampleJSON(t, protocol.TypeLeagueRegisterRequest))
 			for _, c := range test.changes {
-				v = edit(t, v, c.path, c.value)
+				raw = edit(t, raw, c.path, c.value)
 			}
-			_, err := mux.ask(t, "register_player", text(v))
+			_, err := mux.ask(t, "register_player", raw)
 			e, l := refusal(t, err)
 			assert.Equal(t, test.code, e.Code)
 			assert.Equal(t, test.rpc, e.RPC)
@@ -122,11 +120,8 @@ func TestBrokenRequestsAreRefused(t *testing.T) {
 func TestThousandsOfBrokenFieldsAreCounted(t *testing.T) {
 	mux := newMux()
 	serveAll(mux)
-	rows := array{}
-	for range 1000 {
-		rows = append(rows, object{})
-	}
-	_, err := mux.ask(t, "update_standings", text(edit(t, parse(t, sampleJSON(t, protocol.TypeStandingsUpdate)), "standings", rows)))
+	rows := "[" + strings.Repeat("{},", 999) + "{}]"
+	_, err := mux.ask(t, "update_standings", edit(t, sampleJSON(t, protocol.TypeStandingsUpdate), "standings", rows))
 	e, l := refusal(t, err)
 	assert.Equal(t, protocol.ErrMissingField, e.Code)
 	assert.Contains(t, e.Detail, "and 2999 more", "rank, player_id and points of each row")
@@ -179,7 +174,7 @@ func TestParamsThatAreNotAMessageAreRefused(t *testing.T) {
 	t.Run("a value that is nothing", func(t *testing.T) {
 		_, err := mux.give(t, "handle_game_invitation", nil)
 		e, _ := refusal(t, err)
-		assert.Equal(t, protocol.ErrMissingField, e.Code)
+		assert.Equal(t, protocol.ErrInvalidFieldType, e.Code)
 	})
 	t.Run("a value of another type", func(t *testing.T) {
 		_, err := mux.give(t, "handle_game_invitation", &protocol.GameOver{})
@@ -230,29 +225,27 @@ func TestRefusalIsAWholeLeagueError(t *testing.T) {
 func TestRefusalEchoesTheConversation(t *testing.T) {
 	long := "conv-" + strings.Repeat("x", 123)
 	tests := []struct {
-		name         string
-		conversation tree
-		want         string
+		name, conversation, want string
 	}{
 		{"short", quoted("conv-1"), "conv-1"},
 		{"as long as it may be", quoted(long), long},
-		{"absent", nil, "conv-error"},
-		{"no text", scalar("5"), "conv-error"},
+		{"absent", "", "conv-error"},
+		{"no text", "5", "conv-error"},
 	}
 	mux := newMux()
 	serveAll(mux)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			v := edit(t, parse(t, sampleJSON(t, protocol.TypeGameOver)), "conversation_id", test.conversation)
-			_, err := mux.ask(t, "notify_match_result", text(edit(t, v, "match_id", nil)))
+			raw := edit(t, sampleJSON(t, protocol.TypeGameOver), "conversation_id", test.conversation)
+			_, err := mux.ask(t, "notify_match_result", edit(t, raw, "match_id", ""))
 			_, l := refusal(t, err)
 			assert.Equal(t, test.want, l.ConversationID)
 			assert.Equal(t, protocol.TypeGameOver, l.OriginalMessageType)
 		})
 	}
 	t.Run("too long", func(t *testing.T) {
-		v := edit(t, parse(t, sampleJSON(t, protocol.TypeGameOver)), "conversation_id", quoted(strings.Repeat("é", 129)))
-		_, err := mux.ask(t, "notify_match_result", text(v))
+		_, err := mux.ask(t, "notify_match_result",
+			edit(t, sampleJSON(t, protocol.TypeGameOver), "conversation_id", quoted(strings.Repeat("é", 129))))
 		_, l := refusal(t, err)
 		encoded, err := json.Marshal(l)
 		require.NoError(t, err)
@@ -265,19 +258,19 @@ func TestRefusalKeepsTokensSecret(t *testing.T) {
 	secret := strings.Repeat("tok-secret", 31)
 	mux := newMux()
 	serveAll(mux)
-	for name, params := range map[string]tree{
-		"too long":       edit(t, parse(t, sampleJSON(t, protocol.TypeGameOver)), "auth_token", quoted(secret)),
-		"in an array":    edit(t, parse(t, sampleJSON(t, protocol.TypeGameOver)), "auth_token", array{quoted(secret)}),
-		"of a seat":      edit(t, parse(t, sampleJSON(t, protocol.TypeMatchAssignment)), "player_A.access_token", quoted(secret)),
-		"a name twice":   object{{"auth_token", quoted("tok-secret")}, {"auth_token", quoted("x")}},
-		"in a wrong row": edit(t, parse(t, sampleJSON(t, protocol.TypeLeagueQuery)), "league_id", object{{"auth_token", quoted(secret)}}),
+	for name, params := range map[string][]byte{
+		"too long":       edit(t, sampleJSON(t, protocol.TypeGameOver), "auth_token", quoted(secret)),
+		"in an array":    edit(t, sampleJSON(t, protocol.TypeGameOver), "auth_token", "["+quoted(secret)+"]"),
+		"of a seat":      edit(t, sampleJSON(t, protocol.TypeMatchAssignment), "player_A.access_token", quoted(secret)),
+		"a name twice":   []byte(`{"auth_token":"tok-secret","auth_token":"x"}`),
+		"in a wrong row": edit(t, sampleJSON(t, protocol.TypeLeagueQuery), "league_id", `{"auth_token":`+quoted(secret)+`}`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			method, ok := protocol.MethodFor(text(params))
+			method, ok := protocol.MethodFor(params)
 			if !ok {
 				method = "league_query"
 			}
-			_, err := mux.ask(t, method, text(params))
+			_, err := mux.ask(t, method, params)
 			_, l := refusal(t, err)
 			encoded, err := json.Marshal(l)
 			require.NoError(t, err)

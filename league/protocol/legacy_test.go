@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -27,57 +27,38 @@ const (
 // received is a mux that stores the requests of its handlers.
 func received(requests *[]any) *fakeMux {
 	mux := newMux()
-	stamp := protocol.NewStamp("league_manager", stopped())
-	protocol.RegisterReferee.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
-		*requests = append(*requests, q)
-		return &protocol.RefereeRegisterResponse{}, nil
-	})
-	protocol.RegisterPlayer.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
-		*requests = append(*requests, q)
-		return &protocol.LeagueRegisterResponse{}, nil
-	})
-	protocol.Query.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.LeagueQuery) (*protocol.LeagueQueryResponse, error) {
-		*requests = append(*requests, q)
-		return &protocol.LeagueQueryResponse{}, nil
-	})
-	protocol.ChooseParity.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
-		*requests = append(*requests, q)
-		return &protocol.ChooseParityResponse{}, nil
-	})
+	storing(mux, &protocol.RegisterReferee, requests)
+	storing(mux, &protocol.RegisterPlayer, requests)
+	storing(mux, &protocol.Query, requests)
+	storing(mux, &protocol.ChooseParity, requests)
 	return mux
 }
 
+func storing[Q, R any](mux protocol.Mux, m *protocol.Method[Q, R], requests *[]any) {
+	m.Handle(mux, protocol.NewStamp("league_manager", stopped()), func(_ context.Context, _ string, q *Q) (*R, error) {
+		*requests = append(*requests, q)
+		return new(R), nil
+	})
+}
+
 func TestLegacyRequestIsCompleted(t *testing.T) {
-	filled := func(messageType, sender string) protocol.Envelope {
-		return protocol.Envelope{Protocol: "league.v2", MessageType: messageType, Sender: sender, Timestamp: "2025-01-15T10:30:00Z"}
+	filled := func(messageType, sender, members string) string {
+		return `{"protocol":"league.v2","message_type":"` + messageType + `","sender":"` + sender +
+			`","timestamp":"2025-01-15T10:30:00Z","conversation_id":"",` + members + `}`
 	}
-	query := filled(protocol.TypeLeagueQuery, "player:P01")
-	query.AuthToken = "tok-p01"
-	tests := []struct {
-		name, method, params string
-		want                 any
-		nameless             bool
-	}{
-		{"a referee registers", "register_referee", oldReferee, &protocol.RefereeRegisterRequest{
-			Envelope: filled(protocol.TypeRefereeRegisterRequest, "referee:unknown"),
-			RefereeMeta: protocol.RefereeMeta{DisplayName: "Referee Alpha", Version: "1.0.0", GameTypes: []string{"even_odd"},
-				ContactEndpoint: "http://localhost:8001/mcp", MaxConcurrentMatches: 2}}, true},
+	tests := []struct{ name, method, params, want string }{
+		{"a referee registers", "register_referee", oldReferee, filled("REFEREE_REGISTER_REQUEST", "referee:unknown",
+			oldReferee[1:len(oldReferee)-1])},
 		{"a referee with the minimum", "register_referee", `{"referee_meta":{"display_name":"R","contact_endpoint":"http://r"}}`,
-			&protocol.RefereeRegisterRequest{
-				Envelope: filled(protocol.TypeRefereeRegisterRequest, "referee:unknown"),
-				RefereeMeta: protocol.RefereeMeta{DisplayName: "R", Version: "1.0.0", GameTypes: []string{"even_odd"},
-					ContactEndpoint: "http://r", MaxConcurrentMatches: 1}}, true},
-		{"a player registers", "register_player", oldPlayer, &protocol.LeagueRegisterRequest{
-			Envelope: filled(protocol.TypeLeagueRegisterRequest, "player:Agent Alpha"),
-			PlayerMeta: protocol.PlayerMeta{DisplayName: "Agent Alpha", Version: "1.0.0", GameTypes: []string{"even_odd"},
-				ContactEndpoint: "http://localhost:8101/mcp"}}, false},
+			filled("REFEREE_REGISTER_REQUEST", "referee:unknown", `"referee_meta":{"display_name":"R","version":"1.0.0",
+				"game_types":["even_odd"],"contact_endpoint":"http://r","max_concurrent_matches":1}`)},
+		{"a player registers", "register_player", oldPlayer, filled("LEAGUE_REGISTER_REQUEST", "player:Agent Alpha",
+			`"player_meta":{"display_name":"Agent Alpha","version":"1.0.0","game_types":["even_odd"],"contact_endpoint":"http://localhost:8101/mcp"}`)},
 		{"a player without a name", "register_player", `{"player_meta":{"display_name":"A","version":"3.1.4","game_types":["x"],"contact_endpoint":"e"}}`,
-			&protocol.LeagueRegisterRequest{
-				Envelope: filled(protocol.TypeLeagueRegisterRequest, "player:unknown"),
-				PlayerMeta: protocol.PlayerMeta{DisplayName: "A", Version: "3.1.4", GameTypes: []string{"x"},
-					ContactEndpoint: "e"}}, true},
-		{"a player asks", "league_query", oldQuery, &protocol.LeagueQuery{
-			Envelope: query, LeagueID: "league_2025_even_odd", QueryType: "GET_STANDINGS"}, false},
+			filled("LEAGUE_REGISTER_REQUEST", "player:unknown",
+				`"player_meta":{"display_name":"A","version":"3.1.4","game_types":["x"],"contact_endpoint":"e"}`)},
+		{"a player asks", "league_query", oldQuery, filled("LEAGUE_QUERY", "player:P01",
+			`"auth_token":"tok-p01","league_id":"league_2025_even_odd","query_type":"GET_STANDINGS"`)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -85,36 +66,18 @@ func TestLegacyRequestIsCompleted(t *testing.T) {
 			answer, err := received(&requests).ask(t, test.method, []byte(test.params))
 			require.NoError(t, err)
 			require.Len(t, requests, 1)
-			envelope := envelopeOf(requests[0])
-			assert.True(t, strings.HasPrefix(envelope.ConversationID, "conv-"), "got %q", envelope.ConversationID)
-			assert.Equal(t, test.nameless, envelope.NamelessSender())
-			assert.Equal(t, envelope.ConversationID, envelopeOf(answer).ConversationID, "the reply echoes what was filled in")
-			envelope.ConversationID = ""
-			assert.Equal(t, test.want, requests[0])
+			conversation := requests[0].(interface{ Conversation() string }).Conversation()
+			assert.True(t, strings.HasPrefix(conversation, "conv-"), "got %q", conversation)
+			assert.Equal(t, conversation, answer.(interface{ Conversation() string }).Conversation(), "the reply echoes it")
+			got, err := json.Marshal(requests[0])
+			require.NoError(t, err)
+			assert.JSONEq(t, test.want, string(edit(t, got, "conversation_id", `""`)))
 		})
 	}
 }
 
-// envelopeOf returns the envelope of a message, which a test may change.
-func envelopeOf(message any) *protocol.Envelope {
-	switch m := message.(type) {
-	case *protocol.RefereeRegisterRequest:
-		return &m.Envelope
-	case *protocol.LeagueRegisterRequest:
-		return &m.Envelope
-	case *protocol.LeagueQuery:
-		return &m.Envelope
-	case *protocol.RefereeRegisterResponse:
-		return &m.Envelope
-	case *protocol.LeagueRegisterResponse:
-		return &m.Envelope
-	case *protocol.LeagueQueryResponse:
-		return &m.Envelope
-	}
-	panic("no such message here")
-}
-
-// TestLegacyRequestNeedsItsOwnFields checks that only the envelope is completed.
+// TestLegacyRequestNeedsItsOwnFields checks that only the envelope is completed, and only of a request
+// without a timestamp and a conversation_id.
 func TestLegacyRequestNeedsItsOwnFields(t *testing.T) {
 	tests := []struct {
 		name, method, params string
@@ -130,6 +93,10 @@ func TestLegacyRequestNeedsItsOwnFields(t *testing.T) {
 			[]string{"sender", "player_meta.version", "player_meta.game_types"}},
 		{"a meta that is none", "register_referee", `{"referee_meta":[]}`, "E002", []string{"referee_meta"}},
 		{"nothing at all", "register_referee", `{}`, "E003", []string{"referee_meta"}},
+		{"a timestamp alone", "league_query", string(edit(t, []byte(oldQuery), "timestamp", `"2025-01-15T10:30:00Z"`)), "E003",
+			[]string{"conversation_id"}},
+		{"a conversation_id alone", "league_query", string(edit(t, []byte(oldQuery), "conversation_id", `"conv-1"`)), "E003",
+			[]string{"timestamp"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -141,51 +108,4 @@ func TestLegacyRequestNeedsItsOwnFields(t *testing.T) {
 			assert.Empty(t, requests)
 		})
 	}
-}
-
-// TestRequestWithOneOfTwoEnvelopeFieldsIsNotLegacy: a request with a timestamp or a
-// conversation_id is in the present form, and must have both.
-func TestRequestWithOneOfTwoEnvelopeFieldsIsNotLegacy(t *testing.T) {
-	old := []struct{ name, method, params string }{
-		{"referee", "register_referee", oldReferee},
-		{"player", "register_player", oldPlayer},
-		{"query", "league_query", oldQuery},
-	}
-	given := []struct {
-		name, value, missing string
-	}{
-		{"timestamp", `"2025-01-15T10:30:00Z"`, "conversation_id"},
-		{"conversation_id", `"conv-1"`, "timestamp"},
-	}
-	for _, o := range old {
-		for _, g := range given {
-			t.Run(o.name+" with "+g.name+" alone", func(t *testing.T) {
-				var requests []any
-				v := parse(t, []byte(o.params)).(object).set(g.name, scalar(g.value))
-				_, err := received(&requests).ask(t, o.method, text(v))
-				e, l := refusal(t, err)
-				assert.Equal(t, protocol.ErrMissingField, e.Code)
-				assert.Contains(t, names(brokenFields(t, l)), g.missing)
-				assert.Empty(t, requests)
-			})
-		}
-	}
-}
-
-func TestLegacyRequestsGetDifferentConversations(t *testing.T) {
-	moment := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
-	clock := protocol.NewClock(func() time.Time { moment = moment.Add(time.Microsecond); return moment }, nil)
-	mux := newMux()
-	var seen []string
-	protocol.RegisterReferee.Handle(mux, protocol.NewStamp("league_manager", clock),
-		func(_ context.Context, _ string, q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
-			seen = append(seen, q.ConversationID)
-			return &protocol.RefereeRegisterResponse{}, nil
-		})
-	for range 2 {
-		_, err := mux.ask(t, "register_referee", []byte(oldReferee))
-		require.NoError(t, err)
-	}
-	require.Len(t, seen, 2)
-	assert.NotEqual(t, seen[0], seen[1])
 }

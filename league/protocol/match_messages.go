@@ -4,6 +4,8 @@ import (
 	"math"
 	"net/netip"
 	"time"
+
+	"evenodd/league"
 )
 
 // A Record holds the matches won, lost and drawn by a player, and its points.
@@ -11,18 +13,18 @@ type Record struct {
 	Wins   int  `json:"wins"`
 	Losses int  `json:"losses"`
 	Draws  int  `json:"draws"`
-	Points *int `json:"points,omitzero"`
+	Points *int `json:"points,omitzero" rule:"optional"`
 }
 
 // An AssignedPlayer is a side of a MATCH_ASSIGNMENT. The access token is for this
 // referee's calls of this player in this attempt.
 type AssignedPlayer struct {
 	PlayerID    string `json:"player_id,omitzero"`
-	Endpoint    string `json:"endpoint,omitzero"`
-	DisplayName string `json:"display_name,omitzero"`
-	Standings   Record `json:"standings"`
-	AccessToken string `json:"access_token,omitzero"`
-	PublicKey   string `json:"public_key,omitzero"` // Ed25519; "" for a player that does not sign
+	Endpoint    string `json:"endpoint,omitzero" rule:"url"`
+	DisplayName string `json:"display_name,omitzero" rule:"optional,name,min=1"`
+	Standings   Record `json:"standings" rule:"optional"`
+	AccessToken string `json:"access_token,omitzero" rule:"optional"`
+	PublicKey   string `json:"public_key,omitzero" rule:"optional,key"` // Ed25519; "" for a player that does not sign
 }
 
 // Timeouts are the response times of a match, in seconds (spec 003 table 5).
@@ -39,7 +41,7 @@ type Timeouts struct {
 type RetryPolicy struct {
 	MaxRetries int     `json:"max_retries"`
 	Delay      float64 `json:"delay_sec"`
-	Backoff    string  `json:"backoff_strategy,omitzero"`
+	Backoff    string  `json:"backoff_strategy,omitzero" rule:"optional,is=fixed|linear|exponential"`
 }
 
 // The ways in which the delay between retries grows (spec 003 §9.3.1).
@@ -70,7 +72,8 @@ func (t Timeouts) LongestMatch(retry RetryPolicy, turns int) time.Duration {
 	for n := 1; n <= retry.MaxRetries; n++ {
 		waits += retry.Pause(n).Seconds()
 	}
-	seconds := float64(calls*t.GameJoinAck) + waits + float64(float64(turns)*(float64(calls*t.Move)+waits)) + t.GameOver + float64(calls*t.Generic)
+	seconds := float64(calls*t.GameJoinAck) + waits + float64(float64(turns)*(float64(calls*t.Move)+waits)) + t.GameOver +
+		float64(calls*t.Generic)
 	return Seconds(seconds)
 }
 
@@ -101,25 +104,26 @@ type Scoring struct {
 type MatchAssignment struct {
 	Envelope
 	LeagueID    string         `json:"league_id,omitzero"`
-	RoundID     int            `json:"round_id,omitzero"`
+	RoundID     int            `json:"round_id,omitzero" rule:"min=1"`
 	MatchID     string         `json:"match_id,omitzero"`
-	Attempt     int            `json:"attempt,omitzero"`
+	Attempt     int            `json:"attempt,omitzero" rule:"min=1"`
 	GameType    string         `json:"game_type,omitzero"`
 	PlayerA     AssignedPlayer `json:"player_A,omitzero"`
 	PlayerB     AssignedPlayer `json:"player_B,omitzero"`
 	Timeouts    Timeouts       `json:"timeouts"`
 	RetryPolicy RetryPolicy    `json:"retry_policy"`
 	Scoring     Scoring        `json:"scoring"`
-	Replies     string         `json:"replies,omitzero"`
-	RefereeID   string         `json:"referee_id,omitzero"`
-	Auth        string         `json:"auth,omitzero"`
-	Started     string         `json:"started,omitzero"` // as in SignatureRequest; "" in a league that does not sign
+	Replies     string         `json:"replies,omitzero" rule:"optional,is=strict"`
+	RefereeID   string         `json:"referee_id,omitzero" rule:"optional"`
+	Auth        string         `json:"auth,omitzero" rule:"optional,is=lenient"`
+	// as in SignatureRequest; "" in a league that does not sign
+	Started string `json:"started,omitzero" rule:"optional,digest"`
 
-	AllowedEndpoints []string `json:"allowed_endpoints,omitzero"`
+	AllowedEndpoints []string `json:"allowed_endpoints,omitzero" rule:"optional,min=1,each,network"`
 
 	// AnnulledAttempts is the number of the last attempt whose result is annulled: the match is
 	// played again. 0 for none.
-	AnnulledAttempts int `json:"annulled_attempts,omitzero"`
+	AnnulledAttempts int `json:"annulled_attempts,omitzero" rule:"optional,min=1"`
 }
 
 // Networks returns the allowed endpoints; nil if the assignment lists none. An entry that is
@@ -150,25 +154,25 @@ const AuthLenient = "lenient"
 // REJECTED, with a reason.
 type MatchAssignmentAck struct {
 	Envelope
-	Status         string `json:"status,omitzero"`
+	Status         string `json:"status,omitzero" rule:"is=ACCEPTED|BUSY|REJECTED"`
 	MatchID        string `json:"match_id,omitzero"`
-	Attempt        int    `json:"attempt,omitzero"`
-	RefereeID      string `json:"referee_id,omitzero"`
-	DrawCommitment string `json:"draw_commitment,omitzero"`
-	Reason         string `json:"reason,omitzero"`
+	Attempt        int    `json:"attempt,omitzero" rule:"min=1"`
+	RefereeID      string `json:"referee_id,omitzero" rule:"optional"`
+	DrawCommitment string `json:"draw_commitment,omitzero" rule:"optional,digest"`
+	Reason         string `json:"reason,omitzero" rule:"optional,upto=500"`
 }
 
 // GameInvitation is GAME_INVITATION (spec 003 §4.4.1).
 type GameInvitation struct {
 	Envelope
 	LeagueID       string `json:"league_id,omitzero"`
-	RoundID        int    `json:"round_id,omitzero"`
+	RoundID        int    `json:"round_id,omitzero" rule:"min=1"`
 	MatchID        string `json:"match_id,omitzero"`
 	GameType       string `json:"game_type,omitzero"`
-	RoleInMatch    string `json:"role_in_match,omitzero"`
+	RoleInMatch    string `json:"role_in_match,omitzero" rule:"is=PLAYER_A|PLAYER_B"`
 	OpponentID     string `json:"opponent_id,omitzero"`
-	Attempt        int    `json:"attempt,omitzero"`
-	DrawCommitment string `json:"draw_commitment,omitzero"`
+	Attempt        int    `json:"attempt,omitzero" rule:"optional,min=1"`
+	DrawCommitment string `json:"draw_commitment,omitzero" rule:"optional,digest"`
 }
 
 // GameJoinAck is GAME_JOIN_ACK (spec 003 §4.4.2).
@@ -176,31 +180,32 @@ type GameJoinAck struct {
 	Envelope
 	MatchID           string `json:"match_id,omitzero"`
 	PlayerID          string `json:"player_id,omitzero"`
-	ArrivalTimestamp  string `json:"arrival_timestamp,omitzero"`
+	ArrivalTimestamp  string `json:"arrival_timestamp,omitzero" rule:"timestamp"`
 	Accept            *bool  `json:"accept,omitzero"`
-	EntropyCommitment string `json:"entropy_commitment,omitzero"`
+	EntropyCommitment string `json:"entropy_commitment,omitzero" rule:"optional,digest"`
 }
 
 // A ChoiceContext contains information for a player's choice.
 type ChoiceContext struct {
-	OpponentID    string  `json:"opponent_id,omitzero"`
-	RoundID       int     `json:"round_id,omitzero"`
-	YourStandings *Record `json:"your_standings,omitzero"`
+	OpponentID    string  `json:"opponent_id,omitzero" rule:"optional"`
+	RoundID       int     `json:"round_id,omitzero" rule:"optional,min=1"`
+	YourStandings *Record `json:"your_standings,omitzero" rule:"optional"`
 }
 
 // A SignatureRequest asks a player to sign its answer. It is empty unless the league signs
 // and the player has a public key.
 type SignatureRequest struct {
-	Sign    bool   `json:"sign,omitzero"`
-	Started string `json:"started,omitzero"` // the hash of the event that started the league
-	Turn    int    `json:"turn,omitzero"`    // from 1
+	Sign    bool   `json:"sign,omitzero" rule:"optional"`
+	Started string `json:"started,omitzero" rule:"optional,digest"` // the hash of the event that started the league
+	Turn    int    `json:"turn,omitzero" rule:"optional,min=1"`     // from 1
 	// RoleInMatch is that of the receiver, as in GAME_INVITATION: the statement has the
 	// entropy commitments of PLAYER_A and PLAYER_B in this order.
-	RoleInMatch        string            `json:"role_in_match,omitzero"`
-	DrawCommitment     string            `json:"draw_commitment,omitzero"`
-	EntropyCommitments PerPlayer[string] `json:"entropy_commitments,omitzero"` // of the players that have one
+	RoleInMatch    string `json:"role_in_match,omitzero" rule:"optional,is=PLAYER_A|PLAYER_B"`
+	DrawCommitment string `json:"draw_commitment,omitzero" rule:"optional,digest"`
+	// of the players that have one
+	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero" rule:"optional,each,digest"`
 	// Moves are all moves of earlier turns, PLAYER_A before PLAYER_B within a turn.
-	Moves []PlayerMove `json:"moves,omitzero"`
+	Moves []PlayerMove `json:"moves,omitzero" rule:"optional"`
 }
 
 // ChooseParityCall is CHOOSE_PARITY_CALL (spec 003 §4.5.1).
@@ -209,8 +214,8 @@ type ChooseParityCall struct {
 	MatchID  string        `json:"match_id,omitzero"`
 	PlayerID string        `json:"player_id,omitzero"`
 	GameType string        `json:"game_type,omitzero"`
-	Context  ChoiceContext `json:"context,omitzero"`
-	Deadline string        `json:"deadline,omitzero"`
+	Context  ChoiceContext `json:"context,omitzero" rule:"optional"`
+	Deadline string        `json:"deadline,omitzero" rule:"timestamp"`
 	SignatureRequest
 }
 
@@ -219,17 +224,17 @@ type ChooseParityResponse struct {
 	Envelope
 	MatchID      string `json:"match_id,omitzero"`
 	PlayerID     string `json:"player_id,omitzero"`
-	ParityChoice string `json:"parity_choice,omitzero"`
-	Entropy      string `json:"entropy,omitzero"`
-	Signature    string `json:"signature,omitzero"` // of a MoveStatement
-	Fallback     bool   `json:"fallback,omitzero"`  // see GameMoveResponse
+	ParityChoice string `json:"parity_choice,omitzero" rule:"is=even|odd"`
+	Entropy      string `json:"entropy,omitzero" rule:"optional,digest"`
+	Signature    string `json:"signature,omitzero" rule:"optional,signature"` // of a MoveStatement
+	Fallback     bool   `json:"fallback,omitzero" rule:"optional"`            // see GameMoveResponse
 }
 
 // A MoveRequest contains the kind of move and the legal moves.
 type MoveRequest struct {
 	MoveType     string         `json:"move_type,omitzero"`
-	ValidOptions []string       `json:"valid_options,omitzero"`
-	Context      map[string]any `json:"context,omitzero"`
+	ValidOptions []string       `json:"valid_options,omitzero" rule:"optional"`
+	Context      map[string]any `json:"context,omitzero" rule:"optional"`
 }
 
 // GameMoveCall is GAME_MOVE_CALL (spec 003 §3.8.2).
@@ -239,7 +244,7 @@ type GameMoveCall struct {
 	PlayerID    string      `json:"player_id,omitzero"`
 	GameType    string      `json:"game_type,omitzero"`
 	MoveRequest MoveRequest `json:"move_request,omitzero"`
-	Deadline    string      `json:"deadline,omitzero"`
+	Deadline    string      `json:"deadline,omitzero" rule:"timestamp"`
 	SignatureRequest
 }
 
@@ -258,86 +263,61 @@ type GameMoveResponse struct {
 	PlayerID  string   `json:"player_id,omitzero"`
 	GameType  string   `json:"game_type,omitzero"`
 	MoveData  MoveData `json:"move_data,omitzero"`
-	Entropy   string   `json:"entropy,omitzero"`
-	Signature string   `json:"signature,omitzero"` // of a MoveStatement
-	Fallback  bool     `json:"fallback,omitzero"`
+	Entropy   string   `json:"entropy,omitzero" rule:"optional,digest"`
+	Signature string   `json:"signature,omitzero" rule:"optional,signature"` // of a MoveStatement
+	Fallback  bool     `json:"fallback,omitzero" rule:"optional"`
 }
 
 // A Draw reveals the commitment and the secrets of a draw in hexadecimal, so that anyone
 // can recompute the number (commit–reveal).
 type Draw struct {
-	Commitment string            `json:"commitment"`
-	Nonce      string            `json:"nonce"`
-	Entropies  PerPlayer[string] `json:"entropies,omitzero"`
+	Commitment string                   `json:"commitment" rule:"digest"`
+	Nonce      string                   `json:"nonce" rule:"digest"`
+	Entropies  league.PerPlayer[string] `json:"entropies,omitzero" rule:"optional,each,digest"`
 	// EntropyCommitments are those that the players were shown before they signed; empty
 	// for a match without signatures.
-	EntropyCommitments PerPlayer[string] `json:"entropy_commitments,omitzero"`
-}
-
-// A GameResult is the result of a match. Winner, number and parity are null if there is
-// none; a missing choice is null. Faults has the error code, such as E001, of each player
-// with a technical loss after a failure; a refused invitation is not a failure. Fallbacks has
-// the number of fallbacks (see GameMoveResponse) of each player that had any, among the legal
-// moves of the match.
-type GameResult struct {
-	Status         string             `json:"status,omitzero"`
-	WinnerPlayerID *string            `json:"winner_player_id"`
-	DrawnNumber    *int               `json:"drawn_number"`
-	NumberParity   *string            `json:"number_parity"`
-	Choices        PerPlayer[*string] `json:"choices"`
-	Reason         string             `json:"reason,omitzero"`
-	Faults         PerPlayer[string]  `json:"faults,omitzero"`
-	Fallbacks      PerPlayer[int]     `json:"fallbacks,omitzero"`
-}
-
-// Moves returns the choices of two players; "" for a missing one.
-func (r *GameResult) Moves(ids [2]string) (moves [2]string) {
-	for i, id := range ids {
-		if choice, _ := r.Choices.Get(id); choice != nil {
-			moves[i] = *choice
-		}
-	}
-	return moves
+	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero" rule:"optional,each,digest"`
 }
 
 // GameOver is GAME_OVER (spec 003 §4.6.1). Reason is accepted here too.
 type GameOver struct {
 	Envelope
-	MatchID    string      `json:"match_id,omitzero"`
-	GameType   string      `json:"game_type,omitzero"`
-	GameResult *GameResult `json:"game_result,omitzero"`
-	Draw       *Draw       `json:"draw,omitzero"`
-	Reason     string      `json:"reason,omitzero"`
+	MatchID    string         `json:"match_id,omitzero"`
+	GameType   string         `json:"game_type,omitzero"`
+	GameResult *league.Result `json:"game_result,omitzero"`
+	Draw       *Draw          `json:"draw,omitzero" rule:"optional"`
+	Reason     string         `json:"reason,omitzero" rule:"optional,upto=500"`
 }
 
 // ResultDetails are the details of a reported result.
 type ResultDetails struct {
-	DrawnNumber *int               `json:"drawn_number"`
-	Choices     PerPlayer[*string] `json:"choices"`
-	Status      string             `json:"status,omitzero"`
-	Reason      string             `json:"reason,omitzero"`
-	Faults      PerPlayer[string]  `json:"faults,omitzero"`    // as in GameResult
-	Fallbacks   PerPlayer[int]     `json:"fallbacks,omitzero"` // as in GameResult
+	DrawnNumber *int                      `json:"drawn_number" rule:"optional,null,min=-2147483647"`
+	Choices     league.PerPlayer[*string] `json:"choices" rule:"optional,each,null,upto=200"`
+	Status      string                    `json:"status,omitzero" rule:"optional,is=WIN|DRAW|TECHNICAL_LOSS"`
+	Reason      string                    `json:"reason,omitzero" rule:"optional,upto=500"`
+	Faults      league.PerPlayer[string]  `json:"faults,omitzero" rule:"optional,each,code"`     // as in GameResult
+	Fallbacks   league.PerPlayer[int]     `json:"fallbacks,omitzero" rule:"optional,each,min=1"` // as in GameResult
 }
 
 // A MatchResult is the result in a report. Winner is null for a draw and for a double
 // technical loss.
 type MatchResult struct {
-	Winner  *string        `json:"winner"`
-	Score   PerPlayer[int] `json:"score"`
-	Details *ResultDetails `json:"details,omitzero"`
+	Winner  *string               `json:"winner" rule:"null"`
+	Score   league.PerPlayer[int] `json:"score"`
+	Details *ResultDetails        `json:"details,omitzero" rule:"optional"`
 }
 
 var parities = [...]string{"even", "odd"} // of a number modulo 2; results share them
 
 // GameResult returns the result as GAME_OVER has it.
-func (r *MatchResult) GameResult() GameResult {
+func (r *MatchResult) GameResult() league.Result {
 	d := r.Details
 	if d == nil {
-		return GameResult{WinnerPlayerID: r.Winner}
+		return league.Result{WinnerPlayerID: r.Winner}
 	}
-	g := GameResult{
-		Status: d.Status, WinnerPlayerID: r.Winner, DrawnNumber: d.DrawnNumber, Choices: d.Choices, Reason: d.Reason, Faults: d.Faults, Fallbacks: d.Fallbacks,
+	g := league.Result{
+		Status: d.Status, WinnerPlayerID: r.Winner, DrawnNumber: d.DrawnNumber, Choices: d.Choices, Reason: d.Reason,
+		Faults: d.Faults, Fallbacks: d.Fallbacks,
 	}
 	if d.DrawnNumber != nil {
 		g.NumberParity = &parities[*d.DrawnNumber&1]
@@ -349,23 +329,23 @@ func (r *MatchResult) GameResult() GameResult {
 type MatchResultReport struct {
 	Envelope
 	LeagueID string      `json:"league_id,omitzero"`
-	RoundID  int         `json:"round_id,omitzero"`
+	RoundID  int         `json:"round_id,omitzero" rule:"min=1"`
 	MatchID  string      `json:"match_id,omitzero"`
 	GameType string      `json:"game_type,omitzero"`
-	Attempt  int         `json:"attempt,omitzero"`
+	Attempt  int         `json:"attempt,omitzero" rule:"optional,min=1"`
 	Result   MatchResult `json:"result"`
-	Draw     *Draw       `json:"draw,omitzero"`
+	Draw     *Draw       `json:"draw,omitzero" rule:"optional"`
 	Evidence
 }
 
 // Evidence is the proof of a result: the last signature of each player that signed, all
 // legal moves of a game of several turns, and the digest of the transcript.
 type Evidence struct {
-	Signatures PerPlayer[MoveSignature] `json:"signatures,omitzero"`
-	Moves      []PlayerMove             `json:"moves,omitzero"`
+	Signatures league.PerPlayer[MoveSignature] `json:"signatures,omitzero" rule:"optional"`
+	Moves      []PlayerMove                    `json:"moves,omitzero" rule:"optional"`
 	// TranscriptDigest is the hexadecimal SHA-256 of the line that the referee's results
 	// file has of the match; "" for a referee without files.
-	TranscriptDigest string `json:"transcript_digest,omitzero"`
+	TranscriptDigest string `json:"transcript_digest,omitzero" rule:"optional,digest"`
 }
 
 // RetryInfo describes the retry after a GAME_ERROR: its number, from 1; its time; and the
@@ -373,8 +353,8 @@ type Evidence struct {
 type RetryInfo struct {
 	RetryCount    int      `json:"retry_count"`
 	MaxRetries    int      `json:"max_retries"`
-	NextRetryAt   string   `json:"next_retry_at,omitzero"`
-	TimeRemaining *float64 `json:"time_remaining,omitzero"`
+	NextRetryAt   string   `json:"next_retry_at,omitzero" rule:"optional,timestamp"`
+	TimeRemaining *float64 `json:"time_remaining,omitzero" rule:"optional"`
 }
 
 // GameError is GAME_ERROR, in both forms of the specification (spec 003 §2.9.2 and
@@ -382,17 +362,17 @@ type RetryInfo struct {
 type GameError struct {
 	Envelope
 	MatchID          string         `json:"match_id,omitzero"`
-	PlayerID         string         `json:"player_id,omitzero"`
-	ErrorCode        string         `json:"error_code,omitzero"`
-	ErrorName        string         `json:"error_name,omitzero"`
-	ErrorDescription string         `json:"error_description,omitzero"`
+	PlayerID         string         `json:"player_id,omitzero" rule:"optional"`
+	ErrorCode        string         `json:"error_code,omitzero" rule:"code"`
+	ErrorName        string         `json:"error_name,omitzero" rule:"optional"`
+	ErrorDescription string         `json:"error_description,omitzero" rule:"upto=500"`
 	AffectedPlayer   string         `json:"affected_player,omitzero"`
 	ActionRequired   string         `json:"action_required,omitzero"`
-	GameState        string         `json:"game_state,omitzero"`
-	Retryable        *bool          `json:"retryable,omitzero"`
-	RetryCount       *int           `json:"retry_count,omitzero"`
-	MaxRetries       *int           `json:"max_retries,omitzero"`
-	RetryInfo        *RetryInfo     `json:"retry_info,omitzero"`
-	Context          map[string]any `json:"context,omitzero"`
-	Consequence      string         `json:"consequence,omitzero"`
+	GameState        string         `json:"game_state,omitzero" rule:"optional"`
+	Retryable        *bool          `json:"retryable,omitzero" rule:"optional"`
+	RetryCount       *int           `json:"retry_count,omitzero" rule:"optional"`
+	MaxRetries       *int           `json:"max_retries,omitzero" rule:"optional"`
+	RetryInfo        *RetryInfo     `json:"retry_info,omitzero" rule:"optional"`
+	Context          map[string]any `json:"context,omitzero" rule:"optional"`
+	Consequence      string         `json:"consequence,omitzero" rule:"optional,upto=500"`
 }

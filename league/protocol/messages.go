@@ -1,5 +1,7 @@
 package protocol
 
+import "evenodd/league"
+
 // The message types of the protocol: the eighteen of spec 003 table 11, the
 // generic moves of §3.8, the assignment of a match, and the acknowledgements
 // of 004.
@@ -44,38 +46,25 @@ const (
 	StatusBusy         = "BUSY"
 	StatusAcknowledged = "ACKNOWLEDGED"
 
-	StatusWin           = "WIN"
-	StatusDraw          = "DRAW"
-	StatusTechnicalLoss = "TECHNICAL_LOSS"
-
 	RolePlayerA = "PLAYER_A"
 	RolePlayerB = "PLAYER_B"
 
 	RefereeAuthAccessToken = "access_token"
 	RefereeAuthNone        = "none"
 	ManagerAuthBearer      = "bearer"
-
-	QueryStandings   = "GET_STANDINGS"
-	QuerySchedule    = "GET_SCHEDULE"
-	QueryNextMatch   = "GET_NEXT_MATCH"
-	QueryPlayerStats = "GET_PLAYER_STATS"
-	QueryStatus      = "GET_STATUS"
-
-	// Only the organiser may send these.
-	QueryJournal  = "GET_JOURNAL"
-	QueryAgentLog = "GET_AGENT_LOG"
 )
 
 // An Envelope is the part common to all messages (spec 003 §2.4).
 type Envelope struct {
-	Protocol       string `json:"protocol,omitzero"`
-	MessageType    string `json:"message_type,omitzero"`
-	Sender         string `json:"sender,omitzero"`
-	Timestamp      string `json:"timestamp,omitzero"`
-	ConversationID string `json:"conversation_id,omitzero"`
-	AuthToken      string `json:"auth_token,omitzero"`
+	Protocol       string `json:"protocol,omitzero" rule:"is=league.v2"`
+	MessageType    string `json:"message_type,omitzero" rule:"type"`
+	Sender         string `json:"sender,omitzero" rule:"sender"`
+	Timestamp      string `json:"timestamp,omitzero" rule:"timestamp"`
+	ConversationID string `json:"conversation_id,omitzero" rule:"max=128"`
+	AuthToken      string `json:"auth_token,omitzero" rule:"optional,null,upto=300"`
 
-	broken []FieldError // members of a reply that could not be read
+	broken   []FieldError // members of a reply that could not be read
+	breaches []FieldError // of the rules, in a player's reply that was decoded
 }
 
 func (e *Envelope) envelope() *Envelope { return e }
@@ -115,24 +104,25 @@ type message interface {
 
 // RefereeMeta describes a referee in its registration (002 §3.1.2).
 type RefereeMeta struct {
-	DisplayName          string   `json:"display_name,omitzero"`
-	Version              string   `json:"version,omitzero"`
-	ProtocolVersion      string   `json:"protocol_version,omitzero"`
-	GameTypes            []string `json:"game_types,omitzero"`
-	ContactEndpoint      string   `json:"contact_endpoint,omitzero"`
-	MaxConcurrentMatches int      `json:"max_concurrent_matches,omitzero"`
-	PublicKey            string   `json:"public_key,omitzero"`        // Ed25519
-	RelaysSignatures     bool     `json:"relays_signatures,omitzero"` // it verifies the players' signatures and reports them
+	DisplayName          string   `json:"display_name,omitzero" rule:"name,min=1"`
+	Version              string   `json:"version,omitzero" rule:"version"`
+	ProtocolVersion      string   `json:"protocol_version,omitzero" rule:"optional,version"`
+	GameTypes            []string `json:"game_types,omitzero" rule:"min=1"`
+	ContactEndpoint      string   `json:"contact_endpoint,omitzero" rule:"max=300"`
+	MaxConcurrentMatches int      `json:"max_concurrent_matches,omitzero" rule:"min=1,capacity"`
+	PublicKey            string   `json:"public_key,omitzero" rule:"optional,key"` // Ed25519
+	// it verifies the players' signatures and reports them
+	RelaysSignatures bool `json:"relays_signatures,omitzero" rule:"optional"`
 }
 
 // PlayerMeta describes a player in its registration (002 §3.3.2).
 type PlayerMeta struct {
-	DisplayName     string   `json:"display_name,omitzero"`
-	Version         string   `json:"version,omitzero"`
-	ProtocolVersion string   `json:"protocol_version,omitzero"`
-	GameTypes       []string `json:"game_types,omitzero"`
-	ContactEndpoint string   `json:"contact_endpoint,omitzero"`
-	PublicKey       string   `json:"public_key,omitzero"` // Ed25519
+	DisplayName     string   `json:"display_name,omitzero" rule:"name,min=1"`
+	Version         string   `json:"version,omitzero" rule:"version"`
+	ProtocolVersion string   `json:"protocol_version,omitzero" rule:"optional,version"`
+	GameTypes       []string `json:"game_types,omitzero" rule:"min=1"`
+	ContactEndpoint string   `json:"contact_endpoint,omitzero" rule:"max=300"`
+	PublicKey       string   `json:"public_key,omitzero" rule:"optional,key"` // Ed25519
 }
 
 // RefereeRegisterRequest is REFEREE_REGISTER_REQUEST (spec 003 §4.1.1). RefereeAuth is
@@ -142,9 +132,9 @@ type PlayerMeta struct {
 type RefereeRegisterRequest struct {
 	Envelope
 	RefereeMeta RefereeMeta `json:"referee_meta,omitzero"`
-	RefereeAuth string      `json:"referee_auth,omitzero"`
+	RefereeAuth string      `json:"referee_auth,omitzero" rule:"optional,is=access_token|none"`
 
-	RegistrationCode string `json:"registration_code,omitzero"`
+	RegistrationCode string `json:"registration_code,omitzero" rule:"optional,null,upto=128"`
 }
 
 // LeagueRegisterRequest is LEAGUE_REGISTER_REQUEST (spec 003 §4.2.1). RegistrationCode is
@@ -152,37 +142,37 @@ type RefereeRegisterRequest struct {
 type LeagueRegisterRequest struct {
 	Envelope
 	PlayerMeta       PlayerMeta `json:"player_meta,omitzero"`
-	RegistrationCode string     `json:"registration_code,omitzero"`
+	RegistrationCode string     `json:"registration_code,omitzero" rule:"optional,null,upto=128"`
 }
 
 // Registration holds the fields of both registration responses. A refusal has status
 // REJECTED, a null id, a reason and an error code.
 type Registration struct {
-	Status      string  `json:"status,omitzero"`
-	LeagueID    string  `json:"league_id,omitzero"`
-	Reason      *string `json:"reason"`
-	ErrorCode   string  `json:"error_code,omitzero"`
-	ErrorName   string  `json:"error_name,omitzero"`
-	ManagerAuth string  `json:"manager_auth,omitzero"`
-	ManagerKey  string  `json:"manager_key,omitzero"` // the public key of a manager that signs heads
+	Status      string  `json:"status,omitzero" rule:"is=ACCEPTED|REJECTED"`
+	LeagueID    string  `json:"league_id,omitzero" rule:"optional"`
+	Reason      *string `json:"reason" rule:"optional,null,upto=500"`
+	ErrorCode   string  `json:"error_code,omitzero" rule:"optional,code"`
+	ErrorName   string  `json:"error_name,omitzero" rule:"optional"`
+	ManagerAuth string  `json:"manager_auth,omitzero" rule:"optional"`
+	ManagerKey  string  `json:"manager_key,omitzero" rule:"optional,key"` // the public key of a manager that signs heads
 
 	// For a refusal: the error data of 004 §2.1 and §2.2, and the seconds after which the
 	// same registration may succeed.
-	Context       map[string]any `json:"context,omitzero"`
-	RetryAfterSec int            `json:"retry_after_sec,omitzero"`
+	Context       map[string]any `json:"context,omitzero" rule:"optional"`
+	RetryAfterSec int            `json:"retry_after_sec,omitzero" rule:"optional"`
 }
 
 // RefereeRegisterResponse is REFEREE_REGISTER_RESPONSE (spec 003 §4.1.2).
 type RefereeRegisterResponse struct {
 	Envelope
-	RefereeID *string `json:"referee_id"`
+	RefereeID *string `json:"referee_id" rule:"optional,null"`
 	Registration
 }
 
 // LeagueRegisterResponse is LEAGUE_REGISTER_RESPONSE (spec 003 §4.2.2).
 type LeagueRegisterResponse struct {
 	Envelope
-	PlayerID *string `json:"player_id"`
+	PlayerID *string `json:"player_id" rule:"optional,null"`
 	Registration
 }
 
@@ -193,10 +183,10 @@ type AnnouncedMatch struct {
 	GameType        string   `json:"game_type,omitzero"`
 	PlayerAID       string   `json:"player_A_id,omitzero"`
 	PlayerBID       string   `json:"player_B_id,omitzero"`
-	RefereeEndpoint string   `json:"referee_endpoint,omitzero"`
-	RefereeID       string   `json:"referee_id,omitzero"`
-	RefereeAuth     string   `json:"referee_auth,omitzero"`
-	ForfeitedBy     []string `json:"forfeited_by,omitzero"`
+	RefereeEndpoint string   `json:"referee_endpoint,omitzero" rule:"url"`
+	RefereeID       string   `json:"referee_id,omitzero" rule:"optional"`
+	RefereeAuth     string   `json:"referee_auth,omitzero" rule:"optional,is=access_token|none"`
+	ForfeitedBy     []string `json:"forfeited_by,omitzero" rule:"optional"`
 }
 
 // RoundAnnouncement is ROUND_ANNOUNCEMENT (spec 003 §4.3.1). In a league of more than
@@ -204,11 +194,13 @@ type AnnouncedMatch struct {
 // agents query the other matches.
 type RoundAnnouncement struct {
 	Envelope
-	LeagueID     string           `json:"league_id,omitzero"`
-	RoundID      int              `json:"round_id,omitzero"`
-	Matches      []AnnouncedMatch `json:"matches,omitzero"`
-	TotalMatches int              `json:"total_matches,omitzero"` // of the round, if Matches has not all of them
-	Started      string           `json:"started,omitzero"`       // as in SignatureRequest; "" in a league that does not sign
+	LeagueID string           `json:"league_id,omitzero"`
+	RoundID  int              `json:"round_id,omitzero" rule:"min=1"`
+	Matches  []AnnouncedMatch `json:"matches,omitzero"`
+	// of the round, if Matches has not all of them
+	TotalMatches int `json:"total_matches,omitzero" rule:"optional,min=1"`
+	// as in SignatureRequest; "" in a league that does not sign
+	Started string `json:"started,omitzero" rule:"optional,digest"`
 }
 
 // MaxAnnounced limits the players of a league whose announcements list all matches.
@@ -218,19 +210,19 @@ const MaxAnnounced = 100
 type Ack struct {
 	Envelope
 	Status    string `json:"status,omitzero"`
-	PlayerID  string `json:"player_id,omitzero"`
-	RefereeID string `json:"referee_id,omitzero"`
-	RoundID   int    `json:"round_id,omitzero"`
-	MatchID   string `json:"match_id,omitzero"`
+	PlayerID  string `json:"player_id,omitzero" rule:"optional"`
+	RefereeID string `json:"referee_id,omitzero" rule:"optional"`
+	RoundID   int    `json:"round_id,omitzero" rule:"optional,min=1"`
+	MatchID   string `json:"match_id,omitzero" rule:"optional"`
 }
 
 // StandingsUpdate is LEAGUE_STANDINGS_UPDATE (spec 003 §4.7.1).
 type StandingsUpdate struct {
 	Envelope
 	LeagueID     string        `json:"league_id,omitzero"`
-	RoundID      int           `json:"round_id,omitzero"`
-	Standings    []StandingRow `json:"standings,omitzero"`
-	TotalPlayers int           `json:"total_players,omitzero"`
+	RoundID      int           `json:"round_id,omitzero" rule:"min=1"`
+	Standings    []StandingRow `json:"standings,omitzero" rule:"min=1"`
+	TotalPlayers int           `json:"total_players,omitzero" rule:"optional,min=1"`
 }
 
 // A RoundSummary counts the results of a round (002 §4.2.2).
@@ -247,49 +239,51 @@ type RoundSummary struct {
 type RoundCompleted struct {
 	Envelope
 	LeagueID         string        `json:"league_id,omitzero"`
-	RoundID          int           `json:"round_id,omitzero"`
-	MatchesCompleted *int          `json:"matches_completed,omitzero"`
-	MatchesPlayed    *int          `json:"matches_played,omitzero"`
-	NextRoundID      *int          `json:"next_round_id"`
-	Summary          *RoundSummary `json:"summary,omitzero"`
-	JournalHead      string        `json:"journal_head,omitzero"`
+	RoundID          int           `json:"round_id,omitzero" rule:"min=1"`
+	MatchesCompleted *int          `json:"matches_completed,omitzero" rule:"optional"`
+	MatchesPlayed    *int          `json:"matches_played,omitzero" rule:"optional"`
+	NextRoundID      *int          `json:"next_round_id" rule:"null,min=1"`
+	Summary          *RoundSummary `json:"summary,omitzero" rule:"optional"`
+	JournalHead      string        `json:"journal_head,omitzero" rule:"optional,digest"`
 
-	JournalHeadSignature string        `json:"journal_head_signature,omitzero"` // by the manager
-	Results              []RoundResult `json:"results,omitzero"`                // those of the receiver's matches
+	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"optional,signature"` // by the manager
+	// those of the receiver's matches
+	Results []RoundResult `json:"results,omitzero" rule:"optional"`
 }
 
 // A RoundResult is a result as the manager recorded it. Players compare it with their own
 // decisions.
 type RoundResult struct {
-	MatchID     string             `json:"match_id,omitzero"`
-	Attempt     int                `json:"attempt,omitzero"` // 0 for a match that was not played
-	Status      string             `json:"status,omitzero"`
-	Winner      *string            `json:"winner"`
-	DrawnNumber *int               `json:"drawn_number"`
-	Choices     PerPlayer[*string] `json:"choices"`
+	MatchID string `json:"match_id,omitzero"`
+	// 0 for a match that was not played
+	Attempt     int                       `json:"attempt,omitzero" rule:"optional,min=1"`
+	Status      string                    `json:"status,omitzero" rule:"is=WIN|DRAW|TECHNICAL_LOSS"`
+	Winner      *string                   `json:"winner" rule:"null"`
+	DrawnNumber *int                      `json:"drawn_number" rule:"optional,null"`
+	Choices     league.PerPlayer[*string] `json:"choices" rule:"each,null,upto=200"`
 }
 
 // LeagueCompleted is LEAGUE_COMPLETED (spec 003 §4.8.2).
 type LeagueCompleted struct {
 	Envelope
-	LeagueID       string        `json:"league_id,omitzero"`
-	TotalRounds    int           `json:"total_rounds,omitzero"`
-	TotalMatches   int           `json:"total_matches,omitzero"`
-	Champion       Champion      `json:"champion,omitzero"`
-	FinalStandings []StandingRow `json:"final_standings,omitzero"`
-	TotalPlayers   int           `json:"total_players,omitzero"`
-	JournalHead    string        `json:"journal_head,omitzero"`
+	LeagueID       string          `json:"league_id,omitzero"`
+	TotalRounds    int             `json:"total_rounds,omitzero" rule:"min=1"`
+	TotalMatches   int             `json:"total_matches,omitzero" rule:"min=1"`
+	Champion       league.Champion `json:"champion,omitzero"`
+	FinalStandings []StandingRow   `json:"final_standings,omitzero" rule:"min=1"`
+	TotalPlayers   int             `json:"total_players,omitzero" rule:"optional,min=1"`
+	JournalHead    string          `json:"journal_head,omitzero" rule:"optional,digest"`
 
-	JournalHeadSignature string `json:"journal_head_signature,omitzero"` // by the manager
+	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"optional,signature"` // by the manager
 }
 
 // LeagueError is LEAGUE_ERROR (spec 003 §4.10.1).
 type LeagueError struct {
 	Envelope
-	ErrorCode           string         `json:"error_code,omitzero"`
-	ErrorName           string         `json:"error_name,omitzero"`
-	ErrorDescription    string         `json:"error_description,omitzero"`
-	OriginalMessageType string         `json:"original_message_type,omitzero"`
-	Context             map[string]any `json:"context,omitzero"`
-	Retryable           *bool          `json:"retryable,omitzero"`
+	ErrorCode           string         `json:"error_code,omitzero" rule:"code"`
+	ErrorName           string         `json:"error_name,omitzero" rule:"optional"`
+	ErrorDescription    string         `json:"error_description,omitzero" rule:"upto=500"`
+	OriginalMessageType string         `json:"original_message_type,omitzero" rule:"optional"`
+	Context             map[string]any `json:"context,omitzero" rule:"optional"`
+	Retryable           *bool          `json:"retryable,omitzero" rule:"optional"`
 }

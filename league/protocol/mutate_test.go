@@ -1,8 +1,11 @@
 package protocol_test
 
 import (
-	"fmt"
+	"bytes"
+	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,17 +19,95 @@ import (
 	"evenodd/league/protocol"
 )
 
-// Values that may stand in place of any other, and in place of those of one
-// kind.
-var (
-	anywhere  = scalars("null", "true", `""`, `"x"`, "5", "{}", "[]")
-	asNumber  = scalars("0", "-0", "1", "-1", "1.5", "1.0", "1e2", "0.000001", "2147483647", "2147483648", "9223372036854775808", tooLarge)
-	asObject  = scalars(`{"P01":null}`, `{"P01":""}`, `{"P01":-1}`, `{"P01":"`+aDigest+`"}`, "[null]", "[{}]", `[""]`)
-	asLiteral = scalars("false")
+func decode(t require.TestingT, raw []byte) (v any) {
+	require.NoError(t, json.Unmarshal(raw, &v), "%s", raw)
+	return v
+}
 
-	// asText contains control characters, or has the maximum length of a field, or one
-	// character more.
-	asText = func() (values []tree) {
+func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+
+// places returns the paths of all values inside a value, as errors name them.
+func places(path string, v any) (all []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			all = append(append(all, join(path, name)), places(join(path, name), v[name])...)
+		}
+	case []any:
+		for i := range v {
+			at := path + "[" + strconv.Itoa(i) + "]"
+			all = append(append(all, at), places(at, v[i])...)
+		}
+	}
+	return all
+}
+
+// edit returns JSON with another value at a path; "" takes the value away.
+func edit(t require.TestingT, raw []byte, path, value string) []byte {
+	v := change(t, decode(t, raw), strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }), value)
+	edited, err := json.Marshal(v, json.Deterministic(true))
+	require.NoError(t, err)
+	return edited
+}
+
+func change(t require.TestingT, v any, steps []string, value string) any {
+	if len(steps) == 0 {
+		return jsontext.Value(value)
+	}
+	last := len(steps) == 1
+	switch v := v.(type) {
+	case map[string]any:
+		if last && value == "" {
+			delete(v, steps[0])
+		} else {
+			v[steps[0]] = change(t, v[steps[0]], steps[1:], value)
+		}
+		return v
+	case []any:
+		i, err := strconv.Atoi(steps[0])
+		require.NoError(t, err)
+		if last && value == "" {
+			return slices.Delete(v, i, i+1)
+		}
+		v[i] = change(t, v[i], steps[1:], value)
+		return v
+	}
+	require.Fail(t, "no such place", steps)
+	return nil
+}
+
+// valueAt returns the value at a path.
+func valueAt(t require.TestingT, raw []byte, path string) any {
+	v := decode(t, raw)
+	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		if list, ok := v.([]any); ok {
+			i, err := strconv.Atoi(step)
+			require.NoError(t, err)
+			v = list[i]
+		} else {
+			v = v.(map[string]any)[step]
+		}
+	}
+	return v
+}
+
+func quoted(s string) string { return string(protocol.Quote(s)) }
+
+func words(texts ...string) (values []string) {
+	for _, s := range texts {
+		values = append(values, quoted(s))
+	}
+	return values
+}
+
+// Values that may stand in place of any other, and in place of those of one kind.
+var (
+	anywhere = []string{"", "null", "true", `""`, `"x"`, "5", "{}", "[]"}
+	asNumber = []string{"0", "-0", "1", "-1", "1.5", "1.0", "1e2", "0.000001", "2147483647", "2147483648", "9223372036854775808"}
+	asObject = []string{`{"P01":null}`, `{"P01":""}`, `{"P01":-1}`, `{"P01":"` + aDigest + `"}`, "[null]", "[{}]", `[""]`}
+
+	// asText contains control characters, or has the maximum length of a field, or one character more.
+	asText = func() (values []string) {
 		values = words("a\x1bb", "a\nb", "\u202eab", "a\u2028b", "a\u009fb")
 		for _, n := range []int{50, 128, 200, 300, 500} {
 			values = append(values, quoted(strings.Repeat("é", n)), quoted(strings.Repeat("é", n)+"x"))
@@ -48,26 +129,8 @@ var (
 	asDigest  = words(strings.Repeat("a", 64), strings.ToUpper(aDigest), aDigest+"0", strings.Repeat("g", 64))
 )
 
-func scalars(literals ...string) (values []tree) {
-	for _, l := range literals {
-		value := tree(scalar(l))
-		if l[0] == '{' || l[0] == '[' {
-			value = parse(panicking{}, []byte(l))
-		}
-		values = append(values, value)
-	}
-	return values
-}
-
-func words(texts ...string) (values []tree) {
-	for _, s := range texts {
-		values = append(values, quoted(s))
-	}
-	return values
-}
-
 // formed returns replacements for a string of the same form.
-func formed(word string) []tree {
+func formed(word string) []string {
 	switch {
 	case len(word) == 64:
 		return asDigest
@@ -85,135 +148,94 @@ func formed(word string) []tree {
 	return nil
 }
 
-// panicking is a TestingT for values that are created before any test runs.
-type panicking struct{}
-
-func (panicking) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
-func (panicking) FailNow()                          { panic("failed") }
-
-func quoted(s string) scalar {
-	q, err := jsontext.AppendQuote(nil, s)
-	if err != nil {
-		panic(err) // our own words are UTF-8
+// mutations lists values to put in place of one; "" takes it away.
+func mutations(value any) []string {
+	switch v := value.(type) {
+	case string:
+		half := []rune(v)
+		return slices.Concat(anywhere, asText, formed(v),
+			words(strings.ToUpper(v), strings.ToLower(v), v+" ", v+v, string(half[:len(half)/2])))
+	case float64, bool:
+		return slices.Concat(anywhere, asNumber, []string{"false"})
 	}
-	return scalar(q)
-}
-
-// mutations lists ways to make a tree that differs from v at one position.
-func mutations(v tree, p place) []func() tree {
-	_, value := at(v, p)
-	_, parent := at(v, p[:len(p)-1])
-	ways := []func() tree{func() tree { return without(v, p) }}
-	instead := func(others ...tree) {
-		for _, other := range others {
-			ways = append(ways, func() tree { return with(v, p, other) })
-		}
-	}
-	instead(anywhere...)
-	switch value := value.(type) {
-	case object:
-		instead(asObject...)
-		instead(array{value}, append(slices.Clone(value), member{"unheard_of", object{{"a", array{scalar("null")}}}}))
-		if len(value) > 0 {
-			instead(append(slices.Clone(value), value[0]))
-		}
-	case array:
-		instead(asObject...)
-		instead(append(slices.Clone(value), value...))
-		if len(value) > 0 {
-			instead(value[0])
-		}
-	case scalar:
-		instead(array{value}, object{{"value", value}}, quoted(string(value)))
-		if plain, err := jsontext.AppendUnquote(nil, string(value)); err == nil {
-			s, half := string(plain), []rune(string(plain))
-			instead(asText...)
-			instead(formed(s)...)
-			instead(quoted(strings.ToUpper(s)), quoted(strings.ToLower(s)), quoted(s+" "), quoted(s+s), quoted(string(half[:len(half)/2])))
-		} else {
-			instead(asNumber...)
-			instead(asLiteral...)
-		}
-	}
-	if o, ok := parent.(object); ok {
-		name := o[p[len(p)-1]].name
-		ways = append(ways,
-			func() tree { return with(v, p[:len(p)-1], o.drop(name).set(strings.ToUpper(name), value)) },
-			func() tree { return with(v, p[:len(p)-1], append(slices.Clone(o), member{name, value})) })
-	}
-	return ways
-}
-
-// mutant draws a message that differs from v at one to four positions.
-func mutant(t *rapid.T, v tree) tree {
-	for range rapid.IntRange(1, 4).Draw(t, "changes") {
-		all := places(v)
-		if len(all) == 0 {
-			break
-		}
-		ways := mutations(v, all[rapid.IntRange(0, len(all)-1).Draw(t, "place")])
-		v = ways[rapid.IntRange(0, len(ways)-1).Draw(t, "mutation")]()
-	}
-	return v
+	return slices.Concat(anywhere, asObject)
 }
 
 // originals returns the messages to mutate, by type: the examples of the documents, and
 // the samples.
-func originals(t require.TestingT) map[string][]tree {
-	made := map[string][]tree{}
+func originals(t require.TestingT) map[string][][]byte {
+	made := map[string][][]byte{}
 	for _, g := range strictGoldens(t) {
-		made[g.Type] = append(made[g.Type], parse(t, g.message))
+		made[g.Type] = append(made[g.Type], g.message)
 	}
 	for messageType := range samples() {
-		made[messageType] = append(made[messageType], parse(t, sampleJSON(t, messageType)))
+		made[messageType] = append(made[messageType], sampleJSON(t, messageType))
 	}
 	return made
 }
 
-// A suspect is a message that may be broken, with the result of Examine.
-type suspect struct {
-	messageType string
-	tree        tree
-	raw         []byte
-	broken      []protocol.FieldError
-	decoded     any
-	unreadable  error // when it cannot be decoded
+// compiled returns the schema of a message type, compiled by a third-party library.
+func compiled(t require.TestingT, messageType string) *jsonschema.Schema {
+	schema, ok := protocol.Schema(messageType)
+	require.True(t, ok)
+	encoded, err := json.Marshal(schema, json.Deterministic(true))
+	require.NoError(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+	require.NoError(t, err)
+
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	require.NoError(t, c.AddResource(schema["$id"].(string), document))
+	s, err := c.Compile(schema["$id"].(string))
+	require.NoError(t, err)
+	require.Equal(t, 2020, s.DraftVersion)
+	return s
 }
 
-// TestValidatorAgreesWithSchemas compares what Examine, the schemas, the check of
-// values and the handlers say of the same messages: every sample with one change at
-// every position, and goldens and samples with several changes.
+// accepts tells whether a schema accepts a message.
+func accepts(t require.TestingT, s *jsonschema.Schema, raw []byte) error {
+	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	require.NoError(t, err)
+	return s.Validate(instance)
+}
+
+// TestValidatorAgreesWithSchemas compares what Examine, the schemas and the handlers say of the
+// same messages: every sample with one change at every place, and goldens and samples with several
+// changes.
 func TestValidatorAgreesWithSchemas(t *testing.T) {
 	every := originals(t)
-	schemas := map[string]*jsonschema.Schema{}
-	for _, messageType := range protocol.MessageTypes() {
-		schemas[messageType] = compiled(t, messageType)
-	}
 	mux := newMux()
 	admitted := serveAll(mux)
-	judge := func(t require.TestingT, messageType string, v tree) {
-		s := &suspect{messageType: messageType, tree: v, raw: text(v), decoded: newMessage[messageType]()}
-		s.broken, s.unreadable = protocol.Examine(messageType, s.raw), json.Unmarshal(s.raw, s.decoded)
-		s.schemaRejectsWhatExamineFinds(t, schemas[messageType])
-		s.isBrokenWhenItCannotBeRead(t)
-		if protocol.IsRequest(messageType) {
-			s.valueCheckAgrees(t)
-			s.isAdmittedUnlessBroken(t, mux)
-		}
-	}
 	t.Run("types", func(t *testing.T) {
 		for _, messageType := range protocol.MessageTypes() {
 			t.Run(messageType, func(t *testing.T) {
 				t.Parallel()
-				sample := parse(t, sampleJSON(t, messageType))
-				for _, p := range telling(messageType, sample) {
-					for _, mutate := range mutations(sample, p) {
-						judge(t, messageType, mutate())
+				schema := compiled(t, messageType)
+				judge := func(t require.TestingT, raw []byte) {
+					broken := protocol.Examine(messageType, raw)
+					agreesWithSchema(t, schema, raw, broken)
+					if json.Unmarshal(raw, newMessage(messageType)) != nil {
+						require.NotEmpty(t, broken, "%s cannot be read", raw)
+					}
+					if protocol.IsRequest(messageType) {
+						isAdmittedUnlessBroken(t, mux, messageType, raw, broken)
+					}
+				}
+				sample := sampleJSON(t, messageType)
+				for _, path := range telling(messageType, places("", decode(t, sample))) {
+					for _, value := range mutations(valueAt(t, sample, path)) {
+						judge(t, edit(t, sample, path, value))
 					}
 				}
 				rapid.Check(t, func(t *rapid.T) {
-					all := every[messageType]
-					judge(t, messageType, mutant(t, all[rapid.IntRange(0, len(all)-1).Draw(t, "original")]))
+					raw := rapid.SampledFrom(every[messageType]).Draw(t, "original")
+					for range rapid.IntRange(1, 4).Draw(t, "changes") {
+						if all := places("", decode(t, raw)); len(all) > 0 {
+							path := rapid.SampledFrom(all).Draw(t, "place")
+							raw = edit(t, raw, path, rapid.SampledFrom(mutations(valueAt(t, raw, path))).Draw(t, "value"))
+						}
+					}
+					judge(t, raw)
 				})
 			})
 		}
@@ -221,62 +243,53 @@ func TestValidatorAgreesWithSchemas(t *testing.T) {
 	assert.Positive(t, admitted.Load(), "no mutant was let in: little was compared")
 }
 
-// telling returns the positions of a sample without those that repeat others: the
-// envelope is the same in all messages, and the fields are the same in all
-// acknowledgements, in all rows of a table and on both sides of a match.
-func telling(messageType string, sample tree) []place {
-	if _, bare := newMessage[messageType]().(*protocol.Ack); bare && messageType != protocol.TypeMatchResultAck {
+// fraction matches an integer that is written as a fraction: only Examine sees how JSON is written.
+var fraction = regexp.MustCompile(`[:\[,](1\.0|1e2)[,}\]]`)
+
+// A schema rejects exactly the messages in which Examine finds a broken field.
+func agreesWithSchema(t require.TestingT, schema *jsonschema.Schema, raw []byte, broken []protocol.FieldError) {
+	switch err := accepts(t, schema, raw); {
+	case err != nil && len(broken) == 0:
+		require.Fail(t, "only the schema rejects", "%s\n%v", raw, err)
+	case err == nil && len(broken) > 0 && !fraction.Match(raw):
+		require.Fail(t, "only Examine rejects", "%s\n%v", raw, broken)
+	}
+}
+
+// A method lets in exactly the requests in which Examine finds nothing. The end of a league and a
+// report need only their envelope.
+func isAdmittedUnlessBroken(t require.TestingT, mux *fakeMux, messageType string, raw []byte, broken []protocol.FieldError) {
+	if o := protocol.ParseObject(raw); !o.Has("timestamp") && !o.Has("conversation_id") {
+		return // the old dialect is completed
+	}
+	if messageType == protocol.TypeLeagueCompleted || messageType == protocol.TypeMatchResultReport {
+		broken = slices.DeleteFunc(slices.Clone(broken), func(f protocol.FieldError) bool {
+			return !slices.Contains(envelopeMembers, f.Field)
+		})
+	}
+	_, err := mux.ask(t, messageType, raw)
+	require.Equal(t, len(broken) > 0, err != nil, "%s\n%v\n%v", raw, broken, err)
+}
+
+var envelopeMembers = []string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token"}
+
+// telling returns the places of a sample without those that repeat others: the envelope is the same
+// in all messages, and the fields are the same in all acknowledgements, in all rows of a table and on
+// both sides of a match.
+func telling(messageType string, all []string) []string {
+	if _, bare := samples()[messageType].(*protocol.Ack); bare && messageType != protocol.TypeMatchResultAck {
 		return nil
 	}
-	return slices.DeleteFunc(places(sample), func(p place) bool {
-		path, _ := at(sample, p)
-		return p[0] < envelopeMembers && messageType != protocol.TypeGameInvitation ||
+	return slices.DeleteFunc(all, func(path string) bool {
+		return slices.Contains(envelopeMembers, path) && messageType != protocol.TypeGameInvitation ||
 			strings.Contains(path, "[1]") || strings.HasPrefix(path, "player_B.")
 	})
 }
 
-const envelopeMembers = 6 // they come first
-
-// requestTypes are the message types that are validated when they arrive.
-func requestTypes() []string {
-	return slices.DeleteFunc(protocol.MessageTypes(), func(messageType string) bool {
-		return !protocol.IsRequest(messageType)
-	})
-}
-
-// irregular tells whether a message has a defect that a schema cannot detect: a repeated
-// name in an object, or an integer that is written as a fraction (1.0, 1e2).
-func irregular(v tree) bool {
-	switch v := v.(type) {
-	case object:
-		seen := map[string]bool{}
-		for _, m := range v {
-			if seen[m.name] || irregular(m.value) {
-				return true
-			}
-			seen[m.name] = true
-		}
-	case array:
-		return slices.ContainsFunc(v, irregular)
-	case scalar:
-		return v[0] != '"' && strings.ContainsAny(string(v), ".eE") && v[0] != 't' && v[0] != 'f'
-	}
-	return false
-}
-
-func TestMutationsChangeSomething(t *testing.T) {
-	v := parse(t, sampleJSON(t, protocol.TypeGameInvitation))
-	require.Len(t, requestTypes(), 14)
-	different := 0
-	for _, p := range places(v) {
-		for _, m := range mutations(v, p) {
-			if string(text(m())) != string(text(v)) {
-				different++
-			}
-		}
-	}
-	assert.Greater(t, different, 300)
-	assert.True(t, irregular(object{{"a", array{scalar("1.0")}}}))
-	assert.True(t, irregular(object{{"a", scalar("1")}, {"a", scalar("1")}}))
-	assert.False(t, irregular(object{{"a", scalar("true")}, {"b", scalar(`"1.0"`)}}))
+func TestUnknownMessageTypeHasNoSchema(t *testing.T) {
+	_, ok := protocol.Schema("NO_SUCH_MESSAGE")
+	assert.False(t, ok)
+	broken := protocol.Examine("NO_SUCH_MESSAGE", []byte(`{}`))
+	require.Len(t, broken, 1)
+	assert.Equal(t, "message_type", broken[0].Field)
 }

@@ -7,32 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league"
 )
-
-// PerPlayer is a JSON object with one member per player, such as choices or
-// score. It keeps the order of its members.
-type PerPlayer[V any] []Member[V]
-
-// Member is one member of a JSON object.
-type Member[V any] struct {
-	Name  string
-	Value V
-}
-
-// Both returns the PerPlayer of a match's two players, side A first.
-func Both[V any](idA string, a V, idB string, b V) PerPlayer[V] {
-	return PerPlayer[V]{{idA, a}, {idB, b}}
-}
-
-// Get returns the value of a player, and whether there is one.
-func (p PerPlayer[V]) Get(id string) (value V, ok bool) {
-	for i := range p {
-		if p[i].Name == id {
-			return p[i].Value, true
-		}
-	}
-	return value, false
-}
 
 // ValueOf is the value of an optional member; the zero value without it.
 func ValueOf[V any](member *V) (value V) {
@@ -42,60 +19,10 @@ func ValueOf[V any](member *V) (value V) {
 	return value
 }
 
-// MarshalJSONTo writes the object.
-func (p PerPlayer[V]) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
-		return err
-	}
-	for i := range p {
-		if err := enc.WriteToken(jsontext.String(p[i].Name)); err != nil {
-			return err
-		}
-		if err := json.MarshalEncode(enc, &p[i].Value); err != nil {
-			return err
-		}
-	}
-	return enc.WriteToken(jsontext.EndObject)
-}
-
-// UnmarshalJSONFrom reads the object. It sets p to nil for null.
-func (p *PerPlayer[V]) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
-	*p, err = readMembers[V](dec, 2)
-	return err
-}
-
-// readMembers reads an object of about n members. It returns nil for null.
-func readMembers[V any](dec *jsontext.Decoder, n int) ([]Member[V], error) {
-	if dec.PeekKind() == 'n' {
-		return nil, dec.SkipValue()
-	}
-	token, err := dec.ReadToken()
-	if err != nil {
-		return nil, err
-	}
-	if token.Kind() != '{' {
-		return nil, &json.SemanticError{JSONKind: token.Kind()}
-	}
-	members := make([]Member[V], 0, n)
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return members, err
-		}
-		members = append(members, Member[V]{Name: name.String()})
-		last := len(members) - 1
-		if err := json.UnmarshalDecode(dec, &members[last].Value); err != nil {
-			return members[:last], err
-		}
-	}
-	_, err = dec.ReadToken()
-	return members, err
-}
-
 // Object is any JSON object. It keeps the order of the members and the text of
 // their values, so that a program can change some members and pass on the rest
 // unchanged.
-type Object []Member[jsontext.Value]
+type Object []league.Member[jsontext.Value]
 
 // ParseObject reads an object. It returns nil for any other JSON value and for
 // text that is not JSON; an object without members is not nil.
@@ -109,12 +36,12 @@ func ParseObject(raw []byte) Object {
 
 // MarshalJSONTo writes the object.
 func (o Object) MarshalJSONTo(enc *jsontext.Encoder) error {
-	return PerPlayer[jsontext.Value](o).MarshalJSONTo(enc)
+	return league.PerPlayer[jsontext.Value](o).MarshalJSONTo(enc)
 }
 
 // UnmarshalJSONFrom reads the object. It sets o to nil for null.
 func (o *Object) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
-	*o, err = readMembers[jsontext.Value](dec, 8)
+	*o, err = league.ReadMembers[jsontext.Value](dec, 8)
 	return err
 }
 
@@ -142,7 +69,7 @@ func (o Object) Has(name string) bool { return o.Raw(name) != nil }
 
 // Raw returns the value of a member, which may be null; nil for no such member.
 func (o Object) Raw(name string) jsontext.Value {
-	value, _ := PerPlayer[jsontext.Value](o).Get(name)
+	value, _ := league.PerPlayer[jsontext.Value](o).Get(name)
 	return value
 }
 
@@ -187,7 +114,7 @@ func (o *Object) Set(name string, value jsontext.Value) {
 			return
 		}
 	}
-	*o = append(*o, Member[jsontext.Value]{name, value})
+	*o = append(*o, league.Member[jsontext.Value]{Name: name, Value: value})
 }
 
 // Add adds a member unless there is one of that name, and tells whether it did.
@@ -201,7 +128,7 @@ func (o *Object) Add(name string, value jsontext.Value) bool {
 
 // Drop removes a member. It does not change the memory of other copies.
 func (o *Object) Drop(name string) {
-	*o = slices.DeleteFunc(slices.Clone(*o), func(m Member[jsontext.Value]) bool { return m.Name == name })
+	*o = slices.DeleteFunc(slices.Clone(*o), func(m league.Member[jsontext.Value]) bool { return m.Name == name })
 }
 
 // Quote returns a string as JSON. U+FFFD replaces invalid UTF-8.

@@ -16,6 +16,36 @@ const (
 	CommandRule     = "rule"
 )
 
+// A CommandObject is what a command is about.
+type CommandObject string
+
+// The objects of commands.
+const (
+	OfLeague CommandObject = ""
+	OfAgent  CommandObject = "agent" // agent_id names it
+	OfMatch  CommandObject = "match" // match_id names it
+)
+
+// A Command is a command of organise_league.
+type Command struct {
+	Name     string
+	Of       CommandObject
+	Reasoned bool // it needs a reason
+}
+
+// Commands are the commands of organise_league. Package journal has their rules and effects,
+// package cmd their help.
+var Commands = [...]Command{
+	{CommandStart, OfLeague, false},
+	{CommandPause, OfLeague, false},
+	{CommandResume, OfLeague, false},
+	{CommandSuspend, OfAgent, true},
+	{CommandReadmit, OfAgent, false},
+	{CommandWithdraw, OfAgent, true},
+	{CommandRematch, OfMatch, true},
+	{CommandRule, OfMatch, true},
+}
+
 // The winners that a rule command can name beside the id of a player.
 const (
 	WinnerDraw = "draw" // the match is a draw
@@ -36,23 +66,25 @@ const (
 type OrganiseRequest struct {
 	Envelope
 	LeagueID string `json:"league_id,omitzero"`
-	Command  string `json:"command,omitzero"`
-	By       string `json:"by,omitzero"`       // the organiser's name, unverified
-	Reason   string `json:"reason,omitzero"`   // required for suspend, withdraw, rematch and rule
-	AgentID  string `json:"agent_id,omitzero"` // of suspend, readmit and withdraw
-	MatchID  string `json:"match_id,omitzero"` // of rematch and rule
-	Winner   string `json:"winner,omitzero"`   // of rule: the id of a player, WinnerDraw or WinnerNone
-	StartAt  string `json:"start_at,omitzero"` // of start: RFC 3339; "" for now
+	Command  string `json:"command,omitzero" rule:"command"`
+	By       string `json:"by,omitzero" rule:"max=64,printable"` // the organiser's name, unverified
+	// required for suspend, withdraw, rematch and rule
+	Reason  string `json:"reason,omitzero" rule:"optional,upto=500,printable"`
+	AgentID string `json:"agent_id,omitzero" rule:"optional"` // of suspend, readmit and withdraw
+	MatchID string `json:"match_id,omitzero" rule:"optional"` // of rematch and rule
+	// of rule: the id of a player, WinnerDraw or WinnerNone
+	Winner  string `json:"winner,omitzero" rule:"optional"`
+	StartAt string `json:"start_at,omitzero" rule:"optional"` // of start: RFC 3339; "" for now
 }
 
 // Organised answers organise_league, when the decision is durable.
 type Organised struct {
 	Envelope
-	Status  string `json:"status"` // StatusDone
+	Status  string `json:"status" rule:"is=DONE"` // StatusDone
 	Command string `json:"command"`
-	Event   int    `json:"event"` // number of the event in the journal; 0 without a journal
-	At      string `json:"at"`    // time of the event
-	About   string `json:"about"` // one sentence: what was decided and what happens next
+	Event   int    `json:"event"`                  // number of the event in the journal; 0 without a journal
+	At      string `json:"at"`                     // time of the event
+	About   string `json:"about" rule:"upto=1000"` // one sentence: what was decided and what happens next
 }
 
 // printableForm is the form of the texts of organisers, which other people print.
@@ -62,15 +94,3 @@ func printableForm(most int) *form {
 		pattern: nameForm.pattern, valid: func(s string) bool { return harmless(s) && short(s, most) }, max: most,
 	}
 }
-
-// organiseFields are the params of organise_league after the envelope.
-var organiseFields = []field{
-	text("league_id"),
-	word("command", CommandStart, CommandPause, CommandResume, CommandSuspend, CommandReadmit, CommandWithdraw, CommandRematch, CommandRule),
-	{name: "by", kind: kindString, form: printableForm(MaxOrganiserName), min: 1, max: MaxOrganiserName},
-	formed("reason", printableForm(MaxReason)).orAbsent(),
-	text("agent_id").orAbsent(), text("match_id").orAbsent(), text("winner").orAbsent(), text("start_at").orAbsent(),
-}
-
-// organiseShape is what a request of organise_league must be, apart from its envelope.
-var organiseShape = object("", organiseFields...)

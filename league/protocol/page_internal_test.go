@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,13 +30,15 @@ var sharedObjects = []struct {
 	heading, path string
 	fields        []field
 }{
-	{"Row of the table", "standings[]", standingField.fields},
-	{"Record", "your_standings", recordField.fields},
-	{"Side of a match", "player_A", seatField("").fields},
-	{"Draw", "draw", drawField.fields},
-	{"Signature request", "", signatureRequest},
-	{"Acknowledgement", "", acknowledgement},
+	{"Row of the table", "standings[]", fieldsOf[StandingRow]()},
+	{"Record", "your_standings", fieldsOf[Record]()},
+	{"Side of a match", "player_A", fieldsOf[AssignedPlayer]()},
+	{"Draw", "draw", fieldsOf[Draw]()},
+	{"Signature request", "", fieldsOf[SignatureRequest]()},
+	{"Acknowledgement", "", fieldsOf[Ack]()[envelopeSize:]},
 }
+
+func fieldsOf[V any]() []field { return compile(reflect.TypeFor[V](), "").fields }
 
 func namesOfFields(fields []field) (names []string) {
 	for _, f := range fields {
@@ -141,7 +144,7 @@ type fieldTable struct {
 }
 
 func (x *fieldTable) add(path string, fields []field) {
-	if n := len(fields) - len(signatureRequest); n > 0 && shared(fields[n:]) == "Signature request" {
+	if n := len(fields) - len(fieldsOf[SignatureRequest]()); n > 0 && shared(fields[n:]) == "Signature request" {
 		fields = fields[:n]
 		defer func() {
 			x.rows = append(x.rows, "| members of a "+link("Signature request")+" | | no | | in a league that signs |")
@@ -232,10 +235,10 @@ func aboutMessage(t *testing.T, messageType string) string {
 		text = "Result of " + requests + ".\n\n"
 	}
 	text += example(t, messageType)
-	if body := bodies[messageType]; shared(body) == "" {
+	if body := shapes[messageType].fields[envelopeSize:]; shared(body) == "" {
 		return text + "\n" + tableOfFields(messageType, "", body)
 	}
-	return text + "\nMembers: " + link(shared(bodies[messageType])) + ".\n"
+	return text + "\nMembers: " + link(shared(shapes[messageType].fields[envelopeSize:])) + ".\n"
 }
 
 func aboutTool(t *testing.T, method string) string {
@@ -243,8 +246,7 @@ func aboutTool(t *testing.T, method string) string {
 	require.GreaterOrEqual(t, i, 0, "no method %s", method)
 	m := methodRows[i]
 	text := fmt.Sprintf("%s → %s, within %s.", strings.ToUpper(m.From[:1])+m.From[1:], m.To, seconds(m.Timeout))
-	fields, ok := toolResults[m.Result]
-	if !ok {
+	if shapes[m.Result] != nil {
 		return text + " The result is " + link(m.Result) + ".\n"
 	}
 	text += " The result is `" + m.Result + "`:\n\n"
@@ -252,9 +254,9 @@ func aboutTool(t *testing.T, method string) string {
 		text += example(t, m.Result) + "\n"
 	}
 	if method == organiseMethod {
-		text = "The request:\n\n" + tableOfFields(method, "", organiseFields) + "\n" + text
+		text = "The request:\n\n" + tableOfFields(method, "", m.request.fields[envelopeSize:]) + "\n" + text
 	}
-	return text + tableOfFields(m.Result, "", fields)
+	return text + tableOfFields(m.Result, "", m.result.fields[envelopeSize:])
 }
 
 func methodTable() string {
@@ -302,7 +304,7 @@ func generate(t *testing.T, part string) string {
 	case "names":
 		return otherNames()
 	case "envelope":
-		return strings.Replace(tableOfFields("", "", envelopeFields("the type")), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
+		return strings.Replace(tableOfFields("", "", compile(reflect.TypeFor[Envelope](), "the type").fields), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
 	case "example":
 		return example(t, name)
 	case "message":
@@ -310,7 +312,7 @@ func generate(t *testing.T, part string) string {
 	case "tool":
 		return aboutTool(t, name)
 	case "tools":
-		return tableOfFields("", "", toolFields)
+		return tableOfFields("", "", fieldsOf[ToolRequest]()[envelopeSize:])
 	case "object":
 		for _, s := range sharedObjects {
 			if s.heading == name {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -32,37 +33,37 @@ func sections(t *testing.T) map[string]string {
 	return all
 }
 
-// members calls visit for each member of each message and tool.
-func members(visit func(messageType, path string)) {
-	var walk func(messageType, path string, fields []field)
-	walk = func(messageType, path string, fields []field) {
-		for i := range fields {
-			f := &fields[i]
-			at := strings.TrimPrefix(path+"."+f.name, ".")
-			visit(messageType, at)
-			walk(messageType, at, f.fields)
-			if f.items != nil {
-				walk(messageType, at+map[kind]string{kindArray: "[]"}[f.kind], f.items.fields)
-			}
-		}
+// walk calls visit with each member of the object and of the values in it.
+func (f *field) walk(path string, visit func(path string, f *field)) {
+	for i := range f.fields {
+		member := &f.fields[i]
+		at := strings.TrimPrefix(path+"."+member.name, ".")
+		visit(at, member)
+		member.walk(at, visit)
 	}
-	for messageType, shape := range shapes {
-		walk(messageType, "", shape.fields)
+	if f.kind == kindArray {
+		path += "[]"
 	}
-	for result, fields := range toolResults {
-		walk(result, "", fields)
+	if f.items != nil {
+		f.items.walk(path, visit)
 	}
-	walk("", "", toolFields)
-	walk(organiseMethod, "", organiseFields)
 }
 
-func TestEachMemberHasAMeaningAndEachMeaningAMember(t *testing.T) {
+// members calls visit for each member of each message and tool.
+func members(visit func(messageType, path string, f *field)) {
+	of := func(messageType string, shape *field) {
+		shape.walk("", func(path string, f *field) { visit(messageType, path, f) })
+	}
+	of(TypeLeagueError, shapes[TypeLeagueError])
+	for _, m := range methodRows {
+		of(cmp.Or(m.Request, m.Name), m.request)
+		of(m.Result, m.result)
+	}
+}
+
+func TestEachMeaningHasAMember(t *testing.T) {
 	unused := maps.Clone(meanings)
-	members(func(messageType, path string) {
-		key := meaningKey(messageType, path)
-		assert.NotEmpty(t, key, "%s.%s has no meaning", messageType, path)
-		delete(unused, key)
-	})
+	members(func(messageType, path string, _ *field) { delete(unused, meaningKey(messageType, path)) })
 	assert.Empty(t, unused, "no member has these meanings")
 }
 
@@ -155,28 +156,13 @@ func words() map[string]bool {
 		add(m.Name, m.Request, m.Result)
 		add(m.Aliases...)
 	}
-	members(func(_, path string) { add(path) })
+	members(func(_, path string, f *field) { add(path, strings.Join(f.values, " ")) })
 	for _, meaning := range meanings {
 		add(meaning)
-	}
-	var values func(fields []field)
-	values = func(fields []field) {
-		for _, f := range fields {
-			add(f.values...)
-			values(f.fields)
-			if f.items != nil {
-				values(f.items.fields)
-			}
-		}
-	}
-	for _, shape := range shapes {
-		values(shape.fields)
-		add(shape.fields[1].values...)
 	}
 	for code, c := range catalogue {
 		add(string(code), c.name)
 	}
-	values(organiseFields)
 	add(QueryStandings, QuerySchedule, QueryNextMatch, QueryPlayerStats, QueryStatus, StatusAcknowledged)
 	// Members of data and of context, settings, names of games and of the specification.
 	add("next_match undecided known_rounds technical_losses state_reason retry_after_sec", "even_odd tic_tac_toe rock_paper_scissors connect_four place_mark show_hand drop_mark", // cmd checks the games

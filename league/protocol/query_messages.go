@@ -5,16 +5,31 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league"
+)
+
+// The types of queries. Package decide answers them, and package cmd sends them.
+const (
+	QueryStandings   = "GET_STANDINGS"
+	QuerySchedule    = "GET_SCHEDULE"
+	QueryNextMatch   = "GET_NEXT_MATCH"
+	QueryPlayerStats = "GET_PLAYER_STATS"
+	QueryStatus      = "GET_STATUS"
+
+	// Only the organiser may send these.
+	QueryJournal  = "GET_JOURNAL"
+	QueryAgentLog = "GET_AGENT_LOG"
 )
 
 // QueryParams are the parameters of a query; the type of the query determines which ones
 // it uses. Offset and Limit select a page of the standings, at most 100 rows, or of the
 // schedule, at most MaxSchedule bytes, or of the journal. Limit 0 means the largest page.
 type QueryParams struct {
-	PlayerID string     `json:"player_id,omitzero"`
-	RoundID  QueryRound `json:"round_id,omitzero"`
-	Offset   int        `json:"offset,omitzero"`
-	Limit    int        `json:"limit,omitzero"`
+	PlayerID string     `json:"player_id,omitzero" rule:"optional"`
+	RoundID  QueryRound `json:"round_id,omitzero" rule:"optional,min=1,or=all"`
+	Offset   int        `json:"offset,omitzero" rule:"optional"`
+	Limit    int        `json:"limit,omitzero" rule:"optional,min=1"`
 }
 
 // A QueryRound is the round_id of GET_SCHEDULE: a number from 1, AllRounds, or 0
@@ -65,21 +80,21 @@ type LeagueQuery struct {
 	Envelope
 	LeagueID    string      `json:"league_id,omitzero"`
 	QueryType   string      `json:"query_type,omitzero"`
-	QueryParams QueryParams `json:"query_params,omitzero"`
+	QueryParams QueryParams `json:"query_params,omitzero" rule:"optional"`
 }
 
 // A QueryError is the reason for a refused query (002 §8.2.1).
 type QueryError struct {
-	ErrorCode        string `json:"error_code"`
+	ErrorCode        string `json:"error_code" rule:"code"`
 	ErrorName        string `json:"error_name"`
-	ErrorDescription string `json:"error_description"`
+	ErrorDescription string `json:"error_description" rule:"upto=500"`
 }
 
 // StandingsData answers GET_STANDINGS.
 type StandingsData struct {
-	Standings    []StandingRow `json:"standings,omitzero"`
-	TotalPlayers int           `json:"total_players,omitzero"`
-	Offset       int           `json:"offset,omitzero"`
+	Standings    []StandingRow `json:"standings,omitzero" rule:"optional"`
+	TotalPlayers int           `json:"total_players,omitzero" rule:"optional"`
+	Offset       int           `json:"offset,omitzero" rule:"optional"`
 }
 
 // AgentStates counts the agents of a league by their state (spec 003 §2.8).
@@ -94,7 +109,7 @@ type AgentStates struct {
 type InactiveAgent struct {
 	AgentID  string `json:"agent_id"`
 	State    string `json:"state"`
-	Reason   string `json:"reason"`
+	Reason   string `json:"reason" rule:"upto=500"`
 	Failures int    `json:"failures"` // in a row
 }
 
@@ -105,25 +120,26 @@ const MaxInactive = 100
 // agents in order of ids. Until a knockout ends, Rounds and Matches are the largest
 // possible numbers.
 type StatusData struct {
-	State    string   `json:"state,omitzero"`
-	Rounds   *int     `json:"rounds,omitzero"`
-	Matches  *int     `json:"matches,omitzero"`
-	Recorded *int     `json:"recorded,omitzero"`
-	Players  *int     `json:"players,omitzero"`
-	Referees *int     `json:"referees,omitzero"`
-	Games    []string `json:"games,omitzero"`
+	State    string   `json:"state,omitzero" rule:"optional"`
+	Rounds   *int     `json:"rounds,omitzero" rule:"optional"`
+	Matches  *int     `json:"matches,omitzero" rule:"optional"`
+	Recorded *int     `json:"recorded,omitzero" rule:"optional"`
+	Players  *int     `json:"players,omitzero" rule:"optional"`
+	Referees *int     `json:"referees,omitzero" rule:"optional"`
+	Games    []string `json:"games,omitzero" rule:"optional"`
 
-	AgentStates *AgentStates    `json:"agent_states,omitzero"`
-	Inactive    []InactiveAgent `json:"inactive,omitzero"`
-	Awaited     []string        `json:"awaited,omitzero"`    // ids of agents that have not answered yet, before the start; MaxInactive at most
-	Tournament  string          `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
-	Paused      bool            `json:"paused,omitzero"`     // the organiser holds back the next round
+	AgentStates *AgentStates    `json:"agent_states,omitzero" rule:"optional"`
+	Inactive    []InactiveAgent `json:"inactive,omitzero" rule:"optional"`
+	// ids of agents that have not answered yet, before the start; MaxInactive at most
+	Awaited    []string `json:"awaited,omitzero" rule:"optional"`
+	Tournament string   `json:"tournament,omitzero" rule:"optional"` // swiss or knockout; "" for a round-robin
+	Paused     bool     `json:"paused,omitzero" rule:"optional"`     // the organiser holds back the next round
 
 	// Before the start: when the league starts and registration ends; "" for no time.
-	StartAt           string `json:"start_at,omitzero"`
-	RegistrationUntil string `json:"registration_until,omitzero"`
+	StartAt           string `json:"start_at,omitzero" rule:"optional,timestamp"`
+	RegistrationUntil string `json:"registration_until,omitzero" rule:"optional,timestamp"`
 
-	Roster *RosterSize `json:"roster,omitzero"` // nil if any agent may register
+	Roster *RosterSize `json:"roster,omitzero" rule:"optional"` // nil if any agent may register
 }
 
 // RosterSize is the number of agents that may register in a league with a roster.
@@ -200,10 +216,10 @@ type RefereeStatsData struct {
 type LeagueQueryResponse struct {
 	Envelope
 	QueryType    string      `json:"query_type,omitzero"`
-	Success      *bool       `json:"success,omitzero"`
-	Data         any         `json:"data,omitzero"`
-	Error        *QueryError `json:"error,omitzero"`
-	CurrentRound *int        `json:"current_round,omitzero"`
+	Success      *bool       `json:"success,omitzero" rule:"optional"`
+	Data         any         `json:"data,omitzero" rule:"optional"`
+	Error        *QueryError `json:"error,omitzero" rule:"optional"`
+	CurrentRound *int        `json:"current_round,omitzero" rule:"optional"`
 	StandingsData
 	StatusData
 }
@@ -228,10 +244,10 @@ type AgentLogData struct {
 // token is required, and ping needs none.
 type ToolRequest struct {
 	Envelope
-	LeagueID string `json:"league_id,omitzero"`
-	MatchID  string `json:"match_id,omitzero"`
-	PlayerID string `json:"player_id,omitzero"`
-	Attempt  int    `json:"attempt,omitzero"` // from 1
+	LeagueID string `json:"league_id,omitzero" rule:"optional"`
+	MatchID  string `json:"match_id,omitzero" rule:"optional"`
+	PlayerID string `json:"player_id,omitzero" rule:"optional"`
+	Attempt  int    `json:"attempt,omitzero" rule:"optional,min=1"` // from 1
 }
 
 // Pong answers ping.
@@ -239,12 +255,12 @@ type Pong struct {
 	Envelope
 	Status string `json:"status,omitzero"`
 	Role   string `json:"role,omitzero"`
-	State  string `json:"state,omitzero"`
+	State  string `json:"state,omitzero" rule:"optional"`
 
-	LeagueID string `json:"league_id,omitzero"` // of a manager
+	LeagueID string `json:"league_id,omitzero" rule:"optional"` // of a manager
 	// Asked is what a player tells its manager about the attempt that the ping names: whether an
 	// invitation or a question of it reached the player; nil if the player does not know.
-	Asked *bool `json:"asked,omitzero"`
+	Asked *bool `json:"asked,omitzero" rule:"optional"`
 }
 
 // LeagueStarted answers start_league.
@@ -261,22 +277,21 @@ type LeagueStarted struct {
 // MatchState answers get_match_state. Only finished matches have a result and a draw.
 type MatchState struct {
 	Envelope
-	MatchID    string      `json:"match_id"`
-	State      string      `json:"state"`
-	Attempt    int         `json:"attempt"`
-	PlayerAID  string      `json:"player_A_id"`
-	PlayerBID  string      `json:"player_B_id"`
-	GameResult *GameResult `json:"game_result,omitzero"`
-	Draw       *Draw       `json:"draw,omitzero"`
+	MatchID    string         `json:"match_id"`
+	State      string         `json:"state"`
+	Attempt    int            `json:"attempt"`
+	PlayerAID  string         `json:"player_A_id"`
+	PlayerBID  string         `json:"player_B_id"`
+	GameResult *league.Result `json:"game_result,omitzero" rule:"optional"`
+	Draw       *Draw          `json:"draw,omitzero" rule:"optional"`
 }
 
-// MatchTranscript answers get_match_transcript with the records of an attempt, as the
-// referee's results file has them.
+// MatchTranscript answers get_match_transcript with the file of an attempt.
 type MatchTranscript struct {
 	Envelope
-	MatchID string           `json:"match_id"`
-	Attempt int              `json:"attempt"`
-	Records []jsontext.Value `json:"records"`
+	MatchID string         `json:"match_id"`
+	Attempt int            `json:"attempt" rule:"min=1"`
+	Match   jsontext.Value `json:"match"`
 }
 
 // A PlayedMatch is a match of a player's history, from the player's side.
@@ -284,10 +299,11 @@ type PlayedMatch struct {
 	MatchID        string `json:"match_id"`
 	OpponentID     string `json:"opponent_id"`
 	Result         string `json:"result"` // WIN, LOSS, DRAW, TECHNICAL_WIN or TECHNICAL_LOSS
-	MyChoice       string `json:"my_choice,omitzero"`
-	OpponentChoice string `json:"opponent_choice,omitzero"`
-	DrawnNumber    int    `json:"drawn_number,omitzero"`
-	FromStandings  bool   `json:"from_standings,omitzero"` // without readable GAME_OVER; the result follows from the standings
+	MyChoice       string `json:"my_choice,omitzero" rule:"optional"`
+	OpponentChoice string `json:"opponent_choice,omitzero" rule:"optional"`
+	DrawnNumber    int    `json:"drawn_number,omitzero" rule:"optional"`
+	// without readable GAME_OVER; the result follows from the standings
+	FromStandings bool `json:"from_standings,omitzero" rule:"optional"`
 }
 
 // PlayerStats are a player's own counts (spec 003 §9.4.4).
@@ -303,11 +319,11 @@ type PlayerState struct {
 	Envelope
 	PlayerID string        `json:"player_id"`
 	State    string        `json:"state"`
-	Strategy string        `json:"strategy,omitzero"`
+	Strategy string        `json:"strategy,omitzero" rule:"optional"`
 	Stats    PlayerStats   `json:"stats"`
 	Matches  []PlayedMatch `json:"matches"`
 
 	// LeagueStats counts the matches of a returning player in the whole league, according
 	// to the manager. Stats and Matches are the player's own history.
-	LeagueStats *PlayerStats `json:"league_stats,omitzero"`
+	LeagueStats *PlayerStats `json:"league_stats,omitzero" rule:"optional"`
 }

@@ -1,23 +1,19 @@
 package protocol
 
 import (
-	"fmt"
-	"strings"
+	"errors"
+	"regexp"
 )
 
-// The length of a registration code in a roster, in characters.
-const (
-	minRegistrationCode = 8
-	maxRegistrationCode = 128
-)
+// A registration code has no character that JSON or CSV quotes: no double quote (22), comma (2c) and backslash (5c).
+var registrationCode = regexp.MustCompile(`^[!\x23-\x2b\x2d-\x5b\x5d-~]{8,128}$`)
 
 // CheckRegistrationCode returns the rule that a registration code breaks. It does not name
-// the code, which is secret. A code has no character that JSON or CSV quotes.
+// the code, which is secret.
 func CheckRegistrationCode(code string) error {
-	if len(code) < minRegistrationCode || len(code) > maxRegistrationCode ||
-		strings.ContainsFunc(code, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"\,`, r) }) {
-		return fmt.Errorf(`a registration code has %d to %d ASCII characters without spaces, commas, double quotes and backslashes`,
-			minRegistrationCode, maxRegistrationCode)
+	if !registrationCode.MatchString(code) {
+		return errors.New(
+			`a registration code has 8 to 128 ASCII characters without spaces, commas, double quotes and backslashes`)
 	}
 	return nil
 }

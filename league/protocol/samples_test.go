@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -34,7 +34,7 @@ func samples() map[string]any {
 	rows := []protocol.StandingRow{
 		{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 3, Wins: 2, Draws: 0, Losses: 1, Points: 9,
 			Byes: pointer(1), Buchholz: pointer(12), SonnebornBerger: pointer(7.5)},
-		{Rank: 3, Tied: true, SharedRank: 2, DecidedBy: "head_to_head", TiebreakValues: protocol.TiebreakValues{"head_to_head": 3, "win_rate": 0.5},
+		{Rank: 3, Tied: true, SharedRank: 2, DecidedBy: "head_to_head", TiebreakValues: league.TiebreakValues{"head_to_head": 3, "win_rate": 0.5},
 			PlayerID: "P03", DisplayName: "Agent Gamma", Played: 3, Losses: 3},
 		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3, Withdrawn: true, Annulled: true},
 	}
@@ -43,13 +43,13 @@ func samples() map[string]any {
 	}
 	draw := &protocol.Draw{
 		Commitment: aDigest, Nonce: aDigest,
-		Entropies:          protocol.Both("P01", aDigest, "P02", strings.Repeat("0", 64)),
-		EntropyCommitments: protocol.Both("P01", aDigest, "P02", aDigest),
+		Entropies:          league.Both("P01", aDigest, "P02", strings.Repeat("0", 64)),
+		EntropyCommitments: league.Both("P01", aDigest, "P02", aDigest),
 	}
-	choices := protocol.Both("P01", pointer("even"), "P02", nil)
+	choices := league.Both("P01", pointer("even"), "P02", nil)
 	moves := []protocol.PlayerMove{{PlayerID: "P01", Move: "even"}, {PlayerID: "P02", Move: "odd"}}
 	sign := protocol.SignatureRequest{Sign: true, Started: aDigest, Turn: 2, RoleInMatch: protocol.RolePlayerB, DrawCommitment: aDigest,
-		EntropyCommitments: protocol.Both("P01", aDigest, "P02", aDigest), Moves: moves}
+		EntropyCommitments: league.Both("P01", aDigest, "P02", aDigest), Moves: moves}
 	registration := protocol.Registration{
 		Status: protocol.StatusRejected, LeagueID: "L", Reason: pointer("full"),
 		ErrorCode: "E020", ErrorName: "LEAGUE_FULL", ManagerAuth: protocol.ManagerAuthBearer, ManagerKey: aDigest,
@@ -81,10 +81,10 @@ func samples() map[string]any {
 			Envelope: envelope(protocol.TypeRoundCompleted, manager), LeagueID: "L", RoundID: 1,
 			MatchesCompleted: pointer(2), MatchesPlayed: pointer(2), NextRoundID: pointer(2),
 			Summary: &protocol.RoundSummary{TotalMatches: 2, Wins: 1, Draws: 1}, JournalHead: aDigest, JournalHeadSignature: aSignature,
-			Results: []protocol.RoundResult{{MatchID: "R1M1", Attempt: 1, Status: protocol.StatusWin, Winner: pointer("P01"), DrawnNumber: pointer(8), Choices: choices}}},
+			Results: []protocol.RoundResult{{MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: pointer("P01"), DrawnNumber: pointer(8), Choices: choices}}},
 		&protocol.LeagueCompleted{
 			Envelope: envelope(protocol.TypeLeagueCompleted, manager), LeagueID: "L", TotalRounds: 3, TotalMatches: 6,
-			Champion:       protocol.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9, Reason: "on head-to-head"},
+			Champion:       league.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9, Reason: "on head-to-head"},
 			FinalStandings: rows, TotalPlayers: 4, JournalHead: aDigest, JournalHeadSignature: aSignature},
 		&protocol.GameInvitation{
 			Envelope: envelope(protocol.TypeGameInvitation, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",
@@ -109,9 +109,9 @@ func samples() map[string]any {
 			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, Entropy: aDigest, Signature: aSignature, Fallback: true},
 		&protocol.GameOver{
 			Envelope: envelope(protocol.TypeGameOver, referee), MatchID: "R1M1", GameType: "even_odd",
-			GameResult: &protocol.GameResult{Status: protocol.StatusTechnicalLoss, WinnerPlayerID: pointer("P01"),
+			GameResult: &league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: pointer("P01"),
 				DrawnNumber: pointer(0), NumberParity: pointer("even"), Choices: choices, Reason: "P02 did not choose",
-				Faults: protocol.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: protocol.PerPlayer[int]{{Name: "P01", Value: 1}}},
+				Faults: league.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: league.PerPlayer[int]{{Name: "P01", Value: 1}}},
 			Draw: draw, Reason: "P02 did not choose"},
 		&protocol.GameError{
 			Envelope: envelope(protocol.TypeGameError, referee), MatchID: "R1M1", PlayerID: "P01",
@@ -123,12 +123,12 @@ func samples() map[string]any {
 		&protocol.MatchResultReport{
 			Envelope: envelope(protocol.TypeMatchResultReport, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",
 			GameType: "even_odd", Attempt: 2,
-			Result: protocol.MatchResult{Winner: pointer("P01"), Score: protocol.Both("P01", 3, "P02", 0),
+			Result: protocol.MatchResult{Winner: pointer("P01"), Score: league.Both("P01", 3, "P02", 0),
 				Details: &protocol.ResultDetails{DrawnNumber: pointer(8), Choices: choices,
-					Status: protocol.StatusWin, Reason: "P01 was right",
-					Faults: protocol.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: protocol.PerPlayer[int]{{Name: "P01", Value: 1}}}},
+					Status: league.StatusWin, Reason: "P01 was right",
+					Faults: league.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: league.PerPlayer[int]{{Name: "P01", Value: 1}}}},
 			Draw: draw, Evidence: protocol.Evidence{Moves: moves, TranscriptDigest: aDigest,
-				Signatures: protocol.PerPlayer[protocol.MoveSignature]{{Name: "P01", Value: protocol.MoveSignature{Turn: 2, Signature: aSignature}}}}},
+				Signatures: league.PerPlayer[protocol.MoveSignature]{{Name: "P01", Value: protocol.MoveSignature{Turn: 2, Signature: aSignature}}}}},
 		&protocol.StandingsUpdate{
 			Envelope: envelope(protocol.TypeStandingsUpdate, manager), LeagueID: "L", RoundID: 1, Standings: rows, TotalPlayers: 2},
 		&protocol.LeagueQuery{
@@ -187,14 +187,13 @@ func TestSamplesSurviveDecodingAndEncoding(t *testing.T) {
 			raw := sampleJSON(t, messageType)
 			assert.Empty(t, protocol.Examine(messageType, raw))
 
-			decoded := newMessage[messageType]()
+			decoded := newMessage(messageType)
 			require.NoError(t, json.Unmarshal(raw, decoded))
 			assert.Equal(t, samples()[messageType], decoded)
 			again, err := json.Marshal(decoded)
 			require.NoError(t, err)
-			lost, added := compare("", parse(t, raw), parse(t, again))
-			assert.Empty(t, lost)
-			assert.Empty(t, added)
+			assert.Equal(t, string(raw), string(again))
+			assert.NoError(t, accepts(t, compiled(t, messageType), raw))
 		})
 	}
 }
@@ -205,7 +204,7 @@ func TestSchemasAndSamplesHaveTheSameFields(t *testing.T) {
 	for _, messageType := range protocol.MessageTypes() {
 		t.Run(messageType, func(t *testing.T) {
 			said := map[string]bool{}
-			namesIn("", parse(t, sampleJSON(t, messageType)), said)
+			namesIn("", decode(t, sampleJSON(t, messageType)), said)
 			named := map[string]bool{}
 			schema, ok := protocol.Schema(messageType)
 			require.True(t, ok)
@@ -215,20 +214,6 @@ func TestSchemasAndSamplesHaveTheSameFields(t *testing.T) {
 			}
 			for path := range named {
 				assert.True(t, said[path] || strings.HasSuffix(path, freeForm), "no sample has %s", path)
-			}
-		})
-	}
-}
-
-// TestSamplesFillEveryMember keeps the samples complete, when a Go type gets a
-// member more.
-func TestSamplesFillEveryMember(t *testing.T) {
-	for messageType, sample := range samples() {
-		t.Run(messageType, func(t *testing.T) {
-			said := map[string]bool{}
-			namesIn("", parse(t, sampleJSON(t, messageType)), said)
-			for _, path := range jsonMembers("", reflect.TypeOf(sample).Elem()) {
-				assert.True(t, said[path], "the sample lacks %s", path)
 			}
 		})
 	}
@@ -248,18 +233,17 @@ func inFreeForm(path string, named map[string]bool) bool {
 }
 
 // namesIn collects the paths of all members; players' ids count as one name.
-func namesIn(path string, v tree, into map[string]bool) {
+func namesIn(path string, v any, into map[string]bool) {
 	switch v := v.(type) {
-	case object:
-		for _, m := range v {
-			name := m.name
-			if _, ok := protocol.ParsePlayerID(name); ok {
+	case map[string]any:
+		for name, inner := range v {
+			if _, ok := league.ParsePlayerID(name); ok {
 				name = "*"
 			}
 			into[join(path, name)] = true
-			namesIn(join(path, name), m.value, into)
+			namesIn(join(path, name), inner, into)
 		}
-	case array:
+	case []any:
 		for _, e := range v {
 			namesIn(path+"[]", e, into)
 		}
@@ -286,32 +270,4 @@ func namesOf(path string, schema map[string]any, into map[string]bool) {
 	if types := fmt.Sprint(schema["type"]); strings.Contains(types, "object") && !shaped {
 		into[path+freeForm] = true
 	}
-}
-
-// jsonMembers lists the paths of all members that a Go type can have.
-func jsonMembers(path string, of reflect.Type) []string {
-	var all []string
-	switch {
-	case of.Kind() == reflect.Pointer:
-		return jsonMembers(path, of.Elem())
-	case of.Kind() == reflect.Slice && strings.HasPrefix(of.Name(), "PerPlayer["):
-		return append([]string{join(path, "*")}, jsonMembers(join(path, "*"), of.Elem().Field(1).Type)...)
-	case of.Kind() == reflect.Slice:
-		return jsonMembers(path+"[]", of.Elem())
-	case of.Kind() == reflect.Struct:
-		for i := range of.NumField() {
-			f := of.Field(i)
-			if f.Anonymous {
-				all = append(all, jsonMembers(path, f.Type)...)
-				continue
-			}
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if !f.IsExported() || name == "" {
-				continue
-			}
-			all = append(all, join(path, name))
-			all = append(all, jsonMembers(join(path, name), f.Type)...)
-		}
-	}
-	return all
 }

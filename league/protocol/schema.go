@@ -4,11 +4,10 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // MessageTypes returns all message types that have a schema, in alphabetical order.
-func MessageTypes() []string { return slices.Sorted(maps.Keys(bodies)) }
+func MessageTypes() []string { return slices.Sorted(maps.Keys(shapes)) }
 
 // IsMessageType tells whether a message type is one of the protocol.
 func IsMessageType(text string) bool { return shapes[text] != nil }
@@ -22,11 +21,10 @@ func Schema(messageType string) (map[string]any, bool) {
 	if !ok {
 		return nil, false
 	}
-	s := objectSchema(shape.fields)
+	s := objectSchema(shape.fields, true)
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["$id"] = "urn:league.v2:" + messageType
 	s["title"] = messageType
-	describe(s, messageType, "", shape.fields)
 	i := slices.IndexFunc(methodRows, func(m MethodRow) bool { return m.Request == messageType || m.Result == messageType })
 	if i < 0 { // an error
 		return s, true
@@ -41,37 +39,26 @@ func Schema(messageType string) (map[string]any, bool) {
 	return s, true
 }
 
-// describe adds the meanings of members to a schema, before the rules for their texts.
-func describe(schema map[string]any, messageType, path string, fields []field) {
-	properties, _ := schema["properties"].(map[string]any)
-	for i := range fields {
-		f := &fields[i]
-		at := strings.TrimPrefix(path+"."+f.name, ".")
-		s := properties[f.name].(map[string]any) //nolint:forcetypeassert // objectSchema made it
-		meaning := plainText(meaningOf(messageType, at))
-		if rule, ok := s["description"].(string); ok {
-			meaning += " (" + rule + ")"
-		}
-		s["description"] = meaning
-		describe(s, messageType, at, f.fields)
-		for keyword, suffix := range map[string]string{"items": "[]", "additionalProperties": ""} {
-			if inner, ok := s[keyword].(map[string]any); ok {
-				describe(inner, messageType, at+suffix, f.items.fields)
-			}
-		}
-	}
-}
-
 var markdown = regexp.MustCompile("`|\\[([^]]*)\\]\\([^)]*\\)")
 
 // plainText returns Markdown without its marks and links.
 func plainText(text string) string { return markdown.ReplaceAllString(text, "$1") }
 
-func objectSchema(fields []field) map[string]any {
+// objectSchema returns the schema of an object, with the meanings of its members if it is described.
+func objectSchema(fields []field, described bool) map[string]any {
 	properties := map[string]any{}
 	required := []string{}
-	for _, f := range fields {
-		properties[f.name] = f.schema()
+	for i := range fields {
+		f := &fields[i]
+		property := f.schema(described)
+		if described && f.meaning != "" {
+			meaning := plainText(f.meaning)
+			if rule, ok := property["description"].(string); ok {
+				meaning += " (" + rule + ")"
+			}
+			property["description"] = meaning
+		}
+		properties[f.name] = property
 		if !f.optional {
 			required = append(required, f.name)
 		}
@@ -83,23 +70,25 @@ func objectSchema(fields []field) map[string]any {
 	return s
 }
 
-func (f *field) schema() map[string]any {
+func (f *field) schema(described bool) map[string]any {
 	s := map[string]any{}
 	switch f.kind {
 	case kindObject:
 		if f.items != nil {
-			s["additionalProperties"] = f.items.schema()
+			s["additionalProperties"] = f.items.schema(described)
 		} else if f.fields != nil {
-			s = objectSchema(f.fields)
+			s = objectSchema(f.fields, described)
 		}
 	case kindArray:
-		s["items"] = f.items.schema()
+		s["items"] = f.items.schema(described)
 		if f.min > 0 {
 			s["minItems"] = f.min
 		}
 	case kindInteger:
-		if f.values != nil {
-			return f.integerOrWord()
+		if f.values != nil { // certain strings may replace it
+			integer, word := *f, *f
+			integer.values, word.kind = nil, kindString
+			return map[string]any{"anyOf": []any{integer.schema(false), word.schema(false)}}
 		}
 		s["minimum"], s["maximum"] = f.min, f.max
 	case kindNumber:
@@ -113,13 +102,6 @@ func (f *field) schema() map[string]any {
 		s["type"] = []string{f.kind.String(), "null"}
 	}
 	return s
-}
-
-// integerOrWord returns the schema of an integer that certain strings may replace.
-func (f *field) integerOrWord() map[string]any {
-	integer, word := *f, *f
-	integer.values, word.kind = nil, kindString
-	return map[string]any{"anyOf": []any{integer.schema(), word.schema()}}
 }
 
 func (f *field) textSchema(s map[string]any) {

@@ -4,46 +4,25 @@ import (
 	"context"
 	"net/netip"
 	"time"
+
+	"evenodd/transport"
 )
 
-// A Caller calls a method at an endpoint and waits for the result. A carrier
-// (HTTP, memory) implements it. Implementations are safe for concurrent use.
-//
-// A carrier of bytes encodes the params and passes the encoded result to Decode.
-// A carrier of values passes the params on unchanged and returns the handler's
-// result unchanged.
-//
-// Call returns when the result is there, the limit is over or ctx ends. The error
-// of the limit is context.DeadlineExceeded. An error that the other side sent has
-// the method RPCError; an endpoint where nobody listens has the method Unreachable.
-// The timing is nil when the carrier measures none.
-type Caller interface {
-	Call(ctx context.Context, request CallRequest) (result any, timing *CallTiming, err error)
-}
+// The seam of package transport, under names that roles may use: they import no carrier.
+type (
+	// Caller is transport.Caller.
+	Caller = transport.Caller
+	// CallRequest is transport.Request.
+	CallRequest = transport.Request
+	// Timing is transport.Timing.
+	Timing = transport.Timing
+)
 
-// CallRequest is one call. It is an alias of an unnamed type because the package
-// transport, which must not be imported here, declares the same interface.
-type CallRequest = struct {
-	Endpoint string
-	Bearer   string // credential that travels beside the message; "" for none
-	Method   string
-	Params   any                              // the message
-	Decode   func(result []byte) (any, error) // fails for anything that is not one JSON value
-	Limit    time.Duration                    // from now; 0 for no limit
-	// ExtendByQueue adds to Limit the time that the request waits at this side
-	// before it is sent, as soon as it is sent.
-	ExtendByQueue bool
-	// Networks are the only ones in which the endpoint may be, against SSRF; nil for all.
-	// A carrier without addresses ignores them.
-	Networks []netip.Prefix
-}
+// Milliseconds converts a duration to the form in files and messages, which is rounded to a tenth.
+func Milliseconds(d time.Duration) float64 { return transport.Milliseconds(d) }
 
-// CallTiming says where the time of a call went; see Timing.
-type CallTiming = struct {
-	Queued, Connecting, Waiting, Reading time.Duration
-	Departed                             time.Time
-	Body                                 []byte
-}
+// FromMilliseconds is the reverse of Milliseconds.
+func FromMilliseconds(ms float64) time.Duration { return transport.FromMilliseconds(ms) }
 
 // A Mux holds an agent's handlers by method. A carrier of bytes calls decode on
 // the params before handle; a carrier of values passes them to handle directly.
@@ -51,7 +30,8 @@ type Mux interface {
 	// Handle registers a method. All methods are registered before the first
 	// call arrives. Decode fails for anything that is not one whole JSON
 	// value, because the carrier does not check that again.
-	Handle(method string, decode func(params []byte) (any, error), handle func(ctx context.Context, bearer string, params any) (any, error))
+	Handle(method string, decode func(params []byte) (any, error),
+		handle func(ctx context.Context, bearer string, params any) (any, error))
 	// Fallback names the method of a call whose method is not registered, from
 	// its params: []byte from a carrier of bytes, else the value.
 	Fallback(resolve func(params any) (method string, ok bool))

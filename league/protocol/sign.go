@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
+	"slices"
 	"strconv"
 	"sync/atomic"
+
+	"evenodd/league"
 )
 
 // A SigningKey is the Ed25519 key by which an agent signs. It is immutable.
@@ -44,69 +47,51 @@ type MoveStatement struct {
 
 // SignMove returns the signature of a statement in hexadecimal digits; "" for a statement
 // with a text of more than 64 KB, which cannot be signed.
-func (k *SigningKey) SignMove(s *MoveStatement) string {
-	var buffer [statementSize]byte
-	return k.sign(s.appendTo(buffer[:0]))
-}
+func (k *SigningKey) SignMove(s *MoveStatement) string { return k.sign(s.texts()) }
 
-// sign returns a signature in hexadecimal digits; "" if it is not ok.
-func (k *SigningKey) sign(statement []byte, ok bool) string {
-	if !ok {
+// sign returns the signature of a statement in hexadecimal digits; "" if a text is too long.
+func (k *SigningKey) sign(texts []string) string {
+	if tooLong(texts) {
 		return ""
 	}
-	return hex.EncodeToString(ed25519.Sign(k.private, statement))
+	return hex.EncodeToString(ed25519.Sign(k.private, prefixed(nil, texts...)))
+}
+
+// tooLong tells whether a text is too long for its length prefix.
+func tooLong(texts []string) bool {
+	return slices.ContainsFunc(texts, func(x string) bool { return len(x) > math.MaxUint16 })
 }
 
 // Verify tells whether a signature of the statement is valid under a public key.
 func (s *MoveStatement) Verify(publicKey, signature string) bool {
-	var buffer [statementSize]byte
-	b, ok := s.appendTo(buffer[:0])
-	return ok && verify(publicKey, signature, b)
+	return verify(publicKey, signature, s.texts())
 }
 
-// statementSize is more than the size of a usual statement.
-const statementSize = 768
-
-// appendTo appends the bytes of the statement. It returns false if a text is too long for
-// its length prefix.
-func (s *MoveStatement) appendTo(b []byte) (statement []byte, ok bool) {
-	texts := [...]string{
+// texts returns the parts of the statement.
+func (s *MoveStatement) texts() []string {
+	texts := []string{
 		"evenodd-move-v1", s.Started, s.MatchID, strconv.Itoa(s.Attempt), s.RefereeID, s.PlayerID, s.DrawCommitment,
-		s.EntropyCommitments[0], s.EntropyCommitments[1], strconv.Itoa(s.Turn), s.Move, s.Entropy, s.MovesHash,
+		s.EntropyCommitments[0], s.EntropyCommitments[1], strconv.Itoa(s.Turn), s.Move, s.Entropy,
 	}
-	count := len(texts)
-	if s.Turn <= 1 {
-		count--
+	if s.Turn > 1 {
+		texts = append(texts, s.MovesHash)
 	}
-	return appendPrefixed(b, texts[:count]...)
+	return texts
 }
 
-// appendPrefixed appends LP(x) for each text. It returns false if one is too long.
-func appendPrefixed(b []byte, texts ...string) (all []byte, ok bool) {
-	for _, x := range texts {
-		if len(x) > math.MaxUint16 {
-			return nil, false
-		}
-		b = prefixed(b, x)
-	}
-	return b, true
-}
-
-// verify tells whether a signature of a text is valid under a public key.
-func verify(publicKey, signature string, text []byte) bool {
-	var key [ed25519.PublicKeySize]byte
-	var binary [ed25519.SignatureSize]byte
-	if !ValidPublicKey(publicKey) || !isSignature(signature) {
+// verify tells whether a signature of a statement is valid under a public key.
+func verify(publicKey, signature string, texts []string) bool {
+	if !ValidPublicKey(publicKey) || !isSignature(signature) || tooLong(texts) {
 		return false
 	}
-	_, _ = hex.Decode(key[:], []byte(publicKey)) // both are valid
-	_, _ = hex.Decode(binary[:], []byte(signature))
-	return ed25519.Verify(key[:], text, binary[:])
+	key, _ := hex.DecodeString(publicKey) // both are valid
+	binary, _ := hex.DecodeString(signature)
+	return ed25519.Verify(key, prefixed(nil, texts...), binary)
 }
 
 // InOrder returns the entropy commitments of PLAYER_A and PLAYER_B, "" for a missing one,
 // given one player of the match and its role.
-func InOrder(commitments PerPlayer[string], playerID, role string) (inOrder [2]string) {
+func InOrder(commitments league.PerPlayer[string], playerID, role string) (inOrder [2]string) {
 	side := 0
 	if role == RolePlayerB {
 		side = 1
@@ -135,21 +120,15 @@ const movesDomain = "evenodd-moves-v1"
 func MovesHash(moves []PlayerMove) string {
 	sum := sha256.Sum256([]byte(movesDomain))
 	for i := range moves {
-		b := make([]byte, 0, 128)
-		b = append(b, movesDomain...)
-		b = append(b, sum[:]...)
-		b = prefixed(b, moves[i].PlayerID)
-		b = prefixed(b, moves[i].Move)
-		sum = sha256.Sum256(b)
+		sum = sha256.Sum256(prefixed(append([]byte(movesDomain), sum[:]...), moves[i].PlayerID, moves[i].Move))
 	}
-	text := hexadecimal(sum)
-	return string(text[:])
+	return Secret(sum).Hex()
 }
 
 // A MoveSignature is the last signature of a player in a match.
 type MoveSignature struct {
-	Turn      int    `json:"turn,omitzero"`
-	Signature string `json:"signature,omitzero"`
+	Turn      int    `json:"turn,omitzero" rule:"min=1"`
+	Signature string `json:"signature,omitzero" rule:"signature"`
 }
 
 // SignHead returns the manager's signature of a journal's head, in hexadecimal digits.
@@ -160,8 +139,7 @@ func (k *SigningKey) SignHead(leagueID, head string) string {
 // VerifyHead tells whether a signature of a journal's head is valid under the public key
 // of the manager.
 func VerifyHead(publicKey, signature, leagueID, head string) bool {
-	b, ok := headStatement(leagueID, head)
-	return ok && verify(publicKey, signature, b)
+	return verify(publicKey, signature, headStatement(leagueID, head))
 }
 
 // A HeadVerifier verifies heads for players that are told the same ones, each head once.
@@ -188,6 +166,6 @@ func (v *HeadVerifier) Verify(publicKey, signature, leagueID, head string) bool 
 	return valid
 }
 
-func headStatement(leagueID, head string) (statement []byte, ok bool) {
-	return appendPrefixed(make([]byte, 0, 192), "evenodd-head-v1", leagueID, head)
+func headStatement(leagueID, head string) []string {
+	return []string{"evenodd-head-v1", leagueID, head}
 }

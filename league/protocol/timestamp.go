@@ -23,7 +23,8 @@ func ParseTimestamp(s string) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%q is not in UTC: end it with Z or +00:00", clip(s))
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil || len(s) > timestampLimit || s[13] != ':' || strings.ContainsRune(s, ',') { // time.Parse takes T1:30:00Z too
+	// time.Parse takes T1:30:00Z too
+	if err != nil || len(s) > timestampLimit || s[13] != ':' || strings.ContainsRune(s, ',') {
 		return time.Time{}, fmt.Errorf("%q is not a time of the form YYYY-MM-DDTHH:MM:SSZ", clip(s))
 	}
 	return t.UTC(), nil

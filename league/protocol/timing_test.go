@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -41,29 +40,10 @@ type measuring struct {
 	got    protocol.CallRequest
 }
 
-func (m *measuring) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (m *measuring) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	m.got = r
-	timing := protocol.CallTiming(m.timing)
+	timing := m.timing
 	return &protocol.GameJoinAck{}, &timing, m.err
-}
-
-func TestTimingAsJSON(t *testing.T) {
-	raw, err := json.Marshal(protocol.Timing{Queued: 1234567 * time.Microsecond, Connecting: 40 * time.Microsecond, Waiting: 5 * time.Second})
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"queued_ms": 1234.6, "connecting_ms": 0, "waiting_ms": 5000, "reading_ms": 0}`, string(raw))
-	var back protocol.Timing
-	require.NoError(t, json.Unmarshal(raw, &back))
-	assert.Equal(t, protocol.Timing{Queued: 1234600 * time.Microsecond, Waiting: 5 * time.Second}, back)
-	require.Error(t, json.Unmarshal([]byte(`{"queued_ms": "much"}`), &back))
-}
-
-func TestMargins(t *testing.T) {
-	for window, want := range map[time.Duration]time.Duration{
-		time.Second: 100 * ms, 2 * time.Second: 100 * ms, 5 * time.Second: 250 * ms, 20 * time.Second: time.Second,
-		30 * time.Second: time.Second, 0: 100 * ms,
-	} {
-		assert.Equal(t, want, protocol.Margin(window), window)
-	}
 }
 
 type ours struct{ error }

@@ -59,13 +59,14 @@ const maxExamined = 5000
 func Examine(messageType string, raw []byte) []FieldError {
 	shape, known := shapes[messageType]
 	if !known {
-		return []FieldError{{Field: "message_type", Rule: "a message type of the protocol", Got: clip(messageType), kind: breachValue}}
+		return []FieldError{{Field: "message_type", Rule: "a message type of the protocol", Got: clip(messageType),
+			kind: breachValue}}
 	}
-	return examineFields(shape, raw)
+	return examine(shape, raw)
 }
 
-// examineFields is examineValid for any text.
-func examineFields(shape *field, raw []byte) []FieldError {
+// examine is examineValid for any text.
+func examine(shape *field, raw []byte) []FieldError {
 	if !jsontext.Value(raw).IsValid() {
 		return noObject(raw)
 	}
@@ -153,7 +154,8 @@ func (v *validator) pathText() string {
 }
 
 func (v *validator) fail(f *field, start int, rule string, kind breach) {
-	v.broken = append(v.broken, FieldError{Field: v.pathText(), Rule: rule, Got: shown(f.name, jsontext.Value(v.text[start:v.at])), kind: kind})
+	v.broken = append(v.broken, FieldError{Field: v.pathText(), Rule: rule,
+		Got: shown(f.name, jsontext.Value(v.text[start:v.at])), kind: kind})
 }
 
 // object reads an object with the members of f.
@@ -175,9 +177,7 @@ func (v *validator) object(f *field) {
 			v.broken[k].order = i
 		}
 	}
-	if f.required&^seen != 0 {
-		v.missing(f, seen)
-	}
+	v.missing(f, seen)
 	if len(v.broken) > first+1 {
 		slices.SortStableFunc(v.broken[first:], func(a, b FieldError) int { return cmp.Compare(a.order, b.order) })
 	}
@@ -186,7 +186,7 @@ func (v *validator) object(f *field) {
 // missing reports the required members of f that the object does not have.
 func (v *validator) missing(f *field, seen uint64) {
 	for i := range f.fields {
-		if f.required>>i&1 == 0 || seen>>i&1 == 1 {
+		if f.fields[i].optional || seen>>i&1 == 1 {
 			continue
 		}
 		v.path[v.depth] = segment{name: f.fields[i].name}
@@ -211,9 +211,11 @@ func (v *validator) value(f *field) {
 		v.keyed(f)
 	case f.kind == kindObject && first == '{' && f.fields != nil:
 		v.object(f)
+	case f.kind == kindObject && first == '{':
+		v.skip()
 	case f.kind == kindArray && first == '[':
 		if n := v.array(f); n < f.min {
-			rule = fmt.Sprintf("an array of at least %d", f.min)
+			rule = f.must()
 		}
 	default:
 		v.skip()

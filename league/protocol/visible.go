@@ -18,7 +18,8 @@ import (
 // and those of private use, which have no shape on most computers. Unassigned characters are not
 // invisible: newer versions of Unicode assign them.
 var invisible = []*unicode.RangeTable{
-	unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, {R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}},
+	unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp,
+	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}},
 	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point,
 }
 
@@ -26,50 +27,36 @@ var invisible = []*unicode.RangeTable{
 // Arabic (Persian) and Devanagari (Hindi), a joiner changes the shape of the letters before it.
 var withoutJoiners = []*unicode.RangeTable{
 	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Hebrew,
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Cherokee,
+	unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Cherokee,
+}
+
+// joining are the invisible characters that change the shape of a visible one: in emoji and in scripts that
+// need them. They are joiners, variation selectors, the tags of flags, and a narrow gap in Mongolian words.
+var joining = []*unicode.RangeTable{
+	unicode.Join_Control, unicode.Variation_Selector,
+	{R16: []unicode.Range16{{Lo: 0x180E, Hi: 0x180E, Stride: 1}}, R32: []unicode.Range32{{Lo: 0xE0020, Hi: 0xE007F, Stride: 1}}},
 }
 
 // A reader tells which characters of a text are visible where they stand.
 type reader struct {
-	last rune // 0 before the text
-	base rune // the last character that is no mark
+	base rune // the last character that changes no other; 0 before the text
 }
 
-// sees tells whether the next character is visible. Joiners, variation selectors and tags are part
-// of a visible character where they change its shape: in emoji and in scripts that need them. A
-// combining mark without a base is not: it changes what stands before the text, or a space.
+// sees tells whether the next character is visible. A combining mark without a base is not: it
+// changes what stands before the text, or a space.
 func (s *reader) sees(r rune) bool {
-	last, base := s.last, s.base
-	s.last = r
-	if !unicode.In(r, invisible...) {
-		if unicode.IsMark(r) {
-			return s.base != 0 && !unicode.IsSpace(s.base)
-		}
-		s.base = r
-		return true
-	}
-	const (
-		blackFlag      = '\U0001F3F4' // the flags of England, Scotland and Wales are this one with tags
-		vowelSeparator = '\u180E'     // a narrow gap in Mongolian words
-	)
+	based := s.base != 0 && !unicode.IsSpace(s.base)
 	switch {
-	case unicode.Is(unicode.Prepended_Concatenation_Mark, r):
-		s.base = r
-		return true
-	case unicode.Is(unicode.Join_Control, r):
-		return !unicode.Is(unicode.Join_Control, last) &&
-			(unicode.IsSymbol(base) || unicode.IsLetter(base) && !unicode.In(base, withoutJoiners...))
-	case unicode.Is(unicode.Variation_Selector, r):
-		return unicode.IsGraphic(last) && !unicode.IsSpace(last) && !unicode.In(last, unicode.Variation_Selector, unicode.Latin, unicode.Greek, unicode.Cyrillic)
-	case r == vowelSeparator:
-		return unicode.Is(unicode.Mongolian, last) && last != vowelSeparator
-	case isTag(r):
-		return last == blackFlag || isTag(last)
+	case unicode.In(r, joining...):
+		return based && !unicode.In(s.base, withoutJoiners...)
+	case unicode.In(r, invisible...):
+		return false
+	case unicode.IsMark(r):
+		return based
 	}
-	return false
+	s.base = r
+	return true
 }
-
-func isTag(r rune) bool { return r >= 0xE0020 && r <= 0xE007F }
 
 // Escape returns a text in a form that is safe to print as a part of a line: each character that
 // controls a terminal, breaks the line or is invisible becomes an escape sequence such as \x1b or
@@ -140,14 +127,8 @@ func CheckDisplayName(name string) error {
 	for _, r := range name {
 		n++
 		if !eye.sees(r) {
-			what := "an invisible character"
-			switch {
-			case unicode.Is(unicode.Co, r):
-				what = "a private-use character"
-			case unicode.IsMark(r) && !unicode.In(r, invisible...):
-				what = "a combining mark without a character before it"
-			}
-			return Fault(ErrInvalidFieldType, "display_name has %s, U+%04X (character %d), and could look like another name: remove it", what, r, n)
+			return Fault(ErrInvalidFieldType, "display_name has a character that cannot be seen, U+%04X (character %d), "+
+				"and could look like another name: remove it", r, n)
 		}
 		blank = blank && unicode.IsSpace(r)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -18,9 +19,8 @@ import (
 func (o *organiser) ruleForTheLoser() {
 	t, winner := o.t, o.ids[1]
 	t.Helper()
-	ruling := &journal.MatchRuled{
-		Decision: journal.Decision{By: "A. Smith", Reason: "a wrong draw"}, MatchID: o.match.MatchID, Status: protocol.StatusWin, WinnerPlayerID: &winner,
-		Score: protocol.Both(o.match.Score[0].Name, o.match.Score[1].Value, o.match.Score[1].Name, o.match.Score[0].Value),
+	ruling := &journal.Decided{
+		Command: protocol.CommandRule, Decision: journal.Decision{By: "A. Smith", Reason: "a wrong draw"}, MatchID: o.match.MatchID, Winner: winner,
 	}
 	o.other = func(e *journal.Event) []*journal.Event {
 		if _, ends := e.Data.(*journal.LeagueCompleted); ends {
@@ -31,11 +31,12 @@ func (o *organiser) ruleForTheLoser() {
 	path := o.dir.Match("cup", o.match.MatchID.String())
 	doc, err := store.Read[store.Match](path)
 	require.NoError(t, err)
-	result := protocol.GameResult{Status: ruling.Status, WinnerPlayerID: &winner, Reason: "ruled by A. Smith: a wrong draw"}
+	require.NoError(t, store.Write(o.dir.Attempt("cup", doc.MatchID, doc.Attempt), doc))
+	result := league.Result{Status: league.StatusWin, WinnerPlayerID: &winner, Reason: "ruled by A. Smith: a wrong draw"}
 	for _, c := range o.match.Choices {
-		result.Choices = append(result.Choices, protocol.Member[*string]{Name: c.Name})
+		result.Choices = append(result.Choices, league.Member[*string]{Name: c.Name})
 	}
-	doc.Attempt, doc.RefereeID, doc.Draw, doc.Result = 0, "", nil, &store.MatchResult{GameResult: result, Score: ruling.Score}
+	doc.Attempt, doc.RefereeID, doc.Draw, doc.Result = 0, "", nil, &store.MatchResult{Result: result, Score: league.Both(o.match.Score[0].Name, o.match.Score[1].Value, o.match.Score[1].Name, o.match.Score[0].Value)}
 	withoutRecord(doc)
 	require.NoError(t, store.Write(path, doc))
 	for _, id := range []string{"P01", "P02", "P03", "P04"} { // they name the end of the journal as it was

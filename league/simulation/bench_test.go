@@ -21,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
@@ -211,7 +212,7 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 			return r, nil
 		})
 		protocol.ReportMatchResult.Handle(mux, stamp, func(_ context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack, error) {
-			id, _ := protocol.ParseMatchID(q.MatchID)
+			id, _ := league.ParseMatchID(q.MatchID)
 			w.pairs[id.Number-1].done <- struct{}{}
 			return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
 		})
@@ -235,7 +236,7 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 	for i := range pairs {
 		p := &pair{number: i + 1, done: make(chan struct{}, 1)}
 		for side := range p.players {
-			p.players[side], p.keys[side] = w.player(b, protocol.PlayerID(2*i+side+1), manager, clock)
+			p.players[side], p.keys[side] = w.player(b, league.PlayerID(2*i+side+1), manager, clock)
 		}
 		w.pairs = append(w.pairs, p)
 	}
@@ -278,7 +279,7 @@ func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) 
 // match plays one match of a pair.
 func (w *bench) match(b *testing.B, stamp *protocol.Stamp, p *pair) {
 	round := int(w.pace.Add(1))
-	id := protocol.MatchID{Round: round, Number: p.number}.String()
+	id := league.MatchID{Round: round, Number: p.number}.String()
 	a, c := p.players[0], p.players[1]
 	a.AccessToken = p.keys[0].AccessToken(benchLeague, id, 1, "REF01")
 	c.AccessToken = p.keys[1].AccessToken(benchLeague, id, 1, "REF01")
@@ -435,9 +436,8 @@ func again[T any](b *testing.B, v *T) {
 	}
 }
 
-// BenchmarkHTTP plays matches over HTTP, 16 at once: by the calls of the protocol, and by
-// the tools of MCP. The floor of a match is 8 raw calls of the same sizes over kept-alive
-// connections.
+// BenchmarkHTTP plays matches over HTTP, 16 at once. The floor of a match is 8 raw calls of
+// the same sizes over kept-alive connections.
 func BenchmarkHTTP(b *testing.B) {
 	asSimulate(b)
 	exchanges := recordMatch(b)
@@ -465,10 +465,6 @@ func BenchmarkHTTP(b *testing.B) {
 	})
 	b.Run("calls", func(b *testing.B) {
 		w := newBench(b, newNetwork(HTTP), atOnce)
-		perMatch(b, 1, floor, func() { w.matches(b) })
-	})
-	b.Run("tools", func(b *testing.B) {
-		w := newBench(b, newToolNetwork(), atOnce)
 		perMatch(b, 1, floor, func() { w.matches(b) })
 	})
 }

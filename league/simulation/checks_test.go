@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/faults"
@@ -91,13 +91,13 @@ func eliminated(l *swarmLeague) (problems []string) {
 			if lost[id] > 1 || lost[id] == 1 && l.result.Rounds-m.RoundID >= 4 {
 				problems = append(problems, fmt.Sprintf("%s plays in %s after it was eliminated", id, m.MatchID))
 			}
-			if m.Status != protocol.StatusDraw && m.Winner != id {
+			if m.Status != league.StatusDraw && m.Winner != id {
 				lost[id]++
 			}
 		}
 	}
 	champion, last := l.result.Champion.PlayerID, l.result.Results[len(l.result.Results)-1]
-	doubleLoss := slices.ContainsFunc(l.result.Results, func(m league.MatchRecord) bool { return m.RoundID >= last.RoundID-3 && len(losers(m)) == 2 })
+	doubleLoss := slices.ContainsFunc(l.result.Results, func(m manager.MatchRecord) bool { return m.RoundID >= last.RoundID-3 && len(losers(m)) == 2 })
 	if lost[champion] > 0 && !doubleLoss {
 		problems = append(problems, champion+" is the champion, and lost a match")
 	}
@@ -113,19 +113,19 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 		}
 		return rows[id]
 	}
-	s := table.DefaultScoring()
+	s := league.DefaultScoring()
 	for _, m := range l.result.Results {
 		for _, id := range []string{m.PlayerA, m.PlayerB} {
 			r := row(id)
 			r.Played++
 			switch {
-			case m.Status == protocol.StatusDraw:
+			case m.Status == league.StatusDraw:
 				r.Draws++
 				r.Points += s.Draw
 			case m.Winner == id:
 				r.Wins++
 				r.Points += s.Win
-			case m.Status == protocol.StatusTechnicalLoss:
+			case m.Status == league.StatusTechnicalLoss:
 				r.Losses++
 				r.TechnicalLosses++
 				r.Points += s.TechnicalLoss
@@ -140,10 +140,10 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 	}
 	for _, got := range l.result.Standings {
 		want := *row(got.PlayerID)
-		want.Rank, want.PlayerID, want.DisplayName = got.Rank, got.PlayerID, got.DisplayName
-		want.Tied, want.DecidedBy = got.Tied, got.DecidedBy
-		if !reflect.DeepEqual(got.Standing, want) {
-			problems = append(problems, fmt.Sprintf("%s: %+v in the table, by the results %+v", got.PlayerID, got.Standing, want))
+		want.Player, want.Rank, want.PlayerID, want.DisplayName, want.Strategy = got.Player, got.Rank, got.PlayerID, got.DisplayName, got.Strategy
+		want.Tied, want.DecidedBy, want.ByPoints, want.Fallbacks = got.Tied, got.DecidedBy, got.ByPoints, got.Fallbacks
+		if !reflect.DeepEqual(got, want) {
+			problems = append(problems, fmt.Sprintf("%s: %+v in the table, by the results %+v", got.PlayerID, got, want))
 		}
 		if got.Wins+got.Draws+got.Losses != got.Played {
 			problems = append(problems, got.PlayerID+": won, drawn and lost matches are not those it played")
@@ -154,7 +154,7 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 
 // swissScores adds the byes, the points that they give, and the scores of the opponents.
 func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
-	points := table.DefaultScoring().Win
+	points := league.DefaultScoring().Win
 	for _, r := range l.result.Standings {
 		s := row(r.PlayerID)
 		byes := l.result.Rounds - s.Played
@@ -168,7 +168,7 @@ func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
 			switch {
 			case m.Winner == pair[0]:
 				*s.SonnebornBerger += float64(opponent.Points)
-			case m.Status == protocol.StatusDraw:
+			case m.Status == league.StatusDraw:
 				*s.SonnebornBerger += float64(opponent.Points) / 2
 			}
 		}
@@ -176,10 +176,10 @@ func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
 }
 
 // losers returns the players that lost a match technically.
-func losers(m league.MatchRecord) []string {
+func losers(m manager.MatchRecord) []string {
 	var ids []string
 	for _, id := range []string{m.PlayerA, m.PlayerB} {
-		if m.Status == protocol.StatusTechnicalLoss && m.Winner != id {
+		if m.Status == league.StatusTechnicalLoss && m.Winner != id {
 			ids = append(ids, id)
 		}
 	}
@@ -204,7 +204,7 @@ func onlyFaultyPlayersLose(l *swarmLeague) (problems []string) {
 
 // suspended tells whether a player was suspended before a match: it has failed often,
 // and no referee conducted the match.
-func suspended(m league.MatchRecord, before int) bool { return m.RefereeID == "" && before >= 3 }
+func suspended(m manager.MatchRecord, before int) bool { return m.RefereeID == "" && before >= 3 }
 
 // lossesFollowFromFaults computes the failing players of each match and their failures
 // from the plan alone, and compares them with the results.
@@ -248,7 +248,7 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 }
 
 // failure returns the failure of a player after all retries; "" for none.
-func failure(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method string) (code string, failed bool) {
+func failure(plan *faults.Plan, seed uint64, m manager.MatchRecord, id, method string) (code string, failed bool) {
 	switch {
 	case faults.Active(plan.Crash, id, m.RoundID):
 		return string(protocol.ErrConnection), true
@@ -261,7 +261,7 @@ func failure(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method st
 
 // asked returns the failure of one question to a player. Tries counts the call attempts
 // of this method, before and after the question.
-func asked(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method string, tries int) (code string, after int, failed bool) {
+func asked(plan *faults.Plan, seed uint64, m manager.MatchRecord, id, method string, tries int) (code string, after int, failed bool) {
 	for range 1 + protocol.DefaultRetryPolicy().MaxRetries {
 		try := tries
 		tries++
@@ -280,7 +280,7 @@ func asked(plan *faults.Plan, seed uint64, m league.MatchRecord, id, method stri
 // failureInTurn computes the player that fails first when both are asked in turn. The
 // result does not contain the number of moves; without a failure there are at least
 // five.
-func failureInTurn(plan *faults.Plan, seed uint64, m league.MatchRecord) (problems []string) {
+func failureInTurn(plan *faults.Plan, seed uint64, m manager.MatchRecord) (problems []string) {
 	ids := [2]string{m.PlayerA, m.PlayerB}
 	lost := losers(m)
 	tries := [2]int{}

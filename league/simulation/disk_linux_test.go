@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -19,7 +19,7 @@ import (
 func TestFullDiskDuringRegistrationEndsTheSimulation(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	o := options(4)
-	files, _, err := league.OpenFiles(folder, o.LeagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, o.LeagueID, false, time.Now)
 	require.NoError(t, err)
 	leaguetest.FillDisk(t, folder.Journal(o.LeagueID))
 	o.Files = files

@@ -75,11 +75,13 @@ func (o *Options) sameEntrants(leagueID string, begun []journal.SimulatedEntrant
 	case len(given) == 0:
 		return fmt.Errorf("the league %s began with an entrants file: name the same file with --entrants", leagueID)
 	case len(given) != len(begun):
-		return fmt.Errorf("the entrants file has changed: the league %s has %d players, the file %d", leagueID, len(begun), len(given))
+		return fmt.Errorf("the entrants file has changed: the league %s has %d players, the file %d", leagueID, len(begun),
+			len(given))
 	}
 	for i, now := range given {
 		if then := begun[i]; now != then {
-			return fmt.Errorf("the entrants file has changed: player %d of the league %s is %s (%s), in the file %s (%s): undo the change, or start another league with --new-league",
+			return fmt.Errorf(
+				"the entrants file has changed: player %d of the league %s is %s (%s), in the file %s (%s): undo the change, or start another league with --new-league",
 				i+1, leagueID, then.Name, then.Strategy, now.Name, now.Strategy)
 		}
 	}

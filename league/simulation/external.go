@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/transport"
@@ -46,7 +47,8 @@ func (o *Options) checkExternal(check func(ok bool, format string, args ...any))
 	}
 	endpoints := o.External.Players
 	check(len(endpoints) <= o.Players, "%d external players in a league of %d", len(endpoints), o.Players)
-	check(o.Transport != HTTP, "a league with external players uses the transport memory or wire for all other agents, not http")
+	check(o.Transport != HTTP,
+		"a league with external players uses the transport memory or wire for all other agents, not http")
 	check(o.Faults == "", "a league with external players has no simulated faults, because its time is real")
 	check(o.External.Wait >= 0 && o.External.Patience >= 0, "a time to wait for external players must not be negative")
 	for i, endpoint := range endpoints {
@@ -114,7 +116,8 @@ func (s *simulated) registerExternal(ctx context.Context) error {
 		}
 		endpoint := e.Players[number]
 		if refusal := s.roster.external(number).refusal; refusal != "" {
-			return fmt.Errorf("%s cannot take part: its own registration was refused: %s; and so was the simulation's: %w", endpoint, refusal, err)
+			return fmt.Errorf("%s cannot take part: its own registration was refused: %s; and so was the simulation's: %w",
+				endpoint, refusal, err)
 		}
 		return fmt.Errorf("%s cannot take part: %w", endpoint, err)
 	}
@@ -160,7 +163,8 @@ func (s *simulated) awaitExternal(ctx context.Context) error {
 // ping calls an agent. Any answer other than protocol.Unreachable shows that the agent
 // listens, and so does a slow agent.
 func (s *simulated) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
-	pong, _, err := protocol.Ping.CallWithin(ctx, s.net, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{}, 2*time.Second)
+	pong, _, err := protocol.Ping.CallWithin(ctx, s.net, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{},
+		2*time.Second)
 	return pong, err
 }
 
@@ -171,9 +175,11 @@ func (s *simulated) registrationDesk() *transport.Mux {
 	mux := transport.NewMux(log)
 	s.manager.Mount(mux)
 	protocol.RegisterPlayer.Handle(mux, s.manager.Stamp(), s.registerItself)
-	protocol.RegisterReferee.Handle(mux, s.manager.Stamp(), func(context.Context, string, *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
-		return &protocol.RefereeRegisterResponse{Registration: s.rejected("this is a simulated league, which has referees of its own")}, nil
-	})
+	protocol.RegisterReferee.Handle(mux, s.manager.Stamp(),
+		func(context.Context, string, *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
+			return &protocol.RefereeRegisterResponse{Registration: s.rejected(
+				"this is a simulated league, which has referees of its own")}, nil
+		})
 	return mux
 }
 
@@ -185,7 +191,8 @@ func (s *simulated) rejected(why string) protocol.Registration {
 }
 
 // registerItself passes the registration of an external player on to the manager.
-func (s *simulated) registerItself(ctx context.Context, _ string, q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+func (s *simulated) registerItself(ctx context.Context, _ string,
+	q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
 	endpoint := q.PlayerMeta.ContactEndpoint
 	number, why := s.roster.begin(endpoint, q.PlayerMeta.DisplayName, q.AuthToken)
 	if why != "" {
@@ -195,8 +202,8 @@ func (s *simulated) registerItself(ctx context.Context, _ string, q *protocol.Le
 	if s.options.Entrants != nil {
 		passed.PlayerMeta.DisplayName = s.options.playerName(number + 1)
 	}
-	if _, ok := protocol.ParsePlayerID(protocol.AgentOf(q.Sender)); !ok { // it asks for no id
-		passed.Sender = protocol.PlayerSender(protocol.PlayerID(number + 1))
+	if _, ok := league.ParsePlayerID(protocol.AgentOf(q.Sender)); !ok { // it asks for no id
+		passed.Sender = protocol.PlayerSender(league.PlayerID(number + 1))
 	}
 	var id, refusal string
 	defer func() { s.roster.finish(number, endpoint, id, refusal) }()
@@ -209,7 +216,8 @@ func (s *simulated) registerItself(ctx context.Context, _ string, q *protocol.Le
 	}
 	if err := membership.Admitted(&r.Registration, r.PlayerID, r.AuthToken); err != nil {
 		refusal = err.Error()
-		s.options.External.note("The registration of %s under the name %q was refused: %s. The simulation registers it instead.",
+		s.options.External.note(
+			"The registration of %s under the name %q was refused: %s. The simulation registers it instead.",
 			endpoint, q.PlayerMeta.DisplayName, refusal)
 		return r, nil
 	}
@@ -221,7 +229,7 @@ func (s *simulated) registerItself(ctx context.Context, _ string, q *protocol.Le
 // knows its token.
 func (s *simulated) registerFor(ctx context.Context, number int) error {
 	endpoint := s.options.External.Players[number]
-	stamp := protocol.NewStamp(protocol.PlayerSender(protocol.PlayerID(number+1)), s.clock)
+	stamp := protocol.NewStamp(protocol.PlayerSender(league.PlayerID(number+1)), s.clock)
 	host := endpoint
 	if u, err := url.Parse(endpoint); err == nil {
 		host = u.Host
@@ -231,13 +239,14 @@ func (s *simulated) registerFor(ctx context.Context, number int) error {
 		if s.options.Entrants != nil {
 			name = s.options.playerName(number + 1)
 		}
-		r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address}, &protocol.LeagueRegisterRequest{
-			Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation(protocol.RolePlayer, name)),
-			PlayerMeta: protocol.PlayerMeta{
-				DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
-				GameTypes: []string{s.options.GameType}, ContactEndpoint: endpoint,
-			},
-		})
+		r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address},
+			&protocol.LeagueRegisterRequest{
+				Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation(protocol.RolePlayer, name)),
+				PlayerMeta: protocol.PlayerMeta{
+					DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
+					GameTypes: []string{s.options.GameType}, ContactEndpoint: endpoint,
+				},
+			})
 		if err != nil {
 			return err
 		}

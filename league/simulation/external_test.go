@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/transport"
@@ -37,7 +39,15 @@ func (o externalAgents) Call(ctx context.Context, r transport.Request) (any, *tr
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
 	answer, err := o.call(ctx, r.Endpoint, r.Method, r.Params)
-	return answer, nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := json.Marshal(answer) // another process sends bytes
+	if err != nil {
+		return nil, nil, err
+	}
+	decoded, err := r.Decode(raw)
+	return decoded, nil, err
 }
 
 func (o externalAgents) call(ctx context.Context, endpoint, method string, params any) (any, error) {
@@ -88,7 +98,7 @@ func chosen(q *protocol.ChooseParityCall, choice string) *protocol.ChooseParityR
 // call once, without a pause.
 func (o externalAgents) with(players int, endpoints ...string) simulation.Options {
 	options := options(players)
-	options.Rules = league.Options{Timeouts: protocol.DefaultTimeouts(), Retry: protocol.RetryPolicy{MaxRetries: 1}}
+	options.Rules = manager.Options{Timeouts: protocol.DefaultTimeouts(), Retry: protocol.RetryPolicy{MaxRetries: 1}}
 	options.External = &simulation.External{Players: endpoints, Caller: o}
 	return options
 }
@@ -105,7 +115,7 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
 	require.Len(t, result.Results, 6)
-	rows := map[string]simulation.Standing{}
+	rows := map[string]league.Standing{}
 	for _, row := range result.Standings {
 		rows[row.PlayerID] = row
 	}
@@ -207,26 +217,6 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 	}
 }
 
-// Patience limits every call to an external player, not only the questions of a match.
-func TestPatienceLimitsCallsToExternalPlayers(t *testing.T) {
-	calls := 0
-	var mu sync.Mutex
-	o := externalAgents{alpha: {watches: func(ctx context.Context, method string) {
-		mu.Lock()
-		calls++
-		mu.Unlock()
-		deadline, bounded := ctx.Deadline()
-		assert.True(t, bounded)
-		assert.LessOrEqual(t, time.Until(deadline), time.Minute, method)
-	}}}
-	options := o.with(2, alpha)
-	options.External.Patience = time.Minute
-	options.Rules.Timeouts = protocol.Timeouts{GameJoinAck: 3600, Move: 3600, GameOver: 3600, Generic: 3600}
-	_, err := simulation.Run(t.Context(), options)
-	require.NoError(t, err)
-	assert.Greater(t, calls, 5)
-}
-
 // A breach names no text of the player, so a player that sends another value each time uses
 // bounded memory.
 func TestBreachesDoNotRepeatTheTextOfThePlayer(t *testing.T) {
@@ -295,13 +285,31 @@ type registrationDesk struct {
 const desk = "memory://desk/mcp"
 
 func newRegistrationDesk() *registrationDesk {
-	return &registrationDesk{memory.NewBus(), make(chan struct{}), make(chan struct{})}
+	return &registrationDesk{memory.NewWireBus(), make(chan struct{}), make(chan struct{})}
 }
 
 func (r *registrationDesk) serve(mux *transport.Mux, _ func() *protocol.Stamp) func() {
 	stop := r.bus.Listen(desk, mux)
 	close(r.open)
 	return func() { stop(); close(r.shut) }
+}
+
+// run starts a league in the background, and returns when the desk is open. The returned
+// function waits for the end of the league.
+func (r *registrationDesk) run(t *testing.T, o simulation.Options) (finish func() (*simulation.Result, error)) {
+	t.Helper()
+	var result *simulation.Result
+	var err error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		result, err = simulation.Run(t.Context(), o)
+	}()
+	<-r.open
+	return func() (*simulation.Result, error) {
+		<-over
+		return result, err
+	}
 }
 
 // register registers a player.
@@ -330,14 +338,7 @@ func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	options := o.with(4, alpha, beta)
 	r := newRegistrationDesk()
 	options.External.Serve, options.External.Wait = r.serve, time.Hour
-	var result *simulation.Result
-	var failed error
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		result, failed = simulation.Run(t.Context(), options)
-	}()
-	<-r.open
+	finish := r.run(t, options)
 
 	refused := r.register(t, "Spy", "player:spy", "http://localhost:9999/mcp")
 	assert.Equal(t, protocol.StatusRejected, refused.Status)
@@ -365,8 +366,8 @@ func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	assert.Equal(t, `the player at this endpoint has registered as "Beta" already`, *twice.Reason)
 	first := r.register(t, "Alpha", "player:P04", alpha)
 	assert.Equal(t, "P04", *first.PlayerID, "the requested id")
-	<-over
-	require.NoError(t, failed)
+	result, err := finish()
+	require.NoError(t, err)
 	<-r.shut
 	names := map[string]string{}
 	for _, row := range result.Standings {
@@ -383,18 +384,11 @@ func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T)
 	options.External.Serve, options.External.Wait = r.serve, time.Hour
 	var notes []string
 	options.External.Note = func(text string) { notes = append(notes, text) }
-	var result *simulation.Result
-	var failed error
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		result, failed = simulation.Run(t.Context(), options)
-	}()
-	<-r.open
+	finish := r.run(t, options)
 	assert.Equal(t, "P01", *r.register(t, "Player 03", "player:P01", alpha).PlayerID)
 	assert.Equal(t, "E024", r.register(t, "Player 03", "player:P02", beta).ErrorCode)
-	<-over
-	require.NoError(t, failed)
+	result, err := finish()
+	require.NoError(t, err)
 	names := map[string]string{}
 	for _, row := range result.Standings {
 		names[row.PlayerID] = row.DisplayName + "/" + row.Strategy
@@ -404,50 +398,6 @@ func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T)
 	}, names)
 	assert.Equal(t, []string{"The registration of " + beta + ` under the name "Player 03" was refused: ` +
 		`registration refused: display_name "Player 03" is taken: choose another (E024 DUPLICATE_NAME). The simulation registers it instead.`}, notes)
-}
-
-// A player that remembers an earlier league sends the token of that league first, and registers
-// anew when the manager does not know it. The simulation waits for that.
-func TestPlayerOfAnEarlierLeagueRegistersAnew(t *testing.T) {
-	options := externalAgents{alpha: {}}.with(2, alpha)
-	r := newRegistrationDesk()
-	options.External.Serve, options.External.Wait = r.serve, time.Hour
-	var result *simulation.Result
-	var failed error
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		result, failed = simulation.Run(t.Context(), options)
-	}()
-	<-r.open
-	_, err := r.registerWith(t, "tok-p01-of-an-earlier-league", "Alpha", "player:P01", alpha)
-	var refused *protocol.Error
-	require.ErrorAs(t, err, &refused)
-	assert.Equal(t, protocol.ErrTokenInvalid, refused.Code)
-	again := r.register(t, "Alpha", "player:P01", alpha)
-	assert.Equal(t, protocol.StatusAccepted, again.Status)
-	<-over
-	require.NoError(t, failed)
-	assert.ElementsMatch(t, []string{"Alpha", "Player 02"}, []string{result.Standings[0].DisplayName, result.Standings[1].DisplayName})
-}
-
-// If neither the player nor the simulation can register it, the error has both reasons.
-func TestPlayerThatCannotBeRegisteredIsReported(t *testing.T) {
-	const file = "http://user:secret@localhost:8101/mcp" // no endpoint may hold a password
-	options := externalAgents{file: {}}.with(2, file)
-	r := newRegistrationDesk()
-	options.External.Serve, options.External.Wait = r.serve, time.Hour
-	var failed error
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		_, failed = simulation.Run(t.Context(), options)
-	}()
-	<-r.open
-	assert.Equal(t, "E025", r.register(t, "Alpha", "player:alpha", file).ErrorCode)
-	<-over
-	assert.ErrorContains(t, failed, "cannot take part: its own registration was refused: registration refused: contact_endpoint must be")
-	assert.ErrorContains(t, failed, "; and so was the simulation's: registration refused: contact_endpoint must be")
 }
 
 // Without a wait no registration is accepted, not even while the simulation pings the player.
@@ -468,23 +418,6 @@ func TestSimulationThatDoesNotWaitAcceptsNoRegistration(t *testing.T) {
 	for _, row := range result.Standings {
 		assert.NotEqual(t, "Mallory", row.DisplayName)
 	}
-}
-
-// A player may register before it listens, but must listen in time.
-func TestExternalPlayerMustListenInTime(t *testing.T) {
-	options := externalAgents{alpha: {listens: func() bool { return false }}}.with(2, alpha)
-	r := newRegistrationDesk()
-	options.External.Serve, options.External.Wait = r.serve, 300*time.Millisecond
-	var failed error
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		_, failed = simulation.Run(t.Context(), options)
-	}()
-	<-r.open
-	assert.Equal(t, protocol.StatusAccepted, r.register(t, "Alpha", "player:alpha", alpha).Status)
-	<-over
-	require.EqualError(t, failed, "nobody listens at "+alpha+": start the agent, and look at its port")
 }
 
 // The simulation registers a player that does not register in time. The player cannot
@@ -517,7 +450,7 @@ func TestLeagueWithExternalPlayersCannotBeResumed(t *testing.T) {
 	findings, _ := audited(t, folder, options)
 	assert.Empty(t, findings)
 
-	files, _, err := league.OpenFiles(folder, options.LeagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, options.LeagueID, false, time.Now)
 	require.NoError(t, err)
 	defer files.Close()
 	options.Files, options.External = files, nil

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
 	"evenodd/transport"
@@ -130,7 +131,7 @@ func topicOf(params any) topic {
 	}
 	text, _, _ := strings.Cut(conversation, "-a")
 	text = strings.ToUpper(text)
-	if id, ok := protocol.ParseMatchID(text); ok {
+	if id, ok := league.ParseMatchID(text); ok {
 		return topic{conversation: conversation, matchID: text, round: id.Round}
 	}
 	return topic{}
@@ -143,7 +144,7 @@ func nameAt(endpoint string) string {
 
 // kindOf is "referee" for every referee, and the name for other agents.
 func kindOf(name string) string {
-	if _, ok := protocol.ParseRefereeID(name); ok {
+	if _, ok := league.ParseRefereeID(name); ok {
 		return "referee"
 	}
 	return name
@@ -240,7 +241,7 @@ func (c *faultyCaller) receiverIsDown(a *call) bool {
 
 // fate decides the fate of a message, and counts its repetitions.
 func (c *faultyCaller) fate(a *call) faults.MessageFault {
-	_, toPlayer := protocol.ParsePlayerID(a.to)
+	_, toPlayer := league.ParsePlayerID(a.to)
 	key := messageKey{c.name, a.to, a.Method, a.conversation}
 	m := faults.Message{Caller: kindOf(c.name), Receiver: kindOf(a.to), Method: a.Method, About: a.matchID}
 	switch {
@@ -265,13 +266,13 @@ func (c *faultyCaller) fate(a *call) faults.MessageFault {
 
 // note tells of a fault in a message to a player of a match.
 func (c *faultyCaller) note(a *call, fault string) {
-	if _, ok := protocol.ParsePlayerID(a.to); ok && a.matchID != "" && c.injected != nil {
+	if _, ok := league.ParsePlayerID(a.to); ok && a.matchID != "" && c.injected != nil {
 		c.injected(Injection{MatchID: a.matchID, PlayerID: a.to, Method: a.Method, Fault: fault})
 	}
 }
 
 // learnsResult tells whether a player receives the result of its match.
-func (f *faultyNetwork) learnsResult(id protocol.MatchID, playerID string) bool {
+func (f *faultyNetwork) learnsResult(id league.MatchID, playerID string) bool {
 	return !faults.Active(f.plan.Crash, playerID, id.Round) && !faults.Active(f.plan.Hang, playerID, id.Round) &&
 		f.plan.FaultOf(f.seed, faults.Message{
 			Caller: "referee", Receiver: playerID, Method: protocol.NotifyMatchResult.Name, About: id.String(),

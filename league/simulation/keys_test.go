@@ -67,17 +67,3 @@ func TestDifferentDecisionsHaveDifferentKeys(t *testing.T) {
 		}
 	})
 }
-
-func TestPartsDoNotRunIntoEachOther(t *testing.T) {
-	same := [][2]key{
-		{{1, "entropy", "R1M1", "P01"}, {1, "entropy", "R1M1P", "01"}},
-		{{1, "entropy", "R1M1", ""}, {1, "entropy", "", "R1M1"}},
-		{{1, "entropy", "R1M1", "P01"}, {1, "choice", "R1M1", "P01"}},
-		{{1, "entropy", "R1M1", "P01"}, {1, "entropy", "P01", "R1M1"}},
-		{{1, "nonce", "a", "b"}, {256, "nonce", "a", "b"}},
-		{{1, "nonce", "a\x00\x01b", ""}, {1, "nonce", "a", "b"}},
-	}
-	for _, pair := range same {
-		assert.NotEqual(t, pair[0].derive(), pair[1].derive(), "%v and %v", pair[0], pair[1])
-	}
-}

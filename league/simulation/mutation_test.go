@@ -2,12 +2,14 @@ package simulation_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
@@ -27,6 +30,7 @@ import (
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
@@ -42,8 +46,9 @@ var undetected = []struct{ members, reason string }{
 	{`: schema_version$`, "another version 1.x: readers accept each of them alike"},
 	{`\(after the result\): `, "GAME_OVER, its acknowledgements and that of the report: the result comes before"},
 	{`\(abandoned attempt\): `, "an attempt without a result; its commitment is in the journal"},
+	{`^(match|attempt)\.json: lifecycle\.states\.\*\.at$`, "the times of the states; the messages have their own"},
 	{`^history\.json: matches`, "an older entry, as after a crash: history.json derives from history.jsonl, which counts"},
-	{`^(results|delivered|history)\.jsonl.*: line duplicated$`, "the same line says the same again"},
+	{`^history\.jsonl.*: line duplicated$`, "the same line says the same again"},
 	{`^history\.jsonl \(head\): line removed$`, "a player may miss a message; every later head covers the earlier ones"},
 }
 
@@ -118,7 +123,6 @@ func mutationLeagues(t *testing.T) (leagues []*mutationLeague) {
 		})
 		leagues = append(leagues, newMutationLeague(t, dir))
 	}
-	leagues[0].deliver(t, "REF02")
 	return leagues
 }
 
@@ -128,7 +132,8 @@ func mutationGames() rules.Registry {
 
 var (
 	matchName   = regexp.MustCompile(`^R\d+M\d+\.json$`)
-	resultsName = regexp.MustCompile(`^REF\d+\.(results|delivered)\.jsonl$`)
+	attemptName = regexp.MustCompile(`^R\d+M\d+-a\d+\.json$`)
+	logName     = regexp.MustCompile(`^REF\d+\.wal\.jsonl$`)
 )
 
 // newMutationLeague finds the files that a mutation may change: all except the secret ones,
@@ -141,10 +146,13 @@ func newMutationLeague(t *testing.T, dir string) *mutationLeague {
 			return err
 		}
 		kind := e.Name()
-		if matchName.MatchString(kind) {
+		switch {
+		case matchName.MatchString(kind):
 			kind = "match.json"
-		} else if m := resultsName.FindStringSubmatch(kind); m != nil {
-			kind = m[1] + ".jsonl"
+		case attemptName.MatchString(kind):
+			kind = "attempt.json"
+		case logName.MatchString(kind): // it has only the header
+			return nil
 		}
 		l.files[kind] = append(l.files[kind], path)
 		return nil
@@ -157,20 +165,6 @@ func newMutationLeague(t *testing.T, dir string) *mutationLeague {
 		l.clean[n.String()] = true
 	}
 	return l
-}
-
-// deliver makes the results file of a referee the one that the manager writes for a referee
-// with another folder.
-func (l *mutationLeague) deliver(t *testing.T, refereeID string) {
-	t.Helper()
-	matches := filepath.Join(l.dir, "data", "matches", "cup")
-	require.NoError(t, os.Rename(filepath.Join(matches, refereeID+".results.jsonl"), filepath.Join(matches, refereeID+".delivered.jsonl")))
-	for _, path := range l.files["match.json"] {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path, bytes.Replace(text, []byte(refereeID+".results."), []byte(refereeID+".delivered."), 1), 0o600))
-	}
-	*l = *newMutationLeague(t, l.dir)
 }
 
 func (l *mutationLeague) audit(t *testing.T) (findings, notes []audit.Finding) {
@@ -189,6 +183,9 @@ func (l *mutationLeague) finds(t *testing.T, m *mutation) (finding, note bool) {
 	for path, text := range m.changed {
 		was, err := os.ReadFile(path)
 		require.NoError(t, err)
+		if strings.HasSuffix(path, ".jsonl") && !strings.Contains(m.member, ": crc32c") {
+			text = leaguetest.Resealed(text)
+		}
 		require.NoError(t, os.WriteFile(path, text, 0o600))
 		defer func() { require.NoError(t, os.WriteFile(path, was, 0o600)) }()
 	}
@@ -240,6 +237,9 @@ func (l *mutationLeague) mutate(r *rand.Rand) *mutation {
 			return nil
 		}
 		lines[i] = changed
+		if kind == "match.json" || kind == "attempt.json" {
+			m.member = kind + partOfMatch(begin, changed) + strings.TrimPrefix(m.member, kind)
+		}
 	}
 	m.changed = map[string][]byte{path: bytes.Join(lines, nil)}
 	if kind == "journal.jsonl" && r.IntN(2) == 0 {
@@ -251,6 +251,25 @@ func (l *mutationLeague) mutate(r *rand.Rand) *mutation {
 	return m
 }
 
+// partOfMatch names the part of a match file that a mutation has changed.
+func partOfMatch(before, after []byte) string {
+	was, is := new(store.Match), new(store.Match)
+	if json.Unmarshal(before, was) != nil || json.Unmarshal(after, is) != nil {
+		return ""
+	}
+	if was.Lifecycle.State == store.StateAbandoned {
+		return " (abandoned attempt)"
+	}
+	for _, doc := range []*store.Match{was, is} {
+		doc.Transcript = doc.Transcript[:min(doc.Digested, len(doc.Transcript))]
+		doc.Lifecycle.States = doc.Lifecycle.States[:len(doc.Lifecycle.States)-1]
+	}
+	if reflect.DeepEqual(was, is) {
+		return " (after the result)"
+	}
+	return ""
+}
+
 // partOf names a part of a file: the kind of a line.
 func partOf(kind string, line []byte) string {
 	has := func(text string) bool { return bytes.Contains(line, []byte(text)) }
@@ -259,17 +278,11 @@ func partOf(kind string, line []byte) string {
 		return " (decision)"
 	case kind == "history.jsonl" && has(`"head":`):
 		return " (head)"
-	case !resultsName.MatchString("REF01."+kind) || has(`"referee_id":`):
-		return ""
-	case !has(`"conversation_id":`):
-		return " (after the result)"
-	case has(`"state":"ABANDONED"`):
-		return " (abandoned attempt)"
 	}
 	return ""
 }
 
-// rechain computes the hashes of the journal again, and that of its last event in
+// rechain computes the hashes of the journal again, and those in agents.json and
 // standings.json.
 func (l *mutationLeague) rechain(m *mutation, lines [][]byte) {
 	heads, prev := map[string]string{}, journal.Origin
@@ -278,18 +291,23 @@ func (l *mutationLeague) rechain(m *mutation, lines [][]byte) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		was := journal.Hash(line)
 		line = regexp.MustCompile(`"prev":"[0-9a-f]{64}"`).ReplaceAll(line, []byte(`"prev":"`+prev+`"`))
+		line = appendfile.Seal(line)
 		prev = journal.Hash(line)
 		heads[was] = prev
 		text = append(append(text, line...), '\n')
 	}
 	m.member += " (hashes computed again)"
 	m.changed[m.path] = text
-	path := l.files["standings.json"][0]
-	standings, err := os.ReadFile(path)
-	if err != nil {
-		return
+	for _, name := range []string{"standings.json", "agents.json"} {
+		path := l.files[name][0]
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		m.changed[path] = regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllFunc(text, func(hash []byte) []byte {
+			return []byte(cmp.Or(heads[string(hash)], prev))
+		})
 	}
-	m.changed[path] = regexp.MustCompile(`"journal_head": "[0-9a-f]{64}"`).ReplaceAll(standings, []byte(`"journal_head": "`+prev+`"`))
 }
 
 // change changes or removes one value of a JSON text; nil if that does not change its

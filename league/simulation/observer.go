@@ -11,7 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/referee"
 )
@@ -27,7 +28,8 @@ type Loss struct {
 	Detail   string        `json:"detail,omitzero"`     // the problem of the last answer; "" for unknown
 	Method   string        `json:"method,omitzero"`     // of the last question; "" for none
 	Failures int           `json:"failures,omitzero"`   // GAME_ERRORs to the player in this match
-	Answer   string        `json:"answer,omitzero"`     // the last one, as JSON without its token, or an error; NoAnswer, or Unusable
+	// the last one, as JSON without its token, or an error; NoAnswer, or Unusable
+	Answer string `json:"answer,omitzero"`
 }
 
 // Loss.Answer without an answer, and with one that cannot be read.
@@ -75,14 +77,17 @@ type observedCaller struct {
 }
 
 // Call makes a call and observes it.
-func (c *observedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (c *observedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	question := "" // the match that the call asks about
 	switch q := r.Params.(type) {
 	case *protocol.GameError:
 		detail, _ := q.Context["detail"].(string)
-		c.observer.observe(q.MatchID, r.Endpoint, func(s *observation) { s.failures, s.detail = s.failures+1, redact(detail) })
+		c.observer.observe(q.MatchID, r.Endpoint, func(s *observation) {
+			s.failures, s.detail = s.failures+1,
+				redact(detail)
+		})
 	case *protocol.GameOver:
-		if q.GameResult.Status != protocol.StatusTechnicalLoss {
+		if q.GameResult.Status != league.StatusTechnicalLoss {
 			c.observer.forget(q.MatchID, r.Endpoint)
 		}
 	case *protocol.GameInvitation:
@@ -173,18 +178,19 @@ func (o *observer) breaches() (all []Breach) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Breach) int {
-		return cmp.Or(protocol.CompareIDs(a.PlayerID, b.PlayerID), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Problem, b.Problem))
+		return cmp.Or(league.CompareIDs(a.PlayerID, b.PlayerID), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Problem, b.Problem))
 	})
 	return all
 }
 
 // losses are the technical losses among results, in their order.
-func (o *observer) losses(results []league.MatchRecord, players *roster) (all []Loss) {
+func (o *observer) losses(results []manager.MatchRecord, players *roster) (all []Loss) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, m := range results {
 		for _, id := range []string{m.PlayerA, m.PlayerB} {
-			if m.Status != protocol.StatusTechnicalLoss || id == m.Winner {
+			if m.Status != league.StatusTechnicalLoss || id == m.Winner {
 				continue
 			}
 			loss := Loss{MatchID: m.MatchID, RoundID: m.RoundID, PlayerID: id, Reason: m.Reason}

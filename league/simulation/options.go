@@ -10,7 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
@@ -55,10 +55,10 @@ type Options struct {
 
 	// Rules are the other options of the manager: scoring, timeouts, retries and so on.
 	// The options above override them.
-	Rules league.Options
+	Rules manager.Options
 	// Files are the files of the league; nil for none. A league that has begun goes on with
 	// its own seed and options.
-	Files *league.Files
+	Files *manager.Files
 
 	// Pace is the pause before each round, in real time also with Faults. It changes no result,
 	// and no record has it.
@@ -66,9 +66,7 @@ type Options struct {
 
 	Log      zerolog.Logger
 	Progress func(recorded, matches int) // may be nil
-	Sealed   func(league.SignedHead)     // called with the head of the journal at the end; may be nil
-
-	decorate func(protocol.Caller) protocol.Caller // in tests, for the caller of each agent; nil for none
+	Sealed   func(manager.SignedHead)    // called with the head of the journal at the end; may be nil
 }
 
 // The transports.
@@ -94,7 +92,8 @@ func (o *Options) Validate() error {
 	}
 	check(o.Concurrency >= 0 && o.Concurrency <= 10_000, "concurrency is 1 to 10,000, not %d", o.Concurrency)
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
-		"transport %q: one of memory, wire, http%s", o.Transport, protocol.DidYouMean(o.Transport, []string{Memory, Wire, HTTP}))
+		"transport %q: one of memory, wire, http%s", o.Transport, protocol.DidYouMean(o.Transport,
+			[]string{Memory, Wire, HTTP}))
 	o.checkExternal(check)
 	o.checkTournament(check)
 	problems = append(problems, o.checkEntrants()...)
@@ -120,7 +119,8 @@ func (o *Options) checkTournament(check func(ok bool, format string, args ...any
 	if t == nil {
 		return
 	}
-	check(t.Rounds <= pairing.MaxSwissRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d", o.Players, pairing.MaxSwissRounds(o.Players), t.Rounds)
+	check(t.Rounds <= pairing.MaxSwissRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d",
+		o.Players, pairing.MaxSwissRounds(o.Players), t.Rounds)
 	check(o.Legs <= 1, "only a round-robin has legs, not a tournament of format %s", t.Format())
 	if o.External != nil && len(o.Entrants) == 0 || o.Players < 1 {
 		return
@@ -131,7 +131,8 @@ func (o *Options) checkTournament(check func(ok bool, format string, args ...any
 	}
 	missing := slices.DeleteFunc(slices.Clone(t.Seeding), func(name string) bool { return names[name] })
 	for _, name := range missing[:min(len(missing), 3)] {
-		check(false, "seeding: no player is called %q: the players are %s to %s", name, o.playerName(1), o.playerName(o.Players))
+		check(false, "seeding: no player is called %q: the players are %s to %s", name, o.playerName(1),
+			o.playerName(o.Players))
 	}
 	check(len(missing) <= 3, "seeding: no player has these names: %d in all", len(missing))
 }

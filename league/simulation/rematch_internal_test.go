@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/audit"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -18,7 +18,7 @@ import (
 func playOrganised(t *testing.T, concurrency int, rematches int) *Result {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	files, _, err := league.OpenFiles(folder, benchLeague, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, benchLeague, false, time.Now)
 	require.NoError(t, err)
 	o := benchmarkLeague(6, Memory)
 	o.Concurrency, o.Files = concurrency, files
@@ -31,7 +31,7 @@ func playOrganised(t *testing.T, concurrency int, rematches int) *Result {
 			return
 		}
 		q := &protocol.OrganiseRequest{LeagueID: benchLeague, Command: protocol.CommandRematch, By: "A. Smith", MatchID: "R1M1"}
-		q.AuthToken = protocol.AdminToken(protocol.ManagerKeysOf(secret, protocol.KeyDerivation).Admin, benchLeague)
+		q.AuthToken = protocol.AdminToken(protocol.ManagerKeysOf(secret).Admin, benchLeague)
 		_, err := protocol.OrganiseLeague.Call(t.Context(), net, protocol.Peer{Endpoint: Memory + "://manager/mcp"}, q)
 		assert.NoError(t, err)
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
 	"evenodd/league/store"
 	"evenodd/player"
@@ -40,17 +40,20 @@ func (o *Options) resume() error {
 		return fmt.Errorf("the league %s in %s is not a simulation", created.LeagueID, o.Files.Folder)
 	}
 	if from.ExternalPlayers > 0 || o.External != nil {
-		return fmt.Errorf("the league %s cannot be resumed: it has external players, whose state is unknown", created.LeagueID)
+		return fmt.Errorf("the league %s cannot be resumed: it has external players, whose state is unknown",
+			created.LeagueID)
 	}
 	if err := o.sameEntrants(created.LeagueID, from.Entrants); err != nil {
 		return err
 	}
 	for _, name := range from.Strategies { // a folder from another machine must not run programs on this one
 		if external.Runs(name) && !slices.Contains(o.Strategies, name) {
-			return fmt.Errorf("the league %s was played by programs: name %q with --strategies as well, to run it", created.LeagueID, name)
+			return fmt.Errorf("the league %s was played by programs: name %q with --strategies as well, to run it",
+				created.LeagueID, name)
 		}
 	}
-	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies, from.Faults
+	o.Seed, o.Players, o.Referees, o.Strategies, o.Faults = from.Seed, from.Players, from.Referees, from.Strategies,
+		from.Faults
 	o.Sign = created.Signs()
 	o.LeagueID, o.GameType, o.Legs, o.Tournament = created.LeagueID, created.GameType, created.Legs, created.Tournament
 	return nil
@@ -79,9 +82,9 @@ func (s *simulated) past(id string) []store.HistoryMatch {
 		if !ok {
 			continue
 		}
-		r := state.Match(protocol.MatchID{Round: round, Number: number}).Report
+		r := state.Match(league.MatchID{Round: round, Number: number}).Report
 		if r != nil && (s.faulty == nil || s.faulty.learnsResult(r.MatchID, id)) {
-			past = append(past, player.Seen(id, r.MatchID.String(), r.Number, &r.GameResult))
+			past = append(past, player.Seen(id, r.MatchID.String(), r.Number, &r.Result))
 		}
 	}
 	return past

@@ -11,17 +11,18 @@ import (
 	"testing/synctest"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 	"evenodd/rules/evenodd"
 )
 
@@ -112,11 +113,12 @@ func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
 			d.Summary = state.Summary(d.RoundID)
 		case *journal.LeagueCompleted:
 			first := state.Standings()[0]
-			d.Champion = protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}
+			d.Champion = league.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}
 		}
 		e.Prev = prev
 		line, err := journal.Encode(e)
 		require.NoError(t, err)
+		line = appendfile.Seal(line)
 		prev, text = journal.Hash(line), append(append(text, line...), '\n')
 		require.NoError(t, state.Apply(e))
 	}
@@ -126,6 +128,11 @@ func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
 	standings.Standings, standings.JournalHead = state.Standings(), prev
 	standings.JournalHeadSignature = simulation.SigningKey(rewriteSeed, "manager").SignHead("cup", prev)
 	require.NoError(t, store.Write(o.dir.Standings("cup"), standings))
+	agents, err := store.Read[store.Agents](o.dir.Agents("cup"))
+	require.NoError(t, err)
+	agents.JournalHead = prev
+	agents.Referees, agents.Players = state.AgentRecords()
+	require.NoError(t, store.Write(o.dir.Agents("cup"), agents))
 	rounds, err := store.Read[store.Rounds](o.dir.Rounds("cup"))
 	require.NoError(t, err)
 	rounds.Rounds = state.RoundRecords()
@@ -146,13 +153,13 @@ func (o *organiser) swapChoices(change func(r *journal.MatchReported)) {
 	}
 	forged := *o.match
 	forge(&forged)
-	forged.Score = protocol.Both(o.match.Choices[0].Name, 3*boolean(o.match.Choices[0].Name == o.ids[1]), o.match.Choices[1].Name, 3*boolean(o.match.Choices[1].Name == o.ids[1]))
-	result := &store.MatchResult{GameResult: forged.GameResult, Score: forged.Score}
-	digest := o.forgeRecord(result, forged.Signatures)
+	forged.Score = league.Both(o.match.Choices[0].Name, 3*boolean(o.match.Choices[0].Name == o.ids[1]), o.match.Choices[1].Name, 3*boolean(o.match.Choices[1].Name == o.ids[1]))
+	result := &store.MatchResult{Result: forged.Result, Score: forged.Score}
 	path := o.dir.Match("cup", forged.MatchID.String())
 	doc, err := store.Read[store.Match](path)
 	require.NoError(t, err)
 	doc.Result, doc.Signatures, doc.Draw = result, forged.Signatures, forged.Draw
+	digest := o.forgeTranscript(doc)
 	require.NoError(t, store.Write(path, doc))
 	for _, id := range []string{"P01", "P02", "P03", "P04"} {
 		o.edit(store.HistoryLines(o.dir.History(id)), func(text string) string { return o.forgeHistory(text, slices.Index(o.ids[:], id)) })
@@ -170,31 +177,31 @@ func boolean(b bool) int {
 
 var evenForOdd = strings.NewReplacer(`"even"`, `"odd"`, `"odd"`, `"even"`)
 
-// forgeRecord changes the record of the match, and returns its digest.
-func (o *organiser) forgeRecord(result *store.MatchResult, signatures protocol.PerPlayer[protocol.MoveSignature]) (digest string) {
-	t := o.t
-	t.Helper()
-	o.edit(o.dir.Results("cup", "REF01"), func(text string) string {
-		lines := strings.SplitAfter(text, "\n")
-		for i, line := range lines {
-			if !strings.HasPrefix(line, `{"match_id":"`+o.match.MatchID.String()+`"`) || !strings.Contains(line, `"conversation_id"`) {
-				continue
+// forgeTranscript makes the messages of a match agree with its result, draw and signatures, and
+// returns the digest.
+func (o *organiser) forgeTranscript(doc *store.Match) string {
+	set := func(message *protocol.Object, name string, value any) {
+		text, err := json.Marshal(value)
+		require.NoError(o.t, err)
+		message.Set(name, text)
+	}
+	for i := range doc.Transcript {
+		x := &doc.Transcript[i]
+		message := protocol.ParseObject(x.Message)
+		switch {
+		case x.Method == protocol.ChooseParity.Name && x.Direction == store.Received:
+			message = protocol.ParseObject([]byte(evenForOdd.Replace(string(x.Message))))
+			message.Drop("signature")
+			if signed, ok := doc.Signatures.Get(x.PlayerID); ok {
+				set(&message, "signature", signed.Signature)
 			}
-			r, err := store.ReadRecord([]byte(line))
-			require.NoError(t, err)
-			r.Result, r.Signatures = result, signatures
-			for k := range r.Transcript {
-				if x := &r.Transcript[k].Exchange; x.Method == protocol.ChooseParity.Name && x.Direction == store.Received {
-					x.Message = jsontext.Value(evenForOdd.Replace(string(x.Message)))
-				}
-			}
-			forged, err := json.Marshal(r)
-			require.NoError(t, err)
-			lines[i], digest = string(forged)+"\n", journal.Hash(forged)
+		case x.Method == protocol.NotifyMatchResult.Name && x.Direction == store.Sent:
+			set(&message, "game_result", doc.Result.Result)
+			set(&message, "draw", doc.Draw)
 		}
-		return strings.Join(lines, "")
-	})
-	return digest
+		x.Message = message.Append(nil)
+	}
+	return doc.Digest()
 }
 
 // forgeHistory makes the history of a player agree with the forged result, without decisions
@@ -220,7 +227,7 @@ func (o *organiser) edit(path string, change func(string) string) {
 	require.NoError(o.t, err)
 	changed := change(string(text))
 	require.NotEqual(o.t, string(text), changed, path)
-	require.NoError(o.t, os.WriteFile(path, []byte(changed), 0o600))
+	require.NoError(o.t, os.WriteFile(path, leaguetest.Resealed([]byte(changed)), 0o600))
 }
 
 // void makes the match a technical loss of its winner. The manager says so, and the record
@@ -229,25 +236,19 @@ func (o *organiser) void() {
 	t := o.t
 	t.Helper()
 	none := func(r *journal.MatchReported) {
-		r.Status, r.WinnerPlayerID, r.DrawnNumber, r.NumberParity = protocol.StatusTechnicalLoss, &o.ids[1], nil, nil
-		r.Choices = protocol.Both[*string](r.Choices[0].Name, nil, r.Choices[1].Name, nil)
-		r.Reason, r.Faults = "no answer", protocol.PerPlayer[string]{{Name: o.ids[0], Value: string(protocol.ErrTimeout)}}
+		r.Status, r.WinnerPlayerID, r.DrawnNumber, r.NumberParity = league.StatusTechnicalLoss, &o.ids[1], nil, nil
+		r.Choices = league.Both[*string](r.Choices[0].Name, nil, r.Choices[1].Name, nil)
+		r.Reason, r.Faults = "no answer", league.PerPlayer[string]{{Name: o.ids[0], Value: string(protocol.ErrTimeout)}}
 		r.Evidence, r.Draw = protocol.Evidence{}, &protocol.Draw{Commitment: r.Draw.Commitment, Nonce: r.Draw.Nonce}
 		r.Grade = ""
 	}
-	o.edit(o.dir.Results("cup", "REF01"), func(text string) string {
-		lines := strings.SplitAfter(text, "\n")
-		return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
-			return strings.HasPrefix(line, `{"match_id":"`+o.match.MatchID.String()+`"`)
-		}), "")
-	})
 	path := o.dir.Match("cup", o.match.MatchID.String())
 	doc, err := store.Read[store.Match](path)
 	require.NoError(t, err)
 	forged := *o.match
 	none(&forged)
-	forged.Score = protocol.Both(forged.Choices[0].Name, 3*boolean(forged.Choices[0].Name == o.ids[1]), forged.Choices[1].Name, 3*boolean(forged.Choices[1].Name == o.ids[1]))
-	doc.Result, doc.Draw = &store.MatchResult{GameResult: forged.GameResult, Score: forged.Score}, forged.Draw
+	forged.Score = league.Both(forged.Choices[0].Name, 3*boolean(forged.Choices[0].Name == o.ids[1]), forged.Choices[1].Name, 3*boolean(forged.Choices[1].Name == o.ids[1]))
+	doc.Result, doc.Draw = &store.MatchResult{Result: forged.Result, Score: forged.Score}, forged.Draw
 	withoutRecord(doc)
 	require.NoError(t, store.Write(path, doc))
 	o.rewrite(none)
@@ -256,7 +257,7 @@ func (o *organiser) void() {
 // withoutRecord makes a match file one that the manager writes if the record is gone.
 func withoutRecord(doc *store.Match) {
 	doc.Evidence, doc.Started = protocol.Evidence{}, ""
-	doc.WrittenBy, doc.TranscriptFile, doc.Transcript, doc.ConversationID = store.WrittenByManager, "", []store.Exchange{}, ""
+	doc.WrittenBy, doc.Digested, doc.Transcript, doc.ConversationID = store.WrittenByManager, 0, []store.Exchange{}, ""
 	doc.PlayerA.EntropyCommitment, doc.PlayerB.EntropyCommitment = "", ""
 	doc.Lifecycle.States = doc.Lifecycle.States[len(doc.Lifecycle.States)-1:]
 }
@@ -362,7 +363,6 @@ func TestLeagueMadeAgainWithoutSignaturesIsFoundByAKnownKey(t *testing.T) {
 	}
 	o.swapChoices(func(r *journal.MatchReported) { strip(r); r.TranscriptDigest = "" })
 	require.NoError(t, os.RemoveAll(o.dir.Players()))
-	require.NoError(t, os.Remove(o.dir.Results("cup", "REF01")))
 	assert.Empty(t, auditOf(t, o.dir, audit.Options{}), "only notes")
 	assert.Equal(t, []string{audit.RuleSignature}, auditOf(t, o.dir, audit.Options{Keys: known.keys}))
 	assert.Contains(t, auditOf(t, o.dir, audit.Options{Histories: known.histories}), audit.RuleSignature)
@@ -433,6 +433,7 @@ func TestKeyThatAnOrganiserInsertsIsFoundWithoutAnyKey(t *testing.T) {
 				n++
 				line, err := journal.Encode(&journal.Event{Seq: n, At: at, Prev: prev, Data: d})
 				require.NoError(t, err)
+				line = appendfile.Seal(line)
 				prev, text = journal.Hash(line), append(append(text, line...), '\n')
 			}
 			events := o.events()

@@ -114,11 +114,14 @@ func (r *roster) begin(endpoint, name, token string) (number int, refusal string
 	defer r.mu.Unlock()
 	number = r.numberOf(endpoint)
 	if number < 0 {
-		return 0, "this is a simulated league, which takes only the players it was started with: name this one with --player " + endpoint
+		return 0,
+			"this is a simulated league, which takes only the players it was started with: name this one with --player " +
+				endpoint
 	}
 	e := r.players[number]
 	if !e.itself && (e.id != "" || r.closed) {
-		return 0, "the simulation has registered this player already, because it did not come in time: --wait says how long it waits"
+		return 0,
+			"the simulation has registered this player already, because it did not come in time: --wait says how long it waits"
 	}
 	if e.name != "" && e.name != name && token == "" {
 		return 0, "the player at this endpoint has registered as " + strconv.Quote(e.name) + " already"

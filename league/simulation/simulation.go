@@ -15,11 +15,11 @@ import (
 	"strings"
 	"sync"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
-	"evenodd/league/view/record"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -36,32 +36,15 @@ type Result struct {
 	Format    string // swiss or knockout; "" for a round-robin
 	Players   int
 	Rounds    int
-	Champion  protocol.Champion
-	Standings []Standing
-	Results   []league.MatchRecord
+	Champion  league.Champion
+	Standings []league.Standing
+	Results   []manager.MatchRecord
 	Evidence  []string // see decide.Evidence
 
 	Losses   []Loss   // technical ones, in a league with external players
 	Breaches []Breach // of the specification, in such a league
 
 	Unwritten error // why files in the data folder could not be written; nil if all are
-}
-
-// A Standing is a row of the final table with the player's strategy.
-type Standing struct {
-	league.Standing
-	Strategy string // ExternalStrategy for an external player
-	Endpoint string // of an external player
-
-	Fallbacks int // moves that the player's model or host did not choose
-}
-
-// CountFallbacks adds the fallbacks of all results to the rows.
-func CountFallbacks(rows []Standing, results []league.MatchRecord) {
-	counts := record.Fallbacks(results)
-	for i := range rows {
-		rows[i].Fallbacks = counts[rows[i].PlayerID]
-	}
 }
 
 // Run plays the league, until ctx ends.
@@ -83,9 +66,6 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 		return nil, err
 	}
 	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	if err := o.checkDescriptors(descriptorLimit()); err != nil {
 		return nil, err
 	}
 	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil)}
@@ -111,7 +91,7 @@ type simulated struct {
 	clock   *protocol.Clock
 	net     network
 	faulty  *faultyNetwork // net with faults; nil for none
-	manager *league.Manager
+	manager *manager.Manager
 	address string // of the manager
 	stops   []func()
 
@@ -188,9 +168,6 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (*connection
 	if s.faulty != nil {
 		caller = &faultyCaller{s.faulty, id}
 	}
-	if decorate := s.options.decorate; decorate != nil {
-		caller = decorate(caller)
-	}
 	log := s.options.Log.With().Str("agent_id", sender).Logger()
 	options := membership.Options{
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(),
@@ -229,8 +206,9 @@ func (s *simulated) startManager(ctx context.Context) error {
 	options.Files, options.Listening = o.Files, true
 	options.Sign, options.SigningKey = o.Sign, c.SigningKey()
 	options.Simulation = &journal.Simulation{
-		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults, ExternalPlayers: o.externalPlayers(),
-		Entrants: o.records(),
+		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults,
+		ExternalPlayers: o.externalPlayers(),
+		Entrants:        o.records(),
 	}
 	if options.Timeouts == (protocol.Timeouts{}) {
 		options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
@@ -243,7 +221,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		options.Timeouts = o.External.shorten(options.Timeouts)
 	}
 	options.RoundBegins = s.paced(ctx, options.RoundBegins)
-	s.manager, err = league.New(options)
+	s.manager, err = manager.New(options)
 	if err != nil {
 		return err
 	}
@@ -275,7 +253,7 @@ func withoutTimeouts(t protocol.Timeouts) protocol.Timeouts {
 }
 
 func (s *simulated) startReferee(ctx context.Context, n int) error {
-	o, id := s.options, protocol.RefereeID(n)
+	o, id := s.options, league.RefereeID(n)
 	if s.hasDied(id) || o.isShutDown(id) {
 		return nil
 	}
@@ -292,7 +270,8 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 		},
 	}
 	if s.observer != nil {
-		options.Caller, options.Stalls, options.Warned = s.observer.caller(c.Caller), s.observer.stalls.Longest, s.observer.warned
+		options.Caller, options.Stalls, options.Warned = s.observer.caller(c.Caller), s.observer.stalls.Longest,
+			s.observer.warned
 	}
 	r, err := referee.New(options)
 	if err != nil {
@@ -308,7 +287,7 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 }
 
 func (s *simulated) startPlayer(ctx context.Context, n int) error {
-	o, id := s.options, protocol.PlayerID(n)
+	o, id := s.options, league.PlayerID(n)
 	c, err := s.connect(ctx, id, protocol.PlayerSender(id))
 	if err != nil {
 		return err
@@ -387,18 +366,17 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 	r := &Result{
 		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults,
 		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
-		Champion: completed.Champion, Results: s.manager.Results(), Evidence: s.manager.Evidence(), Unwritten: s.manager.FinishFiles(),
+		Champion: completed.Champion, Results: s.manager.Results(), Evidence: s.manager.Evidence(),
+		Unwritten: s.manager.FinishFiles(),
 	}
 	players := s.roster.byID()
 	for _, row := range s.manager.Standings() {
 		e := players[row.PlayerID]
-		standing := Standing{Standing: row, Strategy: e.strategy}
-		if e.strategy == ExternalStrategy {
-			standing.Endpoint = e.endpoint
+		if row.Strategy = e.strategy; e.strategy == ExternalStrategy {
+			row.Endpoint = e.endpoint
 		}
-		r.Standings = append(r.Standings, standing)
+		r.Standings = append(r.Standings, row)
 	}
-	CountFallbacks(r.Standings, r.Results)
 	if s.observer != nil {
 		r.Losses, r.Breaches = s.observer.losses(r.Results, s.roster), s.observer.breaches()
 	}

@@ -2,7 +2,6 @@ package simulation_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -18,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/pairing"
-	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -95,7 +94,7 @@ func TestSameSeedGivesTheSameLeague(t *testing.T) {
 func TestCarrierAndConcurrencyDoNotChangeALeague(t *testing.T) {
 	first := run(t, options(9))
 	t.Run("the number of referees", func(t *testing.T) {
-		withoutReferees := func(records []league.MatchRecord) []league.MatchRecord {
+		withoutReferees := func(records []manager.MatchRecord) []manager.MatchRecord {
 			records = slices.Clone(records)
 			for i := range records {
 				records[i].RefereeID = ""
@@ -124,20 +123,6 @@ func TestCarrierAndConcurrencyDoNotChangeALeague(t *testing.T) {
 	})
 }
 
-func TestDifferentSeedsGiveDifferentLeagues(t *testing.T) {
-	seen := map[uint64]*simulation.Result{}
-	for _, seed := range []uint64{0, 1, 2, 1 << 32, 1<<64 - 1} {
-		o := options(8)
-		o.Seed = seed
-		r := run(t, o)
-		assert.Equal(t, seed, r.Seed)
-		for other, earlier := range seen {
-			assert.NotEqual(t, earlier.Results, r.Results, "seeds %d and %d", other, seed)
-		}
-		seen[seed] = r
-	}
-}
-
 func TestLeaguesOfEveryShape(t *testing.T) {
 	shapes := []struct {
 		name       string
@@ -156,11 +141,8 @@ func TestLeaguesOfEveryShape(t *testing.T) {
 		name  string
 		check func(t *testing.T, o simulation.Options, r *simulation.Result)
 	}{
-		{"every pair meets once a leg", everyPairMeets},
 		{"every result is right", everyResultIsRight},
 		{"every choice is that of a plain loop", everyChoiceIsThatOfAPlainLoop},
-		{"the table is that of the results", theTableIsThatOfTheResults},
-		{"three points a win and two a draw", threePointsAWinAndTwoADraw},
 	}
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
@@ -170,34 +152,13 @@ func TestLeaguesOfEveryShape(t *testing.T) {
 			for _, h := range holds {
 				t.Run(h.name, func(t *testing.T) { h.check(t, o, r) })
 			}
+			l := &swarmLeague{options: o, result: r}
+			assert.Empty(t, oneResultEach(l))
+			assert.Empty(t, tableOfResults(l))
+			assert.Len(t, r.Standings, s.players)
+			assert.Equal(t, r.Standings[0].PlayerID, r.Champion.PlayerID)
 		})
 	}
-}
-
-// everyPairMeets checks that each pair meets once a leg, in the order of the schedule.
-func everyPairMeets(t *testing.T, o simulation.Options, r *simulation.Result) {
-	perLeg := o.Players - 1 + o.Players%2
-	assert.Equal(t, perLeg*o.Legs, r.Rounds)
-	require.Len(t, r.Results, o.Players*(o.Players-1)/2*o.Legs)
-	met := map[[2]string]int{}
-	busy := map[string]int{} // the last round of each player
-	for i, m := range r.Results {
-		assert.Equal(t, protocol.MatchID{Round: m.RoundID, Number: i%(o.Players/2) + 1}.String(), m.MatchID, "in the order of the schedule")
-		assert.Equal(t, i/(o.Players/2)+1, m.RoundID)
-		swapped := (m.RoundID-1)/perLeg%2 == 1
-		assert.Equal(t, swapped, protocol.CompareIDs(m.PlayerA, m.PlayerB) > 0, "%s: the lower id is A, in every other leg B", m.MatchID)
-		for _, id := range []string{m.PlayerA, m.PlayerB} {
-			assert.Less(t, busy[id], m.RoundID, "%s plays once a round", id)
-			busy[id] = m.RoundID
-		}
-		met[[2]string{m.PlayerA, m.PlayerB}]++
-	}
-	for pair, times := range met {
-		back := met[[2]string{pair[1], pair[0]}]
-		assert.Equal(t, o.Legs, times+back, "%v", pair)
-		assert.LessOrEqual(t, times-back, 1, "%v: the sides are swapped", pair)
-	}
-	assert.Len(t, busy, o.Players)
 }
 
 // everyResultIsRight recomputes every draw, and the verdict without package rules.
@@ -232,10 +193,10 @@ func everyResultIsRight(t *testing.T, o simulation.Options, r *simulation.Result
 func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simulation.Result) {
 	memories := map[string]*strategy.Memory{}
 	for n := range o.Players {
-		memories[protocol.PlayerID(n+1)] = strategy.NewMemory()
+		memories[league.PlayerID(n+1)] = strategy.NewMemory()
 	}
-	choose := func(m league.MatchRecord, id, opponent string) string {
-		n, _ := protocol.ParsePlayerID(id)
+	choose := func(m manager.MatchRecord, id, opponent string) string {
+		n, _ := league.ParsePlayerID(id)
 		s, err := strategy.New(o.Strategies[(n-1)%len(o.Strategies)])
 		require.NoError(t, err)
 		choice, err := s.Choose(t.Context(), strategy.View{
@@ -252,87 +213,6 @@ func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simula
 		memories[m.PlayerA].Remember(m.PlayerB, b, parity)
 		memories[m.PlayerB].Remember(m.PlayerA, a, parity)
 	}
-}
-
-// theTableIsThatOfTheResults recomputes the table from the results.
-func theTableIsThatOfTheResults(t *testing.T, o simulation.Options, r *simulation.Result) {
-	rows := make([]simulation.Standing, o.Players)
-	byID := map[string]*simulation.Standing{}
-	for n := range rows {
-		rows[n].PlayerID = protocol.PlayerID(n + 1)
-		rows[n].DisplayName = fmt.Sprintf("Player %02d", n+1)
-		rows[n].Strategy = o.Strategies[n%len(o.Strategies)]
-		byID[rows[n].PlayerID] = &rows[n]
-	}
-	for _, m := range r.Results {
-		for _, id := range []string{m.PlayerA, m.PlayerB} {
-			row := byID[id]
-			row.Played++
-			switch m.Winner {
-			case "":
-				row.Draws++
-			case id:
-				row.Wins++
-			default:
-				row.Losses++
-			}
-		}
-	}
-	for n := range rows {
-		rows[n].Points = 3*rows[n].Wins + rows[n].Draws
-	}
-	// Stable, so that equal players stay in order of ids.
-	slices.SortStableFunc(rows, func(a, b simulation.Standing) int {
-		return cmp.Or(b.Points-a.Points, b.Wins-a.Wins, b.Draws-a.Draws)
-	})
-	for n := range rows {
-		rows[n].Rank = n + 1
-		if n == 0 {
-			continue
-		}
-		switch above := &rows[n-1]; {
-		case above.Points != rows[n].Points:
-			// The points are in the row.
-		case above.Wins != rows[n].Wins:
-			rows[n].DecidedBy = "wins"
-		default:
-			rows[n].Rank, above.Tied, rows[n].Tied = above.Rank, true, true
-		}
-	}
-	assert.Equal(t, rows, r.Standings)
-	champion := r.Champion
-	champion.Reason = ""
-	assert.Equal(t, protocol.Champion{
-		PlayerID: rows[0].PlayerID, DisplayName: rows[0].DisplayName, Points: rows[0].Points,
-	}, champion)
-	assert.Equal(t, rows[0].Tied, strings.HasPrefix(r.Champion.Reason, "shared by P01 and "), "the reason is %q", r.Champion.Reason)
-}
-
-// threePointsAWinAndTwoADraw checks the sum of the points of all rows.
-func threePointsAWinAndTwoADraw(t *testing.T, o simulation.Options, r *simulation.Result) {
-	wins, draws, points := 0, 0, 0
-	for _, m := range r.Results {
-		if m.Status == "WIN" {
-			wins++
-		} else {
-			draws++
-		}
-	}
-	for _, row := range r.Standings {
-		points += row.Points
-		assert.Equal(t, (o.Players-1)*o.Legs, row.Played)
-		assert.Zero(t, row.TechnicalLosses)
-	}
-	assert.Equal(t, 3*wins+2*draws, points)
-}
-
-func TestResultsNameTheLeague(t *testing.T) {
-	o := options(5)
-	r := run(t, o)
-	assert.Equal(t, o.LeagueID, r.LeagueID)
-	assert.Equal(t, o.GameType, r.GameType)
-	assert.Equal(t, o.Seed, r.Seed)
-	assert.Equal(t, o.Players, r.Players)
 }
 
 func TestPlayersGetStrategiesInTurn(t *testing.T) {
@@ -358,7 +238,7 @@ func TestPlayersGetStrategiesInTurn(t *testing.T) {
 				got[row.PlayerID] = row.Strategy
 			}
 			for n, want := range tt.want {
-				assert.Equal(t, want, got[protocol.PlayerID(n+1)])
+				assert.Equal(t, want, got[league.PlayerID(n+1)])
 			}
 			// The choices show that the players use their strategies.
 			for _, m := range r.Results {
@@ -370,55 +250,6 @@ func TestPlayersGetStrategiesInTurn(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestDistinctChoicesAreWorthMore(t *testing.T) {
-	play := func(t *testing.T, legs int, strategies ...string) *simulation.Result {
-		o := options(8)
-		o.Strategies, o.Legs = strategies, legs
-		return run(t, o)
-	}
-	points := func(r *simulation.Result) (sum int) {
-		for _, row := range r.Standings {
-			sum += row.Points
-		}
-		return sum
-	}
-	t.Run("equal choices are always a draw", func(t *testing.T) {
-		r := play(t, 1, "odd")
-		for _, m := range r.Results {
-			assert.Equal(t, "DRAW", m.Status)
-		}
-		assert.Equal(t, 2*len(r.Results), points(r))
-		assert.Equal(t, "P01", r.Champion.PlayerID, "among equals the lowest id")
-	})
-	t.Run("distinct choices always have a winner", func(t *testing.T) {
-		o := options(2)
-		o.Strategies, o.Legs = []string{"even", "odd"}, 20
-		r := run(t, o)
-		for _, m := range r.Results {
-			assert.Equal(t, "WIN", m.Status)
-		}
-		assert.Equal(t, 3*len(r.Results), points(r))
-	})
-	t.Run("contrarian finds the distinct choice", func(t *testing.T) {
-		// A player remembers its opponents: the strategy odd always chose odd.
-		r := play(t, 2, "odd", "contrarian")
-		known := 0
-		strategies := map[string]string{}
-		for _, row := range r.Standings {
-			strategies[row.PlayerID] = row.Strategy
-		}
-		for _, m := range r.Results[len(r.Results)/2:] {
-			if strategies[m.PlayerA] != strategies[m.PlayerB] {
-				known++
-				assert.Equal(t, "WIN", m.Status, m.MatchID)
-				assert.NotEqual(t, m.ChoiceA, m.ChoiceB, m.MatchID)
-			}
-		}
-		assert.Equal(t, 16, known)
-		assert.Greater(t, points(r), points(play(t, 2, "odd")), "more than where all choose the same")
-	})
 }
 
 func TestProgressIsReportedOncePerMatch(t *testing.T) {
@@ -440,63 +271,6 @@ func TestProgressIsReportedOncePerMatch(t *testing.T) {
 	}
 }
 
-// traffic is a log that counts the running matches.
-type traffic struct{ now, most, all int }
-
-func (w *traffic) Write(line []byte) (int, error) {
-	switch {
-	case bytes.Contains(line, []byte(`"received"`)) && bytes.Contains(line, []byte(`"method":"start_match"`)):
-		w.now++
-		w.all++
-		w.most = max(w.most, w.now)
-	case bytes.Contains(line, []byte(`"result recorded"`)):
-		w.now--
-	}
-	return len(line), nil
-}
-
-func TestConcurrencyLimitsMatchesAtOnce(t *testing.T) {
-	for _, allowed := range []int{1, 2, 3} {
-		t.Run(fmt.Sprintf("%d at once", allowed), func(t *testing.T) {
-			o := options(12)
-			o.Concurrency = allowed
-			var seen traffic
-			o.Log = zerolog.New(zerolog.SyncWriter(&seen)).Level(zerolog.DebugLevel)
-			r := run(t, o)
-			assert.LessOrEqual(t, seen.most, allowed)
-			assert.Equal(t, len(r.Results), seen.all, "each match was handed over once")
-			assert.Zero(t, seen.now)
-		})
-	}
-}
-
-func TestLeagueInMemoryTakesNoTime(t *testing.T) {
-	// Virtual time advances only when all goroutines wait: the league never waits for a
-	// timer. The bubble ends only if the league leaves no goroutine.
-	for _, transport := range []string{simulation.Memory, simulation.Wire} {
-		t.Run(transport, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				begin := time.Now()
-				o := options(9)
-				o.Transport = transport
-				r := run(t, o)
-				assert.Len(t, r.Results, 36)
-				assert.Zero(t, time.Since(begin))
-			})
-		})
-	}
-}
-
-func TestLeagueLeavesNoGoroutines(t *testing.T) {
-	for _, transport := range transports {
-		t.Run(transport, func(t *testing.T) {
-			o := options(6)
-			o.Transport = transport
-			noLeak(t, func() { run(t, o) })
-		})
-	}
-}
-
 // noLeak fails if f leaves goroutines.
 func noLeak(t *testing.T, f func()) {
 	t.Helper()
@@ -512,10 +286,10 @@ var moments = []struct {
 }{
 	{"before it begins", func(_ *simulation.Options, cancel func()) { cancel() }},
 	{"while agents register", func(o *simulation.Options, cancel func()) {
-		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 4, text: protocol.EventRegistered, pull: cancel})).Level(zerolog.InfoLevel)
+		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 4, text: "REGISTERED", pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"when the last has registered", func(o *simulation.Options, cancel func()) {
-		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: protocol.EventLeagueStarted, pull: cancel})).Level(zerolog.InfoLevel)
+		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: "THE_LEAGUE_BEGINS", pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"after the first result", func(o *simulation.Options, cancel func()) {
 		o.Progress = func(recorded, _ int) {
@@ -582,52 +356,6 @@ func TestInterruptedLeagueEndsAtOnce(t *testing.T) {
 				})
 			})
 		}
-	}
-}
-
-func TestLeagueAfterItsDeadlineIsNotPlayed(t *testing.T) {
-	for _, transport := range transports {
-		t.Run(transport, func(t *testing.T) {
-			ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
-			defer cancel()
-			o := options(8)
-			o.Transport = transport
-			o.Progress = func(int, int) { assert.Fail(t, "a match was played") }
-			noLeak(t, func() {
-				r, err := simulation.Run(ctx, o)
-				require.ErrorIs(t, err, context.DeadlineExceeded)
-				assert.Nil(t, r)
-			})
-		})
-	}
-}
-
-func TestValidOptions(t *testing.T) {
-	tests := []struct {
-		name   string
-		change func(*simulation.Options)
-	}{
-		{"as they are", func(*simulation.Options) {}},
-		{"two players", func(o *simulation.Options) { o.Players = 2 }},
-		{"10,000 players", func(o *simulation.Options) { o.Players = 10_000 }},
-		{"one referee", func(o *simulation.Options) { o.Referees = 1 }},
-		{"1,000 referees", func(o *simulation.Options) { o.Referees = 1000 }},
-		{"legs not given", func(o *simulation.Options) { o.Legs = 0 }},
-		{"more than 100 legs", func(o *simulation.Options) { o.Legs = 101 }},
-		{"concurrency not given", func(o *simulation.Options) { o.Concurrency = 0 }},
-		{"one at a time", func(o *simulation.Options) { o.Concurrency = 1 }},
-		{"concurrency 10,000", func(o *simulation.Options) { o.Concurrency = 10_000 }},
-		{"wire", func(o *simulation.Options) { o.Transport = simulation.Wire }},
-		{"HTTP", func(o *simulation.Options) { o.Transport = simulation.HTTP }},
-		{"strategies not given", func(o *simulation.Options) { o.Strategies = nil }},
-		{"a strategy twice", func(o *simulation.Options) { o.Strategies = []string{"odd", "odd"} }},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			o := options(4)
-			tt.change(&o)
-			assert.NoError(t, o.Validate())
-		})
 	}
 }
 

@@ -19,11 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/pairing"
-	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -140,7 +140,7 @@ func playStored(t *testing.T, o simulation.Options, folder string) *swarmLeague 
 		defer mu.Unlock()
 		l.injected[[2]string{i.MatchID, i.PlayerID}] = append(l.injected[[2]string{i.MatchID, i.PlayerID}], i.Fault)
 	}
-	files, _, err := league.OpenFiles(store.Folder(folder), o.LeagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(store.Folder(folder), o.LeagueID, false, time.Now)
 	require.NoError(t, err, again(o))
 	o.Files = files
 	begin := time.Now()
@@ -262,13 +262,13 @@ func swarmFaults(r *rand.Rand, o *simulation.Options) string {
 	for _, kind := range []string{"crash", "hang", "deny"} {
 		for n := range o.Players {
 			if r.IntN(4*o.Players) == 0 {
-				parts = append(parts, kind+"="+protocol.PlayerID(n+1)+when())
+				parts = append(parts, kind+"="+league.PlayerID(n+1)+when())
 			}
 		}
 	}
 	for n := range o.Referees - 1 {
 		if r.IntN(2) == 0 {
-			parts = append(parts, fmt.Sprintf("referee-crash=%s@R%d", protocol.RefereeID(n+1), 1+r.IntN(rounds)))
+			parts = append(parts, fmt.Sprintf("referee-crash=%s@R%d", league.RefereeID(n+1), 1+r.IntN(rounds)))
 		}
 	}
 	return strings.Join(parts, ",")

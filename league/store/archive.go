@@ -16,17 +16,12 @@ import (
 // since.
 type OldMatches struct {
 	folder  Folder
-	changed map[string]changes
+	changed map[string]time.Time // by the clock of the disk, which may differ from that of the agent
 }
-
-// changes are the modification times of a league's match folder and of the folder of
-// its attempts. They are compared only with each other, because the clock of the disk
-// may differ from the clock of the agent.
-type changes [2]time.Time
 
 // OldMatches describes the match files that are there now.
 func (f Folder) OldMatches() *OldMatches {
-	old := &OldMatches{folder: f, changed: map[string]changes{}}
+	old := &OldMatches{folder: f, changed: map[string]time.Time{}}
 	entries, err := os.ReadDir(filepath.Join(string(f), "data", "matches"))
 	if err != nil {
 		return old // no file is known to be old
@@ -39,17 +34,13 @@ func (f Folder) OldMatches() *OldMatches {
 	return old
 }
 
-func (f Folder) changes(leagueID string) (c changes, ok bool) {
-	for i, path := range []string{f.Matches(leagueID), f.Attempts(leagueID)} {
-		info, err := os.Stat(path)
-		switch {
-		case err == nil && info.IsDir():
-			c[i] = info.ModTime()
-		case i == 0:
-			return c, false
-		}
+// changes is the modification time of a league's match folder.
+func (f Folder) changes(leagueID string) (at time.Time, ok bool) {
+	info, err := os.Stat(f.Matches(leagueID))
+	if err != nil || !info.IsDir() {
+		return at, false
 	}
-	return c, true
+	return info.ModTime(), true
 }
 
 // Archive moves a league's old match files into a folder below archive/ and returns

@@ -1,6 +1,9 @@
 package store
 
-import "evenodd/league/protocol"
+import (
+	"evenodd/league"
+	"evenodd/league/protocol"
+)
 
 // Standings is standings.json (spec 003 §9.4.1).
 type Standings struct {
@@ -12,14 +15,8 @@ type Standings struct {
 	JournalHead     string `json:"journal_head"` // hash of the journal's last event when this was written
 	// JournalHeadSignature is the manager's signature of JournalHead; "" in a league that
 	// does not sign.
-	JournalHeadSignature string        `json:"journal_head_signature,omitzero"`
-	Standings            []StandingRow `json:"standings"`
-}
-
-// A StandingRow is a row of the table, with the member that broadcasts omit.
-type StandingRow struct {
-	protocol.StandingRow
-	TechnicalLosses int `json:"technical_losses"`
+	JournalHeadSignature string            `json:"journal_head_signature,omitzero"`
+	Standings            []league.Standing `json:"standings"`
 }
 
 // Agents is agents.json: the registered agents of a league (004 §2, "agents_config
@@ -28,8 +25,9 @@ type Agents struct {
 	SchemaVersion string  `json:"schema_version"`
 	LastUpdated   string  `json:"last_updated"`
 	LeagueID      string  `json:"league_id"`
-	Referees      []Agent `json:"referees"` // in order of ids
-	Players       []Agent `json:"players"`  // in order of ids
+	JournalHead   string  `json:"journal_head"` // hash of the journal's last event when this was written
+	Referees      []Agent `json:"referees"`     // in order of ids
+	Players       []Agent `json:"players"`      // in order of ids
 }
 
 // An Agent is one entry of agents.json.
@@ -88,33 +86,30 @@ const (
 
 // A Match is the file of one match (spec 003 §9.4.3).
 type Match struct {
-	SchemaVersion  string           `json:"schema_version"`
-	LastUpdated    string           `json:"last_updated"`
-	LeagueID       string           `json:"league_id"`
-	RoundID        int              `json:"round_id"`
-	MatchID        string           `json:"match_id"`
-	GameType       string           `json:"game_type"`
-	Attempt        int              `json:"attempt"`
-	ConversationID string           `json:"conversation_id"`
-	RefereeID      string           `json:"referee_id"`
-	WrittenBy      string           `json:"written_by"`
-	PlayerA        MatchPlayer      `json:"player_A"`
-	PlayerB        MatchPlayer      `json:"player_B"`
-	Lifecycle      Lifecycle        `json:"lifecycle"`
-	Refusal        *ExchangeError   `json:"refusal,omitzero"`            // the error by which the manager rejected a DISPUTED result
-	TranscriptFile string           `json:"transcript_file,omitzero"`    // the results file in the same folder that has the transcript
-	Transcript     []Exchange       `json:"transcript,omitzero"`         // empty if the manager wrote the file; nil if TranscriptFile has it
-	Omitted        int              `json:"transcript_omitted,omitzero"` // the number of exchanges beyond MaxExchanges
-	Draw           *protocol.Draw   `json:"draw,omitzero"`
-	Result         *MatchResult     `json:"result"` // null before FINISHED
-	Scoring        protocol.Scoring `json:"scoring"`
-	Started        string           `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
+	SchemaVersion  string      `json:"schema_version"`
+	LastUpdated    string      `json:"last_updated"`
+	LeagueID       string      `json:"league_id"`
+	RoundID        int         `json:"round_id"`
+	MatchID        string      `json:"match_id"`
+	GameType       string      `json:"game_type"`
+	Attempt        int         `json:"attempt"`
+	ConversationID string      `json:"conversation_id"`
+	RefereeID      string      `json:"referee_id"`
+	WrittenBy      string      `json:"written_by"`
+	PlayerA        MatchPlayer `json:"player_A"`
+	PlayerB        MatchPlayer `json:"player_B"`
+	Lifecycle      Lifecycle   `json:"lifecycle"`
+	// the error by which the manager rejected a DISPUTED result
+	Refusal    *ExchangeError   `json:"refusal,omitzero"`
+	Transcript []Exchange       `json:"transcript"`                  // empty if the manager wrote the file
+	Omitted    int              `json:"transcript_omitted,omitzero"` // the number of exchanges beyond MaxExchanges
+	Digested   int              `json:"digested_exchanges,omitzero"` // the number of exchanges up to the result
+	Draw       *protocol.Draw   `json:"draw,omitzero"`
+	Result     *MatchResult     `json:"result"` // null before FINISHED
+	Scoring    protocol.Scoring `json:"scoring"`
+	Started    string           `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
 
 	protocol.Evidence // without the digest, which only the journal has
-
-	// Digest is the transcript digest: that of the line that the results file has of the
-	// attempt. "" if the match was not read from, or not appended to, a results file.
-	Digest string `json:"-"`
 }
 
 // A MatchPlayer is one side of a match.
@@ -138,8 +133,8 @@ type StateEntry struct {
 
 // A MatchResult matches GAME_OVER, with the points (spec 003 §9.4.3).
 type MatchResult struct {
-	protocol.GameResult
-	Score protocol.PerPlayer[int] `json:"score"`
+	league.Result
+	Score league.PerPlayer[int] `json:"score"`
 }
 
 // A History is the file of a player's matches (spec 003 §9.4.4).

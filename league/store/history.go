@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
 )
@@ -43,25 +44,25 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 	}
 	defer func() { _ = f.Close() }()
 	index := map[string]int{}
-	var before shared
 	_, torn, err = appendfile.Lines(f, func(number int, text []byte) error {
+		if err := appendfile.CheckSeal(number, text); err != nil {
+			return &LineError{Line: number, Err: err}
+		}
 		if number == 1 {
 			h, err = historyHeader(text)
 			return err
 		}
 		var l historyLine
 		if err := json.Unmarshal(text, &l); err != nil {
-			return &LineError{number, err}
+			return &LineError{Line: number, Err: err}
 		}
 		m := &l.HistoryMatch
 		switch {
 		case l.Decision != nil:
 			d := HistoryDecision{MatchID: m.MatchID, Attempt: m.Attempt, Decision: *l.Decision, Line: number}
-			before.expandDecision(&d, h.PlayerID)
 			h.Decisions = append(h.Decisions, d)
 			return nil
 		case l.Head != nil:
-			before.expandHead(l.Head)
 			h.Heads = append(h.Heads, HistoryHead{Head: *l.Head, Line: number})
 			return nil
 		}
@@ -105,26 +106,28 @@ type HistoryDecision struct {
 // A Decision is the move of a player, with everything that it signed. Without a signature
 // it is one of a league that does not sign.
 type Decision struct {
-	Turn               int                        `json:"turn"`
-	Choice             string                     `json:"choice"`
-	Entropy            string                     `json:"entropy,omitzero"`
-	RefereeID          string                     `json:"referee_id,omitzero"`
-	Started            string                     `json:"started,omitzero"`
-	RoleInMatch        string                     `json:"role_in_match,omitzero"`
-	DrawCommitment     string                     `json:"draw_commitment,omitzero"`
-	EntropyCommitments protocol.PerPlayer[string] `json:"entropy_commitments,omitzero"`
-	MovesHash          string                     `json:"moves_hash,omitzero"` // "" in turn 1
-	Fallback           bool                       `json:"fallback,omitzero"`   // as in the reply; not signed
-	Signature          string                     `json:"signature,omitzero"`
+	Turn               int                      `json:"turn"`
+	Choice             string                   `json:"choice"`
+	Entropy            string                   `json:"entropy,omitzero"`
+	RefereeID          string                   `json:"referee_id,omitzero"`
+	Started            string                   `json:"started,omitzero"`
+	RoleInMatch        string                   `json:"role_in_match,omitzero"`
+	DrawCommitment     string                   `json:"draw_commitment,omitzero"`
+	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero"`
+	MovesHash          string                   `json:"moves_hash,omitzero"` // "" in turn 1
+	Fallback           bool                     `json:"fallback,omitzero"`   // as in the reply; not signed
+	Signature          string                   `json:"signature,omitzero"`
 }
 
 // Statement returns what a player signed with the decision.
 func (d *HistoryDecision) Statement(playerID string) *protocol.MoveStatement {
 	return &protocol.MoveStatement{
-		Started: d.Decision.Started, MatchID: d.MatchID, Attempt: d.Attempt, RefereeID: d.Decision.RefereeID, PlayerID: playerID,
+		Started: d.Decision.Started, MatchID: d.MatchID, Attempt: d.Attempt, RefereeID: d.Decision.RefereeID,
+		PlayerID:           playerID,
 		DrawCommitment:     d.Decision.DrawCommitment,
 		EntropyCommitments: protocol.InOrder(d.Decision.EntropyCommitments, playerID, d.Decision.RoleInMatch),
-		Turn:               d.Decision.Turn, Move: d.Decision.Choice, Entropy: d.Decision.Entropy, MovesHash: d.Decision.MovesHash,
+		Turn:               d.Decision.Turn, Move: d.Decision.Choice, Entropy: d.Decision.Entropy,
+		MovesHash: d.Decision.MovesHash,
 	}
 }
 
@@ -146,6 +149,8 @@ type SignedHead struct {
 type LineError struct {
 	Line int
 	Err  error
+
+	Contradicts bool // the line is whole, but contradicts an earlier one
 }
 
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
@@ -159,10 +164,11 @@ func historyHeader(line []byte) (*History, error) {
 		err = CheckSchema(h.SchemaVersion)
 	}
 	if err != nil {
-		return nil, &LineError{1, err}
+		return nil, &LineError{Line: 1, Err: err}
 	}
 	return &History{
-		SchemaVersion: h.SchemaVersion, PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: h.LeagueID, Matches: []HistoryMatch{},
+		SchemaVersion: h.SchemaVersion, PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: h.LeagueID,
+		Matches: []HistoryMatch{},
 	}, nil
 }
 
@@ -187,10 +193,7 @@ var ErrOtherLeague = errors.New("the history of another league has this name")
 
 // A HistoryTail is what AppendHistory knows of the end of a file. The zero value is that of
 // a file that it must read.
-type HistoryTail struct {
-	size int64
-	shared
-}
+type HistoryTail struct{ size int64 }
 
 // AppendHistory appends lines to a history.jsonl, without sync: a *HistoryMatch, a
 // *HistoryDecision or a *HistoryHead each. It creates a missing file
@@ -222,7 +225,7 @@ func AppendHistory(path string, header *HistoryHeader, lines []any, tail *Histor
 	}
 	for _, line := range lines {
 		if err == nil {
-			text, err = appendLine(text, tail.abbreviate(line, header.PlayerID))
+			text, err = appendLine(text, line)
 		}
 	}
 	if err == nil {
@@ -237,7 +240,10 @@ func AppendHistory(path string, header *HistoryHeader, lines []any, tail *Histor
 
 func appendLine(text []byte, value any) ([]byte, error) {
 	line, err := json.Marshal(value)
-	return append(append(text, line...), '\n'), err
+	if err != nil {
+		return nil, err
+	}
+	return append(append(text, appendfile.Seal(line)...), '\n'), nil
 }
 
 // checkHistory checks that a file is of the league of a header, cuts off an incomplete last
@@ -256,6 +262,9 @@ func checkHistory(f *os.File, header *HistoryHeader, size int64) (int64, error) 
 	first, _, _ := bytes.Cut(text[:whole], []byte("\n"))
 	if len(first) == 0 {
 		return 0, nil
+	}
+	if err := appendfile.CheckSeal(1, first); err != nil {
+		return 0, err
 	}
 	if h, err := historyHeader(first); err != nil || h.LeagueID != header.LeagueID {
 		return 0, errors.Join(err, ErrOtherLeague)

@@ -32,7 +32,8 @@ type Identity struct {
 	AuthToken     string `json:"auth_token"`
 	ManagerAuth   string `json:"manager_auth,omitzero"`
 	ManagerKey    string `json:"manager_key,omitzero"` // the manager's public key; "" if it signs nothing
-	Secret        string `json:"secret"`               // 64 hexadecimal digits: the source of the agent's randomness and of its signing key
+	// 64 hexadecimal digits: the source of the agent's randomness and of its signing key
+	Secret string `json:"secret"`
 }
 
 // An Application is a registration that was sent and whose answer is not stored yet.
@@ -44,7 +45,8 @@ type Application struct {
 	Role           string `json:"role"`
 	DisplayName    string `json:"display_name"`
 	ConversationID string `json:"conversation_id"`
-	Secret         string `json:"secret,omitzero"` // as in Identity: the registration has the public key that follows from it
+	// as in Identity: the registration has the public key that follows from it
+	Secret string `json:"secret,omitzero"`
 }
 
 // Application is the path of an agent's registration while it has no answer.
@@ -110,13 +112,16 @@ func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error)
 	raw, err := os.ReadFile(path)
 	switch {
 	case missing(err):
-		return secret, fmt.Errorf("%s is missing: without it the tokens of the agents are unknown; restore it, or start a new league with --new-league", path)
+		return secret,
+			fmt.Errorf(
+				"%s is missing: without it the tokens of the agents are unknown; restore it, or start a new league with --new-league", path)
 	case err != nil:
 		return secret, err
 	}
 	secret, ok := protocol.ParseSecret(strings.TrimSpace(string(raw)))
 	if !ok {
-		return secret, fmt.Errorf("%s: not a key of 64 hexadecimal digits: restore it, or start a new league with --new-league", path)
+		return secret,
+			fmt.Errorf("%s: not a key of 64 hexadecimal digits: restore it, or start a new league with --new-league", path)
 	}
 	return secret, nil
 }
@@ -137,7 +142,8 @@ type LockedError struct{ Path string }
 
 // Error tells what to do.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("another manager runs this league (it holds %s): stop it first, or use another --data or --league-id", e.Path)
+	return fmt.Sprintf(
+		"another manager runs this league (it holds %s): stop it first, or use another --data or --league-id", e.Path)
 }
 
 // Lock locks a league for other managers until the returned function is called or the

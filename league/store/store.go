@@ -1,7 +1,7 @@
 // Package store reads and writes the files of a league (spec 003 §9.4, §10.5):
 // standings, rounds, matches and histories as JSON in one folder, and the private
-// files of agents. Documents are replaced as a whole; results files only grow. Files that
-// are damaged or made by a newer program are not read.
+// files of agents. Documents are replaced as a whole. Files that are damaged or made by a newer
+// program are not read.
 //
 // The manager writes agents.json, standings.json and rounds.json, the referee its results
 // and the file of a match, and a player its history (spec 003 table 23). The package must
@@ -21,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/store/appendfile"
 	"evenodd/league/store/atomicfile"
 )
 
@@ -49,25 +50,6 @@ func (f Folder) Journal(leagueID string) string { return f.league(leagueID, "jou
 
 func (f Folder) league(leagueID, name string) string {
 	return f.path("data", "leagues", leagueID, name)
-}
-
-// Matches is the folder of a league's match files.
-func (f Folder) Matches(leagueID string) string { return f.path("data", "matches", leagueID) }
-
-// Match is the path of the file of a match whose result the manager has acknowledged.
-func (f Folder) Match(leagueID, matchID string) string {
-	return filepath.Join(f.Matches(leagueID), matchID+".json")
-}
-
-// Attempts is the folder of the files of attempts whose result the manager has not
-// acknowledged. A file that stays there is of an abandoned attempt.
-func (f Folder) Attempts(leagueID string) string {
-	return filepath.Join(f.Matches(leagueID), "attempts")
-}
-
-// Attempt is the path of one attempt at a match by one referee.
-func (f Folder) Attempt(leagueID, matchID string, attempt int, refereeID string) string {
-	return filepath.Join(f.Attempts(leagueID), fmt.Sprintf("%s.a%d.%s.json", matchID, attempt, refereeID))
 }
 
 // Players is the folder of the players' files.
@@ -147,7 +129,8 @@ func Add(path string, document any) error {
 }
 
 // save encodes a document, creates its folder and writes it.
-func save(path string, document any, makeFolder func(string) error, write func(string, []byte, fs.FileMode) error, mode fs.FileMode) error {
+func save(path string, document any, makeFolder func(string) error, write func(string, []byte, fs.FileMode) error,
+	mode fs.FileMode) error {
 	raw, err := json.Marshal(document, jsontext.WithIndent("  "))
 	if err == nil {
 		err = makeFolder(filepath.Dir(path))
@@ -160,6 +143,26 @@ func save(path string, document any, makeFolder func(string) error, write func(s
 
 // makeFolder creates a folder that all can read.
 func makeFolder(dir string) error { return os.MkdirAll(dir, 0o755) }
+
+// CheckShape returns an error for a league that an earlier version wrote: its journal begins
+// with a line that has no checksum. It tells nothing else about the journal.
+func (f Folder) CheckShape(leagueID string) error {
+	file, err := Open(f.Journal(leagueID))
+	if err != nil {
+		return nil // the reader of the journal tells
+	}
+	defer func() { _ = file.Close() }() // only read
+	_, _, err = appendfile.Lines(file, func(number int, text []byte) error {
+		if err := appendfile.CheckSeal(number, text); errors.Is(err, appendfile.ErrEarlier) {
+			return err
+		}
+		return io.EOF
+	})
+	if errors.Is(err, appendfile.ErrEarlier) {
+		return fmt.Errorf("%s: %w", file.Name(), err)
+	}
+	return nil
+}
 
 // missing tells whether an error is that of a missing file.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

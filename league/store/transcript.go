@@ -2,7 +2,6 @@ package store
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -63,7 +62,7 @@ type Exchange struct {
 
 	// Answer is the beginning of a response with an error as it arrived, without tokens: prose,
 	// a page of HTML, a member with another name. At most MaxAnswer bytes and an ellipsis; "" if the
-	// response came in memory, and in files of earlier versions.
+	// response came in memory.
 	Answer string `json:"answer,omitzero"`
 
 	// UnreadableMembers are the members of the message that the referee could not
@@ -85,41 +84,27 @@ type Exchange struct {
 type ExchangeError struct {
 	ErrorCode string `json:"error_code"`
 	ErrorName string `json:"error_name"`
-	Detail    string `json:"detail"` // for people; no code reads it, except in files of earlier versions
+	Detail    string `json:"detail"` // for people; no code reads it
 }
 
 // Omission is the code of a message that the file does not hold; "" for none.
 func (e *Exchange) Omission() string {
-	switch {
-	case len(e.Message) > 0 || e.Error == nil:
+	if len(e.Message) > 0 || e.Error == nil {
 		return ""
-	case e.MessageOmitted != "":
-		return e.MessageOmitted
 	}
-	for _, legacy := range legacyOmissions() {
-		if strings.Contains(e.Error.Detail, legacy.sentence) {
-			return legacy.code
-		}
-	}
-	return ""
+	return e.MessageOmitted
 }
 
 // Unreadable tells whether the referee could not read a member of the message.
 func (e *Exchange) Unreadable(member string) bool {
-	if e.UnreadableMembers != nil || e.Error == nil {
-		return slices.Contains(e.UnreadableMembers, member)
-	}
-	return strings.Contains(e.Error.Detail, member+legacyUnreadable)
+	return slices.Contains(e.UnreadableMembers, member)
 }
 
-// Earlier versions wrote no codes: the sentences in the detail of the error are
-// all that their files hold.
-
-const legacyUnreadable = " cannot be read"
-
-func legacyOmissions() []struct{ sentence, code string } {
-	return []struct{ sentence, code string }{
-		{"too large to be kept", OmittedTooLarge},
-		{"cannot be written down", OmittedUnencoded},
+// Seconds cuts a time with milliseconds to seconds. It returns "" for any other text.
+func Seconds(at string) string {
+	const whole = len("2006-01-02T15:04:05")
+	if len(at) != len("2006-01-02T15:04:05.000Z") || at[whole] != '.' {
+		return ""
 	}
+	return at[:whole] + "Z"
 }

@@ -17,8 +17,6 @@ func TestOmittedMessagesAreKnownByTheirCode(t *testing.T) {
 		want     string
 	}{
 		"a code":                    {store.Exchange{MessageOmitted: store.OmittedTooLarge, Error: fault("")}, store.OmittedTooLarge},
-		"an earlier version, size":  {store.Exchange{Error: fault("the message is too large to be kept: 70000 bytes")}, store.OmittedTooLarge},
-		"an earlier version, form":  {store.Exchange{Error: fault("not this match; the message cannot be written down")}, store.OmittedUnencoded},
 		"no answer":                 {store.Exchange{Error: fault("no answer in time")}, ""},
 		"a message that is present": {store.Exchange{Message: []byte(`{}`), MessageOmitted: store.OmittedTooLarge, Error: fault("")}, ""},
 		"a message and no error":    {store.Exchange{Message: []byte(`{}`)}, ""},
@@ -33,11 +31,10 @@ func TestUnreadableMembersAreListed(t *testing.T) {
 		exchange store.Exchange
 		want     bool
 	}{
-		"listed":             {store.Exchange{UnreadableMembers: []string{"accept", "match_id"}, Error: legacy}, true},
-		"not listed":         {store.Exchange{UnreadableMembers: []string{"accept"}, Error: legacy}, false},
-		"an earlier version": {store.Exchange{Error: legacy}, true},
-		"another error":      {store.Exchange{Error: &store.ExchangeError{Detail: "the answer is about match R1M2"}}, false},
-		"no error":           {store.Exchange{}, false},
+		"listed":        {store.Exchange{UnreadableMembers: []string{"accept", "match_id"}, Error: legacy}, true},
+		"not listed":    {store.Exchange{UnreadableMembers: []string{"accept"}, Error: legacy}, false},
+		"another error": {store.Exchange{Error: &store.ExchangeError{Detail: "the answer is about match R1M2"}}, false},
+		"no error":      {store.Exchange{}, false},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, tt.want, tt.exchange.Unreadable("match_id")) })
 	}

@@ -1,7 +1,6 @@
 package strategy_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,39 +59,5 @@ func TestPerfectMakesEachOfTheBestMoves(t *testing.T) {
 	assert.Len(t, counts, 4)
 	for _, corner := range []string{"0", "2", "6", "8"} {
 		assert.InDelta(t, 1000, counts[corner], 150)
-	}
-}
-
-func TestPerfectNeverLoses(t *testing.T) {
-	const matches = 1000
-	for _, opponent := range append([]string{"perfect"}, everyName...) {
-		for seat, name := range []string{"X", "O"} {
-			t.Run(fmt.Sprintf("%s against %s", name, opponent), func(t *testing.T) {
-				ends := map[rules.Side]int{}
-				for n := range uint64(matches) {
-					p := tictactoe.Game{}.Start()
-					for turn := uint64(0); len(p.ToMove()) > 0; turn++ {
-						mover := p.ToMove()[0]
-						who := opponent
-						if mover == rules.Side(seat) {
-							who = "perfect"
-						}
-						choice, err := named(t, who).Choose(t.Context(), marks(p.Ask(mover), 10*n+turn))
-						require.NoError(t, err)
-						require.NoError(t, p.Check(mover, choice))
-						var now [2]string
-						now[mover] = choice
-						p = p.Play(now)
-					}
-					ends[p.Judge(rules.Chance{}).Winner]++
-				}
-				assert.Zero(t, ends[rules.Side(seat).Other()])
-				if opponent == "perfect" {
-					assert.Equal(t, matches, ends[rules.NoSide])
-				} else {
-					assert.Positive(t, ends[rules.Side(seat)])
-				}
-			})
-		}
 	}
 }

@@ -208,7 +208,8 @@ func Fits(s Strategy, types ...string) error {
 	if len(types) == 0 || len(Playable(s, types)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("strategy %s plays %s, not %s", s.Name(), strings.Join(s.(specialist).Games(), ", "), strings.Join(types, ", "))
+	return fmt.Errorf("strategy %s plays %s, not %s", s.Name(), strings.Join(s.(specialist).Games(), ", "),
+		strings.Join(types, ", "))
 }
 
 // Specialties lists the specialists with their games, for a help text.
@@ -265,7 +266,7 @@ func preferred(v View, want string) string {
 func alternate(v View) string { return v.Options[(max(v.RoundID, 1)-1)%len(v.Options)] }
 
 // frequency chooses the parity that was drawn most often. The draws are independent, so
-// this gains nothing (spec 003 §3.6.2); the strategy exists for comparison.
+// this gains nothing; the strategy exists for comparison.
 func frequency(v View) string {
 	return anyOf(v, commonest(v.Options, v.Memory().Drawn))
 }

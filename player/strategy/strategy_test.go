@@ -148,23 +148,6 @@ func TestRandomIsUniform(t *testing.T) {
 	}
 }
 
-func TestRandomDependsOnItsSourceAlone(t *testing.T) {
-	sequence := func(n uint64, m *strategy.Memory) (chosen []string) {
-		random := source(n)
-		for round := range 64 {
-			v := parities(m, 0)
-			v.Random, v.RoundID = random, round
-			choice, err := named(t, "random").Choose(t.Context(), v)
-			require.NoError(t, err)
-			chosen = append(chosen, choice)
-		}
-		return chosen
-	}
-	one := sequence(1, strategy.NewMemory())
-	assert.Equal(t, one, sequence(1, remembering(past{"P02", "even", "odd"}, past{"P03", "odd", "odd"})))
-	assert.NotEqual(t, one, sequence(2, strategy.NewMemory()))
-}
-
 func TestConstantStrategiesChooseTheirMove(t *testing.T) {
 	for _, name := range []string{"even", "odd"} {
 		other := map[string]string{"even": "odd", "odd": "even"}[name]
@@ -304,67 +287,6 @@ func TestStrategiesWithMemoryInGamesOfMoreMoves(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMemoryCounts(t *testing.T) {
-	// Compared with a memory that stores all matches and counts on demand.
-	type diary []past
-	about := func(d diary, opponent string) (seen []string) {
-		for _, all := range []bool{false, true} {
-			for _, p := range d {
-				if p.choice != "" && (all || p.opponent == opponent) {
-					seen = append(seen, p.choice)
-				}
-			}
-			if len(seen) > 0 {
-				break
-			}
-		}
-		return seen
-	}
-	count := func(in []string, want string) (n int) {
-		for _, s := range in {
-			if s == want {
-				n++
-			}
-		}
-		return n
-	}
-	opponents := []string{"P02", "P03", "P04"}
-	words := []string{"even", "odd", "other"}
-	match := rapid.Custom(func(t *rapid.T) past {
-		return past{
-			rapid.SampledFrom(opponents[:2]).Draw(t, "opponent"), // P04 is never an opponent
-			rapid.SampledFrom(append([]string{""}, words...)).Draw(t, "choice"),
-			rapid.SampledFrom([]string{"even", "odd", ""}).Draw(t, "parity"),
-		}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		var d diary
-		m := strategy.NewMemory()
-		for _, p := range rapid.SliceOfN(match, 0, 20).Draw(t, "matches") {
-			d = append(d, p)
-			m.Remember(p.opponent, p.choice, p.parity)
-		}
-		var drawn []string
-		for _, p := range d {
-			drawn = append(drawn, p.parity)
-		}
-		for _, word := range words {
-			assert.Equal(t, count(drawn, word), m.Drawn(word), "how often %s was drawn", word)
-		}
-		for _, opponent := range opponents {
-			seen := about(d, opponent)
-			last := ""
-			if len(seen) > 0 {
-				last = seen[len(seen)-1]
-			}
-			assert.Equal(t, last, m.Last(opponent), "the last choice of %s", opponent)
-			for _, word := range words {
-				assert.Equal(t, count(seen, word), m.Chose(opponent, word), "how often %s chose %s", opponent, word)
-			}
-		}
-	})
 }
 
 func TestMemoryIsSafeForConcurrentUse(t *testing.T) {

@@ -20,7 +20,7 @@ const Type = "even_odd"
 // MoveType is the only kind of move.
 const MoveType = "choose_parity"
 
-// The two choices (spec 003 §4.12.2).
+// The two choices.
 const (
 	Even = "even"
 	Odd  = "odd"
@@ -90,10 +90,11 @@ func Number(chance rules.Chance) int {
 
 // NumberInput returns the first bytes that Number hashes: those for i = 0.
 func NumberInput(chance rules.Chance) []byte {
-	return slices.Concat([]byte("evenodd-number-v1"), chance.Nonce[:], chance.EntropyA[:], chance.EntropyB[:], make([]byte, 4))
+	return slices.Concat([]byte("evenodd-number-v1"), chance.Nonce[:], chance.EntropyA[:], chance.EntropyB[:],
+		make([]byte, 4))
 }
 
-// Winner decides by the number alone (spec 003 §3.1.1, §5.4.3).
+// Winner decides by the number alone.
 func Winner(choiceA, choiceB string, number int) rules.Side {
 	parity := Parity(number)
 	switch a, b := choiceA == parity, choiceB == parity; {
@@ -138,7 +139,10 @@ func (choosing) Play(moves [2]string) rules.Position { return chosen{moves} }
 
 // Judge returns a verdict without winner: nothing is decided before the choices.
 func (choosing) Judge(rules.Chance) rules.Verdict {
-	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "nobody has chosen" }}
+	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict,
+		[2]string) string {
+		return "nobody has chosen"
+	}}
 }
 
 // chosen is the position after the choices.
@@ -161,7 +165,7 @@ func (c chosen) judge(number int) rules.Verdict {
 	}
 }
 
-// reason explains a result, in the words of spec 003 §4.6.1 and 002 §5.3.1.
+// reason explains a result in the words of the protocol.
 func reason(ids, moves [2]string, number int) string {
 	parity := Parity(number)
 	drawn := "number was " + strconv.Itoa(number) + " (" + parity + ")"

@@ -83,7 +83,10 @@ func (showing) Play(moves [2]string) rules.Position { return shown{moves} }
 
 // Judge has nothing to judge before the hands are shown.
 func (showing) Judge(rules.Chance) rules.Verdict {
-	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "nobody has shown a hand" }}
+	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict,
+		[2]string) string {
+		return "nobody has shown a hand"
+	}}
 }
 
 // shown is the position after that.

@@ -45,7 +45,8 @@ func Check(t *testing.T, game rules.Game) {
 // Play conducts a match as a referee does: it asks the sides to move until the match is over,
 // and judges. It fails if a position changes, if a side gets more questions than the game
 // announces, and if a side gets the same question twice.
-func Play(t require.TestingT, game rules.Game, chance rules.Chance, choose func(rules.Side, rules.Question) string) Match {
+func Play(t require.TestingT, game rules.Game, chance rules.Chance,
+	choose func(rules.Side, rules.Question) string) Match {
 	info := game.Info()
 	var m Match
 	put := map[string]bool{}

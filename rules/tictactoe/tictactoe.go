@@ -1,4 +1,4 @@
-// Package tictactoe is the game Tic-Tac-Toe (spec 003 §3.8.3): two players put
+// Package tictactoe is the game Tic-Tac-Toe: two players put
 // their marks on a board of nine cells in turn, and the first with three in a row
 // wins. No number is drawn. All functions are pure.
 package tictactoe
@@ -187,5 +187,6 @@ func (p position) Judge(rules.Chance) rules.Verdict {
 	if p.free() != 0 {
 		reason = "Nobody has three in a row"
 	}
-	return rules.Verdict{Winner: rules.NoSide, Moves: p.last, Explain: func(rules.Verdict, [2]string) string { return reason }}
+	return rules.Verdict{Winner: rules.NoSide, Moves: p.last,
+		Explain: func(rules.Verdict, [2]string) string { return reason }}
 }

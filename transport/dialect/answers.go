@@ -1,31 +1,32 @@
 package dialect
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
 // Answer translates the response of our agent into the form of the request, and adds the
 // members that third-party agents look for. It returns nil for nil, the answer to a
-// notification.
-func (q *Request) Answer(response []byte, f *Facts) []byte {
+// notification. Learn changes what is known of the match; nil for no change.
+func (q *Request) Answer(response []byte, f *Facts) (answer []byte, learn func(*Match)) {
 	o := protocol.ParseObject(response)
 	if o == nil {
-		return response
+		return response, nil
 	}
 	message := protocol.ParseObject(o.Get("result"))
 	if message == nil {
-		return q.answerError(o, response)
+		return q.answerError(o, response), nil
 	}
-	q.addAliases(&message, f)
+	learn = q.learn(message)
+	q.addAliases(&message)
 	text := message.Append(nil)
 	switch q.wrapping {
 	case inNothing:
-		return text
+		return text, learn
 	case inTool:
 		o.Set("result", toolResult(text, false))
 	case inEnvelope:
@@ -38,7 +39,7 @@ func (q *Request) Answer(response []byte, f *Facts) []byte {
 			Fill(&o, "params", text)
 		}
 	}
-	return o.Append(nil)
+	return o.Append(nil), learn
 }
 
 // answerError translates a response that is an error.
@@ -47,7 +48,6 @@ func (q *Request) answerError(o protocol.Object, response []byte) []byte {
 	if failure == nil {
 		return response
 	}
-	q.refused = failure.Integer("code")
 	data := protocol.ParseObject(failure.Get("data"))
 	switch {
 	case q.wrapping == inNothing:
@@ -62,35 +62,23 @@ func (q *Request) answerError(o protocol.Object, response []byte) []byte {
 	return response
 }
 
-// BareError is the HTTP status and the body of an error as the answer to a message that
-// was posted alone.
-func BareError(response protocol.Object) (status int, body []byte) {
+// BareError is a response with an error as the answer to a message that was posted alone.
+func BareError(response []byte) []byte {
 	q := &Request{wrapping: inNothing}
-	body = q.answerError(response, nil)
-	return q.HTTPStatus(), body
+	return q.answerError(protocol.ParseObject(response), response)
 }
-
-// HTTPStatus is the status of the answer to a message that was posted alone.
-func (q *Request) HTTPStatus() int {
-	if q.refused != 0 {
-		return httpBadRequest
-	}
-	return httpOK
-}
-
-// QueryWithoutToken is the JSON-RPC code for a query without a token, or with a wrong
-// one (004 §7).
-const QueryWithoutToken = 6001
 
 // toolResult is a message as the result of a tool of MCP.
 func toolResult(message jsontext.Value, failed bool) jsontext.Value {
-	content := protocol.Object{{Name: "type", Value: protocol.Quote("text")}, {Name: "text", Value: protocol.Quote(string(message))}}
+	content := protocol.Object{
+		{Name: "type", Value: protocol.Quote("text")}, {Name: "text", Value: protocol.Quote(string(message))},
+	}
 	array := append(append([]byte{'['}, content.Append(nil)...), ']')
 	return protocol.Object{{Name: "content", Value: array}, {Name: "isError", Value: encoded(failed)}}.Append(nil)
 }
 
 // addAliases adds what third-party agents look for in an answer.
-func (q *Request) addAliases(message *protocol.Object, f *Facts) {
+func (q *Request) addAliases(message *protocol.Object) {
 	p := &q.Params
 	switch q.Kind {
 	case protocol.TypeGameInvitation:
@@ -98,11 +86,11 @@ func (q *Request) addAliases(message *protocol.Object, f *Facts) {
 	case protocol.TypeChooseParityCall:
 		Fill(message, "choice", message.Get("parity_choice"))
 	case protocol.TypeGameOver:
-		if result := resultFor(cmp.Or(f.Match.CalledAs, message.Text("player_id")), p); result != "" {
+		if result := resultFor(message.Text("player_id"), p); result != "" {
 			Fill(message, "result", protocol.Quote(result))
 		}
-	case protocol.TypeRoundAnnouncement, protocol.TypeMatchResultReport, protocol.TypeStandingsUpdate, protocol.TypeRoundCompleted,
-		protocol.TypeLeagueCompleted:
+	case protocol.TypeRoundAnnouncement, protocol.TypeMatchResultReport, protocol.TypeStandingsUpdate,
+		protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
 		if league := p.Get("league_id"); league.Kind() == '"' {
 			Fill(message, "league_id", league)
 		}
@@ -116,11 +104,11 @@ func resultFor(playerID string, over *protocol.Object) string {
 	switch {
 	case result == nil || playerID == "":
 		return ""
-	case result.Text("status") == protocol.StatusDraw:
+	case result.Text("status") == league.StatusDraw:
 		return "DRAW"
 	case result.Text("winner_player_id") == playerID:
 		return "WIN"
-	case result.Text("status") == protocol.StatusWin && result.Get("winner_player_id") == nil:
+	case result.Text("status") == league.StatusWin && result.Get("winner_player_id") == nil:
 		return ""
 	}
 	return "LOSS"
@@ -139,25 +127,16 @@ func (q *Request) readsParams(f *Facts) bool {
 	return false
 }
 
-// Learn returns what the answer to the request changes about its match; nil for nothing.
-func (q *Request) Learn(response []byte, f *Facts) func(*Match) {
+// learn returns what a result of the request changes about its match; nil for nothing.
+func (q *Request) learn(message protocol.Object) func(*Match) {
 	p := &q.Params
-	switch q.Kind {
-	case protocol.TypeGameInvitation:
-		if string(protocol.ParseObject(response).Object("result").Get("accept")) != "true" {
-			return nil
-		}
-		return func(m *Match) {
-			m.Referee, m.Game, m.InParams, m.Opponent = p.Text("sender"), p.Text("game_type"), q.lowerCase(), p.Text("opponent_id")
-		}
-	case protocol.TypeChooseParityCall:
-		name := p.Text("player_id")
-		if !f.thirdPartyManager() || name == cmp.Or(f.Match.CalledAs, f.AgentID) || !Succeeded(response) {
-			return nil // our manager and its referees use the assigned id
-		}
-		return func(m *Match) { m.CalledAs = name }
+	if q.Kind != protocol.TypeGameInvitation || string(message.Get("accept")) != "true" {
+		return nil
 	}
-	return nil
+	return func(m *Match) {
+		m.Referee, m.Game, m.Opponent = p.Text("sender"), p.Text("game_type"), p.Text("opponent_id")
+		m.InParams = q.lowerCase()
+	}
 }
 
 // RunMatchAnswer is the result of a match as the answer to the request to run it.

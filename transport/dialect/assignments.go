@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -39,7 +40,8 @@ func Assignment(said protocol.Object, f *Facts) protocol.Object {
 	Fill(&a, "attempt", jsontext.Value("1"))
 	Fill(&a, "game_type", protocol.Quote(f.Game))
 	for _, names := range sideNames {
-		if player := protocol.ParseObject(said.Get(names[0])); player.Get("player_id") == nil || player.Get("endpoint") == nil {
+		player := protocol.ParseObject(said.Get(names[0]))
+		if player.Get("player_id") == nil || player.Get("endpoint") == nil {
 			a.Set(names[0], encoded(playerOn(said, names, f.thirdPartyManager())))
 		}
 	}
@@ -51,7 +53,7 @@ func Assignment(said protocol.Object, f *Facts) protocol.Object {
 
 // playerOn finds the player of a side: player_A_id, player_a_id, player1_id or player_a, with
 // player_A_endpoint or player_a_url. Without an endpoint the number of the id gives
-// the port, as spec 003 numbers the ports, if byPort is set.
+// the port if byPort is set: P01 is at 8101.
 func playerOn(said protocol.Object, names []string, byPort bool) protocol.AssignedPlayer {
 	var ids, endpoints []string
 	for _, name := range names {
@@ -59,7 +61,7 @@ func playerOn(said protocol.Object, names []string, byPort bool) protocol.Assign
 		endpoints = append(endpoints, name+"_endpoint", name+"_url")
 	}
 	p := protocol.AssignedPlayer{PlayerID: firstText(said, ids), Endpoint: firstText(said, endpoints)}
-	if n, numbered := protocol.ParsePlayerID(p.PlayerID); byPort && p.Endpoint == "" && numbered && n < 100 {
+	if n, numbered := league.ParsePlayerID(p.PlayerID); byPort && p.Endpoint == "" && numbered && n < 100 {
 		p.Endpoint = fmt.Sprintf("http://localhost:81%02d/mcp", n)
 	}
 	if p.PlayerID != "" && protocol.ValidName(p.PlayerID) {
@@ -68,10 +70,13 @@ func playerOn(said protocol.Object, names []string, byPort bool) protocol.Assign
 	return p
 }
 
-// Announced are the first n matches of a ROUND_ANNOUNCEMENT.
-func Announced(params protocol.Object, n int) (matches []protocol.Object) {
+// maxAnnounced bounds the matches of a round: any caller may announce any.
+const maxAnnounced = 1000
+
+// Announced are the matches of a ROUND_ANNOUNCEMENT.
+func Announced(params protocol.Object) (matches []protocol.Object) {
 	raw := list(params.Get("matches"))
-	for _, one := range raw[:min(len(raw), n)] {
+	for _, one := range raw[:min(len(raw), maxAnnounced)] {
 		if m := protocol.ParseObject(one); m != nil {
 			matches = append(matches, m)
 		}
@@ -110,7 +115,8 @@ func ForThirdParty(assignment protocol.Object) protocol.Object {
 // AsAnnouncement returns an assignment as the announcement of a round: a referee finds its
 // matches by its id or its endpoint.
 func AsAnnouncement(assignment protocol.Object, endpoint string) protocol.Object {
-	round := only(slices.Clone(assignment), "protocol", "message_type", "sender", "timestamp", "conversation_id", "league_id", "round_id")
+	round := only(slices.Clone(assignment),
+		"protocol", "message_type", "sender", "timestamp", "conversation_id", "league_id", "round_id")
 	match := only(slices.Clone(assignment), "match_id", "game_type")
 	round.Set("message_type", protocol.Quote(protocol.TypeRoundAnnouncement))
 	for _, names := range sideNames {
@@ -133,7 +139,8 @@ func ReadStart(id []byte, matchID string, status int, response []byte) Reply {
 		return Acknowledgement(id, matchID, r.Message)
 	case r.Verdict == Refused && matchID != "":
 		switch protocol.Code(r.Failure.ErrorCode) {
-		case protocol.ErrInvalidFieldType, protocol.ErrMissingField, protocol.ErrProtocolVersion, protocol.ErrInvalidTimestamp:
+		case protocol.ErrInvalidFieldType, protocol.ErrMissingField, protocol.ErrProtocolVersion,
+			protocol.ErrInvalidTimestamp:
 			r.Verdict = Rejected // it may not know what an assignment is
 		}
 	}

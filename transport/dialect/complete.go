@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -28,7 +29,6 @@ type Match struct {
 	Lenient  bool   // the league accepts answers without token
 	Referee  string // the sender of the invitation
 	Opponent string // as the invitation names it
-	CalledAs string // the player_id of the last question, if it is not the assigned id
 	InParams bool   // its referee reads replies that are shaped as requests
 }
 
@@ -40,8 +40,7 @@ const UsualGame = "even_odd"
 
 // Complete puts the params of a request into the form of the specification, and tells
 // whether it changed them. It corrects harmless deviations in every form. It adds all
-// missing members if the form is third-party or there is no envelope (spec 003
-// §5.6.1). Any other error stays.
+// missing members if the form is third-party or there is no envelope. Any other error stays.
 func (q *Request) Complete(f *Facts) (changed bool) {
 	if q.Kind == "" {
 		return q.ThirdParty
@@ -49,15 +48,14 @@ func (q *Request) Complete(f *Facts) (changed bool) {
 	p, before := &q.Params, slices.Clone(q.Params)
 	correctTime(p, "timestamp")
 	correctTime(p, "deadline")
-	if said := p.Text("message_type"); said != q.Kind && (strings.EqualFold(said, q.Kind) || said != "" && q.ThirdParty && byType[said] == nil) {
+	said := p.Text("message_type")
+	if strings.EqualFold(said, q.Kind) || said != "" && q.ThirdParty && byType[said] == nil {
 		p.Set("message_type", protocol.Quote(q.Kind))
 	}
 	q.correct(f)
-	q.addLeague(f)
-	if q.ThirdParty || !p.Has("timestamp") && !p.Has("conversation_id") {
-		q.addMissing(f)
-	}
-	return q.ThirdParty || !same(q.Params, before) || q.Kind == protocol.TypeMatchResultReport // Assigned.Complete may add to it
+	q.addMissing(f)
+	return q.ThirdParty || !same(q.Params, before) ||
+		q.Kind == protocol.TypeMatchResultReport // Assigned.Complete may add to it
 }
 
 // correct replaces third-party names and values in a message.
@@ -88,7 +86,8 @@ func (q *Request) correct(f *Facts) {
 	if q.ThirdParty {
 		correctNumber(p, "round_id")
 	}
-	if inMatch(q.Kind) && referee != "" && sender != "" && strings.EqualFold(protocol.AgentOf(sender), protocol.AgentOf(referee)) {
+	isReferee := referee != "" && sender != "" && strings.EqualFold(protocol.AgentOf(sender), protocol.AgentOf(referee))
+	if inMatch(q.Kind) && isReferee {
 		p.Set("sender", protocol.Quote(referee)) // another spelling of its name
 	}
 }
@@ -103,7 +102,6 @@ func (q *Request) correctMeta(name string) {
 	}
 	if meta.Text("protocol_version") == protocol.Name {
 		meta.Drop("protocol_version")
-		q.Warning = fmt.Sprintf("protocol_version %q is not a version; assuming %s", protocol.Name, protocol.Version)
 	}
 	if q.ThirdParty {
 		if id := protocol.AgentOf(q.Params.Text("sender")); id != "" {
@@ -118,69 +116,56 @@ func (q *Request) correctMeta(name string) {
 	q.Params.Set(name, meta.Append(nil))
 }
 
-// completed are the members that an agent adds to a message without them. The protocol
-// itself completes registrations and queries.
-var completed = map[string][]string{
-	protocol.TypeGameInvitation:    {"league_id", "round_id", "game_type", "role_in_match", "opponent_id"},
-	protocol.TypeChooseParityCall:  {"player_id", "game_type", "deadline"},
-	protocol.TypeGameMoveCall:      {"player_id", "game_type", "deadline"},
-	protocol.TypeGameOver:          {"game_type"},
-	protocol.TypeRoundAnnouncement: {"league_id", "round_id"},
-	protocol.TypeStandingsUpdate:   {"league_id", "round_id"},
-	protocol.TypeRoundCompleted:    {"league_id", "round_id"},
-	protocol.TypeLeagueCompleted:   {"league_id"},
-	protocol.TypeMatchResultReport: {"league_id", "game_type"},
-	protocol.TypeLeagueQuery:       {"league_id"},
-}
-
-// addLeague adds the league and the game to a request without them, if the agent is in a
-// league.
-func (q *Request) addLeague(f *Facts) {
-	for name, id := range map[string]string{"league_id": f.League, "game_type": f.Game} {
-		if f.League != "" && slices.Contains(completed[q.Kind], name) {
-			Fill(&q.Params, name, protocol.Quote(id))
-		}
-	}
-}
-
-// addMissing adds all members that the message lacks and the agent knows.
+// addMissing adds the members that the message must have and lacks, by the table of fields, if
+// the agent knows them: in any form the league and the game, if the agent is in a league. The
+// protocol itself completes registrations and queries.
 func (q *Request) addMissing(f *Facts) {
-	switch q.Kind {
-	case protocol.TypeRefereeRegisterRequest, protocol.TypeLeagueRegisterRequest, protocol.TypeLeagueQuery:
-		return
-	}
 	p := &q.Params
-	matchID := p.Text("match_id")
-	known := map[string]string{
+	known := map[string]jsontext.Value{}
+	if f.League != "" {
+		known["league_id"], known["game_type"] = protocol.Quote(f.League), protocol.Quote(f.Game)
+	}
+	isCompleted := q.ThirdParty || !p.Has("timestamp") && !p.Has("conversation_id")
+	if isCompleted && q.Kind != protocol.TypeLeagueQuery && !byType[q.Kind].Registers {
+		p.Set("sender", protocol.Quote(senderOf(q.Kind, p.Text("sender"), f.Match.Referee)))
+		known = q.knownMembers(f)
+	}
+	for _, broken := range protocol.Examine(q.Kind, p.Append(nil)) {
+		Fill(p, broken.Field, known[broken.Field])
+	}
+}
+
+// knownMembers are the members of a message that the agent knows.
+func (q *Request) knownMembers(f *Facts) map[string]jsontext.Value {
+	matchID := q.Params.Text("match_id")
+	conversation := fmt.Sprintf("conv-%d", f.Now.UnixNano())
+	if matchID != "" && inMatch(q.Kind) {
+		conversation = protocol.MatchConversation(matchID, 1)
+	}
+	known := map[string]jsontext.Value{}
+	if q.Kind != protocol.TypeMatchResultReport { // Assigned.Complete knows that of a report
+		known["round_id"] = encoded(roundOf(matchID))
+	}
+	for name, value := range map[string]string{
 		"protocol":        protocol.Name,
 		"message_type":    q.Kind,
 		"timestamp":       protocol.FormatTimestamp(f.Now),
-		"conversation_id": fmt.Sprintf("conv-%d", f.Now.UnixNano()),
+		"conversation_id": conversation,
 		"league_id":       cmp.Or(f.League, UsualLeague),
 		"game_type":       f.Game,
 		"role_in_match":   protocol.RolePlayerA,
 		"opponent_id":     Unknown,
 		"player_id":       cmp.Or(f.AgentID, Unknown),
 		"deadline":        protocol.FormatTimestamp(f.Now.Add(protocol.ChooseParity.Timeout)),
+	} {
+		known[name] = protocol.Quote(value)
 	}
-	if matchID != "" && inMatch(q.Kind) {
-		known["conversation_id"] = protocol.MatchConversation(matchID, 1)
-	}
-	p.Set("sender", protocol.Quote(senderOf(q.Kind, p.Text("sender"), f.Match.Referee)))
-	for _, name := range append([]string{"protocol", "message_type", "timestamp", "conversation_id"}, completed[q.Kind]...) {
-		switch {
-		case p.Get(name) != nil:
-		case name == "round_id":
-			p.Set(name, encoded(roundOf(matchID)))
-		default:
-			p.Set(name, protocol.Quote(known[name]))
-		}
-	}
+	return known
 }
 
 // roundOf is the round in the id of a match; 1 if there is none.
 func roundOf(matchID string) int {
-	if id, ok := protocol.ParseMatchID(matchID); ok {
+	if id, ok := league.ParseMatchID(matchID); ok {
 		return id.Round
 	}
 	return 1
@@ -189,9 +174,9 @@ func roundOf(matchID string) int {
 // senderOf is the sender of a message whose caller gives a name in another form, or none.
 // Referee is the sender of the invitation to the match; "" if it is not known.
 func senderOf(messageType, said, referee string) string {
-	_, id, typed := strings.Cut(said, ":")
+	role, id, _ := strings.Cut(said, ":")
 	switch {
-	case said == protocol.ManagerSender || typed && id != "" && (strings.HasPrefix(said, "player:") || strings.HasPrefix(said, "referee:")):
+	case said == protocol.ManagerSender, id != "" && (role == "player" || role == "referee"):
 		return said
 	case !inMatch(messageType) && messageType != protocol.TypeMatchResultReport:
 		return protocol.ManagerSender

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -42,7 +43,8 @@ func clearContext(p *protocol.Object) {
 		context.Set("your_standings", standings.Append(nil))
 	}
 	context = slices.DeleteFunc(context, func(m member) bool {
-		return m.Value.Kind() == 'n' || string(m.Value) == `""` || string(m.Value) == "{}" || m.Name == "round_id" && string(m.Value) == "0"
+		return m.Value.Kind() == 'n' || string(m.Value) == `""` || string(m.Value) == "{}" ||
+			m.Name == "round_id" && string(m.Value) == "0"
 	})
 	p.Set("context", context.Append(nil))
 }
@@ -103,7 +105,7 @@ func correctTime(p *protocol.Object, name string) {
 // statusOf returns a status of a result in capitals; "" for any other text.
 func statusOf(word string) string {
 	switch word = strings.ToUpper(word); word {
-	case protocol.StatusWin, protocol.StatusDraw, protocol.StatusTechnicalLoss:
+	case league.StatusWin, league.StatusDraw, league.StatusTechnicalLoss:
 		return word
 	}
 	return ""
@@ -114,12 +116,12 @@ func statusOf(word string) string {
 func readOwnResult(p *protocol.Object, f *Facts) {
 	word := strings.ToUpper(p.Text("result"))
 	winner, status := jsontext.Value("null"), statusOf(word)
-	player, opponent := cmp.Or(f.Match.CalledAs, f.AgentID), cmp.Or(f.Match.Opponent, Unknown)
+	player, opponent := f.AgentID, cmp.Or(f.Match.Opponent, Unknown)
 	switch word {
-	case protocol.StatusWin:
+	case league.StatusWin:
 		winner = protocol.Quote(player)
 	case "LOSS":
-		winner, status = protocol.Quote(opponent), protocol.StatusWin
+		winner, status = protocol.Quote(opponent), league.StatusWin
 	}
 	if status == "" || f.AgentID == "" || p.Get("game_result") != nil || slices.ContainsFunc(winnerNames, p.Has) {
 		return
@@ -139,7 +141,8 @@ func readOwnResult(p *protocol.Object, f *Facts) {
 func correctResult(p *protocol.Object) {
 	result := protocol.ParseObject(p.Get("game_result"))
 	if result == nil {
-		result = only(slices.Clone(*p), append([]string{"status", "choices", "drawn_number", "number_parity"}, winnerNames...)...)
+		names := append([]string{"status", "choices", "drawn_number", "number_parity"}, winnerNames...)
+		result = only(slices.Clone(*p), names...)
 	}
 	for _, name := range winnerNames {
 		if v := result.Raw(name); v != nil {
@@ -153,9 +156,9 @@ func correctResult(p *protocol.Object) {
 	switch {
 	case status != "":
 	case result.Get("winner_player_id") != nil:
-		status = protocol.StatusWin
+		status = league.StatusWin
 	case result.Has("winner_player_id"):
-		status = protocol.StatusDraw
+		status = league.StatusDraw
 	default:
 		return
 	}

@@ -1,10 +1,8 @@
 package dialect
 
 import (
-	"bytes"
 	"cmp"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,14 +17,11 @@ type Failure struct {
 	Text      string // for people
 	ErrorCode string // of the catalogue, such as E012; "" for none
 	Data      jsontext.Value
-
-	thirdParty bool // it is not in the form of the specification
 }
 
 // The errors of JSON-RPC that have a meaning here.
 const (
 	MethodNotFound = -32601
-	invalidParams  = -32602
 	serverError    = -32000
 )
 
@@ -65,10 +60,10 @@ func (m *Method) failure(o protocol.Object) Failure {
 // failedStatus matches a status that reports a failure.
 var failedStatus = regexp.MustCompile(`(?i)^(error|failed|failure|unknown.*)$`)
 
-// described is a third-party failure with a text. The code of the catalogue is a member of o,
-// or in the text.
+// described is a failure with a text. The code of the catalogue is a member of o, or in the
+// text.
 func described(text string, o protocol.Object) Failure {
-	return Failure{Present: true, Text: text, thirdParty: true}.named(o)
+	return Failure{Present: true, Text: text}.named(o)
 }
 
 // readError reads a member error.
@@ -77,9 +72,8 @@ func readError(e jsontext.Value) Failure {
 	if o == nil {
 		return described(protocol.Unquote(e), nil)
 	}
-	code, err := strconv.Atoi(string(o.Get("code")))
 	f := Failure{
-		Present: true, Code: code, thirdParty: err != nil || o.Get("message").Kind() != '"',
+		Present: true, Code: o.Integer("code"),
 		Text: cmp.Or(o.Text("message"), o.Text("error_description"), o.Text("detail")), Data: o.Get("data"),
 	}
 	inner := protocol.ParseObject(f.Data)
@@ -100,7 +94,7 @@ var errorCode = regexp.MustCompile(`\bE0[0-9]{2}\b`)
 func (f Failure) named(o protocol.Object) Failure {
 	for _, said := range []string{o.Text("error_code"), o.Text("code"), errorCode.FindString(f.Text)} {
 		if inCatalogue(said) {
-			f.ErrorCode, f.thirdParty = said, true
+			f.ErrorCode = said
 			return f
 		}
 	}
@@ -113,8 +107,12 @@ func inCatalogue(code string) bool { return code != "" && protocol.Code(code).Na
 func (f Failure) ofProtocol() bool { return f.ErrorCode != "" || protocol.IsErrorCode(f.Code) }
 
 // unknownMethod matches a text that says only that the method is unknown.
-var unknownMethod = regexp.MustCompile(`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented)).{0,12}(method|message|tool|action|command|request)|` +
-	`(method|message.?type|tool|action|command).{0,60}(unknown|unsupported|not (found|supported|implemented|allowed|recogni[sz]ed))|^(not found|method not allowed)$`)
+var unknownMethod = regexp.MustCompile(
+	`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented))` +
+		`.{0,12}(method|message|tool|action|command|request)|` +
+		`(method|message.?type|tool|action|command)` +
+		`.{0,60}(unknown|unsupported|not (found|supported|implemented|allowed|recogni[sz]ed))|` +
+		`^(not found|method not allowed)$`)
 
 // UnknownMethod tells whether the failure says only that the method is unknown.
 func (f Failure) UnknownMethod() bool { return unknownMethod.MatchString(f.Text) }
@@ -122,17 +120,14 @@ func (f Failure) UnknownMethod() bool { return unknownMethod.MatchString(f.Text)
 // reply returns the reply of a failure. Internal is set for one of our agents whose
 // strategy failed: that is about the content of the call, too.
 func (f Failure) reply(as Reply, id []byte, internal bool) Reply {
-	r := Reply{Verdict: Rejected, Status: as.Status, Failure: f, Body: as.Body}
-	unchanged := !f.thirdParty && bytes.HasPrefix(as.Body, []byte(errorHead))
+	r := Reply{Verdict: Rejected, Status: as.Status, Failure: f}
 	switch {
 	case f.ofProtocol() || internal:
 		r.Verdict, r.Status = Refused, httpOK
 	case f.Data != nil: // details become part of the text
-		r.Failure.Text, r.Failure.Data, unchanged = strings.TrimPrefix(f.Text+": "+string(f.Data), ": "), nil, false
+		r.Failure.Text, r.Failure.Data = strings.TrimPrefix(f.Text+": "+string(f.Data), ": "), nil
 	}
-	if !unchanged {
-		r.Body = r.Failure.Body(id)
-	}
+	r.Body = r.Failure.Body(id)
 	return r
 }
 
@@ -148,8 +143,8 @@ func (f Failure) Body(id []byte) []byte {
 		{Name: "message", Value: protocol.Quote(cmp.Or(f.Text, f.ErrorCode, "an error without a message"))},
 	}
 	data := f.Data
-	if f.ErrorCode != "" && protocol.ParseObject(data).Text("error_code") != f.ErrorCode { // no protocol: its catalogue may be another
-		data = protocol.Object{
+	if f.ErrorCode != "" && protocol.ParseObject(data).Text("error_code") != f.ErrorCode {
+		data = protocol.Object{ // no member protocol: its catalogue may be another
 			{Name: "error_code", Value: protocol.Quote(f.ErrorCode)}, {Name: "error_description", Value: protocol.Quote(f.Text)},
 		}.Append(nil)
 	}

@@ -14,7 +14,7 @@ import (
 type Form struct {
 	wrapping  wrapping
 	name      string // of the method or the tool; "" for a message alone
-	naming    naming
+	kind      int    // of the name: its position among the names of the method, at most byAlias
 	path      string // where it is posted on the endpoint's host; "" for the endpoint itself
 	Nested    bool   // the message has the members that Nest adds
 	Announces bool   // the message is a ROUND_ANNOUNCEMENT that starts a match
@@ -32,10 +32,10 @@ const (
 	onServer                   // a tool that an MCP server lists: see ToolServer
 )
 
-// Names of methods that carry any message.
+// Kinds of names.
 const (
-	mcpMessage    = "mcp_message"
-	handleMessage = "handle_message"
+	byAlias    = 3 // after the specification's name and the message type, in capitals and in lower case
+	byEnvelope = 4 // all messages share the name
 )
 
 // A shape is a row of the table of forms: a form without a name, and the names of the
@@ -50,8 +50,8 @@ type shape struct {
 var shapes = [...]shape{
 	{form: Form{}, names: (*Method).names},
 	{form: Form{wrapping: inNothing, path: "/run_match"}, only: protocol.StartMatch.Name},
-	{form: Form{wrapping: inEnvelope, name: handleMessage, naming: byEnvelope}},
-	{form: Form{name: mcpMessage, naming: byEnvelope}},
+	{form: Form{wrapping: inEnvelope, name: "handle_message"}},
+	{form: Form{name: "mcp_message", kind: byEnvelope}},
 	{form: Form{wrapping: inNothing}},
 	{form: Form{wrapping: onServer}},
 	{form: Form{wrapping: inTool}, names: (*Method).toolNames},
@@ -100,9 +100,9 @@ func (s *shape) named(m *Method) []Form {
 		return []Form{s.form}
 	}
 	var forms []Form
-	for _, name := range s.names(m) {
+	for i, name := range s.names(m) {
 		f := s.form
-		f.name, f.naming = name, m.naming(name)
+		f.name, f.kind = name, min(i, byAlias)
 		forms = append(forms, f)
 	}
 	return forms
@@ -122,7 +122,7 @@ func (f Form) Distance(known Form) int {
 	if f.wrapping != known.wrapping {
 		d += 4
 	}
-	if f.naming != known.naming {
+	if f.kind != known.kind {
 		d += 2
 	}
 	if f.Nested != known.Nested {
@@ -144,9 +144,6 @@ func (f Form) String() string {
 	}
 	if f.Nested {
 		text += " with nested members"
-	}
-	if f.Announces && (f.naming == byEnvelope || f.wrapping == inNothing || f.wrapping == onServer) {
-		text += ", " + protocol.TypeRoundAnnouncement
 	}
 	if f.path != "" {
 		text += " at " + f.path
@@ -174,7 +171,7 @@ func (f Form) Encode(message, id []byte) []byte {
 	case inEnvelope:
 		return CallBody(f.name, protocol.Object{{Name: "message", Value: message}}.Append(nil), id)
 	case inTool:
-		return CallBody(toolsCall, protocol.Object{{Name: "name", Value: protocol.Quote(f.name)}, {Name: "arguments", Value: message}}.Append(nil), id)
+		return CallBody(toolsCall, toolParams(f.name, message).Append(nil), id)
 	}
 	return CallBody(f.name, message, id)
 }

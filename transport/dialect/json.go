@@ -7,10 +7,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
-type member = protocol.Member[jsontext.Value]
+type member = league.Member[jsontext.Value]
 
 // encoded returns a value as JSON. The values are parts of messages, which always encode.
 func encoded(v any) jsontext.Value {
@@ -60,23 +61,21 @@ func only(o protocol.Object, names ...string) protocol.Object {
 // CallBody returns the body of a request in the form of the specification. A nil id is
 // that of a notification.
 func CallBody(method string, params, id jsontext.Value) []byte {
-	call := protocol.Object{
-		{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "method", Value: protocol.Quote(method)}, {Name: "params", Value: params},
-	}
+	call := slices.Concat([]byte(`{"jsonrpc":"2.0","method":`), protocol.Quote(method), []byte(`,"params":`), params)
 	if id != nil {
-		call.Set("id", id)
+		call = slices.Concat(call, []byte(idHead), id)
 	}
-	return call.Append(nil)
+	return append(call, '}')
 }
 
 // ResultBody returns the body of a response with a result.
 func ResultBody(id, result jsontext.Value) []byte {
-	return protocol.Object{{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "result", Value: result}, {Name: "id", Value: id}}.Append(nil)
+	return slices.Concat([]byte(ResultHead), result, []byte(idHead), id, []byte("}"))
 }
 
 // errorBody returns the body of a response with an error.
 func errorBody(id, failure jsontext.Value) []byte {
-	return protocol.Object{{Name: "jsonrpc", Value: jsontext.Value(`"2.0"`)}, {Name: "error", Value: failure}, {Name: "id", Value: id}}.Append(nil)
+	return slices.Concat([]byte(`{"jsonrpc":"2.0","error":`), failure, []byte(idHead), id, []byte("}"))
 }
 
 // Short returns the printable ASCII of an id, at most 50 bytes, for names and logs.

@@ -31,10 +31,12 @@ type traits struct {
 }
 
 var traitsOf = map[string]traits{
-	protocol.RegisterPlayer.Name:        {Registers: true, Essential: "status"},
-	protocol.RegisterReferee.Name:       {Registers: true, Essential: "status"},
-	protocol.Invite.Name:                {InMatch: true, Deferrable: true, Essential: "accept", nested: "game_invitation"},
-	protocol.ChooseParity.Name:          {InMatch: true, Deferrable: true, Essential: "parity_choice", nested: "parity_context", toolAlias: "parity_choice"},
+	protocol.RegisterPlayer.Name:  {Registers: true, Essential: "status"},
+	protocol.RegisterReferee.Name: {Registers: true, Essential: "status"},
+	protocol.Invite.Name:          {InMatch: true, Deferrable: true, Essential: "accept", nested: "game_invitation"},
+	protocol.ChooseParity.Name: {
+		InMatch: true, Deferrable: true, Essential: "parity_choice", nested: "parity_context", toolAlias: "parity_choice",
+	},
 	protocol.MakeMove.Name:              {InMatch: true, Deferrable: true, Essential: "move_data"},
 	protocol.NotifyMatchResult.Name:     {InMatch: true, Notice: true, nested: "league_id"},
 	protocol.NotifyGameError.Name:       {InMatch: true, Notice: true},
@@ -97,29 +99,6 @@ func (m *Method) typeNames() []string {
 
 // toolNames are the names of the method as a tool of MCP.
 func (m *Method) toolNames() []string { return append([]string{m.Name}, m.ThirdParty...) }
-
-// A naming is a kind of name.
-type naming int
-
-const (
-	bySpec     naming = iota // the name in the specification
-	byCapitals               // the message type
-	byLower                  // the message type in lower case
-	byAlias                  // an alias
-	byEnvelope               // a name that all messages share, such as handle_message
-)
-
-func (m *Method) naming(name string) naming {
-	switch name {
-	case m.Name:
-		return bySpec
-	case m.Request:
-		return byCapitals
-	case strings.ToLower(m.Request):
-		return byLower
-	}
-	return byAlias
-}
 
 // inMatch tells whether a referee sends a message of this type to a player.
 func inMatch(messageType string) bool {

@@ -49,30 +49,10 @@ const (
 
 // The beginnings of responses of our agents.
 const (
-	ResultHead    = `{"jsonrpc":"2.0","result":`
-	plainHead     = ResultHead + `{"protocol":"` + protocol.Name + `","message_type":"`
-	errorHead     = `{"jsonrpc":"2.0","error":{`
-	internalError = errorHead + `"code":-32603,"message":"Internal error"},"id":` // a call that failed in the agent
+	ResultHead = `{"jsonrpc":"2.0","result":`
+	// internalError is that of a call that failed in the agent.
+	internalError = `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":`
 )
-
-// IsPlain tells from the text of a response whether it needs no translation: it begins like
-// those of our agents, and has the members that third-party agents name otherwise.
-func (m *Method) IsPlain(response []byte) bool {
-	message, ok := bytes.CutPrefix(response, []byte(plainHead))
-	if !ok {
-		return false
-	}
-	switch m.Name {
-	case protocol.ChooseParity.Name, protocol.Invite.Name, protocol.MakeMove.Name:
-		return bytes.HasPrefix(message, []byte(m.Result+`"`)) && bytes.Contains(message, []byte(`"`+m.Essential+`":`))
-	case protocol.StartMatch.Name:
-		return bytes.Contains(message, []byte(`"status":"`+protocol.StatusAccepted+`"`))
-	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
-		return bytes.Contains(message, []byte(`"status":"`+protocol.StatusAccepted+`"`)) &&
-			bytes.Contains(message, []byte(`"auth_token":"`)) && bytes.Contains(message, []byte(`"league_id":"`))
-	}
-	return true
-}
 
 // ReadReply translates a response to a call of the method. Id is that of the call.
 func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
@@ -97,7 +77,8 @@ func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
 	if m.defers(r.Message) {
 		return Reply{Verdict: Deferred, Status: httpOK, Body: ResultBody(id, jsontext.Value(`{"status":"RECEIVED"}`))}
 	}
-	if bytes.HasPrefix(response, []byte(ResultHead)) && o.Get("result").Kind() == '{' && same(r.Message, o.Object("result")) {
+	isOurs := bytes.HasPrefix(response, []byte(ResultHead)) && o.Get("result").Kind() == '{'
+	if isOurs && same(r.Message, o.Object("result")) {
 		r.Body = response // unchanged
 	}
 	return r

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -23,7 +24,9 @@ type Assigned struct {
 
 // ReadAssignment returns the match of a MATCH_ASSIGNMENT.
 func ReadAssignment(assignment protocol.Object) Assigned {
-	a := Assigned{MatchID: assignment.Text("match_id"), Referee: assignment.Text("referee_id"), scoring: assignment.Object("scoring")}
+	a := Assigned{
+		MatchID: assignment.Text("match_id"), Referee: assignment.Text("referee_id"), scoring: assignment.Object("scoring"),
+	}
 	for _, name := range []string{"match_id", "round_id", "league_id", "game_type"} {
 		Fill(&a.known, name, assignment.Get(name))
 	}
@@ -59,7 +62,8 @@ func (a *Assigned) HasPlayers(report protocol.Object) bool {
 		ids = append(ids, id)
 	}
 	for _, byPlayer := range []protocol.Object{
-		result.Object("score"), result.Object("choices"), result.Object("player_choices"), details.Object("choices"), details.Object("player_choices"),
+		result.Object("score"), result.Object("choices"), result.Object("player_choices"),
+		details.Object("choices"), details.Object("player_choices"),
 	} {
 		for _, one := range byPlayer {
 			ids = append(ids, one.Name)
@@ -97,9 +101,8 @@ func (a *Assigned) completeResult(report *protocol.Object) {
 		result = slices.Clone(*report)
 		a.readSides(&result)
 	}
-	lost := a.readLosses(&result)
 	if flat {
-		if !slices.ContainsFunc(winnerNames, result.Has) && result.Get("status") == nil && !lost {
+		if !slices.ContainsFunc(winnerNames, result.Has) && result.Get("status") == nil {
 			return
 		}
 		result = only(result, slices.Concat(winnerNames, detailNames, []string{"score", "details"})...)
@@ -113,9 +116,6 @@ func (a *Assigned) completeResult(report *protocol.Object) {
 	details.Drop("player_choices")
 	status := statusOf(details.Text("status"))
 	details.Drop("status")
-	if lost {
-		status = protocol.StatusTechnicalLoss
-	}
 	if status != "" {
 		details.Set("status", protocol.Quote(status))
 	}
@@ -150,46 +150,26 @@ func (a *Assigned) readSides(result *protocol.Object) {
 	}
 	switch status := strings.ToUpper(result.Text("player_a_result")); status {
 	case "LOSS":
-		Fill(result, "status", protocol.Quote(protocol.StatusWin))
-	case protocol.StatusTechnicalLoss:
+		Fill(result, "status", protocol.Quote(league.StatusWin))
+	case league.StatusTechnicalLoss:
 		result.Add("winner", jsontext.Value("null"))
 		fallthrough
-	case protocol.StatusWin, protocol.StatusDraw:
+	case league.StatusWin, league.StatusDraw:
 		Fill(result, "status", protocol.Quote(status))
 	}
-}
-
-// readLosses reads the technical losses that a result or its details have by side: player_a_status.
-// The winner of one is the other player, whatever else the report names: no player wins by its own
-// technical loss. It tells whether there is a loss.
-func (a *Assigned) readLosses(result *protocol.Object) bool {
-	var lost [2]bool
-	details := result.Object("details")
-	for i, name := range []string{"player_a_status", "player_b_status"} {
-		status := cmp.Or(result.Text(name), details.Text(name))
-		lost[i] = strings.EqualFold(status, protocol.StatusTechnicalLoss)
-	}
-	if lost == [2]bool{} {
-		return false
-	}
-	winner := jsontext.Value("null")
-	if i := slices.Index(lost[:], false); i >= 0 {
-		winner = protocol.Quote(a.players[i])
-	}
-	result.Set(winnerNames[0], winner)
-	return true
 }
 
 // setStatus adds the status of a match in which both players have chosen: without a number
 // it would look like a technical loss.
 func (a *Assigned) setStatus(details *protocol.Object, result protocol.Object) {
 	choices := details.Object("choices")
-	if details.Get("status") != nil || details.Get("drawn_number") != nil || choices.Get(a.players[0]) == nil || choices.Get(a.players[1]) == nil {
+	bothChose := choices.Get(a.players[0]) != nil && choices.Get(a.players[1]) != nil
+	if details.Get("status", "drawn_number") != nil || !bothChose {
 		return
 	}
-	status := protocol.StatusDraw
+	status := league.StatusDraw
 	if winner := result.Text("winner"); winner != "" && winner != draw {
-		status = protocol.StatusWin
+		status = league.StatusWin
 	}
 	details.Set("status", protocol.Quote(status))
 }
@@ -201,7 +181,7 @@ func setWinner(result *protocol.Object, status string) {
 		result.Drop(name)
 	}
 	switch id := protocol.Unquote(said); {
-	case isDraw(id), said == nil && status == protocol.StatusDraw:
+	case isDraw(id), said == nil && status == league.StatusDraw:
 		result.Set("winner", protocol.Quote(draw))
 	case said == nil && named, said.Kind() == '"' && id == "":
 		result.Set("winner", jsontext.Value("null"))
@@ -237,12 +217,13 @@ func holdsChoices(score protocol.Object) bool {
 // technical loss get the points of a loss.
 func (a *Assigned) score(result protocol.Object, status string) protocol.Object {
 	points := func(name string) jsontext.Value { return encoded(a.scoring.Integer(name)) }
-	score := protocol.Object{{Name: a.players[0], Value: points("loss_points")}, {Name: a.players[1], Value: points("loss_points")}}
+	lost := points("loss_points")
+	score := protocol.Object{{Name: a.players[0], Value: lost}, {Name: a.players[1], Value: lost}}
 	winner := result.Text("winner")
 	switch side := slices.Index(a.players[:], winner); {
 	case winner != "" && side >= 0:
 		score[side].Value = points("win_points")
-	case status != protocol.StatusTechnicalLoss:
+	case status != league.StatusTechnicalLoss:
 		score[0].Value, score[1].Value = points("draw_points"), points("draw_points")
 	}
 	return score

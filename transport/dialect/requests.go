@@ -16,12 +16,10 @@ type Request struct {
 	Method     string         // as in the specification
 	Kind       string         // the message type; "" for a tool
 	Params     protocol.Object
-	ThirdParty bool   // it is in a form that the specification does not have
-	Warning    string // what Complete ignored; "" for nothing
+	ThirdParty bool // it is in a form that the specification does not have
 
 	name     string // the method, as the caller names it
 	wrapping wrapping
-	refused  int // the JSON-RPC code of the error that answered it; 0 for none
 }
 
 // ReadRequest reads a request in any form. It returns nil if there is nothing to translate:

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -26,11 +27,9 @@ func AsNumberedManager(method string, message []byte) []byte {
 	return bytes.Replace(message, []byte(managerSender), []byte(sender), 1)
 }
 
-// aboutSender matches an error that refuses the sender of a message.
-var aboutSender = regexp.MustCompile(`(?i)\bsender\b.{0,20}\b(not|unknown|invalid|unregistered|unauthori[sz]ed)\b|\b(unknown|invalid|unregistered|unauthori[sz]ed|unexpected|bad) sender\b`)
-
 // aboutIdentity matches a reason that is about the identity of an agent.
-var aboutIdentity = regexp.MustCompile(`(?i)\b(sender|ids?|identifier|identity|player_?id|referee_?id|agent_?id|not (known|recogni[sz]ed|configured|listed)|unknown (player|referee|agent))\b`)
+var aboutIdentity = regexp.MustCompile(`(?i)\b(sender|ids?|identifier|identity|player_?id|referee_?id|agent_?id|` +
+	`not (known|recogni[sz]ed|configured|listed)|unknown (player|referee|agent))\b`)
 
 // RefusesSender tells whether a reply refuses a registration, or a message of our manager,
 // because of its sender.
@@ -38,13 +37,14 @@ func (c *Call) RefusesSender(r Reply) bool {
 	if m := MethodOf(c.Method); m != nil && m.Registers {
 		return refusesApplicant(r)
 	}
-	return r.Failure.Present && aboutSender.MatchString(r.Failure.Text) && bytes.Contains(c.Message, []byte(managerSender))
+	return r.Failure.Present && aboutIdentity.MatchString(r.Failure.Text) && bytes.Contains(c.Message, []byte(managerSender))
 }
 
 // refusesApplicant tells whether a manager refused an applicant because of its identity.
 func refusesApplicant(r Reply) bool {
 	f, refused := r.Failure, r.Message
-	code, reason := f.ErrorCode, f.Text+" "+protocol.ParseObject(f.Data).Object("context").Text("detail") // our manager names the field
+	field := protocol.ParseObject(f.Data).Object("context").Text("detail") // as our manager names it
+	code, reason := f.ErrorCode, f.Text+" "+field
 	if refused != nil {
 		code, reason = refused.Text("error_code"), refused.Text("reason")
 	}
@@ -65,9 +65,9 @@ func refusesApplicant(r Reply) bool {
 // if there is no such sender, or the registration has it already.
 func (c *Call) AsNumberedApplicant() (Call, bool) {
 	meta, base, sender := "player_meta", 8100, protocol.PlayerSender
-	id := protocol.PlayerID
+	id := league.PlayerID
 	if c.Method == protocol.RegisterReferee.Name {
-		meta, base, sender, id = "referee_meta", 8000, protocol.RefereeSender, protocol.RefereeID
+		meta, base, sender, id = "referee_meta", 8000, protocol.RefereeSender, league.RefereeID
 	}
 	message := protocol.ParseObject(c.Message)
 	n := portOf(message.Object(meta).Text("contact_endpoint")) - base

@@ -9,29 +9,17 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A Tool is a tool that an MCP server lists, and whose name fits a method.
+// A Tool is a tool that an MCP server lists.
 type Tool struct {
-	name      string
-	arguments []argument
-	closed    bool // it accepts no other arguments
+	name                string
+	arguments, required []string // the properties of its input schema
 }
 
-// An argument is a property of a tool's input schema.
-type argument struct {
-	name     string
-	required bool
-	object   bool // it can hold an object
-}
+// maxToolName is the longest name of a tool in bytes: the log has it.
+const maxToolName = 128
 
-// Bounds of what a server lists.
-const (
-	maxToolName  = 128 // bytes
-	maxArguments = 64
-)
-
-// ReadTools reads a page of the tools that a server lists. It returns those whose name
-// fits a method, and the cursor of the next page. Ok is false for any other response.
-func ReadTools(response []byte) (fitting []Tool, cursor string, ok bool) {
+// ReadTools reads a page of the tools that a server lists, and the cursor of the next page. Ok is false for any other response.
+func ReadTools(response []byte) (tools []Tool, cursor string, ok bool) {
 	result := protocol.ParseObject(response).Object("result")
 	if result.Get("tools").Kind() != '[' {
 		return nil, "", false
@@ -40,24 +28,16 @@ func ReadTools(response []byte) (fitting []Tool, cursor string, ok bool) {
 		o := protocol.ParseObject(one)
 		name, schema := o.Text("name"), o.Object("inputSchema")
 		properties := schema.Object("properties")
-		if !toolNames[toolName(name)] || len(name) > maxToolName || len(properties) > maxArguments {
+		if len(name) > maxToolName {
 			continue
 		}
-		t := Tool{name: name, closed: schema.Get("additionalProperties").Kind() == 'f'}
-		required := protocol.Each(list(schema.Get("required")), protocol.Unquote)
+		t := Tool{name: name, required: protocol.Each(list(schema.Get("required")), protocol.Unquote)}
 		for _, p := range properties {
-			t.arguments = append(t.arguments, argument{p.Name, slices.Contains(required, p.Name), holdsObject(protocol.ParseObject(p.Value).Get("type"))})
+			t.arguments = append(t.arguments, p.Name)
 		}
-		fitting = append(fitting, t)
+		tools = append(tools, t)
 	}
-	return fitting, result.Text("nextCursor"), true
-}
-
-// holdsObject tells whether a value with this type in its schema can be an object. Without
-// a type it can.
-func holdsObject(kind jsontext.Value) bool {
-	return kind == nil || protocol.Unquote(kind) == "object" ||
-		slices.ContainsFunc(list(kind), func(one jsontext.Value) bool { return protocol.Unquote(one) == "object" })
+	return tools, result.Text("nextCursor"), true
 }
 
 // toolPrefixes are the beginnings of names that say only that a method is called.
@@ -86,17 +66,6 @@ func toolName(name string) string {
 	return name
 }
 
-// toolNames are the names of all methods, as toolName spells them. No two methods share one.
-var toolNames = func() map[string]bool {
-	all := map[string]bool{}
-	for i := range methods {
-		for _, name := range methods[i].namesOfTool() {
-			all[name] = true
-		}
-	}
-	return all
-}()
-
 // namesOfTool are the names of a method, as toolName spells them.
 func (m *Method) namesOfTool() (names []string) {
 	for _, name := range append(m.names(), m.toolAlias) {
@@ -110,60 +79,41 @@ func (m *Method) namesOfTool() (names []string) {
 // tool returns the tool for the method: the one with its name in the specification, else
 // the only one whose name fits; nil for none. The program never guesses between two.
 func (m *Method) tool(all []Tool) *Tool {
-	names := m.namesOfTool()
-	var fitting []*Tool
+	names, fitting := m.namesOfTool(), 0
+	var found *Tool
 	for i := range all {
 		switch t := &all[i]; {
 		case t.name == m.Name:
 			return t
 		case slices.Contains(names, toolName(t.name)):
-			fitting = append(fitting, t)
+			found = t
+			fitting++
 		}
 	}
-	if len(fitting) != 1 {
+	if fitting > 1 {
 		return nil
 	}
-	return fitting[0]
+	return found
 }
 
-// argumentsFor returns the arguments of the tool that hold a message: its members, or one
-// object. Ok is false if they cannot.
+// argumentsFor returns the arguments of the tool that hold a message: those of its members that
+// the schema names, or all of it as the only argument. Ok is false if they cannot.
 func (t *Tool) argumentsFor(message jsontext.Value) (arguments jsontext.Value, ok bool) {
 	members := protocol.ParseObject(message)
-	named, complete := len(t.arguments) == 0 && !t.closed, true
-	for _, a := range t.arguments {
-		has := members.Has(a.name)
-		named = named || has
-		complete = complete && (has || !a.required)
-	}
+	named := only(slices.Clone(members), t.arguments...)
+	complete := !slices.ContainsFunc(t.required, func(name string) bool { return !members.Has(name) })
 	switch {
-	case named && complete && t.closed:
-		members = slices.DeleteFunc(members, func(m member) bool {
-			return !slices.ContainsFunc(t.arguments, func(a argument) bool { return a.name == m.Name })
-		})
-		return members.Append(nil), true
-	case named && complete:
+	case len(t.arguments) == 0:
 		return message, true
+	case len(named) > 0 && complete:
+		return named.Append(nil), true
 	}
-	if only := t.onlyArgument(); only != nil && only.object && !members.Has(only.name) {
-		return protocol.Object{{Name: only.name, Value: message}}.Append(nil), true
-	}
-	return nil, false
-}
-
-// onlyArgument is the only required argument, or the only one; nil for none.
-func (t *Tool) onlyArgument() (only *argument) {
+	single := t.required
 	if len(t.arguments) == 1 {
-		return &t.arguments[0]
+		single = t.arguments
 	}
-	for i, a := range t.arguments {
-		switch {
-		case !a.required:
-		case only != nil:
-			return nil
-		default:
-			only = &t.arguments[i]
-		}
+	if len(single) != 1 || members.Has(single[0]) {
+		return nil, false
 	}
-	return only
+	return protocol.Object{{Name: single[0], Value: message}}.Append(nil), true
 }

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,36 +14,21 @@ import (
 // immutable after SetTools.
 type ToolServer struct {
 	session  string // it assigned at the beginning; "" for a server without sessions
-	greeting string // the method that begins; "" for none
 	revision string // of MCP; "" for a server that knows only tools/list and tools/call
 	tools    []*Tool
 }
 
-// The revisions of MCP that are spoken: the last one that begins with initialize, and the
-// first one without sessions. A server may choose an earlier one than the first of these.
-const (
-	revisionWithSessions    = "2025-11-25"
-	revisionWithoutSessions = "2026-07-28"
-)
+// lastRevision is the last revision of MCP that begins with initialize. A server may choose
+// an earlier one.
+const lastRevision = "2025-11-25"
 
 // The methods of MCP that are called.
 const (
 	initialize  = "initialize"
 	initialized = "notifications/initialized"
-	discover    = "server/discover"
 	toolsList   = "tools/list"
 	toolsCall   = "tools/call"
 )
-
-// ToolServers are the ways to begin with an MCP server, likeliest first. Most servers know
-// initialize, and a server that knows no beginning needs none.
-func ToolServers() []ToolServer {
-	return []ToolServer{
-		{greeting: initialize, revision: revisionWithSessions},
-		{greeting: discover, revision: revisionWithoutSessions},
-		{},
-	}
-}
 
 // A ToolRequest is a request to an MCP server.
 type ToolRequest struct {
@@ -55,62 +42,36 @@ func (s *ToolServer) request(method string, params protocol.Object, id jsontext.
 	if s.session != "" {
 		header["Mcp-Session-Id"] = s.session
 	}
-	if s.revision != "" && method != initialize {
+	if s.revision != "" {
 		header["Mcp-Protocol-Version"] = s.revision
-	}
-	if s.revision == revisionWithoutSessions {
-		header["Mcp-Method"] = method
-		if name := params.Text("name"); name != "" {
-			header["Mcp-Name"] = name
-		}
-		params.Set("_meta", encoded(map[string]any{
-			"io.modelcontextprotocol/protocolVersion":    s.revision,
-			"io.modelcontextprotocol/clientInfo":         client,
-			"io.modelcontextprotocol/clientCapabilities": struct{}{},
-		}))
 	}
 	return ToolRequest{header, CallBody(method, params.Append(nil), id)}
 }
 
-// client is how this program introduces itself.
-var client = map[string]string{"name": "evenodd", "version": protocol.Version}
-
-// Greeting is the request that begins; ok is false for a server that needs none.
-func (s *ToolServer) Greeting(id jsontext.Value) (r ToolRequest, ok bool) {
-	params := protocol.Object{}
-	if s.greeting == initialize {
-		params = protocol.Object{
-			{Name: "protocolVersion", Value: protocol.Quote(s.revision)}, {Name: "capabilities", Value: jsontext.Value("{}")}, {Name: "clientInfo", Value: encoded(client)},
-		}
-	}
-	return s.request(s.greeting, params, id), s.greeting != ""
+// Greeting is the request that begins. Most servers know it. A server that does not
+// needs none.
+func (s *ToolServer) Greeting(id jsontext.Value) ToolRequest {
+	return s.request(initialize, protocol.Object{
+		{Name: "protocolVersion", Value: protocol.Quote(lastRevision)},
+		{Name: "capabilities", Value: jsontext.Value("{}")},
+		{Name: "clientInfo", Value: encoded(map[string]string{"name": "evenodd", "version": protocol.Version})},
+	}, id)
 }
-
-// Bounds of what a server chooses, in bytes.
-const (
-	maxSession  = 1024
-	maxRevision = 32
-)
 
 // Greeted reads the response to the greeting, and the session that the server assigned
 // with it. It tells whether the server answered it.
 func (s *ToolServer) Greeted(session string, response []byte) bool {
-	result := protocol.ParseObject(response).Object("result")
-	if s.greeting == discover {
-		for _, v := range list(result.Get("supportedVersions")) {
-			if protocol.Unquote(v) == s.revision {
-				return true
-			}
-		}
+	revision := protocol.ParseObject(response).Object("result").Text("protocolVersion")
+	if revision == "" {
 		return false
 	}
-	s.session, s.revision = session, result.Text("protocolVersion")
-	return s.revision != "" && len(s.revision) <= maxRevision && len(session) <= maxSession
+	s.session, s.revision = session, revision
+	return true
 }
 
-// Confirmation is the notification after the greeting; ok is false if there is none.
-func (s *ToolServer) Confirmation() (r ToolRequest, ok bool) {
-	return s.request(initialized, protocol.Object{}, nil), s.greeting == initialize
+// Confirmation is the notification after the greeting.
+func (s *ToolServer) Confirmation() ToolRequest {
+	return s.request(initialized, protocol.Object{}, nil)
 }
 
 // List is the request for a page of the tools; cursor is "" for the first page.
@@ -146,7 +107,12 @@ func (s *ToolServer) Call(m *Method, message jsontext.Value, id jsontext.Value) 
 	if !ok {
 		return ToolRequest{}, false
 	}
-	return s.request(toolsCall, protocol.Object{{Name: "name", Value: protocol.Quote(t.name)}, {Name: "arguments", Value: arguments}}, id), true
+	return s.request(toolsCall, toolParams(t.name, arguments), id), true
+}
+
+// toolParams are the params of tools/call.
+func toolParams(name string, arguments jsontext.Value) protocol.Object {
+	return protocol.Object{{Name: "name", Value: protocol.Quote(name)}, {Name: "arguments", Value: arguments}}
 }
 
 // Expired tells whether a response with this status says that the session is over. The
@@ -169,8 +135,8 @@ func (s *ToolServer) String() string {
 // FromEvents returns the response in a stream of server-sent events, in which a server
 // of MCP may send it after notifications. It returns any other body unchanged.
 func FromEvents(body []byte) []byte {
-	text := string(body[:min(len(body), len("event:"))])
-	if !strings.HasPrefix(text, "event:") && !strings.HasPrefix(text, "data:") && !strings.HasPrefix(text, "id:") && !strings.HasPrefix(text, ":") {
+	field, _, _ := bytes.Cut(body[:min(len(body), len("event:"))], []byte(":"))
+	if !slices.Contains([]string{"event", "data", "id", ""}, string(field)) {
 		return body
 	}
 	var data strings.Builder

@@ -15,7 +15,7 @@ import (
 // addresses, and the addresses at which clouds give a machine its metadata, which contain
 // its credentials. A service that has several addresses in one network is listed by it.
 var forbidden = [...]netip.Prefix{
-	netip.MustParsePrefix("169.254.0.0/16"), // IPv4 link-local: AWS, Azure, Google, Oracle, OpenStack, Tencent, Scaleway and most others
+	netip.MustParsePrefix("169.254.0.0/16"), // IPv4 link-local: AWS, Azure, Google, Oracle and most others
 	netip.MustParsePrefix("fe80::/10"),      // IPv6 link-local: OpenStack
 
 	netip.MustParsePrefix("100.80.80.80/32"),    // UCloud
@@ -47,15 +47,17 @@ type embedding struct {
 var localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48")
 
 var embeddings = [...]embedding{
-	{network: netip.MustParsePrefix("::/96"), octets: [4]int{12, 13, 14, 15}},                     // IPv4-compatible (RFC 4291 §2.5.5.1)
-	{network: netip.MustParsePrefix("::ffff:0:0:0/96"), octets: [4]int{12, 13, 14, 15}},           // IPv4-translated (RFC 2765)
-	{network: netip.MustParsePrefix("64:ff9b::/96"), octets: [4]int{12, 13, 14, 15}},              // NAT64 (RFC 6052)
-	{network: localNAT64, octets: [4]int{6, 7, 9, 10}},                                            // NAT64 with a prefix of 48 bits
-	{network: localNAT64, octets: [4]int{7, 9, 10, 11}},                                           // 56 bits
-	{network: localNAT64, octets: [4]int{9, 10, 11, 12}},                                          // 64 bits
-	{network: localNAT64, octets: [4]int{12, 13, 14, 15}},                                         // 96 bits
-	{network: netip.MustParsePrefix("2002::/16"), octets: [4]int{2, 3, 4, 5}},                     // 6to4 (RFC 3056)
-	{network: netip.MustParsePrefix("2001::/32"), octets: [4]int{4, 5, 6, 7}},                     // Teredo: the server (RFC 4380)
+	// IPv4-compatible (RFC 4291 §2.5.5.1)
+	{network: netip.MustParsePrefix("::/96"), octets: [4]int{12, 13, 14, 15}},
+	{network: netip.MustParsePrefix("::ffff:0:0:0/96"), octets: [4]int{12, 13, 14, 15}}, // IPv4-translated (RFC 2765)
+	{network: netip.MustParsePrefix("64:ff9b::/96"), octets: [4]int{12, 13, 14, 15}},    // NAT64 (RFC 6052)
+	{network: localNAT64, octets: [4]int{6, 7, 9, 10}},                                  // NAT64 with a prefix of 48 bits
+	{network: localNAT64, octets: [4]int{7, 9, 10, 11}},                                 // 56 bits
+	{network: localNAT64, octets: [4]int{9, 10, 11, 12}},                                // 64 bits
+	{network: localNAT64, octets: [4]int{12, 13, 14, 15}},                               // 96 bits
+	{network: netip.MustParsePrefix("2002::/16"), octets: [4]int{2, 3, 4, 5}},           // 6to4 (RFC 3056)
+	{network: netip.MustParsePrefix("2001::/32"), octets: [4]int{4, 5, 6, 7}},           // Teredo: the server (RFC 4380)
+
 	{network: netip.MustParsePrefix("2001::/32"), octets: [4]int{12, 13, 14, 15}, inverted: true}, // Teredo: the client
 }
 

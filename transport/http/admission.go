@@ -3,11 +3,9 @@ package http
 import (
 	"container/list"
 	"crypto/tls"
-	"errors"
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -255,9 +253,6 @@ const (
 	handshake = 22 // the type of the first TLS record (RFC 8446 §5.1)
 	drainTime = 500 * time.Millisecond
 	maxUnread = 64 << 10 // bytes
-
-	// writeTries are the tries of one write of a stream, which share its time.
-	writeTries = 4
 )
 
 func (c *admittedConn) Read(b []byte) (int, error) {
@@ -269,24 +264,12 @@ func (c *admittedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write sends an update of a stream in the time of a stream. On a busy machine the process may be
-// interrupted between the deadline and the write, which then fails although the client reads.
-// Therefore Write tries several times.
+// Write sends an update of a stream in the time of a stream.
 func (c *admittedConn) Write(b []byte) (n int, err error) {
-	limit := time.Duration(c.streaming.Load())
-	if limit == 0 {
-		return c.Conn.Write(b)
+	if limit := time.Duration(c.streaming.Load()); limit > 0 {
+		_ = c.SetWriteDeadline(time.Now().Add(limit)) // a closed connection also refuses the write
 	}
-	for range writeTries {
-		_ = c.SetWriteDeadline(time.Now().Add(limit / writeTries)) // a closed connection also refuses the write
-		var sent int
-		sent, err = c.Conn.Write(b[n:])
-		n += sent
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			break
-		}
-	}
-	return n, err
+	return c.Conn.Write(b)
 }
 
 // Close lets a caller that speaks plain HTTP to a TLS server read the response, and frees

@@ -7,11 +7,9 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -42,7 +40,8 @@ type Calls interface {
 	// often as needed, one after the other. Call returns the HTTP status and the JSON-RPC
 	// response of the endpoint in our own form, or the error of a POST. Arrived is the body
 	// from which it translated the response; nil for none.
-	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post Post) (status int, answer, arrived []byte, err error)
+	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post Post) (
+		status int, answer, arrived []byte, err error)
 }
 
 // Post makes one POST with further headers; nil for none. Its error is that of a POST
@@ -63,7 +62,6 @@ type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 // and reads no response beyond its limit. It is safe for concurrent use.
 type Client struct {
 	connections *http.Transport // without http.Client, which copies the headers of each request for redirects
-	header      http.Header     // of every request; read-only, because calls share it
 	dialect     Calls
 	maxReply    int64
 	lastID      atomic.Int64
@@ -73,7 +71,7 @@ var _ transport.Caller = (*Client)(nil)
 
 const (
 	defaultConns     = 64
-	maxReplyHeader   = 64 << 10 // net/http's default of 10 MB costs a second of computing for each call, also for endless HTTP 100s
+	maxReplyHeader   = 64 << 10 // bytes; net/http's default of 10 MB costs a second of computing for each call
 	dialTimeout      = 10 * time.Second
 	handshakeTimeout = 10 * time.Second // of TLS
 )
@@ -89,7 +87,6 @@ func NewClient(c ClientConfig) *Client {
 	return &Client{
 		maxReply: c.MaxReply,
 		dialect:  c.Dialect,
-		header:   http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}},
 		// Without HTTP/2, whose calls share one connection and fail with it.
 		connections: &http.Transport{
 			DialContext:            measuredDial(c.Dial),
@@ -122,9 +119,9 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	defer p.release()
 	var r reply
 	if c.dialect == nil {
-		r, err = c.post(p, q.Endpoint, q.Bearer, nil, body)
+		r, err = c.post(p, q.Endpoint, q.Bearer, nil, body, q.MaxReply)
 	} else {
-		r, err = c.translated(p, q.Endpoint, q.Bearer, q.Method, body)
+		r, err = c.translated(p, q.Endpoint, q.Bearer, q.Method, body, q.MaxReply)
 	}
 	timing := p.finish() // without the time to decode
 	if err != nil {
@@ -150,14 +147,16 @@ type reply struct {
 
 // translated makes a call in the form that its endpoint understands. The reply is the
 // last one, with the status and the bodies that the dialect returns.
-func (c *Client) translated(ctx context.Context, endpoint, bearer, method string, body []byte) (last reply, err error) {
-	last.status, last.body, last.arrived, err = c.dialect.Call(ctx, endpoint, bearer, method, body, func(ctx context.Context, to string, header map[string]string, body []byte) (Posted, error) {
-		r, err := c.post(ctx, to, bearer, header, body)
+func (c *Client) translated(ctx context.Context, endpoint, bearer, method string, body []byte,
+	maxReply int64) (last reply, err error) {
+	post := func(ctx context.Context, to string, header map[string]string, body []byte) (Posted, error) {
+		r, err := c.post(ctx, to, bearer, header, body, maxReply)
 		if err == nil {
 			last = r
 		}
 		return Posted{Status: r.status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, err
-	})
+	}
+	last.status, last.body, last.arrived, err = c.dialect.Call(ctx, endpoint, bearer, method, body, post)
 	if last.status >= 300 { // not translated, and maybe that of an earlier form
 		last.arrived = last.body
 	}
@@ -165,12 +164,14 @@ func (c *Client) translated(ctx context.Context, endpoint, bearer, method string
 }
 
 // post posts a body and reads the response.
-func (c *Client) post(ctx context.Context, to, bearer string, header map[string]string, body []byte) (reply, error) {
+func (c *Client) post(ctx context.Context, to, bearer string, header map[string]string, body []byte,
+	maxReply int64) (reply, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
 		return reply{}, &transport.UnreachableError{Endpoint: to, Err: err}
 	}
-	request.Header = maps.Clone(c.header)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
@@ -182,7 +183,7 @@ func (c *Client) post(ctx context.Context, to, bearer string, header map[string]
 		return reply{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err := readAll(response, c.maxReply)
+	answer, err := readAll(response, max(c.maxReply, maxReply))
 	if err != nil {
 		return reply{}, err
 	}
@@ -200,7 +201,8 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 	case response.StatusCode >= 300:
 		return io.ReadAll(io.LimitReader(response.Body, min(limit, smallBody)))
 	case n > limit:
-		return nil, &UnreadableError{response.StatusCode, fmt.Errorf("the answer has %s bytes, more than the %d allowed", strconv.FormatInt(n, 10), limit)}
+		err := fmt.Errorf("the answer has %d bytes, more than the %d allowed", n, limit)
+		return nil, &UnreadableError{response.StatusCode, err}
 	case n >= 0 && n <= smallBody:
 		b := make([]byte, n)
 		_, err := io.ReadFull(response.Body, b)

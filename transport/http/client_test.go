@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -22,39 +21,6 @@ import (
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
 )
-
-// In virtual time, because net/http keeps no connection whose writer goroutine is 50 ms late.
-func TestClientKeepsOneConnection(t *testing.T) {
-	inVirtualTime(t, func() *transport.Mux { return serving(nil) }, func(t *testing.T, a *testAgent) {
-		for n := range 100 {
-			words := strings.Repeat("x", n*50)
-			answer, err := say(t.Context(), a.client, pipeEndpoint, "echo", words)
-			require.NoError(t, err)
-			require.Equal(t, words, answer)
-			_, err = say(t.Context(), a.client, pipeEndpoint, "no", words)
-			require.Equal(t, &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found", Status: http.StatusOK}, err)
-		}
-		require.Equal(t, 1, a.listener.Accepted())
-	})
-}
-
-func TestManyCallsAtOnce(t *testing.T) {
-	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
-	client := newClient(t, nil)
-	var all sync.WaitGroup
-	for c := range 16 {
-		all.Go(func() {
-			for n := range 30 {
-				words := fmt.Sprint(c, " ", n)
-				answer, err := say(context.Background(), client, base+"/mcp", "echo", words)
-				if !answered(t, words, answer, err) {
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-}
 
 func TestClientRequestFormat(t *testing.T) {
 	type request struct {
@@ -87,134 +53,73 @@ func TestClientRequestFormat(t *testing.T) {
 	assert.Equal(t, "Bearer tok-1", requests[1].header.Get("Authorization"))
 }
 
-func TestParamsThatCannotBeEncoded(t *testing.T) {
-	_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: "http://127.0.0.1:1/mcp", Method: "join", Params: func() {}, Decode: textOf})
-	require.Error(t, err)
-	var unreachable *transport.UnreachableError
-	require.NotErrorAs(t, err, &unreachable, "the call was never made")
-}
-
-// An unreadable response is an error, but no JSON-RPC error of the other side.
+// An unreadable response is an error, but no JSON-RPC error of the other side. The error names
+// the cause.
 func TestUnreadableResponses(t *testing.T) {
 	const response = `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`
 	const refusal = `{"jsonrpc":"2.0","error":{"code":4004,"message":"INVALID"},"id":1}`
+	const html = "<html>hello</html>"
 	large := `{"jsonrpc":"2.0","result":{"Text":"` + strings.Repeat("x", maxReply) + `"},"id":1}`
 	tests := []struct {
-		name   string
-		answer http.HandlerFunc
-		want   string
-		status int
+		status       int
+		header, body string
+		want         string
 	}{
-		{"HTTP 500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
-			"HTTP 500 Internal Server Error", http.StatusInternalServerError},
-		{"HTTP 500 with a response", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusInternalServerError)
-			_, _ = io.WriteString(w, response)
-		}, "HTTP 500 Internal Server Error", http.StatusInternalServerError},
-		{"HTTP 503 with an error object", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = io.WriteString(w, refusal)
-		}, "HTTP 503 Service Unavailable", http.StatusServiceUnavailable},
-		{"HTTP 404 with HTML", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusNotFound)
-			_, _ = io.WriteString(w, "<html>404</html>")
-		}, "HTTP 404 Not Found", http.StatusNotFound},
-		{"HTTP 422 with other JSON", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusUnprocessableEntity)
-			_, _ = io.WriteString(w, `{"detail":[{"loc":["body"],"msg":"field required"}]}`)
-		}, `HTTP 422 Unprocessable Entity: [{"loc":["body"],"msg":"field required"}]`, http.StatusUnprocessableEntity},
-		{"HTTP 418 with a word and control characters", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusTeapot)
-			_, _ = io.WriteString(w, `{"message":"tea\u001b[2J\nonly`+strings.Repeat("x", 1000)+`"}`)
-		}, "HTTP 418 I'm a teapot: tea [2J only" + strings.Repeat("x", 186), http.StatusTeapot},
-		{"HTTP 500 with a page of any size", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusInternalServerError)
-			_, _ = io.WriteString(w, large)
-		}, "HTTP 500 Internal Server Error", http.StatusInternalServerError},
-		{"HTTP 400 with an error of other letters", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, `{"Error":{"code":1,"message":"M"}}`)
-		}, "HTTP 400 Bad Request", http.StatusBadRequest},
-		{"HTTP 400 with a null error", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, `{"error":null,"result":{}}`)
-		}, "HTTP 400 Bad Request", http.StatusBadRequest},
-		{"HTTP 400 with a response", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, response)
-		}, "HTTP 400 Bad Request", http.StatusBadRequest},
-		{"HTTP 405 with nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
-			"HTTP 405 Method Not Allowed", http.StatusMethodNotAllowed},
-		{"HTML", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") }, "the answer is text/html, not JSON: ", 0},
-		{"nothing", func(http.ResponseWriter, *http.Request) {}, "EOF", 0},
-		{"HTTP 204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "EOF", 0},
-		{"half a response", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, response[:20]) }, "EOF", 0},
-		{"bad UTF-8", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{\"result\":\"\xff\"}") }, "invalid UTF-8", 0},
-		{"more than the limit", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", strconv.Itoa(len(large)))
-			_, _ = io.WriteString(w, large)
-		}, "more than the 65536 allowed", 0},
-		{"more than the limit, of unknown length", func(w http.ResponseWriter, _ *http.Request) {
-			assert.NoError(t, http.NewResponseController(w).Flush())
-			_, _ = io.WriteString(w, large)
-		}, "more than the 65536 bytes allowed", 0},
-		{"without end", func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
-				_, _ = io.WriteString(w, large)
-			}
-		}, "more than the 65536 bytes allowed", 0},
+		{500, "", "", "HTTP 500 Internal Server Error"},
+		{500, "", response, "HTTP 500 Internal Server Error"},
+		{500, "", large, "HTTP 500 Internal Server Error"},
+		{503, "", refusal, "HTTP 503 Service Unavailable"},
+		{503, "Retry-After: 3", "", "HTTP 503 Service Unavailable: try again after 3s"},
+		{404, "", html, "HTTP 404 Not Found"},
+		{405, "", "", "HTTP 405 Method Not Allowed"},
+		{422, "", `{"detail":[{"loc":["body"],"msg":"field required"}]}`, `HTTP 422 Unprocessable Entity: [{"loc":["body"],"msg":"field required"}]`},
+		{418, "", `{"message":"tea\u001b[2J\nonly` + strings.Repeat("x", 1000) + `"}`, "HTTP 418 I'm a teapot: tea [2J only" + strings.Repeat("x", 186)},
+		{400, "", `{"Error":{"code":1,"message":"M"}}`, "HTTP 400 Bad Request"},
+		{400, "", `{"error":null,"result":{}}`, "HTTP 400 Bad Request"},
+		{400, "", response, "HTTP 400 Bad Request"},
+		{400, "", "Client sent an HTTP request to an HTTPS server.", "HTTP 400 Bad Request: the server needs HTTPS: call it by https://"},
+		{302, "Location: /elsewhere", "", "HTTP 302 Found: a redirect, which is not followed; call the agent at its own URL"},
+		{302, "Location: http://[", "", "HTTP 302 Found: a redirect, which is not followed"},
+		{421, "", "", "HTTP 421 Misdirected Request: the agent does not have this host name; its operator can allow it by --allowed-host"},
+		{200, "", html, "the answer is text/html, not JSON: "},
+		{200, "Content-Type: application/json", html, "the answer is not JSON: "},
+		{200, "", "", "EOF"},
+		{204, "", "", "EOF"},
+		{200, "", response[:20], "EOF"},
+		{200, "", "{\"result\":\"\xff\"}", "invalid UTF-8"},
+		{200, "Content-Length: " + strconv.Itoa(len(large)), large, "more than the 65536 allowed"},
+		{200, "", large, "more than the 65536 bytes allowed"},
+		{200, "", "without end", "more than the 65536 bytes allowed"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: serveHandler(t, tt.answer), Method: "join", Params: &text{}, Decode: textOf})
+		t.Run(fmt.Sprintf("%d %.40s", tt.status, tt.want), func(t *testing.T) {
+			endpoint := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
+				if name, value, ok := strings.Cut(tt.header, ": "); ok {
+					w.Header().Set(name, value)
+				}
+				w.WriteHeader(tt.status)
+				_, _ = io.WriteString(w, tt.body)
+				for tt.body == "without end" && r.Context().Err() == nil {
+					_, _ = io.WriteString(w, large)
+				}
+			})
+			_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: endpoint, Method: "join", Params: &text{}, Decode: textOf})
 			require.ErrorContains(t, err, tt.want)
 			var answered *transport.Error
 			require.NotErrorAs(t, err, &answered, "the response is no JSON-RPC error")
 			var unreachable *transport.UnreachableError
 			require.NotErrorAs(t, err, &unreachable, "a server listens")
 			var status *carrier.StatusError
-			if tt.status == 0 {
+			if tt.status < 300 {
 				require.NotErrorAs(t, err, &status)
+				var unreadable *carrier.UnreadableError
+				require.ErrorAs(t, err, &unreadable)
+				require.Equal(t, tt.status, unreadable.HTTPStatus())
 				return
 			}
 			require.ErrorAs(t, err, &status)
 			require.Equal(t, tt.status, status.Status)
 		})
-	}
-}
-
-// A handler that raises an exception closes the connection in many servers.
-func TestConnectionClosedWithoutAnswerIsExplained(t *testing.T) {
-	url := serveHandler(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: url, Method: "join", Params: &text{}, Decode: textOf})
-	var closed *transport.BrokenError
-	require.ErrorAs(t, err, &closed)
-	assert.True(t, closed.Closed)
-	assert.True(t, protocol.Accepted(err))
-	require.ErrorIs(t, err, io.EOF)
-	failed := protocol.AsError(err)
-	assert.Equal(t, protocol.ErrConnection, failed.Code)
-	assert.Equal(t, protocol.ClosedUnanswered, failed.Detail)
-}
-
-// By the time of the close, net/http gives one of many errors.
-func TestConnectionClosedAtOnceIsExplained(t *testing.T) {
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = c.Close()
-		}
-	}()
-	client := newClient(t, nil)
-	for range 100 {
-		_, _, err := client.Call(context.Background(), transport.Request{Endpoint: "http://" + l.Addr().String(), Method: "join", Params: &text{}, Decode: textOf})
-		require.Equal(t, protocol.ClosedUnanswered, protocol.AsError(err).Detail)
 	}
 }
 
@@ -237,15 +142,6 @@ func TestResponseAtTheLimitIsRead(t *testing.T) {
 			require.Equal(t, words, answer)
 		})
 	}
-}
-
-func TestUnreadableResponseHasItsHTTPStatus(t *testing.T) {
-	endpoint := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
-	_, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
-	var unreadable *carrier.UnreadableError
-	require.ErrorAs(t, err, &unreadable)
-	assert.Equal(t, http.StatusOK, unreadable.HTTPStatus())
-	assert.Contains(t, unreadable.Error(), "the answer is text/html, not JSON")
 }
 
 // A bare HTTP 404 or 405 says that there is no agent at a path. Some agents answer so to
@@ -475,26 +371,4 @@ func TestCallIsNotRepeated(t *testing.T) {
 	_, err = say(context.Background(), client, endpoint, "join", "")
 	require.Error(t, err)
 	require.EqualValues(t, 2, calls.Load())
-}
-
-func TestCanceledCallReturns(t *testing.T) {
-	arrived, left := make(chan struct{}), make(chan struct{})
-	base, _ := start(t, serving(map[string]handler{"wait": func(ctx context.Context, _ string, _ *text) (any, error) {
-		close(arrived)
-		<-ctx.Done() // the handler sees that the caller has left
-		close(left)
-		return nil, ctx.Err()
-	}}), carrier.Config{MaxBody: maxBody})
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { <-arrived; cancel() }()
-	_, err := say(ctx, newClient(t, nil), base+"/mcp", "wait", "")
-	require.ErrorIs(t, err, context.Canceled)
-	<-left
-}
-
-func TestDecodeErrorIsReturned(t *testing.T) {
-	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
-	want := &json.UnmarshalTypeError{}
-	_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: base + "/mcp", Method: "echo", Params: &text{"hi"}, Decode: func([]byte) (any, error) { return nil, want }})
-	require.ErrorIs(t, err, want)
 }

@@ -3,8 +3,6 @@ package http_test
 import (
 	"context"
 	"errors"
-	"io"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -125,70 +123,6 @@ func TestIdleConnectionsAreClosedByTheClient(t *testing.T) {
 		calls()
 		require.Equal(t, 2, a.listener.Accepted(), "then the client closes it")
 	})
-}
-
-// The server disconnects clients that send too slowly.
-func TestSlowClientsAreCutOff(t *testing.T) {
-	const header = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
-	tests := []struct {
-		name    string
-		sent    string
-		after   time.Duration
-		answers string
-	}{
-		{"that send nothing", "", 5 * time.Second, ""},
-		{"that stop within the header", header[:30], 5 * time.Second, ""},
-		{"that stop before the body", header, 15 * time.Second, "HTTP/1.1 400 Bad Request"},
-		{"that stop within the body", header + `{"jsonrpc":`, 15 * time.Second, "HTTP/1.1 400 Bad Request"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
-				c, err := a.listener.Dial(t.Context(), "tcp", "agent.test:80")
-				require.NoError(t, err)
-				start := time.Now()
-				_, err = io.WriteString(c, tt.sent)
-				require.NoError(t, err)
-				answer, err := io.ReadAll(c)
-				require.NoError(t, err)
-				require.Equal(t, tt.after, time.Since(start).Truncate(time.Second))
-				if tt.answers == "" {
-					require.Empty(t, answer)
-				} else {
-					require.Contains(t, string(answer), tt.answers)
-				}
-				require.NoError(t, c.Close())
-				_, err = say(t.Context(), a.client, pipeEndpoint, "echo", "hi")
-				require.NoError(t, err, "other clients are served")
-			})
-		})
-	}
-}
-
-// A client can read a refusal while it still sends the request: the connection stays open
-// for a while.
-func TestRefusalOfALargeBodyCanBeRead(t *testing.T) {
-	tests := []struct{ name, header string }{
-		{"of known length", "Content-Length: 100000\r\n\r\n" + strings.Repeat("x", 100)},
-		{"of unknown length", "Transfer-Encoding: chunked\r\n\r\n2801\r\n" + strings.Repeat("x", maxBody+1)},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
-				c, err := a.listener.Dial(t.Context(), "tcp", "agent.test:80")
-				require.NoError(t, err)
-				start := time.Now()
-				_, err = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nConnection: close\r\n"+tt.header)
-				require.NoError(t, err)
-				answer, err := io.ReadAll(c)
-				require.NoError(t, err)
-				require.Contains(t, string(answer), "HTTP/1.1 413 Request Entity Too Large")
-				require.Contains(t, string(answer), "Connection: close")
-				require.Positive(t, time.Since(start), "the connection is not closed at once")
-				require.NoError(t, c.Close())
-			})
-		})
-	}
 }
 
 func TestShutdownLetsRunningCallsFinish(t *testing.T) {

@@ -9,17 +9,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"evenodd/transport"
 	carrier "evenodd/transport/http"
 )
 
 // A lateDialect calls the server again after its response.
 type lateDialect struct{ asked chan string }
 
-func (l lateDialect) Serve(ctx context.Context, _ netip.Addr, path string, body []byte, serve func(context.Context, []byte) []byte) (int, []byte) {
+func (l lateDialect) Serve(ctx context.Context, _ netip.Addr, path string, body []byte, serve carrier.Serve) (int, transport.Answer) {
 	if path != carrier.Path {
-		return http.StatusOK, []byte(`{"path":"` + path + `","bytes":` + string(rune('0'+len(body))) + `}`)
+		return http.StatusOK, transport.Answer{Body: []byte(`{"path":"` + path + `","bytes":` + string(rune('0'+len(body))) + `}`)}
 	}
-	go func() { l.asked <- string(serve(context.WithoutCancel(ctx), body)) }()
+	go func() { l.asked <- string(serve(context.WithoutCancel(ctx), body).Body) }()
 	return http.StatusOK, serve(ctx, body)
 }
 
@@ -54,9 +55,9 @@ func TestThirdPartyPathNeedsNoBody(t *testing.T) {
 // An addressRecorder records the addresses of callers.
 type addressRecorder struct{ from chan netip.Addr }
 
-func (w addressRecorder) Serve(_ context.Context, from netip.Addr, _ string, _ []byte, _ func(context.Context, []byte) []byte) (int, []byte) {
+func (w addressRecorder) Serve(_ context.Context, from netip.Addr, _ string, _ []byte, _ carrier.Serve) (int, transport.Answer) {
 	w.from <- from
-	return http.StatusOK, []byte(`{}`)
+	return http.StatusOK, transport.Answer{Body: []byte(`{}`)}
 }
 
 func TestDialectIsToldTheAddressOfTheCaller(t *testing.T) {

@@ -184,7 +184,8 @@ func classify(p *progress, endpoint string, err error) error {
 	if forbidden, ok := errors.AsType[*transport.ForbiddenError](err); ok {
 		return &transport.ForbiddenError{Endpoint: endpoint, Address: forbidden.Address}
 	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound || errors.Is(err, transport.ErrConnectionRefused) {
+	dns, ok := errors.AsType[*net.DNSError](err)
+	if ok && dns.IsNotFound || errors.Is(err, transport.ErrConnectionRefused) {
 		return &transport.UnreachableError{Endpoint: endpoint, Err: err}
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {

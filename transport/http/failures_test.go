@@ -81,42 +81,6 @@ func TestRetryAfterIsRead(t *testing.T) {
 	}
 }
 
-func TestErrorsNameTheCause(t *testing.T) {
-	tests := []struct {
-		name   string
-		answer http.HandlerFunc
-		want   string
-	}{
-		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) },
-			"HTTP 302 Found: a redirect, which is not followed; call the agent at its own URL"},
-		{"a redirect to no URL", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Location", "http://[")
-			w.WriteHeader(http.StatusFound)
-		}, "HTTP 302 Found: a redirect, which is not followed"},
-		{"another name", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMisdirectedRequest) },
-			"HTTP 421 Misdirected Request: the agent does not have this host name; its operator can allow it by --allowed-host"},
-		{"busy", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "3")
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}, "HTTP 503 Service Unavailable: try again after 3s"},
-		{"an HTML page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>hello</html>") },
-			"the answer is text/html, not JSON: "},
-		{"a page with the content type of JSON", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, "<html>hello</html>")
-		}, "the answer is not JSON: "},
-		{"HTTPS called without", func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "Client sent an HTTP request to an HTTPS server.", http.StatusBadRequest)
-		}, "HTTP 400 Bad Request: the server needs HTTPS: call it by https://"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			_, err := say(context.Background(), newClient(t, nil), serveHandler(t, tt.answer), "join", "")
-			require.ErrorContains(t, err, tt.want)
-		})
-	}
-}
-
 func TestServerWithoutTLSCalledByHTTPS(t *testing.T) {
 	endpoint := serveHandler(t, func(http.ResponseWriter, *http.Request) {})
 	_, err := say(context.Background(), newClient(t, nil), strings.Replace(endpoint, "http:", "https:", 1), "join", "")

@@ -1,7 +1,6 @@
 package http_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,15 +33,6 @@ func (v *testConn) callsAs(t *testing.T, bearer, body string) int {
 
 // honestCall is a call with the credential in its body.
 const honestCall = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"` + credential + `"},"id":1}`
-
-// closedByServer tells whether the server has closed a connection.
-func (v *testConn) closedByServer(t *testing.T) bool {
-	t.Helper()
-	_ = v.SetReadDeadline(time.Now().Add(time.Millisecond)) // fails for a closed pipe
-	defer func() { _ = v.SetReadDeadline(time.Time{}) }()
-	_, err := v.Read(make([]byte, 1))
-	return errors.Is(err, io.EOF)
-}
 
 // The connections of an attacker that hold slots: at the address of the honest agent, or at
 // many.
@@ -116,35 +106,6 @@ func TestConnectionsOfOneAgentDoNotCrowdOutOthers(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestConnectionsAreReplacedInOrder(t *testing.T) {
-	config := carrier.Config{Limits: carrier.Limits{ConnsPerAddress: 4}, Identify: identify(credential)}
-	withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
-		proven, calling, older, newer := l.connect(t), l.connect(t), l.connect(t), l.connect(t)
-		require.Equal(t, http.StatusOK, proven.callsAs(t, credential, say1))
-		calling.sends(t, "wait", "10s")
-		status, _, _ := newer.calls(t, "echo", "hi")
-		require.Equal(t, http.StatusOK, status)
-		time.Sleep(time.Millisecond)
-		status, _, _ = older.calls(t, "echo", "hi") // waits for the shorter time now
-		require.Equal(t, http.StatusOK, status)
-		synctest.Wait()
-
-		fifth := l.connect(t)
-		require.Equal(t, http.StatusOK, fifth.callsAs(t, credential, say1))
-		require.True(t, newer.closedByServer(t), "waited for the longest time")
-		require.False(t, older.closedByServer(t))
-		sixth := l.connect(t)
-		require.Equal(t, http.StatusOK, sixth.callsAs(t, credential, say1))
-		require.True(t, older.closedByServer(t))
-		seventh := l.connect(t)
-		require.Equal(t, http.StatusOK, seventh.callsAs(t, "", say1))
-		require.True(t, proven.closedByServer(t), "without others the oldest that waits")
-		require.False(t, fifth.closedByServer(t))
-		status, _, _ = calling.receives(t)
-		require.Equal(t, http.StatusOK, status, "a call in progress is never cut off")
-	})
 }
 
 // Callers without a credential use up the budget of an address, or of all addresses.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +13,10 @@ import (
 // listen is the MCP method that opens a stream of updates.
 const listen = "subscriptions/listen"
 
+var mcpFamilies = []string{
+	"server", "resources", "prompts", "subscriptions", "notifications", "completion", "logging",
+}
+
 // mcpMethod tells whether a method belongs to the Model Context Protocol alone. A bare
 // tools/call does not: third-party agents of the league use it.
 func mcpMethod(method string) bool {
@@ -19,25 +24,7 @@ func mcpMethod(method string) bool {
 		return true
 	}
 	family, _, ok := strings.Cut(method, "/")
-	switch {
-	case !ok:
-		return false
-	case family == "server", family == "resources", family == "prompts", family == "subscriptions", family == "notifications",
-		family == "completion", family == "logging":
-		return true
-	}
-	return false
-}
-
-// plainMethod returns the method of a request in the form of our own agents, without
-// reading all of it; "" for other forms.
-func plainMethod(body []byte) string {
-	rest, plain := bytes.CutPrefix(body, []byte(`{"jsonrpc":"2.0","method":"`))
-	name, _, ok := bytes.Cut(rest, []byte{'"'})
-	if !plain || !ok {
-		return ""
-	}
-	return string(name)
+	return ok && slices.Contains(mcpFamilies, family)
 }
 
 // methodOf returns the method of a JSON-RPC request; "" for a batch, and for text that
@@ -60,9 +47,6 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, body []byte) (
 		return false, nil
 	}
 	versioned := r.Header.Get("Mcp-Protocol-Version") != ""
-	if method := plainMethod(body); !versioned && method != "" && !mcpMethod(method) {
-		return false, nil
-	}
 	method := methodOf(body)
 	if method == "" || !versioned && !mcpMethod(method) {
 		return false, nil // the mux reports what is wrong with it

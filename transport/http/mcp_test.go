@@ -3,13 +3,11 @@ package http_test
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -137,48 +135,4 @@ func TestStreamOfAClientThatDoesNotReadEnds(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = r.Body.Close() }()
 	assert.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
-}
-
-// An interruptedListener accepts connections of a process that is interrupted between the deadline
-// for a write and the write, each second time.
-type interruptedListener struct{ net.Listener }
-
-func (l interruptedListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	return &interruptedConn{Conn: c}, err
-}
-
-type interruptedConn struct {
-	net.Conn
-
-	short, late bool // the deadline for a write; the last write
-}
-
-func (c *interruptedConn) SetWriteDeadline(at time.Time) error {
-	c.short = time.Until(at) < time.Second
-	return c.Conn.SetWriteDeadline(at)
-}
-
-func (c *interruptedConn) Write(b []byte) (int, error) {
-	if c.late = c.short && !c.late; c.late {
-		return 0, os.ErrDeadlineExceeded
-	}
-	return c.Conn.Write(b)
-}
-
-// A client that reads keeps its stream while the machine interrupts the server.
-func TestStreamSurvivesAnInterruptionOfTheServer(t *testing.T) {
-	l := interruptedListener{loopback(t)}
-	server := carrier.NewServer(serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for range 3 {
-			_, _ = io.WriteString(w, "new\n")
-			_ = http.NewResponseController(w).Flush()
-		}
-	})})
-	var running sync.WaitGroup
-	running.Go(func() { assert.NoError(t, server.Serve(l)) })
-	got := send(t, http.MethodPost, "http://"+l.Addr().String()+carrier.Path, strings.NewReader(`{"jsonrpc":"2.0","method":"subscriptions/listen","id":1}`), nil)
-	assert.Equal(t, strings.Repeat("new\n", 3), got.body)
-	assert.NoError(t, server.Shutdown(t.Context()))
-	running.Wait()
 }

@@ -26,14 +26,15 @@ func Health(status func() any) Mount {
 	if status == nil {
 		status = func() any { return map[string]string{"status": "ok"} }
 	}
-	return Mount{Pattern: "GET /healthz", Unlimited: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	handler := func(w http.ResponseWriter, _ *http.Request) {
 		body, err := json.Marshal(status())
 		if err != nil {
 			http.Error(w, "no health", http.StatusInternalServerError)
 			return
 		}
 		write(w, http.StatusOK, append(body, '\n'))
-	})}
+	}
+	return Mount{Pattern: "GET /healthz", Unlimited: true, Handler: http.HandlerFunc(handler)}
 }
 
 // routes are the handlers of the server.
@@ -57,19 +58,18 @@ func (s *Server) routes() http.Handler {
 	if s.config.Dialect != nil {
 		routes.Handle("POST /", calls) // third-party agents call paths of their own
 	}
-	return s.callsFirst(calls, routes)
+	if s.config.Misdirected == nil {
+		return routes
+	}
+	return s.tellingMisdirected(routes)
 }
 
-// callsFirst passes requests that need no matching of patterns to calls: nearly all. It tells
-// of those that look like calls and match none. A browser that asks for a page is no caller.
-func (s *Server) callsFirst(calls, routes http.Handler) http.Handler {
+// tellingMisdirected tells of requests that look like calls and match no pattern. A browser that
+// asks for a page is no caller.
+func (s *Server) tellingMisdirected(routes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && r.URL.Path == Path && r.URL.RawPath == "" {
-			calls.ServeHTTP(w, r)
-			return
-		}
 		hasJSON := r.ContentLength != 0 && contentProblem(r.Header) == ""
-		if s.config.Misdirected == nil || r.Method != http.MethodPost && !hasJSON {
+		if r.Method != http.MethodPost && !hasJSON {
 			routes.ServeHTTP(w, r)
 			return
 		}

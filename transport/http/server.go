@@ -1,5 +1,5 @@
-// Package http carries calls over HTTP: POST /mcp with a JSON-RPC 2.0 body
-// (spec 003 §1.3). It also serves other handlers beside /mcp, such as a health check.
+// Package http carries calls over HTTP: POST /mcp with a JSON-RPC 2.0 body. It also serves
+// other handlers beside /mcp, such as a health check.
 //
 // A server trusts no caller: it bounds how large, how long and how frequent requests
 // are, for each address and for all together. A client trusts no endpoint. The package
@@ -13,14 +13,12 @@ import (
 	"errors"
 	"io"
 	"log"
-	"maps"
 	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"evenodd/transport"
@@ -60,11 +58,14 @@ type Config struct {
 type Requests interface {
 	// Serve answers a body that was posted to a path by an address, which is the zero
 	// address where the network has none. It passes JSON-RPC bodies in our own form to
-	// serve, as often as needed, one after the other, also after Serve has returned;
-	// the answer to a notification is nil. The status is that of HTTP, 404 for an
-	// unknown path. A nil answer has no body.
-	Serve(ctx context.Context, from netip.Addr, path string, body []byte, serve func(ctx context.Context, body []byte) []byte) (status int, answer []byte)
+	// serve, each once, one after the other, also after Serve has returned. The status is
+	// that of HTTP, 404 for an unknown path.
+	Serve(ctx context.Context, from netip.Addr, path string, body []byte, serve Serve) (
+		status int, answer transport.Answer)
 }
+
+// Serve serves a JSON-RPC body in our own form.
+type Serve = func(ctx context.Context, body []byte) transport.Answer
 
 // A Server serves one agent.
 type Server struct {
@@ -222,7 +223,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (stream func()) {
 }
 
 // serveBody answers a call by its body.
-func (s *Server) serveBody(w http.ResponseWriter, r *http.Request, caller *caller, bearer string, body []byte) (stream func()) {
+func (s *Server) serveBody(
+	w http.ResponseWriter, r *http.Request, caller *caller, bearer string, body []byte,
+) (stream func()) {
 	if handled, stream := s.serveMCP(w, r, body); handled {
 		return stream
 	}
@@ -241,25 +244,13 @@ func (s *Server) serveBody(w http.ResponseWriter, r *http.Request, caller *calle
 	return nil
 }
 
-// answer answers a body by the dialect, if there is one, else by the mux. A body counts
-// as one call at least.
+// answer answers a body by the dialect, if there is one, else by the mux.
 func (s *Server) answer(r *http.Request, bearer string, body []byte) (status int, answer transport.Answer) {
+	serve := func(ctx context.Context, body []byte) transport.Answer { return s.mux.Serve(ctx, bearer, body) }
 	if s.config.Dialect == nil {
-		return http.StatusOK, s.mux.Serve(r.Context(), bearer, body)
+		return http.StatusOK, serve(r.Context(), body)
 	}
-	var counting sync.Mutex
-	var all transport.Answer // without the calls that the dialect makes after the response
-	status, text := s.config.Dialect.Serve(r.Context(), plainAddress(r.RemoteAddr), r.URL.Path, body, func(ctx context.Context, body []byte) []byte {
-		one := s.mux.Serve(ctx, bearer, body)
-		counting.Lock()
-		defer counting.Unlock()
-		all.Calls += one.Calls
-		all.RetryAfter = max(all.RetryAfter, one.RetryAfter)
-		return one.Body
-	})
-	counting.Lock()
-	defer counting.Unlock()
-	return status, transport.Answer{Body: text, Calls: max(1, all.Calls), RetryAfter: all.RetryAfter}
+	return s.config.Dialect.Serve(r.Context(), plainAddress(r.RemoteAddr), r.URL.Path, body, serve)
 }
 
 // A message in memory can take a hundred times its size, and there may be a thousand
@@ -361,11 +352,9 @@ func writeRetry(w http.ResponseWriter, wait time.Duration, body []byte) {
 	write(w, http.StatusTooManyRequests, body)
 }
 
-// jsonHeader is in every response with JSON; read-only, because responses share it.
-var jsonHeader = http.Header{"Content-Type": {"application/json"}, "X-Content-Type-Options": {"nosniff"}}
-
 func write(w http.ResponseWriter, status int, body []byte) {
-	maps.Copy(w.Header(), jsonHeader)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // fails only for a caller that has gone
 }

@@ -18,8 +18,9 @@ type StreamLimits struct {
 }
 
 // mcpStreams are the limits of the streams of MCP. The SDK writes to one stream after the other:
-// the updates of the others wait for a write.
-func mcpStreams() StreamLimits { return StreamLimits{1024, 256, 100 * time.Millisecond} }
+// the updates of the others wait for a write. On a busy machine a write may begin long after its
+// deadline was set.
+func mcpStreams() StreamLimits { return StreamLimits{1024, 256, 500 * time.Millisecond} }
 
 // streamTime is the longest time of a stream. Then the client must open another one.
 const streamTime = time.Hour

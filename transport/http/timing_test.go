@@ -72,39 +72,6 @@ func TestTimingOfCalls(t *testing.T) {
 	})
 }
 
-func TestDepartureOfACall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, slowDialer(thirdParty(t, slowAnswer).Dial, 4*second))
-		began := time.Now()
-		_, timing, err := client.Call(t.Context(), transport.Request{Endpoint: pipeEndpoint, Method: "echo", Params: &text{"hi"}, Decode: textOf})
-		require.NoError(t, err)
-		require.Equal(t, began.Add(4*second), timing.Departed)
-	})
-}
-
-func TestTimeInTheQueueOfAnEndpoint(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := thirdParty(t, slowAnswer)
-		client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 1, Dial: slowDialer(l.Dial, 4*second)})
-		t.Cleanup(client.Close)
-		var timings [3]transport.Timing
-		var all sync.WaitGroup
-		for i := range timings {
-			all.Go(func() {
-				timing, err := echo(t, client, 0)
-				assert.NoError(t, err)
-				timings[i] = timing
-			})
-			synctest.Wait()
-		}
-		all.Wait()
-		for i, want := range []transport.Timing{{Connecting: 4 * second}, {Queued: 7 * second}, {Queued: 10 * second}} {
-			want.Waiting, want.Reading = second, 2*second
-			assert.Equal(t, want, timings[i])
-		}
-	})
-}
-
 // The time in the queue of this side extends the limit of a call with ExtendByQueue, and of
 // no other call.
 func TestQueueExtendsTheLimit(t *testing.T) {
@@ -140,41 +107,6 @@ func TestQueueExtendsTheLimit(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The other side can delay a new connection while it frees another. That time does not
-// count as queued at this side.
-func TestTimeUntilAnotherConnectionIsFreeIsConnecting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := thirdParty(t, slowAnswer)
-		dials := make(chan struct{}, 2)
-		done, stop := context.WithCancel(t.Context())
-		defer stop()
-		client := newClient(t, func(ctx context.Context, network, address string) (net.Conn, error) {
-			dials <- struct{}{}
-			if len(dials) == 2 {
-				select {
-				case <-ctx.Done():
-				case <-done.Done():
-				}
-				return nil, context.Canceled
-			}
-			return l.Dial(ctx, network, address)
-		})
-		var timings [2]transport.Timing
-		var all sync.WaitGroup
-		for i := range timings {
-			all.Go(func() {
-				timing, err := echo(t, client, 0)
-				assert.NoError(t, err)
-				timings[i] = timing
-			})
-			synctest.Wait()
-		}
-		all.Wait()
-		assert.Equal(t, transport.Timing{Waiting: second, Reading: 2 * second}, timings[0])
-		assert.Equal(t, transport.Timing{Connecting: 3 * second, Waiting: second, Reading: 2 * second}, timings[1])
-	})
 }
 
 func TestTimingOfCallsThatFail(t *testing.T) {
@@ -214,36 +146,5 @@ func TestTimingOfCallsThatFail(t *testing.T) {
 		_, timing, err := newClient(t, nil).Call(t.Context(), transport.Request{Endpoint: pipeEndpoint, Method: "echo", Params: func() {}})
 		require.Error(t, err)
 		require.Nil(t, timing)
-	})
-}
-
-// A fragile connection accepts one request. Each lateDialect write fails before its first byte.
-type fragile struct {
-	net.Conn
-
-	written bool
-}
-
-func (c *fragile) Write(b []byte) (int, error) {
-	if c.written {
-		return 0, net.ErrClosed
-	}
-	c.written = true
-	return c.Conn.Write(b)
-}
-
-// A call departs again if its idle connection turns out to be closed.
-func TestCallThatDepartsAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := thirdParty(t, slowAnswer)
-		client := newClient(t, slowDialer(func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := l.Dial(ctx, network, address)
-			return &fragile{Conn: c}, err
-		}, 4*second))
-		for range 2 {
-			timing, err := echo(t, client, 0)
-			require.NoError(t, err)
-			require.Equal(t, transport.Timing{Connecting: 4 * second, Waiting: second, Reading: 2 * second}, timing)
-		}
 	})
 }

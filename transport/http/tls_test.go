@@ -70,25 +70,3 @@ func TestTLS(t *testing.T) {
 		}
 	})
 }
-
-// The server disconnects a caller that stops in the TLS handshake.
-func TestUnfinishedHandshakeIsCutOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		config, _ := certificate(t)
-		l := pipenet.Listen("agent.test:80")
-		server := carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody, TLS: config})
-		var serving sync.WaitGroup
-		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
-		defer serving.Wait()
-		defer func() { require.NoError(t, server.Shutdown(context.Background())) }()
-		c, err := l.Dial(t.Context(), "tcp", "agent.test:80")
-		require.NoError(t, err)
-		start := time.Now()
-		_, err = c.Write([]byte{22, 3, 1, 2, 0, 1})
-		require.NoError(t, err)
-		_, err = c.Read(make([]byte, 1))
-		require.Error(t, err)
-		require.Equal(t, 5*time.Second, time.Since(start))
-		require.NoError(t, c.Close())
-	})
-}

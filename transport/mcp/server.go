@@ -1,5 +1,5 @@
 // Package mcp serves an agent to clients of the Model Context Protocol, on the endpoint
-// of its JSON-RPC calls (spec 003 §1.2, §7.2): tools, resources and prompts. A program
+// of its JSON-RPC calls: tools, resources and prompts. A program
 // that a host starts serves it on its standard streams.
 //
 // Each request over HTTP stands alone: there are no sessions. Updates of resources come by
@@ -81,8 +81,12 @@ type Server struct {
 // NewServer makes a server.
 func NewServer(o Options) *Server {
 	s := &Server{changed: map[string]bool{}}
-	options := &mcp.ServerOptions{Instructions: o.Instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}
-	options.SetCacheable = func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" } // results depend on the credential
+	options := &mcp.ServerOptions{
+		Instructions: o.Instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+			c.CacheScope = "private" // results depend on the credential
+		},
+	}
 	if len(o.Resources) > 0 {
 		options.Capabilities.Resources = &mcp.ResourceCapabilities{Subscribe: o.Listen != nil}
 	}
@@ -110,12 +114,13 @@ func NewServer(o Options) *Server {
 				return &mcp.GetPromptResult{Description: p.Description, Messages: []*mcp.PromptMessage{text}}, nil
 			})
 	}
-	s.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server }, &mcp.StreamableHTTPOptions{
+	overHTTP := &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
 		PropagateRequestCancellation: true,
 		DisableLocalhostProtection:   true, // the server of package http checks the names of hosts
 		MaxRequestBodyBytes:          -1,   // and the size
-	})
+	}
+	s.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server }, overHTTP)
 	return s
 }
 
@@ -123,7 +128,7 @@ func NewServer(o Options) *Server {
 const maxLine = 1 << 20
 
 // Run serves one client, which writes its requests to in and reads the responses from
-// out, each on a line (spec 003 §1.2.1), until in or ctx ends. Then it ends the calls
+// out, each on a line, until in or ctx ends. Then it ends the calls
 // that still run, and waits for them. Nothing else may write to out.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	s.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -149,7 +154,8 @@ func onlyAdmitted(admit func(ctx context.Context, bearer string) error) mcp.Midd
 		return func(ctx context.Context, method string, q mcp.Request) (mcp.Result, error) {
 			switch method {
 			case "resources/subscribe", "resources/unsubscribe":
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "updates need subscriptions/listen, of revision 2026-07-28"}
+				const text = "updates need subscriptions/listen, of revision 2026-07-28"
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: text}
 			case "subscriptions/listen":
 				if err := admit(ctx, bearerOf(q.GetExtra())); err != nil {
 					return nil, asRPC(err)
@@ -168,7 +174,9 @@ func (t *Tool) describe() *mcp.Tool {
 	no := false
 	tool := &mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input,
-		Annotations: &mcp.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: !t.Once, DestructiveHint: &no, OpenWorldHint: &t.OpenWorld},
+		Annotations: &mcp.ToolAnnotations{
+			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: !t.Once, DestructiveHint: &no, OpenWorldHint: &t.OpenWorld,
+		},
 	}
 	if t.Output != nil {
 		tool.OutputSchema = t.Output
@@ -208,10 +216,14 @@ func (t *Tool) handle(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallToo
 func (r *Resource) add(s *mcp.Server) {
 	const mimeType = "application/json"
 	if strings.Contains(r.URI, "{") {
-		s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: mimeType}, r.read)
+		s.AddResourceTemplate(&mcp.ResourceTemplate{
+			URITemplate: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: mimeType,
+		}, r.read)
 		return
 	}
-	s.AddResource(&mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: mimeType}, r.read)
+	s.AddResource(&mcp.Resource{
+		URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: mimeType,
+	}, r.read)
 }
 
 func (r *Resource) read(ctx context.Context, q *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -226,7 +238,8 @@ func (r *Resource) read(ctx context.Context, q *mcp.ReadResourceRequest) (*mcp.R
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: q.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
+	contents := &mcp.ResourceContents{URI: q.Params.URI, MIMEType: "application/json", Text: string(text)}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 }
 
 // asRPC returns an error of the agent as an error of JSON-RPC.

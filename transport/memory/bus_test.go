@@ -3,11 +3,8 @@ package memory_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,37 +199,6 @@ func TestBearerAndErrorsArePassedOn(t *testing.T) {
 	})
 }
 
-func TestManyCallsAtOnce(t *testing.T) {
-	const endpoints, callers, calls = 8, 32, 100
-	modes(t, func(t *testing.T, bus *memory.Bus) {
-		for e := range endpoints {
-			t.Cleanup(bus.Listen(fmt.Sprint("memory://", e), serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
-				if q.Number%3 == 0 {
-					runtime.Gosched() // let others overtake
-				}
-				return &reply{q.Number*endpoints + e}, nil
-			}})))
-		}
-		var all sync.WaitGroup
-		for c := range callers {
-			all.Go(func() {
-				for n := range calls {
-					e, number := (c+n)%endpoints, c*calls+n
-					r, _, err := bus.Call(context.Background(), transport.Request{
-						Endpoint: fmt.Sprint("memory://", e), Method: "ask", Params: &question{Number: number}, Decode: replyOf,
-						Limit: time.Duration(n%2) * time.Hour,
-					})
-					own, _ := r.(*reply)
-					if !answered(t, number*endpoints+e, own, err) {
-						return
-					}
-				}
-			})
-		}
-		all.Wait()
-	})
-}
-
 func TestSlowHandlersDoNotBlockOthers(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		listen(t, bus, serving(map[string]handler{"wait": wait, "echo": echo}))
@@ -265,7 +231,6 @@ func limits() []struct {
 	}{
 		{"by a context", 3 * time.Second, 0},
 		{"by a limit", 0, 3 * time.Second},
-		{"by a context that ends before the limit", 3 * time.Second, 30 * time.Second},
 		{"by a limit that ends before the context", 30 * time.Second, 3 * time.Second},
 	}
 }
@@ -345,16 +310,6 @@ func TestCanceledCallReturns(t *testing.T) {
 	}
 }
 
-func TestCallWithoutAListenerIsUnreachable(t *testing.T) {
-	modes(t, func(t *testing.T, bus *memory.Bus) {
-		_, err := ask(context.Background(), bus, "ask", &question{})
-		isUnreachable(t, err)
-		t.Cleanup(bus.Listen("memory://p02/mcp", serving(map[string]handler{"ask": echo})))
-		_, err = ask(context.Background(), bus, "ask", &question{})
-		isUnreachable(t, err)
-	})
-}
-
 func TestStopWaitsForRunningHandlers(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		stop := listen(t, bus, serving(map[string]handler{"wait": wait}))
@@ -381,20 +336,6 @@ func TestStopWaitsForRunningHandlers(t *testing.T) {
 	})
 }
 
-// Stop also waits for a handler whose caller has left.
-func TestStopWaitsForHandlersWithoutCaller(t *testing.T) {
-	timedModes(t, func(t *testing.T, bus *memory.Bus) {
-		stop := listen(t, bus, serving(map[string]handler{"wait": wait}))
-		start := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_, err := ask(ctx, bus, "wait", &question{Nanoseconds: int64(time.Minute)})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		stop()
-		require.Equal(t, time.Minute, time.Since(start))
-	})
-}
-
 func TestStopLeavesNoGoroutine(t *testing.T) {
 	modes(t, func(t *testing.T, bus *memory.Bus) {
 		before := goleak.IgnoreCurrent()
@@ -411,59 +352,6 @@ func TestStopLeavesNoGoroutine(t *testing.T) {
 			stop()
 			goleak.VerifyNone(t, before)
 		}
-	})
-}
-
-func TestLateRepliesAreDropped(t *testing.T) {
-	for _, tt := range limits() {
-		t.Run(tt.name, func(t *testing.T) {
-			timedModes(t, func(t *testing.T, bus *memory.Bus) {
-				listen(t, bus, serving(map[string]handler{"wait": wait, "echo": echo}))
-				for n := range 50 {
-					ctx, release := within(tt.ctx)
-					_, err := askWithin(ctx, bus, tt.limit, "wait", &question{Number: -1, Nanoseconds: int64(4 * time.Second)})
-					require.ErrorIs(t, err, context.DeadlineExceeded)
-					release()
-					for range 3 { // before the late reply, while it comes, and after it
-						ctx, release := within(tt.ctx)
-						r, err := askWithin(ctx, bus, tt.limit, "wait", &question{Number: n, Nanoseconds: int64(time.Second)})
-						require.NoError(t, err)
-						require.Equal(t, &reply{n}, r)
-						release()
-					}
-				}
-			})
-		})
-	}
-}
-
-// Callers leave at any time and handlers take any time. A caller never gets the answer to
-// another call.
-func TestEveryCallGetsItsOwnAnswer(t *testing.T) {
-	timedModes(t, func(t *testing.T, bus *memory.Bus) {
-		listen(t, bus, serving(map[string]handler{"wait": wait}))
-		var own, late atomic.Int64
-		var all sync.WaitGroup
-		for c := range 20 {
-			all.Go(func() {
-				random := rand.New(rand.NewPCG(1, uint64(c)))
-				for n := range 50 {
-					limit := limits()[random.IntN(len(limits()))]
-					ctx, release := within(limit.ctx)
-					number := c*1000 + n
-					r, err := askWithin(ctx, bus, limit.limit, "wait", &question{Number: number, Nanoseconds: random.Int64N(6) * int64(time.Second)})
-					release()
-					if errors.Is(err, context.DeadlineExceeded) {
-						late.Add(1)
-					} else if answered(t, number, r, err) {
-						own.Add(1)
-					}
-				}
-			})
-		}
-		all.Wait()
-		assert.Positive(t, own.Load())
-		assert.Positive(t, late.Load())
 	})
 }
 

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -24,9 +24,10 @@ type Options struct {
 
 	// What the auditor knows from elsewhere. Each needs a league: LeagueID, or a folder with
 	// only one.
-	Head      string            // the hash of an event of the journal; "" for none
-	Keys      map[string]string // public keys by the id of their agent, or ManagerID
-	Histories string            // a folder with histories of players, read instead of those of the data folder; "" for none
+	Head string            // the hash of an event of the journal; "" for none
+	Keys map[string]string // public keys by the id of their agent, or ManagerID
+	// a folder with histories of players, read instead of those of the data folder; "" for none
+	Histories string
 }
 
 // ManagerID is the name of the manager in Options.Keys.
@@ -47,7 +48,13 @@ func Run(dir store.Folder, o Options) (*Report, error) {
 		ids = []string{o.LeagueID}
 	}
 	if len(ids) > 1 && (o.Head != "" || len(o.Keys) > 0 || o.Histories != "") {
-		return nil, fmt.Errorf("%s has %d leagues: name the one of the head, the keys or the histories; there is %s", dir, len(ids), strings.Join(ids, ", "))
+		return nil, fmt.Errorf("%s has %d leagues: name the one of the head, the keys or the histories; there is %s", dir,
+			len(ids), strings.Join(ids, ", "))
+	}
+	for _, id := range ids {
+		if err := dir.CheckShape(id); err != nil {
+			return nil, err
+		}
 	}
 	report := &Report{SchemaVersion: schemaVersion, Dir: string(dir), Leagues: make([]League, 0, len(ids))}
 	for i, id := range ids {
@@ -66,9 +73,11 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 	for range maxRuns {
 		before := versions(dir, id)
 		a := &auditor{
-			dir: dir, id: id, options: o, games: o.Games, leagues: leagues, first: first, checks: checks(),
+			dir: dir, id: id, options: o, leagues: leagues, first: first,
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-			recorded: map[protocol.Attempt][]*recordedAttempt{}, lines: map[protocol.Attempt]int{}, rematches: map[protocol.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{}, breaches: map[string]*breach{}, unsigned: map[string]unsignedResults{},
+			logged: map[league.Attempt]*matchFile{}, checked: map[string]bool{}, lines: map[league.Attempt]int{},
+			rematches: map[league.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{},
+			breaches: map[string]breach{}, unsigned: map[string]unsignedResults{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
 		l = a.run()
@@ -79,19 +88,15 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 	return l
 }
 
-// A version changes when the manager writes a file.
-type version struct {
-	size int64
-	at   time.Time
-}
-
-func versions(dir store.Folder, id string) (v [3]version) {
-	for i, path := range []string{dir.Journal(id), dir.Standings(id), dir.Rounds(id)} {
+// versions is a text that changes when the manager writes a file.
+func versions(dir store.Folder, id string) string {
+	var v strings.Builder
+	for _, path := range []string{dir.Journal(id), dir.Standings(id), dir.Rounds(id)} {
 		if info, err := os.Stat(path); err == nil {
-			v[i] = version{info.Size(), info.ModTime()}
+			_, _ = fmt.Fprintln(&v, info.Size(), info.ModTime())
 		}
 	}
-	return v
+	return v.String()
 }
 
 // Leagues lists the ids of the leagues that a folder has files of, in order.
@@ -129,36 +134,34 @@ type auditor struct {
 	dir     store.Folder
 	id      string
 	options *Options
-	games   rules.Registry
-	leagues []string // ids of all leagues of the folder
-	first   bool     // it is the first league: findings that belong to no league go here
-	checks  []check
+	reports *decide.Reports // judge reports again; nil for an unknown game
+	leagues []string        // ids of all leagues of the folder
+	first   bool            // it is the first league: findings that belong to no league go here
 
-	matchFiles, attemptFiles []string // names without extension
-	results                  []*resultsFile
-	recorded                 map[protocol.Attempt][]*recordedAttempt // of all referees
-	standings                document[store.Standings]
-	rounds                   document[store.Rounds]
-	agents                   agentsCheck
+	matchFiles, attemptFiles []string                      // names without extension
+	logged                   map[league.Attempt]*matchFile // in the logs of referees
+	order                    []league.Attempt              // of logged
+	checked                  map[string]bool               // files of matches, by their paths
+	standings                *derived[store.Standings]
+	derived                  []derivedFile
 
 	state     *journal.State // folded up to the first event that cannot be folded
 	journal   string         // the file, as findings name it
 	doubtful  bool           // there are findings in the journal
 	chain     chain
-	lines     map[protocol.Attempt]int // in which an attempt was accepted
-	rematches map[protocol.Attempt]int // the last announced round when an attempt at a match of an earlier one was assigned
-	before    [][][]protocol.Record    // by announced round: the records of all players before it, and after each decision until the next
-	changed   int                      // results that organisers have changed, and withdrawals
-	started   int                      // the line of the start; 0 before it
-	ended     int                      // the line of the completion; 0 before it
-	startHash string                   // the hash of the start
-	lostHeads map[string]bool          // heads of the journal that the manager reported as lost
+	lines     map[league.Attempt]int // in which an attempt was accepted
+	rematches map[league.Attempt]int // the last announced round when an attempt at a match of an earlier one was assigned
+	// by announced round: the records of all players before it, and after each decision until the next
+	before    [][][]protocol.Record
+	changed   int             // results that organisers have changed, and withdrawals
+	started   int             // the line of the start; 0 before it
+	startHash string          // the hash of the start
+	lostHeads map[string]bool // heads of the journal that the manager reported as lost
 	heads     heads
 
 	missing  missingFiles
-	proofs   [][]proof                  // of the matches of completed rounds
 	nonces   map[string]string          // the match that each nonce was first seen in
-	breaches map[string]*breach         // by player
+	breaches map[string]breach          // by player
 	unsigned map[string]unsignedResults // by referee
 
 	report League
@@ -167,17 +170,21 @@ type auditor struct {
 // run audits. The order matters while the league goes on: it reads files before
 // the journal, so that the journal holds everything that they refer to.
 func (a *auditor) run() League {
-	a.matchFiles, a.attemptFiles = a.listed(a.dir.Matches(a.id), ".json"), a.listed(a.dir.Attempts(a.id), ".json")
-	a.openResults()
-	defer a.closeResults()
-	a.standings = openDerived[store.Standings](a, a.dir.Standings(a.id))
-	a.rounds = openDerived[store.Rounds](a, a.dir.Rounds(a.id))
-	a.openAgents()
-	a.readJournal()
-	for _, c := range a.checks {
-		if c.league != nil {
-			c.league(a)
+	for _, name := range a.listed(a.dir.Matches(a.id), ".json") {
+		if _, attempt, _ := store.ParseMatchFile(name + ".json"); attempt > 0 {
+			a.attemptFiles = append(a.attemptFiles, name+".json")
+		} else {
+			a.matchFiles = append(a.matchFiles, name)
 		}
+	}
+	a.openLogs()
+	a.openDerived()
+	a.readJournal()
+	for _, check := range []func(){
+		a.checkDerived, a.checkSignedHead, a.checkKeys, a.noteTokenless, a.checkMatches, a.checkAttempts,
+		a.checkHistories, a.checkPinnedHead, a.noteUnsigned, a.noteStated, a.noteNonconforming,
+	} {
+		check()
 	}
 	a.report.State = StateUnreadable
 	if a.state.Created != nil {

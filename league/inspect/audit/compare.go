@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -18,6 +19,8 @@ import (
 type difference struct {
 	member    jsontext.Pointer
 	got, want string // shortened
+
+	matchID, agentID string // of the object around it; "" for none
 }
 
 // differences compares a document with the one that it should be. Null and a
@@ -36,10 +39,15 @@ func compare(member jsontext.Pointer, got, want any, found *[]difference) {
 	switch want := want.(type) {
 	case map[string]any:
 		if got, ok := got.(map[string]any); ok {
-			all := maps.Clone(got)
+			all, before := maps.Clone(got), len(*found)
 			maps.Copy(all, want)
 			for _, name := range slices.Sorted(maps.Keys(all)) {
 				compare(member.AppendToken(name), got[name], want[name], found)
+			}
+			for i := before; i < len(*found); i++ {
+				d := &(*found)[i]
+				d.matchID, d.agentID = cmp.Or(d.matchID, text(want["match_id"])),
+					cmp.Or(d.agentID, text(want["player_id"]), text(want["referee_id"]))
 			}
 			return
 		}
@@ -49,12 +57,18 @@ func compare(member jsontext.Pointer, got, want any, found *[]difference) {
 				compare(member.AppendToken(strconv.Itoa(i)), got[i], want[i], found)
 			}
 			if len(got) != len(want) {
-				*found = append(*found, difference{member, protocol.Counted(len(got), "entry"), protocol.Counted(len(want), "entry")})
+				*found = append(*found, difference{member: member, got: protocol.Counted(len(got), "entry"),
+					want: protocol.Counted(len(want), "entry")})
 			}
 			return
 		}
 	}
-	*found = append(*found, difference{member, shown(jsonText(got)), shown(jsonText(want))})
+	*found = append(*found, difference{member: member, got: shortened(jsonText(got)), want: shortened(jsonText(want))})
+}
+
+func text(value any) string {
+	s, _ := value.(string)
+	return s
 }
 
 // onePerObject keeps the first of several differences in the same inner object.
@@ -74,8 +88,8 @@ func name(member jsontext.Pointer) string {
 	return strings.Join(slices.Collect(member.Tokens()), ".")
 }
 
-// shown shortens a value as JSON for people.
-func shown(text string) string {
+// shortened shortens a value as JSON for people.
+func shortened(text string) string {
 	if text == "null" {
 		return "none"
 	}

@@ -1,9 +1,9 @@
 // Package audit checks a league again from its files alone: the journal, the
-// documents of the manager, the results files of the referees, the match files and the
+// documents of the manager, the match files with the write-ahead logs of the referees, and the
 // histories of the players. It trusts none of them. It computes again everything that follows
 // from something else, and compares: the chain of hashes, the schedule, the
 // draws, the verdicts, the points, the standings, the rounds, the players' own
-// counts. The table in checks.go lists all checks.
+// counts. The rules in rules.go name what it checks.
 //
 // An audit only reads files, and no private, logged or archived ones. It may run
 // while the league does: a result or file that is still to come is no finding.
@@ -12,9 +12,8 @@
 // happened. That event is a finding, and the audit judges only the part of the
 // league before it; the chain of hashes is checked to the end.
 //
-// A match file whose transcript is in a results file is derived: the manager writes it
-// again if it is missing or torn, which is no finding. If it contradicts its record or the
-// journal, it is one. In files of earlier versions, the match file has the transcript.
+// After a crash, an attempt can be in the log of its referee and not in a match file: the audit
+// reads the log as the referee would.
 //
 // It verifies the signatures of players and manager by the keys in the journal. Whether these
 // are the true keys, only somebody who knows them can tell: see Options.
@@ -22,6 +21,6 @@
 // An audit cannot see that a referee tells one player the choice of the other, or
 // the number that its nonce will make.
 //
-// The package imports no role, no carrier and no configuration, so that it
-// decides independently of the programs that wrote the files.
+// It judges results as the manager does, by package decide. The package imports no role, no carrier
+// and no configuration.
 package audit

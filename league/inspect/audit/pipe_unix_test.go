@@ -16,7 +16,7 @@ import (
 func TestNamedPipeInPlaceOfAFileIsAFinding(t *testing.T) {
 	for _, file := range []string{
 		journalFile, standingsFile, roundsFile, "data/leagues/cup/agents.json", r1m1, historyP01,
-		historyP01 + "l", "data/matches/cup/REF01.results.jsonl", "data/matches/cup/REF01.delivered.jsonl",
+		"data/matches/cup/REF01.wal.jsonl",
 	} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()

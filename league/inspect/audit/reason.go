@@ -27,13 +27,10 @@ func Reason(err error) string {
 // lineOf returns the line in which JSON is wrong.
 func lineOf(raw []byte, err error) int {
 	at := int64(len(raw))
-	var syntactic *jsontext.SyntacticError
-	var semantic *json.SemanticError
-	switch {
-	case errors.As(err, &syntactic):
-		at = syntactic.ByteOffset
-	case errors.As(err, &semantic):
-		at = semantic.ByteOffset
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		at = e.ByteOffset
+	} else if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		at = e.ByteOffset
 	}
 	return lineAt(raw, at)
 }

@@ -4,28 +4,147 @@ import (
 	"maps"
 	"reflect"
 
+	"github.com/go-json-experiment/json"
+
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
+// A phase is a part of a match. The methods of a phase are called after those of
+// the phases before.
+type phase int
+
+const (
+	phaseNone phase = iota // GAME_ERROR comes in every phase
+	phaseJoin
+	phaseMove
+	phaseEnd
+)
+
+// asks tells whether an answer of the phase decides about the match.
+func (p phase) asks() bool { return p == phaseJoin || p == phaseMove }
+
+// A matchMethod is a method of a match as a transcript has it.
+type matchMethod struct {
+	phase             phase
+	request, response string // message types
+	newRequest        func() typed
+	// differences compares a request with the match
+	differences func(t *transcriptCheck, e *exchange) []difference
+}
+
+// methods are the methods of a match. Each function sets the members of a request that follow
+// from the match.
+var methods = map[string]matchMethod{
+	protocol.Invite.Name: row(phaseJoin, protocol.Invite.MethodRow,
+		func(t *transcriptCheck, e *exchange, q *protocol.GameInvitation) {
+			t.setEnvelope(e, &q.Envelope)
+			q.LeagueID, q.RoundID, q.MatchID, q.GameType, q.Attempt = t.id, t.match.key.Round, t.match.id, t.doc.GameType,
+				t.doc.Attempt
+			q.RoleInMatch, q.OpponentID = roles[e.side.side], t.opponent(e)
+			if t.doc.Draw != nil {
+				q.DrawCommitment = t.doc.Draw.Commitment
+			}
+		}),
+	protocol.ChooseParity.Name: row(phaseMove, protocol.ChooseParity.MethodRow,
+		func(t *transcriptCheck, e *exchange, q *protocol.ChooseParityCall) {
+			e.deadline = q.Deadline
+			t.setEnvelope(e, &q.Envelope)
+			q.MatchID, q.PlayerID, q.GameType, q.Context.OpponentID, q.Context.RoundID = t.match.id, e.side.id, t.doc.GameType,
+				t.opponent(e), t.match.key.Round
+			// Standings rest on the journal, which may have findings.
+			if rank, ok := t.state.PlayerIndex(e.side.id); ok && !t.doubtful && !t.chain.stopped {
+				q.Context.YourStandings = t.expectedStandings(rank, q.Context.YourStandings)
+			}
+		}),
+	protocol.MakeMove.Name: row(phaseMove, protocol.MakeMove.MethodRow,
+		func(t *transcriptCheck, e *exchange, q *protocol.GameMoveCall) {
+			e.deadline = q.Deadline
+			t.setEnvelope(e, &q.Envelope)
+			q.MatchID, q.PlayerID, q.GameType = t.match.id, e.side.id, t.doc.GameType
+			t.expectMove(e, &q.MoveRequest)
+		}),
+	protocol.NotifyMatchResult.Name: row(phaseEnd, protocol.NotifyMatchResult.MethodRow,
+		func(t *transcriptCheck, e *exchange, q *protocol.GameOver) {
+			t.setEnvelope(e, &q.Envelope)
+			q.MatchID, q.GameType, q.Draw = t.match.id, t.doc.GameType, t.doc.Draw
+			if t.doc.Result != nil {
+				result := t.doc.Result.Result
+				if q.GameResult != nil {
+					result.Reason, result.Faults = q.GameResult.Reason, q.GameResult.Faults
+				}
+				q.GameResult = &result
+			}
+		}),
+	protocol.NotifyGameError.Name: row(phaseNone, protocol.NotifyGameError.MethodRow,
+		func(t *transcriptCheck, e *exchange, q *protocol.GameError) {
+			e.code = q.ErrorCode
+			t.setEnvelope(e, &q.Envelope)
+			q.MatchID, q.PlayerID, q.AffectedPlayer = t.match.id, e.side.id, e.side.id
+		}),
+}
+
+func row[Q any](p phase, m protocol.MethodRow, expect func(t *transcriptCheck, e *exchange, want *Q)) matchMethod {
+	return matchMethod{p, m.Request, m.Result, func() typed { return any(new(Q)).(typed) },
+		func(t *transcriptCheck, e *exchange) (found []difference) {
+			got := any(e.read.typed).(*Q)
+			want := *got
+			expect(t, e, &want)
+			if !reflect.DeepEqual(got, &want) { // encoding takes much longer
+				compare("", decoded(encoded(got)), decoded(protocol.HideTokens(encoded(&want))), &found) // as the referee wrote it
+			}
+			return found
+		}}
+}
+
+func (t *transcriptCheck) opponent(e *exchange) string { return t.match.players[e.side.side.Other()] }
+
+func (t *transcriptCheck) setEnvelope(e *exchange, q *protocol.Envelope) {
+	q.MessageType, q.Sender, q.ConversationID = e.method.request, protocol.RefereeSender(t.doc.RefereeID),
+		t.doc.ConversationID
+}
+
+// A typed is a message that has a type.
+type typed interface{ Type() string }
+
+// A readMessage is the message of an exchange, or why it cannot be read.
+type readMessage struct {
+	typed
+	err error
+}
+
+// readMessages reads the messages of a transcript, each as the type that its method
+// and its direction imply.
+func readMessages(transcript []store.Exchange) []readMessage {
+	all := make([]readMessage, len(transcript))
+	for i := range transcript {
+		e, m := &transcript[i], &all[i]
+		m.typed = new(message)
+		if method, known := methods[e.Method]; known && e.Direction == store.Sent {
+			m.typed = method.newRequest()
+		}
+		if len(e.Message) > 0 {
+			m.err = json.Unmarshal(e.Message, m.typed)
+		}
+	}
+	return all
+}
+
 // checkRequest compares a request of the referee with the match.
 func (t *transcriptCheck) checkRequest(e *exchange) {
-	if e.Direction != store.Sent {
-		return
-	}
 	s := e.side
 	if e.Void != "" || e.Timing != nil || e.Stalled != 0 || e.Local {
-		t.find(e, "/direction", "an exchange that was sent to %s has the result of a call; only one that was received can", s.id)
+		t.find(e, "/direction", "an exchange that was sent to %s has the result of a call; only one that was received can",
+			s.id)
 	}
-	if e.Omission() != "" {
+	if e.Omission() != "" || e.method.differences == nil {
 		return
 	}
-	found := t.differences(e)
 	if e.Message.Kind() == 'n' || len(e.Message) == 0 || e.read.err != nil {
 		t.find(e, "/message", "the message to %s cannot be read", s.id)
 		return
 	}
-	for _, diff := range onePerObject(found) {
+	for _, diff := range onePerObject(e.method.differences(t, e)) {
 		rule := RuleTranscript
 		if diff.member == "/draw_commitment" {
 			rule = RuleCommitment
@@ -33,106 +152,35 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 		t.findAt(rule, s.id, e.pointer()+"/message"+diff.member, "%s in the %s to %s is %s; in %s it is %s",
 			name(diff.member), e.method.request, s.id, diff.got, t.match.id, diff.want)
 	}
-	switch {
-	case e.method.phase == phaseMove:
+	switch e.method.phase {
+	case phaseMove:
 		deadline, err := protocol.ParseTimestamp(e.deadline)
 		if err != nil {
 			t.find(e, "/message/deadline", "the deadline of %s in %s is no time: %v", s.id, t.match.id, err)
 		}
 		s.deadline.Ask(deadline)
-	case e.method.phase == phaseEnd:
+	case phaseEnd:
 		s.overs++
 		if t.doc.Result == nil && t.doc.Lifecycle.State == store.StateAbandoned {
 			t.find(e, "/message/game_result", "%s was told how %s ended, but it was given up", s.id, t.match.id)
 		}
-	case e.Method == protocol.NotifyGameError.Name:
+	case phaseNone:
 		t.checkGameError(e)
 	}
 }
 
-// differences compares a request with the match: each closure sets the members that
-// follow from it.
-func (t *transcriptCheck) differences(e *exchange) []difference {
-	s, d, m := e.side, t.doc, t.match
-	opponent := m.players[s.side.Other()]
-	envelope := func(q *protocol.Envelope) {
-		q.MessageType, q.Sender, q.ConversationID = e.method.request, protocol.RefereeSender(d.RefereeID), d.ConversationID
-	}
-	switch e.Method {
-	case protocol.Invite.Name:
-		return requestDifferences(e, func(q *protocol.GameInvitation) {
-			envelope(&q.Envelope)
-			q.LeagueID, q.RoundID, q.MatchID, q.GameType, q.Attempt = t.id, m.key.Round, m.id, d.GameType, d.Attempt
-			q.RoleInMatch, q.OpponentID = [2]string{protocol.RolePlayerA, protocol.RolePlayerB}[s.side], opponent
-			if d.Draw != nil {
-				q.DrawCommitment = d.Draw.Commitment
-			}
-		})
-	case protocol.ChooseParity.Name:
-		return requestDifferences(e, func(q *protocol.ChooseParityCall) {
-			e.deadline = q.Deadline
-			envelope(&q.Envelope)
-			q.MatchID, q.PlayerID, q.GameType, q.Context.OpponentID, q.Context.RoundID = m.id, s.id, d.GameType, opponent, m.key.Round
-			// Standings rest on the journal, which may have findings.
-			if rank, ok := t.state.PlayerIndex(s.id); ok && !t.doubtful && !t.chain.stopped {
-				q.Context.YourStandings = t.expectedStandings(rank, q.Context.YourStandings)
-			}
-		})
-	case protocol.MakeMove.Name:
-		return requestDifferences(e, func(q *protocol.GameMoveCall) {
-			e.deadline = q.Deadline
-			envelope(&q.Envelope)
-			q.MatchID, q.PlayerID, q.GameType = m.id, s.id, d.GameType
-			t.expectMove(s, &q.MoveRequest)
-		})
-	case protocol.NotifyMatchResult.Name:
-		return requestDifferences(e, func(q *protocol.GameOver) {
-			envelope(&q.Envelope)
-			q.MatchID, q.GameType, q.Draw = m.id, d.GameType, d.Draw
-			if d.Result != nil {
-				result := d.Result.GameResult
-				if q.GameResult != nil {
-					result.Reason, result.Faults = q.GameResult.Reason, q.GameResult.Faults
-				}
-				q.GameResult = &result
-			}
-		})
-	case protocol.NotifyGameError.Name:
-		return requestDifferences(e, func(q *protocol.GameError) {
-			e.code = q.ErrorCode
-			envelope(&q.Envelope)
-			q.MatchID, q.PlayerID, q.AffectedPlayer = m.id, s.id, s.id
-		})
-	}
-	return nil
-}
-
 // expectMove sets the members of a question that follow from the position. A referee
 // that hides or invents a part of the position decides the match.
-func (t *transcriptCheck) expectMove(s *playerSide, q *protocol.MoveRequest) {
-	if !t.progress.known() || !t.progress.asks(s.side) {
+func (t *transcriptCheck) expectMove(e *exchange, q *protocol.MoveRequest) {
+	if !t.toMove(e.side) {
 		return
 	}
-	question := t.progress.position.Ask(s.side)
+	question := t.position.Ask(e.side.side)
 	context := map[string]any{}
 	maps.Copy(context, q.Context)
-	context["opponent_id"], context["round_id"] = t.match.players[s.side.Other()], t.match.key.Round
+	context["opponent_id"], context["round_id"] = t.opponent(e), t.match.key.Round
 	maps.Copy(context, question.Context)
 	*q = protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context}
-}
-
-// requestDifferences compares a request with the one that set makes of it.
-func requestDifferences[Q any](e *exchange, set func(want *Q)) (found []difference) {
-	got, ok := any(e.read.typed).(*Q)
-	if !ok || e.read.err != nil {
-		return nil
-	}
-	want := *got
-	set(&want)
-	if !reflect.DeepEqual(got, &want) { // encoding takes much longer
-		compare("", decoded(encoded(got)), decoded(protocol.HideTokens(encoded(want))), &found) // as the referee wrote it
-	}
-	return found
 }
 
 // checkGameError checks that a GAME_ERROR reports the last failure of the player,
@@ -140,12 +188,11 @@ func requestDifferences[Q any](e *exchange, set func(want *Q)) (found []differen
 func (t *transcriptCheck) checkGameError(e *exchange) {
 	s, failure := e.side, e.side.unreported
 	s.unreported = nil
-	switch {
-	case failure == nil:
-		t.find(e, "/method", "%s got a GAME_ERROR about %s, but did not fail before it in %s", s.id, orNone(e.code), t.match.id)
-	case failure.Error.ErrorCode != e.code:
-		t.find(e, "/message/error_code", "%s got a GAME_ERROR about %s, but failed with %s", s.id, orNone(e.code), quoted(&failure.Error.ErrorCode))
-	case failure.Try != e.Try:
-		t.find(e, "/try", "%s got a GAME_ERROR about try %d, but failed at try %d", s.id, e.Try, failure.Try)
+	if failure == nil {
+		t.find(e, "/method", "%s got a GAME_ERROR about %s, but did not fail before it in %s", s.id, orNone(e.code),
+			t.match.id)
+	} else if failure.Error.ErrorCode != e.code || failure.Try != e.Try {
+		t.find(e, "/message/error_code", "%s got a GAME_ERROR about %s at try %d, but failed with %s at try %d", s.id,
+			orNone(e.code), e.Try, quoted(&failure.Error.ErrorCode), failure.Try)
 	}
 }

@@ -1,32 +1,39 @@
 package audit
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
+// A message holds the members of a player's reply that the referee judges by.
+type message struct {
+	protocol.Envelope
+	MatchID           string            `json:"match_id"`
+	Accept            *bool             `json:"accept"`
+	EntropyCommitment string            `json:"entropy_commitment"`
+	ParityChoice      string            `json:"parity_choice"`
+	MoveData          protocol.MoveData `json:"move_data"`
+	Entropy           string            `json:"entropy"`
+	Fallback          jsontext.Value    `json:"fallback"` // any value, because only true says something
+}
+
+func (m *message) move() string { return cmp.Or(m.ParityChoice, m.MoveData.Choice) }
+
 // checkResponse judges a response as the referee must have judged it.
 func (t *transcriptCheck) checkResponse(e *exchange) {
-	s, phase := e.side, e.method.phase
-	switch e.Direction {
-	case store.Sent:
-		return
-	case store.Received:
-	default:
-		t.find(e, "/direction", "direction is %s; it must be sent or received", quoted(&e.Direction))
-		return
-	}
-	if phase == phaseMove {
-		s.deadline.Queue(e.Timing)
+	if e.method.phase == phaseMove {
+		e.side.deadline.Queue(e.Timing)
 	}
 	if e.Void != "" {
 		t.checkVoid(e)
 		return
 	}
-	if e.Error != nil && (phase == phaseJoin || phase == phaseMove) {
-		s.unreported = e.Exchange
+	if e.Error != nil && e.method.phase.asks() {
+		e.side.unreported = e.Exchange
 	}
 	switch {
 	case e.Omission() != "":
@@ -43,25 +50,22 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 // noteOmitted notes a response that the file omits, so that nobody can tell
 // whether it counted.
 func (t *transcriptCheck) noteOmitted(e *exchange) {
-	s := e.side
-	s.unknown = true
+	e.side.unknown, e.question.answered = true, true
 	if e.method.phase == phaseMove && t.severalTurns() {
-		t.progress.position = nil
+		t.position = nil
 	}
-	e.question.answered = true
-	at := t.location(e.pointer())
-	at.agentID = s.id
-	t.note(RuleTranscript, at, "the file omits this answer of %s: the result of %s cannot be compared with it", s.id, t.match.id)
+	t.note(RuleTranscript, t.location(e.pointer(), e.side.id),
+		"the file omits this answer of %s: the result of %s cannot be compared with it", e.side.id, t.match.id)
 }
 
 // checkFailure checks the refusal of a response that does not count.
 func (t *transcriptCheck) checkFailure(e *exchange) {
-	s, phase := e.side, e.method.phase
-	if phase != phaseJoin && phase != phaseMove {
+	s := e.side
+	if !e.method.phase.asks() {
 		return // a player that does not acknowledge the end has played all the same
 	}
 	s.failed, s.failedAt, s.fault = true, e.index, e.Error.ErrorCode
-	if e.read.err != nil || phase != phaseMove {
+	if e.read.err != nil || e.method.phase != phaseMove {
 		return
 	}
 	switch code := protocol.Code(e.Error.ErrorCode); code {
@@ -117,16 +121,17 @@ func (t *transcriptCheck) keepsCommitment(e *exchange) bool {
 // of the right type, and legal.
 func (t *transcriptCheck) checkAnswer(e *exchange) {
 	s, m := e.side, e.message
-	t.rememberBreach(e)
 	e.question.answered, e.question.correct = true, e.Error == nil
-	if e.method.phase != phaseJoin && e.method.phase != phaseMove {
+	if !e.method.phase.asks() {
 		return
 	}
+	t.rememberBreach(e)
 	if m.MatchID != "" && m.MatchID != t.match.id {
 		t.find(e, "/message/match_id", "the answer of %s counts, but is about %s", s.id, quoted(&m.MatchID))
 	}
 	if m.MessageType != e.method.response && protocol.IsMessageType(m.MessageType) {
-		t.find(e, "/message/message_type", "the answer of %s counts, but is a %s instead of a %s", s.id, quoted(&m.MessageType), e.method.response)
+		t.find(e, "/message/message_type", "the answer of %s counts, but is a %s instead of a %s", s.id,
+			quoted(&m.MessageType), e.method.response)
 	}
 	if e.method.phase == phaseJoin {
 		s.joined = m.Accept != nil && *m.Accept
@@ -143,8 +148,7 @@ func (t *transcriptCheck) checkAnswer(e *exchange) {
 // checkMove checks a move that counts.
 func (t *transcriptCheck) checkMove(e *exchange) {
 	s, move := e.side, e.message.move()
-	s.failed, s.entropy = false, ""
-	s.moves = append(s.moves, move)
+	s.failed, s.entropy, s.last = false, "", move
 	if string(e.message.Fallback) == "true" {
 		s.fallbacks++
 	}
@@ -158,13 +162,14 @@ func (t *transcriptCheck) checkMove(e *exchange) {
 		}
 		t.find(e, member, "the answer %.40q of %s counts, but is no legal move", move, s.id)
 	}
-	t.progress.move(s.side, move)
+	t.move(s, move)
 	switch {
 	case s.commitment == "":
 	case t.keepsCommitment(e):
 		s.entropy = e.message.Entropy
 	default:
-		t.findAt(RuleCommitment, s.id, e.pointer()+"/message/entropy", "the entropy that %s revealed in %s is not what it committed to", s.id, t.match.id)
+		t.findAt(RuleCommitment, s.id, e.pointer()+"/message/entropy",
+			"the entropy that %s revealed in %s is not what it committed to", s.id, t.match.id)
 	}
 }
 
@@ -177,34 +182,24 @@ type breach struct {
 }
 
 func (t *transcriptCheck) rememberBreach(e *exchange) {
-	var what string
-	switch m := e.message; {
-	case m.Protocol != protocol.Name || m.MessageType == "" || m.Sender == "" || m.ConversationID == "":
-		what = "the envelope is not complete"
-	case m.ConversationID != t.doc.ConversationID:
-		what = "conversation_id is not that of the request"
-	case m.PlayerID != "" && m.PlayerID != e.side.id:
-		what = "player_id is not the player's"
-	case !protocol.ValidTimestamp(m.Timestamp):
-		what = "the timestamp is not in UTC"
-	case m.MessageType != e.method.response:
-		what = "message_type is not that of the answer"
-	default:
+	breach := protocol.RecordedBreach(e.Method, e.Message,
+		protocol.ReplyTo{ConversationID: t.doc.ConversationID, PlayerID: e.side.id})
+	if breach == nil {
 		return
 	}
 	known := t.breaches[e.side.id]
-	if known == nil {
-		known = &breach{what: what, first: t.location(e.pointer())}
-		known.first.agentID = e.side.id
-		t.breaches[e.side.id] = known
+	if known.number == 0 {
+		known.what, known.first = breach.Detail, t.location(e.pointer(), e.side.id)
 	}
 	known.number++
+	t.breaches[e.side.id] = known
 }
 
 // noteNonconforming makes one note for each player with answers that do not
 // conform.
 func (a *auditor) noteNonconforming() {
 	for id, b := range a.breaches {
-		a.note(RuleConformance, b.first, "the answers of %s do not conform to the protocol in %s; here %s", id, protocol.Counted(b.number, "message"), b.what)
+		a.note(RuleConformance, b.first, "the answers of %s do not conform to the protocol in %s; here: %s", id,
+			protocol.Counted(b.number, "message"), b.what)
 	}
 }

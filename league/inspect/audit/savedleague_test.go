@@ -17,11 +17,14 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
@@ -94,6 +97,7 @@ func playLeague(t *testing.T, rounds int) *savedLeague {
 	w.documents()
 	if rounds == w.state.TotalRounds() {
 		w.record(&journal.AgentInformed{AgentID: "P01"})
+		w.agentsFile()
 	}
 	return w
 }
@@ -101,16 +105,11 @@ func playLeague(t *testing.T, rounds int) *savedLeague {
 // complete ends the league.
 func (w *savedLeague) complete() {
 	first := w.state.Standings()[0]
-	w.record(&journal.LeagueCompleted{Champion: protocol.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}})
+	w.record(&journal.LeagueCompleted{Champion: league.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}})
 }
 
-// startLeague starts a league of an earlier version, which does not share ranks.
+// startLeague starts a league.
 func startLeague(t *testing.T) *savedLeague {
-	t.Helper()
-	return startLeagueAs(t, false)
-}
-
-func startLeagueAs(t *testing.T, sharedRanks bool) *savedLeague {
 	t.Helper()
 	w := &savedLeague{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
 	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
@@ -128,7 +127,7 @@ func startLeagueAs(t *testing.T, sharedRanks bool) *savedLeague {
 
 	w.record(&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"}, SharedRanks: sharedRanks,
+		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
 		Configuration: &journal.Configuration{Evidence: journal.GradeStated},
 	})
 	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
@@ -166,14 +165,14 @@ func (w *savedLeague) round(round int) {
 	pairs := w.state.Pairings(round)
 	w.record(&journal.RoundAnnounced{RoundID: round, Referees: slices.Repeat([]string{"REF01"}, len(pairs))})
 	for i, p := range pairs {
-		w.match(protocol.MatchID{Round: round, Number: i + 1}, playerIDs[p.A], playerIDs[p.B])
+		w.match(league.MatchID{Round: round, Number: i + 1}, playerIDs[p.A], playerIDs[p.B])
 	}
 	w.record(&journal.RoundCompleted{RoundID: round, Summary: w.state.Summary(round)})
 }
 
 // match plays one match by the rules and writes its events, file and histories.
-func (w *savedLeague) match(matchID protocol.MatchID, idA, idB string) {
-	id, attempt := matchID.String(), protocol.Attempt{MatchID: matchID, Number: w.state.Match(matchID).NextAttempt()}
+func (w *savedLeague) match(matchID league.MatchID, idA, idB string) {
+	id, attempt := matchID.String(), league.Attempt{MatchID: matchID, Number: w.state.Match(matchID).NextAttempt()}
 	nonce := secretOf("nonce " + id)
 	if attempt.Number > 1 && !w.sameNonce {
 		nonce = secretOf(fmt.Sprintf("nonce %s %d", id, attempt.Number))
@@ -189,43 +188,43 @@ func (w *savedLeague) match(matchID protocol.MatchID, idA, idB string) {
 		failed = idB
 	}
 	s.ask(failed)
-	result := protocol.GameResult{Status: protocol.StatusTechnicalLoss, Reason: "as it is"}
+	result := league.Result{Status: league.StatusTechnicalLoss, Reason: "as it is"}
 	draw := &protocol.Draw{Commitment: commitment, Nonce: nonce.Hex()}
 	for _, p := range []string{idA, idB} {
 		if p != failed {
-			draw.Entropies = append(draw.Entropies, protocol.Member[string]{Name: p, Value: secretOf(id + p).Hex()})
-			result.Choices = append(result.Choices, protocol.Member[*string]{Name: p, Value: ptr(choiceOf(p))})
+			draw.Entropies = append(draw.Entropies, league.Member[string]{Name: p, Value: secretOf(id + p).Hex()})
+			result.Choices = append(result.Choices, league.Member[*string]{Name: p, Value: ptr(choiceOf(p))})
 		} else {
-			result.Choices = append(result.Choices, protocol.Member[*string]{Name: p})
+			result.Choices = append(result.Choices, league.Member[*string]{Name: p})
 		}
 	}
 	if failed != "" {
-		result.WinnerPlayerID = &idA
+		result.WinnerPlayerID, result.Faults = &idA, league.PerPlayer[string]{{Name: failed, Value: "E001"}}
 	} else {
 		v := evenodd.Game{}.Start().Play([2]string{choiceOf(idA), choiceOf(idB)}).Judge(rules.Chance{
 			Nonce: nonce, EntropyA: secretOf(id + idA), EntropyB: secretOf(id + idB)})
-		result.Status, result.DrawnNumber, result.NumberParity = protocol.StatusDraw, &v.Number, &v.Parity
+		result.Status, result.DrawnNumber, result.NumberParity = league.StatusDraw, &v.Number, &v.Parity
 		if v.Winner != rules.NoSide {
-			result.Status, result.WinnerPlayerID = protocol.StatusWin, ptr([]string{idA, idB}[v.Winner])
+			result.Status, result.WinnerPlayerID = league.StatusWin, ptr([]string{idA, idB}[v.Winner])
 		}
 	}
-	report := &journal.MatchReported{Attempt: attempt, RefereeID: "REF01", GameResult: result, Draw: draw}
-	if result.Status != protocol.StatusTechnicalLoss {
+	report := &journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Result: result, Draw: draw}
+	if result.Status != league.StatusTechnicalLoss {
 		report.Grade = journal.GradeRecomputed
 	}
 	points := func(p string) int {
 		switch {
-		case result.Status == protocol.StatusDraw:
+		case result.Status == league.StatusDraw:
 			return 1
 		case result.WinnerPlayerID != nil && *result.WinnerPlayerID == p:
 			return 3
 		}
 		return 0
 	}
-	report.Score = protocol.Both(idA, points(idA), idB, points(idB))
+	report.Score = league.Both(idA, points(idA), idB, points(idB))
 	w.record(report)
 	s.over(&result, draw)
-	s.write(&store.MatchResult{GameResult: result, Score: report.Score}, draw)
+	s.write(&store.MatchResult{Result: result, Score: report.Score}, draw)
 	w.remember(report, idA, idB)
 	w.remember(report, idB, idA)
 }
@@ -250,14 +249,14 @@ func (w *savedLeague) remember(r *journal.MatchReported, id, opponent string) {
 		m.DrawnNumber = *r.DrawnNumber
 	}
 	switch {
-	case r.Status == protocol.StatusDraw:
+	case r.Status == league.StatusDraw:
 		m.Result = "DRAW"
 	case *r.WinnerPlayerID == id:
 		m.Result = "WIN"
 	default:
 		m.Result = "LOSS"
 	}
-	if r.Status == protocol.StatusTechnicalLoss {
+	if r.Status == league.StatusTechnicalLoss {
 		m.Result = "TECHNICAL_" + m.Result
 	}
 	h.Matches = append(h.Matches, m)
@@ -275,9 +274,33 @@ func (w *savedLeague) documents() {
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID,
 		TotalRounds: w.state.TotalRounds(), Rounds: records,
 	}))
-	for id, h := range w.histories {
-		require.NoError(w.t, store.Write(w.dir.History(id), h))
+	w.agentsFile()
+	for _, h := range w.histories {
+		w.setHistory(h)
 	}
+}
+
+func (w *savedLeague) agentsFile() {
+	agents := &store.Agents{SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, JournalHead: w.head()}
+	agents.Referees, agents.Players = w.state.AgentRecords()
+	require.NoError(w.t, store.Write(w.dir.Agents(leagueID), agents))
+}
+
+// history reads the history.jsonl of a player.
+func (w *savedLeague) history(id string) *store.History {
+	h, _, _, err := store.ReadHistoryLines(store.HistoryLines(w.dir.History(id)))
+	require.NoError(w.t, err)
+	return h
+}
+
+// setHistory writes the history.jsonl of a player.
+func (w *savedLeague) setHistory(h *store.History) {
+	path := store.HistoryLines(w.dir.History(h.PlayerID))
+	require.NoError(w.t, os.RemoveAll(path))
+	lines := protocol.Each(h.Matches, func(m store.HistoryMatch) any { return &m })
+	require.NoError(w.t, store.AppendHistory(path, &store.HistoryHeader{
+		SchemaVersion: store.SchemaVersion, PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: leagueID,
+	}, lines, &store.HistoryTail{}))
 }
 
 // A script builds the file of one match.
@@ -288,14 +311,14 @@ type script struct {
 	commitment string
 }
 
-func newScript(w *savedLeague, attempt protocol.Attempt, idA, idB, commitment string) *script {
+func newScript(w *savedLeague, attempt league.Attempt, idA, idB, commitment string) *script {
 	id := attempt.MatchID.String()
 	player := func(p string) store.MatchPlayer {
 		return store.MatchPlayer{PlayerID: p, DisplayName: "Player " + p, EntropyCommitment: protocol.EntropyCommitment(id, p, secretOf(id+p))}
 	}
 	return &script{w: w, ids: [2]string{idA, idB}, commitment: commitment, doc: &store.Match{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: attempt.MatchID.Round, MatchID: id,
-		GameType: evenodd.Type, Attempt: attempt.Number, ConversationID: attempt.Conversation(), RefereeID: "REF01",
+		GameType: evenodd.Type, Attempt: attempt.Number, ConversationID: protocol.ConversationOf(attempt), RefereeID: "REF01",
 		WrittenBy: store.WrittenByReferee, PlayerA: player(idA), PlayerB: player(idB), Scoring: protocol.Scoring{Win: 3, Draw: 1},
 		Lifecycle: store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAssigned, "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED", store.StateAcknowledged)},
 	}}
@@ -359,7 +382,7 @@ func (s *script) ask(failed string) {
 	}
 }
 
-func (s *script) over(result *protocol.GameResult, draw *protocol.Draw) {
+func (s *script) over(result *league.Result, draw *protocol.Draw) {
 	for _, p := range s.ids {
 		s.say(store.Sent, p, protocol.NotifyMatchResult.Name, 1, &protocol.GameOver{
 			Envelope: s.envelope(protocol.TypeGameOver, "referee:REF01"), MatchID: s.doc.MatchID, GameType: evenodd.Type, GameResult: result, Draw: draw,
@@ -369,6 +392,7 @@ func (s *script) over(result *protocol.GameResult, draw *protocol.Draw) {
 
 func (s *script) write(result *store.MatchResult, draw *protocol.Draw) {
 	s.doc.Result, s.doc.Draw = result, draw
+	s.doc.Digested = slices.IndexFunc(s.doc.Transcript, func(x store.Exchange) bool { return x.Method == protocol.NotifyMatchResult.Name })
 	s.w.docs = append(s.w.docs, s.doc)
 	require.NoError(s.w.t, store.Write(s.w.dir.Match(leagueID, s.doc.MatchID), s.doc))
 }
@@ -380,7 +404,7 @@ const (
 	roundsFile    = "data/leagues/cup/rounds.json"
 	r1m1          = "data/matches/cup/R1M1.json"
 	r2m1          = "data/matches/cup/R2M1.json"
-	historyP01    = "data/players/P01/history.json"
+	historyP01    = "data/players/P01/history.jsonl"
 )
 
 func (w *savedLeague) path(file string) string {
@@ -393,7 +417,11 @@ func (w *savedLeague) read(file string) string {
 	return string(raw)
 }
 
+// write writes a file with the checksums of its lines.
 func (w *savedLeague) write(file, text string) {
+	if strings.HasSuffix(file, ".jsonl") {
+		text = string(leaguetest.Resealed([]byte(text)))
+	}
 	require.NoError(w.t, os.MkdirAll(filepath.Dir(w.path(file)), 0o755))
 	require.NoError(w.t, os.WriteFile(w.path(file), []byte(text), 0o644))
 }
@@ -407,6 +435,11 @@ func (w *savedLeague) edit(file, pattern, by string) {
 	require.NotNil(w.t, at, "%s has nothing like %s", file, pattern)
 	expanded := regexp.MustCompile(pattern).ExpandString(nil, by, text, at)
 	w.write(file, text[:at[0]]+string(expanded)+text[at[1]:])
+}
+
+// editAll replaces all matches of a pattern.
+func (w *savedLeague) editAll(file, pattern, by string) {
+	w.write(file, regexp.MustCompile(pattern).ReplaceAllString(w.read(file), by))
 }
 
 // transcript changes the file of R1M1, whose exchanges are: two invitations and
@@ -445,13 +478,18 @@ func (w *savedLeague) rechain(lines []string) {
 	prev, end := journal.Origin, ""
 	for i, l := range lines {
 		lines[i] = head.ReplaceAllString(l, fmt.Sprintf(`{"seq":%d,"at":$1,"prev":"%s"`, i+1, prev))
+		lines[i] = string(appendfile.Seal([]byte(lines[i])))
 		prev = journal.Hash([]byte(lines[i]))
 		if strings.Contains(l, `"type":"completed"`) {
 			end = prev
 		}
 	}
 	w.setLines(lines)
-	w.edit(standingsFile, `("journal_head": )"[0-9a-f]{64}"`, `${1}"`+end+`"`)
+	for file, hash := range map[string]string{standingsFile: end, "data/leagues/cup/agents.json": prev} {
+		if _, err := os.Stat(w.path(file)); err == nil {
+			w.edit(file, `("journal_head": )"[0-9a-f]{64}"`, `${1}"`+hash+`"`)
+		}
+	}
 }
 
 // indexOf returns the index of the first line that has all texts.

@@ -1,71 +1,22 @@
 package audit
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
 )
 
-// A message holds the members of a player's reply that the referee judges by.
-type message struct {
-	protocol.Envelope
-	MatchID           string            `json:"match_id"`
-	PlayerID          string            `json:"player_id"`
-	Accept            *bool             `json:"accept"`
-	EntropyCommitment string            `json:"entropy_commitment"`
-	ParityChoice      string            `json:"parity_choice"`
-	MoveData          protocol.MoveData `json:"move_data"`
-	Entropy           string            `json:"entropy"`
-	Fallback          jsontext.Value    `json:"fallback"` // any value, because only true says something
-}
-
-func (m *message) move() string {
-	if m.ParityChoice != "" {
-		return m.ParityChoice
-	}
-	return m.MoveData.Choice
-}
-
-// A phase is a part of a match. The methods of a phase are called after those of
-// the phases before.
-type phase int
-
-const (
-	phaseNone phase = iota // GAME_ERROR comes in every phase
-	phaseJoin
-	phaseMove
-	phaseEnd
-)
-
-// A matchMethod is a method of a match as a transcript has it.
-type matchMethod struct {
-	phase             phase
-	request, response string // message types
-}
-
-func matchMethodOf(name string) (m matchMethod, known bool) {
-	switch name {
-	case protocol.Invite.Name:
-		return matchMethod{phaseJoin, protocol.Invite.Request, protocol.Invite.Result}, true
-	case protocol.ChooseParity.Name:
-		return matchMethod{phaseMove, protocol.ChooseParity.Request, protocol.ChooseParity.Result}, true
-	case protocol.MakeMove.Name:
-		return matchMethod{phaseMove, protocol.MakeMove.Request, protocol.MakeMove.Result}, true
-	case protocol.NotifyMatchResult.Name:
-		return matchMethod{phaseEnd, protocol.NotifyMatchResult.Request, protocol.NotifyMatchResult.Result}, true
-	case protocol.NotifyGameError.Name:
-		return matchMethod{phaseNone, protocol.NotifyGameError.Request, protocol.NotifyGameError.Result}, true
-	}
-	return matchMethod{}, false
-}
+// roles are the roles of the sides.
+var roles = [2]string{protocol.RolePlayerA, protocol.RolePlayerB}
 
 // A playerSide is what a transcript has said about one player so far.
 type playerSide struct {
@@ -75,15 +26,15 @@ type playerSide struct {
 	deadline   protocol.Deadline    // of the last move it was asked for
 	unreported *store.Exchange      // its last failure, until a GAME_ERROR reports it
 	unknown    bool                 // the file omits a response
-	joined     bool                 //
-	failed     bool                 // its last response was none, wrong or a refusal
-	failedAt   int                  // the index of that exchange
-	fault      string               // the code of that failure; "" for a refusal
-	commitment string               // its entropy_commitment
-	entropy    string               // that it revealed
-	moves      []string             // that count
-	fallbacks  int                  // of moves
-	overs      int                  // how often GAME_OVER was sent to it
+	joined     bool
+	failed     bool   // its last response was none, wrong or a refusal
+	failedAt   int    // the index of that exchange
+	fault      string // the code of that failure; "" for a refusal
+	commitment string // its entropy_commitment
+	entropy    string // that it revealed
+	last       string // its last move that counts
+	fallbacks  int    // of moves
+	overs      int    // how often GAME_OVER was sent to it
 }
 
 // A question is what a player was asked last by one method.
@@ -104,8 +55,9 @@ type transcriptCheck struct {
 	game  rules.Game // nil if this program does not know it
 	sides [2]playerSide
 
-	current   exchange
-	progress  progress
+	position  rules.Position // nil where it is not known
+	moves     [2]string      // in this position
+	moved     [2]bool
 	at        time.Time // of the exchange before
 	wentBack  bool      // a step back in time was noted
 	nextPhase phase     // earlier ones are over
@@ -124,47 +76,6 @@ type exchange struct {
 	code     string   // of a GAME_ERROR
 }
 
-// A typed is a message that has a type.
-type typed interface{ Type() string }
-
-// A readMessage is the message of an exchange, or why it cannot be read.
-type readMessage struct {
-	typed
-	err error
-}
-
-// readMessages reads the messages of a transcript, each as the type that its method
-// and its direction imply.
-func readMessages(transcript []store.Exchange) []readMessage {
-	all := make([]readMessage, len(transcript))
-	for i := range transcript {
-		e, m := &transcript[i], &all[i]
-		m.typed = newMessage(e)
-		if len(e.Message) > 0 {
-			m.err = json.Unmarshal(e.Message, m.typed)
-		}
-	}
-	return all
-}
-
-func newMessage(e *store.Exchange) typed {
-	if e.Direction == store.Sent {
-		switch e.Method {
-		case protocol.Invite.Name:
-			return new(protocol.GameInvitation)
-		case protocol.ChooseParity.Name:
-			return new(protocol.ChooseParityCall)
-		case protocol.MakeMove.Name:
-			return new(protocol.GameMoveCall)
-		case protocol.NotifyMatchResult.Name:
-			return new(protocol.GameOver)
-		case protocol.NotifyGameError.Name:
-			return new(protocol.GameError)
-		}
-	}
-	return new(message)
-}
-
 // find reports a finding at a member of an exchange.
 func (t *transcriptCheck) find(e *exchange, member jsontext.Pointer, format string, args ...any) {
 	t.findAt(RuleTranscript, e.side.id, e.pointer()+member, format, args...)
@@ -176,13 +87,49 @@ func (e *exchange) pointer() jsontext.Pointer {
 
 // findAt reports a finding at a member of the file.
 func (t *transcriptCheck) findAt(rule, player string, member jsontext.Pointer, format string, args ...any) {
-	at := t.location(member)
-	at.agentID = player
-	t.auditor.find(rule, at, format, args...)
+	t.auditor.find(rule, t.location(member, player), format, args...)
 }
 
-func (t *transcriptCheck) location(member jsontext.Pointer) location {
-	return location{file: t.file.file, line: t.file.line(member), matchID: t.match.id}
+func (t *transcriptCheck) location(member jsontext.Pointer, player string) location {
+	return location{file: t.file.file, line: t.file.line(member), matchID: t.match.id, agentID: player}
+}
+
+// severalTurns tells whether the game is known and has more than one turn.
+func (t *transcriptCheck) severalTurns() bool { return t.game != nil && t.game.MaxTurns() > 1 }
+
+// toMove tells whether a side has a move to make in a known position.
+func (t *transcriptCheck) toMove(s *playerSide) bool {
+	return t.position != nil && slices.Contains(t.position.ToMove(), s.side) && !t.moved[s.side]
+}
+
+// legal tells whether a player may make a move now. Unknown is the answer where
+// the position is not known.
+func (t *transcriptCheck) legal(s *playerSide, move string, unknown bool) bool {
+	switch {
+	case t.game != nil && !t.severalTurns():
+		return t.game.Start().Check(s.side, move) == nil
+	case t.position == nil:
+		return unknown
+	}
+	return t.position.Check(s.side, move) == nil
+}
+
+// move makes a move that counts. After one that cannot count, the position is not
+// known.
+func (t *transcriptCheck) move(s *playerSide, move string) {
+	if !t.toMove(s) || t.position.Check(s.side, move) != nil {
+		t.position = nil
+		return
+	}
+	t.moves[s.side], t.moved[s.side] = move, true
+	sides := t.position.ToMove()
+	if slices.ContainsFunc(sides, func(side rules.Side) bool { return !t.moved[side] }) {
+		return
+	}
+	for _, side := range sides {
+		t.file.moves = append(t.file.moves, protocol.PlayerMove{PlayerID: t.match.players[side], Move: t.moves[side]})
+	}
+	t.position, t.moved = t.position.Play(t.moves), [2]bool{}
 }
 
 // checkTranscript makes one walk over the transcript of a file, and compares the
@@ -193,18 +140,17 @@ func (a *auditor) checkTranscript(f *matchFile) {
 		return
 	}
 	t := &transcriptCheck{auditor: a, file: f, doc: d, match: f.match}
-	if game, err := a.games.Game(d.GameType); err == nil {
-		t.game, t.progress.position = game, game.Start()
+	if a.reports != nil && d.GameType == a.reports.GameType {
+		t.game, t.position = a.reports.Game, a.reports.Game.Start()
 	}
 	for i := range t.sides {
 		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), questions: map[string]*question{}, failedAt: -1}
 	}
+	f.moves = nil
 	for i := range d.Transcript {
 		t.walk(i)
 	}
-	a0, b := &t.sides[0], &t.sides[1]
-	f.complete = len(d.Transcript) > 0 && d.Omitted == 0 && !a0.unknown && !b.unknown
-	f.moves = [2][]string{a0.moves, b.moves}
+	f.complete = len(d.Transcript) > 0 && d.Omitted == 0 && !t.sides[0].unknown && !t.sides[1].unknown
 	if d.Result == nil {
 		return
 	}
@@ -212,41 +158,54 @@ func (a *auditor) checkTranscript(f *matchFile) {
 		t.checkEnd()
 	}
 	if d.Omitted > 0 { // the omitted exchanges may decide
-		here, entries := t.location("/transcript_omitted"), protocol.Counted(d.Omitted, "exchange")
+		here, entries := t.location("/transcript_omitted", ""), protocol.Counted(d.Omitted, "exchange")
 		if len(d.Transcript) < store.MaxExchanges-store.ReservedExchanges {
 			a.find(RuleTranscript, here, "the transcript of %s is said to omit %s, but with %s it is not full", t.match.id,
 				entries, protocol.Counted(len(d.Transcript), "exchange"))
 		} else {
-			a.note(RuleTranscript, here, "the transcript of %s omits %s: the result cannot be compared with it", t.match.id, entries)
+			a.note(RuleTranscript, here, "the transcript of %s omits %s: the result cannot be compared with it", t.match.id,
+				entries)
 		}
 		return
 	}
-	t.checkOutcome(a0, "player_A", d.PlayerA.EntropyCommitment)
-	t.checkOutcome(b, "player_B", d.PlayerB.EntropyCommitment)
+	t.checkOutcome(&t.sides[0], "player_A", d.PlayerA.EntropyCommitment)
+	t.checkOutcome(&t.sides[1], "player_B", d.PlayerB.EntropyCommitment)
 }
 
 // walk makes all checks of one exchange.
 func (t *transcriptCheck) walk(i int) {
-	t.current = exchange{Exchange: &t.doc.Transcript[i], index: i, read: t.file.messages[i]}
-	e := &t.current
+	e := &exchange{Exchange: &t.doc.Transcript[i], index: i, read: t.file.messages[i]}
 	e.message, _ = e.read.typed.(*message)
 	side := slices.Index(t.match.players[:], e.PlayerID)
 	if side < 0 {
 		t.findAt(RuleTranscript, e.PlayerID, e.pointer()+"/player_id", "%s does not play %s", quoted(&e.PlayerID), t.match.id)
 		return
 	}
-	e.side = &t.sides[side]
-	e.method, _ = matchMethodOf(e.Method)
+	e.side, e.method = &t.sides[side], methods[e.Method]
 	if e.question = e.side.questions[e.Method]; e.question == nil {
 		e.question = &question{}
 		e.side.questions[e.Method] = e.question
 	}
-	for _, c := range t.checks {
-		if c.exchange != nil {
-			c.exchange(t, e)
-		}
+	t.checkTime(e)
+	t.checkOrder(e)
+	t.checkTokens(e)
+	if inside := e.read.Type(); len(e.Message) > 0 && e.read.err == nil && validText(inside) != validText(e.MessageType) &&
+		len(inside) <= store.MaxMessageType && !strings.Contains(inside, protocol.HiddenToken) {
+		t.find(e, "/message_type", "message_type is %s, in the message it is %s", quoted(&e.MessageType), quoted(&inside))
+	}
+	switch e.Direction {
+	case store.Sent:
+		t.checkRequest(e)
+	case store.Received:
+		t.checkTiming(e)
+		t.checkResponse(e)
+	default:
+		t.find(e, "/direction", "direction is %s; it must be sent or received", quoted(&e.Direction))
 	}
 }
+
+// validText removes what is not UTF-8: the referee leaves it out of a type.
+func validText(text string) string { return strings.ReplaceAll(text, "\uFFFD", "") }
 
 // checkTime notes a step back in time.
 func (t *transcriptCheck) checkTime(e *exchange) {
@@ -257,21 +216,53 @@ func (t *transcriptCheck) checkTime(e *exchange) {
 	}
 	if at.Add(clockTolerance).Before(t.at) && !t.wentBack {
 		t.wentBack = true
-		here := t.location(e.pointer() + "/at")
-		here.agentID = e.side.id
-		t.note(RuleTime, here, "this exchange is %s earlier than the one before: the clock was set back, or exchanges were moved", t.at.Sub(at))
+		t.note(RuleTime, t.location(e.pointer()+"/at", e.side.id),
+			"this exchange is %s earlier than the one before: the clock was set back, or exchanges were moved", t.at.Sub(at))
 	}
 	t.at = at
+}
+
+// checkTokens finds tokens in a transcript, which may hold none: every reader of
+// the file could impersonate the agent.
+func (t *transcriptCheck) checkTokens(e *exchange) {
+	const impersonation = "a token, or a text that looks like one: every reader of the file can impersonate its agent"
+	if e.Error != nil && containsToken(e.Error.Detail) {
+		t.find(e, "/error/detail", impersonation)
+	}
+	if !slices.ContainsFunc([]string{"auth_token", "tok-", "adm-", `\u`},
+		func(part string) bool { return bytes.Contains(e.Message, []byte(part)) }) {
+		return // the usual case, fast
+	}
+	decoder := jsontext.NewDecoder(bytes.NewReader(e.Message), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
+	for {
+		token, err := decoder.ReadToken()
+		if err != nil {
+			return
+		}
+		at := decoder.StackPointer()
+		container, position := decoder.StackIndex(decoder.StackDepth())
+		isValue := container != '{' || position%2 == 0
+		if isValue && at.LastToken() == "auth_token" && token.Kind() != 'n' && token.String() != "" ||
+			token.Kind() == '"' && containsToken(token.String()) {
+			t.find(e, "/message"+at, impersonation)
+			return
+		}
+	}
+}
+
+func containsToken(text string) bool {
+	return string(protocol.HideTokens([]byte(text))) != text
 }
 
 // checkOrder checks the order of the phases and counts requests, responses and
 // call attempts.
 func (t *transcriptCheck) checkOrder(e *exchange) {
-	s, last := e.side, *e.question
-	if _, known := matchMethodOf(e.Method); !known {
+	s, last, sent := e.side, *e.question, e.Direction == store.Sent
+	if e.method.request == "" {
 		t.find(e, "/method", "%s is no method of a match", quoted(&e.Method))
 	}
-	if e.Direction == store.Sent {
+	if sent {
 		*e.question = question{open: last.open + 1, attempt: e.Try, calledAt: t.at}
 	} else if e.question.open--; e.question.open < 0 && t.doc.Omitted == 0 {
 		t.find(e, "/method", "%s answered %s without being asked", s.id, quoted(&e.Method))
@@ -283,32 +274,18 @@ func (t *transcriptCheck) checkOrder(e *exchange) {
 		t.find(e, "/method", "%s comes after exchanges that must follow it", quoted(&e.Method))
 	}
 	t.nextPhase = max(t.nextPhase, e.method.phase)
-	if e.Direction == store.Sent && e.Method == protocol.MakeMove.Name && t.severalTurns() && t.progress.known() && !t.progress.asks(s.side) {
+	if sent && e.Method == protocol.MakeMove.Name && t.severalTurns() && t.position != nil && !t.toMove(s) {
 		t.find(e, "/method", "%s was asked for a move in %s when it had none to make", s.id, t.match.id)
 	}
 	once := e.method.phase != phaseMove || t.game != nil && !t.severalTurns()
 	switch {
-	case e.Direction != store.Sent:
-		if e.Try != last.attempt && last.attempt != 0 {
-			t.find(e, "/try", "%s answered try %d of %s, but the last was try %d", s.id, e.Try, quoted(&e.Method), last.attempt)
-		}
-	case last.correct && once:
+	case sent && last.correct && once:
 		t.find(e, "/method", "%s was asked again by %s, although its answer was correct", s.id, quoted(&e.Method))
-	case e.Try == last.attempt+1 && !last.correct: // the next attempt at the question
-	case e.Try == 1 && (last.attempt == 0 || last.answered && !once): // a new question
+	case sent && e.Try == last.attempt+1 && !last.correct, // the next attempt at the question
+		sent && e.Try == 1 && (last.attempt == 0 || last.answered && !once), // a new question
+		!sent && (e.Try == last.attempt || last.attempt == 0):
 	default:
-		t.find(e, "/try", "try %d of %s to %s comes after try %d", e.Try, quoted(&e.Method), s.id, last.attempt)
-	}
-}
-
-// checkMessageType compares the type of an exchange with that in its message.
-func (t *transcriptCheck) checkMessageType(e *exchange) {
-	inside := e.read.Type()
-	if len(e.Message) == 0 || len(inside) > store.MaxMessageType || strings.Contains(inside, protocol.HiddenToken) || e.read.err != nil {
-		return
-	}
-	if validText(inside) != validText(e.MessageType) {
-		t.find(e, "/message_type", "message_type is %s, in the message it is %s", quoted(&e.MessageType), quoted(&inside))
+		t.find(e, "/try", "try %d of %s of %s comes after try %d", e.Try, quoted(&e.Method), s.id, last.attempt)
 	}
 }
 
@@ -316,13 +293,14 @@ func (t *transcriptCheck) checkMessageType(e *exchange) {
 // restarted in between reports the result without sending GAME_OVER.
 func (t *transcriptCheck) checkEnd() {
 	if t.sides[0].overs == 0 && t.sides[1].overs == 0 {
-		t.note(RuleTranscript, t.location("/transcript"),
+		t.note(RuleTranscript, t.location("/transcript", ""),
 			"no player was told in the transcript how %s ended: its referee was restarted in between, or the exchanges were cut out", t.match.id)
 		return
 	}
 	for i := range t.sides {
 		if s := &t.sides[i]; s.overs != 1 {
-			t.findAt(RuleTranscript, s.id, "/transcript", "%s was told %s how %s ended; each player is told once", s.id, protocol.Counted(s.overs, "time"), t.match.id)
+			t.findAt(RuleTranscript, s.id, "/transcript", "%s was told %s how %s ended; each player is told once", s.id,
+				protocol.Counted(s.overs, "time"), t.match.id)
 		}
 	}
 }
@@ -332,39 +310,45 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 	if s.unknown {
 		return
 	}
-	result, id := &t.doc.Result.GameResult, t.match.id
+	result, id := &t.doc.Result.Result, t.match.id
 	find := func(rule string, at jsontext.Pointer, format string, args ...any) {
 		t.findAt(rule, s.id, at, format, args...)
 	}
-	lost := result.Status == protocol.StatusTechnicalLoss && (result.WinnerPlayerID == nil || *result.WinnerPlayerID != s.id)
+	lost := result.Outcome(s.id) == league.TechnicalLoss
 	fault, _ := result.Faults.Get(s.id)
 	switch {
 	case lost && !s.failed:
-		find(RuleTranscript, "/result/status", "%s is said to have failed in %s, but the transcript does not end with a failure of it", s.id, id)
+		find(RuleTranscript, "/result/status",
+			"%s is said to have failed in %s, but the transcript does not end with a failure of it", s.id, id)
 	case !lost && s.failed:
-		find(RuleTranscript, jsontext.Pointer(fmt.Sprintf("/transcript/%d", s.failedAt)), "%s failed here and did not correct it, but the result of %s does not say so", s.id, id)
+		find(RuleTranscript, jsontext.Pointer(fmt.Sprintf("/transcript/%d", s.failedAt)),
+			"%s failed here and did not correct it, but the result of %s does not say so", s.id, id)
 	case !lost && !s.joined:
 		find(RuleTranscript, "/transcript", "%s is said to have played %s, but never joined it", s.id, id)
-	case lost && fault != s.fault && (fault != "" || t.countsFailures()): // earlier versions recorded no fault
-		find(RuleTranscript, "/result/faults/"+jsontext.Pointer(s.id), "%s is said to have lost %s by %s; the last failure of the transcript is %s", s.id, id, orNone(fault), orNone(s.fault))
+	case lost && fault != s.fault:
+		find(RuleTranscript, "/result/faults/"+jsontext.Pointer(s.id),
+			"%s is said to have lost %s by %s; the last failure of the transcript is %s", s.id, id, orNone(fault),
+			orNone(s.fault))
 	}
-	last := ""
-	if len(s.moves) > 0 {
-		last = s.moves[len(s.moves)-1]
-	}
-	choice, _ := result.Choices.Get(s.id)
-	if given := choice != nil; given != (last != "") || given && *choice != last {
-		find(RuleTranscript, "/result/choices/"+jsontext.Pointer(s.id), "the choice of %s in %s is %s, the last legal one in the transcript is %s", s.id, id, quoted(choice), orNone(last))
+	if choice, _ := result.Choices.Get(s.id); (choice != nil) != (s.last != "") || protocol.ValueOf(choice) != s.last {
+		find(RuleTranscript, "/result/choices/"+jsontext.Pointer(s.id),
+			"the choice of %s in %s is %s, the last legal one in the transcript is %s", s.id, id, quoted(choice),
+			orNone(s.last))
 	}
 	if n, _ := result.Fallbacks.Get(s.id); n != s.fallbacks {
-		find(RuleTranscript, "/result/fallbacks/"+jsontext.Pointer(s.id), "the result of %s counts %s of %s, the answers in the transcript say %d", id, protocol.Counted(n, "fallback"), s.id, s.fallbacks)
+		find(RuleTranscript, "/result/fallbacks/"+jsontext.Pointer(s.id),
+			"the result of %s counts %s of %s, the answers in the transcript say %d", id, protocol.Counted(n, "fallback"), s.id,
+			s.fallbacks)
 	}
 	if commitment != s.commitment {
-		find(RuleCommitment, "/"+member+"/entropy_commitment", "the entropy commitment of %s in %s is %.12q…, in its GAME_JOIN_ACK %.12q…", s.id, id, commitment, s.commitment)
+		find(RuleCommitment, "/"+member+"/entropy_commitment",
+			"the entropy commitment of %s in %s is %.12q…, in its GAME_JOIN_ACK %.12q…", s.id, id, commitment, s.commitment)
 	}
 	if t.doc.Draw != nil {
-		if used, _ := t.doc.Draw.Entropies.Get(s.id); used != s.entropy && (used != "" || s.entropy != (protocol.Secret{}).Hex()) {
-			find(RuleCommitment, "/draw/entropies/"+jsontext.Pointer(s.id), "the entropy of %s in the draw of %s is not what it revealed", s.id, id)
+		if used, _ := t.doc.Draw.Entropies.Get(s.id); used != s.entropy &&
+			(used != "" || s.entropy != (protocol.Secret{}).Hex()) {
+			find(RuleCommitment, "/draw/entropies/"+jsontext.Pointer(s.id),
+				"the entropy of %s in the draw of %s is not what it revealed", s.id, id)
 		}
 	}
 }

@@ -4,26 +4,14 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 )
 
 // timingTolerance is how much the times of a match file may be off: they have
 // milliseconds, and durations are measured by another clock.
 const timingTolerance = 100 * time.Millisecond
 
-// queued returns how long a question waited at the referee.
-func queued(e *store.Exchange) time.Duration {
-	if e.Timing == nil {
-		return 0
-	}
-	return e.Timing.Queued
-}
-
 // checkTiming compares the timing of a call with the times of its exchanges.
 func (t *transcriptCheck) checkTiming(e *exchange) {
-	if e.Direction != store.Received {
-		return
-	}
 	timing := e.Timing
 	if e.Void == "" && (e.Stalled != 0 || e.Local) {
 		t.find(e, "/direction", "the call to %s has a fault of the referee's side, but the attempt is not void", e.side.id)
@@ -36,7 +24,8 @@ func (t *transcriptCheck) checkTiming(e *exchange) {
 		return
 	}
 	if passed, known := t.passed(e); known && timing.Total() > passed+timingTolerance {
-		t.find(e, "/timing", "the call to %s is said to have taken %v, but %v passed between request and response", e.side.id, timing.Total(), passed)
+		t.find(e, "/timing", "the call to %s is said to have taken %v, but %v passed between request and response", e.side.id,
+			timing.Total(), passed)
 	}
 }
 
@@ -56,7 +45,7 @@ func (t *transcriptCheck) passed(e *exchange) (passed time.Duration, known bool)
 // besides, less a twentieth, by which the referee may have noticed its end late.
 func (t *transcriptCheck) checkVoid(e *exchange) {
 	switch {
-	case e.method.phase != phaseJoin && e.method.phase != phaseMove:
+	case !e.method.phase.asks():
 		t.find(e, "/void", "%s asks %s nothing: the attempt cannot be void", quoted(&e.Method), e.side.id)
 		return
 	case e.Error == nil:
@@ -76,17 +65,19 @@ func (t *transcriptCheck) checkVoid(e *exchange) {
 		return
 	}
 	if code != protocol.ErrTimeout {
-		t.find(e, "/void", "a failure of %s with %s is said to be void, but nothing shows a fault of the referee's side", e.side.id, code)
+		t.find(e, "/void", "a failure of %s with %s is said to be void, but nothing shows a fault of the referee's side",
+			e.side.id, code)
 		return
 	}
-	waited, stalled := queued(e.Exchange), protocol.FromMilliseconds(e.Stalled)
+	waited, stalled := protocol.ValueOf(e.Timing).Queued, protocol.FromMilliseconds(e.Stalled)
 	passed, known := t.passed(e)
 	if !known {
 		passed = -1
 	}
 	margin := protocol.Margin((passed - waited - stalled - timingTolerance) * 20 / 21)
 	if waited <= margin && stalled <= margin {
-		t.find(e, "/void", "a failure of %s is said to be void (%s), but the question waited only %v at the referee, which stalled for %v",
+		t.find(e, "/void",
+			"a failure of %s is said to be void (%s), but the question waited only %v at the referee, which stalled for %v",
 			e.side.id, clip(e.Void), waited, stalled)
 	}
 }

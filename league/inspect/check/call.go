@@ -3,7 +3,6 @@ package check
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -19,10 +18,9 @@ import (
 type call struct {
 	Exchange
 
-	seq    int // position among all calls and answers, from 1
-	at     time.Time
-	to     *fakeAgent
-	bearer string // credential beside the message; never shown
+	seq int // position among all calls and answers, from 1
+	at  time.Time
+	to  *fakeAgent
 
 	came members // the body as it came; nil when it was no JSON object
 	sent members // the message as it came
@@ -37,15 +35,13 @@ type call struct {
 	kind   string // the message type that is asked for; "" for none
 	params members
 
-	began    int // position of the beginning of its answer; 0 while there is none
-	answered bool
-	doneAt   time.Time
+	began int // position of its answer; 0 while there is none
 }
 
 // read parses a call, as received and in the form of the specification.
-func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
-	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came), object: objectOf(canonical)}
-	c.bearer, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+func (a *fakeAgent) read(came, canonical []byte) *call {
+	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came),
+		object: objectOf(canonical)}
 	c.method = c.object.text("method")
 	c.params = objectOf(c.object["params"])
 	method := methodOf(c.method)
@@ -57,7 +53,14 @@ func (a *fakeAgent) read(r *http.Request, came, canonical []byte) *call {
 	if c.sent = sent; sent == nil {
 		c.sent = c.params
 	}
-	c.form = when(form != method.Name && c.kind != "", "%s instead of %s", form, method.Name)
+	switch {
+	case c.kind != "":
+		c.form = when(form != method.Name, "%s instead of %s", form, method.Name)
+	case c.method == "":
+		c.form = "JSON without a method and a message_type"
+	case !isMethod(c.method):
+		c.form = "the unknown method " + form
+	}
 	return c
 }
 
@@ -86,12 +89,6 @@ func methodOf(name string) *dialect.Method {
 		}
 	}
 	return &dialect.Method{}
-}
-
-// before tells whether a call was answered before another call. The beginning of the
-// answer counts, because the caller may go on before the end of the answer is noted.
-func (c *call) before(other *call) bool {
-	return c.began > 0 && c.began < other.seq
 }
 
 // exchange returns a call as evidence. It may still be in progress.
@@ -129,10 +126,11 @@ func (c *call) id() jsontext.Value {
 	return jsontext.Value("null")
 }
 
-// encoded is the JSON of what the kit sends, with the members in order, so that
-// two reports can be compared.
+// encoded is the JSON of a value, with the members in order, so that two reports can be compared.
+// Members of an agent may contain invalid UTF-8.
 func encoded(v any) []byte {
-	b, err := json.Marshal(v, json.Deterministic(true))
+	b, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true),
+		jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		panic(err) // an error of the kit, which all of its tests find
 	}
@@ -155,21 +153,23 @@ func answerPing(c *call, role string) response {
 	return c.answer(role+":check", map[string]any{"message_type": protocol.Ping.Result, "status": "ok", "role": role})
 }
 
+// acknowledge answers the notices to an agent with an id in a role, and its pings.
+func acknowledge(c *call, to membership, id string) response {
+	if !methodOf(c.kind).Notice {
+		return answerPing(c, to.role)
+	}
+	result := map[string]any{"status": protocol.StatusAcknowledged, to.id: id}
+	if match := c.match(); match != "" {
+		result["match_id"] = match
+	}
+	if round, ok := c.params.integer("round_id"); ok {
+		result["round_id"] = round
+	}
+	return c.answer(to.sender(id), result)
+}
+
 // match is the match that a call is about.
 func (c *call) match() string { return c.params.text("match_id") }
-
-// broken lists the fields of a message for which an agent of a league refuses it.
-func broken(kind string, m members) []protocol.FieldError {
-	e := protocol.AsError(methodOf(kind).Check(encoded(m)))
-	if e == nil {
-		return nil
-	}
-	fields, _ := e.Context["fields"].([]protocol.FieldError)
-	if len(fields) == 0 {
-		fields = []protocol.FieldError{{Field: "params", Rule: e.Detail}}
-	}
-	return fields
-}
 
 // fieldsProblem says which fields make a message unacceptable; "" for none. It looks at
 // those alone that want chooses.
@@ -184,23 +184,29 @@ func fieldsProblem(broken []protocol.FieldError, want func(field string) bool) s
 	return strings.Join(problems, "; ")
 }
 
-// acceptable returns why the agents of a league reject a message.
-func acceptable(f *fact) string {
-	return fieldsProblem(f.broken, func(string) bool { return true })
+// accepted returns why the agents of a league refuse a message, by those fields alone that want chooses.
+func accepted(want func(field string) bool) test {
+	return func(f *fact) string {
+		e := protocol.AsError(methodOf(f.call.kind).Check(encoded(f.call.params)))
+		if e == nil {
+			return ""
+		}
+		fields, _ := e.Context["fields"].([]protocol.FieldError)
+		if len(fields) == 0 {
+			fields = []protocol.FieldError{{Field: "params", Rule: e.Detail}}
+		}
+		return fieldsProblem(fields, want)
+	}
 }
 
-// recordMessages records the form of the calls of the agent and, except for its
-// registration, whether agents accept them.
+// recordMessages records the form of the calls of the agent and, except for its registration and its
+// notices, whether agents accept them.
 func (x *exam) recordMessages(s *fakes) {
 	x.recordForms(s)
 	for _, c := range s.received(func(c *call) bool {
-		return c.kind != "" && !c.searching && c.kind != protocol.TypeRefereeRegisterRequest
+		return c.kind != "" && !c.searching && c.kind != protocol.TypeRefereeRegisterRequest && !methodOf(c.kind).Notice
 	}) {
-		name := "message"
-		if methodOf(c.kind).Notice {
-			name = "notice"
-		}
-		x.record(name, &fact{call: c, broken: broken(c.kind, c.params)})
+		x.record("message", &fact{call: c})
 	}
 }
 
@@ -216,14 +222,7 @@ func (s *fakes) unread() []*call {
 	if s.exam.options.Role == Manager {
 		return nil
 	}
-	calls := s.received(func(c *call) bool {
-		return c.to == s.agents[0] && c.kind == "" && (c.form != "" || !isMethod(c.method))
-	})
-	for _, c := range calls {
-		form, _ := formOf(c.came)
-		c.form = cmp.Or(c.form, when(c.method != "", "the unknown method %s", form), "JSON without a method and a message_type")
-	}
-	return calls
+	return s.received(func(c *call) bool { return c.to == s.agents[0] && c.kind == "" && c.form != "" })
 }
 
 // isMethod tells whether a manager may know a method, those of MCP too.

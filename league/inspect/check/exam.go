@@ -6,12 +6,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
@@ -30,7 +33,6 @@ type Options struct {
 	// registration.
 	Listener  net.Listener
 	Selection Selection
-	Patience  time.Duration  // of one call; 0 means that of the protocol
 	Wait      time.Duration  // for the agent to register with the kit; 0 means 10 s
 	Budget    time.Duration  // of the whole examination; 0 means 3 minutes
 	Players   int            // that a manager under examination waits for; 0 means 4
@@ -72,11 +74,14 @@ func (o *Options) setDefaults() {
 	}
 }
 
+// examiners begin the examination of an agent in a role.
+var examiners = map[string]func(*exam) examiner{Player: newPlayerExam, Referee: newRefereeExam, Manager: newManagerExam}
+
 // Check examines an agent. The report contains the faults of the agent. An error means
 // that the kit itself could not work, or that ctx ended.
 func Check(ctx context.Context, o Options) (*Report, error) {
-	examine := map[string]func(context.Context, *exam){Player: examinePlayer, Referee: examineReferee, Manager: examineManager}[o.Role]
-	if examine == nil {
+	begin := examiners[o.Role]
+	if begin == nil {
 		return nil, fmt.Errorf("role %q: player, referee or manager", o.Role)
 	}
 	o.setDefaults()
@@ -87,8 +92,12 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	started := time.Now()
 	bound, cancel := context.WithTimeout(ctx, o.Budget)
 	defer cancel()
-	x := newExam(bound, &o)
-	examine(bound, x)
+	x := &exam{
+		options: &o, life: bound, game: o.Game.Info().Type, findings: map[string]*Finding{},
+		hung: map[string]bool{}, times: map[string][]time.Duration{},
+		dialect: bridge.New(bridge.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
+	}
+	x.examine(bound, begin(x))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -101,6 +110,40 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
+// An examiner examines the agents of a role. The kit plays all other roles.
+type examiner interface {
+	table() []rule
+	open(context.Context)         // the agents of the kit, before the first call
+	meet(context.Context) bool    // makes the first call, and tells whether the examination goes on
+	scenarios() []scenario        // requests that the agent may not survive come last
+	conclude(ctx context.Context) // records what all scenarios have shown, and closes the agents of the kit
+}
+
+// A scenario makes calls, and records facts about the answers.
+type scenario struct {
+	names []string // scenarios of the table, of which a selected requirement needs one; nil is always needed
+	run   func(context.Context)
+}
+
+// examine runs the scenarios that the selected requirements need. Only those of JSON-RPC run
+// for an agent that takes no part in the league.
+func (x *exam) examine(ctx context.Context, role examiner) {
+	x.rules = role.table()
+	role.open(ctx)
+	defer role.conclude(ctx)
+	if !role.meet(ctx) {
+		return
+	}
+	for _, s := range role.scenarios() {
+		if (x.absent == "" || slices.Contains(s.names, "wire")) && (s.names == nil || x.needs(s.names...)) {
+			s.run(ctx)
+		}
+	}
+	if x.absent != "" {
+		x.giveUp(x.absent)
+	}
+}
+
 // An exam is the examination of one agent: it calls the agent, records facts about it, and
 // keeps the findings. Safe for concurrent use.
 type exam struct {
@@ -108,29 +151,19 @@ type exam struct {
 	life       context.Context //nolint:containedctx // of the examination; a call may have less time
 	game       string          // its type
 	rules      []rule          // the table of the role
-	judges     map[string][]judge
-	dialect    *bridge.Bridge // of the kit's manager, which learns the form that the agent understands
-	ids        atomic.Int64   // of calls
-	understood atomic.Bool    // the agent has understood a call of a league; if it has not, it passes nothing: see withdraw
-	concurrent atomic.Bool    // many matches are played at once: an unanswered call says nothing about the next
+	dialect    *bridge.Bridge  // of the kit's manager, which learns the form that the agent understands
+	ids        atomic.Int64    // of calls
+	understood atomic.Bool     // the agent has understood a call of a league: see shownNothing
+	concurrent atomic.Bool     // many matches are played at once: an unanswered call says nothing about the next
 
 	mu       sync.Mutex
-	findings map[string]*Finding // by the id of the requirement
-	blocked  map[string]bool     // requirements that cannot pass any more, because another one fails
-	silent   int                 // calls in a row without an answer
-	held     time.Duration       // sum of the pauses that the agent asked for
-	gaveUp   string              // why no further calls are made; "" while they are
-}
+	findings map[string]*Finding        // by the id of the requirement
+	silent   int                        // calls in a row without an answer
+	gaveUp   string                     // why no further calls are made; "" while they are
+	hung     map[string]bool            // methods that the agent has not answered in time
+	times    map[string][]time.Duration // of answers, by method
 
-func newExam(ctx context.Context, o *Options) *exam {
-	x := &exam{
-		options: o, life: ctx, findings: map[string]*Finding{}, blocked: map[string]bool{},
-		dialect: bridge.New(bridge.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
-	}
-	if o.Game != nil {
-		x.game = o.Game.Info().Type
-	}
-	return x
+	absent string // why the agent takes no part in the league; "" if it does
 }
 
 // maxSilent is the number of calls in a row without an answer after which the agent is
@@ -163,37 +196,21 @@ func (x *exam) countSilence(r *reply) {
 	}
 	if x.silent++; x.silent >= maxSilent {
 		ended := when(r.closed, "the agent ended: %s", r.Error)
-		x.gaveUp = cmp.Or(x.gaveUp, ended, fmt.Sprintf("gave up after %d calls without an answer; the last: %s", x.silent, r.Error))
+		x.gaveUp = cmp.Or(x.gaveUp, ended,
+			fmt.Sprintf("gave up after %d calls without an answer; the last: %s", x.silent, r.Error))
 	}
 }
 
-// patience is the time to wait for an answer for which the protocol gives this limit.
-func (x *exam) patience(limit time.Duration) time.Duration {
-	if p := x.options.Patience; p > 0 {
-		return min(p, limit)
-	}
-	return limit
-}
-
-// examineServer examines JSON-RPC of a manager or referee before and after its own
-// scenarios, which may give the agent up; false if they do. Requests that the agent may not
-// survive come last.
-func (x *exam) examineServer(ctx context.Context, scenarios func(context.Context) (gaveUp string)) bool {
-	if x.needs("wire") {
-		x.examineWire(ctx)
-	}
-	gaveUp := ""
-	if x.needsMoreThan("wire", "misuse") {
-		gaveUp = scenarios(ctx)
-	}
-	if x.needs("wire", "misuse") {
-		x.misuse(ctx, x.alive)
-		x.sendLarge(ctx)
-	}
-	if gaveUp != "" {
-		x.giveUp(gaveUp)
-	}
-	return gaveUp == ""
+// serverScenarios are those of a manager or a referee, around those of the league. The calls of
+// JSON-RPC change nothing.
+func (x *exam) serverScenarios(league ...scenario) []scenario {
+	wire := scenario{[]string{"wire"}, func(ctx context.Context) {
+		x.examineWire(ctx, unknownMethod, map[string]any{})
+		ping := encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": x.nextID()})
+		x.show("wire/ping", x.sendBody(ctx, protocol.Ping.Name, ping))
+	}}
+	misuse := scenario{[]string{"wire", "misuse"}, x.misuse}
+	return slices.Concat([]scenario{wire}, league[:1], []scenario{misuse}, league[1:])
 }
 
 // message begins a message of the kit.
@@ -208,10 +225,32 @@ func message(messageType, sender, conversation, token string) map[string]any {
 	return m
 }
 
+// notice is a notice of the kit's manager or referee: the example of the protocol with these members.
+func notice(messageType string, with map[string]any) map[string]any {
+	example, _ := protocol.Example(messageType)
+	q := map[string]any{}
+	_ = json.Unmarshal(example, &q) // it is an object
+	q["timestamp"] = protocol.FormatTimestamp(time.Now())
+	if q["league_id"] != nil {
+		q["league_id"] = checkLeague
+	}
+	maps.Copy(q, with)
+	return q
+}
+
+// leagueCompleted says that a league of two players is over.
+func leagueCompleted(champion, second string) map[string]any {
+	return notice(protocol.TypeLeagueCompleted, map[string]any{
+		"champion":        map[string]any{"player_id": champion, "display_name": "Check Champion", "points": 6},
+		"final_standings": []any{standingsRow(1, champion, "Check Champion", 2), standingsRow(2, second, "Check Player", 0)},
+	})
+}
+
 // recordReply records the envelope of a reply of the agent, as the agent wrote it.
 func (x *exam) recordReply(r *reply, messageType, sender, conversation string) {
 	if r.trouble() == "" {
-		x.recordEnvelope(&fact{reply: r, message: r.result, messageType: messageType, sender: sender, conversation: conversation, at: r.at})
+		x.recordEnvelope(&fact{reply: r, message: r.result, messageType: messageType, sender: sender,
+			conversation: conversation, at: r.at})
 	}
 }
 

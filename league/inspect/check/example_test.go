@@ -3,13 +3,13 @@ package check_test
 import (
 	"fmt"
 
-	conformance "evenodd/league/inspect/check"
+	"evenodd/league/inspect/check"
 )
 
 // The catalogue of a role lists what Check examines.
 func ExampleCatalogue() {
-	selection := conformance.Selection{Level: conformance.Must, Only: []string{"P-INV-01"}}
-	for _, requirement := range conformance.Catalogue(conformance.Player) {
+	selection := check.Selection{Level: check.Must, Only: []string{"P-INV-01"}}
+	for _, requirement := range check.Catalogue(check.Player) {
 		if selection.Wants(requirement) {
 			fmt.Println(requirement.ID, requirement.Level, requirement.Text)
 		}

@@ -1,16 +1,15 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -50,8 +49,6 @@ type fakeManager struct {
 
 	examined string // URL of the agent
 	token    string
-	assigned atomic.Value // the id of the agent, a string; nil before
-	mistaken atomic.Value // the role in which the agent registers, a string; nil if it is the examined one
 }
 
 // openManager opens the manager of the kit; nil without a listener. Other answers all
@@ -73,21 +70,9 @@ func (x *exam) openManager(ctx context.Context, other func(*call) response) *fak
 	return g
 }
 
-// wait waits for the agent to register, and tells whether it did in the examined role.
+// wait waits for the agent to register, and tells whether it did.
 func (g *fakeManager) wait(ctx context.Context, most time.Duration) bool {
-	return g.fakes.await(ctx, most, func() bool { return g.agentID() != "" || g.mistaken.Load() != nil }) && g.agentID() != ""
-}
-
-// mistake says that the agent registered in the other role; "" if it did not.
-func (g *fakeManager) mistake() string {
-	role, _ := g.mistaken.Load().(string)
-	return when(role != "", "it registered as a %s, not as a %s: examine it with 'evenodd check %[1]s'", role, g.role)
-}
-
-// agentID returns the id of the agent; "" before it has registered.
-func (g *fakeManager) agentID() string {
-	id, _ := g.assigned.Load().(string)
-	return id
+	return g.fakes.await(ctx, most, func() bool { return g.identity() != "" })
 }
 
 // play answers registrations and queries, and passes all other calls on.
@@ -103,38 +88,22 @@ func (g *fakeManager) play(c *call, other func(*call) response) response {
 
 // register registers the agent under examination, and no other.
 func (g *fakeManager) register(c *call) response {
-	reason := ""
-	if c.kind != g.request {
-		other := membershipOf(Player)
-		if g.role == Player {
-			other = membershipOf(Referee)
-		}
-		if sameEndpoint(other.endpoint(c.params), g.examined) {
-			g.mistaken.Store(other.role)
-			g.fakes.wake()
-		}
-		reason = "a " + g.role + " is examined here, and this agent registers as a " + other.role
-	} else if !sameEndpoint(g.endpoint(c.params), g.examined) {
-		reason = "another agent is examined here: " + g.examined
+	if c.kind != g.request || !sameEndpoint(g.endpoint(c.params), g.examined) {
+		return c.answer(protocol.ManagerSender, map[string]any{"league_id": checkLeague, "status": protocol.StatusRejected,
+			"reason": "another agent is examined here: the " + g.role + " at " + g.examined})
 	}
-	if reason != "" {
-		return c.answer(protocol.ManagerSender, map[string]any{
-			"league_id": checkLeague, "status": protocol.StatusRejected, "reason": reason,
-		})
-	}
-	if g.assigned.CompareAndSwap(nil, g.grant(c)) {
-		g.fakes.wake()
-	}
+	g.become(g.grant(c))
 	return c.answer(protocol.ManagerSender, map[string]any{
-		"league_id": checkLeague, "status": protocol.StatusAccepted, "reason": nil, g.membership.id: g.agentID(), "auth_token": g.token,
+		"league_id": checkLeague, "status": protocol.StatusAccepted, "reason": nil, g.membership.id: g.identity(),
+		"auth_token": g.token,
 	})
 }
 
 // grant is the id that the agent gets: the one that it asks for, if that is well formed.
 func (g *fakeManager) grant(c *call) string {
-	id, first, parse := protocol.AgentOf(c.params.text("sender")), protocol.PlayerID(1), protocol.ParsePlayerID
+	id, first, parse := protocol.AgentOf(c.params.text("sender")), league.PlayerID(1), league.ParsePlayerID
 	if g.role == Referee {
-		first, parse = checkReferee, protocol.ParseRefereeID
+		first, parse = checkReferee, league.ParseRefereeID
 	}
 	if _, ok := parse(id); ok {
 		return id
@@ -142,36 +111,21 @@ func (g *fakeManager) grant(c *call) string {
 	return first
 }
 
-// query answers a LEAGUE_QUERY as before the first round.
+// query answers a LEAGUE_QUERY as before the first round. The data answer any query.
 func (g *fakeManager) query(c *call) response {
-	kind := c.params.text("query_type")
-	id := g.agentID()
-	rows := []any{}
-	if id != "" && g.role == Player {
-		rows = append(rows, standingsRow(1, id, id, 0))
-	}
-	data, known := map[string]any{
-		protocol.QueryStandings:   map[string]any{"standings": rows},
-		protocol.QuerySchedule:    map[string]any{"rounds": 0, "matches": []any{}},
-		protocol.QueryNextMatch:   map[string]any{"next_match": nil},
-		protocol.QueryPlayerStats: map[string]any{"player_id": id, "stats": map[string]any{"played": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0}},
-		protocol.QueryStatus: map[string]any{
-			"state": "WAITING_FOR_PLAYERS", "current_round": 0, "rounds": 0, "matches": 0, "recorded": 0, "players": 1, "referees": 1,
-		},
-	}[kind]
-	result := map[string]any{"query_type": kind, "success": known, "league_id": checkLeague, "data": data}
-	if !known {
-		delete(result, "data")
-		name := protocol.ErrInvalidQueryType.Name()
-		result["error"] = map[string]any{"error_code": string(protocol.ErrInvalidQueryType), "error_name": name, "error_description": name}
-	}
-	return c.answer(protocol.ManagerSender, result)
+	id := g.identity()
+	return c.answer(protocol.ManagerSender, map[string]any{
+		"query_type": c.params.text("query_type"), "success": true, "league_id": checkLeague, "data": map[string]any{
+			"standings": []any{standingsRow(1, id, id, 0)}, "matches": []any{}, "next_match": nil,
+			"stats": standingsRow(1, id, id, 0), "current_round": 0,
+		}})
 }
 
 // standingsRow is a row of standings, of a player that has won this number of matches.
 func standingsRow(rank int, player, name string, wins int) map[string]any {
 	return map[string]any{
-		"rank": rank, "player_id": player, "display_name": name, "played": wins, "wins": wins, "draws": 0, "losses": 0, "points": 3 * wins,
+		"rank": rank, "player_id": player, "display_name": name, "played": wins, "wins": wins, "draws": 0, "losses": 0,
+		"points": 3 * wins,
 	}
 }
 
@@ -206,67 +160,86 @@ func called(calls []*call) string {
 	return "; it calls " + calls[len(calls)-1].form
 }
 
-// recordApplication records the form of a registration, and its fields as a league
-// reads them.
-func (x *exam) recordApplication(c *call) {
-	f := &fact{call: c}
-	if c.form != "" {
-		f.defect = formDefect
-	}
-	x.record("registration/form", f)
-	x.record("registration/request", &fact{call: c, sender: x.options.Role + ":", broken: broken(c.kind, c.params)})
-}
-
-// registrationRules are those of the registration that players and referees share.
-func (x *exam) registrationRules(m membership, further ...rule) []rule {
-	of := func(name string) func(*fact) string {
-		return func(f *fact) string {
-			return fieldsProblem(f.broken, func(field string) bool { return within(field, m.meta+"."+name) })
+// recordRegistration records how the agent registered.
+func (x *exam) recordRegistration(g *fakeManager) {
+	why := "no manager was there to register with"
+	if g.fakeAgent != nil {
+		own, others := g.applications()
+		for _, c := range append(own, others...)[:min(1, len(own)+len(others))] {
+			f := &fact{call: c, sender: g.role + ":"}
+			if c.form != "" {
+				f.defect = formDefect
+			}
+			x.record("registration/form", f)
+			x.record("registration/request", f)
+		}
+		switch {
+		case len(own) > 0:
+			x.record("registration/count", &fact{call: own[len(own)-1],
+				problem: when(len(own) > 1, "it was ACCEPTED, and registered %d times", len(own))})
+		case len(others) > 0:
+			c := others[0]
+			x.record("registration/endpoint", &fact{call: c, problem: fmt.Sprintf("contact_endpoint is %s, but %s is examined",
+				quoted(g.endpoint(c.params)), g.examined)})
+			x.record("registration/count", &fact{call: c, skip: "it registered with another contact_endpoint, and was REJECTED"})
+		default:
+			why = fmt.Sprintf("it did not register with the manager of this examination within %s%s", x.options.Wait,
+				x.misdirected(g))
 		}
 	}
-	number := map[string][4]string{"P": {"05", "06", "07", "08"}, "R": {"04", "05", "06", "07"}}[m.letter]
-	id := func(n string) string { return m.letter + "-REG-" + n }
-	rules := slices.Concat(further, []rule{
-		should(id("01"), "It registers by a JSON-RPC 2.0 request with jsonrpc, method, params and id.", "003 §1.4",
-			`POST {"jsonrpc": "2.0", "method": "`+m.method+`", "params": {…}, "id": 1} to the manager at `+pathOfAgent+
-				` with Content-Type: application/json.`,
-			on("registration/form", func(f *fact) string { return cmp.Or(f.problem, jsonRPCRequest(f)) })),
-		should(id("02"), "It registers by the method "+m.method+".", "003 §8.3",
-			`Set "method" to "`+m.method+`"; the type of the message is in params.message_type.`, on("registration/form", func(f *fact) string {
-				return when(f.call.came.text("method") != m.method, "method is %s", quoted(f.call.came.text("method")))
+	x.miss(why, "registration/form", "registration/request", "registration/count", "form of call")
+}
+
+// registrationRules are those of the registration of players and referees.
+func (x *exam) registrationRules(m membership) []rule {
+	id := func(n int) string { return fmt.Sprintf("%s-REG-%02d", m.letter, n) }
+	see := m.request + ", 003 §2.4"
+	rules := []rule{
+		should(id(1), see, "It registers by a JSON-RPC 2.0 request with the method "+m.method+".",
+			mend(`POST {"jsonrpc": "2.0", "method": "`+m.method+`", "params": {…}, "id": 1} to the manager at `+pathOfAgent+"."),
+			on("registration/form", found, func(f *fact) string {
+				came := f.call.came
+				return firstOf(came.has("jsonrpc", "2.0"), when(came["id"] == nil, "id is missing"), came.has("method", m.method),
+					when(came["params"].Kind() != '{', "params is %s", jsonKind(came["params"])))
 			})),
-		must(id(number[0]), "Its display_name has 1 to 50 characters.", "002 §3",
-			"Put a short name for people into "+m.meta+".display_name.", on("registration/request", of("display_name"))),
-		must(id(number[1]), "Its version has the form MAJOR.MINOR.PATCH.", "002 §3",
-			`Put a string such as "1.0.0" into `+m.meta+".version.", on("registration/request", of("version"))),
-		must(id(number[2]), "It plays the game of the league.", "002 §3",
-			m.meta+`.game_types is an array of strings, such as ["even_odd"], with the game of the league among them.`, on("registration/request", func(f *fact) string {
-				return firstOf(of("game_types")(f), x.gamesProblem(objectOf(f.call.params[m.meta])))
-			})),
-		must(id(number[3]), "Its contact_endpoint is the URL at which it can be called.", "002 §3",
-			m.meta+".contact_endpoint is an absolute URL with the port at which the agent listens and the path /mcp.", on("registration/request", func(f *fact) string {
-				valid := protocol.ValidURL(m.endpoint(f.call.params))
-				return firstOf(of("contact_endpoint")(f), when(!valid, "contact_endpoint is %s", valueOf(objectOf(f.call.params[m.meta]), "contact_endpoint")))
-			}), on("registration/endpoint", found)),
-		should(id("09"), "It registers once if the answer is ACCEPTED.", "003 §2.5",
-			"Store the id and auth_token of an ACCEPTED answer; retry only if no answer came.", on("registration/count", found)),
-	})
-	slices.SortFunc(rules, func(a, b rule) int { return strings.Compare(a.ID, b.ID) })
+		should(id(3), see, "Its registration has the whole envelope.",
+			mend("Add protocol, message_type, sender, timestamp and conversation_id to params."),
+			on("registration/request", asSent(every(
+				has("protocol", protocol.Name), has("message_type", m.request), hasSender, timestamps("timestamp"),
+				filled("conversation_id"))))),
+		should(id(9), m.response+", 003 §2.5", "It registers once if the answer is ACCEPTED.",
+			mend("Store the id and auth_token of an ACCEPTED answer; retry only if no answer came."), on("registration/count")),
+	}
+	first, names := 5, []string{"display_name", "version", "game_types", "contact_endpoint"}
+	if m.role == Referee {
+		first, names = 4, append(names, "max_concurrent_matches")
+	}
+	further := map[string]clause{"contact_endpoint": on("registration/endpoint"),
+		"game_types": on("registration/request", func(f *fact) string { return x.gamesProblem(objectOf(f.call.params[m.meta])) })}
+	for i, name := range names {
+		r := must(id(first+i), m.request+", 002 §3", "Its registration has "+name+": "+meaningOf(m.request, m.meta, name)+".",
+			on("registration/request", accepted(func(field string) bool { return within(field, m.meta+"."+name) })))
+		if add := further[name]; add != nil {
+			add(&r)
+		}
+		rules = append(rules, r)
+	}
 	return rules
 }
 
-// jsonRPCRequest returns why a call is no JSON-RPC request.
-func jsonRPCRequest(f *fact) string {
-	came := f.call.came
-	return firstOf(came.has("jsonrpc", "2.0"), when(came["id"] == nil, "id is missing"), came.filled("method"),
-		when(came["params"].Kind() != '{', "params is %s", jsonKind(came["params"])))
+// meaningOf returns what the protocol says about a member of an object in a message.
+func meaningOf(messageType, object, name string) string {
+	schema, _ := protocol.Schema(messageType)
+	for _, step := range []string{"properties", object, "properties", name} {
+		schema, _ = schema[step].(map[string]any)
+	}
+	meaning, _ := schema["description"].(string)
+	return meaning
 }
 
-// outsideOf judges the fields of a registration outside its meta member.
-func outsideOf(meta string) func(*fact) string {
-	return func(f *fact) string {
-		return fieldsProblem(f.broken, func(field string) bool { return !strings.HasPrefix(field, meta+".") })
-	}
+// outsideOf wants the fields of a registration outside its meta member.
+func outsideOf(meta string) test {
+	return accepted(func(field string) bool { return !strings.HasPrefix(field, meta+".") })
 }
 
 // sameEndpoint tells whether two URLs lead to the same agent. An agent may know

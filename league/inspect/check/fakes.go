@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,21 +12,20 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 )
 
 // The limits of the kit's own agents.
 const (
 	maxCall     = 256 << 10        // bytes of a request
-	maxCalls    = 20000            // requests that are kept in one examination
-	maxRecord   = 64 << 20         // bytes of them
-	maxServing  = 64               // requests that one agent of the kit answers at the same time
+	maxRecord   = 64 << 20         // bytes of requests that are kept in one examination
 	maxHolding  = 45 * time.Second // that an agent gives no answer
 	pathOfAgent = "/mcp"
 )
@@ -48,12 +48,11 @@ type fakes struct {
 
 // A response is the answer of a fake agent to a call. The zero value closes the connection.
 type response struct {
-	result  map[string]any  // a message; wrapped as the call was
-	failure []byte          // a JSON-RPC error object instead; wrapped likewise
-	status  int             // of HTTP, with a body
-	body    []byte          // sent as it is, instead of a result or failure
-	after   time.Duration   // pause before the answer
-	until   <-chan struct{} // ends the pause
+	result  map[string]any // a message; wrapped as the call was
+	failure []byte         // a JSON-RPC error object instead; wrapped likewise
+	status  int            // of HTTP, with a body
+	body    []byte         // sent as it is, instead of a result or failure
+	after   time.Duration  // pause before the answer
 }
 
 // A fakeAgent is an agent of the kit. Its dialect reads its calls, and knows the form that
@@ -61,12 +60,11 @@ type response struct {
 type fakeAgent struct {
 	fakes   *fakes
 	url     string
-	id      atomic.Value // a string: that it was registered under
+	id      string // under which it was registered, or has registered the agent; guarded by fakes.mu
 	dialect *bridge.Bridge
 	answer  func(*call) response
 	server  *http.Server
 	serving sync.WaitGroup
-	slots   chan struct{}
 }
 
 // newFakes makes agents on the host of the listener.
@@ -101,10 +99,9 @@ func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
 		}
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	a := &fakeAgent{
-		fakes: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, answer: answer, slots: make(chan struct{}, maxServing),
-	}
-	a.dialect = bridge.New(bridge.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	a := &fakeAgent{fakes: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, answer: answer}
+	a.dialect = bridge.New(bridge.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(),
+		Log: zerolog.Nop()})
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
@@ -124,13 +121,6 @@ func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
 }
 
 func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
-	select {
-	case a.slots <- struct{}{}:
-		defer func() { <-a.slots }()
-	default:
-		http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
-		return
-	}
 	if r.Method != http.MethodPost {
 		http.Error(w, "POST alone", http.StatusMethodNotAllowed)
 		return
@@ -141,14 +131,7 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	calls, status, answer := a.translate(r, body)
-	for _, c := range calls {
-		a.began(c, status, answer)
-	}
-	defer func() {
-		for _, c := range calls {
-			a.completed(c)
-		}
-	}()
+	a.answered(calls, status, answer)
 	if status == 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -164,8 +147,8 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, status int, answer []byte) {
 	var raw *response
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
-	status, answer = a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body, func(ctx context.Context, canonical []byte) []byte {
-		c := a.read(r, body, canonical)
+	serve := func(ctx context.Context, canonical []byte) []byte {
+		c := a.read(body, canonical)
 		if c.object == nil {
 			return c.wrap(c.refuse(codeParse, "Parse error"))
 		}
@@ -187,12 +170,17 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, stat
 			return nil
 		}
 		return wrapped
-	})
+	}
+	status, translated := a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body,
+		func(ctx context.Context, canonical []byte) transport.Answer {
+			return answerOf(serve(ctx, canonical))
+		})
+	answer = translated.Body
 	switch {
 	case raw != nil:
 		return calls, raw.status, raw.body
 	case status == http.StatusNotFound && len(calls) == 0:
-		c := a.read(r, body, body)
+		c := a.read(body, body)
 		path := plain(r.URL.Path)
 		c.To, c.kind, c.form = strings.TrimSuffix(a.url, pathOfAgent)+path, "", "POST "+path+" instead of POST "+pathOfAgent
 		a.fakes.keep(c, len(body))
@@ -203,13 +191,30 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, stat
 	return calls, status, answer
 }
 
-// become sets the id under which an agent was registered.
-func (a *fakeAgent) become(id string) { a.id.Store(id) }
+// answerOf is the text of a response as the answer of an agent.
+func answerOf(response []byte) transport.Answer {
+	if response == nil {
+		return transport.Answer{}
+	}
+	ack := &protocol.MatchAssignmentAck{}
+	result, err := transport.DecodeResponse(response, func(result []byte) (any, error) {
+		_ = json.Unmarshal(result, ack) // a result of another method
+		return ack, nil
+	})
+	return transport.Answer{Body: response, Result: result, Err: err}
+}
 
-// identity is the id of an agent, "" before it is registered.
+// become sets the id of an agent, unless it has one.
+func (a *fakeAgent) become(id string) {
+	defer a.fakes.update()()
+	a.id = cmp.Or(a.id, id)
+}
+
+// identity is the id of an agent; "" for none.
 func (a *fakeAgent) identity() string {
-	id, _ := a.id.Load().(string)
-	return id
+	a.fakes.mu.Lock()
+	defer a.fakes.mu.Unlock()
+	return a.id
 }
 
 // keep adds a call of so many bytes to the record, unless the record is full.
@@ -220,9 +225,8 @@ func (s *fakes) keep(c *call, size int) {
 	c.searching = c.form != "" && c.kind != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
 		return k.To == c.To && k.kind == c.kind && k.form == ""
 	})
-	if len(s.calls) < maxCalls && s.size+size <= maxRecord {
+	if s.size += size + 1<<10; s.size <= maxRecord { // with what is kept beside the bytes
 		s.calls = append(s.calls, c)
-		s.size += size
 	}
 }
 
@@ -280,27 +284,20 @@ func (p *response) wait(ctx context.Context) bool {
 	}
 	select {
 	case <-time.After(p.after):
-	case <-p.until:
 	case <-ctx.Done():
 		return false
 	}
 	return true
 }
 
-// began notes the answer to a call.
-func (a *fakeAgent) began(c *call, status int, body []byte) {
-	a.fakes.mu.Lock()
-	defer a.fakes.mu.Unlock()
-	a.fakes.events++
-	c.Status, c.response, c.began = status, body, a.fakes.events
-	if status == 0 {
-		c.Error = "the kit closed the connection"
-	}
-}
-
-// completed notes that the answer to a call was sent.
-func (a *fakeAgent) completed(c *call) {
+// answered notes the answer to calls.
+func (a *fakeAgent) answered(calls []*call, status int, body []byte) {
 	defer a.fakes.update()()
-	c.answered, c.doneAt = true, time.Now()
-	c.TookMS = c.doneAt.Sub(c.at).Milliseconds()
+	a.fakes.events++
+	for _, c := range calls {
+		c.Status, c.response, c.began, c.TookMS = status, body, a.fakes.events, time.Since(c.at).Milliseconds()
+		if status == 0 {
+			c.Error = "the kit closed the connection"
+		}
+	}
 }

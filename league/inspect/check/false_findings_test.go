@@ -2,8 +2,8 @@ package check_test
 
 import (
 	"fmt"
-	"net"
-	nethttp "net/http"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	conformance "evenodd/league/inspect/check"
+	"evenodd/league"
+	"evenodd/league/inspect/check"
 	"evenodd/league/protocol"
 )
 
@@ -29,11 +29,11 @@ func configured() *tamper {
 }
 
 // checkReferee examines a referee of this program with a defect.
-func checkReferee(n *network, bad *tamper, only ...string) *conformance.Report {
+func checkReferee(n *network, bad *tamper, only ...string) *check.Report {
 	n.Helper()
 	l := n.open()
-	return n.check(conformance.Options{
-		Role: conformance.Referee, URL: ownReferee(n, l, 4, bad), Listener: l, Selection: conformance.Selection{Only: only},
+	return n.check(check.Options{
+		Role: check.Referee, URL: ownReferee(n, l, 4, bad), Listener: l, Selection: check.Selection{Only: only},
 	})
 }
 
@@ -50,9 +50,9 @@ func TestRefereeIsUndecidedWithoutThePortsOfThePlayers(t *testing.T) {
 	inVirtualTime(t, func(n *network) {
 		n.taken = map[string]bool{"9102": true} // that of one player
 		r := checkReferee(n, configured())
-		assert.Empty(n, verdicts(r, conformance.Fail))
+		assert.Empty(n, verdicts(r, check.Fail))
 		why := finding(n, r, "R-STA-01")
-		assert.Equal(n, conformance.Skipped, why.Verdict)
+		assert.Equal(n, check.Skipped, why.Verdict)
 		assert.Contains(n, why.Detail, "invited nobody within 3s")
 		assert.Contains(n, why.Detail, "the kit's players cannot listen at port 9102 (address already in use)")
 		assert.Contains(n, r.Ended, "port 9102")
@@ -62,30 +62,27 @@ func TestRefereeIsUndecidedWithoutThePortsOfThePlayers(t *testing.T) {
 	})
 }
 
-func TestRefereeThatInvitesNobodyFails(t *testing.T) {
-	t.Parallel()
-	inVirtualTime(t, func(n *network) {
-		r := checkReferee(n, &tamper{outgoing: never("handle_game_invitation")}, "R-STA")
-		assert.Contains(n, verdicts(r, conformance.Fail)["R-STA-01"], "invited nobody within 3s")
-	})
+// firstReports lets a referee report each match once.
+func firstReports() func(params object) bool {
+	var told sync.Map
+	return func(params object) bool {
+		_, again := told.LoadOrStore(params["match_id"], true)
+		return !again
+	}
 }
 
-// The envelope is no MUST of answers: a referee may require it.
-func TestRefereeThatRequiresTheEnvelopeGetsAWarning(t *testing.T) {
+func TestVerdictsOnUnusualReferees(t *testing.T) {
 	t.Parallel()
-	inVirtualTime(t, func(n *network) {
-		r := checkReferee(n, &tamper{strict: true})
-		assert.Empty(n, verdicts(r, conformance.Fail))
-		assert.NotEmpty(n, verdicts(r, conformance.Warn)["R-ERR-08"])
-	})
-}
-
-// A referee that has invited both players conducts the match, also if it answers start_match with an
-// error because it could not report.
-func TestMissingReportIsNoFailureToConductMatches(t *testing.T) {
-	t.Parallel()
-	inVirtualTime(t, func(n *network) {
-		bad := &tamper{
+	var reports, starts atomic.Int64
+	for name, test := range map[string]struct {
+		bad   *tamper
+		only  []string
+		finds map[string]string // parts of the details of what fails or warns; all others must not
+	}{
+		// The envelope is no MUST of answers: a referee may require it.
+		"requires the envelope": {&tamper{strict: true}, nil, map[string]string{"R-ERR-08": ""}},
+		// It has invited both players: it conducts the match, also if it answers start_match with an error later.
+		"answers the start with an error after the invitations": {&tamper{
 			outgoing: never(protocol.ReportMatchResult.Name),
 			response: func(_ string, _, response object) {
 				if strings.Contains(string(encode(response)), protocol.TypeMatchAssignmentAck) { // in any form
@@ -94,31 +91,56 @@ func TestMissingReportIsNoFailureToConductMatches(t *testing.T) {
 					response["error"] = object{"code": -32000, "message": "could not report the match"}
 				}
 			},
-		}
-		r := checkReferee(n, bad, "R-STA", "R-INV-01", "R-REP-01")
-		assert.Equal(n, conformance.Pass, finding(n, r, "R-STA-01").Verdict, finding(n, r, "R-STA-01").Detail)
-		assert.Contains(n, verdicts(r, conformance.Fail)["R-REP-01"], "no report came within")
-		assert.Len(n, verdicts(r, conformance.Fail), 1)
-	})
-}
-
-// A referee is busy with a match until it has reported it.
-func TestRefereeThatIsBusyWithAnUnreportedMatchConductsMatches(t *testing.T) {
-	t.Parallel()
-	inVirtualTime(t, func(n *network) {
-		var began atomic.Int64
-		bad := &tamper{
+		}, []string{"R-STA-01", "R-INV-01", "R-REP-01"}, map[string]string{"R-REP-01": "no report came within"}},
+		// It has just registered.
+		"has not read the answer to its registration": {&tamper{
+			request: func(method string, params object) {
+				if method == protocol.StartMatch.Name && starts.Add(1) <= 2 {
+					params["league_id"] = "league_of_others"
+				}
+			},
+			response: answering(protocol.StartMatch.Name, func(_, response object) {
+				if starts.Load() <= 2 {
+					delete(response, "result")
+					response["error"] = object{"code": 4005, "message": "INVALID_MATCH_STATE", "data": object{"error_code": "E008"}}
+				}
+			}),
+		}, []string{"R-STA-01", "R-INV-01"}, nil},
+		// It is busy with a match until it has reported it.
+		"is busy with an unreported match": {&tamper{
 			outgoing: never(protocol.ReportMatchResult.Name),
 			response: answering(protocol.StartMatch.Name, func(params, response object) {
-				if began.Add(1) > 2 {
+				if reports.Add(1) > 2 {
 					result(response, object{"status": "BUSY", "match_id": params["match_id"]})
 				}
 			}),
-		}
-		r := checkReferee(n, bad, "R-STA-01", "R-REP-01", "R-LOS")
-		assert.Equal(n, conformance.Pass, finding(n, r, "R-STA-01").Verdict, finding(n, r, "R-STA-01").Detail)
-		assert.Contains(n, verdicts(r, conformance.Fail), "R-REP-01")
-	})
+		}, []string{"R-STA-01", "R-REP-01"}, map[string]string{"R-REP-01": "no report came within"}},
+		// It counts "maybe" as a choice, and does not ask again: it shows the choice that the player made.
+		"takes any choice": {&tamper{
+			request: func(method string, params object) {
+				if p := inner(params, "retry_policy"); method == protocol.StartMatch.Name && p != nil {
+					p["max_retries"] = 0
+				}
+			},
+			outgoing: instead(protocol.NotifyMatchResult.Name, func(params object) {
+				if over := inner(params, "game_result"); over["status"] == league.StatusTechnicalLoss {
+					over["status"], over["winner_player_id"], over["drawn_number"], over["number_parity"] = "WIN", "P02", 4, "even"
+					over["choices"] = object{"P01": "maybe", "P02": "even"}
+				}
+			}),
+		}, []string{"R-OVR-04", "R-OVR-05", "R-ERR-06"}, map[string]string{"R-ERR-06": "it was called once"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inVirtualTime(t, func(n *network) {
+				found := verdicts(checkReferee(n, test.bad, test.only...), check.Fail, check.Warn)
+				assert.ElementsMatch(n, slices.Collect(maps.Keys(test.finds)), slices.Collect(maps.Keys(found)))
+				for id, detail := range test.finds {
+					assert.Contains(n, found[id], detail)
+				}
+			})
+		})
+	}
 }
 
 // The finding about calls names what the agent wants otherwise, here the sender.
@@ -134,79 +156,8 @@ func TestFormOfCallsNamesTheSender(t *testing.T) {
 		}
 		r := examine(n, m)
 		assert.Equal(n, `it understands notify_round only as: notify_round with the sender "league_manager:LM01"`,
-			verdicts(r, conformance.Warn)["P-FRM-01"])
+			verdicts(r, check.Warn)["P-FRM-01"])
 	})
-}
-
-func TestReasonOfAnIncompleteExamination(t *testing.T) {
-	t.Parallel()
-	const silent = "gave up after 6 calls without an answer; the last: no answer within 50ms"
-	for name, test := range map[string]struct {
-		ends bool
-		want string
-	}{
-		"the agent hangs": {false, silent},
-		"the agent ends":  {true, "the agent ended: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inVirtualTime(t, func(n *network) {
-				m := newModel(n)
-				l := n.open()
-				var calls atomic.Int64
-				m.first = func(_ nethttp.ResponseWriter, r *nethttp.Request, _ []byte) bool {
-					if calls.Add(1) < 10 {
-						return false
-					}
-					if test.ends {
-						_ = l.Close()
-						panic(nethttp.ErrAbortHandler)
-					}
-					m.gone(r)
-					return true
-				}
-				n.serveAt(l, m)
-				r := n.check(conformance.Options{Role: conformance.Player, URL: urlOf(l), Patience: 50 * time.Millisecond})
-				assert.True(n, strings.HasPrefix(r.Ended, test.want), r.Ended)
-				assert.Equal(n, test.ends, strings.Contains(r.Ended, "connection refused"), r.Ended)
-			})
-		})
-	}
-}
-
-// A report that goes to a path or a method of the referee's own is named where the report is missing.
-func TestMissingReportNamesTheCallThatNoManagerReads(t *testing.T) {
-	t.Parallel()
-	for call, want := range map[string][2]string{
-		"POST /report instead of POST /mcp": {"/report", `{"winner":"P01"}`},
-		"the unknown method submit_result":  {"/mcp", `{"jsonrpc":"2.0","id":1,"method":"submit_result","params":{}}`},
-	} {
-		inVirtualTime(t, func(n *network) {
-			l := n.open()
-			bad := &tamper{outgoing: func(method string, _ object) bool {
-				if method == protocol.ReportMatchResult.Name {
-					post(n, l, want[0], want[1])
-				}
-				return method != protocol.ReportMatchResult.Name
-			}}
-			r := n.check(conformance.Options{
-				Role: conformance.Referee, URL: ownReferee(n, l, 1, bad), Listener: l, Selection: conformance.Selection{Only: []string{"R-REP-01", "R-FRM-03"}},
-			})
-			assert.Contains(n, verdicts(r, conformance.Fail)["R-REP-01"], "; it calls "+call)
-			assert.Equal(n, call, verdicts(r, conformance.Warn)["R-FRM-03"])
-		})
-	}
-}
-
-// post sends a body to a path of the kit's manager, and returns the status of the answer.
-func post(n *network, manager net.Listener, path, body string) int {
-	n.Helper()
-	q, err := nethttp.NewRequestWithContext(n.Context(), nethttp.MethodPost, "http://"+manager.Addr().String()+path, strings.NewReader(body))
-	require.NoError(n, err)
-	r, err := n.client().Do(q)
-	require.NoError(n, err)
-	defer func() { _ = r.Body.Close() }()
-	return r.StatusCode
 }
 
 // The pairs of nearly all matches of the kit are the same: the dialect finds the match of a report
@@ -215,59 +166,20 @@ func TestReportsWithoutMatchCount(t *testing.T) {
 	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		l := n.open()
-		var told sync.Map
+		first := firstReports()
 		bad := &tamper{outgoing: func(method string, params object) bool {
 			if method != protocol.ReportMatchResult.Name {
 				return true
 			}
-			_, again := told.LoadOrStore(params["match_id"], true)
+			send := first(params)
 			for _, name := range []string{"match_id", "round_id", "league_id", "game_type", "sender"} {
 				delete(params, name)
 			}
-			return !again
+			return send
 		}}
-		requirePasses(n, n.check(conformance.Options{
-			Role: conformance.Referee, URL: ownReferee(n, l, 2, bad), Listener: l,
-			Selection: conformance.Selection{Only: []string{"R-MSG-01", "R-STA", "R-REP-01", "R-REP-08", "R-LOS"}},
+		requirePasses(n, n.check(check.Options{
+			Role: check.Referee, URL: ownReferee(n, l, 2, bad), Listener: l,
+			Selection: check.Selection{Only: []string{"R-MSG-01", "R-STA", "R-REP-01", "R-LOS"}},
 		}))
-	})
-}
-
-// A referee that has reported a match, and does not report it again, has reported it.
-func TestReportThatIsNotRepeatedIsAReport(t *testing.T) {
-	t.Parallel()
-	inVirtualTime(t, func(n *network) {
-		var told sync.Map
-		r := checkReferee(n, &tamper{outgoing: func(method string, params object) bool {
-			if method != protocol.ReportMatchResult.Name {
-				return true
-			}
-			_, again := told.LoadOrStore(params["match_id"], true)
-			return !again
-		}}, "R-REP-01", "R-REP-07")
-		assert.Equal(n, conformance.Pass, finding(n, r, "R-REP-01").Verdict, finding(n, r, "R-REP-01").Detail)
-		assert.Contains(n, verdicts(r, conformance.Warn)["R-REP-07"], "was not sent again")
-	})
-}
-
-// A referee that counts "maybe" as a choice, and does not ask again, shows the choice that the player made.
-func TestChoiceThatIsNotAskedForAgainIsNoWrongResult(t *testing.T) {
-	t.Parallel()
-	inVirtualTime(t, func(n *network) {
-		r := checkReferee(n, &tamper{
-			request: func(method string, params object) {
-				if p := inner(params, "retry_policy"); method == protocol.StartMatch.Name && p != nil {
-					p["max_retries"] = 0
-				}
-			},
-			outgoing: instead(protocol.NotifyMatchResult.Name, func(params object) {
-				if over := inner(params, "game_result"); over["status"] == protocol.StatusTechnicalLoss {
-					over["status"], over["winner_player_id"], over["drawn_number"], over["number_parity"] = "WIN", "P02", 4, "even"
-					over["choices"] = object{"P01": "maybe", "P02": "even"}
-				}
-			}),
-		}, "R-OVR-03", "R-OVR-04", "R-OVR-05", "R-ERR-06")
-		assert.Empty(n, verdicts(r, conformance.Fail))
-		assert.Contains(n, verdicts(r, conformance.Warn)["R-ERR-06"], "it was called once")
 	})
 }

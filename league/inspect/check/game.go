@@ -12,8 +12,8 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// even_odd has messages of its own for questions and choices (spec 003 §4.5); all other
-// games share GAME_MOVE_CALL (§3.8.2).
+// even_odd has messages of its own for questions and choices; all other
+// games share GAME_MOVE_CALL (docs/protocol.md#game_move_call).
 
 // evenOdd tells whether the game is even_odd.
 func (x *exam) evenOdd() bool { return x.game == evenodd.Type }
@@ -26,19 +26,14 @@ func byGame[T any](x *exam, evenOdd, other T) T {
 	return other
 }
 
-// questionMethod is the method by which a player is asked for a choice.
-func (x *exam) questionMethod() string {
-	return byGame(x, protocol.ChooseParity.Name, protocol.MakeMove.Name)
-}
-
-// questionType is the message type of a question, and choiceType that of its reply.
+// questionType is the message type of a question, questionMethod its method, and choiceType the type of
+// its reply.
 func (x *exam) questionType() string {
 	return byGame(x, protocol.TypeChooseParityCall, protocol.TypeGameMoveCall)
 }
 
-func (x *exam) choiceType() string {
-	return byGame(x, protocol.TypeChooseParityResponse, protocol.TypeGameMoveResponse)
-}
+func (x *exam) questionMethod() string { return methodOf(x.questionType()).Name }
+func (x *exam) choiceType() string     { return methodOf(x.questionType()).Result }
 
 // choiceOf is the choice in a reply to a question, and its value as it stands there.
 func (x *exam) choiceOf(m members) (choice, value string) {
@@ -57,30 +52,22 @@ func (x *exam) setChoice(m map[string]any, choice string) {
 		m["parity_choice"] = choice
 		return
 	}
-	m["game_type"], m["move_data"] = x.game, map[string]any{"move_type": x.options.Game.Info().MoveTypes[0], "choice": choice}
+	m["game_type"], m["move_data"] = x.game,
+		map[string]any{"move_type": x.options.Game.Info().MoveTypes[0], "choice": choice}
 }
 
 // simultaneous tells whether both players choose at once, and neither knows the choice of
 // the other.
 func (x *exam) simultaneous() bool { return len(x.options.Game.Start().ToMove()) == 2 }
 
-// options are the choices of a side in a position.
+// options are the choices of a side in a position that the rules allow.
 func options(game rules.Game, position rules.Position, side rules.Side) []string {
 	question := position.Ask(side)
-	if len(question.Options) > 0 {
-		return question.Options
+	all := slices.Clone(question.Options)
+	if len(all) == 0 {
+		all = slices.Clone(game.Info().ValidChoices[question.MoveType])
 	}
-	return game.Info().ValidChoices[question.MoveType]
-}
-
-// firstLegal is the first choice of a side that the rules allow.
-func firstLegal(game rules.Game, position rules.Position, side rules.Side) string {
-	for _, choice := range options(game, position, side) {
-		if position.Check(side, choice) == nil {
-			return choice
-		}
-	}
-	return ""
+	return slices.DeleteFunc(all, func(choice string) bool { return position.Check(side, choice) != nil })
 }
 
 // pose fills a question of a position into a message.
@@ -95,36 +82,35 @@ func (x *exam) pose(q map[string]any, position rules.Position, side rules.Side, 
 	}
 	question := position.Ask(side)
 	maps.Copy(context, question.Context)
-	q["move_request"] = map[string]any{"move_type": question.MoveType, "valid_options": options(x.options.Game, position, side), "context": context}
+	q["move_request"] = map[string]any{"move_type": question.MoveType,
+		"valid_options": options(x.options.Game, position, side), "context": context}
 }
 
 // verdictFor is that of the rules on a match with this winner, NoSide for a draw.
-func (x *exam) verdictFor(winner rules.Side, chance rules.Chance) rules.Verdict {
-	verdict, _ := playout(x.options.Game.Start(), x.options.Game, winner, chance)
+func (x *exam) verdictFor(winner rules.Side) rules.Verdict {
+	verdict, _ := playout(x.options.Game.Start(), x.options.Game, winner)
 	return verdict
 }
 
 // playout finds choices by which a match ends with this winner, NoSide for a draw; false
 // when there are none. Chosen are choices that sides to move have made already.
-func playout(position rules.Position, game rules.Game, winner rules.Side, chance rules.Chance, chosen ...string) (verdict rules.Verdict, ok bool) {
+func playout(position rules.Position, game rules.Game, winner rules.Side, chosen ...string) (verdict rules.Verdict,
+	ok bool) {
 	sides := position.ToMove()
 	switch {
 	case len(sides) == 0:
-		verdict = position.Judge(chance)
+		verdict = position.Judge(rules.Chance{})
 		return verdict, verdict.Winner == winner
 	case len(chosen) == len(sides):
 		var moves [2]string
 		for i, side := range sides {
 			moves[side] = chosen[i]
 		}
-		return playout(position.Play(moves), game, winner, chance)
+		return playout(position.Play(moves), game, winner)
 	}
 	side := sides[len(chosen)]
 	for _, choice := range options(game, position, side) {
-		if position.Check(side, choice) != nil {
-			continue
-		}
-		if verdict, ok = playout(position, game, winner, chance, append(chosen, choice)...); ok {
+		if verdict, ok = playout(position, game, winner, append(chosen, choice)...); ok {
 			return verdict, true
 		}
 	}
@@ -135,12 +121,8 @@ func playout(position rules.Position, game rules.Game, winner rules.Side, chance
 // agent that names no games plays even_odd.
 func (x *exam) gamesProblem(meta members) string {
 	games := meta["game_types"]
-	if games == nil && x.evenOdd() {
-		return ""
-	}
 	var types []string
-	if games.Kind() != '[' || json.Unmarshal(games, &types) != nil {
-		return "game_types is " + valueOf(meta, "game_types") + ", not an array of strings"
-	}
-	return when(!slices.Contains(types, x.game), "game_types has no %s: %s", x.game, valueOf(meta, "game_types"))
+	_ = json.Unmarshal(games, &types) // a rule of the field demands an array of strings
+	plays := slices.Contains(types, x.game) || games == nil && x.evenOdd()
+	return when(!plays, "game_types has no %s: %s", x.game, valueOf(meta, "game_types"))
 }

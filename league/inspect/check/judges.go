@@ -56,32 +56,16 @@ func timestamps(names ...string) test { return each(names, timeProblem) }
 
 // exist wants members, of any value.
 func exist(names ...string) test {
-	return each(names, func(m members, name string) string { return when(m[name] == nil, "%s is missing", name) })
+	return each(names, isThere)
 }
 
-// integers wants whole numbers.
-func integers(names ...string) test {
-	return each(names, func(m members, name string) string {
-		_, ok := m.integer(name)
-		return when(!ok, "%s is %s", name, valueOf(m, name))
-	})
-}
-
-// null wants members that are null or missing.
-func null(names ...string) test {
-	return each(names, func(m members, name string) string {
-		return when(m[name] != nil && m[name].Kind() != 'n', "%s is %s", name, valueOf(m, name))
-	})
-}
-
-// expected wants members as in the expected message of the fact.
-func expected(names ...string) test {
-	return func(f *fact) string {
-		return each(names, func(m members, name string) string {
-			want := encoded(f.want[name])
-			return when(!sameJSON(m[name], want), "%s is %s, not %s", name, valueOf(m, name), want)
-		})(f)
+// isThere wants a member, by its path.
+func isThere(m members, path string) string {
+	name, rest, nested := strings.Cut(path, ".")
+	if nested && m[name] != nil {
+		return isThere(objectOf(m[name]), rest)
 	}
+	return when(m[name] == nil, "%s is missing", path)
 }
 
 // inside tests the object in a member.
@@ -113,7 +97,9 @@ func understood(t test) test { return assuming(hasResult, t) }
 func asSent(t test) test {
 	return func(f *fact) string {
 		sent := *f
-		sent.message = f.call.sent
+		if f.call != nil {
+			sent.message = f.call.sent
+		}
 		return t(&sent)
 	}
 }
@@ -131,12 +117,13 @@ func hasSender(f *fact) string {
 		return f.message.has("sender", f.sender)
 	}
 	got := f.message.text("sender")
-	return firstOf(f.message.filled("sender"), when(!strings.HasPrefix(got, f.sender) || got == f.sender, "sender is %s, not %s and an id", quoted(got), f.sender))
+	return firstOf(f.message.filled("sender"), when(!strings.HasPrefix(got, f.sender) || got == f.sender,
+		"sender is %s, not %s and an id", quoted(got), f.sender))
 }
 
 func sameConversation(f *fact) string {
 	if f.conversation == "" {
-		return undecided
+		return f.message.filled("conversation_id")
 	}
 	return f.message.has("conversation_id", f.conversation)
 }
@@ -151,12 +138,10 @@ func timeProblem(m members, name string) string {
 // message came.
 func clockIsRight(f *fact) string {
 	text := f.message.text("timestamp")
-	at, err := protocol.ParseTimestamp(text)
-	if err != nil {
-		return undecided
-	}
+	at, _ := protocol.ParseTimestamp(text)
 	apart := f.at.Sub(at).Round(time.Second)
-	return when(apart.Abs() > time.Minute, "timestamp %s is %s away from now, %s", text, apart.Abs(), protocol.FormatTimestamp(f.at))
+	return when(apart.Abs() > time.Minute, "timestamp %s is %s away from now, %s", text, apart.Abs(),
+		protocol.FormatTimestamp(f.at))
 }
 
 // notRefused returns why an answer is no refusal.
@@ -170,7 +155,8 @@ func notRefused(r *reply) string {
 		return ""
 	case r.result == nil:
 		return r.trouble()
-	case strings.EqualFold(status, protocol.StatusRejected), kind == protocol.TypeLeagueError, r.result["success"].Kind() == 'f', objectOf(r.result["error"]) != nil:
+	case strings.EqualFold(status, protocol.StatusRejected), kind == protocol.TypeLeagueError,
+		r.result["success"].Kind() == 'f', objectOf(r.result["error"]) != nil:
 		return ""
 	case status != "":
 		return "answered with status " + quoted(status)
@@ -178,20 +164,21 @@ func notRefused(r *reply) string {
 	return "answered as if nothing were wrong"
 }
 
-// refusedWith returns why an answer is no refusal with this code of the catalogue, or one
-// of these numbers.
-func refusedWith(r *reply, code protocol.Code, numbers ...int) string {
+// refusedWith returns why an answer to a message is no refusal with this code of the catalogue, by its name
+// or by its number in JSON-RPC.
+func refusedWith(r *reply, messageType string, code protocol.Code) string {
 	if problem := notRefused(r); problem != "" {
 		return problem
 	}
 	codes, number := []string{r.result.text("error_code"), objectOf(r.result["error"]).text("error_code")}, ""
 	if r.fault != nil {
-		if slices.Contains(numbers, r.fault.code) {
+		if r.fault.code == methodOf(messageType).RPCCode(code) {
 			return ""
 		}
 		codes, number = append(codes, r.fault.catalogued()), fmt.Sprintf("the error %d ", r.fault.code)
 	}
-	return when(!slices.Contains(codes, string(code)), "refused, but without %s: %s", code, number+strings.TrimSpace(strings.Join(codes, " ")))
+	return when(!slices.Contains(codes, string(code)), "refused, but without %s: %s", code,
+		number+strings.TrimSpace(strings.Join(codes, " ")))
 }
 
 // refused judges that a request was refused.
@@ -202,7 +189,7 @@ func coded(f *fact) string {
 	if f.code == "" {
 		return undecided
 	}
-	return refusedWith(f.reply, f.code, f.numbers...)
+	return refusedWith(f.reply, f.messageType, f.code)
 }
 
 // failsWith judges that an answer is the error with this code of JSON-RPC.
@@ -239,33 +226,20 @@ func noTrace(f *fact) string {
 
 func rightType(f *fact) string { return f.message.has("message_type", f.messageType) }
 
-func versionTwo(f *fact) string {
-	return when(f.reply.object.text("jsonrpc") != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(f.reply.object, "jsonrpc"))
+// isResponse returns why an answer is no JSON-RPC response.
+func isResponse(f *fact) string {
+	r := f.reply
+	result, problem := r.object["result"], r.object["error"]
+	e := objectOf(problem)
+	_, coded := e.integer("code")
+	return firstOf(jsonProblem(r.body),
+		when(r.object.text("jsonrpc") != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(r.object, "jsonrpc")),
+		when(result == nil && !r.failed(), "the answer has neither result nor error"),
+		when(result != nil && problem != nil, "the answer has both result and error; error is %s", jsonKind(problem)),
+		when(result != nil && result.Kind() != '{', "the result is %s", jsonKind(result)),
+		when(r.failed() && e == nil, "error is %s", jsonKind(problem)),
+		when(r.failed() && !coded, "error.code is no integer"),
+		when(r.failed() && e["message"].Kind() != '"', "error.message is no string"))
 }
 
 func validJSON(f *fact) string { return jsonProblem(f.reply.body) }
-
-func noResult(f *fact) string {
-	return when(f.reply.object != nil && f.reply.object["result"] == nil && !f.reply.failed(), "the answer has neither result nor error")
-}
-
-func notObject(f *fact) string {
-	result := f.reply.object["result"]
-	return when(result != nil && result.Kind() != '{' && !f.reply.failed(), "the result is %s", jsonKind(result))
-}
-
-func resultAndError(f *fact) string {
-	problem := f.reply.object["error"]
-	return when(f.reply.object["result"] != nil && problem != nil, "the answer has both result and error; error is %s", jsonKind(problem))
-}
-
-// errorObject returns why the error is no error of JSON-RPC.
-func errorObject(f *fact) string {
-	if !f.reply.failed() {
-		return undecided
-	}
-	raw := f.reply.object["error"]
-	e := objectOf(raw)
-	_, coded := e.integer("code")
-	return firstOf(when(e == nil, "error is %s", jsonKind(raw)), when(!coded, "error.code is no integer"), when(e["message"].Kind() != '"', "error.message is no string"))
-}

@@ -36,51 +36,51 @@ type managerExam struct {
 type member struct {
 	*fakeAgent
 	membership
-	id, name string
-	token    string
-	proves   bool // the manager has said that it proves itself
-
+	id, token    string
 	registration map[string]any // the message; nil if it must not be repeated
 }
 
-// examineManager runs a league. Requests that the manager must refuse come before the last
-// registration, which begins the league.
-func examineManager(ctx context.Context, e *exam) {
-	x := &managerExam{exam: e, complete: make(chan struct{})}
-	x.use(x.table())
-	if !x.meet(ctx) {
-		return
-	}
-	registered := x.examineServer(ctx, x.register)
-	if x.fakes == nil {
-		return
-	}
-	defer x.conducting.Wait()
-	defer x.fakes.close()
-	defer func() { x.recordMessages(x.fakes) }()
-	if registered && x.needsMoreThan("wire", "misuse", "register", "refusal", "token") {
-		x.run(ctx)
+func newManagerExam(e *exam) examiner { return &managerExam{exam: e, complete: make(chan struct{})} }
+
+func (x *managerExam) open(ctx context.Context) {
+	if x.options.Listener != nil {
+		x.fakes = newFakes(ctx, x.exam)
 	}
 }
 
-// register registers the agents of the kit, all but the last, and sends registrations and
-// queries that the manager must refuse. It returns why it could not.
-func (x *managerExam) register(ctx context.Context) (gaveUp string) {
-	if x.options.Listener == nil {
-		return "there is no listener at which the manager could call the players of the examination"
+// scenarios send requests that the manager must refuse before the last registration, which
+// begins the league.
+func (x *managerExam) scenarios() []scenario {
+	return x.serverScenarios(
+		scenario{[]string{"register", "refusal", "token", "query", "begin", play}, x.register},
+		scenario{[]string{"query", "begin", play}, x.run})
+}
+
+func (x *managerExam) conclude(context.Context) {
+	if x.fakes == nil {
+		return
 	}
-	x.fakes = newFakes(ctx, x.exam)
-	if !x.registerFirst(ctx) {
-		return "the manager registers no agents: examine it with a fresh league, that waits for players and referees"
+	x.recordMessages(x.fakes)
+	x.fakes.close()
+	x.conducting.Wait()
+}
+
+// register registers the agents of the kit, all but the last, and sends registrations and
+// queries that the manager must refuse.
+func (x *managerExam) register(ctx context.Context) {
+	switch {
+	case x.fakes == nil:
+		x.absent = "there is no listener at which the manager could call the players of the examination"
+		return
+	case !x.registerFirst(ctx):
+		x.absent = "the manager registers no agents: examine it with a fresh league, that waits for players and referees"
+		return
 	}
 	if x.needs("refusal") {
 		x.applyWrongly(ctx)
 	}
 	x.registerFurther(ctx)
-	if x.needsMoreThan("wire", "misuse", "register", "refusal") {
-		x.query(ctx)
-	}
-	return ""
+	x.query(ctx)
 }
 
 // run runs the league from its start to its end.
@@ -93,48 +93,27 @@ func (x *managerExam) run(ctx context.Context) {
 	if ctx.Err() != nil && !x.over() {
 		return // the rest of the league is unknown
 	}
-	if !x.conducted(ctx) {
+	var conducted atomic.Bool // the answers to the last reports may come after the end of the league
+	go func() {               // it ends with the fakes at the latest
+		x.conducting.Wait()
+		conducted.Store(true)
+		x.fakes.wake()
+	}()
+	if !x.fakes.await(ctx, otherLimit, conducted.Load) {
 		x.fakes.end() // the agents need not answer the remaining calls
 		x.conducting.Wait()
 	}
-	x.queryAfter(ctx)
 	x.recordLeague()
 }
 
-// conducted waits for the answers to the last reports, which may come after the end of the
-// league; false if they do not come.
-func (x *managerExam) conducted(ctx context.Context) bool {
-	var done atomic.Bool
-	go func() { // it ends with the fakes at the latest
-		x.conducting.Wait()
-		done.Store(true)
-		x.fakes.wake()
-	}()
-	return x.fakes.await(ctx, x.patience(otherLimit), done.Load)
-}
-
-// acknowledge answers the notices to an agent in a role, and its pings. The kit's referees
-// play the matches of its players.
-func acknowledge(c *call, to membership) response {
-	if !methodOf(c.kind).Notice {
-		return answerPing(c, to.role)
-	}
-	id := c.to.identity()
-	result := map[string]any{"status": protocol.StatusAcknowledged, to.id: id}
-	if round, ok := c.params.integer("round_id"); ok {
-		result["round_id"] = round
-	}
-	return c.answer(to.sender(id), result)
-}
-
-func answerPlayer(c *call) response { return acknowledge(c, membershipOf(Player)) }
+func answerPlayer(c *call) response { return acknowledge(c, membershipOf(Player), c.to.identity()) }
 
 // answerReferee answers the calls of a referee, and conducts the assigned matches.
 func (x *managerExam) answerReferee(c *call) response {
 	if c.kind == protocol.TypeMatchAssignment {
 		return x.assigned(c)
 	}
-	return acknowledge(c, membershipOf(Referee))
+	return acknowledge(c, membershipOf(Referee), c.to.identity())
 }
 
 // begin begins the league, and tells whether it began.
@@ -148,27 +127,29 @@ func (x *managerExam) begin(ctx context.Context) bool {
 	}
 	if x.options.Admin != "" {
 		x.awaitPings(ctx)
-		r := x.start(ctx, "conv-check-start", x.options.Admin)
+		r := x.start(ctx, x.options.Admin)
 		if problem := r.trouble(); problem != "" && !x.announced() {
 			x.record("begin/league", &fact{reply: r, about: "start_league", problem: problem})
 			x.giveUp("the league did not begin: " + problem)
 			return false
 		}
 	}
-	if !x.fakes.await(ctx, x.options.Wait, x.announced) {
-		if ctx.Err() == nil {
-			x.giveUp(fmt.Sprintf("the league did not begin: no round and no match within %s of %d players and %d referees registering; "+
-				"say how many it waits for, or give the examination the admin token", x.options.Wait, len(x.players), len(x.referees)))
-		}
-		return false
+	if x.fakes.await(ctx, x.options.Wait, x.announced) {
+		x.show("begin/league", nil)
+		return true
 	}
-	x.record("begin/league", &fact{})
-	return true
+	if ctx.Err() == nil {
+		x.giveUp(fmt.Sprintf("the league did not begin: no round and no match within %s of %d players and %d referees "+
+			"registering; say how many it waits for, or give the examination the admin token", x.options.Wait, len(x.players),
+			len(x.referees)))
+	}
+	return false
 }
 
 // start calls start_league with a token; "" is none.
-func (x *managerExam) start(ctx context.Context, conversation, token string) *reply {
-	return x.ask(ctx, x.dialect, "start_league", message("START_LEAGUE", protocol.ManagerSender, conversation, token))
+func (x *managerExam) start(ctx context.Context, token string) *reply {
+	return x.askBy(ctx, x.dialect, protocol.StartLeague.Name,
+		message("START_LEAGUE", protocol.ManagerSender, "conv-check-start", token))
 }
 
 // maxPinging is the time to wait for the manager to ping its agents before the kit starts
@@ -176,18 +157,13 @@ func (x *managerExam) start(ctx context.Context, conversation, token string) *re
 // managers do not ping.
 const maxPinging = 2 * time.Second
 
-// awaitPings waits until the manager has called every agent, and awaits none any more by
-// GET_STATUS.
+// awaitPings waits until the manager awaits no agent any more by GET_STATUS.
 func (x *managerExam) awaitPings(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxPinging)
 	defer cancel()
-	x.fakes.await(ctx, maxPinging, func() bool {
-		return !slices.ContainsFunc(x.members(), func(m *member) bool { return len(x.received(m.fakeAgent, "")) == 0 })
-	})
-	p := x.players[0]
-	for rest(ctx, 20*time.Millisecond) {
-		r := x.ask(ctx, p.dialect, protocol.Query.Name, x.question(p, protocol.QueryStatus, nil))
-		if awaited := objectOf(r.result["data"])["awaited"]; awaited.Kind() != '[' || len(awaited) == len("[]") {
+	for p := x.players[0]; rest(ctx, 20*time.Millisecond); {
+		awaited := objectOf(x.askQuery(ctx, p, protocol.QueryStatus, nil).result["data"])["awaited"]
+		if awaited.Kind() != '[' || len(awaited) == len("[]") {
 			return
 		}
 	}
@@ -208,18 +184,15 @@ func (x *managerExam) announced() bool {
 
 // startWithoutRight tries to begin the league without the admin token.
 func (x *managerExam) startWithoutRight(ctx context.Context) {
-	for _, s := range []struct {
-		token string
-		code  protocol.Code
-	}{
-		{"", protocol.ErrTokenMissing}, {strings.Repeat("0", 43), protocol.ErrTokenInvalid}, {x.players[0].token, protocol.ErrTokenInvalid},
+	for token, code := range map[string]protocol.Code{
+		"": protocol.ErrTokenMissing, strings.Repeat("0", 43): protocol.ErrTokenInvalid,
+		x.players[0].token: protocol.ErrTokenInvalid,
 	} {
-		r := x.start(ctx, "conv-check-start-unasked", s.token)
-		if r.fault != nil && r.fault.code == codeUnknownMethod {
-			x.record("begin/without right", &fact{skip: "it has no start_league"})
-			return
+		f := &fact{reply: x.start(ctx, token), code: code}
+		if f.reply.fault != nil && f.reply.fault.code == codeUnknownMethod {
+			f.skip = "it has no start_league"
 		}
-		x.record("begin/without right", &fact{reply: r, code: s.code, numbers: []int{3001}})
+		x.record("begin/without right", f)
 	}
 }
 
@@ -228,27 +201,90 @@ const maxStill = 15 * time.Second
 
 // follow waits for the league to end.
 func (x *managerExam) follow(ctx context.Context) {
-	seen := -1
-	for {
+	for seen := -1; !x.over() && ctx.Err() == nil; {
 		now := len(x.received(nil, ""))
-		if x.over() || now == seen || ctx.Err() != nil {
+		if now == seen {
 			break
 		}
 		seen = now
-		x.fakes.await(ctx, x.patience(maxStill), func() bool { return x.over() || len(x.received(nil, "")) > seen })
+		x.fakes.await(ctx, maxStill, func() bool { return x.over() || len(x.received(nil, "")) > seen })
 		x.conductAnnounced()
 	}
 }
 
 // over tells whether all players know that the league is over.
 func (x *managerExam) over() bool {
-	for _, p := range x.players {
-		if !slices.ContainsFunc(x.received(p.fakeAgent, protocol.TypeLeagueCompleted), func(c *call) bool { return c.answered }) {
-			return false
-		}
+	return !slices.ContainsFunc(x.players, func(p *member) bool {
+		return !slices.ContainsFunc(x.received(p.fakeAgent, protocol.TypeLeagueCompleted),
+			func(c *call) bool { return c.began > 0 })
+	})
+}
+
+// question is a LEAGUE_QUERY of a member.
+func (x *managerExam) question(m *member, kind string, params map[string]any) map[string]any {
+	q := message(protocol.TypeLeagueQuery, m.sender(m.id), "conv-check-"+strings.ToLower(kind), m.token)
+	q["league_id"], q["query_type"] = x.league, kind
+	if params != nil {
+		q["query_params"] = params
 	}
-	for _, r := range x.referees { // the manager may tell them a moment later
-		x.fakes.await(x.fakes.life, 200*time.Millisecond, func() bool { return len(x.received(r.fakeAgent, protocol.TypeLeagueCompleted)) > 0 })
+	return q
+}
+
+// askQuery sends a LEAGUE_QUERY of a member.
+func (x *managerExam) askQuery(ctx context.Context, m *member, kind string, params map[string]any) *reply {
+	return x.ask(ctx, m.dialect, x.question(m, kind, params))
+}
+
+// notAnswered returns why a query was not answered.
+func notAnswered(r *reply) string {
+	success := r.result["success"].Kind() == 't'
+	return firstOf(r.trouble(), when(!success, "success is %s", valueOf(r.result, "success")),
+		inside("data")(&fact{reply: r}))
+}
+
+// query sends queries that the manager answers before the league begins, and queries that
+// it must refuse.
+func (x *managerExam) query(ctx context.Context) {
+	p := x.players[0]
+	q := x.question(p, protocol.QueryStandings, nil)
+	r := x.ask(ctx, p.dialect, q)
+	standings := objectOf(r.result["data"])["standings"]
+	problem := firstOf(notAnswered(r), when(standings.Kind() != '[', "data.standings is %s", jsonKind(standings)))
+	if refusedWith(r, protocol.TypeLeagueQuery, protocol.ErrLeagueNotStarted) != "" {
+		x.show("query/standings", r, problem)
 	}
-	return len(x.players) > 0
+	if problem == "" {
+		x.recordReply(r, protocol.TypeLeagueQueryResponse, protocol.ManagerSender, "conv-check-get_standings")
+	}
+	x.sendBroken(ctx, p, q,
+		breach{"query/refusal", "query_type", "GET_THE_MOON", protocol.ErrInvalidQueryType},
+		breach{"query/refusal", "league_id", "league_of_nobody", protocol.ErrLeagueNotFound},
+		breach{"token/missing", "auth_token", nil, protocol.ErrTokenMissing},
+		breach{"token/wrong", "auth_token", p.token + "x", protocol.ErrTokenInvalid},
+		breach{"token/wrong", "auth_token", "§ no token", protocol.ErrTokenInvalid})
+	x.sendBroken(ctx, p, x.question(p, protocol.QueryPlayerStats, nil), breach{"query/refusal", "query_params",
+		map[string]any{"player_id": "P9999"}, protocol.ErrPlayerNotRegistered})
+	if len(x.players) < 2 {
+		x.miss("the league has one player alone before it begins", "token/of another")
+		return
+	}
+	x.sendBroken(ctx, p, q, breach{"token/of another", "auth_token", x.players[1].token, protocol.ErrNotAuthorized})
+}
+
+// queryRunning sends queries that only a league in progress can answer, during the first
+// match.
+func (x *managerExam) queryRunning(ctx context.Context, m *assignedMatch) {
+	p := x.member(func(p *member) bool { return p.id == m.players[0] })
+	if p == nil {
+		return
+	}
+	r := x.askQuery(ctx, p, protocol.QuerySchedule, map[string]any{"round_id": m.round})
+	missing := !strings.Contains(string(r.result["data"]), m.id)
+	x.show("query/schedule", r, notAnswered(r), when(missing, "match %s of round %d is not in data", m.id, m.round))
+	r = x.askQuery(ctx, p, protocol.QueryNextMatch, map[string]any{"player_id": p.id})
+	next := objectOf(objectOf(r.result["data"])["next_match"])
+	x.show("query/next match", r, notAnswered(r), next.filled("match_id"), next.has("opponent_id", m.players[1]),
+		when(next["round_id"] == nil, "round_id is missing"))
+	r = x.askQuery(ctx, p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id})
+	x.show("query/statistics", r, notAnswered(r))
 }

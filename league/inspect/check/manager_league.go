@@ -2,12 +2,12 @@ package check
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
@@ -23,9 +23,6 @@ type assignedMatch struct {
 	call      *call
 	referee   *member
 	first     bool // of the league: the kit sends wrong reports of it
-
-	nonce      protocol.Secret
-	commitment string
 
 	status   string
 	verdict  rules.Verdict
@@ -45,13 +42,12 @@ func (x *managerExam) assigned(c *call) response {
 	m.attempt, _ = c.params.integer("attempt")
 	m.players[0], m.endpoints[0] = playerOf(c.params, "player_A")
 	m.players[1], m.endpoints[1] = playerOf(c.params, "player_B")
-	x.record("form of assignment", &fact{call: c, problem: when(c.form != "", "it assigns a match as: %s", c.form), defect: formDefect})
 	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
-	known := x.take(m)
+	x.take(m)
 	id := c.to.identity()
 	ack := map[string]any{"status": protocol.StatusAccepted, "match_id": m.id, "referee_id": id}
-	if known.attempt > 0 {
-		ack["attempt"], ack["draw_commitment"] = known.attempt, known.commitment
+	if m.attempt > 0 {
+		ack["attempt"] = m.attempt
 	}
 	return c.answer(protocol.RefereeSender(id), ack)
 }
@@ -80,22 +76,17 @@ func (x *managerExam) member(is func(*member) bool) *member {
 	return all[slices.IndexFunc(all, func(m *member) bool { return m == nil || is(m) })]
 }
 
-// take begins to conduct a match, unless that attempt is conducted already. It returns the
-// match that is conducted.
-func (x *managerExam) take(m *assignedMatch) *assignedMatch {
+// take begins to conduct a match, unless that attempt is conducted already.
+func (x *managerExam) take(m *assignedMatch) {
 	m.referee = x.member(func(r *member) bool { return r.role == Referee && r.fakeAgent == m.call.to })
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	again := slices.IndexFunc(x.matches, func(k *assignedMatch) bool { return k.id == m.id })
-	if again >= 0 && x.matches[again].attempt == m.attempt {
-		return x.matches[again]
-	}
-	if m.referee == nil || m.id == "" || len(x.matches) > 10000 || x.fakes.life.Err() != nil {
-		return m
+	known := again >= 0 && x.matches[again].attempt == m.attempt
+	if known || m.referee == nil || m.id == "" || len(x.matches) > 10000 || x.fakes.life.Err() != nil {
+		return
 	}
 	m.first = len(x.matches) == 0
-	_, _ = rand.Read(m.nonce[:]) // never fails
-	m.commitment = protocol.DrawCommitment(x.league, m.id, m.attempt, m.referee.id, m.nonce)
 	x.decide(m, len(x.matches))
 	if again >= 0 {
 		x.matches[again] = m
@@ -103,31 +94,29 @@ func (x *managerExam) take(m *assignedMatch) *assignedMatch {
 		x.matches = append(x.matches, m)
 	}
 	x.conducting.Go(func() { x.conduct(x.fakes.life, m) })
-	return m
 }
 
-// decide decides a match by an honest draw, and by choices that make every kind of result
-// in turn.
+// decide decides a match by choices that make every kind of result in turn.
 func (x *managerExam) decide(m *assignedMatch, n int) {
 	results := []rules.Side{rules.SideA, rules.SideB, rules.NoSide, rules.SideA}
 	winner := results[n%len(results)]
-	m.verdict, m.status = x.verdictFor(winner, rules.Chance{Nonce: m.nonce}), protocol.StatusWin
+	m.verdict, m.status = x.verdictFor(winner), league.StatusWin
 	switch {
 	case winner == rules.NoSide:
-		m.status = protocol.StatusDraw
+		m.status = league.StatusDraw
 	case n%len(results) == 3:
-		m.status, m.verdict.Moves[rules.SideB], m.verdict.Number = protocol.StatusTechnicalLoss, "", 0
+		m.status, m.verdict.Moves[rules.SideB], m.verdict.Number = league.StatusTechnicalLoss, "", 0
 	}
 }
 
 // report is MATCH_RESULT_REPORT of a match.
 func (x *managerExam) report(m *assignedMatch) map[string]any {
-	q := message(protocol.TypeMatchResultReport, protocol.RefereeSender(m.referee.id), "conv-check-report-"+m.id, m.referee.token)
+	q := message(protocol.TypeMatchResultReport, protocol.RefereeSender(m.referee.id), "conv-check-report-"+m.id,
+		m.referee.token)
 	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, m.round, m.id, x.game
 	q["result"] = resultOf(m.players, m.status, m.verdict)
 	if m.attempt > 0 {
 		q["attempt"] = m.attempt
-		q["draw"] = map[string]any{"commitment": m.commitment, "nonce": m.nonce.Hex()}
 	}
 	return q
 }
@@ -160,7 +149,7 @@ func orNull[T comparable](v T) any {
 
 // sendReport sends a report once.
 func (x *managerExam) sendReport(ctx context.Context, m *assignedMatch, report map[string]any) *reply {
-	return x.send(ctx, m.referee.dialect, protocol.ReportMatchResult.Name, report, variation{})
+	return x.send(ctx, m.referee.dialect, report)
 }
 
 // conduct reports a match. Before the first report it sends queries and wrong reports.
@@ -171,7 +160,8 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 		return
 	}
 	if !m.announced {
-		x.record("assignment", &fact{call: m.call, problem: firstOf(x.playerProblem(m.players[0], m.endpoints[0]), x.playerProblem(m.players[1], m.endpoints[1]))})
+		x.record("assignment", &fact{call: m.call,
+			problem: firstOf(x.playerProblem(m.players[0], m.endpoints[0]), x.playerProblem(m.players[1], m.endpoints[1]))})
 	}
 	if m.first {
 		x.queryRunning(ctx, m)
@@ -180,9 +170,9 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	x.mu.Lock()
 	m.reported = time.Now()
 	x.mu.Unlock()
-	r := x.ask(ctx, m.referee.dialect, protocol.ReportMatchResult.Name, x.report(m))
+	r := x.ask(ctx, m.referee.dialect, x.report(m))
 	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
-	x.record("report", &fact{reply: r, problem: problem})
+	x.show("report", r, problem)
 	if problem != "" {
 		return
 	}
@@ -201,51 +191,50 @@ func (x *managerExam) reportEarly(ctx context.Context) {
 		return
 	}
 	p := x.players[0].id
-	m := &assignedMatch{id: protocol.MatchID{Round: 1, Number: 1}.String(), round: 1, players: [2]string{p, p + "0"}, referee: x.referees[0]}
+	m := &assignedMatch{id: league.MatchID{Round: 1, Number: 1}.String(), round: 1, players: [2]string{p, p + "0"},
+		referee: x.referees[0]}
 	x.decide(m, 0)
-	x.record("early report", &fact{reply: x.sendReport(ctx, m, x.report(m)), code: protocol.ErrLeagueNotStarted, numbers: []int{30, 5002}})
+	x.record("wrong report", &fact{about: "before the league begins",
+		reply: x.sendReport(ctx, m, x.report(m)), code: protocol.ErrLeagueNotStarted,
+		messageType: protocol.TypeMatchResultReport})
 }
 
 // reportWrongly sends reports of a match in progress that must not count.
 func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
-	send := func(q map[string]any, breaches ...breach) {
-		x.sendBroken(ctx, m.referee, protocol.ReportMatchResult.Name, q, breaches...)
-	}
+	const wrong, withoutRight = "wrong report", "report without right"
+	send := func(q map[string]any, breaches ...breach) { x.sendBroken(ctx, m.referee, q, breaches...) }
 	report, elsewhere := x.report(m), x.report(m)
 	elsewhere["round_id"] = 99
-	send(elsewhere, breach{"report of an unknown match", protocol.ErrMatchNotFound, []int{5002}, "match_id", "R99M99"})
-	const withoutRight = "report without right"
+	send(elsewhere, breach{wrong, "match_id", "R99M99", protocol.ErrMatchNotFound})
 	send(report,
-		breach{withoutRight, protocol.ErrTokenMissing, []int{5001}, "auth_token", nil},
-		breach{withoutRight, protocol.ErrTokenInvalid, []int{5001}, "auth_token", "tok-ref01-" + strings.Repeat("0", 43)})
+		breach{withoutRight, "auth_token", nil, protocol.ErrTokenMissing},
+		breach{withoutRight, "auth_token", "tok-ref01-" + strings.Repeat("0", 43), protocol.ErrTokenInvalid},
+		breach{wrong, "result", nil, protocol.ErrMissingField})
 	if p := x.member(func(p *member) bool { return p.id == m.players[1] }); p != nil {
-		send(report, breach{withoutRight, "", nil, "auth_token", p.token})
+		send(report, breach{withoutRight, "auth_token", p.token, ""})
 		own := x.report(m)
 		own["auth_token"] = p.token
-		send(own, breach{withoutRight, protocol.ErrRefereeNotRegistered, []int{13, 5001}, "sender", p.sender(p.id)})
+		send(own, breach{withoutRight, "sender", p.sender(p.id), protocol.ErrRefereeNotRegistered})
 	}
-	send(report, breach{"report without a result", protocol.ErrMissingField, []int{codeInvalidParams}, "result", nil})
 	result, _ := elsewhere["result"].(map[string]any)
 	result["winner"] = "P9999"
-	send(report, breach{"report of another winner", "", nil, "result", result})
+	send(report, breach{"report of another winner", "result", result, ""})
 }
 
 // reportAgain repeats a report, and sends a different one of the same match.
 func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
+	const kind, duplicate = protocol.TypeMatchResultReport, protocol.ErrDuplicateReport
 	r := x.sendReport(ctx, m, x.report(m))
 	if r.Status == 0 && x.over() {
-		x.record("report again", &fact{skip: "the manager has ended with its league"})
+		x.miss("the manager has ended with its league", "report again")
 		return
 	}
 	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
-	if refusedWith(r, protocol.ErrDuplicateReport, 5003) == "" {
-		problem = ""
-	}
-	x.record("report again", &fact{reply: r, problem: problem})
+	x.show("report again", r, when(refusedWith(r, kind, duplicate) != "", "%s", problem))
 	another := x.report(m) // a possible result: the other player has won
-	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB, rules.Chance{Nonce: m.nonce}))
+	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB))
 	if r = x.sendReport(ctx, m, another); r.Status != 0 || !x.over() {
-		x.record("different report", &fact{reply: r, code: protocol.ErrDuplicateReport, numbers: []int{5003}})
+		x.record("different report", &fact{reply: r, code: duplicate, messageType: kind})
 	}
 }
 
@@ -264,7 +253,7 @@ func (x *managerExam) conductAnnounced() {
 			players := [2]string{row.text("player_A_id"), row.text("player_B_id")}
 			m := &assignedMatch{id: row.text("match_id"), round: roundOf(c), players: players, announced: true, call: c}
 			if !x.isAssigned(m.id) {
-				x.record("form of assignment", &fact{call: c, problem: "it assigns a match by the announcement alone"})
+				x.record("form of call", &fact{call: c, problem: "it assigns a match by the announcement alone"})
 				x.take(m)
 			}
 		}

@@ -2,7 +2,6 @@ package check_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"io"
 	"mime"
 	"net/http"
@@ -13,8 +12,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
-
-	"evenodd/league/protocol"
 )
 
 type object = map[string]any
@@ -32,10 +29,9 @@ type model struct {
 	bytes func(w http.ResponseWriter, status *int, body []byte) []byte // changes what is sent
 	apply func(request object)                                         // changes the registration
 
-	lax         bool // does not look at what it is sent
-	knowsLittle bool // only the three methods, by one name each
-	forgets     bool // makes every choice anew
-	open        bool // chooses in any match
+	lax     bool // does not look at what it is sent
+	forgets bool // makes every choice anew
+	open    bool // chooses in any match
 
 	mu      sync.Mutex
 	id      string
@@ -179,27 +175,8 @@ var methods = map[string]string{
 	"update_standings": "LEAGUE_STANDINGS_UPDATE", "notify_round_completed": "ROUND_COMPLETED", "notify_league_completed": "LEAGUE_COMPLETED",
 }
 
-func (m *model) typeOf(method string, params object) string {
-	if messageType, known := methods[method]; known {
-		if m.knowsLittle && method != "handle_game_invitation" && method != "choose_parity" && method != "notify_match_result" {
-			return ""
-		}
-		return messageType
-	}
-	if m.knowsLittle {
-		return ""
-	}
-	said, _ := params["message_type"].(string)
-	for _, messageType := range methods {
-		if messageType == method || messageType == said {
-			return messageType
-		}
-	}
-	return ""
-}
-
 func (m *model) carryOut(method string, params object) (object, *refusal) {
-	messageType := m.typeOf(method, params)
+	messageType := methods[method]
 	if messageType == "" {
 		return nil, &refusal{code: -32601, message: "Method not found"}
 	}
@@ -268,7 +245,6 @@ func (m *model) play(messageType, match string, params, result object) *refusal 
 		}
 		result["message_type"], result["match_id"], result["accept"] = "GAME_JOIN_ACK", match, true
 		result["arrival_timestamp"] = result["timestamp"]
-		result["entropy_commitment"] = protocol.EntropyCommitment(match, m.id, entropy(match))
 	case "CHOOSE_PARITY_CALL":
 		switch {
 		case m.open && (is == nil || is.over):
@@ -282,8 +258,6 @@ func (m *model) play(messageType, match string, params, result object) *refusal 
 			is.choice = m.draw()
 		}
 		result["message_type"], result["match_id"], result["parity_choice"] = "CHOOSE_PARITY_RESPONSE", match, is.choice
-		secret := entropy(match)
-		result["entropy"] = secret.Hex()
 	default:
 		if messageType == "GAME_OVER" && is != nil {
 			is.over = true
@@ -308,8 +282,6 @@ func (m *model) draw() string {
 	m.turns++
 	return [...]string{"even", "odd"}[m.turns%2]
 }
-
-func entropy(match string) protocol.Secret { return protocol.Secret(sha256.Sum256([]byte(match))) }
 
 // registration is what the model asks its manager.
 func (m *model) registration(endpoint string) object {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	conformance "evenodd/league/inspect/check"
+	"evenodd/league/inspect/check"
 	"evenodd/transport/http"
 	"evenodd/transport/pipenet"
 )
@@ -98,10 +98,10 @@ func (n *network) client() *nethttp.Client {
 }
 
 // check examines an agent.
-func (n *network) check(o conformance.Options) *conformance.Report {
+func (n *network) check(o check.Options) *check.Report {
 	n.Helper()
 	o.Listen, o.Dial, o.PlayerPort = n.listen, n.dial, playerPort
-	r, err := conformance.Check(n.Context(), o)
+	r, err := check.Check(n.Context(), o)
 	require.NoError(n, err)
 	assert.Equal(n, o.Role, r.Role)
 	return r

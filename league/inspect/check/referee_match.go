@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
@@ -57,6 +58,11 @@ func busy(r *reply) bool {
 	return strings.EqualFold(r.result.text("status"), protocol.StatusBusy)
 }
 
+// unready tells whether a referee takes no match at the moment.
+func unready(r *reply) bool {
+	return r.fault != nil && r.fault.data.text("error_code") == string(protocol.ErrInvalidMatchState)
+}
+
 // unplayed tells whether a player does not join the match.
 func (m *refereedMatch) unplayed() bool { return m.name == refusesToPlay || m.name == neverJoins }
 
@@ -71,7 +77,10 @@ func (m *refereedMatch) received(kind string) []*call {
 
 // reports returns the reports of the match, in order.
 func (m *refereedMatch) reports() []*call {
-	return m.exam.fakes.received(func(c *call) bool { return c.kind == protocol.TypeMatchResultReport && c.match() == m.id })
+	return m.exam.fakes.received(func(c *call) bool {
+		return c.kind == protocol.TypeMatchResultReport &&
+			c.match() == m.id
+	})
 }
 
 // slow tells whether a match goes on because the referee gives players the protocol's own
@@ -106,13 +115,14 @@ type deviation struct {
 // newMatch makes a match with two players.
 func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	n := int(x.ids.Add(1))
-	m := &refereedMatch{matchCase: row, exam: x, id: protocol.MatchID{Round: n, Number: 1}.String(), round: n, attempt: 1, limit: x.patience(usualMatch)}
+	m := &refereedMatch{matchCase: row, exam: x, id: league.MatchID{Round: n, Number: 1}.String(), round: n, attempt: 1,
+		limit: usualMatch}
 	if m.long || m.short {
-		m.limit = x.patience(longMatch)
+		m.limit = longMatch
 	}
 	start := x.options.Game.Start()
 	for i := range m.players {
-		p := &fakePlayer{match: m, name: protocol.PlayerID(i + 1), side: rules.Side(i), deviation: row.deviations[i]}
+		p := &fakePlayer{match: m, name: league.PlayerID(i + 1), side: rules.Side(i), deviation: row.deviations[i]}
 		if choices := options(x.options.Game, start, p.side); len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
@@ -139,7 +149,7 @@ func (p *fakePlayer) answer(c *call) response {
 	if p.waits > 0 {
 		p.fakes.await(p.fakes.life, p.waits, func() bool {
 			other := p.match.players[p.side.Other()]
-			return slices.ContainsFunc(other.received(p.match.exam.questionType()), func(c *call) bool { return c.answered })
+			return slices.ContainsFunc(other.received(p.match.exam.questionType()), func(c *call) bool { return c.began > 0 })
 		})
 	}
 	if p.change != nil {
@@ -159,10 +169,8 @@ func (p *fakePlayer) behave(c *call) response {
 		var allowed []string
 		_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // none in even_odd
 		x.setChoice(result, p.prefer(allowed))
-	case protocol.TypeGameOver, protocol.TypeGameError:
-		result["status"] = protocol.StatusAcknowledged
 	default:
-		return answerPing(c, "player")
+		return acknowledge(c, membershipOf(Player), p.name)
 	}
 	return c.answer(protocol.PlayerSender(p.name), result)
 }
@@ -195,22 +203,20 @@ func (m *refereedMatch) verdict(number int) rules.Verdict {
 
 // assignment is MATCH_ASSIGNMENT of a match.
 func (x *refereeExam) assignment(m *refereedMatch) map[string]any {
-	q := message(protocol.TypeMatchAssignment, protocol.ManagerSender, protocol.MatchConversation(m.id, m.attempt), "")
-	q["league_id"], q["round_id"], q["match_id"], q["attempt"], q["game_type"] = checkLeague, m.round, m.id, m.attempt, x.game
-	q["referee_id"] = x.manager.agentID()
+	q := notice(protocol.TypeMatchAssignment, map[string]any{
+		"conversation_id": protocol.MatchConversation(m.id, m.attempt), "round_id": m.round, "match_id": m.id,
+		"attempt": m.attempt, "game_type": x.game, "referee_id": x.manager.identity(),
+		"retry_policy": map[string]any{"max_retries": 3, "delay_sec": 0.1, "backoff_strategy": "fixed"},
+	})
 	for i, name := range []string{"player_A", "player_B"} {
 		q[name] = map[string]any{
 			"player_id": m.players[i].name, "endpoint": m.players[i].url, "display_name": "Check Player " + m.players[i].name,
 			"standings": map[string]any{"wins": 0, "losses": 0, "draws": 0, "points": 0},
 		}
 	}
-	join, move := inviteLimit.Seconds(), chooseLimit.Seconds()
-	if m.short {
-		join, move = shortTime.Seconds(), shortTime.Seconds()
+	if times, ok := q["timeouts"].(map[string]any); ok && m.short {
+		times["game_join_ack_timeout_sec"], times["move_timeout_sec"] = shortTime.Seconds(), shortTime.Seconds()
 	}
-	q["timeouts"] = map[string]any{"game_join_ack_timeout_sec": join, "move_timeout_sec": move, "game_over_timeout_sec": overLimit.Seconds(), "generic_response_timeout_sec": 5}
-	q["retry_policy"] = map[string]any{"max_retries": 3, "delay_sec": 0.1, "backoff_strategy": "fixed"}
-	q["scoring"] = map[string]any{"win_points": 3, "draw_points": 1, "loss_points": 0, "technical_loss_points": 0}
 	return q
 }
 
@@ -218,10 +224,12 @@ func (x *refereeExam) assignment(m *refereedMatch) map[string]any {
 const (
 	usualMatch = 15 * time.Second
 	longMatch  = 40 * time.Second       // four invitations of 5 s, and the pauses between
-	shortTime  = 500 * time.Millisecond // for a player that does not answer; a referee may give it the protocol's own time instead
-	hesitation = 500 * time.Millisecond // of a player before it joins
+	shortTime  = 500 * time.Millisecond // for a player that does not answer
 	forOther   = 2 * time.Second        // that a player waits for the question to its opponent
 )
+
+// everyMatch is the scenario of requirements that all matches show.
+const everyMatch = "every match"
 
 // The matches, by the behavior of their players. They are scenarios of the table.
 const (
@@ -236,10 +244,7 @@ const (
 	otherMatchOnly  = "a player that answers about another match"
 	answersErrors   = "a player that answers with an error"
 	answersNonsense = "a player that answers what is no JSON"
-	answersBroken   = "a player that answers HTTP 500"
 	hangsUp         = "a player that closes the connection"
-	answersHuge     = "a player that answers 1 MB"
-	bothFail        = "two players that always choose maybe"
 	noEnvelope      = "a player whose answers have no envelope"
 	lostReport      = "two good players, and a manager that closes the connection"
 )
@@ -267,19 +272,8 @@ func (x *refereeExam) matchCases() []matchCase {
 	instead := func(kind string, r response) *deviation {
 		return &deviation{kind: kind, change: func(good *response) { *good = r }}
 	}
-	failed := func(status int, body string) *deviation {
-		return instead(question, response{status: status, body: []byte(body)})
-	}
-	joinsLast := &deviation{kind: invitation, once: true, waits: hesitation}
-	choosesLast := &deviation{kind: question}
-	if x.simultaneous() {
-		choosesLast.waits = forOther
-	}
 	maybe := &deviation{kind: question, change: func(r *response) { x.setChoice(r.result, "maybe") }}
-	maybeOnce := &deviation{kind: question, once: true, waits: forOther, change: func(r *response) {
-		x.askState(r.result["match_id"])
-		x.setChoice(r.result, "maybe")
-	}}
+	maybeOnce := &deviation{kind: question, once: true, waits: forOther, change: maybe.change}
 	refuses := &deviation{kind: invitation, change: func(r *response) { r.result["accept"] = false }}
 	otherMatch := &deviation{kind: question, change: func(r *response) { r.result["match_id"] = "R99M99" }}
 	bare := &deviation{change: func(r *response) {
@@ -287,52 +281,42 @@ func (x *refereeExam) matchCases() []matchCase {
 			delete(r.result, name)
 		}
 	}}
-	huge := `{"jsonrpc": "2.0", "id": 1, "result": {"comment": "` + strings.Repeat("x", 1<<20) + `"}}`
-	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, byGame(x.exam, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
+	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection,
+		byGame(x.exam, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
 	return []matchCase{
-		{name: wellPlayed, deviations: [2]*deviation{choosesLast, joinsLast}},
-		{name: sameChoice, deviations: by(a, joinsLast)},
+		{name: wellPlayed},
+		{name: sameChoice},
 		{name: refusesToPlay, deviations: by(b, refuses), loses: true},
-		{name: neverJoins, deviations: by(a, instead(invitation, response{after: maxHolding})), loses: true, code: late, short: true},
-		{name: neverChooses, deviations: by(b, instead(question, response{after: maxHolding})), loses: true, code: late, short: true},
+		{name: neverJoins, deviations: by(a, instead(invitation, response{after: maxHolding})), loses: true, code: late,
+			short: true},
+		{name: neverChooses, deviations: by(b, instead(question, response{after: maxHolding})), loses: true, code: late,
+			short: true},
 		{name: choosesMaybe, deviations: by(a, maybeOnce), code: illegal},
 		{name: alwaysMaybe, deviations: by(b, maybe), loses: true, code: illegal},
-		{name: choosesLate, deviations: by(a, &deviation{kind: question, once: true, change: func(r *response) { r.after = 3 * shortTime }}), code: late, short: true},
+		{name: choosesLate, deviations: by(a,
+			&deviation{kind: question, once: true, change: func(r *response) { r.after = 3 * shortTime }}), code: late,
+			short: true},
 		{name: otherMatchOnly, deviations: by(b, otherMatch), loses: true},
-		{name: answersErrors, deviations: by(a, instead(question, (&call{}).refuse(-32000, "the player has no choice"))), loses: true},
-		{name: answersNonsense, deviations: by(b, failed(http.StatusOK, "<html>not what you asked for</html>")), loses: true, code: lost, long: true},
-		{name: answersBroken, deviations: by(a, failed(http.StatusInternalServerError, "Internal Server Error")), loses: true, code: lost, long: true},
+		{name: answersErrors, deviations: by(a, instead(question, (&call{}).refuse(-32000, "the player has no choice"))),
+			loses: true},
+		{name: answersNonsense, deviations: by(b, instead(question,
+			response{status: http.StatusOK, body: []byte("<html>not what you asked for</html>")})), loses: true, code: lost,
+			long: true},
 		{name: hangsUp, deviations: by(b, instead(question, response{})), loses: true, code: lost, long: true},
-		{name: answersHuge, deviations: by(a, failed(http.StatusOK, huge)), loses: true, code: lost, long: true},
-		{name: bothFail, deviations: [2]*deviation{maybe, maybe}, loses: true, code: illegal},
 		{name: noEnvelope, deviations: by(b, bare)},
 		{name: lostReport, long: true},
 	}
 }
 
-// matches makes the matches that show a selected requirement.
+// matches makes the matches that show a selected requirement, and the first of all. Matches whose players
+// answer at once show what a usual league shows.
 func (x *refereeExam) matches() []*refereedMatch {
 	var all []*refereedMatch
 	for _, row := range x.matchCases() {
-		if x.needsMatch(row) {
+		usual := !row.short && !row.long && x.needs(play)
+		if usual || row.name == wellPlayed || x.needs(row.name, everyMatch) {
 			all = append(all, x.newMatch(row))
 		}
 	}
 	return all
-}
-
-// needsMatch tells whether a match shows a selected requirement. The matches whose players
-// answer at once show all requirements that name no scenario.
-func (x *refereeExam) needsMatch(row matchCase) bool {
-	return x.selects(func(r *rule) bool {
-		scenarios := r.namedScenarios()
-		switch {
-		case len(scenarios) == 0:
-			return !row.short && !row.long
-		case slices.Contains(scenarios, row.name) || slices.Contains(scenarios, everyMatch):
-			return true
-		}
-		other := []string{"registration", "play", "wire", "misuse", "end"}
-		return row.name == wellPlayed && slices.ContainsFunc(scenarios, func(s string) bool { return !slices.Contains(other, s) })
-	})
 }

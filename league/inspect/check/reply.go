@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -27,7 +26,6 @@ type reply struct {
 	header http.Header
 	took   time.Duration
 	at     time.Time // when it came
-	reused bool      // it came on a connection that had been used before
 	closed bool      // the connection was refused: no process listens
 
 	object members // the body; nil when it is no JSON object
@@ -91,7 +89,8 @@ func faultOf(object members) *fault {
 // UTF-8, which have a requirement of their own.
 func objectOf(raw []byte) members {
 	var m members
-	if len(raw) == 0 || json.Unmarshal(raw, &m, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+	if len(raw) == 0 ||
+		json.Unmarshal(raw, &m, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
 		return nil
 	}
 	return m
@@ -117,6 +116,9 @@ func (r *reply) trouble() string {
 	}
 	return fmt.Sprintf("answered with HTTP status %d and neither result nor error", r.Status)
 }
+
+// timedOut tells whether the agent had its whole time, and gave no answer.
+func (r *reply) timedOut() bool { return strings.HasPrefix(r.Error, "no answer within") }
 
 // failed tells whether an answer has an error that is not null.
 func (r *reply) failed() bool {
@@ -214,23 +216,18 @@ func jsonProblem(body []byte) string {
 	d := jsontext.NewDecoder(bytes.NewReader(body))
 	err := d.SkipValue()
 	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return "the body has the same name twice in one object: " + jsonDetail(err)
 	case err != nil:
-		return "the body is no JSON: " + jsonDetail(err)
+		return "the body is no JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
 	case len(bytes.TrimSpace(body[d.InputOffset():])) > 0:
 		return "something stands behind the JSON value"
 	}
 	return ""
 }
 
-func jsonDetail(err error) string {
-	return strings.TrimPrefix(err.Error(), "jsontext: ")
-}
-
 // traces are texts in the stack traces of several languages.
 var traces = [...]string{
-	"Traceback (most recent call last)", "\ngoroutine ", `\ngoroutine `, "panic: ", "\n    at ", `\n    at `, "\n\tat ", `\n\tat `,
+	"Traceback (most recent call last)", "\ngoroutine ", `\ngoroutine `, "panic: ", "\n    at ", `\n    at `, "\n\tat ",
+	`\n\tat `,
 	"stack backtrace:", `.py\", line `, `.py", line `, "node_modules",
 }
 

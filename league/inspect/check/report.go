@@ -1,6 +1,6 @@
-// Package conformance examines an agent by calls over HTTP, and reports for each requirement
+// Package check examines an agent by calls over HTTP, and reports for each requirement
 // whether the agent keeps to the protocol. It judges each message of the agent as received,
-// and as translated by league/dialect, so that it understands what a league understands.
+// and as translated by transport/dialect, so that it understands what a league understands.
 //
 // The table of a role holds its requirements and their judges. Scenarios call the agent, and
 // record facts, by which the judges decide. The kit also sends invalid requests. It trusts no
@@ -54,7 +54,7 @@ type Requirement struct {
 	Text  string `json:"text"`  // one sentence: what the agent does
 	Page  string `json:"page"`  // section of docs/protocol.md, such as docs/protocol.md#game_join_ack
 	Spec  string `json:"spec"`  // document and section of the specification, such as 003 §4.4.2; "" if no document has it
-	Hint  string `json:"hint"`  // how to mend it
+	Hint  string `json:"hint"`  // how to mend it; "" where the text says it
 }
 
 // An Exchange is one call and its answer.
@@ -68,7 +68,7 @@ type Exchange struct {
 
 	request, response []byte // the bodies as they were, until they are shown
 	unasked           bool   // it was never sent, or had not its time: that is no failure
-	defect            defect // what is wrong with the answer as a whole; the zero value for nothing
+	defect            string // what is wrong with the answer as a whole; "" for nothing
 }
 
 // A Finding is the verdict on one requirement, with the evidence.
@@ -82,7 +82,7 @@ type Finding struct {
 	// the agent was given up, or the time was over.
 	CutOff bool `json:"-"`
 
-	defect defect
+	defect string // a sentence, which is that of the Cause; "" for a defect of this requirement alone
 }
 
 // A Cause is one defect of the agent, with all requirements that do not hold because
@@ -153,66 +153,12 @@ func Catalogue(role string) []Requirement {
 	return all
 }
 
-// skip finds that a requirement could not be examined. Any finding before stands.
-func (x *exam) skip(id, why string, shown ...*Exchange) {
-	x.find(id, &Finding{Verdict: Skipped, Detail: why}, shown)
-}
-
-// block is skip for a requirement that does not pass any more, whatever follows.
-func (x *exam) block(id, why string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if before := x.findings[id]; before == nil || before.Verdict != Fail {
-		x.findings[id], x.blocked[id] = &Finding{Verdict: Skipped, Detail: why}, true
+// tableOf returns the rules of a role, in the order of the report.
+func tableOf(role string) []rule {
+	if begin := examiners[role]; begin != nil {
+		return begin(&exam{}).table()
 	}
-}
-
-// failed tells whether a requirement is known not to hold.
-func (x *exam) failed(id string) bool { return x.verdict(id) == Fail }
-
-// verdict is the verdict on a requirement so far; "" for none.
-func (x *exam) verdict(id string) Verdict {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if f := x.findings[id]; f != nil {
-		return f.Verdict
-	}
-	return ""
-}
-
-// find keeps a finding. The first failure stands, unless a later one has a rejection that
-// says more.
-func (x *exam) find(id string, f *Finding, shown []*Exchange) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, e := range shown {
-		if e == nil {
-			continue
-		}
-		if e.unasked && f.Verdict == Fail { // a call that was not made is no failure
-			f = &Finding{Verdict: Skipped, Detail: e.Error, CutOff: true}
-			break
-		}
-		if f.defect.key == "" {
-			f.defect = e.defect
-		}
-	}
-	before := x.findings[id]
-	switch {
-	case before == nil:
-	case before.Verdict == Fail:
-		if f.Verdict != Fail || f.rank() <= before.rank() || f.rank() == rankResult {
-			return
-		}
-	case f.Verdict == Skipped, f.Verdict == before.Verdict, x.blocked[id] && f.Verdict == Pass:
-		return
-	}
-	for _, e := range shown {
-		if e != nil && f.Verdict != Pass && !f.CutOff {
-			f.Exchanges = append(f.Exchanges, e.shown())
-		}
-	}
-	x.findings[id] = f
+	return nil
 }
 
 // report returns the findings on the selected requirements, in the order of the
@@ -220,103 +166,65 @@ func (x *exam) find(id string, f *Finding, shown []*Exchange) {
 func (x *exam) report(late bool) (findings []Finding, ended string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.withdraw()
-	end := cmp.Or(x.gaveUp, when(late, "the examination took all of its %s", x.options.Budget))
+	end := cmp.Or(x.hideTokens(x.gaveUp), when(late, "the examination took all of its %s", x.options.Budget))
 	for i := range x.rules {
-		q := x.rules[i].Requirement
-		if !x.options.Selection.Wants(q) {
+		r := &x.rules[i]
+		if !x.options.Selection.Wants(r.Requirement) {
 			continue
 		}
-		f := x.findings[q.ID]
-		if f == nil {
-			f = &Finding{Verdict: Skipped, Detail: cmp.Or(end, "the agent never came so far"), CutOff: end != ""}
+		f := Finding{Verdict: Skipped, Detail: cmp.Or(end, "the agent never came so far"), CutOff: end != ""}
+		if found := x.findings[r.ID]; found != nil {
+			f = *found
 		}
-		f.Requirement = q
-		if f.Verdict == Fail && q.Level == Should {
+		if why := x.shownNothing(r); why != "" && f.Verdict != Skipped {
+			f = Finding{Verdict: Skipped, Detail: why}
+		}
+		f.Requirement = r.Requirement
+		if f.Verdict == Fail && r.Level == Should {
 			f.Verdict = Warn
 		}
-		if f.CutOff && q.Level == Must {
+		if f.CutOff && r.Level == Must {
 			ended = cmp.Or(end, ended, f.Detail)
 		}
-		findings = append(findings, *f)
+		findings = append(findings, f)
 	}
 	return findings, ended
 }
 
-// A defect is a fault of an answer as a whole, independent of the request. Requirements that
-// fail by answers with the same defect have the same cause.
-type defect struct {
-	key  string // equal for equal defects; "" for none
-	text string // one sentence
-	rank int    // how much it tells of the reason; see the ranks
+// shownNothing returns why neither a pass nor a failure says something about a requirement; "" if they do.
+func (x *exam) shownNothing(r *rule) string {
+	f := x.findings[r.ID]
+	independent := strings.Contains(r.ID, "-REG-") || strings.HasSuffix(r.ID, "-FRM-03")
+	if f != nil && f.Verdict == Pass && !x.understood.Load() && !independent {
+		return "the agent has understood no call, so that this shows nothing"
+	}
+	for _, id := range r.given {
+		if needed := x.findings[id]; needed != nil && needed.Verdict != Pass {
+			return id + " does not hold, so that this shows nothing"
+		}
+	}
+	return ""
 }
-
-// The ranks of answers, the least informative first.
-const (
-	rankNone     = iota // no answer
-	rankStatus          // an HTTP status, and no text that says more
-	rankStandard        // an error of JSON-RPC that says no more than its code
-	rankMessage         // an error with a message of its own
-	rankResult          // a result: the agent has understood the call
-)
 
 // Defects that make several requirements fail and that no single answer shows.
-var (
-	wrappingDefect = defect{"wrapping", "Its replies are not wrapped as JSON-RPC responses.", rankResult}
-	idDefect       = defect{"id", "Its replies do not have the id of the request.", rankResult}
-	envelopeDefect = defect{"envelope", "Its messages do not have the whole envelope: protocol, message_type, sender, timestamp, conversation_id.", rankResult}
-	formDefect     = defect{"form", "Its calls are not in the form of the specification.", rankResult}
+const (
+	wrappingDefect = "Its replies are not wrapped as JSON-RPC responses."
+	idDefect       = "Its replies do not have the id of the request."
+	envelopeDefect = "Its messages do not have the whole envelope: protocol, message_type, sender, timestamp, conversation_id."
+	formDefect     = "Its calls are not in the form of the specification."
 )
 
-func calledFormDefect(form string) defect {
-	return defect{"called form", "It understands calls only in another form than the specification's: " + form + ".", rankResult}
-}
-
-func unreportedDefect(match string) defect {
-	return defect{"unreported", "It does not report every match: no report came of " + match + ".", rankResult}
-}
-
-// diagnose returns the defect of an answer; the zero value when it has a result.
-func diagnose(r *reply) defect {
+// diagnose returns the defect of an answer; "" when it has a result.
+func diagnose(r *reply) string {
 	switch {
-	case r.unasked, r.Error == "" && r.result != nil && r.fault == nil:
-		return defect{rank: rankResult}
+	case r.unasked, r.trouble() == "":
+		return ""
+	case r.timedOut():
+		return "It does not answer in time."
 	case r.Error != "":
-		return defect{"no answer: " + reasonOf(r.Error), "It does not answer: " + r.Error + ".", rankNone}
-	case r.fault != nil:
-		rank := rankMessage
-		if r.fault.standard() {
-			rank = rankStandard
-		}
-		return defect{fmt.Sprintf("error %d %s", r.fault.code, r.fault.message), "It " + r.trouble() + ".", rank}
+		return "It does not answer: " + r.Error[strings.LastIndex(r.Error, ": ")+1:] + "."
 	}
-	return defect{fmt.Sprintf("status %d", r.Status), "It " + r.trouble() + ".", rankStatus}
-}
-
-// reasonOf is the last part of a network error, which is the same for all calls.
-func reasonOf(err string) string {
-	if strings.HasPrefix(err, "no answer within") {
-		return "timeout"
-	}
-	parts := strings.Split(err, ": ")
-	return parts[len(parts)-1]
-}
-
-// standard tells whether an error says no more than its code.
-func (f *fault) standard() bool {
-	switch f.message {
-	case "", "Parse error", "Invalid Request", "Method not found", "Invalid params", "Internal error", "Unknown method":
-		return true
-	}
-	return f.code == codeUnknownMethod
-}
-
-// rank tells how informative the evidence of a finding is.
-func (f *Finding) rank() int {
-	if f.defect.key == "" {
-		return rankResult
-	}
-	return f.defect.rank
+	return "It " + r.trouble() + "."
 }
 
 // causesOf groups the findings that do not hold by their defects, sets their Cause,
@@ -329,7 +237,7 @@ func causesOf(findings []Finding) []Cause {
 		if f.Verdict != Fail && f.Verdict != Warn {
 			continue
 		}
-		key := cmp.Or(f.defect.key, f.ID)
+		key := cmp.Or(f.defect, f.ID)
 		if groups[key] == nil {
 			keys = append(keys, key)
 		}
@@ -351,7 +259,7 @@ func causeOf(group []*Finding) Cause {
 	}
 	c := Cause{ID: first.ID, Level: first.Level, Text: cmp.Or(first.Detail, first.Text)}
 	if len(group) > 1 {
-		c.Text = first.defect.text
+		c.Text = first.defect
 	}
 	for _, f := range group {
 		f.Cause = c.ID
@@ -360,51 +268,31 @@ func causeOf(group []*Finding) Cause {
 	return c
 }
 
-// withdraw takes back passes by which the agent has shown nothing.
-func (x *exam) withdraw() {
-	skip := func(f *Finding, why string) {
-		if f != nil && f.Verdict == Pass {
-			*f = Finding{Verdict: Skipped, Detail: why + ", so that this shows nothing"}
-		}
-	}
-	for id, f := range x.findings {
-		if !x.understood.Load() && !strings.Contains(id, "-REG-") && !strings.HasSuffix(id, "-FRM-03") {
-			skip(f, "the agent has understood no call")
-		}
-	}
-	for i := range x.rules {
-		r := &x.rules[i]
-		if given := x.findings[r.given]; given != nil && given.Verdict != Pass {
-			skip(x.findings[r.ID], r.given+" does not hold")
-		}
-	}
-}
+// tokens finds the tokens of a message by the names of their members. In the result of an MCP tool
+// the message is a text, with escaped quotation marks.
+var tokens = regexp.MustCompile(`(?i)(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
 
-// wantsMembership tells whether an error is about the identity of caller or agent, not
-// about the request.
-func wantsMembership(f *fault) bool {
-	codes := []protocol.Code{protocol.ErrPlayerNotRegistered, protocol.ErrTokenMissing, protocol.ErrTokenInvalid, protocol.ErrNotAuthorized}
-	return slices.Contains(codes, protocol.Code(f.catalogued())) || slices.Contains([]int{3001, 4001, 4002}, f.code)
+// hideTokens removes the tokens of the agent, the kit and the operator from a text of a report,
+// because reports are published.
+func (x *exam) hideTokens(text string) string {
+	text = tokens.ReplaceAllString(string(protocol.HideTokens([]byte(text))), "$1***")
+	if admin := x.options.Admin; len(admin) > 3 {
+		text = strings.ReplaceAll(text, admin, "***")
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
-
-// tokens finds the tokens of a message by the names of their members, because reports are
-// published. In the result of an MCP tool the message is a text, with escaped quotation
-// marks.
-var tokens = regexp.MustCompile(`(?i)(\\*"(?:auth_token|access_token|token)\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
 
 // shown returns the exchange for a report.
-func (x *Exchange) shown() Exchange {
-	e := *x
-	e.Request = cmp.Or(e.Request, shown(e.request))
-	e.Response = shown(e.response)
+func (x *exam) shown(e Exchange) Exchange {
+	e.Request, e.Response, e.Error = x.body(e.request), x.body(e.response), x.hideTokens(e.Error)
 	return e
 }
 
-// shown returns a body for a report: shortened, as valid UTF-8, and without tokens.
-func shown(body []byte) string {
-	text := tokens.ReplaceAllString(string(protocol.HideTokens(body)), "$1***")
+// body returns a body for a report, shortened.
+func (x *exam) body(b []byte) string {
+	text := x.hideTokens(string(b))
 	if len(text) > maxShown {
-		text = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxShown], ""), len(body))
+		text = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxShown], ""), len(b))
 	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return text
 }

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,15 +15,12 @@ type rule struct {
 	Requirement
 	judges    []judge
 	scenarios []string // that show the requirement, besides those in the names of its facts
-	given     string   // the requirement that must hold; else a pass shows nothing
+	given     []string // requirements without which it shows nothing
 }
 
-// A judge decides a requirement by each fact with this name. It decides nothing while one
-// of the other requirements does not hold.
+// A judge decides a requirement by each fact with this name.
 type judge struct {
-	id     string
 	fact   string
-	others []string
 	decide test
 }
 
@@ -32,20 +31,16 @@ type fact struct {
 	skip           string // why the fact could not be observed: its requirements are skipped
 	problem        string // a problem that the scenario itself observed
 	note           string // the detail of a pass
-	defect         defect // that failures have in common
-	others         []string
+	defect         string // that failures have in common
 	reply, earlier *reply
 	call           *call
-	evidence       []*Exchange // besides those of the replies and the call
 
 	// What a message is compared with.
 	match, conversation, messageType, sender string
 	message                                  members        // nil: that of the reply or call
 	want                                     map[string]any // expected members
 	at                                       time.Time
-	broken                                   []protocol.FieldError // fields that the agents of a league refuse
-	code                                     protocol.Code         // of a refusal; "" for any
-	numbers                                  []int                 // of JSON-RPC, instead of the code
+	code                                     protocol.Code // of a refusal; "" for any
 	of                                       *refereedMatch
 	player                                   *fakePlayer
 }
@@ -64,128 +59,200 @@ func (f *fact) read() members {
 // A clause completes a rule.
 type clause func(*rule)
 
-func must(id, text, spec, hint string, clauses ...clause) rule {
-	r := rule{Requirement: Requirement{ID: id, Level: Must, Text: text, Page: pageOf(id), Spec: spec, Hint: hint}}
+// must makes a rule. See is a section of protocolPage and, after a comma, that of the specification.
+func must(id, see, text string, clauses ...clause) rule {
+	heading, spec, _ := strings.Cut(see, ", ")
+	anchor := strings.ReplaceAll(strings.ToLower(heading), " ", "-")
+	r := rule{Requirement: Requirement{ID: id, Level: Must, Text: text, Page: protocolPage + "#" + anchor,
+		Spec: spec}}
 	for _, c := range clauses {
 		c(&r)
 	}
 	return r
 }
 
-func should(id, text, spec, hint string, clauses ...clause) rule {
-	r := must(id, text, spec, hint, clauses...)
+func should(id, see, text string, clauses ...clause) rule {
+	r := must(id, see, text, clauses...)
 	r.Level = Should
 	return r
 }
 
-// on adds a judge. It decides nothing while one of the other requirements fails.
-func on(fact string, decide test, others ...string) clause {
-	return func(r *rule) { r.judges = append(r.judges, judge{r.ID, fact, others, decide}) }
+// form is the requirement that a message has the members of its table in the protocol, these optional
+// ones as the agent wrote them, and that they have the expected values.
+func form(id, see, messageType string, optional ...string) rule {
+	names := append(requiredMembers(messageType), optional...)
+	last := len(names) - 1
+	return should(id, see,
+		messageType+" has "+strings.Join(names[:last], ", ")+" and "+names[last]+", as in the protocol.",
+		on(messageType, formed, asSent(func(f *fact) string {
+			if f.call == nil || f.call.kind != messageType { // a reply, or the question of another game than even_odd
+				return ""
+			}
+			return each(optional, isThere)(f)
+		}), sameValues))
 }
+
+// requiredMembers are those that a message must have besides its envelope.
+func requiredMembers(messageType string) []string {
+	schema, _ := protocol.Schema(messageType)
+	names, _ := schema["required"].([]string)
+	return slices.DeleteFunc(slices.Clone(names), isEnvelope)
+}
+
+func isEnvelope(field string) bool {
+	return slices.Contains([]string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token"},
+		field)
+}
+
+// formed wants the members of a message that the rules of its fields require.
+func formed(f *fact) string {
+	kind := f.messageType
+	if f.call != nil {
+		kind = f.call.kind
+	}
+	return fieldsProblem(protocol.Examine(kind, encoded(f.read())), func(field string) bool { return !isEnvelope(field) })
+}
+
+// sameValues compares the members of a message with the expected ones.
+func sameValues(f *fact) string {
+	for _, name := range slices.Sorted(maps.Keys(f.want)) {
+		got, want := f.read()[name], encoded(f.want[name])
+		if got != nil && !sameJSON(got, want) {
+			return name + " is " + valueOf(f.read(), name) + ", not " + string(want)
+		}
+	}
+	return ""
+}
+
+// on adds a judge, which wants a fact without a problem, or one that passes these tests.
+func on(fact string, tests ...test) clause {
+	decide := found
+	if len(tests) > 0 {
+		decide = every(tests...)
+	}
+	return func(r *rule) { r.judges = append(r.judges, judge{fact, decide}) }
+}
+
+// mend adds how to mend what does not hold, where the requirement does not say it.
+func mend(hint string) clause { return func(r *rule) { r.Hint = hint } }
 
 // in names further scenarios that show the requirement.
 func in(scenarios ...string) clause {
 	return func(r *rule) { r.scenarios = append(r.scenarios, scenarios...) }
 }
 
-// given names a requirement that must hold: if it does not, the agent shows nothing by a
-// pass. An agent that refuses every call makes no wrong choice either.
-func given(id string) clause { return func(r *rule) { r.given = id } }
+// given names requirements that must hold: without them the agent shows nothing. An agent that
+// refuses every call makes no wrong choice either.
+func given(ids ...string) clause { return func(r *rule) { r.given = append(r.given, ids...) } }
 
-// Scenarios of requirements that many scenarios can show.
-const (
-	everywhere = "everywhere"  // any scenario
-	everyMatch = "every match" // of a referee
-)
+// protocolPage is the page that describes the protocol, from the root of the repository.
+const protocolPage = "docs/protocol.md"
 
-// shows tells whether a scenario shows the requirement.
-func (r *rule) shows(scenario string) bool {
-	return slices.Contains(r.scenarios, everywhere) || slices.Contains(r.namedScenarios(), scenario)
+// See returns where to read about a requirement: the section of docs/protocol.md and that of the
+// specification.
+func (r *Requirement) See() string {
+	if r.Spec == "" || r.Page == "" {
+		return r.Page + r.Spec
+	}
+	return r.Page + ", " + r.Spec
 }
 
-// namedScenarios returns the scenarios that show the requirement.
-func (r *rule) namedScenarios() []string {
+// groups are the groups of requirements, in the order of the report.
+const groups = "REG HTTP FRM MSG RPC MET ENV REF STA INV CHO OVR ERR NOT REQ UNI LOAD LAT " +
+	"AUT QRY RUN RND ASG RPT REP LOS END"
+
+// inOrder puts the rules of a role into the order of the report.
+func inOrder(rules ...[]rule) []rule {
+	all := slices.Concat(rules...)
+	group := func(r rule) int { return slices.Index(strings.Fields(groups), strings.Split(r.ID, "-")[1]) }
+	slices.SortFunc(all, func(a, b rule) int { return cmp.Or(group(a)-group(b), strings.Compare(a.ID, b.ID)) })
+	return all
+}
+
+// play is the scenario of requirements that a usual league shows.
+const play = "play"
+
+// shownBy returns the scenarios that show the requirement.
+func (r *rule) shownBy() []string {
 	all := slices.Clone(r.scenarios)
 	for _, j := range r.judges {
 		if scenario, _, ok := strings.Cut(j.fact, "/"); ok {
 			all = append(all, scenario)
 		}
 	}
+	if len(all) == 0 {
+		return []string{play}
+	}
 	return all
 }
 
-// tableOf returns the rules of a role, in the order of the report.
-func tableOf(role string) []rule {
-	x := &exam{}
-	return map[string][]rule{
-		Player: (&playerExam{exam: x}).table(), Referee: (&refereeExam{exam: x}).table(), Manager: (&managerExam{exam: x}).table(),
-	}[role]
-}
-
-// use sets the table of the examination.
-func (x *exam) use(table []rule) {
-	x.rules, x.judges = table, map[string][]judge{}
-	for _, r := range table {
-		for _, j := range r.judges {
-			x.judges[j.fact] = append(x.judges[j.fact], j)
-		}
-	}
-}
-
-// selects tells whether a selected requirement satisfies a condition.
-func (x *exam) selects(condition func(*rule) bool) bool {
-	return slices.ContainsFunc(x.rules, func(r rule) bool { return x.options.Selection.Wants(r.Requirement) && condition(&r) })
-}
-
-// needs tells whether one of the scenarios shows a selected requirement.
+// needs tells whether a selected requirement depends on one of the scenarios.
 func (x *exam) needs(scenarios ...string) bool {
-	return x.selects(func(r *rule) bool { return slices.ContainsFunc(scenarios, r.shows) })
+	return slices.ContainsFunc(x.rules, func(r rule) bool {
+		return x.options.Selection.Wants(r.Requirement) &&
+			slices.ContainsFunc(r.shownBy(), func(s string) bool { return slices.Contains(scenarios, s) })
+	})
 }
 
-// needsMoreThan tells whether a selected requirement depends on another scenario.
-func (x *exam) needsMoreThan(scenarios ...string) bool {
-	return x.selects(func(r *rule) bool {
-		named := r.namedScenarios()
-		return len(named) == 0 || slices.ContainsFunc(named, func(s string) bool { return !slices.Contains(scenarios, s) })
-	})
+// show records the fact that an agent answered in some way, with the problem of the answer.
+func (x *exam) show(name string, r *reply, problems ...string) {
+	x.record(name, &fact{reply: r, problem: firstOf(problems...)})
+}
+
+// miss records why facts could not be observed. It replaces no finding.
+func (x *exam) miss(why string, names ...string) {
+	for _, name := range names {
+		x.record(name, &fact{skip: why})
+	}
 }
 
 // record judges all requirements that depend on facts with this name.
 func (x *exam) record(name string, f *fact) {
-	judges := x.judges[name]
-	if judges == nil {
-		panic("no requirement depends on the fact " + name) // an error of the kit, which all of its tests find
-	}
-	for _, j := range judges {
-		x.decide(&j, f)
+	for i := range x.rules {
+		for _, j := range x.rules[i].judges {
+			if j.fact == name {
+				x.find(x.rules[i].ID, f, j.decide)
+			}
+		}
 	}
 }
 
-func (x *exam) decide(j *judge, f *fact) {
-	for _, other := range slices.Concat(j.others, f.others) {
-		if x.failed(other) {
-			x.block(j.id, other+" does not hold, and without it this cannot be examined")
+// find decides a requirement by a fact, and keeps the finding. The first failure stands.
+func (x *exam) find(id string, f *fact, decide test) {
+	finding := &Finding{Verdict: Skipped, Detail: f.skip}
+	if f.skip == "" {
+		problem := decide(f)
+		why, skip := strings.CutPrefix(problem, undecided)
+		switch {
+		case skip && why == "":
 			return
+		case skip:
+			finding.Detail = why
+		case problem == "":
+			finding = &Finding{Verdict: Pass, Detail: f.note}
+		default:
+			finding = &Finding{Verdict: Fail, Detail: when(f.about != "", "%s: ", f.about) + problem, defect: f.defect}
 		}
 	}
-	shown := append([]*Exchange{f.earlier.exchange(), f.reply.exchange(), f.call.exchange()}, f.evidence...)
-	if f.skip != "" {
-		x.skip(j.id, f.skip, shown...)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	before := x.findings[id]
+	if before != nil && (before.Verdict == Fail || finding.Verdict == Skipped || finding.Verdict == before.Verdict) {
 		return
 	}
-	finding := &Finding{Verdict: Pass, Detail: f.note}
-	problem := j.decide(f)
-	if why, ok := strings.CutPrefix(problem, undecided); ok {
-		if why != "" {
-			x.skip(j.id, why, shown...)
+	for _, e := range []*Exchange{f.earlier.exchange(), f.reply.exchange(), f.call.exchange()} {
+		switch {
+		case e == nil:
+		case e.unasked && finding.Verdict == Fail: // a call that was not made is no failure
+			if before == nil {
+				x.findings[id] = &Finding{Verdict: Skipped, Detail: x.hideTokens(e.Error), CutOff: true}
+			}
+			return
+		case finding.Verdict != Pass:
+			finding.defect = cmp.Or(finding.defect, e.defect)
+			finding.Exchanges = append(finding.Exchanges, x.shown(*e))
 		}
-		return
 	}
-	if problem != "" {
-		finding = &Finding{Verdict: Fail, Detail: problem, defect: f.defect}
-		if f.about != "" {
-			finding.Detail = f.about + ": " + problem
-		}
-	}
-	x.find(j.id, finding, shown)
+	finding.Detail, finding.defect = x.hideTokens(finding.Detail), x.hideTokens(finding.defect)
+	x.findings[id] = finding
 }

@@ -16,14 +16,10 @@ import (
 // A tamper plants a defect in one of this program's agents: it changes the requests and
 // responses of the agent on their way. Nil members change nothing.
 type tamper struct {
-	request   func(method string, params object)
-	response  func(method string, params, response object)
-	outgoing  func(method string, params object) bool // false: it is not sent
-	silence   []byte                                  // what answers a notification
-	otherwise bool                                    // answers in another form
-	unproved  bool                                    // brings no credentials
-	hasty     bool                                    // asks a player for a choice as soon as that one has joined
-	strict    bool                                    // rejects answers without an envelope
+	request  func(method string, params object)
+	response func(method string, params, response object)
+	outgoing func(method string, params object) bool // false: it is not sent
+	strict   bool                                    // rejects answers without an envelope
 }
 
 var (
@@ -53,19 +49,11 @@ func (x *tamper) handler(mux *transport.Mux) nethttp.Handler {
 			x.response(method, params, response)
 			answer = encode(response)
 		}
-		if answer == nil {
-			answer = x.silence
-		}
 		w.Header().Set("Content-Type", "application/json")
-		status := nethttp.StatusOK
-		if x.otherwise {
-			answer = otherwise(w, &status, answer)
-		}
 		if answer == nil {
 			w.WriteHeader(nethttp.StatusNoContent)
 			return
 		}
-		w.WriteHeader(status)
 		_, _ = w.Write(answer)
 	})
 }
@@ -84,13 +72,7 @@ type tamperedCaller struct {
 	*tamper
 }
 
-func (c tamperedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
-	if c.unproved {
-		r.Bearer = ""
-	}
-	if c.hasty && r.Method == protocol.Invite.Name {
-		return c.inviteAndAsk(ctx, r)
-	}
+func (c tamperedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	if decode := r.Decode; c.strict {
 		r.Decode = func(answer []byte) (any, error) {
 			if !bytes.Contains(answer, []byte(`"message_type"`)) {
@@ -127,17 +109,4 @@ func inner(m object, names ...string) object {
 		m, _ = m[name].(map[string]any)
 	}
 	return m
-}
-
-// inviteAndAsk invites a player, and asks it for a choice whatever the other does.
-func (c tamperedCaller) inviteAndAsk(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
-	joined, timing, err := c.Caller.Call(ctx, r)
-	var q object
-	if err == nil && json.Unmarshal(encode(r.Params), &q) == nil && q["role_in_match"] == protocol.RolePlayerA {
-		r.Method = protocol.ChooseParity.Name
-		r.Params = object{"message_type": "CHOOSE_PARITY_CALL", "match_id": q["match_id"], "player_id": "P01"}
-		r.Decode = func([]byte) (any, error) { return object{}, nil }
-		_, _, err = c.Caller.Call(ctx, r)
-	}
-	return joined, timing, err
 }

@@ -50,6 +50,7 @@ func (f *File) Append(at string, data journal.Data) error {
 		f.lines.Fail(err)
 		return err
 	}
+	text = appendfile.Seal(text)
 	if _, err := f.lines.Append(text); err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ type Visit func(number int, e *journal.Event, hash string, end int64)
 // Replay reads a journal from its beginning, checks that every event follows the
 // event before, and folds it. It returns the hash of the last event, and end and torn
 // as appendfile.Lines does. A line that is wrong is a *DamageError.
-func Replay(path string, file io.Reader, visit Visit) (state *journal.State, head string, end int64, torn int, err error) {
+func Replay(path string, file io.Reader, visit Visit) (state *journal.State, head string, end int64, torn int,
+	err error) {
 	r := newReplay(path, visit)
 	end, torn, err = appendfile.Lines(file, r.line)
 	return r.state, r.head, end, torn, r.damage(err)
@@ -51,13 +52,14 @@ func newReplay(path string, visit Visit) *replay {
 // line folds the next line.
 func (r *replay) line(number int, text []byte) error {
 	r.last, r.end = number, r.end+int64(len(text))+1
-	e, err := journal.Decode(text)
+	e, err := readLine(number, text)
 	switch {
 	case err != nil:
 	case e.Seq != number:
 		err = fmt.Errorf("event %d stands where event %d belongs: a line was removed, added or moved", e.Seq, number)
 	case e.Prev != r.head:
-		err = fmt.Errorf("it does not follow the line before: prev is %.12s…, the hash of that line is %.12s…", e.Prev, r.head)
+		err = fmt.Errorf("it does not follow the line before: prev is %.12s…, the hash of that line is %.12s…", e.Prev,
+			r.head)
 	default:
 		err = r.state.Apply(e)
 	}
@@ -69,6 +71,14 @@ func (r *replay) line(number int, text []byte) error {
 		r.visit(number, e, r.head, r.end)
 	}
 	return nil
+}
+
+// readLine reads the event of a line in a file.
+func readLine(number int, text []byte) (*journal.Event, error) {
+	if err := appendfile.CheckSeal(number, text); err != nil {
+		return nil, err
+	}
+	return journal.Decode(text)
 }
 
 // damage returns a line that is too long as a *DamageError, and any other error as it is.

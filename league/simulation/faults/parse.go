@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"evenodd/league/protocol"
+	"evenodd/league"
 )
 
 // The kinds of faults as a specification names them.
@@ -24,7 +24,8 @@ func Parse(spec string) (*Plan, error) {
 	if spec == "" {
 		return p, nil
 	}
-	probabilities := map[string]*float64{"drop": &p.Drop, "delay": &p.Delay, "duplicate": &p.Duplicate, "garbage": &p.Garbage}
+	probabilities := map[string]*float64{"drop": &p.Drop, "delay": &p.Delay, "duplicate": &p.Duplicate,
+		"garbage": &p.Garbage}
 	periods := map[string]*[]Period{"crash": &p.Crash, "hang": &p.Hang, "deny": &p.Deny, refereeCrash: &p.RefereeCrash}
 	var problems []error
 	seen := map[string]bool{}
@@ -63,9 +64,9 @@ func addPeriod(periods *[]Period, part, kind, value string) error {
 	if err != nil {
 		return err
 	}
-	parseID, role := protocol.ParsePlayerID, "a player such as P03"
+	parseID, role := league.ParsePlayerID, "a player such as P03"
 	if kind == refereeCrash {
-		parseID, role = protocol.ParseRefereeID, "a referee such as REF01"
+		parseID, role = league.ParseRefereeID, "a referee such as REF01"
 	}
 	_, known := parseID(s.ID)
 	switch {
@@ -91,7 +92,10 @@ func readPeriod(part, value string) (Period, error) {
 	first, okFrom := round(from)
 	last, okUntil := round(until)
 	if !okFrom || ends && (!okUntil || last <= first) {
-		return s, fmt.Errorf("faults: %q: after @ write a round, such as R2, or the first round and the round after the last, such as R2-R4", part)
+		return s,
+			fmt.Errorf(
+				"faults: %q: after @ write a round, such as R2, or the first round and the round after the last, such as R2-R4",
+				part)
 	}
 	s.From, s.Until = first, last
 	return s, nil
@@ -121,20 +125,22 @@ func (p *Plan) Check(players, referees, rounds int) error {
 		count   int
 		last    string
 	}{
-		{slices.Concat(p.Crash, p.Hang, p.Deny), protocol.ParsePlayerID, players, protocol.PlayerID(players)},
-		{p.RefereeCrash, protocol.ParseRefereeID, referees, protocol.RefereeID(referees)},
+		{slices.Concat(p.Crash, p.Hang, p.Deny), league.ParsePlayerID, players, league.PlayerID(players)},
+		{p.RefereeCrash, league.ParseRefereeID, referees, league.RefereeID(referees)},
 	} {
 		for _, s := range group.periods {
 			if n, _ := group.parseID(s.ID); n > group.count {
 				problems = append(problems, fmt.Errorf("faults: %s is not in the league: the last one is %s", s.ID, group.last))
 			}
 			if max(s.From, s.Until) > rounds {
-				problems = append(problems, fmt.Errorf("faults: %s: the league has no round %d: the last one is %d", s.ID, max(s.From, s.Until), rounds))
+				problems = append(problems, fmt.Errorf("faults: %s: the league has no round %d: the last one is %d", s.ID,
+					max(s.From, s.Until), rounds))
 			}
 		}
 	}
 	if len(p.RefereeCrash) > 0 && len(p.RefereeCrash) >= referees {
-		problems = append(problems, fmt.Errorf("faults: every referee crashes (%d), and none is left to conduct the matches", referees))
+		problems = append(problems, fmt.Errorf("faults: every referee crashes (%d), and none is left to conduct the matches",
+			referees))
 	}
 	return errors.Join(problems...)
 }

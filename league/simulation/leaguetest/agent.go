@@ -50,7 +50,8 @@ type Scripted struct {
 	parts Script
 }
 
-func (s Scripted) Handle(method string, decode func([]byte) (any, error), handle func(context.Context, string, any) (any, error)) {
+func (s Scripted) Handle(method string, decode func([]byte) (any, error),
+	handle func(context.Context, string, any) (any, error)) {
 	play, ok := s.parts[method]
 	if !ok {
 		s.Mux.Handle(method, decode, handle)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 )
 
@@ -30,13 +30,15 @@ const (
 
 // RetryAfterPause is a GAME_ERROR to P02 after which the referee asks again in 2 s.
 func RetryAfterPause(at time.Duration, code protocol.Code, retry int, action string) GameError {
-	return GameError{At: at, To: "p02", Code: code, Retry: retry, Retryable: true, Action: action, Next: at + 2*Second, Remaining: NotGiven}
+	return GameError{At: at, To: "p02", Code: code, Retry: retry, Retryable: true, Action: action, Next: at + 2*Second,
+		Remaining: NotGiven}
 }
 
 // RetryAtOnce is a GAME_ERROR to P02 after which the referee asks again at once, in the
 // same window.
 func RetryAtOnce(at time.Duration, code protocol.Code, retry int, action string, left time.Duration) GameError {
-	return GameError{At: at, To: "p02", Code: code, Retry: retry, Retryable: true, Action: action, Next: at, Remaining: left}
+	return GameError{At: at, To: "p02", Code: code, Retry: retry, Retryable: true, Action: action, Next: at,
+		Remaining: left}
 }
 
 // FinalError is a GAME_ERROR to P02 after which P02 has lost the match.
@@ -56,14 +58,15 @@ func FourErrors(first, every time.Duration, code protocol.Code, action string) [
 
 func FourErrorsAtOnce(code protocol.Code, action string, window time.Duration) []GameError {
 	return []GameError{
-		RetryAtOnce(0, code, 1, action, window), RetryAtOnce(0, code, 2, action, window), RetryAtOnce(0, code, 3, action, window),
+		RetryAtOnce(0, code, 1, action, window), RetryAtOnce(0, code, 2, action, window), RetryAtOnce(0, code, 3, action,
+			window),
 		FinalError(0, code, 3, action),
 	}
 }
 
 // Duel plays a league of one match: P01, which always chooses even, against P02, which
 // always chooses odd.
-func (w *World) Duel(first, second []Option) league.MatchRecord {
+func (w *World) Duel(first, second []Option) manager.MatchRecord {
 	w.T.Helper()
 	w.StartManager(2, 1)
 	w.Referee("REF01")

@@ -8,9 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -33,7 +34,7 @@ type reporter struct {
 }
 
 // Call changes a copy of the message.
-func (r *reporter) Call(ctx context.Context, c protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (r *reporter) Call(ctx context.Context, c protocol.CallRequest) (any, *protocol.Timing, error) {
 	switch q := c.Params.(type) {
 	case *protocol.RefereeRegisterRequest:
 		if r.thirdParty {
@@ -91,7 +92,7 @@ var reportKinds = []struct {
 	}, refused, journal.GradeStated, journal.GradeStated},
 	{"some moves", func(q *protocol.MatchResultReport) {
 		choice, _ := q.Result.Details.Choices.Get("P01")
-		q.Result.Details.Choices = protocol.Both("P01", choice, "P02", nil)
+		q.Result.Details.Choices = league.Both("P01", choice, "P02", nil)
 		q.Result.Details.DrawnNumber, q.Draw, q.Moves = nil, nil, nil
 		q.Signatures = q.Signatures[:min(len(q.Signatures), 1)]
 	}, refused, journal.GradeStated, journal.GradeStated},
@@ -105,16 +106,16 @@ var reportKinds = []struct {
 		refused, refused, refused},
 	{"a one-sided technical loss", func(q *protocol.MatchResultReport) {
 		winner := "P01"
-		q.Result.Winner, q.Result.Details = &winner, &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+		q.Result.Winner, q.Result.Details = &winner, &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
 		q.Evidence = protocol.Evidence{}
 	}, technical, technical, technical},
 	{"a technical loss without the draw", func(q *protocol.MatchResultReport) {
 		winner := "P01"
-		q.Result.Winner, q.Result.Details = &winner, &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+		q.Result.Winner, q.Result.Details = &winner, &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
 		q.Draw, q.Evidence = nil, protocol.Evidence{}
 	}, technical, technical, technical},
 	{"a double technical loss", func(q *protocol.MatchResultReport) {
-		q.Result.Winner, q.Result.Details = nil, &protocol.ResultDetails{Status: protocol.StatusTechnicalLoss}
+		q.Result.Winner, q.Result.Details = nil, &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
 		q.Evidence = protocol.Evidence{}
 	}, technical, technical, technical},
 	{"a number out of range", func(q *protocol.MatchResultReport) {
@@ -126,7 +127,7 @@ var reportKinds = []struct {
 		if q.Result.Winner != nil && *q.Result.Winner == winner {
 			winner = "P02"
 		}
-		q.Result.Winner, q.Result.Details.Status = &winner, protocol.StatusWin
+		q.Result.Winner, q.Result.Details.Status = &winner, league.StatusWin
 	}, refused, refused, refused},
 }
 
@@ -159,7 +160,7 @@ func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want st
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game, w.Varies = game, true
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, func(o *league.Options) { o.Sign, o.RequireSignatures = true, required })
+		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Sign, o.RequireSignatures = true, required })
 		if _, err := r.start(w, "REF01"); r.thirdParty && required {
 			require.ErrorContains(t, err, "this league requires signatures")
 			x.Kill()
@@ -174,14 +175,14 @@ func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want st
 		stated := 0
 		switch want {
 		case technical:
-			assert.Equal(t, []string{protocol.StatusTechnicalLoss, ""}, []string{got.Status, got.Grade})
+			assert.Equal(t, []string{league.StatusTechnicalLoss, ""}, []string{got.Status, got.Grade})
 		case refused:
 			stated = 1
-			assert.Equal(t, []string{protocol.StatusDraw, "its referee did not show its result", journal.GradeStated, "", ""},
+			assert.Equal(t, []string{league.StatusDraw, "its referee did not show its result", journal.GradeStated, "", ""},
 				[]string{got.Status, got.Reason, got.Grade, got.ChoiceA, got.ChoiceB})
 		default:
 			assert.Equal(t, want, got.Grade)
-			assert.NotEqual(t, protocol.StatusTechnicalLoss, got.Status)
+			assert.NotEqual(t, league.StatusTechnicalLoss, got.Status)
 			if want == journal.GradeStated {
 				stated = 1
 			}
@@ -221,7 +222,7 @@ func TestLyingRefereeByGrade(t *testing.T) {
 		{journal.GradeRecomputed, false, true, func(q *protocol.MatchResultReport) {
 			flipped := "odd" // the player without a key chose even
 			one, _ := q.Result.Details.Choices.Get("P01")
-			q.Result.Details.Choices = protocol.Both("P01", one, "P02", &flipped)
+			q.Result.Details.Choices = league.Both("P01", one, "P02", &flipped)
 			follow(q)
 		}, "WIN * recomputed"},
 		{journal.GradeStated, true, false, func(q *protocol.MatchResultReport) {
@@ -270,9 +271,9 @@ func follow(q *protocol.MatchResultReport) {
 	}
 	result := q.Result.GameResult()
 	verdict := evenodd.Game{}.Start().Play(result.Moves(ids)).Judge(chance)
-	q.Result.Winner, q.Result.Details.Status = nil, protocol.StatusDraw
+	q.Result.Winner, q.Result.Details.Status = nil, league.StatusDraw
 	if winner := verdict.WinnerOf(ids); winner != "" {
-		q.Result.Winner, q.Result.Details.Status = &winner, protocol.StatusWin
+		q.Result.Winner, q.Result.Details.Status = &winner, league.StatusWin
 	}
 	q.Result.Details.DrawnNumber = &verdict.Number
 }

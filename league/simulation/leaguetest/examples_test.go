@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/rules/tictactoe"
@@ -23,7 +24,7 @@ import (
 
 // examplesFile has one message of each type, for docs/protocol.md and evenodd schema. The flag
 // -update rewrites it.
-const examplesFile = "../protocol/examples.json"
+const examplesFile = "../../protocol/examples.json"
 
 // exampleLeague is the league of the examples. All commitments contain it.
 const exampleLeague = "league_2026"
@@ -107,12 +108,12 @@ func TestExamplesAreMessagesOfLeagues(t *testing.T) {
 	}
 	committed, err := os.ReadFile(examplesFile)
 	require.NoError(t, err)
-	assert.Equal(t, strings.Split(string(committed), "\n"), strings.Split(string(written), "\n"), "run: go test ./league/leaguetest -run TestExamples -update")
+	assert.Equal(t, strings.Split(string(committed), "\n"), strings.Split(string(written), "\n"), "run: go test ./league/simulation/leaguetest -run TestExamples -update")
 }
 
 func playEvenOdd(t *testing.T, found examples) {
 	w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-	w.StartManager(0, 1, func(o *league.Options) { o.LeagueID = exampleLeague })
+	w.StartManager(0, 1, func(o *manager.Options) { o.LeagueID = exampleLeague })
 	in := leaguetest.WithLeague(exampleLeague)
 	w.Referee("REF01", in, leaguetest.WithName("Referee One"), leaguetest.WithCapacity(1), leaguetest.WithoutID, leaguetest.WithoutKey)
 	wrong := leaguetest.FirstN(1, leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally)
@@ -121,7 +122,7 @@ func playEvenOdd(t *testing.T, found examples) {
 		if i == 1 {
 			traits = append(traits, leaguetest.On(protocol.ChooseParity.Name, wrong))
 		}
-		w.Player(protocol.PlayerID(i+1), traits...)
+		w.Player(league.PlayerID(i+1), traits...)
 	}
 	synctest.Wait()
 	organise := &protocol.OrganiseRequest{LeagueID: exampleLeague, Command: protocol.CommandPause, By: "Dana", Reason: "lunch"}
@@ -158,7 +159,7 @@ func playEvenOdd(t *testing.T, found examples) {
 func playMoves(t *testing.T, found examples) {
 	w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
 	w.Game = tictactoe.Game{}
-	w.StartManager(2, 1, func(o *league.Options) { o.LeagueID = exampleLeague })
+	w.StartManager(2, 1, func(o *manager.Options) { o.LeagueID = exampleLeague })
 	in := leaguetest.WithLeague(exampleLeague)
 	w.Referee("REF01", in)
 	w.Player("P01", in, marks("048"))

@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
 
 // faultsPage lists the consequences of each fault. The flag -update rewrites it.
-const faultsPage = "../../docs/faults.md"
+const faultsPage = "../../../docs/faults.md"
 
 // A fault is one way to misbehave.
 type fault struct {
@@ -31,7 +32,7 @@ type fault struct {
 	traits []leaguetest.Option                       // of the offender
 	script func(w *hostileWorld) []leaguetest.Option // traits that need the world
 	wire   *wire                                     // of the offending player
-	league []func(*league.Options)                   // the league's options
+	league []func(*manager.Options)                  // the league's options
 	vague  bool                                      // the number of reports from an offending referee varies
 	slowly bool                                      // the honest players take a second for a choice
 	last   func(w *hostileWorld)                     // called after all agents but P04 have registered
@@ -74,7 +75,7 @@ func TestFaults(t *testing.T) {
 		}
 		want, err := os.ReadFile(faultsPage)
 		require.NoError(t, err)
-		assert.Empty(t, differences(string(want), page), "the consequences differ from docs/faults.md: check them, and run the test with -update")
+		assert.Equal(t, strings.Split(string(want), "\n"), strings.Split(page, "\n"), "the consequences differ from docs/faults.md: check them, and run the test with -update")
 	})
 	for _, f := range cases {
 		t.Run(f.name, func(t *testing.T) {
@@ -106,28 +107,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// differences returns the lines that only one of two pages has.
-func differences(want, got string) (lines []string) {
-	before, now := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for _, line := range before {
-		if !slices.Contains(now, line) {
-			lines = append(lines, "- "+line)
-		}
-	}
-	for _, line := range now {
-		if !slices.Contains(before, line) {
-			lines = append(lines, "+ "+line)
-		}
-	}
-	return lines
-}
-
 // assertOwnResults compares the results of the suspect's matches with the expected ones.
 func (w *hostileWorld) assertOwnResults(want matchResults) {
 	w.T.Helper()
 	own, _ := w.matches()
 	for _, r := range own {
-		lost := r.Status == protocol.StatusTechnicalLoss
+		lost := r.Status == league.StatusTechnicalLoss
 		assert.True(w.T, want == someLost || lost == (want == allLost), "%s: %s %s", r.MatchID, r.Status, r.Reason)
 	}
 }
@@ -182,7 +167,7 @@ func (w *hostileWorld) resultsOfOthers() string {
 	_, others := w.matches()
 	played := 0
 	for _, r := range others {
-		if r.Status == protocol.StatusWin || r.Status == protocol.StatusDraw {
+		if r.Status == league.StatusWin || r.Status == league.StatusDraw {
 			played++
 		}
 	}
@@ -224,7 +209,7 @@ func (w *hostileWorld) observedOfIntruder() []string {
 }
 
 // observedOfMatch returns the retries, errors and result of a match of an offending player.
-func (w *hostileWorld) observedOfMatch(r *league.MatchRecord) string {
+func (w *hostileWorld) observedOfMatch(r *manager.MatchRecord) string {
 	mine := func(e *leaguetest.Exchange) bool {
 		return e.To == w.offender.Host && leaguetest.Decode[struct {
 			MatchID string `json:"match_id"`
@@ -255,8 +240,8 @@ func (w *hostileWorld) observedOfMatch(r *league.MatchRecord) string {
 }
 
 // verdictOn returns the result of a match of an offending player.
-func (w *hostileWorld) verdictOn(r *league.MatchRecord) string {
-	if r.Status != protocol.StatusTechnicalLoss {
+func (w *hostileWorld) verdictOn(r *manager.MatchRecord) string {
+	if r.Status != league.StatusTechnicalLoss {
 		return "completed" + w.length(r.MatchID)
 	}
 	why, _, _ := strings.Cut(r.Reason, " - ")
@@ -328,7 +313,7 @@ func (w *hostileWorld) observedOfReferee(f *fault) []string {
 	}
 	var by counted
 	results := w.Manager.Results()
-	slices.SortStableFunc(results, func(a, b league.MatchRecord) int { return cmp.Compare(a.RefereeID, b.RefereeID) })
+	slices.SortStableFunc(results, func(a, b manager.MatchRecord) int { return cmp.Compare(a.RefereeID, b.RefereeID) })
 	for _, r := range results {
 		by.add("of " + r.RefereeID)
 	}
@@ -396,7 +381,7 @@ func faultsPageOf(cases []*fault, rows map[string]string) string {
 
 const faultsIntroduction = `# Consequences of faults
 
-A test writes this page: ` + "`go test ./league/leaguetest -run TestFaults -update`" + `. Do not edit it.
+A test writes this page: ` + "`go test ./league/simulation/leaguetest -run TestFaults -update`" + `. Do not edit it.
 
 Agents may crash, hang, send wrong messages and send messages that no other agent asked for. Each row
 is a whole league over HTTP in virtual time, with a manager, two referees and four players: six matches
@@ -413,7 +398,7 @@ The error codes: E001 no response in time, E002 a member of a wrong type, E003 a
 choice other than "even" and "odd", E009 no readable response, E015 another match, E022 rate limited;
 ` + "`league/protocol/errors.go`" + ` has the others. The referee repeats a failed call up to three times, after
 it has delivered the GAME_ERROR or after 1 s. After E022 it repeats the call after the requested delay,
-until the window ends. One case alone: ` + "`go test ./league/leaguetest -run 'TestFaults/<name>'`" + `. The
+until the window ends. One case alone: ` + "`go test ./league/simulation/leaguetest -run 'TestFaults/<name>'`" + `. The
 duration is virtual time. Some leagues wait 30 s for registrations or before each round, so that the
 offender has time to act.
 `

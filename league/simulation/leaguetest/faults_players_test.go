@@ -61,10 +61,7 @@ func playerFaults() []*fault {
 		player("another-conversation", "answers with another conversation_id", allComplete,
 			asked(leaguetest.EditAnswer("conversation_id", "conv-elsewhere")), invited(leaguetest.EditAnswer("conversation_id", "conv-elsewhere"))),
 		player("another-type", "sends a choice with message_type GAME_OVER", allLost, asked(leaguetest.EditAnswer("message_type", "GAME_OVER"))),
-		player("another-player", "sends a choice with player_id P01, its opponent", allComplete, asked(leaguetest.EditAnswer("player_id", "P01"))),
-		player("another-sender", "sends a choice with the sender league_manager", allComplete, asked(leaguetest.EditAnswer("sender", "league_manager"))),
 		player("another-protocol", "sends a choice with protocol league.v9", allComplete, asked(leaguetest.EditAnswer("protocol", "league.v9"))),
-		player("another-time", "sends a choice with a timestamp of year 1 in another time zone", allComplete, asked(leaguetest.EditAnswer("timestamp", "0001-01-01T00:00:00+05:30"))),
 	}
 	for _, choice := range []struct {
 		name, description string
@@ -99,9 +96,7 @@ func playerFaults() []*fault {
 		faults = append(faults, player(answer.name, answer.description, allLost, asked(leaguetest.AnswerWith(answer.value))))
 	}
 	faults = append(faults,
-		player("rejects-the-invitation", "sends GAME_JOIN_ACK with accept false", allLost, invited(leaguetest.EditAnswer("accept", false))),
 		player("accept-is-a-string", `sends GAME_JOIN_ACK with accept "yes"`, allLost, invited(leaguetest.EditAnswer("accept", "yes"))),
-		player("accept-is-a-number", "sends GAME_JOIN_ACK with accept 1", allLost, invited(leaguetest.EditAnswer("accept", 1))),
 		player("accept-is-missing", "sends GAME_JOIN_ACK without accept", allLost, invited(leaguetest.EditAnswer("accept", nil))),
 		player("invalid-entropy-commitment", "commits to entropy with an invalid digest", allLost, invited(leaguetest.EditAnswer("entropy_commitment", "my lucky number"))),
 		player("entropy-not-revealed", "commits to entropy and does not reveal it", allLost, asked(leaguetest.EditAnswer("entropy", nil))),

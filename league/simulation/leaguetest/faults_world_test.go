@@ -24,7 +24,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/transport"
@@ -76,7 +77,7 @@ func inAHostileWorld(t *testing.T, run func(w *hostileWorld)) {
 // first, with its traits. Its wire is broken after the registration.
 func (w *hostileWorld) join(f *fault) {
 	w.T.Helper()
-	options := append([]func(*league.Options){}, f.league...)
+	options := append([]func(*manager.Options){}, f.league...)
 	w.StartManager(4, 2, options...)
 	if f.of == ofPlayer || f.of == ofWire {
 		w.suspect = badPlayer
@@ -104,7 +105,7 @@ func (w *hostileWorld) join(f *fault) {
 	}
 	w.Referee("REF02", leaguetest.WithCapacity(2))
 	for i := 1; i <= 4; i++ {
-		id := protocol.PlayerID(i)
+		id := league.PlayerID(i)
 		if w.offender != nil && id == w.offender.ID {
 			continue
 		}
@@ -517,10 +518,10 @@ func (w *hostileWorld) assertUnharmed() {
 	assert.Len(w.T, w.Manager.Results(), n*(n-1)/2)
 	own, others := w.matches()
 	for _, r := range others {
-		assert.Contains(w.T, []string{protocol.StatusWin, protocol.StatusDraw}, r.Status, "%s: %s", r.MatchID, r.Reason)
+		assert.Contains(w.T, []string{league.StatusWin, league.StatusDraw}, r.Status, "%s: %s", r.MatchID, r.Reason)
 	}
 	for _, r := range own {
-		if r.Status == protocol.StatusTechnicalLoss {
+		if r.Status == league.StatusTechnicalLoss {
 			assert.NotEqual(w.T, w.suspect, r.Winner, "%s: %s", r.MatchID, r.Reason)
 			assert.NotEmpty(w.T, r.Winner, "%s: %s", r.MatchID, r.Reason)
 		}
@@ -557,7 +558,7 @@ func (w *hostileWorld) assertInformed() {
 }
 
 // matches returns the results with the suspect, and all others.
-func (w *hostileWorld) matches() (own, others []league.MatchRecord) {
+func (w *hostileWorld) matches() (own, others []manager.MatchRecord) {
 	for _, r := range w.Manager.Results() {
 		if r.PlayerA == w.suspect || r.PlayerB == w.suspect {
 			own = append(own, r)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -78,8 +77,8 @@ func MemoryFolder(t *testing.T) store.Folder {
 	return store.Folder(filepath.Clean(folder))
 }
 
-// MatchFiles returns the paths of the match files in a folder, relative to data/matches,
-// and AttemptFile names of the attempts in results files that were not acknowledged.
+// MatchFiles returns the paths of the match files in a folder, relative to data/matches, with
+// those that unacknowledged results will have, which only a log has.
 func MatchFiles(t *testing.T, folder store.Folder) []string {
 	t.Helper()
 	names := []string{}
@@ -87,57 +86,92 @@ func MatchFiles(t *testing.T, folder store.Folder) []string {
 		if err != nil || e.IsDir() {
 			return nil //nolint:nilerr // no folder, no files
 		}
-		if !store.IsResults(path) {
+		if !store.IsMatchLog(path) {
 			names = append(names, strings.TrimPrefix(path, "data/matches/"))
 			return nil
 		}
-		x := openResults(t, filepath.Join(string(folder), path))
-		for _, a := range x.Attempts {
-			if a.State != store.StateAcknowledged {
-				names = append(names, fmt.Sprintf(LeagueID+"/attempts/%s.a%d.%s.json", a.MatchID, a.Attempt, x.Header.RefereeID))
+		log, err := store.ReadMatchLog(filepath.Join(string(folder), path))
+		require.NoError(t, err)
+		require.Empty(t, log.Damage)
+		for _, m := range log.Matches {
+			if m.Lifecycle.State == store.StateFinished {
+				names = append(names, fmt.Sprintf(LeagueID+"/%s-a%d.json", m.MatchID, m.Attempt))
 			}
 		}
 		return nil
 	})
 	require.NoError(t, err)
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
-// openResults opens a results file, which must be whole.
-func openResults(t *testing.T, path string) *store.ResultsIndex {
+// LogUntilResult writes the log that the referee of a match had when it sent GAME_OVER.
+func LogUntilResult(t *testing.T, folder store.Folder, doc *store.Match) {
 	t.Helper()
-	x, err := store.IndexResults(path)
+	writeLog(t, folder, doc.RefereeID, []*store.Match{doc}, false)
+}
+
+// LogWhole writes the log that a referee had before the checkpoint that followed its matches.
+func LogWhole(t *testing.T, folder store.Folder, refereeID string, docs []*store.Match) {
+	t.Helper()
+	writeLog(t, folder, refereeID, docs, true)
+}
+
+func writeLog(t *testing.T, folder store.Folder, refereeID string, docs []*store.Match, whole bool) {
+	t.Helper()
+	if len(docs) == 0 {
+		return
+	}
+	log, _, _, err := store.OpenMatchLog(folder, docs[0].LeagueID, refereeID)
 	require.NoError(t, err)
-	require.Empty(t, x.Damage)
-	t.Cleanup(func() { _ = x.Close() })
-	return x
+	for _, doc := range docs {
+		finished := *doc
+		finished.Transcript, finished.Lifecycle.State = doc.Transcript[:doc.Digested], store.StateFinished
+		end := slices.IndexFunc(doc.Lifecycle.States, func(s store.StateEntry) bool { return s.State == store.StateFinished })
+		finished.Lifecycle.States = doc.Lifecycle.States[:end+1]
+		require.NoError(t, log.Append(&finished, true))
+		if whole {
+			require.NoError(t, log.Append(doc, true))
+		}
+	}
+	require.NoError(t, log.Close())
 }
 
 // FirstMatchFile is the file of R1M1 as MatchFiles names it.
 const FirstMatchFile = LeagueID + "/R1M1.json"
 
-// AttemptFile is the name by which MatchFiles lists an unacknowledged attempt of REF01 at
-// R1M1.
-func AttemptFile(n int) string { return fmt.Sprintf(LeagueID+"/attempts/R1M1.a%d.REF01.json", n) }
+// AttemptFile is the name by which MatchFiles lists an attempt at R1M1 whose result does not count.
+func AttemptFile(n int) string { return fmt.Sprintf(LeagueID+"/R1M1-a%d.json", n) }
 
-// ReadMatchFile reads a match or an attempt that MatchFiles names, with its transcript.
+// ReadMatchFile reads a match or an attempt that MatchFiles names.
 func ReadMatchFile(t *testing.T, folder store.Folder, name string) *store.Match {
 	t.Helper()
-	attempt, isAttempt := strings.CutPrefix(name, LeagueID+"/attempts/")
-	if !isAttempt {
-		id := strings.TrimSuffix(filepath.Base(name), ".json")
-		doc, err := folder.LoadMatch(LeagueID, id)
-		require.NoError(t, err)
-		doc.TranscriptFile = ""
+	doc, err := store.Read[store.Match](filepath.Join(filepath.Dir(folder.Matches(LeagueID)), name))
+	if err == nil {
 		return doc
 	}
-	parts := strings.Split(attempt, ".")
-	n, err := strconv.Atoi(parts[1][1:])
+	matchID, attempt, ok := store.ParseMatchFile(filepath.Base(name))
+	require.True(t, ok, name)
+	for _, log := range matchLogs(t, folder) {
+		if m := log.Find(matchID, attempt); m != nil {
+			return m.Match
+		}
+	}
 	require.NoError(t, err)
-	doc, err := store.LoadAttempt(folder.Results(LeagueID, parts[2]), parts[0], n)
+	return nil
+}
+
+// matchLogs reads the logs of the referees.
+func matchLogs(t *testing.T, folder store.Folder) (logs []*store.LoggedMatches) {
+	t.Helper()
+	paths, err := filepath.Glob(folder.MatchLog(LeagueID, "*"))
 	require.NoError(t, err)
-	return doc
+	for _, path := range paths {
+		log, err := store.ReadMatchLog(path)
+		require.NoError(t, err)
+		logs = append(logs, log)
+	}
+	return logs
 }
 
 var UpdateFlag = flag.Bool("update", false, "replace the golden files by what the tests get now")

@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -56,7 +57,7 @@ func inCell(cell string) leaguetest.Reply {
 }
 
 // playTicTacToe plays a league of one match of Tic-Tac-Toe and returns its folder.
-func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (league.MatchRecord, store.Folder) {
+func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (manager.MatchRecord, store.Folder) {
 	w.T.Helper()
 	w.Game = tictactoe.Game{}
 	folder := leaguetest.TempFolder(w.T)
@@ -105,13 +106,13 @@ func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 		assert.Empty(t, w.GameErrors())
 
 		two, four, winner := "2", "4", "P01"
-		assert.Equal(t, &protocol.GameResult{
-			Status: protocol.StatusWin, WinnerPlayerID: &winner, Choices: protocol.Both("P01", &two, "P02", &four),
+		assert.Equal(t, &league.Result{
+			Status: league.StatusWin, WinnerPlayerID: &winner, Choices: league.Both("P01", &two, "P02", &four),
 			Reason: "P01 has three X in a row: 0, 1, 2",
 		}, w.GameOver("p02").GameResult, "the choices are the last moves; there is no number")
-		assert.Equal(t, league.MatchRecord{
+		assert.Equal(t, manager.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
-			Status: protocol.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
+			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
 		}, record)
 		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 		assert.Nil(t, q.Result.Details.DrawnNumber)
@@ -120,21 +121,8 @@ func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 	})
 }
 
-func TestFullBoardIsADraw(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := playTicTacToe(w, leaguetest.Options(marks("34278")), leaguetest.Options(marks("6051")))
-		assert.Equal(t, protocol.StatusDraw, record.Status)
-		assert.Empty(t, record.Winner)
-		assert.Equal(t, []string{"8", "1"}, []string{record.ChoiceA, record.ChoiceB})
-		assert.Len(t, askedFor(w), 9)
-		for _, row := range w.Final.FinalStandings {
-			assert.Equal(t, 1, row.Points)
-		}
-	})
-}
-
 func TestIllegalMoveCanBeCorrected(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(leaguetest.Delayed(10*time.Second, inCell("0")), leaguetest.Normally))))
 		assert.Equal(t, "P01", record.Winner)
 		assert.Equal(t, []string{"p01 .........", "p02 X........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, askedFor(w))
@@ -146,32 +134,12 @@ func TestIllegalMoveCanBeCorrected(t *testing.T) {
 	})
 }
 
-// Unusual envelope members do not affect a valid move, nor the audit.
-func TestMoveWithAnUnusualEnvelopeCounts(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(leaguetest.EditAnswer("sender", 7))), leaguetest.Options(marks("34"), moving(leaguetest.EditAnswer("timestamp", leaguetest.Null()))))
-		assert.Equal(t, "P01", record.Winner)
-		assert.Empty(t, w.GameErrors())
-	})
-}
-
-func TestUnreadableMoveIsIllegal(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		number := leaguetest.EditAnswer("move_data", map[string]any{"move_type": tictactoe.MoveType, "choice": 3})
-		record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(number, leaguetest.Normally))))
-		assert.Equal(t, "P01", record.Winner)
-		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(0, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 30*time.Second)}, w.GameErrors())
-		sent := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
-		assert.Contains(t, sent.Context["detail"], "move_data must be an object with the choice as a string")
-	})
-}
-
 // A match may take the time limits of all its turns without being reassigned.
 func TestMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		slowly := moving(leaguetest.InTurn(leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally), leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally)))
 		record, _ := playTicTacToe(w, leaguetest.Options(marks("34278"), slowly), leaguetest.Options(marks("6051"), slowly))
-		assert.Equal(t, protocol.StatusDraw, record.Status)
+		assert.Equal(t, league.StatusDraw, record.Status)
 		assert.Greater(t, w.Calls(protocol.NotifyMatchResult.Name)[0].At, 300*time.Second, "longer than a single turn")
 		assert.Len(t, w.Calls(protocol.StartMatch.Name), 1)
 	})
@@ -180,9 +148,9 @@ func TestMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
 func TestRepeatedIllegalMovesLose(t *testing.T) {
 	for name, cell := range map[string]string{"a taken cell": "0", "no cell": "nine"} {
 		t.Run(name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
-				assert.Equal(t, protocol.StatusTechnicalLoss, record.Status)
+				assert.Equal(t, league.StatusTechnicalLoss, record.Status)
 				assert.Equal(t, "P01", record.Winner)
 				assert.Equal(t, []string{"1", "3"}, []string{record.ChoiceA, record.ChoiceB}, "the last legal moves")
 				assert.Equal(t, "P02 sent no valid GAME_MOVE_RESPONSE (E010) - P01 wins by default", record.Reason)
@@ -193,9 +161,9 @@ func TestRepeatedIllegalMovesLose(t *testing.T) {
 }
 
 func TestUnansweredMoveLoses(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		record, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent))), leaguetest.Options(marks("34")))
-		assert.Equal(t, protocol.StatusTechnicalLoss, record.Status)
+		assert.Equal(t, league.StatusTechnicalLoss, record.Status)
 		assert.Equal(t, "P02", record.Winner)
 		assert.Equal(t, []string{"0", "3"}, []string{record.ChoiceA, record.ChoiceB})
 		assert.Equal(t, "P01 did not send GAME_MOVE_RESPONSE in time - P02 wins by default", record.Reason)
@@ -205,7 +173,7 @@ func TestUnansweredMoveLoses(t *testing.T) {
 }
 
 func TestRepeatedMoveCallIsTheSame(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		late := leaguetest.Delayed(31*time.Second, leaguetest.Normally)
 		playTicTacToe(w, leaguetest.Options(moving(leaguetest.InTurn(late, leaguetest.Normally, late, leaguetest.Normally))), nil)
 		moves := w.Calls(protocol.MakeMove.Name, "p01")
@@ -221,7 +189,7 @@ func TestRepeatedMoveCallIsTheSame(t *testing.T) {
 
 // A restarted player repeats its last move and continues the match.
 func TestMatchOfManyMovesContinuesAfterAPlayerCrash(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = tictactoe.Game{}
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 		x := w.StartManagerIn(files, 2, 1)
@@ -250,7 +218,7 @@ func TestMatchOfManyMovesContinuesAfterAPlayerCrash(t *testing.T) {
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		require.NotNil(t, restarted)
-		assert.NotEqual(t, protocol.StatusTechnicalLoss, x.Manager.Results()[0].Status)
+		assert.NotEqual(t, league.StatusTechnicalLoss, x.Manager.Results()[0].Status)
 		moves := w.Calls(protocol.MakeMove.Name, "p01")
 		assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](moves[2].Answer).MoveData, "the repeated call gets the same move")
 		require.NoError(t, restarted.Player.Close())
@@ -261,7 +229,7 @@ func TestMatchOfManyMovesContinuesAfterAPlayerCrash(t *testing.T) {
 
 // The transcript limit allows a match in which every move needs all retries.
 func TestLongestTranscriptIsComplete(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		stubborn := func(c *leaguetest.Call) (jsontext.Value, error) {
 			if c.N%4 != 0 {
 				return inCell("9")(c)
@@ -269,42 +237,12 @@ func TestLongestTranscriptIsComplete(t *testing.T) {
 			return leaguetest.Normally(c)
 		}
 		record, folder := playTicTacToe(w, leaguetest.Options(marks("34278"), moving(stubborn)), leaguetest.Options(marks("6051"), moving(stubborn)))
-		assert.Equal(t, protocol.StatusDraw, record.Status)
+		assert.Equal(t, league.StatusDraw, record.Status)
 		doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
 		require.NoError(t, err)
 		assert.Zero(t, doc.Omitted)
 		assert.Len(t, doc.Transcript, 4+9*(4*2+3*2)+4)
 	})
-}
-
-func TestLeagueOfManyMovesCanBeAudited(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Game = tictactoe.Game{}
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Legs = 2 })
-		w.RefereeWithFiles("REF01", folder)
-		for n, name := range []string{"perfect", "random", "perfect", "contrarian"} {
-			w.Player(protocol.PlayerID(n+1), leaguetest.WithStrategy(name))
-		}
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		w.CheckAudited(folder)
-		sides := map[[2]string]int{}
-		for _, m := range x.Manager.Results() {
-			sides[[2]string{m.PlayerA, m.PlayerB}]++
-			if m.Status == protocol.StatusWin {
-				assert.Contains(t, []string{"P02", "P04"}, loserOf(m), m.MatchID)
-			}
-		}
-		assert.Len(t, sides, 12, "each pair meets on both sides")
-	})
-}
-
-func loserOf(m league.MatchRecord) string {
-	if m.Winner == m.PlayerA {
-		return m.PlayerB
-	}
-	return m.PlayerA
 }
 
 // manyHands is Rock Paper Scissors until a player wins, at most five times: a game of
@@ -352,7 +290,7 @@ func (h hands) Choose(_ context.Context, v strategy.View) (string, error) {
 }
 
 func TestPlayersMoveConcurrentlyInEachTurn(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game = manyHands{}
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1)
@@ -367,24 +305,5 @@ func TestPlayersMoveConcurrentlyInEachTurn(t *testing.T) {
 		assert.Equal(t, []string{"paper", "scissors"}, []string{record.ChoiceA, record.ChoiceB})
 		assert.Equal(t, []int{0, 2, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p01")))
 		assert.Equal(t, []int{0, 2, 34, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p02")), "a late player delays the turn")
-	})
-}
-
-func TestPlayersMoveConcurrentlyInASingleTurn(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.Game = rockpaperscissors.Game{}
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
-		w.RefereeWithFiles("REF01", folder)
-		w.Player("P01", moving(leaguetest.Delayed(4*time.Second, leaguetest.EditAnswer("move_data", protocol.MoveData{Choice: "paper"}))))
-		w.Player("P02", moving(leaguetest.Delayed(3*time.Second, leaguetest.EditAnswer("move_data", protocol.MoveData{Choice: "rock"}))))
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		w.CheckAudited(folder)
-		record := x.Manager.Results()[0]
-		assert.Equal(t, "P01 chose paper, P02 chose rock", record.Reason)
-		assert.Equal(t, "P01", record.Winner)
-		assert.Zero(t, record.Number)
-		assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "both concurrently")
 	})
 }

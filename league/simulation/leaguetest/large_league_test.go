@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -21,12 +22,12 @@ import (
 
 // leagueOf plays a round of a league with so many players, whose names are long.
 func leagueOf(w *leaguetest.World, players int) *protocol.LeagueCompleted {
-	w.StartManager(players, 1, func(o *league.Options) {
+	w.StartManager(players, 1, func(o *manager.Options) {
 		o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 1}
 	})
 	w.Referee("REF01", leaguetest.WithCapacity(10))
 	for n := range players {
-		w.Player(protocol.PlayerID(n+1), leaguetest.WithName(fmt.Sprintf("%s %d", strings.Repeat("€", 46), n)))
+		w.Player(league.PlayerID(n+1), leaguetest.WithName(fmt.Sprintf("%s %d", strings.Repeat("€", 46), n)))
 	}
 	return w.Finish()
 }
@@ -60,7 +61,7 @@ func TestBroadcastsOfALargeLeagueHaveTheFirstRows(t *testing.T) {
 
 // Docs/protocol.md names the messages that exceed 10 KB, in the leagues that make them largest.
 func TestProtocolPageNamesTheLargeMessages(t *testing.T) {
-	page, err := os.ReadFile("../../docs/protocol.md")
+	page, err := os.ReadFile("../../../docs/protocol.md")
 	require.NoError(t, err)
 	sentence := regexp.MustCompile(`(?s)these messages may exceed 10 KB: (.*?)\.`).FindStringSubmatch(string(page))
 	require.NotNil(t, sentence)

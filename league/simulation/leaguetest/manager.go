@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/rules/evenodd"
 )
@@ -64,7 +65,7 @@ func (w *World) ScriptedManager(traits ...Option) *Agent {
 
 // Assignment is the assignment of a match between P01 and P02 to a referee.
 func (w *World) Assignment(matchID string, attempt int, refereeID string) *protocol.MatchAssignment {
-	id, _ := protocol.ParseMatchID(matchID)
+	id, _ := league.ParseMatchID(matchID)
 	side := func(id string) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{
 			PlayerID: id, Endpoint: EndpointOf(strings.ToLower(id)), DisplayName: "Agent " + id,
@@ -83,5 +84,6 @@ func (w *World) Assignment(matchID string, attempt int, refereeID string) *proto
 
 // Assign calls start_match with the credential of the manager.
 func (w *World) Assign(manager, to *Agent, q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
-	return protocol.StartMatch.Call(w.Context, manager.Caller, protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)}, q)
+	return protocol.StartMatch.Call(w.Context, manager.Caller,
+		protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)}, q)
 }

@@ -80,7 +80,8 @@ func (p *PipeNetwork) Caller(maxReply int64) protocol.Caller {
 }
 
 // CallerThrough is Caller with another Dial.
-func (p *PipeNetwork) CallerThrough(dial func(ctx context.Context, network, address string) (net.Conn, error), maxReply int64) protocol.Caller {
+func (p *PipeNetwork) CallerThrough(dial func(ctx context.Context, network, address string) (net.Conn, error),
+	maxReply int64) protocol.Caller {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: dial})

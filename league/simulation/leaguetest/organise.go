@@ -2,6 +2,7 @@ package leaguetest
 
 import (
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,11 +17,14 @@ func OfMatch(matchID string) Command {
 	return func(q *protocol.OrganiseRequest) { q.MatchID = matchID }
 }
 func Winner(winner string) Command { return func(q *protocol.OrganiseRequest) { q.Winner = winner } }
+func StartAt(at time.Time) Command {
+	return func(q *protocol.OrganiseRequest) { q.StartAt = protocol.FormatTimestamp(at) }
+}
 
 // TryToOrganise calls organise_league with the admin token.
 func (w *World) TryToOrganise(command string, change ...Command) (*protocol.Organised, error) {
 	q := &protocol.OrganiseRequest{LeagueID: LeagueID, Command: command, By: "A. Smith", Reason: "so decided"}
-	q.AuthToken = protocol.AdminToken(protocol.ManagerKeysOf(w.Secret, protocol.KeyDerivation).Admin, LeagueID)
+	q.AuthToken = protocol.AdminToken(protocol.ManagerKeysOf(w.Secret).Admin, LeagueID)
 	for _, set := range change {
 		set(q)
 	}

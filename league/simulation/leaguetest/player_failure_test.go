@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/player/strategy"
@@ -34,7 +35,7 @@ func (f *failure) check(t *testing.T, w *leaguetest.World, method string) {
 	assert.Equal(t, []time.Duration{f.over, f.over}, leaguetest.Times(over), "GAME_OVER to both players")
 	assert.Len(t, w.Calls(method, "p02"), f.asked)
 	if f.lost == "" {
-		assert.Equal(t, protocol.StatusWin, record.Status)
+		assert.Equal(t, league.StatusWin, record.Status)
 		return
 	}
 	result := w.GameOver("p01").GameResult
@@ -45,20 +46,20 @@ func (f *failure) check(t *testing.T, w *leaguetest.World, method string) {
 		assert.Empty(t, w.Calls(protocol.ChooseParity.Name), "no player is asked for a choice")
 	}
 	one := "P01"
-	var faults protocol.PerPlayer[string]
+	var faults league.PerPlayer[string]
 	if n := len(f.gameErrors); n > 0 { // a rejected invitation has no GAME_ERROR
-		faults = protocol.PerPlayer[string]{{Name: "P02", Value: string(f.gameErrors[n-1].Code)}}
+		faults = league.PerPlayer[string]{{Name: "P02", Value: string(f.gameErrors[n-1].Code)}}
 	}
-	assert.Equal(t, &protocol.GameResult{
-		Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &one,
-		Choices: protocol.Both("P01", wantA, "P02", (*string)(nil)),
+	assert.Equal(t, &league.Result{
+		Status: league.StatusTechnicalLoss, WinnerPlayerID: &one,
+		Choices: league.Both("P01", wantA, "P02", (*string)(nil)),
 		Reason:  "P02 " + f.lost + " - P01 wins by default",
 		Faults:  faults,
 	}, result)
 	report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-	assert.Equal(t, protocol.Both("P01", 3, "P02", 0), report.Result.Score)
+	assert.Equal(t, league.Both("P01", 3, "P02", 0), report.Result.Score)
 	assert.Equal(t, &one, report.Result.Winner)
-	assert.Equal(t, protocol.StatusTechnicalLoss, report.Result.Details.Status)
+	assert.Equal(t, league.StatusTechnicalLoss, report.Result.Details.Status)
 	standings := w.Manager.Standings()
 	assert.Equal(t, 3, standings[0].Points)
 	assert.Equal(t, "P02", standings[1].PlayerID)
@@ -82,31 +83,9 @@ func TestInvitationFailuresAreRetriedAndReported(t *testing.T) {
 			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}, asked: 2, over: 7 * leaguetest.Second,
 		},
 		{
-			name: "silent three times, then it answers", traits: in(leaguetest.FirstN(3, leaguetest.Silent, leaguetest.Normally)),
-			gameErrors: leaguetest.FourErrors(5*leaguetest.Second, 7*leaguetest.Second, protocol.ErrTimeout, leaguetest.JoinAck)[:3], asked: 4, over: 21 * leaguetest.Second,
-		},
-		{
-			name: "late once", traits: in(leaguetest.Delayed(6*leaguetest.Second, leaguetest.Normally), leaguetest.Normally),
-			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(5*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.JoinAck)}, asked: 2, over: 7 * leaguetest.Second,
-		},
-		{
 			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
 			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
 			over: 6 * leaguetest.Second, lost: "accepted the connection, but sent no readable GAME_JOIN_ACK",
-		},
-		{
-			name: "closes the connection once", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
-			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(0, protocol.ErrConnection, 1, leaguetest.JoinAck)}, asked: 2, over: 2 * leaguetest.Second,
-		},
-		{
-			name: "answers garbage always", traits: in(leaguetest.FailWith(leaguetest.ErrGarbage)),
-			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
-			over: 6 * leaguetest.Second, lost: "answered GAME_INVITATION with HTTP 200 and no readable message",
-		},
-		{
-			name: "answers HTTP 500 always", traits: in(leaguetest.FailWith(leaguetest.ErrServerError)),
-			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.JoinAck), asked: 4,
-			over: 6 * leaguetest.Second, lost: "answered GAME_INVITATION with HTTP 500",
 		},
 		{
 			name: "answers HTTP 500, then too much, then correctly", traits: in(leaguetest.FailWith(leaguetest.ErrServerError), leaguetest.FailWith(leaguetest.ErrTooLarge), leaguetest.Normally),
@@ -119,35 +98,6 @@ func TestInvitationFailuresAreRetriedAndReported(t *testing.T) {
 		{
 			name: "answers about another match always", traits: in(leaguetest.EditAnswer("match_id", "R9M9")),
 			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E015"),
-		},
-		{
-			name: "answers about another match once", traits: in(leaguetest.EditAnswer("match_id", "R9M9"), leaguetest.Normally),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
-		},
-		{
-			name: "accepts with a string always", traits: in(leaguetest.EditAnswer("accept", "yes")),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E002"),
-		},
-		{
-			name: "accepts with a number once", traits: in(leaguetest.EditAnswer("accept", 1), leaguetest.Normally),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
-		},
-		{
-			name: "does not say whether it accepts", traits: in(leaguetest.EditAnswer("accept", nil)),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMissingField, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4, lost: invalid("E003"),
-		},
-		{
-			name: "accepts with null once", traits: in(leaguetest.EditAnswer("accept", leaguetest.Null()), leaguetest.Normally),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMissingField, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
-		},
-		{
-			name: "answers with an error always", traits: in(leaguetest.RefuseWith(protocol.ErrMatchNotFound)),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second), asked: 4,
-			lost: "answered GAME_INVITATION with JSON-RPC error 4003",
-		},
-		{
-			name: "answers with an array once", traits: in(leaguetest.AnswerWith([]int{1}), leaguetest.Normally),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.JoinAck, 5*leaguetest.Second)[:1], asked: 2,
 		},
 		{
 			name: "invalid, then silent until the window ends", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.Silent),
@@ -166,14 +116,6 @@ func TestInvitationFailuresAreRetriedAndReported(t *testing.T) {
 			asked: 3, over: 7 * leaguetest.Second,
 		},
 		{
-			name: "invalid, then the connection breaks once", traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally),
-			gameErrors: []leaguetest.GameError{
-				leaguetest.RetryAtOnce(0, protocol.ErrInvalidFieldType, 1, leaguetest.JoinAck, 5*leaguetest.Second),
-				leaguetest.RetryAfterPause(0, protocol.ErrConnection, 2, leaguetest.JoinAck),
-			},
-			asked: 3, over: 2 * leaguetest.Second,
-		},
-		{
 			name:   "invalid, then the connection breaks, then silent: the window does not restart",
 			traits: in(leaguetest.EditAnswer("accept", "yes"), leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Silent),
 			gameErrors: []leaguetest.GameError{
@@ -185,7 +127,7 @@ func TestInvitationFailuresAreRetriedAndReported(t *testing.T) {
 		},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.Invite.Name) })
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.Invite.Name) })
 		})
 	}
 }
@@ -211,25 +153,7 @@ func TestChoiceFailuresAreRetriedAndReported(t *testing.T) {
 			gameErrors: leaguetest.FourErrors(30*leaguetest.Second, 32*leaguetest.Second, protocol.ErrTimeout, leaguetest.ChoiceReply), asked: 4,
 			over: 126 * leaguetest.Second, lost: "did not send CHOOSE_PARITY_RESPONSE in time",
 		},
-		{
-			name: "silent once, then it answers", traits: in(leaguetest.Silent, leaguetest.Normally),
-			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply)}, asked: 2, over: 32 * leaguetest.Second,
-		},
-		{
-			name: "late once", traits: in(leaguetest.Delayed(31*leaguetest.Second, leaguetest.Normally), leaguetest.Normally),
-			gameErrors: []leaguetest.GameError{leaguetest.RetryAfterPause(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply)}, asked: 2, over: 32 * leaguetest.Second,
-		},
-		{
-			name: "closes the connection always", traits: in(leaguetest.FailWith(leaguetest.ErrHangUp)),
-			gameErrors: leaguetest.FourErrors(0, 2*leaguetest.Second, protocol.ErrConnection, leaguetest.ChoiceReply), asked: 4,
-			over: 6 * leaguetest.Second, lost: "accepted the connection, but sent no readable CHOOSE_PARITY_RESPONSE",
-		},
 		called(`always "Even"`, illegal("Even")),
-		called("always 0", illegal(0)),
-		called("always false", illegal(false)),
-		called("always null", illegal(leaguetest.Null())),
-		called(`always ""`, illegal("")),
-		called("no choice at all", illegal(nil)),
 		{
 			name: `"Even", then "even"`, traits: in(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally),
 			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidParityChoice, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
@@ -245,33 +169,12 @@ func TestChoiceFailuresAreRetriedAndReported(t *testing.T) {
 			},
 		},
 		{
-			name: "invalid, then silent until the window ends", traits: in(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Silent),
-			gameErrors: []leaguetest.GameError{
-				leaguetest.RetryAtOnce(0, protocol.ErrInvalidParityChoice, 1, leaguetest.ChoiceReply, 30*leaguetest.Second),
-				leaguetest.FinalError(30*leaguetest.Second, protocol.ErrTimeout, 1, leaguetest.ChoiceReply),
-			},
-			asked: 2, over: 30 * leaguetest.Second, lost: "did not send CHOOSE_PARITY_RESPONSE in time",
-		},
-		{
-			name: "another match always", traits: in(leaguetest.EditAnswer("match_id", "R9M9")),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrMatchIDMismatch, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E015"),
-		},
-		{
-			name: "match_id is a number once", traits: in(leaguetest.EditAnswer("match_id", 7), leaguetest.Normally),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
-		},
-		{
 			name: "without the committed entropy", traits: in(leaguetest.EditAnswer("entropy", nil)),
 			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, lost: invalid("E002"),
 		},
 		{
 			name: "with another entropy once", traits: in(leaguetest.EditAnswer("entropy", protocol.Secret{1}.Hex()), leaguetest.Normally),
 			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second)[:1], asked: 2,
-		},
-		{
-			name: "answers with an error always", traits: in(leaguetest.RefuseWith(protocol.ErrInvalidMatchState)),
-			gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4,
-			lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error 4005",
 		},
 		{
 			name: "another player_id and a local time: accepted, and counted as warnings",
@@ -284,7 +187,7 @@ func TestChoiceFailuresAreRetriedAndReported(t *testing.T) {
 	} {
 		f.chosen = true
 		t.Run(f.name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.ChooseParity.Name) })
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.ChooseParity.Name) })
 		})
 	}
 }
@@ -302,7 +205,7 @@ func TestStrategyErrorIsAnInternalError(t *testing.T) {
 		gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, chosen: true,
 		lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error -32603",
 	}
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		f.check(t, w, protocol.ChooseParity.Name)
 		for _, e := range w.Calls(protocol.ChooseParity.Name, "p02") {
 			assert.NotContains(t, e.ProtocolError().Error(), "sk-123", "the cause is not sent to other agents")
@@ -311,7 +214,7 @@ func TestStrategyErrorIsAnInternalError(t *testing.T) {
 }
 
 func TestGameErrorStatesTheDefect(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally))))
 		gameErrors := w.Calls(protocol.NotifyGameError.Name)
 		require.Len(t, gameErrors, 1)

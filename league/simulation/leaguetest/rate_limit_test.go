@@ -1,19 +1,16 @@
 package leaguetest_test
 
 import (
-	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
-	"evenodd/referee"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
@@ -34,13 +31,13 @@ func TestRateLimitedPlayerIsAskedAgainAfterItsDelay(t *testing.T) {
 		assert.Equal(t, []time.Duration{0, 4 * leaguetest.Second, 8 * leaguetest.Second, 12 * leaguetest.Second, 16 * leaguetest.Second, 20 * leaguetest.Second},
 			leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "more attempts than retries")
 		assert.Empty(t, w.GameErrors())
-		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
+		assert.Equal(t, league.StatusWin, w.Manager.Results()[0].Status)
 	})
 }
 
 func TestPausesGrowForARateLimitedPlayerWithoutADelay(t *testing.T) {
 	const ms = time.Millisecond
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.RefuseWith(protocol.ErrRateLimited))))
 		assert.Equal(t, []time.Duration{0, 250 * ms, 750 * ms, 1500 * ms, 2500 * ms, 3500 * ms, 4500 * ms},
 			leaguetest.Times(w.Calls(protocol.Invite.Name, "p02")))
@@ -51,16 +48,16 @@ func TestPausesGrowForARateLimitedPlayerWithoutADelay(t *testing.T) {
 }
 
 func TestRateLimitUsesUpNoRetry(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
 			leaguetest.FailWith(leaguetest.ErrHangUp), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", "Even"), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", 0), leaguetest.Normally))))
 		assert.Len(t, w.GameErrors(), 3, "three retries are allowed")
-		assert.Equal(t, protocol.StatusWin, w.Manager.Results()[0].Status)
+		assert.Equal(t, league.StatusWin, w.Manager.Results()[0].Status)
 	})
 }
 
 func TestPlayerRateLimitedForItsWholeWindowLosesWithE022(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, limiting(time.Hour))))
 		assert.Equal(t, []leaguetest.GameError{leaguetest.FinalError(30*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.ChoiceReply)}, w.GameErrors())
 		w.OnlyCall(protocol.ChooseParity.Name, "p02")
@@ -68,23 +65,6 @@ func TestPlayerRateLimitedForItsWholeWindowLosesWithE022(t *testing.T) {
 		assert.Equal(t, "P02 answered CHOOSE_PARITY_CALL with JSON-RPC error 22 (rate limited, asked to wait 1h0m0s) - P01 wins by default", result.Reason)
 		fault, _ := result.Faults.Get("P02")
 		assert.Equal(t, string(protocol.ErrRateLimited), fault)
-	})
-}
-
-// A free-running clock does not advance, as in a simulation with faults.
-func TestRateLimitEndsWithAFrozenClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-		w.StartManager(2, 1)
-		frozen := protocol.NewClock(time.Now, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
-		a := w.RefereeWith("REF01", nil, func(o *referee.Options) { o.Clock = frozen })
-		require.NoError(t, a.Referee.Register(w.Context))
-		w.Player("P01", leaguetest.WithStrategy("even"))
-		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.RefuseWith(protocol.ErrRateLimited)))
-		w.Finish()
-		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
-		assert.Len(t, w.Calls(protocol.ChooseParity.Name, "p02"), 32)
-		w.Close()
 	})
 }
 
@@ -104,8 +84,8 @@ func TestHTTP429IsRateLimited(t *testing.T) {
 }
 
 func TestRateLimitedPlayerIsNotSuspended(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 1, func(o *league.Options) { o.Legs, o.SuspendAfter = 3, 1 })
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 1, func(o *manager.Options) { o.Legs, o.SuspendAfter = 3, 1 })
 		w.Referee("REF01")
 		w.Player("P01")
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, limiting(leaguetest.Second)))
@@ -118,7 +98,7 @@ func TestRateLimitedPlayerIsNotSuspended(t *testing.T) {
 }
 
 func TestAuditAcceptsRateLimitsAndResultsFromTheStandings(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.Varies = true
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 1)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/rules/evenodd"
 )
@@ -38,7 +39,7 @@ type Query struct {
 
 func (w *World) Query(id, queryType string) *Query {
 	sender := protocol.PlayerSender(id)
-	if _, ok := protocol.ParseRefereeID(id); ok {
+	if _, ok := league.ParseRefereeID(id); ok {
 		sender = protocol.RefereeSender(id)
 	}
 	q := &Query{protocol.LeagueQuery{
@@ -66,12 +67,14 @@ func (w *World) AcceptMatch(c *Call) (jsontext.Value, error) {
 func (w *World) OnlyAccepting() Option { return On(protocol.StartMatch.Name, w.AcceptMatch) }
 
 // ReportOf is a report of a referee that is not yet sent.
-func (w *World) ReportOf(refereeID, matchID string, winner *string, a, b string, scoreA, scoreB int) *protocol.MatchResultReport {
-	id, _ := protocol.ParseMatchID(matchID)
+func (w *World) ReportOf(refereeID, matchID string, winner *string, a, b string, scoreA,
+	scoreB int) *protocol.MatchResultReport {
+	id, _ := league.ParseMatchID(matchID)
 	q := &protocol.MatchResultReport{
-		Envelope: protocol.NewStamp(protocol.RefereeSender(refereeID), w.Clock).Envelope(protocol.TypeMatchResultReport, "conv-report"),
+		Envelope: protocol.NewStamp(protocol.RefereeSender(refereeID), w.Clock).Envelope(protocol.TypeMatchResultReport,
+			"conv-report"),
 		LeagueID: LeagueID, RoundID: id.Round, MatchID: matchID, GameType: evenodd.Type,
-		Result: protocol.MatchResult{Winner: winner, Score: protocol.Both(a, scoreA, b, scoreB)},
+		Result: protocol.MatchResult{Winner: winner, Score: league.Both(a, scoreA, b, scoreB)},
 	}
 	q.AuthToken = w.Token(refereeID)
 	return q
@@ -82,7 +85,7 @@ func (w *World) WinReport(refereeID string) *protocol.MatchResultReport {
 	winner, number, even, odd := "P01", 8, "even", "odd"
 	q := w.ReportOf(refereeID, "R1M1", &winner, "P01", "P02", 3, 0)
 	q.Result.Details = &protocol.ResultDetails{
-		DrawnNumber: &number, Choices: protocol.Both("P01", &even, "P02", &odd), Status: protocol.StatusWin,
+		DrawnNumber: &number, Choices: league.Both("P01", &even, "P02", &odd), Status: league.StatusWin,
 	}
 	return q
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
@@ -17,7 +18,7 @@ import (
 // after the longest match.
 func TestReregistrationDoesNotExtendAMatch(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 2, func(o *league.Options) { o.LongestMatch = 2 * time.Minute })
+		w.StartManager(2, 2, func(o *manager.Options) { o.LongestMatch = 2 * time.Minute })
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.AnswerWithStatus(protocol.StatusAccepted)))
 		w.Referee("REF02")
 		w.Players(2)
@@ -71,12 +72,12 @@ func TestAlwaysRejectingRefereesDoNotFillTheJournal(t *testing.T) {
 func TestResumedLeagueKeepsItsTokenLength(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.Pace = 10 * time.Second })
+		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Pace = 10 * time.Second })
 		w.Referee("REF01")
 		w.Players(4)
 		w.WaitUntil(15 * leaguetest.Second)
 		x.Kill()
-		x = w.StartManagerIn(folder, 4, 1, func(o *league.Options) { o.TokenLength = 30 })
+		x = w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.TokenLength = 30 })
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		w.CheckFiles(folder)
@@ -116,7 +117,7 @@ func TestRegistrationIsNotRepeatedAfterTheTokenWasUsed(t *testing.T) {
 func TestHangingRefereeLosesItsMatchAfterARestart(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		limit := func(o *league.Options) { o.LongestMatch = 2 * time.Minute }
+		limit := func(o *manager.Options) { o.LongestMatch = 2 * time.Minute }
 		x := w.StartManagerIn(folder, 2, 2, limit)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWithStatus(protocol.StatusAccepted), leaguetest.Silent)))
 		w.Referee("REF02")
@@ -154,7 +155,7 @@ func TestRefereeBusyWithTheSameMatchKeepsIt(t *testing.T) {
 func TestLeagueCompletesWhenTheClockJumpsBack(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		back := func(o *league.Options) {
+		back := func(o *manager.Options) {
 			o.Pace, o.TokenTTL = 2*leaguetest.Second, 24*time.Hour
 			o.Clock = protocol.NewClock(func() time.Time {
 				if w.Now() > 3*leaguetest.Second {
@@ -190,7 +191,7 @@ func TestUnauthenticatedReportDoesNotWait(t *testing.T) {
 			q := &protocol.MatchResultReport{
 				Envelope: protocol.NewStamp("referee:REF01", w.Clock).Envelope(protocol.TypeMatchResultReport, "conv-r1m1-a1"),
 				LeagueID: leaguetest.LeagueID, RoundID: 1, MatchID: "R1M1", GameType: "even_odd",
-				Result: protocol.MatchResult{Score: protocol.Both("P01", 1, "P02", 1)},
+				Result: protocol.MatchResult{Score: league.Both("P01", 1, "P02", 1)},
 			}
 			q.AuthToken = token
 			_, err := protocol.ReportMatchResult.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(leaguetest.ManagerHost)}, q)

@@ -19,7 +19,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
@@ -31,8 +31,8 @@ import (
 type ManagerRun struct {
 	World      *World
 	Folder     store.Folder
-	Files      *league.Files
-	Manager    *league.Manager
+	Files      *manager.Files
+	Manager    *manager.Manager
 	Agent      *Agent
 	Cancel     context.CancelFunc
 	CloseFiles func() error  // closes the files, once
@@ -65,13 +65,15 @@ const (
 func (x Moment) String() string { return [...]string{"untold", "followed", "power cut"}[x] }
 
 // StartManagerIn opens the league in a folder and runs it, like StartManager.
-func (w *World) StartManagerIn(folder store.Folder, players, referees int, change ...func(*league.Options)) *ManagerRun {
+func (w *World) StartManagerIn(folder store.Folder, players, referees int,
+	change ...func(*manager.Options)) *ManagerRun {
 	w.T.Helper()
 	return w.StartMortalManager(CrashPoint{}, folder, players, referees, change...)
 }
 
 // StartMortalManager is StartManagerIn with a crash.
-func (w *World) StartMortalManager(end CrashPoint, folder store.Folder, players, referees int, change ...func(*league.Options)) *ManagerRun {
+func (w *World) StartMortalManager(end CrashPoint, folder store.Folder, players, referees int,
+	change ...func(*manager.Options)) *ManagerRun {
 	w.T.Helper()
 	x, o := w.OpenManager(end, folder, players, referees, change...)
 	require.NoError(w.T, x.Start(o))
@@ -79,29 +81,31 @@ func (w *World) StartMortalManager(end CrashPoint, folder store.Folder, players,
 }
 
 // OpenManager opens the league in a folder and returns the options of its manager.
-func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, referees int, change ...func(*league.Options)) (*ManagerRun, league.Options) {
+func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, referees int,
+	change ...func(*manager.Options)) (*ManagerRun, manager.Options) {
 	w.T.Helper()
-	files, _, err := league.OpenFiles(folder, LeagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, LeagueID, false, time.Now)
 	require.NoError(w.T, err)
 	x := &ManagerRun{
-		World: w, Agent: NewAgent(ManagerHost, nil), Folder: folder, Files: files, CloseFiles: sync.OnceValue(files.Close), CrashPoint: end,
-		Done: make(chan struct{}), Died: make(chan struct{}), disk: filepath.Join(w.T.TempDir(), "data"),
+		World: w, Agent: NewAgent(ManagerHost, nil), Folder: folder, Files: files, CloseFiles: sync.OnceValue(files.Close),
+		CrashPoint: end,
+		Done:       make(chan struct{}), Died: make(chan struct{}), disk: filepath.Join(w.T.TempDir(), "data"),
 	}
 	x.Agent.Script["it breaks connections"] = Normally
 	w.T.Cleanup(func() { _ = x.CloseFiles() })
 	x.events.Store(int64(files.State.Events))
-	mortal := func(o *league.Options) {
+	mortal := func(o *manager.Options) {
 		o.Files, o.Caller, o.Clock = files, &mortalCaller{x, o.Caller}, protocol.NewClock(x.now, w.Clock.Sleep)
 	}
-	return x, w.managerOptions(players, referees, append([]func(*league.Options){mortal}, change...))
+	return x, w.managerOptions(players, referees, append([]func(*manager.Options){mortal}, change...))
 }
 
 // Start creates the manager and runs it.
-func (x *ManagerRun) Start(o league.Options) (err error) {
+func (x *ManagerRun) Start(o manager.Options) (err error) {
 	w := x.World
 	ctx, cancel := context.WithCancel(w.Context)
 	x.Cancel = cancel
-	if x.Manager, err = league.New(o); err != nil {
+	if x.Manager, err = manager.New(o); err != nil {
 		cancel()
 		return err
 	}
@@ -201,7 +205,12 @@ func (x *ManagerRun) RestoreDisk() {
 	require.NoError(t, x.CloseFiles())
 	lines := bytes.SplitAfter(ReadJournal(x.World, x.Folder), []byte("\n"))
 	x.removeFiles(x.DataFolder(), x.writtenByOthers)
-	x.removeFiles(x.disk, func(path string) bool { return !x.writtenByOthers(path) })
+	x.removeFiles(x.disk, func(path string) bool {
+		name, err := filepath.Rel(x.disk, path)
+		require.NoError(t, err)
+		_, there := os.Stat(filepath.Join(x.DataFolder(), name))
+		return there != nil
+	})
 	require.NoError(t, os.CopyFS(x.DataFolder(), os.DirFS(x.disk)))
 	if x.CrashPoint.When != PowerCut {
 		require.Greater(t, len(lines), x.CrashPoint.Event)
@@ -209,9 +218,13 @@ func (x *ManagerRun) RestoreDisk() {
 		require.NoError(t, os.WriteFile(x.Folder.Journal(LeagueID), kept, 0o644))
 		return
 	}
-	matches, err := filepath.Glob(filepath.Join(x.Folder.Matches(LeagueID), "*.json"))
-	require.NoError(t, err)
-	for i, path := range append([]string{x.Folder.Agents(LeagueID), x.Folder.Standings(LeagueID), x.Folder.Rounds(LeagueID)}, matches...) {
+	paths := []string{x.Folder.Agents(LeagueID), x.Folder.Standings(LeagueID), x.Folder.Rounds(LeagueID)}
+	for _, log := range matchLogs(t, x.Folder) {
+		for _, m := range log.Matches { // no checkpoint has made their files durable
+			paths = append(paths, x.Folder.Match(LeagueID, m.MatchID))
+		}
+	}
+	for i, path := range paths {
 		x.loseUnsynced(path, x.CrashPoint.Event/(1+3*i)%4)
 	}
 }
@@ -235,8 +248,17 @@ func (x *ManagerRun) loseUnsynced(path string, part int) {
 	}
 }
 
-// writtenByOthers tells whether a file is appended to by an agent that has not crashed.
-func (x *ManagerRun) writtenByOthers(path string) bool { return store.IsResults(path) }
+// writtenByOthers tells whether a file is that of an agent that has not crashed.
+func (x *ManagerRun) writtenByOthers(path string) bool {
+	if store.IsMatchLog(path) {
+		return true
+	}
+	if filepath.Dir(path) != x.Folder.Matches(LeagueID) && filepath.Base(filepath.Dir(path)) != LeagueID {
+		return false
+	}
+	doc, err := store.Read[store.Match](path)
+	return err == nil && doc.WrittenBy == store.WrittenByReferee
+}
 
 // removeFiles removes the files of a folder, except for some.
 func (x *ManagerRun) removeFiles(folder string, except func(path string) bool) {
@@ -254,7 +276,8 @@ type mortalMux struct {
 	x *ManagerRun
 }
 
-func (m mortalMux) Handle(method string, decode func([]byte) (any, error), handle func(context.Context, string, any) (any, error)) {
+func (m mortalMux) Handle(method string, decode func([]byte) (any, error),
+	handle func(context.Context, string, any) (any, error)) {
 	m.Mux.Handle(method, decode, func(ctx context.Context, bearer string, params any) (any, error) {
 		if m.x.Dead.Load() {
 			return nil, ErrHangUp
@@ -273,7 +296,7 @@ type mortalCaller struct {
 	next protocol.Caller
 }
 
-func (c *mortalCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (c *mortalCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
 	if !c.x.Dead.Load() {
@@ -310,6 +333,19 @@ func ReadJournal(w *World, folder store.Folder) []byte {
 	text, err := os.ReadFile(folder.Journal(LeagueID))
 	require.NoError(w.T, err)
 	return text
+}
+
+// Resealed gives all lines of a file that are objects the checksum of their bytes, as a forger
+// does.
+func Resealed(text []byte) []byte {
+	var sealed []byte
+	for line := range bytes.Lines(text) {
+		if whole, ok := bytes.CutSuffix(line, []byte("}\n")); ok && len(whole) > 2 {
+			line = append(appendfile.Seal(bytes.Clone(line[:len(line)-1])), '\n')
+		}
+		sealed = append(sealed, line...)
+	}
+	return sealed
 }
 
 // FoldJournal returns the state of the journal in a folder, and the hashes of its lines.
@@ -349,8 +385,9 @@ func (w *World) CheckFiles(folder store.Folder) *journal.State {
 	assert.Equal(w.T, state.TotalMatches(), state.Recorded)
 	standings, err := store.Read[store.Standings](folder.Standings(LeagueID))
 	require.NoError(w.T, err)
-	assert.Equal(w.T, state.Standings(), standings.Standings)
-	assert.Equal(w.T, []int{state.TotalRounds(), state.TotalMatches()}, []int{standings.RoundsCompleted, standings.Version})
+	assert.JSONEq(w.T, string(Encode(state.Standings())), string(Encode(standings.Standings)))
+	assert.Equal(w.T, []int{state.TotalRounds(), state.TotalMatches()},
+		[]int{standings.RoundsCompleted, standings.Version})
 	assert.Contains(w.T, hashes, standings.JournalHead)
 	rounds, err := store.Read[store.Rounds](folder.Rounds(LeagueID))
 	require.NoError(w.T, err)
@@ -363,8 +400,10 @@ func (w *World) CheckFiles(folder store.Folder) *journal.State {
 	for m := range state.Matches() {
 		assert.FileExists(w.T, folder.Match(LeagueID, m.Report.MatchID.String()))
 	}
-	for _, e := range append(w.Calls(protocol.NotifyRoundCompleted.Name), w.Calls(protocol.NotifyLeagueCompleted.Name)...) {
-		assert.Contains(w.T, hashes, Decode[protocol.RoundCompleted](e.Message).JournalHead, "%s to %s at %s", e.Method, e.To, e.At)
+	for _, e := range append(w.Calls(protocol.NotifyRoundCompleted.Name),
+		w.Calls(protocol.NotifyLeagueCompleted.Name)...) {
+		assert.Contains(w.T, hashes, Decode[protocol.RoundCompleted](e.Message).JournalHead, "%s to %s at %s", e.Method, e.To,
+			e.At)
 	}
 	return state
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"
@@ -60,7 +61,8 @@ type ScriptedReferee struct {
 // player.
 func (w *World) ScriptedReferee(to *Agent, matchID string, attempt int) *ScriptedReferee {
 	return &ScriptedReferee{
-		World: w, To: to, Sender: "REF01", Token: w.AccessToken(to.ID, matchID, attempt, "REF01"), MatchID: matchID, Attempt: attempt,
+		World: w, To: to, Sender: "REF01", Token: w.AccessToken(to.ID, matchID, attempt, "REF01"), MatchID: matchID,
+		Attempt: attempt,
 	}
 }
 
@@ -72,8 +74,9 @@ func (c *ScriptedReferee) AskForSignature(started string, turn int, moves ...pro
 	require.NoError(c.World.T, err)
 	c.Signature = protocol.SignatureRequest{
 		Sign: true, Started: started, Turn: turn, RoleInMatch: protocol.RolePlayerA, DrawCommitment: c.Commitment(),
-		EntropyCommitments: protocol.Both(c.To.ID, joined.EntropyCommitment, "P02", protocol.EntropyCommitment(c.MatchID, "P02", protocol.Secret{})),
-		Moves:              moves,
+		EntropyCommitments: league.Both(c.To.ID, joined.EntropyCommitment, "P02",
+			protocol.EntropyCommitment(c.MatchID, "P02", protocol.Secret{})),
+		Moves: moves,
 	}
 }
 
@@ -95,7 +98,7 @@ func (c *ScriptedReferee) envelope(messageType string) protocol.Envelope {
 func (c *ScriptedReferee) peer() protocol.Peer { return protocol.Peer{Endpoint: EndpointOf(c.To.Host)} }
 
 func (c *ScriptedReferee) Invite() (*protocol.GameJoinAck, error) {
-	id, _ := protocol.ParseMatchID(c.MatchID)
+	id, _ := league.ParseMatchID(c.MatchID)
 	return protocol.Invite.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameInvitation{
 		Envelope: c.envelope(protocol.TypeGameInvitation), LeagueID: LeagueID, RoundID: id.Round, MatchID: c.MatchID,
 		GameType: evenodd.Type, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02", Attempt: c.Attempt,
@@ -129,13 +132,13 @@ func (c *ScriptedReferee) SendGameOver(number int) (*protocol.Ack, error) {
 	if c.Flipped {
 		mine = odd
 	}
-	result := protocol.GameResult{
-		Status: protocol.StatusWin, WinnerPlayerID: &winner, DrawnNumber: &number, NumberParity: &parity,
-		Choices: protocol.Both(c.To.ID, &mine, other, &odd),
+	result := league.Result{
+		Status: league.StatusWin, WinnerPlayerID: &winner, DrawnNumber: &number, NumberParity: &parity,
+		Choices: league.Both(c.To.ID, &mine, other, &odd),
 	}
 	if c.Failed {
-		result = protocol.GameResult{
-			Status: protocol.StatusTechnicalLoss, WinnerPlayerID: &other, Choices: protocol.Both(c.To.ID, nil, other, &odd),
+		result = league.Result{
+			Status: league.StatusTechnicalLoss, WinnerPlayerID: &other, Choices: league.Both(c.To.ID, nil, other, &odd),
 		}
 	}
 	return protocol.NotifyMatchResult.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameOver{
@@ -169,7 +172,8 @@ func (w *World) Announce(to *Agent, round int, refereeAuth string) {
 // AnnounceStarted calls Announce in a league that signs.
 func (w *World) AnnounceStarted(to *Agent, round int, refereeAuth, started string) {
 	w.T.Helper()
-	_, err := protocol.NotifyRound.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
+	_, err := protocol.NotifyRound.Call(w.Context, w.Untrusted,
+		protocol.Peer{Endpoint: EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
 		&protocol.RoundAnnouncement{
 			Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundAnnouncement, "conv-round"),
 			LeagueID: LeagueID, RoundID: round, Started: started, Matches: []protocol.AnnouncedMatch{{

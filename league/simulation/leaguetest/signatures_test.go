@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/referee"
@@ -19,7 +20,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-func signing(o *league.Options) { o.Sign = true }
+func signing(o *manager.Options) { o.Sign = true }
 
 // reports returns the reports of a referee.
 func reports(w *leaguetest.World, host string) (all []*protocol.MatchResultReport) {
@@ -74,7 +75,7 @@ func TestReportHasTheLastSignatureOfEachPlayer(t *testing.T) {
 }
 
 // A league that does not sign, and a player without a key, see none of the additions.
-func TestMessagesWithoutSignaturesAreAsBefore(t *testing.T) {
+func TestMessagesWithoutSignaturesHaveNoAdditions(t *testing.T) {
 	additions := []string{`"sign"`, `"started"`, `"signature"`, `"signatures"`, `"role_in_match":"PLAYER_A","draw_commitment"`, `"entropy_commitments"`, `"transcript_digest"`, `"journal_head_signature"`, `"results"`}
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, nil)
@@ -94,7 +95,7 @@ type liar struct {
 }
 
 // Call changes a copy of the message.
-func (l *liar) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.CallTiming, error) {
+func (l *liar) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	switch q := r.Params.(type) {
 	case *protocol.GameOver:
 		if !l.reportOnly {
@@ -115,7 +116,7 @@ func (l *liar) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol
 }
 
 // lie returns a result with another choice or entropy of P01, as it follows from the rules.
-func (l *liar) lie(result protocol.GameResult, draw protocol.Draw) (protocol.GameResult, protocol.Draw) {
+func (l *liar) lie(result league.Result, draw protocol.Draw) (league.Result, protocol.Draw) {
 	even, odd := "even", "odd"
 	ids := [2]string{"P01", "P02"}
 	moves := result.Moves(ids)
@@ -130,20 +131,20 @@ func (l *liar) lie(result protocol.GameResult, draw protocol.Draw) (protocol.Gam
 	}
 	if l.entropy {
 		entropies[0] = leaguetest.SecretOf("invented")
-		draw.Entropies = protocol.Both("P01", entropies[0].Hex(), "P02", entropies[1].Hex())
+		draw.Entropies = league.Both("P01", entropies[0].Hex(), "P02", entropies[1].Hex())
 		if draw.EntropyCommitments != nil {
 			theirs, _ := draw.EntropyCommitments.Get("P02")
-			draw.EntropyCommitments = protocol.Both("P01", protocol.EntropyCommitment("R1M1", "P01", entropies[0]), "P02", theirs)
+			draw.EntropyCommitments = league.Both("P01", protocol.EntropyCommitment("R1M1", "P01", entropies[0]), "P02", theirs)
 		}
 	}
 	position := evenodd.Game{}.Start().Play(moves)
 	verdict := position.Judge(rules.Chance{Nonce: nonce, EntropyA: entropies[0], EntropyB: entropies[1]})
-	result.Status, result.WinnerPlayerID = protocol.StatusDraw, nil
+	result.Status, result.WinnerPlayerID = league.StatusDraw, nil
 	if winner := verdict.WinnerOf(ids); winner != "" {
-		result.Status, result.WinnerPlayerID = protocol.StatusWin, &winner
+		result.Status, result.WinnerPlayerID = league.StatusWin, &winner
 	}
 	result.DrawnNumber, result.NumberParity = &verdict.Number, &verdict.Parity
-	result.Choices, result.Reason = protocol.Both("P01", &moves[0], "P02", &moves[1]), verdict.Reason(ids)
+	result.Choices, result.Reason = league.Both("P01", &moves[0], "P02", &moves[1]), verdict.Reason(ids)
 	return result, draw
 }
 
@@ -171,7 +172,7 @@ func TestLieOfARefereeIsRejected(t *testing.T) {
 			for _, signs := range []bool{false, true} {
 				t.Run(map[bool]string{true: "signed", false: "unsigned"}[signs], func(t *testing.T) {
 					leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-						w.StartManager(2, 2, func(o *league.Options) { o.Sign = signs })
+						w.StartManager(2, 2, func(o *manager.Options) { o.Sign = signs })
 						lying(w, "REF01", l)
 						w.Referee("REF02")
 						w.Players(2, leaguetest.WithStrategy("even"))
@@ -202,7 +203,7 @@ func TestPlayerWithoutAValidSignatureLosesTechnically(t *testing.T) {
 		"another choice":              leaguetest.EditAnswer("parity_choice", "even"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(3, 1, signing)
 				w.Referee("REF01")
 				w.Player("P01", leaguetest.WithStrategy("even"))
@@ -216,10 +217,10 @@ func TestPlayerWithoutAValidSignatureLosesTechnically(t *testing.T) {
 				}
 				results := w.Manager.Results()
 				require.Len(t, results, 3, "no match is blocked")
-				lost := slices.IndexFunc(results, func(r league.MatchRecord) bool { return r.Status == protocol.StatusTechnicalLoss })
+				lost := slices.IndexFunc(results, func(r manager.MatchRecord) bool { return r.Status == league.StatusTechnicalLoss })
 				require.GreaterOrEqual(t, lost, 0)
 				for i, r := range results {
-					assert.Equal(t, i == lost, r.Status == protocol.StatusTechnicalLoss)
+					assert.Equal(t, i == lost, r.Status == league.StatusTechnicalLoss)
 				}
 				for _, r := range reports(w, "ref01") {
 					for _, c := range r.Result.Details.Choices {
@@ -234,20 +235,20 @@ func TestPlayerWithoutAValidSignatureLosesTechnically(t *testing.T) {
 }
 
 func TestPlayerCanCorrectASignature(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, signing)
 		w.Referee("REF01")
 		w.Player("P01")
 		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(2, leaguetest.EditAnswer("signature", strings.Repeat("0", 128)), leaguetest.Normally)))
 		w.Finish()
 		assert.Len(t, w.GameErrors(), 2)
-		assert.NotEqual(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+		assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status)
 	})
 }
 
 // Without a key a player plays as before in a league that signs.
 func TestPlayerWithoutAKeyPlaysInALeagueThatSigns(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(2, 1, signing)
 		w.Referee("REF01")
 		w.Player("P01")
@@ -257,11 +258,11 @@ func TestPlayerWithoutAKeyPlaysInALeagueThatSigns(t *testing.T) {
 		asked := leaguetest.Decode[protocol.ChooseParityCall](w.OnlyCall(protocol.ChooseParity.Name, "p02").Message)
 		assert.Equal(t, protocol.SignatureRequest{}, asked.SignatureRequest)
 		assert.Equal(t, []string{"P01"}, names(reports(w, "ref01")[0].Signatures))
-		assert.NotEqual(t, protocol.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+		assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status)
 	})
 }
 
-func names(signatures protocol.PerPlayer[protocol.MoveSignature]) (ids []string) {
+func names(signatures league.PerPlayer[protocol.MoveSignature]) (ids []string) {
 	for _, s := range signatures {
 		ids = append(ids, s.Name)
 	}

@@ -5,54 +5,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
-
-func TestHangingPlayerDelaysARoundByAtMostTenSeconds(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 1, func(o *league.Options) { o.Legs = 2 })
-		w.Referee("REF01")
-		w.Player("P01")
-		w.Player("P02", leaguetest.On(protocol.NotifyRound.Name, leaguetest.Silent))
-		w.Finish()
-		assert.Equal(t, []int{10, 20}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)), "at most 10 s per round")
-		assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
-		assert.Len(t, w.Manager.Results(), 2)
-		for _, r := range w.Manager.Results() {
-			assert.NotEqual(t, protocol.StatusTechnicalLoss, r.Status, "it still plays")
-		}
-	})
-}
-
-func TestRejectedAnnouncementCausesNoDelay(t *testing.T) {
-	for name, refusal := range map[string]leaguetest.Reply{
-		"with an error":             leaguetest.RefuseWith(protocol.ErrTokenInvalid),
-		"by closing the connection": leaguetest.FailWith(leaguetest.ErrHangUp),
-	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 1)
-				w.Referee("REF01")
-				w.Player("P01")
-				w.Player("P02", leaguetest.On(protocol.NotifyRound.Name, refusal), leaguetest.On(protocol.UpdateStandings.Name, refusal),
-					leaguetest.On(protocol.NotifyRoundCompleted.Name, refusal))
-				w.Finish()
-				assert.Zero(t, w.Now())
-				assert.Len(t, w.Manager.Results(), 1)
-			})
-		})
-	}
-}
 
 // A player that does not answer a notification does not delay those to other agents. The
 // next announcement to it waits, and the round waits at most 10 s for that.
 func TestHangingPlayerDoesNotDelayOtherNotifications(t *testing.T) {
 	for _, method := range []string{protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name} {
 		t.Run(method, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 1, func(o *league.Options) { o.Legs = 2 })
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+				w.StartManager(2, 1, func(o *manager.Options) { o.Legs = 2 })
 				w.Referee("REF01")
 				w.Player("P01")
 				w.Player("P02", leaguetest.On(method, leaguetest.Silent))
@@ -85,7 +49,7 @@ func TestLeagueCompletedIsRetried(t *testing.T) {
 		{"the agent answers with an error", leaguetest.RefuseWith(protocol.ErrTokenInvalid), []int{0, 2, 6}, 6},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.StartManager(2, 1)
 				w.Referee("REF01")
 				w.Player("P01")

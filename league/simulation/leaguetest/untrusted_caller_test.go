@@ -36,7 +36,7 @@ func TestPlayerRejectsCallersWithoutTheAccessToken(t *testing.T) {
 		{"the player's own token", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = w.Token("P01") }, protocol.ErrTokenInvalid},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.ScriptedManager()
 				p := w.Player("P01")
 				w.Announce(p, 1, protocol.RefereeAuthAccessToken)
@@ -74,7 +74,7 @@ func TestPlayerRejectsCallersWithoutTheAccessToken(t *testing.T) {
 }
 
 func TestRefereeAnnouncedWithoutTokenIsAccepted(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
 		w.Announce(p, 1, protocol.RefereeAuthNone)
@@ -108,7 +108,7 @@ func TestRefereeAnnouncedWithoutTokenIsAccepted(t *testing.T) {
 }
 
 func TestPlayerAcceptsAThirdPartyManager(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.EditAnswer("manager_auth", nil)))
 		p := w.Player("P01")
 		c := w.ScriptedReferee(p, "R1M1", 1)
@@ -128,7 +128,7 @@ func TestPlayerAcceptsAThirdPartyManager(t *testing.T) {
 }
 
 func TestManagerCallsNeedTheCredential(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p, r := w.Player("P01"), w.Referee("REF01")
 		for name, call := range w.ManagerCalls(p, "") {
@@ -158,7 +158,7 @@ func TestManagerCallsNeedTheCredential(t *testing.T) {
 }
 
 func TestUnregisteredAgentRejectsManagerCalls(t *testing.T) {
-	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		p := w.NewPlayer("P01")
 		for _, call := range w.ManagerCalls(p, w.ManagerCredential("P01")) {
 			leaguetest.AssertRefused(t, call(), protocol.ErrInvalidMatchState, 4005)

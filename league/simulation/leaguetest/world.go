@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league"
+	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
@@ -43,7 +44,7 @@ type World struct {
 	Clock    *protocol.Clock
 	Recorder *Recorder
 	Secret   [32]byte
-	Manager  *league.Manager
+	Manager  *manager.Manager
 
 	// Untrusted is the caller of a program without a token. Its messages may be invalid.
 	Untrusted protocol.Caller
@@ -169,15 +170,15 @@ func (w *World) Open(a *Agent, mux *transport.Mux) {
 
 // StartManager runs a league for a number of players and referees. It starts when all of
 // them have registered; with players 0 only by start_league.
-func (w *World) StartManager(players, referees int, change ...func(*league.Options)) *league.Manager {
+func (w *World) StartManager(players, referees int, change ...func(*manager.Options)) *manager.Manager {
 	w.T.Helper()
 	w.run = &ManagerRun{World: w, Agent: NewAgent(ManagerHost, nil), Done: make(chan struct{})}
 	require.NoError(w.T, w.run.Start(w.managerOptions(players, referees, change)))
 	return w.Manager
 }
 
-func (w *World) managerOptions(players, referees int, change []func(*league.Options)) league.Options {
-	o := league.Options{
+func (w *World) managerOptions(players, referees int, change []func(*manager.Options)) manager.Options {
+	o := manager.Options{
 		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
 		Players: players, Referees: referees,
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
@@ -237,8 +238,11 @@ func (w *World) mount(a *Agent, mount func(protocol.Mux)) *Agent {
 // replies of at most so many bytes.
 func (w *World) options(a *Agent, maxReply int64) membership.Options {
 	o := membership.Options{
-		Name: a.name, LeagueID: a.league, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
+		Name: a.name, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
 		Caller: w.Caller(a.Host, maxReply), Clock: w.Clock, Log: w.log,
+	}
+	if a.league != "" {
+		o.Leagues = []string{a.league}
 	}
 	if a.wantsID {
 		o.ID = a.ID
@@ -292,7 +296,7 @@ func (w *World) Players(n int, traits ...Option) []*Agent {
 	w.T.Helper()
 	list := make([]*Agent, n)
 	for i := range list {
-		list[i] = w.Player(protocol.PlayerID(i+1), traits...)
+		list[i] = w.Player(league.PlayerID(i+1), traits...)
 	}
 	return list
 }
@@ -308,7 +312,7 @@ func (w *World) Token(id string) string { return w.TokenOf(id, 1) }
 
 // TokenOf returns the token of a generation.
 func (w *World) TokenOf(id string, generation int) string {
-	return protocol.DeriveToken(protocol.ManagerKeysOf(w.Secret, protocol.KeyDerivation).Token, LeagueID, id, generation)
+	return protocol.DeriveToken(protocol.ManagerKeysOf(w.Secret).Token, LeagueID, id, generation)
 }
 
 // ManagerCredential returns the credential that authenticates the manager to an agent.

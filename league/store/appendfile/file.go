@@ -46,7 +46,9 @@ type Torn struct {
 
 // String is a sentence for people.
 func (t *Torn) String() string {
-	return fmt.Sprintf("%s line %d: the last line is incomplete (%d bytes) and was removed. No agent was told of its event.", t.Path, t.Line, t.Bytes)
+	return fmt.Sprintf(
+		"%s line %d: the last line is incomplete (%d bytes) and was removed. No agent was told of its event.", t.Path, t.Line,
+		t.Bytes)
 }
 
 // Open opens the file at path, or creates it durably, calls visit for each line, and
@@ -238,7 +240,8 @@ func (f *File) store(lines []byte, sync bool) error {
 	case err != nil:
 		return fmt.Errorf("%w. Nothing that was acknowledged is lost: repair the disk and start again", err)
 	case f.path != "" && !isAt(f.file, f.path):
-		return fmt.Errorf("%s was moved, removed or replaced while it was written. Put the file back that was there, and start again", f.path)
+		return fmt.Errorf(
+			"%s was moved, removed or replaced while it was written. Put the file back that was there, and start again", f.path)
 	}
 	return nil
 }

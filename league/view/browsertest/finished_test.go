@@ -57,12 +57,18 @@ func TestCrossTableOpensAMatchWithItsConversation(t *testing.T) {
 	p.await(`document.querySelector('.lanes details').open && document.querySelector('.lanes details pre').textContent.includes('"')`)
 }
 
+// Names of others are shown as they are.
 func TestPagesAreReadable(t *testing.T) {
 	needsChromium(t)
 	address := serve(t, played(t))
 	for name, page := range pages {
 		t.Run(name, func(t *testing.T) {
-			open(t, address+page, desktop).assertReadable(name)
+			p := open(t, address+page, desktop)
+			p.assertReadable(name)
+			text := get[string](p, `document.body.textContent`)
+			assert.Contains(t, text, hostileName)
+			assert.Contains(t, text, hebrewName)
+			assert.Zero(t, get[int](p, `document.querySelectorAll('img').length`), "names are text")
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
+	"evenodd/league/view/page"
 )
 
 // leagueOf is the id of the only league in a data folder.
@@ -49,8 +49,8 @@ func lastingAddress(t *testing.T) string {
 // serveAt is like serve at a host and port, until stop. It shows each request.
 func serveAt(t *testing.T, folder, at string, show func(*http.Request)) (address string, stop func()) {
 	t.Helper()
-	board := web.NewBoard(web.NewFolder(store.Folder(folder), leagueOf(t, folder)))
-	pages, err := web.New(board, web.Options{})
+	board := page.NewBoard(page.NewFolder(store.Folder(folder), leagueOf(t, folder)))
+	pages, err := page.New(board, page.Options{})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	for _, r := range pages.Routes() {
@@ -73,7 +73,6 @@ func serveAt(t *testing.T, folder, at string, show func(*http.Request)) (address
 			closed = true
 			_ = server.Close()
 			<-done
-			pages.Close()
 			board.Close()
 		}
 	}

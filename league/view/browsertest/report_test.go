@@ -35,11 +35,14 @@ func TestReportOpensFromDiskWithTheNumbersOfItsJSON(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &want))
 	require.Len(t, want.Standings, 4)
-	assert.Equal(t, want.Standings, get[[]row](p, `[...document.querySelectorAll('table.standings tbody tr')].map(row => ({
-		player_id: row.dataset.player, points: Number(row.querySelector('.points').textContent), losses: Number(row.dataset.losses),
-		display_name: row.querySelector('.player bdi').textContent}))`))
-
+	assert.Equal(t, want.Standings, get[[]row](p, `[...document.querySelectorAll('table.standings tbody tr')].map(row => {
+		const column = name => row.cells[[...row.closest('table').tHead.rows[0].cells].findIndex(cell => cell.textContent == name)].textContent;
+		return {player_id: row.id.replace('row-', ''), display_name: row.querySelector('.who bdi').textContent,
+			points: Number(column('Points')), losses: Number(column('L'))};
+	})`))
 	p.do(chromedp.Focus(chromedp.CSS("#only")), chromedp.KeyEvent(kb.ArrowDown))
-	p.await(`document.querySelectorAll('tr[data-match][hidden]').length == 3`) // the player of the first option has 3 of 6 matches
+	p.await(`document.querySelectorAll('li[data-match][hidden]').length == 3`) // the player of the first option has 3 of 6 matches
+	p.do(chromedp.Click(chromedp.CSS(`[data-line="P01"]`)))
+	p.await(`document.getElementById('line-P01').hasAttribute('hidden')`)
 	p.assertReadable("report")
 }

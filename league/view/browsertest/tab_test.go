@@ -32,10 +32,9 @@ type tab struct {
 	host    string // the only one that the page may ask; "" for a file
 	allowed *regexp.Regexp
 
-	mu        sync.Mutex
-	faults    []string
-	requests  []string
-	heardMore chan struct{} // closed at the next event
+	mu       sync.Mutex
+	faults   []string
+	requests []string
 }
 
 // A look is how a tab shows pages.
@@ -101,7 +100,7 @@ func newTab(t *testing.T, of string, l look) *tab {
 	needsChromium(t)
 	address, err := url.Parse(of)
 	require.NoError(t, err)
-	p := &tab{t: t, host: address.Host, heardMore: make(chan struct{})}
+	p := &tab{t: t, host: address.Host}
 	ctx, closeTab := chromedp.NewContext(chromium, chromedp.WithListener(p.hear))
 	p.ctx = ctx
 	t.Cleanup(func() {
@@ -129,10 +128,6 @@ func open(t *testing.T, address string, l look) *tab {
 func (p *tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	defer func() {
-		close(p.heardMore)
-		p.heardMore = make(chan struct{})
-	}()
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {

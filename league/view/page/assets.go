@@ -2,16 +2,13 @@ package page
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
-	"strconv"
-	"strings"
+	"time"
 )
 
 //go:embed assets templates
@@ -19,10 +16,9 @@ var files embed.FS
 
 // An asset is a file of assets. Browsers keep it forever, because its URL has its hash.
 type asset struct {
-	kind   string // its media type
-	hash   string
-	text   []byte
-	packed []byte // by gzip; nil if that does not help
+	kind string // its media type
+	hash string
+	text []byte
 }
 
 // assets are the assets by name.
@@ -36,15 +32,12 @@ func readAssets() (assets, error) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if entry.IsDir() {
-			continue
-		}
 		text, err := files.ReadFile("assets/" + entry.Name())
 		if err != nil {
 			return nil, err
 		}
 		sum := sha256.Sum256(text)
-		all[entry.Name()] = &asset{kind: mediaType(entry.Name()), hash: hex.EncodeToString(sum[:8]), text: text, packed: packed(text)}
+		all[entry.Name()] = &asset{kind: mediaType(entry.Name()), hash: hex.EncodeToString(sum[:8]), text: text}
 	}
 	return all, nil
 }
@@ -59,23 +52,7 @@ func mediaType(name string) string {
 	case ".svg":
 		return "image/svg+xml"
 	}
-	if kind := mime.TypeByExtension(path.Ext(name)); kind != "" {
-		return kind
-	}
-	return "application/octet-stream"
-}
-
-// packed is a text packed by gzip; nil if it does not get smaller.
-func packed(text []byte) []byte {
-	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return nil
-	}
-	if _, err = w.Write(text); err != nil || w.Close() != nil || out.Len() >= len(text) {
-		return nil
-	}
-	return out.Bytes()
+	return "text/plain; charset=utf-8"
 }
 
 // url is the path of an asset, with its hash; "" for an unknown one.
@@ -93,56 +70,12 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	h, body := w.Header(), one.text
+	h := w.Header()
 	h.Set("Content-Type", one.kind)
 	h.Set("Cache-Control", "no-cache")
 	if r.URL.Query().Get("v") == one.hash {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if one.packed != nil {
-		h.Set("Vary", "Accept-Encoding")
-		if acceptsGzip(r) {
-			h.Set("Content-Encoding", "gzip")
-			body = one.packed
-		}
-	}
-	answer(w, r, `"`+one.hash+`"`, body)
-}
-
-// acceptsGzip tells whether a client reads gzip. A client that gives it no weight gets plain
-// text.
-func acceptsGzip(r *http.Request) bool {
-	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, weight, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.TrimSpace(name) == "gzip" {
-			weight = strings.ReplaceAll(weight, " ", "")
-			return weight != "q=0" && !strings.HasPrefix(weight, "q=0.0")
-		}
-	}
-	return false
-}
-
-// answer answers a request with a body, or says that the client's copy with this tag is still
-// right.
-func answer(w http.ResponseWriter, r *http.Request, tag string, body []byte) {
-	if tag != "" {
-		w.Header().Set("ETag", tag)
-		if isCurrent(r, tag) {
-			w.Header().Del("Content-Encoding")
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // fails only for a client that has gone
-}
-
-// isCurrent tells whether a client has what the tag names.
-func isCurrent(r *http.Request, tag string) bool {
-	for one := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
-		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == tag || one == "*" {
-			return true
-		}
-	}
-	return false
+	h.Set("ETag", `"`+one.hash+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(one.text))
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
 	"evenodd/rules"
@@ -25,12 +25,9 @@ type Board struct {
 
 	mu      sync.Mutex
 	league  *record.League
-	replays int           // how often another league has replaced this one
+	version int           // grows with each event, and if another league replaces this one
 	changed chan struct{} // closed with the next change: then there is another one
 	failed  error         // the source has no more events
-
-	memory memory // of what views compute
-	tracer tracer // of transcripts
 
 	reading chan struct{} // has an element for each transcript that is being read
 
@@ -40,7 +37,8 @@ type Board struct {
 
 // NewBoard makes a board of a source. Close must follow.
 func NewBoard(source Source) *Board {
-	b := &Board{source: source, ready: make(chan struct{}), league: record.NewLeague(), changed: make(chan struct{}), reading: make(chan struct{}, readersMost)}
+	b := &Board{source: source, ready: make(chan struct{}), league: record.NewLeague(),
+		changed: make(chan struct{}), reading: make(chan struct{}, readersMost)}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
 	b.start = sync.OnceFunc(func() { b.done.Go(func() { b.follow(ctx) }) })
@@ -56,22 +54,16 @@ func (b *Board) Close() {
 // View calls read with the league, which read must neither change nor keep. One read runs at
 // a time, because some methods of journal.State remember what they have computed.
 func (b *Board) View(read func(l *record.League)) {
-	b.view(func(l *record.League, _ version) { read(l) })
+	b.view(read)
 }
 
-// version returns the present version.
-func (b *Board) version() version {
-	at, _ := b.view(func(*record.League, version) {})
-	return at
-}
-
-// readersMost is the number of transcripts that are read at once. A results file of a long league
-// takes a tenth of a second: the agents of the league need the processor too.
+// readersMost is the number of transcripts that are read at once: the agents of the league need
+// the processor too.
 const readersMost = 2
 
 // Transcript returns an attempt at a match with its transcript. It returns ErrNotRecorded
 // for a match without a recorded result.
-func (b *Board) Transcript(ctx context.Context, at protocol.Attempt) (*store.Match, error) {
+func (b *Board) Transcript(ctx context.Context, at league.Attempt) (*store.Match, error) {
 	referee := ""
 	b.View(func(l *record.League) {
 		m, _, _, ok := l.Find(at.MatchID)
@@ -94,14 +86,13 @@ func (b *Board) Transcript(ctx context.Context, at protocol.Attempt) (*store.Mat
 // ErrNotRecorded is the error of a transcript that must not be shown.
 var ErrNotRecorded = errors.New("the match has no recorded result")
 
-// view calls read as View does, with the version of the league. It returns the version, and a
-// channel that is closed with the next change.
-func (b *Board) view(read func(l *record.League, at version)) (at version, changed <-chan struct{}) {
+// view calls read as View does. It returns the version of the league, which ETags and ids of
+// updates have, and a channel that is closed with the next change.
+func (b *Board) view(read func(l *record.League)) (at int, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at = version{b.replays, b.league.Events}
-	read(b.league, at)
-	return at, b.changed
+	read(b.league)
+	return b.version, b.changed
 }
 
 // readyTime is how long a request waits for the events that exist.
@@ -165,10 +156,11 @@ func (b *Board) fold(events []*journal.Event) error {
 	defer b.mu.Unlock()
 	defer b.change()
 	for _, e := range events {
-		hide(e.Data)
+		journal.Hide(e.Data)
 		if err := b.league.Fold(e); err != nil {
 			return err
 		}
+		b.version++
 	}
 	return nil
 }
@@ -179,7 +171,7 @@ func (b *Board) replace() {
 	defer b.mu.Unlock()
 	defer b.change()
 	b.league = record.NewLeague()
-	b.replays++
+	b.version++
 }
 
 func (b *Board) fail(err error) {
@@ -193,24 +185,4 @@ func (b *Board) fail(err error) {
 func (b *Board) change() {
 	close(b.changed)
 	b.changed = make(chan struct{})
-}
-
-// hide removes from an event what journal.Public removes: endpoints, the input of a
-// simulation, the choices of an attempt that is played again, and reasons that can contain one
-// of these. What the board does not have, no page can show.
-func hide(d journal.Data) {
-	switch d := d.(type) {
-	case *journal.Created:
-		d.Simulation = nil
-	case *journal.AgentRegistered:
-		d.Endpoint, d.Registration = "", ""
-	case *journal.AgentReturned:
-		d.Endpoint = ""
-	case *journal.AgentFailed:
-		d.Reason = ""
-	case *journal.MatchDeclined:
-		d.Reason = ""
-	case *journal.AttemptLost:
-		d.Reason, d.Report = "", nil
-	}
 }

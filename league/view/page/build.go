@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"evenodd/league/view/record"
@@ -21,34 +20,29 @@ func roundOf(r *http.Request) int {
 }
 
 func buildOverview(_ context.Context, b *Board, r *http.Request) (view any, err error) {
-	b.View(func(l *record.League) { view = overviewOf(l, b.memory.of(l), roundOf(r)) })
+	b.View(func(l *record.League) { view = overviewOf(l, roundOf(r)) })
 	return view, nil
 }
 
 func buildCross(_ context.Context, b *Board, r *http.Request) (view any, err error) {
 	from, _ := strconv.Atoi(r.FormValue("from")) // 0 is the first window
 	against, _ := strconv.Atoi(r.FormValue("against"))
-	b.View(func(l *record.League) {
-		view = crossOf(l, b.memory.of(l), roundOf(r), from, against)
-	})
+	b.View(func(l *record.League) { view = crossOf(l, roundOf(r), from, against) })
 	return view, nil
 }
 
 func buildPlayer(_ context.Context, b *Board, r *http.Request) (view any, err error) {
 	var v *player
-	b.View(func(l *record.League) { v = playerOf(l, b.memory.of(l), r.PathValue("id"), r.FormValue("against")) })
+	b.View(func(l *record.League) { v = playerOf(l, r.PathValue("id"), r.FormValue("against")) })
 	if v == nil {
 		return nil, errNotFound
 	}
-	numbers := b.statistician.of(b, b.games).Rows
-	if i := slices.IndexFunc(numbers, func(r ratingRow) bool { return r.ID == v.ID && r.Matches > 0 }); i >= 0 {
-		v.Rating = &numbers[i]
-	}
+	v.Rating = b.statistician.of(b, b.games).rating(v.ID)
 	return v, nil
 }
 
 func buildAgents(ctx context.Context, b *Board, _ *http.Request) (view any, err error) {
-	traces := b.tracer.traces(ctx, b)
-	b.View(func(l *record.League) { view = agentsOf(l, b.memory.of(l), traces) })
+	found, unread := b.health(ctx)
+	b.View(func(l *record.League) { view = agentsOf(l, found, unread) })
 	return view, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
+	"evenodd/league/view/page"
 )
 
 // Viewers cannot fill the log with the same error.
@@ -21,12 +21,11 @@ func TestDamagedJournalIsLoggedOnce(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	require.NoError(t, os.MkdirAll(filepath.Dir(folder.Journal("cup")), 0o750))
 	require.NoError(t, os.WriteFile(folder.Journal("cup"), []byte("garbage\n"), 0o600))
-	board := web.NewBoard(web.NewFolder(folder, "cup"))
+	board := page.NewBoard(page.NewFolder(folder, "cup"))
 	t.Cleanup(board.Close)
 	var log bytes.Buffer
-	pages, err := web.New(board, web.Options{Log: zerolog.New(&log)})
+	pages, err := page.New(board, page.Options{Log: zerolog.New(&log)})
 	require.NoError(t, err)
-	t.Cleanup(pages.Close)
 	for range 3 {
 		for _, r := range pages.Routes() {
 			if r.Pattern == "GET /{$}" {

@@ -1,4 +1,4 @@
-// Package web serves the pages of one league: a live view of its journal, rendered on the
+// Package page serves the pages of one league: a live view of its journal, rendered on the
 // server. It reads a second fold of the journal, so that a page never takes a lock of the
 // manager. It must not import the manager, an agent or a carrier: package cmd gives it a
 // Source and serves its routes.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -81,32 +80,4 @@ func TestDrawInTheBrowserEqualsTheDrawInGo(t *testing.T) {
 	}
 	assert.Nil(t, got[len(vectors)].Commitment, "an invalid nonce has no commitment")
 	assert.Nil(t, got[len(vectors)].Number)
-}
-
-// The shell command of the page hashes the same bytes.
-func TestInputsOfTheShellCommands(t *testing.T) {
-	body := serveFolder(t, "finished").get("/matches/R1M1").Body.String()
-	nonce, ok := protocol.ParseSecret(attributeOf(t, body, "data-nonce"))
-	require.True(t, ok)
-	assert.Equal(t, attributeOf(t, body, "data-commitment"), protocol.DrawCommitment(
-		attributeOf(t, body, "data-league"), "R1M1", 1, attributeOf(t, body, "data-referee"), nonce))
-}
-
-// attributeOf is the value of an attribute in a page.
-func attributeOf(t *testing.T, page, name string) string {
-	t.Helper()
-	_, rest, ok := strings.Cut(page, name+`="`)
-	require.True(t, ok, name)
-	value, _, ok := strings.Cut(rest, `"`)
-	require.True(t, ok)
-	return value
-}
-
-// leagueIn is the id of the only league in a folder of testdata.
-func leagueIn(t *testing.T, name string) string {
-	t.Helper()
-	ids, err := filepath.Glob(filepath.Join("../../testdata/leagues", name, "data", "leagues", "*"))
-	require.NoError(t, err)
-	require.NotEmpty(t, ids)
-	return filepath.Base(ids[0])
 }

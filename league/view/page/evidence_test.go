@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,8 +22,8 @@ func TestResultOnTheWordOfItsRefereeIsMarkedOnEachPage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tape := newTape(t, "finished", "league_2025_even_odd")
 			for i, line := range tape.lines {
-				if stated && strings.Contains(line, `"type":"match_reported"`) {
-					tape.lines[i] = strings.Replace(line, `"score":`, `"grade":"stated","score":`, 1)
+				if stated && strings.Contains(line, `"type":"match_reported"`) && strings.Contains(line, `"referee_id":"REF01"`) {
+					tape.lines[i] = regexp.MustCompile(`"grade":"[a-z]+"`).ReplaceAllString(line, `"grade":"stated"`)
 				}
 			}
 			s := serve(t, tape)

@@ -9,20 +9,19 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
+	"evenodd/league/view/page"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
 
 // The pages of a stored league are handlers for any server.
 func ExampleNew() {
-	board := web.NewBoard(web.NewFolder(store.Folder("../../testdata/leagues/finished"), "league_2025_even_odd"))
-	pages, err := web.New(board, web.Options{Log: zerolog.Nop(), Games: rules.NewRegistry(evenodd.Game{})})
+	board := page.NewBoard(page.NewFolder(store.Folder("../../../testdata/leagues/finished"), "league_2025_even_odd"))
+	pages, err := page.New(board, page.Options{Log: zerolog.Nop(), Games: rules.NewRegistry(evenodd.Game{})})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer pages.Close()
 	mux := http.NewServeMux()
 	for _, route := range pages.Routes() {
 		mux.Handle(route.Pattern, route.Handler)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -21,15 +22,14 @@ type Folder struct {
 	id     string
 	clock  *protocol.Clock
 	lines  *record.Folder
-	match  *record.Folder // only for Transcript, which runs beside the other methods
-	read   os.FileInfo    // of the journal that lines reads; nil for none
+	read   os.FileInfo // of the journal that lines reads; nil for none
 }
 
 var _ Source = (*Folder)(nil)
 
 // NewFolder returns the records of a league in a data folder.
 func NewFolder(folder store.Folder, leagueID string) *Folder {
-	return &Folder{folder: folder, id: leagueID, clock: protocol.SystemClock(), lines: record.NewFolder(folder, leagueID), match: record.NewFolder(folder, leagueID)}
+	return &Folder{folder: folder, id: leagueID, clock: protocol.SystemClock(), lines: record.NewFolder(folder, leagueID)}
 }
 
 // look is the pause between two looks at the journal.
@@ -79,7 +79,7 @@ func (f *Folder) Wait(ctx context.Context, _ int) error {
 	}
 }
 
-// Transcript implements Source.
-func (f *Folder) Transcript(ctx context.Context, at protocol.Attempt, refereeID string) (*store.Match, error) {
-	return f.match.Transcript(ctx, at, refereeID)
+// Transcript implements Source. It runs beside the other methods.
+func (f *Folder) Transcript(_ context.Context, at league.Attempt, _ string) (*store.Match, error) {
+	return f.folder.LoadAttempt(f.id, at.MatchID.String(), at.Number)
 }

@@ -2,11 +2,10 @@ package page
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -19,7 +18,7 @@ type matchView struct {
 	Round    int
 	Game     string
 	A, B     matchPlayer
-	Referee  matchAgent
+	Referee  ref
 	State    string
 	Since    string
 	Attempt  int // the shown one; 0 for none
@@ -30,7 +29,7 @@ type matchView struct {
 	Result   string // that counts
 	Reason   string
 	Notes    []string     // forfeits, disputes
-	Decided  []matchMade  // decisions of organisers about the match
+	Decided  []made       // decisions of organisers about the match
 	Course   *matchCourse // the shown attempt; nil without a recorded result
 
 	thirdParty bool // the referee of the shown attempt
@@ -38,12 +37,9 @@ type matchView struct {
 
 func (v *matchView) title() string { return v.ID }
 
-// A matchAgent is a player or a referee of a match.
-type matchAgent struct{ ID, Name string }
-
 // A matchPlayer is one side of a match, with what the recorded result says of it.
 type matchPlayer struct {
-	matchAgent
+	ref
 
 	Mark      mark // "" without a result
 	Points    string
@@ -61,12 +57,9 @@ type matchAttempt struct {
 	Here    bool
 }
 
-// A matchMade is a decision of an organiser about a match.
-type matchMade struct{ What, By, Reason, At string }
-
 // buildMatch makes the view of GET /matches/{id}.
 func buildMatch(ctx context.Context, b *Board, r *http.Request) (any, error) {
-	id, ok := protocol.ParseMatchID(r.PathValue("id"))
+	id, ok := league.ParseMatchID(r.PathValue("id"))
 	attempt, problem := strconv.Atoi(r.FormValue("attempt"))
 	if r.FormValue("attempt") == "" {
 		attempt, problem = 0, nil
@@ -87,7 +80,7 @@ func buildMatch(ctx context.Context, b *Board, r *http.Request) (any, error) {
 
 // matchOf is the view of a match without its transcript; nil if there is no such match or
 // attempt.
-func matchOf(l *record.League, id protocol.MatchID, attempt int) *matchView {
+func matchOf(l *record.League, id league.MatchID, attempt int) *matchView {
 	if l.Started == nil {
 		return nil
 	}
@@ -97,23 +90,24 @@ func matchOf(l *record.League, id protocol.MatchID, attempt int) *matchView {
 	}
 	v := &matchView{
 		ID: id.String(), Round: id.Round, Game: game(l.Created.GameType), Recorded: m.Report != nil,
-		A: matchPlayer{matchAgent: matchAgentOf(l, idA)}, B: matchPlayer{matchAgent: matchAgentOf(l, idB)},
+		A: matchPlayer{ref: agentOf(l, idA)}, B: matchPlayer{ref: agentOf(l, idB)},
 	}
 	v.Attempt = shownAttempt(m, attempt)
 	referee := l.Referee(id.Round, id.Number)
 	if v.Attempt > 0 {
 		referee = m.Attempts[v.Attempt-1].Referee
 	}
-	v.Referee = matchAgentOf(l, referee)
+	v.Referee = agentOf(l, referee)
 	if known := l.Agents[referee]; known != nil {
 		v.thirdParty = !known.ShowsAccessTokens()
 	}
 	for i := range m.Attempts {
 		v.Attempts = append(v.Attempts, attemptOf(m, i, v.Attempt))
 	}
-	v.describeDecisions(m)
+	now := at(l, live)
+	v.Decided = protocol.Select(now.decisions(len(l.Decisions)), func(d made) bool { return d.Match == v.ID })
 	if m.Report == nil {
-		v.State, v.Since = matchState(l, m, id), l.Begun[id]
+		v.State, v.Since = now.stateOf(v.ID, len(m.Current())), l.Begun[id]
 		return v
 	}
 	v.describeResult(l, m)
@@ -132,36 +126,10 @@ func shownAttempt(m *journal.Match, asked int) int {
 	return len(m.Attempts)
 }
 
-func matchAgentOf(l *record.League, id string) matchAgent {
-	a := matchAgent{ID: matchText(id)}
-	if known := l.Agents[id]; known != nil {
-		a.Name = matchText(known.DisplayName)
-	}
-	return a
-}
-
-// matchState says in which state a match without a result is.
-func matchState(l *record.League, m *journal.Match, id protocol.MatchID) string {
-	current := m.Current()
-	switch {
-	case m.Reopened() && len(current) == 0:
-		return "The match is played again. No referee has it yet."
-	case m.Reopened():
-		return "The match is played again."
-	case len(current) == 0 && id.Round > l.Round:
-		return "The match is planned."
-	case len(current) == 0:
-		return "The match waits for its referee."
-	case current[len(current)-1].Accepted:
-		return "The match is played now."
-	}
-	return "The match is assigned to a referee."
-}
-
 // attemptOf describes an attempt in the list.
-func attemptOf(m *journal.Match, i, shown int) matchAttempt {
+func attemptOf(m *journal.Match, i, here int) matchAttempt {
 	a := &m.Attempts[i]
-	one := matchAttempt{Number: a.Number, Referee: matchText(a.Referee), Here: a.Number == shown}
+	one := matchAttempt{Number: a.Number, Referee: shown(a.Referee), Here: a.Number == here}
 	switch {
 	case m.Report != nil && m.Report.Number == a.Number:
 		one.State = "its result counts"
@@ -179,61 +147,34 @@ func attemptOf(m *journal.Match, i, shown int) matchAttempt {
 	return one
 }
 
-// describeDecisions lists what organisers decided about the match.
-func (v *matchView) describeDecisions(m *journal.Match) {
-	add := func(what string, made *journal.Made) {
-		if made != nil {
-			v.Decided = append(v.Decided, matchMade{what, matchText(made.By), matchText(made.Reason), made.At})
-		}
-	}
-	for i := range m.Annulled {
-		a := &m.Annulled[i]
-		what := "annulled a result"
-		if a.Report.Number > 0 {
-			what = fmt.Sprintf("annulled the result of attempt %d", a.Report.Number)
-		}
-		add(what, &a.By)
-	}
-	add("ruled the result", m.Ruled)
-	add("ordered a rematch", m.RematchOrdered)
-}
-
 // describeResult describes the result that counts.
 func (v *matchView) describeResult(l *record.League, m *journal.Match) {
 	r := m.Report
 	v.Counts = r.Number > 0 && r.Number == v.Attempt
-	v.Since, v.Reason = m.ReportedAt, matchText(r.Reason)
+	v.Since, v.Reason = m.ReportedAt, shown(r.Reason)
 	for _, p := range []*matchPlayer{&v.A, &v.B} {
 		p.describe(r)
 	}
-	switch {
-	case v.A.Mark == won:
-		v.Result = v.A.Name + " wins"
-	case v.B.Mark == won:
-		v.Result = v.B.Name + " wins"
-	case v.A.Mark == drawn:
-		v.Result = "Draw"
-	default:
-		v.Result = "Both players lose"
-	}
-	if r.Status == protocol.StatusTechnicalLoss {
-		v.Result += " by technical loss"
-	}
+	now := at(l, live)
+	result := now.result(r.MatchID)
+	v.Result = result.Sentence() + "."
 	for _, id := range m.Forfeited {
-		v.Notes = append(v.Notes, matchAgentOf(l, id).Name+" ("+matchText(id)+") forfeits the match.")
+		v.Notes = append(v.Notes, agentOf(l, id).Name+" ("+shown(id)+") forfeits the match.")
 	}
 	for _, mark := range l.KeyMarks(m, v.A.ID, v.B.ID) {
-		v.Notes = append(v.Notes, matchText(mark)+".")
+		v.Notes = append(v.Notes, shown(mark)+".")
 	}
 	for _, id := range m.Disputed {
 		if l.Agents[id].Player {
-			v.Notes = append(v.Notes, matchAgentOf(l, id).Name+" ("+matchText(id)+") says that nothing of this match reached it. The result stays.")
+			v.Notes = append(v.Notes, agentOf(l, id).Name+" ("+
+				shown(id)+") says that nothing of this match reached it. The result stays.")
 			continue
 		}
-		v.Notes = append(v.Notes, "Referee "+matchText(id)+" reported another result later. The first one counts.")
+		v.Notes = append(v.Notes, "Referee "+shown(id)+" reported another result later. The first one counts.")
 	}
 	if r.Grade == journal.GradeStated {
-		v.Notes = append(v.Notes, "The result rests on the word of referee "+matchText(r.RefereeID)+" alone: it did not show all moves and the draw. It gives points, and no rating uses it.")
+		v.Notes = append(v.Notes, "The result rests on the word of referee "+
+			shown(r.RefereeID)+" alone: it did not show all moves and the draw. It gives points, and no rating uses it.")
 	}
 }
 
@@ -244,26 +185,10 @@ func (p *matchPlayer) describe(r *journal.MatchReported) {
 		p.Points = strconv.Itoa(points)
 	}
 	if choice, _ := r.Choices.Get(p.ID); choice != nil {
-		p.Choice = matchText(*choice)
+		p.Choice = shown(*choice)
 	}
 	p.Fallbacks, _ = r.Fallbacks.Get(p.ID)
 	if code, ok := r.Faults.Get(p.ID); ok {
-		p.Fault, p.FaultText = matchText(code), record.ErrorInWords(code)
+		p.Fault, p.FaultText = shown(code), record.ErrorInWords(code)
 	}
-}
-
-// addresses are URLs, IP addresses, and what errors of a network name. Pages never show them:
-// they can be those of an agent.
-var addresses = regexp.MustCompile(`(?i)\b(https?|wss?|tcp)://[^\s"'<>\\]+` +
-	`|\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\[[0-9a-f:.%]{2,}\](:\d+)?` +
-	`|\b(dial|lookup|read|write) (tcp|udp)?[46]? ?[^\s"'<>\\]+|\b(localhost|[a-z0-9-]+(\.[a-z0-9-]+)+):\d{2,5}\b`)
-
-// public is a text without what can be a token or an endpoint.
-func public(text string) string {
-	return addresses.ReplaceAllString(string(protocol.HideTokens([]byte(text))), "(an address)")
-}
-
-// matchText is a text of others as the page shows it: public, visible and cut.
-func matchText(text string) string {
-	return protocol.Escape(protocol.Clip(public(text), 1000))
 }

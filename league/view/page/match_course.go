@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 	"evenodd/league/view/record"
 )
 
@@ -28,17 +27,27 @@ type matchCourse struct {
 
 // A matchLine is a message of the conversation.
 type matchLine struct {
-	At, Waited   string
-	From, To     string // ids, or manager
-	Lanes        string // class: the initials of both lanes
-	Says         string
-	Try          string
-	Error        string
-	Words, Void  string
-	Trouble      string
-	Raw          string // the message as JSON
-	Answer       string // the beginning of the response as it arrived
-	TroubleTitle string
+	*record.Line
+
+	Lanes string // class: the initials of both lanes
+	Words string // what its error means
+	Raw   string // the message as JSON
+}
+
+// Later is the time since the message before; "" for none.
+func (l matchLine) Later() string {
+	if l.Waited == nil || *l.Waited < 0.001 {
+		return ""
+	}
+	return fmt.Sprintf("%.3f s later", *l.Waited)
+}
+
+// TroubleTitle names the kind of trouble for people.
+func (l matchLine) TroubleTitle() string {
+	return map[string]string{
+		record.TroubleVoid: "does not count", record.TroubleNoAnswer: "no answer in time", record.TroubleUnreachable: "not reachable",
+		record.TroubleWait: "asks to wait", record.TroubleWrong: "wrong answer",
+	}[l.Trouble]
 }
 
 // A matchMove is a move of a game of several turns.
@@ -48,7 +57,7 @@ type matchMove struct {
 }
 
 // course reads the transcript of the shown attempt.
-func (v *matchView) course(ctx context.Context, b *Board, id protocol.MatchID) *matchCourse {
+func (v *matchView) course(ctx context.Context, b *Board, id league.MatchID) *matchCourse {
 	if v.Attempt == 0 {
 		return &matchCourse{Missing: "No referee conducted this match, so there are no messages."}
 	}
@@ -56,7 +65,7 @@ func (v *matchView) course(ctx context.Context, b *Board, id protocol.MatchID) *
 	if v.thirdParty {
 		missing = "Its referee kept no transcript of this attempt."
 	}
-	doc, err := b.Transcript(ctx, protocol.Attempt{MatchID: id, Number: v.Attempt})
+	doc, err := b.Transcript(ctx, league.Attempt{MatchID: id, Number: v.Attempt})
 	switch {
 	case errors.Is(err, ErrNotRecorded): // the result was annulled a moment ago
 		return &matchCourse{Missing: "The match is played again."}
@@ -65,7 +74,12 @@ func (v *matchView) course(ctx context.Context, b *Board, id protocol.MatchID) *
 	case err != nil:
 		return &matchCourse{Missing: "The transcript of this attempt cannot be read."}
 	}
-	course := courseOf(record.ConversationOf(doc), doc)
+	course := courseOf(record.ConversationOf(doc))
+	for _, p := range []string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID} {
+		if _, ok := doc.Signatures.Get(p); ok {
+			course.Signed = append(course.Signed, shown(p))
+		}
+	}
 	if len(course.Lines) == 0 { // of a file that the manager wrote
 		course.Missing = missing
 	}
@@ -76,20 +90,15 @@ func (v *matchView) course(ctx context.Context, b *Board, id protocol.MatchID) *
 }
 
 // courseOf makes the course of a conversation.
-func courseOf(c *record.Conversation, doc *store.Match) *matchCourse {
+func courseOf(c *record.Conversation) *matchCourse {
 	course := &matchCourse{Omitted: c.Omitted, Draw: matchDrawOf(c)}
 	if c.Result == nil {
 		course.Outcome = "This attempt was given up and has no result"
 	} else {
-		course.Outcome = "This attempt: " + matchText(c.Result.Reason)
+		course.Outcome = "This attempt: " + shown(c.Result.Reason)
 	}
 	for i := range c.Lines {
 		course.Lines = append(course.Lines, matchLineOf(c, &c.Lines[i]))
-	}
-	for _, p := range []string{c.PlayerA.PlayerID, c.PlayerB.PlayerID} {
-		if _, ok := doc.Signatures.Get(p); ok {
-			course.Signed = append(course.Signed, matchText(p))
-		}
 	}
 	course.Moves = movesOf(c)
 	return course
@@ -108,7 +117,7 @@ func movesOf(c *record.Conversation) (moves []matchMove) {
 		choice := protocol.ParseObject(raw).Object("move_data").Text("choice")
 		made[u.From]++
 		several = several || made[u.From] > 1
-		moves = append(moves, matchMove{len(moves) + 1, matchText(u.From), matchText(choice)})
+		moves = append(moves, matchMove{len(moves) + 1, shown(u.From), shown(choice)})
 	}
 	if !several {
 		return nil
@@ -118,47 +127,11 @@ func movesOf(c *record.Conversation) (moves []matchMove) {
 
 // matchLineOf makes a line of the page.
 func matchLineOf(c *record.Conversation, u *record.Line) matchLine {
-	line := matchLine{
-		At: clockOf(u.At), From: matchText(u.From), To: matchText(u.To), Lanes: laneOf(c, u.From) + "-" + laneOf(c, u.To),
-		Says: matchText(u.Says), Trouble: u.Trouble, Raw: rawOf(u.Message),
+	line := matchLine{Line: u, Lanes: laneOf(c, u.From) + "-" + laneOf(c, u.To), Raw: rawOf(u.Message)}
+	if u.Error != nil && u.Void == "" {
+		line.Words = record.ErrorInWords(u.Error.ErrorCode)
 	}
-	if u.Waited != nil {
-		line.Waited = fmt.Sprintf("%+.3f s", *u.Waited)
-	}
-	if u.Tries > 1 {
-		line.Try = fmt.Sprintf("try %d of %d", u.Try, u.Tries)
-	}
-	if u.Void != "" {
-		line.Void = "This try does not count: " + matchText(u.Void) + "."
-	}
-	if e := u.Error; e != nil {
-		line.Error = matchText(strings.TrimSpace(e.ErrorCode + " " + e.ErrorName + ": " + e.Detail))
-		if u.Void == "" {
-			line.Words = record.ErrorInWords(e.ErrorCode)
-		}
-	}
-	if u.Answer != "" {
-		line.Answer = matchText(u.Answer)
-	}
-	line.TroubleTitle = troubleTitle(u.Trouble)
 	return line
-}
-
-// troubleTitle names a kind of trouble for people.
-func troubleTitle(kind string) string {
-	switch kind {
-	case record.TroubleVoid:
-		return "does not count"
-	case record.TroubleNoAnswer:
-		return "no answer in time"
-	case record.TroubleUnreachable:
-		return "not reachable"
-	case record.TroubleWait:
-		return "asks to wait"
-	case record.TroubleWrong:
-		return "wrong answer"
-	}
-	return ""
 }
 
 // laneOf is the lane of an agent: m, r, a or b.
@@ -172,15 +145,6 @@ func laneOf(c *record.Conversation, id string) string {
 		return "b"
 	}
 	return "r"
-}
-
-// clockOf is the time of day of a timestamp.
-func clockOf(at string) string {
-	_, clock, ok := strings.Cut(at, "T")
-	if !ok {
-		return matchText(at)
-	}
-	return matchText(strings.TrimSuffix(clock, "Z"))
 }
 
 // longestRaw is the number of bytes of a message that the page shows.
@@ -199,5 +163,5 @@ func rawOf(message any) string {
 	if raw.Indent(jsontext.WithIndent("  ")) != nil {
 		return ""
 	}
-	return protocol.Clip(public(string(protocol.EscapeJSON(raw))), longestRaw)
+	return protocol.Clip(record.Public(string(protocol.EscapeJSON(raw))), longestRaw)
 }

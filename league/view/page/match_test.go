@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
+	"evenodd/league/view/page"
 )
 
 func TestMatchPageShowsTheConversation(t *testing.T) {
@@ -21,7 +22,7 @@ func TestMatchPageShowsTheConversation(t *testing.T) {
 	page := s.get("/matches/R1M1")
 	require.Equal(t, http.StatusOK, page.Code)
 	for _, want := range []string{
-		"<h1>R1M1: ", "MATCH_ASSIGNMENT", "CHOOSE_PARITY_CALL", "GAME_OVER", "MATCH_RESULT_ACK", `class="message r-a`, `class="message b-r`,
+		"<h1>R1M1: ", "MATCH_ASSIGNMENT", "CHOOSE_PARITY_CALL", "GAME_OVER", "MATCH_RESULT_ACK", `class="r-a`, `class="b-r`,
 		`<details><summary>JSON`, `data-commitment="`, "sha256sum", "/assets/draw.js?v=",
 	} {
 		assert.Contains(t, page.Body.String(), want)
@@ -33,7 +34,7 @@ func TestMatchPageShowsTheConversation(t *testing.T) {
 
 // A changedSource changes the transcripts of another, and hides the results after some events.
 type changedSource struct {
-	web.Source
+	page.Source
 
 	most   int // events; 0 for all
 	change func(*store.Match)
@@ -48,7 +49,7 @@ func (c *changedSource) Events(ctx context.Context, from int) ([]*journal.Event,
 	return events, err
 }
 
-func (c *changedSource) Transcript(ctx context.Context, at protocol.Attempt, referee string) (*store.Match, error) {
+func (c *changedSource) Transcript(ctx context.Context, at league.Attempt, referee string) (*store.Match, error) {
 	c.read++
 	doc, err := c.Source.Transcript(ctx, at, referee)
 	if err == nil && c.change != nil {
@@ -58,7 +59,7 @@ func (c *changedSource) Transcript(ctx context.Context, at protocol.Attempt, ref
 }
 
 // eventsUntilResult is the number of events before the first result.
-func eventsUntilResult(t *testing.T, source web.Source) int {
+func eventsUntilResult(t *testing.T, source page.Source) int {
 	for from := 1; ; {
 		events, err := source.Events(t.Context(), from)
 		require.NoError(t, err)
@@ -71,10 +72,6 @@ func eventsUntilResult(t *testing.T, source web.Source) int {
 		}
 		from += len(events)
 	}
-}
-
-func folderOf(t *testing.T, name string) web.Source {
-	return web.NewFolder(store.Folder("../../testdata/leagues/"+name), leagueIn(t, name))
 }
 
 // A match without a recorded result shows no message, no choice and no draw, although its
@@ -103,7 +100,7 @@ func TestMatchPageHidesAddressesAndTokensAndEscapesText(t *testing.T) {
 	assert.Contains(t, body, "(an address)")
 	assert.Contains(t, body, "CONNECTION_ERROR")
 	assert.Contains(t, body, "The referee could not reach the player")
-	for _, hidden := range []string{"10.1.2.3", "ada.example", "fe80", "8101", "<img", "<script>alert", "tok-p01-abc", "\u202e"} {
+	for _, hidden := range []string{"10.1.2.3", "ada.example", "fe80", ":8101", "<img", "<script>alert", "tok-p01-abc", "\u202e"} {
 		assert.NotContains(t, body, hidden)
 	}
 }

@@ -13,11 +13,10 @@ import (
 )
 
 func TestViewThatPanicsFailsItsPageAlone(t *testing.T) {
-	board := NewBoard(NewFolder(store.Folder("../../testdata/leagues/finished"), "league_2025_even_odd"))
+	board := NewBoard(NewFolder(store.Folder("../../../testdata/leagues/finished"), "league_2025_even_odd"))
 	defer board.Close()
 	pages, err := New(board, Options{})
 	require.NoError(t, err)
-	defer pages.Close()
 	pages.routes = []route{
 		{pattern: "GET /broken", template: "overview", build: func(context.Context, *Board, *http.Request) (any, error) { panic("secret") }},
 		{pattern: "GET /{$}", template: "overview", build: buildOverview},

@@ -31,14 +31,8 @@ func routes() []route {
 		{pattern: "GET /matches/{id}", template: "match", title: "Match", build: buildMatch, volatile: true},
 		{pattern: "GET /cross", template: "cross", title: "Cross table", link: "/cross", build: buildCross},
 		{pattern: "GET /agents", template: "agents", title: "Agents", link: "/agents", build: buildAgents, volatile: true},
-		{pattern: "GET /statistics", template: "statistics", title: "Statistics", link: "/statistics", build: buildStatistics},
+		{pattern: "GET /statistics", template: "statistics", title: "Statistics", link: "/statistics",
+			build: buildStatistics},
 		{pattern: "GET /players/{id}", template: "player", title: "Player", build: buildPlayer},
 	}
-}
-
-// fragments are the parts of the overview that streams update, in the order in which they are
-// sent: names of templates, which are names of events and ids of elements too. What they show
-// follows from the league alone, without clock or chance.
-func fragments() []string {
-	return []string{"progress", "timeline", "standings", "running", "results", "decisions", "chart"}
 }

@@ -2,7 +2,6 @@ package page_test
 
 import (
 	"context"
-	"encoding/json"
 	"html"
 	"net/http"
 	"regexp"
@@ -11,13 +10,11 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
-	"evenodd/league/view/record"
+	"evenodd/league/view/page"
 )
 
 // secret marks everything that no page may contain.
@@ -29,7 +26,7 @@ type leakyTape struct {
 	*tape
 
 	t        *testing.T
-	recorded map[protocol.MatchID]bool // by the events that were played
+	recorded map[league.MatchID]bool // by the events that were played
 }
 
 func (s *leakyTape) Events(ctx context.Context, from int) ([]*journal.Event, error) {
@@ -47,7 +44,7 @@ func (s *leakyTape) Events(ctx context.Context, from int) ([]*journal.Event, err
 		case *journal.MatchDeclined:
 			d.Reason = secret
 		case *journal.AttemptLost:
-			d.Reason, d.Report = secret, &journal.MatchReported{GameResult: protocol.GameResult{Reason: secret}}
+			d.Reason, d.Report = secret, &journal.MatchReported{Result: league.Result{Reason: secret}}
 		case *journal.MatchReported:
 			s.recorded[d.MatchID] = true
 		}
@@ -56,9 +53,9 @@ func (s *leakyTape) Events(ctx context.Context, from int) ([]*journal.Event, err
 }
 
 // Transcript must not be called for a match without a recorded result.
-func (s *leakyTape) Transcript(_ context.Context, at protocol.Attempt, _ string) (*store.Match, error) {
+func (s *leakyTape) Transcript(_ context.Context, at league.Attempt, _ string) (*store.Match, error) {
 	assert.True(s.t, s.recorded[at.MatchID], "a page asks for the transcript of %v", at)
-	return nil, web.ErrNotRecorded
+	return nil, page.ErrNotRecorded
 }
 
 var linked = regexp.MustCompile(`(?:href|action|src|hx-get)="(/[^"]*)"`)
@@ -101,11 +98,11 @@ func starts() []string {
 // No page and no event has what journal.Public removes, nor the transcript of a match without a
 // result, at any time of a league.
 func TestHiddenMembersReachNoPage(t *testing.T) {
-	for _, name := range []string{"finished", "half_played", "power_cut"} {
+	for _, name := range []string{"finished", "half_played"} {
 		t.Run(name, func(t *testing.T) {
 			tape := newTape(t, name, "league_2025_even_odd")
 			synctest.Test(t, func(t *testing.T) {
-				leaky := &leakyTape{tape: tape, t: t, recorded: map[protocol.MatchID]bool{}}
+				leaky := &leakyTape{tape: tape, t: t, recorded: map[league.MatchID]bool{}}
 				s := serve(t, leaky)
 				tape.play(1)
 				synctest.Wait()
@@ -128,61 +125,4 @@ func TestHiddenMembersReachNoPage(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A board does not even have what journal.Public removes, so no page can show it.
-func TestBoardHasNoHiddenMembers(t *testing.T) {
-	for _, name := range []string{"finished", "half_played", "power_cut"} {
-		t.Run(name, func(t *testing.T) {
-			tape := newTape(t, name, "league_2025_even_odd")
-			leaky := &leakyTape{tape: tape, t: t, recorded: map[protocol.MatchID]bool{}}
-			leaky.play(len(leaky.lines))
-			board := web.NewBoard(leaky)
-			t.Cleanup(board.Close)
-			require.NoError(t, board.Ready(t.Context()))
-			board.View(func(l *record.League) {
-				assert.Nil(t, l.Created.Simulation)
-				assert.NotEmpty(t, l.Agents)
-				for id, a := range l.Agents {
-					assert.Empty(t, a.Endpoint+a.Registration, id)
-				}
-			})
-		})
-	}
-}
-
-// hide removes exactly what journal.Public removes.
-func TestBoardHidesWhatThePublicJournalHides(t *testing.T) {
-	hidden := 0
-	for _, name := range []string{"finished", "half_played", "power_cut"} {
-		for _, line := range newTape(t, name, "league_2025_even_odd").lines {
-			public, err := journal.Public([]byte(line))
-			require.NoError(t, err)
-			e, err := journal.Decode([]byte(line))
-			require.NoError(t, err)
-			web.Hide(e.Data)
-			text, err := journal.Encode(e)
-			require.NoError(t, err)
-			want, got := dataOf(t, public), dataOf(t, text)
-			for member, value := range got {
-				if _, shown := want[member]; !shown {
-					hidden++
-					assert.Empty(t, value, "%s of %s", member, line)
-					delete(got, member)
-				}
-			}
-			assert.Equal(t, want, got, "the rest is unchanged")
-		}
-	}
-	assert.Positive(t, hidden)
-}
-
-// dataOf is the data of an event in JSON.
-func dataOf(t *testing.T, text []byte) map[string]any {
-	t.Helper()
-	var line struct {
-		Data map[string]any `json:"data"`
-	}
-	require.NoError(t, json.Unmarshal(text, &line))
-	return line.Data
 }

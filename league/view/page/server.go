@@ -2,22 +2,19 @@ package page
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
-	"maps"
 	"net/http"
 	"runtime/debug"
-	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 	"evenodd/rules"
 )
@@ -34,7 +31,7 @@ type Pages struct {
 	options   Options
 	assets    assets
 	templates map[string]*template.Template // by the name of the file
-	build     string                        // hash of templates and assets
+	build     string                        // of the program, for ETags: when it started
 	routes    []route
 	updates   *updates
 	broken    sync.Once // logs that the board has failed, which it does once
@@ -51,7 +48,8 @@ type Route struct {
 func New(b *Board, o Options) (*Pages, error) {
 	b.games = o.Games
 	p := &Pages{board: b, options: o, templates: map[string]*template.Template{}, routes: routes()}
-	p.updates = newUpdates(p)
+	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
+	p.updates = &updates{pages: p}
 	var err error
 	if p.assets, err = readAssets(); err != nil {
 		return nil, err
@@ -62,21 +60,23 @@ func New(b *Board, o Options) (*Pages, error) {
 	return p, nil
 }
 
-// Close ends the work of the pages, when no request runs. It leaves the board open.
-func (p *Pages) Close() { p.updates.close() }
-
 // parse parses the templates. Each file of templates/ is a page, which defines "content", and
 // shares layout.html with the others.
 func (p *Pages) parse() error {
-	layout, err := template.New("layout.html").Funcs(template.FuncMap{"asset": p.assets.url, "when": when}).ParseFS(files, "templates/layout.html", "templates/parts.html")
+	layout, err := template.New("layout.html").Funcs(template.FuncMap{
+		"asset": p.assets.url, "when": when, "text": shown,
+		"toMatch":  func(id string) string { return "/matches/" + id },
+		"toPlayer": func(id string) string { return "/players/" + id },
+		"toMatches": func(player, opponent, _ string) string {
+			return "/players/" + player + "?against=" + opponent
+		},
+	}).ParseFS(files, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return err
 	}
-	hash := sha256.New()
 	names, err := fs.Glob(files, "templates/*.html")
 	for _, name := range names {
 		text, problem := files.ReadFile(name)
-		_, _ = hash.Write(text) // never fails
 		page, copied := layout.Clone()
 		if err := errors.Join(err, problem, copied); err != nil {
 			return err
@@ -88,10 +88,6 @@ func (p *Pages) parse() error {
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.assets)) {
-		_, _ = hash.Write([]byte(p.assets[name].hash))
-	}
-	p.build = hex.EncodeToString(hash.Sum(nil)[:4])
 	return err
 }
 
@@ -102,7 +98,8 @@ func (p *Pages) Routes() []Route {
 		{Pattern: "GET /events", Handler: guarded(p.stream), Stream: true},
 	}
 	for _, one := range p.routes {
-		list = append(list, Route{Pattern: one.pattern, Handler: guarded(func(w http.ResponseWriter, r *http.Request) { p.page(w, r, &one) })})
+		page := func(w http.ResponseWriter, r *http.Request) { p.page(w, r, &one) }
+		list = append(list, Route{Pattern: one.pattern, Handler: guarded(page)})
 	}
 	return list
 }
@@ -129,7 +126,7 @@ func guarded(next http.HandlerFunc) http.Handler {
 type frame struct {
 	Title   string
 	League  string // its name
-	Version string // of the league: events from here on are new to the page
+	Version int    // of the league: events from here on are new to the page
 	Over    bool
 	Links   []link
 	View    any // of the page
@@ -150,27 +147,27 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 		p.problem(w, of, err)
 		return
 	}
-	at := p.board.version()
-	tag := ""
+	at, _ := p.board.view(func(*record.League) {})
+	h, tag := w.Header(), fmt.Sprintf(`"%s-%d"`, p.build, at)
+	h.Set("Cache-Control", "no-cache")
 	if !of.volatile {
-		tag = fmt.Sprintf(`"%s-%s"`, p.build, at)
-	}
-	w.Header().Set("Cache-Control", "no-cache")
-	if tag != "" && isCurrent(r, tag) {
-		answer(w, r, tag, nil)
-		return
+		h.Set("ETag", tag)
+		if strings.Contains(r.Header.Get("If-None-Match"), tag) { // before it is made
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
 	}
 	var body bytes.Buffer
 	if err := safely(func() error { return p.render(&body, of, at, r) }); err != nil {
 		p.problem(w, of, err)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	answer(w, r, tag, body.Bytes())
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(body.Bytes()) // fails only for a client that has gone
 }
 
 // render writes a page, or the fragment of it that a request asks for.
-func (p *Pages) render(body *bytes.Buffer, of *route, at version, r *http.Request) error {
+func (p *Pages) render(body *bytes.Buffer, of *route, at int, r *http.Request) error {
 	view, err := of.build(r.Context(), p.board, r)
 	if err != nil {
 		return err
@@ -203,8 +200,8 @@ func (p *Pages) fragment(body *bytes.Buffer, of *route, name string, view any) e
 }
 
 // frame is the frame of a page.
-func (p *Pages) frame(of *route, at version, view any) *frame {
-	f := &frame{Title: of.title, Version: at.String(), View: view}
+func (p *Pages) frame(of *route, at int, view any) *frame {
+	f := &frame{Title: of.title, Version: at, View: view}
 	if v, ok := view.(titled); ok {
 		f.Title = v.title()
 	}
@@ -228,12 +225,14 @@ func (v problem) title() string { return v.Title }
 
 // problem answers with an error page. Only the log has the error.
 func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
-	status, view := http.StatusInternalServerError, problem{"This page cannot be shown", "The log of the program says why."}
+	status := http.StatusInternalServerError
+	view := problem{"This page cannot be shown", "The log of the program says why."}
 	switch {
 	case errors.Is(err, errNotFound):
 		status, view = http.StatusNotFound, problem{"Not found", "The league has no such player, match or page."}
 	case errors.Is(err, errNoLeague):
-		status, view = http.StatusServiceUnavailable, problem{"The league has not begun", "There are no records of it yet. Reload the page later."}
+		status = http.StatusServiceUnavailable
+		view = problem{"The league has not begun", "There are no records of it yet. Reload the page later."}
 		w.Header().Set("Retry-After", "5")
 	case errors.Is(err, errFailed):
 		p.broken.Do(func() { p.failed(of.template, err) })
@@ -241,10 +240,11 @@ func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
 		p.failed(of.template, err)
 	}
 	h := w.Header()
+	h.Del("ETag")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	var body bytes.Buffer
-	if err := p.templates["problem"].Execute(&body, p.frame(&route{}, version{}, view)); err != nil {
+	if err := p.templates["problem"].Execute(&body, p.frame(&route{}, 0, view)); err != nil {
 		http.Error(w, view.Title, status)
 		return
 	}
@@ -254,5 +254,6 @@ func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
 
 // failed logs the error of a page or a fragment.
 func (p *Pages) failed(name string, err error) {
-	p.options.Log.Warn().Err(err).Str("page", name).Str("event_type", protocol.EventPageFailed).Msg("a page cannot be shown")
+	p.options.Log.Warn().Err(err).Str("page", name).Str("event_type", "PAGE_CANNOT_BE_SHOWN").
+		Msg("a page cannot be shown")
 }

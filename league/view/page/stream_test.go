@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
+	"evenodd/league/view/page"
 	"evenodd/league/view/record"
 )
 
@@ -33,7 +33,7 @@ type tape struct {
 }
 
 func newTape(t testing.TB, name, id string) *tape {
-	lines, err := record.NewFolder(store.Folder("../../testdata/leagues/"+name), id).Lines(t.Context(), 1)
+	lines, err := record.NewFolder(store.Folder("../../../testdata/leagues/"+name), id).Lines(t.Context(), 1)
 	require.NoError(t, err)
 	return &tape{lines: lines, more: make(chan struct{})}
 }
@@ -87,8 +87,8 @@ func (s *tape) Wait(ctx context.Context, from int) error {
 	}
 }
 
-func (*tape) Transcript(context.Context, protocol.Attempt, string) (*store.Match, error) {
-	return nil, web.ErrNotRecorded
+func (*tape) Transcript(context.Context, league.Attempt, string) (*store.Match, error) {
+	return nil, page.ErrNotRecorded
 }
 
 // A reader is a page that reads a stream.
@@ -177,13 +177,14 @@ func TestStreamSendsWhatAnEventChanges(t *testing.T) {
 		defer r.close()
 		synctest.Wait()
 		first := r.take()
-		assert.Contains(t, first, "event: standings\ndata: ")
+		assert.True(t, strings.HasPrefix(first, "event: update\ndata: "), first)
+		assert.Contains(t, first, `<section id="standings"`)
 		time.Sleep(2 * time.Second)
 		assert.Empty(t, r.take(), "nothing has changed")
 		tape.play(1)
 		synctest.Wait()
 		second := r.take()
-		assert.Contains(t, second, "event: standings\n")
+		assert.Contains(t, second, "event: update\n")
 		assert.NotEqual(t, id(first), id(second))
 	})
 }
@@ -233,7 +234,7 @@ func TestReconnectGetsExactlyWhatChanged(t *testing.T) {
 
 		unknown := s.stream("7.777")
 		synctest.Wait()
-		assert.Contains(t, unknown.take(), "event: standings\n", "a client with an unknown version gets everything")
+		assert.Contains(t, unknown.take(), "event: update\n", "a client with an unknown version gets everything")
 		unknown.close()
 	})
 }
@@ -324,7 +325,7 @@ func TestStreamIsRefusedToOtherSites(t *testing.T) {
 }
 
 func TestStreamOfALeagueThatIsNotThereIsRefused(t *testing.T) {
-	s := serve(t, web.NewFolder(store.Folder(t.TempDir()), "league"))
+	s := serve(t, page.NewFolder(store.Folder(t.TempDir()), "league"))
 	none := s.get("/events")
 	assert.Equal(t, http.StatusServiceUnavailable, none.Code)
 	assert.NotEmpty(t, none.Header().Get("Retry-After"))

@@ -2,226 +2,75 @@ package page
 
 import (
 	"bytes"
-	"context"
-	"slices"
+	"fmt"
 	"sync"
 	"time"
 
-	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
 
-// Updates render the fragments after each change of a board, while streams are open: once for
-// all of them. They are safe for concurrent use.
+// Updates render the overview after changes of a board, once for all streams. They are safe for
+// concurrent use.
 type updates struct {
 	pages *Pages
-	start func()
-	end   context.CancelFunc
-	done  sync.WaitGroup
-	woken chan struct{} // has an element when the first stream was opened
 
-	mu      sync.Mutex
-	streams int           // open ones
-	current *update       // nil before the first
-	recent  []string      // versions of the last updates; the last one belongs to current
-	fresh   chan struct{} // closed when current is not older than the first open stream
+	mu       sync.Mutex
+	current  *update // nil before the first
+	rendered time.Time
 }
 
-const (
-	updatePause     = 500 * time.Millisecond // after an update
-	longUpdatePause = time.Second            // with more than fewPlayers
-	fewPlayers      = 50
-	mostRecent      = 128 // updates that a client can continue from
-)
+// updatePause is the pause after an update.
+const updatePause = 500 * time.Millisecond
 
-func newUpdates(p *Pages) *updates {
-	u := &updates{pages: p, woken: make(chan struct{}, 1)}
-	ctx, end := context.WithCancel(context.Background())
-	u.end = end
-	u.start = sync.OnceFunc(func() { u.done.Go(func() { u.run(ctx) }) })
-	return u
+// An update is what a stream sends of one version of the league: all fragments of the overview.
+// Streams share its bytes.
+type update struct {
+	at   int
+	over bool
+	text []byte
 }
 
-// close ends the rendering. No stream may be open.
-func (u *updates) close() {
-	u.end()
-	u.done.Wait()
-}
-
-// enter opens a stream; leave must follow. It returns the present update, and the number of the
-// one that the client has: 0 if the client must get everything. The update is nil if ctx ends.
-func (u *updates) enter(ctx context.Context, has string) (now *update, number int) {
-	u.start()
-	u.mu.Lock()
-	if u.streams++; u.streams == 1 {
-		u.fresh = make(chan struct{})
-		select {
-		case u.woken <- struct{}{}:
-		default:
-		}
-	}
-	wait := u.fresh
-	u.mu.Unlock()
-	for wait != nil {
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, 0
-		}
-		// A page may be newer than the last update. The next one comes soon.
-		if now, wait = u.latest(), nil; now.at.before(parseVersion(has)) && now.at.before(u.pages.board.version()) {
-			wait = now.next
-		}
-	}
+// latest returns the update of the present version; changed is closed when there is another
+// version. During the pause after an update it returns that update, with the rest of the pause.
+func (u *updates) latest() (now *update, changed <-chan struct{}, pause time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if i := slices.Index(u.recent, has); i >= 0 {
-		number = u.current.number - (len(u.recent) - 1 - i)
-	}
-	return u.current, number
-}
-
-// leave closes a stream.
-func (u *updates) leave() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.streams--
-}
-
-func (u *updates) latest() *update {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.current
-}
-
-// run renders while streams are open, until ctx ends.
-func (u *updates) run(ctx context.Context) {
-	var changed <-chan struct{}
-	for {
-		select {
-		case <-u.woken:
-		case <-changed:
-		case <-ctx.Done():
-			return
+	if u.current != nil {
+		at, changed := u.pages.board.view(func(*record.League) {})
+		if at == u.current.at {
+			return u.current, changed, 0
 		}
-		u.mu.Lock()
-		open := u.streams > 0
-		u.mu.Unlock()
-		if changed = nil; !open {
-			continue
-		}
-		var pause time.Duration
-		changed, pause = u.update()
-		if protocol.SystemClock().Sleep(ctx, pause) != nil {
-			return
+		if rest := updatePause - time.Since(u.rendered); rest > 0 {
+			return u.current, nil, rest
 		}
 	}
+	changed = u.render()
+	return u.current, changed, 0
 }
 
-// update renders the fragments, if the board has changed since the last time. Changed is closed
-// with the next change.
-func (u *updates) update() (changed <-chan struct{}, pause time.Duration) {
-	var view *overview
-	next := &update{number: 1, next: make(chan struct{})}
-	pause = updatePause
-	before := u.latest()
-	same, failed := false, error(nil)
-	next.at, changed = u.pages.board.view(func(l *record.League, at version) {
-		if same = before != nil && before.at == at; same {
-			return
-		}
+// render makes the update of the present version. The caller holds mu.
+func (u *updates) render() (changed <-chan struct{}) {
+	var html bytes.Buffer
+	var failed error
+	next := &update{}
+	next.at, changed = u.pages.board.view(func(l *record.League) {
 		next.over = l.Completed != nil
-		if len(l.Agents) > fewPlayers {
-			pause = longUpdatePause
-		}
 		failed = safely(func() error {
-			view = overviewOf(l, u.pages.board.memory.of(l), live)
-			return nil
+			return u.pages.templates["overview"].ExecuteTemplate(&html, "live", overviewOf(l, live))
 		})
 	})
-	if same {
-		u.publish(before)
-		return changed, pause
-	}
-	if before != nil {
-		next.number = before.number + 1
-		next.parts = slices.Clone(before.parts)
-	}
-	if failed != nil {
+	if failed != nil { // pages keep what they have
 		u.pages.failed("overview", failed)
-	}
-	u.pages.renderFragments(next, view)
-	next.last = next.since(next.number - 1)
-	u.publish(next)
-	return changed, pause
-}
-
-// publish makes an update the present one.
-func (u *updates) publish(next *update) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if before := u.current; before != next {
-		u.current = next
-		u.recent = append(u.recent, next.at.String())
-		if len(u.recent) > mostRecent {
-			u.recent = slices.Delete(u.recent, 0, 1)
-		}
-		if before != nil {
-			close(before.next)
+	} else {
+		next.text = append(next.text, "event: update\n"...)
+		for line := range bytes.Lines(html.Bytes()) {
+			next.text = fmt.Appendf(next.text, "data: %s\n", bytes.TrimRight(line, "\r\n"))
 		}
 	}
-	select {
-	case <-u.fresh:
-	default:
-		close(u.fresh)
+	if next.over { // the page needs no stream any more
+		next.text = append(next.text, "\nevent: over\ndata: over\n"...)
 	}
-}
-
-// overEvent tells pages that the league is over: they need no stream any more.
-const overEvent = "event: over\ndata: over\n"
-
-// renderFragments renders the fragments of an update, whose parts are those of the one before.
-func (p *Pages) renderFragments(u *update, view *overview) {
-	names := fragments()
-	if u.parts == nil {
-		u.parts = make([]part, len(names)+1)
-	}
-	for i, name := range names {
-		if view == nil { // the parts before are the best that there is
-			break
-		}
-		text, err := p.fragmentEvent(name, view)
-		if err != nil {
-			p.failed(name, err)
-			continue
-		}
-		u.replace(i, text)
-	}
-	var end []byte // none for a league that has replaced one that was over
-	if u.over {
-		end = []byte(overEvent)
-	}
-	u.replace(len(names), end)
-}
-
-// replace replaces a part, if it has changed.
-func (u *update) replace(i int, event []byte) {
-	if !bytes.Equal(event, u.parts[i].event) {
-		u.parts[i] = part{u.number, event}
-	}
-}
-
-// fragmentEvent is a fragment as an event of a stream, without its id.
-func (p *Pages) fragmentEvent(name string, view *overview) (event []byte, err error) {
-	var text bytes.Buffer
-	err = safely(func() error { return p.templates["overview"].ExecuteTemplate(&text, name, view) })
-	if err != nil {
-		return nil, err
-	}
-	event = append(event, "event: "+name+"\n"...)
-	for line := range bytes.Lines(bytes.TrimSpace(text.Bytes())) {
-		event = append(append(event, "data: "...), bytes.TrimRight(line, "\r\n")...)
-		event = append(event, '\n')
-	}
-	return event, nil
+	next.text = fmt.Appendf(next.text, "id: %d\n\n", next.at)
+	u.current, u.rendered = next, time.Now()
+	return changed
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"evenodd/league/journal"
@@ -11,7 +12,6 @@ import (
 
 // A health is the view of the agents.
 type health struct {
-	League   string
 	Players  []agentHealth
 	Referees []agentHealth
 	Read     int // transcripts behind the latencies
@@ -37,6 +37,13 @@ type agentHealth struct {
 	P50, P90, P99 string
 	Slow          bool // p99 takes more than half of the time that the league gives
 	Warnings      []warning
+	Deviations    []deviation
+}
+
+// A deviation is what answers deviate in from the specification that were accepted.
+type deviation struct {
+	Problem string
+	Count   int
 }
 
 // A warning is a kind of failure that tries of an agent had, in the transcripts that were read.
@@ -46,36 +53,19 @@ type warning struct {
 }
 
 // agentsOf is the view of the agents, with what transcripts tell about them.
-func agentsOf(l *record.League, p *past, t *traces) *health {
-	m := at(l, p, live)
-	v := &health{League: leagueName(l), Recorded: l.Recorded, Read: t.health.Attempts, Unread: t.unread}
-	lost, played := map[string]int{}, map[string]int{}
-	if l.Started != nil {
-		for _, row := range m.standings().Rows {
-			lost[row.ID], played[row.ID] = row.TechnicalLosses, row.Played
-		}
-		for match := range l.Matches() {
-			if match.Report != nil && match.Report.RefereeID != "" {
-				played[match.Report.RefereeID]++
-			}
-			for _, a := range match.Attempts {
-				if a.Failed {
-					lost[a.Referee]++
-				}
-			}
-		}
-	}
+func agentsOf(l *record.League, found *record.Health, unread int) *health {
+	m := at(l, live)
+	v := &health{Recorded: l.Recorded, Read: found.Attempts, Unread: unread}
+	lost, played, fallbacks := m.countsOfAgents()
 	var limits protocol.Timeouts // none if they are not known
 	if c := l.Configuration; c != nil {
 		limits = c.Timeouts
 	}
-	fallbacks := m.fallbacks()
 	for _, a := range l.SortedAgents() {
-		one := agentHealth{ref: m.agent(a.AgentID), Player: a.Player, State: stateWords(l, a), Kind: kindOf(l, a), Failures: a.Failures, Lost: lost[a.AgentID], Matches: played[a.AgentID]}
-		if player, ok := l.PlayerIndex(a.AgentID); ok {
-			one.Fallback = fallbacks[player]
-		}
-		one.measure(t.health.Player(a.AgentID), limits)
+		one := agentHealth{ref: m.agent(a.AgentID), Player: a.Player, State: stateWords(l, a), Kind: kindOf(l, a),
+			Failures: a.Failures, Lost: lost[a.AgentID], Matches: played[a.AgentID],
+			Fallback: fallbacks[a.AgentID]}
+		one.measure(found.Player(a.AgentID), limits)
 		if a.Player {
 			v.Players = append(v.Players, one)
 		} else {
@@ -90,6 +80,28 @@ func agentsOf(l *record.League, p *past, t *traces) *health {
 		}
 	}
 	return v
+}
+
+// countsOfAgents counts the technical losses or failed attempts, the matches and the fallbacks of each agent.
+func (m *moment) countsOfAgents() (lost, played, fallbacks map[string]int) {
+	lost, played, fallbacks = map[string]int{}, map[string]int{}, map[string]int{}
+	if m.Started == nil {
+		return lost, played, fallbacks
+	}
+	for _, row := range m.standings().Rows {
+		lost[row.ID], played[row.ID], fallbacks[row.ID] = row.TechnicalLosses, row.Played, row.Fallbacks
+	}
+	for match := range m.Matches() {
+		if match.Report != nil && match.Report.RefereeID != "" {
+			played[match.Report.RefereeID]++
+		}
+		for _, a := range match.Attempts {
+			if a.Failed {
+				lost[a.Referee]++
+			}
+		}
+	}
+	return lost, played, fallbacks
 }
 
 // kindOf is the class of an agent's state.
@@ -119,6 +131,9 @@ func (h *agentHealth) measure(p *record.PlayerHealth, limits protocol.Timeouts) 
 	}
 	for code, n := range p.Failures {
 		h.Warnings = append(h.Warnings, warning{fault(code), n})
+	}
+	for _, problem := range slices.Sorted(maps.Keys(p.Warnings)) {
+		h.Deviations = append(h.Deviations, deviation{shown(problem), p.Warnings[problem]})
 	}
 	slices.SortFunc(h.Warnings, func(a, b warning) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
 }

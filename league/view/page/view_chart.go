@@ -1,96 +1,157 @@
 package page
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"evenodd/league/protocol"
 )
 
-// A chart has the points of players over the rounds.
-type chart struct {
-	Rounds []int    `json:"rounds"` // of the points, from 0
-	Series []series `json:"series"` // in order of ranks
-	Round  int      `json:"round"`  // that the page shows, for the marker; -1 for now
-	More   int      `json:"more"`   // players without a series
-}
-
-// chartColumns is the largest number of columns of the table of points.
-const chartColumns = 12
-
-// columns are the indexes of Rounds that the table has: evenly spread, with the first and the
-// last.
-func (c *chart) columns() (indexes []int) {
-	step := max(1, (len(c.Rounds)+chartColumns-2)/(chartColumns-1))
-	for i := range c.Rounds {
-		if i%step == 0 && i < len(c.Rounds)-1 || i == len(c.Rounds)-1 {
-			indexes = append(indexes, i)
-		}
-	}
-	return indexes
-}
-
-// Columns are the rounds of the table of points.
-func (c *chart) Columns() []int {
-	return protocol.Each(c.columns(), func(i int) int { return c.Rounds[i] })
-}
-
-// Lines are the lines of the table of points: those that the chart shows at first.
-func (c *chart) Lines() (lines []series) {
-	for _, s := range c.Series {
-		if !s.Shown {
-			continue
-		}
-		points := protocol.Each(c.columns(), func(i int) int { return s.Points[i] })
-		lines = append(lines, series{ID: s.ID, Name: s.Name, Points: points})
-	}
-	return lines
-}
-
-// A series is the line of one player.
-type series struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Points []int  `json:"points"`
-	Shown  bool   `json:"shown"` // at first
-}
-
-// The numbers of players whose lines the chart has, and that it shows at first, and the number
-// of points of a line.
+// The chart in units of its view box.
 const (
-	chartSeries = 30
-	chartShown  = 10
-	chartPoints = 400
+	chartWidth, chartHeight = 720, 300
+	chartLeft, chartRight   = 34, chartWidth - 44 // of the plot: the ids of players stand right of it
+	chartTop, chartBottom   = 10, chartHeight - 26
+	chartLabel              = 13     // between the ids of two players at least
+	chartTickX, chartTickY  = 60, 36 // between two labels of an axis at least
 )
 
-// chart is the chart of all rounds, also of those after the moment, with its marker there. More
-// are ids of players that have a line whatever their ranks.
-func (m *moment) chart(more ...string) *chart {
-	c := &chart{Rounds: []int{}, Series: []series{}, Round: m.round}
+// The numbers of players whose lines the chart has, and that it shows at first, of the points of
+// a line, and of the columns of the table of points.
+const (
+	chartLines   = 30
+	chartShown   = 10
+	chartPoints  = 200
+	chartColumns = 12
+)
+
+// A chart is a picture of the points of players over the rounds, which needs no script.
+type chart struct {
+	Width, Height, Left, Right, Top, Bottom int
+
+	X, Y    []chartTick
+	Marker  string      // place of the round that the page shows; "" for now
+	Lines   []chartLine // in order of ranks
+	Columns []int       // rounds of the table
+	More    int         // players without a line
+
+	rounds []int // of the points of a line, from 0
+}
+
+// A chartTick is a label of an axis.
+type chartTick struct {
+	At    string
+	Label int
+}
+
+// A chartLine is the line of one player.
+type chartLine struct {
+	ref
+
+	Class  string // its colour and its dashes
+	Shown  bool   // at first
+	Path   string // points of the polyline
+	LabelY float64
+	Cells  []int // of the columns of the table
+}
+
+// chart draws all rounds, also those after the moment, with a marker there.
+func (m *moment) chart() *chart {
+	c := &chart{
+		Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartRight, Top: chartTop, Bottom: chartBottom,
+	}
 	if m.Started == nil {
 		return c
 	}
-	points := m.past.points
-	if m.Open() {
-		now := slices.Clone(points[m.past.rounds])
-		m.AddPoints(m.Round, now)
-		points = append(slices.Clip(points), now)
-	}
-	step := (len(points) + chartPoints - 1) / chartPoints
-	for round := range points {
-		if round%step == 0 || round == len(points)-1 {
-			c.Rounds = append(c.Rounds, round)
-		}
-	}
-	for place, row := range m.Standings() {
-		if place >= chartSeries && !slices.Contains(more, row.PlayerID) {
-			c.More++
-			continue
-		}
+	points := m.points()
+	c.rounds, c.Columns = spread(len(points), chartPoints), spread(len(points), chartColumns)
+	rows := m.Standings()
+	c.More = max(len(rows)-chartLines, 0)
+	most := 1
+	for _, row := range rows[:len(rows)-c.More] {
 		player, _ := m.PlayerIndex(row.PlayerID)
-		c.Series = append(c.Series, series{
-			ID: row.PlayerID, Name: m.agent(row.PlayerID).Name, Shown: place < chartShown || place >= chartSeries,
-			Points: protocol.Each(c.Rounds, func(round int) int { return points[round][player] }),
+		most = max(most, points[len(points)-1][player])
+	}
+	last := len(points) - 1
+	x := func(round int) float64 {
+		return chartLeft + float64(round)*(chartRight-chartLeft)/float64(max(last, 1))
+	}
+	y := func(points int) float64 { return chartBottom - float64(points)*(chartBottom-chartTop)/float64(most) }
+	for i, row := range rows[:len(rows)-c.More] {
+		player, _ := m.PlayerIndex(row.PlayerID)
+		of := func(round int) int { return points[round][player] }
+		path := protocol.Each(c.rounds, func(round int) string { return decimal(x(round)) + "," + decimal(y(of(round))) })
+		c.Lines = append(c.Lines, chartLine{
+			ref: m.agent(row.PlayerID), Class: fmt.Sprintf("c%d d%d", i%10, i/10), Shown: i < chartShown,
+			Path: strings.Join(path, " "), LabelY: y(of(last)), Cells: protocol.Each(c.Columns, of),
 		})
+	}
+	c.separateLabels()
+	c.X = ticks(last, (chartRight-chartLeft)/chartTickX, x)
+	c.Y = ticks(most, (chartBottom-chartTop)/chartTickY, y)
+	if m.round != live {
+		c.Marker = decimal(x(m.round))
 	}
 	return c
 }
+
+// points are the points of the players before round 1, and after each round, also after an open one.
+func (m *moment) points() [][]int {
+	points := [][]int{make([]int, len(m.Started.Players))}
+	for round := 1; round <= m.CompletedRounds() || round == m.Round && m.Open(); round++ {
+		now := slices.Clone(points[round-1])
+		m.AddPoints(round, now)
+		points = append(points, now)
+	}
+	return points
+}
+
+// Empty tells that there is nothing to see yet.
+func (c *chart) Empty() bool { return len(c.rounds) < 2 }
+
+// spread are at most so many numbers below n at equal distances, with the first and the last.
+func spread(n, most int) (some []int) {
+	step := max(1, (n+most-2)/(most-1))
+	for i := 0; i < n-1; i += step {
+		some = append(some, i)
+	}
+	return append(some, n-1)
+}
+
+// separateLabels moves the ids up that would overlap.
+func (c *chart) separateLabels() {
+	var shown []*chartLine
+	for i := range c.Lines {
+		if c.Lines[i].Shown {
+			shown = append(shown, &c.Lines[i])
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b *chartLine) int { return cmp.Compare(b.LabelY, a.LabelY) })
+	for i, line := range shown {
+		if i > 0 {
+			line.LabelY = min(line.LabelY, shown[i-1].LabelY-chartLabel)
+		}
+	}
+}
+
+// ticks are at most so many labels of an axis from 0.
+func ticks(largest, most int, place func(int) float64) (list []chartTick) {
+	step := 1
+	for unit, fits := 1, false; !fits; unit *= 10 {
+		for _, factor := range []int{1, 2, 5} {
+			if step = unit * factor; largest <= step*most {
+				fits = true
+				break
+			}
+		}
+	}
+	for n := 0; n <= largest; n += step {
+		list = append(list, chartTick{decimal(place(n)), n})
+	}
+	return list
+}
+
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }

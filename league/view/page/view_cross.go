@@ -3,15 +3,14 @@ package page
 import (
 	"fmt"
 	"html/template"
-	"strings"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
 
 // A cross is the view of the cross table, or of the bracket of a knockout.
 type cross struct {
-	League   string
 	Round    int
 	Timeline *timeline
 	Caption  string
@@ -41,12 +40,13 @@ type crossRow struct {
 
 // A crossCell is what one player did against another.
 type crossCell struct {
-	Self  bool
-	Text  string // W, D, L or T; of several matches the wins of both: "5–2"; "" for no result
-	Class mark   // of the colour
-	Title string // "P01 won against P02 in R3M1"
-	Match string // the id of the only match
-	Rival string // the id of the other player, for the list of several matches
+	Self    bool
+	Text    string // W, D, L or T; of several matches the wins of both: "5–2"; "" for no result
+	Class   mark   // of the colour
+	Title   string // "P01 won against P02 in R3M1"
+	Match   string // the id of the first match
+	Several bool   // matches
+	Rival   string // the id of the other player
 }
 
 // A crossWindow is a choice of rows or columns: the ranks from From to To.
@@ -58,9 +58,9 @@ const crossWidth = 40
 
 // crossOf is the cross table of a league, now or after a completed round, with the rows from one
 // rank on and the columns from another.
-func crossOf(l *record.League, p *past, round, from, against int) *cross {
-	m := at(l, p, round)
-	c := &cross{League: leagueName(l), Round: m.round, Timeline: m.timeline("/cross"), Query: m.query()}
+func crossOf(l *record.League, round, from, against int) *cross {
+	m := at(l, round)
+	c := &cross{Round: m.round, Timeline: m.timeline("/cross"), Query: m.query()}
 	if l.Created.Tournament.IsKnockout() {
 		c.Caption, c.Bracket = "Bracket "+m.name(), m.bracket()
 		return c
@@ -76,19 +76,25 @@ func crossOf(l *record.League, p *past, round, from, against int) *cross {
 		}
 	}
 	c.From, c.Against = windowStart(from, len(rows)), windowStart(against, len(rows))
-	columns := map[int]int{} // of players in pairings
 	for _, row := range rows[c.Against-1 : min(c.Against-1+crossWidth, len(rows))] {
-		player, _ := l.PlayerIndex(row.ID)
-		columns[player] = len(c.Columns)
 		c.Columns = append(c.Columns, crossPlayer{row.ref, row.Rank})
 	}
-	lines := map[int]int{}
-	for _, row := range rows[c.From-1 : min(c.From-1+crossWidth, len(rows))] {
-		player, _ := l.PlayerIndex(row.ID)
-		lines[player] = len(c.Rows)
-		c.Rows = append(c.Rows, crossRow{crossPlayer{row.ref, row.Rank}, row.Points, make([]crossCell, len(columns))})
+	shown := rows[c.From-1 : min(c.From-1+crossWidth, len(rows))]
+	lines, columns := map[string]bool{}, map[string]bool{}
+	for i := range shown {
+		lines[shown[i].ID] = true
 	}
-	m.fillCross(c, lines, columns)
+	for i := range c.Columns {
+		columns[c.Columns[i].ID] = true
+	}
+	met := m.Meetings(m.last(), func(player, opponent string) bool { return lines[player] && columns[opponent] })
+	for _, row := range shown {
+		line := crossRow{crossPlayer{row.ref, row.Rank}, row.Points, make([]crossCell, len(c.Columns))}
+		for i, column := range c.Columns {
+			line.Cells[i] = m.crossCell(row.ID, column.ID, met[[2]string{row.ID, column.ID}])
+		}
+		c.Rows = append(c.Rows, line)
+	}
 	return c
 }
 
@@ -110,70 +116,30 @@ func windowStart(rank, players int) int {
 	return (rank-1)/crossWidth*crossWidth + 1
 }
 
-// fillCross writes the cells of players in pairings, whose lines and columns are given.
-func (m *moment) fillCross(c *cross, lines, columns map[int]int) {
-	type meeting struct{ won, drawn, lost int }
-	met := map[*crossCell]*meeting{}
-	add := func(line, column int, rival string, k mark, r *result) {
-		cell := &c.Rows[line].Cells[column]
-		sum := met[cell]
-		if sum == nil {
-			sum = &meeting{}
-			met[cell] = sum
-			*cell = crossCell{Text: string(k), Class: k, Match: r.Match, Title: r.Sentence(), Rival: rival}
-		} else {
-			cell.Match = ""
-		}
-		switch k {
-		case won:
-			sum.won++
-		case drawn:
-			sum.drawn++
-		default:
-			sum.lost++
-		}
-		if cell.Match == "" {
-			cell.summarise(c.Rows[line].ID, sum.won, sum.drawn, sum.lost)
-		}
+// crossCell is the cell of a player and an opponent, who met as the sum tells; nil for never.
+func (m *moment) crossCell(player, opponent string, h *record.HeadToHead) crossCell {
+	if h == nil {
+		return crossCell{Self: player == opponent}
 	}
-	for round := 1; round <= m.last(); round++ {
-		for i, pair := range m.Rounds[round-1].Pairings {
-			lineA, rowA := lines[pair.A]
-			columnB, toB := columns[pair.B]
-			lineB, rowB := lines[pair.B]
-			columnA, toA := columns[pair.A]
-			id := protocol.MatchID{Round: round, Number: i + 1}
-			if (!rowA || !toB) && (!rowB || !toA) || m.Match(id).Report == nil {
-				continue
-			}
-			r := m.result(id)
-			if rowA && toB {
-				add(lineA, columnB, r.B.ID, r.MarkA, &r)
-			}
-			if rowB && toA {
-				add(lineB, columnA, r.A.ID, r.MarkB, &r)
-			}
-		}
-	}
-	for player, line := range lines {
-		if column, ok := columns[player]; ok {
-			c.Rows[line].Cells[column].Self = true
-		}
-	}
-}
-
-// summarise makes the cell of several matches.
-func (c *crossCell) summarise(player string, wins, draws, losses int) {
-	c.Text, c.Class = fmt.Sprintf("%d–%d", wins, losses), drawn
+	cell := crossCell{Rival: opponent, Match: h.MatchIDs[0], Several: len(h.MatchIDs) > 1, Class: drawn}
 	switch {
-	case wins > losses:
-		c.Class = won
-	case wins < losses:
-		c.Class = lost
+	case h.Wins > h.Losses:
+		cell.Class = won
+	case h.Wins < h.Losses && h.TechnicalLosses > 0 && !cell.Several:
+		cell.Class = technical
+	case h.Wins < h.Losses:
+		cell.Class = lost
 	}
-	c.Title = strings.Join([]string{
-		player + " against " + c.Rival + ": " + protocol.Counted(wins, "win"), protocol.Counted(draws, "draw"), protocol.Counted(losses, "loss"),
-	}, ", ")
+	if cell.Several {
+		cell.Text = fmt.Sprintf("%d–%d", h.Wins, h.Losses)
+		cell.Title = fmt.Sprintf("%s against %s: %s, %s, %s", player, opponent, protocol.Counted(h.Wins, "win"),
+			protocol.Counted(h.Draws, "draw"), protocol.Counted(h.Losses, "loss"))
+		return cell
+	}
+	id, _ := league.ParseMatchID(cell.Match)
+	r := m.result(id)
+	cell.Text, cell.Title = string(cell.Class), r.Sentence()
+	return cell
 }
 
 // A bracketRound is a column of the bracket.
@@ -197,7 +163,7 @@ func (m *moment) bracket() []bracketRound {
 	for round := 1; round <= m.last(); round++ {
 		column := bracketRound{Round: round}
 		for i, pair := range m.Rounds[round-1].Pairings {
-			id := protocol.MatchID{Round: round, Number: i + 1}
+			id := league.MatchID{Round: round, Number: i + 1}
 			one := bracketMatch{Match: id.String(), A: m.agent(m.Started.Players[pair.A]), B: m.agent(m.Started.Players[pair.B])}
 			one.Title = one.A.ID + " plays " + one.B.ID
 			if m.Match(id).Report != nil {

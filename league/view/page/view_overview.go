@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
@@ -26,11 +27,12 @@ type overview struct {
 }
 
 // overviewOf is the overview of a league, now or after a completed round.
-func overviewOf(l *record.League, p *past, round int) *overview {
-	m := at(l, p, round)
+func overviewOf(l *record.League, round int) *overview {
+	m := at(l, round)
 	return &overview{
 		League: leagueName(l), Round: m.round, Progress: m.progress(), Timeline: m.timeline("/"), Standings: m.standings(),
-		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(), Query: m.query(),
+		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(decisionsShown),
+		Query: m.query(),
 	}
 }
 
@@ -46,15 +48,14 @@ type timeline struct {
 	Over  bool
 	Total int
 	Live  bool
-
-	Before, After int // the positions of the buttons
 }
 
 // timeline is the scrubber of a page at the moment.
 func (m *moment) timeline(page string) *timeline {
-	t := &timeline{Page: page, Max: m.past.rounds + 1, Over: m.Completed != nil, Total: m.TotalRounds(), Live: m.round == live}
+	t := &timeline{Page: page, Max: m.CompletedRounds() + 1, Over: m.Completed != nil, Total: m.TotalRounds(),
+		Live: m.round == live}
 	if t.Over {
-		t.Max = m.past.rounds
+		t.Max = m.CompletedRounds()
 	}
 	t.Value = m.round
 	switch {
@@ -67,7 +68,6 @@ func (m *moment) timeline(page string) *timeline {
 	default:
 		t.Label, t.Value = "Live", t.Max
 	}
-	t.Before, t.After = max(t.Value-1, 0), min(t.Value+1, t.Max)
 	return t
 }
 
@@ -82,18 +82,11 @@ type progress struct {
 
 	Round, Rounds     int // the last announced, of all
 	Matches, Recorded int
-	Technical         int // technical losses
-	Champion          *champion
-	Paused            *decision
+	Technical         int    // technical losses
+	Champion          string // all players that share the first rank, in a line
+	Paused            *record.DecisionInForce
 	Awaited           *awaited
 	Rematches         []string // match ids
-}
-
-// A champion is who won the league.
-type champion struct {
-	Players  []ref
-	Line     string // "with 9 points, on head-to-head"
-	Announce string
 }
 
 // Awaited tells what the league waits for before its start.
@@ -126,7 +119,7 @@ func (m *moment) progress() *progress {
 			p.Recorded += sum.TotalMatches
 		}
 	}
-	p.Rematches = protocol.Each(m.Rematches, protocol.MatchID.String)
+	p.Rematches = protocol.Each(m.Rematches, league.MatchID.String)
 	m.describe(p)
 	return p
 }
@@ -139,13 +132,13 @@ func (m *moment) describe(p *progress) {
 	case m.round > 0:
 		p.State, p.Text = "replay", fmt.Sprintf("After round %d of %d", m.round, p.Rounds)
 	case m.Completed != nil:
-		p.State, p.Text, p.Champion = "over", "Finished", m.champion()
-		p.Announce = p.Champion.Announce
+		p.State, p.Text, p.Champion = "over", "Finished", shown(m.ChampionLine())
+		p.Announce = p.Champion + "."
 	case m.Started == nil:
 		p.State, p.Text, p.Awaited = "waiting", "Waiting for the start", m.awaited()
 		p.Announce = protocol.Counted(p.Players, "player") + " registered."
 	case m.Paused != nil:
-		p.State, p.Text, p.Paused = "paused", "Paused", decisionOf(m.Paused)
+		p.State, p.Text, p.Paused = "paused", "Paused", record.InForce(m.Paused)
 		p.Announce = "The league is paused."
 	case m.Open():
 		p.State, p.Text = "running", fmt.Sprintf("Round %d of %d", m.Round, p.Rounds)
@@ -158,30 +151,13 @@ func (m *moment) describe(p *progress) {
 
 // lastRound announces the end of the last completed round.
 func (m *moment) lastRound() string {
-	round := m.past.rounds
+	round := m.CompletedRounds()
 	if round == 0 {
 		return "The league has started."
 	}
 	rows := m.StandingsAfter(round)
-	return fmt.Sprintf("Round %d ended. %s leads with %s.", round, m.agent(rows[0].PlayerID).Name, protocol.Counted(rows[0].Points, "point"))
-}
-
-// champion is the champion of a league that is over: all players that share the first rank.
-func (m *moment) champion() *champion {
-	rows := m.Standings()
-	c := &champion{Line: "with " + protocol.Counted(rows[0].Points, "point")}
-	names := []string{}
-	for i := range rows {
-		if rows[i].ShownRank() == rows[0].ShownRank() {
-			c.Players = append(c.Players, m.agent(rows[i].PlayerID))
-			names = append(names, c.Players[i].Name)
-		}
-	}
-	c.Announce = strings.Join(names, " and ") + " won the league " + c.Line + "."
-	if len(c.Players) == 1 {
-		c.Line += shown(record.Because(m.Completed.Champion))
-	}
-	return c
+	return fmt.Sprintf("Round %d ended. %s leads with %s.", round, m.agent(rows[0].PlayerID).Name,
+		protocol.Counted(rows[0].Points, "point"))
 }
 
 // awaited is what a league waits for that has not started.
@@ -202,9 +178,6 @@ func (m *moment) awaited() *awaited {
 	}
 	return a
 }
-
-// Percent is the part of the matches that have a result.
-func (p *progress) Percent() int { return 100 * p.Recorded / max(p.Matches, 1) }
 
 // Facts are the facts about the league in one line.
 func (p *progress) Facts() string {

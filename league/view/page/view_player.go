@@ -5,22 +5,21 @@ import (
 	"html/template"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
 
 // A player is the view of one player.
 type player struct {
 	ref
-	League  string
 	State   string        // of its part in the league, in words
 	Row     *standingsRow // in the standings; nil before the start
 	Players int
 	Fails   int // matches without an answer in a row
 
-	Withdrawn *decision
-	Held      *decision
+	Withdrawn *record.DecisionInForce
+	Held      *record.DecisionInForce
 
 	Results []playerResult // the latest first
 	Against *ref           // the only opponent of the results; nil for all
@@ -38,14 +37,12 @@ type playerResult struct {
 	Opponent ref
 	Mark     mark
 	Points   int
-	Side     string // A or B
 }
 
-// A head is what the player did against one opponent in several matches.
+// A head is what the player did against one opponent.
 type head struct {
-	Opponent           ref
-	Won, Drawn, Lost   int
-	Technical, Matches int
+	ref
+	*record.HeadToHead
 }
 
 // A faultText explains a technical loss to the owner of an agent.
@@ -57,7 +54,8 @@ type faultText struct {
 
 // fault explains an error code.
 func fault(code string) faultText {
-	return faultText{code, record.FailureInWords(code), cmp.Or(record.ErrorInWords(code), "The transcript of the match has the details.")}
+	return faultText{code, record.FailureInWords(code), cmp.Or(record.ErrorInWords(code),
+		"The transcript of the match has the details.")}
 }
 
 // A faultCount is how often the player lost technically for one reason.
@@ -75,15 +73,15 @@ type nextMatch struct {
 
 // playerOf is the view of a player, with its results against one opponent only if against is
 // not empty; nil for an unknown player.
-func playerOf(l *record.League, p *past, id, against string) *player {
+func playerOf(l *record.League, id, against string) *player {
 	a := l.Agents[id]
 	if a == nil || !a.Player {
 		return nil
 	}
-	m := at(l, p, live)
+	m := at(l, live)
 	v := &player{
-		ref: m.agent(id), League: leagueName(l), Fails: a.Failures,
-		Withdrawn: decisionOf(a.Withdrawn), Held: decisionOf(a.Held),
+		ref: m.agent(id), Fails: a.Failures,
+		Withdrawn: record.InForce(a.Withdrawn), Held: record.InForce(a.Held),
 	}
 	v.State = stateWords(l, a)
 	if other := l.Agents[against]; other != nil && other.Player && against != id {
@@ -110,55 +108,38 @@ func (v *player) read(m *moment) {
 	if !ok {
 		return
 	}
-	heads := map[string]*head{}
 	for round := m.Round; round >= 1; round-- {
 		opponent, number, plays := m.Opponent(round, index)
 		if !plays {
 			continue
 		}
-		id := protocol.MatchID{Round: round, Number: number}
+		id := league.MatchID{Round: round, Number: number}
 		rival := m.agent(m.Started.Players[opponent])
 		match := m.Match(id)
 		if match.Report == nil {
 			v.Next = append(v.Next, nextMatch{id.String(), rival, m.stateOf(id.String(), len(match.Current()))})
 			continue
 		}
-		one := playerResult{result: m.result(id), Opponent: rival, Mark: markOf(match.Report, v.ID), Side: "A"}
-		if one.B.ID == v.ID {
-			one.Side = "B"
-		}
+		one := playerResult{result: m.result(id), Opponent: rival, Mark: markOf(match.Report, v.ID)}
 		one.Points, _ = match.Report.Score.Get(v.ID)
-		v.count(heads, &one, match)
+		v.explain(&one, match)
 		if v.Against == nil || v.Against.ID == rival.ID {
 			v.Results = append(v.Results, one)
 		}
 	}
-	if len(v.Heads) > 0 && !slices.ContainsFunc(v.Heads, func(h head) bool { return h.Matches > 1 }) {
+	several := false
+	for key, sum := range m.Meetings(m.last(), func(player, _ string) bool { return player == v.ID }) {
+		v.Heads = append(v.Heads, head{m.agent(key[1]), sum})
+		several = several || len(sum.MatchIDs) > 1
+	}
+	slices.SortFunc(v.Heads, func(a, b head) int { return league.CompareIDs(a.ID, b.ID) })
+	if !several {
 		v.Heads = nil // the results tell the same
 	}
 }
 
-// count adds a result to the sums.
-func (v *player) count(heads map[string]*head, r *playerResult, match *journal.Match) {
-	i := slices.IndexFunc(v.Heads, func(h head) bool { return h.Opponent.ID == r.Opponent.ID })
-	if heads[r.Opponent.ID] == nil {
-		v.Heads = append(v.Heads, head{Opponent: r.Opponent})
-		i = len(v.Heads) - 1
-		heads[r.Opponent.ID] = &v.Heads[i]
-	}
-	h := &v.Heads[i]
-	h.Matches++
-	switch r.Mark {
-	case won:
-		h.Won++
-	case drawn:
-		h.Drawn++
-	case technical:
-		h.Technical++
-		h.Lost++
-	default:
-		h.Lost++
-	}
+// explain adds a technical loss to those for the same reason.
+func (v *player) explain(r *playerResult, match *journal.Match) {
 	if r.Mark != technical {
 		return
 	}
@@ -166,11 +147,13 @@ func (v *player) count(heads map[string]*head, r *playerResult, match *journal.M
 	why := fault(code)
 	switch {
 	case slices.Contains(match.Forfeited, v.ID):
-		why = faultText{"", "forfeited", "The player was suspended, shut down or withdrawn when the round began, so the match was not played."}
+		why = faultText{"", "forfeited",
+			"The player was suspended, shut down or withdrawn when the round began, so the match was not played."}
 	case match.Ruled != nil:
 		why = faultText{"", "lost by a ruling", "The organiser ruled that the player lost."}
 	case code == "":
-		why = faultText{"", "lost without an error code", "The referee named no error. The match page has the reason in words."}
+		why = faultText{"", "lost without an error code",
+			"The referee named no error. The match page has the reason in words."}
 	}
 	k := slices.IndexFunc(v.Faults, func(f faultCount) bool { return f.Short == why.Short })
 	if k < 0 {

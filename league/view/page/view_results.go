@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -28,11 +29,11 @@ type result struct {
 	Note         string // what the players chose, or why one lost technically
 	At           string // when it was reported
 
-	Ruled   *decision // the ruling of an organiser; nil for none
-	Rematch *decision // the order of a rematch that has no result yet; nil for none
-	Annuls  int       // earlier results that no longer count
-	Dispute bool      // a referee has reported another result later, or a player denies this one
-	Stated  bool      // it rests on the word of its referee alone
+	Ruled   *record.DecisionInForce // the ruling of an organiser; nil for none
+	Rematch *record.DecisionInForce // the order of a rematch that has no result yet; nil for none
+	Annuls  int                     // earlier results that no longer count
+	Dispute bool                    // a referee has reported another result later, or a player denies this one
+	Stated  bool                    // it rests on the word of its referee alone
 }
 
 // Score is the result as side A and side B see it: "1–0".
@@ -73,12 +74,12 @@ func (m *moment) results() *results {
 	list := &results{Title: "Latest results", Rows: []result{}, Query: m.query()}
 	type recent struct {
 		event int
-		id    protocol.MatchID
+		id    league.MatchID
 	}
 	var found []recent
 	for round := m.Round; round >= 1 && len(found) < resultsNow; round-- {
 		for i := range m.Rounds[round-1].Pairings {
-			id := protocol.MatchID{Round: round, Number: i + 1}
+			id := league.MatchID{Round: round, Number: i + 1}
 			if match := m.Match(id); match.Report != nil {
 				found = append(found, recent{match.Event, id})
 			}
@@ -97,7 +98,7 @@ func (m *moment) resultsOf(round int) *results {
 		return list
 	}
 	for i := range m.Rounds[round-1].Pairings {
-		id := protocol.MatchID{Round: round, Number: i + 1}
+		id := league.MatchID{Round: round, Number: i + 1}
 		switch {
 		case m.Match(id).Report == nil:
 		case len(list.Rows) == resultsOfRound:
@@ -110,12 +111,12 @@ func (m *moment) resultsOf(round int) *results {
 }
 
 // result describes a match with a result.
-func (m *moment) result(id protocol.MatchID) result {
+func (m *moment) result(id league.MatchID) result {
 	match, idA, idB, _ := m.Find(id)
 	r := result{
 		Match: id.String(), Round: id.Round, A: m.agent(idA), B: m.agent(idB),
 		MarkA: markOf(match.Report, idA), MarkB: markOf(match.Report, idB), At: match.ReportedAt,
-		Ruled: decisionOf(match.Ruled), Rematch: decisionOf(match.RematchOrdered),
+		Ruled: record.InForce(match.Ruled), Rematch: record.InForce(match.RematchOrdered),
 		Annuls: len(match.Annulled), Dispute: len(match.Disputed) > 0,
 		Stated: match.Report.Grade == journal.GradeStated,
 	}
@@ -132,15 +133,15 @@ func note(match *journal.Match, ids [2]string) string {
 		return "ruled by the organiser"
 	case len(match.Forfeited) > 0:
 		return strings.Join(match.Forfeited, " and ") + " forfeited"
-	case report.Status == protocol.StatusTechnicalLoss:
+	case report.Status == league.StatusTechnicalLoss:
 		if len(report.Faults) == 0 {
 			return shown(report.Reason)
 		}
-		return strings.Join(protocol.Each(report.Faults, func(f protocol.Member[string]) string {
+		return strings.Join(protocol.Each(report.Faults, func(f league.Member[string]) string {
 			return f.Name + " " + record.FailureInWords(f.Value)
 		}), "; ")
 	}
-	moves := report.GameResult.Moves(ids)
+	moves := report.Result.Moves(ids)
 	if moves[0] == "" || moves[1] == "" {
 		return ""
 	}
@@ -178,7 +179,8 @@ func (m *moment) running() *running {
 	}
 	var waiting []runningMatch
 	for _, r := range m.Running() {
-		one := runningMatch{Match: r.MatchID, A: m.agent(r.PlayerAID), B: m.agent(r.PlayerBID), Attempt: r.Attempt, Since: r.Since, State: m.stateOf(r.MatchID, r.Attempt)}
+		one := runningMatch{Match: r.MatchID, A: m.agent(r.PlayerAID), B: m.agent(r.PlayerBID), Attempt: r.Attempt,
+			Since: r.Since, State: m.stateOf(r.MatchID, r.Attempt)}
 		if r.RefereeID != "" {
 			one.Referee = m.agent(r.RefereeID)
 		}
@@ -197,7 +199,7 @@ func (m *moment) running() *running {
 
 // stateOf is the state of a match without a result in words.
 func (m *moment) stateOf(matchID string, attempt int) string {
-	id, ok := protocol.ParseMatchID(matchID)
+	id, ok := league.ParseMatchID(matchID)
 	if !ok || attempt == 0 {
 		return "waiting"
 	}

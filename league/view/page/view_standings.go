@@ -2,12 +2,11 @@ package page
 
 import (
 	"html/template"
-	"strconv"
+	"slices"
 
-	table "evenodd/league"
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 )
 
 // The standings are the view of the table. Columns that are the same for all players are left
@@ -17,15 +16,11 @@ type standings struct {
 	Rows    []standingsRow
 	Query   template.URL
 
-	Ranked    bool // the league has begun
-	Moves     bool // a round before has standings to compare with
-	Form      bool
-	Byes      bool
-	Technical bool
-	Fallbacks bool
-	Deciders  bool
-	Swiss     bool
-	Withdrawn bool
+	Ranked   bool // the league has begun
+	Moves    bool // a round before has standings to compare with
+	Form     bool
+	Deciders bool
+	Columns  []league.Column // without those of rank, player, points and tie-breaks
 
 	Evidence []string // see decide.Evidence
 }
@@ -33,20 +28,15 @@ type standings struct {
 // A standingsRow is a row of the standings.
 type standingsRow struct {
 	ref
-	Rank  int
-	Tied  bool
+	league.Standing
+
 	Move  int    // places up, negative for down
 	Moved string // the same in words
 
-	Played, Wins, Draws, Losses, Points int
-	TechnicalLosses, Fallbacks, Byes    int
-	Buchholz, SonnebornBerger           string
-
-	Decider   string // the tie-break that separated the player from the row above
-	Form      []formMark
-	Withdrawn bool
-	Annulled  bool
-	Inactive  string // why the player gets no matches now; "" if it does
+	Cells    []string // of the Columns
+	Decider  string   // the tie-break that separated the player from the row above
+	Form     []formMark
+	Inactive string // why the player gets no matches now; "" if it does
 }
 
 // A formMark is a recent result of a player.
@@ -69,53 +59,46 @@ func (m *moment) standings() *standings {
 	}
 	s := &standings{
 		Caption: "Standings " + m.name(), Query: m.query(), Ranked: m.Started != nil,
-		Swiss: m.Format() == "swiss", Rows: make([]standingsRow, len(rows)),
+		Rows: make([]standingsRow, len(rows)),
 	}
 	if m.round == live {
 		s.Evidence = decide.Evidence(m.State)
 	}
-	before, compared := m.ranksBefore()
+	before := m.ranksBefore()
+	compared := before != nil
 	s.Moves, s.Form = compared, m.Started != nil && m.last() > 0 && len(rows) <= formPlayers
-	fallbacks, form := m.fallbacks(), m.form(s.Form)
+	form := m.form(s.Form)
 	for i := range rows {
 		row := m.standingsRow(&rows[i])
 		if compared {
 			row.Move, row.Moved = move(before[row.ID], row.Rank)
 		}
 		if player, ok := m.PlayerIndex(row.ID); ok {
-			row.Fallbacks, row.Form = fallbacks[player], form[player]
+			row.Form = form[player]
 		}
-		s.Byes = s.Byes || row.Byes > 0
-		s.Technical = s.Technical || row.TechnicalLosses > 0
-		s.Fallbacks = s.Fallbacks || row.Fallbacks > 0
 		s.Deciders = s.Deciders || row.Decider != ""
-		s.Withdrawn = s.Withdrawn || row.Withdrawn
 		s.Rows[i] = row
 	}
+	s.fill()
 	return s
 }
 
-func (m *moment) standingsRow(r *store.StandingRow) standingsRow {
-	row := standingsRow{
-		ref: m.agent(r.PlayerID), Rank: r.ShownRank(), Tied: r.Tied,
-		Played: r.Played, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses, Points: r.Points,
-		TechnicalLosses: r.TechnicalLosses, Withdrawn: r.Withdrawn, Annulled: r.Annulled,
+// fill sets the columns that have no form of their own on a page, without the rare ones in which
+// every player has 0, and their cells.
+func (s *standings) fill() {
+	rows := protocol.Each(s.Rows, func(r standingsRow) league.Standing { return r.Standing })
+	own := []string{"", "rank", "player_id", "display_name", "points", "remark"} // "" of tie-breaks
+	s.Columns = slices.DeleteFunc(league.Columns(rows), func(c league.Column) bool {
+		return slices.Contains(own, c.Name) ||
+			c.Rare && !slices.ContainsFunc(rows, func(r league.Standing) bool { return c.Text(&r) != "0" })
+	})
+	for i := range s.Rows {
+		s.Rows[i].Cells = protocol.Each(s.Columns, func(c league.Column) string { return c.Text(&rows[i]) })
 	}
-	if r.DecidedBy != "" {
-		row.Decider = table.TiebreakLabel(r.DecidedBy)
-		if value, ok := r.TiebreakValues[r.DecidedBy]; ok {
-			row.Decider += " " + strconv.FormatFloat(value, 'g', 4, 64)
-		}
-	}
-	if r.Byes != nil {
-		row.Byes = *r.Byes
-	}
-	if r.Buchholz != nil {
-		row.Buchholz = strconv.Itoa(*r.Buchholz)
-	}
-	if r.SonnebornBerger != nil {
-		row.SonnebornBerger = strconv.FormatFloat(*r.SonnebornBerger, 'f', -1, 64)
-	}
+}
+
+func (m *moment) standingsRow(r *league.Standing) standingsRow {
+	row := standingsRow{ref: m.agent(r.PlayerID), Standing: *r, Decider: r.DeciderText()}
 	if a := m.Agents[r.PlayerID]; a != nil && a.Inactive() && !r.Withdrawn && m.round == live {
 		_, row.Inactive = m.Lifecycle(a)
 		row.Inactive = shown(row.Inactive)
@@ -124,13 +107,17 @@ func (m *moment) standingsRow(r *store.StandingRow) standingsRow {
 }
 
 // ranksBefore are the ranks to which the standings are compared: those after the last completed
-// round while a round is open, else those after the round before it.
-func (m *moment) ranksBefore() (ranks map[string]int, ok bool) {
+// round while a round is open, else those after the round before it; nil for none.
+func (m *moment) ranksBefore() map[string]int {
 	round := m.last() - 1
 	if m.Started == nil || round < 1 {
-		return nil, false
+		return nil
 	}
-	return m.past.ranksAfter(m.League, round), true
+	ranks := map[string]int{}
+	for _, row := range m.StandingsAfter(round) {
+		ranks[row.PlayerID] = row.Rank
+	}
+	return ranks
 }
 
 // move is the movement from a rank to another one, in places and in words.
@@ -144,18 +131,6 @@ func move(before, now int) (places int, words string) {
 	return places, "down " + protocol.Counted(-places, "place")
 }
 
-// fallbacks are the fallbacks of the moment by player.
-func (m *moment) fallbacks() []int {
-	if m.Started == nil {
-		return nil
-	}
-	sums := append([]int(nil), m.past.fallbacks[min(m.last(), m.past.rounds)]...)
-	if m.last() > m.past.rounds {
-		m.AddFallbacks(m.last(), sums)
-	}
-	return sums
-}
-
 // form are the last results by player, the latest last. It has no marks unless wanted.
 func (m *moment) form(wanted bool) [][]formMark {
 	if m.Started == nil {
@@ -167,7 +142,7 @@ func (m *moment) form(wanted bool) [][]formMark {
 	}
 	for round := max(1, m.last()-formLength+1); round <= m.last(); round++ {
 		for i, pair := range m.Rounds[round-1].Pairings {
-			id := protocol.MatchID{Round: round, Number: i + 1}
+			id := league.MatchID{Round: round, Number: i + 1}
 			report := m.Match(id).Report
 			if report == nil {
 				continue

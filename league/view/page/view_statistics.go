@@ -26,9 +26,9 @@ func (s *statistician) of(b *Board, games rules.Registry) *statistics {
 	defer s.mu.Unlock()
 	var results *record.Results
 	now := &statistics{}
-	b.view(func(l *record.League, at version) {
-		now.replays = at.replays
-		now.League, now.Rounds, now.Over, now.decisions = leagueName(l), l.CompletedRounds(), l.Completed != nil, len(l.Decisions)
+	b.View(func(l *record.League) {
+		now.league = l
+		now.Rounds, now.Over, now.decisions = l.CompletedRounds(), l.Completed != nil, len(l.Decisions)
 		if !now.isNewAgainst(s.known) || now.Rounds == 0 {
 			return
 		}
@@ -46,18 +46,18 @@ func (s *statistician) of(b *Board, games rules.Registry) *statistics {
 
 // isNewAgainst tells whether a league has changed much.
 func (v *statistics) isNewAgainst(known *statistics) bool {
-	return known == nil || v.replays != known.replays || v.Over != known.Over || v.decisions != known.decisions || v.Rounds < known.Rounds || v.Rounds*10 >= known.Rounds*11 && v.Rounds > known.Rounds
+	return known == nil || v.league != known.league || v.Over != known.Over || v.decisions != known.decisions ||
+		v.Rounds < known.Rounds || v.Rounds*10 >= known.Rounds*11 && v.Rounds > known.Rounds
 }
 
 // statistics is the view of what the results show. Nobody changes it.
 type statistics struct {
 	*record.Statistics // nil before the first completed round
 
-	League    string
 	Rounds    int // completed ones behind the numbers
 	Over      bool
 	decisions int
-	replays   int // as version has it
+	league    *record.League // only to tell it from another one
 
 	Rows      []ratingRow
 	Low, High int    // the ends of the scale
@@ -92,7 +92,8 @@ func (v *statistics) fill(s *record.Statistics) {
 	for i := range s.Ratings {
 		r := &s.Ratings[i]
 		v.Rows = append(v.Rows, ratingRow{
-			ref: ref{r.PlayerID, shown(r.DisplayName)}, Rank: r.Rank, Value: int(math.Round(r.Rating)), From: int(math.Round(r.Low)), To: int(math.Round(r.High)),
+			ref: ref{r.PlayerID, shown(r.DisplayName)}, Rank: r.Rank,
+			Value: int(math.Round(r.Rating)), From: int(math.Round(r.Low)), To: int(math.Round(r.High)),
 			Ranks: r.Ranks(), Matches: r.Matches,
 			SonnebornBerger: strconv.FormatFloat(r.SonnebornBerger, 'f', -1, 64), LegsToNext: r.LegsToNext,
 			X: decimal(x(r.Low)), Width: decimal(x(r.High) - x(r.Low)), Middle: decimal(x(r.Rating)),
@@ -103,8 +104,6 @@ func (v *statistics) fill(s *record.Statistics) {
 
 // averageRating is the rating of an average player.
 const averageRating = 1500
-
-func decimal(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
 // Text is the probability of the test in words.
 func (v *statistics) Text() string {

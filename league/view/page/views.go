@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -20,16 +21,15 @@ const live = -1
 type moment struct {
 	*record.League
 
-	past  *past
 	round int // live, or from 0 for the time before round 1
 }
 
 // at returns a league after a completed round, or now if round is live or beyond those.
-func at(l *record.League, p *past, round int) *moment {
-	if round < 0 || round > p.rounds || round == p.rounds && l.Completed != nil {
+func at(l *record.League, round int) *moment {
+	if round < 0 || round > l.CompletedRounds() || round == l.CompletedRounds() && l.Completed != nil {
 		round = live
 	}
-	return &moment{l, p, round}
+	return &moment{l, round}
 }
 
 // parseRound reads the parameter round of a page. Anything else than a number is live.
@@ -75,8 +75,10 @@ func (m *moment) name() string {
 // A ref names a player or a referee.
 type ref struct{ ID, Name string }
 
-func (m *moment) agent(id string) ref {
-	if a := m.Agents[id]; a != nil {
+func (m *moment) agent(id string) ref { return agentOf(m.League, id) }
+
+func agentOf(l *record.League, id string) ref {
+	if a := l.Agents[id]; a != nil {
 		return ref{id, shown(a.DisplayName)}
 	}
 	return ref{ID: shown(id)}
@@ -84,12 +86,7 @@ func (m *moment) agent(id string) ref {
 
 // shown is a text of others as pages show it: public, visible, and not longer than a page can bear.
 func shown(text string) string {
-	const most = 300 // characters
-	text = public(text)
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return protocol.Escape(text)
+	return protocol.Escape(protocol.Clip(record.Public(text), 1000))
 }
 
 // game is the name of a game for people: "Even Odd" for even_odd.
@@ -150,22 +147,12 @@ func markOf(r *journal.MatchReported, playerID string) mark {
 	switch {
 	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == playerID:
 		return won
-	case r.Status == protocol.StatusDraw:
+	case r.Status == league.StatusDraw:
 		return drawn
-	case r.Status == protocol.StatusTechnicalLoss:
+	case r.Status == league.StatusTechnicalLoss:
 		return technical
 	}
 	return lost
-}
-
-// A decision is a decision of an organiser that is in force: "by Ann: his laptop is broken".
-type decision struct{ By, Reason, At string }
-
-func decisionOf(m *journal.Made) *decision {
-	if m == nil {
-		return nil
-	}
-	return &decision{By: shown(m.By), Reason: shown(m.Reason), At: m.At}
 }
 
 // A made is a decision of an organiser in the list of all.
@@ -179,7 +166,7 @@ type made struct {
 const decisionsShown = 20
 
 // decisions are the last decisions, the latest first.
-func (m *moment) decisions() []made {
+func (m *moment) decisions(most int) []made {
 	list := []made{}
 	until := ""
 	if m.round != live && m.round < len(m.Rounds) {
@@ -190,19 +177,19 @@ func (m *moment) decisions() []made {
 			continue
 		}
 		one := made{About: shown(d.About), At: d.At}
-		if id, ok := protocol.ParseMatchID(d.Matter); ok && m.hasMatch(id) {
+		if id, ok := league.ParseMatchID(d.Matter); ok && m.hasMatch(id) {
 			one.Match = id.String()
 		} else if a := m.Agents[d.Matter]; a != nil && a.Player {
 			one.Player = d.Matter
 		}
-		if list = append(list, one); len(list) == decisionsShown {
+		if list = append(list, one); len(list) == most {
 			break
 		}
 	}
 	return list
 }
 
-func (m *moment) hasMatch(id protocol.MatchID) bool {
+func (m *moment) hasMatch(id league.MatchID) bool {
 	_, _, _, ok := m.Find(id)
 	return ok
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -33,12 +34,12 @@ func (s *script) add(d journal.Data) {
 func newScript(t testing.TB, tournament *journal.Tournament, names ...string) *script {
 	s := &script{t, record.NewLeague()}
 	s.add(&journal.Created{
-		SchemaVersion: store.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1, SharedRanks: true, Tournament: tournament,
+		SchemaVersion: store.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1, Tournament: tournament,
 		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
 	})
 	s.add(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Capacity: 9, Generation: 1})
 	for i, name := range names {
-		s.add(&journal.AgentRegistered{AgentID: protocol.PlayerID(i + 1), Role: protocol.RolePlayer, DisplayName: name, Generation: 1})
+		s.add(&journal.AgentRegistered{AgentID: league.PlayerID(i + 1), Role: protocol.RolePlayer, DisplayName: name, Generation: 1})
 	}
 	return s
 }
@@ -49,8 +50,8 @@ func (s *script) start() {
 	if s.l.Created.Tournament == nil {
 		d.Algorithm = journal.Algorithm
 	}
-	for i := 1; s.l.Agents[protocol.PlayerID(i)] != nil; i++ {
-		d.Players = append(d.Players, protocol.PlayerID(i))
+	for i := 1; s.l.Agents[league.PlayerID(i)] != nil; i++ {
+		d.Players = append(d.Players, league.PlayerID(i))
 	}
 	s.add(d)
 }
@@ -63,7 +64,7 @@ func (s *script) announce() {
 	}
 	s.add(s.l.Announcement(referees))
 	for i := range referees {
-		at := protocol.Attempt{MatchID: protocol.MatchID{Round: s.l.Round, Number: i + 1}, Number: 1}
+		at := league.Attempt{MatchID: league.MatchID{Round: s.l.Round, Number: i + 1}, Number: 1}
 		s.add(&journal.MatchAssigned{Attempt: at, RefereeID: "REF01"})
 		s.add(&journal.MatchAccepted{Attempt: at, RefereeID: "REF01"})
 	}
@@ -72,22 +73,22 @@ func (s *script) announce() {
 // report reports a match of the open round: the winner is A, B or "" for a draw. A fault is the
 // error code of the loser.
 func (s *script) report(number int, winner, fault string) {
-	id := protocol.MatchID{Round: s.l.Round, Number: number}
+	id := league.MatchID{Round: s.l.Round, Number: number}
 	_, a, b, _ := s.l.Find(id)
-	d := &journal.MatchReported{Attempt: protocol.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"}
+	d := &journal.MatchReported{Attempt: league.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"}
 	even, odd, number4, parity := "even", "odd", 4, "even"
-	d.Choices = protocol.PerPlayer[*string]{{Name: a, Value: &even}, {Name: b, Value: &odd}}
-	d.Status, d.DrawnNumber, d.NumberParity = protocol.StatusDraw, &number4, &parity
+	d.Choices = league.PerPlayer[*string]{{Name: a, Value: &even}, {Name: b, Value: &odd}}
+	d.Status, d.DrawnNumber, d.NumberParity = league.StatusDraw, &number4, &parity
 	loser := b
 	switch winner {
 	case "A":
-		d.Status, d.WinnerPlayerID = protocol.StatusWin, &a
+		d.Status, d.WinnerPlayerID = league.StatusWin, &a
 	case "B":
-		d.Status, d.WinnerPlayerID, loser = protocol.StatusWin, &b, a
+		d.Status, d.WinnerPlayerID, loser = league.StatusWin, &b, a
 	}
 	if fault != "" {
-		d.Status, d.DrawnNumber, d.NumberParity, d.Choices = protocol.StatusTechnicalLoss, nil, nil, nil
-		d.Faults = protocol.PerPlayer[string]{{Name: loser, Value: fault}}
+		d.Status, d.DrawnNumber, d.NumberParity, d.Choices = league.StatusTechnicalLoss, nil, nil, nil
+		d.Faults = league.PerPlayer[string]{{Name: loser, Value: fault}}
 	}
 	score, err := s.l.Score(d)
 	require.NoError(s.t, err)
@@ -120,8 +121,8 @@ func (s *script) finish() {
 // leagues are the leagues of testdata by name.
 func leagues(t testing.TB) map[string]*record.League {
 	all := map[string]*record.League{}
-	for _, name := range []string{"finished", "half_played", "knockout", "power_cut", "swiss"} {
-		folder := store.Folder(filepath.Join("../../testdata/leagues", name))
+	for _, name := range []string{"finished", "half_played", "knockout", "swiss"} {
+		folder := store.Folder(filepath.Join("../../../testdata/leagues", name))
 		ids, err := filepath.Glob(filepath.Join(string(folder), "data", "leagues", "*"))
 		require.NoError(t, err)
 		require.NotEmpty(t, ids)
@@ -135,12 +136,11 @@ func leagues(t testing.TB) map[string]*record.League {
 // The chart computes points in one pass; the standings count each round anew.
 func TestPointsOfTheChartAreThoseOfTheStandings(t *testing.T) {
 	for name, l := range leagues(t) {
-		p := pastOf(l)
-		for round := range p.points {
+		for round, points := range at(l, live).points()[:l.CompletedRounds()+1] {
 			for _, row := range l.StandingsAfter(round) {
 				player, ok := l.PlayerIndex(row.PlayerID)
 				require.True(t, ok)
-				assert.Equal(t, row.Points, p.points[round][player], "%s: %s after round %d", name, row.PlayerID, round)
+				assert.Equal(t, row.Points, points[player], "%s: %s after round %d", name, row.PlayerID, round)
 			}
 		}
 	}
@@ -149,18 +149,18 @@ func TestPointsOfTheChartAreThoseOfTheStandings(t *testing.T) {
 func TestStandingsTellTheMovementSinceTheRoundBefore(t *testing.T) {
 	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
 	s.start()
-	assert.False(t, at(s.l, pastOf(s.l), live).standings().Moves, "nothing to compare with")
+	assert.False(t, at(s.l, live).standings().Moves, "nothing to compare with")
 	s.announce()
 	s.report(1, "A", "")
 	s.report(2, "", "")
 	s.complete()
 	s.announce()
 	s.report(1, "B", "")
-	v := at(s.l, pastOf(s.l), live).standings()
+	v := at(s.l, live).standings()
 	require.True(t, v.Moves)
 	before := map[string]int{}
 	for _, row := range s.l.StandingsAfter(1) {
-		before[row.PlayerID] = row.ShownRank()
+		before[row.PlayerID] = row.Rank
 	}
 	moved := 0
 	for _, row := range v.Rows {
@@ -171,19 +171,6 @@ func TestStandingsTellTheMovementSinceTheRoundBefore(t *testing.T) {
 	}
 	assert.Positive(t, moved)
 	assert.Equal(t, "Standings now", v.Caption)
-}
-
-func TestMovementInWords(t *testing.T) {
-	for _, tt := range []struct {
-		before, now, places int
-		words               string
-	}{
-		{3, 1, 2, "up 2 places"}, {2, 1, 1, "up 1 place"}, {1, 4, -3, "down 3 places"}, {5, 5, 0, "same rank"}, {0, 2, 0, "same rank"},
-	} {
-		places, words := move(tt.before, tt.now)
-		assert.Equal(t, tt.places, places)
-		assert.Equal(t, tt.words, words)
-	}
 }
 
 func TestRoundOfAPage(t *testing.T) {
@@ -201,7 +188,7 @@ func TestRoundOfAPage(t *testing.T) {
 		{"", live, "Live", 3}, {"0", 0, "Start", 0}, {"1", 1, "Round 1 of 3", 1}, {"2", 2, "Round 2 of 3", 2},
 		{"3", live, "Live", 3}, {"999", live, "Live", 3}, {"-1", live, "Live", 3}, {"two", live, "Live", 3},
 	} {
-		v := overviewOf(s.l, pastOf(s.l), parseRound(tt.text))
+		v := overviewOf(s.l, parseRound(tt.text))
 		assert.Equal(t, tt.round, v.Round, tt.text)
 		assert.Equal(t, tt.label, v.Timeline.Label, tt.text)
 		assert.Equal(t, tt.value, v.Timeline.Value, tt.text)
@@ -211,38 +198,38 @@ func TestRoundOfAPage(t *testing.T) {
 	s.report(2, "", "")
 	s.complete()
 	s.finish()
-	v := overviewOf(s.l, pastOf(s.l), 3)
+	v := overviewOf(s.l, 3)
 	assert.Equal(t, live, v.Round, "the last round of a league that is over is its end")
 	assert.Equal(t, "End", v.Timeline.Label)
 	assert.Equal(t, 3, v.Timeline.Max)
-	assert.Equal(t, template.URL("?round=2"), overviewOf(s.l, pastOf(s.l), 2).Query)
+	assert.Equal(t, template.URL("?round=2"), overviewOf(s.l, 2).Query)
 }
 
 func TestPastRoundHasItsStandingsAndResults(t *testing.T) {
 	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
 	s.start()
 	s.finish()
-	v := overviewOf(s.l, pastOf(s.l), 1)
+	v := overviewOf(s.l, 1)
 	assert.Equal(t, "Results of round 1", v.Results.Title)
 	assert.Len(t, v.Results.Rows, 2)
 	assert.Equal(t, "replay", v.Progress.State)
 	assert.Equal(t, 2, v.Progress.Recorded)
 	assert.Empty(t, v.Running.Rows)
-	assert.Nil(t, v.Progress.Champion)
+	assert.Empty(t, v.Progress.Champion)
 	for i, row := range s.l.StandingsAfter(1) {
 		assert.Equal(t, row.PlayerID, v.Standings.Rows[i].ID)
 		assert.Equal(t, row.Points, v.Standings.Rows[i].Points)
 	}
-	assert.Equal(t, 1, v.Chart.Round)
-	assert.Equal(t, []int{0, 1, 2, 3}, v.Chart.Rounds, "the lines stay whole, and a marker moves")
+	assert.Equal(t, []int{0, 1, 2, 3}, v.Chart.rounds, "the lines stay whole, and a marker moves")
+	assert.Equal(t, v.Chart.X[1].At, v.Chart.Marker)
 }
 
 func TestProgressTellsTheState(t *testing.T) {
 	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	state := func() *progress { return overviewOf(s.l, pastOf(s.l), live).Progress }
+	state := func() *progress { return overviewOf(s.l, live).Progress }
 	assert.Equal(t, "waiting", state().State)
 	assert.Equal(t, 4, state().Awaited.Players)
-	s.add(&journal.StartPlanned{Decision: journal.Decision{By: "Ada", Reason: "bus"}, StartAt: "2026-11-22T12:00:00Z"})
+	s.add(&journal.Decided{Command: protocol.CommandStart, Decision: journal.Decision{By: "Ada", Reason: "bus"}, StartAt: "2026-11-22T12:00:00Z"})
 	assert.Equal(t, "Ada", state().Awaited.By)
 	assert.Equal(t, "2026-11-22T12:00:00Z", state().Awaited.StartAt)
 	s.start()
@@ -254,30 +241,29 @@ func TestProgressTellsTheState(t *testing.T) {
 	assert.Equal(t, 1, state().Technical)
 	s.complete()
 	assert.Contains(t, state().Announce, "Round 1 ended.")
-	s.add(&journal.Paused{Decision: journal.Decision{By: "Ada", Reason: "lunch"}})
+	s.add(&journal.Decided{Command: protocol.CommandPause, Decision: journal.Decision{By: "Ada", Reason: "lunch"}})
 	assert.Equal(t, "paused", state().State)
 	assert.Equal(t, "lunch", state().Paused.Reason)
-	s.add(&journal.Unpaused{Decision: journal.Decision{By: "Ada"}})
+	s.add(&journal.Decided{Command: protocol.CommandResume, Decision: journal.Decision{By: "Ada"}})
 	s.finish()
 	assert.Equal(t, "over", state().State)
-	assert.NotEmpty(t, state().Champion.Players)
-	assert.Equal(t, 100, state().Percent())
+	assert.Contains(t, state().Champion, "Champion: ")
 }
 
 func TestRunningMatchesComeBeforeWaitingOnes(t *testing.T) {
 	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
 	s.start()
 	s.add(s.l.Announcement([]string{"REF01", "REF01"}))
-	second := protocol.Attempt{MatchID: protocol.MatchID{Round: 1, Number: 2}, Number: 1}
+	second := league.Attempt{MatchID: league.MatchID{Round: 1, Number: 2}, Number: 1}
 	s.add(&journal.MatchAssigned{Attempt: second, RefereeID: "REF01"})
-	rows := at(s.l, pastOf(s.l), live).running().Rows
+	rows := at(s.l, live).running().Rows
 	require.Len(t, rows, 2)
 	assert.Equal(t, "R1M2", rows[0].Match)
 	assert.Equal(t, "assigned", rows[0].State)
 	assert.NotEmpty(t, rows[0].Since)
 	assert.Equal(t, "waiting", rows[1].State)
 	s.add(&journal.MatchAccepted{Attempt: second, RefereeID: "REF01"})
-	assert.Equal(t, "playing", at(s.l, pastOf(s.l), live).running().Rows[0].State)
+	assert.Equal(t, "playing", at(s.l, live).running().Rows[0].State)
 }
 
 func TestResultTellsWhyAMatchWasLost(t *testing.T) {
@@ -286,8 +272,8 @@ func TestResultTellsWhyAMatchWasLost(t *testing.T) {
 	s.announce()
 	s.report(1, "A", "E001")
 	s.report(2, "B", "")
-	m := at(s.l, pastOf(s.l), live)
-	first, second := m.result(protocol.MatchID{Round: 1, Number: 1}), m.result(protocol.MatchID{Round: 1, Number: 2})
+	m := at(s.l, live)
+	first, second := m.result(league.MatchID{Round: 1, Number: 1}), m.result(league.MatchID{Round: 1, Number: 2})
 	assert.Equal(t, first.B.ID+" did not answer in time", first.Note)
 	assert.Equal(t, technical, first.MarkB)
 	assert.Equal(t, first.A.ID+" won against "+first.B.ID+" in R1M1", first.Sentence())
@@ -302,15 +288,15 @@ func TestRulingsAndRematchesAreShownWithTheirAuthor(t *testing.T) {
 	s.start()
 	s.round()
 	by := journal.Decision{By: "Ada", Reason: "wrong number"}
-	id := protocol.MatchID{Round: 1, Number: 1}
-	s.add(&journal.RematchOrdered{Decision: by, MatchID: id})
-	m := at(s.l, pastOf(s.l), live)
+	id := league.MatchID{Round: 1, Number: 1}
+	s.add(&journal.Decided{Command: protocol.CommandRematch, Decision: by, MatchID: id})
+	m := at(s.l, live)
 	assert.Equal(t, "Ada", m.result(id).Rematch.By)
 	assert.Equal(t, []string{"R1M1"}, m.progress().Rematches)
-	require.Len(t, m.decisions(), 1)
-	assert.Equal(t, "R1M1", m.decisions()[0].Match)
-	assert.Contains(t, m.decisions()[0].About, "wrong number")
-	assert.Empty(t, at(s.l, pastOf(s.l), 0).results().Rows)
+	require.Len(t, m.decisions(decisionsShown), 1)
+	assert.Equal(t, "R1M1", m.decisions(decisionsShown)[0].Match)
+	assert.Contains(t, m.decisions(decisionsShown)[0].About, "wrong number")
+	assert.Empty(t, at(s.l, 0).results().Rows)
 }
 
 func TestCrossTableHasBothSidesOfEachMatch(t *testing.T) {
@@ -322,37 +308,26 @@ func TestCrossTableHasBothSidesOfEachMatch(t *testing.T) {
 	s.complete()
 	s.announce()
 	s.report(1, "B", "E001")
-	c := crossOf(s.l, pastOf(s.l), live, 0, 0)
-	cell := func(row, column string) crossCell {
-		for _, r := range c.Rows {
-			for i := range r.Cells {
-				if r.ID == row && c.Columns[i].ID == column {
-					return r.Cells[i]
-				}
-			}
-		}
-		t.Fatal("no cell", row, column)
-		return crossCell{}
-	}
-	_, a, b, _ := s.l.Find(protocol.MatchID{Round: 1, Number: 1})
-	assert.Equal(t, crossCell{Text: "W", Class: won, Match: "R1M1", Title: a + " won against " + b + " in R1M1", Rival: b}, cell(a, b))
-	assert.Equal(t, "L", cell(b, a).Text)
-	_, a, b, _ = s.l.Find(protocol.MatchID{Round: 2, Number: 1})
-	assert.Equal(t, "T", cell(a, b).Text)
-	assert.Equal(t, "W", cell(b, a).Text)
-	assert.True(t, cell("P01", "P01").Self)
-	assert.Empty(t, cellOf(crossOf(s.l, pastOf(s.l), 1, 0, 0), a, b), "after round 1 the match of round 2 has no result")
+	c := crossOf(s.l, live, 0, 0)
+	_, a, b, _ := s.l.Find(league.MatchID{Round: 1, Number: 1})
+	assert.Equal(t, crossCell{Text: "W", Class: won, Match: "R1M1", Title: a + " won against " + b + " in R1M1", Rival: b}, cellOf(c, a, b))
+	assert.Equal(t, "L", cellOf(c, b, a).Text)
+	_, a, b, _ = s.l.Find(league.MatchID{Round: 2, Number: 1})
+	assert.Equal(t, "T", cellOf(c, a, b).Text)
+	assert.Equal(t, "W", cellOf(c, b, a).Text)
+	assert.True(t, cellOf(c, "P01", "P01").Self)
+	assert.Empty(t, cellOf(crossOf(s.l, 1, 0, 0), a, b).Text, "after round 1 the match of round 2 has no result")
 }
 
-func cellOf(c *cross, row, column string) string {
+func cellOf(c *cross, row, column string) (found crossCell) {
 	for _, r := range c.Rows {
-		for i := range r.Cells {
+		for i, cell := range r.Cells {
 			if r.ID == row && c.Columns[i].ID == column {
-				return r.Cells[i].Text
+				found = cell
 			}
 		}
 	}
-	return "no cell"
+	return found
 }
 
 func TestCrossTableSumsUpSeveralLegs(t *testing.T) {
@@ -365,12 +340,12 @@ func TestCrossTableSumsUpSeveralLegs(t *testing.T) {
 	s.announce()
 	s.report(1, "", "")
 	s.complete()
-	c := crossOf(s.l, pastOf(s.l), live, 0, 0)
+	c := crossOf(s.l, live, 0, 0)
 	first, second := c.Columns[0].ID, c.Columns[1].ID
-	assert.Equal(t, "1–0", cellOf(c, first, second))
-	assert.Equal(t, "0–1", cellOf(c, second, first))
+	assert.Equal(t, "1–0", cellOf(c, first, second).Text)
+	assert.Equal(t, "0–1", cellOf(c, second, first).Text)
 	assert.Equal(t, first+" against "+second+": 1 win, 1 draw, 0 losses", c.Rows[0].Cells[1].Title)
-	assert.Empty(t, c.Rows[0].Cells[1].Match)
+	assert.True(t, c.Rows[0].Cells[1].Several)
 }
 
 func TestCrossTableOfManyPlayersHasWindows(t *testing.T) {
@@ -381,7 +356,7 @@ func TestCrossTableOfManyPlayersHasWindows(t *testing.T) {
 	s := newScript(t, nil, names...)
 	s.start()
 	s.round()
-	c := crossOf(s.l, pastOf(s.l), live, 45, 161)
+	c := crossOf(s.l, live, 45, 161)
 	assert.Len(t, c.Windows, 5)
 	assert.Equal(t, 41, c.From)
 	assert.Equal(t, 161, c.Against)
@@ -391,17 +366,17 @@ func TestCrossTableOfManyPlayersHasWindows(t *testing.T) {
 	}
 	assert.Equal(t, crossWidth*crossWidth, cells)
 	for _, wrong := range []int{-3, 0, 201, 99999} {
-		assert.Equal(t, 1, crossOf(s.l, pastOf(s.l), live, wrong, wrong).From)
+		assert.Equal(t, 1, crossOf(s.l, live, wrong, wrong).From)
 	}
 }
 
 func TestKnockoutIsShownAsABracket(t *testing.T) {
 	for name, l := range leagues(t) {
-		c := crossOf(l, pastOf(l), live, 0, 0)
+		c := crossOf(l, live, 0, 0)
 		assert.Equal(t, name == "knockout", c.Bracket != nil, name)
 		if name == "knockout" {
 			assert.Len(t, c.Bracket, l.Round)
-			assert.Len(t, crossOf(l, pastOf(l), 1, 0, 0).Bracket, 1)
+			assert.Len(t, crossOf(l, 1, 0, 0).Bracket, 1)
 			assert.NotEmpty(t, c.Bracket[0].Matches[0].Title)
 		}
 	}
@@ -411,12 +386,12 @@ func TestPlayerPageExplainsTechnicalLosses(t *testing.T) {
 	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
 	s.start()
 	s.announce()
-	_, _, loser, _ := s.l.Find(protocol.MatchID{Round: 1, Number: 1})
+	_, _, loser, _ := s.l.Find(league.MatchID{Round: 1, Number: 1})
 	s.report(1, "A", "E009")
 	s.report(2, "A", "")
 	s.complete()
 	s.announce()
-	v := playerOf(s.l, pastOf(s.l), loser, "")
+	v := playerOf(s.l, loser, "")
 	require.Len(t, v.Faults, 1)
 	assert.Equal(t, "sent no readable answer", v.Faults[0].Short)
 	assert.Equal(t, []string{"R1M1"}, v.Faults[0].Matches)
@@ -424,24 +399,10 @@ func TestPlayerPageExplainsTechnicalLosses(t *testing.T) {
 	assert.Len(t, v.Results, 1)
 	assert.Equal(t, technical, v.Results[0].Mark)
 	assert.Empty(t, v.Heads, "one match against each opponent is in the results")
-	assert.Empty(t, playerOf(s.l, pastOf(s.l), loser, v.Next[0].Opponent.ID).Results)
+	assert.Empty(t, playerOf(s.l, loser, v.Next[0].Opponent.ID).Results)
 	for _, unknown := range []string{"", "P99", "REF01", "<b>"} {
-		assert.Nil(t, playerOf(s.l, pastOf(s.l), unknown, ""), unknown)
+		assert.Nil(t, playerOf(s.l, unknown, ""), unknown)
 	}
-}
-
-func TestMemoryForgetsAfterADecision(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
-	s.round()
-	var m memory
-	first := m.of(s.l)
-	assert.Same(t, first, m.of(s.l))
-	_, _, loser, _ := s.l.Find(protocol.MatchID{Round: 1, Number: 1})
-	s.add(&journal.AgentWithdrawn{Decision: journal.Decision{By: "Ada"}, AgentID: loser, Annulled: true})
-	second := m.of(s.l)
-	assert.NotSame(t, first, second)
-	assert.NotEqual(t, first.points, second.points, "the results of an annulled player do not count")
 }
 
 func TestStatisticsAreComputedAgainWhenTheLeagueHasGrown(t *testing.T) {
@@ -463,53 +424,11 @@ func TestStatisticsAreComputedAgainWhenTheLeagueHasGrown(t *testing.T) {
 	assert.True(t, (&statistics{}).isNewAgainst(nil))
 }
 
-func TestRatingsHaveTheirIntervalInThePicture(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
-	s.finish()
-	b := &Board{league: s.l}
-	v := b.statistician.of(b, b.games)
-	require.Len(t, v.Rows, 4)
-	for _, r := range v.Rows {
-		assert.LessOrEqual(t, r.From, r.Value)
-		assert.LessOrEqual(t, r.Value, r.To)
-		assert.GreaterOrEqual(t, r.From, v.Low)
-		assert.LessOrEqual(t, r.To, v.High)
-	}
-	assert.Same(t, v, b.statistician.of(b, b.games), "computed once")
-}
-
-// countingSource counts the reads of transcripts.
-type countingSource struct {
-	Source
-
-	reads *int
-}
-
-func (s countingSource) Transcript(context.Context, protocol.Attempt, string) (*store.Match, error) {
-	*s.reads++
-	return &store.Match{}, nil
-}
-
-func TestTranscriptsAreReadOnce(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
-	s.round()
-	reads := 0
-	b := &Board{reading: make(chan struct{}, readersMost), source: countingSource{reads: &reads}, league: s.l}
-	assert.Equal(t, 2, b.tracer.traces(t.Context(), b).health.Attempts)
-	assert.Equal(t, 2, b.tracer.traces(t.Context(), b).health.Attempts)
-	assert.Equal(t, 2, reads)
-	s.round()
-	assert.Equal(t, 4, b.tracer.traces(t.Context(), b).health.Attempts)
-	assert.Equal(t, 4, reads)
-}
-
 func TestAnotherKeyAfterTheStartIsShown(t *testing.T) {
 	s := &script{t, record.NewLeague()}
 	key := func(n byte) string { return protocol.NewSigningKey([32]byte{n}).Public() }
 	s.add(&journal.Created{
-		SchemaVersion: store.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1, SharedRanks: true, ManagerKey: key(9),
+		SchemaVersion: store.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1, ManagerKey: key(9),
 		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, Configuration: &journal.Configuration{Roster: &journal.Roster{Players: 3}},
 	})
 	s.add(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Capacity: 9, Generation: 1})
@@ -528,8 +447,8 @@ func TestAnotherKeyAfterTheStartIsShown(t *testing.T) {
 	rows, err := s.l.Schedule(0)
 	require.NoError(t, err)
 	for _, row := range rows {
-		id, _ := protocol.ParseMatchID(row.MatchID)
-		r := at(s.l, pastOf(s.l), live).result(id)
+		id, _ := league.ParseMatchID(row.MatchID)
+		r := at(s.l, live).result(id)
 		page := matchOf(s.l, id, 0)
 		if row.RoundID > 1 && (row.PlayerAID == "P01" || row.PlayerBID == "P01") {
 			marked++

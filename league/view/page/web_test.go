@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/store"
-	web "evenodd/league/view/page"
+	"evenodd/league/view/page"
 )
 
 // A server serves the pages of one of the leagues in testdata.
@@ -24,12 +24,11 @@ type server struct {
 }
 
 // serve makes the pages of a source, until the test ends.
-func serve(t testing.TB, source web.Source) *server {
-	board := web.NewBoard(source)
+func serve(t testing.TB, source page.Source) *server {
+	board := page.NewBoard(source)
 	t.Cleanup(board.Close)
-	pages, err := web.New(board, web.Options{})
+	pages, err := page.New(board, page.Options{})
 	require.NoError(t, err)
-	t.Cleanup(pages.Close)
 	mux := http.NewServeMux()
 	for _, r := range pages.Routes() {
 		mux.Handle(r.Pattern, r.Handler)
@@ -37,14 +36,17 @@ func serve(t testing.TB, source web.Source) *server {
 	return &server{mux, t}
 }
 
-// serveFolder makes the pages of a league in testdata.
-func serveFolder(t testing.TB, name string) *server {
-	folder := store.Folder(filepath.Join("../../testdata/leagues", name))
+// folderOf is the source of a league in testdata.
+func folderOf(t testing.TB, name string) page.Source {
+	folder := store.Folder(filepath.Join("../../../testdata/leagues", name))
 	ids, err := filepath.Glob(filepath.Join(string(folder), "data", "leagues", "*"))
 	require.NoError(t, err)
-	require.NotEmpty(t, ids)
-	return serve(t, web.NewFolder(folder, filepath.Base(ids[0])))
+	require.Len(t, ids, 1)
+	return page.NewFolder(folder, filepath.Base(ids[0]))
 }
+
+// serveFolder makes the pages of a league in testdata.
+func serveFolder(t testing.TB, name string) *server { return serve(t, folderOf(t, name)) }
 
 // get asks for a page, with headers in pairs.
 func (s *server) get(path string, headers ...string) *httptest.ResponseRecorder {
@@ -102,7 +104,7 @@ func TestAssetWithItsHashIsImmutable(t *testing.T) {
 }
 
 func TestLeagueWithoutFilesIsNotThereYet(t *testing.T) {
-	s := serve(t, web.NewFolder(store.Folder(t.TempDir()), "league"))
+	s := serve(t, page.NewFolder(store.Folder(t.TempDir()), "league"))
 	none := s.get("/")
 	assert.Equal(t, http.StatusServiceUnavailable, none.Code)
 	assert.NotEmpty(t, none.Header().Get("Retry-After"))

@@ -1,7 +1,10 @@
 package record
 
 import (
+	"cmp"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"evenodd/league/protocol"
@@ -43,7 +46,16 @@ type Line struct {
 	Answer      string               `json:"answer,omitzero"`  // the beginning of a wrong response as it arrived
 	Message     any                  `json:"message,omitzero"`
 
-	fromPlayer bool
+	time  time.Time // of At; zero if it is not valid
+	order int       // among lines of one time: the try; the assignment is first, the report last
+}
+
+// Clock is the time of day of the line.
+func (u *Line) Clock() string {
+	if _, clock, ok := strings.Cut(u.At, "T"); ok {
+		return strings.TrimSuffix(clock, "Z")
+	}
+	return u.At
 }
 
 // ManagerLane stands for the manager in Line.From and Line.To.
@@ -59,26 +71,21 @@ const (
 )
 
 // ConversationOf makes the conversation of an attempt at a match. The lines are in the order of
-// their times, and the tries of a question in theirs.
+// their times.
 func ConversationOf(doc *store.Match) *Conversation {
 	c := &Conversation{
 		LeagueID: doc.LeagueID, RoundID: doc.RoundID, MatchID: doc.MatchID, Attempt: doc.Attempt, GameType: doc.GameType,
 		RefereeID: doc.RefereeID, State: doc.Lifecycle.State, PlayerA: doc.PlayerA, PlayerB: doc.PlayerB,
 		Lines: make([]Line, 0, len(doc.Transcript)+3), Omitted: doc.Omitted, Draw: recomputeDraw(doc), Result: doc.Result,
 	}
-	before, after := managerLines(doc)
-	if len(doc.Transcript) > 0 {
-		c.Lines = append(c.Lines, before...)
-	}
 	for i := range doc.Transcript {
 		c.Lines = append(c.Lines, lineOf(doc, &doc.Transcript[i]))
 	}
-	if len(doc.Transcript) > 0 {
-		c.Lines = append(c.Lines, after...)
+	if len(c.Lines) > 0 {
+		c.Lines = append(c.Lines, managerLines(doc)...)
 	}
 	sortByTime(c.Lines)
-	orderTries(c.Lines)
-	measure(c.Lines)
+	countTries(c.Lines, doc.RefereeID)
 	return c
 }
 
@@ -86,10 +93,10 @@ func ConversationOf(doc *store.Match) *Conversation {
 func lineOf(doc *store.Match, e *store.Exchange) Line {
 	u := Line{
 		At: e.At, From: doc.RefereeID, To: e.PlayerID, Method: e.Method, MessageType: e.MessageType, Try: e.Try,
-		Says: sentence(e), Error: e.Error, Trouble: troubleOf(e), Void: e.Void, Answer: e.Answer,
+		Says: sentence(e), Error: e.Error, Trouble: troubleOf(e), Void: e.Void, Answer: e.Answer, order: e.Try,
 	}
 	if e.Direction == store.Received {
-		u.From, u.To, u.fromPlayer = u.To, u.From, true
+		u.From, u.To = u.To, u.From
 	}
 	if len(e.Message) > 0 {
 		u.Message = e.Message
@@ -119,114 +126,67 @@ func troubleOf(e *store.Exchange) string {
 }
 
 // managerLines are the messages between manager and referee, as far as the states of the match
-// tell of them: those before the messages of the match, and those after.
-func managerLines(doc *store.Match) (before, after []Line) {
+// tell of them.
+func managerLines(doc *store.Match) (lines []Line) {
 	for _, s := range doc.Lifecycle.States {
-		ask := Line{At: s.At, From: ManagerLane, To: doc.RefereeID}
-		report := Line{At: s.At, From: doc.RefereeID, To: ManagerLane, Method: protocol.ReportMatchResult.Name}
+		ask := Line{At: s.At, From: ManagerLane, To: doc.RefereeID, Method: protocol.ReportMatchResult.Name, order: math.MaxInt}
 		switch s.State {
 		case store.StateAssigned:
-			ask.Method, ask.MessageType = protocol.StartMatch.Name, protocol.TypeMatchAssignment
+			ask.Method, ask.MessageType, ask.order = protocol.StartMatch.Name, protocol.TypeMatchAssignment, 0
 			ask.Says = "MATCH_ASSIGNMENT: the match is yours"
-			before = append(before, ask)
 		case store.StateFinished:
-			report.MessageType = protocol.TypeMatchResultReport
-			report.Says = "MATCH_RESULT_REPORT: the match is over, this is its result"
-			after = append(after, report)
+			ask.From, ask.To, ask.MessageType = ask.To, ask.From, protocol.TypeMatchResultReport
+			ask.Says = "MATCH_RESULT_REPORT: the match is over, this is its result"
 		case store.StateAcknowledged:
-			ask.Method, ask.MessageType = protocol.ReportMatchResult.Name, protocol.TypeMatchResultAck
+			ask.MessageType = protocol.TypeMatchResultAck
 			ask.Says = "MATCH_RESULT_ACK: the result is recorded"
-			after = append(after, ask)
 		case store.StateDisputed:
-			ask.Method, ask.Says, ask.Error, ask.Trouble = protocol.ReportMatchResult.Name, "the report is rejected", doc.Refusal, TroubleWrong
-			after = append(after, ask)
+			ask.Says, ask.Error, ask.Trouble = "the report is rejected", doc.Refusal, TroubleWrong
+		default:
+			continue
 		}
+		lines = append(lines, ask)
 	}
-	return before, after
+	return lines
 }
 
-// sortByTime sorts lines by their times. Lines of one time keep their order, and all lines do if
-// a time is not valid.
+// sortByTime sorts lines by their times and sets the times between them. Lines of one time are in
+// the order of their tries. All lines keep their order if a time is not valid.
 func sortByTime(lines []Line) {
-	times := make(map[string]time.Time, len(lines))
+	valid := true
 	for i := range lines {
 		at, err := protocol.ParseTimestamp(lines[i].At)
-		if err != nil {
-			return
-		}
-		times[lines[i].At] = at
+		lines[i].time, valid = at, valid && err == nil
 	}
-	slices.SortStableFunc(lines, func(a, b Line) int { return times[a.At].Compare(times[b.At]) })
+	if !valid {
+		return
+	}
+	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.order, b.order)) })
+	for i := 1; i < len(lines); i++ {
+		waited := lines[i].time.Sub(lines[i-1].time).Seconds()
+		lines[i].Waited = &waited
+	}
 }
 
-// A questionKey names the messages of one method between the referee and a player.
-type questionKey struct{ player, method string }
-
-// orderTries puts the messages of each question in the order of its tries, at the places that
-// they have among the others, and counts the tries. A method can ask several questions, one for
-// each turn of a game: a question begins with a request of try 1.
-func orderTries(lines []Line) {
-	questions := map[questionKey][][]int{} // the places of the messages of each question
+// countTries counts the tries of each question. A method can ask several questions, one for each
+// turn of a game: a question begins with a request of try 1.
+func countTries(lines []Line, refereeID string) {
+	type key struct{ player, method string }
+	asked := map[key][]*Line{} // the messages of the present question
 	for i := range lines {
 		u := &lines[i]
-		if u.Try == 0 {
-			continue
+		question := key{u.From, u.Method}
+		if u.From == refereeID {
+			if question.player = u.To; u.Try == 1 {
+				asked[question] = nil
+			}
 		}
-		key := questionKey{u.To, u.Method}
-		if u.fromPlayer {
-			key.player = u.From
+		asked[question] = append(asked[question], u)
+		of := asked[question]
+		for _, line := range of {
+			if tries := max(u.Try, of[0].Tries); tries > 1 {
+				line.Tries = tries
+			}
 		}
-		if n := len(questions[key]); n == 0 || u.Try == 1 && !u.fromPlayer {
-			questions[key] = append(questions[key], []int{i})
-		} else {
-			questions[key][n-1] = append(questions[key][n-1], i)
-		}
-	}
-	for _, of := range questions {
-		for _, places := range of {
-			orderQuestion(lines, places)
-		}
-	}
-}
-
-func orderQuestion(lines []Line, places []int) {
-	moved := make([]Line, len(places))
-	tries := 0
-	for i, at := range places {
-		moved[i] = lines[at]
-		tries = max(tries, moved[i].Try)
-	}
-	slices.SortStableFunc(moved, func(a, b Line) int {
-		switch {
-		case a.Try != b.Try:
-			return a.Try - b.Try
-		case a.fromPlayer == b.fromPlayer:
-			return 0
-		case b.fromPlayer:
-			return -1
-		}
-		return 1
-	})
-	for i, at := range places {
-		if tries > 1 {
-			moved[i].Tries = tries
-		}
-		lines[at] = moved[i]
-	}
-}
-
-// measure sets the times between the lines.
-func measure(lines []Line) {
-	var before time.Time
-	for i := range lines {
-		at, err := protocol.ParseTimestamp(lines[i].At)
-		if err != nil {
-			continue
-		}
-		if !before.IsZero() {
-			waited := at.Sub(before).Seconds()
-			lines[i].Waited = &waited
-		}
-		before = at
 	}
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
@@ -24,8 +25,9 @@ func recomputeDraw(doc *store.Match) *RecomputedDraw {
 	if !ok {
 		return d
 	}
-	d.CommitmentHolds = protocol.OpensDraw(doc.Draw.Commitment, doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce)
-	if doc.GameType != evenodd.Type || doc.Result == nil || doc.Result.Status == protocol.StatusTechnicalLoss {
+	d.CommitmentHolds = protocol.OpensDraw(doc.Draw.Commitment, doc.LeagueID, doc.MatchID, doc.Attempt,
+		doc.RefereeID, nonce)
+	if doc.GameType != evenodd.Type || doc.Result == nil || doc.Result.Status == league.StatusTechnicalLoss {
 		return d
 	}
 	players := [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}
@@ -35,7 +37,8 @@ func recomputeDraw(doc *store.Match) *RecomputedDraw {
 			return d
 		}
 	}
-	number := evenodd.Number(rules.Chance{Nonce: nonce, EntropyA: entropyOf(doc, players[0]), EntropyB: entropyOf(doc, players[1])})
+	number := evenodd.Number(rules.Chance{Nonce: nonce, EntropyA: entropyOf(doc, players[0]),
+		EntropyB: entropyOf(doc, players[1])})
 	d.Number = &number
 	return d
 }

@@ -68,13 +68,15 @@ func TestConversationShowsWhatWasAnswered(t *testing.T) {
 		{"nothing", "", "", &store.ExchangeError{ErrorCode: "E001"}, "(no answer)", record.TroubleNoAnswer},
 		{"a broken connection", "", "", &store.ExchangeError{ErrorCode: "E009"}, "(no answer)", record.TroubleUnreachable},
 		{"busy", "", "", &store.ExchangeError{ErrorCode: "E022"}, "(asks to wait)", record.TroubleWait},
-		{"an empty message in a file of an earlier version", `{}`, "", wrongChoice, "CHOOSE_PARITY_RESPONSE: no choice", record.TroubleWrong},
 		{"too large", "", "", &store.ExchangeError{ErrorCode: "E023", Detail: "the message is too large to be kept"}, "(an answer that is too large for the file)", record.TroubleWrong},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			x := received("01.000", 1, tt.message, tt.fault)
 			x.Answer = tt.answer
+			if tt.name == "too large" {
+				x.MessageOmitted = store.OmittedTooLarge
+			}
 			c := record.ConversationOf(matchOf(x))
 			require.Len(t, c.Lines, 1)
 			assert.Equal(t, tt.says, c.Lines[0].Says)

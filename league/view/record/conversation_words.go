@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -56,7 +56,7 @@ type messageSummary struct {
 	MoveData          protocol.MoveData    `json:"move_data"`
 	MoveRequest       protocol.MoveRequest `json:"move_request"`
 	Deadline          string               `json:"deadline"`
-	GameResult        *protocol.GameResult `json:"game_result"`
+	GameResult        *league.Result       `json:"game_result"`
 	ErrorCode         string               `json:"error_code"`
 	ErrorName         string               `json:"error_name"`
 	Consequence       string               `json:"consequence"`
@@ -66,36 +66,22 @@ type messageSummary struct {
 
 // sentence is a message as a sentence.
 func sentence(e *store.Exchange) string {
-	switch {
-	case len(e.Message) == 0 && e.Error != nil:
+	if len(e.Message) == 0 && e.Error != nil {
 		return withoutMessage(e)
-	case e.Error != nil && e.Answer != "" && !saysSomething(e):
-		return "answered " + answered(e.Answer)
 	}
 	var w messageSummary
-	if json.Unmarshal(e.Message, &w) != nil {
-		return cmp.Or(e.MessageType, "a message") + " (the message cannot be read)"
-	}
+	readable := json.Unmarshal(e.Message, &w) == nil
+	hasAnswer := readable && (w.Accept != nil || w.ParityChoice != "" || w.MoveData.Choice != "")
 	w.MessageType = cmp.Or(e.MessageType, w.MessageType)
-	if e.Error != nil && w.MessageType == "" {
+	switch {
+	case e.Error != nil && e.Answer != "" && !hasAnswer:
+		return "answered " + answered(e.Answer)
+	case !readable:
+		return cmp.Or(e.MessageType, "a message") + " (the message cannot be read)"
+	case e.Error != nil && w.MessageType == "":
 		return "an empty message, or one that the referee cannot read"
 	}
 	return excerpt(w.MessageType) + w.details(e.Error != nil)
-}
-
-// MessageInWords is a message of a match as a sentence.
-func MessageInWords(message jsontext.Value) string {
-	var w messageSummary
-	if json.Unmarshal(message, &w) != nil {
-		return "an answer that cannot be read"
-	}
-	return cmp.Or(excerpt(w.MessageType), "an answer without message_type") + w.details(false)
-}
-
-// saysSomething tells whether the message in the file has the substance of an answer.
-func saysSomething(e *store.Exchange) bool {
-	var w messageSummary
-	return json.Unmarshal(e.Message, &w) == nil && (w.Accept != nil || w.ParityChoice != "" || w.MoveData.Choice != "")
 }
 
 // withoutMessage is the sentence of an exchange that has an error in place of a message.
@@ -141,7 +127,8 @@ func (w *messageSummary) details(wrong bool) string {
 		return ": even or odd, until " + w.Deadline
 	case protocol.TypeGameMoveCall:
 		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s",
-			w.MoveRequest.MoveType, positionOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
+			w.MoveRequest.MoveType, positionOf(w.MoveRequest.Context),
+			strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
 	case protocol.TypeChooseParityResponse:
 		return choice(w.ParityChoice)
 	case protocol.TypeGameMoveResponse:

@@ -8,7 +8,8 @@ var explained = map[protocol.Code]struct{ failure, meaning string }{
 	protocol.ErrTimeout: {"did not answer in time",
 		"The player did not answer in time. Look at what its program does so long, or whether it hangs."},
 	protocol.ErrConnection: {"sent no readable answer",
-		"The referee could not reach the player, or its answer was no JSON-RPC message. Look at the log of the player's program: it may have crashed."},
+		"The referee could not reach the player, or its answer was no JSON-RPC message. " +
+			"Look at the log of the player's program: it may have crashed."},
 	protocol.ErrInvalidFieldType: {"sent an answer with a wrong type",
 		"A member of the answer has the wrong type or value, or the player answered with an error."},
 	protocol.ErrMissingField: {"sent an incomplete answer",

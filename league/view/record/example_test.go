@@ -10,7 +10,7 @@ import (
 
 // A league is the fold of the journal in a data folder.
 func ExampleLeague_Update() {
-	folder := record.NewFolder(store.Folder("../../testdata/leagues/finished"), "league_2025_even_odd")
+	folder := record.NewFolder(store.Folder("../../../testdata/leagues/finished"), "league_2025_even_odd")
 	defer folder.Close()
 	league := record.NewLeague()
 	if err := league.Update(context.Background(), folder, nil); err != nil {
@@ -18,13 +18,13 @@ func ExampleLeague_Update() {
 		return
 	}
 	fmt.Println(league.Recorded, "of", league.TotalMatches(), "matches have a result")
-	for _, row := range league.Table() {
+	for _, row := range league.Standings() {
 		fmt.Println(row.Rank, row.PlayerID, row.Points)
 	}
 	// Output:
 	// 6 of 6 matches have a result
-	// 1 P01 5
-	// 1 P03 5
-	// 3 P04 3
-	// 4 P02 1
+	// 1 P01 7
+	// 2 P04 6
+	// 3 P03 4
+	// 4 P02 0
 }

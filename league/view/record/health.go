@@ -39,10 +39,12 @@ type Fault struct {
 	Method  string `json:"method,omitzero"`     // of the question
 	Code    string `json:"error_code,omitzero"` // "" for a refused invitation
 	Problem string `json:"problem,omitzero"`    // what was wrong, in words
-	Answer  string `json:"answer,omitzero"`     // its beginning as it came; "" for none, and for one that the transcript does not hold
+	Answer  string `json:"answer,omitzero"`     // its beginning as it came; "" if the transcript has none
 
-	AgentID string `json:"-"` // that is to blame
-	Local   bool   `json:"-"` // the referee's machine is to blame: the try is void
+	Lost    bool   `json:"technical_loss,omitzero"` // the agent lost the match by it; reports set it
+	AgentID string `json:"-"`                       // that is to blame
+	Kind    string `json:"-"`                       // of reports; "" for an answer
+	Local   bool   `json:"-"`                       // the referee's machine is to blame: the try is void
 }
 
 // A Latency is the time that a player took for its answers to a method, in milliseconds.
@@ -109,26 +111,10 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 	return faults
 }
 
-// Include adds what another health tells.
-func (h *Health) Include(other *Health) {
-	h.Attempts += other.Attempts
-	for id, from := range other.players {
-		to := h.player(id)
-		for problem, n := range from.Warnings {
-			to.Warnings[problem] += n
-		}
-		for code, n := range from.Failures {
-			to.Failures[code] += n
-		}
-		for method, took := range from.took {
-			to.took[method] = append(to.took[method], took...)
-		}
-	}
-}
-
 // faultOf returns the fault of an exchange; false if its answer counts.
 func faultOf(doc *store.Match, x *store.Exchange) (Fault, bool) {
-	f := Fault{MatchID: doc.MatchID, Attempt: doc.Attempt, Try: x.Try, At: x.At, Method: x.Method, Answer: cmp.Or(string(x.Message), x.Answer), AgentID: x.PlayerID}
+	f := Fault{MatchID: doc.MatchID, Attempt: doc.Attempt, Try: x.Try, At: x.At, Method: x.Method,
+		Answer: cmp.Or(string(x.Message), x.Answer), AgentID: x.PlayerID}
 	if x.Local || x.Void != "" {
 		f.AgentID, f.Local, f.Problem = doc.RefereeID, true, x.Void
 		return f, true
@@ -165,10 +151,12 @@ func deviation(doc *store.Match, x *store.Exchange) string {
 	switch {
 	case x.Error != nil:
 		return x.Error.Detail
-	case x.Method != protocol.Invite.Name && x.Method != protocol.ChooseParity.Name && x.Method != protocol.MakeMove.Name, len(x.Message) == 0:
+	case x.Method != protocol.Invite.Name && x.Method != protocol.ChooseParity.Name && x.Method != protocol.MakeMove.Name,
+		len(x.Message) == 0:
 		return ""
 	}
-	if breach := protocol.RecordedBreach(x.Method, x.Message, protocol.ReplyTo{ConversationID: doc.ConversationID, PlayerID: x.PlayerID}); breach != nil {
+	if breach := protocol.RecordedBreach(x.Method, x.Message, protocol.ReplyTo{ConversationID: doc.ConversationID,
+		PlayerID: x.PlayerID}); breach != nil {
 		return breach.Detail
 	}
 	return ""
@@ -190,7 +178,8 @@ func (p *PlayerHealth) Latency(timeouts protocol.Timeouts) []Latency {
 	for _, method := range slices.Sorted(maps.Keys(p.took)) {
 		took := slices.Sorted(slices.Values(p.took[method]))
 		at := func(share float64) float64 { return took[int(math.Ceil(share*float64(len(took))))-1] }
-		list = append(list, Latency{method, len(took), at(0.5), at(0.9), at(0.99), took[len(took)-1], limitOf(method, timeouts)})
+		list = append(list, Latency{method, len(took), at(0.5), at(0.9), at(0.99), took[len(took)-1],
+			limitOf(method, timeouts)})
 	}
 	return list
 }

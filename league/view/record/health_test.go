@@ -84,27 +84,3 @@ func TestLatencyLeavesOutTheQueueOfTheReferee(t *testing.T) {
 		h.Player("P01").Latency(protocol.DefaultTimeouts()))
 	assert.Equal(t, 100, h.Attempts)
 }
-
-func TestHealthIncludesAnother(t *testing.T) {
-	sum := record.NewHealth()
-	for _, code := range []string{"E001", "", "E001"} {
-		one := record.NewHealth()
-		one.Add(asked(protocol.ChooseParity.Name, goodReply, func(x *store.Exchange) {
-			if code != "" {
-				x.Error, x.Message = &store.ExchangeError{ErrorCode: code}, nil
-			}
-		}))
-		sum.Include(one)
-	}
-	void := record.NewHealth()
-	void.Add(asked(protocol.ChooseParity.Name, "", func(x *store.Exchange) {
-		x.Error, x.Void, x.Message = &store.ExchangeError{ErrorCode: "E009"}, "the referee stalled", nil
-	}))
-	sum.Include(void)
-	p := sum.Player("P01")
-	assert.Equal(t, 4, sum.Attempts)
-	assert.Equal(t, map[string]int{"E001": 2}, p.Failures, "a void try is no failure of the player")
-	if latency := p.Latency(protocol.DefaultTimeouts()); assert.Len(t, latency, 1) {
-		assert.Equal(t, 1, latency[0].Answers)
-	}
-}

@@ -7,30 +7,24 @@ import (
 	"errors"
 	"fmt"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 )
 
 // A League is a league as its journal tells it. It is not safe for concurrent use.
 type League struct {
 	*journal.State
 
-	Decisions []Decision                  // of organisers, in order
-	Begun     map[protocol.MatchID]string // when the last attempt was assigned, as Event.At
-	At        string                      // time of the last event
-	Head      string                      // hash of the last line
-}
-
-// A Decision is a decision of an organiser.
-type Decision struct {
-	Number int // of its event
-	At     string
-	Event  journal.DecisionEvent
+	Decisions []DecisionMade            // of organisers, in order
+	Begun     map[league.MatchID]string // when the last attempt was assigned, as Event.At
+	At        string                    // time of the last event
+	Hide      func(journal.Data)        // removes from each event what readers must not see; nil for nothing
+	Head      string                    // hash of the last line
 }
 
 // NewLeague returns a league before its first event.
 func NewLeague() *League {
-	return &League{State: journal.NewState(), Begun: map[protocol.MatchID]string{}, Head: journal.Origin}
+	return &League{State: journal.NewState(), Begun: map[league.MatchID]string{}, Head: journal.Origin}
 }
 
 // Update folds the events that are new in the source, and calls news, which may be nil, with each
@@ -44,7 +38,7 @@ func (l *League) Update(ctx context.Context, from Source, news func(e *journal.E
 		for _, line := range lines {
 			e, err := l.foldLine([]byte(line))
 			if err != nil {
-				return fmt.Errorf("the journal is damaged at line %d: %w; 'evenodd audit' tells more", l.Events+1, err)
+				return damaged(l.Events+1, err)
 			}
 			if news != nil {
 				news(e, line)
@@ -75,6 +69,9 @@ func (l *League) Fold(e *journal.Event) error {
 	if e.Seq != l.Events+1 {
 		return fmt.Errorf("event %d stands where event %d belongs", e.Seq, l.Events+1)
 	}
+	if l.Hide != nil {
+		l.Hide(e.Data)
+	}
 	if err := l.Apply(e); err != nil {
 		return err
 	}
@@ -84,9 +81,9 @@ func (l *League) Fold(e *journal.Event) error {
 		l.Begun[d.MatchID] = e.At
 	case *journal.RoundCompleted:
 		l.Condense(l.CompletedRounds())
-	}
-	if d, ok := e.Data.(journal.DecisionEvent); ok {
-		l.Decisions = append(l.Decisions, Decision{e.Seq, e.At, d})
+	case *journal.Decided:
+		l.Decisions = append(l.Decisions, DecisionMade{Event: e.Seq, At: e.At, Type: d.Command, By: d.By, Reason: d.Reason,
+			Matter: d.Matter(), About: d.About()})
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package record
 
 import (
+	"evenodd/league"
 	"evenodd/league/pairing"
-	"evenodd/league/protocol"
 )
 
 // AddPoints adds the points of an announced round to those of the players, byes included. Results
@@ -17,27 +17,12 @@ func (l *League) AddPoints(round int, points []int) {
 		}
 	}
 	for i, pair := range pairings {
-		report := l.Match(protocol.MatchID{Round: round, Number: i + 1}).Report
+		report := l.Match(league.MatchID{Round: round, Number: i + 1}).Report
 		if report == nil || l.Agents[l.Started.Players[pair.A]].Annulled || l.Agents[l.Started.Players[pair.B]].Annulled {
 			continue
 		}
 		score, _ := l.Score(report) // the journal has checked it
 		points[pair.A] += score[0].Value
 		points[pair.B] += score[1].Value
-	}
-}
-
-// AddFallbacks adds the fallbacks in an announced round to those of the players.
-func (l *League) AddFallbacks(round int, fallbacks []int) {
-	for i := range l.Pairings(round) {
-		report := l.Match(protocol.MatchID{Round: round, Number: i + 1}).Report
-		if report == nil {
-			continue
-		}
-		for _, f := range report.Fallbacks {
-			if player, ok := l.PlayerIndex(f.Name); ok {
-				fallbacks[player] += f.Value
-			}
-		}
 	}
 }

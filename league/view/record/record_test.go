@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
 )
 
-const leagues = "../../testdata/leagues"
+const leagues = "../../../testdata/leagues"
 
 // The standings after a round are those that the league had when the round ended.
 func TestStandingsAfterEachRound(t *testing.T) {
@@ -28,7 +29,7 @@ func TestStandingsAfterEachRound(t *testing.T) {
 			t.Run(folder.Name()+"/"+filepath.Base(id), func(t *testing.T) {
 				l := record.NewLeague()
 				dir := record.NewFolder(store.Folder(filepath.Join(leagues, folder.Name())), filepath.Base(id))
-				var then [][]store.StandingRow
+				var then [][]league.Standing
 				require.NoError(t, l.Update(context.Background(), dir, func(e *journal.Event, _ string) {
 					if _, ok := e.Data.(*journal.RoundCompleted); ok {
 						then = append(then, l.Standings())

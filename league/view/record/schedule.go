@@ -2,7 +2,10 @@ package record
 
 import (
 	"fmt"
+	"strings"
 
+	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -20,15 +23,12 @@ type Match struct {
 	PlayerBID string `json:"player_B_id"`
 	RefereeID string `json:"referee_id,omitzero"`
 	Attempt   int    `json:"attempt,omitzero"`
-	Status    string `json:"status"` // WIN, DRAW, TECHNICAL_LOSS, RUNNING or SCHEDULED
 
-	WinnerPlayerID *string                     `json:"winner_player_id"`
-	DrawnNumber    *int                        `json:"drawn_number"`
-	Choices        protocol.PerPlayer[*string] `json:"choices,omitzero"`
-	Score          protocol.PerPlayer[int]     `json:"score,omitzero"`
-	Reason         string                      `json:"reason,omitzero"`
-	Grade          string                      `json:"grade,omitzero"` // of evidence; see journal.GradeProven
-	ReportedAt     string                      `json:"reported_at,omitzero"`
+	league.Result // its status can be RUNNING or SCHEDULED as well
+
+	Score      league.PerPlayer[int] `json:"score,omitzero"`
+	Grade      string                `json:"grade,omitzero"` // of evidence; see journal.GradeProven
+	ReportedAt string                `json:"reported_at,omitzero"`
 
 	Forfeited []string          `json:"forfeited_by,omitzero"`
 	Disputed  []string          `json:"disputed_by,omitzero"` // as in decide.RecordedMatch
@@ -56,7 +56,8 @@ func (l *League) Schedule(only int) ([]Match, error) {
 	}
 	known := l.KnownRounds()
 	if only > known {
-		return nil, fmt.Errorf("round %d is not known: the league has %d rounds, of which %d are known", only, l.TotalRounds(), known)
+		return nil, fmt.Errorf("round %d is not known: the league has %d rounds, of which %d are known", only,
+			l.TotalRounds(), known)
 	}
 	rows := []Match{}
 	for round := 1; round <= known; round++ {
@@ -64,9 +65,9 @@ func (l *League) Schedule(only int) ([]Match, error) {
 			continue
 		}
 		for i, pair := range l.Pairings(round) {
-			id := protocol.MatchID{Round: round, Number: i + 1}
+			id := league.MatchID{Round: round, Number: i + 1}
 			row := Match{
-				MatchID: id.String(), RoundID: round, Status: StatusScheduled,
+				MatchID: id.String(), RoundID: round, Result: league.Result{Status: StatusScheduled},
 				PlayerAID: l.Started.Players[pair.A], PlayerBID: l.Started.Players[pair.B],
 			}
 			if round <= l.Round {
@@ -79,10 +80,11 @@ func (l *League) Schedule(only int) ([]Match, error) {
 }
 
 // describe completes the row of a match of an announced round.
-func (l *League) describe(row *Match, id protocol.MatchID) {
+func (l *League) describe(row *Match, id league.MatchID) {
 	m := l.Match(id)
 	row.RefereeID = l.Referee(id.Round, id.Number)
-	row.Forfeited, row.Disputed, row.Ruled, row.Rematch = m.Forfeited, m.Disputed, InForce(m.Ruled), InForce(m.RematchOrdered)
+	row.Forfeited, row.Disputed = m.Forfeited, m.Disputed
+	row.Ruled, row.Rematch = InForce(m.Ruled), InForce(m.RematchOrdered)
 	for i := range m.Annulled {
 		a := &m.Annulled[i]
 		row.Annulled = append(row.Annulled, AnnulledOutcome{
@@ -95,7 +97,29 @@ func (l *League) describe(row *Match, id protocol.MatchID) {
 		return
 	}
 	row.KeyMarks = l.KeyMarks(m, row.PlayerAID, row.PlayerBID)
-	row.Attempt, row.Status, row.WinnerPlayerID, row.DrawnNumber = report.Number, report.Status, report.WinnerPlayerID, report.DrawnNumber
-	row.Choices, row.Score, row.Reason, row.ReportedAt = report.Choices, report.Score, report.Reason, m.ReportedAt
-	row.Grade = report.Grade
+	row.Attempt, row.Result, row.Score, row.Grade = report.Number, report.Result, report.Score, report.Grade
+	row.ReportedAt = m.ReportedAt
+}
+
+// Remarks tell what is unusual about the match.
+func (m *Match) Remarks() (remarks []string) {
+	if m.Ruled != nil {
+		remarks = append(remarks, "ruled by "+m.Ruled.By)
+	}
+	if m.Rematch != nil {
+		remarks = append(remarks, "rematch ordered by "+m.Rematch.By)
+	}
+	if len(m.Forfeited) > 0 {
+		remarks = append(remarks, "forfeited by "+strings.Join(m.Forfeited, ", "))
+	}
+	if len(m.Disputed) > 0 {
+		remarks = append(remarks, "disputed by "+strings.Join(m.Disputed, ", "))
+	}
+	if m.Grade == journal.GradeStated {
+		remarks = append(remarks, "rests on the word of its referee")
+	}
+	if n := len(m.Annulled); n > 0 {
+		remarks = append(remarks, protocol.Counted(n, "annulled result"))
+	}
+	return append(remarks, m.KeyMarks...)
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"evenodd/league/protocol"
+	"evenodd/league"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
 )
@@ -22,7 +20,7 @@ type Source interface {
 	// Log returns a part of the log of an agent, as store.Folder.AgentLog does.
 	Log(ctx context.Context, agentID string, offset int64) (lines []string, next int64, err error)
 	// Transcript returns an attempt at a match with its transcript.
-	Transcript(ctx context.Context, at protocol.Attempt, refereeID string) (*store.Match, error)
+	Transcript(ctx context.Context, at league.Attempt, refereeID string) (*store.Match, error)
 	Close()
 }
 
@@ -33,12 +31,12 @@ type Folder struct {
 	folder   store.Folder
 	leagueID string
 	offset   int64 // of the next line
-	results  *store.ResultsFiles
+	lines    int   // before offset
 }
 
 // NewFolder returns the records of a league in a data folder.
 func NewFolder(folder store.Folder, leagueID string) *Folder {
-	return &Folder{folder: folder, leagueID: leagueID, results: folder.NewResultsFiles(leagueID)}
+	return &Folder{folder: folder, leagueID: leagueID}
 }
 
 // errEnough ends the reading of a file.
@@ -60,14 +58,26 @@ func (f *Folder) Lines(_ context.Context, _ int) (lines []string, err error) {
 		if len(lines) == most {
 			return errEnough
 		}
+		number := f.lines + len(lines) + 1
+		switch err := appendfile.CheckSeal(number, text); {
+		case errors.Is(err, appendfile.ErrEarlier):
+			return fmt.Errorf("%s: %w", file.Name(), err)
+		case err != nil:
+			return damaged(number, err)
+		}
 		lines, read = append(lines, string(text)), read+int64(len(text))+1
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
-	f.offset += read
+	f.offset, f.lines = f.offset+read, f.lines+len(lines)
 	return lines, nil
+}
+
+// damaged is the error of a line of the journal that cannot be used.
+func damaged(line int, err error) error {
+	return fmt.Errorf("the journal is damaged at line %d: %w; 'evenodd audit' tells more", line, err)
 }
 
 // Log implements Source.
@@ -76,29 +86,9 @@ func (f *Folder) Log(_ context.Context, agentID string, offset int64) (lines []s
 }
 
 // Transcript implements Source. Unlike the other methods it is safe for concurrent use.
-func (f *Folder) Transcript(_ context.Context, at protocol.Attempt, refereeID string) (*store.Match, error) {
-	records, err := f.results.Records(at.MatchID.String(), at.Number)
-	if err != nil {
-		doc, problem := f.folder.LoadMatch(f.leagueID, at.MatchID.String()) // by the manager: the draw, without a transcript
-		if problem == nil && doc.Attempt == at.Number {
-			return doc, nil
-		}
-		return nil, err
-	}
-	return ReadTranscript(f.leagueID, refereeID, records)
+func (f *Folder) Transcript(_ context.Context, at league.Attempt, _ string) (*store.Match, error) {
+	return f.folder.LoadAttempt(f.leagueID, at.MatchID.String(), at.Number)
 }
 
 // Close implements Source.
 func (f *Folder) Close() {}
-
-// ReadTranscript makes a match with its transcript from the lines of a results file.
-func ReadTranscript(leagueID, refereeID string, lines []jsontext.Value) (*store.Match, error) {
-	records := make([]*store.Record, len(lines))
-	for i, line := range lines {
-		var err error
-		if records[i], err = store.ReadRecord(line); err != nil {
-			return nil, fmt.Errorf("a record of a match cannot be read: %w", err)
-		}
-	}
-	return store.MatchOf(&store.ResultsHeader{SchemaVersion: store.SchemaVersion, LeagueID: leagueID, RefereeID: refereeID}, records...)
-}

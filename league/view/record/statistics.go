@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 	"evenodd/league/view/stats"
 	"evenodd/rules"
 )
@@ -22,61 +22,31 @@ type Statistics struct {
 	Sentence string `json:"sentence"` // what the results show, in one or two sentences
 
 	Matches int  `json:"matches"`          // all results that count
-	Stated  int  `json:"stated,omitzero"`  // matches that are not rated, because their result rests on the word of a referee
+	Stated  int  `json:"stated,omitzero"`  // not rated: their result rests on the word of a referee
 	Played  int  `json:"played"`           // the others without technical losses
 	Used    int  `json:"used"`             // matches behind ratings and test
 	Sampled bool `json:"sampled,omitzero"` // Used is a sample of Played
 
-	Equality   Equality           `json:"equality"`
-	Sides      Sides              `json:"sides"`
+	Equality   stats.Equality     `json:"equality"`
+	Sides      stats.Sides        `json:"sides"`
 	Ratings    []Rating           `json:"ratings"`                // the highest first
 	Strategies []stats.Strategy   `json:"strategies,omitempty"`   // if they are known
 	HeadToHead []HeadToHeadRecord `json:"head_to_head,omitempty"` // each pair that met
 }
 
-// Equality is the test whether all players are equal: see stats.Equality.
-type Equality struct {
-	P         float64 `json:"p"`
-	SmallestP float64 `json:"smallest_p"`
-	Possible  bool    `json:"possible"`
-	Rejected  bool    `json:"rejected"`
-	Statistic float64 `json:"statistic"`
-	Matches   int     `json:"matches"`
-	Shuffles  int     `json:"shuffles"`
-}
-
-// Sides counts the matches behind the ratings by the side that won: see stats.Sides.
-type Sides struct {
-	WinsA     int     `json:"wins_A"`
-	WinsB     int     `json:"wins_B"`
-	Draws     int     `json:"draws"`
-	Advantage float64 `json:"advantage"`
-}
-
-// A Rating is what the results show about one player: see stats.Player.
+// A Rating is what the results show about one player.
 type Rating struct {
-	PlayerID        string  `json:"player_id"`
-	DisplayName     string  `json:"display_name"`
-	Strategy        string  `json:"strategy,omitzero"`
-	Matches         int     `json:"matches"`
-	Rating          float64 `json:"rating"`
-	Low             float64 `json:"low"`
-	High            float64 `json:"high"`
-	Rank            int     `json:"rank"`
-	BestRank        int     `json:"best_rank"`
-	WorstRank       int     `json:"worst_rank"`
-	SonnebornBerger float64 `json:"sonneborn_berger"`
-	LegsToNext      int     `json:"legs_to_next,omitzero"`
+	PlayerID    string `json:"player_id"`
+	DisplayName string `json:"display_name"`
+	Strategy    string `json:"strategy,omitzero"`
+	stats.Player
 }
 
-// A HeadToHeadRecord counts the matches between two players: see stats.Pair.
+// A HeadToHeadRecord counts the matches between two players.
 type HeadToHeadRecord struct {
-	PlayerAID  string `json:"player_A_id"`
-	PlayerBID  string `json:"player_B_id"`
-	WinsA      int    `json:"wins_A"`
-	WinsB      int    `json:"wins_B"`
-	Draws      int    `json:"draws"`
-	BothFailed int    `json:"both_failed,omitzero"`
+	PlayerAID string `json:"player_A_id"`
+	PlayerBID string `json:"player_B_id"`
+	stats.Pair
 }
 
 // Results are the results of a league with what the statistics need beside them.
@@ -84,15 +54,8 @@ type Results struct {
 	LeagueID   string
 	SidesAlike bool                 // as rules.Info has it; false for an unknown game
 	Format     string               // as journal.Tournament.Format: "" for a round-robin
-	Players    []RatedPlayer        // in any order
+	Players    []league.Standing    // in any order; the strategy is "" if it is not known
 	Matches    []decide.MatchRecord // in schedule order
-}
-
-// A RatedPlayer is a player of Results.
-type RatedPlayer struct {
-	store.StandingRow
-
-	Strategy string // "" if it is not known
 }
 
 // Results are the present results that count.
@@ -105,9 +68,10 @@ func (l *League) Results(games rules.Registry) *Results {
 		r.SidesAlike = game.Info().SidesAlike
 	}
 	strategies := l.strategies()
-	r.Players = protocol.Each(l.Standings(), func(row store.StandingRow) RatedPlayer {
-		return RatedPlayer{row, strategies[row.PlayerID]}
-	})
+	r.Players = l.Standings()
+	for i := range r.Players {
+		r.Players[i].Strategy = strategies[r.Players[i].PlayerID]
+	}
 	return r
 }
 
@@ -119,7 +83,7 @@ func (l *League) strategies() map[string]string {
 	}
 	strategies := map[string]string{}
 	for i := range input.Players {
-		id := protocol.PlayerID(i + 1)
+		id := league.PlayerID(i + 1)
 		switch built := i - input.ExternalPlayers; {
 		case i < len(input.Entrants):
 			strategies[id] = input.Entrants[i].Strategy
@@ -154,9 +118,9 @@ func (r *Results) Sentence() string {
 }
 
 // rated are the players whose results count, in order of ids, and their indexes by id.
-func (r *Results) rated() ([]RatedPlayer, map[string]int) {
-	players := slices.DeleteFunc(slices.Clone(r.Players), func(p RatedPlayer) bool { return p.Annulled })
-	slices.SortFunc(players, func(a, b RatedPlayer) int { return protocol.CompareIDs(a.PlayerID, b.PlayerID) })
+func (r *Results) rated() ([]league.Standing, map[string]int) {
+	players := slices.DeleteFunc(slices.Clone(r.Players), func(p league.Standing) bool { return p.Annulled })
+	slices.SortFunc(players, func(a, b league.Standing) int { return league.CompareIDs(a.PlayerID, b.PlayerID) })
 	index := make(map[string]int, len(players))
 	for i := range players {
 		index[players[i].PlayerID] = i
@@ -164,13 +128,14 @@ func (r *Results) rated() ([]RatedPlayer, map[string]int) {
 	return players, index
 }
 
-func (r *Results) options(players []RatedPlayer) stats.Options {
+func (r *Results) options(players []league.Standing) stats.Options {
 	o := stats.Options{Seed: seedOf(r.LeagueID), SidesAlike: r.SidesAlike, PairedByResults: r.Format != ""}
 	known := false
 	for i := range players {
 		p := &players[i]
 		known = known || p.Strategy != ""
-		o.Names, o.Points, o.Strategies = append(o.Names, p.PlayerID), append(o.Points, p.Points), append(o.Strategies, p.Strategy)
+		o.Names, o.Points = append(o.Names, p.PlayerID), append(o.Points, p.Points)
+		o.Strategies = append(o.Strategies, p.Strategy)
 	}
 	if !known {
 		o.Strategies = nil
@@ -188,8 +153,8 @@ func unrated(n int) string {
 
 // matches are the rated matches between players that have an index. Stated is the number of the
 // others between them, which no rating uses, because they rest on the word of a referee.
-func (r *Results) matches(index map[string]int) (matches []stats.Match, stated int) {
-	matches = make([]stats.Match, 0, len(r.Matches))
+func (r *Results) matches(index map[string]int) (matches []league.Played, stated int) {
+	matches = make([]league.Played, 0, len(r.Matches))
 	for i := range r.Matches {
 		m := &r.Matches[i]
 		a, knowsA := index[m.PlayerA]
@@ -201,7 +166,7 @@ func (r *Results) matches(index map[string]int) (matches []stats.Match, stated i
 			stated++
 			continue
 		}
-		match := stats.Match{A: a, B: b, Winner: stats.None, Technical: m.Status == protocol.StatusTechnicalLoss}
+		match := league.Played{A: a, B: b, Winner: league.None, Technical: m.Status == league.StatusTechnicalLoss}
 		if m.Winner != "" {
 			match.Winner = index[m.Winner]
 		}
@@ -220,7 +185,7 @@ func (s *Statistics) Scale(width float64) (low, high int, x func(rating float64)
 	const unit = 100
 	low, high = int(math.Floor(least/unit))*unit, int(math.Ceil(largest/unit))*unit
 	scale := width / max(float64(high-low), 1)
-	return low, high, func(rating float64) float64 { return float64((rating - float64(low)) * scale) }
+	return low, high, func(rating float64) float64 { return (rating - float64(low)) * scale }
 }
 
 // Ranks is the interval of the rank, such as 1–3.
@@ -231,24 +196,22 @@ func (r *Rating) Ranks() string {
 	return fmt.Sprintf("%d–%d", r.BestRank, r.WorstRank)
 }
 
-// fill sets the members from the analysis. It rounds numbers, so that they are the same bytes
-// on every processor.
-func (s *Statistics) fill(players []RatedPlayer, a *stats.Analysis) {
-	e := &a.Equality
+// fill sets the members from the analysis. It rounds numbers: the last bits differ between
+// processors.
+func (s *Statistics) fill(players []league.Standing, a *stats.Analysis) {
 	s.Sentence, s.Matches, s.Played, s.Used, s.Sampled = a.Sentence, a.Matches, a.Played, a.Used, a.Sampled
-	s.Strategies = a.Strategies
-	s.Equality = Equality{rounded(e.P, 4), rounded(e.SmallestP, 4), e.Possible, e.Rejects(), rounded(e.Statistic, 2), e.Matches, e.Shuffles}
-	s.Sides = Sides{a.Sides.WinsA, a.Sides.WinsB, a.Sides.Draws, rounded(a.Sides.Advantage, 1)}
+	s.Strategies, s.Equality, s.Sides = a.Strategies, a.Equality, a.Sides
+	round(4, &s.Equality.P, &s.Equality.SmallestP)
+	round(2, &s.Equality.Statistic)
+	round(1, &s.Sides.Advantage)
 	s.Ratings = make([]Rating, len(players))
 	for i, player := range a.Order {
-		row, p := &players[player], &a.Players[player]
-		s.Ratings[i] = Rating{
-			row.PlayerID, row.DisplayName, row.Strategy, p.Matches, rounded(p.Rating, 1), rounded(p.Low, 1), rounded(p.High, 1),
-			p.Rank, p.BestRank, p.WorstRank, p.SonnebornBerger, p.LegsToNext,
-		}
+		row := &players[player]
+		s.Ratings[i] = Rating{row.PlayerID, row.DisplayName, row.Strategy, a.Players[player]}
+		round(1, &s.Ratings[i].Rating, &s.Ratings[i].Low, &s.Ratings[i].High)
 	}
 	for _, p := range a.HeadToHead {
-		s.HeadToHead = append(s.HeadToHead, HeadToHeadRecord{players[p.A].PlayerID, players[p.B].PlayerID, p.WinsA, p.WinsB, p.Draws, p.BothFailed})
+		s.HeadToHead = append(s.HeadToHead, HeadToHeadRecord{players[p.A].PlayerID, players[p.B].PlayerID, p})
 	}
 }
 
@@ -260,7 +223,9 @@ func seedOf(leagueID string) uint64 {
 	return h.Sum64()
 }
 
-func rounded(x float64, digits int) float64 {
+func round(digits int, numbers ...*float64) {
 	factor := math.Pow10(digits)
-	return cmp.Or(math.Round(x*factor)/factor, 0) // no negative zero
+	for _, x := range numbers {
+		*x = cmp.Or(math.Round(*x*factor)/factor, 0) // no negative zero
+	}
 }

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 )
 
 // The documents about agents, running matches and decisions. Their members are a contract.
@@ -50,7 +50,7 @@ type RunningMatch struct {
 type DecisionMade struct {
 	Event int    `json:"event"`
 	At    string `json:"at"`
-	Type  string `json:"type"` // of the event
+	Type  string `json:"type"` // the command: see protocol.Commands
 	By    string `json:"by"`
 	About string `json:"about"`
 
@@ -78,7 +78,7 @@ func (l *League) SortedAgents() []*journal.Agent {
 			}
 			return 1
 		}
-		return protocol.CompareIDs(a.AgentID, b.AgentID)
+		return league.CompareIDs(a.AgentID, b.AgentID)
 	})
 }
 
@@ -105,7 +105,7 @@ func (l *League) Agent(a *journal.Agent) AgentStatus {
 // rematches that have begun.
 func (l *League) Running() []RunningMatch {
 	list := []RunningMatch{}
-	add := func(id protocol.MatchID) {
+	add := func(id league.MatchID) {
 		m, idA, idB, _ := l.Find(id)
 		if m.Report != nil {
 			return
@@ -119,7 +119,7 @@ func (l *League) Running() []RunningMatch {
 	}
 	if l.Open() {
 		for i := range l.Pairings(l.Round) {
-			add(protocol.MatchID{Round: l.Round, Number: i + 1})
+			add(league.MatchID{Round: l.Round, Number: i + 1})
 		}
 	}
 	for _, id := range l.Rematches {
@@ -132,19 +132,11 @@ func (l *League) Running() []RunningMatch {
 
 // DecisionsMade lists the last decisions, all of them if most is 0.
 func (l *League) DecisionsMade(most int) []DecisionMade {
-	made := l.Decisions
+	made := append([]DecisionMade{}, l.Decisions...)
 	if most > 0 && len(made) > most {
 		made = made[len(made)-most:]
 	}
-	list := make([]DecisionMade, len(made))
-	for i, d := range made {
-		why := d.Event.Decided()
-		list[i] = DecisionMade{
-			Event: d.Number, At: d.At, Type: journal.Kind(d.Event), By: why.By, Reason: why.Reason,
-			Matter: d.Event.Matter(), About: d.Event.About(),
-		}
-	}
-	return list
+	return made
 }
 
 // ReasonAfter is a reason behind a colon, unless it is empty.

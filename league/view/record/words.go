@@ -36,5 +36,6 @@ func Milliseconds(ms float64) string {
 
 // NoEvent is the error for a league whose journal has no event.
 func NoEvent(leagueID string) error {
-	return fmt.Errorf("league %s has no event yet: its manager begins it now, or ended before it could. Try again in a moment", leagueID)
+	return fmt.Errorf("league %s has no event yet: its manager begins it now, or ended before it could. "+
+		"Try again in a moment", leagueID)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -26,7 +27,7 @@ type builder struct {
 
 	l      *record.League
 	health *record.Health
-	faults []fault
+	faults []record.Fault
 	only   string // the agent whose transcripts the report has; "" for all
 
 	serious, minor []Transcript
@@ -51,6 +52,7 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	if problem == nil {
 		seal.SignedHead, seal.Signature = sealed.JournalHead, sealed.JournalHeadSignature
 	}
+	b.l.Hide = hideIn
 	if err := b.l.Update(ctx, source, func(e *journal.Event, _ string) {
 		b.add(e)
 		if b.l.Head == seal.SignedHead {
@@ -75,11 +77,13 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 		results.Players[i].Strategy = publicStrategy(results.Players[i].Strategy)
 	}
 	r := &Report{
-		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.standings(results), Progress: progress(b.l),
-		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(seal), Evidence: decide.Evidence(b.l.State),
-		history: b.history,
+		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.l.Standings(), Progress: progress(b.l),
+		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(seal),
+		Evidence: decide.Evidence(b.l.State),
+		history:  b.history, state: b.l, health: b.health,
 	}
 	if b.l.Started != nil {
+		r.Standings = results.Players // with the strategies
 		r.Statistics = results.Statistics()
 		r.Statistics.HeadToHead = nil // the cross table has it
 	}
@@ -107,8 +111,10 @@ func (b *builder) league() League {
 	now := view.Status()
 	one := League{
 		LeagueID: d.LeagueID, DisplayName: d.DisplayName, GameType: d.GameType, Tournament: now.Tournament, Legs: d.Legs,
-		State: now.State, Paused: record.InForce(s.Paused), CreatedAt: b.createdAt, StartedAt: b.startedAt, CompletedAt: b.completedAt, At: b.l.At,
-		Round: now.Round, Rounds: now.Rounds, CompletedRounds: s.CompletedRounds(), Matches: now.Matches, Recorded: now.Recorded,
+		State: now.State, Paused: record.InForce(s.Paused), CreatedAt: b.createdAt, StartedAt: b.startedAt,
+		CompletedAt: b.completedAt,
+		At:          b.l.At, Round: now.Round, Rounds: now.Rounds, CompletedRounds: s.CompletedRounds(),
+		Matches: now.Matches, Recorded: now.Recorded,
 		Players: now.Players, Referees: now.Referees, Scoring: d.Scoring, Tiebreakers: d.Tiebreakers, Auth: d.Auth,
 	}
 	one.SuspendAfter, one.ShutdownAfter = s.Limits()
@@ -120,20 +126,9 @@ func (b *builder) league() League {
 	if s.Completed != nil {
 		champion := s.Champion()
 		one.Champion, one.Simulation = &champion, publicSimulation(d.Simulation)
-		rows := protocol.Each(s.Standings(), func(row store.StandingRow) protocol.StandingRow {
-			return row.StandingRow
-		})
-		one.ChampionLine = record.ChampionLine(rows, champion)
+		one.ChampionLine = b.l.ChampionLine()
 	}
 	return one
-}
-
-func (b *builder) standings(results *record.Results) []Row {
-	strategies := map[string]string{}
-	for i := range results.Players {
-		strategies[results.Players[i].PlayerID] = results.Players[i].Strategy
-	}
-	return protocol.Each(b.l.Table(), func(row record.TableRow) Row { return Row{row, strategies[row.PlayerID]} })
 }
 
 // matches lists the matches of all known rounds.
@@ -146,8 +141,7 @@ func (b *builder) matches() ([]Match, error) {
 	for i := range rows {
 		m := &list[i]
 		m.Match = rows[i]
-		m.Reason = b.hide(m.Reason)
-		id, _ := protocol.ParseMatchID(m.MatchID)
+		id, _ := league.ParseMatchID(m.MatchID)
 		if id.Round > b.l.Round {
 			continue
 		}
@@ -155,10 +149,10 @@ func (b *builder) matches() ([]Match, error) {
 		if report == nil {
 			continue
 		}
-		m.Faults, m.Fallbacks = report.Faults, report.Fallbacks
-		if d := b.draws[m.MatchID][m.Attempt]; d != nil {
+		if d := b.draws[report.Attempt]; d != nil {
 			nonce, ok := protocol.ParseSecret(d.Nonce)
-			m.Draw = &Draw{*d, ok && protocol.DrawCommitment(b.l.Created.LeagueID, m.MatchID, m.Attempt, m.RefereeID, nonce) == d.Commitment}
+			m.Draw = &Draw{*d, ok && protocol.DrawCommitment(b.l.Created.LeagueID, m.MatchID, m.Attempt, m.RefereeID,
+				nonce) == d.Commitment}
 		}
 	}
 	return list, nil
@@ -166,7 +160,7 @@ func (b *builder) matches() ([]Match, error) {
 
 // transcript reads the transcript of an attempt.
 func (b *builder) transcript(doc *store.Match) error {
-	id, ok := protocol.ParseMatchID(doc.MatchID)
+	id, ok := league.ParseMatchID(doc.MatchID)
 	m, _, _, known := b.l.Find(id)
 	if !ok || !known || m.Report == nil {
 		return nil // of a match that is being played, or is no match of this league
@@ -174,15 +168,16 @@ func (b *builder) transcript(doc *store.Match) error {
 	found := b.health.Add(doc)
 	for i := range found {
 		f := &found[i]
-		f.Problem, f.Answer = b.hide(f.Problem), protocol.Clip(b.hide(f.Answer), maxAnswer)
-		b.faults = append(b.faults, fault{*f, kindOf(f), false})
+		f.Kind, f.Problem, f.Answer = kindOf(f), record.Public(f.Problem), protocol.Clip(record.Public(f.Answer), maxAnswer)
 	}
+	b.faults = append(b.faults, found...)
 	why := whyShown(m, doc, found)
 	if !b.concerns(doc, found) {
 		why = nil
 	}
 	list := &b.minor
-	if m.Report.Status == protocol.StatusTechnicalLoss || len(m.Disputed)+len(m.Annulled)+len(m.LostAttempts) > 0 || m.Ruled != nil {
+	if m.Report.Status == league.StatusTechnicalLoss || m.Ruled != nil ||
+		len(m.Disputed)+len(m.Annulled)+len(m.LostAttempts) > 0 {
 		list = &b.serious
 	}
 	switch {
@@ -190,7 +185,7 @@ func (b *builder) transcript(doc *store.Match) error {
 	case len(*list) == maxTranscripts:
 		b.omitted++
 	default:
-		*list = append(*list, Transcript{b.conversation(doc), why})
+		*list = append(*list, Transcript{conversation(doc), why})
 	}
 	return nil
 }
@@ -202,7 +197,8 @@ func (b *builder) concerns(doc *store.Match, found []record.Fault) bool {
 		return true
 	}
 	takesPart := b.only == doc.PlayerA.PlayerID || b.only == doc.PlayerB.PlayerID || b.only == doc.RefereeID
-	return takesPart && (len(found) == 0 || slices.ContainsFunc(found, func(f record.Fault) bool { return f.AgentID == b.only }))
+	return takesPart && (len(found) == 0 || slices.ContainsFunc(found,
+		func(f record.Fault) bool { return f.AgentID == b.only }))
 }
 
 // whyShown is why a report has the transcript of an attempt; nil if it has not.
@@ -212,7 +208,7 @@ func whyShown(m *journal.Match, doc *store.Match, found []record.Fault) (why []s
 			why = append(why, reason)
 		}
 	}
-	add(m.Report.Status == protocol.StatusTechnicalLoss && m.Report.Number == doc.Attempt, "technical loss")
+	add(m.Report.Status == league.StatusTechnicalLoss && m.Report.Number == doc.Attempt, "technical loss")
 	add(len(found) > 0, "faults")
 	add(len(m.Disputed) > 0, "disputed")
 	add(m.Ruled != nil, "ruled")
@@ -222,27 +218,46 @@ func whyShown(m *journal.Match, doc *store.Match, found []record.Fault) (why []s
 	return why
 }
 
+// A side is an agent in a match.
+type side struct {
+	match string
+	agent string
+}
+
 // allFaults are the faults of all agents in order of matches; each technical loss is the
 // consequence of one of them.
-func (b *builder) allFaults() []fault {
-	type side struct {
-		match string
-		agent string
-	}
+func (b *builder) allFaults() []record.Fault {
 	last := map[side]int{} // the last fault in an attempt that counts
 	for i := range b.faults {
 		f := &b.faults[i]
-		id, _ := protocol.ParseMatchID(f.MatchID)
-		if (f.kind == kindAnswer || f.kind == kindRefusal) && b.l.Match(id).Report.Number == f.Attempt {
+		id, _ := league.ParseMatchID(f.MatchID)
+		if (f.Kind == kindAnswer || f.Kind == kindRefusal) && b.l.Match(id).Report.Number == f.Attempt {
 			last[side{f.MatchID, f.AgentID}] = i
 		}
 	}
+	b.addLosses(last)
+	for _, f := range b.failures {
+		id, _ := league.ParseMatchID(f.MatchID)
+		if m, _, _, ok := b.l.Find(id); ok && m.Report != nil {
+			b.faults = append(b.faults, f)
+		}
+	}
+	slices.SortStableFunc(b.faults, func(x, y record.Fault) int {
+		idX, _ := league.ParseMatchID(x.MatchID)
+		idY, _ := league.ParseMatchID(y.MatchID)
+		return cmp.Or(idX.Compare(idY), x.Attempt-y.Attempt)
+	})
+	return b.faults
+}
+
+// addLosses marks the fault behind each technical loss, the last one of its side, or adds one that nobody saw.
+func (b *builder) addLosses(last map[side]int) {
 	for round := 1; round <= b.l.Round; round++ {
 		for number := range b.l.Pairings(round) {
-			id := protocol.MatchID{Round: round, Number: number + 1}
+			id := league.MatchID{Round: round, Number: number + 1}
 			m, idA, idB, _ := b.l.Find(id)
 			r := m.Report
-			if r == nil || r.Status != protocol.StatusTechnicalLoss || m.Ruled != nil {
+			if r == nil || r.Status != league.StatusTechnicalLoss || m.Ruled != nil {
 				continue
 			}
 			for _, loser := range [...]string{idA, idB} {
@@ -250,36 +265,22 @@ func (b *builder) allFaults() []fault {
 					continue
 				}
 				if i, known := last[side{id.String(), loser}]; known {
-					b.faults[i].lost = true
+					b.faults[i].Lost = true
 					continue
 				}
-				b.faults = append(b.faults, b.unseen(id, m, loser))
+				b.faults = append(b.faults, unseen(id, m, loser))
 			}
 		}
 	}
-	for _, f := range b.failures {
-		id, _ := protocol.ParseMatchID(f.MatchID)
-		if m, _, _, ok := b.l.Find(id); ok && m.Report != nil {
-			f.Problem = b.hide(f.Problem)
-			b.faults = append(b.faults, f)
-		}
-	}
-	slices.SortStableFunc(b.faults, func(x, y fault) int {
-		idX, _ := protocol.ParseMatchID(x.MatchID)
-		idY, _ := protocol.ParseMatchID(y.MatchID)
-		return cmp.Or(idX.Compare(idY), x.Attempt-y.Attempt)
-	})
-	return b.faults
 }
 
 // unseen is the fault of a player that lost a match technically without a transcript that shows
 // why.
-func (b *builder) unseen(id protocol.MatchID, m *journal.Match, loser string) fault {
-	f := fault{kind: kindAnswer, lost: true}
-	f.AgentID, f.MatchID, f.Attempt, f.At = loser, id.String(), m.Report.Number, m.ReportedAt
-	f.Problem = cmp.Or(b.hide(m.Report.Reason), "its referee did not say why")
+func unseen(id league.MatchID, m *journal.Match, loser string) record.Fault {
+	f := record.Fault{Kind: kindAnswer, Lost: true, AgentID: loser, MatchID: id.String(), Attempt: m.Report.Number,
+		At: m.ReportedAt, Problem: cmp.Or(m.Report.Reason, "its referee did not say why")}
 	if slices.Contains(m.Forfeited, loser) {
-		f.kind = kindForfeit
+		f.Kind = kindForfeit
 		return f
 	}
 	f.Code, _ = m.Report.Faults.Get(loser)
@@ -304,13 +305,14 @@ func (b *builder) agents(matches []Match) []Agent {
 	}
 	list := []Agent{}
 	for _, a := range b.l.SortedAgents() {
-		one := Agent{AgentStatus: b.l.Agent(a), Role: a.Role, Answered: a.Answered, Matches: count[a.AgentID], Declined: b.declined[a.AgentID]}
-		one.Reason = b.hide(one.Reason)
+		one := Agent{AgentStatus: b.l.Agent(a), Role: a.Role, Answered: a.Answered, Matches: count[a.AgentID],
+			Declined: b.declined[a.AgentID]}
+		one.Reason = record.Public(one.Reason)
 		if a.Player {
 			health := b.health.Player(a.AgentID)
 			one.Latency = health.Latency(timeouts)
 			for _, problem := range slices.Sorted(maps.Keys(health.Warnings)) {
-				one.Warnings = append(one.Warnings, Warning{b.hide(problem), health.Warnings[problem]})
+				one.Warnings = append(one.Warnings, Warning{record.Public(problem), health.Warnings[problem]})
 			}
 		}
 		list = append(list, one)
@@ -336,4 +338,41 @@ func (b *builder) seal(s Seal) Seal {
 		s.State = SealUnknown
 	}
 	return s
+}
+
+// crossTable are the results that count by player and opponent.
+func crossTable(l *record.League, standings []league.Standing) []CrossRow {
+	sums := l.Meetings(l.Round, func(string, string) bool { return true })
+	list := protocol.Each(standings,
+		func(row league.Standing) CrossRow { return CrossRow{row.PlayerID, []record.HeadToHead{}} })
+	for i := range list {
+		row := &list[i]
+		for _, opponent := range standings {
+			if h := sums[[2]string{row.PlayerID, opponent.PlayerID}]; h != nil {
+				row.Against = append(row.Against, *h)
+			}
+		}
+		slices.SortFunc(row.Against, func(a, b record.HeadToHead) int {
+			return league.CompareIDs(a.OpponentID, b.OpponentID)
+		})
+	}
+	return list
+}
+
+// progress are the points after each completed round, those of byes included.
+func progress(l *record.League) []RoundPoints {
+	list := []RoundPoints{}
+	if l.Started == nil {
+		return list
+	}
+	points := make([]int, len(l.Started.Players))
+	for round := 1; round <= l.CompletedRounds(); round++ {
+		l.AddPoints(round, points)
+		one := RoundPoints{RoundID: round, Points: make(league.PerPlayer[int], len(points))}
+		for player, id := range l.Started.Players {
+			one.Points[player] = league.Member[int]{Name: id, Value: points[player]}
+		}
+		list = append(list, one)
+	}
+	return list
 }

@@ -3,27 +3,27 @@ package report
 import (
 	"fmt"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/view/record"
 )
 
 // A collector keeps of the events what the state of the league does not have.
 type collector struct {
-	secrecy
-
 	createdAt, startedAt, completedAt string
 
 	history  map[string][]HistoryEntry
 	endpoint map[string]string
-	draws    map[string]map[int]*protocol.Draw // by match and attempt
-	failures []fault                           // of referees
-	declined map[string]int                    // matches, by referee
+	draws    map[league.Attempt]*protocol.Draw
+	failures []record.Fault // of referees
+	declined map[string]int // matches, by referee
 }
 
 func newCollector() *collector {
 	return &collector{
 		history: map[string][]HistoryEntry{}, endpoint: map[string]string{},
-		draws: map[string]map[int]*protocol.Draw{}, declined: map[string]int{},
+		draws: map[league.Attempt]*protocol.Draw{}, declined: map[string]int{},
 	}
 }
 
@@ -38,10 +38,7 @@ func (c *collector) add(e *journal.Event) {
 		c.completedAt = e.At
 	case *journal.MatchReported:
 		if d.Draw != nil {
-			if c.draws[d.MatchID.String()] == nil {
-				c.draws[d.MatchID.String()] = map[int]*protocol.Draw{}
-			}
-			c.draws[d.MatchID.String()][d.Number] = d.Draw
+			c.draws[d.Attempt] = d.Draw
 		}
 	case *journal.MatchDeclined:
 		c.declined[d.RefereeID]++
@@ -50,27 +47,29 @@ func (c *collector) add(e *journal.Event) {
 	case *journal.AttemptLost:
 		c.fail(e, kindRejected, d.RefereeID, d.Attempt, protocol.ReportMatchResult.Name, "", d.Reason)
 	case *journal.MatchDisputed:
-		c.fail(e, kindDispute, d.RefereeID, d.Attempt, protocol.ReportMatchResult.Name, protocol.ErrDuplicateReport, "reported another result: "+d.Reason)
+		c.fail(e, kindDispute, d.RefereeID, d.Attempt, protocol.ReportMatchResult.Name, protocol.ErrDuplicateReport,
+			"reported another result: "+d.Reason)
 	default:
 		c.addAgentEvent(e)
 	}
 }
 
 // fail keeps the failure of a referee.
-func (c *collector) fail(e *journal.Event, kind, refereeID string, at protocol.Attempt, method string, code protocol.Code, reason string) {
-	f := fault{kind: kind}
-	f.AgentID, f.MatchID, f.Attempt, f.At, f.Method, f.Code, f.Problem = refereeID, at.MatchID.String(), at.Number, e.At, method, string(code), reason
-	c.failures = append(c.failures, f)
+func (c *collector) fail(e *journal.Event, kind, refereeID string, at league.Attempt, method string,
+	code protocol.Code, reason string) {
+	c.failures = append(c.failures, record.Fault{
+		Kind: kind, AgentID: refereeID, MatchID: at.MatchID.String(), Attempt: at.Number, At: e.At, Method: method, Code: string(code),
+		Problem: reason,
+	})
 }
 
 // addAgentEvent keeps an event of the life of an agent.
 func (c *collector) addAgentEvent(e *journal.Event) {
 	tell := func(id, format string, args ...any) {
-		c.history[id] = append(c.history[id], HistoryEntry{e.Seq, e.At, c.hide(fmt.Sprintf(format, args...))})
+		c.history[id] = append(c.history[id], HistoryEntry{e.Seq, e.At, record.Public(fmt.Sprintf(format, args...))})
 	}
 	switch d := e.Data.(type) {
 	case *journal.AgentRegistered:
-		c.learn(d.Endpoint)
 		c.endpoint[d.AgentID] = d.Endpoint
 		tell(d.AgentID, "registered as %s", d.DisplayName)
 	case *journal.AgentAnswered:
@@ -78,7 +77,6 @@ func (c *collector) addAgentEvent(e *journal.Event) {
 	case *journal.RegistrationDropped:
 		tell(d.AgentID, "lost its registration: %s", d.Reason)
 	case *journal.AgentReturned:
-		c.learn(d.Endpoint)
 		text := "showed its token or its registration code again"
 		if d.Reason != "" {
 			text = "returned: " + d.Reason
@@ -97,9 +95,9 @@ func (c *collector) addAgentEvent(e *journal.Event) {
 		tell(d.AgentID, "was shut down: it %s", d.Reason)
 	case *journal.AgentInformed:
 		tell(d.AgentID, "knows that the league is over")
-	case *journal.AgentHeld, *journal.AgentReadmitted, *journal.AgentWithdrawn:
-		if decision, ok := d.(journal.DecisionEvent); ok { // each of the three is one
-			tell(decision.Matter(), "%s", decision.About())
+	case *journal.Decided:
+		if d.AgentID != "" {
+			tell(d.AgentID, "%s", d.About())
 		}
 	}
 }

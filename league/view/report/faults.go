@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	conformance "evenodd/league/inspect/check"
+	"evenodd/league/inspect/check"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
@@ -22,57 +22,39 @@ const (
 	kindDispute  = "dispute"         // a referee reported another result later
 )
 
-// A fault is a fault of an agent with its kind.
-type fault struct {
-	record.Fault
-
-	kind string
-	lost bool // the agent lost the match by it
-}
-
-// unreadable tells whether there was an answer that could not be read. Records of earlier versions,
-// and those of simulations in memory, have no answer: there only the words tell.
-func (f *fault) unreadable() bool {
+// unreadable tells whether there was an answer that could not be read. Records of simulations in
+// memory have no answer: there only the words tell.
+func unreadable(f *record.Fault) bool {
 	return f.Code == string(protocol.ErrConnection) && (f.Answer != "" || strings.Contains(f.Problem, "cannot be read"))
 }
 
 // A FaultGroup is a fault of an agent with all its occurrences.
 type FaultGroup struct {
-	AgentID     string       `json:"agent_id"`
-	Kind        string       `json:"kind"`
-	Code        string       `json:"error_code,omitzero"`
-	Name        string       `json:"error_name,omitzero"`
-	Method      string       `json:"method,omitzero"`
-	Problem     string       `json:"problem"`              // of the first occurrence, in words
-	Meaning     string       `json:"meaning,omitzero"`     // of the code, in words
-	Requirement string       `json:"requirement,omitzero"` // of 'evenodd check'
-	Expected    string       `json:"expected,omitzero"`    // its text
-	Remedy      string       `json:"remedy,omitzero"`      // how to mend it
-	Page        string       `json:"page,omitzero"`        // section of docs/protocol.md
-	Count       int          `json:"count"`
-	Lost        int          `json:"technical_losses"` // matches that the agent lost by it
-	Occurrences []Occurrence `json:"occurrences"`      // the first ones
-}
-
-// An Occurrence is a fault in a match.
-type Occurrence struct {
-	record.Fault
-
-	Lost bool `json:"technical_loss,omitzero"` // it decided the match
+	AgentID     string         `json:"agent_id"`
+	Kind        string         `json:"kind"`
+	Code        string         `json:"error_code,omitzero"`
+	Name        string         `json:"error_name,omitzero"`
+	Method      string         `json:"method,omitzero"`
+	Problem     string         `json:"problem"`              // of the first occurrence, in words
+	Meaning     string         `json:"meaning,omitzero"`     // of the code, in words
+	Requirement string         `json:"requirement,omitzero"` // of 'evenodd check'
+	Expected    string         `json:"expected,omitzero"`    // its text
+	Remedy      string         `json:"remedy,omitzero"`      // how to mend it
+	Page        string         `json:"page,omitzero"`        // section of docs/protocol.md
+	Count       int            `json:"count"`
+	Lost        int            `json:"technical_losses"` // matches that the agent lost by it
+	Occurrences []record.Fault `json:"occurrences"`      // the first ones
 }
 
 // mostOccurrences is the number of occurrences of a group in a report; a sheet has all.
 const mostOccurrences = 20
-
-// noticePrefix begins the methods of notices.
-const noticePrefix = "notify_"
 
 // kindOf is the kind of a fault in a transcript.
 func kindOf(f *record.Fault) string {
 	switch {
 	case f.Local:
 		return kindLocal
-	case strings.HasPrefix(f.Method, noticePrefix):
+	case strings.HasPrefix(f.Method, "notify_"):
 		return kindNotice
 	case f.Code == "":
 		return kindRefusal
@@ -81,7 +63,7 @@ func kindOf(f *record.Fault) string {
 }
 
 // groups sorts faults into groups by agent and cause: agents in order, each with the most frequent first.
-func groups(faults []fault, most int, agents map[string]int) []FaultGroup {
+func groups(faults []record.Fault, most int, agents map[string]int) []FaultGroup {
 	type key struct {
 		agent, kind, method, code string
 		unreadable                bool
@@ -89,7 +71,7 @@ func groups(faults []fault, most int, agents map[string]int) []FaultGroup {
 	index, list := map[key]int{}, []FaultGroup{}
 	for i := range faults {
 		f := &faults[i]
-		k := key{f.AgentID, f.kind, f.Method, f.Code, f.unreadable()}
+		k := key{f.AgentID, f.Kind, f.Method, f.Code, unreadable(f)}
 		at, known := index[k]
 		if !known {
 			at = len(list)
@@ -98,11 +80,11 @@ func groups(faults []fault, most int, agents map[string]int) []FaultGroup {
 		}
 		g := &list[at]
 		g.Count++
-		if f.lost {
+		if f.Lost {
 			g.Lost++
 		}
 		if len(g.Occurrences) < most || most == 0 {
-			g.Occurrences = append(g.Occurrences, Occurrence{f.Fault, f.lost})
+			g.Occurrences = append(g.Occurrences, *f)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b FaultGroup) int {
@@ -111,12 +93,13 @@ func groups(faults []fault, most int, agents map[string]int) []FaultGroup {
 	return list
 }
 
-func newGroup(f *fault) FaultGroup {
+func newGroup(f *record.Fault) FaultGroup {
 	g := FaultGroup{
-		AgentID: f.AgentID, Kind: f.kind, Code: f.Code, Name: protocol.Code(f.Code).Name(), Method: f.Method, Problem: f.Problem,
+		AgentID: f.AgentID, Kind: f.Kind, Code: f.Code, Name: protocol.Code(f.Code).Name(), Method: f.Method,
+		Problem: f.Problem,
 	}
-	if f.kind != kindLocal && f.kind != kindForfeit {
-		r := conformance.Remedy(f.Method, protocol.Code(f.Code), f.unreadable())
+	if f.Kind != kindLocal && f.Kind != kindForfeit {
+		r := check.Remedy(f.Method, protocol.Code(f.Code), unreadable(f))
 		g.Meaning = record.ErrorInWords(f.Code)
 		g.Requirement, g.Expected, g.Remedy, g.Page = r.ID, r.Text, r.Hint, r.Page
 	}

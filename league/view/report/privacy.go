@@ -1,54 +1,46 @@
 package report
 
 import (
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
-// hidden replaces what a report does not show.
-const hidden = "[address]"
-
-// addresses are URLs, and addresses with or without a port.
-var addresses = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^\s"'<>)\\]+` +
-	`|\b(?:localhost|(?:\d{1,3}\.){3}\d{1,3}):\d{1,5}\b` +
-	`|\b(?:\d{1,3}\.){3}\d{1,3}\b` +
-	`|\[[0-9a-fA-F:.]*:[0-9a-fA-F:.]*(?:%\w+)?\](?::\d{1,5})?`)
-
-// A secrecy hides tokens and the endpoints of agents in texts of other agents and in errors of
-// the network.
-type secrecy struct {
-	hosts map[string]bool // of endpoints, with and without a port
-}
-
-// learn adds an endpoint.
-func (s *secrecy) learn(endpoint string) {
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Host == "" {
-		return
-	}
-	if s.hosts == nil {
-		s.hosts = map[string]bool{}
-	}
-	if u.Port() != "" {
-		s.hosts[u.Host] = true
-	}
-	if name := u.Hostname(); strings.ContainsAny(name, ".:") {
-		s.hosts[name] = true
+// hideIn hides the addresses in the reasons of an event.
+func hideIn(d journal.Data) {
+	switch d := d.(type) {
+	case *journal.MatchReported:
+		d.Reason = record.Public(d.Reason)
+	case *journal.AgentFailed:
+		d.Reason = record.Public(d.Reason)
+	case *journal.AttemptLost:
+		d.Reason = record.Public(d.Reason)
+	case *journal.MatchDisputed:
+		d.Reason = record.Public(d.Reason)
 	}
 }
 
-// hide returns a text without tokens and addresses.
-func (s *secrecy) hide(text string) string {
-	text = addresses.ReplaceAllString(string(protocol.HideTokens([]byte(text))), hidden)
-	for host := range s.hosts {
-		text = strings.ReplaceAll(text, host, hidden)
+// conversation makes the conversation of an attempt without tokens and addresses.
+func conversation(doc *store.Match) *record.Conversation {
+	c := record.ConversationOf(doc)
+	for i := range c.Lines {
+		line := &c.Lines[i]
+		line.Says, line.Answer, line.Void = record.Public(line.Says), record.Public(line.Answer), record.Public(line.Void)
+		if line.Error != nil {
+			shown := *line.Error
+			shown.Detail = record.Public(shown.Detail)
+			line.Error = &shown
+		}
+		if raw, ok := line.Message.(jsontext.Value); ok {
+			line.Message = jsontext.Value(record.Public(string(raw)))
+		}
 	}
-	return text
+	return c
 }
 
 // publicStrategy hides the command of a program, which may name folders and keys.

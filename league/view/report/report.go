@@ -6,6 +6,7 @@
 package report
 
 import (
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -18,7 +19,7 @@ const SchemaVersion = "1.0.0"
 type Report struct {
 	SchemaVersion string                `json:"schema_version"`
 	League        League                `json:"league"`
-	Standings     []Row                 `json:"standings"`
+	Standings     []league.Standing     `json:"standings"`
 	CrossTable    []CrossRow            `json:"cross_table"`         // in the order of the standings
 	Progress      []RoundPoints         `json:"progress"`            // of the completed rounds
 	Statistics    *record.Statistics    `json:"statistics,omitzero"` // of a league that has started; without head_to_head
@@ -33,7 +34,9 @@ type Report struct {
 	Seal          Seal                  `json:"seal"`
 
 	history map[string][]HistoryEntry
-	faults  []fault
+	faults  []record.Fault
+	state   *record.League
+	health  *record.Health
 }
 
 // A League describes the league itself.
@@ -56,8 +59,8 @@ type League struct {
 	Recorded        int                     `json:"recorded"`
 	Players         int                     `json:"players"`
 	Referees        int                     `json:"referees"`
-	Champion        *protocol.Champion      `json:"champion,omitzero"`
-	ChampionLine    string                  `json:"champion_line,omitzero"` // as a sentence, which names all players that share the first rank
+	Champion        *league.Champion        `json:"champion,omitzero"`
+	ChampionLine    string                  `json:"champion_line,omitzero"` // names all players that share the first rank
 	Scoring         protocol.Scoring        `json:"scoring"`
 	Tiebreakers     []string                `json:"tiebreakers"`
 	SuspendAfter    int                     `json:"suspend_after"`  // failures in a row; 0 for never
@@ -67,43 +70,23 @@ type League struct {
 	Simulation      *journal.Simulation     `json:"simulation,omitzero"`    // of a completed league
 }
 
-// A Row is a row of the table.
-type Row struct {
-	record.TableRow
-
-	Strategy string `json:"strategy,omitzero"` // in a simulation
-}
-
 // A CrossRow has the results of a player against each opponent.
 type CrossRow struct {
-	PlayerID string       `json:"player_id"`
-	Against  []HeadToHead `json:"against"` // in order of ids
-}
-
-// A HeadToHead sums the results of a player against an opponent that count.
-type HeadToHead struct {
-	OpponentID      string   `json:"opponent_id"`
-	Wins            int      `json:"wins"`
-	Draws           int      `json:"draws"`
-	Losses          int      `json:"losses"`
-	TechnicalLosses int      `json:"technical_losses,omitzero"`
-	Points          int      `json:"points"`
-	MatchIDs        []string `json:"match_ids"`
+	PlayerID string              `json:"player_id"`
+	Against  []record.HeadToHead `json:"against"` // in order of ids
 }
 
 // RoundPoints are the points of all players after a round, by the results that count now.
 type RoundPoints struct {
-	RoundID int                     `json:"round_id"`
-	Points  protocol.PerPlayer[int] `json:"points"` // in order of ids
+	RoundID int                   `json:"round_id"`
+	Points  league.PerPlayer[int] `json:"points"` // in order of ids
 }
 
 // A Match is a match, played or planned.
 type Match struct {
 	record.Match
 
-	Faults    protocol.PerPlayer[string] `json:"faults,omitzero"` // as in protocol.GameResult
-	Fallbacks protocol.PerPlayer[int]    `json:"fallbacks,omitzero"`
-	Draw      *Draw                      `json:"draw,omitzero"`
+	Draw *Draw `json:"draw,omitzero"`
 }
 
 // A Draw is the draw of the number of a match.
@@ -111,6 +94,13 @@ type Draw struct {
 	protocol.Draw
 
 	CommitmentHolds bool `json:"commitment_holds"` // the nonce is that of the commitment
+}
+
+// A Transcript is the conversation of an attempt at a match.
+type Transcript struct {
+	*record.Conversation
+
+	Why []string `json:"why"` // the report has it
 }
 
 // An Agent describes an agent, without its endpoint.

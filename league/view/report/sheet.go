@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
@@ -13,9 +14,9 @@ type Sheet struct {
 	SchemaVersion string                `json:"schema_version"`
 	League        League                `json:"league"`
 	Agent         Agent                 `json:"agent"`
-	Standing      *Row                  `json:"standing,omitzero"`  // of a player
-	Rating        *record.Rating        `json:"rating,omitzero"`    // of a player: what the results show about its strength
-	Opponents     []HeadToHead          `json:"opponents,omitzero"` // of a player
+	Standing      *league.Standing      `json:"standing,omitzero"`  // of a player
+	Rating        *record.Rating        `json:"rating,omitzero"`    // of a player
+	Opponents     []record.HeadToHead   `json:"opponents,omitzero"` // of a player
 	Matches       []Match               `json:"matches"`            // of a referee: those that it conducted
 	Faults        []FaultGroup          `json:"faults"`             // of this agent, with all occurrences
 	Decisions     []record.DecisionMade `json:"decisions"`          // about the agent and its matches
@@ -23,7 +24,7 @@ type Sheet struct {
 	Transcripts   []Transcript          `json:"transcripts"`
 	Omitted       int                   `json:"transcripts_omitted,omitzero"`
 
-	names map[string]string // of all agents
+	report *Report
 }
 
 // Sheet is the part of the report about an agent. Make the report with the option AgentID, so that
@@ -31,7 +32,7 @@ type Sheet struct {
 func (r *Report) Sheet(agentID string) (*Sheet, error) {
 	s := &Sheet{
 		SchemaVersion: SchemaVersion, League: r.League, Matches: []Match{}, Decisions: []record.DecisionMade{},
-		History: r.history[agentID], Transcripts: r.Transcripts, Omitted: r.Omitted, names: r.Names(),
+		History: r.history[agentID], Transcripts: r.Transcripts, Omitted: r.Omitted, report: r,
 	}
 	at, known := r.order()[agentID]
 	if !known {
@@ -58,7 +59,7 @@ func (r *Report) Sheet(agentID string) (*Sheet, error) {
 		}
 	}
 	s.Decisions = protocol.Select(r.Decisions, func(d record.DecisionMade) bool { return about[d.Matter] })
-	own := protocol.Select(r.faults, func(f fault) bool { return f.AgentID == agentID })
+	own := protocol.Select(r.faults, func(f record.Fault) bool { return f.AgentID == agentID })
 	s.Faults = groups(own, 0, r.order())
 	return s, nil
 }
@@ -84,6 +85,3 @@ func (r *Report) inventory() string {
 	}
 	return strings.Join(ids, ", ")
 }
-
-// Names are the names of all agents of the league by id.
-func (s *Sheet) Names() map[string]string { return s.names }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -12,7 +13,8 @@ import (
 // Title describes the league in one line.
 func (r *Report) Title() string {
 	l := &r.League
-	return fmt.Sprintf("%s: %s, %d of %d matches have a result", cmp.Or(l.DisplayName, l.LeagueID), l.Words(), l.Recorded, l.Matches)
+	return fmt.Sprintf("%s: %s, %d of %d matches have a result", cmp.Or(l.DisplayName, l.LeagueID), l.Words(),
+		l.Recorded, l.Matches)
 }
 
 // Words tell the state of the league.
@@ -32,6 +34,9 @@ func (l *League) Words() string {
 func (l *League) Format() string {
 	return record.FormatInWords(l.Tournament, l.Legs)
 }
+
+// Ranking are the labels of the tie-breaks.
+func (l *League) Ranking() []string { return protocol.Each(l.Tiebreakers, league.TiebreakLabel) }
 
 // Sentence tells the fault of a group, how often it happened, and its consequence.
 func (g *FaultGroup) Sentence() string {
@@ -65,18 +70,12 @@ func (g *FaultGroup) Sentence() string {
 // Words tell whether the journal is signed.
 func (s *Seal) Words() string {
 	switch s.State {
-	case SealValid:
-		return fmt.Sprintf("Signed: the manager's signature covers all %d events.", s.Events)
-	case SealEarlier:
-		return fmt.Sprintf("Signed: the manager's signature covers %d of %d events, as while a league is running.", s.Covered, s.Events)
-	case SealUnknown:
-		return "The manager has signed an event that the journal does not have: 'evenodd audit' tells more."
-	case SealInvalid:
-		return "The manager's signature is not valid: 'evenodd audit' tells more."
-	case SealMissing:
-		return "The manager's signature is missing: 'evenodd audit' tells more."
+	case SealUnsigned:
+		return "The league is not signed."
+	case SealValid, SealEarlier:
+		return fmt.Sprintf("Signed: the manager's signature covers %d of %d events.", s.Covered, s.Events)
 	}
-	return "The league is not signed."
+	return "The manager's signature is " + s.State + ": 'evenodd audit' tells more."
 }
 
 // StandingLine tells the place of the player in the table.
@@ -85,8 +84,9 @@ func (s *Sheet) StandingLine() string {
 	if r.Played == 0 && s.League.Recorded == 0 {
 		return "No match has a result yet"
 	}
-	text := fmt.Sprintf("Rank %d of %d: %s in %s: %s, %s, %s", r.ShownRank(), s.League.Players, protocol.Counted(r.Points, "point"),
-		protocol.Counted(r.Played, "match"), protocol.Counted(r.Wins, "win"), protocol.Counted(r.Draws, "draw"), protocol.Counted(r.Losses, "loss"))
+	text := fmt.Sprintf("Rank %d of %d: %s in %s: %s, %s, %s", r.Rank, s.League.Players,
+		protocol.Counted(r.Points, "point"), protocol.Counted(r.Played, "match"),
+		protocol.Counted(r.Wins, "win"), protocol.Counted(r.Draws, "draw"), protocol.Counted(r.Losses, "loss"))
 	if r.TechnicalLosses > 0 {
 		text += fmt.Sprintf(" (%d technical)", r.TechnicalLosses)
 	}
@@ -96,47 +96,10 @@ func (s *Sheet) StandingLine() string {
 	return text
 }
 
-// Outcome is the result of a match: for a player won, drawn, lost or lost technically, for a
-// referee the winner.
-func (s *Sheet) Outcome(m *Match) string {
-	switch {
-	case m.Status == record.StatusScheduled:
-		return "planned"
-	case m.Status == record.StatusRunning:
-		return "no result yet"
-	case m.Status == protocol.StatusDraw:
-		return "draw"
-	case s.Standing == nil && m.WinnerPlayerID == nil:
-		return "both lost technically"
-	case s.Standing == nil && m.Status == protocol.StatusTechnicalLoss:
-		return *m.WinnerPlayerID + " won by default"
-	case s.Standing == nil:
-		return *m.WinnerPlayerID + " won"
-	case m.WinnerPlayerID != nil && *m.WinnerPlayerID == s.Agent.AgentID && m.Status == protocol.StatusTechnicalLoss:
-		return "won by default"
-	case m.WinnerPlayerID != nil && *m.WinnerPlayerID == s.Agent.AgentID:
-		return "won"
-	case m.Status == protocol.StatusTechnicalLoss:
-		return "lost technically"
-	}
-	return "lost"
-}
-
-// ratingWords tell what the rating of a player means.
-func ratingWords(r *record.Rating, players int) string {
-	if r.Matches == 0 {
-		return "No match shows how strong the player is."
-	}
-	if r.BestRank == r.WorstRank {
-		return fmt.Sprintf("The results show rank %d of %d by strength.", r.BestRank, players)
-	}
-	return fmt.Sprintf("By strength, the results allow each rank from %d to %d of %d.", r.BestRank, r.WorstRank, players)
-}
-
 // RatingWords tell what the results show about the strength of the player; "" for a referee.
 func (s *Sheet) RatingWords() string {
 	if s.Rating == nil {
 		return ""
 	}
-	return ratingWords(s.Rating, s.League.Players)
+	return fmt.Sprintf("By strength, the results allow rank %s of %d.", s.Rating.Ranks(), s.League.Players)
 }

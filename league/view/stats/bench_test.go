@@ -6,11 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/view/stats"
 )
 
 // roundRobin plays legs of a league. play returns the probabilities that side A and side B win.
-func roundRobin(players, legs int, seed uint64, play func(a, b int) (winA, winB float64)) (matches []stats.Match) {
+func roundRobin(players, legs int, seed uint64, play func(a, b int) (winA, winB float64)) (matches []league.Played) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	for leg := range legs {
 		for i := range players {
@@ -19,7 +20,7 @@ func roundRobin(players, legs int, seed uint64, play func(a, b int) (winA, winB 
 				if leg%2 == 1 {
 					a, b = j, i
 				}
-				m := stats.Match{A: a, B: b, Winner: stats.None}
+				m := league.Played{A: a, B: b, Winner: league.None}
 				winA, winB := play(a, b)
 				switch x := random.Float64(); {
 				case x < winA:
@@ -63,10 +64,10 @@ func BenchmarkAnalyse(b *testing.B) {
 	}
 }
 
-func countWins(players int, matches []stats.Match) []int {
+func countWins(players int, matches []league.Played) []int {
 	wins := make([]int, players)
 	for i := range matches {
-		if m := &matches[i]; m.Winner != stats.None {
+		if m := &matches[i]; m.Winner != league.None {
 			wins[m.Winner]++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
@@ -27,7 +28,7 @@ func leagues() int {
 }
 
 // evenOdd plays a match of Even/Odd by its rules, with random choices.
-func evenOdd(random *rand.Rand, a, b int) stats.Match {
+func evenOdd(random *rand.Rand, a, b int) league.Played {
 	moves := [2]string{}
 	for side := range moves {
 		moves[side] = []string{evenodd.Even, evenodd.Odd}[random.IntN(2)]
@@ -37,7 +38,7 @@ func evenOdd(random *rand.Rand, a, b int) stats.Match {
 		chance.Nonce[i] = byte(random.Uint32())
 	}
 	verdict := evenodd.Game{}.Start().Play(moves).Judge(chance)
-	m := stats.Match{A: a, B: b, Winner: stats.None}
+	m := league.Played{A: a, B: b, Winner: league.None}
 	if verdict.Winner != rules.NoSide {
 		m.Winner = [2]int{a, b}[verdict.Winner]
 	}
@@ -45,7 +46,7 @@ func evenOdd(random *rand.Rand, a, b int) stats.Match {
 }
 
 // play plays a league of a format, with its pairings.
-func play(t *testing.T, f pairing.Format, match func(a, b int) stats.Match) (matches []stats.Match) {
+func play(t *testing.T, f pairing.Format, match func(a, b int) league.Played) (matches []league.Played) {
 	t.Helper()
 	pairer, err := pairing.New(f)
 	require.NoError(t, err)
@@ -62,14 +63,14 @@ func play(t *testing.T, f pairing.Format, match func(a, b int) stats.Match) (mat
 }
 
 // rejections is the part of many leagues of equal players in which the test rejects.
-func rejections(t *testing.T, f pairing.Format, o stats.Options, match func(random *rand.Rand, a, b int) stats.Match) float64 {
+func rejections(t *testing.T, f pairing.Format, o stats.Options, match func(random *rand.Rand, a, b int) league.Played) float64 {
 	t.Helper()
 	rejected := 0
 	for seed := range leagues() {
 		random := rand.New(rand.NewPCG(uint64(seed), 1))
-		matches := play(t, f, func(a, b int) stats.Match { return match(random, a, b) })
+		matches := play(t, f, func(a, b int) league.Played { return match(random, a, b) })
 		o.Seed, o.Resamples, o.Shuffles = uint64(seed), 1, 999
-		if a := stats.Analyse(f.Players, matches, o); a.Equality.Rejects() {
+		if a := stats.Analyse(f.Players, matches, o); a.Equality.Rejected {
 			rejected++
 		}
 	}
@@ -96,8 +97,8 @@ func TestLuckInEvenOddIsNoSkill(t *testing.T) {
 
 func TestAdvantageOfASideIsNoSkill(t *testing.T) {
 	t.Parallel()
-	first := func(random *rand.Rand, a, b int) stats.Match { // side A wins 3 of 4 matches
-		m := stats.Match{A: a, B: b, Winner: a}
+	first := func(random *rand.Rand, a, b int) league.Played { // side A wins 3 of 4 matches
+		m := league.Played{A: a, B: b, Winner: a}
 		if random.IntN(4) == 0 {
 			m.Winner = b
 		}
@@ -180,13 +181,13 @@ func TestPerfectTicTacToePlayerIsClearOfTheRest(t *testing.T) {
 		Strategies: []string{"random", "random", "perfect", "random", "random", "random", "random", "random"},
 	})
 	require.NoError(t, err)
-	index := map[string]int{"": stats.None}
+	index := map[string]int{"": league.None}
 	for i, row := range result.Standings {
 		index[row.PlayerID] = i
 	}
-	matches := make([]stats.Match, len(result.Results))
+	matches := make([]league.Played, len(result.Results))
 	for i, m := range result.Results {
-		matches[i] = stats.Match{A: index[m.PlayerA], B: index[m.PlayerB], Winner: index[m.Winner]}
+		matches[i] = league.Played{A: index[m.PlayerA], B: index[m.PlayerB], Winner: index[m.Winner]}
 	}
 	o := stats.Options{Seed: 7}
 	for i := range 8 {

@@ -1,6 +1,10 @@
 package stats
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"evenodd/league"
+)
 
 // Equality is the result of the test whether all players are equal.
 //
@@ -16,26 +20,23 @@ import "math/rand/v2"
 type Equality struct {
 	// P is the probability that equal players differ at least as much: (1 + shuffles with a
 	// statistic at least as large) / (1 + shuffles). It is 1 without decisive matches.
-	P         float64
-	Statistic float64
-	Matches   int // that a player won by playing
-	Shuffles  int
-
+	P float64 `json:"p"`
 	// SmallestP is the smallest P that any results of these matches can give.
-	SmallestP float64
+	SmallestP float64 `json:"smallest_p"`
 	// Possible tells that the test can reject: SmallestP is at most Level, and the results do
 	// not decide who meets whom. Where winners meet winners, as in a Swiss system, the statistic
 	// hardly depends on the results, and P is rarely small.
-	Possible bool
+	Possible  bool    `json:"possible"`
+	Rejected  bool    `json:"rejected"` // P is at most Level
+	Statistic float64 `json:"statistic"`
+	Matches   int     `json:"matches"` // that a player won by playing
+	Shuffles  int     `json:"shuffles"`
 }
-
-// Rejects reports whether the test rejects that all players are equal.
-func (e *Equality) Rejects() bool { return e.P <= Level }
 
 // A shuffler decides matches anew. All its values are integers, so that equal statistics are
 // equal; unless the sides are alike, net is multiplied by the number of matches.
 type shuffler struct {
-	matches  []Match // the decisive ones
+	matches  []league.Played // the decisive ones
 	alike    bool
 	winsA    int64
 	expected []int64 // by player: the part of net that its sides explain
@@ -43,10 +44,10 @@ type shuffler struct {
 	net []int64 // by player: wins minus losses
 }
 
-func newShuffler(players int, matches []Match, alike bool) *shuffler {
+func newShuffler(players int, matches []league.Played, alike bool) *shuffler {
 	s := &shuffler{alike: alike, expected: make([]int64, players), net: make([]int64, players)}
 	for i := range matches {
-		if m := &matches[i]; m.decisive() {
+		if m := &matches[i]; !m.Technical && m.Winner != league.None {
 			s.matches = append(s.matches, *m)
 			if m.Winner == m.A {
 				s.winsA++
@@ -98,7 +99,7 @@ func (s *shuffler) shuffled(random *rand.Rand) int64 {
 	return s.statistic()
 }
 
-func (s *shuffler) count(m *Match, wonByA bool) {
+func (s *shuffler) count(m *league.Played, wonByA bool) {
 	if wonByA {
 		s.net[m.A]++
 		s.net[m.B]--
@@ -126,7 +127,7 @@ func (s *shuffler) factor() int64 {
 	return int64(len(s.matches))
 }
 
-func testEquality(players int, matches []Match, o *Options) Equality {
+func testEquality(players int, matches []league.Played, o *Options) Equality {
 	s := newShuffler(players, matches, o.SidesAlike)
 	e := Equality{P: 1, SmallestP: 1, Matches: len(s.matches)}
 	if e.Matches == 0 {
@@ -154,6 +155,6 @@ func testEquality(players int, matches []Match, o *Options) Equality {
 	e.Statistic = float64(observed) / float64(s.factor()*s.factor())
 	e.P = float64(1+atLeast) / all
 	e.SmallestP = min(e.P, float64(1+ofLargest)/all)
-	e.Possible = e.SmallestP <= Level && !o.PairedByResults
+	e.Possible, e.Rejected = e.SmallestP <= Level && !o.PairedByResults, e.P <= Level
 	return e
 }

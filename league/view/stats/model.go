@@ -1,6 +1,10 @@
 package stats
 
-import "math"
+import (
+	"math"
+
+	"evenodd/league"
+)
 
 // The model is that of Bradley and Terry (1952): side A wins with the probability
 // 1 / (1 + exp(b - a - s)), where a and b are the strengths of the players and s is the
@@ -33,7 +37,7 @@ type sample struct {
 	sideA  float64   // score of side A
 }
 
-func newModel(players int, matches []Match, sides bool) model {
+func newModel(players int, matches []league.Played, sides bool) model {
 	m := model{players: players, edgeOf: make([]int32, len(matches)), sides: sides}
 	known := make(map[edge]int32, len(matches))
 	for i := range matches {
@@ -49,12 +53,13 @@ func newModel(players int, matches []Match, sides bool) model {
 }
 
 func (m *model) newSample() *sample {
-	return &sample{games: make([]float64, len(m.edges)), scores: make([]float64, m.players), prior: make([]float64, m.players)}
+	return &sample{games: make([]float64, len(m.edges)), scores: make([]float64, m.players),
+		prior: make([]float64, m.players)}
 }
 
 // fill counts the matches, each with the weight that the function returns. The weights of a
 // player's prior, a win and a loss, come from the second function.
-func (s *sample) fill(m *model, matches []Match, weight, prior func() float64) {
+func (s *sample) fill(m *model, matches []league.Played, weight, prior func() float64) {
 	clear(s.games)
 	s.sideA = 0
 	for i := range s.scores {
@@ -117,11 +122,11 @@ func (s *solver) solve(of *sample, tolerance float64) {
 		s.newtonStep()
 		scale := 1.0
 		if r := s.largestChange(); r > 1 {
-			scale = log(1+r) / r
+			scale = math.Log(1+r) / r
 		}
 		largest := 0.0
 		for i, d := range s.step {
-			change := float64(scale * d)
+			change := scale * d
 			s.x[i] += change
 			largest = max(largest, math.Abs(change))
 		}
@@ -135,26 +140,26 @@ func (s *solver) solve(of *sample, tolerance float64) {
 func (s *solver) derive(of *sample) {
 	n := s.players
 	for i, x := range s.x {
-		s.odds[i] = exp(x)
+		s.odds[i] = math.Exp(x)
 	}
 	for i := range n {
 		p := s.odds[i] / (1 + s.odds[i])
-		s.gradient[i] = float64(of.prior[i]*p) - of.scores[i]
+		s.gradient[i] = of.prior[i]*p - of.scores[i]
 		s.anchor[i] = of.prior[i] * p / (1 + s.odds[i])
 	}
 	s.gradient[n], s.anchor[n] = 0, 1 // without an advantage, x[n] remains 0
 	factor, won, curved := s.odds[n], 0.0, 0.0
 	if s.sides {
 		p := factor / (1 + factor)
-		s.gradient[n] = float64(2*sideWins*p) - sideWins
+		s.gradient[n] = 2*sideWins*p - sideWins
 		s.anchor[n] = 2 * sideWins * p / (1 + factor)
 	}
 	copy(s.diagonal, s.anchor)
 	for i, e := range s.edges {
-		a, b := float64(s.odds[e.a]*factor), s.odds[e.b]
+		a, b := s.odds[e.a]*factor, s.odds[e.b]
 		p := a / (a + b)
-		expected := float64(of.games[i] * p)
-		h := float64(expected * (b / (a + b)))
+		expected := of.games[i] * p
+		h := expected * b / (a + b)
 		s.gradient[e.a] += expected
 		s.gradient[e.b] += of.games[i] - expected
 		s.diagonal[e.a] += h
@@ -177,7 +182,7 @@ func (s *solver) newtonStep() {
 	for i := range s.step {
 		s.residual[i] = -s.gradient[i]
 		s.direction[i] = s.residual[i] / s.diagonal[i]
-		before += float64(s.residual[i] * s.direction[i])
+		before += s.residual[i] * s.direction[i]
 	}
 	first := before
 	for range len(s.step) {
@@ -188,12 +193,12 @@ func (s *solver) newtonStep() {
 		length := before / dot(s.direction, s.product)
 		after := 0.0
 		for i := range s.step {
-			s.step[i] += float64(length * s.direction[i])
-			s.residual[i] -= float64(length * s.product[i])
+			s.step[i] += length * s.direction[i]
+			s.residual[i] -= length * s.product[i]
 			after += s.residual[i] * s.residual[i] / s.diagonal[i]
 		}
 		for i := range s.direction {
-			s.direction[i] = s.residual[i]/s.diagonal[i] + float64(after/before*s.direction[i])
+			s.direction[i] = s.residual[i]/s.diagonal[i] + after/before*s.direction[i]
 		}
 		before = after
 	}
@@ -204,10 +209,10 @@ func (s *solver) times(v []float64) {
 	n := s.players
 	side, sum := v[n], 0.0 // side is 0 without an advantage
 	for i := range s.product {
-		s.product[i] = float64(s.anchor[i] * v[i])
+		s.product[i] = s.anchor[i] * v[i]
 	}
 	for i, e := range s.edges {
-		t := float64(s.curvature[i] * (v[e.a] + side - v[e.b]))
+		t := s.curvature[i] * (v[e.a] + side - v[e.b])
 		s.product[e.a] += t
 		s.product[e.b] -= t
 		sum += t
@@ -224,7 +229,7 @@ func (s *solver) largestChange() (most float64) {
 		most = max(most, math.Abs(d))
 	}
 	if 3*most <= 1 { // three of them make a change
-		return float64(3 * most)
+		return 3 * most
 	}
 	for _, e := range s.edges {
 		most = max(most, math.Abs(s.step[e.a]+s.step[s.players]-s.step[e.b]))
@@ -234,7 +239,7 @@ func (s *solver) largestChange() (most float64) {
 
 func dot(a, b []float64) (sum float64) {
 	for i := range a {
-		sum += float64(a[i] * b[i])
+		sum += a[i] * b[i]
 	}
 	return sum
 }

@@ -3,7 +3,10 @@ package stats
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
+
+	"evenodd/league"
 )
 
 // The scale of ratings is that of Elo: odds of 10 to 1 are a difference of 400 points.
@@ -22,7 +25,7 @@ const leastPrior = 0.01
 // random weight with mean 1, exponentially distributed, and each half win and half loss of the
 // prior a weight with mean ½, and estimates all strengths again. The prior is resampled too, so
 // that the strength of a player that won all its matches has an interval.
-func (a *Analysis) rate(matches []Match, o *Options) {
+func (a *Analysis) rate(matches []league.Played, o *Options) {
 	a.model = newModel(len(a.Players), matches, !o.SidesAlike)
 	s, data := newSolver(&a.model), a.model.newSample()
 	data.fill(&a.model, matches, func() float64 { return 1 }, func() float64 { return priorWins })
@@ -31,13 +34,13 @@ func (a *Analysis) rate(matches []Match, o *Options) {
 	for i := range a.strengths { // rounded, so that the last bits do not order players that are level
 		a.strengths[i] = math.Round(s.x[i]*1e8) / 1e8
 	}
-	a.Sides.Advantage = float64(scale * s.x[len(a.Players)])
+	a.Sides.Advantage = scale * s.x[len(a.Players)]
 	for i := range matches {
 		a.Players[matches[i].A].Matches++
 		a.Players[matches[i].B].Matches++
 	}
 	for i := range a.Players {
-		a.Players[i].Rating = meanRating + float64(scale*a.strengths[i])
+		a.Players[i].Rating = meanRating + scale*a.strengths[i]
 	}
 	a.Order = order(a.strengths)
 	for i, player := range a.Order {
@@ -61,7 +64,7 @@ func order(strengths []float64) []int {
 }
 
 // setIntervals sets the intervals of ratings and ranks. The solver has the solution.
-func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Options) {
+func (a *Analysis) setIntervals(matches []league.Played, s *solver, drawn *sample, o *Options) {
 	n, times := len(a.Players), o.Resamples
 	switch {
 	case times > 0:
@@ -71,7 +74,7 @@ func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Op
 		times = min(max(400_000/max(len(matches), 1), 200), 500)
 	}
 	random := newRandom(o.Seed, keyResample)
-	weight := func() float64 { return exponential(random) }
+	weight := func() float64 { return -math.Log(1 - random.Float64()) } // exponentially distributed
 	prior := func() float64 { return max(gammaHalf(random), leastPrior) }
 	solution := slices.Clone(s.x)
 	ratings, ranks := make([][]float64, n), make([][]int, n)
@@ -85,8 +88,8 @@ func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Op
 		s.solve(drawn, 0.03) // the last step leaves a small part of it
 		x, middle := s.x[:n], average(s.x[:n])
 		for i := range x {
-			x[i] = a.strengths[i] + float64(widths[i]*(x[i]-middle-a.strengths[i]))
-			ratings[i][t] = meanRating + float64(scale*x[i])
+			x[i] = a.strengths[i] + widths[i]*(x[i]-middle-a.strengths[i])
+			ratings[i][t] = meanRating + scale*x[i]
 		}
 		for rank, player := range order(x) {
 			ranks[player][t] = rank + 1
@@ -98,6 +101,17 @@ func (a *Analysis) setIntervals(matches []Match, s *solver, drawn *sample, o *Op
 		p.BestRank, p.WorstRank = interval(ranks[i])
 		p.Low, p.High = min(p.Low, p.Rating), max(p.High, p.Rating)
 		p.BestRank, p.WorstRank = min(p.BestRank, p.Rank), max(p.WorstRank, p.Rank)
+	}
+}
+
+// gammaHalf returns a random number of the gamma distribution with shape ½ and mean ½, that of
+// half the square of a normal number. It uses Marsaglia's polar method.
+func gammaHalf(random *rand.Rand) float64 {
+	for {
+		x, y := 2*random.Float64()-1, 2*random.Float64()-1
+		if s := x*x + y*y; s > 0 && s < 1 {
+			return -math.Log(s) * x * x / s
+		}
 	}
 }
 
@@ -156,19 +170,19 @@ func (a *Analysis) LegsToSeparate(one, two int) int {
 		return 0
 	}
 	p := probability(a.strengths[one] - a.strengths[two])
-	difference, ifEqual, ifTrue := 2*p-1, 1.0, float64(4*p*(1-p)) // of the match between the two
+	difference, ifEqual, ifTrue := 2*p-1, 1.0, 4*p*(1-p) // of the match between the two
 	others := a.sampleOthers(one, two)
 	weight := float64(len(a.Order)-2) / float64(max(len(others), 1))
 	for _, strength := range others {
 		p, q := probability(a.strengths[one]-strength), probability(a.strengths[two]-strength)
 		mean := (p + q) / 2
-		difference += float64(weight * (p - q))
-		ifEqual += float64(weight * 2 * mean * (1 - mean))
-		ifTrue += float64(weight * (float64(p*(1-p)) + float64(q*(1-q))))
+		difference += weight * (p - q)
+		ifEqual += weight * 2 * mean * (1 - mean)
+		ifTrue += weight * (p*(1-p) + q*(1-q))
 	}
 	decisive := 1 - float64(a.Sides.Draws)/float64(a.Used) // a draw has no variance
-	root := math.Sqrt(decisive) * (float64(level*math.Sqrt(ifEqual)) + float64(power*math.Sqrt(ifTrue))) / difference
-	legs := float64(root * root)
+	root := math.Sqrt(decisive) * (level*math.Sqrt(ifEqual) + power*math.Sqrt(ifTrue)) / difference
+	legs := root * root
 	if legs > most {
 		return 0
 	}
@@ -189,4 +203,4 @@ func (a *Analysis) sampleOthers(one, two int) []float64 {
 }
 
 // probability is that of winning with a difference in strength.
-func probability(difference float64) float64 { return 1 / (1 + exp(-difference)) }
+func probability(difference float64) float64 { return 1 / (1 + math.Exp(-difference)) }

@@ -24,20 +24,23 @@ func (a *Analysis) verdict(o *Options) string {
 		return "The only match is a draw: nothing can be said about the players."
 	case e.Matches == 0:
 		return fmt.Sprintf("All %d matches are draws: they show no difference between the players.", a.Used)
-	case e.Rejects():
+	case e.Rejected:
 		return fmt.Sprintf("The data show differences (%s)%s.", e.shownP(), a.standouts(o))
 	case o.PairedByResults:
 		return "The order of these players can be luck: where results decide who meets whom, results hardly tell players apart."
 	case !e.Possible && e.Matches > 1 && !o.SidesAlike && (a.Sides.WinsA == 0 || a.Sides.WinsB == 0):
-		return fmt.Sprintf("The same side won all %d matches that have a winner: this can be the advantage of the side, and the order of these players can be luck.", e.Matches)
+		return fmt.Sprintf(
+			"The same side won all %d matches that have a winner: this can be the advantage of the side, and the order of these players can be luck.", e.Matches)
 	case !e.Possible:
-		verb := "are"
+		matches := fmt.Sprintf("%d matches%s are", a.Used, a.withWinner())
 		if a.Used == 1 {
-			verb = "is"
+			matches = "1 match is"
 		}
-		return fmt.Sprintf("%s%s %s too few to tell the players apart: their order can be luck.", count(a.Used, "match", "matches"), a.withWinner(), verb)
+		return matches + " too few to tell the players apart: their order can be luck."
 	}
-	return fmt.Sprintf("The order of these players can be luck: equal players differ at least as much in %s of such leagues (%s).", percent(e.P), e.shownP())
+	return fmt.Sprintf(
+		"The order of these players can be luck: equal players differ at least as much in %s of such leagues (%s).",
+		percent(e.P), e.shownP())
 }
 
 // withWinner tells how many matches have a winner, if not all have.
@@ -124,10 +127,3 @@ func (e *Equality) shownP() string {
 
 // percent is a probability of more than Level.
 func percent(p float64) string { return fmt.Sprintf("%.0f%%", math.Round(100*p)) }
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}

@@ -10,12 +10,10 @@
 package stats
 
 import (
-	"fmt"
 	"math/rand/v2"
-)
 
-// None is the Winner of a match without a winner.
-const None = -1
+	"evenodd/league"
+)
 
 // MaxMatches is the largest number of matches that ratings and test use. Of more matches they
 // use a random sample of this size.
@@ -26,23 +24,6 @@ const Level = 0.05
 
 // Confidence is the part of the resamples that an interval covers.
 const Confidence = 0.95
-
-// A Match is a match with a result that counts.
-type Match struct {
-	// A and B are the players on side A and side B.
-	A, B int
-	// Winner is A, B or None.
-	Winner int
-	// Technical tells that the match ended because a player failed: with None both failed.
-	// None without Technical is a draw.
-	Technical bool
-}
-
-// played reports whether the players decided the match, and no failure did.
-func (m *Match) played() bool { return !m.Technical }
-
-// decisive reports whether a player won by playing.
-func (m *Match) decisive() bool { return !m.Technical && m.Winner != None }
 
 // Options are the options of Analyse. The zero value is valid.
 type Options struct {
@@ -60,7 +41,7 @@ type Options struct {
 
 	Names      []string // of the players, for Sentence; nil for "player 1", "player 2", …
 	Strategies []string // of the players; nil for none
-	Points     []int    // of the players in the table, for SonnebornBerger; nil for 1 per win and ½ per draw
+	Points     []int    // of the players in the table, for SonnebornBerger; nil for none
 
 	// Resamples is the number of resamples behind the intervals, and Shuffles that of the test;
 	// 0 for as many as take a fraction of a second.
@@ -88,34 +69,40 @@ type Analysis struct {
 
 // A Player is what the matches show about one player.
 type Player struct {
-	Matches int // of the player behind its rating
+	Matches int `json:"matches"` // of the player behind its rating
 
 	// Rating is the playing strength, and Low to High its interval. An opponent that scores half
 	// of the points against these players has 1500; 400 more mean odds of 10 to 1. A player
 	// without matches has 1500 and a wide interval.
-	Rating, Low, High float64
+	Rating float64 `json:"rating"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
 	// Rank is the rank by rating, from 1; players with equal ratings share it. BestRank to
 	// WorstRank is its interval.
-	Rank, BestRank, WorstRank int
+	Rank      int `json:"rank"`
+	BestRank  int `json:"best_rank"`
+	WorstRank int `json:"worst_rank"`
 
 	// SonnebornBerger is the points of all opponents beaten, and half of those drawn with, over
 	// all matches.
-	SonnebornBerger float64
+	SonnebornBerger float64 `json:"sonneborn_berger"`
 	// LegsToNext is LegsToSeparate of the player and the next one in Order; 0 for the last one.
-	LegsToNext int
+	LegsToNext int `json:"legs_to_next,omitzero"`
 }
 
 // Sides counts the matches behind the ratings by the side that won.
 type Sides struct {
-	WinsA, WinsB, Draws int
+	WinsA int `json:"wins_A"`
+	WinsB int `json:"wins_B"`
+	Draws int `json:"draws"`
 	// Advantage is the advantage of side A, in rating points; 0 with SidesAlike.
-	Advantage float64
+	Advantage float64 `json:"advantage"`
 }
 
 // Analyse analyses the matches of a league of some players. It panics if a match is not
 // between two of them, or another player wins it. 20,000 matches take less than a second, and some
 // seconds if they are of thousands of players.
-func Analyse(players int, matches []Match, o Options) *Analysis {
+func Analyse(players int, matches []league.Played, o Options) *Analysis {
 	check(players, matches)
 	a := &Analysis{Matches: len(matches)}
 	used := a.use(matches, o.Seed)
@@ -123,9 +110,7 @@ func Analyse(players int, matches []Match, o Options) *Analysis {
 	a.rate(used, &o)
 	a.HeadToHead = headToHead(matches)
 	a.Strategies = sumStrategies(matches, o.Strategies)
-	for player, score := range sonnebornBerger(players, matches, o.Points) {
-		a.Players[player].SonnebornBerger = score
-	}
+	a.addSonnebornBerger(matches, o.Points)
 	for i := range a.Order[:max(players-1, 0)] {
 		a.Players[a.Order[i]].LegsToNext = a.LegsToSeparate(a.Order[i], a.Order[i+1])
 	}
@@ -136,22 +121,21 @@ func Analyse(players int, matches []Match, o Options) *Analysis {
 
 // Sentence is the Sentence of Analyse. It takes a small part of its time unless the data show
 // differences.
-func Sentence(players int, matches []Match, o Options) string {
+func Sentence(players int, matches []league.Played, o Options) string {
 	check(players, matches)
 	a := &Analysis{Matches: len(matches)}
 	a.Equality = testEquality(players, a.use(matches, o.Seed), &o)
-	if a.Equality.Rejects() {
+	if a.Equality.Rejected {
 		return Analyse(players, matches, o).Sentence
 	}
 	return a.sentence(&o)
 }
 
 // check panics if a match cannot be one of the league.
-func check(players int, matches []Match) {
-	for i := range matches {
-		m := &matches[i]
-		if m.A < 0 || m.B < 0 || m.A >= players || m.B >= players || m.A == m.B || m.Winner != m.A && m.Winner != m.B && m.Winner != None {
-			panic(fmt.Sprintf("stats: match %d of %d players is impossible: %+v", i, players, *m))
+func check(players int, matches []league.Played) {
+	for _, m := range matches {
+		if err := m.Check(players); err != nil {
+			panic("stats: " + err.Error())
 		}
 	}
 }
@@ -166,10 +150,10 @@ const (
 func newRandom(seed, key uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, key)) } //nolint:gosec // statistics need no secret
 
 // use returns the matches behind ratings and test, in order, and counts them.
-func (a *Analysis) use(matches []Match, seed uint64) []Match {
-	used := make([]Match, 0, len(matches))
+func (a *Analysis) use(matches []league.Played, seed uint64) []league.Played {
+	used := make([]league.Played, 0, len(matches))
 	for i := range matches {
-		if matches[i].played() {
+		if !matches[i].Technical {
 			used = append(used, matches[i])
 		}
 	}

@@ -3,27 +3,30 @@ package stats
 import (
 	"cmp"
 	"slices"
+
+	"evenodd/league"
 )
 
 // A Pair counts the matches between two players, technical losses included.
 type Pair struct {
-	A, B int // A < B
-
-	WinsA, WinsB, Draws int
-	BothFailed          int // matches that both lost
+	A          int `json:"-"` // less than B
+	B          int `json:"-"`
+	WinsA      int `json:"wins_A"`
+	WinsB      int `json:"wins_B"`
+	Draws      int `json:"draws"`
+	BothFailed int `json:"both_failed,omitzero"` // matches that both lost
 }
 
 // headToHead counts the matches of each pair that met.
-func headToHead(matches []Match) []Pair {
+func headToHead(matches []league.Played) []Pair {
 	pairs := make([]Pair, 0, len(matches))
-	known := make(map[edge]int, len(matches))
-	for i := range matches {
-		m := &matches[i]
-		e := edge{int32(min(m.A, m.B)), int32(max(m.A, m.B))} //nolint:gosec // a league has fewer players
-		number, ok := known[e]
+	known := make(map[[2]int]int, len(matches))
+	for _, m := range matches {
+		key := [2]int{min(m.A, m.B), max(m.A, m.B)}
+		number, ok := known[key]
 		if !ok {
 			number = len(pairs)
-			known[e], pairs = number, append(pairs, Pair{A: int(e.a), B: int(e.b)})
+			known[key], pairs = number, append(pairs, Pair{A: key[0], B: key[1]})
 		}
 		switch p := &pairs[number]; {
 		case m.Winner == p.A:
@@ -36,24 +39,20 @@ func headToHead(matches []Match) []Pair {
 			p.Draws++
 		}
 	}
-	slices.SortFunc(pairs, func(p, q Pair) int { return cmp.Or(cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B)) })
+	slices.SortFunc(pairs, func(p, q Pair) int { return cmp.Or(p.A-q.A, p.B-q.B) })
 	return pairs
 }
 
 // A Strategy sums up the matches of all players of a strategy. A match between two of them
 // counts for both.
 type Strategy struct {
-	Name            string `json:"strategy"`
-	Players         int    `json:"players"`
-	Played          int    `json:"played"`
-	Wins            int    `json:"wins"`
-	Draws           int    `json:"draws"`
-	Losses          int    `json:"losses"`
-	TechnicalLosses int    `json:"technical_losses"` // part of Losses
+	Name    string `json:"strategy"`
+	Players int    `json:"players"`
+	league.Tally
 }
 
 // sumStrategies sums the matches up by strategy; nil if the players have none.
-func sumStrategies(matches []Match, strategies []string) (sums []Strategy) {
+func sumStrategies(matches []league.Played, strategies []string) (sums []Strategy) {
 	if len(strategies) == 0 {
 		return nil
 	}
@@ -64,62 +63,28 @@ func sumStrategies(matches []Match, strategies []string) (sums []Strategy) {
 		}
 		sums[number[name]].Players++
 	}
-	count := func(m *Match, player int) {
-		s := &sums[number[strategies[player]]]
-		s.Played++
-		switch {
-		case m.Winner == player:
-			s.Wins++
-		case m.Winner == None && !m.Technical:
-			s.Draws++
-		default:
-			s.Losses++
-			if m.Technical {
-				s.TechnicalLosses++
-			}
+	for _, m := range matches {
+		for _, player := range [...]int{m.A, m.B} {
+			sums[number[strategies[player]]].Add(m.Outcome(player), 1)
 		}
-	}
-	for i := range matches {
-		count(&matches[i], matches[i].A)
-		count(&matches[i], matches[i].B)
 	}
 	return sums
 }
 
-// sonnebornBerger returns the scores of all players, by their points in the table.
-func sonnebornBerger(players int, matches []Match, points []int) []float64 {
-	worth := make([]float64, players)
-	if points != nil {
-		for i, p := range points {
-			worth[i] = float64(p)
-		}
-	} else {
-		for i := range matches {
-			a, b := matches[i].scores()
-			worth[matches[i].A] += a
-			worth[matches[i].B] += b
-		}
+// addSonnebornBerger sets the scores of all players, by their points in the table.
+func (a *Analysis) addSonnebornBerger(matches []league.Played, points []int) {
+	if points == nil {
+		return
 	}
-	scores := make([]float64, players)
-	for i := range matches {
-		m := &matches[i]
-		a, b := m.scores()
-		scores[m.A] += float64(a * worth[m.B])
-		scores[m.B] += float64(b * worth[m.A])
-	}
-	return scores
-}
-
-// scores returns 1 for a win, ½ for a draw and 0 for a loss of any kind.
-func (m *Match) scores() (a, b float64) {
-	switch {
-	case m.Winner == m.A:
-		return 1, 0
-	case m.Winner == m.B:
-		return 0, 1
-	case m.Technical:
-		return 0, 0
-	default:
-		return 0.5, 0.5
+	for _, m := range matches {
+		for _, player := range [...]int{m.A, m.B} {
+			opponent := m.A + m.B - player
+			switch m.Outcome(player) {
+			case league.Win:
+				a.Players[player].SonnebornBerger += float64(points[opponent])
+			case league.Draw:
+				a.Players[player].SonnebornBerger += float64(points[opponent]) / 2
+			}
+		}
 	}
 }

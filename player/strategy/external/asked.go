@@ -16,9 +16,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/rs/zerolog"
 
-	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -48,15 +46,12 @@ func (o *MCP) check(programs *Programs) error {
 	return nil
 }
 
-// An asker decides with a tool of an MCP server. It always decides in time: if the server
-// does not answer, the fallback strategy chooses, and the log and the account say so.
-// Safe for concurrent use; the server receives one question at a time.
+// An asker decides with a tool of an MCP server, which receives one question at a time.
 type asker struct {
+	timely
+
 	options  MCP
 	programs Programs
-	limit    time.Duration
-	fallback strategy.Strategy
-	log      zerolog.Logger
 	turn     chan struct{} // a semaphore for session, program and tool; full while free
 
 	closing sync.WaitGroup // of the sessions that are over
@@ -65,9 +60,6 @@ type asker struct {
 	program *child             // nil for a server with a URL
 	pipes   []*os.File         // our ends of its standard input and output
 	tool    *mcp.Tool
-
-	mu                    sync.Mutex
-	questions, byFallback int
 }
 
 func newAsker(t Tools) (*asker, error) {
@@ -75,38 +67,22 @@ func newAsker(t Tools) (*asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &asker{options: t.MCP, programs: t.Programs, limit: cmp.Or(t.Timeout, modelTimeout), fallback: fallback, log: t.Log, turn: make(chan struct{}, 1)}
+	a := &asker{
+		timely: timely{
+			name: Asked, asked: "the MCP server", chose: "MCP_SERVER_HAS_CHOSEN", failed: "MCP_SERVER_DID_NOT_CHOOSE",
+			limit: cmp.Or(t.Timeout, modelTimeout), fallback: fallback, log: t.Log,
+		},
+		options: t.MCP, programs: t.Programs, turn: make(chan struct{}, 1),
+	}
 	a.turn <- struct{}{}
 	return a, nil
 }
 
-// Name returns the name of the strategy.
-func (a *asker) Name() string { return Asked }
-
-// Choose asks the server, and lets the fallback strategy choose if it fails.
+// Choose asks the server.
 func (a *asker) Choose(ctx context.Context, v strategy.View) (string, error) {
-	if len(v.Options) == 0 {
-		return "", fmt.Errorf("%s: no move to choose from", Asked)
-	}
-	limit := timeFor(ctx, v, a.limit)
-	bound, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	choice, err := a.ask(bound, &v, limit)
-	a.mu.Lock()
-	a.questions++
-	if err != nil {
-		a.byFallback++
-	}
-	a.mu.Unlock()
-	if err == nil {
-		a.log.Info().Str("match_id", v.MatchID).Str("choice", choice).Str("event_type", protocol.EventServerChose).Msg("the MCP server has chosen")
-		return choice, nil
-	}
-	v.FellBack()
-	choice, failed := a.fallback.Choose(ctx, v)
-	a.log.Warn().Str("error", clip(strings.ToValidUTF8(err.Error(), "�"), 500)).Str("match_id", v.MatchID).Str("fallback", a.fallback.Name()).
-		Str("choice", choice).Str("event_type", protocol.EventServerFailed).Msg("the MCP server did not choose, the fallback strategy did")
-	return choice, failed
+	return a.choose(ctx, v, func(ctx context.Context, limit time.Duration) (string, error) {
+		return a.ask(ctx, &v, limit)
+	})
 }
 
 // ask asks the server. It connects first if there is no session.
@@ -146,10 +122,12 @@ func (a *asker) connect(ctx context.Context) (err error) {
 			return err
 		}
 	} else {
-		server = &mcp.StreamableClientTransport{Endpoint: a.options.URL, HTTPClient: &http.Client{Transport: limitedBodies{http.DefaultTransport}, CheckRedirect: withinHost},
+		server = &mcp.StreamableClientTransport{Endpoint: a.options.URL,
+			HTTPClient:           &http.Client{Transport: limitedBodies{http.DefaultTransport}, CheckRedirect: withinHost},
 			DisableStandaloneSSE: true, MaxRetries: -1}
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "evenodd-player", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	client := mcp.NewClient(&mcp.Implementation{Name: "evenodd-player", Version: "1"},
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	if err := a.open(ctx, client, server); err != nil {
 		return err
 	}
@@ -244,7 +222,8 @@ func toolFor(name string, tools []*mcp.Tool) (*mcp.Tool, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return nil, fmt.Errorf("the server has no tool %q; set --mcp-tool to one of: %s", cmp.Or(name, "choose"), strings.Join(names, ", "))
+	return nil, fmt.Errorf("the server has no tool %q; set --mcp-tool to one of: %s", cmp.Or(name, "choose"),
+		strings.Join(names, ", "))
 }
 
 // questionFor returns the members of a question that the tool's input schema names; all
@@ -295,7 +274,8 @@ func choiceFrom(r *mcp.CallToolResult, options []string) (string, error) {
 	}
 	choice, _, err := choiceIn(text, options)
 	if errors.Is(err, errChatter) {
-		return "", wrong("the tool answered %q, which is not a choice; the legal choices are %s", clip(text, 200), strings.Join(options, ", "))
+		return "", wrong("the tool answered %q, which is not a choice; the legal choices are %s", clip(text, 200),
+			strings.Join(options, ", "))
 	}
 	return choice, err
 }
@@ -305,13 +285,6 @@ func (a *asker) Close() {
 	<-a.turn
 	a.disconnect()
 	a.closing.Wait()
-}
-
-// Account counts the questions and the answers of the fallback strategy.
-func (a *asker) Account() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return account(Asked, a.questions, a.byFallback, a.fallback)
 }
 
 // withinHost refuses redirects to other hosts, because the server could lead this process to

@@ -22,13 +22,6 @@ import (
 // botTimeout is the default limit of a decision.
 const botTimeout = 5 * time.Second
 
-// The pauses before a failing program is restarted. After the first failure there is no
-// pause, because waiting could cost another match.
-const (
-	firstPause   = 250 * time.Millisecond
-	longestPause = 4 * time.Second
-)
-
 // A bot decides with a program that answers each line with a line. A failure of the
 // program is an error and costs the match: a default choice would hide the failure from
 // the program's author.
@@ -46,10 +39,7 @@ type bot struct {
 
 	turn chan struct{} // a semaphore for the fields below; full while free
 
-	running  *process  // nil before the next start
-	failures int       // in a row
-	failedAt time.Time // the last failure
-
+	running                   *process // nil before the next start
 	questions, failed, starts int
 }
 
@@ -75,11 +65,14 @@ func (o *Programs) find(setting, line string) (path string, args []string, err e
 	case err == nil:
 		return path, list[1:], nil
 	case errors.Is(err, fs.ErrPermission):
-		return "", nil, fmt.Errorf("%s%s: %s is not executable: run chmod +x, or name its interpreter, as in %spython3 bot.py", setting, line, list[0], short)
+		return "", nil,
+			fmt.Errorf("%s%s: %s is not executable: run chmod +x, or name its interpreter, as in %spython3 bot.py", setting,
+				line, list[0], short)
 	case strings.ContainsRune(list[0], '/') && errors.Is(err, fs.ErrNotExist):
 		return "", nil, fmt.Errorf("%s%s: program %s not found", setting, line, list[0])
 	case errors.Is(err, exec.ErrNotFound):
-		return "", nil, fmt.Errorf("%s%s: program %s not found in PATH; for a file in this folder use %s./%s", setting, line, list[0], short, list[0])
+		return "", nil, fmt.Errorf("%s%s: program %s not found in PATH; for a file in this folder use %s./%s", setting, line,
+			list[0], short, list[0])
 	}
 	return "", nil, fmt.Errorf("%s%s: %w", setting, line, err)
 }
@@ -91,7 +84,8 @@ func newBot(name string, t Tools) (*bot, error) {
 		return nil, err
 	}
 	b := &bot{
-		name: name, path: path, args: args, limit: cmp.Or(t.Timeout, botTimeout), programs: t.Programs, closed: make(chan struct{}), turn: make(chan struct{}, 1),
+		name: name, path: path, args: args, limit: cmp.Or(t.Timeout, botTimeout), programs: t.Programs,
+		closed: make(chan struct{}), turn: make(chan struct{}, 1),
 		log: t.Log.With().Str("bot", name).Logger(),
 	}
 	b.output = &output{logger: b.log, allowed: rate.NewLimiter(loggedPerSecond, loggedAtOnce)}
@@ -106,7 +100,8 @@ func (b *bot) start() (err error) {
 	b.running, err = launch(b.path, b.args, &b.programs, b.output)
 	if err == nil {
 		b.starts++
-		b.log.Debug().Int("pid", b.running.child.cmd.Process.Pid).Bool("isolated", b.running.child.isolated).Str("event_type", protocol.EventBotStarted).Msg("started the bot")
+		b.log.Debug().Int("pid", b.running.child.cmd.Process.Pid).Bool("isolated", b.running.child.isolated).Str("event_type",
+			"THE_BOT_IS_STARTED").Msg("started the bot")
 	}
 	return err
 }
@@ -146,7 +141,7 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 		if reason != "" {
 			e.Str("reason", reason)
 		}
-	}).Str("event_type", protocol.EventBotChose).Msg("the bot has chosen")
+	}).Str("event_type", "THE_BOT_HAS_CHOSEN").Msg("the bot has chosen")
 	return choice, nil
 }
 
@@ -158,31 +153,23 @@ func (b *bot) ask(v strategy.View, limit time.Duration, until time.Time) (choice
 		return "", "", fmt.Errorf("cannot be asked: %w", err)
 	}
 	for {
-		if err := b.ready(until); err != nil {
+		if err := b.ready(); err != nil {
 			return "", "", err
 		}
 		before := b.running.answers
 		choice, reason, err = b.running.ask(question, v.Options, until, b.closed)
 		if err == nil {
 			b.running.answers++
-			b.failures = 0
 			return choice, reason, nil
 		}
 		if _, wrong := errors.AsType[*strategy.WrongAnswerError](err); wrong {
 			return "", "", err
 		}
 		b.drop()
-		if ended, ok := errors.AsType[*endedError](err); ok && ended.success && before > 0 {
-			continue
+		if ended, ok := errors.AsType[*endedError](err); !ok || !ended.success || before == 0 {
+			return "", "", err
 		}
-		b.fail()
-		return "", "", err
 	}
-}
-
-func (b *bot) fail() {
-	b.failures++
-	b.failedAt = time.Now()
 }
 
 // drop stops the process.
@@ -191,57 +178,24 @@ func (b *bot) drop() {
 	b.running = nil
 }
 
-// ready starts the program if necessary, and discards unread output. Before a restart
-// after failures it waits, if that leaves time for the question.
-func (b *bot) ready(until time.Time) error {
+// ready starts the program if necessary, and discards unread output.
+func (b *bot) ready() error {
 	if b.running != nil && b.running.exited() {
-		if b.running.answers == 0 {
-			b.fail()
-		}
 		b.log.Warn().Str("state", b.running.child.ending.text).Str("last_words", b.running.lastError()).
-			Str("event_type", protocol.EventBotExited).Msg("the bot exited, restarting it")
+			Str("event_type", "BOT_EXITED").Msg("the bot exited, restarting it")
 		b.drop()
 	}
 	if b.running != nil && !b.running.clear() {
-		b.log.Warn().Str("event_type", protocol.EventBotFlooded).Msg("the bot prints too much, restarting it")
+		b.log.Warn().Str("event_type", "BOT_FLOODED").Msg("the bot prints too much, restarting it")
 		b.drop()
 	}
 	if b.running != nil {
 		return nil
 	}
-	if err := b.pause(until); err != nil {
-		return err
-	}
 	if err := b.start(); err != nil {
 		return fmt.Errorf("cannot be started: %w", err)
 	}
 	return nil
-}
-
-// pause waits before the restart of a failing program.
-func (b *bot) pause(until time.Time) error {
-	rest := time.Until(b.failedAt.Add(pauseAfter(b.failures, b.limit)))
-	if rest <= 0 {
-		return nil
-	}
-	if time.Now().Add(rest).After(until) {
-		return fmt.Errorf("has failed %d times in a row; the next start is in %s", b.failures, rest.Round(time.Millisecond))
-	}
-	select {
-	case <-time.After(rest):
-		return nil
-	case <-b.closed:
-		return errClosed
-	}
-}
-
-// pauseAfter returns the pause after so many failures: at most half of the limit of a
-// decision, so that there is time for an answer.
-func pauseAfter(failures int, limit time.Duration) time.Duration {
-	if failures < 2 {
-		return 0
-	}
-	return min(firstPause<<min(failures-2, 10), longestPause, limit/2)
 }
 
 // Close stops the program. It abandons a question in progress.
@@ -253,7 +207,8 @@ func (b *bot) Close() {
 			b.running.stop(true)
 			b.running = nil
 		}
-		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Str("event_type", protocol.EventBotStopped).Msg("stopped the bot")
+		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Str("event_type",
+			"THE_BOT_HAS_ENDED").Msg("stopped the bot")
 		b.turn <- struct{}{}
 	})
 }
@@ -262,5 +217,6 @@ func (b *bot) Close() {
 func (b *bot) Account() string {
 	<-b.turn
 	defer func() { b.turn <- struct{}{} }()
-	return fmt.Sprintf("%s: %s, %d without an answer; started %s", b.name, protocol.Counted(b.questions, "question"), b.failed, protocol.Counted(b.starts, "time"))
+	return fmt.Sprintf("%s: %s, %d without an answer; started %s", b.name, protocol.Counted(b.questions, "question"),
+		b.failed, protocol.Counted(b.starts, "time"))
 }

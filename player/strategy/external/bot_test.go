@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -178,20 +177,6 @@ func TestSurplusAnswerIsDiscarded(t *testing.T) {
 	assert.Contains(t, b.log.String(), `"stdout":"even"`)
 }
 
-func TestLogOfABotIsLimited(t *testing.T) {
-	t.Parallel()
-	b := openScript(t, `i=0; while [ $i -lt 5000 ]; do echo "line $i of very many" >&2; i=$((i+1)); done
-		head -c 100000 /dev/zero | tr '\0' x >&2; while read -r q; do echo even; done`, 0)
-	b.answers(t, "even")
-	b.Close()
-	logged := b.log.String()
-	assert.GreaterOrEqual(t, strings.Count(logged, "the bot says"), loggedAtOnce)
-	assert.Less(t, strings.Count(logged, "the bot says"), 1000)
-	for line := range strings.Lines(logged) {
-		assert.Less(t, len(line), 2*maxLogged)
-	}
-}
-
 func TestQuestionsAreSequential(t *testing.T) {
 	t.Parallel()
 	b := openScript(t, `while read -r q; do echo "$q" | sed 's/.*"valid_options":\["\([^"]*\)".*/\1/'; done`, 30*time.Second)
@@ -286,55 +271,4 @@ func TestBotHasItsFullTimeAfterTheCallerGivesUp(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, answer{"even", nil}, <-answered, "the repeated question has an answer")
 	b.answers(t, "odd")
-}
-
-func TestFailingBotIsRestartedAfterAPause(t *testing.T) {
-	t.Parallel()
-	b := openScript(t, `exit 1`, 2*time.Second)
-	for range 2 {
-		_, err := b.asked(t, "R1M1")
-		require.ErrorContains(t, err, "exit status 1", "the first restart has no pause")
-	}
-	b.failures = 10
-	v := view("R1M1")
-	v.Within = 10 * time.Millisecond
-	b.failedAt = time.Now()
-	_, err := b.Choose(t.Context(), v)
-	require.ErrorContains(t, err, "times in a row; the next start is in")
-	assert.Regexp(t, `the next start is in (\d+ms|1s)`, err.Error())
-}
-
-func TestPauseAfterFailures(t *testing.T) {
-	tests := []struct {
-		failures int
-		limit    time.Duration
-		want     time.Duration
-	}{
-		{0, botTimeout, 0},
-		{1, botTimeout, 0},
-		{2, botTimeout, 250 * time.Millisecond},
-		{3, botTimeout, 500 * time.Millisecond},
-		{5, botTimeout, 2 * time.Second},
-		{6, botTimeout, botTimeout / 2},
-		{1000, time.Minute, 4 * time.Second},
-		{1000, time.Second, 500 * time.Millisecond},
-	}
-	for _, tt := range tests {
-		assert.Equal(t, tt.want, pauseAfter(tt.failures, tt.limit), "after %d", tt.failures)
-	}
-}
-
-func TestTimeForADecision(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		v := view("R1M1")
-		assert.Equal(t, time.Minute, timeFor(t.Context(), v, time.Minute), "no deadline")
-		assert.Equal(t, 8*time.Second, timeFor(ctx, v, time.Minute), "the deadline of the caller")
-		assert.Equal(t, 5*time.Second, timeFor(ctx, v, 5*time.Second))
-		v.Within = 5 * time.Second
-		assert.Equal(t, 4*time.Second, timeFor(ctx, v, time.Minute), "the deadline of the referee")
-		time.Sleep(11 * time.Second)
-		assert.Zero(t, timeFor(ctx, v, time.Minute))
-	})
 }

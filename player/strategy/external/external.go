@@ -6,7 +6,6 @@ package external
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -73,7 +72,8 @@ func Check(name string, t Tools, types ...string) error {
 	}
 	s, err := strategy.New(name)
 	if err != nil {
-		return fmt.Errorf("unknown strategy %q%s; choose one of: %s", name, protocol.DidYouMean(name, append(strategy.Names(), Model, Asked, HostName)), Names(t.Hosted))
+		return fmt.Errorf("unknown strategy %q%s; choose one of: %s", name,
+			protocol.DidYouMean(name, append(strategy.Names(), Model, Asked, HostName)), Names(t.Hosted))
 	}
 	return strategy.Fits(s, types...)
 }
@@ -88,7 +88,7 @@ func Open(name string, t Tools, types ...string) (strategy.Strategy, error) {
 	case Runs(name):
 		return newBot(name, t)
 	case name == Model:
-		return newModel(t), nil
+		return newModel(t)
 	case name == Asked:
 		return newAsker(t)
 	case name == HostName:
@@ -105,38 +105,12 @@ func Close(s strategy.Strategy) {
 	}
 }
 
-// newFallback returns the strategy that chooses when an MCP host or server does not.
-func newFallback(t Tools) (strategy.Strategy, error) {
-	s, err := strategy.New(cmp.Or(t.Fallback, "random"))
-	if err != nil {
-		return nil, fmt.Errorf("unknown strategy %q for --fallback%s; choose one of: %s", t.Fallback, protocol.DidYouMean(t.Fallback, strategy.Names()), strings.Join(strategy.Names(), ", "))
-	}
-	return s, nil
-}
-
-// account counts the questions of a strategy, and the answers of its fallback.
-func account(name string, questions, byFallback int, fallback strategy.Strategy) string {
-	return fmt.Sprintf("%s: %s, %d answered by the fallback strategy %s", name, protocol.Counted(questions, "question"), byFallback, fallback.Name())
-}
-
 // Account summarizes the calls of an external strategy in a sentence; "" for others.
 func Account(s strategy.Strategy) string {
 	if a, ok := s.(interface{ Account() string }); ok {
 		return a.Account()
 	}
 	return ""
-}
-
-// timeFor returns the time for a decision: the limit, but at most four fifths of the time
-// that the caller gives, so that the answer arrives before the deadline.
-func timeFor(ctx context.Context, v strategy.View, limit time.Duration) time.Duration {
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(deadline)*4/5)
-	}
-	if v.Within > 0 {
-		limit = min(limit, v.Within*4/5)
-	}
-	return max(limit, 0)
 }
 
 // clip shortens an untrusted text for the log.

@@ -27,7 +27,8 @@ func (g *group) add(c *exec.Cmd) {
 	}
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))) //nolint:gosec // a system call
 	if err == nil {
-		failed := c.Process.WithHandle(func(process uintptr) { err = windows.AssignProcessToJobObject(job, windows.Handle(process)) })
+		failed := c.Process.WithHandle(
+			func(process uintptr) { err = windows.AssignProcessToJobObject(job, windows.Handle(process)) })
 		if err == nil && failed == nil {
 			g.job.Store(uintptr(job))
 			return

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
@@ -21,18 +19,14 @@ const HostName = "mcp-host"
 // hostTimeout is the default limit of a decision.
 const hostTimeout = 60 * time.Second
 
-// A Host is a strategy that shows its questions and waits for answers from outside. It
-// always decides in time: if nobody answers, the fallback strategy chooses, and the log
-// and the account say so. Safe for concurrent use.
+// A Host is a strategy that shows its questions and waits for answers from outside.
 type Host struct {
-	limit    time.Duration
-	fallback strategy.Strategy
-	log      zerolog.Logger
+	timely
 
-	mu                    sync.Mutex
-	pending               []*pendingChoice // the oldest first
-	changed               chan struct{}    // closed when a question arrives
-	questions, byFallback int
+	pendingMu sync.Mutex
+	shown     int              // questions so far
+	pending   []*pendingChoice // the oldest first
+	changed   chan struct{}    // closed when a question arrives
 }
 
 // A Question is a choice that a player must make.
@@ -53,58 +47,42 @@ func newHost(t Tools) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Host{limit: cmp.Or(t.Timeout, hostTimeout), fallback: fallback, log: t.Log, changed: make(chan struct{})}, nil
+	return &Host{
+		timely: timely{
+			name: HostName, asked: "the MCP host", chose: "HOST_HAS_CHOSEN", failed: "HOST_DID_NOT_CHOOSE_IN_TIME",
+			limit: cmp.Or(t.Timeout, hostTimeout), fallback: fallback, log: t.Log,
+		},
+		changed: make(chan struct{}),
+	}, nil
 }
 
-// Name returns the name of the strategy.
-func (h *Host) Name() string { return HostName }
-
-// Choose waits for the host's answer, and lets the fallback strategy choose without one.
+// Choose waits for the host's answer.
 func (h *Host) Choose(ctx context.Context, v strategy.View) (string, error) {
-	if len(v.Options) == 0 {
-		return "", fmt.Errorf("%s: no move to choose from", HostName)
-	}
-	limit := timeFor(ctx, v, h.limit)
-	p := h.ask(&v, limit)
-	defer h.drop(p)
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case choice := <-p.answer:
-		return h.chose(&v, choice), nil
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case <-timer.C:
-	}
-	h.drop(p)
-	select {
-	case choice := <-p.answer: // accepted just before the deadline
-		return h.chose(&v, choice), nil
-	default:
-	}
-	v.FellBack()
-	choice, err := h.fallback.Choose(ctx, v)
-	h.mu.Lock()
-	h.byFallback++
-	h.mu.Unlock()
-	h.log.Warn().Str("match_id", v.MatchID).Str("fallback", h.fallback.Name()).Str("choice", choice).
-		Str("event_type", protocol.EventHostSilent).Msg("the MCP host did not choose in time, the fallback strategy did")
-	return choice, err
-}
-
-// chose logs the host's choice and returns it.
-func (h *Host) chose(v *strategy.View, choice string) string {
-	h.log.Info().Str("match_id", v.MatchID).Str("choice", choice).Str("event_type", protocol.EventHostChose).Msg("the MCP host has chosen")
-	return choice
+	return h.choose(ctx, v, func(ctx context.Context, limit time.Duration) (string, error) {
+		p := h.ask(&v, limit)
+		select {
+		case choice := <-p.answer:
+			return choice, nil
+		case <-ctx.Done():
+		}
+		h.drop(p)
+		select {
+		case choice := <-p.answer: // accepted just before the deadline
+			return choice, nil
+		default:
+			return "", ctx.Err()
+		}
+	})
 }
 
 // ask adds a question.
 func (h *Host) ask(v *strategy.View, limit time.Duration) *pendingChoice {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.questions++
+	h.pendingMu.Lock()
+	defer h.pendingMu.Unlock()
+	h.shown++
 	p := &pendingChoice{answer: make(chan string, 1), question: Question{
-		ChoiceID: fmt.Sprintf("%s-%d", v.MatchID, h.questions), Deadline: protocol.FormatTimestamp(time.Now().Add(limit)), request: *requestOf(v, limit),
+		ChoiceID: fmt.Sprintf("%s-%d", v.MatchID, h.shown), Deadline: protocol.FormatTimestamp(time.Now().Add(limit)),
+		request: *requestOf(v, limit),
 	}}
 	h.pending = append(h.pending, p)
 	close(h.changed)
@@ -114,8 +92,8 @@ func (h *Host) ask(v *strategy.View, limit time.Duration) *pendingChoice {
 
 // drop removes a question.
 func (h *Host) drop(p *pendingChoice) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.pendingMu.Lock()
+	defer h.pendingMu.Unlock()
 	h.pending = slices.DeleteFunc(h.pending, func(q *pendingChoice) bool { return q == p })
 }
 
@@ -126,8 +104,8 @@ func (h *Host) Pending() []Question {
 }
 
 func (h *Host) now() (questions []Question, changed <-chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.pendingMu.Lock()
+	defer h.pendingMu.Unlock()
 	questions = []Question{}
 	for _, p := range h.pending {
 		questions = append(questions, p.question)
@@ -154,11 +132,12 @@ func (h *Host) Wait(ctx context.Context) []Question {
 // Answer answers a question. It returns an error if the question does not wait any more,
 // or if the choice is not legal.
 func (h *Host) Answer(choiceID, choice string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.pendingMu.Lock()
+	defer h.pendingMu.Unlock()
 	i := slices.IndexFunc(h.pending, func(p *pendingChoice) bool { return p.question.ChoiceID == choiceID })
 	if i < 0 {
-		return fmt.Errorf("choice_id %q: no such question waits; it was answered, or its deadline is over", clip(choiceID, 60))
+		return fmt.Errorf("choice_id %q: no such question waits; it was answered, or its deadline is over",
+			clip(choiceID, 60))
 	}
 	if options := h.pending[i].question.ValidOptions; !slices.Contains(options, choice) {
 		return fmt.Errorf("choice %q: must be one of %s", clip(choice, 60), strings.Join(options, ", "))
@@ -166,11 +145,4 @@ func (h *Host) Answer(choiceID, choice string) error {
 	h.pending[i].answer <- choice // its only element, because the question is removed now
 	h.pending = slices.Delete(h.pending, i, i+1)
 	return nil
-}
-
-// Account counts the questions and the answers of the fallback strategy.
-func (h *Host) Account() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return account(HostName, h.questions, h.byFallback, h.fallback)
 }

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -88,27 +87,6 @@ func TestQuestionOfACanceledCallDoesNotWait(t *testing.T) {
 		cancel()
 		assert.ErrorIs(t, (<-made).err, context.Canceled)
 		assert.Empty(t, h.Pending())
-	})
-}
-
-func TestWaitEndsWithoutAQuestion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
-		defer cancel()
-		assert.Empty(t, openHost(t, &log{}).Wait(ctx))
-	})
-}
-
-func TestQuestionOfHostIsOneObject(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := openHost(t, &log{})
-		made := choose(t.Context(), h, "R1M1")
-		synctest.Wait()
-		text, err := json.Marshal(h.Pending()[0])
-		require.NoError(t, err)
-		assert.Regexp(t, `^\{"choice_id":"R1M1-1","deadline":"[^"]+","schema_version":"1.0.0","game_type":"even_odd","match_id":"R1M1",`, string(text))
-		require.NoError(t, h.Answer("R1M1-1", "odd"))
-		<-made
 	})
 }
 

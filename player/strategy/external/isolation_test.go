@@ -179,11 +179,3 @@ func TestBotGetsOnlyNamedVariables(t *testing.T) {
 	assert.Subset(t, []string{"PATH", "HOME", "LANG", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_"}, names, "the shell sets the last four")
 	assert.NotContains(t, string(text), "secret")
 }
-
-func TestNameOfAVariableIsChecked(t *testing.T) {
-	for _, name := range []string{"", "A=B", "A\x00"} {
-		err := Check("exec:sh", Tools{Programs: Programs{Env: []string{name}}})
-		require.ErrorContains(t, err, "must be the name of an environment variable, such as PYTHONPATH")
-	}
-	require.NoError(t, Check("exec:sh", Tools{Programs: Programs{Env: []string{"PYTHONPATH"}}}))
-}

@@ -122,7 +122,8 @@ func choiceIn(line string, options []string) (choice, reason string, err error) 
 		return "", "", err
 	}
 	if !slices.Contains(options, choice) {
-		return "", "", wrong("answered %q, which is not a legal choice; the legal choices are %s", clip(choice, 60), strings.Join(options, ", "))
+		return "", "", wrong("answered %q, which is not a legal choice; the legal choices are %s", clip(choice, 60),
+			strings.Join(options, ", "))
 	}
 	return choice, reason, nil
 }

@@ -57,14 +57,6 @@ func TestQuestionMatchesTheReadme(t *testing.T) {
 	assert.Equal(t, "a text, for the log at level debug", reason)
 }
 
-func TestSameViewGivesSameQuestion(t *testing.T) {
-	one, err := requestLine(documented(), time.Second)
-	require.NoError(t, err)
-	two, err := requestLine(documented(), time.Second)
-	require.NoError(t, err)
-	assert.Equal(t, string(one), string(two), "a bot without state plays the same league again")
-}
-
 func TestAnswerLines(t *testing.T) {
 	parities, cells := []string{"even", "odd"}, []string{"0", "4", "8"}
 	tests := []struct {

@@ -13,10 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/sashabaranov/go-openai"
 
-	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -39,7 +37,8 @@ func (l *LLM) check() error {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return errors.New("--llm-url: must be a URL such as http://localhost:11434/v1")
 	case u.User != nil:
-		return errors.New("--llm-url: must not contain a user or a password; set the key with EVENODD_LLM_KEY or OPENAI_API_KEY")
+		return errors.New(
+			"--llm-url: must not contain a user or a password; set the key with EVENODD_LLM_KEY or OPENAI_API_KEY")
 	}
 	return nil
 }
@@ -56,29 +55,31 @@ const (
 	maxRefusal = 4 << 10
 )
 
-// A model decides with a language model (spec 003 §3.6.3). It always decides in time: if
-// the model does not answer, the choice is random, and the log and the account say so.
-// Safe for concurrent use.
+// A model decides with a language model. Its fallback is a random choice.
 type model struct {
+	timely
+
 	llm    LLM
-	limit  time.Duration
-	log    zerolog.Logger
 	client *openai.Client
 	http   *http.Client
 
-	mu    sync.Mutex
-	spent spent
+	spentMu         sync.Mutex
+	asked, answered int // tokens
+	took            time.Duration
 }
 
-// spent counts the calls and their cost.
-type spent struct {
-	questions, byChance   int
-	prompted, completions int // tokens
-	time                  time.Duration
-}
-
-func newModel(t Tools) *model {
-	m := &model{llm: t.LLM, limit: cmp.Or(t.Timeout, modelTimeout), log: t.Log.With().Str("model", t.LLM.Model).Logger()}
+func newModel(t Tools) (*model, error) {
+	random, err := strategy.New("random")
+	if err != nil {
+		return nil, err
+	}
+	m := &model{
+		timely: timely{
+			name: Model, asked: "the language model", chose: "THE_LANGUAGE_MODEL_HAS_CHOSEN", failed: "MODEL_FAILED",
+			limit: cmp.Or(t.Timeout, modelTimeout), fallback: random, log: t.Log.With().Str("model", t.LLM.Model).Logger(),
+		},
+		llm: t.LLM,
+	}
 	transport := t.LLM.Transport
 	if transport == nil { // with separate connections, which Close ends
 		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
@@ -91,48 +92,25 @@ func newModel(t Tools) *model {
 	c := openai.DefaultConfig(t.LLM.Key)
 	c.BaseURL, c.HTTPClient = t.LLM.URL, bounded{m.http}
 	m.client = openai.NewClientWithConfig(c)
-	return m
+	return m, nil
 }
 
-func (m *model) Name() string { return Model }
-
-// Choose asks the model. If the model fails, it chooses at random.
+// Choose asks the model.
 func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
-	if len(v.Options) == 0 {
-		return "", fmt.Errorf("%s: no move to choose from", Model)
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeFor(ctx, v, m.limit))
-	defer cancel()
-	began := time.Now()
-	answer, usage, err := m.ask(ctx, prompt(v))
-	choice := ""
-	if err == nil {
-		choice, err = chosen(answer, v.Options)
-	}
-	took := time.Since(began)
-	m.count(usage, took, err != nil)
-	log := m.log.With().Str("match_id", v.MatchID).Dur("took_ms", took).
-		Int("prompt_tokens", usage.PromptTokens).Int("completion_tokens", usage.CompletionTokens).Logger()
-	if err != nil {
-		choice = v.Options[v.Random.IntN(len(v.Options))]
-		v.FellBack()
-		log.Warn().Str("error", m.withoutKey(err)).Str("choice", choice).Str("event_type", protocol.EventModelFailed).Msg("the language model did not choose, the choice is random")
-		return choice, nil
-	}
-	log.Info().Str("choice", choice).Str("event_type", protocol.EventModelChose).Msg("the language model has chosen")
-	return choice, nil
-}
-
-func (m *model) count(u openai.Usage, took time.Duration, byChance bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.spent.questions++
-	m.spent.prompted += u.PromptTokens
-	m.spent.completions += u.CompletionTokens
-	m.spent.time += took
-	if byChance {
-		m.spent.byChance++
-	}
+	return m.choose(ctx, v, func(ctx context.Context, _ time.Duration) (choice string, err error) {
+		began := time.Now()
+		answer, usage, err := m.ask(ctx, prompt(v))
+		if err == nil {
+			choice, err = chosen(answer, v.Options)
+		}
+		m.spentMu.Lock()
+		m.asked, m.answered, m.took = m.asked+usage.PromptTokens, m.answered+usage.CompletionTokens, m.took+time.Since(began)
+		m.spentMu.Unlock()
+		if err != nil {
+			err = errors.New(m.withoutKey(err))
+		}
+		return choice, err
+	})
 }
 
 // withoutKey returns the text of an error without the key, which some endpoints quote.
@@ -148,9 +126,11 @@ func (m *model) withoutKey(err error) string {
 func (m *model) ask(ctx context.Context, question string) (answer string, usage openai.Usage, err error) {
 	request := openai.ChatCompletionRequest{Model: m.llm.Model}
 	if m.llm.Prompt != "" {
-		request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: m.llm.Prompt})
+		request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem,
+			Content: m.llm.Prompt})
 	}
-	request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: question})
+	request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser,
+		Content: question})
 	for again := false; ; again = true {
 		r, err := m.client.CreateChatCompletion(ctx, request)
 		if err == nil && len(r.Choices) > 0 {
@@ -163,7 +143,8 @@ func (m *model) ask(ctx context.Context, question string) (answer string, usage 
 		if again || !temporary || wait(ctx, pause) != nil {
 			return "", r.Usage, err
 		}
-		m.log.Info().Str("error", m.withoutKey(err)).Str("event_type", protocol.EventModelRetried).Msg("retrying the call of the language model")
+		m.log.Info().Str("error", m.withoutKey(err)).Str("event_type",
+			"ASKING_THE_LANGUAGE_MODEL_ONCE_MORE").Msg("retrying the call of the language model")
 	}
 }
 
@@ -196,20 +177,15 @@ func wait(ctx context.Context, pause time.Duration) error {
 // Close closes the connections.
 func (m *model) Close() {
 	m.http.CloseIdleConnections()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := &m.spent
-	m.log.Info().Int("questions", s.questions).Int("by_chance", s.byChance).Int("prompt_tokens", s.prompted).
-		Int("completion_tokens", s.completions).Dur("took_ms", s.time).Str("event_type", protocol.EventModelStopped).Msg("stopped calling the language model")
+	m.log.Info().Str("account", m.Account()).Str("event_type", "MODEL_STOPPED").Msg("stopped calling the language model")
 }
 
 // Account summarizes the calls of the model.
 func (m *model) Account() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := &m.spent
-	return fmt.Sprintf("%s: %s, %d answered by chance; %d tokens asked, %d answered, in %s",
-		m.llm.Model, protocol.Counted(s.questions, "question"), s.byChance, s.prompted, s.completions, s.time.Round(time.Millisecond))
+	m.spentMu.Lock()
+	defer m.spentMu.Unlock()
+	return fmt.Sprintf("%s; %s: %d tokens asked, %d answered, in %s", m.timely.Account(), m.llm.Model,
+		m.asked, m.answered, m.took.Round(time.Millisecond))
 }
 
 // A refusedError is an HTTP status other than 200.

@@ -13,8 +13,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
-
-	"evenodd/league/protocol"
 )
 
 // The time that a program has to exit: after its standard input is closed, and then after
@@ -63,7 +61,8 @@ func launch(path string, args []string, programs *Programs, output *output) (*pr
 		closeAll(ours)
 		return nil, err
 	}
-	p := &process{child: c, output: output, stdin: ours[0], lines: make(chan string, unread), ignored: make(chan struct{}), ended: make(chan struct{})}
+	p := &process{child: c, output: output, stdin: ours[0], lines: make(chan string, unread), ignored: make(chan struct{}),
+		ended: make(chan struct{})}
 	var reading sync.WaitGroup
 	reading.Go(func() { p.readAnswers(ours[1]) })
 	reading.Go(func() { p.readErrors(ours[2]) })
@@ -117,7 +116,7 @@ func (p *process) readErrors(stderr io.Reader) {
 		p.mu.Lock()
 		p.last = strings.ToValidUTF8(text, "�")
 		p.mu.Unlock()
-		p.output.log(zerolog.InfoLevel, "stderr", text, protocol.EventBotSaid, "the bot says")
+		p.output.log(zerolog.InfoLevel, "stderr", text, "THE_BOT_SAYS", "the bot says")
 	}
 }
 
@@ -167,14 +166,15 @@ func (p *process) clear() bool {
 
 // chatter logs a line that is not an answer.
 func (p *process) chatter(line string) {
-	p.output.log(zerolog.WarnLevel, "stdout", line, protocol.EventBotChattered,
+	p.output.log(zerolog.WarnLevel, "stdout", line, "BOT_CHATTERED",
 		"the bot printed a line that is not an answer: print answers to standard output and everything else to standard error")
 }
 
 // ask sends a question and waits for the answer until a time, or until closed is closed.
 // After a *strategy.WrongAnswerError the process can still be used; after any other error it
 // cannot.
-func (p *process) ask(question []byte, options []string, until time.Time, closed <-chan struct{}) (choice, reason string, err error) {
+func (p *process) ask(question []byte, options []string, until time.Time, closed <-chan struct{}) (choice,
+	reason string, err error) {
 	_ = p.stdin.SetWriteDeadline(until) // pipes support it
 	if _, err := p.stdin.Write(question); errors.Is(err, os.ErrDeadlineExceeded) {
 		return "", "", errors.New("hangs: it does not read its standard input")

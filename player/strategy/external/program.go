@@ -35,7 +35,8 @@ type Programs struct {
 // second line is for Windows. All other variables may hold secrets of this program or the user.
 func passedVariables() []string {
 	return []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
-		"SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"}
+		"SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "APPDATA",
+		"LOCALAPPDATA"}
 }
 
 // check returns an error for settings that no program can have.
@@ -63,7 +64,10 @@ func (o *Programs) environment() []string {
 	names := slices.Concat(passedVariables(), o.Env)
 	for _, variable := range o.Environ {
 		name, _, _ := strings.Cut(variable, "=")
-		if slices.ContainsFunc(names, func(n string) bool { return n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) }) {
+		if slices.ContainsFunc(names, func(n string) bool {
+			return n == name || runtime.GOOS == "windows" &&
+				strings.EqualFold(n, name)
+		}) {
 			passed = append(passed, variable)
 		}
 	}

@@ -21,7 +21,7 @@ const promptHistory = 10
 // maxSituation is the largest position in a prompt, in bytes.
 const maxSituation = 8 << 10
 
-// prompt returns the question of spec 003 §3.6.3, with the player's knowledge.
+// prompt returns the question to a model, with the player's knowledge.
 func prompt(v strategy.View) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format, args...) } // writing to a builder never fails
@@ -29,7 +29,8 @@ func prompt(v strategy.View) string {
 		say("You are playing Even/Odd game.\n")
 	} else {
 		say("You are playing %s game. Your move: %s.\n", v.GameType, v.MoveType)
-		if situation, err := json.Marshal(v.Context, json.Deterministic(true)); err == nil && len(v.Context) > 0 && len(situation) <= maxSituation {
+		if situation, err := json.Marshal(v.Context, json.Deterministic(true)); err == nil && len(v.Context) > 0 &&
+			len(situation) <= maxSituation {
 			say("The position: %s\n", situation)
 		}
 	}

@@ -19,11 +19,13 @@ func sandboxError() error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	switch {
 	case errno == unix.ENOSYS || errno == unix.EOPNOTSUPP:
-		return fmt.Errorf("the kernel has no Landlock, or it is switched off: start Linux 6.2 or later with lsm=landlock,… (%w)", errno)
+		return fmt.Errorf(
+			"the kernel has no Landlock, or it is switched off: start Linux 6.2 or later with lsm=landlock,… (%w)", errno)
 	case errno != 0:
 		return fmt.Errorf("the system refuses Landlock: %w", errno)
 	case version < neededLandlock:
-		return fmt.Errorf("the kernel has version %d of Landlock and the sandbox needs %d: use Linux 6.2 or later", version, neededLandlock)
+		return fmt.Errorf("the kernel has version %d of Landlock and the sandbox needs %d: use Linux 6.2 or later", version,
+			neededLandlock)
 	}
 	return nil
 }
@@ -82,7 +84,8 @@ func forbidWriting() error {
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 	rules := unix.LandlockRulesetAttr{Handled_access_fs: writing, Scoped: unix.LANDLOCK_SCOPE_SIGNAL}
 	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0) //nolint:gosec // a system call
-	if errno != 0 {                                                                                                               // Linux before 6.12 cannot scope signals
+	// Linux before 6.12 cannot scope signals
+	if errno != 0 {
 		rules.Scoped = 0
 		ruleset, _, errno = unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0) //nolint:gosec // a system call
 	}
@@ -111,7 +114,8 @@ func forbiddenCalls() []uint32 {
 		// attributes and locks of files
 		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
-		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR, unix.SYS_FLOCK,
+		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
+		unix.SYS_FLOCK,
 		// objects of the kernel that outlive processes, also by the ids of existing ones, and keys
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 		unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
@@ -126,9 +130,11 @@ const newestCall = unix.SYS_RSEQ_SLICE_YIELD
 // terminals that only ask, and those of its own file descriptors. Others can change files
 // that are open for reading, each file system in its own ways.
 func allowedRequests() []uint32 {
-	const askTerminal = 0x802c542a                                                               // TCGETS2
-	const closeOnExec, noCloseOnExec, nonBlocking, asynchronous = 0x5451, 0x5450, 0x5421, 0x5452 // FIOCLEX, FIONCLEX, FIONBIO, FIOASYNC
-	return []uint32{unix.TCGETS, askTerminal, unix.TIOCGPGRP, unix.TIOCGWINSZ, unix.TIOCINQ, closeOnExec, noCloseOnExec, nonBlocking, asynchronous}
+	const askTerminal = 0x802c542a // TCGETS2
+	// FIOCLEX, FIONCLEX, FIONBIO, FIOASYNC
+	const closeOnExec, noCloseOnExec, nonBlocking, asynchronous = 0x5451, 0x5450, 0x5421, 0x5452
+	return []uint32{unix.TCGETS, askTerminal, unix.TIOCGPGRP, unix.TIOCGWINSZ, unix.TIOCINQ, closeOnExec, noCloseOnExec,
+		nonBlocking, asynchronous}
 }
 
 // Offsets in the data that a filter of seccomp reads: struct seccomp_data.

@@ -322,8 +322,3 @@ for line in sys.stdin:
 	require.NoError(t, err, l)
 	assert.Equal(t, "odd", choice)
 }
-
-func TestSandboxNeedsASupervisor(t *testing.T) {
-	needSandbox(t)
-	require.ErrorContains(t, Check("exec:sh", Tools{Programs: Programs{Sandbox: true}}), "--exec-sandbox: there is no supervisor")
-}

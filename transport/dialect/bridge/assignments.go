@@ -2,10 +2,9 @@ package bridge
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
@@ -21,112 +20,90 @@ type assignedMatch struct {
 	seq      int          // among all assignments
 }
 
-// assignments are the matches of third-party referees. Safe for concurrent use.
-type assignments struct {
-	any atomic.Bool // there are some: without a lock
-
-	mu      sync.Mutex
-	matches bounded[*assignedMatch] // by match id: the last assignment
-	seq     int
-}
-
-// maxAssignments bounds the matches that are remembered.
-const maxAssignments = 4096
-
-// add adds an assignment. If the referee had the same match before, and no report followed,
-// add returns the form in which it had it: that form may not start matches.
-func (as *assignments) add(endpoint string, assignment protocol.Object) (m *assignedMatch, fruitless *dialect.Form) {
-	m = &assignedMatch{Assigned: dialect.ReadAssignment(assignment), endpoint: endpoint}
-	as.mu.Lock()
-	defer as.mu.Unlock()
-	as.any.Store(true)
-	before := as.matches.values[m.MatchID]
+// assign adds an assignment. If the referee had the same match before, and no report
+// followed, the form in which it had it may not start matches.
+func (b *Bridge) assign(endpoint string, assignment protocol.Object) *assignedMatch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.assignments++
+	m := &assignedMatch{Assigned: dialect.ReadAssignment(assignment), endpoint: endpoint, seq: b.assignments}
+	before := b.assigned.values[m.MatchID]
 	if before != nil && before.endpoint == endpoint && before.accepted && !before.closed {
-		f := before.form
-		fruitless = &f
+		b.noteStart(endpoint, before.form, false)
 	}
-	as.seq++
-	m.seq = as.seq
-	as.matches.set(m.MatchID, m, maxAssignments)
-	return m, fruitless
+	b.assigned.set(m.MatchID, m)
+	return m
 }
 
-// answered remembers the form in which a referee accepted a match, or that it did not. Proven tells
-// that it reported the match before it answered.
-func (as *assignments) answered(m *assignedMatch, f dialect.Form, accepted bool) (proven bool) {
-	as.mu.Lock()
-	defer as.mu.Unlock()
+// answered remembers the form in which a referee accepted a match, or that it did not. The
+// referee may have reported the match before it answered.
+func (b *Bridge) answered(m *assignedMatch, f dialect.Form, accepted bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	m.form, m.accepted, m.closed = f, accepted, m.closed || !accepted
-	return accepted && m.reported
+	if accepted && m.reported {
+		b.noteStart(m.endpoint, f, true)
+	}
 }
 
-// report remembers that the manager accepted the report of a match. It returns the endpoint
-// of the referee and the form of the assignment if that referee sent the report after it had
-// accepted the match.
-func (as *assignments) report(report protocol.Object) (endpoint string, f dialect.Form, ok bool) {
-	as.mu.Lock()
-	defer as.mu.Unlock()
-	m := as.matches.values[report.Text("match_id")]
+// reported remembers that the manager accepted the report of a match. If its referee sent
+// the report after it had accepted the match, the form of the assignment starts matches.
+func (b *Bridge) reported(report protocol.Object) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.assigned.values[report.Text("match_id")]
 	if m == nil || m.closed {
-		return "", dialect.Form{}, false
+		return
 	}
 	m.closed, m.reported = true, m.IsReportedBy(dialect.Reporter(report))
-	return m.endpoint, m.form, m.accepted && m.reported
+	if m.accepted && m.reported {
+		b.noteStart(m.endpoint, m.form, true)
+	}
 }
 
-// of finds the match of a report: the match that it names, else the only one that it can be
-// about; nil for none. A match that is closed counts only if no other is open: the
+// matchOf finds the match of a report: the match that it names, else the only one that it can
+// be about; nil for none. A match that is closed counts only if no other is open: the
 // report is sent again. A referee reports only its own matches.
-func (as *assignments) of(report protocol.Object) *assignedMatch {
+func (b *Bridge) matchOf(report protocol.Object) *assignedMatch {
 	reporter, id := dialect.Reporter(report), report.Text("match_id")
-	as.mu.Lock()
-	defer as.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if id != "" {
-		if m := as.matches.values[id]; m != nil && m.IsReportedBy(reporter) {
+		if m := b.assigned.values[id]; m != nil && m.IsReportedBy(reporter) {
 			return m
 		}
 		return nil
 	}
-	var open, closed *assignedMatch
+	var found *assignedMatch
 	opens := 0
-	for _, m := range as.matches.values {
-		if !m.IsReportedBy(reporter) || !m.HasPlayers(report) {
-			continue
-		}
+	for _, m := range b.assigned.values {
 		switch {
+		case !m.IsReportedBy(reporter) || !m.HasPlayers(report):
 		case !m.closed:
-			open = m
+			found = m
 			opens++
-		case closed == nil || m.seq > closed.seq:
-			closed = m
+		case opens == 0 && (found == nil || m.seq > found.seq):
+			found = m
 		}
 	}
-	switch opens {
-	case 0:
-		return closed
-	case 1:
-		return open
+	if opens > 1 {
+		return nil // never guess
 	}
-	return nil // never guess
+	return found
 }
 
 // serveReport serves a report, and completes it first if it is from a third-party referee.
-func (b *Bridge) serveReport(ctx context.Context, body []byte, serve func(ctx context.Context, body []byte) []byte) []byte {
-	if !b.assigned.any.Load() {
-		return serve(ctx, body)
-	}
+func (s *server) serveReport(ctx context.Context, body []byte) transport.Answer {
 	call, _ := dialect.CutCall(body)
 	report := protocol.ParseObject(call.Message)
-	if m := b.assigned.of(report); m != nil && report != nil && m.Complete(&report) {
+	if m := s.matchOf(report); m != nil && report != nil && m.Complete(&report) {
 		body = dialect.SpecForm(call.Method).Encode(report.Append(nil), call.ID)
 	}
-	response := serve(ctx, body)
-	if dialect.Succeeded(response) {
-		if endpoint, f, ok := b.assigned.report(report); ok {
-			b.noteStart(endpoint, f, true)
-		}
+	answer := s.next(ctx, body)
+	if answer.Err == nil {
+		s.reported(report)
 	}
-	return response
+	return answer
 }
 
 // assignMatch assigns a match to a referee. A third-party referee gets it in one form
@@ -134,29 +111,15 @@ func (b *Bridge) serveReport(ctx context.Context, body []byte, serve func(ctx co
 // is over has accepted it.
 func (c *call) assignMatch(ctx context.Context) (reply, error) {
 	if dialect.IsForOurReferee(c.body) {
-		r, err := c.postBody(ctx)
-		if err != nil || r.Status == httpOK && c.method.IsPlain(r.Body) {
+		r, err := c.attempt(ctx, dialect.SpecForm(c.method.Name))
+		if err != nil || r.Verdict != dialect.Rejected {
 			return r, err
 		}
-		switch r.Reply = dialect.ReadStart(c.asked.ID, "", r.Status, r.Body); r.Verdict {
-		case dialect.Understood:
-			return r, nil
-		case dialect.Refused, dialect.Unavailable:
-			r.Body = withoutTokens(r.Body, tokensIn(c.asked.Message, c.bearer))
-			return r, nil
-		}
 	}
-	if c.assignment = protocol.ParseObject(c.asked.Message); c.assignment == nil {
-		return c.postBody(ctx)
-	}
-	var fruitless *dialect.Form
-	if c.match, fruitless = c.assigned.add(c.endpoint, c.assignment); fruitless != nil {
-		c.noteStart(c.endpoint, *fruitless, false)
-	}
+	c.assignment = protocol.ParseObject(c.asked.Message)
+	c.match = c.assign(c.endpoint, c.assignment)
 	r, err := c.send(ctx)
 	accepted := err == nil && r.Verdict == dialect.Understood && r.Message.Text("status") != protocol.StatusBusy
-	if c.assigned.answered(c.match, r.form, accepted) {
-		c.noteStart(c.endpoint, r.form, true)
-	}
+	c.answered(c.match, r.form, accepted)
 	return r, err
 }

@@ -47,94 +47,29 @@ func reportOf(t *testing.T, p *Bridge, report string) string {
 	return string(asked.Message)
 }
 
-func TestThirdPartyRefereeAcceptsAMatchInEachForm(t *testing.T) {
-	by := func(method, answer string, reads ...string) func(string, protocol.Object) (int, string) {
-		return func(_ string, asked protocol.Object) (int, string) {
-			if asked.Text("method") != method {
-				return 200, notFound
-			}
-			for _, name := range reads {
-				if asked.Object("params").Text(name) == "" {
-					return 200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"missing ` + name + `"},"id":1}`
-				}
-			}
-			return 200, answer
-		}
-	}
+// The leagues of package thirdparty have the forms in which a referee accepts a match.
+func TestRefereeGetsTheNextFormAfterARejection(t *testing.T) {
 	for name, referee := range map[string]struct {
-		answer func(url string, asked protocol.Object) (int, string)
-		status string
+		status                    int
+		first, of, answer, wanted string // the answers to start_match, and to another method
 	}{
-		"by assign_match": {by("assign_match", `{"jsonrpc":"2.0","id":1,"result":{"message_type":"MATCH_ASSIGNMENT_ACK","status":"accepted"}}`,
-			"match_id", "player1_id", "player1_endpoint", "player2_id", "player2_endpoint"), "ACCEPTED"},
-		"by START_MATCH": {by("START_MATCH", `{"result":{"status":"STARTED"}}`, "player_a_id", "player_b_id", "player_a_endpoint", "player_b_endpoint"), "ACCEPTED"},
-		"by run_match":   {by("run_match", `{"result":{"status":"ok"}}`, "player_A_id", "player_A_endpoint", "player_B_endpoint"), "ACCEPTED"},
-		"by start_match_command": {by("start_match_command", `{"result":{"status":"STARTED"},"error":null}`,
-			"player_a", "player_a_url", "player_b", "player_b_url"), "ACCEPTED"},
-		"by assign_match, after an error of the protocol": {func(_ string, asked protocol.Object) (int, string) {
-			if asked.Text("method") != "assign_match" {
-				return 200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: message_type"},"id":1}`
-			}
-			return 200, `{"result":{"status":"ok"}}`
-		}, "ACCEPTED"},
-		"by assign_match, after a failure": {func(_ string, asked protocol.Object) (int, string) {
-			switch asked.Text("method") {
-			case "start_match":
-				return 500, "Internal Server Error"
-			case "assign_match":
-				return 200, `{"result":{"status":"ok"}}`
-			}
-			return 200, notFound
-		}, "ACCEPTED"},
-		"by assign_match, after an HTML page": {func(_ string, asked protocol.Object) (int, string) {
-			if asked.Text("method") == "start_match" {
-				return 200, "<html>"
-			}
-			return 200, `{"result":{"status":"ok"}}`
-		}, "ACCEPTED"},
-		"by start_match, busy":     {by("start_match", `{"result":{"status":"busy"}}`), "BUSY"},
-		"by start_match, rejected": {by("start_match", `{"result":{"status":"Rejected","reason":"no"}}`), "REJECTED"},
-		"by tools/call": {func(_ string, asked protocol.Object) (int, string) {
-			if asked.Object("params").Text("name") != "start_match" || asked.Object("params").Object("arguments").Text("match_id") == "" {
-				return 200, notFound
-			}
-			return 200, `{"result":{"content":[{"type":"text","text":"{\"status\":\"ok\"}"}]}}`
-		}, "ACCEPTED"},
-		"at another path, with the result": {func(url string, asked protocol.Object) (int, string) {
-			if url != "http://localhost:8001/run_match" {
-				return 404, `{"detail":"Not Found"}`
-			}
-			return 200, `{"match_id":"` + asked.Text("match_id") + `","winner":null,"result":{"status":"DRAW","winner_player_id":null,"drawn_number":7}}`
-		}, "ACCEPTED"},
-		"by the announcement of a round": {func(_ string, asked protocol.Object) (int, string) {
-			params := asked.Object("params")
-			var matches []map[string]any
-			if asked.Text("method") != "notify_round" || decode(params.Get("matches"), &matches) != nil || len(matches) != 1 {
-				return 200, `{"error":"Unknown method"}`
-			}
-			want := map[string]any{
-				"match_id": matches[0]["match_id"], "game_type": "even_odd", "player_A_id": matches[0]["player_A_id"], "player_A_endpoint": "http://localhost:8101/mcp",
-				"player_B_id": matches[0]["player_B_id"], "player_B_endpoint": "http://localhost:8102/mcp", "referee_endpoint": theReferee, "referee_id": "REF01",
-			}
-			if !assert.ObjectsAreEqual([]map[string]any{want}, matches) || params.Text("message_type") != "ROUND_ANNOUNCEMENT" || params.Text("league_id") != "l" {
-				return 400, `{"error":"bad"}`
-			}
-			return 200, `{"jsonrpc":"2.0","result":{"status":"received"},"id":1}`
-		}, "ACCEPTED"},
+		"an error of the protocol": {200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: message_type"},"id":1}`, "assign_match", `{"result":{"status":"ok"}}`, "ACCEPTED"},
+		"a failure":                {500, "Internal Server Error", "assign_match", `{"result":{"status":"ok"}}`, "ACCEPTED"},
+		"an HTML page":             {200, "<html>", "assign_match", `{"result":{"status":"ok"}}`, "ACCEPTED"},
+		"busy":                     {200, notFound, "START_MATCH", `{"result":{"status":"busy"}}`, "BUSY"},
+		"refused":                  {200, notFound, "START_MATCH", `{"result":{"status":"Rejected","reason":"no"}}`, "REJECTED"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, s := newTestPeers(zerolog.Nop()), &thirdPartyAgent{answer: referee.answer}
+			p, s := newTestPeers(zerolog.Nop()), &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
+				if asked.Text("method") == referee.of {
+					return 200, referee.answer
+				}
+				return referee.status, referee.first
+			}}
 			ack := assigned(t, p, s.post, theAssignment)
-			assert.Equal(t, referee.status, ack.Text("status"))
+			assert.Equal(t, referee.wanted, ack.Text("status"))
 			assert.Equal(t, "R1M1", ack.Text("match_id"))
 			assert.LessOrEqual(t, s.tries(), formsOf("start_match"))
-			if referee.status != "ACCEPTED" {
-				return
-			}
-			p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`))
-			s.tries()
-			assigned(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
-			assert.Equal(t, 1, s.tries(), "what worked is remembered")
 		})
 	}
 }
@@ -148,7 +83,7 @@ func TestOnlyOurRefereesGetAccessTokens(t *testing.T) {
 	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, ack }}
 	assert.Equal(t, strings.Repeat("a", 64), assigned(t, p, s.post, withToken).Text("draw_commitment"))
 	assert.Equal(t, []string{string(asking("start_match", withToken))}, s.bodies)
-	assert.False(t, p.assigned.any.Load())
+	assert.Empty(t, p.assigned.values)
 
 	s = &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 		if asked.Text("method") == "assign_match" {
@@ -196,26 +131,6 @@ func TestRefereeThatAnswersAfterTheMatchHasAcceptedIt(t *testing.T) {
 	})
 }
 
-// A referee that asks to wait, or whose gateway cannot reach it, gets the assignment in no
-// other form.
-func TestRefereeThatAsksToWaitGetsNoOtherForm(t *testing.T) {
-	for status, answer := range map[int]string{429: "later", 502: "<html>", 503: "", 504: `{"detail":"who?"}`} {
-		p := newTestPeers(zerolog.Nop())
-		s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return status, answer }}
-		got, body, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), s.post)
-		require.NoError(t, err)
-		assert.Equal(t, []any{status, answer, 1}, []any{got, string(body), s.tries()})
-	}
-}
-
-func TestUnreachableRefereeGetsNoOtherForm(t *testing.T) {
-	p := newTestPeers(zerolog.Nop())
-	_, _, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", theAssignment), func(context.Context, string, map[string]string, []byte) (posted, error) {
-		return posted{}, context.DeadlineExceeded
-	})
-	assert.ErrorIs(t, err, context.DeadlineExceeded)
-}
-
 // A referee that acknowledges every form gets the next form if no report follows.
 func TestRefereeThatReportsNothingGetsTheNextForm(t *testing.T) {
 	var log bytes.Buffer
@@ -241,28 +156,6 @@ func TestRefereeThatReportsNothingGetsTheNextForm(t *testing.T) {
 		s.tries()
 	}
 	assert.Equal(t, 1, strings.Count(log.String(), theReferee), "the log has it once")
-}
-
-func TestFormIsDisprovedOnceForConcurrentMatches(t *testing.T) {
-	p := newTestPeers(zerolog.Nop())
-	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
-	for range 2 {
-		assigned(t, p, s.post, theAssignment)
-		assigned(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
-	}
-	assert.Contains(t, s.bodies[2], `"assign_match"`)
-	assert.Contains(t, s.bodies[3], `"assign_match"`)
-}
-
-func TestRememberedAssignmentsAreBounded(t *testing.T) {
-	var h assignments
-	first := protocol.ParseObject([]byte(theAssignment))
-	h.add(theReferee, first)
-	for i := range maxAssignments + 10 {
-		h.add(theReferee+protocol.PlayerID(i+1), protocol.ParseObject([]byte(assignmentOf(protocol.MatchID{Round: 2, Number: i + 1}.String(), "P01", "P02"))))
-	}
-	assert.Len(t, h.matches.values, maxAssignments)
-	assert.NotContains(t, h.matches.values, "R1M1")
 }
 
 // startedBy answers as a referee that knows one method, and conducts the match before it answers.
@@ -309,7 +202,7 @@ func TestReportOfAnotherRefereeBeforeTheAnswerProvesNoForm(t *testing.T) {
 		return 200, `{"result":{"status":"ok"}}`
 	}}
 	assigned(t, p, s.post, theAssignment)
-	assert.False(t, p.find(theReferee).forms("start_match").proven)
+	assert.False(t, p.find(theReferee).route("start_match").proven)
 }
 
 // A referee whose first match ends in HTTP 500 gets the next one in the same form, whether or not it

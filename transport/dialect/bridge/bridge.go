@@ -6,13 +6,18 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
@@ -27,16 +32,25 @@ type Options struct {
 
 // A Bridge connects one agent. It is safe for concurrent use.
 type Bridge struct {
-	agent
+	options  Options
+	lines    protocol.LineQuota // of the log lines that any caller can cause
+	starting sync.Mutex         // held by the goroutine that starts waiting matches
 
-	assigned assignments
-
-	peersMu sync.RWMutex
-	peers   bounded[*peer] // the other agents, by endpoint
+	mu          sync.Mutex    // guards the fields below; never held during a call
+	member      membership    // the zero value before the agent is in a league
+	game        string        // of that league, as its rounds are announced; "" before
+	registering chan struct{} // closed when the last registration has ended
+	known       bounded[dialect.Match]
+	peers       bounded[*peer]          // the other agents, by endpoint
+	assigned    bounded[*assignedMatch] // the matches of third-party referees, by match id: the last assignment
+	assignments int                     // so far
+	questions   map[*question]bool      // the open questions of a referee
+	waiting     []start                 // matches for which the agent, a referee, has no free slot yet
+	awaited     []*awaitedReport
 }
 
 // New returns a bridge that knows no other agent.
-func New(o Options) *Bridge { return &Bridge{agent: agent{options: o}} }
+func New(o Options) *Bridge { return &Bridge{options: o, questions: map[*question]bool{}} }
 
 // Call makes one call in the form that the endpoint understands. The caller gets one
 // response, however many forms are tried. Bearer is the credential beside the message;
@@ -46,39 +60,37 @@ func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body
 ) (status int, response, arrived []byte, err error) {
 	defer b.beforeCall(ctx, method, body)()
 	c := b.newCall(endpoint, bearer, method, body, post)
-	if question := b.questions.open(&c); question != nil {
-		defer b.questions.close(question)
-		r, err := c.make(ctx)
-		if err == nil && r.Verdict == dialect.Deferred {
-			return question.await(ctx)
-		}
-		return r.Status, r.Body, r.arrived, err
-	}
+	question := c.ask()
+	defer b.close(question)
 	r, err := c.make(ctx)
-	if err == nil && r.Status == httpOK && c.method != nil && c.method.Registers {
+	switch {
+	case err == nil && r.Verdict == dialect.Deferred && question != nil:
+		return question.await(ctx)
+	case err == nil && r.Status == httpOK && c.method != nil && c.method.Registers:
 		b.registered(method == protocol.RegisterReferee.Name, r.Body)
 	}
 	return r.Status, r.Body, r.arrived, err
 }
 
-// Serve answers a request in its own form. From is the address of the caller.
-func (b *Bridge) Serve(ctx context.Context, from netip.Addr, path string, body []byte,
-	serve func(ctx context.Context, body []byte) []byte,
-) (status int, response []byte) {
-	s := server{b, serve}
+// Serve answers a request in its own form. From is the address of the caller. Next serves a
+// request in the form of the specification. The bridge passes each request to it once.
+func (b *Bridge) Serve(ctx context.Context, from netip.Addr, path string, body []byte, next serveFunc) (
+	status int, answer transport.Answer,
+) {
+	s := server{b, next}
 	switch path {
-	case home:
+	case "/mcp":
 		return httpOK, s.serve(ctx, from, body)
 	case "/run_match":
 		return s.serveRunMatch(ctx, body)
 	case "/create_schedule":
 		return s.serveSchedule(ctx)
 	}
-	return httpNotFound, nil
+	return httpNotFound, transport.Answer{}
 }
 
-// home is the path of all agents.
-const home = "/mcp"
+// A serveFunc serves a request in the form of the specification.
+type serveFunc = func(ctx context.Context, body []byte) transport.Answer
 
 // The statuses of HTTP that have a meaning here.
 const (
@@ -87,3 +99,157 @@ const (
 	httpNotFound      = 404
 	httpInternalError = 500
 )
+
+// warn begins a log line that any caller can cause; nil if there are too many.
+func (b *Bridge) warn() *zerolog.Event {
+	omitted, ok := b.lines.Take(b.options.Clock.Now())
+	if !ok {
+		return nil
+	}
+	return b.options.Log.Warn().Func(func(line *zerolog.Event) { //nolint:zerologlint // the caller adds the message
+		if omitted > 0 {
+			line.Int("omitted_before", omitted)
+		}
+	})
+}
+
+// A membership in a league.
+type membership struct {
+	player, referee bool // both are false if the agent is in no league
+	leagueID        string
+	agentID         string
+	thirdParty      bool // the manager does not prove that it is one of our agents
+}
+
+func (m *membership) exists() bool { return m.player || m.referee }
+
+func (b *Bridge) membership() membership {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.member
+}
+
+// awaitMembership waits for the response to a registration: a manager may begin the
+// league before the agent has read it.
+func (b *Bridge) awaitMembership(ctx context.Context) membership {
+	b.mu.Lock()
+	registering, joined := b.registering, b.member.exists()
+	b.mu.Unlock()
+	if registering != nil && !joined {
+		ctx, cancel := context.WithTimeout(ctx, soon)
+		defer cancel()
+		select {
+		case <-registering:
+		case <-ctx.Done():
+		}
+	}
+	return b.membership()
+}
+
+// soon is the longest wait for something that is about to happen.
+const soon = 2 * time.Second
+
+// facts are what the agent knows when it translates a request about a match; "" for none.
+func (b *Bridge) facts(matchID string) *dialect.Facts {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	match := b.known.values[matchID]
+	f := &dialect.Facts{
+		Now: b.options.Clock.Now(), League: b.options.League, Match: match,
+		Game: cmp.Or(match.Game, b.game, b.options.Game, dialect.UsualGame),
+	}
+	if m := &b.member; m.exists() {
+		f.League, f.AgentID, f.OurAgent = m.leagueID, m.agentID, !m.thirdParty
+	}
+	return f
+}
+
+func (b *Bridge) envelope(messageType, sender, conversation string) protocol.Envelope {
+	return protocol.NewStamp(sender, b.options.Clock).Envelope(messageType, conversation)
+}
+
+// beforeCall learns from a call of our agent. The caller calls the result when the call has
+// ended, with or without a response.
+func (b *Bridge) beforeCall(ctx context.Context, method string, body []byte) (afterCall func()) {
+	switch method {
+	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
+		registering := make(chan struct{})
+		b.mu.Lock()
+		b.registering = registering
+		b.mu.Unlock()
+		return func() { close(registering) }
+	case protocol.ReportMatchResult.Name:
+		b.beforeReport(body)
+		return func() { b.startWaiting(context.WithoutCancel(ctx)) }
+	}
+	return func() {}
+}
+
+// registered reads the response to a registration. The agent forgets what it knew about
+// another league.
+func (b *Bridge) registered(referee bool, body []byte) {
+	r, id := protocol.ParseObject(body).Object("result"), "player_id"
+	if referee {
+		id = "referee_id"
+	}
+	if r.Text("status") != protocol.StatusAccepted {
+		return
+	}
+	thirdParty := r.Text("manager_auth") != protocol.ManagerAuthBearer
+	m := membership{!referee, referee, r.Text("league_id"), r.Text(id), thirdParty}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.member.exists() && b.member != m {
+		b.known, b.waiting, b.game = bounded[dialect.Match]{}, nil, ""
+	}
+	b.member = m
+}
+
+// A bounded map evicts the least recently set key when it has too many. The zero value is
+// empty.
+type bounded[V any] struct {
+	values map[string]V
+	keys   []string // the most recently set one last
+}
+
+// maxKept bounds the matches and the endpoints that are remembered: any caller may name any.
+const maxKept = 4096
+
+func (b *bounded[V]) full() bool { return len(b.keys) >= maxKept }
+
+func (b *bounded[V]) set(key string, value V) {
+	if b.values == nil {
+		b.values = map[string]V{}
+	}
+	key = strings.Clone(key)
+	if i := slices.Index(b.keys, key); i >= 0 {
+		b.keys = slices.Delete(b.keys, i, i+1)
+	} else if b.full() {
+		delete(b.values, b.keys[0])
+		b.keys = b.keys[1:]
+	}
+	b.keys = append(b.keys, key)
+	b.values[key] = value
+}
+
+// learnMatch changes what is known about a match.
+func (b *Bridge) learnMatch(id string, change func(*dialect.Match)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.known.values[id]
+	change(&m)
+	b.known.set(id, m)
+}
+
+// learnGame learns the game of the league from the announcement of a round.
+func (b *Bridge) learnGame(announcement protocol.Object) {
+	const longest = 200
+	for _, m := range dialect.Announced(announcement) {
+		if game := m.Text("game_type"); game != "" && len(game) <= longest {
+			b.mu.Lock()
+			b.game = strings.Clone(game)
+			b.mu.Unlock()
+			return
+		}
+	}
+}

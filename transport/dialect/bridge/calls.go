@@ -1,7 +1,11 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,12 +14,21 @@ import (
 	"evenodd/transport/dialect"
 )
 
+// A postFunc makes one POST with further headers, as the carrier gives it.
+type (
+	postFunc = func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error)
+	posted   = struct {
+		Status  int
+		Session string // of MCP; "" for none
+		Body    []byte
+	}
+)
+
 // A call is one call to one endpoint.
 type call struct {
 	*Bridge
 
 	endpoint, bearer string
-	peer             *peer           // what was known of the endpoint before; nil for nothing
 	method           *dialect.Method // nil for a tool
 	body             []byte
 	asked            dialect.Call // body, cut
@@ -24,46 +37,30 @@ type call struct {
 
 	match      *assignedMatch  // nil unless the call assigns a match to a third-party referee
 	assignment protocol.Object // of that match
-
-	numbered bool     // the sender in asked is league_manager:LM01
-	tokens   [][]byte // of the call; nil until they are needed
+	numbered   bool            // the sender in asked is league_manager:LM01
 }
 
-func (b *Bridge) newCall(endpoint, bearer, method string, body []byte, post postFunc) call {
-	c := call{Bridge: b, endpoint: endpoint, bearer: bearer, peer: b.find(endpoint), method: dialect.MethodOf(method), post: post}
-	if c.peer != nil && c.peer.numbered.Load() {
+func (b *Bridge) newCall(endpoint, bearer, method string, body []byte, post postFunc) *call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.find(endpoint).numbered {
 		body = dialect.AsNumberedManager(method, body)
 	}
-	c.body = body
+	c := &call{Bridge: b, endpoint: endpoint, bearer: bearer, method: dialect.MethodOf(method), body: body, post: post}
 	c.asked, c.readable = dialect.CutCall(body)
 	return c
 }
 
-// make makes the call in the form that the endpoint understands. It does not change c,
-// and a call in the form of the specification allocates nothing.
+// make makes the call in the form that the endpoint understands.
 func (c *call) make(ctx context.Context) (reply, error) {
 	switch {
 	case c.method == nil || !c.readable:
-		return c.postBody(ctx)
+		p, err := c.post(ctx, c.endpoint, nil, c.body)
+		return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, arrived: p.Body}, err
 	case c.method.Name == protocol.StartMatch.Name:
-		assigning := *c
-		return assigning.assignMatch(ctx)
-	case c.peer != nil && c.peer.specForm.Load()>>c.method.Index&1 == 1:
-		r, err := c.postBody(ctx)
-		if err != nil || r.Status == httpOK && c.method.IsPlain(r.Body) {
-			return r, err
-		}
-		reading := *c
-		return reading.read(dialect.SpecForm(c.method.Name), r.Status, r.Body), nil
+		return c.assignMatch(ctx)
 	}
-	sending := *c
-	return sending.send(ctx)
-}
-
-// postBody posts the body unchanged.
-func (c *call) postBody(ctx context.Context) (reply, error) {
-	p, err := c.post(ctx, c.endpoint, nil, c.body)
-	return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, arrived: p.Body}, err
+	return c.send(ctx)
 }
 
 // A reply is the reply to one form.
@@ -81,10 +78,14 @@ func (r *reply) understood() bool {
 	return r.Verdict == dialect.Understood || r.Verdict == dialect.Deferred
 }
 
-// send finds the form of the call. If the reply refuses the sender, it sends the call once
-// more with the only sender that some agents accept.
-func (c *call) send(ctx context.Context) (reply, error) {
-	r, err := c.sendInForms(ctx)
+// send sends the call in the form that was learned, or searches for it. If the reply refuses
+// the sender, it sends the call once more with the only sender that some agents accept.
+func (c *call) send(ctx context.Context) (r reply, err error) {
+	if forms, learned, alone := c.plan(); learned {
+		r, err = c.attempt(ctx, forms[0])
+	} else {
+		r, err = c.search(ctx, forms, alone)
+	}
 	if err != nil || !c.asked.RefusesSender(r.Reply) {
 		return r, err
 	}
@@ -96,79 +97,51 @@ func (c *call) send(ctx context.Context) (reply, error) {
 		c.asked = numbered
 	} else {
 		c.asked.Message, c.numbered = dialect.AsNumberedManager(c.method.Name, c.asked.Message), true
-		if c.match != nil {
-			c.assignment = protocol.ParseObject(c.asked.Message)
-		}
+		c.assignment = protocol.ParseObject(c.asked.Message)
 	}
-	r, _, err = c.attempt(ctx, r.form, time.Time{})
+	r, err = c.attempt(ctx, r.form)
 	if err == nil && r.understood() {
-		c.learn(r.form)
+		c.learn(r.form, 0)
 	}
 	return r, err
 }
 
-// sendInForms sends the call in the form that was learned, and in no other. Without one, it
-// searches.
-func (c *call) sendInForms(ctx context.Context) (reply, error) {
-	if f, learned := c.learnedForm(); learned {
-		r, _, err := c.attempt(ctx, f, time.Time{})
-		return r, err
+// attempt sends the call in one form. A referee that is about to miss the end of ctx has
+// accepted the match: it answers when the match is over.
+func (c *call) attempt(ctx context.Context, f dialect.Form) (reply, error) {
+	limited := ctx
+	if end, ok := ctx.Deadline(); ok && c.match != nil {
+		const most = 500 * time.Millisecond
+		var stop context.CancelFunc
+		limited, stop = context.WithDeadline(ctx, end.Add(-min(most, time.Until(end)/10)))
+		defer stop()
 	}
-	return c.search(ctx)
-}
-
-// attempt sends the call in one form. Until, if it is not zero, is the deadline: late tells
-// that there was no response by then.
-func (c *call) attempt(ctx context.Context, f dialect.Form, until time.Time) (r reply, late bool, err error) {
-	limited, stop := ctx, func() {}
-	switch {
-	case c.match != nil:
-		limited, stop = shortened(ctx)
-	case !until.IsZero():
-		limited, stop = context.WithDeadline(ctx, until)
-	}
-	defer stop()
-	p, sent, err := c.postForm(limited, f)
-	late = err != nil && limited.Err() != nil && ctx.Err() == nil
-	switch {
-	case late && c.match != nil: // it answers when the match is over
-		return reply{Reply: dialect.Acknowledgement(c.asked.ID, c.match.MatchID, nil), form: f}, false, nil
-	case late:
-		return reply{Reply: dialect.Reply{Verdict: dialect.Rejected}}, true, nil
-	case err != nil:
-		return reply{}, false, err
-	case !sent:
-		return c.noTool(f), false, nil
-	case p.Status == httpOK && f == dialect.SpecForm(c.method.Name) && c.method.IsPlain(p.Body):
-		return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, form: f, arrived: p.Body}, false, nil
-	}
-	return c.read(f, p.Status, p.Body), false, nil
-}
-
-// postForm posts the call in one form. Sent is false if the agent cannot be called in it.
-func (c *call) postForm(ctx context.Context, f dialect.Form) (p posted, sent bool, err error) {
+	var p posted
+	var err error
+	sent := true
 	if f.OnServer() {
-		return c.callTool(ctx, f)
+		p, sent, err = c.callTool(limited, f)
+	} else {
+		p, err = c.post(limited, f.URL(c.endpoint), nil, f.Encode(c.message(f), c.asked.ID))
 	}
-	p, err = c.post(ctx, f.URL(c.endpoint), nil, f.Encode(c.message(f), c.asked.ID))
-	return p, true, err
-}
-
-// shortened ends a context a little earlier, so that there is time to return a result.
-func shortened(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, limited := ctx.Deadline()
-	if !limited {
-		return context.WithCancel(ctx)
+	switch {
+	case err != nil && limited.Err() != nil && ctx.Err() == nil:
+		return reply{Reply: dialect.Acknowledgement(c.asked.ID, c.match.MatchID, nil), form: f}, nil
+	case err != nil:
+		return reply{}, err
+	case !sent:
+		failure := dialect.Failure{Present: true, Code: dialect.MethodNotFound, Text: "the agent has no MCP tool for this call"}
+		r := dialect.Reply{Verdict: dialect.Rejected, Status: httpOK, Failure: failure, Body: failure.Body(c.asked.ID)}
+		return reply{Reply: r, form: f, unsent: true, excerpt: failure.Text}, nil
 	}
-	const most = 500 * time.Millisecond
-	return context.WithDeadline(ctx, end.Add(-min(most, time.Until(end)/10)))
+	return c.read(f, p.Status, p.Body), nil
 }
 
 // message is the message of the call in a form.
 func (c *call) message(f dialect.Form) jsontext.Value {
 	switch {
 	case f.Nested:
-		return dialect.Nest(c.asked.Message, c.league())
+		return dialect.Nest(c.asked.Message, c.facts("").League)
 	case c.match == nil:
 		return c.asked.Message
 	case f.Announces:
@@ -181,17 +154,54 @@ func (c *call) message(f dialect.Form) jsontext.Value {
 func (c *call) read(f dialect.Form, status int, response []byte) reply {
 	r := reply{form: f, arrived: response}
 	response = dialect.FromEvents(response)
-	if c.match != nil {
+	switch {
+	case c.match != nil:
 		r.Reply = dialect.ReadStart(c.asked.ID, c.match.MatchID, status, response)
-	} else {
+	case c.method.Name == protocol.StartMatch.Name:
+		r.Reply = dialect.ReadStart(c.asked.ID, "", status, response)
+	default:
 		r.Reply = c.method.ReadReply(c.asked.ID, status, response)
 	}
 	if r.Verdict != dialect.Understood {
-		if c.tokens == nil {
-			c.tokens = tokensIn(c.asked.Message, c.bearer)
-		}
-		r.excerpt = excerpt(withoutTokens(response, c.tokens))
-		r.Body = withoutTokens(r.Body, c.tokens)
+		tokens := c.tokens()
+		r.excerpt = excerpt(withoutTokens(response, tokens))
+		r.Body = withoutTokens(r.Body, tokens)
 	}
 	return r
+}
+
+// maxExcerpt is the largest part of a response in the log, in bytes.
+const maxExcerpt = 200
+
+// excerpt is the beginning of a response as a quoted text without control characters.
+func excerpt(body []byte) string {
+	return strconv.QuoteToASCII(strings.ToValidUTF8(string(body[:min(len(body), maxExcerpt)]), ""))
+}
+
+// secretMember matches a member of our messages that holds a secret of at least 5 bytes. A
+// shorter text, such as "none", protects nothing.
+var secretMember = regexp.MustCompile(`"(?:[a-z_]*token|registration_code)":"([^"]{5,})"`)
+
+// tokens returns the secrets of a call: the credential beside its message, and those in it.
+func (c *call) tokens() (tokens [][]byte) {
+	for _, found := range secretMember.FindAllSubmatch(c.asked.Message, -1) {
+		tokens = append(tokens, found[1])
+	}
+	if c.bearer != "" {
+		tokens = append(tokens, []byte(c.bearer))
+	}
+	return tokens
+}
+
+// shortestEcho is the length of the longest beginning of a token that does not give it away.
+const shortestEcho = 8
+
+// withoutTokens replaces tokens, and truncated tokens, with ***.
+func withoutTokens(text []byte, tokens [][]byte) []byte {
+	for _, token := range tokens {
+		for end := len(token); end >= min(len(token), shortestEcho); end-- {
+			text = bytes.ReplaceAll(text, token[:end], []byte("***"))
+		}
+	}
+	return protocol.HideTokens(text)
 }

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -71,92 +70,6 @@ func callOf(t *testing.T, p *Bridge, s *thirdPartyAgent, method, message string)
 	require.NoError(t, err)
 	assert.Equal(t, 200, status)
 	return string(answer)
-}
-
-func TestEveryFormIsFound(t *testing.T) {
-	byName := func(names ...string) func(string, protocol.Object) (int, string) {
-		return func(_ string, asked protocol.Object) (int, string) {
-			for _, name := range names {
-				if asked.Text("method") == name {
-					if strings.Contains(string(asked.Append(nil)), "CHOOSE_PARITY_CALL") {
-						return 200, chooses
-					}
-					return 200, joins
-				}
-			}
-			return 200, notFound
-		}
-	}
-	for name, answer := range map[string]func(string, protocol.Object) (int, string){
-		"by the names of the specification": byName("choose_parity", "handle_game_invitation"),
-		"by the message type":               byName("CHOOSE_PARITY_CALL", "GAME_INVITATION"),
-		"by the message type in lower case": byName("choose_parity_call", "game_invitation"),
-		"by third-party names":              byName("parity_choose", "receive_game_invitation"),
-		"by mcp_message":                    byName("mcp_message"),
-		"by handle_message": func(_ string, asked protocol.Object) (int, string) {
-			if asked.Text("method") != "handle_message" || asked.Object("params").Object("message") == nil {
-				return 200, `{"error": "Unknown method"}`
-			}
-			return byName("handle_message")("", asked)
-		},
-		"by tools/call": func(_ string, asked protocol.Object) (int, string) {
-			message := `{\"parity_choice\":\"even\",\"accept\":true}`
-			switch asked.Object("params").Text("name") {
-			case "choose_parity", "handle_game_invitation":
-				return 200, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"` + message + `"}],"isError":false}}`
-			}
-			return 200, notFound
-		},
-		"by the message alone": func(_ string, asked protocol.Object) (int, string) {
-			if asked.Get("jsonrpc") != nil {
-				return 422, `{"detail":[{"loc":["body","message_type"],"msg":"field required"}]}`
-			}
-			return 200, `{"message_type":"X","parity_choice":"even","accept":true}`
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var log bytes.Buffer
-			p, s := newTestPeers(zerolog.New(&log)), &thirdPartyAgent{answer: answer}
-			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
-			assert.LessOrEqual(t, s.tries(), formsOf("handle_game_invitation"))
-			assert.Contains(t, callOf(t, p, s, "handle_game_invitation", invitation), `"accept":true`)
-			assert.Equal(t, 1, s.tries(), "what worked is remembered")
-			assert.Contains(t, callOf(t, p, s, "choose_parity", choiceCall), `"parity_choice":"even"`)
-			assert.LessOrEqual(t, s.tries(), 5, "what worked for one method is tried first for the others")
-			assert.Contains(t, callOf(t, p, s, "choose_parity", choiceCall), `"parity_choice":"even"`)
-			assert.Equal(t, 1, s.tries())
-			if lines := strings.Count(log.String(), there); name == "by the names of the specification" {
-				assert.Zero(t, lines)
-			} else {
-				assert.Equal(t, 1, lines, "the log has it once: %s", log.String())
-			}
-		})
-	}
-}
-
-func TestEachMethodHasItsOwnForm(t *testing.T) { // as agent D
-	p := newTestPeers(zerolog.Nop())
-	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
-		switch asked.Text("method") {
-		case "game_invitation":
-			return 200, joins
-		case "choose_parity":
-			return 200, chooses
-		case "game_over":
-			return 200, `{"jsonrpc":"2.0","result":{"status":"acknowledged"},"id":7}`
-		}
-		return 200, notFound
-	}}
-	for range 2 {
-		callOf(t, p, s, "handle_game_invitation", invitation)
-		callOf(t, p, s, "choose_parity", choiceCall)
-		callOf(t, p, s, "notify_match_result", gameOver)
-	}
-	s.tries()
-	callOf(t, p, s, "handle_game_invitation", invitation)
-	callOf(t, p, s, "choose_parity", choiceCall)
-	callOf(t, p, s, "notify_match_result", gameOver)
-	assert.Equal(t, 3, s.tries())
 }
 
 func TestErrorAboutContentEndsTheSearch(t *testing.T) {
@@ -236,30 +149,6 @@ func repeated(texts []string) (n int) {
 	return n
 }
 
-// A manager that was not ready gets a registration in all forms again after a minute.
-func TestManagerThatRejectedAllFormsIsSearchedAgainAfterAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, ready := newTestPeers(zerolog.Nop()), false
-		s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
-			if ready && asked.Text("method") == "REFEREE_REGISTER_REQUEST" {
-				return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","referee_id":"REF01"},"id":7}`
-			}
-			return 404, ""
-		}}
-		register := func() int {
-			status, _, err := p.call(t.Context(), there, "", "register_referee", asking("register_referee", `{"sender":"referee:REF01"}`), s.post)
-			require.NoError(t, err)
-			return status
-		}
-		assert.Equal(t, 404, register())
-		assert.Equal(t, 404, register())
-		ready = true
-		assert.Equal(t, 404, register(), "the protocol's own form alone is tried")
-		time.Sleep(refusedForShort)
-		assert.Equal(t, 200, register())
-	})
-}
-
 // After a form is learned, a rejection leads to no other form, also where the learned form
 // is the specification's.
 func TestLearnedFormIsTheOnlyOneThatIsTried(t *testing.T) {
@@ -288,12 +177,6 @@ func TestLearnedFormIsTheOnlyOneThatIsTried(t *testing.T) {
 	}
 }
 
-func TestToolIsCalledOnce(t *testing.T) {
-	p, s := newTestPeers(zerolog.Nop()), &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, notFound }}
-	assert.Equal(t, notFound, callOf(t, p, s, "ping", `{}`))
-	assert.Equal(t, 1, s.tries())
-}
-
 func TestSearchEndsWithABrokenConnection(t *testing.T) {
 	p, broken := newTestPeers(zerolog.Nop()), errors.New("broken")
 	n := 0
@@ -315,31 +198,20 @@ func TestRememberedEndpointsAreBounded(t *testing.T) {
 		}
 		return 404, ""
 	}}
-	for i := range maxPeers + 100 {
+	for i := range maxKept + 100 {
 		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
 		require.NoError(t, err)
 	}
-	assert.Len(t, p.peers.values, maxPeers)
-	assert.Nil(t, p.find("http://h0/mcp"), "the first is forgotten")
-	assert.NotNil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers+99)))
-}
-
-// Agents that need only the specification's form evict no other agent from the
-// table.
-func TestOurAgentEvictsNoThirdPartyAgent(t *testing.T) {
-	p := newTestPeers(zerolog.Nop())
-	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 404, "" }}
-	call := func(i int) {
-		_, _, err := p.call(t.Context(), fmt.Sprintf("http://h%d/mcp", i), "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
-		require.NoError(t, err)
+	assert.Len(t, p.peers.values, maxKept)
+	assert.NotContains(t, p.peers.values, "http://h0/mcp", "the first is forgotten")
+	assert.Contains(t, p.peers.values, fmt.Sprintf("http://h%d/mcp", maxKept+99))
+	first := p.peers.keys[0]
+	s.answer = func(string, protocol.Object) (int, string) {
+		return 200, `{"jsonrpc":"2.0","id":7,"result":{"status":"received"}}`
 	}
-	for i := range maxPeers {
-		call(i)
-	}
-	s.answer = func(string, protocol.Object) (int, string) { return 200, chooses }
-	call(maxPeers)
-	assert.Nil(t, p.find(fmt.Sprintf("http://h%d/mcp", maxPeers)))
-	assert.NotNil(t, p.find("http://h0/mcp"))
+	callOf(t, p, s, "notify_match_result", gameOver)
+	assert.NotContains(t, p.peers.values, there, "an agent that needs only the specification's form evicts no other")
+	assert.Equal(t, first, p.peers.keys[0])
 }
 
 // An agent that accepts manager messages of league_manager:LM01 alone gets them from this
@@ -407,67 +279,6 @@ func TestManagerMessageIsNotRepeatedForAnotherReason(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The other sender costs one more attempt, also if the refusal did not end the search.
-func TestNumberedManagerCostsOneMoreAttempt(t *testing.T) {
-	p := newTestPeers(zerolog.Nop())
-	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
-		if asked.Object("params").Text("sender") == "league_manager:LM01" {
-			return 200, `{"jsonrpc":"2.0","result":{"status":"acknowledged"},"id":7}`
-		}
-		return 200, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"unknown sender"},"id":7}`
-	}}
-	for _, tries := range []int{formsOf("notify_round") + 1, 1} {
-		callOf(t, p, s, "notify_round", `{"message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager"}`)
-		assert.Equal(t, tries, s.tries())
-	}
-}
-
-// A player whose only name for standings is the tool notify_standings gets them there.
-func TestStandingsReachTheToolNotifyStandings(t *testing.T) {
-	p := newTestPeers(zerolog.Nop())
-	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
-		switch name := asked.Object("params").Text("name"); {
-		case asked.Text("method") != "tools/call":
-			return 200, notFound
-		case name == "notify_standings", name == "handle_game_invitation":
-			return 200, `{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"{\"accept\":true,\"status\":\"ok\"}"}]},"id":7}`
-		}
-		return 200, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool"},"id":7}`
-	}}
-	callOf(t, p, s, "handle_game_invitation", invitation)
-	s.tries()
-	for _, tries := range []int{4, 1} {
-		assert.Contains(t, callOf(t, p, s, "update_standings", `{"message_type":"LEAGUE_STANDINGS_UPDATE","sender":"league_manager"}`), `"result"`)
-		assert.Equal(t, tries, s.tries())
-	}
-}
-
-func BenchmarkCall(b *testing.B) {
-	body, answer := asking("choose_parity", choiceCall), []byte(chooses)
-	post := func(context.Context, string, map[string]string, []byte) (posted, error) {
-		return posted{Status: 200, Body: answer}, nil
-	}
-	b.Run("floor", func(b *testing.B) {
-		for b.Loop() {
-			_, _ = post(b.Context(), there, nil, body)
-		}
-	})
-	b.Run("learned form", func(b *testing.B) {
-		p := newTestPeers(zerolog.Nop())
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _, _ = p.call(b.Context(), there, "", "choose_parity", body, post)
-		}
-	})
-	b.Run("third-party form", func(b *testing.B) {
-		p := newTestPeers(zerolog.Nop())
-		answer = []byte(`{"jsonrpc":"2.0","id":1,"result":{"message_type":"CHOOSE_PARITY_RESPONSE","choice":"even"}}`)
-		for b.Loop() {
-			_, _, _ = p.call(b.Context(), there, "", "choose_parity", body, post)
-		}
-	})
 }
 
 func TestRegistrationIsRepeatedWithTheSenderThatAManagerKnows(t *testing.T) {

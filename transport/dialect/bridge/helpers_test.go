@@ -3,7 +3,10 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"net/netip"
 
+	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
@@ -16,16 +19,37 @@ func (p *Bridge) call(ctx context.Context, endpoint, bearer, method string, body
 
 // completed returns a report as the manager gets it.
 func (p *Bridge) completed(body []byte) (completed []byte) {
-	p.serveReport(context.Background(), body, func(_ context.Context, body []byte) []byte {
+	s := server{p, func(_ context.Context, body []byte) transport.Answer {
 		completed = body
-		return nil
-	})
+		return transport.Answer{}
+	}}
+	s.serveReport(context.Background(), body)
 	return completed
 }
 
 // served serves a report with a response.
 func (p *Bridge) served(body, response []byte) {
-	p.serveReport(context.Background(), body, func(context.Context, []byte) []byte { return response })
+	s := server{p, func(context.Context, []byte) transport.Answer { return answering(response) }}
+	s.serveReport(context.Background(), body)
+}
+
+// ServeText is Serve with the texts of responses in place of answers.
+func (p *Bridge) ServeText(ctx context.Context, from netip.Addr, path string, body []byte, next func(ctx context.Context, body []byte) []byte) (int, []byte) {
+	status, answer := p.Serve(ctx, from, path, body, func(ctx context.Context, body []byte) transport.Answer { return answering(next(ctx, body)) })
+	return status, answer.Body
+}
+
+// answering is the answer of an agent with the text of a response.
+func answering(response []byte) transport.Answer {
+	if response == nil {
+		return transport.Answer{}
+	}
+	ack := &protocol.MatchAssignmentAck{}
+	result, err := transport.DecodeResponse(response, func(result []byte) (any, error) {
+		_ = json.Unmarshal(result, ack) // a result of another method
+		return ack, nil
+	})
+	return transport.Answer{Body: response, Result: result, Err: err}
 }
 
 // formsOf is the number of forms of a method, without the tools of MCP servers.
@@ -37,5 +61,3 @@ func formsOf(method string) (n int) {
 	}
 	return n
 }
-
-func decode(raw []byte, into any) error { return json.Unmarshal(raw, into) }

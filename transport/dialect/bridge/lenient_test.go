@@ -1,7 +1,6 @@
 package bridge_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/netip"
@@ -33,6 +32,9 @@ func TestHarmlessDeviationsAreAccepted(t *testing.T) {
 		return strings.Replace(message, old, replacement, 1)
 	}
 	context := func(members string) string { return with(choiceCall, `"context":{}`, `"context":`+members) }
+	completed := func(rest string) string {
+		return strings.NewReplacer("GAME_OVER", "ROUND_COMPLETED", "referee:REF01", "league_manager").Replace(head("GAME_OVER")) + rest
+	}
 	tests := []struct{ name, body string }{
 		{"league_id is null", call("handle_game_invitation", with(invitation, `"league_of_others"`, `null`))},
 		{"league_id is missing", call("handle_game_invitation", with(invitation, `"league_id":"league_of_others",`, ``))},
@@ -44,16 +46,39 @@ func TestHarmlessDeviationsAreAccepted(t *testing.T) {
 		{"a sender with a suffix", call("update_standings", with(table, `"league_manager"`, `"league_manager:LM01"`))},
 		{"league_id is null in the form of our agents", compact("update_standings", with(table, `"league_of_others"`, `null`))},
 		{"a sender with a suffix in the form of our agents", compact("update_standings", with(table, `"league_manager"`, `"league_manager:LM01"`))},
-		{"only a winner", call("notify_match_result", overHead+`"winner":"P01"}`)},
-		{"only a status", call("notify_match_result", overHead+`"status":"DRAW"}`)},
 		{"only a winner in the result", call("notify_match_result", overHead+`"game_result":{"winner_player_id":"P04"}}`)},
+		{"a compact time", call("choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "20261120T170342Z", 1))},
+		{"a compact deadline", call("choose_parity", strings.Replace(choiceCall, "2026-11-20T17:03:02Z", "20261120T170342Z", 1))},
+		{"two zones", call("choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "2026-11-20T17:02:32.123456+00:00Z", 1))},
+		{"a role in lower case", call("handle_game_invitation", strings.Replace(invitation, "PLAYER_A", "player_b", 1))},
+		{"opponent", call("handle_game_invitation", strings.Replace(invitation, "opponent_id", "opponent", 1))},
+		{"no standings", call("choose_parity", strings.Replace(choiceCall, `"context":{}`, `"context":{"your_standings":{}}`, 1))},
+		{"a referee id in lower case", call("choose_parity", strings.Replace(choiceCall, "referee:REF01", "referee:ref01", 1))},
+		{"a referee id without its role", call("choose_parity", strings.Replace(choiceCall, "referee:REF01", "REF01", 1))},
+		{"a winner under another name", call("game_over", strings.Replace(gameOver, "winner_player_id", "winner", 1))},
+		{"a winner DRAW", call("game_over", `{"match_id":"R1M1","sender":"referee:REF01","game_result":{"winner":"DRAW"}}`)},
+		{"a round with a letter", call("game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"R1"`, 1))},
+		{"standings with another message type", call("handle", `{"message_type":"STANDINGS_UPDATE","round_id":1,"standings":[{"rank":1,"player_id":"P01","display_name":"Ours","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`)},
+		{"a reason beside the result", call("notify_match_result", strings.Replace(gameOver, `"game_result"`, `"reason":"x","game_result"`, 1))},
+		{"no next_round_id", call("notify_round_completed", completed(`"league_id":"l","round_id":3,"matches_completed":2}`))},
+		{"an incomplete summary", call("round_completed", completed(`"round_id":1,"matches_completed":2,"summary":{"total_matches":2,"completed_matches":2,"draws":0},"next_round_id":2}`))},
+		{"a summary that is null", call("notify_round_completed", completed(`"round_id":1,"summary":null,"next_round_id":2}`))},
+		{"completion of round 0", call("notify_round_completed", completed(`"round_id":0,"matches_completed":1,"next_round_id":null,"summary":{"total_matches":1,"wins":1,"draws":0,"technical_losses":0}}`))},
+		{"standings of round 0", call("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1))},
+		{"standings as a notice", call("tools/call", `{"name":"notify_standings","arguments":`+table+`}`)},
+		{"round 0 in the form of our agents", compact("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1))},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			answer := ask(t, invited(t), "/mcp", test.body)
 			assert.Contains(t, answer, "result", "%v", answer)
+			assert.NotContains(t, text(t, answer), `"isError":true`)
 		})
 	}
+	t.Run("another referee is not the same", func(t *testing.T) {
+		answer := ask(t, invited(t), "/mcp", call("choose_parity", strings.Replace(choiceCall, "referee:REF01", "referee:REF02", 1)))
+		assert.Contains(t, answer, "error")
+	})
 }
 
 func TestGameOverOfAWinnerOrAStatusIsFiled(t *testing.T) {
@@ -88,7 +113,7 @@ func TestQueryWithoutLeagueIsAboutTheLeagueOfTheManager(t *testing.T) {
 	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 	for _, body := range []string{call("league_query", query), compact("league_query", query)} {
 		var leagues []any
-		_, answer := d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+		_, answer := d.ServeText(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 			league := read(t, body)["params"].(object)["league_id"]
 			if leagues = append(leagues, league); league == nil {
 				return []byte(`{"jsonrpc":"2.0","error":{"code":-32602,"message":"MISSING_REQUIRED_FIELD"},"id":1}`)
@@ -97,22 +122,6 @@ func TestQueryWithoutLeagueIsAboutTheLeagueOfTheManager(t *testing.T) {
 		})
 		assert.Equal(t, "L", leagues[len(leagues)-1])
 		assert.Contains(t, string(answer), "success")
-	}
-}
-
-func TestProtocolNameInPlaceOfItsVersionCountsAsNoVersion(t *testing.T) {
-	var log bytes.Buffer
-	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.New(&log)})
-	for method, meta := range map[string]string{"register_player": "player_meta", "register_referee": "referee_meta"} {
-		log.Reset()
-		body := call(method, `{"sender":"player:me","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c","`+meta+`":{"protocol_version":"league.v2","version":"1.0.0"}}`)
-		_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
-			assert.Equal(t, object{"version": "1.0.0"}, read(t, body)["params"].(object)[meta])
-			return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
-		})
-		line := read(t, log.Bytes())
-		assert.Equal(t, "warn", line["level"])
-		assert.Equal(t, "player:me", line["sender"])
 	}
 }
 
@@ -163,7 +172,7 @@ func TestMissingGameIsTheGameOfTheLeague(t *testing.T) {
 				if test.refused && i < len(test.requests)-1 {
 					answer = `{"jsonrpc":"2.0","error":{"code":3001,"message":"AUTH_TOKEN_MISSING"},"id":1}`
 				}
-				_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+				_, _ = d.ServeText(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 					served = string(body)
 					return []byte(answer)
 				})

@@ -42,18 +42,6 @@ func TestSparseMatchByMessageTypesIsPlayed(t *testing.T) {
 	}
 }
 
-// If the referee uses another player_id than the assigned one, the player acknowledges the
-// result of that id.
-func TestAcknowledgedResultIsThatOfTheIdInTheQuestion(t *testing.T) {
-	for winner, want := range map[string]string{`"P07"`: "WIN", `"P04"`: "LOSS"} {
-		a := invited(t)
-		ask(t, a, "/mcp", call("parity_choose", strings.Replace(choiceCall, `"P01"`, `"P07"`, 1)))
-		over := ask(t, a, "/mcp", call("notify_match_result", strings.NewReplacer(`"winner_player_id":"P04"`, `"winner_player_id":`+winner, `"P01"`, `"P07"`).Replace(gameOver)))
-		assert.Equal(t, want, over["result"].(object)["result"])
-		assert.Equal(t, want, playedBy(t, a)[0].Result)
-	}
-}
-
 // An edition of the exercise prints messages of a match with nested members.
 func TestNestedMembersAreRead(t *testing.T) {
 	a, _ := newWorld(t).player(ourPlayer, "P01")
@@ -62,7 +50,7 @@ func TestNestedMembersAreRead(t *testing.T) {
 	require.Contains(t, joined, "result", "%v", joined)
 	question := call("choose_parity", head("CHOOSE_PARITY_CALL")+`"auth_token":"tok_ref01","league_id":"l","round_id":1,"match_id":"R2M1","player_id":"P01",
 		"parity_context":{"valid_options":["even","odd"],"your_standings":{"wins":0,"losses":0,"draws":null},"opponent_id":"P02"},"deadline":"2026-11-22T04:31:46Z"}`)
-	_, _ = a.dialect.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(question), func(_ context.Context, body []byte) []byte {
+	_, _ = a.dialect.ServeText(t.Context(), netip.Addr{}, "/mcp", []byte(question), func(_ context.Context, body []byte) []byte {
 		assert.JSONEq(t, `{"valid_options":["even","odd"],"your_standings":{"wins":0,"losses":0,"draws":0},"opponent_id":"P02"}`,
 			text(t, read(t, body)["params"].(object)["context"]))
 		return nil
@@ -73,24 +61,4 @@ func TestNestedMembersAreRead(t *testing.T) {
 		"game_result":{"status":"WIN","winner_player_id":"P01","drawn_number":8,"choices":{"P01":"even","P02":"odd"}}}`))
 	assert.Equal(t, "WIN", over["result"].(object)["result"])
 	assert.Equal(t, "P02", playedBy(t, a)[0].OpponentID)
-}
-
-// A player acknowledges notices of third-party managers with the known deviations.
-func TestRoundNoticesOfThirdPartyManagersAreAcknowledged(t *testing.T) {
-	completed := func(rest string) string {
-		return strings.NewReplacer("GAME_OVER", "ROUND_COMPLETED", "referee:REF01", "league_manager").Replace(head("GAME_OVER")) + rest
-	}
-	for name, body := range map[string]string{
-		"no next_round_id":                  call("notify_round_completed", completed(`"league_id":"l","round_id":3,"matches_completed":2}`)),
-		"an incomplete summary":             call("round_completed", completed(`"round_id":1,"matches_completed":2,"summary":{"total_matches":2,"completed_matches":2,"draws":0},"next_round_id":2}`)),
-		"a summary that is null":            call("notify_round_completed", completed(`"round_id":1,"summary":null,"next_round_id":2}`)),
-		"completion of round 0":             call("notify_round_completed", completed(`"round_id":0,"matches_completed":1,"next_round_id":null,"summary":{"total_matches":1,"wins":1,"draws":0,"technical_losses":0}}`)),
-		"standings of round 0":              call("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1)),
-		"standings as a notice":             call("tools/call", `{"name":"notify_standings","arguments":`+table+`}`),
-		"round 0 in the form of our agents": compact("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1)),
-	} {
-		answer := ask(t, invited(t), "/mcp", body)
-		assert.Contains(t, answer, "result", "%s: %v", name, answer)
-		assert.NotContains(t, text(t, answer), `"isError":true`, name)
-	}
 }

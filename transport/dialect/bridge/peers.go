@@ -1,93 +1,300 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
-	"sync"
+	"errors"
+	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
 	"evenodd/transport/dialect"
 )
 
-// A postFunc makes one POST with further headers, as the carrier gives it.
-type (
-	postFunc = func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error)
-	posted   = struct {
-		Status  int
-		Session string // of MCP; "" for none
-		Body    []byte
-	}
-)
-
-// A peer is another agent.
+// A peer is another agent. Bridge.mu guards what is before opening.
 type peer struct {
-	// specForm has a bit for each method that the agent has answered in the
-	// specification's form. A call reads only this.
-	specForm atomic.Uint64
-	// numbered is set for an agent that accepts our manager only as league_manager:LM01.
-	numbered atomic.Bool
+	numbered            bool // it accepts our manager only as league_manager:LM01
+	routes              map[string]*route
+	last                *dialect.Form // the form that the agent understood last; nil for none
+	logged, loggedStart bool          // the log tells that this is a third-party agent, and how it starts matches
 
-	mu          sync.Mutex
-	methods     map[string]*methodForms
-	last        dialect.Form // the form that the agent understood last
-	hasLast     bool
-	logged      bool                // the log tells that this is a third-party agent
-	loggedStart bool                // the log tells how it starts matches
-	server      *dialect.ToolServer // that it is; nil if that is not known
-	noServer    time.Time           // when it was none; zero for never
-
-	opening chan struct{} // holds a value while a call begins with the server
-	lastID  atomic.Int64  // of a request to the server
+	opening  chan struct{}       // holds a value while a call reads or changes server and noServer
+	server   *dialect.ToolServer // that it is; nil if that is not known
+	noServer time.Time           // when it was none; zero for never
+	lastID   atomic.Int64        // of a request to the server
 }
 
-// methodForms are the forms of one method at one agent. A set of forms has a bit for each
-// position.
-type methodForms struct {
-	form      dialect.Form
-	learned   bool   // the agent understood form
-	proven    bool   // form starts matches: a report followed
-	rejected  uint64 // since the last form that it understood
-	fruitless uint64 // forms in which it accepted matches without a report
-
-	unanswered int       // the position, counted from 1, of a form that was not answered in time; 0 for none
-	refused    time.Time // when the agent had rejected all forms; zero for never
-	best       reply     // the most informative one; the zero value for none
-	loggedAs   [2]int    // HTTP status and JSON-RPC code of the rejection in the log
+// A route is what is known about the forms of one method at one agent. A set of forms has a
+// bit for each position.
+type route struct {
+	form     dialect.Form // the next call begins with it; the zero value for the likeliest form
+	learned  bool         // the agent understood form
+	proven   bool         // form starts matches: a report followed
+	late     bool         // form was not answered in time
+	excluded uint64       // forms that it rejected, and those in which it accepted matches without a report
+	refused  time.Time    // when the agent had rejected all forms; zero for never
+	loggedAs [2]int       // HTTP status and JSON-RPC code of the rejection in the log
 }
 
-// maxPeers bounds the endpoints that are remembered.
-const maxPeers = 4096
+func (r *route) excludes(f dialect.Form) bool { return r.excluded>>f.Position&1 == 1 }
 
-// find returns what is known about an endpoint; nil for nothing.
+// find returns what is known about an endpoint. B.mu is held.
 func (b *Bridge) find(endpoint string) *peer {
-	b.peersMu.RLock()
-	defer b.peersMu.RUnlock()
-	return b.peers.values[endpoint]
+	if at := b.peers.values[endpoint]; at != nil {
+		return at
+	}
+	return &peer{routes: map[string]*route{}, opening: make(chan struct{}, 1)}
 }
 
-// remember returns the peer at an endpoint, new or known. If there are too many, the least
-// recently changed one is evicted. A peer that needs only the specification's form evicts
-// none, and nil is returned.
-func (b *Bridge) remember(endpoint string, specForm bool) *peer {
-	b.peersMu.Lock()
-	defer b.peersMu.Unlock()
-	at := b.peers.values[endpoint]
-	if at == nil {
-		if specForm && len(b.peers.keys) >= maxPeers {
-			return nil
-		}
-		at = &peer{methods: map[string]*methodForms{}, opening: make(chan struct{}, 1)}
-	}
-	b.peers.set(endpoint, at, maxPeers)
+// remember is find for a change: the endpoint is remembered. B.mu is held.
+func (b *Bridge) remember(endpoint string) *peer {
+	at := b.find(endpoint)
+	b.peers.set(endpoint, at)
 	return at
 }
 
-// forms returns the forms of a method. At.mu is held.
-func (at *peer) forms(method string) *methodForms {
-	f := at.methods[method]
-	if f == nil {
-		f = &methodForms{}
-		at.methods[method] = f
+// route returns the forms of a method.
+func (at *peer) route(method string) *route {
+	if at.routes[method] == nil {
+		at.routes[method] = &route{}
 	}
-	return f
+	return at.routes[method]
+}
+
+const (
+	// refusedFor is how long an agent that rejected all forms of a method is called in one
+	// form alone. A registration may only have come too early: for it, and for the start of
+	// a match, this time is refusedForShort.
+	refusedFor      = 15 * time.Minute
+	refusedForShort = time.Minute
+)
+
+// plan returns the forms to try at the endpoint. A learned form is the only one, and so is
+// the likeliest form, if the agent has rejected all of them lately. Else the likeliest form
+// begins, because its rejection may have been about the content, or temporary; the others
+// that were not excluded follow, by distance from the form that the agent understood last.
+// The start of a match is learned only when a report has followed.
+func (c *call) plan() (forms []dialect.Form, learned, alone bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.find(c.endpoint)
+	known, patience := at.route(c.method.Name), refusedFor
+	if c.method.Registers || c.match != nil {
+		patience = refusedForShort
+	}
+	switch {
+	case known.learned && (c.match == nil || known.proven):
+		return []dialect.Form{known.form}, true, false
+	case !known.refused.IsZero() && c.options.Clock.Now().Sub(known.refused) < patience:
+		return []dialect.Form{cmp.Or(known.form, dialect.SpecForm(c.method.Name))}, false, true
+	}
+	forms = slices.Clone(c.method.Forms())
+	if at.last != nil {
+		if c.method.Notice { // agents often reject notices under any name: no other structure is tried
+			forms = slices.DeleteFunc(forms, func(f dialect.Form) bool { return !f.SameWrapping(*at.last) })
+		}
+		slices.SortStableFunc(forms, func(a, b dialect.Form) int { return a.Distance(*at.last) - b.Distance(*at.last) })
+	}
+	if c.match != nil {
+		if left := slices.DeleteFunc(slices.Clone(forms), known.excludes); len(left) > 0 {
+			forms = left
+		} else {
+			known.excluded = 0 // from the beginning
+		}
+	}
+	begin := forms[max(slices.Index(forms, known.form), 0)]
+	rest := slices.DeleteFunc(forms, func(f dialect.Form) bool { return f == begin || known.excludes(f) })
+	return slices.Insert(rest, 0, begin), false, false
+}
+
+// A search holds the results of the forms that were tried.
+type search struct {
+	*call
+	rejected uint64 // a set of forms
+	best     reply  // the most informative rejection
+}
+
+// search tries one form after the other until the agent understands one, in half of the
+// window of ctx. The first form has all of the window, because an agent may need it for its
+// answer; each further form has a quarter. A timeout is no rejection: the next call
+// tries that form first, with all of its window.
+//
+// A timeout, an error of the protocol, and an HTTP status that asks to wait, end the search.
+// Without an understood form, search returns the most informative rejection.
+func (c *call) search(ctx context.Context, forms []dialect.Form, alone bool) (reply, error) {
+	s, began, window := &search{call: c}, time.Now(), time.Duration(0)
+	if end, limited := ctx.Deadline(); limited {
+		window = end.Sub(began)
+	}
+	for i, f := range forms {
+		limited, stop := ctx, func() {}
+		if i > 0 && window > 0 {
+			if time.Since(began) >= window/2 {
+				return s.fail(false, alone), nil
+			}
+			if c.match == nil {
+				limited, stop = context.WithTimeout(ctx, window/4)
+			}
+		}
+		r, done, err := s.try(limited, f, i == 0)
+		stop()
+		if done {
+			return r, err
+		}
+	}
+	return s.fail(true, alone), nil
+}
+
+// try tries one form. Done tells that the search is over.
+func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, done bool, err error) {
+	r, err = s.attempt(ctx, f)
+	switch {
+	case err != nil, r.Verdict == dialect.Refused, r.Verdict == dialect.Unavailable:
+		s.interrupt(f, first, err)
+		return r, true, err
+	case r.understood():
+		s.learn(f, s.rejected)
+		return r, true, nil
+	}
+	failed := s.match != nil && r.Status >= httpInternalError // perhaps in the match that it started
+	if r.first = first || failed; !failed {
+		s.rejected |= 1 << f.Position
+	}
+	if r.rank() > s.best.rank() {
+		s.best = r
+	}
+	return r, false, nil
+}
+
+// interrupt remembers the results of a search that ends with a form that is not rejected.
+func (s *search) interrupt(f dialect.Form, first bool, err error) {
+	late := errors.Is(err, context.DeadlineExceeded)
+	if s.rejected == 0 && !late {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.remember(s.endpoint).route(s.method.Name)
+	known.excluded |= s.rejected
+	switch {
+	case late && !first:
+		known.form, known.late = f, true
+	case late && known.late: // also with all of the window
+		known.form, known.late = dialect.Form{}, false
+		known.excluded |= 1 << f.Position
+	}
+}
+
+// learn remembers the form that the endpoint understood, after it rejected others.
+func (c *call) learn(f dialect.Form, rejected uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	isSpecForm := f == dialect.SpecForm(c.method.Name)
+	if isSpecForm && !c.numbered && c.peers.full() && c.peers.values[c.endpoint] == nil {
+		return // an agent that needs only the specification's form evicts no other
+	}
+	at := c.remember(c.endpoint)
+	at.numbered = at.numbered || c.numbered
+	before := *at.route(c.method.Name)
+	known, logged := route{form: f, learned: true}, &at.logged
+	if c.match != nil {
+		known.proven, logged = before.proven && before.form == f, &at.loggedStart
+		known.excluded = before.excluded | rejected
+	} else {
+		at.last = &f
+	}
+	*at.route(c.method.Name) = known
+	if !isSpecForm && !*logged {
+		*logged = true
+		c.options.Log.Info().Str("endpoint", c.endpoint).Str("method", c.method.Name).Stringer("form", f).
+			Str("event_type", "FORM_LEARNED").Msg("learned the form that a third-party agent understands")
+	}
+}
+
+// fail remembers that the agent understood no form of the search, logs it unless the log
+// has the same, and returns the most informative rejection.
+func (s *search) fail(exhausted, alone bool) reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, best := s.remember(s.endpoint).route(s.method.Name), s.best
+	switch {
+	case alone:
+	case exhausted:
+		known.refused, known.excluded = s.options.Clock.Now(), 0
+	default:
+		known.refused, known.excluded = time.Time{}, known.excluded|s.rejected
+	}
+	if best.rank() >= telling {
+		known.form, known.late = best.form, false
+	}
+	if as := [2]int{best.Status, best.Failure.Code}; as != known.loggedAs {
+		known.loggedAs = as
+		s.options.Log.Warn().Str("endpoint", s.endpoint).Str("method", s.method.Name).Int("http_status", best.Status).
+			Func(func(e *zerolog.Event) {
+				if best.Failure.Code != 0 {
+					e.Int("jsonrpc_code", best.Failure.Code)
+				}
+			}).Str("body", best.excerpt).
+			Str("event_type", "FORMS_REJECTED").Msg("the agent rejected every form of this call")
+	}
+	if s.method.Notice && !best.Failure.Present { // always an error of JSON-RPC: the agent got the notice
+		best.Body = dialect.Failure{Code: dialect.MethodNotFound, Text: "HTTP " + strconv.Itoa(best.Status)}.Body(s.asked.ID)
+	}
+	return best
+}
+
+// noteStart remembers that a form starts matches at an endpoint, because a report
+// followed, or that none did. A form that one match has proven stays proven. B.mu is held.
+func (b *Bridge) noteStart(endpoint string, f dialect.Form, reported bool) {
+	known := b.find(endpoint).route(protocol.StartMatch.Name)
+	switch {
+	case !known.learned || known.form != f:
+	case reported:
+		known.proven = true
+	case !known.proven:
+		known.form, known.learned = dialect.Form{}, false
+		known.excluded |= 1 << f.Position
+	}
+}
+
+// telling is the lowest rank of a rejection whose form the agent may have understood.
+const telling = 5
+
+// rank tells how informative a rejection is. An error with a text of its own is above a
+// failure in the likeliest form (HTTP 5xx, or a response that is no answer), an unknown
+// method or a result that does not answer the call, an HTTP status with a JSON body, any
+// other response, and a form that was not sent, in this order. HTTP 5xx counts as a failure
+// in the likeliest form of a start, because a referee may fail in the match that it has started.
+func (r *reply) rank() int {
+	f, succeeded := r.Failure, r.Status/100 == 2
+	switch {
+	case r.Status == 0: // none
+		return 0
+	case r.unsent:
+		return 1
+	case f.Present && f.Text != "" && f.Code != dialect.MethodNotFound && !f.UnknownMethod():
+		if f.Code != 0 && !slices.Contains(standardTexts, f.Text) {
+			return telling + 2
+		} else if f.Code == 0 {
+			return telling + 1
+		}
+	case r.first && !f.Present && (succeeded || r.Status >= httpInternalError):
+		return telling
+	}
+	switch {
+	case f.Present, r.Message != nil:
+		return 4
+	case !succeeded && protocol.ParseObject(r.Body) != nil:
+		return 3
+	}
+	return 2
+}
+
+// standardTexts are the texts of JSON-RPC's own errors, which say no more than the code.
+var standardTexts = []string{
+	"Parse error", "Invalid Request", "Method not found", "Invalid params", "Internal error", "Server error",
 }

@@ -7,12 +7,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
@@ -25,105 +23,83 @@ type question struct {
 	endpoint string // of the player
 	method   *dialect.Method
 	call     dialect.Call
-
-	message protocol.Object // the message of call; nil until it is needed
-	answer  protocol.Object // the first posted answer; nil before
-	posted  chan struct{}   // closed when answer is set
+	answer   chan protocol.Object // of one element: the first posted answer
 }
 
-// questions are the open questions of a referee. Safe for concurrent use.
-type questions struct {
-	mu        sync.Mutex // guards message and answer of the open questions
-	questions map[*question]struct{}
-}
+func (q *question) message() protocol.Object { return protocol.ParseObject(q.call.Message) }
 
-// open opens a question before it is sent; nil for a call that cannot be answered later.
-func (qs *questions) open(c *call) *question {
+// ask opens the question of a call before it is sent; nil for a call that cannot be answered later.
+func (c *call) ask() *question {
 	if c.method == nil || !c.method.Deferrable || !c.readable {
 		return nil
 	}
-	q := &question{endpoint: c.endpoint, method: c.method, call: c.asked, posted: make(chan struct{})}
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	if qs.questions == nil {
-		qs.questions = map[*question]struct{}{}
-	}
-	qs.questions[q] = struct{}{}
+	q := &question{c.endpoint, c.method, c.asked, make(chan protocol.Object, 1)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.questions[q] = true
 	return q
 }
 
 // close closes a question: an answer that is posted now comes too late.
-func (qs *questions) close(q *question) {
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	delete(qs.questions, q)
+func (b *Bridge) close(q *question) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.questions, q)
 }
 
 // await returns the posted answer as the response, or the error of ctx.
 func (q *question) await(ctx context.Context) (status int, response, arrived []byte, err error) {
 	select {
-	case <-q.posted:
-		return httpOK, q.method.PostedReply(q.call.ID, q.answer).Body, nil, nil
+	case answer := <-q.answer:
+		return httpOK, q.method.PostedReply(q.call.ID, answer).Body, nil, nil
 	case <-ctx.Done():
 		return 0, nil, nil, ctx.Err()
 	}
 }
 
 // about returns the open questions about a match.
-func (qs *questions) about(matchID string) (about []*question) {
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	for q := range qs.questions {
-		if q.message == nil {
-			q.message = protocol.ParseObject(q.call.Message)
-		}
-		if matchID != "" && q.message.Text("match_id") == matchID {
+func (b *Bridge) about(matchID string) (about []*question) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for q := range b.questions {
+		if matchID != "" && q.message().Text("match_id") == matchID {
 			about = append(about, q)
 		}
 	}
 	return about
 }
 
-// post gives a question its answer, once. It reports false if the question has one, or is
+// answer gives a question its answer, once. It reports false if the question has one, or is
 // closed.
-func (qs *questions) post(q *question, answer protocol.Object) bool {
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	if _, open := qs.questions[q]; !open || q.answer != nil {
+func (b *Bridge) answer(q *question, answer protocol.Object) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.questions[q] {
 		return false
 	}
-	q.answer = answer
-	close(q.posted)
+	b.questions[q] = false
+	q.answer <- answer
 	return true
 }
 
-// opponent is the id of the other player in the match of a question.
-func (q *question) opponent() string {
-	if id := q.message.Text("opponent_id"); id != "" {
-		return id
-	}
-	return q.message.Object("context").Text("opponent_id")
-}
-
 // servePostedAnswer accepts or rejects an answer that was posted from an address.
-func (s *server) servePostedAnswer(ctx context.Context, from netip.Addr, q *dialect.Request) []byte {
+func (s *server) servePostedAnswer(ctx context.Context, from netip.Addr, q *dialect.Request) transport.Answer {
 	fault := s.acceptAnswer(ctx, from, q)
 	matchID, facts := q.Params.Text("match_id"), s.facts("")
 	switch {
 	case q.ID == nil:
-		return nil
+		return transport.Answer{}
 	case fault == nil:
-		ack := protocol.Object{{Name: "status", Value: protocol.Quote("RECEIVED")}, {Name: "match_id", Value: q.Params.Get("match_id")}}
-		return q.Answer(dialect.ResultBody(q.ID, ack.Append(nil)), facts)
+		ack := protocol.Object{
+			{Name: "status", Value: protocol.Quote("RECEIVED")}, {Name: "match_id", Value: q.Params.Get("match_id")},
+		}
+		return s.translate(q, transport.Answer{Body: dialect.ResultBody(q.ID, ack.Append(nil))}, facts)
 	}
 	s.warn().Str("match_id", dialect.Short(matchID)).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).
-		Stringer("from", from).Str("event_type", protocol.EventDeferredAnswerRefused).Msg("an answer that was posted later is rejected")
-	data, _ := json.Marshal(protocol.LeagueError{ // always encodes
-		Envelope:  s.envelope(protocol.TypeLeagueError, protocol.RefereeSender(facts.AgentID), q.Params.Text("conversation_id")),
-		ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(), ErrorDescription: fault.Code.Name(),
-		OriginalMessageType: q.AnswerType(), Context: map[string]any{"detail": fault.Detail},
-	})
-	return q.Answer(dialect.Failure{Code: fault.RPC, Text: fault.Code.Name(), Data: data}.Body(q.ID), facts)
+		Stringer("from", from).Str("event_type", "DEFERRED_ANSWER_REFUSED").
+		Msg("an answer that was posted later is rejected")
+	refusal := dialect.Failure{Code: fault.RPC, ErrorCode: string(fault.Code), Text: fault.Error()}
+	return s.translate(q, transport.Answer{Body: refusal.Body(q.ID), Err: fault}, facts)
 }
 
 // acceptAnswer gives a posted answer to its question, or returns why not.
@@ -131,13 +107,13 @@ func (s *server) acceptAnswer(ctx context.Context, from netip.Addr, q *dialect.R
 	const tokenRefused = 4001 // the JSON-RPC code of E012 in a match
 	p, answers := q.Params, q.AnswerType()
 	matchID, token := p.Text("match_id"), p.Text("auth_token")
-	open := s.questions.about(matchID)
+	open := s.about(matchID)
 	if len(open) == 0 {
 		return protocol.Fault(protocol.ErrMatchNotFound, "no question about match %.60q is open", matchID)
 	}
 	open = slices.DeleteFunc(open, func(q *question) bool { return q.method.Result != answers })
 	i := slices.IndexFunc(open, func(q *question) bool {
-		shown := q.message.Text("auth_token")
+		shown := q.message().Text("auth_token")
 		return shown != "" && shown != protocol.NoToken && protocol.SameToken(token, shown)
 	})
 	if i < 0 && s.facts(matchID).Match.Lenient {
@@ -147,14 +123,16 @@ func (s *server) acceptAnswer(ctx context.Context, from netip.Addr, q *dialect.R
 		}
 	}
 	switch {
-	case i >= 0 && s.questions.post(open[i], p):
+	case i >= 0 && s.answer(open[i], p):
 		return nil
 	case i >= 0:
 		return protocol.Fault(protocol.ErrNotAuthorized, "the %s in match %s is answered already", answers, matchID)
 	case len(open) > 0 && token != "" && token != protocol.NoToken:
-		return protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of the question").Coded(tokenRefused)
+		return protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of the question").
+			Coded(tokenRefused)
 	}
-	return protocol.Fault(protocol.ErrNotAuthorized, "no %s in match %s is open to this caller: an answer that is posted later needs the access token of the question", answers, matchID)
+	return protocol.Fault(protocol.ErrNotAuthorized, "no %s in match %s is open to this caller: "+
+		"an answer that is posted later needs the access token of the question", answers, matchID)
 }
 
 // sentTo returns the questions that were sent to the host with an address, and not to
@@ -165,7 +143,10 @@ func sentTo(ctx context.Context, from netip.Addr, answer protocol.Object, open [
 		player = protocol.AgentOf(answer.Text("sender"))
 	}
 	return slices.DeleteFunc(open, func(q *question) bool {
-		return player != "" && strings.EqualFold(q.opponent(), player) || !isAt(ctx, q.endpoint, from)
+		message := q.message()
+		isOpponent := strings.EqualFold(message.Text("opponent_id"), player) ||
+			strings.EqualFold(message.Object("context").Text("opponent_id"), player)
+		return player != "" && isOpponent || !isAt(ctx, q.endpoint, from)
 	})
 }
 

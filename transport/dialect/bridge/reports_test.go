@@ -50,14 +50,6 @@ func TestReportIsCompleted(t *testing.T) {
 		{"flat, won", `{"sender":"referee:REF01","match_id":"R1M1","round_id":1,"player_a_id":"P01","player_b_id":"P02","player_a_choice":"odd","player_b_choice":"even","drawn_number":8,"winner_id":"P02","player_a_result":"LOSS","player_b_result":"WIN"}`,
 			`{` + complete + `,` + flat + `"player_a_choice":"odd","player_b_choice":"even","drawn_number":8,"winner_id":"P02","player_a_result":"LOSS","player_b_result":"WIN",` +
 				`"result":{"winner":"P02","score":{"P01":0,"P02":3},"details":{"drawn_number":8,"choices":{"P01":"odd","P02":"even"},"status":"WIN"}}}`},
-		{"a loss by side, in the details", `{"match_id":"R1M1","result":{"winner":null,"score":{"P01":0,"P02":3},"details":{"player_a_status":"TECHNICAL_LOSS","player_b_status":"OK"}}}`,
-			`{` + complete + `,"result":{"winner":"P02","score":{"P01":0,"P02":3},"details":{"player_a_status":"TECHNICAL_LOSS","player_b_status":"OK","status":"TECHNICAL_LOSS"}}}`},
-		{"a loss by side of the winner", `{"match_id":"R1M1","result":{"winner_id":"P01","details":{"player_a_status":"TECHNICAL_LOSS","player_b_status":"OK"}}}`,
-			`{` + complete + `,"result":{"winner":"P02","score":{"P01":0,"P02":3},"details":{"player_a_status":"TECHNICAL_LOSS","player_b_status":"OK","status":"TECHNICAL_LOSS"}}}`},
-		{"a double loss by side, with a winner", `{"match_id":"R1M1","result":{"winner":"P01","details":{"player_a_status":"TECHNICAL_LOSS","player_b_status":"TECHNICAL_LOSS"}}}`,
-			`{` + complete + `,"result":{"winner":null,"score":{"P01":0,"P02":0},"details":{"player_a_status":"TECHNICAL_LOSS","player_b_status":"TECHNICAL_LOSS","status":"TECHNICAL_LOSS"}}}`},
-		{"a double loss by side, flat", `{"match_id":"R1M1","player_a_status":"TECHNICAL_LOSS","player_b_status":"TECHNICAL_LOSS"}`,
-			`{` + complete + `,"player_a_status":"TECHNICAL_LOSS","player_b_status":"TECHNICAL_LOSS","result":{"winner":null,"score":{"P01":0,"P02":0},"details":{"status":"TECHNICAL_LOSS"}}}`},
 		{"a winner that is null", `{"match_id":"R1M1","winner_id":null,"score":{"P01":1,"P02":1}}`,
 			`{` + complete + `,"winner_id":null,"score":{"P01":1,"P02":1},"result":{"winner":null,"score":{"P01":1,"P02":1}}}`},
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/transport/dialect/bridge"
 )
@@ -98,7 +99,7 @@ func TestSparseRegistrationIsCompleted(t *testing.T) {
 	} {
 		body := call(test.kind, `{"protocol":"league.v2","message_type":"`+test.kind+`","sender":"`+test.sender+
 			`","timestamp":"2026-11-22T04:16:44Z","conversation_id":"c","`+test.meta+`":`+test.said+`}`)
-		_, _ = d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+		_, _ = d.ServeText(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 			assert.JSONEq(t, test.want, text(t, read(t, body)["params"].(object)[test.meta]))
 			return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
 		})
@@ -173,7 +174,7 @@ func TestRequestWithoutKnownFormIsPassedOnUnchanged(t *testing.T) {
 		answered := []byte(`{"jsonrpc":"2.0","error":{"code":-1,"message":"x"},"id":null}`)
 		d := bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 		var served []string
-		status, answer := d.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
+		status, answer := d.ServeText(t.Context(), netip.Addr{}, "/mcp", []byte(body), func(_ context.Context, body []byte) []byte {
 			served = append(served, string(body))
 			return answered
 		})
@@ -225,48 +226,6 @@ func TestInvalidValuesAreRejectedInEveryForm(t *testing.T) {
 	}
 }
 
-// Deviations in names and values are understood.
-func TestThirdPartyNamesAndTimesAreUnderstood(t *testing.T) {
-	tests := []struct{ name, method, params string }{
-		{"a compact time", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "20261120T170342Z", 1)},
-		{"a compact deadline", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:03:02Z", "20261120T170342Z", 1)},
-		{"two zones", "choose_parity", strings.Replace(choiceCall, "2026-11-20T17:02:32Z", "2026-11-20T17:02:32.123456+00:00Z", 1)},
-		{"a role in lower case", "handle_game_invitation", strings.Replace(invitation, "PLAYER_A", "player_b", 1)},
-		{"opponent", "handle_game_invitation", strings.Replace(invitation, "opponent_id", "opponent", 1)},
-		{"no standings", "choose_parity", strings.Replace(choiceCall, `"context":{}`, `"context":{"your_standings":{}}`, 1)},
-		{"a referee id in lower case", "choose_parity", strings.Replace(choiceCall, "referee:REF01", "referee:ref01", 1)},
-		{"a referee id without its role", "choose_parity", strings.Replace(choiceCall, "referee:REF01", "REF01", 1)},
-		{"a winner under another name", "game_over", strings.Replace(gameOver, "winner_player_id", "winner", 1)},
-		{"a winner DRAW", "game_over", `{"match_id":"R1M1","sender":"referee:REF01","game_result":{"winner":"DRAW"}}`},
-		{"a round with a letter", "game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"R1"`, 1)},
-		{"standings with another message type", "handle", `{"message_type":"STANDINGS_UPDATE","round_id":1,"standings":[{"rank":1,"player_id":"P01","display_name":"Ours","played":0,"wins":0,"draws":0,"losses":0,"points":0}]}`},
-		{"a reason beside the result", "notify_match_result", strings.Replace(gameOver, `"game_result"`, `"reason":"x","game_result"`, 1)},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			answer := ask(t, invited(t), "/mcp", call(test.method, test.params))
-			assert.Contains(t, answer, "result", "%v", answer)
-		})
-	}
-	t.Run("another referee is not the same", func(t *testing.T) {
-		answer := ask(t, invited(t), "/mcp", call("choose_parity", strings.Replace(choiceCall, "referee:REF01", "referee:REF02", 1)))
-		assert.Contains(t, answer, "error")
-	})
-}
-
-// The acknowledgement of GAME_OVER has the result of the player.
-func TestGameOverIsAcknowledgedWithTheResultOfThePlayer(t *testing.T) {
-	for _, test := range []struct{ body, result string }{
-		{gameOver, "LOSS"},
-		{strings.Replace(gameOver, `"winner_player_id":"P04"`, `"winner_player_id":"P01"`, 1), "WIN"},
-		{strings.NewReplacer(`"winner_player_id":"P04"`, `"winner_player_id":null`, "WIN", "DRAW").Replace(gameOver), "DRAW"},
-	} {
-		answer := ask(t, invited(t), "/mcp", call("notify_match_result", test.body))
-		assert.Equal(t, test.result, answer["result"].(object)["result"])
-		assert.Equal(t, "R1M1", answer["result"].(object)["match_id"])
-	}
-}
-
 // A player plays a whole match without envelopes. It knows the round from the announcement.
 func TestMatchWithoutEnvelopesIsPlayed(t *testing.T) {
 	w := newWorld(t)
@@ -313,7 +272,7 @@ func TestLeagueCompletedWithIncompleteChampionIsAccepted(t *testing.T) {
 				t.Error("the player waits")
 			}
 			r := p.Record()
-			assert.Equal(t, protocol.Champion{PlayerID: "P02", DisplayName: "P02", Points: 9}, r.Champion)
+			assert.Equal(t, league.Champion{PlayerID: "P02", DisplayName: "P02", Points: 9}, r.Champion)
 			assert.Equal(t, 2, r.Rank)
 			assert.Equal(t, 4, r.Points)
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
@@ -17,7 +18,7 @@ import (
 type start struct {
 	matchID string
 	body    []byte // the assignment in the form of the specification
-	serve   func(ctx context.Context, body []byte) []byte
+	serve   serveFunc
 }
 
 // maxWaiting bounds the matches that wait for a free slot. A round has no more.
@@ -25,65 +26,69 @@ const maxWaiting = 100
 
 // serveStart makes our referee start the matches of a request in a form that the
 // specification does not have. Done is false for any other request.
-func (s *server) serveStart(ctx context.Context, q *dialect.Request) (response []byte, done bool) {
+func (s *server) serveStart(ctx context.Context, q *dialect.Request) (answer transport.Answer, done bool) {
 	m := s.awaitMembership(ctx)
 	announces := q.Kind == protocol.TypeRoundAnnouncement
 	switch {
 	case m.player, announces && !m.thirdParty:
-		return nil, false
+		return transport.Answer{}, false
 	case announces:
 		return s.startRound(ctx, q, m)
 	case q.TellsEverything():
-		return nil, false
+		return transport.Answer{}, false
 	}
 	facts := s.facts(q.MatchID())
 	q.AcceptAssignment(facts)
-	return s.answer(q, s.startMatch(ctx, q.Params.Text("match_id"), q.Body(), m), facts), true
+	return s.translate(q, s.startMatch(ctx, q.Params, q.ID, m), facts), true
 }
 
 // startRound starts the matches of an announced round that this referee conducts.
-func (s *server) startRound(ctx context.Context, q *dialect.Request, at membership) ([]byte, bool) {
+func (s *server) startRound(ctx context.Context, q *dialect.Request, at membership) (
+	answer transport.Answer, done bool,
+) {
 	if q.Params.Get("matches").Kind() != '[' {
-		return nil, false
+		return answer, false
 	}
-	failed, failure := 0, protocol.Object{}
-	for _, m := range dialect.Announced(q.Params, maxMatches) {
+	failed, failure := 0, error(nil)
+	for _, m := range dialect.Announced(q.Params) {
 		if forfeited := m.Get("forfeited_by"); !s.conducts(at, m) || forfeited != nil && string(forfeited) != "[]" {
 			continue
 		}
 		for _, name := range []string{"league_id", "round_id", "game_type"} {
 			dialect.Fill(&m, name, q.Params.Get(name))
 		}
-		matchID := m.Text("match_id")
-		assignment := dialect.Assignment(m, s.facts(matchID))
-		response := s.startMatch(ctx, matchID, dialect.CallBody(protocol.StartMatch.Name, assignment.Append(nil), jsontext.Value("1")), at)
-		if f := protocol.ParseObject(response).Object("error"); f != nil {
-			failed, failure = failed+1, f
+		assignment := dialect.Assignment(m, s.facts(m.Text("match_id")))
+		one := s.startMatch(ctx, assignment, jsontext.Value("1"), at)
+		answer.Calls += one.Calls
+		if one.Err != nil {
+			failed, failure = failed+1, one.Err
 		}
 	}
 	if failed > 0 { // one line for all: any caller may announce
-		s.warn().Int("matches", failed).Str("error", failure.Text("message")).
-			Str("event_type", protocol.EventAnnouncedMatchesNotStarted).Msg("matches of an announced round cannot be started")
+		s.warn().Int("matches", failed).Err(failure).
+			Str("event_type", "ANNOUNCED_MATCHES_NOT_STARTED").Msg("matches of an announced round cannot be started")
 	}
 	if q.ID == nil {
-		return nil, true
+		return answer, true
 	}
 	facts := s.facts("")
 	q.Complete(facts)
+	sender, conversation := protocol.RefereeSender(at.agentID), q.Params.Text("conversation_id")
 	ack, _ := json.Marshal(protocol.Ack{ // always encodes
-		Envelope: s.envelope(protocol.TypeRoundAnnouncementAck, protocol.RefereeSender(at.agentID), q.Params.Text("conversation_id")),
+		Envelope: s.envelope(protocol.TypeRoundAnnouncementAck, sender, conversation),
 		Status:   protocol.StatusAcknowledged, RefereeID: at.agentID, RoundID: q.Params.Integer("round_id"),
 	})
-	return s.answer(q, dialect.ResultBody(q.ID, ack), facts), true
+	answer.Body = dialect.ResultBody(q.ID, ack)
+	return s.translate(q, answer, facts), true
 }
 
 // conducts tells whether an announced match is one of this referee.
-func (a *agent) conducts(at membership, match protocol.Object) bool {
+func (b *Bridge) conducts(at membership, match protocol.Object) bool {
 	if id := match.Text("referee_id"); id != "" && strings.EqualFold(protocol.AgentOf(id), at.agentID) {
 		return true
 	}
 	endpoint := match.Text("referee_endpoint")
-	return endpoint != "" && sameEndpoint(endpoint, a.options.Endpoint)
+	return endpoint != "" && sameEndpoint(endpoint, b.options.Endpoint)
 }
 
 // sameEndpoint tells whether two endpoints are the same.
@@ -98,51 +103,62 @@ func sameEndpoint(a, b string) bool {
 
 // startMatch gives our referee a match, or lets the match wait for a free slot: a
 // third-party manager does not know that a referee can be busy.
-func (s *server) startMatch(ctx context.Context, matchID string, body []byte, at membership) []byte {
-	response := s.next(ctx, body)
-	o := protocol.ParseObject(response)
-	result := o.Object("result")
-	if result.Text("status") != protocol.StatusBusy || !at.thirdParty || !s.wait(start{matchID, body, s.next}) {
-		return response
+func (s *server) startMatch(
+	ctx context.Context, assignment protocol.Object, id jsontext.Value, at membership,
+) transport.Answer {
+	body := dialect.CallBody(protocol.StartMatch.Name, assignment.Append(nil), id)
+	answer := s.next(ctx, body)
+	if statusOf(answer) != protocol.StatusBusy || !at.thirdParty ||
+		!s.wait(start{assignment.Text("match_id"), body, s.next}) {
+		return answer
 	}
 	s.startWaiting(context.WithoutCancel(ctx)) // there may be a free slot by now
-	result.Set("status", protocol.Quote(protocol.StatusAccepted))
-	result.Drop("reason")
-	o.Set("result", result.Append(nil))
-	return o.Append(nil)
+	accepted := *answer.Result.(*protocol.MatchAssignmentAck)
+	accepted.Status, accepted.Reason = protocol.StatusAccepted, ""
+	text, _ := json.Marshal(accepted) // always encodes
+	answer.Result, answer.Body = &accepted, dialect.ResultBody(id, text)
+	return answer
+}
+
+// statusOf is the status with which our referee answered an assignment; "" for another answer.
+func statusOf(answer transport.Answer) string {
+	if ack, _ := answer.Result.(*protocol.MatchAssignmentAck); ack != nil {
+		return ack.Status
+	}
+	return ""
 }
 
 // wait lets a match wait for a free slot; false if too many wait.
-func (a *agent) wait(s start) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if slices.ContainsFunc(a.waiting, func(w start) bool { return w.matchID == s.matchID }) {
+func (b *Bridge) wait(s start) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if slices.ContainsFunc(b.waiting, func(w start) bool { return w.matchID == s.matchID }) {
 		return true
 	}
-	if len(a.waiting) >= maxWaiting {
+	if len(b.waiting) >= maxWaiting {
 		return false
 	}
-	a.waiting = append(a.waiting, s)
+	b.waiting = append(b.waiting, s)
 	return true
 }
 
 // startWaiting starts waiting matches as long as there are free slots.
-func (a *agent) startWaiting(ctx context.Context) {
-	a.starting.Lock()
-	defer a.starting.Unlock()
+func (b *Bridge) startWaiting(ctx context.Context) {
+	b.starting.Lock()
+	defer b.starting.Unlock()
 	for {
-		a.mu.Lock()
-		waiting := a.waiting
-		a.mu.Unlock()
+		b.mu.Lock()
+		waiting := b.waiting
+		b.mu.Unlock()
 		if len(waiting) == 0 {
 			return
 		}
 		next := waiting[0]
-		if protocol.ParseObject(next.serve(ctx, next.body)).Object("result").Text("status") == protocol.StatusBusy {
+		if statusOf(next.serve(ctx, next.body)) == protocol.StatusBusy {
 			return
 		}
-		a.mu.Lock()
-		a.waiting = slices.DeleteFunc(a.waiting, func(w start) bool { return w.matchID == next.matchID })
-		a.mu.Unlock()
+		b.mu.Lock()
+		b.waiting = slices.DeleteFunc(b.waiting, func(w start) bool { return w.matchID == next.matchID })
+		b.mu.Unlock()
 	}
 }

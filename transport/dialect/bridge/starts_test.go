@@ -1,14 +1,11 @@
 package bridge_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/netip"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport"
@@ -26,7 +24,7 @@ import (
 // between are players P01 to P04, at the ports that the specification gives them.
 func between(w *world) {
 	for n := 1; n <= 4; n++ {
-		w.player(fmt.Sprintf("http://localhost:81%02d/mcp", n), protocol.PlayerID(n))
+		w.player(fmt.Sprintf("http://localhost:81%02d/mcp", n), league.PlayerID(n))
 	}
 }
 
@@ -141,17 +139,6 @@ func TestRefereeStartsItsMatchesOfAnAnnouncedRound(t *testing.T) {
 	})
 }
 
-// An announcement with many broken matches adds one line to the log.
-func TestBrokenAnnouncementIsLoggedOnce(t *testing.T) {
-	w := newWorld(t)
-	var log bytes.Buffer
-	w.log = zerolog.New(&log)
-	a := w.referee(ourReferee, "REF01", 1)
-	ask(t, a, "/mcp", call("notify_round", `{"round_id":1,"matches":[`+strings.Repeat(`{"match_id":"a","referee_id":"REF01"},`, 200)+`{"referee_id":"REF01"}]}`))
-	assert.Equal(t, 1, strings.Count(log.String(), "\n"), "%s", log.String())
-	assert.Contains(t, log.String(), `"matches":201`)
-}
-
 // Waiting matches start even if the report of the match before is refused.
 func TestMatchesWaitForAFreeSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +163,7 @@ func TestStartOfOurManagerNeverWaits(t *testing.T) {
 	a, calls := w.enter(ourReferee)
 	register(t, calls, "register_referee")
 	served := 0
-	_, answer := a.dialect.Serve(t.Context(), netip.Addr{}, "/mcp", []byte(call("run_match", `{"match_id":"M","player_A_id":"P01","player_B_id":"P02"}`)),
+	_, answer := a.dialect.ServeText(t.Context(), netip.Addr{}, "/mcp", []byte(call("run_match", `{"match_id":"M","player_A_id":"P01","player_B_id":"P02"}`)),
 		func(context.Context, []byte) []byte { served++; return []byte(busy) })
 	assert.Equal(t, "BUSY", read(t, answer)["result"].(object)["status"])
 	assert.Equal(t, 1, served)
@@ -236,36 +223,6 @@ func TestRunMatchAnswersWithTheResult(t *testing.T) {
 			assert.Equal(t, 200, status)
 			assert.Equal(t, "ACCEPTED", read(t, answer)["status"], "it was begun")
 		})
-	})
-}
-
-// Requests to run matches occupy a bounded number of the requests that the referee serves
-// at once.
-func TestWaitingRunMatchRequestsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t) // without players: each is tried for a while
-		a := w.referee(ourReferee, "REF01", 1)
-		ctx, cancel := context.WithCancel(t.Context())
-		var answered atomic.Int32
-		var callers sync.WaitGroup
-		const all, most = 150, 100
-		for range all {
-			callers.Go(func() {
-				_, _ = a.serve(ctx, "", "/run_match", `{"match_id":"R1M1","player_a_id":"P01","player_b_id":"P02"}`)
-				answered.Add(1)
-			})
-		}
-		synctest.Wait()
-		assert.EqualValues(t, all-most, answered.Load())
-		cancel()
-		callers.Wait()
-		callers.Go(func() {
-			_, _ = a.serve(t.Context(), "", "/run_match", `{"match_id":"R1M1","player_a_id":"P01","player_b_id":"P02"}`)
-			answered.Add(1)
-		})
-		synctest.Wait()
-		assert.EqualValues(t, all, answered.Load(), "there is room again")
-		callers.Wait()
 	})
 }
 
@@ -342,7 +299,7 @@ func TestCreateScheduleReturnsAllRounds(t *testing.T) {
 		}
 		r := int(q.QueryParams.RoundID)
 		return &protocol.LeagueQueryResponse{Data: protocol.ScheduleData{RoundID: q.QueryParams.RoundID, Rounds: 2, Matches: []protocol.ScheduledMatch{
-			{MatchID: protocol.MatchID{Round: r, Number: 1}.String(), RoundID: r, PlayerAID: "P01", PlayerBID: "P02"}, {MatchID: protocol.MatchID{Round: r, Number: 2}.String(), RoundID: r, PlayerAID: "P03", PlayerBID: "P04"},
+			{MatchID: league.MatchID{Round: r, Number: 1}.String(), RoundID: r, PlayerAID: "P01", PlayerBID: "P02"}, {MatchID: league.MatchID{Round: r, Number: 2}.String(), RoundID: r, PlayerAID: "P03", PlayerBID: "P04"},
 		}}}, nil
 	})
 	manager := &agent{dialect: d, mux: mux}

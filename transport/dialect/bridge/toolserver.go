@@ -19,7 +19,9 @@ func (c *call) callTool(ctx context.Context, f dialect.Form) (p posted, sent boo
 	if f.Announces {
 		method = dialect.MethodOf(protocol.NotifyRound.Name)
 	}
-	at := c.remember(c.endpoint, false)
+	c.mu.Lock()
+	at := c.remember(c.endpoint)
+	c.mu.Unlock()
 	var server *dialect.ToolServer
 	for {
 		expired := server
@@ -37,104 +39,67 @@ func (c *call) callTool(ctx context.Context, f dialect.Form) (p posted, sent boo
 	}
 }
 
-// noTool is the reply of an agent that has no tool for the call.
-func (c *call) noTool(f dialect.Form) reply {
-	failure := dialect.Failure{Present: true, Code: dialect.MethodNotFound, Text: "the agent has no MCP tool for this call"}
-	return reply{
-		Reply: dialect.Reply{Verdict: dialect.Rejected, Status: httpOK, Failure: failure, Body: failure.Body(c.asked.ID)},
-		form:  f, unsent: true, excerpt: failure.Text,
-	}
-}
-
 // nextID is the id of a request to the agent's MCP server. No two requests of a session
 // share one.
 func (at *peer) nextID() jsontext.Value {
 	return jsontext.Value(strconv.FormatInt(at.lastID.Add(1), 10))
 }
 
+// noServerFor is how long an agent that is no MCP server is not taken for one again.
+const noServerFor = time.Minute
+
 // toolServer returns the MCP server that the agent is, other than an expired one; nil if the
 // agent is none. One call at a time begins with the server, and the others wait for it:
 // some servers have one session only. Busy is the response of an agent that asks to wait.
-func (c *call) toolServer(ctx context.Context, at *peer, expired *dialect.ToolServer) (server *dialect.ToolServer, busy posted, err error) {
-	if server, known := c.knownServer(at, expired); known {
-		return server, posted{}, nil
-	}
+func (c *call) toolServer(ctx context.Context, at *peer, expired *dialect.ToolServer) (
+	server *dialect.ToolServer, busy posted, err error,
+) {
 	select {
 	case at.opening <- struct{}{}:
 		defer func() { <-at.opening }()
 	case <-ctx.Done():
 		return nil, posted{}, ctx.Err()
 	}
-	if server, known := c.knownServer(at, expired); known {
-		return server, posted{}, nil
+	now := c.options.Clock.Now()
+	if at.server != nil && at.server != expired || at.server == nil && now.Sub(at.noServer) < noServerFor {
+		return at.server, posted{}, nil
 	}
 	server, busy, err = c.openServer(ctx, at)
-	if err != nil || busy.Status != 0 {
-		return nil, busy, err
-	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
 	switch {
+	case err != nil || busy.Status != 0:
+		return nil, busy, err
 	case server != nil:
 		if at.server == nil || at.server.String() != server.String() { // not for each session
 			c.options.Log.Info().Str("endpoint", c.endpoint).Stringer("tools", server).
-				Str("event_type", protocol.EventToolsListed).Msg("a third-party agent is an MCP server with tools for these methods")
+				Str("event_type", "MCP_TOOLS_LISTED").
+				Msg("a third-party agent is an MCP server with tools for these methods")
 		}
 		at.server = server
 	case expired == nil:
-		at.noServer = c.options.Clock.Now()
+		at.noServer = now
 	}
 	return server, posted{}, nil
-}
-
-// noServerFor is how long an agent that is no MCP server is not taken for one again.
-const noServerFor = time.Minute
-
-// knownServer is what is known about the agent, if that is enough.
-func (c *call) knownServer(at *peer, expired *dialect.ToolServer) (server *dialect.ToolServer, known bool) {
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if at.server != nil {
-		return at.server, at.server != expired
-	}
-	return nil, !at.noServer.IsZero() && c.options.Clock.Now().Sub(at.noServer) < noServerFor
 }
 
 // openServer begins with the agent's MCP server and lists its tools. It returns nil if the
 // agent is none, or no tool fits a method.
 func (c *call) openServer(ctx context.Context, at *peer) (server *dialect.ToolServer, busy posted, err error) {
-	for _, s := range dialect.ToolServers() {
-		if greeting, ok := s.Greeting(at.nextID()); ok {
-			p, err := c.post(ctx, c.endpoint, greeting.Header, greeting.Body)
-			if err != nil || dialect.AsksToWait(p.Status) {
-				return nil, p, err
-			}
-			if !s.Greeted(p.Session, dialect.FromEvents(p.Body)) {
-				continue
-			}
-		}
-		if confirmation, ok := s.Confirmation(); ok {
-			if _, err := c.post(ctx, c.endpoint, confirmation.Header, confirmation.Body); err != nil {
-				return nil, posted{}, err
-			}
-		}
-		tools, busy, err := c.listTools(ctx, at, &s)
-		if err != nil || busy.Status != 0 || !s.SetTools(tools) {
-			return nil, busy, err
-		}
-		return &s, posted{}, nil
+	server = &dialect.ToolServer{}
+	greeting := server.Greeting(at.nextID())
+	p, err := c.post(ctx, c.endpoint, greeting.Header, greeting.Body)
+	if err != nil || dialect.AsksToWait(p.Status) {
+		return nil, p, err
 	}
-	return nil, posted{}, nil
-}
-
-// maxToolPages bounds the pages of a list of tools.
-const maxToolPages = 10
-
-// listTools lists the tools of a server that fit a method.
-func (c *call) listTools(ctx context.Context, at *peer, s *dialect.ToolServer) (tools []dialect.Tool, busy posted, err error) {
+	if server.Greeted(p.Session, dialect.FromEvents(p.Body)) {
+		confirmation := server.Confirmation()
+		if _, err := c.post(ctx, c.endpoint, confirmation.Header, confirmation.Body); err != nil {
+			return nil, posted{}, err
+		}
+	}
+	var tools []dialect.Tool
 	cursor := ""
 	for range maxToolPages {
-		request := s.List(cursor, at.nextID())
+		request := server.List(cursor, at.nextID())
 		p, err := c.post(ctx, c.endpoint, request.Header, request.Body)
 		if err != nil || dialect.AsksToWait(p.Status) {
 			return nil, p, err
@@ -145,5 +110,11 @@ func (c *call) listTools(ctx context.Context, at *peer, s *dialect.ToolServer) (
 			break
 		}
 	}
-	return tools, posted{}, nil
+	if !server.SetTools(tools) {
+		return nil, posted{}, nil
+	}
+	return server, posted{}, nil
 }
+
+// maxToolPages bounds the pages of a list of tools.
+const maxToolPages = 10

@@ -5,8 +5,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
@@ -88,19 +86,6 @@ func TestNoticeWithoutAToolIsRejected(t *testing.T) {
 	assert.Contains(t, log.String(), "the agent has no MCP tool for this call")
 }
 
-// The text of a tool's error shows no token of the call.
-func TestErrorOfAToolShowsNoToken(t *testing.T) {
-	p := newTestPeers(zerolog.Nop())
-	agent := &toolAgent{tools: `{"name":"choose_parity"}`, answer: func(_, arguments string) string {
-		return `{"isError":true,"content":[{"type":"text","text":` + string(protocol.Quote("bad "+arguments)) + `}]}`
-	}}
-	const token = "secret-token-1"
-	_, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", `{"auth_token":"`+token+`"}`), agent.post)
-	require.NoError(t, err)
-	assert.Contains(t, string(answer), "bad ")
-	assert.NotContains(t, string(answer), token)
-}
-
 // A server that asks to wait when it is greeted ends the search.
 func TestBusyServerEndsTheSearch(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
@@ -114,25 +99,4 @@ func TestBusyServerEndsTheSearch(t *testing.T) {
 		})
 	require.NoError(t, err)
 	assert.Equal(t, []any{503, "initialize"}, []any{status, last})
-}
-
-// A call that waits for another call to open the session waits no longer than its own time.
-func TestCallDoesNotWaitForAServerBeyondItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newTestPeers(zerolog.Nop())
-		post := func(ctx context.Context, _ string, _ map[string]string, body []byte) (posted, error) {
-			if protocol.ParseObject(body).Text("method") == "initialize" {
-				<-ctx.Done()
-				return posted{}, ctx.Err()
-			}
-			return posted{Status: 400}, nil
-		}
-		go func() { _, _ = limited(t, p, time.Minute, "handle_game_invitation", invitation, post) }()
-		synctest.Wait()
-		began := time.Now()
-		_, err := limited(t, p, 4*time.Second, "choose_parity", choiceCall, post)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.LessOrEqual(t, time.Since(began), 2*time.Second)
-		synctest.Wait()
-	})
 }

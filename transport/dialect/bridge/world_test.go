@@ -125,9 +125,10 @@ func (a *agent) serve(ctx context.Context, bearer, path, body string) (int, []by
 
 // serveFrom is serve for a caller with an address.
 func (a *agent) serveFrom(ctx context.Context, from netip.Addr, bearer, path, body string) (int, []byte) {
-	return a.dialect.Serve(ctx, from, path, []byte(body), func(ctx context.Context, body []byte) []byte {
-		return a.mux.Serve(ctx, bearer, body).Body
+	status, answer := a.dialect.Serve(ctx, from, path, []byte(body), func(ctx context.Context, body []byte) transport.Answer {
+		return a.mux.Serve(ctx, bearer, body)
 	})
+	return status, answer.Body
 }
 
 // manager is a third-party manager, which does not prove itself.

@@ -2,14 +2,12 @@ package thirdparty
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,11 +29,10 @@ type mcpAgent struct {
 	*httptest.Server
 
 	handler nethttp.Handler
-	refuses string // a method of MCP that it does not know
 
-	mu                sync.Mutex
-	methods           []string
-	session, revision string // in the last headers
+	mu      sync.Mutex
+	methods []string
+	session string // in the last header
 }
 
 func (a *mcpAgent) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
@@ -47,12 +44,7 @@ func (a *mcpAgent) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
 		a.session = id
 	}
-	a.revision = r.Header.Get("Mcp-Protocol-Version")
 	a.mu.Unlock()
-	if request.Method != "" && request.Method == a.refuses {
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`)
-		return
-	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	a.handler.ServeHTTP(w, r)
 }
@@ -74,8 +66,6 @@ type mcpShape struct {
 	invitation, choice string // names of tools
 	argument           string // that holds the message; "" for the members of the message
 	text               bool   // the result is text
-	failure            string // of the choice; "" for none
-	refuses            string
 	options            *mcp.StreamableHTTPOptions
 }
 
@@ -93,15 +83,11 @@ func (s mcpShape) tool(server *mcp.Server, name string, result map[string]any) {
 		if s.argument != "" {
 			message = message.Object(s.argument)
 		}
-		if s.failure != "" || message.Text("match_id") != "R1M1" || s.argument == "" && len(message) != 2 {
-			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: s.failure}}}, nil
-		}
-		text, err := json.Marshal(result)
-		if err != nil {
-			return nil, err
+		if message.Text("match_id") != "R1M1" || s.argument == "" && len(message) != 2 {
+			return &mcp.CallToolResult{IsError: true}, nil
 		}
 		if s.text {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: written(result)}}}, nil
 		}
 		return &mcp.CallToolResult{StructuredContent: result, Content: []mcp.Content{}}, nil
 	})
@@ -114,22 +100,17 @@ func (s mcpShape) start(t *testing.T) *mcpAgent {
 	s.tool(server, s.invitation, map[string]any{"accept": true})
 	s.tool(server, s.choice, map[string]any{"parity_choice": "odd"})
 	s.tool(server, "get_weather", nil)
-	a := &mcpAgent{refuses: s.refuses, handler: mcp.NewStreamableHTTPHandler(func(*nethttp.Request) *mcp.Server { return server }, s.options)}
-	return a.start(t)
-}
-
-func (a *mcpAgent) start(t *testing.T) *mcpAgent {
-	t.Helper()
+	a := &mcpAgent{handler: mcp.NewStreamableHTTPHandler(func(*nethttp.Request) *mcp.Server { return server }, s.options)}
 	a.Server = httptest.NewServer(a)
 	t.Cleanup(a.Close)
 	return a
 }
 
 // newCaller is the caller of one of our agents.
-func newCaller(t *testing.T, log zerolog.Logger) transport.Caller {
+func newCaller(t *testing.T) transport.Caller {
 	t.Helper()
 	client := http.NewClient(http.ClientConfig{
-		MaxReply: 64 << 10, Dialect: bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: log}),
+		MaxReply: 64 << 10, Dialect: bridge.New(bridge.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
 	})
 	t.Cleanup(client.Close)
 	return client
@@ -164,18 +145,14 @@ var (
 func TestAgentsThatAreOnlyMCPServersPlay(t *testing.T) {
 	stateless := &mcp.StreamableHTTPOptions{Stateless: true}
 	for name, change := range map[string]func(s *mcpShape){
-		"with sessions":                   func(*mcpShape) {},
-		"with sessions, and JSON":         func(s *mcpShape) { s.options = &mcp.StreamableHTTPOptions{JSONResponse: true} },
-		"without sessions":                func(s *mcpShape) { s.options = stateless },
-		"without initialize":              func(s *mcpShape) { s.options, s.refuses = stateless, "initialize" },
-		"without server/discover":         func(s *mcpShape) { s.refuses = "server/discover" },
-		"an argument that is an object":   func(s *mcpShape) { s.argument = "invitation" },
-		"text as the result of each tool": func(s *mcpShape) { s.text = true },
+		"with sessions":           func(*mcpShape) {},
+		"with sessions, and JSON": func(s *mcpShape) { s.options = &mcp.StreamableHTTPOptions{JSONResponse: true} },
+		"without sessions":        func(s *mcpShape) { s.options = stateless },
 	} {
 		for kind, shape := range map[string]mcpShape{"our names": ours, "custom names": others} {
 			t.Run(name+", "+kind, func(t *testing.T) {
 				change(&shape)
-				agent, caller := shape.start(t), newCaller(t, zerolog.Nop())
+				agent, caller := shape.start(t), newCaller(t)
 				for range 2 {
 					answer, err := agent.ask(t, caller, invite)
 					require.NoError(t, err)
@@ -188,41 +165,13 @@ func TestAgentsThatAreOnlyMCPServersPlay(t *testing.T) {
 				assert.Equal(t, 4, agent.count("tools/call"))
 				assert.Equal(t, 1, agent.count("handle_game_invitation"), "the specification's form is sent once")
 				assert.Zero(t, agent.count("choose_parity"))
-				want := map[string]string{"initialize": "2026-07-28"}[shape.refuses]
-				assert.Equal(t, cmp.Or(want, "2025-11-25"), agent.revision)
 			})
 		}
 	}
 }
 
-// An agent that knows only tools/list and tools/call, and answers anything else with an
-// error.
-func TestAgentWithToolsAloneIsCalled(t *testing.T) {
-	agent := &mcpAgent{handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		body, _ := io.ReadAll(r.Body)
-		q := protocol.ParseObject(body)
-		answer := `"error":{"code":-32601,"message":"Method not found"}`
-		switch params := q.Object("params"); {
-		case q.Text("method") == "tools/list" && params.Text("cursor") == "":
-			answer = `"result":{"tools":[{"name":"hello"}],"nextCursor":"more"}`
-		case q.Text("method") == "tools/list":
-			answer = `"result":{"tools":[{"name":"receive_game_invitation","inputSchema":{"properties":{"invitation":{"type":"object"}},"required":["invitation"]}}]}`
-		case params.Text("name") == "receive_game_invitation" && params.Object("arguments").Object("invitation").Text("match_id") == "R1M1":
-			answer = `"result":{"content":[{"type":"text","text":"{\"accept\":true}"}]}`
-		}
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+string(q.Get("id"))+`,`+answer+`}`)
-	})}
-	agent.start(t)
-	caller := newCaller(t, zerolog.Nop())
-	answer, err := agent.ask(t, caller, invite)
-	require.NoError(t, err)
-	assert.Contains(t, answer, `"accept":true`)
-	_, err = agent.ask(t, caller, choose)
-	require.Error(t, err, "it has no tool for it")
-}
-
 func TestExpiredSessionIsOpenedAgainOnce(t *testing.T) {
-	agent, caller := others.start(t), newCaller(t, zerolog.Nop())
+	agent, caller := others.start(t), newCaller(t)
 	_, err := agent.ask(t, caller, invite)
 	require.NoError(t, err)
 	request, err := nethttp.NewRequestWithContext(t.Context(), nethttp.MethodDelete, agent.URL+"/mcp", nil)
@@ -234,31 +183,11 @@ func TestExpiredSessionIsOpenedAgainOnce(t *testing.T) {
 	_, err = agent.ask(t, caller, invite)
 	require.NoError(t, err)
 	assert.Equal(t, 2, agent.count("initialize"))
-
-	lost := nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		nethttp.Error(w, "session not found", nethttp.StatusNotFound)
-	})
-	agent.mu.Lock()
-	agent.handler, agent.methods = lost, nil
-	agent.mu.Unlock()
-	_, err = agent.ask(t, caller, invite)
-	require.Error(t, err)
-	assert.Equal(t, []int{1, 1}, []int{agent.count("tools/call"), agent.count("initialize")}, "%v", agent.methods)
-}
-
-func TestErrorOfAToolIsTheErrorOfTheCall(t *testing.T) {
-	failing := ours
-	failing.failure = "the strategy has no model"
-	agent, caller := failing.start(t), newCaller(t, zerolog.Nop())
-	_, err := agent.ask(t, caller, choose)
-	var e *transport.Error
-	require.ErrorAs(t, err, &e)
-	assert.Contains(t, e.Message, "the strategy has no model")
 }
 
 // Some servers have only one session, so calls at the same time open one.
 func TestCallsAtTheSameTimeOpenOneSession(t *testing.T) {
-	agent, caller := others.start(t), newCaller(t, zerolog.Nop())
+	agent, caller := others.start(t), newCaller(t)
 	var calls sync.WaitGroup
 	for range 20 {
 		calls.Go(func() {
@@ -269,49 +198,4 @@ func TestCallsAtTheSameTimeOpenOneSession(t *testing.T) {
 	}
 	calls.Wait()
 	assert.Equal(t, []int{1, 1, 20}, []int{agent.count("initialize"), agent.count("tools/list"), agent.count("tools/call")})
-}
-
-func TestAgentInTheSpecificationsFormIsNotAskedForTools(t *testing.T) {
-	agent := &mcpAgent{handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"GAME_JOIN_ACK","accept":true},"id":1}`)
-	})}
-	agent.start(t)
-	_, err := agent.ask(t, newCaller(t, zerolog.Nop()), invite)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"handle_game_invitation"}, agent.methods)
-}
-
-// A third-party agent that is no MCP server is asked three times whether it is one, and
-// not again for each method.
-func TestAgentWithoutToolsIsAskedOnce(t *testing.T) {
-	agent := &mcpAgent{handler: nethttp.NotFoundHandler()}
-	agent.start(t)
-	caller := newCaller(t, zerolog.Nop())
-	for _, method := range []protocol.MethodRow{invite, choose} {
-		_, err := agent.ask(t, caller, method)
-		require.Error(t, err)
-	}
-	for _, method := range []string{"initialize", "server/discover", "tools/list"} {
-		assert.Equal(t, 1, agent.count(method), method)
-	}
-}
-
-// A list of tools that is larger than any response may be is the error of the call.
-func TestLargeListOfToolsIsNotRead(t *testing.T) {
-	list := `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","tools":[` + strings.Repeat(`{"name":"choose_parity"},`, 5000) + `{}]}}`
-	for name, answer := range map[string]string{"JSON": list, "an event": "data: " + list + "\n\n"} {
-		t.Run(name, func(t *testing.T) {
-			agent := &mcpAgent{handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
-				body, _ := io.ReadAll(r.Body)
-				if protocol.ParseObject(body).Text("method") != "tools/list" {
-					nethttp.Error(w, "no", nethttp.StatusBadRequest)
-					return
-				}
-				_, _ = io.WriteString(w, answer)
-			})}
-			agent.start(t)
-			_, err := agent.ask(t, newCaller(t, zerolog.Nop()), choose)
-			assert.ErrorContains(t, err, "more than the 65536 bytes allowed")
-		})
-	}
 }

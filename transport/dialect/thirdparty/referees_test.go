@@ -2,6 +2,7 @@ package thirdparty
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	nethttp "net/http"
 	"slices"
@@ -14,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/transport/http"
@@ -34,113 +34,73 @@ type way struct {
 
 // The known ways to start matches.
 func waysToStart() map[string]way {
-	big := way{a: "player_A_id", b: "player_B_id", url: "_endpoint"}
-	ways := map[string]way{
+	return map[string]way{
 		"assign_match":                 {method: "assign_match", a: "player1_id", b: "player2_id", url: "_endpoint", capture: "maker-c"},
-		"START_MATCH":                  {method: "START_MATCH", capture: "maker-a"},
+		"START_MATCH":                  {method: "START_MATCH", a: "player_A_id", b: "player_B_id", url: "_endpoint", capture: "maker-a"},
 		"run_match":                    {method: "run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", late: true, capture: "maker-d"},
 		"start_match_command":          {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", capture: "maker-e"},
 		"start_match_command, late":    {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", late: true, capture: "maker-e"},
-		"tools/call start_match":       {method: "tools/call", tool: "start_match", late: true, capture: "maker-b"},
-		"ROUND_ANNOUNCEMENT":           {method: "notify_round", capture: "maker-d"},
-		"ROUND_ANNOUNCEMENT by type":   {method: "ROUND_ANNOUNCEMENT", static: true, capture: "maker-a"},
+		"tools/call start_match":       {method: "tools/call", tool: "start_match", a: "player_A_id", b: "player_B_id", url: "_endpoint", late: true, capture: "maker-b"},
+		"ROUND_ANNOUNCEMENT":           {method: "notify_round", a: "player_A_id", b: "player_B_id", url: "_endpoint", capture: "maker-d"},
+		"ROUND_ANNOUNCEMENT by type":   {method: "ROUND_ANNOUNCEMENT", a: "player_A_id", b: "player_B_id", static: true, capture: "maker-a"},
 		"POST /run_match":              {method: "/run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", late: true, capture: "maker-b"},
 		"POST /run_match, at once":     {method: "/run_match", a: "player_a_id", b: "player_b_id", url: "_endpoint", capture: "maker-b"},
 		"any, but assign_match":        {method: "assign_match", a: "player1_id", b: "player2_id", url: "_endpoint", acks: true, capture: "maker-c"},
-		"any, but ROUND_ANNOUNCEMENT":  {method: "notify_round", acks: true, capture: "maker-d"},
+		"any, but ROUND_ANNOUNCEMENT":  {method: "notify_round", a: "player_A_id", b: "player_B_id", url: "_endpoint", acks: true, capture: "maker-d"},
 		"any, but start_match_command": {method: "start_match_command", a: "player_a", b: "player_b", url: "_url", acks: true, capture: "maker-e"},
 	}
-	for name, w := range ways {
-		if w.a == "" {
-			w.a, w.b, w.url = big.a, big.b, big.url
-			ways[name] = w
-		}
-	}
-	return ways
 }
 
-// A league of our manager and our players completes with each kind of third-party referee,
-// without technical losses.
+// A league of our manager and our players completes with each kind of third-party referee, and with one of ours beside
+// some of them, without technical losses. The audit of its files has no findings.
 func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
+	shared := []string{"assign_match", "start_match_command", "ROUND_ANNOUNCEMENT", "POST /run_match"}
 	for name, how := range waysToStart() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			folder := store.Folder(t.TempDir())
-			defer audited(t, folder)
-			inAWorld(t, func(w *world) {
-				w.folder = folder
-				m := w.manager(4, 1, admitting(how.capture))
-				r := w.thirdPartyReferee(how)
-				for port := 8101; port <= 8104; port++ {
-					require.NoError(t, w.player(port).Register(w.life))
-				}
-				within(w, 24*time.Hour, m.over) // one that acknowledges anything takes its time
-				require.NoError(t, m.failed)
-				for _, row := range m.Standings() {
-					assert.Equal(t, 3, row.Played, "%s", row.PlayerID)
-					assert.Zero(t, row.TechnicalLosses, "%s", row.PlayerID)
-				}
-				// The referee conducted all matches, and its reports count.
-				done, points := r.results()
-				assert.Len(t, done, 6)
-				for id, reported := range done {
-					assert.True(t, reported, "%s was not taken", id)
-				}
-				for _, row := range m.Standings() {
-					assert.Equal(t, points[row.PlayerID], row.Points, "%s", row.PlayerID)
-				}
+		for referees := 1; referees <= 2; referees++ {
+			if referees == 2 && !slices.Contains(shared, name) {
+				continue
+			}
+			t.Run(fmt.Sprint(name, " of ", referees), func(t *testing.T) {
+				t.Parallel()
+				folder := store.Folder(t.TempDir())
+				defer audited(t, folder)
+				inAWorld(t, func(w *world) {
+					w.folder = folder
+					w.conduct(how, referees)
+				})
 			})
-		})
-	}
-}
-
-// A report without a match is about the open match, even if the same players have met
-// before.
-func TestReportsWithoutMatchAreFiledForTheOpenMatch(t *testing.T) {
-	inAWorld(t, func(w *world) {
-		m := w.manager(2, 1, admitting("maker-e"), func(o *league.Options) { o.Legs = 3 })
-		r := w.thirdPartyReferee(waysToStart()["start_match_command"])
-		for port := 8101; port <= 8102; port++ {
-			require.NoError(t, w.player(port).Register(w.life))
 		}
-		await(w, m.over)
-		require.NoError(t, m.failed)
-		done, _ := r.results()
-		assert.Equal(t, map[string]bool{"R1M1": true, "R2M1": true, "R3M1": true}, done)
-	})
+	}
 }
 
-// Our players accept access tokens of our referees, and third-party referees without them,
-// in one league.
-func TestThirdPartyAndOurRefereeShareALeague(t *testing.T) {
-	ways := waysToStart()
-	for _, name := range []string{"assign_match", "start_match_command", "ROUND_ANNOUNCEMENT", "POST /run_match"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			folder := store.Folder(t.TempDir())
-			defer audited(t, folder)
-			inAWorld(t, func(w *world) {
-				w.folder = folder
-				m := w.manager(6, 2, admitting(ways[name].capture))
-				theirs := w.thirdPartyReferee(ways[name])
-				ours := w.referee(8005)
-				require.NoError(t, ours.Register(w.life))
-				for port := 8101; port <= 8106; port++ {
-					require.NoError(t, w.player(port).Register(w.life))
-				}
-				await(w, m.over)
-				require.NoError(t, m.failed)
-				for _, row := range m.Standings() {
-					assert.Equal(t, 5, row.Played, "%s", row.PlayerID)
-					assert.Zero(t, row.TechnicalLosses, "%s", row.PlayerID)
-				}
-				done, _ := theirs.results()
-				assert.Equal(t, 15, len(done)+ours.Record().Conducted)
-				assert.NotEmpty(t, done)
-				assert.Positive(t, ours.Record().Conducted)
-			})
-		})
+// conduct plays a league with a third-party referee, and perhaps with one of ours.
+func (w *world) conduct(how way, referees int) {
+	w.t.Helper()
+	players := 2 + 2*referees
+	m := w.manager(players, referees, admitting(how.capture))
+	theirs, ours := w.thirdPartyReferee(how), w.referee(8005)
+	if referees == 2 {
+		require.NoError(w.t, ours.Register(w.life))
 	}
+	for i := range players {
+		require.NoError(w.t, w.player(8101+i).Register(w.life))
+	}
+	await(w, m.over)
+	require.NoError(w.t, m.failed)
+	done, points := theirs.results()
+	for _, row := range m.Standings() {
+		assert.Equal(w.t, players-1, row.Played, "%s", row.PlayerID)
+		assert.Zero(w.t, row.TechnicalLosses, "%s", row.PlayerID)
+		if referees == 1 {
+			assert.Equal(w.t, points[row.PlayerID], row.Points, "%s: the reports count", row.PlayerID)
+		}
+	}
+	for id, reported := range done {
+		assert.True(w.t, reported, "%s was not taken", id)
+	}
+	assert.NotEmpty(w.t, done)
+	assert.Equal(w.t, players*(players-1)/2, len(done)+ours.Record().Conducted)
+	assert.Equal(w.t, referees == 2, ours.Record().Conducted > 0)
 }
 
 // A thirdPartyReferee conducts matches that are started in its way. Its questions and
@@ -156,7 +116,6 @@ type thirdPartyReferee struct {
 	mu     sync.Mutex
 	done   map[string]bool // whether a match that was played was reported
 	points map[string]int
-	asked  []string
 }
 
 // thirdPartyReferee registers one.
@@ -173,11 +132,7 @@ func (w *world) thirdPartyReferee(how way) *thirdPartyReferee {
 
 // find is the first exchange with one of some methods.
 func (r *thirdPartyReferee) find(methods ...string) *exchange {
-	i := slices.IndexFunc(r.all, func(e *exchange) bool { return slices.Contains(methods, e.method()) })
-	if i < 0 {
-		return nil
-	}
-	return r.all[i]
+	return r.all[slices.IndexFunc(r.all, func(e *exchange) bool { return slices.Contains(methods, e.method()) })]
 }
 
 // results returns the matches, whether their reports were accepted, and the points, after
@@ -202,9 +157,6 @@ func (r *thirdPartyReferee) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Re
 	if in.URL.Path != http.Path {
 		method, params = in.URL.Path, request
 	}
-	r.mu.Lock()
-	r.asked = append(r.asked, method)
-	r.mu.Unlock()
 	if r.tool != "" {
 		params = member(params, "arguments")
 	}
@@ -233,28 +185,24 @@ func (r *thirdPartyReferee) elsewise(out nethttp.ResponseWriter, method string, 
 		r.say(out, request, map[string]any{"status": "ok"})
 	case strings.HasPrefix(method, "/"):
 		say(out, nethttp.StatusNotFound, map[string]any{"detail": "Not Found"})
-	case method == r.method:
-		say(out, nethttp.StatusOK, map[string]any{
-			"jsonrpc": "2.0", "id": member(request, "id"), "error": map[string]any{"code": -32602, "message": "Invalid params"},
-		})
 	default:
-		say(out, nethttp.StatusOK, map[string]any{
-			"jsonrpc": "2.0", "id": member(request, "id"), "error": map[string]any{"code": -32601, "message": "Method not found"},
-		})
+		code := -32601
+		if method == r.method {
+			code = -32602
+		}
+		say(out, nethttp.StatusOK, map[string]any{"jsonrpc": "2.0", "id": member(request, "id"), "error": map[string]any{"code": code, "message": "no"}})
 	}
 }
 
 func (r *thirdPartyReferee) say(out nethttp.ResponseWriter, request any, result map[string]any) {
-	switch {
-	case strings.HasPrefix(r.method, "/"):
+	if strings.HasPrefix(r.method, "/") {
 		say(out, nethttp.StatusOK, result)
-	case r.tool != "":
-		say(out, nethttp.StatusOK, map[string]any{"jsonrpc": "2.0", "id": member(request, "id"), "result": map[string]any{
-			"content": []any{map[string]any{"type": "text", "text": written(result)}},
-		}})
-	default:
-		say(out, nethttp.StatusOK, map[string]any{"jsonrpc": "2.0", "id": member(request, "id"), "result": result})
+		return
 	}
+	if r.tool != "" {
+		result = map[string]any{"content": []any{map[string]any{"type": "text", "text": written(result)}}}
+	}
+	say(out, nethttp.StatusOK, map[string]any{"jsonrpc": "2.0", "id": member(request, "id"), "result": result})
 }
 
 // tasks are the matches that a request starts: of an announcement, those of this referee.
@@ -308,17 +256,7 @@ func (r *thirdPartyReferee) play(x task) {
 	if r.late {
 		time.Sleep(matchTime)
 	}
-	number := len(x.id) + int(x.id[len(x.id)-1]-'0')%3
-	o := outcomeOf(x, choices, number)
-	if e := r.find("notify_match_result", "game_over"); e != nil {
-		for _, endpoint := range []string{x.atA, x.atB} {
-			params, _ := replaced(member(e.Request, "params"), r.now(e, x)).(map[string]any)
-			params["game_result"] = o.game()
-			answer := r.send(endpoint, e, params)
-			assert.NotNil(r.t, member(answer, "result"), "%s", written(answer))
-		}
-	}
-	r.report(x, o)
+	r.report(x, outcomeOf(x, choices, len(x.id)+int(x.id[len(x.id)-1]-'0')%3))
 }
 
 // report tells the manager how a match ended.
@@ -333,7 +271,7 @@ func (r *thirdPartyReferee) report(x task, o result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done[x.id] = assert.NotNil(r.t, member(answer, "result"), "%s", written(answer)) && assert.Nil(r.t, member(answer, "error"))
-	for id, n := range o.score() {
+	for id, n := range o.score {
 		r.points[id] += n
 	}
 }
@@ -349,9 +287,7 @@ func (r *thirdPartyReferee) now(e *exchange, x task) map[string]string {
 // ask sends a player a captured question.
 func (r *thirdPartyReferee) ask(e *exchange, endpoint string, x task, more map[string]string) any {
 	now := r.now(e, x)
-	for was, is := range more {
-		now[was] = is
-	}
+	maps.Copy(now, more)
 	delete(now, "")
 	params, _ := replaced(member(e.Request, "params"), now).(map[string]any)
 	if _, there := params["round_id"]; there {
@@ -377,60 +313,34 @@ func found(of, answer any, name string) any {
 
 // A result is how a match of a third-party referee ended.
 type result struct {
-	a, b    string
 	choices map[string]string
 	number  int
-	winner  string // "" for a draw
+	winner  any // nil for a draw
+	score   map[string]int
 }
 
 func outcomeOf(x task, choices map[string]string, number int) result {
-	o := result{a: x.a, b: x.b, choices: choices, number: number}
+	o := result{choices: choices, number: number, score: map[string]int{x.a: 1, x.b: 1}}
 	right := []string{"even", "odd"}[number%2]
 	for id, other := range map[string]string{x.a: x.b, x.b: x.a} {
 		if choices[id] == right && choices[other] != right {
-			o.winner = id
+			o.winner, o.score = id, map[string]int{id: 3, other: 0}
 		}
 	}
 	return o
 }
 
-func (o *result) score() map[string]int {
-	switch o.winner {
-	case "":
-		return map[string]int{o.a: 1, o.b: 1}
-	case o.a:
-		return map[string]int{o.a: 3, o.b: 0}
-	}
-	return map[string]int{o.a: 0, o.b: 3}
-}
-
-// game is the result in GAME_OVER.
-func (o *result) game() map[string]any {
-	result := map[string]any{
-		"status": "DRAW", "winner_player_id": nil, "drawn_number": o.number, "number_parity": []string{"even", "odd"}[o.number%2],
-		"choices": o.choices, "reason": "as it was drawn",
-	}
-	if o.winner != "" {
-		result["status"], result["winner_player_id"] = "WIN", o.winner
-	}
-	return result
-}
-
 // reported is the result in a report of the capture.
 func (o *result) reported(capture string) map[string]any {
-	var winner any
-	if o.winner != "" {
-		winner = o.winner
-	}
 	switch {
-	case capture == "maker-d" && winner == nil:
-		return map[string]any{
-			"winner": nil, "score": map[string]any{o.a: 0, o.b: 0}, "details": map[string]any{"drawn_number": 0, "choices": map[string]any{}},
+	case capture == "maker-d" && o.winner == nil:
+		zero := map[string]int{}
+		for id := range o.score {
+			zero[id] = 0
 		}
+		return map[string]any{"winner": nil, "score": zero, "details": map[string]any{"drawn_number": 0, "choices": map[string]any{}}}
 	case capture == "maker-e":
-		return map[string]any{"winner": cmp.Or(winner, any("DRAW")), "score": o.choices}
+		return map[string]any{"winner": cmp.Or(o.winner, any("DRAW")), "score": o.choices}
 	}
-	return map[string]any{
-		"winner": winner, "score": o.score(), "details": map[string]any{"drawn_number": o.number, "choices": o.choices},
-	}
+	return map[string]any{"winner": o.winner, "score": o.score, "details": map[string]any{"drawn_number": o.number, "choices": o.choices}}
 }

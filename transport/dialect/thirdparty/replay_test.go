@@ -1,9 +1,8 @@
 package thirdparty
 
 import (
-	"io"
+	"maps"
 	nethttp "net/http"
-	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -15,26 +14,19 @@ import (
 // conversation and the id of the request, and with its own captured ids. It refuses every
 // method that the capture does not have.
 type replay struct {
-	w       *world
 	capture string
-	port    int
-
-	// first is called before a request is answered.
-	first func(method string)
-	// told is called after each answered request.
-	told func(method string, request any)
+	told    func(method string, request any) // called after each answered request
 
 	mu       sync.Mutex
 	answers  map[string][]*exchange // by method, or by path
-	given    map[string]int
-	requests []string // the methods that were asked for, in order, also refused ones
+	requests map[string]int         // how often each method was asked for, also refused ones
 }
 
-// replay serves the agent that a capture has at one port at another.
-func (w *world) replay(capture string, captured []*exchange, was, port int) *replay {
-	r := &replay{w: w, capture: capture, port: port, answers: map[string][]*exchange{}, given: map[string]int{}}
+// replay serves the manager of a capture, or a player that has the answers of all players in it.
+func (w *world) replay(capture string, captured []*exchange, port int) *replay {
+	r := &replay{capture: capture, answers: map[string][]*exchange{}, requests: map[string]int{}, told: func(string, any) {}}
 	for _, e := range captured {
-		if e.Port == was {
+		if e.Port == port || port != managerPort && e.Port >= 8100 {
 			r.answers[e.method()] = append(r.answers[e.method()], e)
 		}
 	}
@@ -42,22 +34,17 @@ func (w *world) replay(capture string, captured []*exchange, was, port int) *rep
 	return r
 }
 
-// ServeHTTP answers a request.
-func (r *replay) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
-	r.serve(out, in, readAll(in))
-}
-
 // readAll reads a request; nil when it is no JSON.
 func readAll(in *nethttp.Request) (request any) {
-	raw, err := io.ReadAll(in.Body)
-	if err != nil || json.Unmarshal(raw, &request) != nil {
+	if json.UnmarshalRead(in.Body, &request) != nil {
 		return nil
 	}
 	return request
 }
 
-// serve answers a request.
-func (r *replay) serve(out nethttp.ResponseWriter, in *nethttp.Request, request any) {
+// ServeHTTP answers a request.
+func (r *replay) ServeHTTP(out nethttp.ResponseWriter, in *nethttp.Request) {
+	request := readAll(in)
 	if request == nil {
 		out.WriteHeader(nethttp.StatusBadRequest)
 		return
@@ -67,37 +54,38 @@ func (r *replay) serve(out nethttp.ResponseWriter, in *nethttp.Request, request 
 		method = in.URL.Path
 	}
 	e := r.next(method, request)
-	if e == nil {
-		r.refuse(out, in, request)
-		return
-	}
-	if r.first != nil {
-		r.first(method)
-	}
-	say(out, e.Status, r.answer(e, request))
-	if r.told != nil {
+	switch {
+	case e != nil:
+		say(out, e.Status, r.answer(e, request))
 		r.told(method, request)
+	case in.URL.Path != http.Path:
+		say(out, nethttp.StatusNotFound, map[string]any{"detail": "Not Found"})
+	default:
+		answer := map[string]any{"jsonrpc": "2.0", "id": member(request, "id"), "error": map[string]any{"code": -32601, "message": "Method not found: " + method}}
+		if r.capture == "maker-e" {
+			answer["result"] = nil
+		}
+		say(out, nethttp.StatusOK, answer)
 	}
 }
 
-// next is the exchange whose answer is used: the next one of the method, or repeatedly the
-// last. A registration gets the answer to that of the same port.
+// next is the exchange whose answer is used: the next one of the method, or repeatedly the last. A registration gets
+// the answer to that of the same port.
 func (r *replay) next(method string, request any) *exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.requests = append(r.requests, method)
-	some := r.answers[method]
+	n, some := r.requests[method], r.answers[method]
+	r.requests[method]++
+	if endpoint := contact(request); endpoint != "" {
+		for _, e := range some {
+			if contact(e.Request) == endpoint {
+				return e
+			}
+		}
+	}
 	if len(some) == 0 {
 		return nil
 	}
-	if endpoint := contact(request); endpoint != "" {
-		i := slices.IndexFunc(some, func(e *exchange) bool { return contact(e.Request) == endpoint })
-		if i >= 0 {
-			return some[i]
-		}
-	}
-	n := r.given[method]
-	r.given[method]++
 	return some[min(n, len(some)-1)]
 }
 
@@ -106,24 +94,14 @@ func contact(request any) string {
 	return text(request, "params", "player_meta", "contact_endpoint") + text(request, "params", "referee_meta", "contact_endpoint")
 }
 
-// asked counts the requests of some methods, or of all if none is named.
-func (r *replay) asked(methods ...string) int {
+// asked counts the requests, by method.
+func (r *replay) asked() (by map[string]int, all int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := 0
-	for _, m := range r.requests {
-		if len(methods) == 0 || slices.Contains(methods, m) {
-			n++
-		}
+	for _, n := range r.requests {
+		all += n
 	}
-	return n
-}
-
-// heard are the methods of the requests, in order.
-func (r *replay) heard() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.requests)
+	return maps.Clone(r.requests), all
 }
 
 // answer is the captured answer, changed to answer another request.
@@ -145,32 +123,10 @@ func (r *replay) answer(e *exchange, request any) any {
 	return answer
 }
 
-// refuse answers a request that the agent does not know.
-func (r *replay) refuse(out nethttp.ResponseWriter, in *nethttp.Request, request any) {
-	if in.URL.Path != http.Path {
-		say(out, nethttp.StatusNotFound, map[string]any{"detail": "Not Found"})
-		return
-	}
-	answer := map[string]any{
-		"jsonrpc": "2.0", "id": member(request, "id"),
-		"error": map[string]any{"code": -32601, "message": "Method not found: " + text(request, "method")},
-	}
-	if r.capture == "maker-e" {
-		answer["result"] = nil
-	}
-	say(out, nethttp.StatusOK, answer)
-}
-
 // say writes an answer.
 func say(out nethttp.ResponseWriter, status int, answer any) {
-	raw, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // a tree of JSON always encodes
-	}
 	out.Header().Set("Content-Type", "application/json")
 	out.WriteHeader(status)
-	_, _ = out.Write(raw)
-	if f, ok := out.(nethttp.Flusher); ok {
-		f.Flush()
-	}
+	_, _ = out.Write([]byte(written(answer)))
+	out.(nethttp.Flusher).Flush()
 }

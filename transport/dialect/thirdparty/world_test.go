@@ -1,12 +1,9 @@
 package thirdparty
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
-	"net"
 	nethttp "net/http"
 	"strconv"
 	"strings"
@@ -19,7 +16,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	league "evenodd/league/manager"
+	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -57,7 +54,6 @@ type world struct {
 	running sync.WaitGroup
 
 	pipes pipenet.Network
-	ports sync.Map // in use
 
 	mu      sync.Mutex
 	closing []func()
@@ -92,18 +88,11 @@ func (w *world) atEnd(f func()) {
 	w.closing = append(w.closing, f)
 }
 
-// listen listens at a port that no other agent has.
-func (w *world) listen(port int) net.Listener {
-	_, taken := w.ports.LoadOrStore(port, true)
-	require.False(w.t, taken, "an agent listens at port %d already", port)
-	return w.pipes.Listen("localhost:" + strconv.Itoa(port))
-}
-
 // serve serves our agent at a port.
 func (w *world) serve(port int, mux *transport.Mux, c http.Config) {
 	c.Hosts = []string{"localhost"}
 	server := http.NewServer(mux, c)
-	l := w.listen(port)
+	l := w.pipes.Listen("localhost:" + strconv.Itoa(port))
 	w.running.Go(func() { _ = server.Serve(l) })
 	w.atEnd(func() {
 		ended, cancel := context.WithCancel(context.Background())
@@ -115,7 +104,7 @@ func (w *world) serve(port int, mux *transport.Mux, c http.Config) {
 // thirdPartyAgent serves a third-party agent at a port.
 func (w *world) thirdPartyAgent(port int, handle nethttp.Handler) {
 	server := &nethttp.Server{Handler: handle, ReadHeaderTimeout: 5 * time.Second}
-	l := w.listen(port)
+	l := w.pipes.Listen("localhost:" + strconv.Itoa(port))
 	w.running.Go(func() { _ = server.Serve(l) })
 	w.atEnd(func() { _ = server.Close() })
 }
@@ -135,23 +124,23 @@ const (
 	large = 1 << 20
 )
 
-// Our manager, and the events of its league.
-type manager struct {
-	*league.Manager
+// An ownManager runs a league.
+type ownManager struct {
+	*manager.Manager
 	over   chan struct{} // closed when the league is
 	failed error         // why it did not come to its end
 }
 
 // manager runs a league.
-func (w *world) manager(players, referees int, change ...func(*league.Options)) *manager {
+func (w *world) manager(players, referees int, change ...func(*manager.Options)) *ownManager {
 	w.t.Helper()
 	d, c := w.edge("", usual)
-	o := league.Options{
+	o := manager.Options{
 		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: players, Referees: referees,
 		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Caller: c, Clock: w.clock, Log: zerolog.Nop(),
 	}
 	if w.folder != "" {
-		keep, _, err := league.OpenFiles(w.folder, leagueID, false, time.Now)
+		keep, _, err := manager.OpenFiles(w.folder, leagueID, false, time.Now)
 		require.NoError(w.t, err)
 		w.atEnd(func() { _ = keep.Close() })
 		o.Files = keep
@@ -159,12 +148,12 @@ func (w *world) manager(players, referees int, change ...func(*league.Options)) 
 	for _, set := range change {
 		set(&o)
 	}
-	m, err := league.New(o)
+	m, err := manager.New(o)
 	require.NoError(w.t, err)
 	mux := transport.NewMux(zerolog.Nop())
 	m.Mount(mux)
 	w.serve(managerPort, mux, http.Config{MaxBody: small, Dialect: d})
-	ours := &manager{Manager: m, over: make(chan struct{})}
+	ours := &ownManager{Manager: m, over: make(chan struct{})}
 	w.running.Go(func() {
 		defer close(ours.over)
 		_, ours.failed = m.Run(w.life)
@@ -215,58 +204,36 @@ func (w *world) player(port int) *player.Player {
 	return p
 }
 
-// post makes a POST as a third-party agent. A nil body is none.
+// post makes a POST as a third-party agent.
 func (w *world) post(ctx context.Context, url string, body any) (status int, answer any) {
 	w.t.Helper()
-	var text []byte
-	if body != nil {
-		var err error
-		text, err = json.Marshal(body)
-		require.NoError(w.t, err)
-	}
 	client := &nethttp.Client{Transport: &nethttp.Transport{DialContext: w.pipes.Dial, DisableKeepAlives: true}}
-	q, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, url, bytes.NewReader(text))
+	q, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, url, strings.NewReader(written(body)))
 	require.NoError(w.t, err)
-	if body != nil {
-		q.Header.Set("Content-Type", "application/json")
-	}
+	q.Header.Set("Content-Type", "application/json")
 	r, err := client.Do(q)
 	if err != nil {
 		return 0, nil
 	}
 	defer func() { _ = r.Body.Close() }()
-	raw, err := io.ReadAll(r.Body)
-	if err != nil || len(raw) == 0 {
-		return r.StatusCode, nil
-	}
-	if json.Unmarshal(raw, &answer) != nil {
-		answer = string(raw)
-	}
+	_ = json.UnmarshalRead(r.Body, &answer) // nil if it is no JSON
 	return r.StatusCode, answer
 }
 
 // portOf is the port of an endpoint; 0 for none.
-func portOf(endpoint string) int {
-	_, rest, _ := strings.Cut(strings.TrimPrefix(endpoint, "http://"), ":")
-	port, _, _ := strings.Cut(rest, "/")
-	n, _ := strconv.Atoi(port)
-	return n
+func portOf(endpoint string) (port int) {
+	_, _ = fmt.Sscanf(endpoint, "http://localhost:%d/", &port)
+	return port
 }
 
-// await returns the next value of a channel within the time of a match.
+// await returns the next value of a channel within a day, which a referee that acknowledges anything may take.
 func await[T any](w *world, from <-chan T) T {
-	w.t.Helper()
-	return within(w, 10*time.Minute, from)
-}
-
-// within returns the next value of a channel within a time.
-func within[T any](w *world, patience time.Duration, from <-chan T) T {
 	w.t.Helper()
 	select {
 	case x := <-from:
 		return x
-	case <-time.After(patience):
-		require.FailNow(w.t, "nothing came", "in %s", patience)
+	case <-time.After(24 * time.Hour):
+		require.FailNow(w.t, "nothing came")
 		panic("unreachable")
 	}
 }

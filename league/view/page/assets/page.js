@@ -70,9 +70,18 @@
       stopStream();
       retry = setTimeout(follow, 2000 + Math.random() * 3000);
     };
-    for (const name of ['progress', 'timeline', 'standings', 'running', 'results', 'decisions', 'chart']) {
-      stream.addEventListener(name, (e) => { last = e.lastEventId || last; waiting.size || requestAnimationFrame(flush); waiting.set(name, e.data); });
-    }
+    const shown = new Map(); // by id, what this stream has sent
+    stream.addEventListener('update', (e) => {
+      last = e.lastEventId || last;
+      const parsed = document.createElement('template');
+      parsed.innerHTML = e.data;
+      for (const part of parsed.content.children) {
+        if (shown.get(part.id) === part.outerHTML) continue;
+        waiting.size || requestAnimationFrame(flush);
+        shown.set(part.id, part.outerHTML);
+        waiting.set(part.id, part.outerHTML);
+      }
+    });
   }
 
   let whole = false; // a long table is shown in full
@@ -247,123 +256,13 @@
     refresh();
   });
 
-  // ---- the chart ----
-  let plot = null, plotted = '', drawn = 0, later = 0, listed = '', shown = null;
-  const dashes = [[], [6, 4], [2, 3], [10, 4, 2, 4]];
-
-  const colors = new Map();
-
-  function css(name) {
-    if (!colors.has(name)) colors.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
-    return colors.get(name);
-  }
-  function color(i) { return css('--s' + (i % 10)); }
-
-  function chart() {
-    const data = $('chart-data'), box = $('plot');
-    if (!data || !box || !window.uPlot) return;
-    const text = data.textContent;
-    if (text === plotted) return;
-    const c = JSON.parse(text);
-    if (c.rounds.length < 2) return;
-    clearTimeout(later);
-    if (plot && c.round < 0 && c.series.length > 20 && Date.now() - drawn < 4000) { later = setTimeout(chart, 4000); return; }
-    plotted = text;
-    drawn = Date.now();
-    box.hidden = $('legend').hidden = false;
-    if (!shown) shown = new Set(c.series.filter((s) => s.shown).map((s) => s.id));
-    const ids = c.series.map((s) => s.id + s.name).join();
-    if (listed !== ids) legend(c);
-    listed = ids;
-    if (plot) plot.destroy();
-    plot = new uPlot(options(c, box.clientWidth), [c.rounds, ...c.series.map((s) => s.points)], box);
-  }
-
-  function options(c, width) {
-    const quiet = css('--quiet'), line = css('--line'), font = '12px system-ui, Roboto, sans-serif';
-    const axis = { stroke: quiet, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
-    const series = c.series.map((s, i) => ({
-      label: s.id, show: shown.has(s.id), stroke: color(i), width: 2.5, dash: dashes[Math.floor(i / 10) % 4],
-      points: { show: c.rounds.length < 25, size: 6, fill: color(i) },
-    }));
-    return {
-      width, height: Math.round(Math.max(240, Math.min(420, width * 0.45))), padding: [12, 46, 0, 0],
-      legend: { show: false }, cursor: { y: false, drag: { x: false, y: false } }, scales: { x: { time: false } },
-      axes: [
-        { ...axis, size: 28, incrs: [1, 2, 5, 10, 20, 50, 100, 200], values: (u, ticks) => ticks.map((t) => t === 0 ? 'Start' : t) },
-        { ...axis, incrs: [1, 2, 3, 5, 6, 10, 15, 20, 30, 50, 100, 200, 500], size: 44 },
-      ],
-      series: [{}, ...series], hooks: { draw: [(u) => drawLabels(u, c), (u) => drawMarker(u, c)] },
-    };
-  }
-
-  // drawLabels writes the id of each player at the end of its line, without overlaps.
-  function drawLabels(u, c) {
-    const ctx = u.ctx, ratio = devicePixelRatio, gap = 13 * ratio;
-    const ends = c.series.map((s, i) => ({ s, i, y: u.valToPos(s.points[s.points.length - 1], 'y', true) }))
-      .filter((e) => shown.has(e.s.id)).sort((a, b) => a.y - b.y);
-    ends.forEach((e, k) => { if (k && e.y < ends[k - 1].y + gap) e.y = ends[k - 1].y + gap; });
-    ctx.save();
-    ctx.font = 600 + ' ' + 11 * ratio + 'px system-ui, Roboto, sans-serif';
-    ctx.textBaseline = 'middle';
-    ctx.textAlign = 'left';
-    for (const e of ends) {
-      if (e.y > u.bbox.top + u.bbox.height + gap) continue;
-      ctx.fillStyle = color(e.i);
-      ctx.fillText(e.s.id, u.bbox.left + u.bbox.width + 7 * ratio, e.y);
-    }
-    ctx.restore();
-  }
-
-  function drawMarker(u, c) {
-    if (c.round < 0) return;
-    const ctx = u.ctx, x = u.valToPos(c.round, 'x', true);
-    ctx.save();
-    ctx.strokeStyle = css('--odd');
-    ctx.lineWidth = 2 * devicePixelRatio;
-    ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
-    ctx.beginPath();
-    ctx.moveTo(x, u.bbox.top);
-    ctx.lineTo(x, u.bbox.top + u.bbox.height);
-    ctx.stroke();
-    ctx.restore();
-  }
-
-  function legend(c) {
-    const list = $('legend'), focused = document.activeElement && document.activeElement.dataset.series;
-    list.replaceChildren(...c.series.map((s, i) => {
-      const item = document.createElement('li'), b = document.createElement('button');
-      b.type = 'button';
-      b.dataset.series = s.id;
-      b.setAttribute('aria-pressed', shown.has(s.id));
-      b.innerHTML = '<svg width="18" height="8" aria-hidden="true"><line class="c' + i % 10 + '" x1="0" y1="4" x2="18" y2="4" stroke-width="3" stroke-dasharray="' + dashes[Math.floor(i / 10) % 4].join(' ') + '"/></svg>';
-      const name = document.createElement('bdi');
-      name.textContent = s.name;
-      b.append(name);
-      b.title = s.name + ' (' + s.id + ')';
-      b.addEventListener('click', () => {
-        shown.has(s.id) ? shown.delete(s.id) : shown.add(s.id);
-        b.setAttribute('aria-pressed', shown.has(s.id));
-        plot.setSeries(i + 1, { show: shown.has(s.id) });
-      });
-      item.append(b);
-      return item;
-    }));
-    if (focused) { const again = list.querySelector('[data-series="' + CSS.escape(focused) + '"]'); if (again) again.focus(); }
-  }
-
-  function redraw() { plotted = ''; drawn = 0; colors.clear(); chart(); }
-  let resized = 0;
-  addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, 150); });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-
   // ---- all ----
   function refresh() {
     localTimes();
     showPosition();
     shorten();
     announce();
-    chart();
+    dispatchEvent(new Event('refreshed'));
     follow();
   }
   refresh();

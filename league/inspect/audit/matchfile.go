@@ -1,0 +1,299 @@
+package audit
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+)
+
+// A matchKind is where a match was read from.
+type matchKind int
+
+const (
+	finalFile     matchKind = iota // the file of a match
+	attemptFile                    // the file of an attempt
+	loggedAttempt                  // a write-ahead log
+)
+
+// checkMatchFile compares the file of a match or an attempt with the schedule, the journal and its own
+// transcript. It tells whether the file can be used.
+func (a *auditor) checkMatchFile(f *matchFile, kind matchKind) bool {
+	d, m := f.value, f.match
+	if kind != finalFile {
+		a.checkAttemptNonce(f)
+	}
+	if kind == finalFile && !a.checkHasResult(f) {
+		return false
+	}
+	disputed := d.Lifecycle.State != store.StateFinished && slices.Contains(m.Disputed, d.RefereeID)
+	r := m.Report
+	if kind != finalFile && (!f.counts() || m.LostBy(d.Attempt) == journal.CauseRejected || disputed) {
+		r = nil
+	}
+	diffs := a.differencesOf(f, r)
+	other := protocol.Select(diffs, func(diff difference) bool { return slices.Contains(identity, diff.member) })
+	if len(other) > 0 {
+		diffs = other
+	}
+	for _, diff := range diffs {
+		rule := RuleMatchFile
+		if strings.HasPrefix(string(diff.member), "/scoring") {
+			rule = RulePoints
+		} else if diff.member.LastToken() == "player_id" {
+			rule = RuleSchedule
+		}
+		f.find(a, rule, diff.member, "%v (line %d)", diff, m.Event)
+	}
+	if len(other) > 0 {
+		return false
+	}
+	a.checkForm(f, kind)
+	a.checkDigest(f)
+	a.checkTranscript(f)
+	goesOn := m.Report == nil && !a.completed() && d.Attempt == len(m.Attempts)
+	if kind != finalFile && !goesOn || kind == finalFile && d.Lifecycle.State == store.StateFinished {
+		a.noteUnacknowledged(f)
+	}
+	return true
+}
+
+// checkAttempts checks the attempts whose result does not count: their files, and those that
+// only the log of their referee has.
+func (a *auditor) checkAttempts() {
+	if a.state.Started == nil || a.chain.stopped {
+		return
+	}
+	for _, name := range a.attemptFiles {
+		matchID, attempt, _ := store.ParseMatchFile(name)
+		path := a.dir.Attempt(a.id, matchID, attempt)
+		if a.checked[relative(a.dir, path)] {
+			continue
+		}
+		f := a.loadMatch(path)
+		checkReadable(a, &f.document, location{})
+		switch d := f.value; {
+		case d == nil:
+		case d.LeagueID != a.id || d.MatchID != matchID || d.Attempt != attempt:
+			a.find(RuleMatchFile, f.at(), "it is attempt %d at %s of league %s, but its name says otherwise", d.Attempt,
+				quoted(&d.MatchID), quoted(&d.LeagueID))
+		default:
+			a.checkOther(f, attemptFile)
+		}
+	}
+	for _, key := range a.order {
+		f := a.logged[key]
+		if _, err := os.Lstat(a.dir.Attempt(a.id, key.MatchID.String(), key.Number)); err != nil && f.match == nil {
+			a.checkOther(f, loggedAttempt)
+		}
+	}
+}
+
+// checkOther checks an attempt whose result does not count.
+func (a *auditor) checkOther(f *matchFile, kind matchKind) {
+	d := f.value
+	if f.match = a.named(d.MatchID); f.match == nil || f.match.Attempt(d.Attempt, d.RefereeID) == nil {
+		a.find(RuleMatchFile, f.at(), "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID),
+			quoted(&d.RefereeID))
+		return
+	}
+	a.checkMatchFile(f, kind)
+}
+
+// at is the place of the file for findings about the attempt.
+func (f *matchFile) at() location {
+	return location{file: f.file, line: f.line("/match_id"), matchID: f.value.MatchID, agentID: f.value.RefereeID}
+}
+
+// checkAttemptNonce checks the nonce of an attempt against the commitment in the journal.
+func (a *auditor) checkAttemptNonce(f *matchFile) {
+	d, m := f.value, f.match
+	if d.Draw == nil {
+		return
+	}
+	nonce, ok := protocol.ParseSecret(d.Draw.Nonce)
+	if !ok {
+		return
+	}
+	at := f.at()
+	at.line = f.line("/draw/nonce")
+	a.checkNonceIsNew(m.play(d.Attempt), d.Draw.Nonce, at)
+	assigned := m.Attempt(d.Attempt, d.RefereeID)
+	if assigned != nil && assigned.Commitment != "" &&
+		!protocol.OpensDraw(assigned.Commitment, a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) {
+		a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal",
+			d.Attempt, d.MatchID, a.lines[league.Attempt{MatchID: m.key, Number: d.Attempt}])
+	}
+}
+
+// checkHasResult tells whether the journal has a result that the file can be about.
+func (a *auditor) checkHasResult(f *matchFile) bool {
+	m := f.match
+	switch {
+	case m.Report == nil && !a.chain.stopped:
+		f.find(a, RuleMatchFile, "/result", "a file of match %s, which has no result in the journal", m.id)
+	case m.Report != nil && m.Report.RefereeID == "" && f.value.WrittenBy == store.WrittenByReferee:
+		f.find(a, RuleMatchFile, "/written_by", "%s was forfeited or ruled without a referee, but written_by names one", m.id)
+		return false
+	}
+	return m.Report != nil
+}
+
+// identity are the members that say which match a file is about.
+var identity = []jsontext.Pointer{"/league_id", "/match_id", "/round_id", "/player_A/player_id", "/player_B/player_id"}
+
+// differencesOf compares a match file with the schedule and with a result; nil for none.
+func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []difference {
+	got := *f.value
+	got.Lifecycle = store.Lifecycle{}
+	want := got
+	want.LeagueID, want.RoundID, want.MatchID = a.id, f.match.key.Round, f.match.id
+	for i, p := range []*store.MatchPlayer{&want.PlayerA, &want.PlayerB} {
+		name := a.state.Agents[f.match.players[i]].DisplayName
+		if p.PlayerID = f.match.players[i]; p.DisplayName != name {
+			p.DisplayName = string(protocol.HideTokens([]byte(name)))
+		}
+		if got.WrittenBy == store.WrittenByManager {
+			p.EntropyCommitment = ""
+		}
+	}
+	if got.WrittenBy == store.WrittenByManager { // which knows no more than the report
+		want.ConversationID, want.Omitted, want.Transcript = "", 0, nil
+	} else {
+		want.ConversationID = protocol.MatchConversation(f.match.id, got.Attempt)
+		got.Transcript, want.Transcript = nil, nil
+	}
+	if r != nil {
+		want.Attempt, want.RefereeID, want.GameType, want.Scoring, want.Draw = r.Number, r.RefereeID,
+			a.state.Created.GameType, a.state.Created.Scoring, r.Draw
+		want.Result = &store.MatchResult{Result: r.Result, Score: r.Score}
+		want.Evidence = r.Evidence
+		want.TranscriptDigest = "" // only the journal has it
+		if got.Result != nil && (got.Result.Reason == "" || r.Reason == "") {
+			want.Result.Reason = got.Result.Reason
+		}
+	}
+	return differences(&got, &want)
+}
+
+// checkForm checks what a match file says about itself.
+func (a *auditor) checkForm(f *matchFile, kind matchKind) {
+	d := f.value
+	if kind != loggedAttempt {
+		checkHeader(a, &f.document, RuleMatchFile, location{matchID: f.match.id})
+	}
+	if d.WrittenBy != store.WrittenByReferee && d.WrittenBy != store.WrittenByManager {
+		f.find(a, RuleMatchFile, "/written_by", "written_by is %s; it must be referee or manager", quoted(&d.WrittenBy))
+	}
+	if d.Refusal != nil && d.Lifecycle.State != store.StateDisputed {
+		f.find(a, RuleMatchFile, "/refusal", "it has a refusal by the manager, but is in state %s",
+			quoted(&d.Lifecycle.State))
+	}
+	a.checkStates(f, kind)
+}
+
+// The states that a match passes, by what it came to.
+var (
+	statesOfManager = regexp.MustCompile(`^ACKNOWLEDGED$`)
+	statesOfPlayed  = regexp.MustCompile(
+		`^ASSIGNED( WAITING_FOR_PLAYERS)? COLLECTING_CHOICES DRAWING_NUMBER FINISHED( DISPUTED)*( ACKNOWLEDGED)?$`)
+	statesOfLost = regexp.MustCompile(
+		`^ASSIGNED( WAITING_FOR_PLAYERS)?( COLLECTING_CHOICES)?( DRAWING_NUMBER)? FINISHED( DISPUTED)*( ACKNOWLEDGED)?$`)
+	statesOfAbandoned = regexp.MustCompile(
+		`^ASSIGNED( WAITING_FOR_PLAYERS)?( COLLECTING_CHOICES)?( DRAWING_NUMBER)? ABANDONED$`)
+)
+
+// checkStates checks the states that a match passed against its result and the kind of its file.
+func (a *auditor) checkStates(f *matchFile, kind matchKind) {
+	d, state := f.value, f.value.Lifecycle.State
+	pattern := statesOfLost
+	switch {
+	case d.WrittenBy == store.WrittenByManager:
+		pattern = statesOfManager
+	case d.Result == nil:
+		pattern = statesOfAbandoned
+	case d.Result.Status != league.StatusTechnicalLoss:
+		pattern = statesOfPlayed
+	}
+	var passed []string
+	for i, s := range d.Lifecycle.States {
+		passed = append(passed, s.State)
+		if _, err := protocol.ParseTimestamp(s.At); err != nil {
+			f.find(a, RuleMatchFile, jsontext.Pointer(fmt.Sprintf("/lifecycle/states/%d/at", i)), "at: %v", err)
+		}
+	}
+	wrong := ""
+	switch last := len(passed) - 1; {
+	case d.Result == nil && kind == finalFile: // it has a finding
+	case !pattern.MatchString(strings.Join(passed, " ")):
+		f.find(a, RuleMatchFile, "/lifecycle/states", "no match passes these states and ends so: %.200q", passed)
+	case state != passed[last]:
+		wrong = "the last of its states is " + quoted(&passed[last])
+	case kind == finalFile && state != store.StateAcknowledged && state != store.StateFinished:
+		wrong = "the file of a match is written when the manager has acknowledged the result"
+	case kind == attemptFile && state == store.StateAcknowledged && f.counts() && !f.match.isAnnulled:
+		wrong = "its result counts: it belongs into the file of the match"
+	case kind != finalFile && state == store.StateAcknowledged && !f.counts():
+		wrong = "another attempt counts"
+	}
+	if wrong != "" {
+		f.find(a, RuleMatchFile, "/lifecycle/state", "state is %s, but %s", quoted(&state), wrong)
+	}
+}
+
+// checkDigest compares the transcript of a result with its digest in the journal.
+func (a *auditor) checkDigest(f *matchFile) {
+	if f.value.WrittenBy != store.WrittenByReferee || !f.counts() {
+		return
+	}
+	at := f.at()
+	at.line = f.line("/transcript")
+	switch got, want := f.value.Digest(), f.match.Report.TranscriptDigest; {
+	case want == got:
+	case want != "":
+		a.find(RuleTranscript, at,
+			"the digest of the transcript is %.12s…; in line %d of the journal it is %.12s…: the transcript was changed after the report",
+			got, f.match.Event, want)
+	case a.signs():
+		a.note(RuleTranscript, at, "the journal has no digest of the transcript: it may have been changed after the report")
+	}
+}
+
+// noteUnacknowledged notes the state of an attempt without an acknowledged result.
+func (a *auditor) noteUnacknowledged(f *matchFile) {
+	d, m, r := f.value, f.match, f.match.Report
+	rule, what := RuleAbandoned, ""
+	switch state := d.Lifecycle.State; {
+	case state == store.StateFinished && f.counts() && a.completed():
+		what = "has the result that counts; its referee stopped before the manager acknowledged it"
+	case state == store.StateFinished && f.counts():
+	case state == store.StateFinished && r != nil:
+		what = fmt.Sprintf("came to a result, but attempt %d by %s counts", r.Number, clip(r.RefereeID))
+	case state == store.StateFinished:
+		what = "came to a result that was never reported"
+	case state == store.StateDisputed:
+		rule, what = RuleDispute, "came to a result that the manager rejected"
+		if d.Refusal != nil {
+			what += fmt.Sprintf(": %s %.200q", quoted(&d.Refusal.ErrorCode), d.Refusal.Detail)
+		}
+	case state == store.StateAbandoned:
+		what = "was given up"
+	}
+	if what != "" {
+		a.note(rule, f.at(), "attempt %d at %s by %s %s", d.Attempt, m.id, clip(d.RefereeID), what)
+	}
+}
+
+// counts tells whether the result in the journal is that of the attempt.
+func (f *matchFile) counts() bool {
+	r := f.match.Report
+	return r != nil && r.Number == f.value.Attempt && r.RefereeID == f.value.RefereeID
+}

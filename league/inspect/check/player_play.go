@@ -1,0 +1,408 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// invite invites the player to a match.
+func (x *playerExam) invite(ctx context.Context, m *match) *reply {
+	r := x.call(ctx, x.invitation(m))
+	f := &fact{reply: r, match: m.id, messageType: protocol.TypeGameJoinAck}
+	x.record("join", f)
+	if r.trouble() == "" {
+		x.record(protocol.TypeGameJoinAck, f)
+	}
+	x.recordReply(r, protocol.TypeGameJoinAck, "player:", m.conversation)
+	return r
+}
+
+// choose asks for a choice; "" if there is no allowed one.
+func (x *playerExam) choose(ctx context.Context, m *match) (string, *reply) {
+	r := x.call(ctx, x.question(m))
+	x.record("choice", &fact{reply: r, match: m.id, problem: x.choiceProblem(r, m), messageType: x.choiceType()})
+	x.recordReply(r, x.choiceType(), "player:", m.conversation)
+	return x.choiceIn(r, m), r
+}
+
+// over tells the player that a match has ended.
+func (x *playerExam) over(ctx context.Context, m *match) {
+	x.record("over", &fact{reply: x.call(ctx, x.ending(m)), match: m.id})
+}
+
+// playMatches plays as a league does, on both sides, against opponents with any id.
+func (x *playerExam) playMatches(ctx context.Context) {
+	for range 2 {
+		m := x.newMatch()
+		x.invite(ctx, m)
+		for x.turn(m) {
+			choice, _ := x.choose(ctx, m)
+			if choice == "" {
+				break
+			}
+			x.advance(m, choice)
+		}
+		x.over(ctx, m)
+	}
+	if x.givenUp() == "" && !x.understood.Load() {
+		x.giveUp("the agent has understood no message of a league")
+		return
+	}
+	for _, opponent := range []string{"P999", "P100000"} {
+		m := x.newMatch()
+		m.opponent, m.side = opponent, rules.SideB
+		x.playOnce(ctx, "side B", "as PLAYER_B against "+quoted(opponent), m)
+	}
+	x.playUnwon(ctx)
+	x.playLate(ctx)
+}
+
+// playOnce plays a match in the form that the player has understood before. The fact is
+// that the player joins and chooses.
+func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match) {
+	join, choice := x.callOnce(ctx, x.invitation(m)), x.callOnce(ctx, x.question(m))
+	x.call(ctx, x.ending(m))
+	x.record(name, &fact{about: about, reply: choice, earlier: join,
+		problem: firstOf(join.trouble(), x.choiceProblem(choice, m))})
+}
+
+// playUnwon ends a match with a draw, and one with technical losses.
+func (x *playerExam) playUnwon(ctx context.Context) {
+	drawn := x.newMatch()
+	x.invite(ctx, drawn)
+	if x.turn(drawn) {
+		x.choose(ctx, drawn)
+	}
+	q := x.endingAs(drawn, league.StatusDraw, x.verdictFor(rules.NoSide))
+	x.show("no winner", x.call(ctx, q))
+
+	lost := x.newMatch()
+	x.invite(ctx, lost)
+	x.show("error", x.call(ctx, notice(protocol.TypeGameError, map[string]any{
+		"conversation_id": lost.conversation, "match_id": lost.id, "auth_token": checkToken, "player_id": x.player,
+		"affected_player": x.player, "action_required": x.choiceType(),
+	})))
+	q = x.endingAs(lost, league.StatusTechnicalLoss, rules.Verdict{
+		Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "neither player chose in time" },
+	})
+	x.show("no winner", x.call(ctx, q))
+}
+
+// playLate asks a question with a deadline that has passed when the player reads it.
+func (x *playerExam) playLate(ctx context.Context) {
+	m := x.newMatch()
+	x.invite(ctx, m)
+	q := x.question(m)
+	q["deadline"] = protocol.FormatTimestamp(time.Now())
+	r := x.callOnce(ctx, q)
+	x.show("late question", r, x.choiceProblem(r, m))
+	x.over(ctx, m)
+}
+
+// repeat repeats calls, as a referee does after a lost answer, and asks questions that a
+// player must reject.
+func (x *playerExam) repeat(ctx context.Context) {
+	m := x.newMatch()
+	first := x.invite(ctx, m)
+	x.record("repeat/join", &fact{reply: x.callOnce(ctx, x.invitation(m)), earlier: first})
+	x.repeatChoice(ctx, m)
+	x.over(ctx, m)
+	x.record("repeat/over", &fact{reply: x.callOnce(ctx, x.ending(m)), match: m.id})
+	x.record("repeat/no match", &fact{about: "after GAME_OVER", reply: x.callOnce(ctx, x.question(m))})
+	x.record("repeat/no match", &fact{about: "without an invitation", reply: x.callOnce(ctx, x.question(x.newMatch()))})
+
+	again := x.newMatch()
+	x.invite(ctx, again)
+	again.attempt, again.conversation = 2, protocol.MatchConversation(again.id, 2)
+	x.playOnce(ctx, "repeat/match", "as attempt 2", again)
+}
+
+// maxAsked is the number of times that one question is asked: a choice between two that
+// is drawn anew each time stays the same by chance once in 128.
+const maxAsked = 8
+
+// repeatChoice asks the same question again and again.
+func (x *playerExam) repeatChoice(ctx context.Context, m *match) {
+	x.turn(m)
+	choice, first := x.choose(ctx, m)
+	if choice == "" {
+		x.miss("it made no choice that could stay the same", "repeat/choice")
+		return
+	}
+	for range maxAsked - 1 {
+		r := x.callOnce(ctx, x.question(m))
+		again := x.choiceIn(r, m)
+		x.record("repeat/choice", &fact{reply: r, earlier: first,
+			problem: firstOf(r.trouble(), when(again != choice, "it chose %q, and asked again %q", choice, again))})
+		if again == "" {
+			return
+		}
+	}
+}
+
+// concurrentMatches is the number of matches that are played at the same time.
+const concurrentMatches = 20
+
+// playAtOnce plays many matches: it invites to all of them, asks all questions, asks them
+// again in reverse order, and ends all matches.
+func (x *playerExam) playAtOnce(ctx context.Context) {
+	x.concurrent.Store(true)
+	defer x.concurrent.Store(false)
+	about := fmt.Sprintf("with %d matches at once", concurrentMatches)
+	round := int(x.matches.Add(1))
+	matches := make([]*match, concurrentMatches)
+	for i := range matches {
+		matches[i] = x.matchOf(round, i+1)
+		matches[i].opponent = league.PlayerID(200 + i)
+		x.turn(matches[i])
+	}
+	all := func(message func(*match) map[string]any) []*reply {
+		replies := make([]*reply, len(matches))
+		var wait sync.WaitGroup
+		for i, m := range matches {
+			wait.Go(func() { replies[i] = x.callOnce(ctx, message(m)) })
+		}
+		wait.Wait()
+		for i, r := range replies {
+			m := matches[i]
+			x.record("at once/reply", &fact{about: about, reply: r, match: m.id, conversation: m.conversation})
+		}
+		return replies
+	}
+	all(x.invitation)
+	first := all(x.question)
+	slices.Reverse(matches)
+	slices.Reverse(first)
+	for i, again := range all(x.question) {
+		before, after := x.choiceIn(first[i], matches[i]), x.choiceIn(again, matches[i])
+		changed := before != "" && after != "" && before != after
+		x.record("at once/choice", &fact{about: about, reply: again, earlier: first[i],
+			problem: when(changed, "it chose %q, and asked again %q", before, after)})
+	}
+	all(x.ending)
+}
+
+// announce announces the first round, and the standings before it.
+func (x *playerExam) announce(ctx context.Context) {
+	opponent := x.matchOf(1, 1).opponent
+	x.show("announce/round", x.call(ctx, notice(protocol.TypeRoundAnnouncement, map[string]any{"matches": []any{
+		map[string]any{
+			"match_id": "R1M1", "game_type": x.game, "player_A_id": x.player, "player_B_id": opponent,
+			"referee_endpoint": "http://localhost:8001/mcp", "referee_id": checkReferee,
+		},
+	}})))
+	r := x.call(ctx, standingsUpdate([]any{standingsRow(1, x.player, "Agent under examination", 2),
+		standingsRow(2, opponent, "Opponent", 2)}))
+	x.show("announce/standings", r)
+	x.takesStandings = r.trouble() == ""
+}
+
+func standingsUpdate(rows []any) map[string]any {
+	return notice(protocol.TypeStandingsUpdate, map[string]any{"standings": rows, "total_players": len(rows)})
+}
+
+// finish ends the round, plays one more match, and ends the league. A player that has not
+// registered with the kit may be in another league, so the kit does not end that.
+func (x *playerExam) finish(ctx context.Context) {
+	x.show("end/round", x.call(ctx, notice(protocol.TypeRoundCompleted, map[string]any{"next_round_id": nil})))
+	last := x.newMatch()
+	x.playOnce(ctx, "end/match", "", last)
+	const end = "P-NOT-04"
+	switch {
+	case !x.options.Selection.Wants(Requirement{ID: end, Level: Should}): // the user wants to go on with the agent
+	case !x.registered:
+		x.miss("the agent did not register with this examination, so the examination must not end its league", "end/league")
+	default:
+		x.show("end/league", x.call(ctx, leagueCompleted(x.player, last.opponent)))
+	}
+}
+
+// useWire repeats one invitation, which a player always answers in the same way. One of the requests is
+// spelled in an unusual way that means the same in JSON.
+func (x *playerExam) useWire(ctx context.Context) {
+	m := x.newMatch()
+	x.invite(ctx, m)
+	x.examineWire(ctx, protocol.Invite.Name, x.invitation(m))
+	r := x.callOnce(ctx, x.invitation(m), func(request members) []byte {
+		body := bytes.ReplaceAll(encoded(request), []byte(`"match_id"`), []byte(` "m\u0061tch_id" `))
+		return bytes.ReplaceAll(body, []byte(`"method":`), []byte("\r\n\t\"method\": "))
+	})
+	x.record("wire/spelling", &fact{reply: r, match: m.id})
+	x.over(ctx, m)
+}
+
+const maxMessage = 10<<10 - 64 // bytes of a request that is nearly as large as allowed
+
+// sendBroken sends invalid requests, and valid ones with unknown members.
+func (x *playerExam) sendBroken(ctx context.Context) {
+	m := x.newMatch()
+	x.invite(ctx, m)
+	for _, b := range []breach{
+		{fact: "broken/no match_id", member: "match_id", code: protocol.ErrMissingField},
+		{fact: "broken/no match_id", member: "match_id", value: jsontext.Value("null"), code: protocol.ErrMissingField},
+		{fact: "broken/type", member: "match_id", value: 42},
+		{fact: "broken/type", member: "match_id", value: map[string]any{}},
+		{fact: "broken/timestamp", member: "timestamp", value: "2025-01-15T10:30:00+02:00", code: protocol.ErrInvalidTimestamp},
+		{fact: "broken/timestamp", member: "timestamp", value: "2025-01-15T10:30:00", code: protocol.ErrInvalidTimestamp},
+		{fact: "broken/timestamp", member: "timestamp", value: "yesterday", code: protocol.ErrInvalidTimestamp},
+		{fact: "broken/protocol", member: "protocol", value: "league.v1", code: protocol.ErrProtocolVersion},
+	} {
+		x.record(b.fact, &fact{about: b.about(), reply: x.callOnce(ctx, b.in(x.invitation(m), nil)), code: b.code,
+			messageType: protocol.TypeGameInvitation})
+	}
+	changed := func(name, about string, q map[string]any, change func(request members)) {
+		r := x.callOnce(ctx, q, func(request members) []byte {
+			change(request)
+			return encoded(request)
+		})
+		x.record(name, &fact{about: about, reply: r, match: m.id})
+	}
+	for _, params := range []string{`["R1M1", "P01"]`, `"R1M1"`} {
+		changed("broken/type", "params "+params, x.invitation(m),
+			func(request members) {
+				if request["jsonrpc"] == nil { // the message stands alone
+					clear(request)
+				}
+				request["params"] = jsontext.Value(params)
+			})
+	}
+	q := x.invitation(m)
+	q["comment"], q["future_field"], q["x"] = "added later", map[string]any{"deep": []any{1, nil, true}}, nil
+	changed("broken/unknown members", "", q, func(members) {})
+	changed("broken/unknown members", "", x.invitation(m), func(request members) {
+		request["trace"], request["meta"] = jsontext.Value(`"abc"`), jsontext.Value("{}")
+	})
+	_, _, form := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.invitation(m))
+	q = x.invitation(m)
+	q["comment"] = strings.Repeat("long ", max(0, maxMessage-len(form))/5)
+	changed("broken/10 KB", "", q, func(members) {})
+	x.over(ctx, m)
+}
+
+// scripts are names that programs get wrong: characters beyond 16 bits, right to left,
+// letters of several code points, and text that looks like markup.
+var scripts = [...]string{
+	"🎲🏆👩‍👩‍👧‍👦", "שלום עולם", "مرحبا بالعالم", "e\u0301a\u0308o\u0302", "数学の天才", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢",
+	`<b>"Bobby"</b>'; --`, "नमस्ते",
+}
+
+// fifty is a name of fifty characters.
+func fifty(name string) string {
+	runes := []rune(strings.Repeat(name+" ", 50))
+	return strings.TrimSpace(string(runes[:49])) + "."
+}
+
+// sendScripts sends text in many scripts: in a question, in a conversation_id that must come back, and in
+// the names of large standings.
+func (x *playerExam) sendScripts(ctx context.Context) {
+	m := x.newMatch()
+	m.conversation = "conv-שלום-e\u0301-🎲-" + strings.ToLower(m.id)
+	join := x.callOnce(ctx, x.invitation(m))
+	x.recordReply(join, protocol.TypeGameJoinAck, "player:", m.conversation)
+	q := x.question(m)
+	in, nested := q["move_request"].(map[string]any)
+	if !nested {
+		in = q
+	}
+	context, _ := in["context"].(map[string]any)
+	context["opponent_name"], context["motto"] = fifty(scripts[0]), strings.Join(scripts[:], " ")
+	choice := x.callOnce(ctx, q)
+	x.record("scripts/question", &fact{reply: choice, earlier: join,
+		problem: firstOf(join.trouble(), x.choiceProblem(choice, m))})
+	x.call(ctx, x.ending(m))
+
+	rows := []any{standingsRow(1, x.player, scripts[0], 2)}
+	for i := 2; i <= protocol.MaxStandings; i++ {
+		rows = append(rows, standingsRow(i, league.PlayerID(i+100), fifty(scripts[i%len(scripts)]), 2))
+	}
+	r := x.callOnce(ctx, standingsUpdate(rows))
+	x.record("scripts/standings", &fact{about: "standings of many rows", reply: r,
+		problem: firstOf(r.Error, when(x.takesStandings, "%s", r.trouble()))})
+}
+
+// registeredID wants the id that the kit's manager has given.
+func (x *playerExam) registeredID(f *fact) string {
+	if !x.registered {
+		return f.read().filled("player_id")
+	}
+	return f.read().has("player_id", x.player)
+}
+
+func acceptIsBoolean(f *fact) string {
+	kind := f.reply.result["accept"].Kind()
+	return when(kind != 't' && kind != 'f', "accept is %s", valueOf(f.reply.result, "accept"))
+}
+
+// hasChoice wants a reply to a question to make a choice, of any value.
+func (x *playerExam) hasChoice(f *fact) string {
+	return when(!isAnswer(x.questionMethod(), f.reply.result), "the reply has no choice; its members are %s",
+		listed(f.reply.result))
+}
+
+// acknowledges wants the acknowledgement of a notice.
+func acknowledges(messageType string) test {
+	return every(hasResult, has("message_type", messageType), has("status", protocol.StatusAcknowledged),
+		filled("player_id"), func(f *fact) string {
+			return when(f.match != "", "%s", f.reply.result.has("match_id", f.match))
+		})
+}
+
+// noOtherType returns that a reply is another message. A reply may name none.
+func noOtherType(f *fact) string { return f.reply.result.hasNoOther("message_type", f.messageType) }
+
+// sameMatch returns that a reply names another match. A reply may name none.
+func sameMatch(f *fact) string { return f.reply.result.hasNoOther("match_id", f.match) }
+
+func understoodSameMatch(f *fact) string { return firstOf(f.reply.trouble(), sameMatch(f)) }
+
+// choiceIn returns the choice of a reply; "" if it has none that the rules allow.
+func (x *playerExam) choiceIn(r *reply, m *match) string {
+	if r.trouble() != "" {
+		return ""
+	}
+	choice, _ := x.choiceOf(r.result)
+	if m.position.Check(m.side, choice) != nil {
+		return ""
+	}
+	return choice
+}
+
+// choiceProblem returns why a reply is no allowed choice.
+func (x *playerExam) choiceProblem(r *reply, m *match) string {
+	if problem := r.trouble(); problem != "" {
+		return problem
+	}
+	_, value := x.choiceOf(r.result)
+	return when(x.choiceIn(r, m) == "", "%s", value)
+}
+
+// makesNoChoice returns that a reply makes a choice where none is allowed.
+func (x *playerExam) makesNoChoice(f *fact) string {
+	if r := f.reply; r.Error == "" && isAnswer(x.questionMethod(), r.result) {
+		_, value := x.choiceOf(r.result)
+		return value
+	}
+	return notFailed(f.reply)
+}
+
+// isRejected returns why an answer is no error.
+func isRejected(f *fact) string { return notFailed(f.reply) }
+
+// sameJoin returns how a second answer to an invitation differs from the first.
+func sameJoin(f *fact) string {
+	first, again := f.earlier.result, f.reply.result
+	return firstOf(f.reply.trouble(),
+		when(!sameJSON(first["accept"], again["accept"]), "accept is %s, and was %s", valueOf(again, "accept"),
+			valueOf(first, "accept")))
+}

@@ -1,0 +1,156 @@
+package manager
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+)
+
+// full is a manager whose start is decided, because enough agents have answered, but whose
+// Run has not recorded the start yet.
+func full(t *testing.T) *eventfulManager {
+	t.Helper()
+	m := newEventfulManager(t, "")
+	m.registrations.applicants.Start.Referees = 1
+	for i, role := range []string{protocol.RoleReferee, protocol.RolePlayer, protocol.RolePlayer} {
+		admitted, err := m.registrations.register(&decide.Applicant{AgentRegistered: journal.AgentRegistered{
+			Role: role, DisplayName: fmt.Sprintf("Agent %d", i), Endpoint: fmt.Sprintf("http://agent%d/mcp", i), Registration: fmt.Sprint(i),
+			Capacity: 1, GameTypes: []string{evenodd.Type},
+		}})
+		require.NoError(t, err)
+		require.True(t, m.registrations.pinged(admitted, &protocol.Pong{}, nil, new(bool)))
+	}
+	require.True(t, m.registrations.applicants.Closed)
+	require.Nil(t, m.state.Started)
+	return m
+}
+
+// Otherwise Run would fail to record a start with one player.
+func TestWithdrawalBetweenTheDecisionToStartAndTheStartComesAfterIt(t *testing.T) {
+	m := full(t)
+	_, err := m.organiseLeague(t.Context(), "", &protocol.OrganiseRequest{
+		Envelope: protocol.Envelope{AuthToken: m.organiser.token}, LeagueID: "l", Command: protocol.CommandWithdraw, By: "A. Smith", AgentID: "P02",
+	})
+	require.NoError(t, err)
+	require.NoError(t, m.start(t.Context()))
+	assert.Len(t, m.players, 2)
+	assert.NotNil(t, m.state.Agents["P02"].Withdrawn)
+}
+
+func TestStartThatIsDecidedCannotBePlannedForLater(t *testing.T) {
+	m := full(t)
+	_, err := m.organiseLeague(t.Context(), "", &protocol.OrganiseRequest{
+		Envelope: protocol.Envelope{AuthToken: m.organiser.token}, LeagueID: "l", Command: protocol.CommandStart, By: "A. Smith", StartAt: "2999-01-01T00:00:00Z",
+	})
+	require.ErrorContains(t, err, "the league has started")
+	assert.Nil(t, m.state.StartPlanned)
+}
+
+// An eventfulManager is a manager that the test makes record events.
+type eventfulManager struct {
+	*Manager
+	t *testing.T
+}
+
+// newEventfulManager makes a manager with a data folder; with "" it keeps the events in
+// memory.
+func newEventfulManager(t *testing.T, folder store.Folder) *eventfulManager {
+	t.Helper()
+	o := Options{
+		LeagueID: "l", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: 2,
+		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		KeepEvents: folder == "",
+	}
+	if folder != "" {
+		files, _, err := OpenFiles(folder, "l", false, time.Now)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = files.Close() }) // a test may have closed them
+		o.Files = files
+	}
+	m, err := New(o)
+	require.NoError(t, err)
+	return &eventfulManager{m, t}
+}
+
+// happens records events.
+func (m *eventfulManager) happens(n int) {
+	m.t.Helper()
+	for range n {
+		m.mu.Lock()
+		err := m.record(&journal.TailLost{Head: "h"})
+		m.mu.Unlock()
+		require.NoError(m.t, err)
+	}
+	require.NoError(m.t, m.durable())
+}
+
+// gets requires that the next events are those with the numbers from first to last.
+func (m *eventfulManager) gets(first, last int) {
+	m.t.Helper()
+	for n := first; n <= last; {
+		events, _, more, err := m.Events(n)
+		require.NoError(m.t, err)
+		require.NotEmpty(m.t, events)
+		require.Nil(m.t, more)
+		for _, e := range events {
+			require.Equal(m.t, n, e.Seq)
+			n++
+		}
+	}
+}
+
+func TestEventsAreReadFromAnyNumber(t *testing.T) {
+	for name, folder := range map[string]store.Folder{"data folder": store.Folder(filepath.Join(t.TempDir(), "data")), "memory": ""} {
+		t.Run(name, func(t *testing.T) {
+			m := newEventfulManager(t, folder)
+			m.happens(199) // after the event created
+			for _, from := range []int{1, 100, 200} {
+				m.gets(from, 200)
+			}
+			none, last, more, err := m.Events(201)
+			require.NoError(t, err)
+			assert.Empty(t, none)
+			assert.Equal(t, 200, last)
+			_, _, _, err = m.Events(202)
+			require.ErrorContains(t, err, "there is no event 202: the league has 200")
+			waited := make(chan struct{})
+			go func() {
+				<-more
+				close(waited)
+			}()
+			m.happens(1)
+			<-waited
+			m.gets(201, 201)
+		})
+	}
+}
+
+func TestEventsContinueAfterARestart(t *testing.T) {
+	folder := store.Folder(filepath.Join(t.TempDir(), "data"))
+	m := newEventfulManager(t, folder)
+	m.happens(9)
+	require.NoError(t, m.options.Files.Close())
+	again := newEventfulManager(t, folder)
+	again.happens(5)
+	again.gets(1, 15)
+}
+
+func TestLeagueWithoutEventsHasNoneToRead(t *testing.T) {
+	m := newEventfulManager(t, "")
+	m.kept = nil // as without Options.KeepEvents
+	m.happens(3)
+	_, _, _, err := m.Events(1)
+	require.ErrorIs(t, err, errNoEvents)
+}

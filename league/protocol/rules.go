@@ -1,0 +1,147 @@
+package protocol
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxInteger = 1<<31 - 1
+	usualText  = 200 // characters of a string without another rule
+)
+
+// MaxConcurrentMatches is the largest capacity of a referee. It is no rule of the member, because referees
+// of a simulation may have more.
+const MaxConcurrentMatches = 10
+
+var capacityRule = fmt.Sprintf("an integer from 1 to %d", MaxConcurrentMatches)
+
+// compile returns the rules of the messages of a Go type. The rules of a member are words in its tag rule:
+//
+//	optional    it may be null or absent
+//	null        it may be null
+//	min=N       the smallest number, or the fewest characters or elements
+//	max=N       the most characters
+//	upto=N      min=0,max=N
+//	any         a text without a limit
+//	is=A|B      the only legal texts
+//	or=A        a text that may replace the integer
+//	type        the type of the message
+//	command     the name of one of Commands
+//	capacity    an integer that errors limit to MaxConcurrentMatches
+//	printable   a text without control characters, at most max characters long
+//	each        the words behind it are for the elements, or for the value of each player
+//
+// and the names of the forms. Without a tag a member is required. A text then has 1 to 200 characters, and
+// a number is not negative.
+func compile(t reflect.Type, messageType string) *field {
+	return &field{kind: kindObject, fields: membersOf("", t, messageType)}
+}
+
+// membersOf returns the rules of the members of a struct at a path of a message.
+func membersOf(path string, t reflect.Type, messageType string) (members []field) {
+	for member := range t.Fields() {
+		name, _, _ := strings.Cut(member.Tag.Get("json"), ",")
+		switch {
+		case member.Anonymous:
+			members = append(members, membersOf(path, member.Type, messageType)...)
+		case name != "":
+			at := strings.TrimPrefix(path+"."+name, ".")
+			f := fieldOf(at, member.Type, member.Tag.Get("rule"), messageType)
+			f.name, f.meaning = name, meaningOf(messageType, at)
+			members = append(members, *f)
+		}
+	}
+	return members
+}
+
+func fieldOf(path string, t reflect.Type, rule, messageType string) *field {
+	rule, each, _ := strings.Cut(rule, "each,")
+	f := fieldOfType(path, t, each, messageType)
+	for word := range strings.SplitSeq(rule, ",") {
+		f.apply(word, messageType)
+	}
+	return f
+}
+
+// fieldOfType returns the rules that follow from a Go type. Each are the words for its elements.
+func fieldOfType(path string, t reflect.Type, each, messageType string) *field {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return fieldOfType(path, t.Elem(), each, messageType)
+	case reflect.String:
+		return &field{kind: kindString, min: 1, max: usualText}
+	case reflect.Int:
+		return &field{kind: kindInteger, max: maxInteger}
+	case reflect.Float64:
+		return &field{kind: kindNumber, max: maxInteger}
+	case reflect.Bool:
+		return &field{kind: kindBoolean}
+	case reflect.Struct:
+		return &field{kind: kindObject, fields: membersOf(path, t, messageType)}
+	case reflect.Slice:
+		element := t.Elem()
+		switch {
+		case element.Kind() == reflect.Uint8: // JSON
+			return &field{kind: kindObject}
+		case strings.HasPrefix(t.Name(), "PerPlayer["):
+			return &field{kind: kindObject, items: fieldOf(path, element.Field(1).Type, each, messageType)}
+		}
+		return &field{kind: kindArray, items: fieldOf(path+"[]", element, each, messageType)}
+	case reflect.Map, reflect.Interface:
+		return &field{kind: kindObject}
+	default:
+		panic("a message has a member of type " + t.String())
+	}
+}
+
+// apply adds one rule of a tag.
+func (f *field) apply(word, messageType string) {
+	word, value, _ := strings.Cut(word, "=")
+	number, _ := strconv.Atoi(value)
+	switch word {
+	case "":
+	case "optional":
+		f.optional = true
+	case "null":
+		f.null = true
+	case "min":
+		f.min = number
+	case "max":
+		f.max = number
+	case "upto", "any":
+		f.min, f.max = 0, number
+	case "is", "or":
+		f.values = strings.Split(value, "|")
+	case "type":
+		f.values = []string{messageType}
+	case "command":
+		f.values = Each(Commands[:], func(c Command) string { return c.Name })
+	case "capacity":
+		f.rule = capacityRule
+	case "printable":
+		f.form = printableForm(f.max)
+	default:
+		form, ok := forms[word]
+		if !ok {
+			panic("a tag has the unknown word " + word)
+		}
+		f.form, f.min, f.max = form, 0, form.max
+	}
+}
+
+// shapes are the rules of the messages by type, with their envelopes.
+var shapes = func() map[string]*field {
+	all := map[string]*field{TypeLeagueError: compile(reflect.TypeFor[LeagueError](), TypeLeagueError)}
+	for _, m := range methodRows {
+		if m.Request != "" {
+			all[m.Request], all[m.Result] = m.request, m.result
+		}
+	}
+	return all
+}()
+
+// envelopeSize is the number of the first members of each message.
+var envelopeSize = len(membersOf("", reflect.TypeFor[Envelope](), ""))

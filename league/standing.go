@@ -1,0 +1,95 @@
+package league
+
+// A Tally counts the matches of one player.
+type Tally struct {
+	Played          int `json:"played"` // Wins + Draws + Losses
+	Wins            int `json:"wins"`   // technical ones included
+	Draws           int `json:"draws"`
+	Losses          int `json:"losses"` // technical ones included
+	TechnicalLosses int `json:"technical_losses"`
+}
+
+// Add counts n matches with an outcome; a negative number takes them back.
+func (t *Tally) Add(o Outcome, n int) {
+	t.Played += n
+	switch o {
+	case Win:
+		t.Wins += n
+	case Draw:
+		t.Draws += n
+	case TechnicalLoss:
+		t.TechnicalLosses += n
+		t.Losses += n
+	case Loss:
+		t.Losses += n
+	}
+}
+
+// A Standing is the row of one player in the standings, from the table to the screen. Columns
+// defines what people and programs see of it. Messages have a protocol.StandingRow instead.
+//
+// Rank is shared by players that all tie-breakers leave level: 1, 2, 2, 4.
+type Standing struct {
+	Player int `json:"-"` // index of the player in the table
+
+	Rank        int    `json:"rank"`          // from 1; 0 where rows are not ranked
+	Tied        bool   `json:"tied,omitzero"` // another player has the same rank
+	PlayerID    string `json:"player_id"`
+	DisplayName string `json:"display_name"`
+	Strategy    string `json:"strategy,omitzero"` // in a simulation
+	Tally
+	Points    int    `json:"points"`
+	Fallbacks int    `json:"fallbacks,omitzero"` // moves that the player's model or host did not choose
+	Endpoint  string `json:"endpoint,omitzero"`  // of an external player of a simulation
+
+	Withdrawn bool `json:"withdrawn,omitzero"` // by the organiser
+	Annulled  bool `json:"annulled,omitzero"`  // withdrawn, and no result of it counts
+
+	// Nil except in a Swiss system. A bye gives the points of a win, but no match and no win.
+	// Buchholz is the sum of the opponents' points, SonnebornBerger the points of opponents beaten,
+	// and half of those drawn with.
+	Byes            *int     `json:"byes,omitzero"`
+	Buchholz        *int     `json:"buchholz,omitzero"`
+	SonnebornBerger *float64 `json:"sonneborn_berger,omitzero"`
+
+	// DecidedBy is the tie-break that separated the player from the row above, or Bracket, or
+	// annulled for the first annulled player; "" for the first row, for a row with the rank of
+	// the row above, and if the points decided: see Decider.
+	DecidedBy string `json:"decided_by,omitzero"`
+	// TiebreakValues are the values of tie-breaks that no column has, if they decided between
+	// this player and others.
+	TiebreakValues TiebreakValues `json:"tiebreak_values,omitzero"`
+
+	ByPoints bool `json:"-"` // the points separated the player from the row above
+}
+
+// Decider is what separated the player from the row above: DecidedBy, or the points; "" for
+// the first row, and for a row with the rank of the row above.
+func (r *Standing) Decider() string {
+	if r.ByPoints {
+		return TiebreakPoints
+	}
+	return r.DecidedBy
+}
+
+// Value is the row's value of a tie-break, as people see it; false if the row has none.
+func (r *Standing) Value(name string) (value float64, ok bool) {
+	if t := tiebreakOf(name); t.column != nil {
+		if value, ok = t.column(r); ok {
+			return value, true
+		}
+	}
+	value, ok = r.TiebreakValues[name]
+	return value, ok
+}
+
+// Remark tells what is unusual about the player; "" for nothing.
+func (r *Standing) Remark() string {
+	switch {
+	case r.Annulled:
+		return "withdrawn, results annulled"
+	case r.Withdrawn:
+		return "withdrawn"
+	}
+	return ""
+}

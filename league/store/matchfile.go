@@ -1,0 +1,164 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store/atomicfile"
+)
+
+// Matches is the folder of a league's match files.
+func (f Folder) Matches(leagueID string) string { return f.path("data", "matches", leagueID) }
+
+// Match is the path of the file of a match: of the attempt whose result counts.
+func (f Folder) Match(leagueID, matchID string) string {
+	return filepath.Join(f.Matches(leagueID), matchID+".json")
+}
+
+// Attempt is the path of the file of any other attempt at a match that a player knows of: it was
+// abandoned, or its result was refused or annulled.
+func (f Folder) Attempt(leagueID, matchID string, attempt int) string {
+	return filepath.Join(f.Matches(leagueID), fmt.Sprintf("%s-a%d.json", matchID, attempt))
+}
+
+// ParseMatchFile parses the name of a file in the folder of match files. The attempt is 0 in the
+// name of the file of a match.
+func ParseMatchFile(name string) (matchID string, attempt int, ok bool) {
+	matchID, ok = strings.CutSuffix(name, ".json")
+	if at := strings.LastIndex(matchID, "-a"); at > 0 {
+		if n, err := strconv.Atoi(matchID[at+2:]); err == nil && n > 0 {
+			matchID, attempt = matchID[:at], n
+		}
+	}
+	return matchID, attempt, ok && protocol.ValidLeagueID(matchID)
+}
+
+// Digest is the transcript digest of a match: hex SHA-256 of the compact JSON of its exchanges up
+// to the result.
+func (m *Match) Digest() string {
+	text, err := json.Marshal(m.Transcript[:min(m.Digested, len(m.Transcript))])
+	if err != nil { // an exchange that was read or written has an encoding
+		return ""
+	}
+	sum := sha256.Sum256(protocol.HideTokens(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Contradicts tells whether two documents of one attempt have different results or nonces.
+func (m *Match) Contradicts(other *Match) bool {
+	return m.Result != nil && other.Result != nil && !reflect.DeepEqual(m.Result, other.Result) ||
+		m.Draw != nil && other.Draw != nil && m.Draw.Nonce != other.Draw.Nonce
+}
+
+// encode returns the JSON of a match file in one line. It hides tokens, for example in the name
+// of a player that looks like one.
+func (m *Match) encode() ([]byte, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return append(protocol.HideTokens(text), '\n'), nil
+}
+
+// WriteMatch writes a match file without syncs: see WriteDerived.
+func WriteMatch(path string, m *Match) error {
+	text, err := m.encode()
+	if err == nil {
+		err = makeFolder(filepath.Dir(path))
+	}
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// AddMatch writes a match file that is missing. An existing file stays, and is no error: its referee
+// may write it meanwhile.
+func AddMatch(path string, m *Match) error {
+	text, err := m.encode()
+	if err == nil {
+		err = makeFolder(filepath.Dir(path))
+	}
+	if err == nil {
+		err = atomicfile.CreateFile(path, text, 0o644)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// LoadMatch reads the file of a match. A missing file is fs.ErrNotExist; any other error names
+// the file.
+func (f Folder) LoadMatch(leagueID, matchID string) (*Match, error) {
+	return Read[Match](f.Match(leagueID, matchID))
+}
+
+// LoadAttempt reads an attempt at a match, from the file of the match or from its own. A missing
+// file is fs.ErrNotExist; any other error names the file.
+func (f Folder) LoadAttempt(leagueID, matchID string, attempt int) (*Match, error) {
+	doc, err := f.LoadMatch(leagueID, matchID)
+	if err == nil && doc.Attempt == attempt {
+		return doc, nil
+	}
+	other, problem := Read[Match](f.Attempt(leagueID, matchID, attempt))
+	if errors.Is(problem, fs.ErrNotExist) && err != nil {
+		return nil, err
+	}
+	return other, problem
+}
+
+// WriteAttempt writes the file of an attempt, without syncs. A file that was written before under
+// the name of the attempt is removed when that of the match is there. The file of an earlier attempt,
+// whose result was annulled, gets the name of that attempt.
+func (f Folder) WriteAttempt(m *Match) error {
+	path, own := f.pathOf(m, false), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
+	if own != path {
+		before, err := Read[Match](path)
+		if err == nil && before.Attempt != m.Attempt && before.WrittenBy == WrittenByReferee {
+			_ = os.Rename(path, f.Attempt(m.LeagueID, m.MatchID, before.Attempt)) // the manager may have renamed it
+		}
+	}
+	if err := WriteMatch(path, m); err != nil {
+		return err
+	}
+	if own != path {
+		_ = os.Remove(own) // usually there is none
+	}
+	return nil
+}
+
+// pathOf is the path at which the referee writes an attempt: that of the match for one that the
+// manager has acknowledged, unless the match has a later attempt. A file that is written again
+// stays where the manager may have moved it.
+func (f Folder) pathOf(m *Match, again bool) string {
+	path, own := f.Match(m.LeagueID, m.MatchID), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
+	if m.Lifecycle.State != StateAcknowledged {
+		return own
+	}
+	if _, err := os.Lstat(own); err == nil && again {
+		return own
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return path
+	}
+	if other, err := Read[Match](path); err == nil && other.Attempt > m.Attempt {
+		return own
+	}
+	return path
+}

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+)
+
+// played returns an attempt in a state, with the exchanges until then.
+func played(matchID string, attempt int, state string) *Match {
+	m := &Match{
+		SchemaVersion: SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: "cup", MatchID: matchID, Attempt: attempt,
+		RefereeID: "REF01", WrittenBy: WrittenByReferee, Lifecycle: Lifecycle{State: state, States: []StateEntry{{State: state}}},
+		Result:     &MatchResult{Result: league.Result{Status: league.StatusDraw, Choices: league.PerPlayer[*string]{}}, Score: league.PerPlayer[int]{}},
+		Digested:   2,
+		Transcript: []Exchange{{Method: "invite"}, {Method: "ask"}},
+	}
+	if state == StateAcknowledged {
+		m.Transcript = append(m.Transcript, Exchange{Method: "tell"})
+	}
+	return m
+}
+
+func openLog(t *testing.T, folder Folder) (*MatchLog, *LoggedMatches) {
+	t.Helper()
+	log, found, _, err := OpenMatchLog(folder, "cup", "REF01")
+	require.NoError(t, err)
+	return log, found
+}
+
+// statesIn lists the attempts in a log with their states.
+func statesIn(t *testing.T, folder Folder) (states []string) {
+	t.Helper()
+	read, err := ReadMatchLog(folder.MatchLog("cup", "REF01"))
+	require.NoError(t, err)
+	require.Empty(t, read.Damage)
+	for _, m := range read.Matches {
+		states = append(states, fmt.Sprintf("%s-a%d %s", m.MatchID, m.Attempt, m.Lifecycle.State))
+	}
+	return states
+}
+
+func TestCheckpointKeepsWhatIsNotAcknowledged(t *testing.T) {
+	folder := Folder(t.TempDir())
+	log, _ := openLog(t, folder)
+	for _, m := range []*Match{played("R1M1", 1, StateFinished), played("R1M2", 1, StateFinished), played("R1M3", 1, StateFinished)} {
+		require.NoError(t, log.Append(m, true))
+	}
+	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
+	require.NoError(t, log.Write(played("R1M2", 1, StateDisputed)))
+	require.NoError(t, log.Write(played("R1M4", 2, StateAbandoned)))
+	require.NoError(t, log.Checkpoint())
+	assert.Equal(t, []string{"R1M2-a1 DISPUTED", "R1M3-a1 FINISHED"}, statesIn(t, folder))
+	whole, err := folder.LoadMatch("cup", "R1M1")
+	require.NoError(t, err)
+	assert.Len(t, whole.Transcript, 3)
+	for id, attempt := range map[string]int{"R1M2": 1, "R1M4": 2} {
+		_, err = folder.LoadAttempt("cup", id, attempt)
+		require.NoError(t, err)
+	}
+
+	require.NoError(t, log.Write(played("R1M2", 1, StateAcknowledged)), "the manager accepts it later")
+	assert.NoFileExists(t, folder.Attempt("cup", "R1M2", 1), "it has the file of the match now")
+	require.NoError(t, log.Close())
+	assert.Equal(t, []string{"R1M3-a1 FINISHED"}, statesIn(t, folder))
+	_, found := openLog(t, folder)
+	require.Len(t, found.Matches, 1)
+	assert.Len(t, found.Matches[0].Transcript, 2)
+}
+
+// A crash may interrupt a checkpoint before and after each of its steps, and a power cut loses
+// what was not synced. The next referee has each match, whole.
+func TestCheckpointInterruptedAtAnyStep(t *testing.T) {
+	for _, all := range []bool{true, false} { // files of the whole disk, or one by one
+		var disks []Folder
+		folder := Folder(t.TempDir())
+		snapshot := func() {
+			disk := Folder(t.TempDir())
+			require.NoError(t, os.CopyFS(string(disk), os.DirFS(string(folder))))
+			disks = append(disks, disk)
+		}
+		log, _ := openLog(t, folder)
+		log.disk.all = func(*os.File) error { snapshot(); return nil }
+		log.disk.one = func(string) error { snapshot(); return nil }
+		log.disk.slow = !all
+		for _, id := range []string{"R1M1", "R1M2"} {
+			require.NoError(t, log.Append(played(id, 1, StateFinished), true))
+			require.NoError(t, log.Write(played(id, 1, StateAcknowledged)))
+		}
+		require.NoError(t, log.Append(played("R1M3", 1, StateFinished), true))
+		require.NoError(t, log.Checkpoint())
+		durable := len(disks)
+		snapshot() // after the last step
+		assert.Equal(t, []string{"R1M3-a1 FINISHED"}, statesIn(t, folder))
+
+		for i, disk := range disks {
+			if i < durable { // nothing is durable but the log
+				for k, id := range []string{"R1M1", "R1M2"} {
+					path := disk.Match("cup", id)
+					require.NoError(t, []error{os.Truncate(path, 20), os.Remove(path)}[(i+k)%2])
+				}
+				path := disk.MatchLog("cup", "REF01")
+				require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), ".REF01.wal.jsonl.1.tmp"), []byte("{"), 0o600))
+			}
+			next, found := openLog(t, disk)
+			assert.Equal(t, StateFinished, found.Find("R1M3", 1).Lifecycle.State)
+			for _, id := range []string{"R1M1", "R1M2"} {
+				doc, err := disk.LoadMatch("cup", id)
+				require.NoError(t, err)
+				assert.Equal(t, played(id, 1, StateAcknowledged), doc, "interrupted at step %d", i)
+			}
+			require.NoError(t, next.Close())
+			assert.Equal(t, []string{"R1M3-a1 FINISHED"}, statesIn(t, disk))
+		}
+	}
+}
+
+// After a sync that failed, the log stays, and the next checkpoint writes the files again.
+func TestFilesAreWrittenAgainAfterAFailedSync(t *testing.T) {
+	for _, all := range []bool{true, false} {
+		folder := Folder(t.TempDir())
+		log, _ := openLog(t, folder)
+		broken := errors.New("no sync")
+		log.disk.all = func(*os.File) error { return broken }
+		log.disk.one = func(string) error { return broken }
+		log.disk.slow = !all
+		require.NoError(t, log.Append(played("R1M1", 1, StateFinished), true))
+		require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
+		require.ErrorIs(t, log.Checkpoint(), broken)
+		assert.Equal(t, []string{"R1M1-a1 ACKNOWLEDGED"}, statesIn(t, folder))
+		require.NoError(t, os.WriteFile(folder.Match("cup", "R1M1"), nil, 0o600)) // what the disk has
+
+		log.disk.all, log.disk.one = func(*os.File) error { return nil }, func(string) error { return nil }
+		require.NoError(t, log.Checkpoint())
+		doc, err := folder.LoadMatch("cup", "R1M1")
+		require.NoError(t, err)
+		assert.Equal(t, played("R1M1", 1, StateAcknowledged), doc)
+		assert.Empty(t, statesIn(t, folder))
+		require.NoError(t, log.Close())
+	}
+}
+
+// The manager may have renamed the file of a result that an organiser has annulled.
+func TestAnnulledResultIsNotWrittenAgainInPlaceOfItsRematch(t *testing.T) {
+	folder := Folder(t.TempDir())
+	log, _ := openLog(t, folder)
+	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
+	require.NoError(t, os.Rename(folder.Match("cup", "R1M1"), folder.Attempt("cup", "R1M1", 1)))
+	log.failed = true
+	require.NoError(t, log.Checkpoint())
+	assert.NoFileExists(t, folder.Match("cup", "R1M1"))
+	require.NoError(t, WriteMatch(folder.Match("cup", "R1M1"), played("R1M1", 2, StateAcknowledged)))
+	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)), "reported late")
+	doc, err := folder.LoadMatch("cup", "R1M1")
+	require.NoError(t, err)
+	assert.Equal(t, 2, doc.Attempt)
+	require.NoError(t, log.Close())
+}
+
+// The manager renames the file of an annulled result only after the round.
+func TestRematchKeepsTheFileOfTheAnnulledResult(t *testing.T) {
+	folder := Folder(t.TempDir())
+	log, _ := openLog(t, folder)
+	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
+	require.NoError(t, log.Write(played("R1M1", 2, StateAcknowledged)))
+	for attempt := 1; attempt <= 2; attempt++ {
+		doc, err := folder.LoadAttempt("cup", "R1M1", attempt)
+		require.NoError(t, err)
+		assert.Equal(t, attempt, doc.Attempt)
+	}
+	require.NoError(t, log.Close())
+}
+
+// A sync of the whole disk that takes long, because other programs write, is the last one.
+func TestSlowSyncOfTheWholeDiskIsReplaced(t *testing.T) {
+	synctest.Test(t, testSlowSync)
+}
+
+func testSlowSync(t *testing.T) {
+	folder := Folder(t.TempDir())
+	log, _ := openLog(t, folder)
+	files, whole := 0, 0
+	log.disk.folder, _ = os.Open(string(folder))
+	log.disk.all = func(*os.File) error { whole++; time.Sleep(slowest + time.Millisecond); return nil }
+	log.disk.one = func(string) error { files++; return nil }
+	for _, id := range []string{"R1M1", "R1M2"} {
+		require.NoError(t, log.Write(played(id, 1, StateAcknowledged)))
+		require.NoError(t, log.Checkpoint())
+	}
+	assert.Equal(t, []int{1, 2}, []int{whole, files}, "the file of the match, and that of its attempt")
+	require.NoError(t, log.Close())
+}
+
+// A log that was cut after any byte has all lines before it, and can be continued.
+func TestLogCutAfterAnyByte(t *testing.T) {
+	folder := Folder(t.TempDir())
+	log, _ := openLog(t, folder)
+	require.NoError(t, log.Append(played("R1M1", 1, StateFinished), true))
+	require.NoError(t, log.Append(played("R1M1", 1, StateAcknowledged), true))
+	require.NoError(t, log.Close())
+	path := folder.MatchLog("cup", "REF01")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for n := range len(text) + 1 {
+		cut := Folder(t.TempDir())
+		require.NoError(t, os.MkdirAll(cut.Matches("cup"), 0o755))
+		require.NoError(t, os.WriteFile(cut.MatchLog("cup", "REF01"), text[:n], 0o600))
+		log, found := openLog(t, cut)
+		lines := strings.Count(string(text[:n]), "\n")
+		assert.Len(t, found.Matches, min(max(lines-1, 0), 1))
+		require.NoError(t, log.Append(played("R1M2", 1, StateFinished), true))
+		require.NoError(t, log.Close())
+		require.Contains(t, statesIn(t, cut), "R1M2-a1 FINISHED", "cut after byte %d", n)
+	}
+}

@@ -1,4 +1,0 @@
-package page
-
-// Hide is hide, for tests.
-var Hide = hide

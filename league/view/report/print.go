@@ -1,0 +1,233 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/league/view/record"
+)
+
+// A Writer writes the parts of a report for people: in Markdown, or on a terminal. Texts among the
+// arguments can be those of others: a writer escapes them.
+type Writer interface {
+	Heading(level int, format string, args ...any)
+	Line(format string, args ...any)
+	Item(depth int, format string, args ...any)
+	Table(header []string, rows [][]any)
+	Standings(rows []league.Standing, evidence []string)
+}
+
+// Write writes the report, with its matches if they are wanted.
+func (r *Report) Write(w Writer, matches bool) {
+	w.Heading(1, "%s (%s, %s)", r.Title(), r.League.GameType, r.League.Format())
+	if len(r.Standings) > 0 {
+		w.Standings(r.Standings, r.Evidence)
+	}
+	if r.League.ChampionLine != "" {
+		w.Line("%s", r.League.ChampionLine)
+	}
+	if r.Statistics != nil {
+		w.Line("%s", r.Statistics.Sentence)
+	}
+	if matches {
+		w.Heading(2, "Matches")
+		writeMatches(w, r.Matches)
+	}
+	if len(r.Faults) > 0 || len(r.Evidence) == 0 { // else an agent may have failed without a word
+		w.Heading(2, "Faults by agent")
+		writeFaults(w, r.Faults, r.Names(), false)
+	}
+	if len(r.Decisions) > 0 {
+		w.Heading(2, "Decisions of organisers")
+	}
+	for _, one := range r.Decisions {
+		w.Item(0, "%s  %s", one.At, one.About)
+	}
+	w.Line("")
+	w.Line("%s", r.Seal.Words())
+}
+
+// Write writes the sheet.
+func (s *Sheet) Write(w Writer) {
+	w.Heading(1, "%s (%s), %s of %s: %s", s.Agent.AgentID, s.Agent.DisplayName, s.Agent.Role, s.League.LeagueID,
+		s.League.Words())
+	w.Line("State: %s%s", s.Agent.State, record.ReasonAfter(s.Agent.Reason))
+	if s.Standing != nil {
+		w.Line("%s. %s", s.StandingLine(), s.RatingWords())
+	} else {
+		w.Line("Matches conducted: %d, declined: %d", s.Agent.Matches, s.Agent.Declined)
+	}
+	for _, one := range s.Agent.Warnings {
+		w.Line("Accepted, but not spec-compliant: %s, %s", one.Problem, protocol.Times(one.Count))
+	}
+	w.Heading(2, "Faults by agent")
+	writeFaults(w, s.Faults, s.report.Names(), true)
+	w.Heading(2, "Matches")
+	writeMatches(w, s.Matches)
+	if len(s.Opponents) > 0 {
+		w.Heading(2, "Opponents")
+		rows := make([][]any, len(s.Opponents))
+		for i, h := range s.Opponents {
+			rows[i] = []any{h.OpponentID, s.report.Names()[h.OpponentID], h.Wins, h.Draws, h.Losses, h.Points}
+		}
+		w.Table([]string{"Opponent", "Name", "W", "D", "L", "Points"}, rows)
+	}
+	if len(s.Agent.Latency) > 0 {
+		w.Heading(2, "Times of the answers")
+		rows := make([][]any, len(s.Agent.Latency))
+		for i, l := range s.Agent.Latency {
+			rows[i] = []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, fmt.Sprintf("%g s", l.Deadline)}
+		}
+		w.Table([]string{"Answer to", "Answers", "p50 ms", "p90 ms", "p99 ms", "Longest ms", "Limit"}, rows)
+	}
+	w.Heading(2, "History")
+	for _, h := range s.History {
+		w.Item(0, "%s  %s", h.At, h.What)
+	}
+	for _, one := range s.Decisions {
+		w.Item(0, "%s  %s", one.At, one.About)
+	}
+}
+
+func writeMatches(w Writer, matches []Match) {
+	rows := make([][]any, len(matches))
+	for i := range matches {
+		m := &matches[i]
+		rows[i] = []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.Result(), m.Winner(), m.Reason,
+			strings.Join(m.Remarks(), "; ")}
+	}
+	w.Table([]string{"Match", "Player A", "Player B", "Result", "Winner", "Reason", "Remark"}, rows)
+}
+
+// writeFaults writes faults with their remedies, and each try if they are wanted.
+func writeFaults(w Writer, groups []FaultGroup, names map[string]string, tries bool) {
+	if len(groups) == 0 {
+		w.Line("None.")
+	}
+	for i := range groups {
+		g := &groups[i]
+		if i == 0 || g.AgentID != groups[i-1].AgentID {
+			w.Heading(3, "%s (%s)", g.AgentID, names[g.AgentID])
+		}
+		w.Item(0, "%s", g.Sentence())
+		w.Item(1, "%s", g.Problem)
+		if g.Remedy != "" {
+			w.Item(1, "To mend it (%s, %s): %s", g.Requirement, g.Page, g.Remedy)
+		}
+		if !tries {
+			w.Item(1, "In %s", strings.Join(g.MatchIDs(), ", "))
+			continue
+		}
+		for k := range g.Occurrences {
+			t := &g.Occurrences[k]
+			where, answer := t.MatchID, ""
+			if t.Try > 0 {
+				where += fmt.Sprintf(", try %d", t.Try)
+			}
+			if t.Answer != "" {
+				answer = "; it answered " + t.Answer
+			}
+			if t.At != "" {
+				where += ", " + t.At
+			}
+			w.Item(1, "%s: %s%s", where, t.Problem, answer)
+		}
+	}
+}
+
+// Markdown writes the report for the page of a course, or for an issue.
+func (r *Report) Markdown(w io.Writer) error {
+	return inMarkdown(w, func(d Writer) { r.Write(d, true) })
+}
+
+// Markdown writes the sheet for a message to the author of the agent.
+func (s *Sheet) Markdown(w io.Writer) error { return inMarkdown(w, s.Write) }
+
+func inMarkdown(w io.Writer, write func(Writer)) error {
+	var d markdown
+	write(&d)
+	_, err := io.WriteString(w, d.String())
+	return err
+}
+
+// markup is what means something in Markdown and in HTML, and what makes links and mentions.
+var markup = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`,
+	"#", `\#`, "~", `\~`, "$", `\$`, "@", "&#64;", "://", ":&#47;&#47;", "www.", "www&#46;", "\n", " ",
+)
+
+// A figure is the text of a number: it is aligned right, and needs no escapes.
+type figure string
+
+// A markdown is a text in Markdown.
+type markdown struct{ strings.Builder }
+
+var _ Writer = (*markdown)(nil)
+
+// write adds a line. Texts among its arguments are shown as they are.
+func (d *markdown) write(format string, args ...any) {
+	for i := range args {
+		switch value := args[i].(type) {
+		case string:
+			args[i] = markup.Replace(protocol.Escape(value))
+		case float64:
+			args[i] = fmt.Sprintf("%.1f", value)
+		}
+	}
+	_, _ = fmt.Fprintf(d, format+"\n", args...) // a builder never fails
+}
+
+// Heading implements Writer.
+func (d *markdown) Heading(level int, format string, args ...any) {
+	if d.Len() > 0 {
+		d.write("")
+	}
+	d.write(strings.Repeat("#", level)+" "+format+"\n", args...)
+}
+
+// Line implements Writer.
+func (d *markdown) Line(format string, args ...any) { d.write(format+"\n", args...) }
+
+// Item implements Writer.
+func (d *markdown) Item(depth int, format string, args ...any) {
+	d.write(strings.Repeat("  ", depth)+"- "+format, args...)
+}
+
+// Table implements Writer.
+func (d *markdown) Table(header []string, rows [][]any) {
+	rules := slices.Repeat([]string{" --- |"}, len(header))
+	if len(rows) > 0 {
+		for i, cell := range rows[0] {
+			if _, text := cell.(string); !text {
+				rules[i] = " ---: |"
+			}
+		}
+	}
+	rule := strings.Join(rules, "")
+	d.write("| " + strings.Join(header, " | ") + " |\n|" + rule)
+	for _, row := range rows {
+		d.write("|"+strings.Repeat(" %v |", len(row)), row...)
+	}
+	d.write("")
+}
+
+// Standings implements Writer.
+func (d *markdown) Standings(standings []league.Standing, evidence []string) {
+	columns := league.Columns(standings)
+	rows := protocol.Each(standings, func(r league.Standing) []any {
+		return protocol.Each(columns, func(c league.Column) any {
+			if c.Number {
+				return figure(c.Text(&r))
+			}
+			return c.Text(&r)
+		})
+	})
+	d.Table(protocol.Each(columns, func(c league.Column) string { return c.Title }), rows)
+	for _, sentence := range evidence {
+		d.Line("%s", sentence)
+	}
+}

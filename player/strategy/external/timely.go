@@ -1,0 +1,101 @@
+package external
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
+	"evenodd/player/strategy"
+)
+
+// A timely strategy always decides in time: if the model, server or host that it asks does not
+// choose, the fallback strategy does, and the log and the account say so. Safe for concurrent
+// use.
+type timely struct {
+	name          string
+	asked         string // such as "the MCP server"
+	chose, failed string // types of events
+	limit         time.Duration
+	fallback      strategy.Strategy
+	log           zerolog.Logger
+
+	mu                    sync.Mutex
+	questions, byFallback int
+}
+
+// Name returns the name of the strategy.
+func (t *timely) Name() string { return t.name }
+
+// choose returns the choice of ask, or that of the fallback strategy if ask fails. A caller that
+// has given up gets an error, so that a repeated question is asked again.
+func (t *timely) choose(ctx context.Context, v strategy.View,
+	ask func(ctx context.Context, limit time.Duration) (string, error)) (string, error) {
+	if len(v.Options) == 0 {
+		return "", fmt.Errorf("%s: no move to choose from", t.name)
+	}
+	limit := timeFor(ctx, v, t.limit)
+	bound, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	choice, err := ask(bound, limit)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return "", ctx.Err()
+	}
+	t.count(err != nil)
+	if err == nil {
+		t.log.Info().Str("match_id", v.MatchID).Str("choice", choice).Str("event_type",
+			t.chose).Msg(t.asked + " has chosen")
+		return choice, nil
+	}
+	v.FellBack()
+	choice, failed := t.fallback.Choose(ctx, v)
+	t.log.Warn().Str("error", clip(strings.ToValidUTF8(err.Error(), "�"), 500)).Str("match_id",
+		v.MatchID).Str("fallback", t.fallback.Name()).
+		Str("choice", choice).Str("event_type", t.failed).Msg(t.asked + " did not choose, the fallback strategy did")
+	return choice, failed
+}
+
+func (t *timely) count(byFallback bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.questions++
+	if byFallback {
+		t.byFallback++
+	}
+}
+
+// Account counts the questions and the answers of the fallback strategy.
+func (t *timely) Account() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return fmt.Sprintf("%s: %s, %d answered by the fallback strategy %s", t.name,
+		protocol.Counted(t.questions, "question"), t.byFallback, t.fallback.Name())
+}
+
+// newFallback returns the strategy that chooses when an MCP host or server does not.
+func newFallback(t Tools) (strategy.Strategy, error) {
+	s, err := strategy.New(cmp.Or(t.Fallback, "random"))
+	if err != nil {
+		return nil, fmt.Errorf("unknown strategy %q for --fallback%s; choose one of: %s", t.Fallback,
+			protocol.DidYouMean(t.Fallback, strategy.Names()), strings.Join(strategy.Names(), ", "))
+	}
+	return s, nil
+}
+
+// timeFor returns the time for a decision: the limit, but at most four fifths of the time
+// that the caller gives, so that the answer arrives before the deadline.
+func timeFor(ctx context.Context, v strategy.View, limit time.Duration) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)*4/5)
+	}
+	if v.Within > 0 {
+		limit = min(limit, v.Within*4/5)
+	}
+	return max(limit, 0)
+}
