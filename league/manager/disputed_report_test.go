@@ -25,7 +25,8 @@ func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 2)
 		w.Referee("REF01", w.OnlyAccepting())
-		w.Referee("REF02")
+		// while it has not answered, the match has no result
+		w.Referee("REF02", leaguetest.On(protocol.StartMatch.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		for range 3 {
@@ -33,7 +34,9 @@ func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 			assert.Contains(t, protocol.AsError(err).Detail, "result.winner: by the rules of even_odd it is P01")
 		}
-		_, err := w.Report(w.WinReport("REF01"))
+		late := w.WinReport("REF01")
+		late.Attempt = 1 // it does not wait for the answer to attempt 2
+		_, err := w.Report(late)
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
 		assert.Contains(t, protocol.AsError(err).Detail, "REF01 has lost attempt 1 at match R1M1")
 		x.Finish()
