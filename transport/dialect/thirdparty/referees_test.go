@@ -51,8 +51,8 @@ func waysToStart() map[string]way {
 	}
 }
 
-// A league of our manager and our players completes with each kind of third-party referee, and with one of ours beside
-// some of them, without technical losses. The audit of its files has no findings.
+// Each kind of third-party referee conducts a league of our manager and our players without technical losses. Some
+// kinds also share a league with our referee. The audit of the files has no findings.
 func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 	shared := []string{"assign_match", "start_match_command", "ROUND_ANNOUNCEMENT", "POST /run_match"}
 	for name, how := range waysToStart() {
@@ -73,7 +73,7 @@ func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 	}
 }
 
-// conduct plays a league with a third-party referee, and perhaps with one of ours.
+// conduct plays a league with a third-party referee. If referees is 2, our referee takes part, too.
 func (w *world) conduct(how way, referees int) {
 	w.t.Helper()
 	players := 2 + 2*referees
