@@ -47,6 +47,11 @@ func program() {
 			return new(net.Dialer).DialContext(ctx, "udp", server)
 		}}
 	}
+	if os.Getenv(workerVariable) != "" {
+		cmd.ConfigureLogs()
+		work()
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	cmd.ConfigureLogs()

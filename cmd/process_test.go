@@ -111,14 +111,6 @@ func (p *process) interrupt(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
 }
 
-// output returns what evenodd prints. It must succeed.
-func output(t *testing.T, args ...string) string {
-	t.Helper()
-	p := start(t, args...)
-	require.Zero(t, p.awaitExit(t), p.stderr.String())
-	return p.stdout.String()
-}
-
 // A transcript is the text that a process has written so far.
 type transcript struct {
 	mu      sync.Mutex

@@ -49,9 +49,7 @@ func newQueriedLeague(t *testing.T) *queriedLeague {
 // either.
 func (q *queriedLeague) ask(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	p := launch(t, t.TempDir(), env, "evenodd", append([]string{"query", "--manager", q.url}, args...)...)
-	code = p.awaitExit(t)
-	stdout, stderr = p.stdout.String(), p.stderr.String()
+	code, stdout, stderr = runIn(t, t.TempDir(), env, append([]string{"query", "--manager", q.url}, args...)...)
 	for _, token := range q.tokens {
 		assert.NotContains(t, stdout+stderr, token)
 	}
@@ -143,8 +141,8 @@ func TestQueryOfARunningManager(t *testing.T) {
 	})
 	t.Run("settings", func(t *testing.T) {
 		env := []string{"EVENODD_MANAGER=" + q.url, "EVENODD_DATA=" + q.data, "EVENODD_ID=P01"}
-		p := launch(t, t.TempDir(), env, "evenodd", "query", "status")
-		require.Zero(t, p.awaitExit(t), p.stderr.String())
+		code, _, stderr := runIn(t, t.TempDir(), env, "query", "status")
+		require.Zero(t, code, stderr)
 		assert.NoError(t, os.WriteFile(filepath.Join(q.data, "private", "player-damaged.json"), []byte("{"), 0o600))
 		assert.Contains(t, q.mustPrint(t, "status"), "LEAGUE_COMPLETED", "what is no identity is left out")
 	})
@@ -163,10 +161,8 @@ func TestTablesOfALargeLeagueHaveAllPlayers(t *testing.T) {
 		{"query", "standings", "--manager", m.url, "--data", agents, "--id", "P01"},
 		{"league", "standings", "--data", data},
 	} {
-		p := start(t, command...)
-		require.Zero(t, p.awaitExit(t), p.stderr.String())
 		ids := map[string]bool{}
-		for _, id := range regexp.MustCompile(`│ (P\d{2,3}) +│`).FindAllStringSubmatch(p.stdout.String(), -1) {
+		for _, id := range regexp.MustCompile(`│ (P\d{2,3}) +│`).FindAllStringSubmatch(output(t, command...), -1) {
 			ids[id[1]] = true
 		}
 		assert.Len(t, ids, players, "%v", command)

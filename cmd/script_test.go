@@ -3,33 +3,36 @@ package cmd_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"maps"
 	"net"
 	"net/http"
-	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 )
 
 // TestScripts drives the program as a user does: each script is a session. Another
 // program listens at the port $TAKEN of 127.0.0.1.
 // With -update, what the program prints is written into the scripts.
 func TestScripts(t *testing.T) {
+	const dir = "testdata/script"
 	commands := (&scriptProcesses{}).commands()
-	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "conforms": conforms, "capture": capture, "fetch": fetchPage, "appears": pageAppears})
+	maps.Copy(commands, (&scriptLines{variablesOfScripts(t, dir)}).commands())
+	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){"conforms": conforms, "capture": capture, "fetch": fetchPage, "appears": pageAppears})
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Deadline:            time.Now().Add(patience),
+		Deadline:            time.Now().Add(3 * patience), // of all scripts
 		Cmds:                commands,
 		Setup: func(e *testscript.Env) error {
 			taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,29 +43,74 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", raceOptions)
 			e.Setenv("PORT", freePort(t))
 			e.Setenv("TAKEN", strconv.Itoa(taken.Addr().(*net.TCPAddr).Port))
+			e.Values[firstVariables{}] = e.Vars
 			return nil
 		},
 	})
 }
 
-// exits runs a program and checks its exit code: exits 2 evenodd simulate x
-func exits(ts *testscript.TestScript, neg bool, args []string) {
+// scriptLines are the command lines of scripts that run in workers.
+type scriptLines struct {
+	variables []string // names of those that scripts set
+}
+
+// firstVariables is the key of the environment with which a script begins.
+type firstVariables struct{}
+
+// variablesOfScripts returns the names of the settings that scripts have in their environment.
+func variablesOfScripts(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	require.NoError(t, err)
+	for _, script := range scripts {
+		for _, found := range regexp.MustCompile(`(?m)^env (EVENODD_\w+)=`).FindAllStringSubmatch(readText(t, script), -1) {
+			names = append(names, found[1])
+		}
+	}
+	return names
+}
+
+func (s *scriptLines) commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){"run": s.run, "exits": s.exits}
+}
+
+// run runs evenodd: run evenodd simulate
+func (s *scriptLines) run(ts *testscript.TestScript, neg bool, args []string) {
+	if code := s.execute(ts, args); (code != 0) != neg {
+		ts.Fatalf("exit code %d", code)
+	}
+}
+
+// exits runs evenodd and checks its exit code: exits 2 evenodd simulate x
+func (s *scriptLines) exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE PROGRAM [ARGUMENT...]")
+		ts.Fatalf("usage: exits CODE evenodd [ARGUMENT...]")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var ended *exec.ExitError
-		if !errors.As(err, &ended) {
-			ts.Fatalf("%v", err)
-		}
-		got = ended.ExitCode()
-	}
-	if got != want {
+	if got := s.execute(ts, args[1:]); got != want {
 		ts.Fatalf("exit code %d, not %d", got, want)
 	}
+}
+
+// execute runs evenodd in a worker, and returns its exit code. Words before evenodd set variables, which
+// may be empty: run EVENODD_SEED= evenodd simulate
+func (s *scriptLines) execute(ts *testscript.TestScript, args []string) (code int) {
+	at := slices.Index(args, "evenodd")
+	if at < 0 {
+		ts.Fatalf("only evenodd runs without exec")
+	}
+	line := commandLine{ts.MkAbs("."), slices.Concat(ts.Value(firstVariables{}).([]string), args[:at]), args[at+1:]}
+	for _, name := range s.variables {
+		if value := ts.Getenv(name); value != "" {
+			line.Env = append(line.Env, name+"="+value)
+		}
+	}
+	result, err := runInWorker(line)
+	ts.Check(err)
+	_, _ = ts.Stdout().Write(result.Stdout)
+	_, _ = ts.Stderr().Write(result.Stderr)
+	return result.Code
 }
 
 // capture sets a variable to what a pattern finds: capture SEED stderr 'Seed: (.*)'
