@@ -172,14 +172,14 @@ func (o *organiser) decide(ctx context.Context, q *protocol.OrganiseRequest) err
 		return fmt.Errorf("%s was not done: %w", q.Command, err)
 	}
 	return show(o.out, o.format, struct {
-		SchemaVersion string `json:"schema_version"`
-		LeagueID      string `json:"league_id"`
-		Status        string `json:"status"`
-		Command       string `json:"command"`
-		Event         int    `json:"event"`
-		At            string `json:"at"`
-		About         string `json:"about"`
-	}{outputSchema, m.leagueID, made.Status, made.Command, made.Event, made.At, made.About}, func(w io.Writer) error {
+		head
+
+		Status  string `json:"status"`
+		Command string `json:"command"`
+		Event   int    `json:"event"`
+		At      string `json:"at"`
+		About   string `json:"about"`
+	}{headOf(m.leagueID), made.Status, made.Command, made.Event, made.At, made.About}, func(w io.Writer) error {
 		return printLine(w, "%s", made.About)
 	})
 }

@@ -68,21 +68,21 @@ func (o *organiser) export(ctx context.Context, list string) error {
 	}
 	s := r.status()
 	return printJSON(o.out, struct {
-		SchemaVersion string                  `json:"schema_version"`
-		LeagueID      string                  `json:"league_id"`
-		GameType      string                  `json:"game_type"`
-		Tournament    string                  `json:"tournament,omitzero"`
-		State         string                  `json:"state"`
-		Paused        *record.DecisionInForce `json:"paused,omitzero"`
-		Champion      *league.Champion        `json:"champion,omitzero"`
-		Rounds        int                     `json:"rounds"`
-		Round         int                     `json:"round"`
-		Events        int                     `json:"events"`
-		Agents        []exportedAgent         `json:"agents"`
-		Standings     []league.Standing       `json:"standings"`
-		Matches       []record.Match          `json:"matches"`
-		Decisions     []record.DecisionMade   `json:"decisions"`
-	}{outputSchema, s.LeagueID, s.GameType, s.Tournament, s.State, s.Paused, s.Champion, s.Rounds, s.Round, s.Events,
+		head
+
+		GameType   string                `json:"game_type"`
+		Tournament string                `json:"tournament,omitzero"`
+		State      string                `json:"state"`
+		Paused     *journal.Made         `json:"paused,omitzero"`
+		Champion   *league.Champion      `json:"champion,omitzero"`
+		Rounds     int                   `json:"rounds"`
+		Round      int                   `json:"round"`
+		Events     int                   `json:"events"`
+		Agents     []exportedAgent       `json:"agents"`
+		Standings  []league.Standing     `json:"standings"`
+		Matches    []record.Match        `json:"matches"`
+		Decisions  []record.DecisionMade `json:"decisions"`
+	}{headOf(s.LeagueID), s.GameType, s.Tournament, s.State, s.Paused, s.Champion, s.Rounds, s.Round, s.Events,
 		r.agents(), r.Standings(), matches, r.DecisionsMade(0)})
 }
 
@@ -98,11 +98,6 @@ func (r *leagueRecord) agents() []exportedAgent {
 	return protocol.Each(r.SortedAgents(), func(a *journal.Agent) exportedAgent {
 		return exportedAgent{r.Agent(a), a.Role, a.Endpoint}
 	})
-}
-
-// agentIDs are the ids of all agents.
-func (r *leagueRecord) agentIDs() []string {
-	return protocol.Each(r.SortedAgents(), func(a *journal.Agent) string { return a.AgentID })
 }
 
 // csvRows are the names of the columns, and a row for each element of a list.

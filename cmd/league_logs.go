@@ -60,7 +60,7 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 	if err := a.Update(ctx, from, a.collect); err != nil {
 		return err
 	}
-	if err := a.check(); err != nil {
+	if err := a.CheckAgent(agentID); err != nil {
 		return err
 	}
 	var file bytes.Buffer
@@ -75,13 +75,13 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 		_ = printLine(o.err, "%s", problem)
 	}
 	return show(o.out, o.format, struct {
-		SchemaVersion string `json:"schema_version"`
-		LeagueID      string `json:"league_id"`
-		AgentID       string `json:"agent_id"`
-		File          string `json:"file"`
-		Matches       int    `json:"matches"`
-		Transcripts   int    `json:"transcripts"`
-	}{outputSchema, o.leagueID, agentID, output, len(a.matches), a.transcripts}, func(w io.Writer) error {
+		head
+
+		AgentID     string `json:"agent_id"`
+		File        string `json:"file"`
+		Matches     int    `json:"matches"`
+		Transcripts int    `json:"transcripts"`
+	}{headOf(o.leagueID), agentID, output, len(a.matches), a.transcripts}, func(w io.Writer) error {
 		return printLine(w, "%s: the log, the events, %s and %s of %s", output,
 			protocol.Counted(len(a.matches), "result"), protocol.Counted(a.transcripts, "transcript"), agentID)
 	})
@@ -127,17 +127,6 @@ func (a *agentArchive) findMatches(round int) {
 			a.about[league.MatchID{Round: round, Number: number}.String()] = true
 		}
 	}
-}
-
-// check returns an error for an agent that the league does not have.
-func (a *agentArchive) check() error {
-	if a.Agents[a.id] != nil {
-		return nil
-	}
-	if len(a.Agents) == 0 {
-		return fmt.Errorf("no agent %.40q: none has registered", a.id)
-	}
-	return fmt.Errorf("no agent %.40q: the league has %s", a.id, strings.Join(a.agentIDs(), ", "))
 }
 
 // write writes the archive. Missing are the reasons why it lacks transcripts.

@@ -19,21 +19,11 @@ import (
 // The output of league status --format json. The members are a contract.
 type (
 	leagueStatus struct {
-		SchemaVersion string                  `json:"schema_version"`
-		LeagueID      string                  `json:"league_id"`
-		DisplayName   string                  `json:"display_name,omitzero"`
-		GameType      string                  `json:"game_type"`
-		Tournament    string                  `json:"tournament,omitzero"` // swiss or knockout
-		State         string                  `json:"state"`               // of the manager
-		Paused        *record.DecisionInForce `json:"paused,omitzero"`
+		SchemaVersion string `json:"schema_version"`
+		record.Progress
+
 		// by the last decision, else by the manager's options
-		Planned  *record.PlannedStart `json:"start_planned,omitzero"`
-		Round    int                  `json:"round"`
-		Rounds   int                  `json:"rounds"`
-		Matches  int                  `json:"matches"`
-		Recorded int                  `json:"recorded"`
-		Players  int                  `json:"players"`
-		Referees int                  `json:"referees"`
+		Planned *record.PlannedStart `json:"start_planned,omitzero"`
 		// the agents that the league waits for, before the start
 		Expected  *journal.Roster       `json:"expected,omitzero"`
 		Missing   []missingAgent        `json:"missing,omitzero"` // agents of --roster that have not registered
@@ -55,7 +45,7 @@ type (
 	orderedRematch struct {
 		MatchID string `json:"match_id"`
 		State   string `json:"state"` // ordered or begun
-		record.DecisionInForce
+		journal.Made
 	}
 )
 
@@ -64,15 +54,9 @@ const shownDecisions = 5
 
 // status describes the league now.
 func (r *leagueRecord) status() *leagueStatus {
-	view := decide.View{State: r.State, LeagueID: r.Created.LeagueID, Phase: decide.Phase(r.State, false)}
-	now := view.Status()
 	s := &leagueStatus{
-		SchemaVersion: outputSchema, LeagueID: r.Created.LeagueID, DisplayName: r.Created.DisplayName,
-		GameType:   r.Created.GameType,
-		Tournament: now.Tournament, State: now.State, Paused: record.InForce(r.Paused),
-		Round: now.Round, Rounds: now.Rounds, Matches: now.Matches, Recorded: now.Recorded, Players: now.Players,
-		Referees: now.Referees,
-		Awaited:  []record.AgentStatus{}, Running: r.Running(), Agents: []record.AgentStatus{}, Rematches: []orderedRematch{},
+		SchemaVersion: outputSchema, Progress: r.Progress(),
+		Awaited: []record.AgentStatus{}, Running: r.Running(), Agents: []record.AgentStatus{}, Rematches: []orderedRematch{},
 		Decisions: r.DecisionsMade(shownDecisions), Events: r.Events, At: r.At,
 	}
 	if r.Started == nil {
@@ -101,10 +85,10 @@ func (r *leagueRecord) status() *leagueStatus {
 	for _, id := range r.Rematches {
 		m := r.Match(id)
 		if m.RematchOrdered != nil {
-			s.Rematches = append(s.Rematches, orderedRematch{id.String(), "ordered", *record.InForce(m.RematchOrdered)})
+			s.Rematches = append(s.Rematches, orderedRematch{id.String(), "ordered", *m.RematchOrdered})
 		} else {
 			s.Rematches = append(s.Rematches, orderedRematch{id.String(), "begun",
-				*record.InForce(&m.Annulled[len(m.Annulled)-1].By)})
+				m.Annulled[len(m.Annulled)-1].By})
 		}
 	}
 	if r.Completed != nil {
@@ -145,7 +129,7 @@ func (s *leagueStatus) print(w io.Writer) error {
 	}
 	text.line("League %s: %s", s.LeagueID, state)
 	if p := s.Paused; p != nil {
-		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, shortTime(p.Since),
+		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, shortTime(p.At),
 			record.ReasonAfter(p.Reason))
 	}
 	if p := s.Planned; p != nil && s.State == decide.StateWaitingForRegistrations {
@@ -217,7 +201,7 @@ func (s *leagueStatus) tables() []titledTable {
 			})},
 		{"Rematches:", []string{"Match", "State", "By", "Since", "Reason"},
 			protocol.Each(s.Rematches, func(m orderedRematch) []any {
-				return []any{m.MatchID, m.State, m.By, shortTime(m.Since), m.Reason}
+				return []any{m.MatchID, m.State, m.By, shortTime(m.At), m.Reason}
 			})},
 		{"Last decisions:", []string{"Event", "Time", "Decision"},
 			protocol.Each(s.Decisions, func(d record.DecisionMade) []any {

@@ -32,13 +32,13 @@ func newLeagueStandings(o organiser) *cobra.Command {
 			defer from.Close()
 			rows, evidence := r.Standings(), decide.Evidence(r.State)
 			return show(o.out, o.format, struct {
-				SchemaVersion string            `json:"schema_version"`
-				LeagueID      string            `json:"league_id"`
-				Round         int               `json:"round"`
-				Recorded      int               `json:"recorded"`
-				Standings     []league.Standing `json:"standings"`
-				Evidence      []string          `json:"evidence,omitempty"`
-			}{outputSchema, o.leagueID, r.Round, r.Recorded, rows, evidence},
+				head
+
+				Round     int               `json:"round"`
+				Recorded  int               `json:"recorded"`
+				Standings []league.Standing `json:"standings"`
+				Evidence  []string          `json:"evidence,omitempty"`
+			}{headOf(o.leagueID), r.Round, r.Recorded, rows, evidence},
 				func(w io.Writer) error { return printTableOf(w, rows, evidence) })
 		},
 	}
@@ -74,12 +74,12 @@ func newLeagueSchedule(o organiser) *cobra.Command {
 				return err
 			}
 			return show(o.out, o.format, struct {
-				SchemaVersion string         `json:"schema_version"`
-				LeagueID      string         `json:"league_id"`
-				Rounds        int            `json:"rounds"`
-				KnownRounds   int            `json:"known_rounds"`
-				Matches       []record.Match `json:"matches"`
-			}{outputSchema, o.leagueID, r.TotalRounds(), r.KnownRounds(), rows},
+				head
+
+				Rounds      int            `json:"rounds"`
+				KnownRounds int            `json:"known_rounds"`
+				Matches     []record.Match `json:"matches"`
+			}{headOf(o.leagueID), r.TotalRounds(), r.KnownRounds(), rows},
 				func(w io.Writer) error { return r.printSchedule(w, rows) })
 		},
 	}

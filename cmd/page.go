@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -83,36 +84,27 @@ func (s *managerSource) Transcript(ctx context.Context, at league.Attempt, _ str
 	return found, nil
 }
 
-// A pageServer serves the page of a league in a data folder, apart from its manager.
-type pageServer struct {
-	address
-	listener net.Listener
-}
-
-// listenForPage opens the address of a page, the value of a flag.
-func listenForPage(ctx context.Context, flag, at string, allowed []string) (p *pageServer, err error) {
-	p = &pageServer{address: address{allowed: allowed}}
-	p.listener, err = p.listenOn(ctx, flag, at)
-	return p, err
-}
-
-// url is the URL of the page in a browser.
-func (p *pageServer) url() string { return pageURL(&p.address, p.listener) }
-
 // pageURL is the URL of the page of a server for browsers on this machine.
 func pageURL(a *address, l net.Listener) string {
 	return strings.TrimSuffix(a.localURL(l), http.Path) + "/"
 }
 
-// serve serves the page until stop.
-func (p *pageServer) serve(source page.Source, log zerolog.Logger) (stop func(), err error) {
+// servePage serves the page of a source, apart from its manager, until stop. It listens at an address,
+// the value of a flag, and returns its URL for browsers.
+func servePage(ctx context.Context, flag, at string, allowed []string, source page.Source,
+	log zerolog.Logger) (url string, stop func(), err error) {
+	a := &address{allowed: allowed}
+	listener, err := a.listenOn(ctx, flag, at)
+	if err != nil {
+		return "", nil, err
+	}
 	mounts, end, err := pageMounts(source, log)
 	if err != nil {
-		return nil, err
+		return "", nil, errors.Join(err, listener.Close())
 	}
-	server := http.NewServer(nil, http.Config{Hosts: p.names(p.listener), Mounts: append(mounts, http.Health(nil))})
-	stopServer := serveUntil(server, p.listener)
-	return func() {
+	stopServer := serveUntil(http.NewServer(nil, http.Config{Hosts: a.names(listener), Mounts: append(mounts, http.Health(nil))}),
+		listener)
+	return pageURL(a, listener), func() {
 		stopServer()
 		end()
 	}, nil

@@ -24,6 +24,14 @@ const (
 // outputSchema is the schema version of the JSON that commands print.
 const outputSchema = "1.0.0"
 
+// A head begins the documents about a league.
+type head struct {
+	SchemaVersion string `json:"schema_version"`
+	LeagueID      string `json:"league_id"`
+}
+
+func headOf(leagueID string) head { return head{outputSchema, leagueID} }
+
 // printJSON writes a document with indentation.
 func printJSON(w io.Writer, document any) error {
 	text, err := json.Marshal(document, jsontext.WithIndent("  "), json.Deterministic(true))

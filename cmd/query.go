@@ -134,11 +134,11 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 	}
 	if o.format == formatJSON {
 		return printJSON(s.out, struct {
-			SchemaVersion string         `json:"schema_version"`
-			LeagueID      string         `json:"league_id"`
-			QueryType     string         `json:"query_type"`
-			Data          jsontext.Value `json:"data"`
-		}{outputSchema, question.LeagueID, question.QueryType, data})
+			head
+
+			QueryType string         `json:"query_type"`
+			Data      jsontext.Value `json:"data"`
+		}{headOf(question.LeagueID), question.QueryType, data})
 	}
 	return about.print(s, data)
 }

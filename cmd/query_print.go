@@ -25,9 +25,10 @@ func readAs[T any](s streams, data jsontext.Value, member string, show func(T) e
 func printQueriedStandings(s streams, data jsontext.Value) error {
 	return readAs(s, data, "standings", func(d protocol.StandingsData) error {
 		rows := protocol.Each(d.Standings, func(r protocol.StandingRow) league.Standing { return r.Standing() })
-		return printRows(s.out, rows, slices.DeleteFunc(league.Columns(rows), func(c league.Column) bool {
+		titles, cells := league.Cells(slices.DeleteFunc(league.Columns(rows), func(c league.Column) bool {
 			return c.Name == "technical_losses" // the message does not have them
-		}))
+		}), rows)
+		return printTable(s.out, titles, cells)
 	})
 }
 

@@ -99,17 +99,13 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	if err != nil {
 		return err
 	}
-	write, err := o.writer(r, dir)
-	if err != nil {
+	var file bytes.Buffer
+	if err := o.write(&file, r, dir); err != nil {
 		return err
 	}
 	if o.format == formatHTML {
 		o.output = cmp.Or(o.output, strings.Join(slices.DeleteFunc([]string{o.leagueID, o.agentID},
 			func(part string) bool { return part == "" }), "-")+".html")
-	}
-	var file bytes.Buffer
-	if err := write(&file); err != nil {
-		return fmt.Errorf("cannot make the report: %w", err)
 	}
 	if o.output == "" || o.output == "-" {
 		_, err := s.out.Write(file.Bytes())
@@ -121,24 +117,32 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	return printLine(s.err, "%s: %s", o.output, r.Title())
 }
 
-// writer returns the function that writes the report, or the sheet of the agent.
-func (o *reportOptions) writer(r *report.Report, dir string) (func(io.Writer) error, error) {
-	if o.agentID == "" {
-		return map[string]func(io.Writer) error{
-			formatJSON: func(w io.Writer) error { return printJSON(w, r) },
-			formatText: func(w io.Writer) error { return printLeagueReport(w, r, nil, dir) },
-			formatCSV:  func(w io.Writer) error { return printCSV(w, reportCSV(r, o.list)) },
-			formatHTML: r.HTML, formatMarkdown: r.Markdown,
-		}[o.format], nil
+// write writes the report, or the sheet of the agent.
+func (o *reportOptions) write(w io.Writer, r *report.Report, dir string) error {
+	var document interface {
+		HTML(w io.Writer) error
+		Markdown(w io.Writer) error
+	} = r
+	var sheet *report.Sheet
+	if o.agentID != "" {
+		var err error
+		if sheet, err = r.Sheet(o.agentID); err != nil {
+			return err
+		}
+		document = sheet
 	}
-	sheet, err := r.Sheet(o.agentID)
-	if err != nil {
-		return nil, err
+	switch o.format {
+	case formatJSON:
+		return printJSON(w, document)
+	case formatText:
+		return printLeagueReport(w, r, sheet, dir)
+	case formatMarkdown:
+		return document.Markdown(w)
+	case formatHTML:
+		return document.HTML(w)
 	}
-	return map[string]func(io.Writer) error{
-		formatJSON: func(w io.Writer) error { return printJSON(w, sheet) },
-		formatText: func(w io.Writer) error { return printLeagueReport(w, r, sheet, dir) },
-		formatCSV:  func(w io.Writer) error { return printCSV(w, sheetCSV(sheet, o.list)) },
-		formatHTML: sheet.HTML, formatMarkdown: sheet.Markdown,
-	}[o.format], nil
+	if sheet != nil {
+		return printCSV(w, sheetCSV(sheet, o.list))
+	}
+	return printCSV(w, reportCSV(r, o.list))
 }

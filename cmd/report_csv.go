@@ -7,6 +7,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 	"evenodd/league/view/report"
+	"evenodd/league/view/stats"
 )
 
 // reportCSV are the rows of a list of a report. Their columns are a contract.
@@ -21,7 +22,7 @@ func reportCSV(r *report.Report, list string) [][]string {
 	case "decisions":
 		return decisionsCSV(r.Decisions)
 	}
-	return matchesCSV(recordsOf(r.Matches))
+	return matchesCSV(r.Matches)
 }
 
 // sheetCSV are the rows of a list of the sheet of an agent. Their columns are a contract.
@@ -44,11 +45,7 @@ func sheetCSV(s *report.Sheet, list string) [][]string {
 			return append([]string{l.Method, strconv.Itoa(l.Answers)}, times...)
 		})
 	}
-	return matchesCSV(recordsOf(s.Matches))
-}
-
-func recordsOf(matches []report.Match) []record.Match {
-	return protocol.Each(matches, func(m report.Match) record.Match { return m.Match })
+	return matchesCSV(s.Matches)
 }
 
 func faultsCSV(groups []report.FaultGroup) [][]string {
@@ -62,13 +59,13 @@ func faultsCSV(groups []report.FaultGroup) [][]string {
 	})
 }
 
-func ratingsCSV(s *record.Statistics) [][]string {
+func ratingsCSV(s *stats.Analysis) [][]string {
 	const columns = "player_id display_name strategy matches rating low high rank best_rank worst_rank legs_to_next"
-	var ratings []record.Rating
+	var ratings []stats.Player
 	if s != nil { // the league has started
 		ratings = s.Ratings
 	}
-	return csvRows(columns, ratings, func(r record.Rating) []string {
+	return csvRows(columns, ratings, func(r stats.Player) []string {
 		return []string{
 			r.PlayerID, r.DisplayName, r.Strategy, strconv.Itoa(r.Matches),
 			exactly(r.Rating), exactly(r.Low), exactly(r.High),

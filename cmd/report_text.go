@@ -4,17 +4,12 @@ import (
 	"io"
 	"strings"
 
-	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/view/report"
 )
 
 // A terminalReport writes a report for a terminal.
-type terminalReport struct {
-	printout
-
-	err error // of a table
-}
+type terminalReport struct{ printout }
 
 var _ report.Writer = (*terminalReport)(nil)
 
@@ -36,22 +31,11 @@ func (t *terminalReport) Item(depth int, format string, args ...any) {
 }
 
 // Table implements report.Writer.
-func (t *terminalReport) Table(header []string, rows [][]any) {
-	if err := printTable(t, header, rows); err != nil {
-		t.err = err
-	}
-}
-
-// Standings implements report.Writer.
-func (t *terminalReport) Standings(rows []league.Standing, evidence []string) {
-	if err := printTableOf(t, rows, evidence); err != nil {
-		t.err = err
-	}
-}
+func (t *terminalReport) Table(header []string, rows [][]any) { _ = printTable(t, header, rows) } // never fails
 
 // printLeagueReport prints a report, or the sheet of an agent unless it is nil, for a terminal.
 func printLeagueReport(w io.Writer, r *report.Report, s *report.Sheet, dir string) error {
-	t := terminalReport{printout: printout{screen: columnsOf(w)}}
+	t := terminalReport{printout{screen: columnsOf(w)}}
 	if s != nil {
 		s.Write(&t)
 	} else {
@@ -62,9 +46,6 @@ func printLeagueReport(w io.Writer, r *report.Report, s *report.Sheet, dir strin
 		}
 		t.line(
 			"Each match, the cross table and the points after each round: --format html, json or csv. One agent: --agent ID")
-	}
-	if t.err != nil {
-		return t.err
 	}
 	return t.print(w)
 }

@@ -63,20 +63,16 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 	if err := o.findLeague(s, dir); err != nil {
 		return err
 	}
-	at, err := listenForPage(ctx, "listen", o.listen, o.allowed)
-	if err != nil {
-		return err
-	}
 	log, err := newLogger(s.err, "warn", "", func() string { return "" }, nil)
 	if err != nil {
 		return err
 	}
-	stop, err := at.serve(page.NewFolder(dir, o.leagueID), log)
+	url, stop, err := servePage(ctx, "listen", o.listen, o.allowed, page.NewFolder(dir, o.leagueID), log)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	_ = printLine(s.err, "Watch league %s at %s until you interrupt this command.", o.leagueID, at.url())
+	_ = printLine(s.err, "Watch league %s at %s until you interrupt this command.", o.leagueID, url)
 	<-ctx.Done()
 	return nil
 }

@@ -40,9 +40,9 @@ type simulateOptions struct {
 	replaced   []string // given flags that do not go with --entrants
 	promptFile string   // --llm-prompt
 
-	serveAt string      // address of the page; "" for none
-	page    *pageServer // nil for none
-	folder  string      // of the league without --data; "" for none
+	serveAt string // address of the page; "" for none
+	page    string // its URL; "" for none
+	folder  string // of the league without --data; "" for none
 
 	urls     []string // of external players
 	many     bool     // --players was given
@@ -164,7 +164,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		}
 		defer leave()
 	}
-	stop, err := o.servePage(ctx, s)
+	stop, err := o.startPage(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -179,9 +179,9 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	case result.Unwritten != nil:
 		return result.Unwritten
 	}
-	if o.page != nil {
+	if o.page != "" {
 		if !o.quiet {
-			_ = printLine(s.err, "The league is over; its page stays at %s until you interrupt this command.", o.page.url())
+			_ = printLine(s.err, "The league is over; its page stays at %s until you interrupt this command.", o.page)
 		}
 		<-ctx.Done()
 	}

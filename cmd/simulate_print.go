@@ -8,6 +8,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
 )
 
 // simulationWriter returns the function for --format and --list.
@@ -47,21 +48,21 @@ func resultsOf(r *simulation.Result) *record.Results {
 // The output of --format json. The members are a contract.
 type (
 	simulationJSON struct {
-		SchemaVersion string              `json:"schema_version"`
-		LeagueID      string              `json:"league_id"`
-		GameType      string              `json:"game_type"`
-		Seed          uint64              `json:"seed"`
-		Faults        string              `json:"faults,omitzero"`
-		Tournament    string              `json:"tournament,omitzero"` // swiss or knockout
-		Players       int                 `json:"players"`
-		Rounds        int                 `json:"rounds"`
-		Matches       int                 `json:"matches"`
-		Champion      league.Champion     `json:"champion"`
-		Standings     []league.Standing   `json:"standings"`
-		Statistics    *record.Statistics  `json:"statistics"`
-		Results       []resultJSON        `json:"results"`
-		Losses        []simulation.Loss   `json:"losses,omitempty"`
-		Breaches      []simulation.Breach `json:"breaches,omitempty"`
+		head
+
+		GameType   string              `json:"game_type"`
+		Seed       uint64              `json:"seed"`
+		Faults     string              `json:"faults,omitzero"`
+		Tournament string              `json:"tournament,omitzero"` // swiss or knockout
+		Players    int                 `json:"players"`
+		Rounds     int                 `json:"rounds"`
+		Matches    int                 `json:"matches"`
+		Champion   league.Champion     `json:"champion"`
+		Standings  []league.Standing   `json:"standings"`
+		Statistics *stats.Analysis     `json:"statistics"`
+		Results    []resultJSON        `json:"results"`
+		Losses     []simulation.Loss   `json:"losses,omitempty"`
+		Breaches   []simulation.Breach `json:"breaches,omitempty"`
 	}
 	resultJSON struct {
 		MatchID        string                    `json:"match_id"`
@@ -82,12 +83,11 @@ func writeJSON(s streams, r *simulation.Result) error { return printJSON(s.out, 
 
 func jsonOf(r *simulation.Result) *simulationJSON {
 	document := &simulationJSON{
-		SchemaVersion: outputSchema, LeagueID: r.LeagueID, GameType: r.GameType, Seed: r.Seed,
+		head: headOf(r.LeagueID), GameType: r.GameType, Seed: r.Seed,
 		Faults: r.Faults, Tournament: r.Format, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results),
 		Champion: r.Champion,
 		Losses:   r.Losses, Breaches: r.Breaches, Standings: r.Standings, Statistics: resultsOf(r).Statistics(),
 	}
-	document.Statistics.HeadToHead = nil // large, and it follows from the results
 	for _, m := range r.Results {
 		document.Results = append(document.Results, resultJSON{
 			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB, Status: m.Status,

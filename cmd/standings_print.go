@@ -21,25 +21,12 @@ func printStandings(s streams, standings []league.Standing, evidence []string, c
 
 // printTableOf prints a table, and below it the sentences of decide.Evidence.
 func printTableOf(w io.Writer, standings []league.Standing, evidence []string) error {
-	err := printRows(w, standings, league.Columns(standings))
+	titles, cells := league.Cells(league.Columns(standings), standings)
+	err := printTable(w, titles, cells)
 	for _, sentence := range evidence {
 		err = errors.Join(err, printLine(w, "%s", sentence))
 	}
 	return err
-}
-
-// printRows prints columns of a table.
-func printRows(w io.Writer, standings []league.Standing, columns []league.Column) error {
-	rows := make([][]any, len(standings))
-	for i := range standings {
-		rows[i] = protocol.Each(columns, func(c league.Column) any {
-			if c.Number {
-				return figure(c.Text(&standings[i]))
-			}
-			return c.Text(&standings[i])
-		})
-	}
-	return printTable(w, protocol.Each(columns, func(c league.Column) string { return c.Title }), rows)
 }
 
 // championOf names the champion as LEAGUE_COMPLETED does.

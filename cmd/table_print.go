@@ -10,11 +10,9 @@ import (
 	"charm.land/lipgloss/v2/table"
 	"golang.org/x/term"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
-
-// A figure is the text of a number that printTable aligns right; it may be empty.
-type figure string
 
 // printTable writes a table of strings and numbers. Columns of numbers are aligned right. It uses
 // colours only on a terminal. On a terminal that is too narrow, long cells take several lines.
@@ -32,7 +30,7 @@ func printTable(w io.Writer, header []string, rows [][]any) error {
 		style := lipgloss.NewStyle().Padding(0, 1)
 		if len(rows) > 0 {
 			switch rows[0][column].(type) {
-			case int, float64, figure:
+			case int, float64, league.Figure:
 				style = style.Align(lipgloss.Right)
 			}
 		}

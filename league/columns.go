@@ -87,6 +87,26 @@ func Fields(rows []Standing) []Column {
 	return slices.DeleteFunc(columns(), func(c Column) bool { return !some(rows, c.listed) })
 }
 
+// A Figure is the text of a number; it may be empty.
+type Figure string
+
+// Cells are the titles of columns, and the values of rows for people: of columns of numbers a Figure,
+// else a string.
+func Cells(columns []Column, rows []Standing) (titles []string, cells [][]any) {
+	cells = make([][]any, len(rows))
+	for _, c := range columns {
+		titles = append(titles, c.Title)
+		for i := range rows {
+			var cell any = c.Text(&rows[i])
+			if c.Number {
+				cell = Figure(c.Text(&rows[i]))
+			}
+			cells[i] = append(cells[i], cell)
+		}
+	}
+	return titles, cells
+}
+
 // some tells whether a condition is true of a row. No condition is always true.
 func some(rows []Standing, condition func(r *Standing) bool) bool {
 	if condition == nil {

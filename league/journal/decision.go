@@ -243,11 +243,11 @@ func (d Decision) describe(done string) string {
 // Next tells what happens next because of the decision, which was just made.
 func (d *Decided) Next(s *State) string { return commands[d.Command].next(s, d) }
 
-// A Made is a decision that is in force.
+// A Made is a decision that is in force. The members of the documents that have it are a contract.
 type Made struct {
 	Decision
-	At    string // as Event.At
-	Event int    // its number
+	At    string `json:"since"` // as Event.At
+	Event int    `json:"event"` // its number
 }
 
 // String names author and time.

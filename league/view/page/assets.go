@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-//go:embed assets templates
+//go:embed assets templates export
 var files embed.FS
 
 // An asset is a file of assets. Browsers keep it forever, because its URL has its hash.

@@ -11,7 +11,6 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
-	"evenodd/rules"
 )
 
 // A Board is a league as its source tells it. It starts to follow the source with the first
@@ -32,7 +31,6 @@ type Board struct {
 	reading chan struct{} // has an element for each transcript that is being read
 
 	statistician statistician
-	games        rules.Registry // for the statistics
 }
 
 // NewBoard makes a board of a source. Close must follow.
@@ -52,9 +50,14 @@ func (b *Board) Close() {
 }
 
 // View calls read with the league, which read must neither change nor keep. One read runs at
-// a time, because some methods of journal.State remember what they have computed.
-func (b *Board) View(read func(l *record.League)) {
-	b.view(read)
+// a time, because some methods of journal.State remember what they have computed. View returns the
+// version of the league, which ETags and ids of updates have, and a channel that is closed with the
+// next change.
+func (b *Board) View(read func(l *record.League)) (at int, changed <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	read(b.league)
+	return b.version, b.changed
 }
 
 // readersMost is the number of transcripts that are read at once: the agents of the league need
@@ -85,15 +88,6 @@ func (b *Board) Transcript(ctx context.Context, at league.Attempt) (*store.Match
 
 // ErrNotRecorded is the error of a transcript that must not be shown.
 var ErrNotRecorded = errors.New("the match has no recorded result")
-
-// view calls read as View does. It returns the version of the league, which ETags and ids of
-// updates have, and a channel that is closed with the next change.
-func (b *Board) view(read func(l *record.League)) (at int, changed <-chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	read(b.league)
-	return b.version, b.changed
-}
 
 // readyTime is how long a request waits for the events that exist.
 const readyTime = 10 * time.Second

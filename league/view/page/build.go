@@ -37,7 +37,7 @@ func buildPlayer(_ context.Context, b *Board, r *http.Request) (view any, err er
 	if v == nil {
 		return nil, errNotFound
 	}
-	v.Rating = b.statistician.of(b, b.games).rating(v.ID)
+	v.Rating = b.statistics().rating(v.ID)
 	return v, nil
 }
 

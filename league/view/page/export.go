@@ -1,17 +1,16 @@
 package page
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"html/template"
 	"io"
-	"io/fs"
 	"slices"
-	"strings"
 
 	"evenodd/league"
 	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
 )
 
 // Views are the views of a league for a file that shows it without a server.
@@ -29,8 +28,8 @@ type Views struct {
 const mostExported = 100
 
 // NewViews makes the views of a league, which has no secrets, with what its transcripts and its
-// results show, and the strategies of its players if they are known.
-func NewViews(l *record.League, agents *record.Health, s *record.Statistics, strategies map[string]string) *Views {
+// results show, and its present standings with the strategies of its players if they are known.
+func NewViews(l *record.League, agents *record.Health, s *stats.Analysis, standings []league.Standing) *Views {
 	m := at(l, live)
 	v := &Views{
 		overview: overviewOf(l, live), Cross: crossOf(l, live, 0, 0), Statistics: &statistics{},
@@ -40,9 +39,8 @@ func NewViews(l *record.League, agents *record.Health, s *record.Statistics, str
 		v.Statistics.fill(s)
 		v.Statistics.Rows = v.Statistics.Rows[:min(len(v.Statistics.Rows), mostExported)]
 	}
-	for i := range v.Standings.Rows {
-		row := &v.Standings.Rows[i]
-		row.Strategy = shown(strategies[row.ID])
+	for i := range standings {
+		v.Standings.Rows[i].Strategy = shown(standings[i].Strategy)
 	}
 	v.Standings.fill()
 	v.Cross.Windows = nil
@@ -63,11 +61,11 @@ func (v *Views) Player(id string) *player {
 func (v *Views) Agent(id string) ref { return v.moment.agent(id) }
 
 // Result is the result of a match; nil for none.
-func (v *Views) Result(matchID string) *result {
-	id, ok := league.ParseMatchID(matchID)
-	if match, _, _, known := v.moment.Find(id); !ok || !known || match.Report == nil {
+func (v *Views) Result(m *record.Match) *result {
+	if !m.HasResult() {
 		return nil
 	}
+	id, _ := league.ParseMatchID(m.MatchID)
 	r := v.moment.result(id)
 	return &r
 }
@@ -90,51 +88,35 @@ type file struct {
 	View       any
 }
 
-// Export writes a file that shows a view without a server and without a network: with the style and
-// the templates of the pages, and a template, report.css and report.js from a folder.
-func Export(w io.Writer, folder fs.FS, name, title string, view any) error {
-	t, err := template.New(name).Funcs(template.FuncMap{
-		"asset": func(string) string { return "" }, "when": when, "text": shown, "ms": record.Milliseconds,
+// Export writes a file that shows a view without a server and without a network: with a template of the
+// folder export, and the style and the templates of the pages.
+func Export(w io.Writer, name, title string, view any) error {
+	t, err := parse(template.FuncMap{
+		"asset":     func(string) string { return "" },
 		"toMatch":   func(id string) string { return "#result-" + id },
 		"toMatches": func(_, _, first string) string { return "#result-" + first },
 		"toPlayer":  func(string) string { return "" },
-	}).ParseFS(files, "templates/*.html")
-	if err != nil {
+	}, "templates/*.html", "export/*.html")
+	css, missing := joined("assets/page.css", "assets/match.css", "export/report.css")
+	js, lacking := joined("assets/chart.js", "export/report.js")
+	if err := errors.Join(err, missing, lacking); err != nil {
 		return err
 	}
-	if t, err = t.ParseFS(folder, "*.html"); err != nil {
-		return err
-	}
-	f := &file{Title: title, View: view}
-	css, err := joined(folder, "assets/page.css", "assets/match.css", "report.css")
-	if err != nil {
-		return err
-	}
-	js, err := joined(folder, "assets/chart.js", "report.js")
-	if err != nil {
-		return err
-	}
-	f.CSS, f.JS = template.CSS(css), template.JS(js) //nolint:gosec // all are files of the program
-	f.CSP = "default-src 'none'; style-src " + hashed(css) + "; script-src " + hashed(js) +
-		"; img-src data:; base-uri 'none'; form-action 'none'"
-	return t.ExecuteTemplate(w, name, f)
+	return t.ExecuteTemplate(w, name, &file{
+		Title: title, View: view,
+		CSS: template.CSS(css), JS: template.JS(js), //nolint:gosec // all are files of the program
+		CSP: "default-src 'none'; style-src " + hashed(css) + "; script-src " + hashed(js) +
+			"; img-src data:; base-uri 'none'; form-action 'none'",
+	})
 }
 
-// joined are the texts of files: assets of the pages, and those of a folder.
-func joined(folder fs.FS, names ...string) ([]byte, error) {
-	var all [][]byte
+// joined are the texts of embedded files.
+func joined(names ...string) (all []byte, err error) {
 	for _, name := range names {
-		from := folder
-		if strings.HasPrefix(name, "assets/") {
-			from = files
-		}
-		text, err := fs.ReadFile(from, name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, text)
+		text, missing := files.ReadFile(name)
+		all, err = append(all, text...), errors.Join(err, missing)
 	}
-	return bytes.Join(all, nil), nil
+	return all, err
 }
 
 // hashed is the source of a Content-Security-Policy that permits a text.

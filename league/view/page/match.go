@@ -68,7 +68,7 @@ func buildMatch(ctx context.Context, b *Board, r *http.Request) (any, error) {
 		return nil, errNotFound
 	}
 	var v *matchView
-	b.View(func(l *record.League) { v = matchOf(l, id, attempt) })
+	b.View(func(l *record.League) { v = at(l, live).match(id, attempt) })
 	if v == nil {
 		return nil, errNotFound
 	}
@@ -78,39 +78,35 @@ func buildMatch(ctx context.Context, b *Board, r *http.Request) (any, error) {
 	return v, nil
 }
 
-// matchOf is the view of a match without its transcript; nil if there is no such match or
+// match is the view of a match without its transcript; nil if there is no such match or
 // attempt.
-func matchOf(l *record.League, id league.MatchID, attempt int) *matchView {
-	if l.Started == nil {
-		return nil
-	}
-	m, idA, idB, ok := l.Find(id)
+func (now *moment) match(id league.MatchID, attempt int) *matchView {
+	m, idA, idB, ok := now.Find(id)
 	if !ok || attempt > len(m.Attempts) {
 		return nil
 	}
 	v := &matchView{
-		ID: id.String(), Round: id.Round, Game: game(l.Created.GameType), Recorded: m.Report != nil,
-		A: matchPlayer{ref: agentOf(l, idA)}, B: matchPlayer{ref: agentOf(l, idB)},
+		ID: id.String(), Round: id.Round, Game: game(now.Created.GameType), Recorded: m.Report != nil,
+		A: matchPlayer{ref: now.agent(idA)}, B: matchPlayer{ref: now.agent(idB)},
 	}
 	v.Attempt = shownAttempt(m, attempt)
-	referee := l.Referee(id.Round, id.Number)
+	referee := now.Referee(id.Round, id.Number)
 	if v.Attempt > 0 {
 		referee = m.Attempts[v.Attempt-1].Referee
 	}
-	v.Referee = agentOf(l, referee)
-	if known := l.Agents[referee]; known != nil {
+	v.Referee = now.agent(referee)
+	if known := now.Agents[referee]; known != nil {
 		v.thirdParty = !known.ShowsAccessTokens()
 	}
 	for i := range m.Attempts {
 		v.Attempts = append(v.Attempts, attemptOf(m, i, v.Attempt))
 	}
-	now := at(l, live)
-	v.Decided = protocol.Select(now.decisions(len(l.Decisions)), func(d made) bool { return d.Match == v.ID })
+	v.Decided = protocol.Select(now.decisions(len(now.Decisions)), func(d made) bool { return d.Match == v.ID })
 	if m.Report == nil {
-		v.State, v.Since = now.stateOf(v.ID, len(m.Current())), l.Begun[id]
+		v.State, v.Since = now.stateOf(v.ID, len(m.Current())), now.Begun[id]
 		return v
 	}
-	v.describeResult(l, m)
+	v.describeResult(now, m)
 	return v
 }
 
@@ -148,25 +144,24 @@ func attemptOf(m *journal.Match, i, here int) matchAttempt {
 }
 
 // describeResult describes the result that counts.
-func (v *matchView) describeResult(l *record.League, m *journal.Match) {
+func (v *matchView) describeResult(now *moment, m *journal.Match) {
 	r := m.Report
 	v.Counts = r.Number > 0 && r.Number == v.Attempt
 	v.Since, v.Reason = m.ReportedAt, shown(r.Reason)
 	for _, p := range []*matchPlayer{&v.A, &v.B} {
 		p.describe(r)
 	}
-	now := at(l, live)
 	result := now.result(r.MatchID)
 	v.Result = result.Sentence() + "."
 	for _, id := range m.Forfeited {
-		v.Notes = append(v.Notes, agentOf(l, id).Name+" ("+shown(id)+") forfeits the match.")
+		v.Notes = append(v.Notes, now.agent(id).Name+" ("+shown(id)+") forfeits the match.")
 	}
-	for _, mark := range l.KeyMarks(m, v.A.ID, v.B.ID) {
+	for _, mark := range now.KeyMarks(m, v.A.ID, v.B.ID) {
 		v.Notes = append(v.Notes, shown(mark)+".")
 	}
 	for _, id := range m.Disputed {
-		if l.Agents[id].Player {
-			v.Notes = append(v.Notes, agentOf(l, id).Name+" ("+
+		if now.Agents[id].Player {
+			v.Notes = append(v.Notes, now.agent(id).Name+" ("+
 				shown(id)+") says that nothing of this match reached it. The result stays.")
 			continue
 		}
@@ -180,7 +175,7 @@ func (v *matchView) describeResult(l *record.League, m *journal.Match) {
 
 // describe describes a side of the match by the result that counts.
 func (p *matchPlayer) describe(r *journal.MatchReported) {
-	p.Mark = markOf(r, p.ID)
+	p.Mark = markOf(&r.Result, p.ID)
 	if points, ok := r.Score.Get(p.ID); ok {
 		p.Points = strconv.Itoa(points)
 	}

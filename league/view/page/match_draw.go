@@ -12,10 +12,11 @@ import (
 
 // A matchDraw is the draw of a match with all that a reader needs to compute it again.
 type matchDraw struct {
-	League, Match, Attempt, Referee string
-	Nonce, Commitment               string
-	EntropyA, EntropyB              string
-	Number                          string // of the result; "" for none
+	*record.Conversation
+
+	Nonce, Commitment  string
+	EntropyA, EntropyB string
+	Number             string // of the result; "" for none
 
 	// The bytes whose hashes are the commitment and the number, in hexadecimal; "" if a value
 	// is not valid, or there is no number.
@@ -32,8 +33,7 @@ func matchDrawOf(c *record.Conversation) *matchDraw {
 		return digestOnly(text)
 	}
 	d := &matchDraw{
-		League: c.LeagueID, Match: c.MatchID, Attempt: strconv.Itoa(c.Attempt), Referee: c.RefereeID,
-		Nonce: digestOnly(c.Draw.Nonce), Commitment: digestOnly(c.Draw.Commitment),
+		Conversation: c, Nonce: digestOnly(c.Draw.Nonce), Commitment: digestOnly(c.Draw.Commitment),
 		EntropyA: entropy(c.PlayerA.PlayerID), EntropyB: entropy(c.PlayerB.PlayerID),
 	}
 	nonce, ok := protocol.ParseSecret(d.Nonce)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
+	"math"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 	"evenodd/rules"
 )
@@ -46,7 +47,7 @@ type Route struct {
 
 // New makes the pages of a board.
 func New(b *Board, o Options) (*Pages, error) {
-	b.games = o.Games
+	b.statistician.games = o.Games
 	p := &Pages{board: b, options: o, templates: map[string]*template.Template{}, routes: routes()}
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
 	p.updates = &updates{pages: p}
@@ -54,41 +55,26 @@ func New(b *Board, o Options) (*Pages, error) {
 	if p.assets, err = readAssets(); err != nil {
 		return nil, err
 	}
-	if err := p.parse(); err != nil {
-		return nil, err
+	for _, name := range append(protocol.Each(p.routes, func(r route) string { return r.template }), "problem") {
+		if p.templates[name], err = parse(template.FuncMap{
+			"asset":    p.assets.url,
+			"toMatch":  func(id string) string { return "/matches/" + id },
+			"toPlayer": func(id string) string { return "/players/" + id },
+			"toMatches": func(player, opponent, _ string) string {
+				return "/players/" + player + "?against=" + opponent
+			},
+		}, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
 
-// parse parses the templates. Each file of templates/ is a page, which defines "content", and
-// shares layout.html with the others.
-func (p *Pages) parse() error {
-	layout, err := template.New("layout.html").Funcs(template.FuncMap{
-		"asset": p.assets.url, "when": when, "text": shown,
-		"toMatch":  func(id string) string { return "/matches/" + id },
-		"toPlayer": func(id string) string { return "/players/" + id },
-		"toMatches": func(player, opponent, _ string) string {
-			return "/players/" + player + "?against=" + opponent
-		},
-	}).ParseFS(files, "templates/layout.html", "templates/parts.html")
-	if err != nil {
-		return err
-	}
-	names, err := fs.Glob(files, "templates/*.html")
-	for _, name := range names {
-		text, problem := files.ReadFile(name)
-		page, copied := layout.Clone()
-		if err := errors.Join(err, problem, copied); err != nil {
-			return err
-		}
-		if name = strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html"); name == "layout" || name == "parts" {
-			continue
-		}
-		if p.templates[name], err = page.Parse(string(text)); err != nil {
-			return err
-		}
-	}
-	return err
+// parse parses templates, which call links for URLs.
+func parse(links template.FuncMap, names ...string) (*template.Template, error) {
+	return template.New("layout.html").Funcs(links).Funcs(template.FuncMap{
+		"when": when, "text": shown, "ms": record.Milliseconds, "whole": math.Round,
+	}).ParseFS(files, names...)
 }
 
 // Routes are the handlers of the pages.
@@ -147,7 +133,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 		p.problem(w, of, err)
 		return
 	}
-	at, _ := p.board.view(func(*record.League) {})
+	at, _ := p.board.View(func(*record.League) {})
 	h, tag := w.Header(), fmt.Sprintf(`"%s-%d"`, p.build, at)
 	h.Set("Cache-Control", "no-cache")
 	if !of.volatile {

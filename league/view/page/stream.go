@@ -32,7 +32,7 @@ func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 		id = r.URL.Query().Get("after")
 	}
 	has, err := strconv.Atoi(id)
-	if at, _ := p.board.view(func(*record.League) {}); err != nil || has > at {
+	if at, _ := p.board.View(func(*record.League) {}); err != nil || has > at {
 		has = 0 // of another server
 	}
 	if u, _, _ := p.updates.latest(); u.over && u.at == has {

@@ -36,7 +36,7 @@ func (u *updates) latest() (now *update, changed <-chan struct{}, pause time.Dur
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.current != nil {
-		at, changed := u.pages.board.view(func(*record.League) {})
+		at, changed := u.pages.board.View(func(*record.League) {})
 		if at == u.current.at {
 			return u.current, changed, 0
 		}
@@ -53,7 +53,7 @@ func (u *updates) render() (changed <-chan struct{}) {
 	var html bytes.Buffer
 	var failed error
 	next := &update{}
-	next.at, changed = u.pages.board.view(func(l *record.League) {
+	next.at, changed = u.pages.board.View(func(l *record.League) {
 		next.over = l.Completed != nil
 		failed = safely(func() error {
 			return u.pages.templates["overview"].ExecuteTemplate(&html, "live", overviewOf(l, live))

@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"evenodd/league/journal"
@@ -37,13 +36,7 @@ type agentHealth struct {
 	P50, P90, P99 string
 	Slow          bool // p99 takes more than half of the time that the league gives
 	Warnings      []warning
-	Deviations    []deviation
-}
-
-// A deviation is what answers deviate in from the specification that were accepted.
-type deviation struct {
-	Problem string
-	Count   int
+	Deviations    []record.Deviation
 }
 
 // A warning is a kind of failure that tries of an agent had, in the transcripts that were read.
@@ -132,8 +125,6 @@ func (h *agentHealth) measure(p *record.PlayerHealth, limits protocol.Timeouts) 
 	for code, n := range p.Failures {
 		h.Warnings = append(h.Warnings, warning{fault(code), n})
 	}
-	for _, problem := range slices.Sorted(maps.Keys(p.Warnings)) {
-		h.Deviations = append(h.Deviations, deviation{shown(problem), p.Warnings[problem]})
-	}
+	h.Deviations = p.Deviations()
 	slices.SortFunc(h.Warnings, func(a, b warning) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
 }

@@ -66,7 +66,7 @@ func (m *moment) chart() *chart {
 	if m.Started == nil {
 		return c
 	}
-	points := m.points()
+	points := m.Points()
 	c.rounds, c.Columns = spread(len(points), chartPoints), spread(len(points), chartColumns)
 	rows := m.Standings()
 	c.More = max(len(rows)-chartLines, 0)
@@ -96,17 +96,6 @@ func (m *moment) chart() *chart {
 		c.Marker = decimal(x(m.round))
 	}
 	return c
-}
-
-// points are the points of the players before round 1, and after each round, also after an open one.
-func (m *moment) points() [][]int {
-	points := [][]int{make([]int, len(m.Started.Players))}
-	for round := 1; round <= m.CompletedRounds() || round == m.Round && m.Open(); round++ {
-		now := slices.Clone(points[round-1])
-		m.AddPoints(round, now)
-		points = append(points, now)
-	}
-	return points
 }
 
 // Empty tells that there is nothing to see yet.

@@ -145,16 +145,7 @@ func (m *moment) crossCell(player, opponent string, h *record.HeadToHead) crossC
 // A bracketRound is a column of the bracket.
 type bracketRound struct {
 	Round   int
-	Matches []bracketMatch
-	Byes    []ref // players without a match that are still in
-}
-
-// A bracketMatch is a match of the bracket. Marks are "" without a result.
-type bracketMatch struct {
-	Match        string
-	A, B         ref
-	MarkA, MarkB mark
-	Title        string
+	Matches []result
 }
 
 // bracket are the announced rounds of a knockout as columns.
@@ -162,15 +153,8 @@ func (m *moment) bracket() []bracketRound {
 	rounds := []bracketRound{}
 	for round := 1; round <= m.last(); round++ {
 		column := bracketRound{Round: round}
-		for i, pair := range m.Rounds[round-1].Pairings {
-			id := league.MatchID{Round: round, Number: i + 1}
-			one := bracketMatch{Match: id.String(), A: m.agent(m.Started.Players[pair.A]), B: m.agent(m.Started.Players[pair.B])}
-			one.Title = one.A.ID + " plays " + one.B.ID
-			if m.Match(id).Report != nil {
-				r := m.result(id)
-				one.MarkA, one.MarkB, one.Title = r.MarkA, r.MarkB, r.Sentence()
-			}
-			column.Matches = append(column.Matches, one)
+		for i := range m.Rounds[round-1].Pairings {
+			column.Matches = append(column.Matches, m.result(league.MatchID{Round: round, Number: i + 1}))
 		}
 		rounds = append(rounds, column)
 	}

@@ -77,21 +77,17 @@ type progress struct {
 	Text     string // the state in a few words
 	Announce string // what a screen reader tells when it changes
 
-	Game, Format      string
-	Players, Referees int
+	record.Progress // its State is for programs; Paused is nil unless that is the state
 
-	Round, Rounds     int // the last announced, of all
-	Matches, Recorded int
-	Technical         int    // technical losses
-	Champion          string // all players that share the first rank, in a line
-	Paused            *record.DecisionInForce
-	Awaited           *awaited
-	Rematches         []string // match ids
+	Game, Format string
+	Technical    int    // technical losses
+	Champion     string // all players that share the first rank, in a line
+	Awaited      *awaited
+	Rematches    []string // match ids
 }
 
 // Awaited tells what the league waits for before its start.
 type awaited struct {
-	Players, Referees             int // registered
 	WantedPlayers, WantedReferees int // 0: any number
 	Silent                        []ref
 	StartAt                       string
@@ -100,12 +96,8 @@ type awaited struct {
 
 // progress is what the league does at the moment.
 func (m *moment) progress() *progress {
-	p := &progress{
-		Game: game(m.Created.GameType), Format: record.FormatInWords(m.Created.Tournament.Format(), m.Created.Legs),
-		Rounds: m.TotalRounds(), Round: m.last(), Matches: m.TotalMatches(), Recorded: m.Recorded,
-	}
-	p.Players, _ = m.Registered(true)
-	p.Referees, _ = m.Registered(false)
+	p := &progress{Progress: m.Progress(), Game: game(m.Created.GameType)}
+	p.Format, p.Round, p.Paused = record.FormatInWords(p.Tournament, m.Created.Legs), m.last(), nil
 	if m.round != live {
 		p.Recorded = 0
 	}
@@ -138,7 +130,7 @@ func (m *moment) describe(p *progress) {
 		p.State, p.Text, p.Awaited = "waiting", "Waiting for the start", m.awaited()
 		p.Announce = protocol.Counted(p.Players, "player") + " registered."
 	case m.Paused != nil:
-		p.State, p.Text, p.Paused = "paused", "Paused", record.InForce(m.Paused)
+		p.State, p.Text, p.Paused = "paused", "Paused", m.Paused
 		p.Announce = "The league is paused."
 	case m.Open():
 		p.State, p.Text = "running", fmt.Sprintf("Round %d of %d", m.Round, p.Rounds)
@@ -163,8 +155,6 @@ func (m *moment) lastRound() string {
 // awaited is what a league waits for that has not started.
 func (m *moment) awaited() *awaited {
 	a := &awaited{}
-	a.Players, _ = m.Registered(true)
-	a.Referees, _ = m.Registered(false)
 	if c := m.Configuration; c != nil {
 		a.WantedPlayers, a.WantedReferees, a.StartAt = c.Participants.Players, c.Participants.Referees, c.StartAt
 	}

@@ -18,8 +18,8 @@ type player struct {
 	Players int
 	Fails   int // matches without an answer in a row
 
-	Withdrawn *record.DecisionInForce
-	Held      *record.DecisionInForce
+	Withdrawn *journal.Made
+	Held      *journal.Made
 
 	Results []playerResult // the latest first
 	Against *ref           // the only opponent of the results; nil for all
@@ -81,7 +81,7 @@ func playerOf(l *record.League, id, against string) *player {
 	m := at(l, live)
 	v := &player{
 		ref: m.agent(id), Fails: a.Failures,
-		Withdrawn: record.InForce(a.Withdrawn), Held: record.InForce(a.Held),
+		Withdrawn: a.Withdrawn, Held: a.Held,
 	}
 	v.State = stateWords(l, a)
 	if other := l.Agents[against]; other != nil && other.Player && against != id {
@@ -120,7 +120,7 @@ func (v *player) read(m *moment) {
 			v.Next = append(v.Next, nextMatch{id.String(), rival, m.stateOf(id.String(), len(match.Current()))})
 			continue
 		}
-		one := playerResult{result: m.result(id), Opponent: rival, Mark: markOf(match.Report, v.ID)}
+		one := playerResult{result: m.result(id), Opponent: rival, Mark: markOf(&match.Report.Result, v.ID)}
 		one.Points, _ = match.Report.Score.Get(v.ID)
 		v.explain(&one, match)
 		if v.Against == nil || v.Against.ID == rival.ID {
@@ -159,7 +159,7 @@ func (v *player) explain(r *playerResult, match *journal.Match) {
 	if k < 0 {
 		v.Faults, k = append(v.Faults, faultCount{faultText: why}), len(v.Faults)
 	}
-	v.Faults[k].Matches = append(v.Faults[k].Matches, r.Match)
+	v.Faults[k].Matches = append(v.Faults[k].Matches, r.MatchID)
 }
 
 // stateWords is the state of an agent in words, with the reason.

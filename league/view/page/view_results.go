@@ -20,20 +20,13 @@ type results struct {
 	Query  template.URL
 }
 
-// A result is a match with a result.
+// A result is a match, with its result if it has one.
 type result struct {
-	Match        string // its id
-	Round        int
-	A, B         ref
-	MarkA, MarkB mark
-	Note         string // what the players chose, or why one lost technically
-	At           string // when it was reported
+	record.Match
 
-	Ruled   *record.DecisionInForce // the ruling of an organiser; nil for none
-	Rematch *record.DecisionInForce // the order of a rematch that has no result yet; nil for none
-	Annuls  int                     // earlier results that no longer count
-	Dispute bool                    // a referee has reported another result later, or a player denies this one
-	Stated  bool                    // it rests on the word of its referee alone
+	A, B         ref
+	MarkA, MarkB mark   // "" without a result
+	Note         string // what the players chose, or why one lost technically
 }
 
 // Score is the result as side A and side B see it: "1–0".
@@ -51,13 +44,15 @@ func (r *result) Score() string {
 
 // Sentence is the result in words: "P01 won against P02 in R3M1".
 func (r *result) Sentence() string {
-	if r.MarkB == won && r.MarkA != technical {
-		return fmt.Sprintf("%s %s %s in %s", r.B.ID, won.Verb(), r.A.ID, r.Match)
+	switch {
+	case r.MarkA == "":
+		return r.A.ID + " plays " + r.B.ID
+	case r.MarkB == won && r.MarkA != technical:
+		return fmt.Sprintf("%s %s %s in %s", r.B.ID, won.Verb(), r.A.ID, r.MatchID)
+	case r.MarkA == technical && r.MarkB == technical:
+		return fmt.Sprintf("%s and %s both lost technically in %s", r.A.ID, r.B.ID, r.MatchID)
 	}
-	if r.MarkA == technical && r.MarkB == technical {
-		return fmt.Sprintf("%s and %s both lost technically in %s", r.A.ID, r.B.ID, r.Match)
-	}
-	return fmt.Sprintf("%s %s %s in %s", r.A.ID, r.MarkA.Verb(), r.B.ID, r.Match)
+	return fmt.Sprintf("%s %s %s in %s", r.A.ID, r.MarkA.Verb(), r.B.ID, r.MatchID)
 }
 
 // The number of results that a list has.
@@ -72,21 +67,18 @@ func (m *moment) results() *results {
 		return m.resultsOf(m.round)
 	}
 	list := &results{Title: "Latest results", Rows: []result{}, Query: m.query()}
-	type recent struct {
-		event int
-		id    league.MatchID
-	}
-	var found []recent
+	var found []*journal.Match
 	for round := m.Round; round >= 1 && len(found) < resultsNow; round-- {
 		for i := range m.Rounds[round-1].Pairings {
-			id := league.MatchID{Round: round, Number: i + 1}
-			if match := m.Match(id); match.Report != nil {
-				found = append(found, recent{match.Event, id})
+			if match := m.Match(league.MatchID{Round: round, Number: i + 1}); match.Report != nil {
+				found = append(found, match)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b recent) int { return b.event - a.event })
-	list.Rows = protocol.Each(found[:min(len(found), resultsNow)], func(r recent) result { return m.result(r.id) })
+	slices.SortFunc(found, func(a, b *journal.Match) int { return b.Event - a.Event })
+	for _, match := range found[:min(len(found), resultsNow)] {
+		list.Rows = append(list.Rows, m.result(match.Report.MatchID))
+	}
 	return list
 }
 
@@ -110,44 +102,39 @@ func (m *moment) resultsOf(round int) *results {
 	return list
 }
 
-// result describes a match with a result.
+// result describes a match of an announced round.
 func (m *moment) result(id league.MatchID) result {
-	match, idA, idB, _ := m.Find(id)
-	r := result{
-		Match: id.String(), Round: id.Round, A: m.agent(idA), B: m.agent(idB),
-		MarkA: markOf(match.Report, idA), MarkB: markOf(match.Report, idB), At: match.ReportedAt,
-		Ruled: record.InForce(match.Ruled), Rematch: record.InForce(match.RematchOrdered),
-		Annuls: len(match.Annulled), Dispute: len(match.Disputed) > 0,
-		Stated: match.Report.Grade == journal.GradeStated,
+	r := result{Match: m.Row(id, m.Rounds[id.Round-1].Pairings[id.Number-1])}
+	r.A, r.B = m.agent(r.PlayerAID), m.agent(r.PlayerBID)
+	if r.HasResult() {
+		r.MarkA, r.MarkB = markOf(&r.Result, r.PlayerAID), markOf(&r.Result, r.PlayerBID)
+		r.Note = strings.Join(append([]string{note(&r.Match)}, r.KeyMarks...), "; ")
 	}
-	r.Note = strings.Join(append([]string{note(match, [2]string{idA, idB})}, m.KeyMarks(match, idA, idB)...), "; ")
 	return r
 }
 
 // note tells in a few words how a match was decided: "even : odd, number 4", or
 // "P02 did not answer in time".
-func note(match *journal.Match, ids [2]string) string {
-	report := match.Report
+func note(m *record.Match) string {
 	switch {
-	case match.Ruled != nil:
+	case m.Ruled != nil:
 		return "ruled by the organiser"
-	case len(match.Forfeited) > 0:
-		return strings.Join(match.Forfeited, " and ") + " forfeited"
-	case report.Status == league.StatusTechnicalLoss:
-		if len(report.Faults) == 0 {
-			return shown(report.Reason)
-		}
-		return strings.Join(protocol.Each(report.Faults, func(f league.Member[string]) string {
+	case len(m.Forfeited) > 0:
+		return strings.Join(m.Forfeited, " and ") + " forfeited"
+	case m.Status == league.StatusTechnicalLoss && len(m.Faults) == 0:
+		return shown(m.Reason)
+	case m.Status == league.StatusTechnicalLoss:
+		return strings.Join(protocol.Each(m.Faults, func(f league.Member[string]) string {
 			return f.Name + " " + record.FailureInWords(f.Value)
 		}), "; ")
 	}
-	moves := report.Result.Moves(ids)
+	moves := m.Moves([2]string{m.PlayerAID, m.PlayerBID})
 	if moves[0] == "" || moves[1] == "" {
 		return ""
 	}
 	text := shown(moves[0]) + " : " + shown(moves[1])
-	if report.DrawnNumber != nil {
-		text += fmt.Sprintf(", number %d", *report.DrawnNumber)
+	if m.DrawnNumber != nil {
+		text += fmt.Sprintf(", number %d", *m.DrawnNumber)
 	}
 	return text
 }
@@ -160,12 +147,10 @@ type running struct {
 
 // A runningMatch is a match without a result. Nothing here tells a choice.
 type runningMatch struct {
-	Match   string
-	A, B    ref
-	Referee ref
-	Attempt int
-	State   string // in words
-	Since   string // when the attempt began; "" before
+	record.RunningMatch
+
+	A, B, Referee ref
+	State         string // in words
 }
 
 // runningShown is the number of running matches of the list.
@@ -179,11 +164,7 @@ func (m *moment) running() *running {
 	}
 	var waiting []runningMatch
 	for _, r := range m.Running() {
-		one := runningMatch{Match: r.MatchID, A: m.agent(r.PlayerAID), B: m.agent(r.PlayerBID), Attempt: r.Attempt,
-			Since: r.Since, State: m.stateOf(r.MatchID, r.Attempt)}
-		if r.RefereeID != "" {
-			one.Referee = m.agent(r.RefereeID)
-		}
+		one := runningMatch{r, m.agent(r.PlayerAID), m.agent(r.PlayerBID), m.agent(r.RefereeID), m.stateOf(r.MatchID, r.Attempt)}
 		if r.Attempt == 0 {
 			waiting = append(waiting, one)
 		} else {

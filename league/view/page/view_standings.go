@@ -148,7 +148,7 @@ func (m *moment) form(wanted bool) [][]formMark {
 				continue
 			}
 			for _, player := range [2]int{pair.A, pair.B} {
-				form[player] = append(form[player], formMark{markOf(report, m.Started.Players[player]), id.String()})
+				form[player] = append(form[player], formMark{markOf(&report.Result, m.Started.Players[player]), id.String()})
 			}
 		}
 	}

@@ -5,23 +5,25 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strconv"
 	"sync"
 
 	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
 	"evenodd/rules"
 )
 
 // A statistician keeps the statistics of a league. It computes them anew when the league has
-// grown by a tenth, because they can take a second. It is safe for concurrent use.
+// grown by a tenth, because they can take a second.
 type statistician struct {
 	mu    sync.Mutex
 	known *statistics
+	games rules.Registry // whether the rules treat both sides alike
 }
 
-// of returns the statistics of the completed rounds. It computes them without a lock of the
+// statistics returns the statistics of the completed rounds. It computes them without a lock of the
 // board.
-func (s *statistician) of(b *Board, games rules.Registry) *statistics {
+func (b *Board) statistics() *statistics {
+	s := &b.statistician
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var results *record.Results
@@ -29,10 +31,9 @@ func (s *statistician) of(b *Board, games rules.Registry) *statistics {
 	b.View(func(l *record.League) {
 		now.league = l
 		now.Rounds, now.Over, now.decisions = l.CompletedRounds(), l.Completed != nil, len(l.Decisions)
-		if !now.isNewAgainst(s.known) || now.Rounds == 0 {
-			return
+		if now.isNewAgainst(s.known) && now.Rounds > 0 {
+			results = l.Results(s.games)
 		}
-		results = l.Results(games)
 	})
 	switch {
 	case results != nil:
@@ -52,7 +53,7 @@ func (v *statistics) isNewAgainst(known *statistics) bool {
 
 // statistics is the view of what the results show. Nobody changes it.
 type statistics struct {
-	*record.Statistics // nil before the first completed round
+	*stats.Analysis // nil before the first completed round
 
 	Rounds    int // completed ones behind the numbers
 	Over      bool
@@ -69,34 +70,34 @@ func (*statistics) title() string { return "Statistics" }
 // A ratingRow is the rating of one player.
 type ratingRow struct {
 	ref
-	Rank             int
-	Value, From, To  int    // the rating and its interval
-	Ranks            string // the interval of the rank: "1–3"
-	Matches          int
-	SonnebornBerger  string
-	LegsToNext       int
-	X, Width, Middle string // of the picture
+	*stats.Player
+
+	X, Width, Middle string // of the picture of the interval
 }
 
-// barWidth is the width of the picture of an interval.
-const barWidth = 240
+// barWidth is the width of the picture of an interval, and barUnit what its ends are multiples of.
+const (
+	barWidth = 240
+	barUnit  = 100
+)
 
 // fill adds the numbers.
-func (v *statistics) fill(s *record.Statistics) {
-	v.Statistics = s
+func (v *statistics) fill(s *stats.Analysis) {
+	v.Analysis = s
 	if len(s.Ratings) == 0 {
 		return
 	}
-	var x func(rating float64) float64
-	v.Low, v.High, x = s.Scale(barWidth)
+	least, largest := s.Ratings[0].Low, s.Ratings[0].High
+	for i := range s.Ratings {
+		least, largest = min(least, s.Ratings[i].Low), max(largest, s.Ratings[i].High)
+	}
+	v.Low, v.High = int(math.Floor(least/barUnit))*barUnit, int(math.Ceil(largest/barUnit))*barUnit
+	scale := barWidth / max(float64(v.High-v.Low), 1)
+	x := func(rating float64) float64 { return (rating - float64(v.Low)) * scale }
 	for i := range s.Ratings {
 		r := &s.Ratings[i]
 		v.Rows = append(v.Rows, ratingRow{
-			ref: ref{r.PlayerID, shown(r.DisplayName)}, Rank: r.Rank,
-			Value: int(math.Round(r.Rating)), From: int(math.Round(r.Low)), To: int(math.Round(r.High)),
-			Ranks: r.Ranks(), Matches: r.Matches,
-			SonnebornBerger: strconv.FormatFloat(r.SonnebornBerger, 'f', -1, 64), LegsToNext: r.LegsToNext,
-			X: decimal(x(r.Low)), Width: decimal(x(r.High) - x(r.Low)), Middle: decimal(x(r.Rating)),
+			ref{r.PlayerID, shown(r.DisplayName)}, r, decimal(x(r.Low)), decimal(x(r.High) - x(r.Low)), decimal(x(r.Rating)),
 		})
 	}
 	v.Average = decimal(x(averageRating))
@@ -114,5 +115,5 @@ func (v *statistics) Text() string {
 }
 
 func buildStatistics(_ context.Context, b *Board, _ *http.Request) (any, error) {
-	return b.statistician.of(b, b.games), nil
+	return b.statistics(), nil
 }

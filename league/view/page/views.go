@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"evenodd/league"
-	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
@@ -75,10 +74,8 @@ func (m *moment) name() string {
 // A ref names a player or a referee.
 type ref struct{ ID, Name string }
 
-func (m *moment) agent(id string) ref { return agentOf(m.League, id) }
-
-func agentOf(l *record.League, id string) ref {
-	if a := l.Agents[id]; a != nil {
+func (m *moment) agent(id string) ref {
+	if a := m.Agents[id]; a != nil {
 		return ref{id, shown(a.DisplayName)}
 	}
 	return ref{ID: shown(id)}
@@ -118,41 +115,17 @@ const (
 
 // Verb is the mark in a sentence: "P01 won against P02".
 func (k mark) Verb() string {
-	switch k {
-	case won:
-		return "won against"
-	case drawn:
-		return "drew with"
-	case technical:
-		return "lost technically to"
-	}
-	return "lost to"
+	return map[mark]string{won: "won against", drawn: "drew with", lost: "lost to", technical: "lost technically to"}[k]
 }
 
 // Word is the mark as one word or two.
 func (k mark) Word() string {
-	switch k {
-	case won:
-		return "won"
-	case drawn:
-		return "drew"
-	case technical:
-		return "technical loss"
-	}
-	return "lost"
+	return map[mark]string{won: "won", drawn: "drew", lost: "lost", technical: "technical loss"}[k]
 }
 
-// markOf is the mark of a player of a match with a report.
-func markOf(r *journal.MatchReported, playerID string) mark {
-	switch {
-	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == playerID:
-		return won
-	case r.Status == league.StatusDraw:
-		return drawn
-	case r.Status == league.StatusTechnicalLoss:
-		return technical
-	}
-	return lost
+// markOf is the mark of a player of a match with a result.
+func markOf(r *league.Result, playerID string) mark {
+	return [...]mark{league.Win: won, league.Draw: drawn, league.Loss: lost, league.TechnicalLoss: technical}[r.Outcome(playerID)]
 }
 
 // A made is a decision of an organiser in the list of all.

@@ -136,7 +136,7 @@ func leagues(t testing.TB) map[string]*record.League {
 // The chart computes points in one pass; the standings count each round anew.
 func TestPointsOfTheChartAreThoseOfTheStandings(t *testing.T) {
 	for name, l := range leagues(t) {
-		for round, points := range at(l, live).points()[:l.CompletedRounds()+1] {
+		for round, points := range l.Points()[:l.CompletedRounds()+1] {
 			for _, row := range l.StandingsAfter(round) {
 				player, ok := l.PlayerIndex(row.PlayerID)
 				require.True(t, ok)
@@ -228,7 +228,7 @@ func TestProgressTellsTheState(t *testing.T) {
 	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
 	state := func() *progress { return overviewOf(s.l, live).Progress }
 	assert.Equal(t, "waiting", state().State)
-	assert.Equal(t, 4, state().Awaited.Players)
+	assert.Equal(t, 4, state().Players)
 	s.add(&journal.Decided{Command: protocol.CommandStart, Decision: journal.Decision{By: "Ada", Reason: "bus"}, StartAt: "2026-11-22T12:00:00Z"})
 	assert.Equal(t, "Ada", state().Awaited.By)
 	assert.Equal(t, "2026-11-22T12:00:00Z", state().Awaited.StartAt)
@@ -258,7 +258,7 @@ func TestRunningMatchesComeBeforeWaitingOnes(t *testing.T) {
 	s.add(&journal.MatchAssigned{Attempt: second, RefereeID: "REF01"})
 	rows := at(s.l, live).running().Rows
 	require.Len(t, rows, 2)
-	assert.Equal(t, "R1M2", rows[0].Match)
+	assert.Equal(t, "R1M2", rows[0].MatchID)
 	assert.Equal(t, "assigned", rows[0].State)
 	assert.NotEmpty(t, rows[0].Since)
 	assert.Equal(t, "waiting", rows[1].State)
@@ -377,7 +377,7 @@ func TestKnockoutIsShownAsABracket(t *testing.T) {
 		if name == "knockout" {
 			assert.Len(t, c.Bracket, l.Round)
 			assert.Len(t, crossOf(l, 1, 0, 0).Bracket, 1)
-			assert.NotEmpty(t, c.Bracket[0].Matches[0].Title)
+			assert.NotEmpty(t, c.Bracket[0].Matches[0].Sentence())
 		}
 	}
 }
@@ -449,7 +449,7 @@ func TestAnotherKeyAfterTheStartIsShown(t *testing.T) {
 	for _, row := range rows {
 		id, _ := league.ParseMatchID(row.MatchID)
 		r := at(s.l, live).result(id)
-		page := matchOf(s.l, id, 0)
+		page := at(s.l, live).match(id, 0)
 		if row.RoundID > 1 && (row.PlayerAID == "P01" || row.PlayerBID == "P01") {
 			marked++
 			assert.Equal(t, []string{"P01 " + mark}, row.KeyMarks)

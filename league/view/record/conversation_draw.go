@@ -8,26 +8,38 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// A RecomputedDraw is the draw of a match, computed again.
-type RecomputedDraw struct {
+// A Draw is the draw of a match, with its commitment computed again.
+type Draw struct {
 	*protocol.Draw
-	CommitmentHolds bool `json:"commitment_holds"`
-	Number          *int `json:"number"` // null if it cannot be computed, or the game draws none
+
+	CommitmentHolds bool `json:"commitment_holds"` // the nonce is that of the commitment
+}
+
+// A RecomputedDraw is a draw with its number computed again.
+type RecomputedDraw struct {
+	Draw
+
+	Number *int `json:"number"` // null if it cannot be computed, or the game draws none
+}
+
+// NewDraw computes the commitment of an attempt's draw again; nil for no draw.
+func NewDraw(d *protocol.Draw, leagueID, matchID string, attempt int, refereeID string) *Draw {
+	if d == nil {
+		return nil
+	}
+	nonce, ok := protocol.ParseSecret(d.Nonce)
+	return &Draw{d, ok && protocol.OpensDraw(d.Commitment, leagueID, matchID, attempt, refereeID, nonce)}
 }
 
 // recomputeDraw computes the draw of a match again; nil if the file has none.
 func recomputeDraw(doc *store.Match) *RecomputedDraw {
-	if doc.Draw == nil {
+	draw := NewDraw(doc.Draw, doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID)
+	if draw == nil {
 		return nil
 	}
-	d := &RecomputedDraw{Draw: doc.Draw}
-	nonce, ok := protocol.ParseSecret(doc.Draw.Nonce)
-	if !ok {
-		return d
-	}
-	d.CommitmentHolds = protocol.OpensDraw(doc.Draw.Commitment, doc.LeagueID, doc.MatchID, doc.Attempt,
-		doc.RefereeID, nonce)
-	if doc.GameType != evenodd.Type || doc.Result == nil || doc.Result.Status == league.StatusTechnicalLoss {
+	d := &RecomputedDraw{Draw: *draw}
+	nonce, ok := protocol.ParseSecret(draw.Nonce)
+	if !ok || doc.GameType != evenodd.Type || doc.Result == nil || doc.Result.Status == league.StatusTechnicalLoss {
 		return d
 	}
 	players := [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -24,10 +22,10 @@ type Health struct {
 
 // A PlayerHealth is how a player answered.
 type PlayerHealth struct {
-	Warnings map[string]int // answers that count, but deviate from the specification, by problem
 	Failures map[string]int // tries without an answer that counts, by error code
 
-	took map[string][]float64 // milliseconds of each answer, by method
+	deviations map[string]int       // number by problem
+	took       map[string][]float64 // milliseconds of each answer, by method
 }
 
 // A Fault is an answer that a player did not give, or that does not count.
@@ -73,7 +71,7 @@ func (h *Health) Player(id string) *PlayerHealth {
 func (h *Health) player(id string) *PlayerHealth {
 	p := h.players[id]
 	if p == nil {
-		p = &PlayerHealth{Warnings: map[string]int{}, Failures: map[string]int{}, took: map[string][]float64{}}
+		p = &PlayerHealth{Failures: map[string]int{}, deviations: map[string]int{}, took: map[string][]float64{}}
 		h.players[id] = p
 	}
 	return p
@@ -102,7 +100,7 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 				p.Failures[f.Code]++
 			}
 		} else if problem := deviation(doc, x); problem != "" {
-			p.Warnings[problem]++
+			p.deviations[problem]++
 		}
 		if took, ok := tookOf(x, asked[q]); ok && !local && (len(x.Message) > 0 || x.MessageOmitted != "") {
 			p.took[x.Method] = append(p.took[x.Method], took)
@@ -122,20 +120,12 @@ func faultOf(doc *store.Match, x *store.Exchange) (Fault, bool) {
 	switch {
 	case x.Error == nil && x.Method == protocol.Invite.Name:
 		f.Problem = "refused the invitation"
-		return f, refuses(x)
+		return f, string(protocol.ParseObject(x.Message).Raw("accept")) == "false"
 	case x.Error == nil || accepted(x):
 		return f, false
 	}
 	f.Code, f.Problem = x.Error.ErrorCode, x.Error.Detail
 	return f, true
-}
-
-// refuses tells whether an answer to an invitation refuses it.
-func refuses(x *store.Exchange) bool {
-	var reply struct {
-		Accept *bool `json:"accept"`
-	}
-	return json.Unmarshal(x.Message, &reply) == nil && reply.Accept != nil && !*reply.Accept
 }
 
 // accepted tells whether an answer counts whose error only notes what the referee could not read
@@ -170,6 +160,20 @@ func tookOf(x *store.Exchange, asked string) (ms float64, ok bool) {
 	from, err := protocol.ParseTimestamp(asked)
 	to, err2 := protocol.ParseTimestamp(x.At)
 	return float64(to.Sub(from)) / float64(time.Millisecond), err == nil && err2 == nil && !to.Before(from)
+}
+
+// A Deviation is what answers that count deviate in from the specification.
+type Deviation struct {
+	Problem string `json:"problem"` // without addresses
+	Count   int    `json:"count"`
+}
+
+// Deviations are those of the player, in order of the problems.
+func (p *PlayerHealth) Deviations() (list []Deviation) {
+	for _, problem := range slices.Sorted(maps.Keys(p.deviations)) {
+		list = append(list, Deviation{Public(problem), p.deviations[problem]})
+	}
+	return list
 }
 
 // Latency is the time of the player's answers by method, in order of their names.

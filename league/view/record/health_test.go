@@ -59,9 +59,9 @@ func TestHealthJudgesAnswersAsTheRefereeDid(t *testing.T) {
 				assert.Equal(t, tt.blamed == "REF01", faults[0].Local)
 			}
 			if tt.warning == "" {
-				assert.Empty(t, p.Warnings)
+				assert.Empty(t, p.Deviations())
 			} else {
-				assert.Equal(t, map[string]int{tt.warning: 1}, p.Warnings)
+				assert.Equal(t, []record.Deviation{{Problem: tt.warning, Count: 1}}, p.Deviations())
 			}
 			if tt.timed {
 				assert.Equal(t, []record.Latency{{Method: invite, Answers: 1, P50: 250, P90: 250, P99: 250, Longest: 250, Deadline: 5}}, p.Latency(protocol.DefaultTimeouts()))

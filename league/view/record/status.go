@@ -2,28 +2,40 @@ package record
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 )
 
 // The documents about agents, running matches and decisions. Their members are a contract.
+
+// A Progress tells how far a league is.
+type Progress struct {
+	LeagueID    string        `json:"league_id"`
+	DisplayName string        `json:"display_name,omitzero"`
+	GameType    string        `json:"game_type"`
+	Tournament  string        `json:"tournament,omitzero"` // swiss or knockout
+	State       string        `json:"state"`               // of the manager
+	Paused      *journal.Made `json:"paused,omitzero"`
+	Round       int           `json:"round"` // the last announced
+	Rounds      int           `json:"rounds"`
+	Matches     int           `json:"matches"`
+	Recorded    int           `json:"recorded"`
+	Players     int           `json:"players"`
+	Referees    int           `json:"referees"`
+}
 
 // A PlannedStart is the planned start of a league.
 type PlannedStart struct {
 	StartAt string `json:"start_at"`
 	By      string `json:"by,omitzero"` // "" for the options of the manager
 	Reason  string `json:"reason,omitzero"`
-}
-
-// A DecisionInForce is a decision of an organiser that is in force.
-type DecisionInForce struct {
-	By     string `json:"by"`
-	Reason string `json:"reason,omitzero"`
-	Since  string `json:"since"`
-	Event  int    `json:"event"`
 }
 
 // An AgentStatus describes an agent.
@@ -61,12 +73,14 @@ type DecisionMade struct {
 // StateWithdrawn is the state of an agent that an organiser has withdrawn.
 const StateWithdrawn = "WITHDRAWN"
 
-// InForce describes a decision that is in force; nil for none.
-func InForce(m *journal.Made) *DecisionInForce {
-	if m == nil {
-		return nil
+// Progress tells how far the league is.
+func (l *League) Progress() Progress {
+	d, view := l.Created, decide.View{State: l.State, Phase: decide.Phase(l.State, false)}
+	now := view.Status()
+	return Progress{
+		d.LeagueID, d.DisplayName, d.GameType, now.Tournament, now.State, l.Paused, now.Round, now.Rounds, now.Matches,
+		now.Recorded, now.Players, now.Referees,
 	}
-	return &DecisionInForce{By: m.By, Reason: m.Reason, Since: m.At, Event: m.Event}
 }
 
 // SortedAgents are the agents in order of ids, players first.
@@ -80,6 +94,22 @@ func (l *League) SortedAgents() []*journal.Agent {
 		}
 		return league.CompareIDs(a.AgentID, b.AgentID)
 	})
+}
+
+// CheckAgent returns an error that names the agents unless there is one with this id.
+func (l *League) CheckAgent(id string) error {
+	const most = 20 // of which the error tells the ids
+	agents := l.SortedAgents()
+	known := protocol.Each(agents[:min(len(agents), most)], func(a *journal.Agent) string { return a.AgentID })
+	switch further := len(agents) - len(known); {
+	case l.Agents[id] != nil:
+		return nil
+	case len(known) == 0:
+		return fmt.Errorf("no agent %.40q: none has registered", id)
+	case further > 0:
+		return fmt.Errorf("no agent %.40q: the league has %s and %d more", id, strings.Join(known, ", "), further)
+	}
+	return fmt.Errorf("no agent %.40q: the league has %s", id, strings.Join(known, ", "))
 }
 
 // Agent describes an agent.

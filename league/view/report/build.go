@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"evenodd/league"
@@ -85,7 +84,6 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	if b.l.Started != nil {
 		r.Standings = results.Players // with the strategies
 		r.Statistics = results.Statistics()
-		r.Statistics.HeadToHead = nil // the cross table has it
 	}
 	r.CrossTable = crossTable(b.l, r.Standings)
 	r.Agents = b.agents(matches)
@@ -107,15 +105,9 @@ func (r *Report) order() map[string]int {
 
 func (b *builder) league() League {
 	s, d := b.l.State, b.l.Created
-	view := decide.View{State: s, LeagueID: d.LeagueID, Phase: decide.Phase(s, false)}
-	now := view.Status()
 	one := League{
-		LeagueID: d.LeagueID, DisplayName: d.DisplayName, GameType: d.GameType, Tournament: now.Tournament, Legs: d.Legs,
-		State: now.State, Paused: record.InForce(s.Paused), CreatedAt: b.createdAt, StartedAt: b.startedAt,
-		CompletedAt: b.completedAt,
-		At:          b.l.At, Round: now.Round, Rounds: now.Rounds, CompletedRounds: s.CompletedRounds(),
-		Matches: now.Matches, Recorded: now.Recorded,
-		Players: now.Players, Referees: now.Referees, Scoring: d.Scoring, Tiebreakers: d.Tiebreakers, Auth: d.Auth,
+		Progress: b.l.Progress(), Legs: d.Legs, CreatedAt: b.createdAt, StartedAt: b.startedAt, CompletedAt: b.completedAt,
+		At: b.l.At, CompletedRounds: s.CompletedRounds(), Scoring: d.Scoring, Tiebreakers: d.Tiebreakers, Auth: d.Auth,
 	}
 	one.SuspendAfter, one.ShutdownAfter = s.Limits()
 	if s.Configuration != nil {
@@ -132,30 +124,15 @@ func (b *builder) league() League {
 }
 
 // matches lists the matches of all known rounds.
-func (b *builder) matches() ([]Match, error) {
+func (b *builder) matches() ([]record.Match, error) {
 	rows, err := b.l.Schedule(0)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Match, len(rows))
 	for i := range rows {
-		m := &list[i]
-		m.Match = rows[i]
+		m := &rows[i]
 		id, _ := league.ParseMatchID(m.MatchID)
-		if id.Round > b.l.Round {
-			continue
-		}
-		report := b.l.Match(id).Report
-		if report == nil {
-			continue
-		}
-		if d := b.draws[report.Attempt]; d != nil {
-			nonce, ok := protocol.ParseSecret(d.Nonce)
-			m.Draw = &Draw{*d, ok && protocol.DrawCommitment(b.l.Created.LeagueID, m.MatchID, m.Attempt, m.RefereeID,
-				nonce) == d.Commitment}
-		}
+		d := b.draws[league.Attempt{MatchID: id, Number: m.Attempt}] // none without a result
+		m.Draw = record.NewDraw(d, b.l.Created.LeagueID, m.MatchID, m.Attempt, m.RefereeID)
 	}
-	return list, nil
+	return rows, err
 }
 
 // transcript reads the transcript of an attempt.
@@ -288,11 +265,11 @@ func unseen(id league.MatchID, m *journal.Match, loser string) record.Fault {
 }
 
 // agents describes the agents, players first.
-func (b *builder) agents(matches []Match) []Agent {
+func (b *builder) agents(matches []record.Match) []Agent {
 	count := map[string]int{}
 	for i := range matches {
 		m := &matches[i]
-		if m.Status == record.StatusScheduled || m.Status == record.StatusRunning {
+		if !m.HasResult() {
 			continue
 		}
 		for _, id := range [...]string{m.PlayerAID, m.PlayerBID, m.RefereeID} {
@@ -310,10 +287,7 @@ func (b *builder) agents(matches []Match) []Agent {
 		one.Reason = record.Public(one.Reason)
 		if a.Player {
 			health := b.health.Player(a.AgentID)
-			one.Latency = health.Latency(timeouts)
-			for _, problem := range slices.Sorted(maps.Keys(health.Warnings)) {
-				one.Warnings = append(one.Warnings, Warning{record.Public(problem), health.Warnings[problem]})
-			}
+			one.Latency, one.Warnings = health.Latency(timeouts), health.Deviations()
 		}
 		list = append(list, one)
 	}
@@ -365,12 +339,13 @@ func progress(l *record.League) []RoundPoints {
 	if l.Started == nil {
 		return list
 	}
-	points := make([]int, len(l.Started.Players))
-	for round := 1; round <= l.CompletedRounds(); round++ {
-		l.AddPoints(round, points)
-		one := RoundPoints{RoundID: round, Points: make(league.PerPlayer[int], len(points))}
+	for round, points := range l.Points()[:l.CompletedRounds()+1] {
+		if round == 0 {
+			continue
+		}
+		one := RoundPoints{RoundID: round}
 		for player, id := range l.Started.Players {
-			one.Points[player] = league.Member[int]{Name: id, Value: points[player]}
+			one.Points = append(one.Points, league.Member[int]{Name: id, Value: points[player]})
 		}
 		list = append(list, one)
 	}

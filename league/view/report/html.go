@@ -1,19 +1,13 @@
 package report
 
 import (
-	"embed"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"evenodd/league"
-	"evenodd/league/protocol"
 	"evenodd/league/view/page"
 	"evenodd/league/view/record"
 )
-
-//go:embed assets
-var assets embed.FS
 
 // Limits of the HTML: a league of 200 players stays a file that a browser opens at once. The
 // document as JSON has everything.
@@ -23,22 +17,9 @@ const (
 	maxOpen     = 60   // matches of a league whose rounds are all unfolded
 )
 
-// export writes a file with a template of the assets.
-func export(w io.Writer, name, title string, view any) error {
-	folder, err := fs.Sub(assets, "assets")
-	if err != nil {
-		return err
-	}
-	return page.Export(w, folder, name, title, view)
-}
-
 // views are the views of the pages.
 func (r *Report) views() *page.Views {
-	strategies := map[string]string{}
-	for i := range r.Standings {
-		strategies[r.Standings[i].PlayerID] = r.Standings[i].Strategy
-	}
-	return page.NewViews(r.state, r.health, r.Statistics, strategies)
+	return page.NewViews(r.state, r.health, r.Statistics, r.Standings)
 }
 
 // HTML writes the report as one file that needs no network.
@@ -51,7 +32,7 @@ func (r *Report) HTML(w io.Writer) error {
 		Rounds []*matchList
 		Blamed []blamed
 	}{r, views, r.rounds(views), blame(r.Faults)}
-	return export(w, "report.html", r.Title(), &view)
+	return page.Export(w, "report.html", r.Title(), &view)
 }
 
 // HTML writes the sheet as one file that needs no network.
@@ -67,14 +48,14 @@ func (s *Sheet) HTML(w io.Writer) error {
 	for i := range s.Matches {
 		view.List.add(&s.Matches[i])
 	}
-	return export(w, "sheet.html", fmt.Sprintf("%s (%s) in %s", s.Agent.DisplayName, s.Agent.AgentID,
+	return page.Export(w, "sheet.html", fmt.Sprintf("%s (%s) in %s", s.Agent.DisplayName, s.Agent.AgentID,
 		s.League.LeagueID), &view)
 }
 
 // A matchList is a list of matches, each with its conversations.
 type matchList struct {
 	Views    *page.Views
-	Matches  []*Match
+	Matches  []*record.Match
 	RoundID  int
 	Recorded int
 	Lost     int // technical losses
@@ -92,7 +73,7 @@ func newMatchList(views *page.Views, transcripts []Transcript) *matchList {
 	return l
 }
 
-func (l *matchList) add(m *Match) {
+func (l *matchList) add(m *record.Match) {
 	l.Matches = append(l.Matches, m)
 	switch m.Status {
 	case record.StatusScheduled, record.StatusRunning:
@@ -104,7 +85,7 @@ func (l *matchList) add(m *Match) {
 }
 
 // Talks are the conversations of a match.
-func (l *matchList) Talks(m *Match) []Transcript { return l.talks[m.MatchID] }
+func (l *matchList) Talks(m *record.Match) []Transcript { return l.talks[m.MatchID] }
 
 // rounds are the matches by round.
 func (r *Report) rounds(views *page.Views) (list []*matchList) {
@@ -120,33 +101,6 @@ func (r *Report) rounds(views *page.Views) (list []*matchList) {
 		list[len(list)-1].add(m)
 	}
 	return list
-}
-
-// Result is the outcome of the match in a word.
-func (m *Match) Result() string {
-	switch m.Status {
-	case record.StatusScheduled:
-		return "planned"
-	case record.StatusRunning:
-		return "no result yet"
-	case league.StatusDraw:
-		return "draw"
-	case league.StatusTechnicalLoss:
-		return "technical loss"
-	}
-	return "win"
-}
-
-// Winner is the id of the winner; "" for none.
-func (m *Match) Winner() string { return protocol.ValueOf(m.WinnerPlayerID) }
-
-// Remarks tell what is unusual about the match.
-func (m *Match) Remarks() []string {
-	remarks := m.Match.Remarks()
-	for _, f := range m.Fallbacks {
-		remarks = append(remarks, f.Name+": "+protocol.Counted(f.Value, "fallback"))
-	}
-	return remarks
 }
 
 // A blamed is an agent with its faults.

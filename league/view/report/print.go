@@ -17,15 +17,17 @@ type Writer interface {
 	Heading(level int, format string, args ...any)
 	Line(format string, args ...any)
 	Item(depth int, format string, args ...any)
-	Table(header []string, rows [][]any)
-	Standings(rows []league.Standing, evidence []string)
+	Table(header []string, rows [][]any) // a column is aligned right unless its cells are strings
 }
 
 // Write writes the report, with its matches if they are wanted.
 func (r *Report) Write(w Writer, matches bool) {
 	w.Heading(1, "%s (%s, %s)", r.Title(), r.League.GameType, r.League.Format())
 	if len(r.Standings) > 0 {
-		w.Standings(r.Standings, r.Evidence)
+		w.Table(league.Cells(league.Columns(r.Standings), r.Standings))
+	}
+	for _, sentence := range r.Evidence {
+		w.Line("%s", sentence)
 	}
 	if r.League.ChampionLine != "" {
 		w.Line("%s", r.League.ChampionLine)
@@ -39,7 +41,7 @@ func (r *Report) Write(w Writer, matches bool) {
 	}
 	if len(r.Faults) > 0 || len(r.Evidence) == 0 { // else an agent may have failed without a word
 		w.Heading(2, "Faults by agent")
-		writeFaults(w, r.Faults, r.Names(), false)
+		writeFaults(w, r.Faults, r.state, false)
 	}
 	if len(r.Decisions) > 0 {
 		w.Heading(2, "Decisions of organisers")
@@ -65,24 +67,21 @@ func (s *Sheet) Write(w Writer) {
 		w.Line("Accepted, but not spec-compliant: %s, %s", one.Problem, protocol.Times(one.Count))
 	}
 	w.Heading(2, "Faults by agent")
-	writeFaults(w, s.Faults, s.report.Names(), true)
+	writeFaults(w, s.Faults, s.report.state, true)
 	w.Heading(2, "Matches")
 	writeMatches(w, s.Matches)
 	if len(s.Opponents) > 0 {
 		w.Heading(2, "Opponents")
-		rows := make([][]any, len(s.Opponents))
-		for i, h := range s.Opponents {
-			rows[i] = []any{h.OpponentID, s.report.Names()[h.OpponentID], h.Wins, h.Draws, h.Losses, h.Points}
-		}
-		w.Table([]string{"Opponent", "Name", "W", "D", "L", "Points"}, rows)
+		w.Table([]string{"Opponent", "Name", "W", "D", "L", "Points"}, protocol.Each(s.Opponents, func(h record.HeadToHead) []any {
+			return []any{h.OpponentID, s.report.state.Agents[h.OpponentID].DisplayName, h.Wins, h.Draws, h.Losses, h.Points}
+		}))
 	}
 	if len(s.Agent.Latency) > 0 {
 		w.Heading(2, "Times of the answers")
-		rows := make([][]any, len(s.Agent.Latency))
-		for i, l := range s.Agent.Latency {
-			rows[i] = []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, fmt.Sprintf("%g s", l.Deadline)}
-		}
-		w.Table([]string{"Answer to", "Answers", "p50 ms", "p90 ms", "p99 ms", "Longest ms", "Limit"}, rows)
+		w.Table([]string{"Answer to", "Answers", "p50 ms", "p90 ms", "p99 ms", "Longest ms", "Limit"},
+			protocol.Each(s.Agent.Latency, func(l record.Latency) []any {
+				return []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, fmt.Sprintf("%g s", l.Deadline)}
+			}))
 	}
 	w.Heading(2, "History")
 	for _, h := range s.History {
@@ -93,25 +92,26 @@ func (s *Sheet) Write(w Writer) {
 	}
 }
 
-func writeMatches(w Writer, matches []Match) {
-	rows := make([][]any, len(matches))
-	for i := range matches {
-		m := &matches[i]
-		rows[i] = []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.Result(), m.Winner(), m.Reason,
-			strings.Join(m.Remarks(), "; ")}
-	}
+func writeMatches(w Writer, matches []record.Match) {
+	rows := protocol.Each(matches, func(m record.Match) []any {
+		remarks := m.Remarks()
+		for _, f := range m.Fallbacks {
+			remarks = append(remarks, f.Name+": "+protocol.Counted(f.Value, "fallback"))
+		}
+		return []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.Word(), m.Winner(), m.Reason, strings.Join(remarks, "; ")}
+	})
 	w.Table([]string{"Match", "Player A", "Player B", "Result", "Winner", "Reason", "Remark"}, rows)
 }
 
 // writeFaults writes faults with their remedies, and each try if they are wanted.
-func writeFaults(w Writer, groups []FaultGroup, names map[string]string, tries bool) {
+func writeFaults(w Writer, groups []FaultGroup, l *record.League, tries bool) {
 	if len(groups) == 0 {
 		w.Line("None.")
 	}
 	for i := range groups {
 		g := &groups[i]
 		if i == 0 || g.AgentID != groups[i-1].AgentID {
-			w.Heading(3, "%s (%s)", g.AgentID, names[g.AgentID])
+			w.Heading(3, "%s (%s)", g.AgentID, l.Agents[g.AgentID].DisplayName)
 		}
 		w.Item(0, "%s", g.Sentence())
 		w.Item(1, "%s", g.Problem)
@@ -159,9 +159,6 @@ var markup = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`,
 	"#", `\#`, "~", `\~`, "$", `\$`, "@", "&#64;", "://", ":&#47;&#47;", "www.", "www&#46;", "\n", " ",
 )
-
-// A figure is the text of a number: it is aligned right, and needs no escapes.
-type figure string
 
 // A markdown is a text in Markdown.
 type markdown struct{ strings.Builder }
@@ -213,21 +210,4 @@ func (d *markdown) Table(header []string, rows [][]any) {
 		d.write("|"+strings.Repeat(" %v |", len(row)), row...)
 	}
 	d.write("")
-}
-
-// Standings implements Writer.
-func (d *markdown) Standings(standings []league.Standing, evidence []string) {
-	columns := league.Columns(standings)
-	rows := protocol.Each(standings, func(r league.Standing) []any {
-		return protocol.Each(columns, func(c league.Column) any {
-			if c.Number {
-				return figure(c.Text(&r))
-			}
-			return c.Text(&r)
-		})
-	})
-	d.Table(protocol.Each(columns, func(c league.Column) string { return c.Title }), rows)
-	for _, sentence := range evidence {
-		d.Line("%s", sentence)
-	}
 }

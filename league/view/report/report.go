@@ -10,6 +10,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
 )
 
 // SchemaVersion is that of the documents.
@@ -22,8 +23,8 @@ type Report struct {
 	Standings     []league.Standing     `json:"standings"`
 	CrossTable    []CrossRow            `json:"cross_table"`         // in the order of the standings
 	Progress      []RoundPoints         `json:"progress"`            // of the completed rounds
-	Statistics    *record.Statistics    `json:"statistics,omitzero"` // of a league that has started; without head_to_head
-	Matches       []Match               `json:"matches"`
+	Statistics    *stats.Analysis       `json:"statistics,omitzero"` // of a league that has started
+	Matches       []record.Match        `json:"matches"`
 	Evidence      []string              `json:"evidence,omitempty"` // see decide.Evidence
 	Faults        []FaultGroup          `json:"faults"`
 	Agents        []Agent               `json:"agents"`
@@ -41,33 +42,23 @@ type Report struct {
 
 // A League describes the league itself.
 type League struct {
-	LeagueID        string                  `json:"league_id"`
-	DisplayName     string                  `json:"display_name,omitzero"`
-	GameType        string                  `json:"game_type"`
-	Tournament      string                  `json:"tournament,omitzero"` // swiss or knockout
-	Legs            int                     `json:"legs"`
-	State           string                  `json:"state"` // of the manager
-	Paused          *record.DecisionInForce `json:"paused,omitzero"`
-	CreatedAt       string                  `json:"created_at"`
-	StartedAt       string                  `json:"started_at,omitzero"`
-	CompletedAt     string                  `json:"completed_at,omitzero"`
-	At              string                  `json:"at"`    // time of the last event
-	Round           int                     `json:"round"` // the last announced
-	Rounds          int                     `json:"rounds"`
-	CompletedRounds int                     `json:"completed_rounds"`
-	Matches         int                     `json:"matches"`
-	Recorded        int                     `json:"recorded"`
-	Players         int                     `json:"players"`
-	Referees        int                     `json:"referees"`
-	Champion        *league.Champion        `json:"champion,omitzero"`
-	ChampionLine    string                  `json:"champion_line,omitzero"` // names all players that share the first rank
-	Scoring         protocol.Scoring        `json:"scoring"`
-	Tiebreakers     []string                `json:"tiebreakers"`
-	SuspendAfter    int                     `json:"suspend_after"`  // failures in a row; 0 for never
-	ShutdownAfter   int                     `json:"shutdown_after"` // the same
-	Auth            string                  `json:"auth,omitzero"`
-	Configuration   *journal.Configuration  `json:"configuration,omitzero"` // in force, without allowed_endpoints
-	Simulation      *journal.Simulation     `json:"simulation,omitzero"`    // of a completed league
+	record.Progress
+
+	Legs            int                    `json:"legs"`
+	CreatedAt       string                 `json:"created_at"`
+	StartedAt       string                 `json:"started_at,omitzero"`
+	CompletedAt     string                 `json:"completed_at,omitzero"`
+	At              string                 `json:"at"` // time of the last event
+	CompletedRounds int                    `json:"completed_rounds"`
+	Champion        *league.Champion       `json:"champion,omitzero"`
+	ChampionLine    string                 `json:"champion_line,omitzero"` // names all players that share the first rank
+	Scoring         protocol.Scoring       `json:"scoring"`
+	Tiebreakers     []string               `json:"tiebreakers"`
+	SuspendAfter    int                    `json:"suspend_after"`  // failures in a row; 0 for never
+	ShutdownAfter   int                    `json:"shutdown_after"` // the same
+	Auth            string                 `json:"auth,omitzero"`
+	Configuration   *journal.Configuration `json:"configuration,omitzero"` // in force, without allowed_endpoints
+	Simulation      *journal.Simulation    `json:"simulation,omitzero"`    // of a completed league
 }
 
 // A CrossRow has the results of a player against each opponent.
@@ -82,20 +73,6 @@ type RoundPoints struct {
 	Points  league.PerPlayer[int] `json:"points"` // in order of ids
 }
 
-// A Match is a match, played or planned.
-type Match struct {
-	record.Match
-
-	Draw *Draw `json:"draw,omitzero"`
-}
-
-// A Draw is the draw of the number of a match.
-type Draw struct {
-	protocol.Draw
-
-	CommitmentHolds bool `json:"commitment_holds"` // the nonce is that of the commitment
-}
-
 // A Transcript is the conversation of an attempt at a match.
 type Transcript struct {
 	*record.Conversation
@@ -107,18 +84,12 @@ type Transcript struct {
 type Agent struct {
 	record.AgentStatus
 
-	Role     string           `json:"role"`
-	Answered bool             `json:"answered"` // something answered at its endpoint
-	Matches  int              `json:"matches"`  // of a player: with a result; of a referee: conducted
-	Declined int              `json:"declined,omitzero"`
-	Latency  []record.Latency `json:"latency,omitempty"`
-	Warnings []Warning        `json:"warnings,omitempty"`
-}
-
-// A Warning is a deviation from the specification in answers that count.
-type Warning struct {
-	Problem string `json:"problem"`
-	Count   int    `json:"count"`
+	Role     string             `json:"role"`
+	Answered bool               `json:"answered"` // something answered at its endpoint
+	Matches  int                `json:"matches"`  // of a player: with a result; of a referee: conducted
+	Declined int                `json:"declined,omitzero"`
+	Latency  []record.Latency   `json:"latency,omitempty"`
+	Warnings []record.Deviation `json:"warnings,omitempty"`
 }
 
 // The states of a Seal.

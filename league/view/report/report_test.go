@@ -215,6 +215,6 @@ func TestSheetOfUnknownAgentNamesTheAgents(t *testing.T) {
 }
 
 func TestMatchWithAnotherKeyHasARemark(t *testing.T) {
-	m := &report.Match{Match: record.Match{KeyMarks: []string{"P01 has had another key since event 57"}}}
+	m := &record.Match{KeyMarks: []string{"P01 has had another key since event 57"}}
 	assert.Equal(t, []string{"P01 has had another key since event 57"}, m.Remarks())
 }

@@ -1,12 +1,10 @@
 package report
 
 import (
-	"fmt"
-	"strings"
-
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
 )
 
 // A Sheet is the report of one agent. Its members are a contract of docs/report.md.
@@ -15,9 +13,9 @@ type Sheet struct {
 	League        League                `json:"league"`
 	Agent         Agent                 `json:"agent"`
 	Standing      *league.Standing      `json:"standing,omitzero"`  // of a player
-	Rating        *record.Rating        `json:"rating,omitzero"`    // of a player
+	Rating        *stats.Player         `json:"rating,omitzero"`    // of a player
 	Opponents     []record.HeadToHead   `json:"opponents,omitzero"` // of a player
-	Matches       []Match               `json:"matches"`            // of a referee: those that it conducted
+	Matches       []record.Match        `json:"matches"`            // of a referee: those that it conducted
 	Faults        []FaultGroup          `json:"faults"`             // of this agent, with all occurrences
 	Decisions     []record.DecisionMade `json:"decisions"`          // about the agent and its matches
 	History       []HistoryEntry        `json:"history"`
@@ -31,14 +29,13 @@ type Sheet struct {
 // it has all transcripts.
 func (r *Report) Sheet(agentID string) (*Sheet, error) {
 	s := &Sheet{
-		SchemaVersion: SchemaVersion, League: r.League, Matches: []Match{}, Decisions: []record.DecisionMade{},
+		SchemaVersion: SchemaVersion, League: r.League, Matches: []record.Match{}, Decisions: []record.DecisionMade{},
 		History: r.history[agentID], Transcripts: r.Transcripts, Omitted: r.Omitted, report: r,
 	}
-	at, known := r.order()[agentID]
-	if !known {
-		return nil, fmt.Errorf("no agent %.40q: the league has %s", agentID, r.inventory())
+	if err := r.state.CheckAgent(agentID); err != nil {
+		return nil, err
 	}
-	s.Agent = r.Agents[at]
+	s.Agent = r.Agents[r.order()[agentID]]
 	for i := range r.Standings {
 		if r.Standings[i].PlayerID == agentID {
 			s.Standing, s.Opponents = &r.Standings[i], r.CrossTable[i].Against
@@ -62,26 +59,4 @@ func (r *Report) Sheet(agentID string) (*Sheet, error) {
 	own := protocol.Select(r.faults, func(f record.Fault) bool { return f.AgentID == agentID })
 	s.Faults = groups(own, 0, r.order())
 	return s, nil
-}
-
-// Names are the names of the agents by id.
-func (r *Report) Names() map[string]string {
-	names := map[string]string{}
-	for i := range r.Agents {
-		names[r.Agents[i].AgentID] = r.Agents[i].DisplayName
-	}
-	return names
-}
-
-// inventory lists the ids of the agents, at most 20.
-func (r *Report) inventory() string {
-	const most = 20
-	ids := protocol.Each(r.Agents, func(a Agent) string { return a.AgentID })
-	if n := len(ids); n > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), n-most)
-	}
-	if len(ids) == 0 {
-		return "none yet"
-	}
-	return strings.Join(ids, ", ")
 }

@@ -49,7 +49,7 @@ func BenchmarkAnalyse(b *testing.B) {
 				var took, baseline time.Duration
 				for b.Loop() {
 					start := time.Now()
-					stats.Analyse(size.players, matches, stats.Options{Seed: 7, SidesAlike: alike})
+					analyse(size.players, matches, stats.Options{Seed: 7, SidesAlike: alike})
 					took += time.Since(start)
 					start = time.Now()
 					for range times {

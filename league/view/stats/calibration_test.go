@@ -70,7 +70,7 @@ func rejections(t *testing.T, f pairing.Format, o stats.Options, match func(rand
 		random := rand.New(rand.NewPCG(uint64(seed), 1))
 		matches := play(t, f, func(a, b int) league.Played { return match(random, a, b) })
 		o.Seed, o.Resamples, o.Shuffles = uint64(seed), 1, 999
-		if a := stats.Analyse(f.Players, matches, o); a.Equality.Rejected {
+		if a := analyse(f.Players, matches, o); a.Equality.Rejected {
 			rejected++
 		}
 	}
@@ -143,7 +143,7 @@ func TestIntervalsContainTheTrueRating(t *testing.T) {
 					p := 1 / (1 + math.Exp(tt.strengths[b]-tt.strengths[a]))
 					return (1 - tt.draws) * p, (1 - tt.draws) * (1 - p)
 				})
-				a := stats.Analyse(n, matches, stats.Options{Seed: uint64(seed), SidesAlike: true, Resamples: 200, Shuffles: 1})
+				a := analyse(n, matches, stats.Options{Seed: uint64(seed), SidesAlike: true, Resamples: 200, Shuffles: 1})
 				for i, p := range a.Players {
 					if p.Low <= truth[i] && truth[i] <= p.High {
 						inside++
@@ -189,11 +189,7 @@ func TestPerfectTicTacToePlayerIsClearOfTheRest(t *testing.T) {
 	for i, m := range result.Results {
 		matches[i] = league.Played{A: index[m.PlayerA], B: index[m.PlayerB], Winner: index[m.Winner]}
 	}
-	o := stats.Options{Seed: 7}
-	for i := range 8 {
-		o.Names = append(o.Names, result.Standings[i].PlayerID)
-	}
-	a := stats.Analyse(8, matches, o)
+	a := stats.Analyse(result.Standings, matches, stats.Options{Seed: 7})
 	perfect := index["P03"]
 	require.Equal(t, perfect, a.Order[0])
 	assert.Equal(t, 1, a.Players[perfect].WorstRank)

@@ -25,7 +25,7 @@ func (a *Analysis) verdict(o *Options) string {
 	case e.Matches == 0:
 		return fmt.Sprintf("All %d matches are draws: they show no difference between the players.", a.Used)
 	case e.Rejected:
-		return fmt.Sprintf("The data show differences (%s)%s.", e.shownP(), a.standouts(o))
+		return fmt.Sprintf("The data show differences (%s)%s.", e.shownP(), a.standouts())
 	case o.PairedByResults:
 		return "The order of these players can be luck: where results decide who meets whom, results hardly tell players apart."
 	case !e.Possible && e.Matches > 1 && !o.SidesAlike && (a.Sides.WinsA == 0 || a.Sides.WinsB == 0):
@@ -53,14 +53,14 @@ func (a *Analysis) withWinner() string {
 
 // standouts names the smallest group of players that is clearly better, or worse, than all
 // others. If there is none, it compares the first player with those that are clearly worse.
-func (a *Analysis) standouts(o *Options) string {
+func (a *Analysis) standouts() string {
 	n, first := len(a.Order), a.Order[0]
 	for size := 1; size <= n/2; size++ {
 		switch {
 		case a.separate(size):
-			return ": " + a.group(a.Order[:size], o) + " better than the rest"
+			return ": " + a.group(a.Order[:size]) + " better than the rest"
 		case a.separate(n - size):
-			return ": " + a.group(a.Order[n-size:], o) + " worse than the rest"
+			return ": " + a.group(a.Order[n-size:]) + " worse than the rest"
 		}
 	}
 	below := 0
@@ -70,7 +70,7 @@ func (a *Analysis) standouts(o *Options) string {
 		}
 	}
 	if below > 0 {
-		return fmt.Sprintf(": %s is better than %d of the %d others", o.name(first), below, n-1)
+		return fmt.Sprintf(": %s is better than %d of the %d others", a.Players[first].PlayerID, below, n-1)
 	}
 	return ", but no player is clearly better than another"
 }
@@ -90,27 +90,20 @@ func (a *Analysis) separate(first int) bool {
 }
 
 // group names players with a verb.
-func (a *Analysis) group(players []int, o *Options) string {
+func (a *Analysis) group(players []int) string {
 	const most = 5
-	if len(players) > most {
-		return fmt.Sprintf("%s and %d others are", o.name(players[0]), len(players)-1)
+	var names []string
+	for _, player := range players {
+		names = append(names, a.Players[player].PlayerID)
 	}
-	names := make([]string, len(players))
-	for i, player := range players {
-		names[i] = o.name(player)
-	}
-	if len(names) == 1 {
+	switch last := len(names) - 1; {
+	case last == 0:
 		return names[0] + " is"
+	case last < most:
+		return strings.Join(names[:last], ", ") + " and " + names[last] + " are"
+	default:
+		return fmt.Sprintf("%s and %d others are", names[0], last)
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last] + " are"
-}
-
-func (o *Options) name(player int) string {
-	if player < len(o.Names) {
-		return o.Names[player]
-	}
-	return fmt.Sprintf("player %d", player+1)
 }
 
 // shownP is P with as many digits as matter.

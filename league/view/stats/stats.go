@@ -4,13 +4,17 @@
 //
 // All functions are pure: values in, values out, with no clock, no files and no global source
 // of randomness. The same matches in the same order and the same seed give the same numbers.
-// Players are indexes, 0 to n-1. The package must not depend on ids, rounds, games or time.
+// Matches name players by their indexes, 0 to n-1. The package must not depend on rounds, games or time.
 //
 // docs/statistics.md explains the numbers to their readers.
 package stats
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"strconv"
 
 	"evenodd/league"
 )
@@ -39,29 +43,29 @@ type Options struct {
 	// in a knockout.
 	PairedByResults bool
 
-	Names      []string // of the players, for Sentence; nil for "player 1", "player 2", …
-	Strategies []string // of the players; nil for none
-	Points     []int    // of the players in the table, for SonnebornBerger; nil for none
-
 	// Resamples is the number of resamples behind the intervals, and Shuffles that of the test;
 	// 0 for as many as take a fraction of a second.
 	Resamples, Shuffles int
 }
 
-// An Analysis is what the matches of a league show.
+// An Analysis is what the results of a league show about its players, as docs/statistics.md
+// explains. The members are a contract.
 type Analysis struct {
-	Matches int  // all matches
-	Played  int  // Matches without technical losses
-	Used    int  // matches behind ratings and test: Played, or MaxMatches if Played is larger
-	Sampled bool // Used is a sample
+	Sentence string `json:"sentence"` // what the results show, in one or two sentences
 
-	Players    []Player   // by player
-	Order      []int      // the players, the highest rating first
-	HeadToHead []Pair     // each pair that met, in order of A and B
-	Strategies []Strategy // in the order of their first player
-	Sides      Sides
-	Equality   Equality
-	Sentence   string // what the data show, as one or two sentences
+	Matches int  `json:"matches"`          // all results that count
+	Stated  int  `json:"stated,omitzero"`  // not rated: their result rests on the word of a referee
+	Played  int  `json:"played"`           // the others without technical losses
+	Used    int  `json:"used"`             // matches behind ratings and test: Played, or MaxMatches if Played is larger
+	Sampled bool `json:"sampled,omitzero"` // Used is a sample
+
+	Equality   Equality   `json:"equality"`
+	Sides      Sides      `json:"sides"`
+	Ratings    []Player   `json:"ratings"`              // the highest first; set by Round
+	Strategies []Strategy `json:"strategies,omitempty"` // in the order of their first player; nil if they are not known
+
+	Players []Player `json:"-"` // by player
+	Order   []int    `json:"-"` // the players, the highest rating first
 
 	model     model     // of the ratings
 	strengths []float64 // by player: the natural logarithm of the odds against an average opponent
@@ -69,6 +73,10 @@ type Analysis struct {
 
 // A Player is what the matches show about one player.
 type Player struct {
+	PlayerID    string `json:"player_id"`
+	DisplayName string `json:"display_name"`
+	Strategy    string `json:"strategy,omitzero"`
+
 	Matches int `json:"matches"` // of the player behind its rating
 
 	// Rating is the playing strength, and Low to High its interval. An opponent that scores half
@@ -90,6 +98,14 @@ type Player struct {
 	LegsToNext int `json:"legs_to_next,omitzero"`
 }
 
+// Ranks is the interval of the rank, such as 1–3.
+func (p *Player) Ranks() string {
+	if p.BestRank == p.WorstRank {
+		return strconv.Itoa(p.BestRank)
+	}
+	return fmt.Sprintf("%d–%d", p.BestRank, p.WorstRank)
+}
+
 // Sides counts the matches behind the ratings by the side that won.
 type Sides struct {
 	WinsA int `json:"wins_A"`
@@ -99,44 +115,54 @@ type Sides struct {
 	Advantage float64 `json:"advantage"`
 }
 
-// Analyse analyses the matches of a league of some players. It panics if a match is not
+// Analyse analyses the matches of the players of a league. It panics if a match is not
 // between two of them, or another player wins it. 20,000 matches take less than a second, and some
 // seconds if they are of thousands of players.
-func Analyse(players int, matches []league.Played, o Options) *Analysis {
-	check(players, matches)
-	a := &Analysis{Matches: len(matches)}
-	used := a.use(matches, o.Seed)
-	a.Players = make([]Player, players)
+func Analyse(players []league.Standing, matches []league.Played, o Options) *Analysis {
+	a := &Analysis{Players: make([]Player, len(players))}
+	used := a.use(len(players), matches, o.Seed)
+	for i := range players {
+		p := &players[i]
+		a.Players[i] = Player{PlayerID: p.PlayerID, DisplayName: p.DisplayName, Strategy: p.Strategy}
+	}
 	a.rate(used, &o)
-	a.HeadToHead = headToHead(matches)
-	a.Strategies = sumStrategies(matches, o.Strategies)
-	a.addSonnebornBerger(matches, o.Points)
-	for i := range a.Order[:max(players-1, 0)] {
+	a.sumStrategies(matches)
+	a.addSonnebornBerger(matches, players)
+	for i := range a.Order[:max(len(players)-1, 0)] {
 		a.Players[a.Order[i]].LegsToNext = a.LegsToSeparate(a.Order[i], a.Order[i+1])
 	}
-	a.Equality = testEquality(players, used, &o)
+	a.Equality = testEquality(len(players), used, &o)
 	a.Sentence = a.sentence(&o)
 	return a
 }
 
 // Sentence is the Sentence of Analyse. It takes a small part of its time unless the data show
 // differences.
-func Sentence(players int, matches []league.Played, o Options) string {
-	check(players, matches)
-	a := &Analysis{Matches: len(matches)}
-	a.Equality = testEquality(players, a.use(matches, o.Seed), &o)
+func Sentence(players []league.Standing, matches []league.Played, o Options) string {
+	a := &Analysis{}
+	a.Equality = testEquality(len(players), a.use(len(players), matches, o.Seed), &o)
 	if a.Equality.Rejected {
 		return Analyse(players, matches, o).Sentence
 	}
 	return a.sentence(&o)
 }
 
-// check panics if a match cannot be one of the league.
-func check(players int, matches []league.Played) {
-	for _, m := range matches {
-		if err := m.Check(players); err != nil {
-			panic("stats: " + err.Error())
-		}
+// Round sets Ratings and rounds all numbers: their last bits differ between processors.
+func (a *Analysis) Round() {
+	round(4, &a.Equality.P, &a.Equality.SmallestP)
+	round(2, &a.Equality.Statistic)
+	round(1, &a.Sides.Advantage)
+	a.Ratings = make([]Player, len(a.Players))
+	for i, player := range a.Order {
+		a.Ratings[i] = a.Players[player]
+		round(1, &a.Ratings[i].Rating, &a.Ratings[i].Low, &a.Ratings[i].High)
+	}
+}
+
+func round(digits int, numbers ...*float64) {
+	factor := math.Pow10(digits)
+	for _, x := range numbers {
+		*x = cmp.Or(math.Round(*x*factor)/factor, 0) // no negative zero
 	}
 }
 
@@ -149,15 +175,19 @@ const (
 
 func newRandom(seed, key uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, key)) } //nolint:gosec // statistics need no secret
 
-// use returns the matches behind ratings and test, in order, and counts them.
-func (a *Analysis) use(matches []league.Played, seed uint64) []league.Played {
+// use returns the matches behind ratings and test, in order, and counts them. It panics if a match
+// cannot be one of the league.
+func (a *Analysis) use(players int, matches []league.Played, seed uint64) []league.Played {
 	used := make([]league.Played, 0, len(matches))
 	for i := range matches {
+		if err := matches[i].Check(players); err != nil {
+			panic("stats: " + err.Error())
+		}
 		if !matches[i].Technical {
 			used = append(used, matches[i])
 		}
 	}
-	a.Played = len(used)
+	a.Matches, a.Played = len(matches), len(used)
 	if a.Sampled = a.Played > MaxMatches; a.Sampled {
 		random, sample := newRandom(seed, keySample), used[:0]
 		for i := range used {
