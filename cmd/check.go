@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -231,10 +230,6 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*check.Report, error
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = l.Close() }() // the kit has usually closed it
-	if err := o.await(ctx, l); err != nil {
-		return nil, err
-	}
 	stop := o.showProgress(s)
 	o.Listener, o.Wait = l, max(o.Wait, time.Millisecond) // 0 is the default of the kit
 	report, err := o.examine(ctx, o.Options)
@@ -264,7 +259,7 @@ func verdict(r *check.Report) error {
 
 // open listens at the address where the agent finds its manager: the default address,
 // or a free port if another program has it.
-func (o *checkOptions) open(ctx context.Context, s streams) (*firstCall, error) {
+func (o *checkOptions) open(ctx context.Context, s streams) (net.Listener, error) {
 	meet := &o.meet
 	switch {
 	case meet.given:
@@ -282,27 +277,7 @@ func (o *checkOptions) open(ctx context.Context, s streams) (*firstCall, error) 
 				meet.at, errTaken, another.urlOf(l))
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return newFirstCall(l), nil
-}
-
-// await returns when a server listens at the agent's URL, or the agent has called the
-// kit: some agents register before they listen.
-func (o *checkOptions) await(ctx context.Context, l *firstCall) error {
-	bound, cancel := context.WithTimeout(ctx, max(min(o.Wait, o.Budget), time.Second))
-	defer cancel()
-	err := awaitListener(bound, o.Dial, o.URL, l.come)
-	switch {
-	case ctx.Err() != nil:
-		return interrupted("The test has no result: run it again.")
-	case protocol.Forbidden(err):
-		return fmt.Errorf("%s cannot be tested: %w", o.URL, err)
-	case err != nil:
-		return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", o.URL, err)
-	}
-	return nil
+	return l, err
 }
 
 // showProgress shows the elapsed time on a terminal until the returned function is
@@ -316,40 +291,4 @@ func (o *checkOptions) showProgress(s streams) (stop func()) {
 		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish())
 	_ = bar.Add(0) // starts it; an error only spoils the picture
 	return func() { _ = bar.Finish() }
-}
-
-// A firstCall is a listener that tells when the first connection has come.
-type firstCall struct {
-	net.Listener
-	come  chan struct{} // closed at the first connection
-	first chan net.Conn // closed when it has been accepted
-}
-
-func newFirstCall(l net.Listener) *firstCall {
-	d := &firstCall{Listener: l, come: make(chan struct{}), first: make(chan net.Conn, 1)}
-	go func() { // ends at the first connection, or when the listener is closed
-		defer close(d.first)
-		if c, err := l.Accept(); err == nil {
-			d.first <- c
-			close(d.come)
-		}
-	}()
-	return d
-}
-
-// Accept waits for the next connection.
-func (d *firstCall) Accept() (net.Conn, error) {
-	if c, is := <-d.first; is {
-		return c, nil
-	}
-	return d.Listener.Accept()
-}
-
-// Close closes also the first connection, if Accept has not returned it.
-func (d *firstCall) Close() error {
-	err := d.Listener.Close()
-	if c, is := <-d.first; is {
-		_ = c.Close()
-	}
-	return err
 }

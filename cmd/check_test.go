@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net"
 	"net/http/httptest"
 	"strings"
@@ -22,7 +20,6 @@ import (
 type fakeKit struct {
 	report *check.Report
 	asked  check.Options
-	during func(context.Context, check.Options) error
 }
 
 func (h *fakeKit) catalogue(role string) []check.Requirement {
@@ -35,14 +32,9 @@ func (h *fakeKit) catalogue(role string) []check.Requirement {
 	return all
 }
 
-func (h *fakeKit) examine(ctx context.Context, o check.Options) (*check.Report, error) {
+func (h *fakeKit) examine(_ context.Context, o check.Options) (*check.Report, error) {
 	h.asked = o
 	defer o.Listener.Close()
-	if h.during != nil {
-		if err := h.during(ctx, o); err != nil {
-			return nil, err
-		}
-	}
 	r := *h.report
 	r.URL = o.URL
 	return &r, nil
@@ -217,46 +209,6 @@ func TestFlagsOfACheckReachTheKit(t *testing.T) {
 	assert.Equal(t, []int{2, 3}, []int{h.asked.Players, h.asked.Referees})
 	assert.NotContains(t, stdout, "sesame")
 	assert.NotEqual(t, meetingPoint, h.asked.Listener.Addr().String())
-}
-
-// An agent may register before it listens: the first connection to the kit ends the
-// wait, and is served.
-func TestCheckWaitsForAnAgentThatRegistersFirst(t *testing.T) {
-	gone, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	url := "http://" + gone.Addr().String() + "/mcp"
-	require.NoError(t, gone.Close())
-	free, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	kit := free.Addr().String()
-	require.NoError(t, free.Close())
-
-	h := newFakeKit()
-	h.during = func(_ context.Context, o check.Options) error {
-		c, err := o.Listener.Accept()
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		said, err := io.ReadAll(c)
-		assert.Equal(t, "hello", string(said))
-		return err
-	}
-	came := make(chan error, 1)
-	go func() {
-		for {
-			c, err := net.Dial("tcp", kit)
-			if err != nil {
-				continue // it does not listen yet
-			}
-			_, err = c.Write([]byte("hello"))
-			came <- errors.Join(err, c.Close())
-			return
-		}
-	}()
-	_, _, err = h.runCheck(t, "player", url, "--listen", kit, "--wait", "1m")
-	assert.EqualError(t, err, "1 requirement failed")
-	require.NoError(t, <-came)
 }
 
 // If another program has the default address of managers, the command takes a free port and names it.

@@ -8,9 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
-	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
@@ -89,35 +87,4 @@ func listenAt(ctx context.Context, hostPort string) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen on %s: %w", hostPort, err)
 	}
 	return l, nil
-}
-
-// awaitListener returns when a server listens at a URL, or come is closed. When ctx
-// ends, it returns the error of the last connection attempt.
-func awaitListener(ctx context.Context, dial http.Dialer, at string, come <-chan struct{}) error {
-	u, err := url.Parse(at)
-	if err != nil {
-		return err
-	}
-	const pause = 100 * time.Millisecond
-	again := time.NewTicker(pause)
-	defer again.Stop()
-	for {
-		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
-		c, failed := dial(attempt, "tcp", protocol.HostPort(u))
-		cancel()
-		if failed == nil {
-			return c.Close()
-		}
-		// the last attempt may have had no time
-		if err == nil || ctx.Err() == nil && !errors.Is(failed, context.DeadlineExceeded) {
-			err = failed
-		}
-		select {
-		case <-come:
-			return nil
-		case <-ctx.Done():
-			return err
-		case <-again.C:
-		}
-	}
 }

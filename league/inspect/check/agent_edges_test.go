@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,16 +14,33 @@ import (
 	"evenodd/league/inspect/check"
 )
 
-func TestAgentThatCannotBeReachedFailsOneRequirement(t *testing.T) {
+func TestAgentThatNeverListensIsNotExamined(t *testing.T) {
 	t.Parallel()
 	inVirtualTime(t, func(n *network) {
-		for role, id := range map[string]string{check.Player: "P-HTTP-01", check.Manager: "M-HTTP-01", check.Referee: "R-HTTP-01"} {
-			report := n.check(check.Options{Role: role, URL: n.closedPort(), Listener: n.open(), Wait: time.Millisecond})
-			assert.False(n, report.Conforms())
-			assert.Contains(n, verdicts(report, check.Fail)[id], "connection refused")
-			assert.Len(n, verdicts(report, check.Fail, check.Skipped), len(check.Catalogue(role)))
-			assert.Equal(n, "the agent cannot be reached", finding(n, report, id[:1]+"-RPC-07").Detail)
+		for _, role := range []string{check.Player, check.Manager, check.Referee} {
+			began, url := time.Now(), n.closedPort()
+			_, err := check.Check(n.Context(), check.Options{
+				Role: role, URL: url, Listener: n.open(), Wait: time.Minute, Dial: n.dial,
+			})
+			assert.ErrorContains(n, err, "no server listens at "+url)
+			assert.ErrorContains(n, err, "connection refused")
+			assert.Equal(n, time.Minute, time.Since(began))
 		}
+	})
+}
+
+// An agent may register before it listens: the kit serves the registration, and waits for the agent.
+func TestAgentThatListensAfterItsRegistrationIsExamined(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		m, manager, url := newModel(n), n.open(), n.closedPort()
+		go func() {
+			m.register(n, urlOf(manager), url)
+			time.Sleep(5 * time.Second)
+			n.serveAt(n.pipes.Listen(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")), m)
+		}()
+		r := n.check(check.Options{Role: check.Player, URL: url, Listener: manager, Wait: time.Minute})
+		assert.Empty(n, verdicts(r, check.Fail, check.Warn, check.Skipped))
 	})
 }
 
@@ -41,6 +59,20 @@ func TestManagerWhoseLeagueRunsIsGivenUp(t *testing.T) {
 		second := play()
 		assert.Contains(n, verdicts(second, check.Fail)["M-REG-01"], "REJECTED")
 		assert.Contains(n, verdicts(second, check.Skipped)["M-RUN-01"], "fresh league")
+	})
+}
+
+// Some managers assign matches by the announcement of a round alone.
+func TestManagerThatAssignsMatchesByAnnouncementsConforms(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		url, _ := ownManager(n, 4, 1, &tamper{announce: true, response: func(_ string, _, response object) {
+			delete(inner(response, "result"), "manager_auth") // the manager of others
+		}})
+		report := n.check(check.Options{Role: check.Manager, URL: url, Listener: n.open(),
+			Selection: check.Selection{Only: []string{"M-FRM", "M-ASG", "M-RPT", "M-STA", "M-END"}}})
+		assert.Equal(n, map[string]string{"M-FRM-03": "notify_round instead of start_match"},
+			verdicts(report, check.Fail, check.Warn, check.Skipped))
 	})
 }
 

@@ -18,9 +18,8 @@ import (
 type call struct {
 	Exchange
 
-	seq int // position among all calls and answers, from 1
-	at  time.Time
-	to  *fakeAgent
+	at time.Time
+	to *fakeAgent
 
 	came members // the body as it came; nil when it was no JSON object
 	sent members // the message as it came
@@ -35,7 +34,7 @@ type call struct {
 	kind   string // the message type that is asked for; "" for none
 	params members
 
-	began int // position of its answer; 0 while there is none
+	answered bool
 }
 
 // read parses a call, as received and in the form of the specification.
@@ -201,9 +200,9 @@ func accepted(want func(field string) bool) test {
 
 // recordMessages records the form of the calls of the agent and, except for its registration and its
 // notices, whether agents accept them.
-func (x *exam) recordMessages(s *fakes) {
-	x.recordForms(s)
-	for _, c := range s.received(func(c *call) bool {
+func (x *exam) recordMessages() {
+	x.recordForms()
+	for _, c := range x.fakes.received(func(c *call) bool {
 		return c.kind != "" && !c.searching && c.kind != protocol.TypeRefereeRegisterRequest && !methodOf(c.kind).Notice
 	}) {
 		x.record("message", &fact{call: c})
@@ -211,18 +210,19 @@ func (x *exam) recordMessages(s *fakes) {
 }
 
 // recordForms records the form of the calls of the agent.
-func (x *exam) recordForms(s *fakes) {
-	for _, c := range append(s.received(func(c *call) bool { return c.kind != "" && !c.searching }), s.unread()...) {
+func (x *exam) recordForms() {
+	known := x.fakes.received(func(c *call) bool { return c.kind != "" && !c.searching })
+	for _, c := range append(known, x.unread()...) {
 		x.record("form of call", &fact{call: c, problem: c.form, defect: formDefect})
 	}
 }
 
 // unread returns the calls to the kit's manager that no manager can read: of another path or method.
-func (s *fakes) unread() []*call {
-	if s.exam.options.Role == Manager {
+func (x *exam) unread() []*call {
+	if x.options.Role == Manager {
 		return nil
 	}
-	return s.received(func(c *call) bool { return c.to == s.agents[0] && c.kind == "" && c.form != "" })
+	return x.fakes.received(func(c *call) bool { return c.to == x.host && c.kind == "" && c.form != "" })
 }
 
 // isMethod tells whether a manager may know a method, those of MCP too.

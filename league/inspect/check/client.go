@@ -19,7 +19,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/dialect"
-	"evenodd/transport/dialect/bridge"
 )
 
 const (
@@ -114,11 +113,6 @@ func (x *exam) roundTrip(ctx context.Context, r *reply, header map[string]string
 
 const outOfTime = "the time of the examination was over"
 
-// encode returns a call with this id; nil makes it a notification.
-func (x *exam) encode(id jsontext.Value, method string, params any) []byte {
-	return dialect.CallBody(method, protocol.ParseObject(encoded(params)).Append(nil), id)
-}
-
 // nextID returns an id that no call had before.
 func (x *exam) nextID() jsontext.Value {
 	return jsontext.Value(strconv.FormatInt(x.ids.Add(1), 10))
@@ -154,29 +148,25 @@ func (x *exam) timed(method string, r *reply) {
 	}
 }
 
-// methodFor returns the method of a message of the kit.
+// methodFor returns the method of a message of the kit. A tool has the name of its message type, and no
+// agent has a method for a message without a type.
 func methodFor(message map[string]any) string {
 	messageType, _ := message["message_type"].(string)
-	return methodOf(messageType).Name
+	return cmp.Or(methodOf(messageType).Name, strings.ToLower(messageType), unknownMethod)
 }
 
-// ask sends a message as a league does: in the form of the specification and, if the agent
-// rejects that, in the other forms that a league knows. The speaker remembers the form that
-// the agent understands.
-func (x *exam) ask(ctx context.Context, speaker *bridge.Bridge, message map[string]any) *reply {
-	return x.askBy(ctx, speaker, methodFor(message), message)
-}
-
-// askBy is ask for a method that the type of the message does not tell. The reply has the message with
-// the names of the specification, and the bytes in the form that the agent understood; if it understood
-// none, it is the answer that tells most about the reason.
-func (x *exam) askBy(ctx context.Context, speaker *bridge.Bridge, method string, params any) *reply {
+// ask sends a message as a league does: in the form of the specification and, if the agent under
+// examination rejects that, in the other forms that a league knows. The dialect remembers the form that
+// it understands. The reply has the message with the names of the specification, and the bytes in the form
+// that was understood; if none was, it is the answer that tells most about the reason.
+func (a *fakeAgent) ask(ctx context.Context, message map[string]any) *reply {
+	x, method := a.fakes.exam, methodFor(message)
 	id, limit := x.nextID(), x.limitOf(method)
-	body := x.encode(id, method, params)
+	body := dialect.CallBody(method, encoded(message), id)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var attempts []*reply
-	status, translated, arrived, err := speaker.Call(ctx, x.options.URL, "", method, body,
+	status, translated, arrived, err := a.dialect.Call(ctx, x.options.URL, "", method, body,
 		func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error) {
 			r := x.post(ctx, url, header, body, limit)
 			attempts = append(attempts, r)
@@ -277,24 +267,28 @@ func (b *breach) about() string {
 	return "with " + string(encoded(map[string]any{b.member: b.value}))
 }
 
-// send sends a message once, in the form that the agent has understood before from this speaker, and
-// with a change.
-func (x *exam) send(ctx context.Context, speaker *bridge.Bridge, message map[string]any, change ...change) *reply {
-	return x.sendBy(ctx, speaker, methodFor(message), message, change...)
-}
-
 // A change changes a request. The result is nil if the form of the agent has no such request.
 type change func(request members) []byte
 
-// sendBy is send for a method that the type of the message does not tell.
-func (x *exam) sendBy(ctx context.Context, speaker *bridge.Bridge, method string, params any, change ...change) *reply {
-	url, header, body := x.inForm(ctx, speaker, method, params)
+// send sends a message once, in the form that the agent under examination has understood before from this
+// one, and with a change.
+func (a *fakeAgent) send(ctx context.Context, message map[string]any, change ...change) *reply {
+	url, header, body := a.inForm(ctx, message)
 	for _, c := range change {
 		if body = c(objectOf(body)); body == nil {
 			return notSent(url, nil, "the agent takes messages without JSON-RPC")
 		}
 	}
-	return x.deliver(ctx, url, header, method, body)
+	return a.fakes.exam.deliver(ctx, url, header, methodFor(message), body)
+}
+
+// sendBroken sends copies of a message, each with a breach.
+func (a *fakeAgent) sendBroken(ctx context.Context, message map[string]any, breaches ...breach) {
+	kind, _ := message["message_type"].(string)
+	for _, b := range breaches {
+		r := a.send(ctx, b.in(maps.Clone(message), nil))
+		a.fakes.exam.record(b.fact, &fact{about: kind + " " + b.about(), reply: r, code: b.code, messageType: kind})
+	}
 }
 
 // sendBody posts a request as it is. The method is "" for a body that is no call.
@@ -318,12 +312,13 @@ func (x *exam) deliver(ctx context.Context, url string, header map[string]string
 	return r
 }
 
-// inForm returns a request in the form that the agent has understood before from this
-// speaker, and the URL and further headers for it.
-func (x *exam) inForm(ctx context.Context, speaker *bridge.Bridge, method string, params any) (url string,
-	header map[string]string, form []byte) {
-	body := x.encode(x.nextID(), method, params)
-	_, _, _, _ = speaker.Call(ctx, x.options.URL, "", method, body,
+// inForm returns a request in the form that the agent under examination has understood before from this
+// one, and the URL and further headers for it.
+func (a *fakeAgent) inForm(ctx context.Context, message map[string]any) (url string, header map[string]string,
+	form []byte) {
+	x, method := a.fakes.exam, methodFor(message)
+	body := dialect.CallBody(method, encoded(message), x.nextID())
+	_, _, _, _ = a.dialect.Call(ctx, x.options.URL, "", method, body,
 		func(_ context.Context, to string, further map[string]string, body []byte) (posted, error) {
 			if form == nil {
 				url, header, form = to, further, body

@@ -58,16 +58,13 @@ func TestPlayerThatDoesNotRegisterIsExaminedWithoutTheEndOfTheLeague(t *testing.
 		r := alone(n, m)
 		assert.True(n, r.Conforms())
 		assert.Empty(n, verdicts(r, check.Fail, check.Warn))
-		assert.Equal(n, "no manager was there to register with", finding(n, r, "P-REG-01").Detail)
+		assert.Contains(n, finding(n, r, "P-REG-01").Detail, "did not register with the manager of this examination within 1ns")
 		assert.Contains(n, finding(n, r, "P-NOT-04").Detail, "must not end its league")
 		assert.False(n, ended.Load())
 
 		r = examine(n, m, func(o *check.Options) { o.Selection.Only = []string{"P-REG", "P-NOT-01"} })
 		assert.Empty(n, verdicts(r, check.Fail, check.Warn, check.Skipped))
 		assert.False(n, ended.Load(), "the end of the league is not selected")
-
-		r = alone(n, newModel(n), func(o *check.Options) { o.Listener, o.Wait = n.open(), time.Nanosecond })
-		assert.Contains(n, finding(n, r, "P-REG-01").Detail, "did not register with the manager of this examination within 1ns")
 	})
 }
 

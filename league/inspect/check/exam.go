@@ -3,24 +3,26 @@ package check
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
-	"evenodd/transport/dialect/bridge"
 )
 
 // Options configure an examination.
@@ -29,11 +31,10 @@ type Options struct {
 	URL  string     // of the agent
 	Game rules.Game // nil means even_odd
 	// Listener serves the kit's manager; an agent that registers by itself finds its
-	// manager there. The kit closes it. Nil skips all requirements that need a
-	// registration.
+	// manager there. The kit closes it.
 	Listener  net.Listener
 	Selection Selection
-	Wait      time.Duration  // for the agent to register with the kit; 0 means 10 s
+	Wait      time.Duration  // for the agent to listen, and then to register with the kit; 0 means 10 s
 	Budget    time.Duration  // of the whole examination; 0 means 3 minutes
 	Players   int            // that a manager under examination waits for; 0 means 4
 	Referees  int            // likewise; 0 means 1
@@ -86,20 +87,18 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	}
 	o.setDefaults()
 	defer o.client.CloseIdleConnections()
-	if o.Listener != nil {
-		defer func() { _ = o.Listener.Close() }() // its server may have closed it before
-	}
+	defer func() { _ = o.Listener.Close() }() // its server may have closed it before
 	started := time.Now()
 	bound, cancel := context.WithTimeout(ctx, o.Budget)
 	defer cancel()
 	x := &exam{
 		options: &o, life: bound, game: o.Game.Info().Type, findings: map[string]*Finding{},
-		hung: map[string]bool{}, times: map[string][]time.Duration{},
-		dialect: bridge.New(bridge.Options{League: checkLeague, Clock: protocol.SystemClock(), Log: zerolog.Nop()}),
+		hung: map[string]bool{}, times: map[string][]time.Duration{}, as: membershipOf(o.Role),
+		token: "tok-" + strings.ToLower(membershipOf(o.Role).first) + "-" + rand.Text(),
 	}
-	x.examine(bound, begin(x))
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	err := x.examine(bound, begin(x))
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return nil, err
 	}
 	r := &Report{
 		SchemaVersion: SchemaVersion, Role: o.Role, URL: o.URL,
@@ -113,10 +112,9 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 // An examiner examines the agents of a role. The kit plays all other roles.
 type examiner interface {
 	table() []rule
-	open(context.Context)         // the agents of the kit, before the first call
-	meet(context.Context) bool    // makes the first call, and tells whether the examination goes on
-	scenarios() []scenario        // requests that the agent may not survive come last
-	conclude(ctx context.Context) // records what all scenarios have shown, and closes the agents of the kit
+	answer(*call) response     // to a call of the agent to the kit's agent at the listener
+	meet(context.Context) bool // makes the first call, and tells whether the examination goes on
+	scenarios() []scenario     // requests that the agent may not survive come last
 }
 
 // A scenario makes calls, and records facts about the answers.
@@ -127,12 +125,17 @@ type scenario struct {
 
 // examine runs the scenarios that the selected requirements need. Only those of JSON-RPC run
 // for an agent that takes no part in the league.
-func (x *exam) examine(ctx context.Context, role examiner) {
+func (x *exam) examine(ctx context.Context, role examiner) error {
 	x.rules = role.table()
-	role.open(ctx)
-	defer role.conclude(ctx)
+	x.fakes = newFakes(ctx, x)
+	defer x.fakes.close()
+	x.host = x.fakes.open(x.options.Listener, role.answer)
+	if err := x.awaitListener(ctx); err != nil {
+		return err
+	}
+	defer x.recordAll()
 	if !role.meet(ctx) {
-		return
+		return nil
 	}
 	for _, s := range role.scenarios() {
 		if (x.absent == "" || slices.Contains(s.names, "wire")) && (s.names == nil || x.needs(s.names...)) {
@@ -142,6 +145,47 @@ func (x *exam) examine(ctx context.Context, role examiner) {
 	if x.absent != "" {
 		x.giveUp(x.absent)
 	}
+	return nil
+}
+
+// awaitListener waits until a server listens at the URL of the agent. It returns an error if none does,
+// and if the agent has not called the kit: some agents register, and do not listen then.
+func (x *exam) awaitListener(ctx context.Context) error {
+	u, err := url.Parse(x.options.URL)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(x.options.Wait, time.Second))
+	defer cancel()
+	for {
+		attempt, stop := context.WithTimeout(ctx, 5*time.Second)
+		c, failed := x.options.Dial(attempt, "tcp", protocol.HostPort(u))
+		stop()
+		if failed == nil {
+			return c.Close()
+		}
+		if err == nil || ctx.Err() == nil && !errors.Is(failed, context.DeadlineExceeded) {
+			err = failed // the last attempt may have had no time
+		}
+		switch {
+		case rest(ctx, 100*time.Millisecond):
+		case x.fakes.received(func(*call) bool { return true }) != nil:
+			return nil
+		case protocol.Forbidden(err):
+			return fmt.Errorf("%s cannot be tested: %w", x.options.URL, err)
+		default:
+			return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", x.options.URL, err)
+		}
+	}
+}
+
+// recordAll records what all scenarios have shown.
+func (x *exam) recordAll() {
+	x.recordTimes()
+	if x.options.Role != Manager {
+		x.recordRegistration()
+	}
+	x.recordMessages()
 }
 
 // An exam is the examination of one agent: it calls the agent, records facts about it, and
@@ -151,10 +195,13 @@ type exam struct {
 	life       context.Context //nolint:containedctx // of the examination; a call may have less time
 	game       string          // its type
 	rules      []rule          // the table of the role
-	dialect    *bridge.Bridge  // of the kit's manager, which learns the form that the agent understands
-	ids        atomic.Int64    // of calls
-	understood atomic.Bool     // the agent has understood a call of a league: see shownNothing
-	concurrent atomic.Bool     // many matches are played at once: an unanswered call says nothing about the next
+	fakes      *fakes
+	host       *fakeAgent   // at the listener: the manager of the agent, or a referee of a manager under examination
+	as         membership   // of the agent
+	token      string       // that the agent gets
+	ids        atomic.Int64 // of calls
+	understood atomic.Bool  // the agent has understood a call of a league: see shownNothing
+	concurrent atomic.Bool  // many matches are played at once: an unanswered call says nothing about the next
 
 	mu       sync.Mutex
 	findings map[string]*Finding        // by the id of the requirement
@@ -199,18 +246,6 @@ func (x *exam) countSilence(r *reply) {
 		x.gaveUp = cmp.Or(x.gaveUp, ended,
 			fmt.Sprintf("gave up after %d calls without an answer; the last: %s", x.silent, r.Error))
 	}
-}
-
-// serverScenarios are those of a manager or a referee, around those of the league. The calls of
-// JSON-RPC change nothing.
-func (x *exam) serverScenarios(league ...scenario) []scenario {
-	wire := scenario{[]string{"wire"}, func(ctx context.Context) {
-		x.examineWire(ctx, unknownMethod, map[string]any{})
-		ping := encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": x.nextID()})
-		x.show("wire/ping", x.sendBody(ctx, protocol.Ping.Name, ping))
-	}}
-	misuse := scenario{[]string{"wire", "misuse"}, x.misuse}
-	return slices.Concat([]scenario{wire}, league[:1], []scenario{misuse}, league[1:])
 }
 
 // message begins a message of the kit.

@@ -39,9 +39,10 @@ type fakes struct {
 	end    context.CancelFunc
 	agents []*fakeAgent // only the examination itself opens them
 
+	conducting sync.WaitGroup // of the matches that a referee of the kit conducts
+
 	mu      sync.Mutex
 	calls   []*call
-	events  int           // calls and answers so far
 	size    int           // bytes of the calls
 	changed chan struct{} // closed, and replaced, at every event
 }
@@ -86,6 +87,7 @@ func (s *fakes) close() {
 		_ = a.server.Close() // nothing to lose
 		a.serving.Wait()
 	}
+	s.conducting.Wait()
 }
 
 // open serves an agent on a listener; nil is a free port. Without a port it gives the
@@ -95,7 +97,7 @@ func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
 		var err error
 		if l, err = s.exam.options.Listen(s.life, "tcp", net.JoinHostPort(s.host, "0")); err != nil {
 			s.exam.giveUp(fmt.Sprintf("no port for an agent of the kit: %v", err))
-			return &fakeAgent{fakes: s, dialect: s.exam.dialect}
+			return &fakeAgent{fakes: s, dialect: s.exam.host.dialect}
 		}
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
@@ -158,7 +160,7 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, stat
 			return c.wrap(c.refuse(codeInvalidRequest, "Invalid Request"))
 		}
 		p := a.answer(c)
-		if !p.wait(ctx) {
+		if !rest(ctx, p.after) { // nobody waits for it any more
 			raw = &response{}
 			return nil
 		}
@@ -220,8 +222,6 @@ func (a *fakeAgent) identity() string {
 // keep adds a call of so many bytes to the record, unless the record is full.
 func (s *fakes) keep(c *call, size int) {
 	defer s.update()()
-	s.events++
-	c.seq = s.events
 	c.searching = c.form != "" && c.kind != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
 		return k.To == c.To && k.kind == c.kind && k.form == ""
 	})
@@ -277,25 +277,11 @@ func (s *fakes) await(ctx context.Context, most time.Duration, done func() bool)
 	}
 }
 
-// wait waits until an answer is due; false if nobody waits for it any more.
-func (p *response) wait(ctx context.Context) bool {
-	if p.after == 0 {
-		return true
-	}
-	select {
-	case <-time.After(p.after):
-	case <-ctx.Done():
-		return false
-	}
-	return true
-}
-
 // answered notes the answer to calls.
 func (a *fakeAgent) answered(calls []*call, status int, body []byte) {
 	defer a.fakes.update()()
-	a.fakes.events++
 	for _, c := range calls {
-		c.Status, c.response, c.began, c.TookMS = status, body, a.fakes.events, time.Since(c.at).Milliseconds()
+		c.Status, c.response, c.answered, c.TookMS = status, body, true, time.Since(c.at).Milliseconds()
 		if status == 0 {
 			c.Error = "the kit closed the connection"
 		}

@@ -17,7 +17,6 @@ import (
 type managerExam struct {
 	*exam
 
-	fakes *fakes
 	spare *fakeAgent // the endpoint of applicants that the manager must refuse
 
 	players    []*member
@@ -25,8 +24,8 @@ type managerExam struct {
 	applicants int
 	league     string
 
-	conducting sync.WaitGroup
-	complete   chan struct{} // closed after the last registration: a match may come before the answer to it
+	playing  atomic.Int64  // matches in progress
+	complete chan struct{} // closed after the last registration: a match may come before the answer to it
 
 	mu      sync.Mutex
 	matches []*assignedMatch // in the order of assignment
@@ -42,37 +41,20 @@ type member struct {
 
 func newManagerExam(e *exam) examiner { return &managerExam{exam: e, complete: make(chan struct{})} }
 
-func (x *managerExam) open(ctx context.Context) {
-	if x.options.Listener != nil {
-		x.fakes = newFakes(ctx, x.exam)
-	}
-}
-
 // scenarios send requests that the manager must refuse before the last registration, which
 // begins the league.
 func (x *managerExam) scenarios() []scenario {
-	return x.serverScenarios(
-		scenario{[]string{"register", "refusal", "token", "query", "begin", play}, x.register},
-		scenario{[]string{"query", "begin", play}, x.run})
-}
-
-func (x *managerExam) conclude(context.Context) {
-	if x.fakes == nil {
-		return
+	return []scenario{
+		{[]string{"wire"}, x.examineServer},
+		{[]string{"register", "refusal", "token", "query", "begin", play}, x.register},
+		{[]string{"wire", "misuse"}, x.misuse}, {[]string{"query", "begin", play}, x.run},
 	}
-	x.recordMessages(x.fakes)
-	x.fakes.close()
-	x.conducting.Wait()
 }
 
 // register registers the agents of the kit, all but the last, and sends registrations and
 // queries that the manager must refuse.
 func (x *managerExam) register(ctx context.Context) {
-	switch {
-	case x.fakes == nil:
-		x.absent = "there is no listener at which the manager could call the players of the examination"
-		return
-	case !x.registerFirst(ctx):
+	if !x.registerFirst(ctx) {
 		x.absent = "the manager registers no agents: examine it with a fresh league, that waits for players and referees"
 		return
 	}
@@ -93,23 +75,15 @@ func (x *managerExam) run(ctx context.Context) {
 	if ctx.Err() != nil && !x.over() {
 		return // the rest of the league is unknown
 	}
-	var conducted atomic.Bool // the answers to the last reports may come after the end of the league
-	go func() {               // it ends with the fakes at the latest
-		x.conducting.Wait()
-		conducted.Store(true)
-		x.fakes.wake()
-	}()
-	if !x.fakes.await(ctx, otherLimit, conducted.Load) {
-		x.fakes.end() // the agents need not answer the remaining calls
-		x.conducting.Wait()
-	}
+	// The answers to the last reports may come after the end of the league.
+	x.fakes.await(ctx, otherLimit, func() bool { return x.playing.Load() == 0 })
 	x.recordLeague()
 }
 
 func answerPlayer(c *call) response { return acknowledge(c, membershipOf(Player), c.to.identity()) }
 
-// answerReferee answers the calls of a referee, and conducts the assigned matches.
-func (x *managerExam) answerReferee(c *call) response {
+// answer answers the calls to a referee, which conducts the assigned matches.
+func (x *managerExam) answer(c *call) response {
 	if c.kind == protocol.TypeMatchAssignment {
 		return x.assigned(c)
 	}
@@ -148,8 +122,7 @@ func (x *managerExam) begin(ctx context.Context) bool {
 
 // start calls start_league with a token; "" is none.
 func (x *managerExam) start(ctx context.Context, token string) *reply {
-	return x.askBy(ctx, x.dialect, protocol.StartLeague.Name,
-		message("START_LEAGUE", protocol.ManagerSender, "conv-check-start", token))
+	return x.host.ask(ctx, message("START_LEAGUE", protocol.ManagerSender, "conv-check-start", token))
 }
 
 // maxPinging is the time to wait for the manager to ping its agents before the kit starts
@@ -162,7 +135,7 @@ func (x *managerExam) awaitPings(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxPinging)
 	defer cancel()
 	for p := x.players[0]; rest(ctx, 20*time.Millisecond); {
-		awaited := objectOf(x.askQuery(ctx, p, protocol.QueryStatus, nil).result["data"])["awaited"]
+		awaited := objectOf(p.ask(ctx, x.question(p, protocol.QueryStatus, nil)).result["data"])["awaited"]
 		if awaited.Kind() != '[' || len(awaited) == len("[]") {
 			return
 		}
@@ -208,7 +181,6 @@ func (x *managerExam) follow(ctx context.Context) {
 		}
 		seen = now
 		x.fakes.await(ctx, maxStill, func() bool { return x.over() || len(x.received(nil, "")) > seen })
-		x.conductAnnounced()
 	}
 }
 
@@ -216,7 +188,7 @@ func (x *managerExam) follow(ctx context.Context) {
 func (x *managerExam) over() bool {
 	return !slices.ContainsFunc(x.players, func(p *member) bool {
 		return !slices.ContainsFunc(x.received(p.fakeAgent, protocol.TypeLeagueCompleted),
-			func(c *call) bool { return c.began > 0 })
+			func(c *call) bool { return c.answered })
 	})
 }
 
@@ -230,16 +202,11 @@ func (x *managerExam) question(m *member, kind string, params map[string]any) ma
 	return q
 }
 
-// askQuery sends a LEAGUE_QUERY of a member.
-func (x *managerExam) askQuery(ctx context.Context, m *member, kind string, params map[string]any) *reply {
-	return x.ask(ctx, m.dialect, x.question(m, kind, params))
-}
-
 // notAnswered returns why a query was not answered.
 func notAnswered(r *reply) string {
-	success := r.result["success"].Kind() == 't'
+	success, data := r.result["success"].Kind() == 't', r.result["data"]
 	return firstOf(r.trouble(), when(!success, "success is %s", valueOf(r.result, "success")),
-		inside("data")(&fact{reply: r}))
+		when(data.Kind() != '{', "data is %s", jsonKind(data)))
 }
 
 // query sends queries that the manager answers before the league begins, and queries that
@@ -247,7 +214,7 @@ func notAnswered(r *reply) string {
 func (x *managerExam) query(ctx context.Context) {
 	p := x.players[0]
 	q := x.question(p, protocol.QueryStandings, nil)
-	r := x.ask(ctx, p.dialect, q)
+	r := p.ask(ctx, q)
 	standings := objectOf(r.result["data"])["standings"]
 	problem := firstOf(notAnswered(r), when(standings.Kind() != '[', "data.standings is %s", jsonKind(standings)))
 	if refusedWith(r, protocol.TypeLeagueQuery, protocol.ErrLeagueNotStarted) != "" {
@@ -256,19 +223,19 @@ func (x *managerExam) query(ctx context.Context) {
 	if problem == "" {
 		x.recordReply(r, protocol.TypeLeagueQueryResponse, protocol.ManagerSender, "conv-check-get_standings")
 	}
-	x.sendBroken(ctx, p, q,
+	p.sendBroken(ctx, q,
 		breach{"query/refusal", "query_type", "GET_THE_MOON", protocol.ErrInvalidQueryType},
 		breach{"query/refusal", "league_id", "league_of_nobody", protocol.ErrLeagueNotFound},
 		breach{"token/missing", "auth_token", nil, protocol.ErrTokenMissing},
 		breach{"token/wrong", "auth_token", p.token + "x", protocol.ErrTokenInvalid},
 		breach{"token/wrong", "auth_token", "§ no token", protocol.ErrTokenInvalid})
-	x.sendBroken(ctx, p, x.question(p, protocol.QueryPlayerStats, nil), breach{"query/refusal", "query_params",
+	p.sendBroken(ctx, x.question(p, protocol.QueryPlayerStats, nil), breach{"query/refusal", "query_params",
 		map[string]any{"player_id": "P9999"}, protocol.ErrPlayerNotRegistered})
 	if len(x.players) < 2 {
 		x.miss("the league has one player alone before it begins", "token/of another")
 		return
 	}
-	x.sendBroken(ctx, p, q, breach{"token/of another", "auth_token", x.players[1].token, protocol.ErrNotAuthorized})
+	p.sendBroken(ctx, q, breach{"token/of another", "auth_token", x.players[1].token, protocol.ErrNotAuthorized})
 }
 
 // queryRunning sends queries that only a league in progress can answer, during the first
@@ -278,13 +245,13 @@ func (x *managerExam) queryRunning(ctx context.Context, m *assignedMatch) {
 	if p == nil {
 		return
 	}
-	r := x.askQuery(ctx, p, protocol.QuerySchedule, map[string]any{"round_id": m.round})
+	r := p.ask(ctx, x.question(p, protocol.QuerySchedule, map[string]any{"round_id": m.round}))
 	missing := !strings.Contains(string(r.result["data"]), m.id)
 	x.show("query/schedule", r, notAnswered(r), when(missing, "match %s of round %d is not in data", m.id, m.round))
-	r = x.askQuery(ctx, p, protocol.QueryNextMatch, map[string]any{"player_id": p.id})
+	r = p.ask(ctx, x.question(p, protocol.QueryNextMatch, map[string]any{"player_id": p.id}))
 	next := objectOf(objectOf(r.result["data"])["next_match"])
 	x.show("query/next match", r, notAnswered(r), next.filled("match_id"), next.has("opponent_id", m.players[1]),
 		when(next["round_id"] == nil, "round_id is missing"))
-	r = x.askQuery(ctx, p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id})
+	r = p.ask(ctx, x.question(p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}))
 	x.show("query/statistics", r, notAnswered(r))
 }

@@ -19,7 +19,6 @@ type assignedMatch struct {
 	players   [2]string // by side
 	endpoints [2]string // as in the assignment
 	attempt   int       // 0 if the manager counts none
-	announced bool      // it was assigned by an announcement alone
 	call      *call
 	referee   *member
 	first     bool // of the league: the kit sends wrong reports of it
@@ -93,7 +92,12 @@ func (x *managerExam) take(m *assignedMatch) {
 	} else {
 		x.matches = append(x.matches, m)
 	}
-	x.conducting.Go(func() { x.conduct(x.fakes.life, m) })
+	x.playing.Add(1)
+	x.fakes.conducting.Go(func() {
+		x.conduct(x.fakes.life, m)
+		x.playing.Add(-1)
+		x.fakes.wake()
+	})
 }
 
 // decide decides a match by choices that make every kind of result in turn.
@@ -147,11 +151,6 @@ func orNull[T comparable](v T) any {
 	return v
 }
 
-// sendReport sends a report once.
-func (x *managerExam) sendReport(ctx context.Context, m *assignedMatch, report map[string]any) *reply {
-	return x.send(ctx, m.referee.dialect, report)
-}
-
 // conduct reports a match. Before the first report it sends queries and wrong reports.
 func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	select {
@@ -159,10 +158,8 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	case <-ctx.Done():
 		return
 	}
-	if !m.announced {
-		x.record("assignment", &fact{call: m.call,
-			problem: firstOf(x.playerProblem(m.players[0], m.endpoints[0]), x.playerProblem(m.players[1], m.endpoints[1]))})
-	}
+	x.record("assignment", &fact{call: m.call,
+		problem: firstOf(x.playerProblem(m.players[0], m.endpoints[0]), x.playerProblem(m.players[1], m.endpoints[1]))})
 	if m.first {
 		x.queryRunning(ctx, m)
 		x.reportWrongly(ctx, m)
@@ -170,7 +167,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	x.mu.Lock()
 	m.reported = time.Now()
 	x.mu.Unlock()
-	r := x.ask(ctx, m.referee.dialect, x.report(m))
+	r := m.referee.ask(ctx, x.report(m))
 	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
 	x.show("report", r, problem)
 	if problem != "" {
@@ -195,14 +192,14 @@ func (x *managerExam) reportEarly(ctx context.Context) {
 		referee: x.referees[0]}
 	x.decide(m, 0)
 	x.record("wrong report", &fact{about: "before the league begins",
-		reply: x.sendReport(ctx, m, x.report(m)), code: protocol.ErrLeagueNotStarted,
+		reply: m.referee.send(ctx, x.report(m)), code: protocol.ErrLeagueNotStarted,
 		messageType: protocol.TypeMatchResultReport})
 }
 
 // reportWrongly sends reports of a match in progress that must not count.
 func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
 	const wrong, withoutRight = "wrong report", "report without right"
-	send := func(q map[string]any, breaches ...breach) { x.sendBroken(ctx, m.referee, q, breaches...) }
+	send := func(q map[string]any, breaches ...breach) { m.referee.sendBroken(ctx, q, breaches...) }
 	report, elsewhere := x.report(m), x.report(m)
 	elsewhere["round_id"] = 99
 	send(elsewhere, breach{wrong, "match_id", "R99M99", protocol.ErrMatchNotFound})
@@ -224,7 +221,7 @@ func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
 // reportAgain repeats a report, and sends a different one of the same match.
 func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
 	const kind, duplicate = protocol.TypeMatchResultReport, protocol.ErrDuplicateReport
-	r := x.sendReport(ctx, m, x.report(m))
+	r := m.referee.send(ctx, x.report(m))
 	if r.Status == 0 && x.over() {
 		x.miss("the manager has ended with its league", "report again")
 		return
@@ -233,30 +230,8 @@ func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
 	x.show("report again", r, when(refusedWith(r, kind, duplicate) != "", "%s", problem))
 	another := x.report(m) // a possible result: the other player has won
 	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB))
-	if r = x.sendReport(ctx, m, another); r.Status != 0 || !x.over() {
+	if r = m.referee.send(ctx, another); r.Status != 0 || !x.over() {
 		x.record("different report", &fact{reply: r, code: duplicate, messageType: kind})
-	}
-}
-
-// conductAnnounced conducts announced matches that were not assigned: some managers assign
-// matches by the announcement alone.
-func (x *managerExam) conductAnnounced() {
-	for _, c := range x.received(nil, protocol.TypeRoundAnnouncement) {
-		if time.Since(c.at) < 2*time.Second {
-			continue
-		}
-		r := x.member(func(r *member) bool { return r.role == Referee && r.fakeAgent == c.to })
-		for _, row := range rowsOf(c.params["matches"]) {
-			if r == nil || row.text("referee_id") != r.id && !sameEndpoint(row.text("referee_endpoint"), r.url) {
-				continue
-			}
-			players := [2]string{row.text("player_A_id"), row.text("player_B_id")}
-			m := &assignedMatch{id: row.text("match_id"), round: roundOf(c), players: players, announced: true, call: c}
-			if !x.isAssigned(m.id) {
-				x.record("form of call", &fact{call: c, problem: "it assigns a match by the announcement alone"})
-				x.take(m)
-			}
-		}
 	}
 }
 

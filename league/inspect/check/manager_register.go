@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,20 +22,21 @@ func (x *managerExam) registration(as membership, name, endpoint string) map[str
 	if as.role == Referee {
 		id, meta["max_concurrent_matches"] = league.RefereeID(len(x.referees)+1), 2
 	}
-	q := message(as.request, as.sender(id), fmt.Sprintf("conv-check-registration-%d", x.applicants), "")
+	q := message(as.Request, as.sender(id), fmt.Sprintf("conv-check-registration-%d", x.applicants), "")
 	q[as.meta] = meta
 	return q
 }
 
 // registerFirst registers the referees and one player, so that there is a league.
 func (x *managerExam) registerFirst(ctx context.Context) bool {
-	l := x.options.Listener
 	for i := range x.options.Referees {
-		if !x.registerAgent(ctx, membershipOf(Referee), fmt.Sprintf("Check Referee %d", i+1),
-			x.fakes.open(l, x.answerReferee)) {
+		referee := x.host
+		if i > 0 {
+			referee = x.fakes.open(nil, x.answer)
+		}
+		if !x.registerAgent(ctx, membershipOf(Referee), fmt.Sprintf("Check Referee %d", i+1), referee) {
 			return false
 		}
-		l = nil
 	}
 	x.openSpare()
 	return x.registerPlayer(ctx, "Check Player 1")
@@ -44,7 +44,7 @@ func (x *managerExam) registerFirst(ctx context.Context) bool {
 
 // openSpare opens the endpoint of applicants. It answers as a referee, because a referee
 // acknowledges all notices of a player.
-func (x *managerExam) openSpare() { x.spare = x.fakes.open(nil, x.answerReferee) }
+func (x *managerExam) openSpare() { x.spare = x.fakes.open(nil, x.answer) }
 
 // registerPlayer registers one more player; false if that failed.
 func (x *managerExam) registerPlayer(ctx context.Context, name string) bool {
@@ -54,7 +54,7 @@ func (x *managerExam) registerPlayer(ctx context.Context, name string) bool {
 // registerAgent registers an agent; false if that failed.
 func (x *managerExam) registerAgent(ctx context.Context, as membership, name string, a *fakeAgent) bool {
 	q := x.registration(as, name, a.url)
-	r := x.ask(ctx, a.dialect, q)
+	r := a.ask(ctx, q)
 	problem := admission(r, as)
 	x.show("register/"+as.role, r, problem)
 	if problem != "" {
@@ -62,7 +62,7 @@ func (x *managerExam) registerAgent(ctx context.Context, as membership, name str
 	}
 	x.adopt(r, as, a).registration = q
 	conversation, _ := q["conversation_id"].(string)
-	x.recordReply(r, as.response, protocol.ManagerSender, conversation)
+	x.recordReply(r, as.Result, protocol.ManagerSender, conversation)
 	return true
 }
 
@@ -106,7 +106,7 @@ func (x *managerExam) registerFurther(ctx context.Context) {
 		}
 	}
 	first := x.players[0]
-	r := x.ask(ctx, first.dialect, first.registration)
+	r := first.ask(ctx, first.registration)
 	id, problem := r.result.text("player_id"), admission(r, first.membership)
 	x.show("register/again", r, problem,
 		when(id != first.id, "it got the id %s, and before %s", quoted(id), quoted(first.id)))
@@ -119,15 +119,6 @@ func (x *managerExam) registerFurther(ctx context.Context) {
 func (x *managerExam) registerLast(ctx context.Context) bool {
 	return len(x.players) >= x.options.Players || x.announced() ||
 		x.registerPlayer(ctx, fmt.Sprintf("Check Player %d", x.options.Players))
-}
-
-// sendBroken sends copies of a message, each with a breach.
-func (x *managerExam) sendBroken(ctx context.Context, as *member, message map[string]any, breaches ...breach) {
-	kind, _ := message["message_type"].(string)
-	for _, b := range breaches {
-		r := x.send(ctx, as.dialect, b.in(maps.Clone(message), nil))
-		x.record(b.fact, &fact{about: kind + " " + b.about(), reply: r, code: b.code, messageType: kind})
-	}
 }
 
 // breaches returns the breaches of a registration.
@@ -168,7 +159,7 @@ func (x *managerExam) breaches(as membership) []breach {
 func (x *managerExam) applyWrongly(ctx context.Context) {
 	for _, as := range []*member{x.players[0], x.referees[0]} {
 		for _, b := range x.breaches(as.membership) {
-			f := &fact{about: "a " + as.role + " " + b.about(), code: b.code, messageType: as.request}
+			f := &fact{about: "a " + as.role + " " + b.about(), code: b.code, messageType: as.Request}
 			if players := x.options.Players; len(x.players) >= players-1 && players != 2 {
 				f.skip = "the manager has accepted wrong registrations, and one more would begin the league"
 				x.record(b.fact, f)
@@ -176,7 +167,7 @@ func (x *managerExam) applyWrongly(ctx context.Context) {
 			}
 			q := x.registration(as.membership, fmt.Sprintf("Applicant %d", x.applicants+1), x.spare.url)
 			meta, _ := q[as.meta].(map[string]any)
-			f.reply = x.send(ctx, as.dialect, b.in(q, meta))
+			f.reply = as.send(ctx, b.in(q, meta))
 			x.record(b.fact, f)
 			if admission(f.reply, as.membership) == "" {
 				x.adopt(f.reply, as.membership, x.spare)
@@ -189,9 +180,9 @@ func (x *managerExam) applyWrongly(ctx context.Context) {
 // registerLate registers a player after the beginning of the league.
 func (x *managerExam) registerLate(ctx context.Context) {
 	as := membershipOf(Player)
-	r := x.send(ctx, x.players[0].dialect, x.registration(as, "Check Latecomer", x.spare.url))
-	f := &fact{reply: r, code: protocol.ErrLateRegistration, messageType: as.request}
-	if refusedWith(r, as.request, protocol.ErrLeagueFull) == "" {
+	r := x.players[0].send(ctx, x.registration(as, "Check Latecomer", x.spare.url))
+	f := &fact{reply: r, code: protocol.ErrLateRegistration, messageType: as.Request}
+	if refusedWith(r, as.Request, protocol.ErrLeagueFull) == "" {
 		f.code = protocol.ErrLeagueFull
 	}
 	x.record("begin/late registration", f)

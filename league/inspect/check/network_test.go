@@ -97,9 +97,12 @@ func (n *network) client() *nethttp.Client {
 	return &nethttp.Client{Transport: &nethttp.Transport{DialContext: n.dial, DisableKeepAlives: true}}
 }
 
-// check examines an agent.
+// check examines an agent. Without a listener of its own the kit does not wait for a registration.
 func (n *network) check(o check.Options) *check.Report {
 	n.Helper()
+	if o.Listener == nil {
+		o.Listener, o.Wait = n.open(), time.Nanosecond
+	}
 	o.Listen, o.Dial, o.PlayerPort = n.listen, n.dial, playerPort
 	r, err := check.Check(n.Context(), o)
 	require.NoError(n, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -18,7 +17,6 @@ import (
 type playerExam struct {
 	*exam
 
-	manager    *fakeManager
 	registered bool
 	player     string // its id, as far as it is known
 	matches    atomic.Int64
@@ -27,10 +25,6 @@ type playerExam struct {
 }
 
 func newPlayerExam(e *exam) examiner { return &playerExam{exam: e, player: league.PlayerID(1)} }
-
-func (x *playerExam) open(ctx context.Context) {
-	x.manager = x.openManager(ctx, func(c *call) response { return answerPing(c, "league_manager") })
-}
 
 // scenarios begin with the calls that every player answers. The end of the league comes last,
 // because a player may end with it.
@@ -43,54 +37,25 @@ func (x *playerExam) scenarios() []scenario {
 	}
 }
 
-func (x *playerExam) conclude(context.Context) {
-	x.recordTimes()
-	x.recordRegistration(x.manager)
-	if x.manager.fakeAgent != nil {
-		x.recordForms(x.manager.fakes)
-		x.manager.fakes.close()
-	}
-}
-
-// awaitRegistration waits for the player to register.
-func (x *playerExam) awaitRegistration(ctx context.Context) {
-	if x.manager.fakeAgent == nil || x.registered {
-		return
-	}
-	if x.registered = x.manager.wait(ctx, x.options.Wait); x.registered {
-		x.player = x.manager.identity()
-	}
-}
-
 // meet makes the first call, an invitation, and tells whether the examination can continue. A player that
-// has just registered may not listen yet.
+// has just registered may not know yet that it is in the league.
 func (x *playerExam) meet(ctx context.Context) bool {
-	if x.needs("registration") {
-		x.awaitRegistration(ctx)
+	if x.needs("registration") && x.awaitRegistration(ctx) {
+		x.registered, x.player = true, x.host.identity()
 	}
 	m := x.newMatch()
-	r := x.ask(ctx, x.dialect, x.invitation(m))
+	r := x.host.ask(ctx, x.invitation(m))
 	for attempt := 1; attempt < maxSilent-1 && x.registered && !r.timedOut() && r.trouble() != ""; attempt++ {
 		rest(ctx, 100*time.Millisecond)
-		r = x.ask(ctx, x.dialect, x.invitation(m))
+		r = x.host.ask(ctx, x.invitation(m))
 	}
-	switch {
-	case r.unasked:
-		return false
-	case r.Status == 0:
-		x.show("first call", r, when(x.registered, "it registered, and did not answer calls then: %s", r.Error), r.Error)
-		if r.timedOut() {
-			x.record("join", &fact{reply: r})
-		}
-		x.giveUp(unreached(r))
-		return false
+	if r.timedOut() {
+		x.record("join", &fact{reply: r})
 	}
-	x.show("first call", r, notServed(r),
-		when(r.Status == http.StatusNotFound && r.trouble() != "", "POST is answered with HTTP status 404"))
 	if r.trouble() == "" {
 		x.over(ctx, m)
 	}
-	return true
+	return x.met(r, when(r.Status == 404 && r.trouble() != "", "POST is answered with HTTP status 404"))
 }
 
 // A match is a match that the kit conducts with the player.
@@ -190,18 +155,8 @@ func (x *playerExam) endingAs(m *match, status string, v rules.Verdict) map[stri
 	return q
 }
 
-// call sends a message to the player as a league does.
-func (x *playerExam) call(ctx context.Context, q map[string]any) *reply {
-	return x.ask(ctx, x.dialect, q)
-}
-
-// callOnce sends a message once, in the form that the player has understood before.
-func (x *playerExam) callOnce(ctx context.Context, q map[string]any, change ...change) *reply {
-	return x.send(ctx, x.dialect, q, change...)
-}
-
 // recordTimes records the time that all answers took.
-func (x *playerExam) recordTimes() {
+func (x *exam) recordTimes() {
 	record := func(name string, took []time.Duration, percent int, most time.Duration) {
 		if len(took) == 0 {
 			return

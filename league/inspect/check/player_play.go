@@ -18,7 +18,7 @@ import (
 
 // invite invites the player to a match.
 func (x *playerExam) invite(ctx context.Context, m *match) *reply {
-	r := x.call(ctx, x.invitation(m))
+	r := x.host.ask(ctx, x.invitation(m))
 	f := &fact{reply: r, match: m.id, messageType: protocol.TypeGameJoinAck}
 	x.record("join", f)
 	if r.trouble() == "" {
@@ -30,7 +30,7 @@ func (x *playerExam) invite(ctx context.Context, m *match) *reply {
 
 // choose asks for a choice; "" if there is no allowed one.
 func (x *playerExam) choose(ctx context.Context, m *match) (string, *reply) {
-	r := x.call(ctx, x.question(m))
+	r := x.host.ask(ctx, x.question(m))
 	x.record("choice", &fact{reply: r, match: m.id, problem: x.choiceProblem(r, m), messageType: x.choiceType()})
 	x.recordReply(r, x.choiceType(), "player:", m.conversation)
 	return x.choiceIn(r, m), r
@@ -38,7 +38,7 @@ func (x *playerExam) choose(ctx context.Context, m *match) (string, *reply) {
 
 // over tells the player that a match has ended.
 func (x *playerExam) over(ctx context.Context, m *match) {
-	x.record("over", &fact{reply: x.call(ctx, x.ending(m)), match: m.id})
+	x.record("over", &fact{reply: x.host.ask(ctx, x.ending(m)), match: m.id})
 }
 
 // playMatches plays as a league does, on both sides, against opponents with any id.
@@ -71,8 +71,8 @@ func (x *playerExam) playMatches(ctx context.Context) {
 // playOnce plays a match in the form that the player has understood before. The fact is
 // that the player joins and chooses.
 func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match) {
-	join, choice := x.callOnce(ctx, x.invitation(m)), x.callOnce(ctx, x.question(m))
-	x.call(ctx, x.ending(m))
+	join, choice := x.host.send(ctx, x.invitation(m)), x.host.send(ctx, x.question(m))
+	x.host.ask(ctx, x.ending(m))
 	x.record(name, &fact{about: about, reply: choice, earlier: join,
 		problem: firstOf(join.trouble(), x.choiceProblem(choice, m))})
 }
@@ -85,18 +85,18 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 		x.choose(ctx, drawn)
 	}
 	q := x.endingAs(drawn, league.StatusDraw, x.verdictFor(rules.NoSide))
-	x.show("no winner", x.call(ctx, q))
+	x.show("no winner", x.host.ask(ctx, q))
 
 	lost := x.newMatch()
 	x.invite(ctx, lost)
-	x.show("error", x.call(ctx, notice(protocol.TypeGameError, map[string]any{
+	x.show("error", x.host.ask(ctx, notice(protocol.TypeGameError, map[string]any{
 		"conversation_id": lost.conversation, "match_id": lost.id, "auth_token": checkToken, "player_id": x.player,
 		"affected_player": x.player, "action_required": x.choiceType(),
 	})))
 	q = x.endingAs(lost, league.StatusTechnicalLoss, rules.Verdict{
 		Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "neither player chose in time" },
 	})
-	x.show("no winner", x.call(ctx, q))
+	x.show("no winner", x.host.ask(ctx, q))
 }
 
 // playLate asks a question with a deadline that has passed when the player reads it.
@@ -105,7 +105,7 @@ func (x *playerExam) playLate(ctx context.Context) {
 	x.invite(ctx, m)
 	q := x.question(m)
 	q["deadline"] = protocol.FormatTimestamp(time.Now())
-	r := x.callOnce(ctx, q)
+	r := x.host.send(ctx, q)
 	x.show("late question", r, x.choiceProblem(r, m))
 	x.over(ctx, m)
 }
@@ -115,12 +115,12 @@ func (x *playerExam) playLate(ctx context.Context) {
 func (x *playerExam) repeat(ctx context.Context) {
 	m := x.newMatch()
 	first := x.invite(ctx, m)
-	x.record("repeat/join", &fact{reply: x.callOnce(ctx, x.invitation(m)), earlier: first})
+	x.record("repeat/join", &fact{reply: x.host.send(ctx, x.invitation(m)), earlier: first})
 	x.repeatChoice(ctx, m)
 	x.over(ctx, m)
-	x.record("repeat/over", &fact{reply: x.callOnce(ctx, x.ending(m)), match: m.id})
-	x.record("repeat/no match", &fact{about: "after GAME_OVER", reply: x.callOnce(ctx, x.question(m))})
-	x.record("repeat/no match", &fact{about: "without an invitation", reply: x.callOnce(ctx, x.question(x.newMatch()))})
+	x.record("repeat/over", &fact{reply: x.host.send(ctx, x.ending(m)), match: m.id})
+	x.record("repeat/no match", &fact{about: "after GAME_OVER", reply: x.host.send(ctx, x.question(m))})
+	x.record("repeat/no match", &fact{about: "without an invitation", reply: x.host.send(ctx, x.question(x.newMatch()))})
 
 	again := x.newMatch()
 	x.invite(ctx, again)
@@ -141,7 +141,7 @@ func (x *playerExam) repeatChoice(ctx context.Context, m *match) {
 		return
 	}
 	for range maxAsked - 1 {
-		r := x.callOnce(ctx, x.question(m))
+		r := x.host.send(ctx, x.question(m))
 		again := x.choiceIn(r, m)
 		x.record("repeat/choice", &fact{reply: r, earlier: first,
 			problem: firstOf(r.trouble(), when(again != choice, "it chose %q, and asked again %q", choice, again))})
@@ -171,7 +171,7 @@ func (x *playerExam) playAtOnce(ctx context.Context) {
 		replies := make([]*reply, len(matches))
 		var wait sync.WaitGroup
 		for i, m := range matches {
-			wait.Go(func() { replies[i] = x.callOnce(ctx, message(m)) })
+			wait.Go(func() { replies[i] = x.host.send(ctx, message(m)) })
 		}
 		wait.Wait()
 		for i, r := range replies {
@@ -196,13 +196,13 @@ func (x *playerExam) playAtOnce(ctx context.Context) {
 // announce announces the first round, and the standings before it.
 func (x *playerExam) announce(ctx context.Context) {
 	opponent := x.matchOf(1, 1).opponent
-	x.show("announce/round", x.call(ctx, notice(protocol.TypeRoundAnnouncement, map[string]any{"matches": []any{
+	x.show("announce/round", x.host.ask(ctx, notice(protocol.TypeRoundAnnouncement, map[string]any{"matches": []any{
 		map[string]any{
 			"match_id": "R1M1", "game_type": x.game, "player_A_id": x.player, "player_B_id": opponent,
 			"referee_endpoint": "http://localhost:8001/mcp", "referee_id": checkReferee,
 		},
 	}})))
-	r := x.call(ctx, standingsUpdate([]any{standingsRow(1, x.player, "Agent under examination", 2),
+	r := x.host.ask(ctx, standingsUpdate([]any{standingsRow(1, x.player, "Agent under examination", 2),
 		standingsRow(2, opponent, "Opponent", 2)}))
 	x.show("announce/standings", r)
 	x.takesStandings = r.trouble() == ""
@@ -215,7 +215,7 @@ func standingsUpdate(rows []any) map[string]any {
 // finish ends the round, plays one more match, and ends the league. A player that has not
 // registered with the kit may be in another league, so the kit does not end that.
 func (x *playerExam) finish(ctx context.Context) {
-	x.show("end/round", x.call(ctx, notice(protocol.TypeRoundCompleted, map[string]any{"next_round_id": nil})))
+	x.show("end/round", x.host.ask(ctx, notice(protocol.TypeRoundCompleted, map[string]any{"next_round_id": nil})))
 	last := x.newMatch()
 	x.playOnce(ctx, "end/match", "", last)
 	const end = "P-NOT-04"
@@ -224,7 +224,7 @@ func (x *playerExam) finish(ctx context.Context) {
 	case !x.registered:
 		x.miss("the agent did not register with this examination, so the examination must not end its league", "end/league")
 	default:
-		x.show("end/league", x.call(ctx, leagueCompleted(x.player, last.opponent)))
+		x.show("end/league", x.host.ask(ctx, leagueCompleted(x.player, last.opponent)))
 	}
 }
 
@@ -233,8 +233,8 @@ func (x *playerExam) finish(ctx context.Context) {
 func (x *playerExam) useWire(ctx context.Context) {
 	m := x.newMatch()
 	x.invite(ctx, m)
-	x.examineWire(ctx, protocol.Invite.Name, x.invitation(m))
-	r := x.callOnce(ctx, x.invitation(m), func(request members) []byte {
+	x.examineWire(ctx, x.invitation(m))
+	r := x.host.send(ctx, x.invitation(m), func(request members) []byte {
 		body := bytes.ReplaceAll(encoded(request), []byte(`"match_id"`), []byte(` "m\u0061tch_id" `))
 		return bytes.ReplaceAll(body, []byte(`"method":`), []byte("\r\n\t\"method\": "))
 	})
@@ -248,21 +248,18 @@ const maxMessage = 10<<10 - 64 // bytes of a request that is nearly as large as 
 func (x *playerExam) sendBroken(ctx context.Context) {
 	m := x.newMatch()
 	x.invite(ctx, m)
-	for _, b := range []breach{
-		{fact: "broken/no match_id", member: "match_id", code: protocol.ErrMissingField},
-		{fact: "broken/no match_id", member: "match_id", value: jsontext.Value("null"), code: protocol.ErrMissingField},
-		{fact: "broken/type", member: "match_id", value: 42},
-		{fact: "broken/type", member: "match_id", value: map[string]any{}},
-		{fact: "broken/timestamp", member: "timestamp", value: "2025-01-15T10:30:00+02:00", code: protocol.ErrInvalidTimestamp},
-		{fact: "broken/timestamp", member: "timestamp", value: "2025-01-15T10:30:00", code: protocol.ErrInvalidTimestamp},
-		{fact: "broken/timestamp", member: "timestamp", value: "yesterday", code: protocol.ErrInvalidTimestamp},
-		{fact: "broken/protocol", member: "protocol", value: "league.v1", code: protocol.ErrProtocolVersion},
-	} {
-		x.record(b.fact, &fact{about: b.about(), reply: x.callOnce(ctx, b.in(x.invitation(m), nil)), code: b.code,
-			messageType: protocol.TypeGameInvitation})
-	}
+	const missing, timestamp = "broken/no match_id", "broken/timestamp"
+	x.host.sendBroken(ctx, x.invitation(m),
+		breach{missing, "match_id", nil, protocol.ErrMissingField},
+		breach{missing, "match_id", jsontext.Value("null"), protocol.ErrMissingField},
+		breach{"broken/type", "match_id", 42, ""},
+		breach{"broken/type", "match_id", map[string]any{}, ""},
+		breach{timestamp, "timestamp", "2025-01-15T10:30:00+02:00", protocol.ErrInvalidTimestamp},
+		breach{timestamp, "timestamp", "2025-01-15T10:30:00", protocol.ErrInvalidTimestamp},
+		breach{timestamp, "timestamp", "yesterday", protocol.ErrInvalidTimestamp},
+		breach{"broken/protocol", "protocol", "league.v1", protocol.ErrProtocolVersion})
 	changed := func(name, about string, q map[string]any, change func(request members)) {
-		r := x.callOnce(ctx, q, func(request members) []byte {
+		r := x.host.send(ctx, q, func(request members) []byte {
 			change(request)
 			return encoded(request)
 		})
@@ -283,7 +280,7 @@ func (x *playerExam) sendBroken(ctx context.Context) {
 	changed("broken/unknown members", "", x.invitation(m), func(request members) {
 		request["trace"], request["meta"] = jsontext.Value(`"abc"`), jsontext.Value("{}")
 	})
-	_, _, form := x.inForm(ctx, x.dialect, protocol.Invite.Name, x.invitation(m))
+	_, _, form := x.host.inForm(ctx, x.invitation(m))
 	q = x.invitation(m)
 	q["comment"] = strings.Repeat("long ", max(0, maxMessage-len(form))/5)
 	changed("broken/10 KB", "", q, func(members) {})
@@ -308,7 +305,7 @@ func fifty(name string) string {
 func (x *playerExam) sendScripts(ctx context.Context) {
 	m := x.newMatch()
 	m.conversation = "conv-שלום-e\u0301-🎲-" + strings.ToLower(m.id)
-	join := x.callOnce(ctx, x.invitation(m))
+	join := x.host.send(ctx, x.invitation(m))
 	x.recordReply(join, protocol.TypeGameJoinAck, "player:", m.conversation)
 	q := x.question(m)
 	in, nested := q["move_request"].(map[string]any)
@@ -317,16 +314,16 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	}
 	context, _ := in["context"].(map[string]any)
 	context["opponent_name"], context["motto"] = fifty(scripts[0]), strings.Join(scripts[:], " ")
-	choice := x.callOnce(ctx, q)
+	choice := x.host.send(ctx, q)
 	x.record("scripts/question", &fact{reply: choice, earlier: join,
 		problem: firstOf(join.trouble(), x.choiceProblem(choice, m))})
-	x.call(ctx, x.ending(m))
+	x.host.ask(ctx, x.ending(m))
 
 	rows := []any{standingsRow(1, x.player, scripts[0], 2)}
 	for i := 2; i <= protocol.MaxStandings; i++ {
 		rows = append(rows, standingsRow(i, league.PlayerID(i+100), fifty(scripts[i%len(scripts)]), 2))
 	}
-	r := x.callOnce(ctx, standingsUpdate(rows))
+	r := x.host.send(ctx, standingsUpdate(rows))
 	x.record("scripts/standings", &fact{about: "standings of many rows", reply: r,
 		problem: firstOf(r.Error, when(x.takesStandings, "%s", r.trouble()))})
 }

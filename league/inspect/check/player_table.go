@@ -6,7 +6,7 @@ import "evenodd/league/protocol"
 // The league judges replies by their meaning and finds the form that a player understands,
 // so that most other requirements are SHOULD.
 func (x *playerExam) table() []rule {
-	return inOrder(wireRules("P", "player: and its id"), x.registrationRules(membershipOf(Player)),
+	return inOrder(wireRules("P", "player: and its id"), x.registrationRules(Player),
 		x.formRules(), x.matchRules(), noticeRules(), unusualRules())
 }
 

@@ -19,11 +19,6 @@ import (
 type refereeExam struct {
 	*exam
 
-	manager *fakeManager
-	fakes   *fakes
-
-	hangUpOn sync.Map // ids of matches whose next report gets no answer
-
 	unreported atomic.Int64 // matches in a row that were not reported
 	unfinished atomic.Bool  // a match was not reported in its time
 
@@ -36,39 +31,32 @@ type refereeExam struct {
 
 func newRefereeExam(e *exam) examiner { return &refereeExam{exam: e, capacity: 1} }
 
-func (x *refereeExam) open(ctx context.Context) {
-	x.manager = x.openManager(ctx, x.acceptReport)
-	if x.manager.fakeAgent != nil {
-		x.fakes = x.manager.fakes
-	}
-}
-
 func (x *refereeExam) scenarios() []scenario {
 	names := []string{"registration", play, everyMatch, "end"}
 	for _, row := range x.matchCases() {
 		names = append(names, row.name)
 	}
-	return x.serverScenarios(scenario{names, x.play}, scenario{[]string{"end"}, x.finish})
-}
-
-func (x *refereeExam) conclude(context.Context) {
-	if x.fakes == nil {
-		return
+	return []scenario{
+		{[]string{"wire"}, x.examineServer}, {names, x.play}, {[]string{"wire", "misuse"}, x.misuse},
+		{[]string{"end"}, x.finish},
 	}
-	x.recordRegistration(x.manager)
-	x.recordMessages(x.fakes)
-	x.fakes.close()
 }
 
 // play waits for the referee to register, and has it conduct the matches that show the
 // selected requirements. All matches are conducted before they are judged, so that the report
 // does not depend on their order.
 func (x *refereeExam) play(ctx context.Context) {
-	if x.absent = x.awaitRegistration(ctx); x.absent != "" {
+	if !x.awaitRegistration(ctx) {
+		if ctx.Err() == nil {
+			x.show("registration/arrival", nil, fmt.Sprintf("it did not register within %s at %s%s", x.options.Wait,
+				x.host.url, x.misdirected()))
+		}
+		x.absent = "the referee did not register with the examination: tell it that its manager is " + x.host.url
 		return
 	}
-	own, _ := x.manager.applications()
-	if n, ok := objectOf(own[0].params["referee_meta"]).integer("max_concurrent_matches"); ok && n > 0 {
+	x.show("registration/arrival", nil)
+	own := x.fakes.received(x.isOwn)[0]
+	if n, ok := objectOf(own.params["referee_meta"]).integer("max_concurrent_matches"); ok && n > 0 {
 		x.capacity = n
 	}
 	matches := x.matches()
@@ -80,28 +68,14 @@ func (x *refereeExam) play(ctx context.Context) {
 	}
 }
 
-// awaitRegistration waits for the referee to register, and returns why it does not.
-func (x *refereeExam) awaitRegistration(ctx context.Context) (why string) {
-	if x.fakes == nil {
-		return "there is no listener at which the referee could call a manager and players"
-	}
-	if x.manager.wait(ctx, x.options.Wait) {
-		x.show("registration/arrival", nil)
-		return ""
-	}
-	if ctx.Err() == nil {
-		x.show("registration/arrival", nil, fmt.Sprintf("it did not register within %s at %s%s", x.options.Wait,
-			x.manager.url, x.misdirected(x.manager)))
-	}
-	return "the referee did not register with the examination: tell it that its manager is " + x.manager.url
-}
-
-// acceptReport answers the calls of the referee to its manager.
-func (x *refereeExam) acceptReport(c *call) response {
+// answer accepts the reports of the referee, and answers its other calls as any manager does. It closes the
+// connection of the first report of one match.
+func (x *refereeExam) answer(c *call) response {
 	if c.kind != protocol.TypeMatchResultReport {
-		return answerPing(c, "league_manager")
+		return x.exam.answer(c)
 	}
-	if _, hangUp := x.hangUpOn.LoadAndDelete(c.match()); hangUp {
+	m, _ := x.byID.Load(c.match())
+	if m, _ := m.(*refereedMatch); m != nil && m.name == lostReport && !m.hungUp.Swap(true) {
 		return response{}
 	}
 	return c.answer(protocol.ManagerSender,
@@ -110,8 +84,8 @@ func (x *refereeExam) acceptReport(c *call) response {
 
 // finish tells the referee that round and league are over. The referee may end then.
 func (x *refereeExam) finish(ctx context.Context) {
-	x.show("end/notice", x.ask(ctx, x.dialect, notice(protocol.TypeRoundCompleted, nil)))
-	x.show("end/notice", x.ask(ctx, x.dialect, leagueCompleted("P01", "P02")))
+	x.show("end/notice", x.host.ask(ctx, notice(protocol.TypeRoundCompleted, nil)))
+	x.show("end/notice", x.host.ask(ctx, leagueCompleted("P01", "P02")))
 }
 
 // The most that a referee may cost that takes matches, and conducts none.
@@ -128,9 +102,9 @@ const (
 func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
 	m.started.Store(nil)
 	m.handing.Go(func() {
-		r := x.ask(ctx, x.dialect, x.assignment(m))
+		r := x.host.ask(ctx, x.assignment(m))
 		for n := 0; (busy(r) && n < 50 || unready(r) && n < 10) && rest(ctx, 100*time.Millisecond); n++ {
-			r = x.ask(ctx, x.dialect, x.assignment(m))
+			r = x.host.ask(ctx, x.assignment(m))
 		}
 		m.started.Store(r)
 		x.fakes.wake()
@@ -254,16 +228,9 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 	}
 	var playing sync.WaitGroup
 	for _, m := range matches[1:] {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			continue
-		}
+		slots <- struct{}{}
 		playing.Go(func() {
 			defer func() { <-slots }()
-			if m.name == lostReport {
-				x.hangUpOn.Store(m.id, true)
-			}
 			x.conduct(ctx, m)
 			m.cut = m.cut || m.start() != nil && m.start().unasked
 		})

@@ -26,7 +26,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	}
 	x.record("start", f)
 	if x.form == "" {
-		x.recordReply(start, protocol.TypeMatchAssignmentAck, protocol.RefereeSender(x.manager.identity()),
+		x.recordReply(start, protocol.TypeMatchAssignmentAck, protocol.RefereeSender(x.host.identity()),
 			protocol.MatchConversation(m.id, m.attempt))
 	}
 	for _, p := range m.players {
@@ -76,7 +76,7 @@ func (m *refereedMatch) expected(p *fakePlayer) map[string]any {
 // recordCalls records calls about a match, and their envelopes.
 func (x *refereeExam) recordCalls(name string, m *refereedMatch, p *fakePlayer, calls []*call) {
 	for _, c := range calls {
-		x.recordCall(c, protocol.RefereeSender(x.manager.identity()))
+		x.recordCall(c, protocol.RefereeSender(x.host.identity()))
 		x.record(name, &fact{about: m.name, call: c, of: m, player: p, want: m.expected(p)})
 	}
 }

@@ -25,9 +25,10 @@ type refereedMatch struct {
 	attempt int
 	players [2]*fakePlayer
 	limit   time.Duration
-	again   *reply // to the same start once more; nil for none
-	over    bool   // the manager has the report
-	cut     bool   // the time of the examination ended in it
+	again   *reply      // to the same start once more; nil for none
+	hungUp  atomic.Bool // the manager has closed the connection of a report
+	over    bool        // the manager has the report
+	cut     bool        // the time of the examination ended in it
 
 	handing sync.WaitGroup        // of the calls that hand the match over
 	started atomic.Pointer[reply] // nil while there is no answer to the start
@@ -68,11 +69,12 @@ func (m *refereedMatch) unplayed() bool { return m.name == refusesToPlay || m.na
 
 func (m *refereedMatch) invited() bool { return len(m.received(protocol.TypeGameInvitation)) > 0 }
 
-// received returns the calls of a kind to the players of the match.
+// received returns the calls of a kind to the players of the match, without those that search for the form
+// of a player.
 func (m *refereedMatch) received(kind string) []*call {
-	calls := slices.Concat(m.players[0].received(kind), m.players[1].received(kind))
-	slices.SortFunc(calls, func(a, b *call) int { return a.seq - b.seq })
-	return calls
+	return m.exam.fakes.received(func(c *call) bool {
+		return (c.to == m.players[0].fakeAgent || c.to == m.players[1].fakeAgent) && c.kind == kind && !c.searching
+	})
 }
 
 // reports returns the reports of the match, in order.
@@ -149,7 +151,7 @@ func (p *fakePlayer) answer(c *call) response {
 	if p.waits > 0 {
 		p.fakes.await(p.fakes.life, p.waits, func() bool {
 			other := p.match.players[p.side.Other()]
-			return slices.ContainsFunc(other.received(p.match.exam.questionType()), func(c *call) bool { return c.began > 0 })
+			return slices.ContainsFunc(other.received(p.match.exam.questionType()), func(c *call) bool { return c.answered })
 		})
 	}
 	if p.change != nil {
@@ -205,7 +207,7 @@ func (m *refereedMatch) verdict(number int) rules.Verdict {
 func (x *refereeExam) assignment(m *refereedMatch) map[string]any {
 	q := notice(protocol.TypeMatchAssignment, map[string]any{
 		"conversation_id": protocol.MatchConversation(m.id, m.attempt), "round_id": m.round, "match_id": m.id,
-		"attempt": m.attempt, "game_type": x.game, "referee_id": x.manager.identity(),
+		"attempt": m.attempt, "game_type": x.game, "referee_id": x.host.identity(),
 		"retry_policy": map[string]any{"max_retries": 3, "delay_sec": 0.1, "backoff_strategy": "fixed"},
 	})
 	for i, name := range []string{"player_A", "player_B"} {

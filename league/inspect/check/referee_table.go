@@ -10,7 +10,7 @@ import (
 // a message, or leaves a match without a report. Our players and our manager manage
 // without the other requirements.
 func (x *refereeExam) table() []rule {
-	return inOrder(wireRules("R", "referee: and its id"), x.registrationRules(membershipOf(Referee)),
+	return inOrder(wireRules("R", "referee: and its id"), x.registrationRules(Referee),
 		x.questionRules(), x.resultRules(), failureRules(x.questionType()))
 }
 
@@ -58,13 +58,13 @@ func (x *refereeExam) resultRules() []rule {
 
 		must("R-REP-01", "MATCH_RESULT_REPORT, 003 §3.2.6", "It reports every match to the manager.",
 			on("reported", func(f *fact) string {
-				return when(f.call == nil, "no report came within %s%s", f.of.limit, called(x.fakes.unread()))
+				return when(f.call == nil, "no report came within %s%s", f.of.limit, called(x.unread()))
 			}), in(everyMatch),
 			mend("Call report_match_result of the manager when the match is over, also if a player failed.")),
 		form("R-REP-02", "MATCH_RESULT_REPORT, 003 §4.6.2", protocol.TypeMatchResultReport, "result.details.choices"),
 		must("R-REP-03", "Tokens, 003 §2.4.5", "A report has the auth_token that the referee was given.",
 			on(protocol.TypeMatchResultReport, func(f *fact) string {
-				return when(f.call.params.text("auth_token") != x.manager.token, "auth_token is not the one it was given")
+				return when(f.call.params.text("auth_token") != x.token, "auth_token is not the one it was given")
 			}),
 			mend("Store auth_token of the registration, and put it into messages to the manager. (A league with auth: lenient manages without.)")),
 		must("R-REP-04", "MATCH_RESULT_REPORT, 003 §4.6.2", "The report has the result that the players were told.",

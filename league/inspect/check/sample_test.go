@@ -100,7 +100,7 @@ func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
 			"P-RPC-06": "the id of the request, 1, is missing in the answer",
 			"P-RPC-11": `answered with the error "Unknown method", not -32601`,
 			"P-RPC-13": `the body "{\"jsonrpc\": \"2.0\", \"id\": 1, \"params\": {}}": answered with HTTP status 422 and neither result nor error`,
-			"P-REQ-01": "without match_id: answered without an error",
+			"P-REQ-01": "GAME_INVITATION without match_id: answered without an error",
 		} {
 			assert.Equal(n, detail, warned[id], id)
 		}

@@ -8,9 +8,11 @@ import (
 	nethttp "net/http"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
 	"evenodd/transport"
+	"evenodd/transport/dialect"
 )
 
 // A tamper plants a defect in one of this program's agents: it changes the requests and
@@ -20,6 +22,7 @@ type tamper struct {
 	response func(method string, params, response object)
 	outgoing func(method string, params object) bool // false: it is not sent
 	strict   bool                                    // rejects answers without an envelope
+	announce bool                                    // assigns matches by the announcement of a round alone
 }
 
 var (
@@ -80,6 +83,15 @@ func (c tamperedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, 
 			}
 			return decode(answer)
 		}
+	}
+	if c.announce && r.Method == protocol.StartMatch.Name {
+		assignment := protocol.ParseObject(encode(r.Params))
+		announcement := dialect.AsAnnouncement(assignment, r.Endpoint).Append(nil)
+		r.Method, r.Params = protocol.NotifyRound.Name, jsontext.Value(announcement)
+		r.Decode = func([]byte) (any, error) {
+			return &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted, MatchID: assignment.Text("match_id")}, nil
+		}
+		return c.Caller.Call(ctx, r)
 	}
 	if c.outgoing == nil {
 		return c.Caller.Call(ctx, r)

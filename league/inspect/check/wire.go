@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // The codes of JSON-RPC (docs/protocol.md#json-rpc-codes).
@@ -68,20 +70,26 @@ func notFailed(r *reply) string {
 	return cmp.Or(r.trouble(), "answered without an error")
 }
 
-// meet makes the first call, and tells whether the agent answers. An agent that was just
-// started may not listen yet.
+// meet makes the first call, and tells whether the agent answers.
 func (x *exam) meet(ctx context.Context) bool {
-	for attempt := 1; ; attempt++ {
-		r := x.exchange(ctx, x.options.URL, nil, x.encode(x.nextID(), unknownMethod, map[string]any{}), otherLimit)
-		answered := r.Status != 0
-		if answered || attempt >= 5 || r.timedOut() || !rest(ctx, 100*time.Millisecond) {
-			x.show("first call", r, when(!answered, "%s", r.Error), notServed(r))
-			if !answered {
-				x.giveUp(unreached(r))
-			}
-			return answered
-		}
+	return x.met(x.exchange(ctx, x.options.URL, nil, x.unknownCall(), otherLimit), "")
+}
+
+// met records the answer to the first call, and a problem with it, and tells whether there is an answer.
+func (x *exam) met(r *reply, problem string) bool {
+	switch {
+	case r.unasked:
+		return false
+	case r.Status == 0:
+		registered := x.host.identity() != ""
+		x.show("first call", r, when(registered, "it registered, and did not answer calls then: %s", r.Error), r.Error)
+		x.giveUp(unreached(r))
+		return false
 	}
+	x.show("first call", r, problem,
+		when(r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented,
+			"POST is answered with HTTP status %d", r.Status))
+	return true
 }
 
 // unreached tells an agent that is too slow from one that nobody can connect to.
@@ -92,25 +100,26 @@ func unreached(r *reply) string {
 	return "the agent cannot be reached"
 }
 
-// notServed returns that POST is not served at all.
-func notServed(r *reply) string {
-	return when(r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented,
-		"POST is answered with HTTP status %d", r.Status)
+// examineServer examines JSON-RPC itself by calls that change nothing.
+func (x *exam) examineServer(ctx context.Context) {
+	x.examineWire(ctx, map[string]any{})
+	ping := encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": x.nextID()})
+	x.show("wire/ping", x.sendBody(ctx, protocol.Ping.Name, ping))
 }
 
-// examineWire examines JSON-RPC itself: ids, notifications, batches, and unknown methods. It
-// repeats one call, which an agent always answers in the same way.
-func (x *exam) examineWire(ctx context.Context, method string, params any) {
+// examineWire examines JSON-RPC itself: ids, notifications, and unknown methods. It repeats one message,
+// which an agent always answers in the same way.
+func (x *exam) examineWire(ctx context.Context, message map[string]any) {
 	for _, id := range []string{
 		`"req-007"`, `"אבג 🎲 \"quoted\" \\ /"`, `""`, `0`, `-7`, `4294967297`, `9007199254740993`, `1.5`, `null`,
 	} {
-		x.sendBy(ctx, x.dialect, method, params, withID(jsontext.Value(id)))
+		x.host.send(ctx, message, withID(jsontext.Value(id)))
 	}
-	if _, _, form := x.inForm(ctx, x.dialect, method, params); objectOf(form)["jsonrpc"] == nil {
+	if _, _, form := x.host.inForm(ctx, message); objectOf(form)["jsonrpc"] == nil {
 		return
 	}
-	r := x.sendBy(ctx, x.dialect, method, params, withID(nil))
-	x.record("wire/notification", &fact{reply: r, about: "a notification of " + method})
+	r := x.host.send(ctx, message, withID(nil))
+	x.record("wire/notification", &fact{reply: r, about: "a notification of " + methodFor(message)})
 	r = x.alive(ctx)
 	x.show("wire/unknown method", r)
 	if errorProblem(r, codeUnknownMethod) == "" {
@@ -166,5 +175,8 @@ func (x *exam) survives(ctx context.Context, broken *reply, what string) bool {
 
 // alive makes a call that changes nothing.
 func (x *exam) alive(ctx context.Context) *reply {
-	return x.sendBody(ctx, unknownMethod, x.encode(x.nextID(), unknownMethod, map[string]any{}))
+	return x.sendBody(ctx, unknownMethod, x.unknownCall())
 }
+
+// unknownCall is a call of a method that no agent has.
+func (x *exam) unknownCall() []byte { return dialect.CallBody(unknownMethod, []byte("{}"), x.nextID()) }
