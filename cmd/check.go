@@ -169,20 +169,11 @@ func (o *checkOptions) requirements() []check.Requirement {
 
 // near suggests ids instead of an unknown one: those of the same group, or all groups.
 func near(all []check.Requirement, id string) []string {
-	var groups, within []string
-	for _, q := range all {
-		g := groupOf(q.ID)
-		if !slices.Contains(groups, g) {
-			groups = append(groups, g)
-		}
-		if g == groupOf(id) {
-			within = append(within, q.ID)
-		}
+	ids := protocol.Each(all, func(q check.Requirement) string { return q.ID })
+	if same := protocol.Select(ids, func(other string) bool { return groupOf(other) == groupOf(id) }); len(same) > 0 {
+		return same
 	}
-	if within != nil {
-		return within
-	}
-	return groups
+	return slices.Compact(protocol.Each(ids, groupOf))
 }
 
 // groupOf returns the group of a requirement: P-INV for P-INV-03.

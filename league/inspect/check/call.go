@@ -107,14 +107,14 @@ func (c *call) wrap(p response) []byte {
 	case p.result != nil:
 		return dialect.ResultBody(c.id(), encoded(p.result)) // with the head by which the dialect knows a result
 	case p.failure != nil:
-		return encoded(map[string]any{"jsonrpc": "2.0", "id": c.id(), "error": jsontext.Value(p.failure)})
+		return p.failure.Body(c.id())
 	}
 	return nil
 }
 
 // refuse answers a call with an error.
-func (c *call) refuse(code int, message string) response {
-	return response{failure: encoded(map[string]any{"code": code, "message": message})}
+func refuse(code int, message string) response {
+	return response{failure: &dialect.Failure{Present: true, Code: code, Text: message}}
 }
 
 // id is the id of the call; null if it has none that JSON-RPC allows.
@@ -147,7 +147,7 @@ func (c *call) answer(sender string, result map[string]any) response {
 // answerPing answers a ping of an agent in a role, and rejects all other calls.
 func answerPing(c *call, role string) response {
 	if c.method != protocol.Ping.Name {
-		return c.refuse(codeUnknownMethod, "Method not found")
+		return refuse(codeUnknownMethod, "Method not found")
 	}
 	return c.answer(role+":check", map[string]any{"message_type": protocol.Ping.Result, "status": "ok", "role": role})
 }
@@ -178,7 +178,7 @@ func fieldsProblem(broken []protocol.FieldError, want func(field string) bool) s
 		if !want(f.Field) || len(problems) == 3 {
 			continue
 		}
-		problems = append(problems, f.Field+": "+f.Rule+when(f.Got != "", ", got %s", plain(f.Got)))
+		problems = append(problems, f.Field+": "+f.Rule+when(f.Got != "", ", got %s", shown(f.Got)))
 	}
 	return strings.Join(problems, "; ")
 }

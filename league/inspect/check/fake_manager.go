@@ -126,7 +126,7 @@ func called(calls []*call) string {
 // recordRegistration records how the agent registered.
 func (x *exam) recordRegistration() {
 	own := x.fakes.received(x.isOwn)
-	first := cmp.Or(firstCall(own), firstCall(x.fakes.received(func(c *call) bool { return c.kind == x.as.Request })))
+	first := cmp.Or(firstCall(own), firstCall(x.host.received(x.as.Request)))
 	if first == nil {
 		x.miss(fmt.Sprintf("it did not register with the manager of this examination within %s%s", x.options.Wait,
 			x.misdirected()), "registration/form", "registration/request", "registration/count", "form of call")
@@ -159,25 +159,22 @@ func (x *exam) registrationRules(role string) []rule {
 			mend(`POST {"jsonrpc": "2.0", "method": "`+m.Name+`", "params": {…}, "id": 1} to the manager at `+pathOfAgent+"."),
 			on("registration/form", found, func(f *fact) string {
 				came := f.call.came
-				return firstOf(came.has("jsonrpc", "2.0"), when(came["id"] == nil, "id is missing"), came.has("method", m.Name),
+				return cmp.Or(came.has("jsonrpc", "2.0"), when(came["id"] == nil, "id is missing"), came.has("method", m.Name),
 					when(came["params"].Kind() != '{', "params is %s", jsonKind(came["params"])))
 			})),
 		should(id(3), see, "Its registration has the whole envelope.",
 			mend("Add protocol, message_type, sender, timestamp and conversation_id to params."),
 			on("registration/request", asSent(every(
-				has("protocol", protocol.Name), has("message_type", m.Request), hasSender, timestamps("timestamp"),
-				filled("conversation_id"))))),
+				right("protocol", "message_type", "timestamp", "conversation_id"), hasSender)))),
 		should(id(9), m.Result+", 003 §2.5", "It registers once if the answer is ACCEPTED.",
 			mend("Store the id and auth_token of an ACCEPTED answer; retry only if no answer came."), on("registration/count")),
 	}
-	first, names := 5, []string{"display_name", "version", "game_types", "contact_endpoint"}
-	if m.role == Referee {
-		first, names = 4, append(names, "max_concurrent_matches")
-	}
 	further := map[string]clause{"contact_endpoint": on("registration/endpoint"),
 		"game_types": on("registration/request", func(f *fact) string { return x.gamesProblem(objectOf(f.call.params[m.meta])) })}
+	names := required(m.Request, m.meta)
 	for i, name := range names {
-		r := must(id(first+i), m.Request+", 002 §3", "Its registration has "+name+": "+meaningOf(m.Request, m.meta, name)+".",
+		meaning, _ := schemaOf(m.Request, m.meta, name)["description"].(string)
+		r := must(id(9-len(names)+i), m.Request+", 002 §3", "Its registration has "+name+": "+meaning+".",
 			on("registration/request", accepted(func(field string) bool { return within(field, m.meta+"."+name) })))
 		if add := further[name]; add != nil {
 			add(&r)
@@ -185,16 +182,6 @@ func (x *exam) registrationRules(role string) []rule {
 		rules = append(rules, r)
 	}
 	return rules
-}
-
-// meaningOf returns what the protocol says about a member of an object in a message.
-func meaningOf(messageType, object, name string) string {
-	schema, _ := protocol.Schema(messageType)
-	for _, step := range []string{"properties", object, "properties", name} {
-		schema, _ = schema[step].(map[string]any)
-	}
-	meaning, _ := schema["description"].(string)
-	return meaning
 }
 
 // outsideOf wants the fields of a registration outside its meta member.

@@ -19,6 +19,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/transport"
+	"evenodd/transport/dialect"
 	"evenodd/transport/dialect/bridge"
 )
 
@@ -49,11 +50,11 @@ type fakes struct {
 
 // A response is the answer of a fake agent to a call. The zero value closes the connection.
 type response struct {
-	result  map[string]any // a message; wrapped as the call was
-	failure []byte         // a JSON-RPC error object instead; wrapped likewise
-	status  int            // of HTTP, with a body
-	body    []byte         // sent as it is, instead of a result or failure
-	after   time.Duration  // pause before the answer
+	result  map[string]any   // a message; wrapped as the call was
+	failure *dialect.Failure // instead; wrapped likewise
+	status  int              // of HTTP, with a body
+	body    []byte           // sent as it is, instead of a result or failure
+	after   time.Duration    // pause before the answer
 }
 
 // A fakeAgent is an agent of the kit. Its dialect reads its calls, and knows the form that
@@ -149,33 +150,30 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, status int, answer []byte) {
 	var raw *response
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
-	serve := func(ctx context.Context, canonical []byte) []byte {
-		c := a.read(body, canonical)
-		if c.object == nil {
-			return c.wrap(c.refuse(codeParse, "Parse error"))
-		}
-		calls = append(calls, c)
-		a.fakes.keep(c, len(body))
-		if c.method == "" && c.kind == "" {
-			return c.wrap(c.refuse(codeInvalidRequest, "Invalid Request"))
-		}
-		p := a.answer(c)
-		if !rest(ctx, p.after) { // nobody waits for it any more
-			raw = &response{}
-			return nil
-		}
-		wrapped := c.wrap(p)
-		switch {
-		case wrapped == nil:
-			raw = &p
-		case c.object["id"] == nil: // a notification
-			return nil
-		}
-		return wrapped
-	}
 	status, translated := a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body,
-		func(ctx context.Context, canonical []byte) transport.Answer {
-			return answerOf(serve(ctx, canonical))
+		func(ctx context.Context, canonical []byte) (none transport.Answer) {
+			c := a.read(body, canonical)
+			if c.object == nil {
+				return answerOf(c.wrap(refuse(codeParse, "Parse error")))
+			}
+			calls = append(calls, c)
+			a.fakes.keep(c, len(body))
+			p := refuse(codeInvalidRequest, "Invalid Request")
+			if c.method != "" || c.kind != "" {
+				p = a.answer(c)
+			}
+			if !rest(ctx, p.after) { // nobody waits for it any more
+				p = response{}
+			}
+			wrapped := c.wrap(p)
+			switch {
+			case wrapped == nil:
+				raw = &p
+				return none
+			case c.object["id"] == nil && c.method != "": // a notification
+				return none
+			}
+			return answerOf(wrapped)
 		})
 	answer = translated.Body
 	switch {
@@ -195,9 +193,6 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, stat
 
 // answerOf is the text of a response as the answer of an agent.
 func answerOf(response []byte) transport.Answer {
-	if response == nil {
-		return transport.Answer{}
-	}
 	ack := &protocol.MatchAssignmentAck{}
 	result, err := transport.DecodeResponse(response, func(result []byte) (any, error) {
 		_ = json.Unmarshal(result, ack) // a result of another method
@@ -257,6 +252,16 @@ func (s *fakes) received(want func(*call) bool) []*call {
 	}
 	return found
 }
+
+// of returns the calls of a kind to some agents, or to all, without those that search for the form of an agent.
+func (s *fakes) of(kind string, to ...*fakeAgent) []*call {
+	return s.received(func(c *call) bool {
+		return c.kind == kind && !c.searching && (to == nil || slices.Contains(to, c.to))
+	})
+}
+
+// received returns the calls of a kind to an agent.
+func (a *fakeAgent) received(kind string) []*call { return a.fakes.of(kind, a) }
 
 // await waits until done holds; false if most or ctx ends before.
 func (s *fakes) await(ctx context.Context, most time.Duration, done func() bool) bool {

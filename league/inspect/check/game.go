@@ -2,6 +2,7 @@ package check
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/transport/dialect"
 )
 
 // even_odd has messages of its own for questions and choices; all other
@@ -18,22 +20,13 @@ import (
 // evenOdd tells whether the game is even_odd.
 func (x *exam) evenOdd() bool { return x.game == evenodd.Type }
 
-// byGame is the first value in even_odd, and the second in all other games.
-func byGame[T any](x *exam, evenOdd, other T) T {
+// asking is the method by which a referee asks for a choice.
+func (x *exam) asking() *dialect.Method {
 	if x.evenOdd() {
-		return evenOdd
+		return dialect.MethodOf(protocol.ChooseParity.Name)
 	}
-	return other
+	return dialect.MethodOf(protocol.MakeMove.Name)
 }
-
-// questionType is the message type of a question, questionMethod its method, and choiceType the type of
-// its reply.
-func (x *exam) questionType() string {
-	return byGame(x, protocol.TypeChooseParityCall, protocol.TypeGameMoveCall)
-}
-
-func (x *exam) questionMethod() string { return methodOf(x.questionType()).Name }
-func (x *exam) choiceType() string     { return methodOf(x.questionType()).Result }
 
 // choiceOf is the choice in a reply to a question, and its value as it stands there.
 func (x *exam) choiceOf(m members) (choice, value string) {
@@ -86,35 +79,32 @@ func (x *exam) pose(q map[string]any, position rules.Position, side rules.Side, 
 		"valid_options": options(x.options.Game, position, side), "context": context}
 }
 
-// verdictFor is that of the rules on a match with this winner, NoSide for a draw.
-func (x *exam) verdictFor(winner rules.Side) rules.Verdict {
-	verdict, _ := playout(x.options.Game.Start(), x.options.Game, winner)
-	return verdict
+// playOut plays a match, and returns its last position and the last moves. Choose makes the choices.
+func playOut(game rules.Game, choose func(side rules.Side, allowed []string) string) (last rules.Position,
+	moves [2]string) {
+	last = game.Start()
+	for sides := last.ToMove(); len(sides) > 0; sides = last.ToMove() {
+		for _, side := range sides {
+			moves[side] = choose(side, options(game, last, side))
+		}
+		last = last.Play(moves)
+	}
+	return last, moves
 }
 
-// playout finds choices by which a match ends with this winner, NoSide for a draw; false
-// when there are none. Chosen are choices that sides to move have made already.
-func playout(position rules.Position, game rules.Game, winner rules.Side, chosen ...string) (verdict rules.Verdict,
-	ok bool) {
-	sides := position.ToMove()
-	switch {
-	case len(sides) == 0:
-		verdict = position.Judge(rules.Chance{})
-		return verdict, verdict.Winner == winner
-	case len(chosen) == len(sides):
-		var moves [2]string
-		for i, side := range sides {
-			moves[side] = chosen[i]
-		}
-		return playout(position.Play(moves), game, winner)
-	}
-	side := sides[len(chosen)]
-	for _, choice := range options(game, position, side) {
-		if verdict, ok = playout(position, game, winner, append(chosen, choice)...); ok {
-			return verdict, true
+// verdictFor is that of the rules on some match with this winner, NoSide for a draw. It plays at random, always
+// in the same way: hardly any match of connect_four is a draw.
+func (x *exam) verdictFor(winner rules.Side) (verdict rules.Verdict) {
+	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // no secret
+	for range 100_000 {
+		last, _ := playOut(x.options.Game, func(_ rules.Side, allowed []string) string {
+			return allowed[random.IntN(len(allowed))]
+		})
+		if verdict = last.Judge(rules.Chance{}); verdict.Winner == winner {
+			break
 		}
 	}
-	return verdict, false
+	return verdict
 }
 
 // gamesProblem returns that the game of the league is not among those of an agent. An

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -33,30 +34,28 @@ func every(tests ...test) test {
 	}
 }
 
-// each tests members by their names.
-func each(names []string, problem func(m members, name string) string) test {
+// ruled wants the members of a message, by the rules of the protocol. It looks at those alone that want
+// chooses.
+func ruled(want func(field string) bool) test {
 	return func(f *fact) string {
-		for _, name := range names {
-			if p := problem(f.read(), name); p != "" {
-				return p
-			}
+		kind := f.messageType
+		if f.call != nil {
+			kind = f.call.kind
 		}
-		return ""
+		return fieldsProblem(protocol.Examine(kind, encoded(f.read())), want)
 	}
 }
 
-// filled wants strings that are not empty.
-func filled(names ...string) test { return each(names, members.filled) }
+// right is ruled for the members with these names.
+func right(names ...string) test {
+	return ruled(func(field string) bool { return slices.Contains(names, field) })
+}
 
-// has wants a member that is this string.
-func has(name, want string) test { return func(f *fact) string { return f.read().has(name, want) } }
-
-// timestamps wants UTC times.
-func timestamps(names ...string) test { return each(names, timeProblem) }
-
-// exist wants members, of any value.
-func exist(names ...string) test {
-	return each(names, isThere)
+// exist wants members, of any value, by their paths.
+func exist(paths ...string) test {
+	return func(f *fact) string {
+		return cmp.Or(protocol.Each(paths, func(path string) string { return isThere(f.read(), path) })...)
+	}
 }
 
 // isThere wants a member, by its path.
@@ -66,18 +65,6 @@ func isThere(m members, path string) string {
 		return isThere(objectOf(m[name]), rest)
 	}
 	return when(m[name] == nil, "%s is missing", path)
-}
-
-// inside tests the object in a member.
-func inside(name string, tests ...test) test {
-	return func(f *fact) string {
-		m := f.read()
-		in := *f
-		if in.message = objectOf(m[name]); in.message == nil {
-			return name + " is " + jsonKind(m[name])
-		}
-		return every(tests...)(&in)
-	}
 }
 
 // assuming tests facts that satisfy another test; others show nothing.
@@ -117,7 +104,7 @@ func hasSender(f *fact) string {
 		return f.message.has("sender", f.sender)
 	}
 	got := f.message.text("sender")
-	return firstOf(f.message.filled("sender"), when(!strings.HasPrefix(got, f.sender) || got == f.sender,
+	return cmp.Or(f.message.filled("sender"), when(!strings.HasPrefix(got, f.sender) || got == f.sender,
 		"sender is %s, not %s and an id", quoted(got), f.sender))
 }
 
@@ -126,12 +113,6 @@ func sameConversation(f *fact) string {
 		return f.message.filled("conversation_id")
 	}
 	return f.message.has("conversation_id", f.conversation)
-}
-
-// timeProblem returns what is wrong with a member that must be a time.
-func timeProblem(m members, name string) string {
-	_, err := protocol.ParseTimestamp(m.text(name))
-	return firstOf(m.filled(name), when(err != nil, "%s: %v", name, err))
 }
 
 // clockIsRight returns that the timestamp of a message is far from the time at which the
@@ -175,7 +156,7 @@ func refusedWith(r *reply, messageType string, code protocol.Code) string {
 		if r.fault.code == methodOf(messageType).RPCCode(code) {
 			return ""
 		}
-		codes, number = append(codes, r.fault.catalogued()), fmt.Sprintf("the error %d ", r.fault.code)
+		codes, number = append(codes, r.fault.data.text("error_code")), fmt.Sprintf("the error %d ", r.fault.code)
 	}
 	return when(!slices.Contains(codes, string(code)), "refused, but without %s: %s", code,
 		number+strings.TrimSpace(strings.Join(codes, " ")))
@@ -191,9 +172,6 @@ func coded(f *fact) string {
 	}
 	return refusedWith(f.reply, f.messageType, f.code)
 }
-
-// failsWith judges that an answer is the error with this code of JSON-RPC.
-func failsWith(code int) test { return func(f *fact) string { return errorProblem(f.reply, code) } }
 
 const maxReply = 64 << 10 // bytes of an answer that a referee reads
 
@@ -224,15 +202,13 @@ func noTrace(f *fact) string {
 	return ""
 }
 
-func rightType(f *fact) string { return f.message.has("message_type", f.messageType) }
-
 // isResponse returns why an answer is no JSON-RPC response.
 func isResponse(f *fact) string {
 	r := f.reply
 	result, problem := r.object["result"], r.object["error"]
 	e := objectOf(problem)
 	_, coded := e.integer("code")
-	return firstOf(jsonProblem(r.body),
+	return cmp.Or(jsonProblem(r.body),
 		when(r.object.text("jsonrpc") != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(r.object, "jsonrpc")),
 		when(result == nil && !r.failed(), "the answer has neither result nor error"),
 		when(result != nil && problem != nil, "the answer has both result and error; error is %s", jsonKind(problem)),
@@ -243,3 +219,8 @@ func isResponse(f *fact) string {
 }
 
 func validJSON(f *fact) string { return jsonProblem(f.reply.body) }
+
+// acknowledged wants the acknowledgement of a notice.
+func acknowledged(f *fact) string {
+	return cmp.Or(f.reply.trouble(), f.reply.result.has("status", protocol.StatusAcknowledged))
+}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -145,14 +146,9 @@ func (x *managerExam) awaitPings(ctx context.Context) {
 // members returns the players and the referees.
 func (x *managerExam) members() []*member { return slices.Concat(x.players, x.referees) }
 
-// received returns the calls of a kind to an agent; nil is any agent, and "" any kind.
-func (x *managerExam) received(a *fakeAgent, kind string) []*call {
-	return x.fakes.received(func(c *call) bool { return (a == nil || c.to == a) && (kind == "" || c.kind == kind) })
-}
-
 // announced tells whether the manager has sent a message of a league that has begun.
 func (x *managerExam) announced() bool {
-	return len(x.received(nil, protocol.TypeRoundAnnouncement))+len(x.received(nil, protocol.TypeMatchAssignment)) > 0
+	return len(x.fakes.of(protocol.TypeRoundAnnouncement))+len(x.fakes.of(protocol.TypeMatchAssignment)) > 0
 }
 
 // startWithoutRight tries to begin the league without the admin token.
@@ -174,20 +170,17 @@ const maxStill = 15 * time.Second
 
 // follow waits for the league to end.
 func (x *managerExam) follow(ctx context.Context) {
-	for seen := -1; !x.over() && ctx.Err() == nil; {
-		now := len(x.received(nil, ""))
-		if now == seen {
-			break
-		}
-		seen = now
-		x.fakes.await(ctx, maxStill, func() bool { return x.over() || len(x.received(nil, "")) > seen })
+	calls := func() int { return len(x.fakes.received(func(*call) bool { return true })) }
+	for moving := true; moving && !x.over(); {
+		seen := calls()
+		moving = x.fakes.await(ctx, maxStill, func() bool { return x.over() || calls() > seen })
 	}
 }
 
 // over tells whether all players know that the league is over.
 func (x *managerExam) over() bool {
 	return !slices.ContainsFunc(x.players, func(p *member) bool {
-		return !slices.ContainsFunc(x.received(p.fakeAgent, protocol.TypeLeagueCompleted),
+		return !slices.ContainsFunc(p.received(protocol.TypeLeagueCompleted),
 			func(c *call) bool { return c.answered })
 	})
 }
@@ -205,7 +198,7 @@ func (x *managerExam) question(m *member, kind string, params map[string]any) ma
 // notAnswered returns why a query was not answered.
 func notAnswered(r *reply) string {
 	success, data := r.result["success"].Kind() == 't', r.result["data"]
-	return firstOf(r.trouble(), when(!success, "success is %s", valueOf(r.result, "success")),
+	return cmp.Or(r.trouble(), when(!success, "success is %s", valueOf(r.result, "success")),
 		when(data.Kind() != '{', "data is %s", jsonKind(data)))
 }
 
@@ -216,7 +209,7 @@ func (x *managerExam) query(ctx context.Context) {
 	q := x.question(p, protocol.QueryStandings, nil)
 	r := p.ask(ctx, q)
 	standings := objectOf(r.result["data"])["standings"]
-	problem := firstOf(notAnswered(r), when(standings.Kind() != '[', "data.standings is %s", jsonKind(standings)))
+	problem := cmp.Or(notAnswered(r), when(standings.Kind() != '[', "data.standings is %s", jsonKind(standings)))
 	if refusedWith(r, protocol.TypeLeagueQuery, protocol.ErrLeagueNotStarted) != "" {
 		x.show("query/standings", r, problem)
 	}

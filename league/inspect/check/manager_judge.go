@@ -82,8 +82,11 @@ func orderProblem(rows []members) string {
 
 // recordLeague records all messages of the manager.
 func (x *managerExam) recordLeague() {
+	x.mu.Lock()
+	assigned := protocol.Each(x.matches, func(m *assignedMatch) string { return m.id })
+	x.mu.Unlock()
 	announced := map[int][]members{} // the matches of each round, as the first player was told
-	for _, c := range x.received(x.players[0].fakeAgent, protocol.TypeRoundAnnouncement) {
+	for _, c := range x.players[0].received(protocol.TypeRoundAnnouncement) {
 		x.recordCall(c, protocol.ManagerSender)
 		announced[roundOf(c)] = rowsOf(c.params["matches"])
 	}
@@ -93,7 +96,7 @@ func (x *managerExam) recordLeague() {
 		for _, m := range announced[round] {
 			id := m.text("match_id")
 			x.show("assigned", nil,
-				when(!x.isAssigned(id), "match %s of round %d was announced, and assigned to no referee", quoted(id), round))
+				when(!slices.Contains(assigned, id), "match %s of round %d was announced, and assigned to no referee", quoted(id), round))
 		}
 	}
 	rounds := len(announced)
@@ -101,7 +104,7 @@ func (x *managerExam) recordLeague() {
 		x.recordTold("announced", p, protocol.TypeRoundAnnouncement, rounds, nil)
 		x.recordTold("ends of rounds", p, protocol.TypeRoundCompleted, rounds, nil)
 		x.recordStandings(x.recordTold("standings updates", p, protocol.TypeStandingsUpdate, rounds, nil))
-		want := map[string]any{"total_rounds": rounds, "total_matches": len(x.assignments())}
+		want := map[string]any{"total_rounds": rounds, "total_matches": len(assigned)}
 		for _, c := range x.recordTold("end told", p, protocol.TypeLeagueCompleted, 1, want) {
 			x.recordCall(c, protocol.ManagerSender)
 			rows := rowsOf(c.params["final_standings"])
@@ -115,7 +118,7 @@ func (x *managerExam) recordLeague() {
 	}
 	for _, r := range x.referees { // the manager may tell them a moment later
 		x.fakes.await(x.fakes.life, 200*time.Millisecond,
-			func() bool { return len(x.received(r.fakeAgent, protocol.TypeLeagueCompleted)) > 0 })
+			func() bool { return len(r.received(protocol.TypeLeagueCompleted)) > 0 })
 		x.recordTold("end told", r, protocol.TypeLeagueCompleted, 1, nil)
 	}
 }
@@ -123,7 +126,7 @@ func (x *managerExam) recordLeague() {
 // recordTold records whether an agent got as many notices of a kind as it should, and the notices. It
 // returns them.
 func (x *managerExam) recordTold(name string, m *member, kind string, count int, want map[string]any) []*call {
-	got := x.received(m.fakeAgent, kind)
+	got := m.received(kind)
 	x.show(name, nil, when(len(got) < count, "%s got %d of %d %s", m.id, len(got), count, kind))
 	for _, c := range got {
 		x.record(kind, &fact{call: c, want: want})
@@ -182,13 +185,6 @@ func (x *managerExam) scheduleProblem(announced map[int][]members) string {
 		}
 	}
 	return ""
-}
-
-// assignments returns the assigned matches, in order.
-func (x *managerExam) assignments() []*assignedMatch {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return slices.Clone(x.matches)
 }
 
 // rowsOf returns the objects of an array.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -159,7 +160,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 		return
 	}
 	x.record("assignment", &fact{call: m.call,
-		problem: firstOf(x.playerProblem(m.players[0], m.endpoints[0]), x.playerProblem(m.players[1], m.endpoints[1]))})
+		problem: cmp.Or(x.playerProblem(m.players[0], m.endpoints[0]), x.playerProblem(m.players[1], m.endpoints[1]))})
 	if m.first {
 		x.queryRunning(ctx, m)
 		x.reportWrongly(ctx, m)
@@ -168,7 +169,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	m.reported = time.Now()
 	x.mu.Unlock()
 	r := m.referee.ask(ctx, x.report(m))
-	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
+	problem := cmp.Or(r.trouble(), when(notRefused(r) == "", "refused"))
 	x.show("report", r, problem)
 	if problem != "" {
 		return
@@ -226,16 +227,11 @@ func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
 		x.miss("the manager has ended with its league", "report again")
 		return
 	}
-	problem := firstOf(r.trouble(), when(notRefused(r) == "", "refused"))
+	problem := cmp.Or(r.trouble(), when(notRefused(r) == "", "refused"))
 	x.show("report again", r, when(refusedWith(r, kind, duplicate) != "", "%s", problem))
 	another := x.report(m) // a possible result: the other player has won
 	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB))
 	if r = m.referee.send(ctx, another); r.Status != 0 || !x.over() {
 		x.record("different report", &fact{reply: r, code: duplicate, messageType: kind})
 	}
-}
-
-// isAssigned tells whether a match was assigned.
-func (x *managerExam) isAssigned(id string) bool {
-	return slices.ContainsFunc(x.assignments(), func(m *assignedMatch) bool { return m.id == id })
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -69,7 +70,7 @@ func (x *managerExam) registerAgent(ctx context.Context, as membership, name str
 // admission returns why an answer admits nobody.
 func admission(r *reply, as membership) string {
 	reason := r.result.text("reason")
-	problem := firstOf(r.trouble(), r.result.has("status", protocol.StatusAccepted), r.result.filled(as.id))
+	problem := cmp.Or(r.trouble(), r.result.has("status", protocol.StatusAccepted), r.result.filled(as.id))
 	return problem + when(problem != "" && reason != "", ": %s", quoted(reason))
 }
 
@@ -82,8 +83,8 @@ func (x *managerExam) adopt(r *reply, as membership, a *fakeAgent) *member {
 	}
 	twice, shared := "", r.result.filled("auth_token")
 	for _, known := range x.members() {
-		twice = firstOf(twice, when(known.id == m.id, "two agents have the id %s", quoted(m.id)))
-		shared = firstOf(shared, when(known.token == m.token, "%s and %s have the same auth_token", known.id, m.id))
+		twice = cmp.Or(twice, when(known.id == m.id, "two agents have the id %s", quoted(m.id)))
+		shared = cmp.Or(shared, when(known.token == m.token, "%s and %s have the same auth_token", known.id, m.id))
 	}
 	x.show("register/id", r, twice)
 	x.show("register/token", r, shared)
@@ -139,14 +140,11 @@ func (x *managerExam) breaches(as membership) []breach {
 	for _, name := range []string{"protocol", "sender", "timestamp", "conversation_id"} {
 		all = append(all, breach{missing, name, nil, protocol.ErrMissingField})
 	}
-	names := []string{"display_name", "version", "game_types", "contact_endpoint"}
-	if as.role == Referee {
-		names = append(names, "max_concurrent_matches")
-	} else {
+	if as.role == Player {
 		meta, _ := x.players[0].registration[as.meta].(map[string]any)
 		all = append(all, breach{"refusal/duplicate name", "display_name", meta["display_name"], protocol.ErrDuplicateName})
 	}
-	for _, name := range names {
+	for _, name := range required(as.Request, as.meta) {
 		all = append(all, breach{missing, name, nil, protocol.ErrMissingField},
 			breach{missing, name, jsontext.Value("null"), protocol.ErrMissingField},
 			breach{wrongType, name, map[string]any{}, protocol.ErrInvalidFieldType})

@@ -130,7 +130,7 @@ func roleOf(side rules.Side) string {
 // question asks for the player's choice in the position of a match.
 func (x *playerExam) question(m *match) map[string]any {
 	x.turn(m)
-	q := x.envelope(x.questionType(), m)
+	q := x.envelope(x.asking().Request, m)
 	q["player_id"] = x.player
 	x.pose(q, m.position, m.side, m.opponent, m.round)
 	return q
@@ -169,7 +169,7 @@ func (x *exam) recordTimes() {
 			problem: when(percentile(percent) > most, "%s; p%d should be at most %s", note, percent, most)})
 	}
 	record("times of questions", x.times[protocol.Invite.Name], 95, inviteLimit/2)
-	record("times of questions", x.times[x.questionMethod()], 95, chooseLimit/2)
+	record("times of questions", x.times[x.asking().Name], 95, chooseLimit/2)
 	record("times", slices.Concat(slices.Collect(maps.Values(x.times))...), 50, 500*time.Millisecond)
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,9 +32,10 @@ func (x *playerExam) invite(ctx context.Context, m *match) *reply {
 // choose asks for a choice; "" if there is no allowed one.
 func (x *playerExam) choose(ctx context.Context, m *match) (string, *reply) {
 	r := x.host.ask(ctx, x.question(m))
-	x.record("choice", &fact{reply: r, match: m.id, problem: x.choiceProblem(r, m), messageType: x.choiceType()})
-	x.recordReply(r, x.choiceType(), "player:", m.conversation)
-	return x.choiceIn(r, m), r
+	choice, problem := x.choiceIn(r, m)
+	x.record("choice", &fact{reply: r, match: m.id, problem: problem, messageType: x.asking().Result})
+	x.recordReply(r, x.asking().Result, "player:", m.conversation)
+	return choice, r
 }
 
 // over tells the player that a match has ended.
@@ -62,19 +64,20 @@ func (x *playerExam) playMatches(ctx context.Context) {
 	for _, opponent := range []string{"P999", "P100000"} {
 		m := x.newMatch()
 		m.opponent, m.side = opponent, rules.SideB
-		x.playOnce(ctx, "side B", "as PLAYER_B against "+quoted(opponent), m)
+		x.playOnce(ctx, "side B", "as PLAYER_B against "+quoted(opponent), m, x.question(m))
 	}
 	x.playUnwon(ctx)
 	x.playLate(ctx)
 }
 
-// playOnce plays a match in the form that the player has understood before. The fact is
+// playOnce plays a match with this question, in the form that the player has understood before. The fact is
 // that the player joins and chooses.
-func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match) {
-	join, choice := x.host.send(ctx, x.invitation(m)), x.host.send(ctx, x.question(m))
+func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match, question map[string]any) {
+	join, reply := x.host.send(ctx, x.invitation(m)), x.host.send(ctx, question)
+	x.recordReply(join, protocol.TypeGameJoinAck, "player:", m.conversation)
 	x.host.ask(ctx, x.ending(m))
-	x.record(name, &fact{about: about, reply: choice, earlier: join,
-		problem: firstOf(join.trouble(), x.choiceProblem(choice, m))})
+	_, problem := x.choiceIn(reply, m)
+	x.record(name, &fact{about: about, reply: reply, earlier: join, problem: cmp.Or(join.trouble(), problem)})
 }
 
 // playUnwon ends a match with a draw, and one with technical losses.
@@ -91,7 +94,7 @@ func (x *playerExam) playUnwon(ctx context.Context) {
 	x.invite(ctx, lost)
 	x.show("error", x.host.ask(ctx, notice(protocol.TypeGameError, map[string]any{
 		"conversation_id": lost.conversation, "match_id": lost.id, "auth_token": checkToken, "player_id": x.player,
-		"affected_player": x.player, "action_required": x.choiceType(),
+		"affected_player": x.player, "action_required": x.asking().Result,
 	})))
 	q = x.endingAs(lost, league.StatusTechnicalLoss, rules.Verdict{
 		Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "neither player chose in time" },
@@ -106,7 +109,8 @@ func (x *playerExam) playLate(ctx context.Context) {
 	q := x.question(m)
 	q["deadline"] = protocol.FormatTimestamp(time.Now())
 	r := x.host.send(ctx, q)
-	x.show("late question", r, x.choiceProblem(r, m))
+	_, problem := x.choiceIn(r, m)
+	x.show("late question", r, problem)
 	x.over(ctx, m)
 }
 
@@ -125,7 +129,7 @@ func (x *playerExam) repeat(ctx context.Context) {
 	again := x.newMatch()
 	x.invite(ctx, again)
 	again.attempt, again.conversation = 2, protocol.MatchConversation(again.id, 2)
-	x.playOnce(ctx, "repeat/match", "as attempt 2", again)
+	x.playOnce(ctx, "repeat/match", "as attempt 2", again, x.question(again))
 }
 
 // maxAsked is the number of times that one question is asked: a choice between two that
@@ -142,9 +146,9 @@ func (x *playerExam) repeatChoice(ctx context.Context, m *match) {
 	}
 	for range maxAsked - 1 {
 		r := x.host.send(ctx, x.question(m))
-		again := x.choiceIn(r, m)
+		again, _ := x.choiceIn(r, m)
 		x.record("repeat/choice", &fact{reply: r, earlier: first,
-			problem: firstOf(r.trouble(), when(again != choice, "it chose %q, and asked again %q", choice, again))})
+			problem: cmp.Or(r.trouble(), when(again != choice, "it chose %q, and asked again %q", choice, again))})
 		if again == "" {
 			return
 		}
@@ -185,7 +189,8 @@ func (x *playerExam) playAtOnce(ctx context.Context) {
 	slices.Reverse(matches)
 	slices.Reverse(first)
 	for i, again := range all(x.question) {
-		before, after := x.choiceIn(first[i], matches[i]), x.choiceIn(again, matches[i])
+		before, _ := x.choiceIn(first[i], matches[i])
+		after, _ := x.choiceIn(again, matches[i])
 		changed := before != "" && after != "" && before != after
 		x.record("at once/choice", &fact{about: about, reply: again, earlier: first[i],
 			problem: when(changed, "it chose %q, and asked again %q", before, after)})
@@ -217,7 +222,7 @@ func standingsUpdate(rows []any) map[string]any {
 func (x *playerExam) finish(ctx context.Context) {
 	x.show("end/round", x.host.ask(ctx, notice(protocol.TypeRoundCompleted, map[string]any{"next_round_id": nil})))
 	last := x.newMatch()
-	x.playOnce(ctx, "end/match", "", last)
+	x.playOnce(ctx, "end/match", "", last, x.question(last))
 	const end = "P-NOT-04"
 	switch {
 	case !x.options.Selection.Wants(Requirement{ID: end, Level: Should}): // the user wants to go on with the agent
@@ -305,8 +310,6 @@ func fifty(name string) string {
 func (x *playerExam) sendScripts(ctx context.Context) {
 	m := x.newMatch()
 	m.conversation = "conv-שלום-e\u0301-🎲-" + strings.ToLower(m.id)
-	join := x.host.send(ctx, x.invitation(m))
-	x.recordReply(join, protocol.TypeGameJoinAck, "player:", m.conversation)
 	q := x.question(m)
 	in, nested := q["move_request"].(map[string]any)
 	if !nested {
@@ -314,10 +317,7 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	}
 	context, _ := in["context"].(map[string]any)
 	context["opponent_name"], context["motto"] = fifty(scripts[0]), strings.Join(scripts[:], " ")
-	choice := x.host.send(ctx, q)
-	x.record("scripts/question", &fact{reply: choice, earlier: join,
-		problem: firstOf(join.trouble(), x.choiceProblem(choice, m))})
-	x.host.ask(ctx, x.ending(m))
+	x.playOnce(ctx, "scripts/question", "", m, q)
 
 	rows := []any{standingsRow(1, x.player, scripts[0], 2)}
 	for i := 2; i <= protocol.MaxStandings; i++ {
@@ -325,7 +325,7 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	}
 	r := x.host.send(ctx, standingsUpdate(rows))
 	x.record("scripts/standings", &fact{about: "standings of many rows", reply: r,
-		problem: firstOf(r.Error, when(x.takesStandings, "%s", r.trouble()))})
+		problem: cmp.Or(r.Error, when(x.takesStandings, "%s", r.trouble()))})
 }
 
 // registeredID wants the id that the kit's manager has given.
@@ -343,16 +343,17 @@ func acceptIsBoolean(f *fact) string {
 
 // hasChoice wants a reply to a question to make a choice, of any value.
 func (x *playerExam) hasChoice(f *fact) string {
-	return when(!isAnswer(x.questionMethod(), f.reply.result), "the reply has no choice; its members are %s",
+	return when(!isAnswer(x.asking().Name, f.reply.result), "the reply has no choice; its members are %s",
 		listed(f.reply.result))
 }
 
 // acknowledges wants the acknowledgement of a notice.
 func acknowledges(messageType string) test {
-	return every(hasResult, has("message_type", messageType), has("status", protocol.StatusAcknowledged),
-		filled("player_id"), func(f *fact) string {
-			return when(f.match != "", "%s", f.reply.result.has("match_id", f.match))
-		})
+	return every(acknowledged, func(f *fact) string {
+		m := f.reply.result
+		return cmp.Or(m.has("message_type", messageType), m.filled("player_id"),
+			when(f.match != "", "%s", m.has("match_id", f.match)))
+	})
 }
 
 // noOtherType returns that a reply is another message. A reply may name none.
@@ -361,45 +362,33 @@ func noOtherType(f *fact) string { return f.reply.result.hasNoOther("message_typ
 // sameMatch returns that a reply names another match. A reply may name none.
 func sameMatch(f *fact) string { return f.reply.result.hasNoOther("match_id", f.match) }
 
-func understoodSameMatch(f *fact) string { return firstOf(f.reply.trouble(), sameMatch(f)) }
+func understoodSameMatch(f *fact) string { return cmp.Or(f.reply.trouble(), sameMatch(f)) }
 
-// choiceIn returns the choice of a reply; "" if it has none that the rules allow.
-func (x *playerExam) choiceIn(r *reply, m *match) string {
-	if r.trouble() != "" {
-		return ""
+// choiceIn returns the choice of a reply, or why it has none that the rules allow.
+func (x *playerExam) choiceIn(r *reply, m *match) (choice, problem string) {
+	if problem = r.trouble(); problem != "" {
+		return "", problem
 	}
-	choice, _ := x.choiceOf(r.result)
+	choice, value := x.choiceOf(r.result)
 	if m.position.Check(m.side, choice) != nil {
-		return ""
+		return "", value
 	}
-	return choice
-}
-
-// choiceProblem returns why a reply is no allowed choice.
-func (x *playerExam) choiceProblem(r *reply, m *match) string {
-	if problem := r.trouble(); problem != "" {
-		return problem
-	}
-	_, value := x.choiceOf(r.result)
-	return when(x.choiceIn(r, m) == "", "%s", value)
+	return choice, ""
 }
 
 // makesNoChoice returns that a reply makes a choice where none is allowed.
 func (x *playerExam) makesNoChoice(f *fact) string {
-	if r := f.reply; r.Error == "" && isAnswer(x.questionMethod(), r.result) {
+	if r := f.reply; r.Error == "" && isAnswer(x.asking().Name, r.result) {
 		_, value := x.choiceOf(r.result)
 		return value
 	}
-	return notFailed(f.reply)
+	return notFailed(f)
 }
-
-// isRejected returns why an answer is no error.
-func isRejected(f *fact) string { return notFailed(f.reply) }
 
 // sameJoin returns how a second answer to an invitation differs from the first.
 func sameJoin(f *fact) string {
 	first, again := f.earlier.result, f.reply.result
-	return firstOf(f.reply.trouble(),
+	return cmp.Or(f.reply.trouble(),
 		when(!sameJSON(first["accept"], again["accept"]), "accept is %s, and was %s", valueOf(again, "accept"),
 			valueOf(first, "accept")))
 }

@@ -1,6 +1,10 @@
 package check
 
-import "evenodd/league/protocol"
+import (
+	"cmp"
+
+	"evenodd/league/protocol"
+)
 
 // table is the catalogue of a player. A MUST loses a match, or makes the player unusable.
 // The league judges replies by their meaning and finds the form that a player understands,
@@ -127,18 +131,18 @@ func unusualRules() []rule {
 	return []rule{
 		should("P-REQ-01", "Error catalogue, 002 §10.5",
 			"It answers a message without match_id with the error -32602 (E003).",
-			on("broken/no match_id", isRejected, coded), inv,
+			on("broken/no match_id", notFailed, coded), inv,
 			mend(`Check that every required member exists; answer {"code": -32602, "message": "…", "data": {"error_code": "E003", …}}.`)),
 		should("P-REQ-03", "JSON-RPC codes, 004 §1.1",
 			"It answers params that are no object, and a match_id that is no string, with an error.",
-			on("broken/type", isRejected), inv,
+			on("broken/type", notFailed), inv,
 			mend("Check types before you read members: E002 (INVALID_FIELD_TYPE), JSON-RPC code -32602.")),
 		should("P-REQ-05", "Error catalogue, 002 §12.6", "It answers a timestamp that is not UTC with the error E021.",
-			on("broken/timestamp", isRejected, coded), inv,
+			on("broken/timestamp", notFailed, coded), inv,
 			mend("Accept Z and +00:00; reject all others with E021 (INVALID_TIMESTAMP) as error.data.error_code.")),
 		should("P-REQ-06", "Error catalogue, 003 §2.10.2",
 			"It answers another protocol than league.v2 with the error E018.",
-			on("broken/protocol", isRejected, coded), inv,
+			on("broken/protocol", notFailed, coded), inv,
 			mend("Compare params.protocol, and answer E018 (PROTOCOL_VERSION_MISMATCH) as error.data.error_code.")),
 		should("P-REQ-07", "JSON-RPC, 002 §14.5",
 			"It ignores unknown members, of a message and beside jsonrpc, method, params and id.",
@@ -153,7 +157,7 @@ func unusualRules() []rule {
 		should("P-LOAD-02", "HTTP, 002 §10.5",
 			"With many matches at once, an answer is about the match of its question, and its choice stays.",
 			on("at once/reply", func(f *fact) string {
-				return firstOf(sameMatch(f), f.reply.result.hasNoOther("conversation_id", f.conversation))
+				return cmp.Or(sameMatch(f), f.reply.result.hasNoOther("conversation_id", f.conversation))
 			}), on("at once/choice"), given("P-INV-02", "P-CHO-02", "P-CHO-05", "P-ENV-06"),
 			mend("Store the state of a match by its match_id, never in a variable of the whole agent.")),
 		must("P-STA-02", "HTTP, 003 §6.3.3", "It still plays at the end of the examination.", on("end/match"), chooses,

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -127,7 +128,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 		}
 		refusal := m.refusal()
 		if problem == "" {
-			problem, shown = firstOf(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.start()
+			problem, shown = cmp.Or(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.start()
 		}
 		if refusal != "" || ctx.Err() != nil { // no form was understood
 			break

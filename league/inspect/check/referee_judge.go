@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -31,13 +32,11 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	}
 	for _, p := range m.players {
 		x.record("player", &fact{about: m.name, of: m, player: p, reply: start})
-		x.recordCalls(protocol.TypeGameInvitation, m, p, p.received(protocol.TypeGameInvitation))
-		if !m.unplayed() {
-			x.recordCalls(protocol.TypeChooseParityCall, m, p, p.received(x.questionType()))
+		for _, kind := range []string{protocol.TypeGameInvitation, protocol.TypeGameError, protocol.TypeGameOver} {
+			x.recordCalls(kind, m, p, p.received(kind))
 		}
-		x.recordCalls(protocol.TypeGameError, m, p, p.received(protocol.TypeGameError))
-		if e := p.ending(); e != nil {
-			x.recordCalls(protocol.TypeGameOver, m, p, []*call{e.call})
+		if !m.unplayed() {
+			x.recordCalls(protocol.TypeChooseParityCall, m, p, p.received(x.asking().Request))
 		}
 	}
 	reports := m.reports()
@@ -90,7 +89,6 @@ func isCalled(kind, what string) test {
 
 // An ending is the end of a match by GAME_OVER.
 type ending struct {
-	call           *call
 	result         members
 	status, winner string
 	number         int
@@ -102,7 +100,7 @@ func (p *fakePlayer) ending() *ending {
 	if first == nil {
 		return nil
 	}
-	e := &ending{call: first, result: objectOf(first.params["game_result"])}
+	e := &ending{result: objectOf(first.params["game_result"])}
 	e.status = e.result.text("status")
 	e.winner = e.result.text("winner_player_id")
 	e.number, _ = e.result.integer("drawn_number")
@@ -141,14 +139,14 @@ func mustLose(f *fact) string { return when(len(f.of.losers()) == 0, undecided) 
 func rightChoices(f *fact) string {
 	e, players := f.player.ending(), f.of.players
 	choices, moves := objectOf(e.result["choices"]), f.of.verdict(e.number).Moves
-	return firstOf(choices.has(players[0].name, moves[0]), choices.has(players[1].name, moves[1]))
+	return cmp.Or(choices.has(players[0].name, moves[0]), choices.has(players[1].name, moves[1]))
 }
 
 // isTechnicalLoss wants the end of a match that was not played.
 func isTechnicalLoss(f *fact) string {
 	e := f.player.ending()
 	number := e.result["drawn_number"]
-	return firstOf(when(e.status != league.StatusTechnicalLoss, "status is %s", quoted(e.status)),
+	return cmp.Or(when(e.status != league.StatusTechnicalLoss, "status is %s", quoted(e.status)),
 		when(number != nil && number.Kind() != 'n', "drawn_number is %s", valueOf(e.result, "drawn_number")))
 }
 
@@ -156,7 +154,7 @@ func isTechnicalLoss(f *fact) string {
 // a choice that is not allowed and not asked for again, are failures of other requirements.
 func isPlayed(f *fact) string {
 	playable := f.of.name == choosesLate || f.of.name == choosesMaybe
-	askedOnce := f.of.name == choosesMaybe && len(f.of.players[0].received(f.of.exam.questionType())) < 2
+	askedOnce := f.of.name == choosesMaybe && len(f.of.players[0].received(f.of.exam.asking().Request)) < 2
 	lost := playable && f.player.ending().status == league.StatusTechnicalLoss
 	return when(lost || askedOnce || f.of.name == noEnvelope || mustLose(f) == "", undecided)
 }
@@ -176,7 +174,7 @@ func (x *refereeExam) rightResult(f *fact) string {
 	}
 	draw := when(x.evenOdd(), ", for the number %d and the choices %s and %s", e.number, verdict.Moves[0],
 		verdict.Moves[1])
-	return firstOf(
+	return cmp.Or(
 		when(x.evenOdd() && (e.number < 1 || e.number > 10), "drawn_number is %s", valueOf(e.result, "drawn_number")),
 		when(parity != verdict.Parity, "number_parity of %d is %s", e.number, quoted(parity)),
 		when(e.status != status || e.winner != winner,
@@ -307,7 +305,7 @@ func sendsErrors(f *fact) string {
 // chosen: by a member with a telling name, or by the choice itself, if the first question
 // of the match has it less often.
 func (x *refereeExam) secretChoice(f *fact) string {
-	questions := f.of.received(x.questionType())
+	questions := f.of.received(x.asking().Request)
 	if len(questions) == 0 {
 		return undecided
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -69,12 +70,9 @@ func (m *refereedMatch) unplayed() bool { return m.name == refusesToPlay || m.na
 
 func (m *refereedMatch) invited() bool { return len(m.received(protocol.TypeGameInvitation)) > 0 }
 
-// received returns the calls of a kind to the players of the match, without those that search for the form
-// of a player.
+// received returns the calls of a kind to the players of the match.
 func (m *refereedMatch) received(kind string) []*call {
-	return m.exam.fakes.received(func(c *call) bool {
-		return (c.to == m.players[0].fakeAgent || c.to == m.players[1].fakeAgent) && c.kind == kind && !c.searching
-	})
+	return m.exam.fakes.of(kind, m.players[0].fakeAgent, m.players[1].fakeAgent)
 }
 
 // reports returns the reports of the match, in order.
@@ -89,7 +87,7 @@ func (m *refereedMatch) reports() []*call {
 // time for each question, for which the kit does not wait.
 func (m *refereedMatch) slow() bool {
 	return m.short && slices.ContainsFunc(m.players[:], func(p *fakePlayer) bool {
-		asked := p.received(m.exam.questionType())
+		asked := p.received(m.exam.asking().Request)
 		return len(asked) > 1 && asked[1].at.Sub(asked[0].at) > chooseLimit/2
 	})
 }
@@ -138,11 +136,6 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	return m
 }
 
-// received returns the calls of a kind, without those that search for the player's form.
-func (p *fakePlayer) received(kind string) []*call {
-	return p.fakes.received(func(c *call) bool { return c.to == p.fakeAgent && c.kind == kind && !c.searching })
-}
-
 func (p *fakePlayer) answer(c *call) response {
 	r := p.behave(c)
 	if p.deviation == nil || p.kind != "" && p.kind != c.kind || p.times.Add(1) > 1 && p.once {
@@ -151,7 +144,7 @@ func (p *fakePlayer) answer(c *call) response {
 	if p.waits > 0 {
 		p.fakes.await(p.fakes.life, p.waits, func() bool {
 			other := p.match.players[p.side.Other()]
-			return slices.ContainsFunc(other.received(p.match.exam.questionType()), func(c *call) bool { return c.answered })
+			return slices.ContainsFunc(other.received(p.match.exam.asking().Request), func(c *call) bool { return c.answered })
 		})
 	}
 	if p.change != nil {
@@ -167,7 +160,7 @@ func (p *fakePlayer) behave(c *call) response {
 	switch c.kind {
 	case protocol.TypeGameInvitation:
 		result["accept"], result["arrival_timestamp"] = true, protocol.FormatTimestamp(time.Now())
-	case x.questionType():
+	case x.asking().Request:
 		var allowed []string
 		_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // none in even_odd
 		x.setChoice(result, p.prefer(allowed))
@@ -189,14 +182,9 @@ func (p *fakePlayer) prefer(allowed []string) string {
 // this number is drawn.
 func (m *refereedMatch) verdict(number int) rules.Verdict {
 	game := m.exam.options.Game
-	position := game.Start()
-	var moves [2]string
-	for sides := position.ToMove(); len(sides) > 0; sides = position.ToMove() {
-		for _, side := range sides {
-			moves[side] = m.players[side].prefer(options(game, position, side))
-		}
-		position = position.Play(moves)
-	}
+	position, moves := playOut(game, func(side rules.Side, allowed []string) string {
+		return m.players[side].prefer(allowed)
+	})
 	if numbered, ok := game.(rules.Numbered); ok {
 		return numbered.JudgeNumber(moves, number)
 	}
@@ -270,7 +258,7 @@ func (x *refereeExam) matchCases() []matchCase {
 		both[side] = d
 		return both
 	}
-	question, invitation := x.questionType(), protocol.TypeGameInvitation
+	question, invitation := x.asking().Request, protocol.TypeGameInvitation
 	instead := func(kind string, r response) *deviation {
 		return &deviation{kind: kind, change: func(good *response) { *good = r }}
 	}
@@ -279,12 +267,12 @@ func (x *refereeExam) matchCases() []matchCase {
 	refuses := &deviation{kind: invitation, change: func(r *response) { r.result["accept"] = false }}
 	otherMatch := &deviation{kind: question, change: func(r *response) { r.result["match_id"] = "R99M99" }}
 	bare := &deviation{change: func(r *response) {
-		for _, name := range []string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token"} {
-			delete(r.result, name)
-		}
+		maps.DeleteFunc(r.result, func(name string, _ any) bool { return isEnvelope(name) })
 	}}
-	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection,
-		byGame(x.exam, protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove)
+	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, protocol.ErrIllegalMove
+	if x.evenOdd() {
+		illegal = protocol.ErrInvalidParityChoice
+	}
 	return []matchCase{
 		{name: wellPlayed},
 		{name: sameChoice},
@@ -299,7 +287,7 @@ func (x *refereeExam) matchCases() []matchCase {
 			&deviation{kind: question, once: true, change: func(r *response) { r.after = 3 * shortTime }}), code: late,
 			short: true},
 		{name: otherMatchOnly, deviations: by(b, otherMatch), loses: true},
-		{name: answersErrors, deviations: by(a, instead(question, (&call{}).refuse(-32000, "the player has no choice"))),
+		{name: answersErrors, deviations: by(a, instead(question, refuse(-32000, "the player has no choice"))),
 			loses: true},
 		{name: answersNonsense, deviations: by(b, instead(question,
 			response{status: http.StatusOK, body: []byte("<html>not what you asked for</html>")})), loses: true, code: lost,

@@ -11,7 +11,7 @@ import (
 // without the other requirements.
 func (x *refereeExam) table() []rule {
 	return inOrder(wireRules("R", "referee: and its id"), x.registrationRules(Referee),
-		x.questionRules(), x.resultRules(), failureRules(x.questionType()))
+		x.questionRules(), x.resultRules(), failureRules(x.asking().Request))
 }
 
 func (x *refereeExam) questionRules() []rule {
@@ -34,7 +34,7 @@ func (x *refereeExam) questionRules() []rule {
 
 		must("R-CHO-01", "CHOOSE_PARITY_CALL, 003 §3.2.3",
 			"It asks both players for a choice: by CHOOSE_PARITY_CALL, in other games by GAME_MOVE_CALL.",
-			on("player", x.mayAsk, isCalled(x.questionType(), "asked for a choice"))),
+			on("player", x.mayAsk, isCalled(x.asking().Request, "asked for a choice"))),
 		form("R-CHO-02", "CHOOSE_PARITY_CALL, 003 §4.5.1", protocol.TypeChooseParityCall, "context.opponent_id",
 			"context.round_id", "context.your_standings"),
 		must("R-CHO-03", "CHOOSE_PARITY_CALL, 003 §3.1.1",
@@ -80,7 +80,7 @@ func (x *refereeExam) resultRules() []rule {
 			on(protocol.TypeMatchResultReport, x.contradiction),
 			mend("Report the number and the choices that decide the match: a manager rejects any other result.")),
 		should("R-END-01", "Acknowledgements, 003 §4.8", "It acknowledges ROUND_COMPLETED and LEAGUE_COMPLETED.",
-			on("end/notice", hasResult, has("status", protocol.StatusAcknowledged))),
+			on("end/notice", acknowledged)),
 	}
 }
 

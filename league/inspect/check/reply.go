@@ -126,9 +126,6 @@ func (r *reply) failed() bool {
 	return problem != nil && problem.Kind() != 'n'
 }
 
-// catalogued is the code of the protocol's catalogue in an error; "" when it has none.
-func (f *fault) catalogued() string { return f.data.text("error_code") }
-
 // text is a member that is a string; "" for any other.
 func (m members) text(name string) string {
 	var s string
@@ -145,7 +142,7 @@ func (m members) integer(name string) (int, bool) {
 // has returns what is wrong with a member that must be this string.
 func (m members) has(name, want string) string {
 	got := m.text(name)
-	return firstOf(m.filled(name), when(got != want, "%s is %s, not %s", name, quoted(got), quoted(want)))
+	return cmp.Or(m.filled(name), when(got != want, "%s is %s, not %s", name, quoted(got), quoted(want)))
 }
 
 // hasNoOther returns what is wrong with a member that must be this string, if it is there.
@@ -194,11 +191,15 @@ func plain(s string) string {
 
 // valueOf shows a member as it is in the message, without control characters.
 func valueOf(m members, name string) string {
-	v := m[name]
-	if v == nil {
+	if m[name] == nil {
 		return "missing"
 	}
-	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(plain(string(v)))
+	return shown(string(m[name]))
+}
+
+// shown shows JSON of the agent, shortened and without control characters.
+func shown(text string) string {
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(plain(text))
 }
 
 // sameJSON tells whether two values are equal. Numbers must have the same digits: an agent
@@ -238,6 +239,3 @@ func when(broken bool, format string, args ...any) string {
 	}
 	return fmt.Sprintf(format, args...)
 }
-
-// firstOf returns the first problem that there is.
-func firstOf(problems ...string) string { return cmp.Or(problems...) }

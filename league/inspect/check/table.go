@@ -80,37 +80,37 @@ func should(id, see, text string, clauses ...clause) rule {
 // form is the requirement that a message has the members of its table in the protocol, these optional
 // ones as the agent wrote them, and that they have the expected values.
 func form(id, see, messageType string, optional ...string) rule {
-	names := append(requiredMembers(messageType), optional...)
+	names := append(slices.DeleteFunc(required(messageType), isEnvelope), optional...)
 	last := len(names) - 1
 	return should(id, see,
 		messageType+" has "+strings.Join(names[:last], ", ")+" and "+names[last]+", as in the protocol.",
-		on(messageType, formed, asSent(func(f *fact) string {
+		on(messageType, ruled(func(field string) bool { return !isEnvelope(field) }), asSent(func(f *fact) string {
 			if f.call == nil || f.call.kind != messageType { // a reply, or the question of another game than even_odd
 				return ""
 			}
-			return each(optional, isThere)(f)
+			return exist(optional...)(f)
 		}), sameValues))
 }
 
-// requiredMembers are those that a message must have besides its envelope.
-func requiredMembers(messageType string) []string {
+// required are the members that a message must have, or an object in it.
+func required(messageType string, path ...string) []string {
+	names, _ := schemaOf(messageType, path...)["required"].([]string)
+	return slices.Clone(names)
+}
+
+// schemaOf is the schema of a message, or of a member by its path.
+func schemaOf(messageType string, path ...string) map[string]any {
 	schema, _ := protocol.Schema(messageType)
-	names, _ := schema["required"].([]string)
-	return slices.DeleteFunc(slices.Clone(names), isEnvelope)
+	for _, name := range path {
+		properties, _ := schema["properties"].(map[string]any)
+		schema, _ = properties[name].(map[string]any)
+	}
+	return schema
 }
 
 func isEnvelope(field string) bool {
 	return slices.Contains([]string{"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token"},
 		field)
-}
-
-// formed wants the members of a message that the rules of its fields require.
-func formed(f *fact) string {
-	kind := f.messageType
-	if f.call != nil {
-		kind = f.call.kind
-	}
-	return fieldsProblem(protocol.Examine(kind, encoded(f.read())), func(field string) bool { return !isEnvelope(field) })
 }
 
 // sameValues compares the members of a message with the expected ones.
@@ -196,7 +196,7 @@ func (x *exam) needs(scenarios ...string) bool {
 
 // show records the fact that an agent answered in some way, with the problem of the answer.
 func (x *exam) show(name string, r *reply, problems ...string) {
-	x.record(name, &fact{reply: r, problem: firstOf(problems...)})
+	x.record(name, &fact{reply: r, problem: cmp.Or(problems...)})
 }
 
 // miss records why facts could not be observed. It replaces no finding.

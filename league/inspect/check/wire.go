@@ -3,7 +3,6 @@ package check
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -50,24 +49,24 @@ func (x *exam) inspect(r *reply, id jsontext.Value) {
 // idProblem returns what is wrong with the id of an answer.
 func idProblem(r *reply, id jsontext.Value) string {
 	got := r.object["id"]
-	return firstOf(when(got == nil, "the id of the request, %s, is missing in the answer", id),
+	return cmp.Or(when(got == nil, "the id of the request, %s, is missing in the answer", id),
 		when(!sameJSON(got, id), "the id is %s, not %s", valueOf(r.object, "id"), id))
 }
 
-// errorProblem returns why an answer is not the error with this code.
-func errorProblem(r *reply, code int) string {
-	if r.fault == nil || r.fault.code == code {
-		return notFailed(r)
+// failsWith wants an answer to be the error with this code.
+func failsWith(code int) test {
+	return func(f *fact) string {
+		wrong := f.reply.fault != nil && f.reply.fault.code != code
+		return cmp.Or(notFailed(f), when(wrong, "%s, not %d", f.reply.trouble(), code))
 	}
-	return fmt.Sprintf("%s, not %d", r.trouble(), code)
 }
 
 // notFailed returns why an answer is no JSON-RPC error.
-func notFailed(r *reply) string {
-	if r.Error == "" && r.fault != nil {
+func notFailed(f *fact) string {
+	if f.reply.Error == "" && f.reply.fault != nil {
 		return ""
 	}
-	return cmp.Or(r.trouble(), "answered without an error")
+	return cmp.Or(f.reply.trouble(), "answered without an error")
 }
 
 // meet makes the first call, and tells whether the agent answers.
@@ -83,21 +82,13 @@ func (x *exam) met(r *reply, problem string) bool {
 	case r.Status == 0:
 		registered := x.host.identity() != ""
 		x.show("first call", r, when(registered, "it registered, and did not answer calls then: %s", r.Error), r.Error)
-		x.giveUp(unreached(r))
+		x.giveUp(cmp.Or(when(r.timedOut(), "the agent did not answer in time"), "the agent cannot be reached"))
 		return false
 	}
 	x.show("first call", r, problem,
 		when(r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented,
 			"POST is answered with HTTP status %d", r.Status))
 	return true
-}
-
-// unreached tells an agent that is too slow from one that nobody can connect to.
-func unreached(r *reply) string {
-	if r.timedOut() {
-		return "the agent did not answer in time"
-	}
-	return "the agent cannot be reached"
 }
 
 // examineServer examines JSON-RPC itself by calls that change nothing.
@@ -122,7 +113,7 @@ func (x *exam) examineWire(ctx context.Context, message map[string]any) {
 	x.record("wire/notification", &fact{reply: r, about: "a notification of " + methodFor(message)})
 	r = x.alive(ctx)
 	x.show("wire/unknown method", r)
-	if errorProblem(r, codeUnknownMethod) == "" {
+	if r.fault != nil && r.fault.code == codeUnknownMethod {
 		x.understood.Store(true)
 	}
 }
