@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/referee"
@@ -76,7 +77,7 @@ func startMatch(t *testing.T) (r *referee.Referee, mux *transport.Mux, secret pr
 		LeagueID: "cup", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
 		PlayerA:  protocol.AssignedPlayer{PlayerID: "P01", Endpoint: "http://p01", DisplayName: "One"},
 		PlayerB:  protocol.AssignedPlayer{PlayerID: "P02", Endpoint: "http://p02", DisplayName: "Two"},
-		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: league.MatchPoints{Win: 3, Draw: 1},
 	})
 	require.NoError(t, err)
 	synctest.Wait()

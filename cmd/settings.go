@@ -252,8 +252,9 @@ func leagueOptions(files *config.Loader, f leagueFlags) (manager.Options, *confi
 		Legs: f.legs, Tournament: tournament, SameNames: !l.UniqueDisplayNames,
 		RegistrationWindow: inSeconds(l.RegistrationWindow), RegistrationGrace: inSeconds(l.RegistrationGrace),
 		AnnounceLead: inSeconds(l.AnnounceLead),
-		Scoring:      league.Scoring(s),
-		Timeouts:     r.Timeouts.Protocol(), Retry: r.Retry.Protocol(), LongestMatch: r.LongestMatch(),
+		Scoring: league.Scoring{Tiebreakers: s.Tiebreakers, MatchPoints: league.MatchPoints{Win: s.Win, Draw: s.Draw,
+			Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}},
+		Timeouts: r.Timeouts.Protocol(), Retry: r.Retry.Protocol(), LongestMatch: r.LongestMatch(),
 		// In a file 0 means never; here -1 does, and 0 the default.
 		SuspendAfter: cmp.Or(l.Lifecycle.SuspendAfter, -1), ShutdownAfter: cmp.Or(l.Lifecycle.ShutdownAfter, -1),
 		AsksPerSecond: l.Limits.RequestsPerSecond, AsksAtOnce: l.Limits.Burst,

@@ -28,20 +28,10 @@ func ParseRefereeID(id string) (int, bool) { return numbered(id, refereeLetters)
 // numbered accepts two digits, or more without leading zeros.
 func numbered(id, prefix string) (int, bool) {
 	digits, ok := strings.CutPrefix(id, prefix)
-	if !ok || len(digits) < 2 || len(digits) > 6 {
+	if !ok || len(digits) < 2 || len(digits) > 2 && digits[0] == '0' {
 		return 0, false
 	}
-	n := 0
-	for _, c := range []byte(digits) {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	if n == 0 || len(digits) > 2 && digits[0] == '0' {
-		return 0, false
-	}
-	return n, true
+	return counting(digits, 6)
 }
 
 // A MatchID identifies a match by its round and its number in that round, both
@@ -84,9 +74,9 @@ func ParseMatchID(text string) (MatchID, bool) {
 	if !ok {
 		return MatchID{}, false
 	}
-	r, okR := counting(round)
-	n, okN := counting(number)
-	if !okR || !okN {
+	r, okR := counting(round, 9)
+	n, okN := counting(number, 9)
+	if !okR || !okN || round[0] == '0' || number[0] == '0' {
 		return MatchID{}, false
 	}
 	return MatchID{r, n}, true
@@ -103,18 +93,16 @@ type Attempt struct {
 	Number  int     `json:"attempt"`
 }
 
-func counting(s string) (int, bool) {
-	if s == "" || len(s) > 9 || s[0] < '1' || s[0] > '9' {
-		return 0, false
-	}
+// counting is a number of at least 1, with so many digits at most.
+func counting(digits string, most int) (int, bool) {
 	n := 0
-	for _, c := range []byte(s) {
-		if c < '0' || c > '9' {
+	for _, c := range []byte(digits) {
+		if c < '0' || c > '9' || len(digits) > most {
 			return 0, false
 		}
 		n = n*10 + int(c-'0')
 	}
-	return n, true
+	return n, n > 0
 }
 
 // CompareIDs orders identifiers: players by number (P99 before P100), then

@@ -6,11 +6,23 @@ import (
 	"strings"
 )
 
+// MatchPoints are the points of one match. TechnicalLoss goes to the player that failed; the
+// opponent of a player that failed gets Win.
+type MatchPoints struct {
+	Win           int `json:"win_points"`
+	Draw          int `json:"draw_points"`
+	Loss          int `json:"loss_points"`
+	TechnicalLoss int `json:"technical_loss_points"`
+}
+
+// For are the points of a side.
+func (p MatchPoints) For(o Outcome) int {
+	return [...]int{Win: p.Win, Draw: p.Draw, Loss: p.Loss, TechnicalLoss: p.TechnicalLoss}[o]
+}
+
 // Scoring is how a league awards points and separates players.
 type Scoring struct {
-	// Points for one match. TechnicalLoss goes to the player that failed; the opponent
-	// of a player that failed gets Win.
-	Win, Draw, Loss, TechnicalLoss int
+	MatchPoints
 
 	// Tiebreakers, the first deciding first, each at most once. Points are one of them
 	// and have no precedence of their own. An empty list means those of DefaultScoring.
@@ -21,23 +33,12 @@ type Scoring struct {
 // of any kind; ranked by points, wins, draws. (The specification says "draw difference", which does
 // not exist between players; the number of draws is meant.)
 func DefaultScoring() Scoring {
-	return Scoring{Win: 3, Draw: 1, Tiebreakers: []string{TiebreakPoints, TiebreakWins, TiebreakDraws}}
+	return Scoring{MatchPoints{Win: 3, Draw: 1}, []string{TiebreakPoints, TiebreakWins, TiebreakDraws}}
 }
 
 // SwissTiebreakers are the usual tie-breakers of a Swiss system.
 func SwissTiebreakers() []string {
 	return []string{TiebreakPoints, TiebreakBuchholz, TiebreakSonnebornBerger, TiebreakWins}
-}
-
-// Points are the points of a result for its players A and B. They mean nothing for a
-// result that Table.Record refuses.
-func (s Scoring) Points(r Played) (a, b int) {
-	return s.PointsFor(r.Outcome(r.A)), s.PointsFor(r.Outcome(r.B))
-}
-
-// PointsFor are the points of a side.
-func (s Scoring) PointsFor(o Outcome) int {
-	return [...]int{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}[o]
 }
 
 // tiebreakers are the tie-breakers that rank.
@@ -50,8 +51,7 @@ func (s Scoring) tiebreakers() []string {
 
 // Equal tells whether two scorings rank alike.
 func (s Scoring) Equal(o Scoring) bool {
-	return s.Win == o.Win && s.Draw == o.Draw && s.Loss == o.Loss && s.TechnicalLoss == o.TechnicalLoss &&
-		slices.Equal(s.tiebreakers(), o.tiebreakers())
+	return s.MatchPoints == o.MatchPoints && slices.Equal(s.tiebreakers(), o.tiebreakers())
 }
 
 // Validate returns an error for the first tie-breaker that is unknown or repeated.

@@ -50,7 +50,7 @@ func (t *Table) headToHead(group []int) []float64 {
 	for player, games := range t.games {
 		for _, g := range games {
 			if group[g.opponent] == group[player] {
-				gained[player] += float64(t.scoring.PointsFor(g.outcome))
+				gained[player] += float64(t.scoring.For(g.outcome))
 			}
 		}
 	}

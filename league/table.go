@@ -87,7 +87,7 @@ func (t *Table) Forget(r Played) {
 // count counts n matches with an outcome.
 func (t *Table) count(player int, o Outcome, n int) {
 	t.rows[player].Add(o, n)
-	t.rows[player].Points += n * t.scoring.PointsFor(o)
+	t.rows[player].Points += n * t.scoring.For(o)
 }
 
 func newGame(opponent int, o Outcome) game {
@@ -105,9 +105,6 @@ func (t *Table) RecordBye(player int) {
 	t.byes[player]++
 	t.rows[player].Points += t.scoring.Win
 }
-
-// Points are the points of a result by the table's scoring. See Scoring.Points.
-func (t *Table) Points(r Played) (a, b int) { return t.scoring.Points(r) }
 
 // Row returns the counters of one player, in constant time and with Rank 0. It panics if
 // there is no such player.

@@ -158,7 +158,7 @@ func (p *Player) save(when moment) error {
 	}
 	derives := d.stale && (when == atEnd || !time.Now().Before(d.due))
 	if d.unsynced && (when == atEnd || derives) { // so that history.json never has what a power cut takes from history.jsonl
-		if err := store.SyncHistory(store.HistoryLines(d.path)); err != nil {
+		if err := store.SyncFile(store.HistoryLines(d.path)); err != nil {
 			return err
 		}
 		d.unsynced = false

@@ -162,7 +162,7 @@ func FuzzReply(f *testing.F) {
 			Envelope: protocol.NewStamp(protocol.ManagerSender, clock).Envelope(protocol.TypeMatchAssignment, "conv-r1m1-a1"),
 			LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
 			PlayerA: matchSide("P01", honestURL), PlayerB: matchSide("P02", fuzzedURL),
-			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
+			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: league.MatchPoints{Win: 3, Draw: 1},
 		}
 		_, err = mux.Dispatch(context.Background(), "", protocol.StartMatch.Name, assignment)
 		require.NoError(t, err)

@@ -2,7 +2,6 @@ package referee
 
 import (
 	"fmt"
-	"slices"
 
 	"evenodd/league"
 	"evenodd/league/protocol"
@@ -119,11 +118,6 @@ func (m *match) draw() *protocol.Draw {
 // score returns the points of both players by the league's scoring. The manager computes
 // them again.
 func (m *match) score(result *league.Result) league.PerPlayer[int] {
-	s := m.assignment.Scoring
-	ended := league.Played{A: 0, B: 1, Winner: league.None, Technical: result.Status == league.StatusTechnicalLoss}
-	if winner := result.WinnerPlayerID; winner != nil {
-		ended.Winner = slices.Index(m.players[:], *winner)
-	}
-	a, b := league.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}.Points(ended)
-	return league.Both(m.players[0], a, m.players[1], b)
+	points := func(id string) int { return m.assignment.Scoring.For(result.Outcome(id)) }
+	return league.Both(m.players[0], points(m.players[0]), m.players[1], points(m.players[1]))
 }

@@ -30,7 +30,7 @@ func apply(t *testing.T, s *journal.State, events ...journal.Data) {
 func created() *journal.Created {
 	return &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: "even_odd", Legs: 1,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
 		SuspendAfter: 2, ShutdownAfter: 3,
 	}
 }

@@ -37,7 +37,7 @@ func (r *StartRule) Due(s *journal.State, now time.Time) bool {
 	_, referees := s.Registered(false)
 	at := r.Time(s)
 	switch {
-	case !s.HasReferee():
+	case !s.HasReferee(""):
 		return false
 	case !at.IsZero() && !now.Before(at):
 		return players >= r.MinPlayers

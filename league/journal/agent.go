@@ -134,20 +134,16 @@ func (s *State) ExceedsLimits(a *Agent) (suspend, shutdown bool) {
 		return false, false
 	}
 	suspendAfter, shutdownAfter := s.Limits()
-	if shutdownAfter > 0 && a.Failures >= shutdownAfter && (a.Player || !s.lastReferee(a)) {
+	if shutdownAfter > 0 && a.Failures >= shutdownAfter && (a.Player || s.HasReferee(a.AgentID)) {
 		return false, true
 	}
 	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.FailuresAtReturn &&
 		a.SuspendReason == "", false
 }
 
-func (s *State) lastReferee(a *Agent) bool { return !s.hasReferee(a.AgentID) }
-
 // HasReferee tells whether the league has a referee that has answered and can get matches,
-// now or when it returns by itself. No league starts without one.
-func (s *State) HasReferee() bool { return s.hasReferee("") }
-
-func (s *State) hasReferee(except string) bool {
+// now or when it returns by itself, except one with an id. No league starts without one.
+func (s *State) HasReferee(except string) bool {
 	for id, a := range s.Agents {
 		if id != except && !a.Player && a.Answered && !a.Out() {
 			return true

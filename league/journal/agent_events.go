@@ -13,9 +13,9 @@ type AgentRegistered struct {
 	AgentID      string `json:"agent_id"`
 	Role         string `json:"role"`
 	DisplayName  string `json:"display_name"`
-	Endpoint     string `json:"endpoint"`
+	Endpoint     string `json:"endpoint,omitzero"`
 	Capacity     int    `json:"max_concurrent_matches,omitzero"` // of a referee
-	Registration string `json:"registration"`                    // identifies a repeated registration; not secret
+	Registration string `json:"registration,omitzero"`           // identifies a repeated registration; not secret
 	Generation   int    `json:"generation"`                      // of the agent's token, from 1
 	// protocol.RefereeAuthNone for a referee that shows players no access tokens
 	RefereeAuth string `json:"referee_auth,omitzero"`
@@ -118,7 +118,7 @@ func (s *State) drop(a *Agent) {
 // again. It ends a suspension.
 type AgentReturned struct {
 	AgentID    string `json:"agent_id"`
-	Endpoint   string `json:"endpoint"`
+	Endpoint   string `json:"endpoint,omitzero"`
 	Generation int    `json:"generation"`
 	Reason     string `json:"reason,omitzero"`
 	// RefereeAuth is the new RefereeAuth of a referee; "" leaves it unchanged.
@@ -188,7 +188,7 @@ func (d *AgentSuspended) apply(s *State, _ string) error {
 type AgentFailed struct {
 	AgentID string `json:"agent_id"`
 	league.Attempt
-	Reason string `json:"reason"`
+	Reason string `json:"reason,omitzero"`
 }
 
 func (d *AgentFailed) apply(s *State, _ string) error {

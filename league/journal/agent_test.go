@@ -26,7 +26,7 @@ type testLeague struct {
 func newTestLeague(t *testing.T, suspend, shutdown int) *testLeague {
 	l := &testLeague{t: t, State: journal.NewState()}
 	l.apply(&journal.Created{
-		SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 99, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 99, Scoring: league.MatchPoints{Win: 3, Draw: 1},
 		Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
 	})
 	for _, id := range []string{"P01", "P02"} {
@@ -257,7 +257,7 @@ func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			l := &testLeague{t: t, State: journal.NewState()}
 			l.apply(&journal.Created{
-				SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 9, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+				SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 9, Scoring: league.MatchPoints{Win: 3, Draw: 1},
 				Tiebreakers: []string{"points"}, ManagerKey: key("manager"), Configuration: test.configuration,
 			})
 			for _, id := range []string{"P01", "P02", "REF01"} {

@@ -1,9 +1,10 @@
 package journal
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"evenodd/league"
 	"evenodd/league/protocol"
@@ -52,17 +53,15 @@ func (s *State) condense(id league.MatchID, m *Match) condensedMatch {
 	ids, referee := [2]string{idA, idB}, slices.Index(s.Started.Referees, r.RefereeID)
 	shared := r.between(ids, sides)
 	shared.Attempt, shared.RefereeID, shared.Draw, shared.Evidence = league.Attempt{}, "", nil, protocol.Evidence{}
-	if again := shared.between(sides, ids); referee < 0 || again.Reason != r.Reason ||
-		!slices.Equal(again.Choices, r.Choices) || !slices.Equal(again.Faults, r.Faults) ||
-		!slices.Equal(again.Fallbacks, r.Fallbacks) || !slices.Equal(again.Score, r.Score) {
+	key, err := json.Marshal(shared)
+	if err != nil || referee < 0 || strings.Contains(r.Reason, "\x00") { // it could be that of a side
 		return keep(m)
 	}
-	key := shared.text()
-	if s.results[key] == nil {
-		s.results[key] = shared
+	if s.results[string(key)] == nil {
+		s.results[string(key)] = shared
 	}
 	//nolint:gosec // a journal has fewer events, and a league fewer referees
-	return condensedMatch{nil, s.results[key], m.ReportedAt, int32(referee), int32(m.Event)}
+	return condensedMatch{nil, s.results[string(key)], m.ReportedAt, int32(referee), int32(m.Event)}
 }
 
 // keep keeps a whole match.
@@ -70,17 +69,6 @@ func keep(m *Match) condensedMatch {
 	whole := *m
 	whole.Attempts = slices.Clone(m.Attempts) // not the attempts of all matches
 	return condensedMatch{whole: &whole}
-}
-
-// text is a text that only equal shared results have.
-func (d *MatchReported) text() string {
-	text := fmt.Appendf(nil, "%q %q %q %t%q %t%d %t%q %#v %#v %#v", d.Status, d.Grade, d.Reason,
-		d.WinnerPlayerID == nil, protocol.ValueOf(d.WinnerPlayerID), d.DrawnNumber == nil, protocol.ValueOf(d.DrawnNumber),
-		d.NumberParity == nil, protocol.ValueOf(d.NumberParity), d.Faults, d.Fallbacks, d.Score)
-	for _, c := range d.Choices {
-		text = fmt.Appendf(text, " %q %t%q", c.Name, c.Value == nil, protocol.ValueOf(c.Value))
-	}
-	return string(text)
 }
 
 // expand returns a condensed match in its usual form.

@@ -299,7 +299,7 @@ func ofAgent(player, referee string) func(s *State, d *Decided) string {
 
 // checkRemaining returns an error for the only referee of a started league that is left.
 func (s *State) checkRemaining(id string) error {
-	if a := s.Agents[id]; s.Started != nil && !a.Player && !a.Out() && s.lastReferee(a) {
+	if a := s.Agents[id]; s.Started != nil && !a.Player && !a.Out() && !s.HasReferee(id) {
 		return fmt.Errorf("%s is the only referee that is left: the league cannot continue without one", id)
 	}
 	return nil

@@ -219,7 +219,6 @@ func (s *State) follow(id league.MatchID, r league.Played) {
 	if id.Round > len(s.played) {
 		return
 	}
-	result := &s.played[id.Round-1][id.Number-1]
-	result.Winner, result.Technical = r.Winner, r.Technical
+	s.played[id.Round-1][id.Number-1] = r
 	s.upcoming = upcoming{}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league"
-	"evenodd/league/protocol"
 )
 
 // SchemaVersion is the version of the events that this program writes.
@@ -127,7 +125,7 @@ func Kind(d Data) string {
 type line[D any] struct {
 	Seq  int    `json:"seq"`
 	At   string `json:"at"`
-	Prev string `json:"prev"`
+	Prev string `json:"prev,omitzero"`
 	Type string `json:"type"`
 	Data D      `json:"data"`
 
@@ -185,22 +183,16 @@ func newData(kind string) Data {
 // simulation, the choices of an attempt that is played again, and reasons that can
 // contain one of these. An error means that the line is no event.
 func Public(text []byte) (jsontext.Value, error) {
-	public := protocol.ParseObject(text)
-	data := public.Object("data")
-	known := slices.IndexFunc(kinds[:], func(k kind) bool { return k.name == public.Text("type") })
-	if known < 0 || data == nil {
-		return nil, errors.New("not an event")
+	e, err := Decode(text)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range kinds[known].private {
-		data.Drop(name)
-	}
-	public.Drop("prev")
-	public.Drop("crc32c")
-	public.Set("data", data.Append(nil))
-	return public.Append(nil), nil
+	Hide(e.Data)
+	e.Prev = ""
+	return Encode(e)
 }
 
-// Hide removes from an event what Public removes from its line.
+// Hide removes from an event the private members of its kind.
 func Hide(d Data) {
 	content := reflect.ValueOf(d).Elem()
 	for _, field := range reflect.VisibleFields(content.Type()) {

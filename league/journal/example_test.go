@@ -3,6 +3,7 @@ package journal_test
 import (
 	"fmt"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -14,7 +15,7 @@ func ExampleState_Apply() {
 	for i, data := range []journal.Data{
 		&journal.Created{
 			SchemaVersion: journal.SchemaVersion, LeagueID: "example", GameType: "even_odd", Legs: 1,
-			Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins"},
+			Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins"},
 		},
 		&journal.AgentRegistered{AgentID: "P01", Role: protocol.RolePlayer, DisplayName: "Ann", Endpoint: "http://localhost:8101/mcp", Generation: 1},
 		&journal.AgentSuspended{AgentID: "P07", Reason: "it does not answer"},

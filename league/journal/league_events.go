@@ -20,14 +20,14 @@ const AuthLenient = protocol.AuthLenient
 // Created is the first event of a journal: the rules of the league, which never
 // change.
 type Created struct {
-	SchemaVersion string           `json:"schema_version"`
-	LeagueID      string           `json:"league_id"`
-	DisplayName   string           `json:"display_name,omitzero"`
-	GameType      string           `json:"game_type"`
-	Legs          int              `json:"legs"`
-	Scoring       protocol.Scoring `json:"scoring"`
-	Tiebreakers   []string         `json:"tiebreakers"`
-	TokenLength   int              `json:"token_length,omitzero"` // in characters; 0 for the whole token
+	SchemaVersion string             `json:"schema_version"`
+	LeagueID      string             `json:"league_id"`
+	DisplayName   string             `json:"display_name,omitzero"`
+	GameType      string             `json:"game_type"`
+	Legs          int                `json:"legs"`
+	Scoring       league.MatchPoints `json:"scoring"`
+	Tiebreakers   []string           `json:"tiebreakers"`
+	TokenLength   int                `json:"token_length,omitzero"` // in characters; 0 for the whole token
 	// failures in a row; 0 for DefaultSuspendAfter, negative for never
 	SuspendAfter int `json:"suspend_after,omitzero"`
 	// failures in a row; 0 for DefaultShutdownAfter, negative for never
@@ -110,12 +110,9 @@ func (d *Created) apply(s *State, _ string) error {
 	return nil
 }
 
-// TableScoring is the scoring and the tie-breakers in the form of package table.
+// TableScoring is the scoring and the tie-breakers in one value.
 func (d *Created) TableScoring() league.Scoring {
-	return league.Scoring{
-		Win: d.Scoring.Win, Draw: d.Scoring.Draw, Loss: d.Scoring.Loss, TechnicalLoss: d.Scoring.TechnicalLoss,
-		Tiebreakers: d.Tiebreakers,
-	}
+	return league.Scoring{MatchPoints: d.Scoring, Tiebreakers: d.Tiebreakers}
 }
 
 // Started fixes the participants, each list in order of ids. The pairings of a
@@ -164,7 +161,7 @@ func (d *Started) apply(s *State, _ string) error {
 		return fmt.Errorf("%d players and %d referees start, but %d agents are registered", len(d.Players), len(d.Referees),
 			len(s.Agents))
 	}
-	if !s.HasReferee() {
+	if !s.HasReferee("") {
 		return errors.New("a league starts without a referee that is left")
 	}
 	if keys := s.PublicKeys(); !maps.Equal(d.Keys, keys) {

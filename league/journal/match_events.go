@@ -183,8 +183,7 @@ func (d *MatchForfeited) apply(s *State, _ string) error {
 	if len(inactive) == 0 || !slices.Equal(d.Players, inactive) {
 		return fmt.Errorf("match %s is forfeited by %.80v; suspended or shut down: %v", d.MatchID, d.Players, inactive)
 	}
-	got, winner := d.WinnerPlayerID, ForfeitWinner(idA, idB, inactive)
-	if d.Status != league.StatusTechnicalLoss || (got == nil) != (winner == nil) || got != nil && *got != *winner {
+	if d.Status != league.StatusTechnicalLoss || !sameID(d.WinnerPlayerID, ForfeitWinner(idA, idB, inactive)) {
 		return fmt.Errorf("match %s is forfeited by %v, and is no technical loss of them alone", d.MatchID, inactive)
 	}
 	again := m.Reopened()
@@ -249,7 +248,7 @@ func (d *ResultDenied) apply(s *State, _ string) error {
 type AttemptLost struct {
 	league.Attempt
 	RefereeID string `json:"referee_id"`
-	Reason    string `json:"reason"`
+	Reason    string `json:"reason,omitzero"`
 	Cause     string `json:"cause"`
 	// Report is the double technical loss of CauseBothAnswer. It is recorded if no other referee
 	// conducts the match.

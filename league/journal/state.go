@@ -35,8 +35,8 @@ type State struct {
 	Paused    *Made            // nil unless an organiser has paused the league
 	Rematches []league.MatchID // ordered, or begun without a result yet, in the order of the decisions
 
-	pairer        pairing.Pairer     // of no rounds before the start
-	played        [][]pairing.Result // of the completed rounds; nil in a round-robin
+	pairer        pairing.Pairer    // of no rounds before the start
+	played        [][]league.Played // of the completed rounds; nil in a round-robin
 	upcoming      upcoming
 	playerIndexes map[string]int // of players in pairings and in the table, by id
 	annulled      []bool         // by player: no result of it counts; nil if none is annulled
@@ -242,9 +242,10 @@ func (s *State) Score(d *MatchReported) (score [2]league.Member[int], err error)
 	if err != nil {
 		return score, err
 	}
-	pointsA, pointsB := s.Table.Points(r)
-	return [2]league.Member[int]{{Name: s.Started.Players[r.A], Value: pointsA},
-		{Name: s.Started.Players[r.B], Value: pointsB}}, nil
+	for i, player := range [...]int{r.A, r.B} {
+		score[i] = league.Member[int]{Name: s.Started.Players[player], Value: s.Created.Scoring.For(r.Outcome(player))}
+	}
+	return score, nil
 }
 
 // IsAssignedTo tells whether an attempt at the match is assigned to a referee that has not

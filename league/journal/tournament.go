@@ -87,7 +87,7 @@ func (s *State) newPairer(d *Started) (pairing.Pairer, error) {
 			t.Algorithm)
 	}
 	f := t.For(len(d.Players), s.Created.Legs)
-	f.Seeds, f.Points = s.seeds(d.Players), pairing.Points(s.Created.Scoring)
+	f.Seeds, f.Points = s.seeds(d.Players), s.Created.Scoring
 	return pairing.New(f)
 }
 
@@ -164,12 +164,9 @@ func (s *State) remember(r *Round) {
 	if s.Created.Tournament == nil {
 		return
 	}
-	results := make([]pairing.Result, len(r.Pairings))
-	for i, pair := range r.Pairings {
-		results[i] = pairing.Result{Pairing: pair, Winner: pairing.None}
-		if result, err := s.TableResult(r.Matches[i].Report); err == nil { // addResult has checked it
-			results[i].Winner, results[i].Technical = result.Winner, result.Technical
-		}
+	results := make([]league.Played, len(r.Pairings))
+	for i := range results {
+		results[i], _ = s.TableResult(r.Matches[i].Report) // addResult has checked it
 	}
 	s.played = append(s.played, results)
 }

@@ -22,7 +22,7 @@ type tournamentLog struct {
 func created(legs int, tournament *journal.Tournament) *journal.Created {
 	return &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: legs,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, Tournament: tournament,
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, Tournament: tournament,
 	}
 }
 

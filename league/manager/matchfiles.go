@@ -128,7 +128,7 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 			States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
 		Transcript: []store.Exchange{}, Draw: r.Draw,
 		Result:   &store.MatchResult{Result: r.Result, Score: r.Score},
-		Scoring:  scoringOf(m.options.Scoring),
+		Scoring:  m.options.Scoring.MatchPoints,
 		Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Evidence.Moves},
 	}
 }

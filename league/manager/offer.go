@@ -233,7 +233,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at league.Attempt)
 	q := &protocol.MatchAssignment{
 		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.ConversationOf(at)),
 		LeagueID: o.LeagueID, RoundID: c.id.Round, MatchID: c.id.String(), Attempt: at.Number, GameType: o.GameType,
-		Timeouts: o.Timeouts, RetryPolicy: o.Retry, Scoring: scoringOf(o.Scoring), Auth: o.auth(),
+		Timeouts: o.Timeouts, RetryPolicy: o.Retry, Scoring: o.Scoring.MatchPoints, Auth: o.auth(),
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)

@@ -126,7 +126,7 @@ type Options struct {
 
 // complete fills in the defaults.
 func (o *Options) complete() {
-	if s := o.Scoring; s.Tiebreakers == nil && s.Win|s.Draw|s.Loss|s.TechnicalLoss == 0 {
+	if s := o.Scoring; s.Tiebreakers == nil && s.MatchPoints == (league.MatchPoints{}) {
 		o.Scoring = league.DefaultScoring()
 		o.Scoring.Tiebreakers = nil
 	}
@@ -185,7 +185,7 @@ func (o *Options) Validate() error {
 func (o *Options) created() *journal.Created {
 	created := &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: o.LeagueID, DisplayName: o.DisplayName,
-		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: scoringOf(o.Scoring),
+		GameType: o.GameType, Legs: o.Legs, Tiebreakers: o.Scoring.Tiebreakers, Scoring: o.Scoring.MatchPoints,
 		SuspendAfter: o.SuspendAfter, ShutdownAfter: o.ShutdownAfter, Simulation: o.Simulation, Auth: o.auth(),
 		Tournament:    o.Tournament,
 		Configuration: o.configuration(),
@@ -279,9 +279,4 @@ func (o *Options) auth() string {
 		return journal.AuthLenient
 	}
 	return ""
-}
-
-// scoringOf is a scoring as messages and files have it.
-func scoringOf(s league.Scoring) protocol.Scoring {
-	return protocol.Scoring{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
 }

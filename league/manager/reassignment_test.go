@@ -288,7 +288,7 @@ func TestAssignmentHoldsPlayersRecordsAndPolicy(t *testing.T) {
 			},
 			Timeouts:    protocol.Timeouts{GameJoinAck: 5, Move: 30, GameOver: 5, Generic: 10},
 			RetryPolicy: protocol.RetryPolicy{MaxRetries: 1, Delay: 0.5},
-			Scoring:     protocol.Scoring{Win: 3, Draw: 1},
+			Scoring:     league.MatchPoints{Win: 3, Draw: 1},
 		}, q)
 		asked := w.Calls(protocol.ChooseParity.Name, "p01")
 		require.Len(t, asked, 2)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -239,7 +240,7 @@ func TestResumedLeagueKeepsItsSettings(t *testing.T) {
 			assert.Equal(t, 3*row.Wins+row.Draws, row.Points)
 		}
 		for _, e := range w.Calls(protocol.StartMatch.Name) {
-			assert.Equal(t, protocol.Scoring{Win: 3, Draw: 1}, leaguetest.Decode[protocol.MatchAssignment](e.Message).Scoring)
+			assert.Equal(t, league.MatchPoints{Win: 3, Draw: 1}, leaguetest.Decode[protocol.MatchAssignment](e.Message).Scoring)
 		}
 	})
 }

@@ -198,7 +198,7 @@ func (r *registrations) mayStart() error {
 			protocol.Counted(referees, "referee")).
 			With("awaited", r.applicants.SilentIDs(protocol.MaxInactive))
 	}
-	if !r.state.HasReferee() {
+	if !r.state.HasReferee("") {
 		return protocol.Fault(protocol.ErrLeagueNotStarted, "each referee that has answered is suspended: readmit one first")
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"evenodd/league"
 )
 
 // maxReplays is the number of replays of a drawn match. After another draw, the
@@ -55,7 +57,7 @@ func (k knockout) Matches() int {
 
 // Round returns the pairings of a round in the order of the bracket; the match for third
 // place follows the final.
-func (k knockout) Round(round int, played [][]Result) []Pairing {
+func (k knockout) Round(round int, played [][]league.Played) []Pairing {
 	if round < 1 || round > k.Rounds() || len(played) < round-1 {
 		return nil
 	}
@@ -73,7 +75,7 @@ func (k knockout) Round(round int, played [][]Result) []Pairing {
 // after a double loss both are third. After a double loss in the final there is no
 // champion: both finalists have rank 1. Ranks ignores results from the first round on
 // that does not fit the bracket.
-func (k knockout) Ranks(played [][]Result) []int {
+func (k knockout) Ranks(played [][]league.Played) []int {
 	b := k.bracket()
 	for _, results := range played {
 		if !b.record(results) {
@@ -112,7 +114,7 @@ func (k knockout) bracket() *bracket {
 		if seed < len(k.seeds) {
 			b.next = append(b.next, k.seeds[seed])
 		} else {
-			b.next = append(b.next, None)
+			b.next = append(b.next, none)
 		}
 	}
 	b.startStages()
@@ -125,7 +127,7 @@ type bracket struct {
 	seed   []int // by player, from 0
 
 	stage int   // the current one, from 1
-	next  []int // the players of the next stage by position, or None where a player is missing
+	next  []int // the players of the next stage by position, or none where a player is missing
 	open  []tie // the matches without a decision, in the order of the bracket
 	third []int // the losers of the semifinals
 
@@ -153,11 +155,11 @@ func (b *bracket) startStages() {
 		b.next = make([]int, len(players)/2)
 		for i := range b.next {
 			p, q := players[2*i], players[2*i+1]
-			if p == None || q == None {
+			if p == none || q == none {
 				b.next[i] = max(p, q) // None is less than any player
 				continue
 			}
-			b.next[i] = None
+			b.next[i] = none
 			b.open = append(b.open, b.tie(p, q, i, false))
 		}
 		if b.stage < b.stages {
@@ -198,9 +200,9 @@ func (t tie) pairing() Pairing {
 
 // record adds the results of a round. It returns false, and changes nothing, if they
 // do not belong to its pairings.
-func (b *bracket) record(results []Result) bool {
-	fits := slices.EqualFunc(results, b.open, func(r Result, t tie) bool {
-		return r.Pairing == t.pairing() && r.valid(len(b.level))
+func (b *bracket) record(results []league.Played) bool {
+	fits := slices.EqualFunc(results, b.open, func(r league.Played, t tie) bool {
+		return Pairing{r.A, r.B} == t.pairing() && r.Check(len(b.level)) == nil
 	})
 	if !fits || len(results) == 0 {
 		return false
@@ -208,7 +210,7 @@ func (b *bracket) record(results []Result) bool {
 	var replays []tie
 	for i, t := range b.open {
 		r := results[i]
-		if r.Winner == None && !r.Technical {
+		if r.Winner == none && !r.Technical {
 			if t.draws++; t.draws <= maxReplays {
 				replays = append(replays, t)
 				continue
@@ -222,10 +224,10 @@ func (b *bracket) record(results []Result) bool {
 	return true
 }
 
-// decide ends a tie with a winner, or with None after a double loss.
+// decide ends a tie with a winner, or with none after a double loss.
 func (b *bracket) decide(t tie, winner int) {
 	if t.third {
-		if winner != None {
+		if winner != none {
 			b.level[winner]++
 		}
 		return
@@ -236,7 +238,7 @@ func (b *bracket) decide(t tie, winner int) {
 			continue
 		}
 		b.level[p] = 2 * b.stage
-		if winner != None && b.stage == b.stages-1 {
+		if winner != none && b.stage == b.stages-1 {
 			b.third = append(b.third, p)
 		}
 	}

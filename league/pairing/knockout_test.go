@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"evenodd/league"
 	"evenodd/league/pairing"
 )
 
@@ -17,15 +18,15 @@ const doubleLoss = -2
 // script returns a judge that knows the winners of some matches, None for a draw, or
 // doubleLoss. The lower index wins the others.
 func script(winners map[pairing.Pairing]int) judge {
-	return func(_ int, p pairing.Pairing) pairing.Result {
+	return func(_ int, p pairing.Pairing) league.Played {
 		winner, ok := winners[p]
 		if !ok {
 			return lowerWins(0, p)
 		}
 		if winner == doubleLoss {
-			return pairing.Result{Pairing: p, Winner: pairing.None, Technical: true}
+			return league.Played{A: p.A, B: p.B, Winner: league.None, Technical: true}
 		}
-		return pairing.Result{Pairing: p, Winner: winner}
+		return league.Played{A: p.A, B: p.B, Winner: winner}
 	}
 }
 
@@ -64,7 +65,7 @@ func TestKnockout(t *testing.T) {
 			{{0, 2}, {3, 1}},
 		}, []int{1, 3, 2, 4}},
 		{"draws are replayed with sides swapped before the next stage", 4, nil, script(map[pairing.Pairing]int{
-			{A: 0, B: 3}: pairing.None, {A: 3, B: 0}: 3,
+			{A: 0, B: 3}: league.None, {A: 3, B: 0}: 3,
 		}), [][]pairing.Pairing{
 			{{0, 3}, {1, 2}},
 			{{3, 0}},
@@ -75,7 +76,7 @@ func TestKnockout(t *testing.T) {
 			{{3, 2}, {1, 0}}, {{2, 3}, {0, 1}}, {{3, 2}, {1, 0}}, {{2, 3}, {0, 1}},
 		}, []int{4, 3, 2, 1}},
 		{"only the match for third place is replayed", 4, nil, script(map[pairing.Pairing]int{
-			{A: 2, B: 3}: pairing.None, {A: 3, B: 2}: 3,
+			{A: 2, B: 3}: league.None, {A: 3, B: 2}: 3,
 		}), [][]pairing.Pairing{
 			{{0, 3}, {1, 2}},
 			{{0, 1}, {2, 3}},
@@ -134,7 +135,7 @@ func TestKnockout(t *testing.T) {
 	}
 }
 
-func ranks(t fataler, p pairing.Pairer, played [][]pairing.Result) []int {
+func ranks(t fataler, p pairing.Pairer, played [][]league.Played) []int {
 	t.Helper()
 	ranker, ok := p.(pairing.Ranker)
 	require.True(t, ok)
@@ -143,7 +144,7 @@ func ranks(t fataler, p pairing.Pairer, played [][]pairing.Result) []int {
 
 func TestRanksDuringAKnockout(t *testing.T) {
 	p := newPairer(t, pairing.Format{Name: pairing.Knockout, Players: 6})
-	played := play(p, script(map[pairing.Pairing]int{{A: 2, B: 5}: pairing.None}))
+	played := play(p, script(map[pairing.Pairing]int{{A: 2, B: 5}: league.None}))
 	want := [][]int{
 		{1, 1, 1, 1, 1, 1}, // before the first round
 		{1, 1, 1, 1, 6, 1}, // 4 lost, 2 and 5 replay
@@ -155,7 +156,7 @@ func TestRanksDuringAKnockout(t *testing.T) {
 	for round, w := range want {
 		assert.Equal(t, w, ranks(t, p, played[:round]), "after round %d", round)
 	}
-	assert.Equal(t, want[1], ranks(t, p, [][]pairing.Result{played[0], played[0], played[1]}), "a round that does not fit is ignored")
+	assert.Equal(t, want[1], ranks(t, p, [][]league.Played{played[0], played[0], played[1]}), "a round that does not fit is ignored")
 }
 
 func TestKnockoutSizes(t *testing.T) {
@@ -198,32 +199,32 @@ func TestInvalidKnockoutIsRejected(t *testing.T) {
 
 func TestKnockoutRoundIsNilWithoutTheRoundsBefore(t *testing.T) {
 	p := newPairer(t, pairing.Format{Name: pairing.Knockout, Players: 4})
-	result := func(a, b, winner int) pairing.Result {
-		return pairing.Result{Pairing: pairing.Pairing{A: a, B: b}, Winner: winner}
+	result := func(a, b, winner int) league.Played {
+		return league.Played{A: a, B: b, Winner: winner}
 	}
-	first := []pairing.Result{result(0, 3, 0), result(1, 2, 1)}
-	second := []pairing.Result{result(0, 1, 0), result(2, 3, 2)}
+	first := []league.Played{result(0, 3, 0), result(1, 2, 1)}
+	second := []league.Played{result(0, 1, 0), result(2, 3, 2)}
 	tests := []struct {
 		name   string
 		round  int
-		played [][]pairing.Result
+		played [][]league.Played
 	}{
 		{"round 0", 0, nil},
 		{"a negative round", -1, nil},
 		{"round 1 is not played", 2, nil},
-		{"round 1 is incomplete", 2, [][]pairing.Result{first[:1]}},
-		{"the tournament has ended", 3, [][]pairing.Result{first, second}},
-		{"rounds after the end", 4, [][]pairing.Result{first, second, nil}},
-		{"matches in another order", 2, [][]pairing.Result{{first[1], first[0]}}},
-		{"other sides", 2, [][]pairing.Result{{result(3, 0, 0), first[1]}}},
-		{"a winner that did not play", 2, [][]pairing.Result{{result(0, 3, 1), first[1]}}},
+		{"round 1 is incomplete", 2, [][]league.Played{first[:1]}},
+		{"the tournament has ended", 3, [][]league.Played{first, second}},
+		{"rounds after the end", 4, [][]league.Played{first, second, nil}},
+		{"matches in another order", 2, [][]league.Played{{first[1], first[0]}}},
+		{"other sides", 2, [][]league.Played{{result(3, 0, 0), first[1]}}},
+		{"a winner that did not play", 2, [][]league.Played{{result(0, 3, 1), first[1]}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Nil(t, p.Round(tt.round, tt.played))
 		})
 	}
-	assert.Equal(t, []pairing.Pairing{{A: 0, B: 1}, {A: 2, B: 3}}, p.Round(2, [][]pairing.Result{first, second}))
+	assert.Equal(t, []pairing.Pairing{{A: 0, B: 1}, {A: 2, B: 3}}, p.Round(2, [][]league.Played{first, second}))
 }
 
 func TestSeedsAreNotShared(t *testing.T) {
@@ -294,7 +295,7 @@ func checkKnockout(t fataler, f pairing.Format, end judge) {
 				require.True(t, third || record.third == nil && number == len(results)-1, "%+v R%d: a loser plays on", f, i+1)
 				record.third, third = []int{r.A, r.B}, true
 			}
-			if r.Winner == pairing.None && !r.Technical {
+			if r.Winner == league.None && !r.Technical {
 				key := pairing.Pairing{A: min(r.A, r.B), B: max(r.A, r.B)}
 				if draws[key]++; draws[key] <= 3 {
 					replays = append(replays, pairing.Pairing{A: r.B, B: r.A})

@@ -6,13 +6,13 @@ import "slices"
 // that a player stays without an opponent only where no matching can change that.
 type matching struct {
 	legal func(p, q int) bool // tells whether two players may meet
-	mate  []int               // by player: the opponent, or None
+	mate  []int               // by player: the opponent, or none
 
 	// The alternating tree of a search, by player. Outer players are the root and the
 	// mates of inner players. A blossom is an odd cycle of the tree: all its players
 	// are outer, and its base stands for them.
 	outer []bool
-	from  []int // the outer player before an inner player; None for a player outside the tree
+	from  []int // the outer player before an inner player; none for a player outside the tree
 	base  []int // a player closer to the base of its blossom, or the base itself
 	seen  []int // the number of the last contraction that saw the player as a base
 	count int   // of contractions
@@ -26,7 +26,7 @@ func newMatching(players int) *matching {
 		from: make([]int, players), base: make([]int, players), seen: make([]int, players),
 	}
 	for p := range m.mate {
-		m.mate[p] = None
+		m.mate[p] = none
 	}
 	return m
 }
@@ -40,8 +40,8 @@ func (m *matching) pair(p, q int) { m.mate[p], m.mate[q] = q, p }
 func (m *matching) augment(root int, members []int) bool {
 	m.queue, m.free = m.queue[:0], m.free[:0]
 	for _, p := range members {
-		m.base[p], m.from[p], m.outer[p] = p, None, false
-		if m.mate[p] == None && p != root {
+		m.base[p], m.from[p], m.outer[p] = p, none, false
+		if m.mate[p] == none && p != root {
 			m.free = append(m.free, p)
 		}
 	}
@@ -57,10 +57,10 @@ func (m *matching) augment(root int, members []int) bool {
 		for _, q := range members {
 			found := false
 			switch {
-			case m.from[q] != None && !m.outer[q]: // inner
+			case m.from[q] != none && !m.outer[q]: // inner
 			case m.outer[q]:
 				found = m.findBase(p) != m.findBase(q) && m.legal(p, q) && m.contract(p, q)
-			case m.mate[q] != None && m.legal(p, q):
+			case m.mate[q] != none && m.legal(p, q):
 				m.from[q] = p
 				m.reach(m.mate[q])
 				found = m.finish(m.mate[q])
@@ -75,7 +75,7 @@ func (m *matching) augment(root int, members []int) bool {
 
 // searched tells whether a failed search reached a player. Later searches can leave it
 // out: it cannot help them.
-func (m *matching) searched(p int) bool { return m.outer[p] || m.from[p] != None }
+func (m *matching) searched(p int) bool { return m.outer[p] || m.from[p] != none }
 
 // reach makes a player outer.
 func (m *matching) reach(p int) {
@@ -97,7 +97,7 @@ func (m *matching) finish(p int) bool {
 
 // flip exchanges the pairs on the path from the root to q for those beside them.
 func (m *matching) flip(q int) {
-	for q != None {
+	for q != none {
 		p := m.from[q]
 		next := m.mate[p]
 		m.pair(p, q)
@@ -121,7 +121,7 @@ func (m *matching) commonBase(p, q int) int {
 	m.count++
 	for p = m.findBase(p); ; p = m.findBase(m.from[m.mate[p]]) {
 		m.seen[p] = m.count
-		if m.mate[p] == None { // the root
+		if m.mate[p] == none { // the root
 			break
 		}
 	}
@@ -175,7 +175,7 @@ func (m *matching) repair(p, q int, members []int) bool {
 		m.pair(mateP, mateQ)
 		return true
 	}
-	m.mate[mateP], m.mate[mateQ] = None, None
+	m.mate[mateP], m.mate[mateQ] = none, none
 	others := slices.DeleteFunc(slices.Clone(members), func(member int) bool { return member == p || member == q })
 	if m.augment(mateP, others) {
 		return true

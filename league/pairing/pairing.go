@@ -10,26 +10,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"evenodd/league"
 )
 
 // A Pairing is one match: the indexes of players A and B.
 type Pairing struct{ A, B int }
 
-// None is the winner of a match without a winner.
-const None = -1
-
-// A Result is a pairing of a completed round and its result.
-type Result struct {
-	Pairing
-	Winner    int  // the index of the winner, or None
-	Technical bool // a player failed; if Winner is None, both failed
-}
-
-// valid tells whether a result is possible for a number of players.
-func (r Result) valid(players int) bool {
-	return r.A != r.B && min(r.A, r.B) >= 0 && max(r.A, r.B) < players &&
-		(r.Winner == None || r.Winner == r.A || r.Winner == r.B)
-}
+// none stands for a player that is missing, and is the winner of a match without one.
+const none = league.None
 
 // A Pairer pairs the players of a league, one round at a time. The journal's state
 // is its only user: everything else asks the state for a round.
@@ -44,7 +33,7 @@ type Pairer interface {
 	// results of the round itself and of later rounds. It returns nil if there is no
 	// such round, if the tournament has ended, or if played lacks a round that it
 	// needs. It neither keeps nor changes played.
-	Round(round int, played [][]Result) []Pairing
+	Round(round int, played [][]league.Played) []Pairing
 }
 
 // A Ranker is a Pairer whose format itself ranks the players: a knockout.
@@ -53,7 +42,7 @@ type Ranker interface {
 	// Rank 1 is best. Players on one level share the rank of the first of them (1, 2,
 	// 3, 4, 5, 5, 5, 5), so that there is always a rank 1. The caller orders players
 	// of the same rank.
-	Ranks(played [][]Result) []int
+	Ranks(played [][]league.Played) []int
 }
 
 // The names of the algorithms in the journal.
@@ -70,25 +59,10 @@ type Format struct {
 	Legs    int    // of a round robin, 1 or more; other formats ignore it
 	Rounds  int    // of a Swiss tournament; 0 for the default
 	Seeds   []int  // of other formats than a round robin: player indexes, best first; nil for ascending indexes
-	Points  Points
-}
 
-// Points are what a match is worth in a Swiss tournament. The players of a score group
-// have equal points. A bye is worth a win. The zero value stands for 1, ½ and 0 points.
-type Points struct{ Win, Draw, Loss, TechnicalLoss int }
-
-// of returns the points of a player in a match.
-func (p Points) of(r Result, player int) int {
-	switch {
-	case r.Winner == player:
-		return p.Win
-	case r.Technical:
-		return p.TechnicalLoss
-	case r.Winner == None:
-		return p.Draw
-	default:
-		return p.Loss
-	}
+	// Points are those of a Swiss tournament. The players of a score group have equal points. A
+	// bye is worth a win. The zero value stands for 1, ½ and 0 points.
+	Points league.MatchPoints
 }
 
 // New returns the pairer of a format. An error means that the algorithm is not known, or that

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"evenodd/league"
 	"evenodd/league/pairing"
 )
 
@@ -20,15 +21,15 @@ type fataler interface {
 }
 
 // A judge decides how a match ends.
-type judge func(round int, p pairing.Pairing) pairing.Result
+type judge func(round int, p pairing.Pairing) league.Played
 
 // lowerWins is the judge of a field in which lower indexes are stronger.
-func lowerWins(_ int, p pairing.Pairing) pairing.Result {
-	return pairing.Result{Pairing: p, Winner: min(p.A, p.B)}
+func lowerWins(_ int, p pairing.Pairing) league.Played {
+	return league.Played{A: p.A, B: p.B, Winner: min(p.A, p.B)}
 }
 
-func allDrawn(_ int, p pairing.Pairing) pairing.Result {
-	return pairing.Result{Pairing: p, Winner: pairing.None}
+func allDrawn(_ int, p pairing.Pairing) league.Played {
+	return league.Played{A: p.A, B: p.B, Winner: league.None}
 }
 
 // drawnJudge draws a judge of random results.
@@ -36,8 +37,8 @@ func drawnJudge(t *rapid.T) judge {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	draws := rapid.SampledFrom([]float64{0, 0.2, 0.9, 1}).Draw(t, "draws")
 	failures := rapid.SampledFrom([]float64{0, 0.05, 0.5}).Draw(t, "failures")
-	return func(_ int, p pairing.Pairing) pairing.Result {
-		r := pairing.Result{Pairing: p, Winner: pairing.None, Technical: rng.Float64() < failures}
+	return func(_ int, p pairing.Pairing) league.Played {
+		r := league.Played{A: p.A, B: p.B, Winner: league.None, Technical: rng.Float64() < failures}
 		if r.Technical && rng.IntN(3) == 0 || !r.Technical && rng.Float64() < draws {
 			return r
 		}
@@ -57,14 +58,14 @@ func newPairer(t fataler, f pairing.Format) pairing.Pairer {
 }
 
 // play plays a tournament until Round returns nil.
-func play(p pairing.Pairer, end judge) (played [][]pairing.Result) {
+func play(p pairing.Pairer, end judge) (played [][]league.Played) {
 	for {
 		round := len(played) + 1
 		pairings := p.Round(round, played)
 		if pairings == nil {
 			return played
 		}
-		results := make([]pairing.Result, len(pairings))
+		results := make([]league.Played, len(pairings))
 		for i, pair := range pairings {
 			results[i] = end(round, pair)
 		}
@@ -72,7 +73,7 @@ func play(p pairing.Pairer, end judge) (played [][]pairing.Result) {
 	}
 }
 
-func pairingsOf(played [][]pairing.Result) [][]pairing.Pairing {
+func pairingsOf(played [][]league.Played) [][]pairing.Pairing {
 	all := make([][]pairing.Pairing, len(played))
 	for i, results := range played {
 		for _, r := range results {
@@ -109,9 +110,9 @@ func TestAlgorithmsNeverChange(t *testing.T) {
 		sum := crc32.NewIEEE()
 		for players := 2; players <= 40; players++ {
 			p := newPairer(t, pairing.Format{Name: name, Players: players, Legs: 1, Rounds: (players + 1) / 2})
-			fmt.Fprintln(sum, pairingsOf(play(p, func(round int, p pairing.Pairing) pairing.Result {
+			fmt.Fprintln(sum, pairingsOf(play(p, func(round int, p pairing.Pairing) league.Played {
 				kind := (p.A*31 + p.B*17 + round*7) % 11
-				return pairing.Result{Pairing: p, Winner: []int{p.A, p.B, pairing.None}[kind%3], Technical: kind > 8}
+				return league.Played{A: p.A, B: p.B, Winner: []int{p.A, p.B, league.None}[kind%3], Technical: kind > 8}
 			})))
 		}
 		assert.Equal(t, want, sum.Sum32(), name)
@@ -123,13 +124,13 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	var played [][]pairing.Result
+	var played [][]league.Played
 	for round := 1; round <= swiss.Rounds(); round++ {
 		pairings := swiss.Round(round, played)
 		fmt.Println(round, pairings, "byes", pairing.Byes(5, pairings))
-		var results []pairing.Result
+		var results []league.Played
 		for _, p := range pairings {
-			results = append(results, pairing.Result{Pairing: p, Winner: min(p.A, p.B)})
+			results = append(results, league.Played{A: p.A, B: p.B, Winner: min(p.A, p.B)})
 		}
 		played = append(played, results)
 	}

@@ -3,6 +3,8 @@ package pairing
 import (
 	"fmt"
 	"math"
+
+	"evenodd/league"
 )
 
 // A RoundRobin pairs every player with every other player once per leg
@@ -42,7 +44,7 @@ func (r RoundRobin) Matches() int { return r.Rounds() * (r.players / 2) }
 
 // Round returns the pairings of a round. They do not depend on results: played may
 // be nil.
-func (r RoundRobin) Round(round int, _ [][]Result) []Pairing {
+func (r RoundRobin) Round(round int, _ [][]league.Played) []Pairing {
 	if round < 1 || round > r.Rounds() {
 		return nil
 	}

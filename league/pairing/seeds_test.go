@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"evenodd/league"
 	"evenodd/league/pairing"
 )
 
@@ -19,18 +20,18 @@ func TestSeedsChangeNothingButThePlayers(t *testing.T) {
 		plain := newPairer(t, pairing.Format{Name: name, Players: players})
 		seeded := newPairer(t, pairing.Format{Name: name, Players: players, Seeds: seeds})
 		judge := drawnJudge(t)
-		var plainPlayed, seededPlayed [][]pairing.Result
+		var plainPlayed, seededPlayed [][]league.Played
 		for round := 1; round <= plain.Rounds(); round++ {
 			pairs := plain.Round(round, plainPlayed)
 			var want []pairing.Pairing
-			var plainResults, seededResults []pairing.Result
+			var plainResults, seededResults []league.Played
 			for _, p := range pairs {
 				r := judge(round, p)
 				q := pairing.Pairing{A: seeds[p.A], B: seeds[p.B]}
 				want = append(want, q)
 				plainResults = append(plainResults, r)
 				r.Pairing = q
-				if r.Winner != pairing.None {
+				if r.Winner != league.None {
 					r.Winner = seeds[r.Winner]
 				}
 				seededResults = append(seededResults, r)

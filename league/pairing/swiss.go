@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"math/bits"
 	"slices"
+
+	"evenodd/league"
 )
 
 // A swiss pairs players with equal scores, as the Dutch system (FIDE C.04.3) does for
@@ -26,7 +28,7 @@ import (
 type swiss struct {
 	seeds  []int // players, best first
 	rounds int
-	points Points
+	points league.MatchPoints
 }
 
 var _ Pairer = swiss{}
@@ -44,7 +46,7 @@ func newSwiss(f Format) (swiss, error) {
 		return swiss{}, fmt.Errorf("a Swiss tournament of %d players has 1 to %d rounds, got %d", f.Players, most, f.Rounds)
 	}
 	seeds, err := order(f.Players, f.Seeds)
-	points := cmp.Or(f.Points, Points{Win: 2, Draw: 1}) // half-points
+	points := cmp.Or(f.Points, league.MatchPoints{Win: 2, Draw: 1}) // half-points
 	return swiss{seeds, cmp.Or(f.Rounds, bits.Len(uint(f.Players-1))), points}, err
 }
 
@@ -54,7 +56,7 @@ func (s swiss) Matches() int { return s.rounds * (len(s.seeds) / 2) }
 // Round returns the pairings of a round, those of the best players first. It returns
 // nil if the results are not those of a Swiss tournament, because then there may be no
 // legal pairing.
-func (s swiss) Round(round int, played [][]Result) []Pairing {
+func (s swiss) Round(round int, played [][]league.Played) []Pairing {
 	if round < 1 || round > s.rounds || len(played) < round-1 {
 		return nil
 	}
@@ -77,15 +79,15 @@ type entrant struct {
 }
 
 // record adds the results of a round. It returns false if they are invalid.
-func (s swiss) record(entrants []entrant, results []Result) bool {
+func (s swiss) record(entrants []entrant, results []league.Played) bool {
 	plays := make([]bool, len(entrants))
 	for _, r := range results {
-		if !r.valid(len(entrants)) || plays[r.A] || plays[r.B] {
+		if r.Check(len(entrants)) != nil || plays[r.A] || plays[r.B] {
 			return false
 		}
 		plays[r.A], plays[r.B] = true, true
-		entrants[r.A].play(s.points.of(r, r.A), r.B, 1)
-		entrants[r.B].play(s.points.of(r, r.B), r.A, -1)
+		entrants[r.A].play(s.points.For(r.Outcome(r.A)), r.B, 1)
+		entrants[r.B].play(s.points.For(r.Outcome(r.B)), r.A, -1)
 	}
 	for p := range entrants {
 		if !plays[p] {
@@ -167,14 +169,14 @@ func (r *swissRound) pairGroup(group []int) (floaters []int) {
 	// Then choose again in order, but make no choice that costs a pair.
 	search := group
 	for _, p := range group {
-		if r.mate[p] == None && !r.augment(p, search) {
+		if r.mate[p] == none && !r.augment(p, search) {
 			search = slices.DeleteFunc(slices.Clone(search), r.searched)
 		}
 	}
 	r.lowerFloaters(group)
 	var paired []int
 	for _, p := range group {
-		if r.mate[p] == None {
+		if r.mate[p] == none {
 			floaters = append(floaters, p)
 		} else {
 			paired = append(paired, p)
@@ -251,10 +253,10 @@ func (r *swissRound) firstOpponent(open []int, accept func(q int) bool) int {
 // whose opponents they can take over.
 func (r *swissRound) lowerFloaters(group []int) {
 	for i, p := range group {
-		for j := len(group) - 1; j > i && r.mate[p] == None; j-- {
+		for j := len(group) - 1; j > i && r.mate[p] == none; j-- {
 			low := group[j]
-			if q := r.mate[low]; q != None && r.legal(p, q) {
-				r.mate[low] = None
+			if q := r.mate[low]; q != none && r.legal(p, q) {
+				r.mate[low] = none
 				r.pair(p, q)
 			}
 		}
@@ -268,7 +270,7 @@ func (r *swissRound) pairRemaining(floaters []int, legal func(p, q int) bool) bo
 	complete := true
 	size := 2
 	for _, p := range floaters {
-		for r.mate[p] == None {
+		for r.mate[p] == none {
 			open := r.lowest(size, floaters)
 			if r.augment(p, open) {
 				break
@@ -295,7 +297,7 @@ func (r *swissRound) lowest(size int, floaters []int) []int {
 	}
 	var players []int
 	for _, p := range r.ranked {
-		if open[p] || r.mate[p] != None && open[r.mate[p]] {
+		if open[p] || r.mate[p] != none && open[r.mate[p]] {
 			players = append(players, p)
 		}
 	}

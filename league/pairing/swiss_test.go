@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"evenodd/league"
 	"evenodd/league/pairing"
 )
 
@@ -45,20 +46,20 @@ func TestSwissPairings(t *testing.T) {
 			{{1, 0}, {3, 2}, {5, 4}}, // 2 floats down
 			{{0, 2}, {5, 1}, {4, 3}}, // 1 and 4 have met; after 1 against 3, 4 could only meet 5 again
 		}},
-		{"a technical loss is a loss, a double loss is one for both", 4, 0, func(_ int, p pairing.Pairing) pairing.Result {
+		{"a technical loss is a loss, a double loss is one for both", 4, 0, func(_ int, p pairing.Pairing) league.Played {
 			if p.A == 0 {
-				return pairing.Result{Pairing: p, Winner: pairing.None, Technical: true}
+				return league.Played{A: p.A, B: p.B, Winner: league.None, Technical: true}
 			}
-			return pairing.Result{Pairing: p, Winner: 1, Technical: true}
+			return league.Played{A: p.A, B: p.B, Winner: 1, Technical: true}
 		}, [][]pairing.Pairing{
 			{{0, 2}, {3, 1}},
 			{{1, 0}, {2, 3}}, // 1 has one point, the others none
 		}},
-		{"a draw is worth less than a win and more than a loss", 4, 0, func(_ int, p pairing.Pairing) pairing.Result {
+		{"a draw is worth less than a win and more than a loss", 4, 0, func(_ int, p pairing.Pairing) league.Played {
 			if p.A == 0 {
 				return allDrawn(0, p)
 			}
-			return pairing.Result{Pairing: p, Winner: 3}
+			return league.Played{A: p.A, B: p.B, Winner: 3}
 		}, [][]pairing.Pairing{
 			{{0, 2}, {3, 1}},
 			{{3, 0}, {1, 2}}, // 3 has a point, 0 and 2 have half a point
@@ -111,40 +112,40 @@ func TestSwissRounds(t *testing.T) {
 
 func TestSwissRoundIsNilWithoutTheRoundsBefore(t *testing.T) {
 	p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 4})
-	first := []pairing.Result{lowerWins(1, pairing.Pairing{A: 0, B: 2}), lowerWins(1, pairing.Pairing{A: 3, B: 1})}
-	result := func(a, b, winner int) [][]pairing.Result {
-		return [][]pairing.Result{{{Pairing: pairing.Pairing{A: a, B: b}, Winner: winner}}}
+	first := []league.Played{lowerWins(1, pairing.Pairing{A: 0, B: 2}), lowerWins(1, pairing.Pairing{A: 3, B: 1})}
+	result := func(a, b, winner int) [][]league.Played {
+		return [][]league.Played{{{Pairing: pairing.Pairing{A: a, B: b}, Winner: winner}}}
 	}
 	tests := []struct {
 		name   string
 		round  int
-		played [][]pairing.Result
+		played [][]league.Played
 	}{
 		{"round 0", 0, nil},
 		{"a negative round", -1, nil},
 		{"round 1 is not played", 2, nil},
-		{"the tournament has ended", 3, [][]pairing.Result{first, first}},
+		{"the tournament has ended", 3, [][]league.Played{first, first}},
 		{"a player that does not exist", 2, result(0, 4, 0)},
 		{"a negative player", 2, result(-1, 2, 2)},
 		{"a player against itself", 2, result(2, 2, 2)},
 		{"a winner that did not play", 2, result(0, 2, 1)},
-		{"a player with two matches", 2, [][]pairing.Result{append(first, first[0])}},
+		{"a player with two matches", 2, [][]league.Played{append(first, first[0])}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Nil(t, p.Round(tt.round, tt.played))
 		})
 	}
-	assert.NotNil(t, p.Round(2, [][]pairing.Result{first}))
+	assert.NotNil(t, p.Round(2, [][]league.Played{first}))
 }
 
 func TestSwissWithoutLegalPairingIsNil(t *testing.T) {
 	p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 7, Rounds: 4})
 	// Players 0 to 3 have all met. The bye goes to player 5, so that only 4 and 6 are left
 	// for them. The third match of 4 and 5 shows that no Swiss tournament ends up here.
-	var played [][]pairing.Result
+	var played [][]league.Played
 	for _, pairings := range [][]pairing.Pairing{{{0, 1}, {2, 3}, {4, 5}}, {{0, 2}, {1, 3}, {4, 5}}, {{0, 3}, {1, 2}, {4, 5}}} {
-		var results []pairing.Result
+		var results []league.Played
 		for _, pair := range pairings {
 			results = append(results, lowerWins(0, pair))
 		}
@@ -159,8 +160,8 @@ func TestEverySwissFieldFrom2To257(t *testing.T) {
 		for name, end := range map[string]judge{
 			"lower wins": lowerWins,
 			"all drawn":  allDrawn,
-			"random": func(_ int, p pairing.Pairing) pairing.Result {
-				return pairing.Result{Pairing: p, Winner: []int{p.A, p.B, pairing.None}[rng.IntN(3)]}
+			"random": func(_ int, p pairing.Pairing) league.Played {
+				return league.Played{A: p.A, B: p.B, Winner: []int{p.A, p.B, league.None}[rng.IntN(3)]}
 			},
 		} {
 			rounds := 0
@@ -191,7 +192,7 @@ func TestAnySwissTournament(t *testing.T) {
 
 // checkSwiss plays a tournament and checks its rounds: every player has one match, or
 // its only bye; nobody meets an opponent twice; equal results give equal pairings.
-func checkSwiss(t fataler, f pairing.Format, end judge) [][]pairing.Result {
+func checkSwiss(t fataler, f pairing.Format, end judge) [][]league.Played {
 	t.Helper()
 	p := newPairer(t, f)
 	played := play(p, end)
@@ -230,12 +231,12 @@ func TestSidesAreBalancedWherePossible(t *testing.T) {
 			return !met[pairing.Pairing{A: p, B: q}] && max(balance[p], balance[q]) > -2 && min(balance[p], balance[q]) < 2
 		}
 		p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: players, Rounds: (players + 1) / 2})
-		var played [][]pairing.Result
+		var played [][]league.Played
 		for round := 1; round <= p.Rounds(); round++ {
 			pairings := p.Round(round, played)
 			require.Len(t, pairings, players/2)
 			possible := canPairAll(players, pairing.Byes(players, pairings), balanced)
-			results := make([]pairing.Result, len(pairings))
+			results := make([]league.Played, len(pairings))
 			for i, pair := range pairings {
 				require.False(t, possible && !balanced(pair.A, pair.B), "R%d: both of %v must get the same side", round, pair)
 				if pair.A >= favoured && pair.B < favoured {
@@ -282,8 +283,8 @@ func BenchmarkSwissRound(b *testing.B) {
 	for _, players := range []int{1000, 10000} {
 		p := newPairer(b, pairing.Format{Name: pairing.Swiss, Players: players})
 		rng := rand.New(rand.NewPCG(1, 2))
-		played := play(p, func(_ int, p pairing.Pairing) pairing.Result {
-			return pairing.Result{Pairing: p, Winner: []int{p.A, p.B, pairing.None}[rng.IntN(3)]}
+		played := play(p, func(_ int, p pairing.Pairing) league.Played {
+			return league.Played{A: p.A, B: p.B, Winner: []int{p.A, p.B, league.None}[rng.IntN(3)]}
 		})
 		b.Run(strconv.Itoa(players), func(b *testing.B) {
 			b.ReportAllocs()
@@ -302,24 +303,24 @@ func TestSwissSeedsReplaceTheOrderOfIndexes(t *testing.T) {
 }
 
 func TestScoreGroupsFollowThePoints(t *testing.T) {
-	played := [][]pairing.Result{{
+	played := [][]league.Played{{
 		{Pairing: pairing.Pairing{A: 0, B: 2}, Winner: 2},
-		{Pairing: pairing.Pairing{A: 3, B: 1}, Winner: pairing.None},
+		{Pairing: pairing.Pairing{A: 3, B: 1}, Winner: league.None},
 	}}
-	failed := [][]pairing.Result{{
+	failed := [][]league.Played{{
 		{Pairing: pairing.Pairing{A: 0, B: 2}, Winner: 2, Technical: true},
 		{Pairing: pairing.Pairing{A: 3, B: 1}, Winner: 1},
 	}}
 	tests := []struct {
 		name   string
-		points pairing.Points
-		played [][]pairing.Result
+		points league.MatchPoints
+		played [][]league.Played
 		want   [2]int // the players of the first match
 	}{
-		{"default: the winner 2 leads and meets the best of the drawn", pairing.Points{}, played, [2]int{1, 2}},
-		{"3, 1, 0", pairing.Points{Win: 3, Draw: 1}, played, [2]int{1, 2}},
-		{"only a draw has points: 1 and 3 lead, but have met", pairing.Points{Draw: 1}, played, [2]int{0, 1}},
-		{"a technical loss is worth more than a win", pairing.Points{Win: 1, TechnicalLoss: 2}, failed, [2]int{0, 1}},
+		{"default: the winner 2 leads and meets the best of the drawn", league.MatchPoints{}, played, [2]int{1, 2}},
+		{"3, 1, 0", league.MatchPoints{Win: 3, Draw: 1}, played, [2]int{1, 2}},
+		{"only a draw has points: 1 and 3 lead, but have met", league.MatchPoints{Draw: 1}, played, [2]int{0, 1}},
+		{"a technical loss is worth more than a win", league.MatchPoints{Win: 1, TechnicalLoss: 2}, failed, [2]int{0, 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -86,14 +86,6 @@ func DefaultTimeouts() Timeouts { return Timeouts{GameJoinAck: 5, Move: 30, Game
 // DefaultRetryPolicy returns that of spec 003 §2.9.4: three retries, 2 s apart.
 func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay: 2} }
 
-// Scoring holds the points for each result (spec 003 table 8).
-type Scoring struct {
-	Win           int `json:"win_points"`
-	Draw          int `json:"draw_points"`
-	Loss          int `json:"loss_points"`
-	TechnicalLoss int `json:"technical_loss_points"`
-}
-
 // MatchAssignment assigns an attempt at a match to a referee, as the request of
 // start_match. The specification does not define it. For a third-party referee, which
 // sends no access tokens, it contains the referee's id in their place, because some find
@@ -103,19 +95,19 @@ type Scoring struct {
 // against SSRF: our referee calls the players nowhere else. Third-party managers send none.
 type MatchAssignment struct {
 	Envelope
-	LeagueID    string         `json:"league_id,omitzero"`
-	RoundID     int            `json:"round_id,omitzero" rule:"min=1"`
-	MatchID     string         `json:"match_id,omitzero"`
-	Attempt     int            `json:"attempt,omitzero" rule:"min=1"`
-	GameType    string         `json:"game_type,omitzero"`
-	PlayerA     AssignedPlayer `json:"player_A,omitzero"`
-	PlayerB     AssignedPlayer `json:"player_B,omitzero"`
-	Timeouts    Timeouts       `json:"timeouts"`
-	RetryPolicy RetryPolicy    `json:"retry_policy"`
-	Scoring     Scoring        `json:"scoring"`
-	Replies     string         `json:"replies,omitzero" rule:"optional,is=strict"`
-	RefereeID   string         `json:"referee_id,omitzero" rule:"optional"`
-	Auth        string         `json:"auth,omitzero" rule:"optional,is=lenient"`
+	LeagueID    string             `json:"league_id,omitzero"`
+	RoundID     int                `json:"round_id,omitzero" rule:"min=1"`
+	MatchID     string             `json:"match_id,omitzero"`
+	Attempt     int                `json:"attempt,omitzero" rule:"min=1"`
+	GameType    string             `json:"game_type,omitzero"`
+	PlayerA     AssignedPlayer     `json:"player_A,omitzero"`
+	PlayerB     AssignedPlayer     `json:"player_B,omitzero"`
+	Timeouts    Timeouts           `json:"timeouts"`
+	RetryPolicy RetryPolicy        `json:"retry_policy"`
+	Scoring     league.MatchPoints `json:"scoring"`
+	Replies     string             `json:"replies,omitzero" rule:"optional,is=strict"`
+	RefereeID   string             `json:"referee_id,omitzero" rule:"optional"`
+	Auth        string             `json:"auth,omitzero" rule:"optional,is=lenient"`
 	// as in SignatureRequest; "" in a league that does not sign
 	Started string `json:"started,omitzero" rule:"optional,digest"`
 

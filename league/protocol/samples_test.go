@@ -152,7 +152,7 @@ func samples() map[string]any {
 		&protocol.MatchAssignment{
 			Envelope: envelope(protocol.TypeMatchAssignment, manager), LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1,
 			GameType: "even_odd", PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
-			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: league.MatchPoints{Win: 3, Draw: 1},
 			Replies: protocol.RepliesStrict, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
 			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}, AnnulledAttempts: 1},
 		&protocol.MatchAssignmentAck{

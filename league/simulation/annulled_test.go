@@ -31,14 +31,14 @@ func (o *organiser) ruleForTheLoser() {
 	path := o.dir.Match("cup", o.match.MatchID.String())
 	doc, err := store.Read[store.Match](path)
 	require.NoError(t, err)
-	require.NoError(t, store.Write(o.dir.Attempt("cup", doc.MatchID, doc.Attempt), doc))
+	require.NoError(t, store.WriteDerived(o.dir.Attempt("cup", doc.MatchID, doc.Attempt), doc))
 	result := league.Result{Status: league.StatusWin, WinnerPlayerID: &winner, Reason: "ruled by A. Smith: a wrong draw"}
 	for _, c := range o.match.Choices {
 		result.Choices = append(result.Choices, league.Member[*string]{Name: c.Name})
 	}
 	doc.Attempt, doc.RefereeID, doc.Draw, doc.Result = 0, "", nil, &store.MatchResult{Result: result, Score: league.Both(o.match.Score[0].Name, o.match.Score[1].Value, o.match.Score[1].Name, o.match.Score[0].Value)}
 	withoutRecord(doc)
-	require.NoError(t, store.Write(path, doc))
+	require.NoError(t, store.WriteDerived(path, doc))
 	for _, id := range []string{"P01", "P02", "P03", "P04"} { // they name the end of the journal as it was
 		o.edit(store.HistoryLines(o.dir.History(id)), func(text string) string {
 			return strings.Join(slices.DeleteFunc(strings.SplitAfter(text, "\n"), func(line string) bool { return strings.Contains(line, `"head":`) }), "")

@@ -287,7 +287,7 @@ func (w *bench) match(b *testing.B, stamp *protocol.Stamp, p *pair) {
 		Envelope: stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(id, 1)),
 		LeagueID: benchLeague, RoundID: round, MatchID: id, Attempt: 1, GameType: evenodd.Type, PlayerA: a, PlayerB: c,
 		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
-		Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Scoring: league.MatchPoints{Win: 3, Draw: 1},
 	})
 	if err != nil || ack.Status != protocol.StatusAccepted {
 		b.Errorf("start_match: %v %+v", err, ack)

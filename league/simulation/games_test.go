@@ -104,7 +104,7 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	path := folder.Match(o.LeagueID, "R1M1")
 	doc, err := store.Read[store.Match](path)
 	require.NoError(t, err)
-	require.NoError(t, store.Write(path, doc)) // the patterns below are of an indented file
+	require.NoError(t, store.WriteDerived(path, doc)) // the patterns below are of an indented file
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	findings, notes = audited(t, folder, o)

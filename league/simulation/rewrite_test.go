@@ -127,16 +127,16 @@ func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
 	require.NoError(t, err)
 	standings.Standings, standings.JournalHead = state.Standings(), prev
 	standings.JournalHeadSignature = simulation.SigningKey(rewriteSeed, "manager").SignHead("cup", prev)
-	require.NoError(t, store.Write(o.dir.Standings("cup"), standings))
+	require.NoError(t, store.WriteDerived(o.dir.Standings("cup"), standings))
 	agents, err := store.Read[store.Agents](o.dir.Agents("cup"))
 	require.NoError(t, err)
 	agents.JournalHead = prev
 	agents.Referees, agents.Players = state.AgentRecords()
-	require.NoError(t, store.Write(o.dir.Agents("cup"), agents))
+	require.NoError(t, store.WriteDerived(o.dir.Agents("cup"), agents))
 	rounds, err := store.Read[store.Rounds](o.dir.Rounds("cup"))
 	require.NoError(t, err)
 	rounds.Rounds = state.RoundRecords()
-	require.NoError(t, store.Write(o.dir.Rounds("cup"), rounds))
+	require.NoError(t, store.WriteDerived(o.dir.Rounds("cup"), rounds))
 }
 
 // swapChoices makes the loser the winner, by the choices that this needs, in the journal, the
@@ -160,7 +160,7 @@ func (o *organiser) swapChoices(change func(r *journal.MatchReported)) {
 	require.NoError(t, err)
 	doc.Result, doc.Signatures, doc.Draw = result, forged.Signatures, forged.Draw
 	digest := o.forgeTranscript(doc)
-	require.NoError(t, store.Write(path, doc))
+	require.NoError(t, store.WriteDerived(path, doc))
 	for _, id := range []string{"P01", "P02", "P03", "P04"} {
 		o.edit(store.HistoryLines(o.dir.History(id)), func(text string) string { return o.forgeHistory(text, slices.Index(o.ids[:], id)) })
 		require.NoError(t, os.Remove(o.dir.History(id)))
@@ -250,7 +250,7 @@ func (o *organiser) void() {
 	forged.Score = league.Both(forged.Choices[0].Name, 3*boolean(forged.Choices[0].Name == o.ids[1]), forged.Choices[1].Name, 3*boolean(forged.Choices[1].Name == o.ids[1]))
 	doc.Result, doc.Draw = &store.MatchResult{Result: forged.Result, Score: forged.Score}, forged.Draw
 	withoutRecord(doc)
-	require.NoError(t, store.Write(path, doc))
+	require.NoError(t, store.WriteDerived(path, doc))
 	o.rewrite(none)
 }
 
@@ -357,7 +357,7 @@ func TestLeagueMadeAgainWithoutSignaturesIsFoundByAKnownKey(t *testing.T) {
 			require.NoError(t, err)
 			doc.Draw = d.Draw
 			withoutRecord(doc)
-			require.NoError(t, store.Write(path, doc))
+			require.NoError(t, store.WriteDerived(path, doc))
 		}
 		return []*journal.Event{e}
 	}

@@ -100,14 +100,14 @@ type Match struct {
 	PlayerB        MatchPlayer `json:"player_B"`
 	Lifecycle      Lifecycle   `json:"lifecycle"`
 	// the error by which the manager rejected a DISPUTED result
-	Refusal    *ExchangeError   `json:"refusal,omitzero"`
-	Transcript []Exchange       `json:"transcript"`                  // empty if the manager wrote the file
-	Omitted    int              `json:"transcript_omitted,omitzero"` // the number of exchanges beyond MaxExchanges
-	Digested   int              `json:"digested_exchanges,omitzero"` // the number of exchanges up to the result
-	Draw       *protocol.Draw   `json:"draw,omitzero"`
-	Result     *MatchResult     `json:"result"` // null before FINISHED
-	Scoring    protocol.Scoring `json:"scoring"`
-	Started    string           `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
+	Refusal    *ExchangeError     `json:"refusal,omitzero"`
+	Transcript []Exchange         `json:"transcript"`                  // empty if the manager wrote the file
+	Omitted    int                `json:"transcript_omitted,omitzero"` // the number of exchanges beyond MaxExchanges
+	Digested   int                `json:"digested_exchanges,omitzero"` // the number of exchanges up to the result
+	Draw       *protocol.Draw     `json:"draw,omitzero"`
+	Result     *MatchResult       `json:"result"` // null before FINISHED
+	Scoring    league.MatchPoints `json:"scoring"`
+	Started    string             `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
 
 	protocol.Evidence // without the digest, which only the journal has
 }

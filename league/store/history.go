@@ -272,15 +272,6 @@ func checkHistory(f *os.File, header *HistoryHeader, size int64) (int64, error) 
 	return int64(whole), nil
 }
 
-// SyncHistory makes a history.jsonl durable. A missing file is an error.
-func SyncHistory(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // DeriveHistory writes history.json, without sync, from its history.jsonl. A history.json of
 // another league stays. A history.jsonl that cannot be read is an error.
 func DeriveHistory(path, now string) error {

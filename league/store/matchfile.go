@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,15 +75,9 @@ func (m *Match) encode() ([]byte, error) {
 func WriteMatch(path string, m *Match) error {
 	text, err := m.encode()
 	if err == nil {
-		err = makeFolder(filepath.Dir(path))
+		err = writeUnsynced(path, text)
 	}
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return err
 }
 
 // AddMatch writes a match file that is missing. An existing file stays, and is no error: its referee

@@ -220,7 +220,7 @@ func (l *MatchLog) reopen(empty bool) (torn *appendfile.Torn, err error) {
 	if empty {
 		var text []byte
 		if text, err = json.Marshal(&l.header); err == nil {
-			_, err = file.Append(appendfile.Seal(text))
+			_, err = file.Append(appendfile.Seal(text), true)
 			err = errors.Join(err, file.Sync(1))
 		}
 	}
@@ -235,12 +235,9 @@ func (l *MatchLog) reopen(empty bool) (torn *appendfile.Torn, err error) {
 // when it is on disk; else it may be lost in a power cut.
 func (l *MatchLog) Append(m *Match, durable bool) error {
 	l.mu.Lock()
-	key := logKey(m.MatchID, m.Attempt)
-	line, short := logLine{After: l.open[key], Match: m}, *m
-	if line.After > 0 {
-		short.Transcript = m.Transcript[line.After:]
-		line.Match = &short
-	}
+	key, short := logKey(m.MatchID, m.Attempt), *m
+	line := logLine{After: l.open[key], Match: &short}
+	short.Transcript = m.Transcript[line.After:]
 	text, err := json.Marshal(&line)
 	if err == nil && l.file == nil {
 		_, err = l.reopen(false)
@@ -249,7 +246,9 @@ func (l *MatchLog) Append(m *Match, durable bool) error {
 	number := 0
 	if err == nil {
 		file = l.file
-		number, err = l.queue(appendfile.Seal(protocol.HideTokens(text)), durable)
+		text = appendfile.Seal(protocol.HideTokens(text))
+		number, err = file.Append(text, durable)
+		l.size += int64(len(text)) + 1
 		l.open[key] = len(m.Transcript)
 	}
 	l.mu.Unlock()
@@ -265,15 +264,6 @@ func (l *MatchLog) Append(m *Match, durable bool) error {
 		}
 	}
 	return err
-}
-
-// queue appends a line. L.mu is held.
-func (l *MatchLog) queue(text []byte, soon bool) (number int, err error) {
-	l.size += int64(len(text)) + 1
-	if soon {
-		return l.file.Append(text)
-	}
-	return l.file.AppendUnsynced(text)
 }
 
 // Write adds an attempt to the log and writes its file, without syncs.
@@ -411,7 +401,7 @@ type disk struct {
 const slowest = time.Second
 
 func openDisk(dir string) disk {
-	d := disk{all: syncAll(), one: syncFile}
+	d := disk{all: syncAll(), one: SyncFile}
 	if d.all != nil {
 		d.folder, _ = os.Open(dir) // without it each file is synced
 	}
@@ -441,8 +431,8 @@ func (d *disk) close() error {
 	return d.folder.Close()
 }
 
-// syncFile makes one file durable.
-func syncFile(path string) error {
+// SyncFile makes a file durable, which must exist.
+func SyncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err

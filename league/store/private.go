@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofrs/flock"
 
 	"evenodd/league/protocol"
@@ -93,7 +94,19 @@ func (f Folder) Identities(role string) []string {
 
 // WritePrivate writes an Identity or an Application that only its owner can read.
 func WritePrivate(path string, document any) error {
-	return save(path, document, makePrivate, atomicfile.WriteFile, 0o600)
+	text, err := json.Marshal(document, jsontext.WithIndent("  "))
+	if err == nil {
+		err = writePrivate(path, append(text, '\n'))
+	}
+	return err
+}
+
+// writePrivate writes a file that only its owner can read, durably.
+func writePrivate(path string, text []byte) error {
+	if err := makePrivate(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(path, text, 0o600)
 }
 
 // Secret returns the 32 bytes from which the tokens of a league are derived. Only the
@@ -104,10 +117,7 @@ func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error)
 	path := f.private(leagueID + ".key")
 	if !begun {
 		_, _ = crand.Read(secret[:]) // never fails
-		if err = makePrivate(filepath.Dir(path)); err == nil {
-			err = atomicfile.WriteFile(path, []byte(hex.EncodeToString(secret[:])+"\n"), 0o600)
-		}
-		return secret, err
+		return secret, writePrivate(path, []byte(hex.EncodeToString(secret[:])+"\n"))
 	}
 	raw, err := os.ReadFile(path)
 	switch {
@@ -230,11 +240,5 @@ func (f Folder) ManagerURL(leagueID string) string {
 // The caller must hold the league's lock.
 func (f Folder) TellManagerURL(leagueID, url string) (forget func() error, err error) {
 	path := f.private(leagueID + ".url")
-	if err = makePrivate(filepath.Dir(path)); err == nil {
-		err = atomicfile.WriteUnsynced(path, 0o600, func(w io.Writer) error {
-			_, err := io.WriteString(w, url+"\n")
-			return err
-		})
-	}
-	return func() error { return os.Remove(path) }, err
+	return func() error { return os.Remove(path) }, writePrivate(path, []byte(url+"\n"))
 }

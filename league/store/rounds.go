@@ -43,21 +43,7 @@ func WriteRounds(path string, r *Rounds, each iter.Seq[*Round]) error {
 
 // appendRound appends one round of rounds.json to a text.
 func appendRound(text []byte, r *Round) ([]byte, error) {
-	start := *r
-	start.Matches = []RoundMatch{}
-	head, err := json.Marshal(&start)
-	if err != nil {
-		return nil, err
-	}
-	text = append(text, bytes.TrimSuffix(head, []byte("]}"))...)
-	separator := "\n      "
-	for i := range r.Matches {
-		match, err := json.Marshal(&r.Matches[i])
-		if err != nil {
-			return nil, err
-		}
-		text = append(append(text, separator...), match...)
-		separator = ",\n      "
-	}
-	return append(text, "\n    ]}"...), nil
+	round, err := json.Marshal(r)
+	match := []byte(`{"match_id":`)
+	return append(text, bytes.ReplaceAll(round, match, append([]byte("\n      "), match...))...), err
 }

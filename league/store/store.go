@@ -105,40 +105,25 @@ func CheckSchema(version string) error {
 	return nil
 }
 
-// Write replaces a file by a document, durably. It creates missing folders.
-func Write(path string, document any) error {
-	return save(path, document, makeFolder, atomicfile.WriteFile, 0o644)
-}
-
-// WriteDerived is Write without syncs, for a file that can be made again from other files:
-// after a power cut it may be older, incomplete or empty.
+// WriteDerived replaces a file by a document, without syncs. The file can be made again from other
+// files: after a power cut it may be older, incomplete or empty. WriteDerived creates missing folders.
 func WriteDerived(path string, document any) error {
-	return save(path, document, makeFolder, unsynced, 0o644)
-}
-
-func unsynced(path string, data []byte, mode fs.FileMode) error {
-	return atomicfile.WriteUnsynced(path, mode, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-}
-
-// Add is Write for a new file. An existing file stays, and the error is fs.ErrExist.
-func Add(path string, document any) error {
-	return save(path, document, makeFolder, atomicfile.CreateFile, 0o644)
-}
-
-// save encodes a document, creates its folder and writes it.
-func save(path string, document any, makeFolder func(string) error, write func(string, []byte, fs.FileMode) error,
-	mode fs.FileMode) error {
-	raw, err := json.Marshal(document, jsontext.WithIndent("  "))
+	text, err := json.Marshal(document, jsontext.WithIndent("  "))
 	if err == nil {
-		err = makeFolder(filepath.Dir(path))
-	}
-	if err == nil {
-		err = write(path, append(raw, '\n'), mode)
+		err = writeUnsynced(path, append(text, '\n'))
 	}
 	return err
+}
+
+// writeUnsynced replaces a file without syncs. It creates missing folders.
+func writeUnsynced(path string, text []byte) error {
+	if err := makeFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }
 
 // makeFolder creates a folder that all can read.

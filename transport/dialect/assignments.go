@@ -47,7 +47,7 @@ func Assignment(said protocol.Object, f *Facts) protocol.Object {
 	}
 	Fill(&a, "timeouts", encoded(protocol.DefaultTimeouts()))
 	Fill(&a, "retry_policy", encoded(protocol.DefaultRetryPolicy()))
-	Fill(&a, "scoring", encoded(protocol.Scoring{Win: 3, Draw: 1}))
+	Fill(&a, "scoring", encoded(league.MatchPoints{Win: 3, Draw: 1}))
 	return a
 }
 

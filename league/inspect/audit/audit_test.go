@@ -136,7 +136,7 @@ func TestNotes(t *testing.T) {
 			d.WrittenBy, d.Transcript, d.Draw, d.ConversationID = store.WrittenByManager, nil, nil, ""
 			d.PlayerA.EntropyCommitment, d.PlayerB.EntropyCommitment = "", ""
 			d.Lifecycle.States = d.Lifecycle.States[5:]
-			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
+			require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, "R1M1"), d))
 		}, []position{{audit.RuleDraw, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}},
 		{"a match file that is still to come", 2, func(w *savedLeague) { w.remove(r1m1) }, []position{{audit.RuleMatchFile, r1m1, ""}}},
 		{"standings of the round before", 2, func(w *savedLeague) { w.write(standingsFile, newSavedLeague(w.t, 1).read(standingsFile)) },
@@ -170,13 +170,13 @@ func TestNotes(t *testing.T) {
 			}
 			d.Transcript = append(d.Transcript, told...)
 			d.Omitted = 12
-			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
+			require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, "R1M1"), d))
 		}, []position{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}},
 		{"a referee that was restarted before GAME_OVER", 3, func(w *savedLeague) {
 			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
 			require.NoError(w.t, err)
 			d.Transcript = d.Transcript[:len(d.Transcript)-2]
-			require.NoError(w.t, store.Write(w.dir.Match(leagueID, "R1M1"), d))
+			require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, "R1M1"), d))
 		}, []position{{audit.RuleTranscript, r1m1, `"transcript"`}}},
 		{"an exchange at an earlier time", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("at": "2026-01-01T12:)\d\d(:00.000Z",\s+"direction": "received")`, `${1}00$2`)

@@ -22,7 +22,7 @@ type events []journal.Data
 func begun(suspend, shutdown int) events {
 	s := events{&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 9,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
 	}}
 	for _, id := range []string{"P01", "P02", "REF01", "REF02"} {
 		role := protocol.RolePlayer
@@ -162,13 +162,13 @@ func TestMatchFileOfAForfeitIsTheManagers(t *testing.T) {
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: 3, MatchID: "R3M1", GameType: evenodd.Type,
 		WrittenBy: store.WrittenByManager, PlayerA: store.MatchPlayer{PlayerID: "P01", DisplayName: "P01"}, PlayerB: store.MatchPlayer{PlayerID: "P02", DisplayName: "P02"},
 		Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAcknowledged)},
-		Transcript: []store.Exchange{}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Transcript: []store.Exchange{}, Scoring: league.MatchPoints{Win: 3, Draw: 1},
 		Result: &store.MatchResult{Result: lossOf("P02", "P01", "E001"), Score: league.Both("P01", 3, "P02", 0)},
 	}
-	require.NoError(t, store.Write(w.dir.Match(leagueID, "R3M1"), doc))
+	require.NoError(t, store.WriteDerived(w.dir.Match(leagueID, "R3M1"), doc))
 	assert.Empty(t, listed(w.audit().Findings), "the manager may")
 	doc.WrittenBy = store.WrittenByReferee
-	require.NoError(t, store.Write(w.dir.Match(leagueID, "R3M1"), doc))
+	require.NoError(t, store.WriteDerived(w.dir.Match(leagueID, "R3M1"), doc))
 	findings := w.audit().Findings
 	require.Len(t, findings, 1, listed(findings))
 	assert.Equal(t, audit.RuleMatchFile, findings[0].Rule)

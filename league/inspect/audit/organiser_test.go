@@ -68,11 +68,11 @@ func (w *savedLeague) rematch() {
 // managersFile writes the file of a match whose result no referee reported.
 func (w *savedLeague) managersFile(id league.MatchID) {
 	m, idA, idB, _ := w.state.Find(id)
-	require.NoError(w.t, store.Write(w.dir.Match(leagueID, id.String()), &store.Match{
+	require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, id.String()), &store.Match{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: id.Round, MatchID: id.String(), GameType: evenodd.Type,
 		WrittenBy: store.WrittenByManager, PlayerA: store.MatchPlayer{PlayerID: idA, DisplayName: "Player " + idA}, PlayerB: store.MatchPlayer{PlayerID: idB, DisplayName: "Player " + idB},
 		Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAcknowledged)},
-		Transcript: []store.Exchange{}, Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Transcript: []store.Exchange{}, Scoring: league.MatchPoints{Win: 3, Draw: 1},
 		Result: &store.MatchResult{Result: m.Report.Result, Score: m.Report.Score},
 	}))
 }
@@ -105,7 +105,7 @@ func decidedLeague(t *testing.T) *savedLeague {
 func (w *savedLeague) writeDocs() {
 	for _, d := range w.docs {
 		if r := w.state.Match(matchIDOf(d.MatchID)).Report; r != nil && r.Number == d.Attempt {
-			require.NoError(w.t, store.Write(w.dir.Match(leagueID, d.MatchID), d))
+			require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, d.MatchID), d))
 		} else {
 			require.NoError(w.t, store.WriteMatch(w.dir.Attempt(leagueID, d.MatchID, d.Attempt), d))
 		}
@@ -299,7 +299,7 @@ func TestFilesFromBeforeADecisionAreNoted(t *testing.T) {
 		w := load(t)
 		first := decidedLeague(t).docs[0]
 		require.Equal(t, []any{"R1M1", 1}, []any{first.MatchID, first.Attempt})
-		require.NoError(t, store.Write(w.dir.Match(leagueID, "R1M1"), first))
+		require.NoError(t, store.WriteDerived(w.dir.Match(leagueID, "R1M1"), first))
 		assert.Contains(t, w.notes(), "it has a result of R1M1 that an organiser has annulled since")
 	})
 	t.Run("rounds.json", func(t *testing.T) {
@@ -310,10 +310,10 @@ func TestFilesFromBeforeADecisionAreNoted(t *testing.T) {
 		m.RefereeID, m.Attempt, m.RuledBy, m.AnnulledResults = "REF01", 1, "", 0
 		report := decidedLeague(t).state.Match(matchID(1)).Annulled[0].Report
 		m.Status, m.WinnerPlayerID = report.Status, report.WinnerPlayerID
-		require.NoError(t, store.Write(w.dir.Rounds(leagueID), rounds))
+		require.NoError(t, store.WriteDerived(w.dir.Rounds(leagueID), rounds))
 		assert.Contains(t, w.notes(), "note: rounds: it is older than the journal: ")
 		m.Attempt = 3
-		require.NoError(t, store.Write(w.dir.Rounds(leagueID), rounds))
+		require.NoError(t, store.WriteDerived(w.dir.Rounds(leagueID), rounds))
 		assert.NotEmpty(t, w.audit().Findings, "the match was never so")
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -18,7 +19,7 @@ func TestDroppedRegistrationsAreAudited(t *testing.T) {
 	}
 	begun := events{&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, RegistrationGrace: 90,
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, RegistrationGrace: 90,
 	}, registered}
 	minute := &journal.AgentConfirmed{AgentID: "P01", Generation: 1}
 	answered := &journal.AgentAnswered{AgentID: "P01"}

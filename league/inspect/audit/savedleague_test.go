@@ -127,7 +127,7 @@ func startLeague(t *testing.T) *savedLeague {
 
 	w.record(&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
 		Configuration: &journal.Configuration{Evidence: journal.GradeStated},
 	})
 	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
@@ -266,11 +266,11 @@ func (w *savedLeague) remember(r *journal.MatchReported, id, opponent string) {
 // documents writes the files of the manager and of the players.
 func (w *savedLeague) documents() {
 	records := w.state.RoundRecords()
-	require.NoError(w.t, store.Write(w.dir.Standings(leagueID), &store.Standings{
+	require.NoError(w.t, store.WriteDerived(w.dir.Standings(leagueID), &store.Standings{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, Version: w.state.Recorded,
 		RoundsCompleted: len(records), JournalHead: w.head(), Standings: w.state.Standings(),
 	}))
-	require.NoError(w.t, store.Write(w.dir.Rounds(leagueID), &store.Rounds{
+	require.NoError(w.t, store.WriteDerived(w.dir.Rounds(leagueID), &store.Rounds{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID,
 		TotalRounds: w.state.TotalRounds(), Rounds: records,
 	}))
@@ -283,7 +283,7 @@ func (w *savedLeague) documents() {
 func (w *savedLeague) agentsFile() {
 	agents := &store.Agents{SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, JournalHead: w.head()}
 	agents.Referees, agents.Players = w.state.AgentRecords()
-	require.NoError(w.t, store.Write(w.dir.Agents(leagueID), agents))
+	require.NoError(w.t, store.WriteDerived(w.dir.Agents(leagueID), agents))
 }
 
 // history reads the history.jsonl of a player.
@@ -319,7 +319,7 @@ func newScript(w *savedLeague, attempt league.Attempt, idA, idB, commitment stri
 	return &script{w: w, ids: [2]string{idA, idB}, commitment: commitment, doc: &store.Match{
 		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: attempt.MatchID.Round, MatchID: id,
 		GameType: evenodd.Type, Attempt: attempt.Number, ConversationID: protocol.ConversationOf(attempt), RefereeID: "REF01",
-		WrittenBy: store.WrittenByReferee, PlayerA: player(idA), PlayerB: player(idB), Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		WrittenBy: store.WrittenByReferee, PlayerA: player(idA), PlayerB: player(idB), Scoring: league.MatchPoints{Win: 3, Draw: 1},
 		Lifecycle: store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAssigned, "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED", store.StateAcknowledged)},
 	}}
 }
@@ -394,7 +394,7 @@ func (s *script) write(result *store.MatchResult, draw *protocol.Draw) {
 	s.doc.Result, s.doc.Draw = result, draw
 	s.doc.Digested = slices.IndexFunc(s.doc.Transcript, func(x store.Exchange) bool { return x.Method == protocol.NotifyMatchResult.Name })
 	s.w.docs = append(s.w.docs, s.doc)
-	require.NoError(s.w.t, store.Write(s.w.dir.Match(leagueID, s.doc.MatchID), s.doc))
+	require.NoError(s.w.t, store.WriteDerived(s.w.dir.Match(leagueID, s.doc.MatchID), s.doc))
 }
 
 // The files of a saved league, as findings name them.
@@ -450,7 +450,7 @@ func (w *savedLeague) transcriptOf(matchID string, change func(d *store.Match)) 
 	d, err := store.Read[store.Match](w.dir.Match(leagueID, matchID))
 	require.NoError(w.t, err)
 	change(d)
-	require.NoError(w.t, store.Write(w.dir.Match(leagueID, matchID), d))
+	require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, matchID), d))
 }
 
 // lines are the lines of the journal, without line feeds.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
@@ -18,7 +19,7 @@ func TestAnnouncedPairingsAreRecomputed(t *testing.T) {
 	t.Parallel()
 	begun := events{&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
 		Tournament: &journal.Tournament{Algorithm: pairing.Knockout, Seeding: []string{"P02"}},
 	}}
 	for _, id := range []string{"REF01", "P01", "P02", "P03", "P04"} {

@@ -51,7 +51,7 @@ func (f *File) Append(at string, data journal.Data) error {
 		return err
 	}
 	text = appendfile.Seal(text)
-	if _, err := f.lines.Append(text); err != nil {
+	if _, err := f.lines.Append(text, true); err != nil {
 		return err
 	}
 	f.seq, f.head = e.Seq, journal.Hash(text)

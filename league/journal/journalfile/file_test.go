@@ -35,7 +35,7 @@ func events() []journal.Data {
 	return []journal.Data{
 		&journal.Created{
 			SchemaVersion: journal.SchemaVersion, LeagueID: "L", DisplayName: "A ✓ league\n", GameType: "even_odd", Legs: 1,
-			Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
+			Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
 			Simulation: &journal.Simulation{Seed: 1<<64 - 1, Players: 2, Referees: 1, Strategies: []string{"random"}},
 		},
 		&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2, Generation: 1},

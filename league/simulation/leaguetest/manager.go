@@ -78,7 +78,7 @@ func (w *World) Assignment(matchID string, attempt int, refereeID string) *proto
 		LeagueID: LeagueID, RoundID: id.Round, MatchID: matchID, Attempt: attempt, GameType: evenodd.Type,
 		PlayerA: side("P01"), PlayerB: side("P02"),
 		Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
-		Scoring: protocol.Scoring{Win: 3, Draw: 1},
+		Scoring: league.MatchPoints{Win: 3, Draw: 1},
 	}
 }
 

@@ -26,7 +26,7 @@ func ExampleOpen() {
 			fmt.Println(err)
 			return
 		}
-		number, err := f.Append([]byte(line))
+		number, err := f.Append([]byte(line), true)
 		fmt.Println("appended", number, err, f.Sync(number), f.Close())
 	}
 	// Output:

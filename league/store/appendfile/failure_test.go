@@ -17,7 +17,7 @@ func TestFailedWriteIsReturnedToAllCallers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	f, _, err := Open(path, "the journal", visitNone)
 	require.NoError(t, err)
-	first, err := f.Append([]byte("first"))
+	first, err := f.Append([]byte("first"), true)
 	require.NoError(t, err)
 	require.NoError(t, f.Sync(first))
 	_, _, more, err := f.Read(2, 1)
@@ -28,13 +28,13 @@ func TestFailedWriteIsReturnedToAllCallers(t *testing.T) {
 	told.Go(func() { assert.ErrorContains(t, f.Failed(), "cannot write the journal") })
 	for range 16 {
 		told.Go(func() {
-			if n, err := f.Append([]byte("x")); err == nil {
+			if n, err := f.Append([]byte("x"), true); err == nil {
 				assert.ErrorContains(t, f.Sync(n), "Nothing that was acknowledged is lost")
 			}
 		})
 	}
 	told.Wait()
-	_, err = f.Append([]byte("x"))
+	_, err = f.Append([]byte("x"), true)
 	require.ErrorContains(t, err, "cannot write the journal")
 	require.NoError(t, f.Sync(first), "the first line was on disk before")
 	<-more

@@ -124,14 +124,9 @@ func missing(path string) bool {
 }
 
 // Append queues a line, which must not contain a line feed, and returns its number from
-// 1. After a failure it returns that failure.
-func (f *File) Append(line []byte) (number int, err error) { return f.queue(line, true) }
-
-// AppendUnsynced is Append for a line that may be lost in a power cut: it becomes durable
-// with a later line, with Sync, or with Close.
-func (f *File) AppendUnsynced(line []byte) (number int, err error) { return f.queue(line, false) }
-
-func (f *File) queue(line []byte, soon bool) (number int, err error) {
+// 1. After a failure it returns that failure. A line that need not become durable soon may be lost
+// in a power cut: it becomes durable with a later line, with Sync, or with Close.
+func (f *File) Append(line []byte, soon bool) (number int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

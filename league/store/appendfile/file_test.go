@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A line of AppendUnsynced becomes durable with the next line that must be durable, with
+// A line that need not become durable soon does so with the next line that must be durable, with
 // Sync or with Close.
 func TestUnsyncedLinesBecomeDurableWithOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
@@ -20,7 +20,7 @@ func TestUnsyncedLinesBecomeDurableWithOthers(t *testing.T) {
 		require.NoError(t, err)
 		return last
 	}
-	first, err := f.AppendUnsynced([]byte("1"))
+	first, err := f.Append([]byte("1"), false)
 	require.NoError(t, err)
 	assert.Equal(t, 1, first)
 	assert.Zero(t, durable(), "nobody asked for it")
@@ -28,14 +28,14 @@ func TestUnsyncedLinesBecomeDurableWithOthers(t *testing.T) {
 	require.NoError(t, f.Sync(first))
 	assert.Equal(t, 1, durable())
 
-	_, err = f.AppendUnsynced([]byte("2"))
+	_, err = f.Append([]byte("2"), false)
 	require.NoError(t, err)
-	third, err := f.Append([]byte("3"))
+	third, err := f.Append([]byte("3"), true)
 	require.NoError(t, err)
 	require.NoError(t, f.Sync(third))
 	assert.Equal(t, 3, durable())
 
-	_, err = f.AppendUnsynced([]byte("4"))
+	_, err = f.Append([]byte("4"), false)
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	assert.Equal(t, 4, f.durable)

@@ -35,7 +35,7 @@ func newScript(t testing.TB, tournament *journal.Tournament, names ...string) *s
 	s := &script{t, record.NewLeague()}
 	s.add(&journal.Created{
 		SchemaVersion: store.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1, Tournament: tournament,
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
 	})
 	s.add(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Capacity: 9, Generation: 1})
 	for i, name := range names {
@@ -429,7 +429,7 @@ func TestAnotherKeyAfterTheStartIsShown(t *testing.T) {
 	key := func(n byte) string { return protocol.NewSigningKey([32]byte{n}).Public() }
 	s.add(&journal.Created{
 		SchemaVersion: store.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1, ManagerKey: key(9),
-		Scoring: protocol.Scoring{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, Configuration: &journal.Configuration{Roster: &journal.Roster{Players: 3}},
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, Configuration: &journal.Configuration{Roster: &journal.Roster{Players: 3}},
 	})
 	s.add(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Capacity: 9, Generation: 1})
 	for _, id := range []string{"P01", "P02", "P03"} {

@@ -13,7 +13,7 @@ import (
 // A match file that the manager wrote is no attempt with a transcript: a report must not show an empty conversation.
 func TestMatchFileOfTheManagerIsNoTranscript(t *testing.T) {
 	dir := store.Folder(t.TempDir())
-	require.NoError(t, store.Write(dir.Match("cup", "R1M1"), &store.Match{
+	require.NoError(t, store.WriteDerived(dir.Match("cup", "R1M1"), &store.Match{
 		SchemaVersion: store.SchemaVersion, LeagueID: "cup", RoundID: 1, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01",
 		WrittenBy: store.WrittenByManager, Transcript: []store.Exchange{}, Lifecycle: store.Lifecycle{State: store.StateAcknowledged},
 	}))

@@ -8,7 +8,6 @@ package report
 import (
 	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 	"evenodd/league/view/stats"
 )
@@ -52,7 +51,7 @@ type League struct {
 	CompletedRounds int                    `json:"completed_rounds"`
 	Champion        *league.Champion       `json:"champion,omitzero"`
 	ChampionLine    string                 `json:"champion_line,omitzero"` // names all players that share the first rank
-	Scoring         protocol.Scoring       `json:"scoring"`
+	Scoring         league.MatchPoints     `json:"scoring"`
 	Tiebreakers     []string               `json:"tiebreakers"`
 	SuspendAfter    int                    `json:"suspend_after"`  // failures in a row; 0 for never
 	ShutdownAfter   int                    `json:"shutdown_after"` // the same

@@ -50,12 +50,12 @@ func play(t *testing.T, f pairing.Format, match func(a, b int) league.Played) (m
 	t.Helper()
 	pairer, err := pairing.New(f)
 	require.NoError(t, err)
-	var played [][]pairing.Result
+	var played [][]league.Played
 	for round := range pairer.Rounds() {
-		var results []pairing.Result
+		var results []league.Played
 		for _, p := range pairer.Round(round+1, played) {
 			m := match(p.A, p.B)
-			matches, results = append(matches, m), append(results, pairing.Result{Pairing: p, Winner: m.Winner})
+			matches, results = append(matches, m), append(results, league.Played{A: p.A, B: p.B, Winner: m.Winner})
 		}
 		played = append(played, results)
 	}
@@ -115,7 +115,7 @@ func TestAdvantageOfASideIsNoSkill(t *testing.T) {
 func TestSwissSystemIsNoSkill(t *testing.T) {
 	t.Parallel()
 	_, high := bounds()
-	f := pairing.Format{Name: pairing.Swiss, Players: 16, Rounds: 7, Points: pairing.Points{Win: 3, Draw: 1}}
+	f := pairing.Format{Name: pairing.Swiss, Players: 16, Rounds: 7, Points: league.MatchPoints{Win: 3, Draw: 1}}
 	assert.LessOrEqual(t, rejections(t, f, stats.Options{SidesAlike: true, PairedByResults: true}, evenOdd), high)
 }
 

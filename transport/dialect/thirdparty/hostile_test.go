@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -84,7 +85,7 @@ func TestHostileEndpointCannotDelayOrMultiplyCalls(t *testing.T) {
 			_, err := protocol.StartMatch.Call(ctx, c, protocol.Peer{Endpoint: at(8101), Bearer: "a credential"}, &protocol.MatchAssignment{
 				Envelope: v.Envelope(protocol.TypeMatchAssignment, "conv-1"), LeagueID: leagueID, RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: "even_odd",
 				PlayerA: protocol.AssignedPlayer{PlayerID: "P01", Endpoint: at(8101)}, PlayerB: protocol.AssignedPlayer{PlayerID: "P02", Endpoint: at(8102)},
-				Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: protocol.Scoring{Win: 3, Draw: 1},
+				Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), Scoring: league.MatchPoints{Win: 3, Draw: 1},
 			})
 			return err
 		},
