@@ -19,7 +19,7 @@ func BenchmarkStandings(b *testing.B) {
 	}
 	for name, tiebreakers := range scorings {
 		b.Run(name, func(b *testing.B) {
-			tbl, err := league.New(players, league.Scoring{Win: 3, Draw: 1, Tiebreakers: tiebreakers})
+			tbl, err := league.New(players, league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: tiebreakers})
 			require.NoError(b, err)
 			random := rand.New(rand.NewPCG(1, 2))
 			for range rounds {

@@ -11,7 +11,7 @@ import (
 
 func TestDefaultScoringIsThatOfTheSpecification(t *testing.T) {
 	s := league.DefaultScoring()
-	assert.Equal(t, league.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "wins", "draws"}}, s)
+	assert.Equal(t, league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"}}, s)
 	assert.NoError(t, s.Validate())
 
 	s.Tiebreakers[0] = "changed by one caller"
@@ -36,8 +36,8 @@ func TestUnknownOrRepeatedTiebreakersAreInvalid(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := league.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers}.Validate()
-			_, newErr := league.New(2, league.Scoring{Win: 3, Draw: 1, Tiebreakers: tt.tiebreakers})
+			err := league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: tt.tiebreakers}.Validate()
+			_, newErr := league.New(2, league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: tt.tiebreakers})
 			assert.Equal(t, err, newErr, "New and Validate return the same error")
 			if tt.want == nil {
 				assert.NoError(t, err)

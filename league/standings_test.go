@@ -92,7 +92,7 @@ func TestStandingsHaveCountersAndRanks(t *testing.T) {
 }
 
 func TestByeGivesThePointsOfAWinAndNoMatch(t *testing.T) {
-	scoring := league.Scoring{Win: 3, Draw: 1, Tiebreakers: league.SwissTiebreakers()}
+	scoring := league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: league.SwissTiebreakers()}
 	tbl, err := league.New(3, scoring)
 	require.NoError(t, err)
 	tbl.KeepOpponents()
@@ -133,11 +133,13 @@ func drawSeason(t *rapid.T) season {
 	return season{
 		players: players,
 		scoring: league.Scoring{
-			Win:           points.Draw(t, "win"),
-			Draw:          points.Draw(t, "draw"),
-			Loss:          points.Draw(t, "loss"),
-			TechnicalLoss: points.Draw(t, "technical loss"),
-			Tiebreakers:   tiebreakers[:rapid.IntRange(0, len(all)).Draw(t, "how many tiebreakers")],
+			MatchPoints: league.MatchPoints{
+				Win:           points.Draw(t, "win"),
+				Draw:          points.Draw(t, "draw"),
+				Loss:          points.Draw(t, "loss"),
+				TechnicalLoss: points.Draw(t, "technical loss"),
+			},
+			Tiebreakers: tiebreakers[:rapid.IntRange(0, len(all)).Draw(t, "how many tiebreakers")],
 		},
 		results: rapid.SliceOfN(result, 0, 25).Draw(t, "results"),
 	}
@@ -148,7 +150,7 @@ func TestPointsEqualsTheRecordedPoints(t *testing.T) {
 		s := drawSeason(t)
 		tbl := tableOf(t, s.players, s.scoring)
 		for _, o := range s.results {
-			a, b := tbl.Points(o)
+			a, b := s.scoring.For(o.Outcome(o.A)), s.scoring.For(o.Outcome(o.B))
 			a, b = a+tbl.Row(o.A).Points, b+tbl.Row(o.B).Points
 			require.NoError(t, tbl.Record(o))
 			require.Equal(t, []int{a, b}, []int{tbl.Row(o.A).Points, tbl.Row(o.B).Points})
@@ -298,7 +300,7 @@ func (s season) gained(o league.Played, player int) int64 {
 
 func TestLevelsGoBeforeTheTiebreakers(t *testing.T) {
 	// 0 beat 1 and 2; 3 and 4 drew; 5 has no result.
-	tbl := tableOf(t, 6, league.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "head_to_head"}}, beat(0, 1), beat(0, 2), draw(3, 4))
+	tbl := tableOf(t, 6, league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "head_to_head"}}, beat(0, 1), beat(0, 2), draw(3, 4))
 	var got []string
 	for _, row := range tbl.Ranking([]int{3, 3, 3, 1, 1, 2}) {
 		got = append(got, fmt.Sprint(row.Player, " ", row.Rank, " ", row.Tied, " ", row.Decider(), row.TiebreakValues))

@@ -30,7 +30,7 @@ func tableOf(t require.TestingT, players int, scoring league.Scoring, results ..
 
 func TestRecordUpdatesCounters(t *testing.T) {
 	standard := league.DefaultScoring()
-	harsh := league.Scoring{Win: 5, Draw: 2, Loss: 1, TechnicalLoss: -1}
+	harsh := league.Scoring{MatchPoints: league.MatchPoints{Win: 5, Draw: 2, Loss: 1, TechnicalLoss: -1}}
 	tests := []struct {
 		name    string
 		scoring league.Scoring
@@ -84,7 +84,7 @@ func TestImpossibleResultIsRejected(t *testing.T) {
 		{"a winner that does not exist", league.Played{A: 0, B: 1, Winner: -2}, "the winner -2 did not play"},
 		{"a technical winner that did not play", league.Played{A: 0, B: 1, Winner: 2, Technical: true}, "the winner 2 did not play"},
 	}
-	scoring := league.Scoring{Win: 3, Draw: 1, Loss: 1, TechnicalLoss: 1, Tiebreakers: []string{"sonneborn_berger"}}
+	scoring := league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1, Loss: 1, TechnicalLoss: 1}, Tiebreakers: []string{"sonneborn_berger"}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tbl := tableOf(t, 3, scoring, beat(0, 1), beat(1, 2))
@@ -105,7 +105,7 @@ func TestInvalidNumberOfPlayersIsRejected(t *testing.T) {
 
 func TestLeagueWithoutPlayersHasEmptyStandings(t *testing.T) {
 	for _, tiebreaker := range []string{"points", "head_to_head", "sonneborn_berger"} {
-		tbl := tableOf(t, 0, league.Scoring{Win: 3, Tiebreakers: []string{tiebreaker}})
+		tbl := tableOf(t, 0, league.Scoring{MatchPoints: league.MatchPoints{Win: 3}, Tiebreakers: []string{tiebreaker}})
 		assert.Empty(t, tbl.Standings())
 		assert.Error(t, tbl.Record(beat(0, 1)))
 	}
@@ -122,7 +122,7 @@ func TestRecordDoesNotAllocate(t *testing.T) {
 }
 
 func TestTableSharesNothingWithTheCaller(t *testing.T) {
-	scoring := league.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"draws", "points"}}
+	scoring := league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"draws", "points"}}
 	tbl := tableOf(t, 4, scoring, beat(0, 1), draw(2, 3))
 
 	scoring.Tiebreakers[0] = "points"

@@ -81,8 +81,8 @@ func (l *testLeague) score(r *journal.MatchReported) league.PerPlayer[int] {
 	result, err := l.TableResult(r)
 	require.NoError(l.t, err)
 	_, a, b, _ := l.Find(r.MatchID)
-	pointsA, pointsB := l.Table.Points(result)
-	return league.Both(a, pointsA, b, pointsB)
+	points := l.Created.Scoring
+	return league.Both(a, points.For(result.Outcome(result.A)), b, points.For(result.Outcome(result.B)))
 }
 
 func lostBy(id, winner string, faults ...string) league.Result {

@@ -179,6 +179,7 @@ func (s *State) annul(m *Match, by Made) {
 	s.uncount(m.Report)
 	s.countFallbacks(m.Report, -1)
 	s.Recorded--
+	s.Revised++
 	if r := m.Report; r.Grade == GradeStated {
 		s.Stated[r.RefereeID]--
 	}

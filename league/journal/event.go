@@ -143,6 +143,17 @@ func Hash(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Follows returns an error unless the event has a number, and names the hash of the line before.
+func (e *Event) Follows(seq int, prev string) error {
+	switch {
+	case e.Seq != seq:
+		return fmt.Errorf("event %d stands where event %d belongs: a line was removed, added or moved", e.Seq, seq)
+	case e.Prev != prev:
+		return fmt.Errorf("it does not follow the line before: prev is %.12s…, the hash of that line is %.12s…", e.Prev, prev)
+	}
+	return nil
+}
+
 // Encode returns the line of an event, without a line feed.
 func Encode(e *Event) ([]byte, error) {
 	return json.Marshal(line[Data]{Seq: e.Seq, At: e.At, Prev: e.Prev, Type: Kind(e.Data), Data: e.Data},

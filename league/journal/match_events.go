@@ -126,6 +126,7 @@ func (s *State) addResult(m *Match, d *MatchReported) error {
 	}
 	if m.Reopened() {
 		s.cancelRematch(d.MatchID, m)
+		s.Revised++
 	}
 	m.Report, m.Event = d, s.Events+1
 	s.Recorded++

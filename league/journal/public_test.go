@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -76,8 +77,8 @@ func TestPublicEventHasNoPrivateMember(t *testing.T) {
 	}{
 		{"an endpoint", &AgentRegistered{AgentID: "P01", Role: protocol.RolePlayer, DisplayName: "One", Endpoint: "http://one/mcp", Registration: "abc", Generation: 1},
 			`{"seq":7,"at":"now","type":"registered","data":{"agent_id":"P01","role":"player","display_name":"One","generation":1}}`},
-		{"a reason of another agent", &MatchDeclined{RefereeID: "REF01", Reason: "ask http://other/mcp"},
-			`{"seq":7,"at":"now","type":"match_declined","data":{"match_id":"R0M0","attempt":0,"referee_id":"REF01"}}`},
+		{"a reason of another agent", &MatchDeclined{Attempt: league.Attempt{MatchID: league.MatchID{Round: 1, Number: 2}, Number: 3}, RefereeID: "REF01", Reason: "ask http://other/mcp"},
+			`{"seq":7,"at":"now","type":"match_declined","data":{"match_id":"R1M2","attempt":3,"referee_id":"REF01"}}`},
 		{"nothing private", &AgentAnswered{AgentID: "P01"}, `{"seq":7,"at":"now","type":"agent_answered","data":{"agent_id":"P01"}}`},
 	} {
 		line, err := Encode(&Event{Seq: 7, At: "now", Prev: Origin, Data: tt.data})

@@ -30,6 +30,7 @@ type State struct {
 	Stated    map[string]int // by referee: its results of GradeStated that count
 	Round     int            // the last announced, from 1; 0 before the first
 	Rounds    []Round        // the announced ones
+	Revised   int            // grows when a result stops to count, or that of a match that was played again counts
 	Completed *LeagueCompleted
 
 	Paused    *Made            // nil unless an organiser has paused the league

@@ -9,23 +9,6 @@ import (
 // Summary counts the results of an announced round.
 func (s *State) Summary(round int) protocol.RoundSummary { return s.RoundRecord(round).Summary }
 
-// SummaryOf counts the results of matches in rounds.json.
-func SummaryOf(matches []store.RoundMatch) protocol.RoundSummary {
-	summary := protocol.RoundSummary{TotalMatches: len(matches)}
-	for i := range matches {
-		switch matches[i].Status {
-		case "":
-		case league.StatusWin:
-			summary.Wins++
-		case league.StatusDraw:
-			summary.Draws++
-		default:
-			summary.TechnicalLosses++
-		}
-	}
-	return summary
-}
-
 // Standings are the ranked rows of the table with the players' names. Before the
 // start they are all players in order of ids.
 func (s *State) Standings() []league.Standing {
@@ -129,28 +112,27 @@ func (s *State) RoundRecord(round int) *store.Round {
 		RoundID: round, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt,
 		Matches: make([]store.RoundMatch, len(r.Pairings)),
 	}
+	record.Summary.TotalMatches = len(r.Pairings)
 	for k, pair := range r.Pairings {
 		id := league.MatchID{Round: round, Number: k + 1}
-		m := s.Match(id)
-		x := &record.Matches[k]
-		*x = store.RoundMatch{
-			MatchID:   id.String(),
-			PlayerAID: s.Started.Players[pair.A], PlayerBID: s.Started.Players[pair.B],
-			AnnulledResults: len(m.Annulled),
+		m, x := s.Match(id), &record.Matches[k]
+		x.MatchID, x.PlayerAID, x.PlayerBID = id.String(), s.Started.Players[pair.A], s.Started.Players[pair.B]
+		x.AnnulledResults = len(m.Annulled)
+		if r := m.Report; r != nil {
+			x.RefereeID, x.Attempt, x.Status, x.WinnerPlayerID = r.RefereeID, r.Number, r.Status, r.WinnerPlayerID
 		}
-		m.SetRow(x)
+		if m.Ruled != nil {
+			x.RuledBy = m.Ruled.By
+		}
+		switch x.Status {
+		case "":
+		case league.StatusWin:
+			record.Summary.Wins++
+		case league.StatusDraw:
+			record.Summary.Draws++
+		default:
+			record.Summary.TechnicalLosses++
+		}
 	}
-	record.Summary = SummaryOf(record.Matches)
 	return record
-}
-
-// SetRow sets the members of a match in rounds.json that follow from its outcome.
-func (o *Outcome) SetRow(x *store.RoundMatch) {
-	x.RefereeID, x.Attempt, x.Status, x.WinnerPlayerID, x.RuledBy = "", 0, "", nil, ""
-	if r := o.Report; r != nil {
-		x.RefereeID, x.Attempt, x.Status, x.WinnerPlayerID = r.RefereeID, r.Number, r.Status, r.WinnerPlayerID
-	}
-	if o.Ruled != nil {
-		x.RuledBy = o.Ruled.By
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -219,15 +218,15 @@ func (w *fileWriter) write() {
 	m.mu.Lock()
 	at, _ := protocol.ParseTimestamp(cmp.Or(m.recordedAt, w.at)) // so that a manager which records nothing changes nothing
 	s, id, head, now := m.state, m.options.LeagueID, m.head(), protocol.FormatTimestamp(at)
-	agents := &store.Agents{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id, JournalHead: head}
+	header := store.DerivedHeader{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id, JournalHead: head}
+	agents := &store.Agents{DerivedHeader: header}
 	agents.Referees, agents.Players = s.AgentRecords()
-	completed := s.CompletedRounds()
-	rounds := &store.Rounds{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id, TotalRounds: s.TotalRounds()}
+	completed, revised := s.CompletedRounds(), s.Revised
+	rounds := &store.Rounds{DerivedHeader: header, TotalRounds: s.TotalRounds()}
 	var standings *store.Standings
 	if s.Started != nil {
 		standings = &store.Standings{
-			SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id, Version: s.Recorded,
-			RoundsCompleted: completed, JournalHead: head, Standings: s.Standings(),
+			DerivedHeader: header, Version: s.Recorded, RoundsCompleted: completed, Standings: s.Standings(),
 			JournalHeadSignature: m.options.signHead(head),
 		}
 	}
@@ -238,26 +237,26 @@ func (w *fileWriter) write() {
 	path := w.Folder.Agents(id)
 	w.written(path, store.WriteDerived(path, agents))
 	path = w.Folder.Rounds(id)
-	w.written(path, store.WriteRounds(path, rounds, w.allRounds(completed)))
+	err := store.WriteRounds(path, rounds, completed, func(number int) (*store.Round, error) {
+		m.mu.Lock() // for one at a time
+		defer m.mu.Unlock()
+		if s.Revised != revised {
+			return nil, errRevised
+		}
+		return s.RoundRecord(number), nil
+	})
+	if !errors.Is(err, errRevised) {
+		w.written(path, err)
+	}
 	if standings != nil {
 		path = w.Folder.Standings(id)
 		w.written(path, store.WriteDerived(path, standings))
 	}
 }
 
-// allRounds yields the first rounds. The manager holds its lock for one at a time.
-func (w *fileWriter) allRounds(count int) iter.Seq[*store.Round] {
-	return func(yield func(*store.Round) bool) {
-		for i := 1; i <= count; i++ {
-			w.m.mu.Lock()
-			round := w.m.state.RoundRecord(i)
-			w.m.mu.Unlock()
-			if !yield(round) {
-				return
-			}
-		}
-	}
-}
+// errRevised ends the writing of rounds.json: a result has changed after the event that the file names.
+// The file is written again because of the event that changed it.
+var errRevised = errors.New("a result of an earlier round has changed")
 
 // written remembers the error of a write, nil for none, until the file is written, and logs it.
 func (w *fileWriter) written(path string, err error) {

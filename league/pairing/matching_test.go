@@ -42,7 +42,7 @@ func (g graph) mostPairs(players []int) int {
 // checkMatching checks that opponents are mutual and legal, and returns their pairs.
 func checkMatching(t require.TestingT, m *matching) (pairs int) {
 	for p, q := range m.mate {
-		if q == None {
+		if q == none {
 			continue
 		}
 		require.Equal(t, p, m.mate[q])
@@ -69,7 +69,7 @@ func TestAugmentFindsTheLargestMatching(t *testing.T) {
 		all := everyone(players)
 		for p := range players {
 			before := checkMatching(t, m)
-			if m.mate[p] == None && m.augment(p, all) {
+			if m.mate[p] == none && m.augment(p, all) {
 				before++
 			}
 			require.Equal(t, before, checkMatching(t, m))

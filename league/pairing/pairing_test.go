@@ -77,7 +77,7 @@ func pairingsOf(played [][]league.Played) [][]pairing.Pairing {
 	all := make([][]pairing.Pairing, len(played))
 	for i, results := range played {
 		for _, r := range results {
-			all[i] = append(all[i], r.Pairing)
+			all[i] = append(all[i], pairing.Pairing{A: r.A, B: r.B})
 		}
 	}
 	return all

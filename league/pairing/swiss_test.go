@@ -114,7 +114,7 @@ func TestSwissRoundIsNilWithoutTheRoundsBefore(t *testing.T) {
 	p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 4})
 	first := []league.Played{lowerWins(1, pairing.Pairing{A: 0, B: 2}), lowerWins(1, pairing.Pairing{A: 3, B: 1})}
 	result := func(a, b, winner int) [][]league.Played {
-		return [][]league.Played{{{Pairing: pairing.Pairing{A: a, B: b}, Winner: winner}}}
+		return [][]league.Played{{{A: a, B: b, Winner: winner}}}
 	}
 	tests := []struct {
 		name   string
@@ -245,7 +245,7 @@ func TestSidesAreBalancedWherePossible(t *testing.T) {
 				results[i] = end(round, pair)
 			}
 			for _, r := range results {
-				met[r.Pairing], met[pairing.Pairing{A: r.B, B: r.A}] = true, true
+				met[pairing.Pairing{A: r.A, B: r.B}], met[pairing.Pairing{A: r.B, B: r.A}] = true, true
 				balance[r.A]++
 				balance[r.B]--
 			}
@@ -304,12 +304,12 @@ func TestSwissSeedsReplaceTheOrderOfIndexes(t *testing.T) {
 
 func TestScoreGroupsFollowThePoints(t *testing.T) {
 	played := [][]league.Played{{
-		{Pairing: pairing.Pairing{A: 0, B: 2}, Winner: 2},
-		{Pairing: pairing.Pairing{A: 3, B: 1}, Winner: league.None},
+		{A: 0, B: 2, Winner: 2},
+		{A: 3, B: 1, Winner: league.None},
 	}}
 	failed := [][]league.Played{{
-		{Pairing: pairing.Pairing{A: 0, B: 2}, Winner: 2, Technical: true},
-		{Pairing: pairing.Pairing{A: 3, B: 1}, Winner: 1},
+		{A: 0, B: 2, Winner: 2, Technical: true},
+		{A: 3, B: 1, Winner: 1},
 	}}
 	tests := []struct {
 		name   string

@@ -282,8 +282,7 @@ func partOf(kind string, line []byte) string {
 	return ""
 }
 
-// rechain computes the hashes of the journal again, and those in agents.json and
-// standings.json.
+// rechain computes the hashes of the journal again, and those in the files that derive from it.
 func (l *mutationLeague) rechain(m *mutation, lines [][]byte) {
 	heads, prev := map[string]string{}, journal.Origin
 	var text []byte
@@ -298,7 +297,7 @@ func (l *mutationLeague) rechain(m *mutation, lines [][]byte) {
 	}
 	m.member += " (hashes computed again)"
 	m.changed[m.path] = text
-	for _, name := range []string{"standings.json", "agents.json"} {
+	for _, name := range []string{"standings.json", "agents.json", "rounds.json"} {
 		path := l.files[name][0]
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -135,7 +135,7 @@ func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
 	require.NoError(t, store.WriteDerived(o.dir.Agents("cup"), agents))
 	rounds, err := store.Read[store.Rounds](o.dir.Rounds("cup"))
 	require.NoError(t, err)
-	rounds.Rounds = state.RoundRecords()
+	rounds.Rounds, rounds.JournalHead = state.RoundRecords(), prev
 	require.NoError(t, store.WriteDerived(o.dir.Rounds("cup"), rounds))
 }
 

@@ -5,14 +5,22 @@ import (
 	"evenodd/league/protocol"
 )
 
+// A DerivedHeader is the beginning of a file that the manager derives from the journal.
+type DerivedHeader struct {
+	SchemaVersion string `json:"schema_version"`
+	LastUpdated   string `json:"last_updated"`
+	LeagueID      string `json:"league_id"`
+	JournalHead   string `json:"journal_head"` // hash of the journal's last event when this was written
+}
+
+// Head is JournalHead.
+func (h DerivedHeader) Head() string { return h.JournalHead }
+
 // Standings is standings.json (spec 003 §9.4.1).
 type Standings struct {
-	SchemaVersion   string `json:"schema_version"`
-	LastUpdated     string `json:"last_updated"`
-	LeagueID        string `json:"league_id"`
-	Version         int    `json:"version"` // the number of results in it
-	RoundsCompleted int    `json:"rounds_completed"`
-	JournalHead     string `json:"journal_head"` // hash of the journal's last event when this was written
+	DerivedHeader
+	Version         int `json:"version"` // the number of results in it
+	RoundsCompleted int `json:"rounds_completed"`
 	// JournalHeadSignature is the manager's signature of JournalHead; "" in a league that
 	// does not sign.
 	JournalHeadSignature string            `json:"journal_head_signature,omitzero"`
@@ -22,12 +30,9 @@ type Standings struct {
 // Agents is agents.json: the registered agents of a league (004 §2, "agents_config
 // is updated"). It holds no token.
 type Agents struct {
-	SchemaVersion string  `json:"schema_version"`
-	LastUpdated   string  `json:"last_updated"`
-	LeagueID      string  `json:"league_id"`
-	JournalHead   string  `json:"journal_head"` // hash of the journal's last event when this was written
-	Referees      []Agent `json:"referees"`     // in order of ids
-	Players       []Agent `json:"players"`      // in order of ids
+	DerivedHeader
+	Referees []Agent `json:"referees"` // in order of ids
+	Players  []Agent `json:"players"`  // in order of ids
 }
 
 // An Agent is one entry of agents.json.
@@ -48,11 +53,9 @@ type Agent struct {
 
 // Rounds is rounds.json (spec 003 §9.4.2).
 type Rounds struct {
-	SchemaVersion string  `json:"schema_version"`
-	LastUpdated   string  `json:"last_updated"`
-	LeagueID      string  `json:"league_id"`
-	TotalRounds   int     `json:"total_rounds"`
-	Rounds        []Round `json:"rounds"`
+	DerivedHeader
+	TotalRounds int     `json:"total_rounds"`
+	Rounds      []Round `json:"rounds"`
 }
 
 // A Round is one finished round of rounds.json.

@@ -2,8 +2,8 @@ package store
 
 import (
 	"bytes"
+	"fmt"
 	"io"
-	"iter"
 	"path/filepath"
 
 	"github.com/go-json-experiment/json"
@@ -12,10 +12,11 @@ import (
 	"evenodd/league/store/atomicfile"
 )
 
-// WriteRounds is WriteDerived for rounds.json: r without its rounds, which each yields. It
-// encodes one round at a time and writes a match to a line, because a league of 1,000
-// players has half a million matches.
-func WriteRounds(path string, r *Rounds, each iter.Seq[*Round]) error {
+// WriteRounds is WriteDerived for rounds.json: r without its rounds, which the function round
+// makes by their numbers from 1. It encodes one round at a time and writes a match to a line,
+// because a league of 1,000 players has half a million matches. After an error of round the old
+// file stays.
+func WriteRounds(path string, r *Rounds, completed int, round func(number int) (*Round, error)) error {
 	if err := makeFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
@@ -26,24 +27,21 @@ func WriteRounds(path string, r *Rounds, each iter.Seq[*Round]) error {
 		return err
 	}
 	return atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
-		text, separator := bytes.TrimSuffix(head, []byte("]\n}")), "\n    "
-		for round := range each {
-			if text, err = appendRound(append(text, separator...), round); err == nil {
-				_, err = w.Write(text)
-			}
+		_, _ = w.Write(bytes.TrimSuffix(head, []byte("]\n}"))) // the last write returns its error
+		separator, match := "", []byte(`{"match_id":`)
+		for number := 1; number <= completed; number++ {
+			record, err := round(number)
 			if err != nil {
 				return err
 			}
-			text, separator = text[:0], ",\n    "
+			text, err := json.Marshal(record)
+			if err != nil {
+				return err
+			}
+			_, _ = fmt.Fprintf(w, "%s\n    %s", separator, bytes.ReplaceAll(text, match, append([]byte("\n      "), match...)))
+			separator = ","
 		}
-		_, err := w.Write(append(text, "\n  ]\n}\n"...))
+		_, err := io.WriteString(w, "\n  ]\n}\n")
 		return err
 	})
-}
-
-// appendRound appends one round of rounds.json to a text.
-func appendRound(text []byte, r *Round) ([]byte, error) {
-	round, err := json.Marshal(r)
-	match := []byte(`{"match_id":`)
-	return append(text, bytes.ReplaceAll(round, match, append([]byte("\n      "), match...))...), err
 }

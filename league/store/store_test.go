@@ -173,9 +173,9 @@ func TestArchiveMovesAllFilesOfLeague(t *testing.T) {
 	assert.Empty(t, into, "there was nothing")
 	assert.NoDirExists(t, filepath.Join(root, "archive"))
 
-	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{SchemaVersion: store.SchemaVersion}))
+	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{SchemaVersion: store.SchemaVersion}}))
 	require.NoError(t, store.WriteDerived(dir.Match("L", "R1M1"), &store.Match{SchemaVersion: store.SchemaVersion}))
-	require.NoError(t, store.WriteDerived(dir.Standings("M"), &store.Standings{SchemaVersion: store.SchemaVersion}))
+	require.NoError(t, store.WriteDerived(dir.Standings("M"), &store.Standings{DerivedHeader: store.DerivedHeader{SchemaVersion: store.SchemaVersion}}))
 	require.NoError(t, store.WriteDerived(dir.History("P01"), &store.History{SchemaVersion: store.SchemaVersion, LeagueID: "L"}))
 	require.NoError(t, store.WriteDerived(dir.History("P02"), &store.History{SchemaVersion: store.SchemaVersion, LeagueID: "M"}))
 	_, err = dir.Secret("L", false)
@@ -195,7 +195,7 @@ func TestArchiveMovesAllFilesOfLeague(t *testing.T) {
 	assert.FileExists(t, dir.Standings("M"), "other leagues stay")
 	assert.FileExists(t, dir.History("P02"), "of another league")
 
-	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{SchemaVersion: store.SchemaVersion}))
+	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{SchemaVersion: store.SchemaVersion}}))
 	_, err = dir.Archive("L", "2026-01-01T12:00:00Z")
 	require.ErrorIs(t, err, fs.ErrExist, "an archive is never written over")
 	assert.FileExists(t, dir.Standings("L"))
@@ -209,16 +209,10 @@ func TestRoundsAreWrittenWithAMatchToALine(t *testing.T) {
 		}},
 		{RoundID: 2, Matches: []store.RoundMatch{}},
 	}
-	for count, lines := range map[int]int{0: 8, 1: 11, 2: 12} {
+	for count, lines := range map[int]int{0: 9, 1: 12, 2: 13} {
 		path := filepath.Join(t.TempDir(), "league", "rounds.json")
-		want := &store.Rounds{SchemaVersion: store.SchemaVersion, LeagueID: "cup", TotalRounds: 3, Rounds: rounds[:count]}
-		require.NoError(t, store.WriteRounds(path, want, func(yield func(*store.Round) bool) {
-			for i := range want.Rounds {
-				if !yield(&want.Rounds[i]) {
-					return
-				}
-			}
-		}))
+		want := &store.Rounds{DerivedHeader: store.DerivedHeader{SchemaVersion: store.SchemaVersion, LeagueID: "cup"}, TotalRounds: 3, Rounds: rounds[:count]}
+		require.NoError(t, store.WriteRounds(path, want, count, func(number int) (*store.Round, error) { return &rounds[number-1], nil }))
 		got, err := store.Read[store.Rounds](path)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)

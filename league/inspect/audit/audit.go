@@ -77,7 +77,7 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
 			logged: map[league.Attempt]*matchFile{}, checked: map[string]bool{}, lines: map[league.Attempt]int{},
 			rematches: map[league.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{},
-			breaches: map[string]breach{}, unsigned: map[string]unsignedResults{},
+			breaches: repeated{}, unsigned: repeated{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
 		l = a.run()
@@ -160,9 +160,9 @@ type auditor struct {
 	heads     heads
 
 	missing  missingFiles
-	nonces   map[string]string          // the match that each nonce was first seen in
-	breaches map[string]breach          // by player
-	unsigned map[string]unsignedResults // by referee
+	nonces   map[string]string // the match that each nonce was first seen in
+	breaches repeated          // by player: answers that do not conform to the protocol
+	unsigned repeated          // by referee: results that have choices without a signature
 
 	report League
 }

@@ -14,6 +14,7 @@ import (
 
 	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -146,9 +147,10 @@ func TestNotes(t *testing.T) {
 		{"truncated standings", 3, func(w *savedLeague) { text := w.read(standingsFile); w.write(standingsFile, text[:len(text)/2]) },
 			[]position{{audit.RuleSchema, standingsFile, ""}}},
 		{"rounds without the last", 3, func(w *savedLeague) { early := newSavedLeague(w.t, 2); w.write(roundsFile, early.read(roundsFile)) },
-			[]position{{audit.RuleRounds, roundsFile, `"rounds"`}}},
+			[]position{{audit.RuleRounds, roundsFile, `"journal_head"`}}},
 		{"rounds of the time before the start", 1, func(w *savedLeague) {
 			w.edit(roundsFile, `"total_rounds": 3`, `"total_rounds": 0`)
+			w.edit(roundsFile, `("journal_head": )"[^"]*"`, `${1}"`+journal.Hash([]byte(w.lines()[0]))+`"`)
 			w.edit(roundsFile, `(?s)"rounds": .*`, `"rounds": []}`)
 		}, nil},
 		{"an answer with a local time", 3, func(w *savedLeague) {

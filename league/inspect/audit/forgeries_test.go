@@ -141,13 +141,14 @@ func TestForgeries(t *testing.T) {
 		{"a journal cut by the line of the end and what follows", func(w *savedLeague) {
 			lines := w.lines()
 			w.setLines(lines[:indexOf(lines, `"type":"completed"`)])
-		}, []position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 2},
+		}, []position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 3},
 		{"a removed end", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"type":"completed"`)
 			w.setLines(slices.Delete(lines, i, i+1))
 		}, []position{
 			{audit.RuleHashChain, journalFile, `"agent_informed"`}, {audit.RuleEvent, journalFile, `"agent_informed"`}, {audit.RuleJournalHead, standingsFile, `"journal_head"`},
+			{audit.RuleJournalHead, roundsFile, `"journal_head"`},
 		}, 0},
 		{"a flipped byte that leaves an event", func(w *savedLeague) { w.edit(journalFile, `localhost:8102`, `localhost:8112`) },
 			[]position{{audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 2},
@@ -162,7 +163,7 @@ func TestForgeries(t *testing.T) {
 			w.edit(journalFile, `"schema_version":"1.0.0"`, `"schema_version":"2.0.0"`)
 		}, []position{{audit.RuleSchema, journalFile, `"2.0.0"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
 		{"an empty journal", func(w *savedLeague) { w.write(journalFile, "") },
-			[]position{{audit.RuleEvent, journalFile, ""}, {audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 3},
+			[]position{{audit.RuleEvent, journalFile, ""}, {audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 4},
 		{"no journal", func(w *savedLeague) { w.remove(journalFile) }, []position{{audit.RuleSchema, journalFile, ""}}, 1},
 		{"a journal of another league", func(w *savedLeague) {
 			lines := w.lines()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
@@ -71,11 +72,7 @@ func (a *auditor) readJournal() {
 
 func (a *auditor) readLine(number int, text []byte) {
 	c, here := &a.chain, location{file: a.journal, line: number}
-	err := appendfile.CheckSeal(number, text)
-	var e *journal.Event
-	if err == nil {
-		e, err = journal.Decode(text)
-	}
+	e, err := journalfile.ReadLine(number, text)
 	before := c.head
 	c.head, c.lines = journal.Hash(text), number
 	if a.options.Head == c.head {
@@ -85,13 +82,8 @@ func (a *auditor) readLine(number int, text []byte) {
 		c.next++
 		a.stop(RuleEvent, here, errors.New(Reason(err)))
 	} else {
-		switch {
-		case e.Seq != c.next:
-			a.find(RuleHashChain, here, "this is event %d, but event %d must follow: a line was removed, added or moved", e.Seq,
-				c.next)
-		case e.Prev != before:
-			a.find(RuleHashChain, here, "it does not follow the line before: prev is %.12s…, the hash of that line is %.12s…",
-				e.Prev, before)
+		if err := e.Follows(c.next, before); err != nil {
+			a.find(RuleHashChain, here, "%v", err)
 		}
 		c.next = e.Seq + 1
 		a.checkEventTime(e, here)

@@ -306,6 +306,8 @@ func TestFilesFromBeforeADecisionAreNoted(t *testing.T) {
 		w := load(t)
 		rounds, err := store.Read[store.Rounds](w.dir.Rounds(leagueID))
 		require.NoError(t, err)
+		lines := w.lines()
+		rounds.Rounds, rounds.JournalHead = rounds.Rounds[:1], journal.Hash([]byte(lines[indexOf(lines, `"type":"round_completed"`)]))
 		m := &rounds.Rounds[0].Matches[0]
 		m.RefereeID, m.Attempt, m.RuledBy, m.AnnulledResults = "REF01", 1, "", 0
 		report := decidedLeague(t).state.Match(matchID(1)).Annulled[0].Report

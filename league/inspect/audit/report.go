@@ -120,6 +120,25 @@ func (a *auditor) note(rule string, at location, format string, args ...any) {
 	a.report.Notes = append(a.report.Notes, at.finding(SeverityNote, rule, format, args))
 }
 
+// repeated are what one note for each agent tells, by their ids.
+type repeated map[string]occurrences
+
+// Occurrences of the same are told with the first of them.
+type occurrences struct {
+	first  location
+	what   string
+	number int
+}
+
+func (r repeated) add(id string, at location, what string) {
+	known := r[id]
+	if known.number == 0 {
+		known.first, known.what = at, what
+	}
+	known.number++
+	r[id] = known
+}
+
 // findMatchFile reports a finding about the match files of a completed league, and a note
 // about those of one that goes on.
 func (a *auditor) findMatchFile(at location, format string, args ...any) {

@@ -173,26 +173,14 @@ func (t *transcriptCheck) checkMove(e *exchange) {
 	}
 }
 
-// A breach is a form of a player's answers that does not conform to the protocol,
+// rememberBreach remembers a form of a player's answers that does not conform to the protocol,
 // although the meaning is clear.
-type breach struct {
-	first  location
-	what   string
-	number int
-}
-
 func (t *transcriptCheck) rememberBreach(e *exchange) {
 	breach := protocol.RecordedBreach(e.Method, e.Message,
 		protocol.ReplyTo{ConversationID: t.doc.ConversationID, PlayerID: e.side.id})
-	if breach == nil {
-		return
+	if breach != nil {
+		t.breaches.add(e.side.id, t.location(e.pointer(), e.side.id), breach.Detail)
 	}
-	known := t.breaches[e.side.id]
-	if known.number == 0 {
-		known.what, known.first = breach.Detail, t.location(e.pointer(), e.side.id)
-	}
-	known.number++
-	t.breaches[e.side.id] = known
 }
 
 // noteNonconforming makes one note for each player with answers that do not

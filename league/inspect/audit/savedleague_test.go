@@ -267,12 +267,10 @@ func (w *savedLeague) remember(r *journal.MatchReported, id, opponent string) {
 func (w *savedLeague) documents() {
 	records := w.state.RoundRecords()
 	require.NoError(w.t, store.WriteDerived(w.dir.Standings(leagueID), &store.Standings{
-		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, Version: w.state.Recorded,
-		RoundsCompleted: len(records), JournalHead: w.head(), Standings: w.state.Standings(),
+		DerivedHeader: w.header(), Version: w.state.Recorded, RoundsCompleted: len(records), Standings: w.state.Standings(),
 	}))
 	require.NoError(w.t, store.WriteDerived(w.dir.Rounds(leagueID), &store.Rounds{
-		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID,
-		TotalRounds: w.state.TotalRounds(), Rounds: records,
+		DerivedHeader: w.header(), TotalRounds: w.state.TotalRounds(), Rounds: records,
 	}))
 	w.agentsFile()
 	for _, h := range w.histories {
@@ -280,8 +278,12 @@ func (w *savedLeague) documents() {
 	}
 }
 
+func (w *savedLeague) header() store.DerivedHeader {
+	return store.DerivedHeader{SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, JournalHead: w.head()}
+}
+
 func (w *savedLeague) agentsFile() {
-	agents := &store.Agents{SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, JournalHead: w.head()}
+	agents := &store.Agents{DerivedHeader: w.header()}
 	agents.Referees, agents.Players = w.state.AgentRecords()
 	require.NoError(w.t, store.WriteDerived(w.dir.Agents(leagueID), agents))
 }
@@ -485,7 +487,7 @@ func (w *savedLeague) rechain(lines []string) {
 		}
 	}
 	w.setLines(lines)
-	for file, hash := range map[string]string{standingsFile: end, "data/leagues/cup/agents.json": prev} {
+	for file, hash := range map[string]string{standingsFile: end, roundsFile: prev, "data/leagues/cup/agents.json": prev} {
 		if _, err := os.Stat(w.path(file)); err == nil {
 			w.edit(file, `("journal_head": )"[0-9a-f]{64}"`, `${1}"`+hash+`"`)
 		}

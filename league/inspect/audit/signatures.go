@@ -59,19 +59,8 @@ func (a *auditor) reportSignatures(m *scheduledMatch, c signatureCheck) {
 	}
 	if c.unsigned {
 		at.agentID = m.Report.RefereeID
-		known := a.unsigned[at.agentID]
-		if known.number == 0 {
-			known.first = at
-		}
-		known.number++
-		a.unsigned[at.agentID] = known
+		a.unsigned.add(at.agentID, at, "")
 	}
-}
-
-// unsignedResults are the results of a referee that have choices without a signature.
-type unsignedResults struct {
-	first  location
-	number int
 }
 
 // noteUnsigned notes what no signature proves.

@@ -52,15 +52,11 @@ func newReplay(path string, visit Visit) *replay {
 // line folds the next line.
 func (r *replay) line(number int, text []byte) error {
 	r.last, r.end = number, r.end+int64(len(text))+1
-	e, err := readLine(number, text)
-	switch {
-	case err != nil:
-	case e.Seq != number:
-		err = fmt.Errorf("event %d stands where event %d belongs: a line was removed, added or moved", e.Seq, number)
-	case e.Prev != r.head:
-		err = fmt.Errorf("it does not follow the line before: prev is %.12s…, the hash of that line is %.12s…", e.Prev,
-			r.head)
-	default:
+	e, err := ReadLine(number, text)
+	if err == nil {
+		err = e.Follows(number, r.head)
+	}
+	if err == nil {
 		err = r.state.Apply(e)
 	}
 	if err != nil {
@@ -73,8 +69,8 @@ func (r *replay) line(number int, text []byte) error {
 	return nil
 }
 
-// readLine reads the event of a line in a file.
-func readLine(number int, text []byte) (*journal.Event, error) {
+// ReadLine reads the event of a line in a file.
+func ReadLine(number int, text []byte) (*journal.Event, error) {
 	if err := appendfile.CheckSeal(number, text); err != nil {
 		return nil, err
 	}
