@@ -63,16 +63,20 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 // play hands out matches, as many at once as the referees' capacity and the options allow. It returns when each of
 // them has a result, or the contexts end as in playRound.
 func (m *Manager) play(stop, work context.Context, matches []*match) {
-	var playing sync.WaitGroup
-	slots := make(chan struct{}, m.conductors())
+	next := make(chan *match, len(matches))
 	for _, x := range matches {
-		slots <- struct{}{}
+		next <- x
+	}
+	close(next)
+	var playing sync.WaitGroup
+	for range min(m.conductors(), len(matches)) { // a goroutine for each match would grow a stack for each
 		playing.Go(func() {
-			defer func() { <-slots }()
-			if stop.Err() == nil {
-				c := &conduct{match: x}
-				m.resumeAttempt(c)
-				m.conduct(stop, work, c)
+			for x := range next {
+				if stop.Err() == nil {
+					c := &conduct{match: x}
+					m.resumeAttempt(c)
+					m.conduct(stop, work, c)
+				}
 			}
 		})
 	}
