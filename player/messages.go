@@ -355,7 +355,7 @@ func (m *match) givesEntropy() bool {
 // revealed returns the entropy of the player as it is sent; "" if it gives none.
 func (m *match) revealed() string {
 	if m.givesEntropy() {
-		return m.entropy.Hex()
+		return m.entropy
 	}
 	return ""
 }
@@ -367,7 +367,7 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 		return
 	}
 	member := p.Membership()
-	if entropy, revealed := q.Draw.Entropies.Get(member.AgentID); revealed && entropy != m.entropy.Hex() {
+	if entropy, revealed := q.Draw.Entropies.Get(member.AgentID); revealed && entropy != m.entropy {
 		p.contradiction(m.id, q.Sender, "entropy", m.revealed(), entropy)
 	}
 	if m.commitment == "" {

@@ -103,7 +103,7 @@ type match struct {
 	calledAs          string // the player_id of the last question, if the manager does not prove itself
 	chosen            string // the last choice, "" before the first
 	auth              referee
-	entropy           protocol.Secret
+	entropy           string // as it is revealed
 	entropyCommitment string
 	restored          bool   // after a restart, without its invitation
 	commitment        string // of the referee to its nonce; "" for none
@@ -115,10 +115,9 @@ type match struct {
 
 // newMatch returns a match with the player's part in the draw.
 func (p *Player) newMatch(id, opponent string, round, attempt int, auth referee) *match {
-	m := &match{id: id, opponent: opponent, round: round, attempt: attempt, auth: auth,
-		entropy: p.options.Entropy(id, attempt)}
-	m.entropyCommitment = protocol.EntropyCommitment(id, p.ID(), m.entropy)
-	return m
+	entropy := p.options.Entropy(id, attempt)
+	return &match{id: id, opponent: opponent, round: round, attempt: attempt, auth: auth, entropy: entropy.Hex(),
+		entropyCommitment: protocol.EntropyCommitment(id, p.ID(), entropy)}
 }
 
 // A decision is the answer to a question. It is stored to answer a repeated question.

@@ -140,7 +140,7 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 		DrawCommitment: q.DrawCommitment, EntropyCommitments: q.EntropyCommitments,
 	}}
 	if _, commits := q.EntropyCommitments.Get(id); commits {
-		d.Decision.Entropy = m.entropy.Hex()
+		d.Decision.Entropy = m.entropy
 	}
 	if key.turn > 1 {
 		d.Decision.MovesHash = protocol.MovesHash(q.Moves)

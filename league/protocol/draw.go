@@ -27,38 +27,56 @@ func ParseSecret(text string) (s Secret, ok bool) {
 	return s, err == nil
 }
 
+// is tells whether text is that of the secret.
+func (s Secret) is(text string) bool {
+	parsed, ok := ParseSecret(text)
+	return ok && parsed == s
+}
+
 // DrawCommitment returns the commitment of a referee to its nonce. The draw uses
 // commit–reveal: the referee sends the commitment in MATCH_ASSIGNMENT_ACK and
 // GAME_INVITATION before the players choose, and reveals the nonce with the result, so
 // that anyone can recompute the draw.
 func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, nonce Secret) string {
-	return digestOf(DrawInput(leagueID, matchID, attempt, refereeID, nonce))
+	return digestOf(drawTitle, nonce, leagueID, matchID, strconv.Itoa(attempt), refereeID).Hex()
 }
 
 // OpensDraw tells whether a nonce belongs to a DrawCommitment.
 func OpensDraw(commitment, leagueID, matchID string, attempt int, refereeID string, nonce Secret) bool {
-	return SameToken(commitment, DrawCommitment(leagueID, matchID, attempt, refereeID, nonce))
+	return digestOf(drawTitle, nonce, leagueID, matchID, strconv.Itoa(attempt), refereeID).is(commitment)
 }
 
 // DrawInput returns the bytes whose SHA-256 is the DrawCommitment.
 func DrawInput(leagueID, matchID string, attempt int, refereeID string, nonce Secret) []byte {
-	b := prefixed(titled("evenodd-draw-v1"), leagueID, matchID, strconv.Itoa(attempt), refereeID)
-	return append(b, nonce[:]...)
+	return appendInput(nil, drawTitle, nonce, leagueID, matchID, strconv.Itoa(attempt), refereeID)
 }
 
 // EntropyCommitment returns the commitment of a player to its entropy, which it reveals
 // with its choice (commit–reveal), so that neither side alone controls the draw.
 func EntropyCommitment(matchID, playerID string, entropy Secret) string {
-	return digestOf(append(prefixed(titled("evenodd-entropy-v1"), matchID, playerID), entropy[:]...))
+	return digestOf(entropyTitle, entropy, matchID, playerID).Hex()
 }
 
 // OpensEntropy tells whether an entropy belongs to an EntropyCommitment.
 func OpensEntropy(commitment, matchID, playerID string, entropy Secret) bool {
-	return SameToken(commitment, EntropyCommitment(matchID, playerID, entropy))
+	return digestOf(entropyTitle, entropy, matchID, playerID).is(commitment)
 }
 
-// titled begins the input of a commitment, with room for the usual size.
-func titled(title string) []byte { return append(make([]byte, 0, 160), title...) }
+// The titles of the inputs of commitments.
+const (
+	drawTitle    = "evenodd-draw-v1"
+	entropyTitle = "evenodd-entropy-v1"
+)
+
+// digestOf returns the SHA-256 of the input of a commitment.
+func digestOf(title string, secret Secret, texts ...string) Secret {
+	var input [160]byte // the usual ones fit
+	return sha256.Sum256(appendInput(input[:0], title, secret, texts...))
+}
+
+func appendInput(b []byte, title string, secret Secret, texts ...string) []byte {
+	return append(prefixed(append(b, title...), texts...), secret[:]...)
+}
 
 // prefixed appends LP(x) for each text: the length in two bytes, big-endian, then the bytes.
 func prefixed(b []byte, texts ...string) []byte {
@@ -68,6 +86,3 @@ func prefixed(b []byte, texts ...string) []byte {
 	}
 	return b
 }
-
-// digestOf returns SHA-256 in hexadecimal digits.
-func digestOf(b []byte) string { return Secret(sha256.Sum256(b)).Hex() }

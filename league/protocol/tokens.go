@@ -32,9 +32,15 @@ func newKey(key [sha256.Size]byte) *TokenKey {
 	return k
 }
 
-// sign returns base64url(HMAC-SHA256) without padding of the parts, joined by slashes. A match has
-// several tokens, and hmac.New takes longer than the hash.
+// sign returns the text of mac.
 func (k *TokenKey) sign(parts ...string) string {
+	text := k.mac(parts...)
+	return string(text[:])
+}
+
+// mac returns base64url(HMAC-SHA256) without padding of the parts, joined by slashes. A match has
+// several tokens, and hmac.New takes longer than the hash.
+func (k *TokenKey) mac(parts ...string) (text [MaxTokenLength]byte) {
 	var buffer [256]byte
 	b := append(buffer[:0], k.inner[:]...)
 	for i, part := range parts {
@@ -45,7 +51,8 @@ func (k *TokenKey) sign(parts ...string) string {
 	}
 	inner := sha256.Sum256(b)
 	mac := sha256.Sum256(append(append(b[:0], k.outer[:]...), inner[:]...))
-	return base64.RawURLEncoding.EncodeToString(mac[:])
+	base64.RawURLEncoding.Encode(text[:], mac[:])
+	return text
 }
 
 // The length of a token's secret part, in characters: 43 hold all 256 bits, 22
@@ -77,7 +84,8 @@ func (k *TokenKey) AccessToken(leagueID, matchID string, attempt int, refereeID 
 
 // IsAccessToken compares a token with AccessToken in constant time.
 func (k *TokenKey) IsAccessToken(token, leagueID, matchID string, attempt int, refereeID string) bool {
-	return SameToken(token, k.AccessToken(leagueID, matchID, attempt, refereeID))
+	mac := k.mac(leagueID, matchID, strconv.Itoa(attempt), refereeID)
+	return subtle.ConstantTimeCompare([]byte(token), mac[:]) == 1
 }
 
 // ManagerCredential returns the bearer credential that authenticates the manager to an
