@@ -15,9 +15,7 @@ import (
 type admission struct {
 	roster, until, start string // flags
 
-	given                      map[string]bool // the flags that the user has set
-	listed                     *decide.Roster  // nil without --roster
-	registrationUntil, startAt time.Time
+	given map[string]bool // the flags that the user has set
 }
 
 // flags defines the flags.
@@ -31,20 +29,20 @@ func (a *admission) flags(f *pflag.FlagSet) {
 
 // read reads the roster and the times, and sets the numbers of agents that start the league
 // where the user has not.
-func (a *admission) read(s streams, o *managerOptions) (err error) {
-	if a.registrationUntil, err = readTime("registration-until", a.until); err != nil {
+func (a *admission) read(s streams, o *manager.Options) (err error) {
+	if o.RegistrationUntil, err = readTime("registration-until", a.until); err != nil {
 		return err
 	}
-	if a.startAt, err = readTime("start-at", a.start); err != nil {
+	if o.StartAt, err = readTime("start-at", a.start); err != nil {
 		return err
 	}
 	timed := a.until != "" || a.start != ""
-	if a.until != "" && a.start != "" && a.registrationUntil.After(a.startAt) {
+	if a.until != "" && a.start != "" && o.RegistrationUntil.After(o.StartAt) {
 		return usage("--registration-until %s: registration ends with the start of the league, --start-at %s; set an "+
 			"earlier time", a.until, a.start)
 	}
 	if timed && !a.given["players"] {
-		o.players = 0 // the time starts the league
+		o.Players = 0 // the time starts the league
 	}
 	if a.roster == "" {
 		return nil
@@ -53,45 +51,37 @@ func (a *admission) read(s streams, o *managerOptions) (err error) {
 	if err != nil {
 		return usage("--roster: %w", err)
 	}
-	a.listed = decide.NewRoster()
+	o.Roster = decide.NewRoster()
 	for _, e := range entries {
-		a.listed.Add(e.Role == protocol.RolePlayer, e.Name, e.Code)
+		o.Roster.Add(e.Role == protocol.RolePlayer, e.Name, e.Code)
 	}
 	return a.fit(s, o, !timed)
 }
 
 // fit compares the roster with the numbers of agents that start the league. Whole tells that
 // the league waits for all of its agents, unless the user has set the numbers.
-func (a *admission) fit(s streams, o *managerOptions, whole bool) error {
-	size := a.listed.Size()
+func (a *admission) fit(s streams, o *manager.Options, whole bool) error {
+	size := o.Roster.Size()
 	if whole && !a.given["players"] {
-		o.players = size.Players
+		o.Players = size.Players
 	}
 	if size.Referees > 0 && !a.given["referees"] {
-		o.referees = size.Referees
+		o.Referees = size.Referees
 	}
 	switch {
 	case size.Players < 2:
 		return usage("--roster: %s lists %d players: a league needs two", a.roster, size.Players)
-	case o.players > size.Players:
-		return usage("--players %d: the roster lists only %d; leave --players out to wait for all of them", o.players,
+	case o.Players > size.Players:
+		return usage("--players %d: the roster lists only %d; leave --players out to wait for all of them", o.Players,
 			size.Players)
-	case size.Referees > 0 && o.referees > size.Referees:
-		return usage("--referees %d: the roster lists only %d; leave --referees out to wait for all of them", o.referees,
+	case size.Referees > 0 && o.Referees > size.Referees:
+		return usage("--referees %d: the roster lists only %d; leave --referees out to wait for all of them", o.Referees,
 			size.Referees)
 	case size.Referees == 0:
 		return printLine(s.err, "The roster lists no referee, so any referee may register. To keep others out, add a line "+
 			"with the role referee.")
 	}
 	return nil
-}
-
-// complete sets the options of the league.
-func (a *admission) complete(o *manager.Options) {
-	o.Roster, o.RegistrationUntil, o.StartAt = a.listed, a.registrationUntil, a.startAt
-	if !o.RegistrationUntil.IsZero() || !o.StartAt.IsZero() {
-		o.RegistrationWindow = 0 // the times replace it
-	}
 }
 
 // readTime reads the time of a flag, in any zone; the zero time for "".
@@ -109,12 +99,12 @@ func readTime(flag, value string) (time.Time, error) {
 
 // tooLate tells what it means for a league that has not begun that one of its times is past;
 // "" otherwise.
-func (a *admission) tooLate(s manager.Status, now time.Time) string {
+func tooLate(o *manager.Options, s manager.Status, now time.Time) string {
 	start, _ := time.Parse(time.RFC3339, s.StartAt) // zero without a time
 	switch {
 	case s.Matches > 0 || s.StartAt == "" || now.Before(start):
 		return ""
-	case !a.registrationUntil.IsZero() && !now.Before(a.registrationUntil) && (s.Players < 2 || s.Referees < 1):
+	case !o.RegistrationUntil.IsZero() && !now.Before(o.RegistrationUntil) && (s.Players < 2 || s.Referees < 1):
 		return "Registration ended before two players and one referee had registered, so the league cannot start. Start " +
 			"the manager again with a later --registration-until."
 	}

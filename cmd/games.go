@@ -4,12 +4,9 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/rules"
@@ -61,24 +58,10 @@ func gamesOf(types []string) rules.Registry {
 	return rules.NewRegistry(chosen...)
 }
 
-// registeredGames returns the games in the games registry.
-func registeredGames(files *config.Loader) (rules.Registry, error) {
-	registry, err := files.Games()
-	if err != nil {
-		return rules.Registry{}, err
-	}
-	return gamesOf(protocol.Each(registry.Games, func(g config.Game) string { return g.GameType })), nil
-}
-
 // chosenGame returns the game of --game.
 func chosenGame(gameType string) (rules.Game, error) {
 	if err := oneOf("game", gameType, games().Types()...); err != nil {
 		return nil, err
 	}
 	return games().Game(gameType)
-}
-
-// gameFlag defines the flag of the commands that run a league.
-func gameFlag(f *pflag.FlagSet, game *string) {
-	choiceFlag(f, game, "game", evenodd.Type, "game of the league", games().Types()...)
 }

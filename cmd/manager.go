@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"evenodd/config"
 	"evenodd/league/decide"
@@ -24,23 +23,11 @@ import (
 	"evenodd/transport/mcp"
 )
 
-const defaultLeague = "league_2025_even_odd"
-
 type managerOptions struct {
+	manager.Options
+	leagueSettings
 	address      address
-	players      int
-	referees     int
-	legs         int
-	tournament   tournamentOptions
-	leagueID     string
-	game         string
-	data         string
-	ca           string
 	exitWhenDone bool
-	strict       bool
-	newLeague    bool
-	pace         time.Duration
-	logLevel     string
 	mcpAdmin     bool
 	page         bool
 	admission    admission
@@ -80,60 +67,44 @@ league at the manager's address, such as http://localhost:8000/.`,
 	}
 	f := c.Flags()
 	addressFlags(f, &o.address)
-	tlsCAFlag(f, &o.ca)
-	dataFlag(f, &o.data, defaultData)
-	f.IntVar(&o.players, "players", usualPlayers, "players that start the league when they have registered; 0: only "+
+	o.flags(f, &o.Options, defaultData, "info")
+	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league when they have registered; 0: only "+
 		"start_league does")
-	f.IntVar(&o.referees, "referees", 1, "referees that must have registered before the league starts")
+	f.IntVar(&o.Referees, "referees", 1, "referees that must have registered before the league starts")
 	o.admission.flags(f)
-	tournamentFlags(c, &o.tournament, &o.legs)
-	f.StringVar(&o.leagueID, "league-id", defaultLeague, "identifier of the league")
-	gameFlag(f, &o.game)
 	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end the process when the league is over")
-	strictFlag(f, &o.strict)
-	newLeagueFlag(f, &o.newLeague)
-	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 30s")
+	f.DurationVar(&o.Pace, "pace", 0, "pause before each round, such as 30s")
 	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer the tools of the organiser, such as start_league, to MCP clients "+
 		"that send the admin token as bearer credential")
 	f.BoolVar(&o.page, "page", true, "show the league to browsers, at / of the same address")
-	logLevelFlag(f, &o.logLevel, "info")
 	return c
 }
 
-// strictFlag and newLeagueFlag define flags of the commands that run a league.
-func strictFlag(f *pflag.FlagSet, strict *bool) {
-	f.BoolVar(strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model or host "+
-		"left to its fallback")
-}
-
-func newLeagueFlag(f *pflag.FlagSet, fresh *bool) {
-	f.BoolVar(fresh, "new-league", false, "start a new league; the one in the data folder moves to its archive")
-}
-
 func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) (err error) {
-	if err := o.check(s); err != nil {
+	if o.Referees < 1 {
+		return usage("--referees %d: a league needs at least one", o.Referees)
+	}
+	if err := o.admission.read(s, &o.Options); err != nil {
 		return err
 	}
 	system, err := files.System()
 	if err != nil {
 		return asUsage(err)
 	}
-	file := openLeagueLog(o.data, o.leagueID, system.Logs, s.err)
+	file := openLeagueLog(o.data, o.LeagueID, system.Logs, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
 	log, err := newLogger(s.err, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender }, file)
 	if err != nil {
 		return err
 	}
-	options, rules, err := leagueOptions(files,
-		leagueFlags{o.leagueID, o.game, o.players, o.referees, o.legs, o.tournament})
+	rules, err := o.complete(files, &o.Options)
 	if err != nil {
 		return err
 	}
-	options.Sign = true
-	o.admission.complete(&options)
+	o.Sign = true
 	presets, err := files.Agents()
 	if err == nil {
-		err = options.Validate() // before the port is taken
+		err = o.Validate() // before the port is taken
 	}
 	if err != nil {
 		return asUsage(err)
@@ -149,43 +120,29 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
 	n, err := newNode(nodeOptions{
 		maxReply: maxReply, ca: o.ca, allow: calls.allows, log: log,
-		dialect: bridge.Options{League: options.LeagueID, Game: options.GameType},
+		dialect: bridge.Options{League: o.LeagueID, Game: o.GameType},
 	})
 	if err != nil {
 		return err
 	}
 	defer n.client.Close()
-	stored, err := openFiles(s, o.data, o.leagueID, o.newLeague)
-	if err != nil {
+	if o.Files, err = openFiles(s, o.data, o.LeagueID, o.newLeague); err != nil {
 		return err
 	}
-	defer func() { err = closeFiles(s, stored, err) }()
-	if stored != nil {
-		forget, err := stored.Folder.TellManagerURL(o.leagueID, o.address.localURL(listener))
+	defer func() { err = closeFiles(s, o.Files, err) }()
+	if o.Files != nil {
+		forget, err := o.Files.Folder.TellManagerURL(o.LeagueID, o.address.localURL(listener))
 		if err != nil {
 			return err
 		}
 		defer func() { _ = forget() }() // the next manager replaces it
 	}
-	options.Caller, options.Clock, options.Log = transport.Logged(n.caller, log), protocol.SystemClock(), log
-	options.Files = stored
-	options.KeepEvents, options.AllowedEndpoints = stored == nil, calls.list()
-	options.Pace, options.StopWithin, options.CheckHost, options.CallerAddress = o.pace, stopPatience, calls.checkHost,
-		callerAddress
+	o.Caller, o.Clock, o.Log = transport.Logged(n.caller, log), protocol.SystemClock(), log
+	o.KeepEvents, o.AllowedEndpoints, o.StopWithin = o.Files == nil, calls.list(), stopPatience
+	o.CheckHost, o.CallerAddress = calls.checkHost, callerAddress
 	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID,
 		cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
-	return p.run(ctx, s, options)
-}
-
-// check checks the options that need no other file than the roster.
-func (o *managerOptions) check(s streams) error {
-	switch {
-	case o.pace < 0:
-		return usage("--pace %s: must not be negative", o.pace)
-	case o.referees < 1:
-		return usage("--referees %d: a league needs at least one", o.referees)
-	}
-	return o.admission.read(s, o)
+	return p.run(ctx, s)
 }
 
 // A managerProcess is the process of a manager.
@@ -201,14 +158,14 @@ type managerProcess struct {
 
 // run serves the manager until its league is over and, unless --exit-when-done is
 // given, until it is interrupted.
-func (p *managerProcess) run(ctx context.Context, s streams, options manager.Options) (err error) {
+func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	var m *manager.Manager
 	var printed error
 	over := false
-	options.Over = func() {
+	p.Over = func() {
 		over, printed = true, printStandings(s, m.Standings(), m.Evidence(), m.Champion())
 	}
-	m, err = manager.New(options)
+	m, err = manager.New(p.Options)
 	if err != nil {
 		return asUsage(err)
 	}
@@ -225,7 +182,7 @@ func (p *managerProcess) run(ctx context.Context, s streams, options manager.Opt
 		}
 	}()
 	health := func() any {
-		h := managerHealth{OK: "ok", Role: protocol.ManagerSender, DisplayName: p.name, LeagueID: p.leagueID,
+		h := managerHealth{OK: "ok", Role: protocol.ManagerSender, DisplayName: p.name, LeagueID: p.LeagueID,
 			Status: m.Status()}
 		h.Awaited = append([]string{}, h.Awaited...) // never null in JSON
 		if d := p.disk.look(); d.Low {
@@ -233,10 +190,10 @@ func (p *managerProcess) run(ctx context.Context, s streams, options manager.Opt
 		}
 		return h
 	}
-	game, _ := options.Games.Game(options.GameType) // manager.New has checked it
+	game, _ := p.Games.Game(p.GameType) // manager.New has checked it
 	endpoint := p.address.url(p.listener.Addr().String())
 	misdirected := func(ctx context.Context, method, path string) { m.Misdirected(ctx, method, path, endpoint) }
-	server := mcp.NewServer(managerMCP(mux, m, p.leagueID, game.Info(), p.mcpAdmin, p.version))
+	server := mcp.NewServer(managerMCP(mux, m, p.LeagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
 	var mounts []http.Mount
 	if p.page {
@@ -252,8 +209,8 @@ func (p *managerProcess) run(ctx context.Context, s streams, options manager.Opt
 	})()
 	defer p.tell(m, server)()
 	p.introduce(s, m.Status(), m.Resumed(), m.AdminToken())
-	p.log.Info().Str("system_id", p.systemID).Str("display_name", options.DisplayName).
-		Str("game_type", options.GameType).Strs("calls", p.calls.list()).
+	p.log.Info().Str("system_id", p.systemID).Str("display_name", p.DisplayName).
+		Str("game_type", p.GameType).Strs("calls", p.calls.list()).
 		Str("event_type", "LISTENING").Msg("listening")
 	_, err = m.Run(ctx)
 	switch {
@@ -289,9 +246,9 @@ func headPrinter(s streams, sealed func() manager.SignedHead) (seal func()) {
 
 // introduce tells the operator where the league is and how to start it.
 func (p *managerProcess) introduce(s streams, status manager.Status, resumed bool, adminToken string) {
-	_ = printLine(s.err, "League %s at %s %s.", p.leagueID, p.address.url(p.listener.Addr().String()),
+	_ = printLine(s.err, "League %s at %s %s.", p.LeagueID, p.address.url(p.listener.Addr().String()),
 		p.situation(status, resumed))
-	if problem := p.admission.tooLate(status, time.Now()); problem != "" {
+	if problem := tooLate(&p.Options, status, time.Now()); problem != "" {
 		_ = printLine(s.err, "%s", problem)
 	}
 	if p.page {
@@ -305,7 +262,7 @@ func (p *managerProcess) tell(m *manager.Manager, server *mcp.Server) (stop func
 	ctx, cancel := context.WithCancel(context.Background())
 	var telling sync.WaitGroup
 	telling.Go(func() {
-		if err := tellChanges(ctx, m, p.leagueID, server.Changed); ctx.Err() == nil {
+		if err := tellChanges(ctx, m, p.LeagueID, server.Changed); ctx.Err() == nil {
 			p.log.Error().Err(err).Str("event_type", "UPDATES_STOPPED").Msg("MCP clients get no more updates of " +
 				"resources")
 		}
@@ -335,8 +292,8 @@ func (o *managerOptions) situation(status manager.Status, resumed bool) string {
 		return fmt.Sprintf("resumes: round %d of %s%d, %d of %s%d matches recorded", max(status.Round, 1), most,
 			status.Rounds, status.Recorded, most, status.Matches)
 	}
-	text := fmt.Sprintf("waits for %s and %s", protocol.Counted(o.players, "player"),
-		protocol.Counted(o.referees, "referee"))
+	text := fmt.Sprintf("waits for %s and %s", protocol.Counted(o.Players, "player"),
+		protocol.Counted(o.Referees, "referee"))
 	if status.StartAt != "" {
 		text = "starts at " + status.StartAt
 		if end := status.RegistrationUntil; end != "" && end != status.StartAt {

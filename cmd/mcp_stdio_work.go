@@ -180,24 +180,17 @@ func (r *simulationRequest) options() (o simulation.Options, err error) {
 	case len(r.Strategies) > maxSimulated || slices.ContainsFunc(r.Strategies, external):
 		return o, fmt.Errorf("strategies: must be at most %d of %s", maxSimulated, strings.Join(strategy.Names(), ", "))
 	}
-	const referees = 2
-	rules, _, err := leagueOptions(config.NewLoader("", known()), leagueFlags{
-		id: defaultLeague, game: r.Game, players: r.Players, referees: referees, legs: r.Legs,
-		tournament: tournamentOptions{format: r.Tournament, rounds: r.Rounds},
-	})
-	if err != nil {
-		return o, err
-	}
 	o = simulation.Options{
-		Players: r.Players, Referees: referees, Seed: newSeed(), Strategies: r.Strategies, Legs: r.Legs,
-		Transport:  simulation.Memory,
-		Tournament: rules.Tournament,
-		LeagueID:   defaultLeague, GameType: rules.GameType, Games: rules.Games, Rules: rules, Log: zerolog.Nop(),
+		Seed: newSeed(), Strategies: r.Strategies, Transport: simulation.Memory,
+		Rules: simulation.Rules{LeagueID: defaultLeague, GameType: r.Game, Players: r.Players, Referees: 2, Legs: r.Legs,
+			Log: zerolog.Nop()},
 	}
 	if r.Seed != nil {
 		o.Seed = *r.Seed
 	}
-	return o, nil
+	settings := leagueSettings{format: r.Tournament, rounds: r.Rounds}
+	_, err = settings.complete(config.NewLoader("", known()), &o.Rules)
+	return o, err
 }
 
 func (d *desktop) simulate(ctx context.Context, _ string, arguments []byte) (any, error) {

@@ -197,73 +197,59 @@ func (l *layers) defaults() {
 	}
 }
 
-// leagueFlags are the flags that select the rules of a league.
-type leagueFlags struct {
-	id, game                string
-	players, referees, legs int
-	tournament              tournamentOptions
-}
-
-// leagueOptions returns the options of a league from its files and the flags.
-func leagueOptions(files *config.Loader, f leagueFlags) (manager.Options, *config.Rules, error) {
-	id, game, players, referees := f.id, f.game, f.players, f.referees
-	if _, err := chosenGame(game); err != nil {
-		return manager.Options{}, nil, err
+// complete adds the rules of a league, from its files, to the options that have the flags.
+func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*config.Rules, error) {
+	if o.Pace < 0 {
+		return nil, usage("--pace %s: must not be negative", o.Pace)
 	}
-	r, err := files.Rules(id, game)
+	if _, err := chosenGame(o.GameType); err != nil {
+		return nil, err
+	}
+	r, err := files.Rules(o.LeagueID, o.GameType)
 	if err != nil {
-		return manager.Options{}, nil, asUsage(err)
+		return nil, asUsage(err)
 	}
-	registered, err := registeredGames(files)
-	if err != nil {
-		return manager.Options{}, nil, asUsage(err)
+	in, p := r.League, r.League.Participants
+	if in.Status != config.StatusActive {
+		return nil, fmt.Errorf("league %s cannot be played: its status in %s is %q; set it to %q", o.LeagueID, in.Path(),
+			in.Status, config.StatusActive)
 	}
-	l, p := r.League, r.League.Participants
-	if l.Status != config.StatusActive {
-		return manager.Options{}, nil, fmt.Errorf("league %s cannot be played: its status in %s is %q; set it to %q",
-			id, l.Path(), l.Status, config.StatusActive)
-	}
-	where := cmp.Or(l.Path(), "the built-in rules")
+	where := cmp.Or(in.Path(), "the built-in rules")
 	switch {
-	// 0 leaves the start to start_league; league.New refuses fewer than 2
-	case players > 1 && (players < p.MinPlayers || players > p.MaxPlayers):
-		return manager.Options{}, nil, usage("--players %d: league %s takes %d to %d players (%s)", players, id,
-			p.MinPlayers, p.MaxPlayers, where)
-	case referees > p.MaxReferees:
-		return manager.Options{}, nil, usage("--referees %d: league %s takes at most %d referees (%s)", referees, id,
-			p.MaxReferees, where)
+	// 0 leaves the start to start_league; manager.New refuses fewer than 2
+	case o.Players > 1 && (o.Players < p.MinPlayers || o.Players > p.MaxPlayers):
+		return nil, usage("--players %d: league %s takes %d to %d players (%s)", o.Players, o.LeagueID, p.MinPlayers,
+			p.MaxPlayers, where)
+	case o.Referees > p.MaxReferees:
+		return nil, usage("--referees %d: league %s takes at most %d referees (%s)", o.Referees, o.LeagueID, p.MaxReferees,
+			where)
 	}
-	admitted := p.MaxPlayers
-	if players > 0 {
-		admitted = players // the league is full then
+	if o.Tournament, err = l.tournament(o.Players, o.Legs, in.Seeding); err != nil {
+		return nil, err
 	}
-	tournament, err := f.tournament.tournament(players, f.legs, l.Seeding)
-	if err != nil {
-		return manager.Options{}, nil, err
+	o.MinPlayers, o.MaxReferees = p.MinPlayers, p.MaxReferees
+	o.MaxPlayers = cmp.Or(o.Players, p.MaxPlayers) // the league is full when it starts
+	o.DisplayName, o.GameType, o.Games = in.DisplayName, in.GameType, gamesOf(r.Games)
+	s := &in.Scoring
+	o.Scoring.MatchPoints = league.MatchPoints{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
+	if in.Gives("scoring.tiebreakers") { // else those of the tournament
+		o.Scoring.Tiebreakers = s.Tiebreakers
 	}
-	s := l.Scoring
-	if !l.Gives("scoring.tiebreakers") {
-		s.Tiebreakers = nil // those of the tournament
+	if o.RegistrationUntil.IsZero() && o.StartAt.IsZero() { // these times replace the window
+		o.RegistrationWindow = inSeconds(in.RegistrationWindow)
 	}
-	return manager.Options{
-		LeagueID: id, DisplayName: l.DisplayName, GameType: l.GameType, Games: registered,
-		MinPlayers: p.MinPlayers, Players: players, MaxPlayers: admitted,
-		Referees: referees, MaxReferees: p.MaxReferees,
-		Legs: f.legs, Tournament: tournament, SameNames: !l.UniqueDisplayNames,
-		RegistrationWindow: inSeconds(l.RegistrationWindow), RegistrationGrace: inSeconds(l.RegistrationGrace),
-		AnnounceLead: inSeconds(l.AnnounceLead),
-		Scoring: league.Scoring{Tiebreakers: s.Tiebreakers, MatchPoints: league.MatchPoints{Win: s.Win, Draw: s.Draw,
-			Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}},
-		Timeouts: r.Timeouts.Protocol(), Retry: r.Retry.Protocol(), LongestMatch: r.LongestMatch(),
-		// In a file 0 means never; here -1 does, and 0 the default.
-		SuspendAfter: cmp.Or(l.Lifecycle.SuspendAfter, -1), ShutdownAfter: cmp.Or(l.Lifecycle.ShutdownAfter, -1),
-		AsksPerSecond: l.Limits.RequestsPerSecond, AsksAtOnce: l.Limits.Burst,
-		EveryMatch: l.Broadcast == config.BroadcastMatch, StrictReplies: l.Replies == config.RepliesStrict,
-		LenientAuth: l.Auth == config.AuthLenient, RequireSignatures: l.Signatures == config.SignaturesRequired,
-		RequireEvidence: l.Evidence == config.EvidenceRecomputed,
-		TokenLength:     r.System.Security.TokenLength,
-		TokenTTL:        time.Duration(r.System.Security.TokenTTLHours) * time.Hour,
-	}, r, nil
+	o.RegistrationGrace, o.AnnounceLead = inSeconds(in.RegistrationGrace), inSeconds(in.AnnounceLead)
+	o.Timeouts, o.Retry, o.LongestMatch = r.Timeouts.Protocol(), r.Retry.Protocol(), r.LongestMatch()
+	// In a file 0 means never; here -1 does, and 0 the default.
+	o.SuspendAfter, o.ShutdownAfter = cmp.Or(in.Lifecycle.SuspendAfter, -1), cmp.Or(in.Lifecycle.ShutdownAfter, -1)
+	o.AsksPerSecond, o.AsksAtOnce = in.Limits.RequestsPerSecond, in.Limits.Burst
+	o.SameNames = !in.UniqueDisplayNames
+	o.EveryMatch, o.StrictReplies = in.Broadcast == config.BroadcastMatch, in.Replies == config.RepliesStrict
+	o.LenientAuth, o.RequireSignatures = in.Auth == config.AuthLenient, in.Signatures == config.SignaturesRequired
+	o.RequireEvidence = in.Evidence == config.EvidenceRecomputed
+	security := &r.System.Security
+	o.TokenLength, o.TokenTTL = security.TokenLength, time.Duration(security.TokenTTLHours)*time.Hour
+	return r, nil
 }
 
 func inSeconds(n int) time.Duration { return time.Duration(n) * time.Second }

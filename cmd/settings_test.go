@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
+	"evenodd/league/manager"
 )
 
 func TestLeagueOptionsFollowTheFile(t *testing.T) {
@@ -25,7 +26,8 @@ func TestLeagueOptionsFollowTheFile(t *testing.T) {
 		if text == `{}` {
 			require.NoError(t, os.WriteFile(path, []byte(`{"schema_version": "1.0.0", "league_id": "cup"}`), 0o600))
 		}
-		o, _, err := leagueOptions(config.NewLoader(dir, known()), leagueFlags{id: "cup", game: "even_odd", players: 4, referees: 1, legs: 1})
+		o := manager.Options{LeagueID: "cup", GameType: "even_odd", Players: 4, Referees: 1, Legs: 1}
+		_, err := new(leagueSettings).complete(config.NewLoader(dir, known()), &o)
 		require.NoError(t, err)
 		assert.Equal(t, want, [2]int{o.SuspendAfter, o.ShutdownAfter}, text)
 	}
@@ -36,7 +38,8 @@ func TestManagerKnowsTheGamesOfTheRegistry(t *testing.T) {
 	path := filepath.Join(dir, "config", "games", "games_registry.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte(`{"games": [{"game_type": "tic_tac_toe"}, {"game_type": "even_odd"}]}`), 0o600))
-	o, _, err := leagueOptions(config.NewLoader(dir, known()), leagueFlags{id: "cup", game: "even_odd", players: 4, referees: 1, legs: 1})
+	o := manager.Options{LeagueID: "cup", GameType: "even_odd", Players: 4, Referees: 1, Legs: 1}
+	_, err := new(leagueSettings).complete(config.NewLoader(dir, known()), &o)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"even_odd", "tic_tac_toe"}, o.Games.Types())
 }

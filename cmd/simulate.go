@@ -24,17 +24,13 @@ import (
 
 type simulateOptions struct {
 	simulation.Options
-	tournament tournamentOptions
-	data       string
-	resume     bool
-	fresh      bool // --new-league
-	newSeed    bool // --seed was not given
-	format     string
-	list       string
-	strict     bool
-	quiet      bool
-	logLevel   string
-	fileLevel  string // of the log file: --log-level if it was given
+	leagueSettings
+	resume    bool
+	newSeed   bool // --seed was not given
+	output    string
+	list      string
+	quiet     bool
+	fileLevel string // of the log file: --log-level if it was given
 
 	entrants   string   // path of --entrants
 	replaced   []string // given flags that do not go with --entrants
@@ -49,7 +45,6 @@ type simulateOptions struct {
 	meet     rendezvous
 	wait     time.Duration
 	patience time.Duration
-	ca       string
 }
 
 // simulateHelp is the text of simulate --help before the list of flags.
@@ -102,11 +97,8 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
-	gameFlag(f, &o.GameType)
-	dataFlag(f, &o.data, "")
+	o.flags(f, &o.Rules, "", "warn")
 	f.BoolVar(&o.resume, "resume", false, "continue the interrupted league in the data folder")
-	newLeagueFlag(f, &o.fresh)
 	f.IntVar(&o.Players, "players", usualPlayers, "number of players, 2 to 10,000")
 	f.IntVar(&o.Referees, "referees", 2, "number of referees")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of all random decisions (default: a new one)")
@@ -114,7 +106,6 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.StringVar(&o.entrants, "entrants", "", "YAML `file` that lists the players, each with its name and its strategy, "+
 		"program, model or URL")
 	botFlags(f, &o.Tools, &o.promptFile)
-	tournamentFlags(c, &o.tournament, &o.Legs)
 	f.BoolVar(&o.Sign, "sign", false, "sign moves and the journal's heads even without --data, which always signs")
 	choiceFlag(f, &o.Transport, "transport", simulation.Memory, "", simulation.Memory, simulation.Wire, simulation.HTTP)
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
@@ -128,17 +119,14 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.DurationVar(&o.wait, "wait", 10*time.Second, "time for external players to start listening and to register")
 	f.DurationVar(&o.patience, "patience", 0, "longest time for a response of an external player (default: the league's "+
 		"limits)")
-	tlsCAFlag(f, &o.ca)
-	strictFlag(f, &o.strict)
-	choiceFlag(f, &o.format, "format", formatTable, "output", formatTable, formatJSON, formatCSV)
+	choiceFlag(f, &o.output, "format", formatTable, "output", formatTable, formatJSON, formatCSV)
 	choiceFlag(f, &o.list, "list", "matches", "rows of --format csv", "matches", "standings")
 	f.BoolVar(&o.quiet, "quiet", false, "write nothing but errors to standard error")
-	logLevelFlag(f, &o.logLevel, "warn")
 	return c
 }
 
 func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) (err error) {
-	write, err := simulationWriter(o.format, o.list)
+	write, err := simulationWriter(o.output, o.list)
 	if err != nil {
 		return err
 	}
@@ -226,18 +214,14 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 		return usage("--concurrency 0: must be from 1 to 10,000")
 	case len(o.Strategies) == 0 && o.entrants == "":
 		return usage("--strategies is empty: name at least one strategy, such as random or even,odd")
-	case o.Pace < 0:
-		return usage("--pace %s: must not be negative", o.Pace)
 	}
 	if err := o.invite(); err != nil {
 		return err
 	}
-	rules, _, err := leagueOptions(files,
-		leagueFlags{o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs, o.tournament})
-	if err != nil {
+	if _, err := o.leagueSettings.complete(files, &o.Rules); err != nil {
 		return err
 	}
-	o.Tournament = rules.Tournament
+	o.StopWithin = stopPatience
 	given := o.Options
 	if o.resume {
 		given.GameType = "" // the journal has it
@@ -245,8 +229,6 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 	if err := given.Validate(); err != nil {
 		return asUsage(err)
 	}
-	rules.StopWithin = stopPatience
-	o.GameType, o.Games, o.Rules = rules.GameType, rules.Games, rules
 	return nil
 }
 
@@ -308,7 +290,7 @@ func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
 	switch {
 	case o.resume && o.data == "":
 		return nil, usage("--resume needs the folder of the interrupted league: set --data")
-	case o.resume && o.fresh:
+	case o.resume && o.newLeague:
 		return nil, usage("--resume continues a league, --new-league starts another: give one of them")
 	case o.resume:
 		if _, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID)); errors.Is(err, fs.ErrNotExist) {
@@ -316,10 +298,10 @@ func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
 		}
 	}
 	folder := o.data
-	if folder == "" && !o.fresh {
+	if folder == "" && !o.newLeague {
 		folder = o.folder
 	}
-	stored, err := openFiles(s, folder, o.LeagueID, o.fresh)
+	stored, err := openFiles(s, folder, o.LeagueID, o.newLeague)
 	if stored == nil || err != nil {
 		return nil, err
 	}

@@ -3,46 +3,62 @@ package cmd
 import (
 	"cmp"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"evenodd/config/userfile"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/manager"
 	"evenodd/league/pairing"
+	"evenodd/rules/evenodd"
 )
 
-// tournamentOptions are the settings of the format of a league.
-type tournamentOptions struct {
-	format  string // "" for a round-robin
-	rounds  int
-	seeding string // path of a file; "" for the list in the file of the league
+const defaultLeague = "league_2025_even_odd"
+
+// leagueSettings are settings of the commands that run a league.
+type leagueSettings struct {
+	format    string // --tournament; "" for a round-robin
+	rounds    int
+	seeding   string // path of a file; "" for the list in the file of the league
+	data      string
+	ca        string
+	logLevel  string
+	strict    bool
+	newLeague bool
 }
 
-// tournamentFlags defines the flags of the commands that run a league.
-func tournamentFlags(c *cobra.Command, o *tournamentOptions, legs *int) {
-	f := c.Flags()
-	choiceFlag(f, &o.format, "tournament", journal.FormatRoundRobin, "format of the league", journal.Formats()...)
-	f.IntVar(legs, "legs", 1, "matches of each pair of players in a round-robin")
-	f.IntVar(&o.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
-	f.StringVar(&o.seeding, "seeding", "",
+// flags defines the flags of l, and those of o that both commands have.
+func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, level string) {
+	dataFlag(f, &l.data, folder)
+	tlsCAFlag(f, &l.ca)
+	logLevelFlag(f, &l.logLevel, level)
+	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
+	choiceFlag(f, &o.GameType, "game", evenodd.Type, "game of the league", games().Types()...)
+	choiceFlag(f, &l.format, "tournament", journal.FormatRoundRobin, "format of the league", journal.Formats()...)
+	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players in a round-robin")
+	f.IntVar(&l.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
+	f.StringVar(&l.seeding, "seeding", "",
 		"`file` with display names, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")
+	f.BoolVar(&l.strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model or host "+
+		"left to its fallback")
+	f.BoolVar(&l.newLeague, "new-league", false, "start a new league; the one in the data folder moves to its archive")
 }
 
 // tournament returns the format of a league; nil for a round-robin. Listed is the
 // seeding in the file of the league. Players is 0 if the number is not known yet.
-func (o *tournamentOptions) tournament(players, legs int, listed []string) (*journal.Tournament, error) {
-	format := cmp.Or(o.format, journal.FormatRoundRobin)
+func (l *leagueSettings) tournament(players, legs int, listed []string) (*journal.Tournament, error) {
+	format := cmp.Or(l.format, journal.FormatRoundRobin)
 	if err := oneOf("tournament", format, journal.Formats()...); err != nil {
 		return nil, err
 	}
 	roundRobin, swiss := format == journal.FormatRoundRobin, format == journal.FormatSwiss
 	switch {
-	case o.rounds < 0:
-		return nil, usage("--rounds %d: must be from 1, or 0 for the usual number", o.rounds)
-	case o.rounds != 0 && !swiss:
-		return nil, usage("--rounds %d: only --tournament swiss takes it", o.rounds)
-	case o.seeding != "" && roundRobin:
-		return nil, usage("--seeding %s: only --tournament swiss and knockout take it", o.seeding)
+	case l.rounds < 0:
+		return nil, usage("--rounds %d: must be from 1, or 0 for the usual number", l.rounds)
+	case l.rounds != 0 && !swiss:
+		return nil, usage("--rounds %d: only --tournament swiss takes it", l.rounds)
+	case l.seeding != "" && roundRobin:
+		return nil, usage("--seeding %s: only --tournament swiss and knockout take it", l.seeding)
 	case roundRobin:
 		return nil, nil //nolint:nilnil // no tournament is a round-robin
 	case legs != 1:
@@ -53,17 +69,17 @@ func (o *tournamentOptions) tournament(players, legs int, listed []string) (*jou
 		t.Seeding = listed
 	}
 	if swiss {
-		t.Algorithm, t.Rounds = pairing.Swiss, o.rounds
-		if most := pairing.MaxSwissRounds(players); players > 1 && o.rounds > most {
-			return nil, usage("--rounds %d: a Swiss system of %d players has at most %d rounds", o.rounds, players, most)
+		t.Algorithm, t.Rounds = pairing.Swiss, l.rounds
+		if most := pairing.MaxSwissRounds(players); players > 1 && l.rounds > most {
+			return nil, usage("--rounds %d: a Swiss system of %d players has at most %d rounds", l.rounds, players, most)
 		}
 	}
-	if o.seeding != "" {
-		text, err := userfile.ReadText(o.seeding, maxNamesFile)
+	if l.seeding != "" {
+		text, err := userfile.ReadText(l.seeding, maxNamesFile)
 		if err != nil {
-			return nil, usage("--seeding: %s: %w", o.seeding, err)
+			return nil, usage("--seeding: %s: %w", l.seeding, err)
 		}
-		if t.Seeding, err = readNames(text, o.seeding); err != nil {
+		if t.Seeding, err = readNames(text, l.seeding); err != nil {
 			return nil, usage("--seeding: %w", err)
 		}
 	}

@@ -18,7 +18,7 @@ func TestSeedingFileIsUTF8AndOfLimitedSize(t *testing.T) {
 		{"too large", strings.Repeat("a\n", maxNamesFile), ": the file has more than 4194304 bytes"},
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
-		chosen, err := (&tournamentOptions{format: "swiss", seeding: path}).tournament(2, 1, nil)
+		chosen, err := (&leagueSettings{format: "swiss", seeding: path}).tournament(2, 1, nil)
 		if tt.problem != "" {
 			assert.ErrorContains(t, err, path+tt.problem, tt.name)
 			continue

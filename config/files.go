@@ -340,6 +340,7 @@ type Rules struct {
 	League   *League
 	System   *System
 	Game     *Game
+	Games    []string // types of the games registry
 	Timeouts Timeouts
 	Retry    RetryPolicy
 }

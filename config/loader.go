@@ -128,7 +128,7 @@ func (l *Loader) Rules(leagueID string, gameType ...string) (*Rules, error) {
 		return nil, fmt.Errorf("%s: games: must list %s, the game of league %s", l.Path(games), league.GameType, leagueID)
 	}
 	r := &Rules{League: league, System: system, Game: &games.Games[i], Timeouts: system.Timeouts,
-		Retry: system.RetryPolicy}
+		Retry: system.RetryPolicy, Games: protocol.Each(games.Games, func(g Game) string { return g.GameType })}
 	if league.Timeouts != nil {
 		err = json.Unmarshal(league.Timeouts, &r.Timeouts)
 	}

@@ -46,8 +46,9 @@ func benchmarkGames() rules.Registry { return rules.NewRegistry(evenodd.Game{}) 
 // benchmarkLeague returns the options of a league, which plays up to 16 matches at once.
 func benchmarkLeague(players int, carrier string) Options {
 	return Options{
-		Players: players, Referees: 2, Seed: 7, Transport: carrier, LeagueID: benchLeague,
-		GameType: evenodd.Type, Games: benchmarkGames(), Log: zerolog.Nop(),
+		Seed: 7, Transport: carrier, Rules: Rules{
+			Players: players, Referees: 2, LeagueID: benchLeague, GameType: evenodd.Type, Games: benchmarkGames(), Log: zerolog.Nop(),
+		},
 	}
 }
 

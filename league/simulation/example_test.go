@@ -15,8 +15,10 @@ import (
 // the same table.
 func ExampleRun() {
 	result, err := simulation.Run(context.Background(), simulation.Options{
-		Players: 4, Referees: 2, Seed: 7, Strategies: []string{"random", "even"}, Transport: simulation.Memory, Faults: "drop=0.1",
-		LeagueID: "example", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
+		Seed: 7, Strategies: []string{"random", "even"}, Transport: simulation.Memory, Faults: "drop=0.1",
+		Rules: simulation.Rules{
+			Players: 4, Referees: 2, LeagueID: "example", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
+		},
 	})
 	if err != nil {
 		fmt.Println(err)

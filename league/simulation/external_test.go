@@ -98,7 +98,7 @@ func chosen(q *protocol.ChooseParityCall, choice string) *protocol.ChooseParityR
 // call once, without a pause.
 func (o externalAgents) with(players int, endpoints ...string) simulation.Options {
 	options := options(players)
-	options.Rules = manager.Options{Timeouts: protocol.DefaultTimeouts(), Retry: protocol.RetryPolicy{MaxRetries: 1}}
+	options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.RetryPolicy{MaxRetries: 1}
 	options.External = &simulation.External{Players: endpoints, Caller: o}
 	return options
 }

@@ -149,9 +149,9 @@ func TestLeagueWithFaultsHasNoTimeouts(t *testing.T) {
 	o := faultyOptions(9)
 	usual := run(t, o)
 	const nothing = 1e-6 // s
-	o.Rules.Timeouts = protocol.Timeouts{GameJoinAck: nothing, Move: nothing, GameOver: nothing, Generic: nothing}
-	o.Rules.Retry = protocol.DefaultRetryPolicy()
-	o.Rules.LongestMatch = time.Hour
+	o.Timeouts = protocol.Timeouts{GameJoinAck: nothing, Move: nothing, GameOver: nothing, Generic: nothing}
+	o.Retry = protocol.DefaultRetryPolicy()
+	o.LongestMatch = time.Hour
 	assert.Equal(t, withoutReferees(usual), withoutReferees(run(t, o)))
 }
 
@@ -179,8 +179,9 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 				require.NoError(t, o.Files.Close())
 
 				o = simulation.Options{
-					Transport: simulation.Wire, LeagueID: o.LeagueID, Games: o.Games, Log: o.Log,
-					Players: 9, Referees: 3, Files: openFiles(t, folder, o.LeagueID),
+					Transport: simulation.Wire, Rules: simulation.Rules{
+						LeagueID: o.LeagueID, Games: o.Games, Log: o.Log, Players: 9, Referees: 3, Files: openFiles(t, folder, o.LeagueID),
+					},
 				}
 				again := withoutReferees(run(t, o))
 				require.NoError(t, o.Files.Close())

@@ -5,36 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/rs/zerolog"
-
-	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
 	"evenodd/player/strategy/external"
-	"evenodd/rules"
 )
 
-// Options describe a simulated league.
-type Options struct {
-	Players     int      // 2 to 10,000
-	Referees    int      // from 1
-	Seed        uint64   // of all random decisions
-	Strategies  []string // of the players, in turn, as external.Open has them; nil means random
-	Legs        int      // how often each pair of a round-robin meets; 0 means 1
-	Transport   string   // Memory, Wire or HTTP
-	Concurrency int      // matches at once; 0 means 16
-	LeagueID    string
-	GameType    string // "" while it is not known, as before a league is resumed
-	Games       rules.Registry
+// Rules are the options of the league's manager.
+type Rules = manager.Options
 
-	// Sign has the players sign their moves and the manager the journal's heads. A league
-	// with Files, or with Rules that require signatures, always signs. One that has begun
-	// signs if it has from its beginning. All keys derive from the seed.
-	Sign bool
+// Options describe a simulated league. Of Rules, the simulation sets the limits of agents, the clock, the caller
+// and the signing key. A league that has begun goes on with its own seed, rules and signatures.
+type Options struct {
+	// Rules have the numbers of players (2 to 10,000) and referees, the legs (0 means 1), the matches
+	// at once (0 means 16), and GameType "" while it is not known, as before a league is resumed.
+	// Sign has the players sign their moves and the manager the journal's heads. A league with Files,
+	// or one that requires signatures, always signs. All keys derive from the seed. Pace passes in
+	// real time also with Faults. It changes no result, and no record has it.
+	Rules
+
+	Seed       uint64   // of all random decisions
+	Strategies []string // of the players, in turn, as external.Open has them; nil means random
+	Transport  string   // Memory, Wire or HTTP
 
 	Tools external.Tools // for strategies outside this process
 
@@ -51,22 +45,7 @@ type Options struct {
 	// league with them takes real time, and their decisions derive from no seed.
 	External *External
 
-	Tournament *journal.Tournament // nil for a round-robin
-
-	// Rules are the other options of the manager: scoring, timeouts, retries and so on.
-	// The options above override them.
-	Rules manager.Options
-	// Files are the files of the league; nil for none. A league that has begun goes on with
-	// its own seed and options.
-	Files *manager.Files
-
-	// Pace is the pause before each round, in real time also with Faults. It changes no result,
-	// and no record has it.
-	Pace time.Duration
-
-	Log      zerolog.Logger
-	Progress func(recorded, matches int) // may be nil
-	Sealed   func(manager.SignedHead)    // called with the head of the journal at the end; may be nil
+	Sealed func(manager.SignedHead) // called with the head of the journal at the end; may be nil
 }
 
 // The transports.

@@ -34,8 +34,10 @@ func signedLeague(t *testing.T, seed uint64) store.Folder {
 	dir := string(leaguetest.MemoryFolder(t))
 	synctest.Test(t, func(t *testing.T) {
 		playStored(t, simulation.Options{
-			Seed: seed, Players: 4, Referees: 1, Legs: 1, Transport: simulation.Wire, Concurrency: 1, LeagueID: "cup",
-			GameType: evenodd.Type, Games: mutationGames(), Log: zerolog.Nop(), Sign: true,
+			Seed: seed, Transport: simulation.Wire, Rules: simulation.Rules{
+				Players: 4, Referees: 1, Legs: 1, Concurrency: 1, LeagueID: "cup", GameType: evenodd.Type, Games: mutationGames(),
+				Log: zerolog.Nop(), Sign: true,
+			},
 		}, dir)
 	})
 	return store.Folder(dir)

@@ -61,7 +61,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if o.Concurrency == 0 {
 		o.Concurrency = 16
 	}
-	o.Sign = o.Sign || o.Files != nil || o.Rules.RequireSignatures
+	o.Sign = o.Sign || o.Files != nil || o.RequireSignatures
 	if err := o.resume(); err != nil {
 		return nil, err
 	}
@@ -197,14 +197,9 @@ func (s *simulated) startManager(ctx context.Context) error {
 	}
 	o := s.options
 	options := o.Rules
-	options.LeagueID, options.GameType, options.Games = o.LeagueID, o.GameType, o.Games
-	options.Players, options.Referees, options.Legs, options.Tournament = o.Players, o.Referees, o.Legs, o.Tournament
-	options.MaxPlayers, options.MaxReferees = o.Players, o.Referees
-	options.Concurrency, options.MaxConcurrentMatches = o.Concurrency, o.Concurrency
-	options.Schemes = []string{Memory, "http", "https"}
-	options.Caller, options.Clock, options.Log, options.Progress = c.Caller, s.clock, c.Log, o.Progress
-	options.Files, options.Listening = o.Files, true
-	options.Sign, options.SigningKey = o.Sign, c.SigningKey()
+	options.MaxPlayers, options.MaxReferees, options.MaxConcurrentMatches = o.Players, o.Referees, o.Concurrency
+	options.Schemes, options.Listening, options.Pace = []string{Memory, "http", "https"}, true, 0
+	options.Caller, options.Clock, options.Log, options.SigningKey = c.Caller, s.clock, c.Log, c.SigningKey()
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults,
 		ExternalPlayers: o.externalPlayers(),
@@ -215,7 +210,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	}
 	switch {
 	case s.faulty != nil:
-		options.Pace, options.RoundBegins, options.Glance = 0, s.faulty.beginRound, glance
+		options.RoundBegins, options.Glance = s.faulty.beginRound, glance
 		options.Timeouts = withoutTimeouts(options.Timeouts)
 	case o.External != nil:
 		options.Timeouts = o.External.shorten(options.Timeouts)

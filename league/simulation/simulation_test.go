@@ -31,8 +31,10 @@ import (
 // options returns the options of a league in memory; tests change some of them.
 func options(players int) simulation.Options {
 	return simulation.Options{
-		Players: players, Referees: 2, Seed: 7, Strategies: everyday(), Transport: simulation.Memory,
-		LeagueID: "league_2025_even_odd", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
+		Seed: 7, Strategies: everyday(), Transport: simulation.Memory, Rules: simulation.Rules{
+			Players: players, Referees: 2, LeagueID: "league_2025_even_odd", GameType: evenodd.Type,
+			Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
+		},
 	}
 }
 
@@ -397,7 +399,8 @@ func TestInvalidOptions(t *testing.T) {
 			`seeding: no player has these names: 5 in all`,
 		}},
 		{"everything", func(o *simulation.Options) {
-			*o = simulation.Options{Players: -1, Referees: -2, Legs: -3, Concurrency: -4, Transport: "x", Strategies: []string{""}}
+			rules := simulation.Rules{Players: -1, Referees: -2, Legs: -3, Concurrency: -4}
+			*o = simulation.Options{Rules: rules, Transport: "x", Strategies: []string{""}}
 		}, []string{
 			"a league has 2 to 10,000 players, not -1", "a league has 1 to 1,000 referees, not -2", "legs are 1 or more, not -3",
 			"concurrency is 1 to 10,000, not -4", `transport "x": one of memory, wire, http`, fmt.Sprintf(unknown, ""),

@@ -178,10 +178,12 @@ func again(o simulation.Options) string {
 func swarmOptions(seed uint64) simulation.Options {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
 	o := simulation.Options{
-		Seed: seed, Players: 2 + r.IntN(19), Referees: 1 + r.IntN(3), Legs: 1,
-		Transport: []string{simulation.Memory, simulation.Wire}[r.IntN(2)], Concurrency: []int{1, 2, 3, 16, 64}[r.IntN(5)],
-		LeagueID: "league_2025_even_odd", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}), Log: zerolog.Nop(),
+		Seed: seed, Rules: simulation.Rules{
+			Players: 2 + r.IntN(19), Referees: 1 + r.IntN(3), Legs: 1, LeagueID: "league_2025_even_odd", GameType: evenodd.Type,
+			Games: rules.NewRegistry(evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}), Log: zerolog.Nop(),
+		},
 	}
+	o.Transport, o.Concurrency = []string{simulation.Memory, simulation.Wire}[r.IntN(2)], []int{1, 2, 3, 16, 64}[r.IntN(5)]
 	if o.Players > 8 && r.IntN(3) > 0 { // most leagues are small and fast
 		o.Players = 2 + r.IntN(7)
 	}
