@@ -27,8 +27,7 @@ func TestManagerSaysWhatATimeInThePastMeans(t *testing.T) {
 		"planned start is still open": {until: now, want: "", status: manager.Status{StartAt: future}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &admission{registrationUntil: c.until}
-			got := a.tooLate(c.status, now)
+			got := tooLate(&manager.Options{RegistrationUntil: c.until}, c.status, now)
 			if c.want == "" {
 				assert.Empty(t, got)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -43,10 +44,10 @@ func TestDifferencesOfTheSpecificationAreDecided(t *testing.T) {
 		"duplicate names":             {fmt.Sprintf("`unique_display_names: %v`", !l.UniqueDisplayNames)},
 		"`protocol_version`":          {"2.0.0 to " + protocol.Version + ";", "means " + protocol.Version},
 		"time between an":             {fmt.Sprint("`announce_lead_sec` ", l.AnnounceLead, ";")},
-		"standings after each match":  {"after every " + l.Broadcast, "`broadcast: " + config.BroadcastMatch + "`"},
+		"standings after each match":  {"after every " + l.Broadcast, "`broadcast: " + journal.BroadcastMatch + "`"},
 		"order of the table":          {"| " + strings.Join(l.Scoring.Tiebreakers, ", ") + ", id;"},
 		"messages of more than 10 KB": {fmt.Sprint("at most ", protocol.MaxStandings, " rows"), fmt.Sprint("exceed ", maxRequest>>10, " KB"), fmt.Sprint("beyond ", protocol.MaxAnnounced, " players")},
-		"missing members of a reply":  {"`replies: " + config.RepliesStrict + "`"},
+		"missing members of a reply":  {"`replies: " + protocol.RepliesStrict + "`"},
 	} {
 		_, row, found := strings.Cut(section, "\n| "+question)
 		if !assert.True(t, found, "no row about %s", question) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -219,60 +221,46 @@ func openLog(path string, mend bool) (*os.File, error) {
 	return f, nil
 }
 
-// The members of a line in a log file.
-type lineMembers struct {
-	Timestamp      jsontext.Value `json:"timestamp,omitzero"`
-	Level          jsontext.Value `json:"level,omitzero"`
-	AgentID        jsontext.Value `json:"agent_id,omitzero"`
-	Component      jsontext.Value `json:"component,omitzero"`
-	EventType      jsontext.Value `json:"event_type,omitzero"`
-	Message        jsontext.Value `json:"message,omitzero"`
-	MessageType    jsontext.Value `json:"message_type,omitzero"`
-	ConversationID jsontext.Value `json:"conversation_id,omitzero"`
-}
-
-// A loggerLine is a line as the logger writes it: all members are at one level.
-type loggerLine struct {
-	lineMembers
-	Rest jsontext.Value `json:",embed"`
-}
-
-// A fileLine is a line of a log file. One member holds the rest: details in the
-// log of a league, data in other logs.
-type fileLine struct {
-	lineMembers
-	Details jsontext.Value `json:"details,omitzero"`
-	Data    jsontext.Value `json:"data,omitzero"`
-}
-
-// arranged converts a line of the logger to a line of a log file. Values keep
-// their spelling, to the last digit of a number. Text that is no JSON object
-// becomes the message of a line.
+// arranged converts a line of the logger, whose members are all at one level, to a line of a
+// log file. One member holds those that have no place of their own: details in the log of a
+// league, data in other logs. Values keep their spelling, to the last digit of a number. Text
+// that is no JSON object becomes the message of a line.
 func arranged(line []byte, component string) []byte {
 	// The logger writes repeated names and bytes that are not UTF-8.
 	asWritten := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.PreserveRawStrings(true))
 	line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
-	var from loggerLine
-	var to fileLine
-	if err := json.Unmarshal(line, &from, asWritten); err != nil || !bytes.HasPrefix(line, []byte{'{'}) {
-		to.Timestamp, to.Message = protocol.Quote(time.Now().UTC().Format(logTime)),
-			protocol.Quote(strings.TrimSpace(string(line)))
-	} else {
-		to.lineMembers, to.Data = from.lineMembers, from.Rest
-		switch component {
-		case protocol.ManagerSender:
-			to.Data, to.Details = nil, from.Rest
-		case "":
-			component = componentOf(to.AgentID)
-			if to.AgentID == nil {
-				to.AgentID = protocol.Quote(component)
-			}
-		}
-		if to.Component == nil {
-			to.Component = protocol.Quote(component)
+	var from, rest, to protocol.Object
+	if json.Unmarshal(line, &from, asWritten) != nil || from == nil {
+		from.Set("timestamp", protocol.Quote(time.Now().UTC().Format(logTime)))
+		from.Set("message", protocol.Quote(strings.TrimSpace(string(line))))
+		return append(from.Append(nil), '\n')
+	}
+	restName := "data"
+	switch component {
+	case protocol.ManagerSender:
+		restName = "details"
+	case "":
+		component = componentOf(from.Raw("agent_id"))
+		from.Add("agent_id", protocol.Quote(component))
+	}
+	from.Add("component", protocol.Quote(component))
+	placed := []string{"timestamp", "level", "agent_id", "component", "event_type", "message", "message_type", "conversation_id"}
+	for _, name := range placed {
+		to = append(to, league.Member[jsontext.Value]{Name: name})
+	}
+	for _, m := range from {
+		if i := slices.Index(placed, m.Name); i >= 0 {
+			to[i].Value = m.Value // the last one of repeated members
+		} else {
+			rest = append(rest, m)
 		}
 	}
-	text, _ := json.Marshal(&to, asWritten) // each value is valid JSON
+	if len(rest) > 0 {
+		all, _ := json.Marshal(rest, asWritten) // each value is valid JSON
+		to.Set(restName, all)
+	}
+	to = slices.DeleteFunc(to, func(m league.Member[jsontext.Value]) bool { return m.Value == nil })
+	text, _ := json.Marshal(to, asWritten)
 	return append(text, '\n')
 }
 

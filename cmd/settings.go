@@ -8,13 +8,13 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/transport/http"
@@ -70,21 +70,15 @@ type layers struct {
 	err     error
 }
 
-// of begins the layer of a file. The returned function gives a flag a value that is not
-// "", if the file has one of the members, when there are any: the values of other members are built in.
-func (l *layers) of(head *config.Header) (set func(flag, value string, members ...string)) {
-	values := map[string]string{}
-	l.all = append(l.all, config.Layer{Path: head.Path(), Values: values})
-	return func(flag, value string, members ...string) {
-		if value != "" && (members == nil || slices.ContainsFunc(members, head.Gives)) {
-			values[flag] = value
-		}
+// of adds the layer of a file, and returns its values; nil if the file cannot be read.
+func (l *layers) of(f config.File, err error, presets ...any) (values map[string]string) {
+	if err != nil {
+		l.err = errors.Join(l.err, err)
+		return nil
 	}
-}
-
-func (l *layers) failed(err error) bool {
-	l.err = errors.Join(l.err, err)
-	return err != nil
+	layer := config.LayerOf(l.command, f, presets...)
+	l.all = append(l.all, layer)
+	return layer.Values
 }
 
 // league adds the file of the league. Numbers of agents that its limits exclude are
@@ -99,101 +93,68 @@ func (l *layers) league() {
 		id = system.DefaultLeagueID
 	}
 	file, err := l.files.League(id)
-	if l.failed(err) {
+	values := l.of(file, err)
+	if err != nil {
 		return
 	}
-	set := l.of(&file.Header)
-	set("game", file.GameType, "game_type")
-	set("tournament", file.Tournament, "tournament")
-	set("legs", strconv.Itoa(file.Legs), "legs")
-	set("rounds", strconv.Itoa(file.Rounds), "rounds")
 	p, referees := file.Participants, 2
 	if l.command == "manager" {
 		referees = 1
 	}
 	if n := min(max(referees, p.MinReferees), p.MaxReferees); n != referees {
-		set("referees", strconv.Itoa(n))
+		values["referees"] = strconv.Itoa(n)
 	}
 	players := min(max(usualPlayers, p.MinPlayers), p.MaxPlayers)
 	if file.RegistrationWindow > 0 {
 		players = p.MaxPlayers // registration ends with the window, or when the league is full
 	}
 	if players != usualPlayers {
-		set("players", strconv.Itoa(players))
+		values["players"] = strconv.Itoa(players)
 	}
 }
 
+// system adds the file of all agents, and the URL of the manager that follows from it.
 func (l *layers) system() {
 	system, err := l.files.System()
-	if l.failed(err) {
-		return
-	}
-	set, n := l.of(&system.Header), &system.Network
-	const port = "network.default_league_manager_port"
-	set("host", n.BaseHost, "network.base_host")
-	set("manager", "http://"+net.JoinHostPort(n.BaseHost, strconv.Itoa(n.ManagerPort))+http.Path, "network.base_host", port)
-	switch l.command {
-	case "manager", "up", "simulate":
-		set("port", strconv.Itoa(n.ManagerPort), port)
-		set("league-id", system.DefaultLeagueID, "default_league_id")
-	case "referee":
-		set("port", n.RefereePortRange.String(), "network.default_referee_port_range")
-	case "player":
-		set("port", n.PlayerPortRange.String(), "network.default_player_port_range")
+	values := l.of(system, err)
+	if err == nil && (system.Gives("network.base_host") || system.Gives("network.default_league_manager_port")) {
+		n := &system.Network
+		values["manager"] = "http://" + net.JoinHostPort(n.BaseHost, strconv.Itoa(n.ManagerPort)) + http.Path
 	}
 }
 
 // presets adds the file with the presets of agents.
 func (l *layers) presets() {
 	agents, err := l.files.Agents()
-	if l.failed(err) {
+	if err != nil || l.command != "referee" && l.command != "player" {
+		l.of(agents, err)
 		return
 	}
-	set := l.of(&agents.Header)
-	set("manager", agents.LeagueManager.Endpoint)
-	preset := func(p *config.Preset, endpoint string) {
-		set("name", p.DisplayName)
-		set("registration-code", p.RegistrationCode)
-		u, _ := url.Parse(endpoint) // the loader has checked it
-		if port, source := l.given("port"); source == config.SourceDefault || port == u.Port() {
-			set("endpoint", endpoint)
-			set("port", u.Port())
-		}
+	id, _ := l.given("id")
+	r, _ := l.files.Referee(id) // which has been read
+	p, _ := l.files.Player(id)
+	values, endpoint := map[string]string(nil), ""
+	if l.command == "referee" {
+		values, endpoint = l.of(agents, nil, r), r.Endpoint
+	} else {
+		values, endpoint = l.of(agents, nil, p), p.DefaultEndpoint
 	}
-	switch l.command { // agents_config.json was read above
-	case "referee":
-		id, _ := l.given("id")
-		r, _ := l.files.Referee(id)
-		preset(&r.Preset, r.Endpoint)
-		set("max-concurrent", textOr(protocol.NonZero(r.MaxConcurrentMatches), ""))
-	case "player":
-		id, _ := l.given("id")
-		p, _ := l.files.Player(id)
-		preset(&p.Preset, p.DefaultEndpoint)
-		set("league-id", strings.Join(p.PreferredLeagues, ","))
+	u, _ := url.Parse(endpoint) // the loader has checked it
+	if port, source := l.given("port"); endpoint != "" && (source == config.SourceDefault || port == u.Port()) {
+		values["endpoint"] = endpoint
+		if u.Port() != "" {
+			values["port"] = u.Port()
+		}
 	}
 }
 
-// defaults adds the defaults of referees or players. No process is a single agent in a simulation.
+// defaults adds the defaults of referees or players.
 func (l *layers) defaults() {
 	switch l.command {
 	case "referee":
-		if d, err := l.files.RefereeDefaults(); !l.failed(err) {
-			set := l.of(&d.Header)
-			set("max-concurrent", strconv.Itoa(d.MaxConcurrentMatches), "max_concurrent_matches")
-			set("log-level", d.LogLevel, "log_level")
-		}
+		l.of(l.files.RefereeDefaults())
 	case "player", "simulate":
-		d, err := l.files.PlayerDefaults()
-		if l.failed(err) {
-			return
-		}
-		set := l.of(&d.Header)
-		set("strategies", d.Strategy, "strategy")
-		set("strategy", d.Strategy, "strategy")
-		if l.command == "player" {
-			set("log-level", d.LogLevel, "log_level")
-		}
+		l.of(l.files.PlayerDefaults())
 	}
 }
 
@@ -244,9 +205,9 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	o.SuspendAfter, o.ShutdownAfter = cmp.Or(in.Lifecycle.SuspendAfter, -1), cmp.Or(in.Lifecycle.ShutdownAfter, -1)
 	o.AsksPerSecond, o.AsksAtOnce = in.Limits.RequestsPerSecond, in.Limits.Burst
 	o.SameNames = !in.UniqueDisplayNames
-	o.EveryMatch, o.StrictReplies = in.Broadcast == config.BroadcastMatch, in.Replies == config.RepliesStrict
-	o.LenientAuth, o.RequireSignatures = in.Auth == config.AuthLenient, in.Signatures == config.SignaturesRequired
-	o.RequireEvidence = in.Evidence == config.EvidenceRecomputed
+	o.EveryMatch, o.StrictReplies = in.Broadcast == journal.BroadcastMatch, in.Replies == protocol.RepliesStrict
+	o.LenientAuth, o.RequireSignatures = in.Auth == journal.AuthLenient, in.Signatures == journal.SignaturesRequired
+	o.RequireEvidence = in.Evidence == journal.GradeRecomputed
 	security := &r.System.Security
 	o.TokenLength, o.TokenTTL = security.TokenLength, time.Duration(security.TokenTTLHours)*time.Hour
 	return r, nil

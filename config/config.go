@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -43,6 +44,42 @@ const (
 type Layer struct {
 	Path   string            // of the file
 	Values map[string]string // by flag
+}
+
+// LayerOf returns the layer of a file and of presets in it. The tag flag of a member names the flags of a
+// command to which it gives its value; a flag of one command has the name of the command and a colon before it.
+// A member of the file counts if the file has it, one of a preset if it is not zero.
+func LayerOf(command string, f File, presets ...any) Layer {
+	l := Layer{f.head().path, map[string]string{}}
+	l.add(command, reflect.ValueOf(f).Elem(), "", f.head().Gives)
+	for _, p := range presets {
+		l.add(command, reflect.ValueOf(p).Elem(), "", nil)
+	}
+	return l
+}
+
+// add adds the values of the members of a struct. gives is nil for a preset.
+func (l *Layer) add(command string, s reflect.Value, path string, gives func(member string) bool) {
+	for _, f := range fieldsOf(s.Type()) {
+		value, member := s.FieldByIndex(f.Index), strings.TrimPrefix(path+"."+memberName(f), ".")
+		if value.Kind() == reflect.Struct {
+			l.add(command, value, member, gives)
+		}
+		if f.Tag.Get("flag") == "" || gives == nil && value.IsZero() || gives != nil && !gives(member) {
+			continue
+		}
+		shown := fmt.Sprint(value.Interface())
+		if list, ok := value.Interface().([]string); ok {
+			shown = strings.Join(list, ",")
+		}
+		for flag := range strings.FieldsSeq(f.Tag.Get("flag")) {
+			if of, only, limited := strings.Cut(flag, ":"); !limited {
+				l.Values[flag] = shown
+			} else if of == command {
+				l.Values[only] = shown
+			}
+		}
+	}
 }
 
 // Settings resolves flags from the environment and a settings file. It is read-only.

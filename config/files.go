@@ -58,7 +58,7 @@ type System struct {
 	Header
 	SystemID        string      `json:"system_id" rule:"text"`
 	ProtocolVersion string      `json:"protocol_version" rule:"protocol"`
-	DefaultLeagueID string      `json:"default_league_id" rule:"league_id"`
+	DefaultLeagueID string      `json:"default_league_id" rule:"league_id" flag:"manager:league-id simulate:league-id up:league-id"`
 	Network         Network     `json:"network"`
 	Security        Security    `json:"security"`
 	Timeouts        Timeouts    `json:"timeouts"`
@@ -71,10 +71,10 @@ func (s *System) name() string { return "system.json" }
 
 // Network has the default addresses of agents.
 type Network struct {
-	BaseHost         string    `json:"base_host" rule:"host"`
-	ManagerPort      int       `json:"default_league_manager_port" rule:"1..65535"`
-	RefereePortRange PortRange `json:"default_referee_port_range" rule:"ports"`
-	PlayerPortRange  PortRange `json:"default_player_port_range" rule:"ports"`
+	BaseHost         string    `json:"base_host" rule:"host" flag:"host"`
+	ManagerPort      int       `json:"default_league_manager_port" rule:"1..65535" flag:"manager:port up:port"`
+	RefereePortRange PortRange `json:"default_referee_port_range" rule:"ports" flag:"referee:port"`
+	PlayerPortRange  PortRange `json:"default_player_port_range" rule:"ports" flag:"player:port"`
 }
 
 // A PortRange is the first and the last port that an agent may listen on.
@@ -111,7 +111,7 @@ func (t *Timeouts) Protocol() protocol.Timeouts {
 type RetryPolicy struct {
 	MaxRetries int     `json:"max_retries" rule:"0..10"`
 	Delay      float64 `json:"delay_sec" rule:"delay"`
-	Backoff    string  `json:"backoff_strategy" rule:"backoff"`
+	Backoff    string  `json:"backoff_strategy" rule:"fixed|linear|exponential"`
 }
 
 // Protocol returns the policy of a match.
@@ -158,18 +158,18 @@ func (a *Agents) complete(r *report, _ Known) {
 // LeagueManager is the manager that agents call.
 type LeagueManager struct {
 	DisplayName string `json:"display_name" rule:"name"`
-	Endpoint    string `json:"endpoint,omitzero" rule:"endpoint"` // "": from the system's host and port
+	Endpoint    string `json:"endpoint,omitzero" rule:"endpoint" flag:"manager"` // "": from the system's host and port
 }
 
 // A Preset has the values that presets of referees and players share. Zero values
 // are not preset.
 type Preset struct {
-	DisplayName string   `json:"display_name,omitzero" rule:"name"`
+	DisplayName string   `json:"display_name,omitzero" rule:"name" flag:"name"`
 	Version     string   `json:"version,omitzero" rule:"version"`
 	GameTypes   []string `json:"game_types,omitzero" rule:"games"`
 	Active      *bool    `json:"active,omitzero" rule:"bool"`
 
-	RegistrationCode string `json:"registration_code,omitzero" rule:"code"` // secret
+	RegistrationCode string `json:"registration_code,omitzero" rule:"code" flag:"registration-code"` // secret
 }
 
 // Inactive tells whether the agent must not be started.
@@ -180,7 +180,7 @@ type Referee struct {
 	RefereeID string `json:"referee_id" rule:"referee_id" required:"true"`
 	Endpoint  string `json:"endpoint,omitzero" rule:"endpoint"`
 	// up to protocol.MaxConcurrentMatches
-	MaxConcurrentMatches int `json:"max_concurrent_matches,omitzero" rule:"1..10"`
+	MaxConcurrentMatches int `json:"max_concurrent_matches,omitzero" rule:"1..10" flag:"max-concurrent"`
 	Preset
 }
 
@@ -189,7 +189,7 @@ type Player struct {
 	PlayerID        string `json:"player_id" rule:"player_id" required:"true"`
 	DefaultEndpoint string `json:"default_endpoint,omitzero" rule:"endpoint"`
 	// the only leagues that it joins; none: any
-	PreferredLeagues []string `json:"preferred_leagues,omitzero" each:"league_id"`
+	PreferredLeagues []string `json:"preferred_leagues,omitzero" each:"league_id" flag:"league-id"`
 	Preset
 }
 
@@ -198,27 +198,27 @@ type League struct {
 	Header
 	LeagueID     string       `json:"league_id" rule:"own_id"`
 	DisplayName  string       `json:"display_name" rule:"name"`
-	GameType     string       `json:"game_type" rule:"game"`
+	GameType     string       `json:"game_type" rule:"game" flag:"game"`
 	Status       string       `json:"status" rule:"status"` // only a league with StatusActive is played
 	Scoring      Scoring      `json:"scoring"`
 	Participants Participants `json:"participants"`
-	Tournament   string       `json:"tournament" rule:"tournament"`
+	Tournament   string       `json:"tournament" rule:"tournament" flag:"tournament"`
 	// of a round-robin; the manager limits the number of matches
-	Legs   int `json:"legs" rule:"1..134217728"`
-	Rounds int `json:"rounds" rule:"0..5000"` // of a Swiss system; 0: the usual number
+	Legs   int `json:"legs" rule:"1..134217728" flag:"legs"`
+	Rounds int `json:"rounds" rule:"0..5000" flag:"rounds"` // of a Swiss system; 0: the usual number
 	// display names, best first, of a Swiss system or knockout
 	Seeding            []string `json:"seeding" each:"name"`
-	Broadcast          string   `json:"broadcast" rule:"broadcast"`
+	Broadcast          string   `json:"broadcast" rule:"round|match"` // when the standings are broadcast
 	UniqueDisplayNames bool     `json:"unique_display_names" rule:"bool"`
 	RegistrationWindow int      `json:"registration_window_sec" rule:"seconds0"` // 0: none
 	// after which a registered agent that never answered may lose its slot
 	RegistrationGrace int       `json:"registration_grace_sec" rule:"seconds1"`
 	AnnounceLead      int       `json:"announce_lead_sec" rule:"seconds0"`
 	Lifecycle         Lifecycle `json:"lifecycle"`
-	Replies           string    `json:"replies" rule:"replies"`
-	Auth              string    `json:"auth" rule:"auth"`
-	Signatures        string    `json:"signatures" rule:"signatures"`
-	Evidence          string    `json:"evidence" rule:"evidence"`
+	Replies           string    `json:"replies" rule:"by_meaning|strict"` // which replies count
+	Auth              string    `json:"auth" rule:"strict|lenient"`       // lenient: third-party agents need no token
+	Signatures        string    `json:"signatures" rule:"optional|required"`
+	Evidence          string    `json:"evidence" rule:"stated|recomputed"`
 	// networks of agents, see ParseNetwork; none: it depends on --host
 	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"`
 	Limits           Limits   `json:"limits"`
@@ -241,25 +241,8 @@ func (l *League) complete(r *report, _ Known) {
 	}
 }
 
-// Values of members of League.
-const (
-	StatusActive = "ACTIVE"
-
-	BroadcastRound = "round" // broadcast the standings after every round
-	BroadcastMatch = "match" // broadcast them after every match as well
-
-	RepliesByMeaning = "by_meaning" // accept replies with a clear meaning, and note how they deviate
-	RepliesStrict    = protocol.RepliesStrict
-
-	AuthStrict  = "strict"  // every agent needs a token
-	AuthLenient = "lenient" // third-party agents need none
-
-	SignaturesOptional = "optional" // agents that do not sign take part as well
-	SignaturesRequired = "required" // only players with keys, and referees that relay signatures
-
-	EvidenceStated     = "stated"     // record also results that rest on the word of their referee alone
-	EvidenceRecomputed = "recomputed" // record only results whose moves and draw are shown
-)
+// StatusActive is the Status of a league that can be played.
+const StatusActive = "ACTIVE"
 
 // Scoring has the points of a match, and the tie-breaks of the table.
 type Scoring struct {
@@ -316,8 +299,8 @@ func (d *AgentDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
 // RefereeDefaults is config/defaults/referee.json.
 type RefereeDefaults struct {
 	AgentDefaults
-	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"1..10"`
-	LogLevel             string `json:"log_level" rule:"log_level"`
+	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"1..10" flag:"max-concurrent"`
+	LogLevel             string `json:"log_level" rule:"debug|info|warn|error|disabled" flag:"log-level"`
 
 	// networks of players; none: those that the manager allows
 	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"`
@@ -328,8 +311,8 @@ func (d *RefereeDefaults) name() string { return "defaults/referee.json" }
 // PlayerDefaults is config/defaults/player.json.
 type PlayerDefaults struct {
 	AgentDefaults
-	Strategy string `json:"strategy" rule:"strategy"`
-	LogLevel string `json:"log_level" rule:"log_level"`
+	Strategy string `json:"strategy" rule:"strategy" flag:"strategy strategies"`
+	LogLevel string `json:"log_level" rule:"debug|info|warn|error|disabled" flag:"player:log-level"`
 }
 
 func (d *PlayerDefaults) name() string { return "defaults/player.json" }

@@ -118,10 +118,13 @@ func (r *report) member(f reflect.StructField, path string, value any) {
 	}
 }
 
-// rule returns the check with a name, or that of a range such as 1..65535.
+// rule returns the check with a name, that of words such as round|match, or that of a range such as 1..65535.
 func (r *report) rule(name string) check {
 	if c, ok := r.rules[name]; ok {
 		return c
+	}
+	if words := strings.Split(name, "|"); len(words) > 1 {
+		return oneOf(words...)
 	}
 	var low, high int
 	if _, err := fmt.Sscanf(name, "%d..%d", &low, &high); err != nil {
@@ -247,14 +250,7 @@ func rules(known Known, leagueID string) map[string]check {
 		"tiebreakers": someOf(known.Tiebreakers),
 		"tournament":  oneOf(known.Tournaments...),
 		"strategy":    oneOf(known.Strategies...),
-		"log_level":   oneOf("debug", "info", "warn", "error", "disabled"),
-		"broadcast":   oneOf(BroadcastRound, BroadcastMatch),
-		"replies":     oneOf(RepliesByMeaning, RepliesStrict),
-		"auth":        oneOf(AuthStrict, AuthLenient),
-		"signatures":  oneOf(SignaturesOptional, SignaturesRequired),
-		"evidence":    oneOf(EvidenceStated, EvidenceRecomputed),
 		"code":        registrationCode,
-		"backoff":     oneOf(protocol.BackoffFixed, protocol.BackoffLinear, protocol.BackoffExponential),
 		"timeouts":    objectOf[Timeouts](),
 		"retries":     objectOf[RetryPolicy](),
 		"seconds0":    wholeSeconds(0),

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
@@ -106,12 +105,12 @@ func deviationsOf() map[string][]deviation {
 type settings struct{ replies, auth string }
 
 func (s settings) in(o *manager.Options) {
-	o.StrictReplies, o.LenientAuth = s.replies == config.RepliesStrict, s.auth == config.AuthLenient
+	o.StrictReplies, o.LenientAuth = s.replies == protocol.RepliesStrict, s.auth == protocol.AuthLenient
 }
 
 var allSettings = []settings{
-	{config.RepliesByMeaning, config.AuthStrict}, {config.RepliesByMeaning, config.AuthLenient},
-	{config.RepliesStrict, config.AuthStrict}, {config.RepliesStrict, config.AuthLenient},
+	{"by_meaning", "strict"}, {"by_meaning", protocol.AuthLenient},
+	{protocol.RepliesStrict, "strict"}, {protocol.RepliesStrict, protocol.AuthLenient},
 }
 
 // counts is the judgement of a reply that is accepted.
@@ -185,7 +184,7 @@ func TestDeviatingRepliesAreJudgedAsTheProtocolPageSays(t *testing.T) {
 		}
 		for _, s := range allSettings {
 			want := row[2]
-			if s.replies == config.RepliesStrict {
+			if s.replies == protocol.RepliesStrict {
 				want = row[3]
 			}
 			for _, d := range deviations {
@@ -212,7 +211,7 @@ func TestRequiredMembersOfRepliesAreThoseOfTheProtocolPage(t *testing.T) {
 				}
 				check := func(t *testing.T, verdict string) { assert.NotEqual(t, counts, verdict) }
 				switch {
-				case required == "no", required == "in strict" && s.replies == config.RepliesByMeaning:
+				case required == "no", required == "in strict" && s.replies == "by_meaning":
 					check = expect(counts)
 				case required == "in strict":
 					check = expect(string(protocol.ErrMissingField))

@@ -175,22 +175,18 @@ func (a *asker) launch() (mcp.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ends [4]*os.File
-	if ends[0], ends[1], err = os.Pipe(); err != nil {
-		return nil, err
-	}
-	if ends[2], ends[3], err = os.Pipe(); err != nil {
-		closeAll(ends[:2])
-		return nil, err
-	}
-	a.program, err = a.programs.start(path, args, [3]*os.File{ends[0], ends[3], nil})
-	closeAll([]*os.File{ends[0], ends[3]})
+	theirs, ours, err := pipes(2)
 	if err != nil {
-		closeAll(ends[1:3])
 		return nil, err
 	}
-	a.pipes = []*os.File{ends[1], ends[2]}
-	return &mcp.IOTransport{Reader: ends[2], Writer: ends[1]}, nil
+	a.program, err = a.programs.start(path, args, theirs)
+	closeAll(theirs)
+	if err != nil {
+		closeAll(ours)
+		return nil, err
+	}
+	a.pipes = ours
+	return &mcp.IOTransport{Reader: ours[1], Writer: ours[0]}, nil
 }
 
 // disconnect ends the session in the background, because a server that hangs can take

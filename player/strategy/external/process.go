@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,17 +47,12 @@ type process struct {
 
 // launch starts a program.
 func launch(path string, args []string, programs *Programs, output *output) (*process, error) {
-	var read, write [3]*os.File // the ends of each pipe
-	for i := range 3 {
-		var err error
-		if read[i], write[i], err = os.Pipe(); err != nil {
-			closeAll(append(read[:i], write[:i]...))
-			return nil, err
-		}
+	theirs, ours, err := pipes(3)
+	if err != nil {
+		return nil, err
 	}
-	theirs, ours := [3]*os.File{read[0], write[1], write[2]}, []*os.File{write[0], read[1], read[2]}
 	c, err := programs.start(path, args, theirs)
-	closeAll(theirs[:])
+	closeAll(theirs)
 	if err != nil {
 		closeAll(ours)
 		return nil, err
@@ -76,6 +72,23 @@ func launch(path string, args []string, programs *Programs, output *output) (*pr
 		closeAll(ours)
 	}()
 	return p, nil
+}
+
+// pipes opens pipes for the first standard files of a program: its input, its output and its errors. It
+// returns the ends of the program and those of this process.
+func pipes(n int) (theirs, ours []*os.File, err error) {
+	for i := range n {
+		read, write, err := os.Pipe()
+		if err != nil {
+			closeAll(slices.Concat(theirs, ours))
+			return nil, nil, err
+		}
+		if i == 0 {
+			read, write = write, read
+		}
+		theirs, ours = append(theirs, write), append(ours, read)
+	}
+	return theirs, ours, nil
 }
 
 func closeAll(files []*os.File) {

@@ -92,9 +92,8 @@ type ending struct {
 	success bool   // exit status 0
 }
 
-// start starts a program with its standard input, output and error. Without the last, it
-// has no standard error.
-func (o *Programs) start(path string, args []string, files [3]*os.File) (*child, error) {
+// start starts a program with its standard input, output and, if there is a third file, error.
+func (o *Programs) start(path string, args []string, files []*os.File) (*child, error) {
 	cmd := exec.CommandContext(context.Background(), path, args...) //nolint:gosec // the user's own program; stop ends it
 	if o.Self == "" {
 		c := &child{cmd: cmd}
@@ -114,9 +113,9 @@ func (o *Programs) start(path string, args []string, files [3]*os.File) (*child,
 }
 
 // run starts the command of a child.
-func (o *Programs) run(c *child, files [3]*os.File) error {
+func (o *Programs) run(c *child, files []*os.File) error {
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Env, c.cmd.Dir = files[0], files[1], o.environment(), o.Folder
-	if files[2] != nil {
+	if len(files) > 2 {
 		c.cmd.Stderr = files[2]
 	}
 	c.exited = make(chan struct{})
@@ -148,14 +147,9 @@ type startError struct{ reason string }
 func (e *startError) Error() string { return e.reason }
 
 // supervise starts the supervisor of a program, and waits until it has started the program.
-func (o *Programs) supervise(args []string, files [3]*os.File, isolated bool) (*child, error) {
-	commands, control, err := os.Pipe()
+func (o *Programs) supervise(args []string, files []*os.File, isolated bool) (*child, error) {
+	theirs, ours, err := pipes(2)
 	if err != nil {
-		return nil, err
-	}
-	status, messages, err := os.Pipe()
-	if err != nil {
-		closeAll([]*os.File{commands, control})
 		return nil, err
 	}
 	mode := openMode
@@ -164,16 +158,16 @@ func (o *Programs) supervise(args []string, files [3]*os.File, isolated bool) (*
 	}
 	cmd := exec.CommandContext(context.Background(), o.Self) //nolint:gosec // this program
 	cmd.Args = append([]string{"evenodd", superviseCommand, mode}, args...)
-	cmd.ExtraFiles = []*os.File{commands, messages}
+	cmd.ExtraFiles = theirs
 	cmd.SysProcAttr = supervisorAttributes(isolated)
-	c := &child{cmd: cmd, control: control, status: status, isolated: isolated && namespaces}
+	c := &child{cmd: cmd, control: ours[0], status: ours[1], isolated: isolated && namespaces}
 	err = o.run(c, files)
-	closeAll(cmd.ExtraFiles)
+	closeAll(theirs)
 	if err != nil {
-		closeAll([]*os.File{control, status})
+		closeAll(ours)
 		return nil, err
 	}
-	from := bufio.NewReader(status)
+	from := bufio.NewReader(c.status)
 	message, _ := from.ReadString('\n') // an error leaves another message than these
 	go c.await(from)
 	if message == startedMessage {

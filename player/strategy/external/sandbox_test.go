@@ -253,7 +253,7 @@ func attempted(t *testing.T, sandbox bool) (results map[string]string) {
 	null, err := os.Open(os.DevNull)
 	require.NoError(t, err)
 	defer func() { _ = null.Close() }()
-	c, err := programs.start(os.Args[0], []string{"-test.run=^TestHostileProgram$"}, [3]*os.File{null, write, os.Stderr})
+	c, err := programs.start(os.Args[0], []string{"-test.run=^TestHostileProgram$"}, []*os.File{null, write, os.Stderr})
 	require.NoError(t, err)
 	require.NoError(t, write.Close())
 	require.NoError(t, json.NewDecoder(read).Decode(&results))
