@@ -99,7 +99,7 @@ func (a *address) checkEndpoint() error {
 	switch {
 	case a.local:
 		return nil
-	case a.endpoint != "" && !httpURL(a.endpoint):
+	case a.endpoint != "" && !protocol.ValidHTTP(a.endpoint):
 		return usage("--endpoint %q: must be a URL such as http://my-host:8101/mcp", a.endpoint)
 	case a.endpoint == "" && (a.host == "" || ip != nil && ip.IsUnspecified()):
 		return usage("--host %q listens on all addresses of this machine: set --endpoint to the URL that other agents must "+
@@ -163,10 +163,4 @@ func (a *address) firstFree(ctx context.Context) (net.Listener, error) {
 		return nil, fmt.Errorf("all ports of %s are taken by other programs: %s", &a.ports, remedy)
 	}
 	return nil, fmt.Errorf("port %s is %w: stop that program, or %s", &a.ports, errTaken, remedy)
-}
-
-// httpURL tells whether s is a valid URL of HTTP.
-func httpURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && protocol.ValidURL(s) && (u.Scheme == "http" || u.Scheme == "https")
 }

@@ -25,7 +25,7 @@ func agentURL(text string) (string, error) {
 	switch {
 	case numeric == nil && port > 0:
 		return "", usage("%q is not the URL of an agent (did you mean localhost:%[1]s?)", text)
-	case err != nil || !httpURL(whole) || u.Hostname() == "" || badPort(u.Port()):
+	case err != nil || !protocol.ValidHTTP(whole) || u.Hostname() == "" || badPort(u.Port()):
 		return "", usage("%q is not the URL of an agent: it must be one such as http://localhost:8101/mcp", text)
 	case u.User != nil:
 		return "", usage("%s: the URL of an agent must not contain a user name or a password", u.Redacted())

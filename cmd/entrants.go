@@ -15,7 +15,7 @@ import (
 // server and the folder of the entrant.
 func toolsOf(e *config.Entrant, flags external.Tools) external.Tools {
 	flags.LLM = external.LLM{URL: e.LLM.URL, Model: e.LLM.Model, Key: e.LLM.Key(), Prompt: e.LLM.Prompt}
-	flags.MCP = external.MCP{Command: e.MCP.Command, URL: e.MCP.URL, Tool: e.MCP.Tool}
+	flags.MCP = external.MCP(e.MCP)
 	flags.Programs.Folder = e.Folder
 	return flags
 }
@@ -26,8 +26,11 @@ func (o *simulateOptions) enter() error {
 	if err := completeTools(&o.Tools, o.promptFile); err != nil || o.entrants == "" {
 		return err
 	}
-	for _, name := range o.replaced {
-		return usage("--%s cannot be used with --entrants: the file says it for each player", name)
+	// these are flags whose values the file has for each player
+	for name := range strings.FieldsSeq("strategies player llm-url llm-model llm-prompt mcp-command mcp-url mcp-tool") {
+		if o.given(name) {
+			return usage("--%s cannot be used with --entrants: the file says it for each player", name)
+		}
 	}
 	listed, err := config.LoadEntrants(o.entrants)
 	if err != nil {
@@ -66,9 +69,4 @@ func (o *simulateOptions) entrantsFlag() string {
 		return ""
 	}
 	return " --entrants " + o.entrants
-}
-
-// replacedFlags are the flags whose values an entrants file has for each player.
-func replacedFlags() []string {
-	return strings.Fields("strategies player llm-url llm-model llm-prompt mcp-command mcp-url mcp-tool")
 }

@@ -34,15 +34,15 @@ func known() config.Known {
 		Tournaments: journal.Formats(),
 		// not programs: a file in the data folder may come from somebody else
 		Strategies: append(strategy.Names(), external.Model),
-		Games:      map[string]config.KnownGame{},
+		Games:      map[string]config.Game{},
 	}
 	for _, t := range games().Types() {
 		game, _ := games().Game(t) // the registry has it
 		info := game.Info()
-		k.Games[t] = config.KnownGame{
+		k.Games[t] = config.Game{
 			DisplayName: info.DisplayName, MoveTypes: info.MoveTypes, ValidChoices: info.ValidChoices,
 			MinPlayers: info.MinPlayers, MaxPlayers: info.MaxPlayers,
-			Module: strings.TrimPrefix(reflect.TypeOf(game).PkgPath(), "evenodd/"),
+			RulesModule: strings.TrimPrefix(reflect.TypeOf(game).PkgPath(), "evenodd/"),
 		}
 	}
 	return k

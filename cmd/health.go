@@ -41,7 +41,7 @@ or with the status warning: then the disk of its data folder is almost full.`,
 			if len(args) > 0 {
 				url = args[0]
 			}
-			if !httpURL(url) {
+			if !protocol.ValidHTTP(url) {
 				return usage("URL %q: must be that of an agent, such as http://localhost:8101/mcp", url)
 			}
 			health, err := askHealth(c.Context(), strings.TrimSuffix(strings.TrimRight(url, "/"), "/mcp")+"/healthz", ca)

@@ -301,18 +301,14 @@ func (o *managerOptions) situation(status manager.Status, resumed bool) string {
 		}
 	}
 	if resumed {
+		silent := ""
+		if len(status.Awaited) > 0 {
+			silent = "; no answer yet from " + strings.Join(status.Awaited, ", ")
+		}
 		text = fmt.Sprintf("resumes: %d players and %d referees have registered%s; it %s", status.Players,
-			status.Referees, waitingFor(status.Awaited), text)
+			status.Referees, silent, text)
 	}
 	return text
-}
-
-// waitingFor lists the agents that have registered but not answered a ping; "" for none.
-func waitingFor(ids []string) string {
-	if len(ids) == 0 {
-		return ""
-	}
-	return "; no answer yet from " + strings.Join(ids, ", ")
 }
 
 // howToResume tells the operator how to resume an interrupted league.

@@ -34,7 +34,7 @@ func described(schema properties, description string) properties {
 // choiceOf returns the JSON Schema of one of some words.
 func choiceOf(words []string) properties { return properties{"type": "string", "enum": words} }
 
-// argumentsSchema returns the JSON Schema of the arguments of a tool, as readArguments
+// argumentsSchema returns the JSON Schema of the arguments of a tool, as withArguments
 // decodes them.
 func argumentsSchema(p properties, required ...string) map[string]any {
 	s := objectSchema(p, required...)
@@ -42,12 +42,16 @@ func argumentsSchema(p properties, required ...string) map[string]any {
 	return s
 }
 
-// readArguments decodes the arguments of a tool.
-func readArguments(text []byte, into any) error {
-	if err := json.Unmarshal(text, into, json.RejectUnknownMembers(true)); err != nil {
-		return fmt.Errorf("invalid arguments: %w", err)
+// withArguments returns the call of a tool whose arguments have a Go type. Usual has the values of those that
+// are not given.
+func withArguments[A any](usual A, call func(ctx context.Context, given *A) (any, error)) toolCall {
+	return func(ctx context.Context, _ string, text []byte) (any, error) {
+		given := usual
+		if err := json.Unmarshal(text, &given, json.RejectUnknownMembers(true)); err != nil {
+			return nil, fmt.Errorf("invalid arguments: %w", err)
+		}
+		return call(ctx, &given)
 	}
-	return nil
 }
 
 // queryTools returns a tool for each query.
@@ -87,14 +91,11 @@ func (d *desktop) queryTools() []mcp.Tool {
 func queryCall[T any](d *desktop, name, member string) toolCall {
 	about := subjects()[name]
 	about.enough = maxItems
-	return func(ctx context.Context, _ string, arguments []byte) (any, error) {
-		var given struct {
-			Round    protocol.QueryRound `json:"round"`
-			PlayerID string              `json:"player_id"`
-		}
-		if err := readArguments(arguments, &given); err != nil {
-			return nil, err
-		}
+	type query struct {
+		Round    protocol.QueryRound `json:"round"`
+		PlayerID string              `json:"player_id"`
+	}
+	return withArguments(query{}, func(ctx context.Context, given *query) (any, error) {
 		q := d.query
 		q.subject, q.playerID = name, given.PlayerID
 		switch given.Round {
@@ -117,12 +118,16 @@ func queryCall[T any](d *desktop, name, member string) toolCall {
 				q.manager, name)
 		}
 		return result, nil
-	}
+	})
 }
 
 // replayTool returns the tool that shows a match. Only recorded matches have the file
 // that it reads: it discloses no choice and no nonce of a running match.
 func (d *desktop) replayTool() mcp.Tool {
+	type match struct {
+		MatchID  string `json:"match_id"`
+		LeagueID string `json:"league_id"`
+	}
 	return mcp.Tool{
 		Name: "replay_match", Title: "Replay of a match", ReadOnly: true,
 		Description: "Returns a finished match from the data folder: each message with its time and a summary, the errors, " +
@@ -132,20 +137,13 @@ func (d *desktop) replayTool() mcp.Tool {
 			"league_id": described(textSchema, "default: the only league in the folder"),
 		}, "match_id"),
 		Output: resultSchema[record.Conversation](),
-		Call: func(_ context.Context, _ string, arguments []byte) (any, error) {
-			var given struct {
-				MatchID  string `json:"match_id"`
-				LeagueID string `json:"league_id"`
-			}
-			if err := readArguments(arguments, &given); err != nil {
-				return nil, err
-			}
+		Call: withArguments(match{}, func(_ context.Context, given *match) (any, error) {
 			o := &replayOptions{data: d.query.data, matchID: given.MatchID, leagueID: cmp.Or(given.LeagueID, d.query.leagueID)}
 			doc, err := o.read()
 			if err != nil {
 				return nil, err
 			}
 			return record.ConversationOf(doc), nil
-		},
+		}),
 	}
 }

@@ -59,20 +59,19 @@ func (d *desktop) checkTool() mcp.Tool {
 				"description": "longest time for the test"},
 		}, "role", "url"),
 		Output: resultSchema[checkResult](),
-		Call:   d.check,
+		Call:   withArguments(checkRequest{Game: evenodd.Type, Seconds: usualCheck}, d.check),
 	}
 }
 
-func (d *desktop) check(ctx context.Context, _ string, arguments []byte) (any, error) {
-	given := struct {
-		Role    string `json:"role"`
-		URL     string `json:"url"`
-		Game    string `json:"game"`
-		Seconds int    `json:"timeout_sec"`
-	}{Game: evenodd.Type, Seconds: usualCheck}
-	if err := readArguments(arguments, &given); err != nil {
-		return nil, err
-	}
+// A checkRequest holds the arguments of check_agent.
+type checkRequest struct {
+	Role    string `json:"role"`
+	URL     string `json:"url"`
+	Game    string `json:"game"`
+	Seconds int    `json:"timeout_sec"`
+}
+
+func (d *desktop) check(ctx context.Context, given *checkRequest) (any, error) {
 	if given.Seconds < minCheck || given.Seconds > maxCheck {
 		return nil, fmt.Errorf("timeout_sec %d: must be from %d to %d", given.Seconds, minCheck, maxCheck)
 	}
@@ -153,7 +152,7 @@ func (d *desktop) simulateTool() mcp.Tool {
 				"maxItems": maxSimulated, "description": "of the players, in turn (default: random)"},
 		}),
 		Output: resultSchema[simulationJSON](),
-		Call:   d.simulate,
+		Call:   withArguments(simulationRequest{Players: usualPlayers, Game: evenodd.Type, Legs: 1}, d.simulate),
 	}
 }
 
@@ -193,11 +192,7 @@ func (r *simulationRequest) options() (o simulation.Options, err error) {
 	return o, err
 }
 
-func (d *desktop) simulate(ctx context.Context, _ string, arguments []byte) (any, error) {
-	given := simulationRequest{Players: usualPlayers, Game: evenodd.Type, Legs: 1}
-	if err := readArguments(arguments, &given); err != nil {
-		return nil, err
-	}
+func (d *desktop) simulate(ctx context.Context, given *simulationRequest) (any, error) {
 	options, err := given.options()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func managerFlag(f *pflag.FlagSet, manager *string) {
 }
 
 func checkManager(manager string) error {
-	if !httpURL(manager) {
+	if !protocol.ValidHTTP(manager) {
 		return usage("--manager %q: must be a URL such as http://localhost:8000/mcp", manager)
 	}
 	return nil
@@ -101,6 +102,29 @@ func (o *agentOptions) wantedID(base int, id func(n int) string) string {
 		return id(n)
 	}
 	return ""
+}
+
+// preset sets the options of an agent that files set and flags do not, and returns the types of the games that
+// it plays.
+func (o *agentOptions) preset(files *config.Loader, role string, m *membership.Options) (games []string, err error) {
+	system, systemErr := files.System()
+	defaults, preset, err := files.Agent(role, o.id)
+	if err := errors.Join(systemErr, err); err != nil {
+		return nil, asUsage(err)
+	}
+	m.Version, m.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
+	if role == protocol.RoleReferee {
+		m.RegisterTimeout = inSeconds(system.Timeouts.RegisterReferee)
+	}
+	if preset.Inactive() {
+		agents, _ := files.Agents() // which has the preset
+		return nil, fmt.Errorf("%s %s is not active: set \"active\" to true in %s, or start it with another --id", role, o.id,
+			agents.Path())
+	}
+	if preset.GameTypes != nil {
+		return preset.GameTypes, nil
+	}
+	return defaults.GameTypes, nil
 }
 
 // An agent is a player or a referee, as its process uses it.

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -89,8 +88,9 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err := o.checkCount(); err != nil {
 		return err
 	}
-	options, err := playerPreset(files, o.id)
-	if err != nil {
+	var options player.Options
+	var err error
+	if options.Games, err = o.preset(files, "player", &options.Options); err != nil {
 		return err
 	}
 	o.tools.Hosted = true
@@ -218,24 +218,6 @@ const (
 	llmKeyVariable    = "EVENODD_LLM_KEY"
 	openAIKeyVariable = "OPENAI_API_KEY"
 )
-
-// playerPreset returns the options of a player that files set and flags do not.
-func playerPreset(files *config.Loader, id string) (player.Options, error) {
-	system, systemErr := files.System()
-	defaults, defaultsErr := files.PlayerDefaults()
-	preset, presetErr := files.Player(id)
-	if err := errors.Join(systemErr, defaultsErr, presetErr); err != nil {
-		return player.Options{}, asUsage(err)
-	}
-	games := defaults.GameTypes
-	if preset.GameTypes != nil {
-		games = preset.GameTypes
-	}
-	options := player.Options{Games: games}
-	options.Version, options.RegisterTimeout = cmp.Or(preset.Version,
-		defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
-	return options, checkActive(files, "player", id, &preset.Preset)
-}
 
 // summary is the record as a sentence.
 func (r *played) summary() string {

@@ -1,9 +1,7 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -56,9 +54,14 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if o.maxConcurrent < 1 || o.maxConcurrent > protocol.MaxConcurrentMatches {
 		return usage("--max-concurrent %d: must be from 1 to %d", o.maxConcurrent, protocol.MaxConcurrentMatches)
 	}
-	options, allowed, err := refereePreset(files, o.id)
+	var options referee.Options
+	types, err := o.preset(files, "referee", &options.Options)
 	if err != nil {
 		return err
+	}
+	defaults, err := files.RefereeDefaults()
+	if err != nil {
+		return asUsage(err)
 	}
 	l, err := o.listen(ctx)
 	if err != nil {
@@ -72,11 +75,11 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
 	p.complete(&options.Options, o.wantedID(8000, league.RefereeID))
-	options.MaxConcurrent, options.Stalls = o.maxConcurrent, stalls.Longest
+	options.Games, options.MaxConcurrent, options.Stalls = gamesOf(types), o.maxConcurrent, stalls.Longest
 	if o.leagueID != "" {
 		options.Leagues = []string{o.leagueID}
 	}
-	calls := playerGuard(&o.address, allowed)
+	calls := playerGuard(&o.address, defaults.AllowedEndpoints)
 	options.UsualNetworks = calls.networks
 	if calls.set {
 		options.Networks = calls.networks
@@ -100,25 +103,6 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 		return err
 	}
 	return printReferee(s, r.Record())
-}
-
-// refereePreset returns the options of a referee that files set and flags do not, and its
-// allowed_endpoints.
-func refereePreset(files *config.Loader, id string) (options referee.Options, allowed []string, err error) {
-	system, systemErr := files.System()
-	defaults, defaultsErr := files.RefereeDefaults()
-	preset, presetErr := files.Referee(id)
-	if err := errors.Join(systemErr, defaultsErr, presetErr); err != nil {
-		return referee.Options{}, nil, asUsage(err)
-	}
-	types := defaults.GameTypes
-	if preset.GameTypes != nil {
-		types = preset.GameTypes
-	}
-	options = referee.Options{Games: gamesOf(types)}
-	options.Version, options.RegisterTimeout = cmp.Or(preset.Version,
-		defaults.Version), inSeconds(system.Timeouts.RegisterReferee)
-	return options, defaults.AllowedEndpoints, checkActive(files, "referee", id, &preset.Preset)
 }
 
 func printReferee(s streams, r referee.Record) error {

@@ -214,16 +214,3 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 }
 
 func inSeconds(n int) time.Duration { return time.Duration(n) * time.Second }
-
-// checkActive returns an error for an agent that must not be started.
-func checkActive(files *config.Loader, role, id string, preset *config.Preset) error {
-	if !preset.Inactive() {
-		return nil
-	}
-	agents, err := files.Agents()
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%s %s is not active: set \"active\" to true in %s, or start it with another --id", role, id,
-		agents.Path())
-}

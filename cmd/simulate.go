@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -26,15 +25,14 @@ type simulateOptions struct {
 	simulation.Options
 	leagueSettings
 	resume    bool
-	newSeed   bool // --seed was not given
+	given     func(flag string) bool // tells whether the user has set a flag
 	output    string
 	list      string
 	quiet     bool
 	fileLevel string // of the log file: --log-level if it was given
 
-	entrants   string   // path of --entrants
-	replaced   []string // given flags that do not go with --entrants
-	promptFile string   // --llm-prompt
+	entrants   string // path of --entrants
+	promptFile string // --llm-prompt
 
 	serveAt string // address of the page; "" for none
 	page    string // its URL; "" for none
@@ -81,16 +79,15 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.newSeed = !c.Flags().Changed("seed")
-			o.replaced = slices.DeleteFunc(replacedFlags(), func(name string) bool { return !c.Flags().Changed(name) })
-			o.many, o.meet.given = c.Flags().Changed("players"), c.Flags().Changed("listen")
-			if o.fileLevel = "info"; c.Flags().Changed("log-level") {
+			o.given = c.Flags().Changed
+			o.many, o.meet.given = o.given("players"), o.given("listen")
+			if o.fileLevel = "info"; o.given("log-level") {
 				o.fileLevel = o.logLevel
 			}
 			if err := o.enter(); err != nil {
 				return err
 			}
-			if (o.Faults != "" || len(o.urls) > 0) && !c.Flags().Changed("log-level") {
+			if (o.Faults != "" || len(o.urls) > 0) && !o.given("log-level") {
 				o.logLevel = "error" // the user expects the faults: no warnings
 			}
 			return runSimulate(c.Context(), s, data.loader, o)
@@ -186,7 +183,7 @@ func (o *simulateOptions) run(ctx context.Context, s streams, system *config.Sys
 		return nil, err
 	}
 	defer func() { err = closeFiles(s, o.Files, err) }()
-	if o.newSeed && !o.resume {
+	if !o.given("seed") && !o.resume {
 		o.Seed = newSeed()
 		if !o.quiet {
 			_ = printLine(s.err, "Seed: %d", o.Seed)

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -20,7 +21,7 @@ type Game struct {
 	DisplayName  string              `json:"display_name" rule:"name"`
 	MoveTypes    []string            `json:"move_types" rule:"any"`
 	ValidChoices map[string][]string `json:"valid_choices" rule:"any"`
-	RulesModule  string              `json:"rules_module" rule:"any"`
+	RulesModule  string              `json:"rules_module" rule:"any"` // such as rules/evenodd
 	// longest match; 0: it depends on the timeouts
 	MaxRoundTime int `json:"max_round_time_sec" rule:"seconds0"`
 	MinPlayers   int `json:"min_players" rule:"any"` // of a match
@@ -33,7 +34,7 @@ func (g *Games) name() string { return "games/games_registry.json" }
 func (g *Games) assume(known Known) {
 	for _, t := range known.gameTypes() {
 		game := Game{GameType: t}
-		game.describe(known.Games[t])
+		game.describe(known)
 		g.Games = append(g.Games, game)
 	}
 }
@@ -44,18 +45,19 @@ func (g *Games) complete(r *report, known Known) {
 		if slices.ContainsFunc(g.Games[:i], func(other Game) bool { return other.GameType == one.GameType }) {
 			r.add(fmt.Sprintf("games[%d].game_type", i), "must be a game that is not listed before", one.GameType)
 		}
-		one.describe(known.Games[one.GameType])
+		one.describe(known)
 	}
 }
 
 // describe sets the members that follow from the program's game. In a file they are for people.
-func (g *Game) describe(in KnownGame) {
-	g.DisplayName = cmp.Or(g.DisplayName, in.DisplayName)
-	g.MoveTypes, g.RulesModule, g.ValidChoices = in.MoveTypes, in.Module, map[string][]string{}
-	for move, choices := range in.ValidChoices {
-		g.ValidChoices[move] = compact(choices)
+func (g *Game) describe(known Known) {
+	game := known.Games[g.GameType]
+	game.GameType, game.MaxRoundTime, game.DisplayName = g.GameType, g.MaxRoundTime, cmp.Or(g.DisplayName, game.DisplayName)
+	game.ValidChoices = maps.Clone(game.ValidChoices)
+	for move, choices := range game.ValidChoices {
+		game.ValidChoices[move] = compact(choices)
 	}
-	g.MinPlayers, g.MaxPlayers = in.MinPlayers, in.MaxPlayers
+	*g = game
 }
 
 // compact writes a list of consecutive numbers as spec 003 §3.8.3 does: 0-8.

@@ -99,6 +99,24 @@ func (l *Loader) Player(id string) (*Player, error) {
 	return preset(agents.Players, func(p Player) bool { return p.PlayerID == id }), nil
 }
 
+// Agent returns the defaults of an agent, and its preset.
+func (l *Loader) Agent(role, id string) (*AgentDefaults, *Preset, error) {
+	if role == protocol.RoleReferee {
+		defaults, err := l.RefereeDefaults()
+		preset, presetErr := l.Referee(id)
+		if err := errors.Join(err, presetErr); err != nil {
+			return nil, nil, err
+		}
+		return &defaults.AgentDefaults, &preset.Preset, nil
+	}
+	defaults, err := l.PlayerDefaults()
+	preset, presetErr := l.Player(id)
+	if err := errors.Join(err, presetErr); err != nil {
+		return nil, nil, err
+	}
+	return &defaults.AgentDefaults, &preset.Preset, nil
+}
+
 func preset[T any](presets []T, wanted func(T) bool) *T {
 	if i := slices.IndexFunc(presets, wanted); i >= 0 {
 		return &presets[i]

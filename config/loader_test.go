@@ -24,7 +24,7 @@ func known() config.Known {
 		Tiebreakers: []string{"points", "wins", "draws", "head_to_head"},
 		Tournaments: []string{"round-robin", "swiss"},
 		Strategies:  []string{"random", "even", "odd"},
-		Games: map[string]config.KnownGame{
+		Games: map[string]config.Game{
 			"even_odd": {
 				DisplayName: "Even/Odd", Module: "rules/evenodd", MinPlayers: 2, MaxPlayers: 2,
 				MoveTypes: []string{"choose_parity"}, ValidChoices: map[string][]string{"choose_parity": {"even", "odd"}},

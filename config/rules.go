@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -22,16 +21,7 @@ type Known struct {
 	Tiebreakers []string
 	Tournaments []string // formats
 	Strategies  []string
-	Games       map[string]KnownGame // by game type
-}
-
-// A KnownGame is a game of the program.
-type KnownGame struct {
-	DisplayName            string
-	Module                 string // such as rules/evenodd
-	MoveTypes              []string
-	ValidChoices           map[string][]string // by move type, without ranges
-	MinPlayers, MaxPlayers int                 // of a match
+	Games       map[string]Game // by game type; the valid choices have no ranges
 }
 
 func (k Known) gameTypes() []string { return slices.Sorted(maps.Keys(k.Games)) }
@@ -269,10 +259,7 @@ func rules(known Known, leagueID string) map[string]check {
 			return ok && len(pair) == 2 && within(pair[0], 1, 65535) && within(pair[1], 1, 65535) &&
 				pair[0].(float64) <= pair[1].(float64)
 		}),
-		"endpoint": text("a URL such as http://localhost:8101/mcp", func(s string) bool {
-			u, err := url.Parse(s)
-			return err == nil && protocol.ValidURL(s) && (u.Scheme == "http" || u.Scheme == "https")
-		}),
+		"endpoint": text("a URL such as http://localhost:8101/mcp", protocol.ValidHTTP),
 		"host": text("the name or the address of a host, without port", func(s string) bool {
 			return hostForm.MatchString(s) && strings.Count(s, ":") != 1 // a single colon precedes a port
 		}),

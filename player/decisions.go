@@ -124,16 +124,13 @@ func (p *Player) within(asked, deadline string) time.Duration {
 
 // recentMatches returns the last finished matches, n at most, oldest first, without those whose
 // result was inferred from the standings: they contain no choices.
-func (p *Player) recentMatches(n int) []strategy.Past {
+func (p *Player) recentMatches(n int) []protocol.PlayedMatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	past := make([]strategy.Past, 0, min(n, len(p.history.entries)))
+	past := make([]protocol.PlayedMatch, 0, min(n, len(p.history.entries)))
 	for i := len(p.history.entries) - 1; i >= 0 && len(past) < n; i-- {
 		if m := p.history.match(i); !m.FromStandings {
-			past = append(past, strategy.Past{
-				MatchID: m.MatchID, OpponentID: m.OpponentID, Result: m.Result,
-				Choice: m.MyChoice, OpponentChoice: m.OpponentChoice, DrawnNumber: m.DrawnNumber,
-			})
+			past = append(past, m.PlayedMatch)
 		}
 	}
 	slices.Reverse(past)

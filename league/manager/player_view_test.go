@@ -90,8 +90,8 @@ func TestStrategyIsShownDeadlineAndHistory(t *testing.T) {
 		require.Len(t, looks.seen, 2)
 		assert.Zero(t, looks.seen[0].Within)
 		assert.Equal(t, 30*time.Second, looks.seen[1].Within)
-		past := []strategy.Past{{
-			MatchID: "R1M1", OpponentID: "P02", Result: "WIN", Choice: "even", OpponentChoice: "odd", DrawnNumber: 8,
+		past := []protocol.PlayedMatch{{
+			MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8,
 		}}
 		assert.Equal(t, past, looks.seen[1].Recent(10))
 		assert.Equal(t, past, looks.seen[1].Recent(1))

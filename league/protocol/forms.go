@@ -68,6 +68,12 @@ func ValidURL(s string) bool {
 	return err == nil && urlPattern.MatchString(s)
 }
 
+// ValidHTTP tells whether s is an absolute URL of HTTP or HTTPS.
+func ValidHTTP(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && urlPattern.MatchString(s) && (u.Scheme == "http" || u.Scheme == "https")
+}
+
 // short tells whether s has at most limit characters.
 func short(s string, limit int) bool {
 	return len(s) <= limit || utf8.RuneCountInString(s) <= limit

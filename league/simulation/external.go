@@ -256,7 +256,7 @@ func (s *simulated) registerFor(ctx context.Context, number int) error {
 		if err := membership.Admitted(&r.Registration, r.PlayerID, r.AuthToken); err != nil {
 			return err
 		}
-		s.roster.register(number, *r.PlayerID)
+		s.roster.update(func() { s.roster.players[number].id = *r.PlayerID })
 		return nil
 	}
 }

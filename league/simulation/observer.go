@@ -68,9 +68,7 @@ func newObserver(stalls *referee.StallMonitor) *observer {
 	return &observer{stalls: stalls, last: map[playerInMatch]*observation{}, problems: map[string]map[string]int{}}
 }
 
-// caller decorates the caller of a referee.
-func (o *observer) caller(next protocol.Caller) protocol.Caller { return &observedCaller{next, o} }
-
+// An observedCaller is the caller of a referee.
 type observedCaller struct {
 	protocol.Caller
 	observer *observer
@@ -185,7 +183,7 @@ func (o *observer) breaches() (all []Breach) {
 }
 
 // losses are the technical losses among results, in their order.
-func (o *observer) losses(results []manager.MatchRecord, players *roster) (all []Loss) {
+func (o *observer) losses(results []manager.MatchRecord, players map[string]entry) (all []Loss) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, m := range results {
@@ -196,7 +194,7 @@ func (o *observer) losses(results []manager.MatchRecord, players *roster) (all [
 			loss := Loss{MatchID: m.MatchID, RoundID: m.RoundID, PlayerID: id, Reason: m.Reason}
 			code, _ := m.Faults.Get(id)
 			loss.Code, loss.Name = protocol.Code(code), protocol.Code(code).Name()
-			if s := o.last[playerInMatch{m.MatchID, players.player(id).endpoint}]; s != nil {
+			if s := o.last[playerInMatch{m.MatchID, players[id].endpoint}]; s != nil {
 				loss.Detail, loss.Method, loss.Failures, loss.Answer = s.detail, s.method, s.failures, s.answer
 			}
 			all = append(all, loss)

@@ -45,27 +45,11 @@ func (r *roster) update(change func()) {
 	r.changed = make(chan struct{})
 }
 
-// add adds a registered built-in player.
-func (r *roster) add(e *entry) { r.update(func() { r.players = append(r.players, e) }) }
-
-// register notes that the simulation has registered an external player.
-func (r *roster) register(number int, id string) { r.update(func() { r.players[number].id = id }) }
-
 // numberOf is the number of the external player at an endpoint; -1 for none. r.mu is held.
 func (r *roster) numberOf(endpoint string) int {
 	return slices.IndexFunc(r.players, func(e *entry) bool {
 		return e.strategy == ExternalStrategy && protocol.SameEndpoint(e.endpoint, endpoint)
 	})
-}
-
-// find returns the first player for which want is true, and the zero entry for none.
-func (r *roster) find(want func(e *entry) bool) entry {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if i := slices.IndexFunc(r.players, want); i >= 0 {
-		return *r.players[i]
-	}
-	return entry{}
 }
 
 // byID returns the registered players by their ids.
@@ -79,24 +63,11 @@ func (r *roster) byID() map[string]entry {
 	return players
 }
 
-// player returns the player with an id.
-func (r *roster) player(id string) entry {
-	return r.find(func(e *entry) bool { return e.id == id })
-}
-
 // hasName tells whether an external player has registered under a name.
 func (r *roster) hasName(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, e := range r.players {
-		if e.strategy != ExternalStrategy { // all others are built-in, too
-			return false
-		}
-		if e.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.players, func(e *entry) bool { return e.name == name })
 }
 
 // external returns an external player by its number.

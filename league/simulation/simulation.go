@@ -265,7 +265,7 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 		},
 	}
 	if s.observer != nil {
-		options.Caller, options.Stalls, options.Warned = s.observer.caller(c.Caller), s.observer.stalls.Longest,
+		options.Caller, options.Stalls, options.Warned = &observedCaller{c.Caller, s.observer}, s.observer.stalls.Longest,
 			s.observer.warned
 	}
 	r, err := referee.New(options)
@@ -314,7 +314,9 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		}
 		own = p.ID() // the manager may have given it another id
 	}
-	s.roster.add(&entry{id: own, endpoint: c.Endpoint, strategy: s.shownStrategy(n)})
+	s.roster.update(func() {
+		s.roster.players = append(s.roster.players, &entry{id: own, endpoint: c.Endpoint, strategy: s.shownStrategy(n)})
+	})
 	return nil
 }
 
@@ -373,7 +375,7 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 		r.Standings = append(r.Standings, row)
 	}
 	if s.observer != nil {
-		r.Losses, r.Breaches = s.observer.losses(r.Results, s.roster), s.observer.breaches()
+		r.Losses, r.Breaches = s.observer.losses(r.Results, players), s.observer.breaches()
 	}
 	return r
 }

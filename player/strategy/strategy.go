@@ -34,7 +34,7 @@ type View struct {
 	Memory func() *Memory
 	// Recent returns the last finished matches, n at most, oldest first; nil without a
 	// history.
-	Recent func(n int) []Past
+	Recent func(n int) []protocol.PlayedMatch
 	// Fallback is set to true by a strategy whose model or host did not choose, so that the
 	// choice is another strategy's or a random one; nil if nobody asks.
 	Fallback *bool
@@ -48,16 +48,6 @@ func (v *View) FellBack() {
 	if v.Fallback != nil {
 		*v.Fallback = true
 	}
-}
-
-// Past is a finished match from the player's side. "" and 0 stand for missing values.
-type Past struct {
-	MatchID        string
-	OpponentID     string
-	Result         string // WIN, LOSS, DRAW, TECHNICAL_WIN or TECHNICAL_LOSS
-	Choice         string
-	OpponentChoice string
-	DrawnNumber    int
 }
 
 // A Strategy chooses moves. The strategies of this package have no state. Safe for

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 )
@@ -27,7 +28,7 @@ func ExampleOpen() {
 	choice, err := s.Choose(context.Background(), strategy.View{
 		GameType: "even_odd", MoveType: "choose_parity", Options: []string{"even", "odd"},
 		MatchID: "R1M1", PlayerID: "P01", OpponentID: "P02", Random: rand.New(rand.NewPCG(1, 2)),
-		Memory: strategy.NewMemory, Recent: func(int) []strategy.Past { return nil },
+		Memory: strategy.NewMemory, Recent: func(int) []protocol.PlayedMatch { return nil },
 	})
 	fmt.Println(s.Name(), choice, err)
 	// Output: llm odd <nil>

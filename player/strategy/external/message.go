@@ -89,7 +89,7 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 		for _, m := range v.Recent(maxHistory) {
 			q.History = append(q.History, past{
 				m.MatchID, m.OpponentID, m.Result,
-				protocol.NonZero(m.Choice), protocol.NonZero(m.OpponentChoice), protocol.NonZero(m.DrawnNumber),
+				protocol.NonZero(m.MyChoice), protocol.NonZero(m.OpponentChoice), protocol.NonZero(m.DrawnNumber),
 			})
 		}
 	}

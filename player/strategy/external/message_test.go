@@ -20,10 +20,10 @@ func documented() strategy.View {
 	v.OpponentID = "P04"
 	v.Memory().Remember("P03", "odd", "even")
 	v.Memory().Remember("P02", "", "")
-	v.Recent = func(n int) []strategy.Past {
-		return []strategy.Past{
-			{MatchID: "R1M2", OpponentID: "P03", Result: "WIN", Choice: "even", OpponentChoice: "odd", DrawnNumber: 4},
-			{MatchID: "R2M1", OpponentID: "P02", Result: "TECHNICAL_WIN", Choice: "odd"},
+	v.Recent = func(n int) []protocol.PlayedMatch {
+		return []protocol.PlayedMatch{
+			{MatchID: "R1M2", OpponentID: "P03", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 4},
+			{MatchID: "R2M1", OpponentID: "P02", Result: "TECHNICAL_WIN", MyChoice: "odd"},
 		}[max(2-n, 0):]
 	}
 	v.Table = []protocol.StandingRow{

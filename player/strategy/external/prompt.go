@@ -49,7 +49,7 @@ func prompt(v strategy.View) string {
 			if i == 0 {
 				say("Your last matches, the oldest first (your choice, the opponent's, the number, the result):\n")
 			}
-			say("- %s, %s, %d, %s\n", cmp.Or(m.Choice, "none"), cmp.Or(m.OpponentChoice, "none"), m.DrawnNumber, m.Result)
+			say("- %s, %s, %d, %s\n", cmp.Or(m.MyChoice, "none"), cmp.Or(m.OpponentChoice, "none"), m.DrawnNumber, m.Result)
 		}
 	}
 	sayRank(say, v, "You are", v.PlayerID)
