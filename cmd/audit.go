@@ -18,17 +18,15 @@ import (
 )
 
 type auditOptions struct {
-	leagueID  string
-	format    string
-	head      string
-	keys      string
-	histories string
-	strict    bool
+	audit.Options
+	format string
+	keys   string // path of the file
+	strict bool
 }
 
 // newAudit makes 'evenodd audit', which recomputes leagues from their files.
 func newAudit(s streams) *cobra.Command {
-	o := &auditOptions{}
+	o := &auditOptions{Options: audit.Options{Games: games()}}
 	c := &cobra.Command{
 		Use:   "audit DIR",
 		Short: "Recompute leagues from their files alone",
@@ -64,29 +62,27 @@ league may be running.`,
 		RunE: func(_ *cobra.Command, args []string) error { return runAudit(s, o, args[0]) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.leagueID, "league-id", "", "audit only this league (default: all)")
+	f.StringVar(&o.LeagueID, "league-id", "", "audit only this league (default: all)")
 	formatFlag(f, &o.format)
-	f.StringVar(&o.head, "head", "", "a hash of the journal's event that you know: the journal must contain it")
+	f.StringVar(&o.Head, "head", "", "a hash of the journal's event that you know: the journal must contain it")
 	f.StringVar(&o.keys, "keys", "", "a file with public keys that you know: the league must have them")
-	f.StringVar(&o.histories, "histories", "", "a folder with histories that players kept")
+	f.StringVar(&o.Histories, "histories", "", "a folder with histories that players kept")
 	f.BoolVar(&o.strict, "strict", false, "exit with 4 also if a result rests on the word of its referee alone")
 	return c
 }
 
 func runAudit(s streams, o *auditOptions, dir string) error {
-	selected := audit.Options{LeagueID: o.leagueID, Games: games(), Head: o.head, Histories: o.histories}
-	if o.head != "" && !isHash(o.head) {
-		return usage("--head %.80q: must be 64 lower-case hexadecimal digits", o.head)
+	if secret, ok := protocol.ParseSecret(o.Head); o.Head != "" && (!ok || secret.Hex() != o.Head) {
+		return usage("--head %.80q: must be 64 lower-case hexadecimal digits", o.Head)
 	}
 	if o.keys != "" {
-		keys, err := readKeys(o.keys)
-		if err != nil {
+		var err error
+		if o.Keys, err = readKeys(o.keys); err != nil {
 			return err
 		}
-		selected.Keys = keys
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(200)) // most of the memory is garbage soon
-	report, err := audit.Run(store.Folder(dir), selected)
+	report, err := audit.Run(store.Folder(dir), o.Options)
 	if err != nil {
 		return err
 	}
@@ -113,11 +109,6 @@ func printAudit(w io.Writer, r *audit.Report) error {
 		text.line("%s", l.Summary())
 	}
 	return text.print(w)
-}
-
-func isHash(text string) bool {
-	secret, ok := protocol.ParseSecret(text)
-	return ok && secret.Hex() == text
 }
 
 // maxKeys is the largest size of a file of keys in bytes.

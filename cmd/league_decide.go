@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -64,25 +65,17 @@ start the registration ends.`},
 			"The result replaces any other, and ends the match if it is running."},
 }
 
-// decisionFlags are the flags of one decision.
-type decisionFlags struct {
-	reason string
-	at     string
-	winner string
-}
-
 // decisionCommands makes the commands that make a decision.
 func decisionCommands(o organiser) []*cobra.Command {
 	return protocol.Each(protocol.Commands[:], func(row protocol.Command) *cobra.Command { return newDecision(o, row) })
 }
 
 func newDecision(o organiser, row protocol.Command) *cobra.Command {
-	flags, help := &decisionFlags{}, decisionHelps[row.Name]
+	q, help := &protocol.OrganiseRequest{Command: row.Name}, decisionHelps[row.Name]
 	c := &cobra.Command{
 		Use: row.Name, Short: help.short, Long: help.long, Example: help.example, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			q, err := o.order(row, flags, args)
-			if err != nil {
+			if err := o.order(row, q, args); err != nil {
 				return err
 			}
 			return o.decide(c.Context(), q)
@@ -100,49 +93,44 @@ func newDecision(o organiser, row protocol.Command) *cobra.Command {
 	if row.Reasoned {
 		why += " (required)"
 	}
-	c.Flags().StringVar(&flags.reason, "reason", "", why)
+	c.Flags().StringVar(&q.Reason, "reason", "", why)
 	switch row.Name {
 	case protocol.CommandStart:
-		c.Flags().StringVar(&flags.at, "at", "", "start at this `time`, such as 2026-09-01T10:00:00Z (RFC 3339)")
+		c.Flags().StringVar(&q.StartAt, "at", "", "start at this `time`, such as 2026-09-01T10:00:00Z (RFC 3339)")
 	case protocol.CommandRule:
-		c.Flags().StringVar(&flags.winner, "winner", "", "the `player` that wins, draw, or none (required)")
+		c.Flags().StringVar(&q.Winner, "winner", "", "the `player` that wins, draw, or none (required)")
 	}
 	return c
 }
 
-// order makes the request of a command, and checks what needs no manager.
-func (o *organiser) order(row protocol.Command, flags *decisionFlags, args []string) (*protocol.OrganiseRequest,
-	error) {
-	q := &protocol.OrganiseRequest{Command: row.Name, By: o.by, Reason: strings.TrimSpace(flags.reason),
-		Winner: flags.winner}
+// order completes the request of a command, and checks what needs no manager.
+func (o *organiser) order(row protocol.Command, q *protocol.OrganiseRequest, args []string) error {
+	q.By, q.Reason = cmp.Or(o.by, loginName()), strings.TrimSpace(q.Reason)
 	if len(args) > 0 && row.Of == protocol.OfAgent {
 		q.AgentID = args[0]
 	}
 	if len(args) > 0 && row.Of == protocol.OfMatch {
 		q.MatchID = args[0]
 		if id, ok := league.ParseMatchID(q.MatchID); !ok || id.String() != q.MatchID {
-			return nil, usage("match %.40q: matches are called R1M1, R1M2, …", q.MatchID)
+			return usage("match %.40q: matches are called R1M1, R1M2, …", q.MatchID)
 		}
 	}
 	switch {
 	case row.Reasoned && q.Reason == "":
-		return nil, usage("%s needs --reason: the record must tell why", row.Name)
+		return usage("%s needs --reason: the record must tell why", row.Name)
 	case row.Name == protocol.CommandRule && q.Winner == "":
-		return nil, usage("rule needs --winner: a player such as P01, draw, or none if both players lose")
+		return usage("rule needs --winner: a player such as P01, draw, or none if both players lose")
 	}
-	switch at, err := readTime("at", flags.at); {
+	switch at, err := readTime("at", q.StartAt); {
 	case err != nil:
-		return nil, err
+		return err
 	case !at.IsZero():
 		q.StartAt = at.Format(time.RFC3339)
 	}
-	if q.By == "" {
-		q.By = loginName()
-	}
 	if err := (journal.Decision{By: q.By, Reason: q.Reason}).CheckText(); err != nil {
-		return nil, usage("--%v", err)
+		return usage("--%v", err)
 	}
-	return q, nil
+	return nil
 }
 
 // loginName is the login name of the user; "" if the system does not tell it.

@@ -26,7 +26,7 @@ import (
 
 type playerOptions struct {
 	agentOptions
-	leagues  []string
+	player.Options
 	strategy string
 	tools    external.Tools
 	prompt   string // --llm-prompt
@@ -72,7 +72,7 @@ identity and log file.`,
 	}
 	f := c.Flags()
 	o.flags(f, "player-id", "P01", "8101 to 8199")
-	f.StringSliceVar(&o.leagues, "league-id", nil, "join only this league; may be repeated")
+	f.StringSliceVar(&o.Leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
 	botFlags(f, &o.tools, &o.prompt)
 	f.IntVar(&o.count, "count", 1, fmt.Sprintf("players in this process, 1 to %d; with --name NAME their names are "+
@@ -88,26 +88,25 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err := o.checkCount(); err != nil {
 		return err
 	}
-	var options player.Options
 	var err error
-	if options.Games, err = o.preset(files, "player", &options.Options); err != nil {
+	if o.Games, err = o.preset(files, "player", &o.Options.Options); err != nil {
 		return err
 	}
 	o.tools.Hosted = true
 	if err := completeTools(&o.tools, o.prompt); err != nil {
 		return err
 	}
-	if err := external.Check(o.strategy, o.tools, options.Games...); err != nil {
+	if err := external.Check(o.strategy, o.tools, o.Games...); err != nil {
 		return asUsage(err)
 	}
 	if o.count > 1 {
-		return runPlayers(ctx, s, files, o, options)
+		return runPlayers(ctx, s, files, o)
 	}
 	l, err := o.listen(ctx)
 	if err != nil {
 		return err
 	}
-	r, err := o.play(ctx, s, files, options, l)
+	r, err := o.play(ctx, s, files, l)
 	if err != nil {
 		return err
 	}
@@ -128,8 +127,8 @@ type played struct {
 
 // play runs a player that listens on l, until its league is over. It returns the name also
 // with an error.
-func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loader, options player.Options,
-	l net.Listener) (r played, err error) {
+func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loader, l net.Listener) (r played,
+	err error) {
 	process, err := o.open(s, files, "player", maxFromManager, l)
 	if err != nil {
 		return played{name: o.name}, err
@@ -142,15 +141,15 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 		return r, asUsage(err)
 	}
 	defer external.Close(decide)
-	process.complete(&options.Options, o.wantedID(8100, league.PlayerID))
-	options.Leagues, options.Strategy, options.StrictReferees = o.leagues, decide, o.verify == verifyStrict
-	options.Games = strategy.Playable(decide, options.Games)
+	process.complete(&o.Options.Options, o.wantedID(8100, league.PlayerID))
+	o.Strategy, o.StrictReferees = decide, o.verify == verifyStrict
+	o.Games = strategy.Playable(decide, o.Games)
 	var p *player.Player
 	if o.seeded {
-		options.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
-		options.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
+		o.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
+		o.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
 	}
-	if p, err = player.New(options); err != nil {
+	if p, err = player.New(o.Options); err != nil {
 		return r, asUsage(err)
 	}
 	host, hosted := decide.(*external.Host)

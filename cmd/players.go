@@ -9,7 +9,6 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/protocol"
-	"evenodd/player"
 )
 
 // mostPlayers is the largest number of players in one process. Each has a port, a client
@@ -75,7 +74,7 @@ func (o *playerOptions) listenAll(ctx context.Context) ([]playerOptions, []net.L
 
 // runPlayers runs --count players until their league is over, and prints their records. A
 // player that fails stops no other. It opens all ports before the first player registers.
-func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerOptions, options player.Options) error {
+func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerOptions) error {
 	o.several = true
 	all, listeners, err := o.listenAll(ctx)
 	if err != nil {
@@ -85,7 +84,7 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 	var playing sync.WaitGroup
 	for i := range all {
 		playing.Go(func() {
-			records[i], problems[i] = all[i].play(ctx, s, files, options, listeners[i])
+			records[i], problems[i] = all[i].play(ctx, s, files, listeners[i])
 			if problems[i] != nil && ctx.Err() == nil {
 				printError(s.err, fmt.Errorf("%s has failed: %w", records[i].name, problems[i]))
 			}

@@ -19,8 +19,8 @@ import (
 
 type refereeOptions struct {
 	agentOptions
-	leagueID      string
-	maxConcurrent int
+	referee.Options
+	leagueID string
 }
 
 func newReferee(s streams, data *dataFolder) *cobra.Command {
@@ -46,16 +46,15 @@ over, prints its record and ends.`,
 	f := c.Flags()
 	o.flags(f, "referee-id", "REF01", "8001 to 8099")
 	f.StringVar(&o.leagueID, "league-id", "", "join only this league")
-	f.IntVar(&o.maxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
+	f.IntVar(&o.MaxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
 	return c
 }
 
 func runReferee(ctx context.Context, s streams, files *config.Loader, o *refereeOptions) error {
-	if o.maxConcurrent < 1 || o.maxConcurrent > protocol.MaxConcurrentMatches {
-		return usage("--max-concurrent %d: must be from 1 to %d", o.maxConcurrent, protocol.MaxConcurrentMatches)
+	if o.MaxConcurrent < 1 || o.MaxConcurrent > protocol.MaxConcurrentMatches {
+		return usage("--max-concurrent %d: must be from 1 to %d", o.MaxConcurrent, protocol.MaxConcurrentMatches)
 	}
-	var options referee.Options
-	types, err := o.preset(files, "referee", &options.Options)
+	types, err := o.preset(files, "referee", &o.Options.Options)
 	if err != nil {
 		return err
 	}
@@ -74,20 +73,20 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	defer p.close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
-	p.complete(&options.Options, o.wantedID(8000, league.RefereeID))
-	options.Games, options.MaxConcurrent, options.Stalls = gamesOf(types), o.maxConcurrent, stalls.Longest
+	p.complete(&o.Options.Options, o.wantedID(8000, league.RefereeID))
+	o.Games, o.Stalls = gamesOf(types), stalls.Longest
 	if o.leagueID != "" {
-		options.Leagues = []string{o.leagueID}
+		o.Leagues = []string{o.leagueID}
 	}
 	calls := playerGuard(&o.address, defaults.AllowedEndpoints)
-	options.UsualNetworks = calls.networks
+	o.UsualNetworks = calls.networks
 	if calls.set {
-		options.Networks = calls.networks
+		o.Networks = calls.networks
 	}
 	if o.seeded {
-		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
+		o.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
 	}
-	r, err := referee.New(options)
+	r, err := referee.New(o.Options)
 	if err != nil {
 		return asUsage(err)
 	}

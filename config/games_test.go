@@ -17,7 +17,7 @@ func TestBuiltInRegistryHasTheGamesOfTheProgram(t *testing.T) {
 	types := []string{}
 	for _, g := range games.Games {
 		types = append(types, g.GameType)
-		assert.Equal(t, known().Games[g.GameType].Module, g.RulesModule)
+		assert.Equal(t, known().Games[g.GameType].RulesModule, g.RulesModule)
 		assert.Equal(t, known().Games[g.GameType].MaxPlayers, g.MaxPlayers)
 	}
 	assert.Equal(t, []string{"chess", "even_odd"}, types)

@@ -26,11 +26,11 @@ func known() config.Known {
 		Strategies:  []string{"random", "even", "odd"},
 		Games: map[string]config.Game{
 			"even_odd": {
-				DisplayName: "Even/Odd", Module: "rules/evenodd", MinPlayers: 2, MaxPlayers: 2,
+				DisplayName: "Even/Odd", RulesModule: "rules/evenodd", MinPlayers: 2, MaxPlayers: 2,
 				MoveTypes: []string{"choose_parity"}, ValidChoices: map[string][]string{"choose_parity": {"even", "odd"}},
 			},
 			"chess": {
-				DisplayName: "Chess", Module: "rules/chess", MinPlayers: 2, MaxPlayers: 2,
+				DisplayName: "Chess", RulesModule: "rules/chess", MinPlayers: 2, MaxPlayers: 2,
 				MoveTypes: []string{"clock", "offer"}, ValidChoices: map[string][]string{"clock": {"1", "2", "3", "5"}, "offer": {"draw"}},
 			},
 		},

@@ -83,17 +83,14 @@ func (n externalNetwork) Call(ctx context.Context, q transport.Request) (any, *t
 	if strings.HasPrefix(q.Endpoint, Memory+"://") {
 		return n.network.Call(ctx, q)
 	}
-	if most := n.external.Patience; most > 0 && !isQuestion(q.Method) && (q.Limit == 0 || q.Limit > most) {
+	if most := n.external.Patience; most > 0 && !slices.Contains(questions[:], q.Method) && (q.Limit == 0 || q.Limit > most) {
 		q.Limit = most
 	}
 	return n.external.Caller.Call(ctx, q)
 }
 
-// isQuestion tells whether a call is a question of a match, whose window the referee
-// has shortened itself.
-func isQuestion(method string) bool {
-	return slices.Contains([]string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.MakeMove.Name}, method)
-}
+// questions are the questions of a match, whose windows the referee has shortened itself.
+var questions = [...]string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.MakeMove.Name}
 
 // registerExternal waits until external players have registered by themselves, and
 // registers the others.

@@ -155,8 +155,11 @@ func (s *simulated) startAgents(ctx context.Context) error {
 type connection struct {
 	membership.Options
 
-	serve func(agent interface{ Mount(mux protocol.Mux) })
+	serve func(agent)
 }
+
+// An agent is a manager, a referee or a player.
+type agent interface{ Mount(mux protocol.Mux) }
 
 // connect connects an agent to the network.
 func (s *simulated) connect(ctx context.Context, id, sender string) (*connection, error) {
@@ -174,9 +177,9 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (*connection
 		Caller: transport.Logged(caller, log), Clock: s.clock, Log: log,
 		SigningKey: s.keyOf(id),
 	}
-	return &connection{options, func(agent interface{ Mount(mux protocol.Mux) }) {
+	return &connection{options, func(a agent) {
 		mux := transport.NewMux(log)
-		agent.Mount(mux)
+		a.Mount(mux)
 		s.stops = append(s.stops, serve(mux))
 	}}, nil
 }

@@ -68,54 +68,18 @@ func (e *WrongAnswerError) Error() string { return e.Text }
 
 // A Memory holds counts of finished matches. Safe for concurrent use.
 type Memory struct {
-	mu        sync.RWMutex
-	drawn     map[string]int         // draws by parity
-	opponents map[string]observation // by id
-	all       observation            // of all opponents
+	mu    sync.RWMutex
+	drawn map[string]int    // draws by parity
+	last  map[string]string // the last choice by opponent; that of any opponent under ""
+	chose map[seen]int      // the choices of all opponents under ""
 }
 
-// An observation holds the choices of an opponent. Most opponents are met once.
-type observation struct {
-	last  string
-	first tally
-	other []tally // a slice, because there are few
-}
-
-type tally struct {
-	choice string
-	times  int
-}
-
-func (o *observation) see(choice string) {
-	o.last = choice
-	if o.first.times == 0 || o.first.choice == choice {
-		o.first = tally{choice, o.first.times + 1}
-		return
-	}
-	for i := range o.other {
-		if o.other[i].choice == choice {
-			o.other[i].times++
-			return
-		}
-	}
-	o.other = append(o.other, tally{choice, 1})
-}
-
-func (o *observation) times(choice string) int {
-	if o.first.choice == choice {
-		return o.first.times
-	}
-	for _, t := range o.other {
-		if t.choice == choice {
-			return t.times
-		}
-	}
-	return 0
-}
+// seen is a choice of an opponent.
+type seen struct{ opponentID, choice string }
 
 // NewMemory returns an empty memory.
 func NewMemory() *Memory {
-	return &Memory{drawn: map[string]int{}, opponents: map[string]observation{}}
+	return &Memory{drawn: map[string]int{}, last: map[string]string{}, chose: map[seen]int{}}
 }
 
 // Remember adds a finished match: the opponent's choice and the parity drawn, "" for
@@ -129,10 +93,10 @@ func (m *Memory) Remember(opponentID, choice, parity string) {
 	if choice == "" {
 		return
 	}
-	o := m.opponents[opponentID]
-	o.see(choice)
-	m.opponents[opponentID] = o
-	m.all.see(choice)
+	for _, id := range [...]string{opponentID, ""} {
+		m.last[id] = choice
+		m.chose[seen{id, choice}]++
+	}
 }
 
 // Drawn returns how often a parity was drawn.
@@ -147,7 +111,7 @@ func (m *Memory) Drawn(parity string) int {
 func (m *Memory) Chose(opponentID, choice string) int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.about(opponentID).times(choice)
+	return m.chose[seen{m.about(opponentID), choice}]
 }
 
 // Last returns an opponent's last choice; for a new opponent, the last choice of any
@@ -155,14 +119,15 @@ func (m *Memory) Chose(opponentID, choice string) int {
 func (m *Memory) Last(opponentID string) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.about(opponentID).last
+	return m.last[m.about(opponentID)]
 }
 
-func (m *Memory) about(opponentID string) *observation {
-	if o, met := m.opponents[opponentID]; met {
-		return &o
+// about returns the id of an opponent, and "" for a new one.
+func (m *Memory) about(opponentID string) string {
+	if _, met := m.last[opponentID]; met {
+		return opponentID
 	}
-	return &m.all
+	return ""
 }
 
 // named returns the built-in strategies in the order of Names.
