@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -93,9 +94,11 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 	playing.Wait()
 	var text printout
 	var failed []string
+	champion := ""
 	for i, err := range problems {
 		switch {
 		case err == nil:
+			champion = cmp.Or(champion, championOf(records[i].Champion))
 			text.line("%s: %s", records[i].name, records[i].summary())
 			if records[i].account != "" {
 				text.line("%s: %s", records[i].name, records[i].account)
@@ -106,11 +109,8 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 			failed = append(failed, records[i].name)
 		}
 	}
-	for i, err := range problems {
-		if err == nil {
-			text.line("%s", championOf(records[i].Champion))
-			break
-		}
+	if champion != "" {
+		text.line("%s", champion)
 	}
 	if err := text.print(s.out); err != nil {
 		return err

@@ -116,37 +116,28 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 		return nil, fmt.Errorf("settings file %s: %w", file, err)
 	}
 	var problems []error
+	names := settingNames(commands)
 	for _, key := range s.viper.AllKeys() {
-		if !s.known(key, commands) {
+		empty := commands[key] != nil && s.viper.Get(key) == nil // the section of a command
+		if !slices.Contains(names, key) && !empty {
 			problems = append(problems, fmt.Errorf("settings file %s: unknown setting %q%s", file, key,
-				protocol.DidYouMean(key, settingNames(commands))))
+				protocol.DidYouMean(key, names)))
 		}
 	}
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return s, errors.Join(problems...)
 }
 
-// known tells whether a key of the file is a setting. The name of a command without
-// value is an empty section.
-func (s *Settings) known(key string, commands map[string]*pflag.FlagSet) bool {
-	command, flag, nested := strings.Cut(key, ".")
-	if nested {
-		flags := commands[command]
-		return flags != nil && flags.Lookup(flag) != nil
-	}
-	for _, flags := range commands {
-		if flags.Lookup(key) != nil {
-			return true
-		}
-	}
-	return commands[key] != nil && s.viper.Get(key) == nil
-}
-
-// settingNames returns the keys that a settings file can have.
+// settingNames returns the keys that a settings file can have: those of all flags with their aliases, also below the name
+// of their command.
 func settingNames(commands map[string]*pflag.FlagSet) []string {
 	var names []string
 	for _, command := range slices.Sorted(maps.Keys(commands)) {
-		commands[command].VisitAll(func(f *pflag.Flag) { names = append(names, f.Name, command+"."+f.Name) })
+		commands[command].VisitAll(func(f *pflag.Flag) {
+			for _, name := range append([]string{f.Name}, f.Annotations[aliases]...) {
+				names = append(names, name, command+"."+name)
+			}
+		})
 	}
 	return names
 }

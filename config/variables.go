@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,12 +16,8 @@ import (
 // os.Environ. Those that begin with EVENODD_TEST_ are for tests.
 func UnknownVariables(environ []string, commands map[string]*pflag.FlagSet, others ...string) []string {
 	known := slices.Concat(others, []string{variable("config")})
-	for _, command := range slices.Sorted(maps.Keys(commands)) {
-		commands[command].VisitAll(func(f *pflag.Flag) {
-			for _, name := range append([]string{f.Name}, f.Annotations[aliases]...) {
-				known = append(known, variable(name), variable(command, name))
-			}
-		})
+	for _, name := range settingNames(commands) {
+		known = append(known, variable(strings.Split(name, ".")...))
 	}
 	var unknown []string
 	for _, one := range environ {

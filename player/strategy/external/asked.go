@@ -48,7 +48,7 @@ func (o *MCP) check(programs *Programs) error {
 
 // An asker decides with a tool of an MCP server, which receives one question at a time.
 type asker struct {
-	timely
+	*timely
 
 	options  MCP
 	programs Programs
@@ -63,17 +63,11 @@ type asker struct {
 }
 
 func newAsker(t Tools) (*asker, error) {
-	fallback, err := newFallback(t)
+	base, err := newTimely(t, Asked, "the MCP server", "MCP_SERVER_HAS_CHOSEN", "MCP_SERVER_DID_NOT_CHOOSE", modelTimeout)
 	if err != nil {
 		return nil, err
 	}
-	a := &asker{
-		timely: timely{
-			name: Asked, asked: "the MCP server", chose: "MCP_SERVER_HAS_CHOSEN", failed: "MCP_SERVER_DID_NOT_CHOOSE",
-			limit: cmp.Or(t.Timeout, modelTimeout), fallback: fallback, log: t.Log,
-		},
-		options: t.MCP, programs: t.Programs, turn: make(chan struct{}, 1),
-	}
+	a := &asker{timely: base, options: t.MCP, programs: t.Programs, turn: make(chan struct{}, 1)}
 	a.turn <- struct{}{}
 	return a, nil
 }

@@ -1,7 +1,6 @@
 package external
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,7 +20,7 @@ const hostTimeout = 60 * time.Second
 
 // A Host is a strategy that shows its questions and waits for answers from outside.
 type Host struct {
-	timely
+	*timely
 
 	pendingMu sync.Mutex
 	shown     int              // questions so far
@@ -43,17 +42,8 @@ type pendingChoice struct {
 }
 
 func newHost(t Tools) (*Host, error) {
-	fallback, err := newFallback(t)
-	if err != nil {
-		return nil, err
-	}
-	return &Host{
-		timely: timely{
-			name: HostName, asked: "the MCP host", chose: "HOST_HAS_CHOSEN", failed: "HOST_DID_NOT_CHOOSE_IN_TIME",
-			limit: cmp.Or(t.Timeout, hostTimeout), fallback: fallback, log: t.Log,
-		},
-		changed: make(chan struct{}),
-	}, nil
+	base, err := newTimely(t, HostName, "the MCP host", "HOST_HAS_CHOSEN", "HOST_DID_NOT_CHOOSE_IN_TIME", hostTimeout)
+	return &Host{timely: base, changed: make(chan struct{})}, err
 }
 
 // Choose waits for the host's answer.

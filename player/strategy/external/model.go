@@ -1,7 +1,6 @@
 package external
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +56,7 @@ const (
 
 // A model decides with a language model. Its fallback is a random choice.
 type model struct {
-	timely
+	*timely
 
 	llm    LLM
 	client *openai.Client
@@ -69,17 +68,12 @@ type model struct {
 }
 
 func newModel(t Tools) (*model, error) {
-	random, err := strategy.New("random")
+	t.Fallback, t.Log = "random", t.Log.With().Str("model", t.LLM.Model).Logger()
+	base, err := newTimely(t, Model, "the language model", "THE_LANGUAGE_MODEL_HAS_CHOSEN", "MODEL_FAILED", modelTimeout)
 	if err != nil {
 		return nil, err
 	}
-	m := &model{
-		timely: timely{
-			name: Model, asked: "the language model", chose: "THE_LANGUAGE_MODEL_HAS_CHOSEN", failed: "MODEL_FAILED",
-			limit: cmp.Or(t.Timeout, modelTimeout), fallback: random, log: t.Log.With().Str("model", t.LLM.Model).Logger(),
-		},
-		llm: t.LLM,
-	}
+	m := &model{timely: base, llm: t.LLM}
 	transport := t.LLM.Transport
 	if transport == nil { // with separate connections, which Close ends
 		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}

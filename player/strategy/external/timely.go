@@ -30,6 +30,15 @@ type timely struct {
 	questions, byFallback int
 }
 
+// newTimely returns a strategy with its name, what it asks, and the types of its events. Usual is its limit
+// unless the settings have one.
+func newTimely(t Tools, name, asked, chose, failed string, usual time.Duration) (*timely, error) {
+	fallback, err := newFallback(t)
+	return &timely{
+		name: name, asked: asked, chose: chose, failed: failed, limit: cmp.Or(t.Timeout, usual), fallback: fallback, log: t.Log,
+	}, err
+}
+
 // Name returns the name of the strategy.
 func (t *timely) Name() string { return t.name }
 
