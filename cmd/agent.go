@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -64,20 +63,7 @@ func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func(
 		c.TooLarge = func(_ context.Context, limit int64) error { return protocol.TooLarge(stamp(), limit) }
 	}
 	c.RateLimited = func(wait time.Duration) error { return protocol.TooFast(stamp(), wait) }
-	return serveUntil(http.NewServer(mux, c), l)
-}
-
-// serveUntil serves in the background. The returned function lets running calls end, then stops
-// the server.
-func serveUntil(server *http.Server, l net.Listener) (stop func()) {
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
-		defer cancel()
-		_ = server.Shutdown(ctx) // cuts off the calls that still run then
-		serving.Wait()
-	}
+	return http.NewServer(mux, c).ServeUntil(l, shutdownPatience)
 }
 
 var (

@@ -32,12 +32,17 @@ type diskHealth struct {
 // watchDisk logs a warning when the space is low, once, until stop is called.
 func watchDisk(folder string, lowMB int, log zerolog.Logger) (w *diskWatch, stop func()) {
 	w = &diskWatch{folder: folder, low: uint64(max(0, lowMB)) * megabyte, free: store.FreeSpace}
+	return w, background(func(ctx context.Context) { w.warn(ctx, log) })
+}
+
+// background starts work, whose context ends with stop. stop waits for the end of work.
+func background(work func(ctx context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	var watching sync.WaitGroup
-	watching.Go(func() { w.warn(ctx, log) })
-	return w, func() {
+	var working sync.WaitGroup
+	working.Go(func() { work(ctx) })
+	return func() {
 		cancel()
-		watching.Wait()
+		working.Wait()
 	}
 }
 

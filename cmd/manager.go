@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -259,18 +258,12 @@ func (p *managerProcess) introduce(s streams, status manager.Status, resumed boo
 
 // tell tells MCP clients of changes in the background. The returned function ends that.
 func (p *managerProcess) tell(m *manager.Manager, server *mcp.Server) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var telling sync.WaitGroup
-	telling.Go(func() {
+	return background(func(ctx context.Context) {
 		if err := tellChanges(ctx, m, p.LeagueID, server.Changed); ctx.Err() == nil {
 			p.log.Error().Err(err).Str("event_type", "UPDATES_STOPPED").Msg("MCP clients get no more updates of " +
 				"resources")
 		}
 	})
-	return func() {
-		cancel()
-		telling.Wait()
-	}
 }
 
 // callerAddress returns the address of the caller of a request, "" if it is unknown.

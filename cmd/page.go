@@ -102,8 +102,8 @@ func servePage(ctx context.Context, flag, at string, allowed []string, source pa
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}
-	stopServer := serveUntil(http.NewServer(nil, http.Config{Hosts: a.names(listener), Mounts: append(mounts, http.Health(nil))}),
-		listener)
+	server := http.NewServer(nil, http.Config{Hosts: a.names(listener), Mounts: append(mounts, http.Health(nil))})
+	stopServer := server.ServeUntil(listener, shutdownPatience)
 	return pageURL(a, listener), func() {
 		stopServer()
 		end()

@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"net"
-	"sync"
 	"time"
 
 	"evenodd/league/protocol"
@@ -55,14 +54,10 @@ func (n *loopback) reserve(ctx context.Context, _ string) (string, func(*transpo
 	n.listeners = append(n.listeners, l)
 	return "http://" + l.Addr().String() + http.Path, func(mux *transport.Mux) func() {
 		server := http.NewServer(mux, http.Config{MaxBody: maxMessage, Limits: http.NoLimits()})
-		var serving sync.WaitGroup
-		serving.Go(func() { _ = server.Serve(l) }) // ends by Shutdown
+		stop := server.ServeUntil(l, time.Second)
 		return func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			defer cancel()
-			n.Close()                // idle connections would keep the server waiting
-			_ = server.Shutdown(ctx) // cuts off the calls that still run then
-			serving.Wait()
+			n.Close() // idle connections would keep the server waiting
+			stop()
 		}
 	}, nil
 }

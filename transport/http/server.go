@@ -19,6 +19,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"evenodd/transport"
@@ -125,6 +126,19 @@ func (s *Server) Serve(l net.Listener) error {
 		return err
 	}
 	return nil
+}
+
+// ServeUntil answers calls in the background. The returned function lets running calls go on for so long,
+// then stops the server.
+func (s *Server) ServeUntil(l net.Listener, patience time.Duration) (stop func()) {
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(l) }) // ends by Shutdown
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = s.Shutdown(ctx) // cuts off the calls that still run then
+		serving.Wait()
+	}
 }
 
 // Shutdown stops listening and waits for running calls until ctx ends; then it cuts
