@@ -42,7 +42,7 @@ func (l benchLeague) matches() int { return l.players * (l.players - 1) / 2 }
 func (l benchLeague) play(b *testing.B, recorded func(n int) bool) {
 	ctx, interrupt := context.WithCancel(b.Context())
 	defer interrupt()
-	o := &simulateOptions{resume: l.resume, output: "table", list: "matches", quiet: true, fileLevel: "info"}
+	o := &simulateOptions{resume: l.resume, output: "table", list: "matches", quiet: true}
 	o.data, o.given = l.data, func(flag string) bool { return flag == "seed" }
 	o.LeagueID, o.GameType, o.Transport = defaultLeague, evenodd.Type, l.transport
 	o.Players, o.Referees, o.Seed, o.Legs, o.Concurrency = l.players, 2, 7, 1, l.atOnce

@@ -24,12 +24,11 @@ import (
 type simulateOptions struct {
 	simulation.Options
 	leagueSettings
-	resume    bool
-	given     func(flag string) bool // tells whether the user has set a flag
-	output    string
-	list      string
-	quiet     bool
-	fileLevel string // of the log file: --log-level if it was given
+	resume bool
+	given  func(flag string) bool // tells whether the user has set a flag
+	output string
+	list   string
+	quiet  bool
 
 	entrants   string // path of --entrants
 	promptFile string // --llm-prompt
@@ -81,14 +80,8 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.given = c.Flags().Changed
 			o.many, o.meet.given = o.given("players"), o.given("listen")
-			if o.fileLevel = "info"; o.given("log-level") {
-				o.fileLevel = o.logLevel
-			}
 			if err := o.enter(); err != nil {
 				return err
-			}
-			if (o.Faults != "" || len(o.urls) > 0) && !o.given("log-level") {
-				o.logLevel = "error" // the user expects the faults: no warnings
 			}
 			return runSimulate(c.Context(), s, data.loader, o)
 		},
@@ -127,6 +120,13 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if err != nil {
 		return err
 	}
+	fileLevel := "info"
+	switch {
+	case o.given("log-level"):
+		fileLevel = o.logLevel
+	case o.Faults != "" || len(o.urls) > 0:
+		o.logLevel = "error" // the user expects the faults: no warnings
+	}
 	if o.quiet {
 		o.logLevel = "error"
 	}
@@ -136,7 +136,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	file := openSystemLog(o.data, system.Logs, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	if o.Log, err = newLogger(s.err, o.logLevel, o.fileLevel, func() string { return "" }, file); err != nil {
+	if o.Log, err = newLogger(s.err, o.logLevel, fileLevel, func() string { return "" }, file); err != nil {
 		return err
 	}
 	if err := o.complete(files); err != nil {
