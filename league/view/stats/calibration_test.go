@@ -176,8 +176,11 @@ func trueRatings(strengths []float64) []float64 {
 func TestPerfectTicTacToePlayerIsClearOfTheRest(t *testing.T) {
 	t.Parallel()
 	result, err := simulation.Run(t.Context(), simulation.Options{
-		Players: 8, Referees: 1, Seed: 7, Legs: 4, Transport: simulation.Memory, LeagueID: "x", Log: zerolog.Nop(),
-		GameType: tictactoe.Type, Games: rules.NewRegistry(tictactoe.Game{}),
+		Rules: simulation.Rules{
+			Players: 8, Referees: 1, Legs: 4, LeagueID: "x", Log: zerolog.Nop(),
+			GameType: tictactoe.Type, Games: rules.NewRegistry(tictactoe.Game{}),
+		},
+		Seed: 7, Transport: simulation.Memory,
 		Strategies: []string{"random", "random", "perfect", "random", "random", "random", "random", "random"},
 	})
 	require.NoError(t, err)
