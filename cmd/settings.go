@@ -131,8 +131,7 @@ func (l *layers) presets() {
 		return
 	}
 	id, _ := l.given("id")
-	r, _ := l.files.Referee(id) // which has been read
-	p, _ := l.files.Player(id)
+	r, p := agents.Referee(id), agents.Player(id)
 	values, endpoint := map[string]string(nil), ""
 	if l.command == "referee" {
 		values, endpoint = l.of(agents, nil, r), r.Endpoint

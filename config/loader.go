@@ -81,40 +81,34 @@ func (l *Loader) League(id string) (*League, error) {
 	return load(l, &League{LeagueID: id})
 }
 
-// Referee returns the preset of a referee, an empty one if there is none.
-func (l *Loader) Referee(id string) (*Referee, error) {
+// Agent returns the defaults of an agent, and its preset, an empty one if there is none.
+func (l *Loader) Agent(role, id string) (*AgentDefaults, *Preset, error) {
 	agents, err := l.Agents()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return preset(agents.Referees, func(r Referee) bool { return r.RefereeID == id }), nil
+	if role == protocol.RoleReferee {
+		defaults, err := l.RefereeDefaults()
+		if err != nil {
+			return nil, nil, err
+		}
+		return &defaults.AgentDefaults, &agents.Referee(id).Preset, nil
+	}
+	defaults, err := l.PlayerDefaults()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &defaults.AgentDefaults, &agents.Player(id).Preset, nil
+}
+
+// Referee returns the preset of a referee, an empty one if there is none.
+func (a *Agents) Referee(id string) *Referee {
+	return preset(a.Referees, func(r Referee) bool { return r.RefereeID == id })
 }
 
 // Player returns the preset of a player, an empty one if there is none.
-func (l *Loader) Player(id string) (*Player, error) {
-	agents, err := l.Agents()
-	if err != nil {
-		return nil, err
-	}
-	return preset(agents.Players, func(p Player) bool { return p.PlayerID == id }), nil
-}
-
-// Agent returns the defaults of an agent, and its preset.
-func (l *Loader) Agent(role, id string) (*AgentDefaults, *Preset, error) {
-	if role == protocol.RoleReferee {
-		defaults, err := l.RefereeDefaults()
-		preset, presetErr := l.Referee(id)
-		if err := errors.Join(err, presetErr); err != nil {
-			return nil, nil, err
-		}
-		return &defaults.AgentDefaults, &preset.Preset, nil
-	}
-	defaults, err := l.PlayerDefaults()
-	preset, presetErr := l.Player(id)
-	if err := errors.Join(err, presetErr); err != nil {
-		return nil, nil, err
-	}
-	return &defaults.AgentDefaults, &preset.Preset, nil
+func (a *Agents) Player(id string) *Player {
+	return preset(a.Players, func(p Player) bool { return p.PlayerID == id })
 }
 
 func preset[T any](presets []T, wanted func(T) bool) *T {

@@ -160,26 +160,25 @@ func TestPresetsAreFoundByID(t *testing.T) {
 			"game_types": ["even_odd"], "max_concurrent_matches": 4, "active": false, "registration_code": "code-of-alpha"}, {"referee_id": "REF02"}],
 		"players": [{"player_id": "P01", "preferred_leagues": ["a", "b"], "default_endpoint": "https://far/mcp"}, {"player_id": "P100", "active": true}]
 	}`)
-	referee, err := l.Referee("REF01")
+	agents, err := l.Agents()
 	require.NoError(t, err)
+	referee := agents.Referee("REF01")
 	assert.True(t, referee.Inactive())
 	referee.Active = nil
 	assert.Equal(t, &config.Referee{
 		RefereeID: "REF01", Endpoint: "http://localhost:8001/mcp", MaxConcurrentMatches: 4,
 		Preset: config.Preset{DisplayName: "Alpha", Version: "2.0.0", GameTypes: []string{"even_odd"}, RegistrationCode: "code-of-alpha"},
 	}, referee)
-	player, err := l.Player("P01")
-	require.NoError(t, err)
+	player := agents.Player("P01")
 	assert.Equal(t, &config.Player{PlayerID: "P01", PreferredLeagues: []string{"a", "b"}, DefaultEndpoint: "https://far/mcp"}, player)
-	player, err = l.Player("P02")
-	require.NoError(t, err)
+	player = agents.Player("P02")
 	assert.Zero(t, *player)
 	assert.False(t, player.Inactive(), "active by default")
 
 	broken := loaderWith(t, "agents/agents_config.json", `[]`)
-	_, err = broken.Referee("REF01")
+	_, _, err = broken.Agent("referee", "REF01")
 	require.ErrorContains(t, err, "must be an object")
-	_, err = broken.Player("P01")
+	_, _, err = broken.Agent("player", "P01")
 	require.ErrorContains(t, err, "must be an object")
 }
 
