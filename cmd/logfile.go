@@ -244,7 +244,8 @@ func arranged(line []byte, component string) []byte {
 		from.Add("agent_id", protocol.Quote(component))
 	}
 	from.Add("component", protocol.Quote(component))
-	placed := []string{"timestamp", "level", "agent_id", "component", "event_type", "message", "message_type", "conversation_id"}
+	placed := []string{"timestamp", "level", "agent_id", "component", "event_type", "message", "message_type",
+		"conversation_id"}
 	for _, name := range placed {
 		to = append(to, league.Member[jsontext.Value]{Name: name})
 	}

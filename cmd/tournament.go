@@ -39,8 +39,8 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 	f.IntVar(&l.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
 	f.StringVar(&l.seeding, "seeding", "",
 		"`file` with display names, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")
-	f.BoolVar(&l.strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model or host "+
-		"left to its fallback")
+	f.BoolVar(&l.strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model "+
+		"or host left to its fallback")
 	f.BoolVar(&l.newLeague, "new-league", false, "start a new league; the one in the data folder moves to its archive")
 }
 

@@ -128,8 +128,8 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 	return s, errors.Join(problems...)
 }
 
-// settingNames returns the keys that a settings file can have: those of all flags with their aliases, also below the name
-// of their command.
+// settingNames returns the keys that a settings file can have: those of all flags with their aliases, also below the
+// name of their command.
 func settingNames(commands map[string]*pflag.FlagSet) []string {
 	var names []string
 	for _, command := range slices.Sorted(maps.Keys(commands)) {

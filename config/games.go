@@ -52,7 +52,8 @@ func (g *Games) complete(r *report, known Known) {
 // describe sets the members that follow from the program's game. In a file they are for people.
 func (g *Game) describe(known Known) {
 	game := known.Games[g.GameType]
-	game.GameType, game.MaxRoundTime, game.DisplayName = g.GameType, g.MaxRoundTime, cmp.Or(g.DisplayName, game.DisplayName)
+	game.GameType, game.MaxRoundTime = g.GameType, g.MaxRoundTime
+	game.DisplayName = cmp.Or(g.DisplayName, game.DisplayName)
 	game.ValidChoices = maps.Clone(game.ValidChoices)
 	for move, choices := range game.ValidChoices {
 		game.ValidChoices[move] = compact(choices)

@@ -83,7 +83,8 @@ func (n externalNetwork) Call(ctx context.Context, q transport.Request) (any, *t
 	if strings.HasPrefix(q.Endpoint, Memory+"://") {
 		return n.network.Call(ctx, q)
 	}
-	if most := n.external.Patience; most > 0 && !slices.Contains(questions[:], q.Method) && (q.Limit == 0 || q.Limit > most) {
+	most := n.external.Patience
+	if most > 0 && !slices.Contains(questions[:], q.Method) && (q.Limit == 0 || q.Limit > most) {
 		q.Limit = most
 	}
 	return n.external.Caller.Call(ctx, q)
