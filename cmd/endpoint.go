@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
