@@ -32,7 +32,7 @@ func BenchmarkStandings(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				tbl.Standings()
+				tbl.Ranking(nil)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ func ExampleTable() {
 			fmt.Println(err)
 		}
 	}
-	for _, row := range t.Standings() {
+	for _, row := range t.Ranking(nil) {
 		fmt.Println(row.Rank, row.Player, row.Points, row.Wins, row.Draws, row.Losses)
 	}
 	// Output:

@@ -5,13 +5,10 @@ import (
 	"slices"
 )
 
-// Standings returns the rows of all players, best first, ranked by the league's
-// tie-breakers. Players that these leave level share a rank, and are in ascending order of
-// index: ranks are 1, 2, 2, 4. The slice is the caller's.
-func (t *Table) Standings() []Standing { return t.Ranking(nil) }
-
-// Ranking is Standings with levels, by player, that go before all tie-breakers: the lowest
-// level ranks first. Nil levels are equal.
+// Ranking returns the rows of all players, best first, ranked by the league's tie-breakers.
+// Players that these leave level share a rank, and are in ascending order of
+// index: ranks are 1, 2, 2, 4. The slice is the caller's. Levels, by player, go before all tie-breakers:
+// the lowest level ranks first. Nil levels are equal.
 func (t *Table) Ranking(levels []int) []Standing {
 	r := ranking{players: make([]int, len(t.rows))}
 	for player := range r.players {

@@ -16,7 +16,7 @@ import (
 // order returns the players in the order of the standings.
 func order(tbl *league.Table) []int {
 	var players []int
-	for _, row := range tbl.Standings() {
+	for _, row := range tbl.Ranking(nil) {
 		players = append(players, row.Player)
 	}
 	return players
@@ -82,7 +82,7 @@ func TestStandingsHaveCountersAndRanks(t *testing.T) {
 		draw(0, 2), draw(1, 3),
 		forfeitTo(3, 0), bothFail(1, 2))
 	var got []string
-	for _, r := range tbl.Standings() {
+	for _, r := range tbl.Ranking(nil) {
 		got = append(got, fmt.Sprint(r.Player, r.Rank, r.Tied, " ", r.Decider(), r.Tally, r.Points))
 	}
 	assert.Equal(t, []string{
@@ -101,7 +101,7 @@ func TestByeGivesThePointsOfAWinAndNoMatch(t *testing.T) {
 	tbl.RecordBye(1)
 	require.NoError(t, tbl.Record(draw(0, 2)))
 	var got []string
-	for _, r := range tbl.Standings() {
+	for _, r := range tbl.Ranking(nil) {
 		got = append(got, fmt.Sprint(r.Player, r.Rank, " ", r.Decider(), r.Tally, r.Points, *r.Byes, *r.Buchholz, *r.SonnebornBerger, r.TiebreakValues))
 	}
 	assert.Equal(t, []string{
@@ -170,7 +170,7 @@ func TestStandingsEqualTheReferenceRanking(t *testing.T) {
 			s.scoring.Tiebreakers = []string{"points", "wins", "draws"}
 		}
 		var got []placed
-		for _, row := range tableOf(t, s.players, s.scoring, s.results...).Standings() {
+		for _, row := range tableOf(t, s.players, s.scoring, s.results...).Ranking(nil) {
 			p := placed{row.Player, row.Rank, row.Tied, row.Decider(), ""}
 			for _, name := range s.scoring.Tiebreakers {
 				if value, ok := row.TiebreakValues[name]; ok {

@@ -106,6 +106,9 @@ func (t *Table) RecordBye(player int) {
 	t.rows[player].Points += t.scoring.Win
 }
 
+// AddFallbacks counts the fallbacks of a player in a match; a negative number takes them back.
+func (t *Table) AddFallbacks(player, n int) { t.rows[player].Fallbacks += n }
+
 // Row returns the counters of one player, in constant time and with Rank 0. It panics if
 // there is no such player.
 func (t *Table) Row(player int) Standing { return t.rows[player] }

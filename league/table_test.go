@@ -88,9 +88,9 @@ func TestImpossibleResultIsRejected(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tbl := tableOf(t, 3, scoring, beat(0, 1), beat(1, 2))
-			before := tbl.Standings()
+			before := tbl.Ranking(nil)
 			require.ErrorContains(t, tbl.Record(tt.result), tt.want)
-			assert.Equal(t, before, tbl.Standings(), "a rejected result is not counted")
+			assert.Equal(t, before, tbl.Ranking(nil), "a rejected result is not counted")
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestInvalidNumberOfPlayersIsRejected(t *testing.T) {
 func TestLeagueWithoutPlayersHasEmptyStandings(t *testing.T) {
 	for _, tiebreaker := range []string{"points", "head_to_head", "sonneborn_berger"} {
 		tbl := tableOf(t, 0, league.Scoring{MatchPoints: league.MatchPoints{Win: 3}, Tiebreakers: []string{tiebreaker}})
-		assert.Empty(t, tbl.Standings())
+		assert.Empty(t, tbl.Ranking(nil))
 		assert.Error(t, tbl.Record(beat(0, 1)))
 	}
 }
@@ -129,7 +129,7 @@ func TestTableSharesNothingWithTheCaller(t *testing.T) {
 	scoring.Tiebreakers[1] = "wins"
 	assert.Equal(t, []int{2, 3, 0, 1}, order(tbl), "the table has its own copy of the scoring")
 
-	rows := tbl.Standings()
+	rows := tbl.Ranking(nil)
 	rows[0] = league.Standing{Player: 1, Points: 99}
 	assert.Equal(t, []int{2, 3, 0, 1}, order(tbl), "the caller owns the standings")
 }

@@ -24,10 +24,10 @@ type historyFile struct {
 	member *membership.Membership
 	failed bool // a failure was logged since the last success
 
-	tail     store.HistoryTail // of history.jsonl after the last append
-	unsynced bool              // history.jsonl has matches that may not be durable
-	stale    bool              // history.json lacks matches of history.jsonl
-	due      time.Time         // when history.json is next written while the league goes on
+	tail     int64     // the size of history.jsonl after the last append
+	unsynced bool      // history.jsonl has matches that may not be durable
+	stale    bool      // history.json lacks matches of history.jsonl
+	due      time.Time // when history.json is next written while the league goes on
 }
 
 // The pause between two writes of history.json grows with the number of matches, because a
@@ -42,7 +42,7 @@ const (
 // never overwritten. p.file.mu is held.
 func (p *Player) open(m *membership.Membership, back bool) (past []store.HistoryMatch, decisions []store.HistoryDecision) {
 	d := &p.file
-	d.path, d.member, d.tail, d.unsynced, d.stale, d.due = "", m, store.HistoryTail{}, false, false, time.Time{}
+	d.path, d.member, d.tail, d.unsynced, d.stale, d.due = "", m, 0, false, false, time.Time{}
 	folder, log := p.options.Folder, &p.options.Log
 	switch {
 	case folder == "":

@@ -202,10 +202,10 @@ func TestUnusableHistoryIsRenamed(t *testing.T) {
 			return os.WriteFile(path, []byte(`{"schema_version": "1.0.0", "matches": [`), 0o600)
 		},
 		"of another league": func(path string) error {
-			return store.AppendHistory(path, &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P01", LeagueID: "another"}, nil, &store.HistoryTail{})
+			return store.AppendHistory(path, &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P01", LeagueID: "another"}, nil, new(int64))
 		},
 		"of another player": func(path string) error {
-			return store.AppendHistory(path, &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P02", LeagueID: leaguetest.LeagueID}, nil, &store.HistoryTail{})
+			return store.AppendHistory(path, &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P02", LeagueID: leaguetest.LeagueID}, nil, new(int64))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -332,7 +332,7 @@ func TestPlayersOfTwoLeaguesShareAFolder(t *testing.T) {
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
 		other := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another"}
 		usual := store.HistoryLines(folder.History("P01"))
-		require.NoError(t, store.AppendHistory(usual, other, nil, &store.HistoryTail{}))
+		require.NoError(t, store.AppendHistory(usual, other, nil, new(int64)))
 		before := readFile(t, usual)
 		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		completeRound(w, p, 1)

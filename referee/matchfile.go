@@ -52,7 +52,7 @@ func (m *match) advance(doc *store.Match, state string) {
 	}
 	m.transcript.moveTo(doc, state != store.StateFinished)
 	at := milliseconds(now)
-	doc.LastUpdated = store.Seconds(at)
+	doc.LastUpdated = protocol.FormatTimestamp(now)
 	doc.Lifecycle.State = state
 	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: state, At: at})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A condensedMatch is a match of a completed round in a few bytes. It lacks the draw, the commitment
-// to it and the evidence, which the event of the result has.
+// to it and the evidence, which the events of the match have.
 type condensedMatch struct {
 	whole      *Match         // nil if the other members describe the match
 	result     *MatchReported // of sides; all matches that ended so share it
@@ -46,7 +46,8 @@ func (s *State) condense(id league.MatchID, m *Match) condensedMatch {
 	r := m.Report
 	if r == nil || len(m.Attempts) != 1 || m.Forfeited != nil || m.Disputed != nil || m.LostAttempts != nil ||
 		m.Ruled != nil || m.RematchOrdered != nil || m.Annulled != nil || r.Number != 1 ||
-		m.Attempts[0] != (Attempt{Number: 1, Referee: r.RefereeID, Commitment: m.Attempts[0].Commitment, Accepted: true}) {
+		m.Attempts[0] != (Attempt{Number: 1, Referee: r.RefereeID, Commitment: m.Attempts[0].Commitment, Accepted: true,
+			Round: id.Round, Event: m.Attempts[0].Event}) {
 		return keep(m)
 	}
 	idA, idB, _ := s.players(id)
@@ -80,7 +81,7 @@ func (s *State) expand(id league.MatchID, c *condensedMatch) *Match {
 	r := c.result.between(sides, [2]string{idA, idB})
 	r.Attempt, r.RefereeID = league.Attempt{MatchID: id, Number: 1}, s.Started.Referees[c.referee]
 	return &Match{Outcome: Outcome{Report: r, Event: int(c.event), ReportedAt: c.reportedAt},
-		Attempts: []Attempt{{Number: 1, Referee: r.RefereeID, Accepted: true}}}
+		Attempts: []Attempt{{Number: 1, Referee: r.RefereeID, Accepted: true, Round: id.Round}}}
 }
 
 // between returns the result with other ids in place of those of its players.

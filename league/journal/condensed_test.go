@@ -17,7 +17,7 @@ func withoutDraws(m *journal.Match) journal.Match {
 	c := *m
 	c.Attempts = append([]journal.Attempt(nil), m.Attempts...)
 	for i := range c.Attempts {
-		c.Attempts[i].Commitment = ""
+		c.Attempts[i].Commitment, c.Attempts[i].Event = "", 0
 	}
 	if m.Report != nil {
 		report := *m.Report

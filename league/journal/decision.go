@@ -386,10 +386,7 @@ func (s *State) annulResults(a *Agent) {
 			s.uncount(m.Report)
 		}
 	}
-	if s.annulled == nil {
-		s.annulled = make([]bool, len(s.Started.Players))
-	}
-	s.annulled[player], a.Annulled = true, true
+	a.Annulled = true
 }
 
 // shortID shortens an id, which anybody may have written.

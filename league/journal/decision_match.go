@@ -211,7 +211,8 @@ func (s *State) uncount(d *MatchReported) {
 
 // isAnnulled tells whether a player of a result is annulled.
 func (s *State) isAnnulled(r league.Played) bool {
-	return len(s.annulled) > 0 && (s.annulled[r.A] || s.annulled[r.B])
+	players := s.Started.Players
+	return s.Agents[players[r.A]].Annulled || s.Agents[players[r.B]].Annulled
 }
 
 // follow changes the results from which later rounds follow, if those of the round are known

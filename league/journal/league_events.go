@@ -178,7 +178,7 @@ func (d *Started) apply(s *State, _ string) error {
 	if err != nil {
 		return err
 	}
-	s.Started, s.pairer, s.Table, s.fallbacks = d, pairer, standings, make([]int, len(d.Players))
+	s.Started, s.pairer, s.Table = d, pairer, standings
 	for i, id := range d.Players {
 		s.playerIndexes[id] = i
 	}

@@ -26,7 +26,7 @@ func (d *MatchAssigned) apply(s *State, _ string) error {
 	if err := s.checkReferee(d.RefereeID); err != nil {
 		return err
 	}
-	m.Attempts = append(m.Attempts, Attempt{Number: d.Number, Referee: d.RefereeID})
+	m.Attempts = append(m.Attempts, Attempt{Number: d.Number, Referee: d.RefereeID, Round: s.Round})
 	return nil
 }
 
@@ -46,7 +46,7 @@ func (d *MatchAccepted) apply(s *State, _ string) error {
 	if a.Commitment != "" && a.Commitment != d.DrawCommitment {
 		return fmt.Errorf("match %s attempt %d: %s gives a second, different commitment", d.MatchID, d.Number, d.RefereeID)
 	}
-	a.Commitment, a.Accepted, a.Declined = d.DrawCommitment, true, false
+	a.Commitment, a.Accepted, a.Declined, a.Event = d.DrawCommitment, true, false, s.Events+1
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (s *State) addResult(m *Match, d *MatchReported) error {
 func (s *State) countFallbacks(d *MatchReported, times int) {
 	for _, f := range d.Fallbacks {
 		if player, ok := s.playerIndexes[f.Name]; ok {
-			s.fallbacks[player] += times * f.Value
+			s.Table.AddFallbacks(player, times*f.Value)
 		}
 	}
 }

@@ -40,8 +40,6 @@ type State struct {
 	played        [][]league.Played // of the completed rounds; nil in a round-robin
 	upcoming      upcoming
 	playerIndexes map[string]int // of players in pairings and in the table, by id
-	annulled      []bool         // by player: no result of it counts; nil if none is annulled
-	fallbacks     []int          // by player: those in its matches with a result
 
 	condensed int                       // rounds that Condense has reduced
 	results   map[string]*MatchReported // of their matches, by their JSON
@@ -80,6 +78,8 @@ type Attempt struct {
 	Accepted   bool   // the referee conducts the match
 	Declined   bool   // the referee does not conduct the match
 	Failed     bool   // the referee failed
+	Round      int    // the last announced one when the attempt was assigned
+	Event      int    // that accepted it; 0 for none
 }
 
 // NewState returns the state before the first event.
@@ -110,11 +110,8 @@ func (s *State) TotalRounds() int {
 	if s.Completed != nil {
 		return s.Round
 	}
-	return s.MostRounds()
+	return s.pairer.Rounds()
 }
-
-// MostRounds is the largest possible number of rounds of the league; 0 before the start.
-func (s *State) MostRounds() int { return s.pairer.Rounds() }
 
 // TotalMatches is the number of matches of all rounds; 0 before the start. In a knockout
 // it is the largest possible number until the end.

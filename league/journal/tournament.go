@@ -247,12 +247,9 @@ func (s *State) Ranking() []league.Standing {
 	if ranker, ok := s.pairer.(pairing.Ranker); ok {
 		return s.Table.Ranking(ranker.Ranks(s.played))
 	}
-	if s.annulled == nil {
-		return s.Table.Standings()
-	}
-	levels := make([]int, len(s.annulled))
-	for player, annulled := range s.annulled {
-		if annulled {
+	levels := make([]int, len(s.Started.Players))
+	for player, id := range s.Started.Players {
+		if s.Agents[id].Annulled {
 			levels[player] = 1
 		}
 	}

@@ -19,7 +19,7 @@ func (s *State) Standings() []league.Standing {
 	for i := range rows {
 		r := &rows[i]
 		a := s.Agents[s.Started.Players[r.Player]]
-		r.PlayerID, r.DisplayName, r.Fallbacks = a.AgentID, a.DisplayName, s.fallbacks[r.Player]
+		r.PlayerID, r.DisplayName = a.AgentID, a.DisplayName
 		r.Withdrawn, r.Annulled = a.Withdrawn != nil, a.Annulled
 	}
 	return rows
@@ -36,7 +36,7 @@ func (s *State) StandingsAfter(round int) []league.Standing {
 	if past.Table, err = s.Created.newTable(len(s.Started.Players)); err != nil {
 		return nil // the event Started has checked it
 	}
-	past.played, past.fallbacks = s.played[:min(round, len(s.played))], make([]int, len(s.fallbacks))
+	past.played = s.played[:min(round, len(s.played))]
 	for n := 1; n <= round; n++ {
 		for _, player := range s.Rounds[n-1].byes {
 			past.Table.RecordBye(player)

@@ -60,7 +60,7 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 	}
 	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
 	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID),
-		func(_ int, e *journal.Event, hash string, _ int64) {
+		func(e *journal.Event, hash string) {
 			f.at = e.At
 			switch e.Data.(type) {
 			case *journal.Started:

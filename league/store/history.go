@@ -191,36 +191,30 @@ func StatsOf(matches []HistoryMatch) (s protocol.PlayerStats) {
 // ErrOtherLeague is the error of AppendHistory for a file of another league.
 var ErrOtherLeague = errors.New("the history of another league has this name")
 
-// A HistoryTail is what AppendHistory knows of the end of a file. The zero value is that of
-// a file that it must read.
-type HistoryTail struct{ size int64 }
-
 // AppendHistory appends lines to a history.jsonl, without sync: a *HistoryMatch, a
 // *HistoryDecision or a *HistoryHead each. It creates a missing file
 // with its header, and cuts off an incomplete last line. Its caller is the only writer.
 // The file is not kept open, because a process may have many players. If the file still has
-// the size of the tail, which is that of the last call, AppendHistory does not read it. The
-// error is ErrOtherLeague for a file of another league, or that of the file system.
-func AppendHistory(path string, header *HistoryHeader, lines []any, tail *HistoryTail) error {
+// the size that AppendHistory has set at the last call, AppendHistory does not read it; 0 for a file
+// that it must read. The error is ErrOtherLeague for a file of another league, or that of the file system.
+func AppendHistory(path string, header *HistoryHeader, lines []any, known *int64) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if missing(err) {
 		if err = makeFolder(filepath.Dir(path)); err == nil {
 			f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 		}
 	}
+	size := *known
+	*known = 0
 	if err != nil {
-		*tail = HistoryTail{}
 		return err
 	}
 	info, err := f.Stat()
-	if err == nil {
-		if size := info.Size(); size == 0 || size != tail.size {
-			*tail = HistoryTail{}
-			tail.size, err = checkHistory(f, header, size)
-		}
+	if err == nil && (size == 0 || size != info.Size()) {
+		size, err = checkHistory(f, header, info.Size())
 	}
 	var text []byte
-	if err == nil && tail.size == 0 {
+	if err == nil && size == 0 {
 		text, err = appendLine(text, header)
 	}
 	for _, line := range lines {
@@ -231,9 +225,8 @@ func AppendHistory(path string, header *HistoryHeader, lines []any, tail *Histor
 	if err == nil {
 		_, err = f.Write(text)
 	}
-	tail.size += int64(len(text))
-	if err = errors.Join(err, f.Close()); err != nil {
-		*tail = HistoryTail{}
+	if err = errors.Join(err, f.Close()); err == nil {
+		*known = size + int64(len(text))
 	}
 	return err
 }

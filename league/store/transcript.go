@@ -99,12 +99,3 @@ func (e *Exchange) Omission() string {
 func (e *Exchange) Unreadable(member string) bool {
 	return slices.Contains(e.UnreadableMembers, member)
 }
-
-// Seconds cuts a time with milliseconds to seconds. It returns "" for any other text.
-func Seconds(at string) string {
-	const whole = len("2006-01-02T15:04:05")
-	if len(at) != len("2006-01-02T15:04:05.000Z") || at[whole] != '.' {
-		return ""
-	}
-	return at[:whole] + "Z"
-}

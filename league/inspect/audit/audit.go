@@ -75,8 +75,8 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 		a := &auditor{
 			dir: dir, id: id, options: o, leagues: leagues, first: first,
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-			logged: map[league.Attempt]*matchFile{}, checked: map[string]bool{}, lines: map[league.Attempt]int{},
-			rematches: map[league.Attempt]int{}, lostHeads: map[string]bool{}, nonces: map[string]string{},
+			logged: map[league.Attempt]*matchFile{}, checked: map[string]bool{},
+			lostHeads: map[string]bool{}, nonces: map[string]string{},
 			breaches: repeated{}, unsigned: repeated{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
@@ -145,12 +145,10 @@ type auditor struct {
 	standings                *derived[store.Standings]
 	derived                  []derivedFile
 
-	state     *journal.State // folded up to the first event that cannot be folded
-	journal   string         // the file, as findings name it
-	doubtful  bool           // there are findings in the journal
-	chain     chain
-	lines     map[league.Attempt]int // in which an attempt was accepted
-	rematches map[league.Attempt]int // the last announced round when an attempt at a match of an earlier one was assigned
+	state    *journal.State // folded up to the first event that cannot be folded
+	journal  string         // the file, as findings name it
+	doubtful bool           // there are findings in the journal
+	chain    chain
 	// by announced round: the records of all players before it, and after each decision until the next
 	before    [][][]protocol.Record
 	changed   int             // results that organisers have changed, and withdrawals

@@ -186,17 +186,11 @@ func (a *auditor) brokenResult(d *journal.MatchReported) string {
 
 // remember stores the lines to which later findings refer.
 func (a *auditor) remember(e *journal.Event, line int) {
-	switch d := e.Data.(type) {
+	switch e.Data.(type) {
 	case *journal.Started:
 		a.started, a.startHash = line, a.chain.head
 	case *journal.RoundAnnounced:
 		a.before = append(a.before, [][]protocol.Record{a.records()})
-	case *journal.MatchAssigned:
-		if d.MatchID.Round < a.state.Round || !a.state.Open() {
-			a.rematches[d.Attempt] = a.state.Round
-		}
-	case *journal.MatchAccepted:
-		a.lines[d.Attempt] = line
 	case *journal.MatchReported, *journal.MatchForfeited:
 		if !a.state.Open() {
 			a.addRecords() // for the other rematches

@@ -187,7 +187,7 @@ func (a *auditor) noteAbandoned(m *scheduledMatch) {
 			r.Number == attempt.Number && r.RefereeID == attempt.Referee {
 			continue
 		}
-		at := location{file: a.journal, line: a.lines[league.Attempt{MatchID: m.key, Number: attempt.Number}], matchID: m.id, agentID: attempt.Referee}
+		at := location{file: a.journal, line: attempt.Event, matchID: m.id, agentID: attempt.Referee}
 		a.note(RuleAbandoned, at, "attempt %d at %s by %s was given up after the referee had committed to its draw",
 			attempt.Number, m.id, clip(attempt.Referee))
 	}

@@ -130,7 +130,7 @@ func (a *auditor) checkAttemptNonce(f *matchFile) {
 	if assigned != nil && assigned.Commitment != "" &&
 		!protocol.OpensDraw(assigned.Commitment, a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) {
 		a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal",
-			d.Attempt, d.MatchID, a.lines[league.Attempt{MatchID: m.key, Number: d.Attempt}])
+			d.Attempt, d.MatchID, assigned.Event)
 	}
 }
 

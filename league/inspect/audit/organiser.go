@@ -32,19 +32,14 @@ func (a *auditor) addRecords() {
 	}
 }
 
-// recordsAt are the records of all players that a question of an attempt may show: those of
-// the time between two rounds in which the attempt was assigned.
-func (a *auditor) recordsAt(at league.Attempt) [][]protocol.Record {
-	if round, ok := a.rematches[at]; ok {
-		return a.before[round-1]
-	}
-	return a.before[at.MatchID.Round-1]
-}
-
 // expectedStandings is the record of a player that a question shows. The one that it shows
 // is right if it was true at some time while the attempt ran.
 func (t *transcriptCheck) expectedStandings(player int, got *protocol.Record) *protocol.Record {
-	all := t.recordsAt(league.Attempt{MatchID: t.match.key, Number: t.doc.Attempt})
+	round := t.match.key.Round
+	if attempt := t.match.Attempt(t.doc.Attempt, t.doc.RefereeID); attempt != nil {
+		round = attempt.Round
+	}
+	all := t.before[round-1] // the time between two rounds in which the attempt was assigned
 	for _, records := range all {
 		if reflect.DeepEqual(got, &records[player]) {
 			return got

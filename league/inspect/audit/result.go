@@ -76,9 +76,9 @@ func (a *auditor) checkResult(m *scheduledMatch, c signatureCheck, file *matchFi
 		a.note(RuleCommitment, at, "the journal has no commitment of %s to the draw of %s from before the match", referee, m.id)
 	case attempt.Commitment == "" && r.Grade == journal.GradeRecomputed && r.DrawnNumber != nil:
 		a.note(RuleDraw, at, "%s gave no commitment for %s: it could choose the number", referee, m.id)
-	case attempt.Commitment != "" && a.lines[r.Attempt] > at.line:
+	case attempt.Commitment != "" && attempt.Event > at.line:
 		a.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", referee, m.id,
-			a.lines[r.Attempt])
+			attempt.Event)
 	}
 	if a.reports != nil {
 		a.judge(m, attempt, c, file, at)

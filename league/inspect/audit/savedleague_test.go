@@ -302,7 +302,7 @@ func (w *savedLeague) setHistory(h *store.History) {
 	lines := protocol.Each(h.Matches, func(m store.HistoryMatch) any { return &m })
 	require.NoError(w.t, store.AppendHistory(path, &store.HistoryHeader{
 		SchemaVersion: store.SchemaVersion, PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: leagueID,
-	}, lines, &store.HistoryTail{}))
+	}, lines, new(int64)))
 }
 
 // A script builds the file of one match.

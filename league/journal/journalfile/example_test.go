@@ -19,7 +19,7 @@ func ExampleReplay() {
 	}
 	defer func() { _ = file.Close() }()
 	results := 0
-	state, _, _, _, err := journalfile.Replay(path, file, func(_ int, e *journal.Event, _ string, _ int64) {
+	state, _, _, _, err := journalfile.Replay(path, file, func(e *journal.Event, _ string) {
 		if _, reported := e.Data.(*journal.MatchReported); reported {
 			results++
 		}

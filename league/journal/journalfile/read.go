@@ -3,7 +3,6 @@ package journalfile
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"evenodd/league/journal"
 	"evenodd/league/store/appendfile"
@@ -21,19 +20,8 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s line %d: %s", e.Path, e.Line, e.Reason)
 }
 
-// A Visit is called for every line that is read, with its number from 1, its event, its
-// hash and the offset of the next line. It may be nil.
-type Visit func(number int, e *journal.Event, hash string, end int64)
-
-// Replay reads a journal from its beginning, checks that every event follows the
-// event before, and folds it. It returns the hash of the last event, and end and torn
-// as appendfile.Lines does. A line that is wrong is a *DamageError.
-func Replay(path string, file io.Reader, visit Visit) (state *journal.State, head string, end int64, torn int,
-	err error) {
-	r := newReplay(path, visit)
-	end, torn, err = appendfile.Lines(file, r.line)
-	return r.state, r.head, end, torn, r.damage(err)
-}
+// A Visit is called for every event that is read, with the hash of its line. It may be nil.
+type Visit func(e *journal.Event, hash string)
 
 // A replay folds the lines of a journal.
 type replay struct {
@@ -41,8 +29,7 @@ type replay struct {
 	visit Visit
 	state *journal.State
 	head  string
-	last  int   // number of the last line
-	end   int64 // offset behind it
+	last  int // number of the last line
 }
 
 func newReplay(path string, visit Visit) *replay {
@@ -51,7 +38,7 @@ func newReplay(path string, visit Visit) *replay {
 
 // line folds the next line.
 func (r *replay) line(number int, text []byte) error {
-	r.last, r.end = number, r.end+int64(len(text))+1
+	r.last = number
 	e, err := ReadLine(number, text)
 	if err == nil {
 		err = e.Follows(number, r.head)
@@ -64,7 +51,7 @@ func (r *replay) line(number int, text []byte) error {
 	}
 	r.head = journal.Hash(text)
 	if r.visit != nil {
-		r.visit(number, e, r.head, r.end)
+		r.visit(e, r.head)
 	}
 	return nil
 }
