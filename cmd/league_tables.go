@@ -10,6 +10,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/decide"
+	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
 
@@ -93,23 +94,27 @@ func (r *leagueRecord) printSchedule(w io.Writer, rows []record.Match) error {
 	if r.Started == nil {
 		return printLine(w, "The league has not begun: it has no schedule yet.")
 	}
-	header := []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner"}
-	remarks := slices.ContainsFunc(rows, func(m record.Match) bool { return matchRemark(&m) != "" })
-	if remarks {
-		header = append(header, "Remark")
+	unknown := 0
+	if known := r.KnownRounds(); known < r.TotalRounds() {
+		unknown = known + 1
 	}
-	cells := make([][]any, len(rows))
-	for i := range rows {
-		m := &rows[i]
-		cells[i] = []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), m.RefereeID, m.Status,
-			textOr(m.WinnerPlayerID, "")}
-		if remarks {
-			cells[i] = append(cells[i], matchRemark(m))
-		}
+	return printMatches(w, protocol.Each(rows, func(m record.Match) []any {
+		return []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), m.RefereeID, m.Status, m.Winner(),
+			matchRemark(&m)}
+	}), unknown)
+}
+
+// printMatches prints matches, and below them the first round whose matches are not known; 0 for
+// none. The last column, of remarks, is left out if it is empty.
+func printMatches(w io.Writer, rows [][]any, unknown int) error {
+	header := []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner", "Remark"}
+	last := len(header) - 1
+	if !slices.ContainsFunc(rows, func(row []any) bool { return row[last] != "" }) {
+		header, rows = header[:last], protocol.Each(rows, func(row []any) []any { return row[:last] })
 	}
-	err := printTable(w, header, cells)
-	if known := r.KnownRounds(); err == nil && known < r.TotalRounds() {
-		err = printLine(w, "Round %d and later rounds depend on results: their matches are not known yet.", known+1)
+	err := printTable(w, header, rows)
+	if err == nil && unknown > 0 {
+		err = printLine(w, "Round %d and later rounds depend on results: their matches are not known yet.", unknown)
 	}
 	return err
 }

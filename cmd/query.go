@@ -310,10 +310,7 @@ func listIn(members protocol.Object, about subject) (items []jsontext.Value, tot
 
 // queryHint says what to do about an error, "" if the error does.
 func queryHint(err error) string {
-	switch e := protocol.AsError(err); {
-	case e == nil:
-		return ""
-	case e.Code == protocol.ErrTokenInvalid:
+	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrTokenInvalid {
 		return "; the agent is no longer registered there: register it again, or use the token of another with --id or " +
 			"EVENODD_TOKEN"
 	}

@@ -34,16 +34,14 @@ func printQueriedStandings(s streams, data jsontext.Value) error {
 
 func printSchedule(s streams, data jsontext.Value) error {
 	return readAs(s, data, "matches", func(d protocol.ScheduleData) error {
-		rows := protocol.Each(d.Matches, func(m protocol.ScheduledMatch) []any {
-			referee, winner := textOr(m.RefereeEndpoint, ""), textOr(m.WinnerPlayerID, "")
-			return []any{m.RoundID, m.MatchID, m.PlayerAID, m.PlayerBID, referee, m.Status, winner}
-		})
-		if err := printTable(s.out, []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner"},
-			rows); err != nil || d.KnownRounds == nil {
-			return err
+		unknown := 0
+		if d.KnownRounds != nil {
+			unknown = *d.KnownRounds + 1
 		}
-		return printLine(s.out, "Round %d and later rounds depend on results: their matches are not known yet.",
-			*d.KnownRounds+1)
+		return printMatches(s.out, protocol.Each(d.Matches, func(m protocol.ScheduledMatch) []any {
+			referee, winner := textOr(m.RefereeEndpoint, ""), textOr(m.WinnerPlayerID, "")
+			return []any{m.RoundID, m.MatchID, m.PlayerAID, m.PlayerBID, referee, m.Status, winner, ""}
+		}), unknown)
 	})
 }
 

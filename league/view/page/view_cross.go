@@ -18,24 +18,17 @@ type cross struct {
 
 	Bracket []bracketRound // of a knockout; nil else
 
-	Columns []crossPlayer
+	Columns []standingsRow
 	Rows    []crossRow
 	Windows []crossWindow // to choose the rows and the columns from; nil if all players fit
 	From    int           // the first rank of the rows, from 1
 	Against int           // the first rank of the columns
 }
 
-// A crossPlayer is the heading of a row or of a column.
-type crossPlayer struct {
-	ref
-	Rank int
-}
-
 // A crossRow is the row of one player.
 type crossRow struct {
-	crossPlayer
-	Points int
-	Cells  []crossCell
+	standingsRow
+	Results []crossCell // against the players of the columns
 }
 
 // A crossCell is what one player did against another.
@@ -75,11 +68,9 @@ func crossOf(l *record.League, round, from, against int) *cross {
 			c.Windows = append(c.Windows, crossWindow{n, min(n+crossWidth-1, len(rows))})
 		}
 	}
-	c.From, c.Against = windowStart(from, len(rows)), windowStart(against, len(rows))
-	for _, row := range rows[c.Against-1 : min(c.Against-1+crossWidth, len(rows))] {
-		c.Columns = append(c.Columns, crossPlayer{row.ref, row.Rank})
-	}
-	shown := rows[c.From-1 : min(c.From-1+crossWidth, len(rows))]
+	var shown []standingsRow
+	c.From, shown = window(rows, from)
+	c.Against, c.Columns = window(rows, against)
 	lines, columns := map[string]bool{}, map[string]bool{}
 	for i := range shown {
 		lines[shown[i].ID] = true
@@ -89,11 +80,9 @@ func crossOf(l *record.League, round, from, against int) *cross {
 	}
 	met := m.Meetings(m.last(), func(player, opponent string) bool { return lines[player] && columns[opponent] })
 	for _, row := range shown {
-		line := crossRow{crossPlayer{row.ref, row.Rank}, row.Points, make([]crossCell, len(c.Columns))}
-		for i, column := range c.Columns {
-			line.Cells[i] = m.crossCell(row.ID, column.ID, met[[2]string{row.ID, column.ID}])
-		}
-		c.Rows = append(c.Rows, line)
+		c.Rows = append(c.Rows, crossRow{row, protocol.Each(c.Columns, func(column standingsRow) crossCell {
+			return m.crossCell(row.ID, column.ID, met[[2]string{row.ID, column.ID}])
+		})})
 	}
 	return c
 }
@@ -108,12 +97,13 @@ func (c *cross) title() string {
 // Key are the marks that the key of the table explains.
 func (*cross) Key() []mark { return []mark{won, drawn, lost, technical} }
 
-// windowStart is the first rank of the window that has a rank.
-func windowStart(rank, players int) int {
-	if rank < 1 || rank > players {
-		return 1
+// window are the rows of the window that has a rank, and the first rank of it.
+func window(rows []standingsRow, rank int) (first int, shown []standingsRow) {
+	if rank < 1 || rank > len(rows) {
+		rank = 1
 	}
-	return (rank-1)/crossWidth*crossWidth + 1
+	start := (rank - 1) / crossWidth * crossWidth
+	return start + 1, rows[start:min(start+crossWidth, len(rows))]
 }
 
 // crossCell is the cell of a player and an opponent, who met as the sum tells; nil for never.

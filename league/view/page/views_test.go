@@ -321,7 +321,7 @@ func TestCrossTableHasBothSidesOfEachMatch(t *testing.T) {
 
 func cellOf(c *cross, row, column string) (found crossCell) {
 	for _, r := range c.Rows {
-		for i, cell := range r.Cells {
+		for i, cell := range r.Results {
 			if r.ID == row && c.Columns[i].ID == column {
 				found = cell
 			}
@@ -344,8 +344,8 @@ func TestCrossTableSumsUpSeveralLegs(t *testing.T) {
 	first, second := c.Columns[0].ID, c.Columns[1].ID
 	assert.Equal(t, "1–0", cellOf(c, first, second).Text)
 	assert.Equal(t, "0–1", cellOf(c, second, first).Text)
-	assert.Equal(t, first+" against "+second+": 1 win, 1 draw, 0 losses", c.Rows[0].Cells[1].Title)
-	assert.True(t, c.Rows[0].Cells[1].Several)
+	assert.Equal(t, first+" against "+second+": 1 win, 1 draw, 0 losses", c.Rows[0].Results[1].Title)
+	assert.True(t, c.Rows[0].Results[1].Several)
 }
 
 func TestCrossTableOfManyPlayersHasWindows(t *testing.T) {
@@ -362,7 +362,7 @@ func TestCrossTableOfManyPlayersHasWindows(t *testing.T) {
 	assert.Equal(t, 161, c.Against)
 	cells := 0
 	for _, r := range c.Rows {
-		cells += len(r.Cells)
+		cells += len(r.Results)
 	}
 	assert.Equal(t, crossWidth*crossWidth, cells)
 	for _, wrong := range []int{-3, 0, 201, 99999} {

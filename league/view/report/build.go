@@ -76,7 +76,7 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 		results.Players[i].Strategy = publicStrategy(results.Players[i].Strategy)
 	}
 	r := &Report{
-		SchemaVersion: SchemaVersion, League: b.league(), Standings: b.l.Standings(), Progress: progress(b.l),
+		SchemaVersion: SchemaVersion, League: b.describe(), Standings: b.l.Standings(), Progress: progress(b.l),
 		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(seal),
 		Evidence: decide.Evidence(b.l.State),
 		history:  b.history, state: b.l, health: b.health,
@@ -103,12 +103,11 @@ func (r *Report) order() map[string]int {
 	return order
 }
 
-func (b *builder) league() League {
-	s, d := b.l.State, b.l.Created
-	one := League{
-		Progress: b.l.Progress(), Legs: d.Legs, CreatedAt: b.createdAt, StartedAt: b.startedAt, CompletedAt: b.completedAt,
-		At: b.l.At, CompletedRounds: s.CompletedRounds(), Scoring: d.Scoring, Tiebreakers: d.Tiebreakers, Auth: d.Auth,
-	}
+// describe completes the description of the league.
+func (b *builder) describe() League {
+	s, d, one := b.l.State, b.l.Created, b.league
+	one.Progress, one.Legs, one.At, one.CompletedRounds = b.l.Progress(), d.Legs, b.l.At, s.CompletedRounds()
+	one.Scoring, one.Tiebreakers, one.Auth = d.Scoring, d.Tiebreakers, d.Auth
 	one.SuspendAfter, one.ShutdownAfter = s.Limits()
 	if s.Configuration != nil {
 		c := *s.Configuration

@@ -11,8 +11,7 @@ import (
 
 // A collector keeps of the events what the state of the league does not have.
 type collector struct {
-	createdAt, startedAt, completedAt string
-
+	league   League // its times
 	history  map[string][]HistoryEntry
 	endpoint map[string]string
 	draws    map[league.Attempt]*protocol.Draw
@@ -31,11 +30,11 @@ func newCollector() *collector {
 func (c *collector) add(e *journal.Event) {
 	switch d := e.Data.(type) {
 	case *journal.Created:
-		c.createdAt = e.At
+		c.league.CreatedAt = e.At
 	case *journal.Started:
-		c.startedAt = e.At
+		c.league.StartedAt = e.At
 	case *journal.LeagueCompleted:
-		c.completedAt = e.At
+		c.league.CompletedAt = e.At
 	case *journal.MatchReported:
 		if d.Draw != nil {
 			c.draws[d.Attempt] = d.Draw
