@@ -144,7 +144,7 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 // selection selects the requirements to test or to list.
 func (o *checkOptions) selection() error {
 	o.Selection.Level = check.Level(strings.ToUpper(o.level))
-	all := o.requirements()
+	all := slices.Concat(protocol.Each(o.asked(), o.catalogue)...)
 	for _, text := range o.only {
 		id := strings.ToUpper(strings.TrimSpace(text))
 		if id == "" || !slices.ContainsFunc(all, func(q check.Requirement) bool { return strings.HasPrefix(q.ID, id) }) {
@@ -159,12 +159,12 @@ func (o *checkOptions) selection() error {
 	return nil
 }
 
-// requirements returns the requirements of the role, or of all roles.
-func (o *checkOptions) requirements() []check.Requirement {
+// asked returns the role, or all roles.
+func (o *checkOptions) asked() []string {
 	if o.Role != "" {
-		return o.catalogue(o.Role)
+		return []string{o.Role}
 	}
-	return slices.Concat(protocol.Each(roles(), o.catalogue)...)
+	return roles()
 }
 
 // near suggests ids instead of an unknown one: those of the same group, or all groups.
@@ -225,13 +225,10 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*check.Report, error
 	o.Listener, o.Wait = l, max(o.Wait, time.Millisecond) // 0 is the default of the kit
 	report, err := o.examine(ctx, o.Options)
 	stop()
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil, interrupted("The test has no result: run it again.")
-	case err != nil:
-		return nil, err
 	}
-	return report, nil
+	return report, err
 }
 
 // verdict returns an error for an agent that does not conform.

@@ -16,18 +16,17 @@ import (
 // column returns the word for a verdict, as wide as the longest one and in the style
 // that a terminal shows.
 func column(v check.Verdict) string {
-	text, style := "skipped", lipgloss.NewStyle()
+	style := lipgloss.NewStyle()
 	switch v {
 	case check.Pass:
-		text, style = "pass   ", style.Foreground(lipgloss.Green)
+		return style.Foreground(lipgloss.Green).Render("pass   ")
 	case check.Fail:
-		text, style = "FAIL   ", style.Foreground(lipgloss.Red).Bold(true)
+		return style.Foreground(lipgloss.Red).Bold(true).Render("FAIL   ")
 	case check.Warn:
-		text, style = "warning", style.Foreground(lipgloss.Yellow)
+		return style.Foreground(lipgloss.Yellow).Render("warning")
 	case check.Skipped:
-		style = style.Faint(true)
 	}
-	return style.Render(text)
+	return style.Faint(true).Render("skipped")
 }
 
 // printReport writes a report for people: a line for each requirement that is met or
@@ -81,7 +80,7 @@ func (p *reportPrinter) cause(c *check.Cause) {
 	f := p.findings[c.ID]
 	p.finding(f)
 	for j := range f.Exchanges {
-		for _, l := range exchangeLines(&f.Exchanges[j], shownInText) {
+		for _, l := range exchangeLines(&f.Exchanges[j]) {
 			p.text.line("          %s", l)
 		}
 	}
@@ -150,7 +149,7 @@ func summary(r *check.Report) string {
 const shownInText = 400
 
 // exchangeLines returns a call with its result.
-func exchangeLines(x *check.Exchange, most int) []string {
+func exchangeLines(x *check.Exchange) []string {
 	came := fmt.Sprintf("HTTP %d after %d ms", x.Status, x.TookMS)
 	if x.Status == 0 {
 		came = fmt.Sprintf("no answer after %d ms", x.TookMS)
@@ -158,7 +157,7 @@ func exchangeLines(x *check.Exchange, most int) []string {
 	lines := []string{"POST " + x.To + ": " + came}
 	for _, body := range []struct{ mark, text string }{{"> ", x.Request}, {"< ", x.Response}, {"! ", x.Error}} {
 		if body.text != "" {
-			lines = append(lines, body.mark+brief(body.text, most))
+			lines = append(lines, body.mark+brief(body.text, shownInText))
 		}
 	}
 	return lines
@@ -182,10 +181,7 @@ func (o *checkOptions) printList(w io.Writer) error {
 		SchemaVersion int       `json:"schema_version"`
 		Roles         []section `json:"roles"`
 	}{SchemaVersion: check.SchemaVersion, Roles: []section{}}
-	for _, role := range roles() {
-		if o.Role != "" && o.Role != role {
-			continue
-		}
+	for _, role := range o.asked() {
 		list.Roles = append(list.Roles, section{role, protocol.Select(o.catalogue(role), o.Selection.Wants)})
 	}
 	return show(w, o.format, list, func(w io.Writer) error {

@@ -201,19 +201,12 @@ func accepted(want func(field string) bool) test {
 // recordMessages records the form of the calls of the agent and, except for its registration and its
 // notices, whether agents accept them.
 func (x *exam) recordMessages() {
-	x.recordForms()
-	for _, c := range x.fakes.received(func(c *call) bool {
-		return c.kind != "" && !c.searching && c.kind != protocol.TypeRefereeRegisterRequest && !methodOf(c.kind).Notice
-	}) {
-		x.record("message", &fact{call: c})
-	}
-}
-
-// recordForms records the form of the calls of the agent.
-func (x *exam) recordForms() {
 	known := x.fakes.received(func(c *call) bool { return c.kind != "" && !c.searching })
 	for _, c := range append(known, x.unread()...) {
 		x.record("form of call", &fact{call: c, problem: c.form, defect: formDefect})
+		if c.kind != "" && c.kind != protocol.TypeRefereeRegisterRequest && !methodOf(c.kind).Notice {
+			x.record("message", &fact{call: c})
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -76,7 +77,11 @@ func (o *Options) setDefaults() {
 }
 
 // examiners begin the examination of an agent in a role.
-var examiners = map[string]func(*exam) examiner{Player: newPlayerExam, Referee: newRefereeExam, Manager: newManagerExam}
+var examiners = map[string]func(*exam) examiner{
+	Player:  func(x *exam) examiner { return &playerExam{exam: x, player: league.PlayerID(1)} },
+	Referee: func(x *exam) examiner { return &refereeExam{exam: x} },
+	Manager: func(x *exam) examiner { return &managerExam{exam: x, complete: make(chan struct{})} },
+}
 
 // Check examines an agent. The report contains the faults of the agent. An error means
 // that the kit itself could not work, or that ctx ended.

@@ -208,14 +208,15 @@ func isResponse(f *fact) string {
 	result, problem := r.object["result"], r.object["error"]
 	e := objectOf(problem)
 	_, coded := e.integer("code")
+	failed := faultOf(r.object) != nil
 	return cmp.Or(jsonProblem(r.body),
 		when(r.object.text("jsonrpc") != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(r.object, "jsonrpc")),
-		when(result == nil && !r.failed(), "the answer has neither result nor error"),
+		when(result == nil && !failed, "the answer has neither result nor error"),
 		when(result != nil && problem != nil, "the answer has both result and error; error is %s", jsonKind(problem)),
 		when(result != nil && result.Kind() != '{', "the result is %s", jsonKind(result)),
-		when(r.failed() && e == nil, "error is %s", jsonKind(problem)),
-		when(r.failed() && !coded, "error.code is no integer"),
-		when(r.failed() && e["message"].Kind() != '"', "error.message is no string"))
+		when(failed && e == nil, "error is %s", jsonKind(problem)),
+		when(failed && !coded, "error.code is no integer"),
+		when(failed && e["message"].Kind() != '"', "error.message is no string"))
 }
 
 func validJSON(f *fact) string { return jsonProblem(f.reply.body) }

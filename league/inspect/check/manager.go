@@ -40,8 +40,6 @@ type member struct {
 	registration map[string]any // the message; nil if it must not be repeated
 }
 
-func newManagerExam(e *exam) examiner { return &managerExam{exam: e, complete: make(chan struct{})} }
-
 // scenarios send requests that the manager must refuse before the last registration, which
 // begins the league.
 func (x *managerExam) scenarios() []scenario {
@@ -95,7 +93,7 @@ func (x *managerExam) answer(c *call) response {
 func (x *managerExam) begin(ctx context.Context) bool {
 	x.reportEarly(ctx)
 	x.startWithoutRight(ctx)
-	complete := x.registerLast(ctx)
+	complete := len(x.players) >= x.options.Players || x.announced() || x.registerPlayer(ctx)
 	close(x.complete)
 	if !complete {
 		return false

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"evenodd/league"
 	"evenodd/league/protocol"
@@ -26,8 +25,7 @@ type assignedMatch struct {
 
 	status   string
 	verdict  rules.Verdict
-	reported time.Time // when the right report was sent first
-	accepted bool      // the report was accepted
+	accepted bool // the report was accepted
 }
 
 // playerOf reads a player of an assignment.
@@ -165,9 +163,6 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 		x.queryRunning(ctx, m)
 		x.reportWrongly(ctx, m)
 	}
-	x.mu.Lock()
-	m.reported = time.Now()
-	x.mu.Unlock()
 	r := m.referee.ask(ctx, x.report(m))
 	problem := cmp.Or(r.trouble(), when(notRefused(r) == "", "refused"))
 	x.show("report", r, problem)

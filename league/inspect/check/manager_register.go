@@ -13,8 +13,9 @@ import (
 )
 
 // registration returns the registration of an agent of the kit.
-func (x *managerExam) registration(as membership, name, endpoint string) map[string]any {
+func (x *managerExam) registration(as membership, endpoint string) map[string]any {
 	x.applicants++
+	name := fmt.Sprintf("Check %s %d", as.role, x.applicants)
 	id := league.PlayerID(len(x.players) + 1)
 	meta := map[string]any{
 		"display_name": name, "version": "1.0.0", "protocol_version": protocol.Version,
@@ -35,12 +36,12 @@ func (x *managerExam) registerFirst(ctx context.Context) bool {
 		if i > 0 {
 			referee = x.fakes.open(nil, x.answer)
 		}
-		if !x.registerAgent(ctx, membershipOf(Referee), fmt.Sprintf("Check Referee %d", i+1), referee) {
+		if !x.registerAgent(ctx, membershipOf(Referee), referee) {
 			return false
 		}
 	}
 	x.openSpare()
-	return x.registerPlayer(ctx, "Check Player 1")
+	return x.registerPlayer(ctx)
 }
 
 // openSpare opens the endpoint of applicants. It answers as a referee, because a referee
@@ -48,13 +49,13 @@ func (x *managerExam) registerFirst(ctx context.Context) bool {
 func (x *managerExam) openSpare() { x.spare = x.fakes.open(nil, x.answer) }
 
 // registerPlayer registers one more player; false if that failed.
-func (x *managerExam) registerPlayer(ctx context.Context, name string) bool {
-	return x.registerAgent(ctx, membershipOf(Player), name, x.fakes.open(nil, answerPlayer))
+func (x *managerExam) registerPlayer(ctx context.Context) bool {
+	return x.registerAgent(ctx, membershipOf(Player), x.fakes.open(nil, answerPlayer))
 }
 
 // registerAgent registers an agent; false if that failed.
-func (x *managerExam) registerAgent(ctx context.Context, as membership, name string, a *fakeAgent) bool {
-	q := x.registration(as, name, a.url)
+func (x *managerExam) registerAgent(ctx context.Context, as membership, a *fakeAgent) bool {
+	q := x.registration(as, a.url)
 	r := a.ask(ctx, q)
 	problem := admission(r, as)
 	x.show("register/"+as.role, r, problem)
@@ -101,8 +102,8 @@ func (x *managerExam) adopt(r *reply, as membership, a *fakeAgent) *member {
 // registerFurther registers the players but the last, which would begin the league. It repeats a
 // registration, as an agent does after a lost answer.
 func (x *managerExam) registerFurther(ctx context.Context) {
-	for n := len(x.players) + 1; n < x.options.Players && x.givenUp() == ""; n++ {
-		if !x.registerPlayer(ctx, fmt.Sprintf("Check Player %d", n)) {
+	for len(x.players)+1 < x.options.Players && x.givenUp() == "" {
+		if !x.registerPlayer(ctx) {
 			return
 		}
 	}
@@ -114,12 +115,6 @@ func (x *managerExam) registerFurther(ctx context.Context) {
 	if problem == "" && id != first.id { // two players have this endpoint now
 		x.adopt(r, first.membership, first.fakeAgent)
 	}
-}
-
-// registerLast registers the last player.
-func (x *managerExam) registerLast(ctx context.Context) bool {
-	return len(x.players) >= x.options.Players || x.announced() ||
-		x.registerPlayer(ctx, fmt.Sprintf("Check Player %d", x.options.Players))
 }
 
 // breaches returns the breaches of a registration.
@@ -163,7 +158,7 @@ func (x *managerExam) applyWrongly(ctx context.Context) {
 				x.record(b.fact, f)
 				continue
 			}
-			q := x.registration(as.membership, fmt.Sprintf("Applicant %d", x.applicants+1), x.spare.url)
+			q := x.registration(as.membership, x.spare.url)
 			meta, _ := q[as.meta].(map[string]any)
 			f.reply = as.send(ctx, b.in(q, meta))
 			x.record(b.fact, f)
@@ -178,7 +173,7 @@ func (x *managerExam) applyWrongly(ctx context.Context) {
 // registerLate registers a player after the beginning of the league.
 func (x *managerExam) registerLate(ctx context.Context) {
 	as := membershipOf(Player)
-	r := x.players[0].send(ctx, x.registration(as, "Check Latecomer", x.spare.url))
+	r := x.players[0].send(ctx, x.registration(as, x.spare.url))
 	f := &fact{reply: r, code: protocol.ErrLateRegistration, messageType: as.Request}
 	if refusedWith(r, as.Request, protocol.ErrLeagueFull) == "" {
 		f.code = protocol.ErrLeagueFull

@@ -24,8 +24,6 @@ type playerExam struct {
 	takesStandings bool // the player has answered standings with a result
 }
 
-func newPlayerExam(e *exam) examiner { return &playerExam{exam: e, player: league.PlayerID(1)} }
-
 // scenarios begin with the calls that every player answers. The end of the league comes last,
 // because a player may end with it.
 func (x *playerExam) scenarios() []scenario {

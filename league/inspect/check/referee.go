@@ -26,11 +26,8 @@ type refereeExam struct {
 	byID       sync.Map // of *refereedMatch
 	unlistened string   // why the kit's players do not listen at PlayerPort; "" if they do
 
-	capacity int    // matches that it conducts at the same time
-	form     string // in which it takes matches; "" for that of the specification
+	form string // in which it takes matches; "" for that of the specification
 }
-
-func newRefereeExam(e *exam) examiner { return &refereeExam{exam: e, capacity: 1} }
 
 func (x *refereeExam) scenarios() []scenario {
 	names := []string{"registration", play, everyMatch, "end"}
@@ -56,10 +53,6 @@ func (x *refereeExam) play(ctx context.Context) {
 		return
 	}
 	x.show("registration/arrival", nil)
-	own := x.fakes.received(x.isOwn)[0]
-	if n, ok := objectOf(own.params["referee_meta"]).integer("max_concurrent_matches"); ok && n > 0 {
-		x.capacity = n
-	}
 	matches := x.matches()
 	if x.absent = x.playAll(ctx, matches); x.absent != "" {
 		return
@@ -116,7 +109,7 @@ func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
 // begin starts the first match, and learns in which form the referee takes matches. A
 // referee that takes a match and invites nobody is asked in the next form. The problem is
 // why it conducts none; "" if it does, or if the time was over.
-func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, problem string) {
+func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (problem string) {
 	var shown *reply
 	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
 		x.hand(ctx, m)
@@ -124,7 +117,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 			m.invited() {
 			x.understood.Store(true)
 			x.show("conducted", nil)
-			return true, ""
+			return ""
 		}
 		refusal := m.refusal()
 		if problem == "" {
@@ -135,15 +128,15 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (begun bool, 
 		}
 	}
 	if m.cut = ctx.Err() != nil || x.givenUp() != ""; m.cut {
-		return false, ""
+		return ""
 	}
 	if x.unlistened != "" {
 		problem += ", but it may call players at the addresses of a file of its own: " + x.unlistened
 		x.record("conducted", &fact{skip: problem, reply: shown})
-		return false, problem
+		return problem
 	}
 	x.show("conducted", shown, problem)
-	return false, "the referee conducts no match, in whatever form it is asked: " + problem
+	return "the referee conducts no match, in whatever form it is asked: " + problem
 }
 
 // openPlayers has the players of the kit listen also at PlayerPort and the next port: some referees call
@@ -205,19 +198,18 @@ func (x *refereeExam) await(ctx context.Context, m *refereedMatch) {
 // playAll plays the first match alone, and then up to four at the same time, if the
 // referee conducts as many. It returns why none could be played.
 func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (gaveUp string) {
-	if len(matches) == 0 {
-		return ""
-	}
 	first := matches[0]
 	x.openPlayers()
-	if begun, problem := x.begin(ctx, first); !begun {
+	if problem := x.begin(ctx, first); problem != "" || first.cut {
 		return problem
 	}
 	if x.needs(wellPlayed) {
 		x.startAgain(ctx, first)
 	}
 	x.await(ctx, first)
-	atOnce := min(x.capacity, 4)
+	own := x.fakes.received(x.isOwn)[0]
+	capacity, _ := objectOf(own.params[x.as.meta]).integer("max_concurrent_matches")
+	atOnce := min(max(capacity, 1), 4)
 	unnamed := func(report *call) bool { return report.sent.text("match_id") == "" } // the players tell its match
 	if first.start() == nil || slices.ContainsFunc(first.reports(), unnamed) {
 		atOnce = 1 // a referee that answers when the match is over may serve one call at a time
@@ -232,20 +224,15 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 		slots <- struct{}{}
 		playing.Go(func() {
 			defer func() { <-slots }()
-			x.conduct(ctx, m)
+			if x.hand(ctx, m); m.refusal() == "" {
+				x.await(ctx, m)
+			}
+			m.handing.Wait()
 			m.cut = m.cut || m.start() != nil && m.start().unasked
 		})
 	}
 	playing.Wait()
 	return ""
-}
-
-// conduct has the referee conduct one match.
-func (x *refereeExam) conduct(ctx context.Context, m *refereedMatch) {
-	if x.hand(ctx, m); m.refusal() == "" {
-		x.await(ctx, m)
-	}
-	m.handing.Wait()
 }
 
 // startAgain sends the start of a match once more.

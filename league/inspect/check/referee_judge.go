@@ -184,7 +184,7 @@ func (x *refereeExam) rightResult(f *fact) string {
 
 // toldWinner compares a report with the results that the players were told.
 func toldWinner(f *fact) string {
-	result := objectOf(f.call.params["result"])
+	result := f.reported()
 	for _, p := range f.of.players {
 		if e := p.ending(); e != nil && e.winner != winnerOf(result) {
 			return fmt.Sprintf("winner is %s, and %s was told %s", valueOf(result, "winner"), p.name,
@@ -195,7 +195,7 @@ func toldWinner(f *fact) string {
 }
 
 func rightScore(f *fact) string {
-	result := objectOf(f.call.params["result"])
+	result := f.reported()
 	winner, score := winnerOf(result), objectOf(result["score"])
 	for _, p := range f.of.players {
 		want := 0
@@ -215,7 +215,7 @@ func rightScore(f *fact) string {
 // contradiction returns that choices, number and winner of a report are not possible
 // together. A report may lack them.
 func (x *refereeExam) contradiction(f *fact) string {
-	m, result := f.of, objectOf(f.call.params["result"])
+	m, result := f.of, f.reported()
 	details := objectOf(result["details"])
 	var number *int
 	if n, ok := details.integer("drawn_number"); ok && n != 0 { // some referees report 0 for none
@@ -233,6 +233,9 @@ func (x *refereeExam) contradiction(f *fact) string {
 	return when(decided && winner != winnerOf(result), "by its choices and its drawn_number %s the winner is %q, not %s",
 		valueOf(details, "drawn_number"), winner, valueOf(result, "winner"))
 }
+
+// reported is the result in a report.
+func (f *fact) reported() members { return objectOf(f.call.params["result"]) }
 
 // firstCall returns the first of some calls; nil for none.
 func firstCall(calls []*call) *call { return append(calls, nil)[0] }
@@ -263,7 +266,7 @@ func rightWinner(f *fact) string {
 	if losers := f.of.losers(); len(losers) == 1 {
 		want = f.of.players[losers[0].side.Other()].name
 	}
-	got := winnerOf(objectOf(f.call.params["result"]))
+	got := winnerOf(f.reported())
 	return when(got != want, "the winner is %s, not %s", quoted(got), quoted(want))
 }
 

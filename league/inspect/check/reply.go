@@ -120,12 +120,6 @@ func (r *reply) trouble() string {
 // timedOut tells whether the agent had its whole time, and gave no answer.
 func (r *reply) timedOut() bool { return strings.HasPrefix(r.Error, "no answer within") }
 
-// failed tells whether an answer has an error that is not null.
-func (r *reply) failed() bool {
-	problem := r.object["error"]
-	return problem != nil && problem.Kind() != 'n'
-}
-
 // text is a member that is a string; "" for any other.
 func (m members) text(name string) string {
 	var s string

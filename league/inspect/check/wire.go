@@ -43,14 +43,10 @@ func (x *exam) inspect(r *reply, id jsontext.Value) {
 	if n, err := strconv.ParseInt(string(id), 10, 32); err == nil && n > 0 {
 		name = "integer id"
 	}
-	x.record(name, &fact{reply: r, problem: idProblem(r, id), defect: cmp.Or(defect, idDefect)})
-}
-
-// idProblem returns what is wrong with the id of an answer.
-func idProblem(r *reply, id jsontext.Value) string {
 	got := r.object["id"]
-	return cmp.Or(when(got == nil, "the id of the request, %s, is missing in the answer", id),
-		when(!sameJSON(got, id), "the id is %s, not %s", valueOf(r.object, "id"), id))
+	x.record(name, &fact{reply: r, defect: cmp.Or(defect, idDefect),
+		problem: cmp.Or(when(got == nil, "the id of the request, %s, is missing in the answer", id),
+			when(!sameJSON(got, id), "the id is %s, not %s", valueOf(r.object, "id"), id))})
 }
 
 // failsWith wants an answer to be the error with this code.
