@@ -121,6 +121,11 @@ variables, such as EVENODD_PORT, and keys of a settings file (--config).
 		newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
 	groupCommands(root)
 	finish(root)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		c.Long = lipgloss.Wrap(c.Long, helpWidth, "") // here, because it takes longer than all of newRoot
+		help(c, args)
+	})
 	width := fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", width))
 	return root
@@ -172,10 +177,8 @@ func groupCommands(root *cobra.Command) {
 	}
 }
 
-// finish wraps the help of a command and of those below it, and lets shells complete the words of flags that
-// take one of some.
+// finish lets shells complete the words of flags that take one of some, of a command and of those below it.
 func finish(c *cobra.Command) {
-	c.Long = lipgloss.Wrap(c.Long, helpWidth, "")
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if value, ok := f.Value.(*choice); ok { // it fails only for an unknown flag
 			words := cobra.FixedCompletions(value.words, cobra.ShellCompDirectiveNoFileComp)
