@@ -198,15 +198,10 @@ func TestNotes(t *testing.T) {
 			})
 		}, []position{{audit.RuleAbandoned, r1m1, ""}}},
 		{"a clock that was set back by hours", 3, func(w *savedLeague) {
-			lines := w.lines()
-			lines[8] = strings.Replace(lines[8], "2026-01-01T12", "2026-01-01T15", 1)
-			w.rechain(lines)
+			w.editLine("2026-01-01T12", "2026-01-01T15", `"seq":9,`)
 		}, []position{{audit.RuleTime, journalFile, ""}, {audit.RuleTime, journalFile, "\"seq\":10,"}}},
-		{"a clock that was set back", 3, func(w *savedLeague) {
-			lines := w.lines()
-			lines[8] = strings.Replace(lines[8], "2026-01-01T12", "2026-01-01T13", 1)
-			w.rechain(lines)
-		}, []position{{audit.RuleTime, journalFile, ""}}},
+		{"a clock that was set back", 3, func(w *savedLeague) { w.editLine("2026-01-01T12", "2026-01-01T13", `"seq":9,`) },
+			[]position{{audit.RuleTime, journalFile, ""}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

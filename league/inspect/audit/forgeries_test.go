@@ -44,49 +44,31 @@ func TestForgeries(t *testing.T) {
 		}, []position{{audit.RuleMatchFile, r1m1, ""}}, 3},
 		{"a swapped choice in journal and match file", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("result": \{.*"choices": \{\s+"P01": )"even"`, `${1}"odd"`)
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.Replace(lines[i], `"P01":"even"`, `"P01":"odd"`, 1)
-			w.rechain(lines)
+			w.editLine(`"P01":"even"`, `"P01":"odd"`, report, `"R1M1"`)
 		}, []position{
 			{audit.RuleVerdict, journalFile, `"match_reported","data":{"match_id":"R1M1"`},
 			{audit.RuleTranscript, r1m1, ""}, {audit.RuleHistory, historyP01, `"my_choice"`},
 		}, 7},
 		{"a better grade of a result", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.Replace(lines[i], `"grade":"recomputed"`, `"grade":"proven"`, 1)
-			w.rechain(lines)
+			w.editLine(`"grade":"recomputed"`, `"grade":"proven"`, report, `"R1M1"`)
 		}, []position{{audit.RuleEvidence, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
-		{"a removed line", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, `"match_accepted"`, `"R1M1"`)
-			w.setLines(slices.Delete(lines, i, i+1))
-		}, []position{{audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
-		{"a removed announcement", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, `"round_announced"`, `"round_id":2`)
-			w.setLines(slices.Delete(lines, i, i+1))
-		}, []position{
-			{audit.RuleHashChain, journalFile, `"match_assigned","data":{"match_id":"R2M1"`}, {audit.RuleEvent, journalFile, `"match_assigned","data":{"match_id":"R2M1"`},
-		}, 2},
+		{"a removed line", func(w *savedLeague) { w.removeLine(`"match_accepted"`, `"R1M1"`) },
+			[]position{{audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
+		{"a removed announcement", func(w *savedLeague) { w.removeLine(`"round_announced"`, `"round_id":2`) },
+			[]position{
+				{audit.RuleHashChain, journalFile, `"match_assigned","data":{"match_id":"R2M1"`}, {audit.RuleEvent, journalFile, `"match_assigned","data":{"match_id":"R2M1"`},
+			}, 2},
 		{"a removed first line", func(w *savedLeague) { w.setLines(w.lines()[1:]) },
 			[]position{{audit.RuleEvent, journalFile, `"registered"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
 		{"a forged nonce", func(w *savedLeague) {
 			w.edit(r1m1, `("nonce": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.Replace(lines[i], secretOf("nonce R1M1").Hex(), strings.Repeat("ab", 32), 1)
-			w.rechain(lines)
+			w.editLine(secretOf("nonce R1M1").Hex(), strings.Repeat("ab", 32), report, `"R1M1"`)
 		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 4},
 		{"a draw after the match with its commitment", func(w *savedLeague) {
 			nonce := secretOf("another")
 			was := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", secretOf("nonce R1M1"))
 			is := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", nonce)
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.NewReplacer(secretOf("nonce R1M1").Hex(), nonce.Hex(), was, is).Replace(lines[i])
-			w.rechain(lines)
+			w.changeLine(strings.NewReplacer(secretOf("nonce R1M1").Hex(), nonce.Hex(), was, is).Replace, report, `"R1M1"`)
 		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 9},
 		{"a forged nonce with its commitment", func(w *savedLeague) { // the players have seen the old one
 			nonce := secretOf("another")
@@ -98,10 +80,7 @@ func TestForgeries(t *testing.T) {
 			w.edit(r1m1, `(?s)^(.*"draw": \{\s+"commitment": )"[0-9a-f]{64}"(,\s+"nonce": )"[0-9a-f]{64}"(.*"entropies".*"scoring")`, `${1}"`+is+`"${2}"`+nonce.Hex()+`"$3`)
 		}, []position{{audit.RuleCommitment, r1m1, `"draw_commitment"`}}, 9},
 		{"forged entropy", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.Replace(lines[i], secretOf("R1M1P01").Hex(), strings.Repeat("cd", 32), 1)
-			w.rechain(lines)
+			w.editLine(secretOf("R1M1P01").Hex(), strings.Repeat("cd", 32), report, `"R1M1"`)
 			w.edit(r1m1, `(?s)^(.*"entropies": \{\s+"P01": )"[0-9a-f]{64}"(.*"result")`, `${1}"`+strings.Repeat("cd", 32)+`"$2`)
 		}, []position{{audit.RuleCommitment, r1m1, ""}}, 7},
 		{"another commitment of the player", func(w *savedLeague) {
@@ -131,10 +110,7 @@ func TestForgeries(t *testing.T) {
 			w.rechain(lines)
 		}, []position{{audit.RuleOneResult, journalFile, `again: `}}, 1},
 		{"a result of a referee without the match", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.Replace(lines[i], `"referee_id":"REF01"`, `"referee_id":"REF02"`, 1)
-			w.rechain(lines)
+			w.editLine(`"referee_id":"REF01"`, `"referee_id":"REF02"`, report, `"R1M1"`)
 		}, []position{{audit.RuleOneResult, journalFile, `"referee_id":"REF02"`}}, 5},
 		{"a journal cut by half", func(w *savedLeague) { lines := w.lines(); w.setLines(lines[:len(lines)/2]) },
 			[]position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 99},
@@ -142,23 +118,17 @@ func TestForgeries(t *testing.T) {
 			lines := w.lines()
 			w.setLines(lines[:indexOf(lines, `"type":"completed"`)])
 		}, []position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 3},
-		{"a removed end", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, `"type":"completed"`)
-			w.setLines(slices.Delete(lines, i, i+1))
-		}, []position{
-			{audit.RuleHashChain, journalFile, `"agent_informed"`}, {audit.RuleEvent, journalFile, `"agent_informed"`}, {audit.RuleJournalHead, standingsFile, `"journal_head"`},
-			{audit.RuleJournalHead, roundsFile, `"journal_head"`},
-		}, 0},
+		{"a removed end", func(w *savedLeague) { w.removeLine(`"type":"completed"`) },
+			[]position{
+				{audit.RuleHashChain, journalFile, `"agent_informed"`}, {audit.RuleEvent, journalFile, `"agent_informed"`}, {audit.RuleJournalHead, standingsFile, `"journal_head"`},
+				{audit.RuleJournalHead, roundsFile, `"journal_head"`},
+			}, 0},
 		{"a flipped byte that leaves an event", func(w *savedLeague) { w.edit(journalFile, `localhost:8102`, `localhost:8112`) },
 			[]position{{audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 2},
 		{"a flipped byte that leaves none", func(w *savedLeague) { w.edit(journalFile, `"type":"match_accepted"`, `"type":"match_bccepted"`) },
 			[]position{{audit.RuleEvent, journalFile, `match_bccepted`}, {audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 2},
-		{"an invalid time", func(w *savedLeague) {
-			lines := w.lines()
-			lines[8] = strings.Replace(lines[8], `"at":"2026-01-01T`, `"at":"2026-13-01T`, 1)
-			w.rechain(lines)
-		}, []position{{audit.RuleTime, journalFile, "2026-13-01"}}, 1},
+		{"an invalid time", func(w *savedLeague) { w.editLine(`"at":"2026-01-01T`, `"at":"2026-13-01T`, `"seq":9,`) },
+			[]position{{audit.RuleTime, journalFile, "2026-13-01"}}, 1},
 		{"a journal of a newer program", func(w *savedLeague) {
 			w.edit(journalFile, `"schema_version":"1.0.0"`, `"schema_version":"2.0.0"`)
 		}, []position{{audit.RuleSchema, journalFile, `"2.0.0"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
@@ -166,9 +136,7 @@ func TestForgeries(t *testing.T) {
 			[]position{{audit.RuleEvent, journalFile, ""}, {audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 4},
 		{"no journal", func(w *savedLeague) { w.remove(journalFile) }, []position{{audit.RuleSchema, journalFile, ""}}, 1},
 		{"a journal of another league", func(w *savedLeague) {
-			lines := w.lines()
-			lines[0] = strings.Replace(lines[0], `"league_id":"cup"`, `"league_id":"other"`, 1)
-			w.rechain(lines)
+			w.editLine(`"league_id":"cup"`, `"league_id":"other"`, `"seq":1,`)
 		}, []position{{audit.RuleEvent, journalFile, `"other"`}}, 99},
 		{"another winner", func(w *savedLeague) {
 			lines := w.lines()
@@ -181,34 +149,21 @@ func TestForgeries(t *testing.T) {
 			w.rechain(lines)
 		}, []position{{audit.RulePoints, journalFile, `"status":"WIN"`}}, 1},
 		{"another winner with the points of one", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`, `"status":"WIN"`)
 			swap := strings.NewReplacer(`"winner_player_id":"P02"`, `"winner_player_id":"P01"`, `"score":{"P01":0,"P02":3}`, `"score":{"P01":3,"P02":0}`)
-			lines[i] = swap.Replace(lines[i])
-			w.rechain(lines)
+			w.changeLine(swap.Replace, report, `"R1M1"`, `"status":"WIN"`)
 		}, []position{
 			{audit.RuleVerdict, journalFile, `"match_reported","data":{"match_id":"R1M1"`}, {audit.RuleMatchFile, r1m1, ""},
 			{audit.RuleHistory, historyP01, `"result"`},
 		}, 12},
-		{"wrong points in the journal", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"status":"WIN"`)
-			lines[i] = strings.Replace(lines[i], `:3`, `:4`, 1)
-			w.rechain(lines)
-		}, []position{{audit.RulePoints, journalFile, `"status":"WIN"`}}, 2},
+		{"wrong points in the journal", func(w *savedLeague) { w.editLine(`:3`, `:4`, report, `"status":"WIN"`) },
+			[]position{{audit.RulePoints, journalFile, `"status":"WIN"`}}, 2},
 		{"another scoring in a match file", func(w *savedLeague) { w.edit(r1m1, `"win_points": 3`, `"win_points": 4`) },
 			[]position{{audit.RulePoints, r1m1, `"win_points": 4`}}, 1},
 		{"a result of an unknown status", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.NewReplacer(`"status":"WIN"`, `"status":"WON"`, `"status":"DRAW"`, `"status":"WON"`).Replace(lines[i])
-			w.rechain(lines)
+			w.changeLine(strings.NewReplacer(`"status":"WIN"`, `"status":"WON"`, `"status":"DRAW"`, `"status":"WON"`).Replace, report, `"R1M1"`)
 		}, []position{{audit.RuleVerdict, journalFile, `"WON"`}}, 99},
 		{"a result of other players", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.ReplaceAll(lines[i], `"P01":`, `"P03":`)
-			w.rechain(lines)
+			w.changeLine(strings.NewReplacer(`"P01":`, `"P03":`).Replace, report, `"R1M1"`)
 		}, []position{{audit.RuleSchedule, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 99},
 		{"a reused nonce", func(w *savedLeague) {
 			lines := w.lines()
@@ -223,23 +178,13 @@ func TestForgeries(t *testing.T) {
 			w.rechain(lines)
 		}, []position{{audit.RuleNonceReused, journalFile, `"match_reported","data":{"match_id":"R1M2"`}}, 99},
 		{"a nonce that is no digest", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.Replace(lines[i], secretOf("nonce R1M1").Hex(), "Nonce", 1)
-			w.rechain(lines)
+			w.editLine(secretOf("nonce R1M1").Hex(), "Nonce", report, `"R1M1"`)
 		}, []position{{audit.RuleCommitment, journalFile, `"Nonce"`}, {audit.RuleMatchFile, r1m1, ""}}, 2},
 		{"entropy of a third player", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			lines[i] = strings.Replace(lines[i], `"entropies":{"P01":`, `"entropies":{"P03":`, 1)
-			w.rechain(lines)
+			w.editLine(`"entropies":{"P01":`, `"entropies":{"P03":`, report, `"R1M1"`)
 		}, []position{{audit.RuleSchedule, journalFile, `"entropies":{"P03":`}}, 9},
 		{"a nonce that is not revealed", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, report, `"R1M1"`)
-			at := strings.Index(lines[i], `,"draw":{`)
-			lines[i] = lines[i][:at] + "}}"
-			w.rechain(lines)
+			w.changeLine(func(line string) string { return line[:strings.Index(line, `,"draw":{`)] + "}}" }, report, `"R1M1"`)
 			w.edit(r1m1, `(?s)^(.*)"draw": \{\s+"commitment".*?\}\s+\},(\s+"result")`, `$1$2`)
 		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 3},
 		{"a contradicting history", func(w *savedLeague) { w.edit(historyP01, `"my_choice":"even"`, `"my_choice":"odd"`) },
@@ -280,9 +225,8 @@ func TestForgeries(t *testing.T) {
 			[]position{{audit.RuleTranscript, r1m1, `"transcript"`}}, 10},
 		{"an illegal choice in the transcript", func(w *savedLeague) { w.edit(r1m1, `"parity_choice": "even"`, `"parity_choice": "eleven"`) },
 			[]position{{audit.RuleTranscript, r1m1, `"eleven"`}}, 3},
-		{"a technical loss without a failure", func(w *savedLeague) {
-			w.edit(r2m1, `(?s)^(.*),\s+"error": \{[^}]*\}`, `$1`)
-		}, []position{{audit.RuleTranscript, r2m1, ""}}, 5},
+		{"a technical loss without a failure", func(w *savedLeague) { w.edit(r2m1, `(?s)^(.*),\s+"error": \{[^}]*\}`, `$1`) },
+			[]position{{audit.RuleTranscript, r2m1, ""}}, 5},
 		{"a technical loss of a player that answered", func(w *savedLeague) {
 			// The last of the four failures becomes an answer.
 			w.edit(r2m1, `(?s)(.*)"error": \{[^}]*\}`, `$1"message": {"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P03", "timestamp": "2026-01-01T12:00:00Z", "conversation_id": "conv-r2m1-a1", "match_id": "R2M1", "player_id": "P03", "parity_choice": "even", "entropy": "`+secretOf("R2M1P03").Hex()+`"}`)
@@ -304,9 +248,8 @@ func TestForgeries(t *testing.T) {
 		{"an attempt that was never assigned", func(w *savedLeague) {
 			w.write("data/matches/cup/R1M1-a7.json", strings.Replace(w.read(r1m1), `"attempt": 1`, `"attempt": 7`, 1))
 		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a7.json", `"match_id"`}}, 1},
-		{"an attempt under another name", func(w *savedLeague) {
-			w.write("data/matches/cup/R1M1-a7.json", w.read(r1m1))
-		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a7.json", `"match_id"`}}, 1},
+		{"an attempt under another name", func(w *savedLeague) { w.write("data/matches/cup/R1M1-a7.json", w.read(r1m1)) },
+			[]position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a7.json", `"match_id"`}}, 1},
 		{"a match file of an unknown writer", func(w *savedLeague) { w.edit(r1m1, `"written_by": "referee"`, `"written_by": "someone"`) },
 			[]position{{audit.RuleMatchFile, r1m1, `"someone"`}}, 1},
 		{"a referee's match file said to be the manager's", func(w *savedLeague) {
@@ -333,9 +276,8 @@ func TestForgeries(t *testing.T) {
 				d.Transcript = slices.Concat(d.Transcript[2:6], d.Transcript[:2], d.Transcript[6:])
 			})
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 4},
-		{"an answer after its deadline", func(w *savedLeague) {
-			w.edit(r1m1, `("deadline": "2026-01-01T)12`, `${1}11`)
-		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"an answer after its deadline", func(w *savedLeague) { w.edit(r1m1, `("deadline": "2026-01-01T)12`, `${1}11`) },
+			[]position{{audit.RuleTranscript, r1m1, ""}}, 1},
 		{"states in another order", func(w *savedLeague) { w.edit(r1m1, `"state": "WAITING_FOR_PLAYERS"`, `"state": "FINISHED"`) },
 			[]position{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
 		{"a state that is not the last", func(w *savedLeague) { w.edit(r1m1, `"state": "ACKNOWLEDGED"`, `"state": "FINISHED"`) },
@@ -394,9 +336,8 @@ func TestForgeries(t *testing.T) {
 		{"players told of another draw", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("game_result": .*?"nonce": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"an attempt that was acknowledged", func(w *savedLeague) {
-			w.write("data/matches/cup/R1M1-a1.json", w.read(r1m1))
-		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a1.json", `"state"`}}, 1},
+		{"an attempt that was acknowledged", func(w *savedLeague) { w.write("data/matches/cup/R1M1-a1.json", w.read(r1m1)) },
+			[]position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a1.json", `"state"`}}, 1},
 		{"an attempt with another result than the match", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
@@ -454,17 +395,10 @@ func TestForgeries(t *testing.T) {
 		{"the time of a call where it is sent", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) { d.Transcript[0].Timing = &protocol.Timing{} })
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"another champion", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, `"type":"completed"`)
-			lines[i] = strings.Replace(lines[i], `"points":`, `"points":1`, 1)
-			w.rechain(lines)
-		}, []position{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
+		{"another champion", func(w *savedLeague) { w.editLine(`"points":`, `"points":1`, `"type":"completed"`) },
+			[]position{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
 		{"a champion of another name", func(w *savedLeague) {
-			lines := w.lines()
-			i := indexOf(lines, `"type":"completed"`)
-			lines[i] = strings.Replace(lines[i], `"display_name":"`, `"display_name":"The great `, 1)
-			w.rechain(lines)
+			w.editLine(`"display_name":"`, `"display_name":"The great `, `"type":"completed"`)
 		}, []position{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
 	}
 	for _, tt := range tests {
@@ -606,11 +540,8 @@ func TestFaultOfALoserFollowsFromTheTranscript(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newSavedLeague(t, 3)
-			lines := w.lines()
-			i := indexOf(lines, `"match_reported"`, `"match_id":"R2M1"`)
-			lines[i] = strings.Replace(lines[i], `"faults":{"P03":"E001"}`, tt.faults, 1)
+			w.editLine(`"faults":{"P03":"E001"}`, tt.faults, `"match_reported"`, `"match_id":"R2M1"`)
 			w.edit(r2m1, `(?s)(.*)"faults": \{[^}]*\}`, `${1}`+tt.faults)
-			w.rechain(lines)
 			l := w.audit()
 			assert.Equal(t, tt.guilty, slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
 				return f.Rule == audit.RuleTranscript && f.File == r2m1

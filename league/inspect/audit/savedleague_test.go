@@ -462,6 +462,26 @@ func (w *savedLeague) lines() []string {
 
 func (w *savedLeague) setLines(lines []string) { w.write(journalFile, strings.Join(lines, "\n")+"\n") }
 
+// changeLine changes the first line of the journal with these texts, and chains the lines again.
+func (w *savedLeague) changeLine(change func(line string) string, texts ...string) {
+	lines := w.lines()
+	i := indexOf(lines, texts...)
+	lines[i] = change(lines[i])
+	w.rechain(lines)
+}
+
+// editLine replaces a text in the first line of the journal with these texts.
+func (w *savedLeague) editLine(old, replacement string, texts ...string) {
+	w.changeLine(func(line string) string { return strings.Replace(line, old, replacement, 1) }, texts...)
+}
+
+// removeLine removes the first line of the journal with these texts.
+func (w *savedLeague) removeLine(texts ...string) {
+	lines := w.lines()
+	i := indexOf(lines, texts...)
+	w.setLines(slices.Delete(lines, i, i+1))
+}
+
 // lineOf returns the number of the first line with a text; 0 for no text.
 func (w *savedLeague) lineOf(file, text string) int {
 	if text == "" {
