@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -109,7 +110,9 @@ func work() {
 // runIn runs evenodd in a folder, with more environment variables.
 func runIn(t *testing.T, dir string, env []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	result, err := runInWorker(commandLine{dir, append(os.Environ(), env...), args})
+	whole, err := filepath.Abs(dir) // a worker is in the folder of its last command line
+	require.NoError(t, err)
+	result, err := runInWorker(commandLine{whole, append(os.Environ(), env...), args})
 	require.NoError(t, err)
 	return result.Code, string(result.Stdout), string(result.Stderr)
 }
