@@ -382,7 +382,7 @@ func TestSources(t *testing.T) {
 }
 
 func TestSourceFaultsAreFound(t *testing.T) {
-	tests := []struct{ path, text, want string }{
+	for _, tt := range []struct{ path, text, want string }{
 		{"league/x.go", `func init() {}`, "league/x.go:3: init runs"},
 		{"transport/dialect/x.go", `import "time"; var now = time.Now`, "reads the clock"},
 		{"transport/dialect/x.go", `func f() { go f() }`, "a goroutine"},
@@ -409,8 +409,7 @@ func TestSourceFaultsAreFound(t *testing.T) {
 		{"referee/x.go", `import "context"; type m struct { ctx context.Context }; func f() { _ = m.ctx.(*t) }`, "on a context"},
 		{"transport/http/x.go", `func f() { _ = ctx.Value(key).(*t) }`, ""},
 		{"league/x.go", `var codes = map[string]int{"E001": 1}`, ""},
-	}
-	for _, tt := range tests {
+	} {
 		faults := parsed(t, tt.path, "package x\n\n"+tt.text+"\n").faults()
 		if tt.want == "" {
 			assert.Empty(t, faults, tt.text)

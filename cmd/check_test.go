@@ -224,7 +224,7 @@ func TestCheckWithATakenPort(t *testing.T) {
 
 func TestCheckReportsWrongArguments(t *testing.T) {
 	const call = "check takes a role and a URL, for example: evenodd check player http://localhost:8101/mcp"
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		args []string
 		want string
@@ -239,8 +239,7 @@ func TestCheckReportsWrongArguments(t *testing.T) {
 		{"no requirement is left", []string{"player", "localhost:1", "--only", "P-INV-03", "--level", "must"}, "--only P-INV-03: none of these is a MUST, which --level must asks for"},
 		{"less than no time", []string{"player", "localhost:1", "--wait", "-1s"}, "--wait and --timeout must be positive times such as 30s"},
 		{"a league of one", []string{"manager", "localhost:1", "--players", "1"}, "a league needs at least 2 players and 1 referee, not 1 and 1"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stdout, _, err := newFakeKit().runCheck(t, tt.args...)
 			assert.Equal(t, exitUsage, exitCode(err))

@@ -57,12 +57,11 @@ func startSevenProcesses(t *testing.T, order []string) (map[string]*process, boo
 }
 
 func TestSevenProcessesInAnyOrder(t *testing.T) {
-	orders := [][]string{
+	for _, order := range [][]string{
 		{"manager", "referee1", "referee2", "player1", "player2", "player3", "player4"},
 		{"player4", "player3", "player2", "player1", "referee2", "referee1", "manager"},
 		{"player1", "player2", "referee1", "manager", "player3", "referee2", "player4"},
-	}
-	for _, order := range orders {
+	} {
 		t.Run(strings.Join(order, " "), func(t *testing.T) {
 			t.Parallel()
 			running, ok := startSevenProcesses(t, order)

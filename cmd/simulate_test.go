@@ -50,7 +50,7 @@ func TestSameSeedGivesTheSameBytes(t *testing.T) {
 }
 
 func TestInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		args []string
 		seed string // told in the end; "" for a new one
@@ -58,8 +58,7 @@ func TestInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
 		{"with a seed", []string{"--seed", "7", "--log-level", "info"}, "7"},
 		{"with a new seed", nil, ""},
 		{"over HTTP", []string{"--transport", "http", "--players", "300", "--seed", "8", "--log-level", "info"}, "8"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := start(t, append([]string{"simulate", "--players", "10000"}, tt.args...)...)
@@ -93,14 +92,13 @@ var errFull = errors.New("no space left on device")
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
-	tests := [][]string{
+	for _, args := range [][]string{
 		{"simulate", "--seed", "7", "--quiet", "--format", "table"},
 		{"simulate", "--seed", "7", "--quiet", "--format", "json"},
 		{"config"},
 		{"schema"},
 		{"schema", "--methods"},
-	}
-	for _, args := range tests {
+	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			var stderr bytes.Buffer
 			assert.Equal(t, 1, cmd.Execute(t.Context(), "test", args, fullDisk{}, &stderr))

@@ -66,7 +66,7 @@ func currentSetting(t *testing.T, s *config.Settings, command, name string, flag
 func TestPrecedenceOfFlagsVariablesAndFiles(t *testing.T) {
 	// Each case sets all sources from the expected one down.
 	const section, top = "player:\n  port: 4\n", "port: 5\n"
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		flag   string
 		env    map[string]string
@@ -84,8 +84,7 @@ func TestPrecedenceOfFlagsVariablesAndFiles(t *testing.T) {
 		{"another command's section has no effect", "", nil, "manager:\n  port: 9\n" + top, "5", "file FILE"},
 		{"a file without the setting", "", nil, "log-level: debug\n", "8101", "default"},
 		{"no source", "", nil, "", "8101", "default"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for name, value := range tt.env {
 				t.Setenv(name, value)
@@ -109,7 +108,7 @@ func TestPrecedenceOfFlagsVariablesAndFiles(t *testing.T) {
 
 func TestFlagMayHaveTheNameOfACommand(t *testing.T) {
 	const builtIn = "http://localhost:8000/mcp"
-	tests := []struct {
+	for _, tt := range []struct {
 		name, text string
 		value      string
 		fromFile   bool
@@ -117,8 +116,7 @@ func TestFlagMayHaveTheNameOfACommand(t *testing.T) {
 		{"the command's section is no value", "manager:\n  port: 9000\n", builtIn, false},
 		{"a value at the top", "manager: http://far:1/mcp\n", "http://far:1/mcp", true},
 		{"a value in a section, beside the command's", "manager:\n  port: 9000\nplayer:\n  manager: http://far:2/mcp\n", "http://far:2/mcp", true},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := settingsFile(t, "settings.yaml", tt.text)
 			flags := commands()
@@ -133,7 +131,7 @@ func TestFlagMayHaveTheNameOfACommand(t *testing.T) {
 }
 
 func TestSettingsFileValuesHaveTheFormOfFlags(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, text, flag string
 		want             string
 	}{
@@ -150,8 +148,7 @@ func TestSettingsFileValuesHaveTheFormOfFlags(t *testing.T) {
 		{"upper case", "Player:\n  HOST: far", "host", "far"},
 		{"an empty section", "player: {}\n", "host", "localhost"},
 		{"JSON", `{"player": {"strategies": ["even", "odd"]}}`, "strategies", "even,odd"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			flags := commands()
 			s := loadedFrom(t, settingsFile(t, "settings.yaml", tt.text), flags)
@@ -161,7 +158,7 @@ func TestSettingsFileValuesHaveTheFormOfFlags(t *testing.T) {
 }
 
 func TestUnknownKeysAreRefused(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, text string
 		want       []string // the keys, in the order in which they are named, and after > the closest setting
 	}{
@@ -173,8 +170,7 @@ func TestUnknownKeysAreRefused(t *testing.T) {
 		{"underscores for dashes", "log_level: debug\n", []string{"log_level>log-level"}},
 		{"without a value", "prot:\n", []string{"prot>port"}},
 		{"all unknown keys, in order", "zeal: 1\nplayer:\n  prot: 1\nage: 2\nport: 1\n", []string{"age", "player.prot>player.port", "zeal"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := settingsFile(t, "settings.yaml", tt.text)
 			_, err := config.Load(file, commands())

@@ -119,7 +119,7 @@ func TestEntrantsFileListsAllItsProblemsWithTheirLines(t *testing.T) {
 }
 
 func TestFileThatIsNoEntrantsFile(t *testing.T) {
-	tests := []struct{ name, text, want string }{
+	for _, tt := range []struct{ name, text, want string }{
 		{"empty", "", "the file must be YAML with a list of entrants: EOF"},
 		{"a list", "- {name: A}\n", "line 1: the file must have members: entrants\nPATH: line 1: entrants must be a list of at least one entrant"},
 		{"no entrants", "entrants: []\n", "line 1: entrants must be a list of at least one entrant"},
@@ -130,8 +130,7 @@ func TestFileThatIsNoEntrantsFile(t *testing.T) {
 		{"too many", "entrants:\n- {name: A, strategy: odd, count: 6000}\n- {name: B, strategy: odd, count: 6000}\n", "line 2: 12000 entrants: a file has at most 10000"},
 		{"an alias", "entrants:\n- {name: &a A, strategy: odd}\n- {name: *a, strategy: odd}\n", "line 3: name must be a text"},
 		{"a merged member", "entrants:\n- &a {name: A, strategy: odd}\n- {<<: *a, name: B, strategy: odd}\n", `line 3: unknown member "<<": an entrant has only name, count, strategy, exec, llm, mcp, url`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := entrantsFile(t, tt.text)
 			_, err := config.LoadEntrants(path)

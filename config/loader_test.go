@@ -207,7 +207,7 @@ func TestLeagueIDCannotNameAnotherFile(t *testing.T) {
 
 func TestUnreadableFilesNameTheProblem(t *testing.T) {
 	const mend = "; correct it, or remove the file to use the built-in values"
-	tests := []struct{ name, text, want string }{
+	for _, tt := range []struct{ name, text, want string }{
 		{"empty", "", "line 1: not JSON: "},
 		{"truncated", "{\n  \"schema_version\": \"1.0.0\",\n  \"x\": {\n", "line 3: not JSON: "},
 		{"a comma too many", "{\n\"system_id\": \"x\",\n}\n", "line 2: not JSON: "},
@@ -219,8 +219,7 @@ func TestUnreadableFilesNameTheProblem(t *testing.T) {
 		{"an invalid schema version", `{"schema_version": "one"}`, `schema_version: must be a version of the form MAJOR.MINOR.PATCH, got "one"`},
 		{"a number as schema version", `{"schema_version": 1}`, `schema_version: must be a version of the form MAJOR.MINOR.PATCH, got 1`},
 		{"a local time", `{"last_updated": "2025-01-15T10:00:00+02:00"}`, `last_updated: must be a time of the form YYYY-MM-DDTHH:MM:SSZ, got "2025-01-15T10:00:00+02:00"`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := map[string]string{}
 			for name := range loadAll(nil) {

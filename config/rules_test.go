@@ -36,7 +36,7 @@ func TestMembersFollowTheirRules(t *testing.T) {
 		backoff = "must be one of fixed, linear, exponential"
 		delay   = "must be a number of seconds from 0 (at once) to 3600"
 	)
-	tests := []struct {
+	for _, tt := range []struct {
 		file, field string
 		bad         string // JSON values, divided by spaces
 		rule        string
@@ -80,8 +80,7 @@ func TestMembersFollowTheirRules(t *testing.T) {
 
 		{referee, "log_level", `"loud" "" "DEBUG"`, level, `"debug"`},
 		{player, "strategy", `"luck" ""`, "must be one of random, even, odd", `"odd"`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.file+" "+tt.field, func(t *testing.T) {
 			for _, value := range strings.Fields(tt.bad) {
 				dir := dataFolder(t, map[string]string{tt.file: nested(tt.field, value)})
@@ -125,12 +124,11 @@ func nested(field, value string) string {
 }
 
 func TestMissingRequiredMembersAreErrors(t *testing.T) {
-	tests := []struct{ file, text, want string }{
+	for _, tt := range []struct{ file, text, want string }{
 		{"agents/agents_config.json", `{"referees": [{}]}`, "referees[0].referee_id: must be present"},
 		{"agents/agents_config.json", `{"players": [{"player_id": "P01"}, {}]}`, "players[1].player_id: must be present"},
 		{"games/games_registry.json", `{"games": [{}]}`, "games[0].game_type: must be present"},
-	}
-	for _, tt := range tests {
+	} {
 		_, err := loadAll(loaderWith(t, tt.file, tt.text))[tt.file]()
 		require.ErrorContains(t, err, ": "+tt.want)
 	}
@@ -142,15 +140,14 @@ func TestMissingRequiredMembersAreErrors(t *testing.T) {
 
 func TestContradictoryMembersAreErrors(t *testing.T) {
 	const file = "leagues/" + league + ".json"
-	tests := []struct{ file, text, want string }{
+	for _, tt := range []struct{ file, text, want string }{
 		{file, `{"participants": {"min_players": 5, "max_players": 4}}`, "participants.min_players: must not be above max_players, 4, got 5"},
 		{file, `{"participants": {"min_referees": 101}}`, "participants.min_referees: must not be above max_referees, 100, got 101"},
 		{"agents/agents_config.json", `{"referees": [{"referee_id": "REF01"}, {"referee_id": "REF01"}]}`,
 			`referees[1].referee_id: must be an id that no other agent has, got "REF01"`},
 		{"games/games_registry.json", `{"games": [{"game_type": "chess"}, {"game_type": "chess"}]}`,
 			`games[1].game_type: must be a game that is not listed before, got "chess"`},
-	}
-	for _, tt := range tests {
+	} {
 		_, err := loadAll(loaderWith(t, tt.file, tt.text))[tt.file]()
 		require.ErrorContains(t, err, ": "+tt.want)
 	}

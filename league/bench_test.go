@@ -12,12 +12,11 @@ import (
 // BenchmarkStandings ranks 10,000 players after 10 rounds.
 func BenchmarkStandings(b *testing.B) {
 	const players, rounds = 10_000, 10
-	scorings := map[string][]string{
+	for name, tiebreakers := range map[string][]string{
 		"default":      league.DefaultScoring().Tiebreakers,
 		"swiss":        league.SwissTiebreakers(),
 		"head_to_head": {"points", "wins", "head_to_head"},
-	}
-	for name, tiebreakers := range scorings {
+	} {
 		b.Run(name, func(b *testing.B) {
 			tbl, err := league.New(players, league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: tiebreakers})
 			require.NoError(b, err)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAgentIDs(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		id              string
 		player, referee int // 0: no such id
 	}{
@@ -35,8 +35,7 @@ func TestAgentIDs(t *testing.T) {
 		{"REF001", 0, 0},
 		{"ref01", 0, 0},
 		{"player:P01", 0, 0},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.id, func(t *testing.T) {
 			n, ok := league.ParsePlayerID(test.id)
 			assert.Equal(t, []any{test.player, test.player > 0}, []any{n, ok})
@@ -69,7 +68,7 @@ func TestIDsAreInOrder(t *testing.T) {
 func sign(n int) int { return min(max(n, -1), 1) }
 
 func TestMatchIDs(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		id           string
 		round, match int // 0: no such id
 	}{
@@ -89,8 +88,7 @@ func TestMatchIDs(t *testing.T) {
 		{"r1m1", 0, 0},
 		{"R1.5M1", 0, 0},
 		{"../R1M1", 0, 0},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.id, func(t *testing.T) {
 			id, ok := league.ParseMatchID(test.id)
 			assert.Equal(t, test.round > 0, ok)

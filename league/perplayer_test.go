@@ -33,7 +33,7 @@ func TestPerPlayerFindsAPlayer(t *testing.T) {
 }
 
 func TestPerPlayerDecoding(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, text string
 		want       league.PerPlayer[int]
 		ok         bool
@@ -47,8 +47,7 @@ func TestPerPlayerDecoding(t *testing.T) {
 		{"a wrong value", `{"P01":"1"}`, nil, false},
 		{"a player twice", `{"P01":1,"P01":2}`, nil, false},
 		{"cut off", `{"P01":1`, nil, false},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			decoded := league.PerPlayer[int]{{Name: "old", Value: 9}}
 			err := json.Unmarshal([]byte(test.text), &decoded)

@@ -20,7 +20,7 @@ func TestDefaultScoringIsThatOfTheSpecification(t *testing.T) {
 
 func TestUnknownOrRepeatedTiebreakersAreInvalid(t *testing.T) {
 	const known = "points, wins, draws, head_to_head, buchholz, sonneborn_berger, win_rate"
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		tiebreakers []string
 		want        []string // in the error; none: no error
@@ -33,8 +33,7 @@ func TestUnknownOrRepeatedTiebreakersAreInvalid(t *testing.T) {
 		{"empty", []string{""}, []string{`unknown tie-breaker ""`, known}},
 		{"repeated", []string{"points", "wins", "points"}, []string{`"points" is repeated`, known}},
 		{"unknown and repeated", []string{"goals", "goals"}, []string{`unknown tie-breaker "goals"`, known}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: tt.tiebreakers}.Validate()
 			_, newErr := league.New(2, league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: tt.tiebreakers})

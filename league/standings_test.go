@@ -24,7 +24,7 @@ func order(tbl *league.Table) []int {
 
 func TestTiebreakersOrderThePlayers(t *testing.T) {
 	type results = []league.Played
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		tiebreakers []string
 		players     int
@@ -65,8 +65,7 @@ func TestTiebreakersOrderThePlayers(t *testing.T) {
 		{"sonneborn_berger: a draw with 4 points is less than a win against 3", []string{"sonneborn_berger"}, 6,
 			results{draw(0, 2), beat(2, 4), beat(1, 3), beat(3, 5)},
 			[]int{1, 0, 2, 3, 4, 5}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			scoring := league.DefaultScoring()
 			scoring.Tiebreakers = tt.tiebreakers

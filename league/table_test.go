@@ -31,7 +31,7 @@ func tableOf(t require.TestingT, players int, scoring league.Scoring, results ..
 func TestRecordUpdatesCounters(t *testing.T) {
 	standard := league.DefaultScoring()
 	harsh := league.Scoring{MatchPoints: league.MatchPoints{Win: 5, Draw: 2, Loss: 1, TechnicalLoss: -1}}
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		scoring league.Scoring
 		results []league.Played
@@ -58,8 +58,7 @@ func TestRecordUpdatesCounters(t *testing.T) {
 		{"other points: both fail", harsh, []league.Played{bothFail(0, 1)},
 			league.Standing{Player: 0, Tally: league.Tally{Played: 1, Losses: 1, TechnicalLosses: 1}, Points: -1},
 			league.Standing{Player: 1, Tally: league.Tally{Played: 1, Losses: 1, TechnicalLosses: 1}, Points: -1}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tbl := tableOf(t, 3, tt.scoring, tt.results...)
 			assert.Equal(t, tt.a, tbl.Row(0))

@@ -13,7 +13,7 @@ import (
 func TestPastDeadlineIsIgnored(t *testing.T) {
 	now := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
 	p := &Player{options: Options{Options: membership.Options{Clock: protocol.NewClock(func() time.Time { return now }, nil)}}}
-	tests := []struct {
+	for _, test := range []struct {
 		name, asked, deadline string
 		want                  time.Duration
 	}{
@@ -26,8 +26,7 @@ func TestPastDeadlineIsIgnored(t *testing.T) {
 		{"before the request", "2025-01-15T10:30:09.165609Z", "2025-01-15T10:30:09.1656Z", 0},
 		{"long ago", "2025-01-15T09:30:00Z", "2025-01-15T09:30:30Z", 0},
 		{"nothing", "2025-01-15T10:30:00Z", "", 0},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.Equal(t, test.want, p.within(test.asked, test.deadline))
 		})

@@ -15,7 +15,7 @@ import (
 
 func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 	type table struct{ round, wins, draws, losses int }
-	tests := []struct {
+	for _, test := range []struct {
 		name    string
 		current []int // rounds of matches without a result
 		filed   int   // wins that the history gets after the first table
@@ -35,8 +35,7 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 		{name: "a missing table", current: []int{3}, tables: []table{{1, 0, 0, 0}, {3, 1, 0, 0}}},
 		{name: "the first table after a restart", current: []int{2}, unknown: true, tables: []table{{2, 1, 0, 0}}},
 		{name: "no match", tables: []table{{1, 1, 0, 0}}},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := &Player{Agent: member(t, "P01"), current: map[string]*match{}, history: newHistory(nil)}
 			if !test.unknown {

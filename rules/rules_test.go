@@ -95,7 +95,7 @@ func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
 		return "1"
 	}
 	fours := rules.Chance{Nonce: [32]byte{0: 0x39, 31: 0x39}}
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		game   rules.Game
 		choose func(rules.Side, rules.Question) string
@@ -113,8 +113,7 @@ func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
 		{"marks in turn, the first cells first", tictactoe.Game{}, first, [2]int{4, 3}, rules.SideA, [2]string{"6", "5"},
 			"P01 has three X in a row: 2, 4, 6"},
 		{"hands at once", rockpaperscissors.Game{}, first, [2]int{1, 1}, rules.NoSide, [2]string{"rock", "rock"}, "Both chose rock"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := rulestest.Play(t, tt.game, fours, tt.choose)
 			assert.Equal(t, tt.asked, m.Asked)
@@ -162,15 +161,14 @@ func TestOtherSide(t *testing.T) {
 
 func TestRegistryFindsGames(t *testing.T) {
 	r := rules.NewRegistry(nim{7}, evenodd.Game{})
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		find string
 		want rules.Game
 	}{
 		{"the first given", "nim", nim{7}},
 		{"the last given", "even_odd", evenodd.Game{}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g, err := r.Game(tt.find)
 			require.NoError(t, err)
@@ -182,7 +180,7 @@ func TestRegistryFindsGames(t *testing.T) {
 }
 
 func TestRegistryRefusesUnknownGames(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		registry rules.Registry
 		find     string
@@ -192,8 +190,7 @@ func TestRegistryRefusesUnknownGames(t *testing.T) {
 		{"another case", rules.NewRegistry(evenodd.Game{}), "Even_Odd", `unknown game "Even_Odd"; known: even_odd`},
 		{"no name", rules.NewRegistry(evenodd.Game{}), "", `unknown game ""; known: even_odd`},
 		{"nothing is known", rules.Registry{}, "nim", `unknown game "nim"; known: none`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g, err := tt.registry.Game(tt.find)
 			require.EqualError(t, err, tt.want)

@@ -124,7 +124,7 @@ func TestEssentialCallsPassAnOpenBreaker(t *testing.T) {
 func TestFailuresThatOpenABreaker(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		err   error
 		opens bool
@@ -138,8 +138,7 @@ func TestFailuresThatOpenABreaker(t *testing.T) {
 		{"a canceled call", cancelled.Err(), false},
 		{"too few file descriptors", &transport.LocalError{Err: errBroken}, false},
 		{"an address that must not be called", &transport.ForbiddenError{Endpoint: "http://agent/mcp"}, false},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, _, _ := newBreaker(tt.err)

@@ -154,7 +154,7 @@ func TestAllCarriersBehaveAlike(t *testing.T) {
 	refuse := func(err error) pinged {
 		return func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) { return nil, err }
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		serve func(protocol.Mux, *protocol.Stamp)
 		call  func(context.Context, protocol.Caller, protocol.Peer) (any, error)
@@ -228,8 +228,7 @@ func TestAllCarriersBehaveAlike(t *testing.T) {
 			defer time.AfterFunc(3*time.Second, cancel).Stop()
 			return sendPing(ctx, caller, to)
 		}, callResult{GaveUp: true, Took: 3 * time.Second}},
-	}
-	for _, tt := range tests {
+	} {
 		var first *callResult
 		for _, c := range carriers() {
 			t.Run(tt.name+", over "+c.name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func withoutData(t *testing.T, answer string) string {
 // Section 7 of the JSON-RPC 2.0 specification, example by example.
 func TestSpecificationExamples(t *testing.T) {
 	const invalid = `{"jsonrpc": "2.0", "error": {"code": -32600, "message": "Invalid Request"}, "id": null}`
-	tests := []struct{ name, body, want string }{
+	for _, tt := range []struct{ name, body, want string }{
 		{"call with positional parameters", `{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}`,
 			`{"jsonrpc": "2.0", "result": 19, "id": 1}`},
 		{"call with positional parameters, the other way round", `{"jsonrpc": "2.0", "method": "subtract", "params": [23, 42], "id": 2}`,
@@ -155,8 +155,7 @@ func TestSpecificationExamples(t *testing.T) {
 			{"jsonrpc": "2.0", "method": "notify_sum", "params": [1,2,4]},
 			{"jsonrpc": "2.0", "method": "notify_hello", "params": [7]}
 		]`, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer := serve(tt.body)
 			if tt.want == "" {
@@ -169,7 +168,7 @@ func TestSpecificationExamples(t *testing.T) {
 }
 
 func TestIDsAreEchoedByteForByte(t *testing.T) {
-	tests := []struct{ name, id string }{
+	for _, tt := range []struct{ name, id string }{
 		{"integer", `1`},
 		{"zero", `0`},
 		{"minus zero", `-0`},
@@ -187,8 +186,7 @@ func TestIDsAreEchoedByteForByte(t *testing.T) {
 		{"string of a number", `"1"`},
 		{"string with escapes", `"\u0061\/\n\""`},
 		{"string of other scripts", `"שלום 🎲"`},
-	}
-	for _, tt := range tests {
+	} {
 		call := `{"jsonrpc":"2.0","id": ` + tt.id + ` ,"method":"subtract","params":{"minuend":42,"subtrahend":23}}`
 		result := `{"jsonrpc":"2.0","result":19,"id":` + tt.id + `}`
 		t.Run(tt.name+" beside a result", func(t *testing.T) {
@@ -211,7 +209,7 @@ func TestInvalidRequests(t *testing.T) {
 		id      = "id must be a string, a number or null"
 		params  = "params must be an object or an array"
 	)
-	tests := []struct{ name, body, problem, id string }{
+	for _, tt := range []struct{ name, body, problem, id string }{
 		{"no object but a number", `1`, version, "null"},
 		{"no object but a string", `"call"`, version, "null"},
 		{"no object but null", `null`, version, "null"},
@@ -234,8 +232,7 @@ func TestInvalidRequests(t *testing.T) {
 		{"params true", `{"jsonrpc":"2.0","method":"sum","params":true,"id":7}`, params, "7"},
 		{"params null", `{"jsonrpc":"2.0","method":"sum","params":null,"id":7}`, params, "7"},
 		{"members in capitals", `{"JSONRPC":"2.0","METHOD":"sum","ID":7}`, version, "null"},
-	}
-	for _, tt := range tests {
+	} {
 		problem, err := json.Marshal(tt.problem)
 		require.NoError(t, err)
 		want := `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":` + string(problem) + `},"id":` + tt.id + `}`
@@ -250,7 +247,7 @@ func TestInvalidRequests(t *testing.T) {
 
 func TestBodiesThatAreNotJSON(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","method":"echo","params":{"a":1},"id":1}`
-	tests := []struct{ name, body string }{
+	for _, tt := range []struct{ name, body string }{
 		{"empty", ""},
 		{"white space", " \r\n\t "},
 		{"plain text", "hello"},
@@ -286,8 +283,7 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 		{"a hundred thousand objects in each other", strings.Repeat(`{"a":`, 100_000)},
 		{"params a hundred thousand deep", `{"jsonrpc":"2.0","method":"echo","params":` +
 			strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `,"id":1}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mux, calls := calculator()
 			sameBytes(t, parseError, string(mux.Serve(context.Background(), "", []byte(tt.body)).Body))
@@ -299,7 +295,7 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 func TestWellFormedCalls(t *testing.T) {
 	const deep = 1000
 	nested := strings.Repeat("[", deep) + strings.Repeat("]", deep)
-	tests := []struct{ name, body, want string }{
+	for _, tt := range []struct{ name, body, want string }{
 		{"unknown members are ignored",
 			`{"jsonrpc":"2.0","auth":{"x":[1]},"method":"subtract","params":[42,23],"trace":null,"id":1,"message_type":"X"}`, okWithIDOne},
 		{"members of a response are ignored",
@@ -325,8 +321,7 @@ func TestWellFormedCalls(t *testing.T) {
 			`[{"jsonrpc":"2.0","result":1,"id":1},{"jsonrpc":"2.0","result":2,"id":1}]`},
 		{"a batch in a batch is no call", `[[{"jsonrpc":"2.0","method":"sum","params":[1],"id":1}]]`,
 			`[{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"jsonrpc must be \"2.0\""},"id":null}]`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sameBytes(t, tt.want, serve(tt.body))
 		})
@@ -355,15 +350,14 @@ func TestBatchLimit(t *testing.T) {
 }
 
 func TestNotificationsAreNeverAnswered(t *testing.T) {
-	tests := []struct{ name, method string }{
+	for _, tt := range []struct{ name, method string }{
 		{"handler that succeeds", "fine"},
 		{"handler that fails", "fails"},
 		{"handler that panics", "panics"},
 		{"params that cannot be read", "unreadable"},
 		{"result that cannot be encoded", "unencodable"},
 		{"method that does not exist", "missing"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mux, reached := failingMux()
 			body := `{"jsonrpc":"2.0","method":"` + tt.method + `","params":{}}`

@@ -32,7 +32,7 @@ func (p *postman) Call(context.Context, transport.Request) (any, *transport.Timi
 func TestLogged(t *testing.T) {
 	invitation, joined := &letter{"GAME_INVITATION", "tok-secret"}, &letter{"GAME_JOIN_ACK", "tok-secret"}
 	failure := errors.New("connection reset")
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		level   zerolog.Level
 		carrier *postman
@@ -44,8 +44,7 @@ func TestLogged(t *testing.T) {
 		{"call and error", zerolog.DebugLevel, &postman{err: failure}, []string{
 			`"message_type":"GAME_INVITATION"`, `"error":"connection reset"`, `"message":"failed"`}},
 		{"nothing above debug level", zerolog.InfoLevel, &postman{result: joined}, nil},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
 			caller := transport.Logged(tt.carrier, zerolog.New(&log).Level(tt.level))
@@ -65,7 +64,7 @@ func TestLogged(t *testing.T) {
 }
 
 func TestMuxLog(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		result any
 		err    error
@@ -76,8 +75,7 @@ func TestMuxLog(t *testing.T) {
 		{"an error", nil, &transport.Error{Code: 4004, Message: "INVALID"}, []string{
 			`"message":"answered with an error"`, `"error":"JSON-RPC error 4004: INVALID"`}},
 		{"a value without a type", 5, nil, []string{`"message":"answered"`}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
 			mux := transport.NewMux(zerolog.New(&log))

@@ -109,7 +109,7 @@ func (s encodedMessage) Encoded() ([]byte, error) { return []byte(s), nil }
 
 func TestErrorsOfHandlers(t *testing.T) {
 	const internal = `{"code":-32603,"message":"Internal error"}`
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		err  error
 		want string
@@ -128,8 +128,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 		{"plain", errors.New("secret"), internal},
 		{"plain, wrapped", fmt.Errorf("reading: %w", fs.ErrNotExist), internal},
 		{"end of a context", context.DeadlineExceeded, internal},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mux := transport.NewMux(zerolog.Nop())
 			handle(mux, "fail", func(context.Context, any) (any, error) { return nil, tt.err })
@@ -142,7 +141,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 // Dispatch, which takes values, returns the same errors as Serve, which takes bytes.
 func TestDispatchHidesWhatServeHides(t *testing.T) {
 	internal := &transport.Error{Code: transport.CodeInternal, Message: "Internal error"}
-	tests := []struct {
+	for _, tt := range []struct {
 		method string
 		want   error
 	}{
@@ -150,8 +149,7 @@ func TestDispatchHidesWhatServeHides(t *testing.T) {
 		{"panics", internal},
 		{"panics with an error", internal},
 		{"missing", &transport.Error{Code: transport.CodeMethodNotFound, Message: "Method not found"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.method, func(t *testing.T) {
 			mux, _ := failingMux()
 			result, err := mux.Dispatch(context.Background(), "", tt.method, nil)
@@ -199,15 +197,14 @@ func TestHandlersGetTheCallersContextAndBearer(t *testing.T) {
 
 func TestFallback(t *testing.T) {
 	const notFound = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`
-	tests := []struct{ name, method, params, want string }{
+	for _, tt := range []struct{ name, method, params, want string }{
 		{"names the method of an unknown one", "mcp_message", `{"message_type":"fine"}`, `{"jsonrpc":"2.0","result":"fine","id":1}`},
 		{"knows no name", "mcp_message", `{"message_type":""}`, notFound},
 		{"names a method that does not exist", "mcp_message", `{"message_type":"missing"}`, notFound},
 		{"names the unknown method itself", "loop", `{"message_type":"loop"}`, notFound},
 		{"is asked without params too", "mcp_message", ``, notFound},
 		{"is not asked for a known method", "nothing", `{"message_type":"fine"}`, `{"jsonrpc":"2.0","result":null,"id":1}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mux, _ := failingMux()
 			mux.Fallback(func(params any) (string, bool) {

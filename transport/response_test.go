@@ -15,7 +15,7 @@ import (
 func raw(result []byte) (any, error) { return string(result), nil }
 
 func TestEncodeRequest(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		method string
 		params any
@@ -25,8 +25,7 @@ func TestEncodeRequest(t *testing.T) {
 		{"params an object", "ping", map[string]int{"a": 1}, 1, `{"jsonrpc":"2.0","method":"ping","params":{"a":1},"id":1}`},
 		{"params that have encoded themselves", "ping", encodedMessage(`{"b":2}`), -5, `{"jsonrpc":"2.0","method":"ping","params":{"b":2},"id":-5}`},
 		{"a method that needs quoting", `a"b\`, []int{}, 1 << 62, `{"jsonrpc":"2.0","method":"a\"b\\","params":[],"id":4611686018427387904}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			body, err := transport.EncodeRequest(tt.method, tt.params, tt.id)
 			require.NoError(t, err)
@@ -44,7 +43,7 @@ func TestEncodeRequest(t *testing.T) {
 }
 
 func TestDecodeResponse(t *testing.T) {
-	tests := []struct{ name, body, want string }{
+	for _, tt := range []struct{ name, body, want string }{
 		{"a result", `{"jsonrpc":"2.0","result":{"a":1},"id":7}`, `{"a":1}`},
 		{"id 1 whatever was asked", `{"jsonrpc":"2.0","result":5,"id":1}`, `5`},
 		{"no id", `{"jsonrpc":"2.0","result":5}`, `5`},
@@ -54,8 +53,7 @@ func TestDecodeResponse(t *testing.T) {
 		{"unknown members", `{"jsonrpc":"2.0","x":{"result":6},"result":5,"id":7,"y":1}`, `5`},
 		{"white space", " {\n\"result\" :\t5 ,\"id\":7 } \n", `5`},
 		{"a result with white space", `{"result": {"a" : "\u0061"} }`, `{"a" : "\u0061"}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			result, err := transport.DecodeResponse([]byte(tt.body), raw)
 			require.NoError(t, err)
@@ -80,7 +78,7 @@ func never(t *testing.T) func([]byte) (any, error) {
 func TestDecodeResponseWithAnError(t *testing.T) {
 	noObject := &transport.Error{Code: transport.CodeInternal, Message: "an error that is not a JSON-RPC error object"}
 	noResponse := &transport.Error{Message: "the answer is not a JSON-RPC response"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, body string
 		want       *transport.Error
 		data       string
@@ -110,8 +108,7 @@ func TestDecodeResponseWithAnError(t *testing.T) {
 		{"a batch", `[{"jsonrpc":"2.0","result":5,"id":7}]`, noResponse, ""},
 		{"a string instead of a response", `"ok"`, noResponse, ""},
 		{"null instead of a response", `null`, noResponse, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			result, err := transport.DecodeResponse([]byte(tt.body), never(t))
 			require.Nil(t, result)
@@ -128,15 +125,14 @@ func TestDecodeResponseWithAnError(t *testing.T) {
 }
 
 func TestEncodeError(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		err  error
 		want string
 	}{
 		{"with data", codedError{code: 23, data: []int{10240}}, `{"jsonrpc":"2.0","error":{"code":23,"message":"CODED","data":[10240]},"id":null}`},
 		{"plain", errors.New("secret"), `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":null}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			require.Equal(t, tt.want, string(transport.EncodeError(tt.err)))
 		})

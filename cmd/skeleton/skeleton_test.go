@@ -33,7 +33,7 @@ func after(t *testing.T, moves ...string) rules.Position {
 
 // Change: matches of your game with each kind of end.
 func TestMatches(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name   string
 		moves  []string
 		winner rules.Side
@@ -42,8 +42,7 @@ func TestMatches(t *testing.T) {
 	}{
 		{"side A takes the last stone", []string{"3", "3", "3", "2", "1"}, rules.SideA, [2]string{"1", "2"}, "P01 took the last stone"},
 		{"side B takes the last stone", []string{"3", "3", "3", "3"}, rules.SideB, [2]string{"3", "3"}, "P02 took the last stone"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := after(t, test.moves...)
 			require.Empty(t, p.ToMove(), "the match is over")
@@ -57,7 +56,7 @@ func TestMatches(t *testing.T) {
 
 // Change: one row for each error of Check.
 func TestIllegalMoves(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name  string
 		moves []string
 		side  rules.Side
@@ -69,8 +68,7 @@ func TestIllegalMoves(t *testing.T) {
 		{"no number", nil, rules.SideA, "all", "choice must be a number from 1 to 3"},
 		{"out of turn", nil, rules.SideB, "1", "it is the other's turn"},
 		{"after the end", []string{"3", "3", "3", "3"}, rules.SideA, "1", "the match is over"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.EqualError(t, after(t, test.moves...).Check(test.side, test.move), test.want)
 		})

@@ -63,7 +63,7 @@ func textOf(t *testing.T, s *journal.State) string {
 }
 
 func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		after int // events
 		event journal.Data
@@ -90,8 +90,7 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 		{"the end of the league before its last round", 13, events()[14], "before its last round"},
 		{"another champion", 14, &journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P01"}}, "by the table it is P02"},
 		{"an agent is informed of an end that has not come", 14, events()[15], "not"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := journal.NewState()
 			for i, e := range events()[:tt.after] {

@@ -132,13 +132,12 @@ func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 // LEAGUE_COMPLETED is sent until the agent has it, because an agent ends with it. An agent that answers it with an
 // error gets it three times, and again when it returns.
 func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
-	failures := map[string]error{
+	for name, failure := range map[string]error{
 		"refused":               protocol.Fault(protocol.ErrTokenInvalid, "not now"),
 		"refused for a while":   protocol.Fault(protocol.ErrRateLimited, "not now"),
 		"failed":                errors.New("the handler failed"),
 		"lost with its replies": leaguetest.ErrHangUp,
-	}
-	for name, failure := range failures {
+	} {
 		for _, refusals := range []int{2, 20} { // Run ends before the second
 			t.Run(fmt.Sprintf("%s %d times", name, refusals), func(t *testing.T) {
 				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

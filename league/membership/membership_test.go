@@ -77,7 +77,7 @@ func (a *attempts) call(context.Context) error {
 
 func TestRetryBacksOff(t *testing.T) {
 	const s = time.Second
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		errors []error
 		waits  []time.Duration
@@ -89,8 +89,7 @@ func TestRetryBacksOff(t *testing.T) {
 		{"eight seconds after the third attempt", []error{
 			unreachable{}, errNever, unreachable{}, remote(protocol.ErrRateLimited), unreachable{}, errNever,
 		}, []time.Duration{2 * s, 4 * s, 8 * s, 8 * s, 8 * s, 8 * s}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
@@ -117,7 +116,7 @@ func TestRetryBacksOff(t *testing.T) {
 }
 
 func TestRetryReturnsPermanentErrors(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		err  error
 	}{
@@ -126,8 +125,7 @@ func TestRetryReturnsPermanentErrors(t *testing.T) {
 		{"the manager timed out itself", remote(protocol.ErrTimeout)},
 		{"the manager answered with an error that has no code", &protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true}},
 		{"a local internal error", &protocol.Error{RPC: -32603, Detail: "Internal error"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				made, reported := attempts{errors: []error{errNever, tt.err}}, 0
@@ -156,7 +154,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 }
 
 func TestCallsWaitForARegistrationInProgress(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		answered time.Duration // when the agent has read the response
 		patience time.Duration // of the call
@@ -167,8 +165,7 @@ func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 		{"accepted meanwhile", 3 * time.Second, 10 * time.Second, true, true, 3 * time.Second},
 		{"rejected meanwhile", 3 * time.Second, 10 * time.Second, false, false, 3 * time.Second},
 		{"the call times out first", 30 * time.Second, 10 * time.Second, true, false, 10 * time.Second},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
@@ -190,7 +187,7 @@ func TestCallsWaitForARegistrationInProgress(t *testing.T) {
 }
 
 func TestCallsDoNotWaitWithoutARegistration(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		prepare func(*membership.Current)
 		member  bool
@@ -202,8 +199,7 @@ func TestCallsDoNotWaitWithoutARegistration(t *testing.T) {
 			c.Set(granted(true))
 			c.Registering()
 		}, true},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
@@ -228,7 +224,7 @@ var members = map[string]*membership.Membership{
 }
 
 func TestCheckManagerNeedsTheCredential(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		member string
 		name   string
 		bearer string
@@ -242,8 +238,7 @@ func TestCheckManagerNeedsTheCredential(t *testing.T) {
 			protocol.KeyOf(token).ManagerCredential("another"), protocol.ErrTokenInvalid},
 		{"member of our manager", "shows the agent's own token", token, protocol.ErrTokenInvalid},
 		{"member of a third-party manager", "shows nothing", "", ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.member+" "+tt.name, func(t *testing.T) {
 			var current membership.Current
 			current.Set(members[tt.member])
@@ -255,7 +250,7 @@ func TestCheckManagerNeedsTheCredential(t *testing.T) {
 }
 
 func TestCheckOwnerNeedsTokenOrCredential(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		member        string
 		name          string
 		bearer, token string
@@ -271,8 +266,7 @@ func TestCheckOwnerNeedsTokenOrCredential(t *testing.T) {
 		{"member of a third-party manager", "shows its own token", "", token, ""},
 		{"member of a third-party manager", "shows the credential of our manager", credential(token), "", protocol.ErrTokenMissing},
 		{"member without a token", "shows nothing", "", "", protocol.ErrTokenMissing},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.member+" "+tt.name, func(t *testing.T) {
 			var current membership.Current
 			current.Set(members[tt.member])
@@ -287,7 +281,7 @@ func TestRegistrationIsAcceptedOnlyWithIDAndToken(t *testing.T) {
 	text := func(s string) *string { return &s }
 	const accepted, rejected = protocol.StatusAccepted, protocol.StatusRejected
 	noID := "registration refused: the manager accepted, but gave no id or no token"
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		response protocol.Registration
 		id       *string
@@ -305,8 +299,7 @@ func TestRegistrationIsAcceptedOnlyWithIDAndToken(t *testing.T) {
 		{"rejected, but with an id and a token", protocol.Registration{Status: rejected, Reason: text("full")},
 			text("P01"), token, "registration refused: full"},
 		{"no status", protocol.Registration{}, text("P01"), token, "registration refused: no reason given"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := membership.Admitted(&tt.response, tt.id, tt.token)
 			if tt.want == "" {
@@ -324,14 +317,13 @@ func TestRegistrationIsAcceptedOnlyWithIDAndToken(t *testing.T) {
 }
 
 func TestSlugHasLowerCaseLettersAndDigits(t *testing.T) {
-	tests := []struct{ name, display, want string }{
+	for _, tt := range []struct{ name, display, want string }{
 		{"words", "Agent Alpha", "agent-alpha"},
 		{"punctuation", "a_b.c/d:e", "a-b-c-d-e"},
 		{"letters of other scripts", "Ünïcode 東京", "ünïcode-東京"},
 		{"no letter or digit", "★ ★", "agent"},
 		{"invalid UTF-8", "a\xffb", "a-b"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Equal(t, tt.want, membership.Slug(tt.display))
 		})

@@ -71,7 +71,7 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 	}
 	type answers = []func() (*membership.Answer, error)
 	const known, none = "P07 tok-P07", "none"
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		known    bool // P07 with tok-P07 is stored
 		leagues  []string
@@ -107,8 +107,7 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 			prepared: []string{none}, calls: 1},
 		{name: "its token is not sent to another league", known: true, leagues: []string{"another"}, answers: answers{acceptedAs("P01", "tok-1", "another", true)},
 			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				folder := store.Folder(t.TempDir())

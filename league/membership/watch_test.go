@@ -87,7 +87,7 @@ func answerWith(err error) func(context.Context) error {
 
 func TestManagerIsUnreachableOnlyWithoutAnyResponse(t *testing.T) {
 	type answers = []func(context.Context) error
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		answers answers
 		want    []string
@@ -99,8 +99,7 @@ func TestManagerIsUnreachableOnlyWithoutAnyResponse(t *testing.T) {
 		{"never reachable", answers{unreachableManager}, []string{"15s away E009"}},
 		{"unreachable for a while", answers{reachable, unreachableManager, unreachableManager, unreachableManager, reachable, reachable}, []string{"30s away E009", "1m15s back"}},
 		{"no response", answers{reachable, hangs, reachable}, []string{"35s away E001", "50s back"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &watched{answers: tt.answers}

@@ -31,7 +31,7 @@ func script(winners map[pairing.Pairing]int) judge {
 }
 
 func TestKnockout(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		players int
 		seeds   []int
@@ -123,8 +123,7 @@ func TestKnockout(t *testing.T) {
 			{{0, 3}, {1, 2}},
 			{{0, 1}, {2, 3}},
 		}, []int{1, 2, 3, 3}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPairer(t, pairing.Format{Name: pairing.Knockout, Players: tt.players, Seeds: tt.seeds})
 			played := play(p, tt.end)
@@ -160,14 +159,13 @@ func TestRanksDuringAKnockout(t *testing.T) {
 }
 
 func TestKnockoutSizes(t *testing.T) {
-	tests := []struct{ players, rounds, matches int }{
+	for _, tt := range []struct{ players, rounds, matches int }{
 		{2, 4, 4},
 		{3, 8, 8},
 		{4, 8, 16},
 		{5, 12, 20},
 		{1024, 40, 4096},
-	}
-	for _, tt := range tests {
+	} {
 		p := newPairer(t, pairing.Format{Name: pairing.Knockout, Players: tt.players})
 		assert.Equal(t, tt.rounds, p.Rounds(), "%d players", tt.players)
 		assert.Equal(t, tt.matches, p.Matches(), "%d players", tt.players)
@@ -175,7 +173,7 @@ func TestKnockoutSizes(t *testing.T) {
 }
 
 func TestInvalidKnockoutIsRejected(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		players int
 		seeds   []int
@@ -188,8 +186,7 @@ func TestInvalidKnockoutIsRejected(t *testing.T) {
 		{"a player twice", 3, []int{2, 1, 2}, "2 is no player, or is listed twice"},
 		{"a player that does not exist", 3, []int{0, 1, 3}, "3 is no player"},
 		{"a negative player", 3, []int{0, 1, -1}, "-1 is no player"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := pairing.New(pairing.Format{Name: pairing.Knockout, Players: tt.players, Seeds: tt.seeds})
 			assert.ErrorContains(t, err, tt.want)
@@ -204,7 +201,7 @@ func TestKnockoutRoundIsNilWithoutTheRoundsBefore(t *testing.T) {
 	}
 	first := []league.Played{result(0, 3, 0), result(1, 2, 1)}
 	second := []league.Played{result(0, 1, 0), result(2, 3, 2)}
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		round  int
 		played [][]league.Played
@@ -218,8 +215,7 @@ func TestKnockoutRoundIsNilWithoutTheRoundsBefore(t *testing.T) {
 		{"matches in another order", 2, [][]league.Played{{first[1], first[0]}}},
 		{"other sides", 2, [][]league.Played{{result(3, 0, 0), first[1]}}},
 		{"a winner that did not play", 2, [][]league.Played{{result(0, 3, 1), first[1]}}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Nil(t, p.Round(tt.round, tt.played))
 		})

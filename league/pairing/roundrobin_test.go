@@ -19,7 +19,7 @@ func roundRobin(t fataler, players, legs int) pairing.RoundRobin {
 }
 
 func TestRoundRobinPairings(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name          string
 		players, legs int
 		want          [][]pairing.Pairing
@@ -64,8 +64,7 @@ func TestRoundRobinPairings(t *testing.T) {
 			{{0, 4}, {3, 5}, {1, 2}},
 			{{0, 5}, {1, 4}, {2, 3}},
 		}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := roundRobin(t, tt.players, tt.legs)
 			assert.Equal(t, len(tt.want), s.Rounds())
@@ -75,7 +74,7 @@ func TestRoundRobinPairings(t *testing.T) {
 }
 
 func TestRoundRobinWithoutMatchesIsRejected(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name          string
 		players, legs int
 		want          string
@@ -87,8 +86,7 @@ func TestRoundRobinWithoutMatchesIsRejected(t *testing.T) {
 		{"a negative leg", 4, -1, "at least 1 leg, got -1"},
 		{"legs past counting", 4, math.MaxInt / 5, "more matches than can be counted"},
 		{"players past counting", math.MaxInt, 1, "more matches than can be counted"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := pairing.NewRoundRobin(tt.players, tt.legs)
 			require.ErrorContains(t, err, tt.want)
@@ -111,7 +109,7 @@ func TestZeroRoundRobinHasNoRounds(t *testing.T) {
 }
 
 func TestCounts(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name                             string
 		players, legs                    int
 		rounds, matchesPerRound, matches int
@@ -120,8 +118,7 @@ func TestCounts(t *testing.T) {
 		{"five players", 5, 1, 5, 2, 10},
 		{"five players, two legs", 5, 2, 10, 2, 20},
 		{"fifty players, three legs", 50, 3, 147, 25, 3675},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := roundRobin(t, tt.players, tt.legs)
 			assert.Equal(t, tt.rounds, s.Rounds())

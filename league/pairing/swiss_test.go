@@ -17,7 +17,7 @@ import (
 )
 
 func TestSwissPairings(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		players int
 		rounds  int
@@ -69,8 +69,7 @@ func TestSwissPairings(t *testing.T) {
 			{{1, 0}, {2, 4}},
 			{{0, 3}, {4, 1}},
 		}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: tt.players, Rounds: tt.rounds})
 			assert.Equal(t, len(tt.want), p.Rounds())
@@ -81,7 +80,7 @@ func TestSwissPairings(t *testing.T) {
 }
 
 func TestSwissRounds(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name            string
 		players, rounds int
 		want            int
@@ -96,8 +95,7 @@ func TestSwissRounds(t *testing.T) {
 		{"one player", 1, 1, 0, "at least 2 players, got 1"},
 		{"a negative number of players", -2, 0, 0, "at least 2 players, got -2"},
 		{"players past counting", math.MaxInt, 0, 0, "at most 2147483647 players"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := pairing.New(pairing.Format{Name: pairing.Swiss, Players: tt.players, Rounds: tt.rounds})
 			if tt.err != "" {
@@ -116,7 +114,7 @@ func TestSwissRoundIsNilWithoutTheRoundsBefore(t *testing.T) {
 	result := func(a, b, winner int) [][]league.Played {
 		return [][]league.Played{{{A: a, B: b, Winner: winner}}}
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		round  int
 		played [][]league.Played
@@ -130,8 +128,7 @@ func TestSwissRoundIsNilWithoutTheRoundsBefore(t *testing.T) {
 		{"a player against itself", 2, result(2, 2, 2)},
 		{"a winner that did not play", 2, result(0, 2, 1)},
 		{"a player with two matches", 2, [][]league.Played{append(first, first[0])}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Nil(t, p.Round(tt.round, tt.played))
 		})
@@ -311,7 +308,7 @@ func TestScoreGroupsFollowThePoints(t *testing.T) {
 		{A: 0, B: 2, Winner: 2, Technical: true},
 		{A: 3, B: 1, Winner: 1},
 	}}
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		points league.MatchPoints
 		played [][]league.Played
@@ -321,8 +318,7 @@ func TestScoreGroupsFollowThePoints(t *testing.T) {
 		{"3, 1, 0", league.MatchPoints{Win: 3, Draw: 1}, played, [2]int{1, 2}},
 		{"only a draw has points: 1 and 3 lead, but have met", league.MatchPoints{Draw: 1}, played, [2]int{0, 1}},
 		{"a technical loss is worth more than a win", league.MatchPoints{Win: 1, TechnicalLoss: 2}, failed, [2]int{0, 1}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 4, Points: tt.points})
 			first := p.Round(2, tt.played)[0]

@@ -49,7 +49,7 @@ func TestCallPassesItsParameters(t *testing.T) {
 // TestResultsAreReadLeniently checks that readable members are decoded and that
 // unreadable members are listed in the envelope.
 func TestResultsAreReadLeniently(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, result string
 		want         protocol.GameJoinAck
 		broken       map[string]string // field to what it was
@@ -65,8 +65,7 @@ func TestResultsAreReadLeniently(t *testing.T) {
 		{"unheard-of members, and nulls", `{"match_id":"R1M1","accept":null,"more":[1],"sender":null}`,
 			protocol.GameJoinAck{MatchID: "R1M1"}, nil},
 		{"nothing", `{}`, protocol.GameJoinAck{}, nil},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := invite(context.Background(), answering(test.result))
 			require.NoError(t, err)
@@ -89,7 +88,7 @@ func TestResultsAreReadLeniently(t *testing.T) {
 }
 
 func TestResultsThatCannotBeRead(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name   string
 		caller callerFunc
 	}{
@@ -100,8 +99,7 @@ func TestResultsThatCannotBeRead(t *testing.T) {
 		{"a value of another type", func(context.Context, sent) (any, error) { return &protocol.GameOver{}, nil }},
 		{"no value", func(context.Context, sent) (any, error) { return nil, nil }},
 		{"a pointer to none", func(context.Context, sent) (any, error) { return (*protocol.GameJoinAck)(nil), nil }},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := invite(context.Background(), test.caller)
 			var e *protocol.Error
@@ -114,7 +112,7 @@ func TestResultsThatCannotBeRead(t *testing.T) {
 
 // TestErrorMessageInPlaceOfAResultIsAnError covers spec 003 §8.10.
 func TestErrorMessageInPlaceOfAResultIsAnError(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, result string
 		code         protocol.Code
 		rpc          int
@@ -128,8 +126,7 @@ func TestErrorMessageInPlaceOfAResultIsAnError(t *testing.T) {
 		{"of an unknown code", `{"message_type":"LEAGUE_ERROR","error_code":"E999"}`, "", 0, "E999"},
 		{"without a code", `{"message_type":"LEAGUE_ERROR"}`, "", 0, "LEAGUE_ERROR"},
 		{"that cannot be read", `{"message_type":"LEAGUE_ERROR","error_code":12}`, "", 0, "LEAGUE_ERROR"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := invite(context.Background(), answering(test.result))
 			assert.Nil(t, got)
@@ -147,7 +144,7 @@ func TestRemoteErrorsAreRead(t *testing.T) {
 		require.NoError(t, err)
 		return raw
 	}
-	tests := []struct {
+	for _, test := range []struct {
 		name   string
 		failed *rpcFailure
 		code   protocol.Code
@@ -160,8 +157,7 @@ func TestRemoteErrorsAreRead(t *testing.T) {
 		{"with data that is no object", &rpcFailure{-32603, "Internal error", jsontext.Value(`"boom"`)}, "", "Internal error"},
 		{"with data that is no JSON", &rpcFailure{-32603, "Internal error", 5}, "", "Internal error"},
 		{"bare", &rpcFailure{-32601, "Method not found", nil}, "", "Method not found"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := invite(context.Background(), failing(fmt.Errorf("carried: %w", test.failed)))
 			var e *protocol.Error
@@ -239,7 +235,7 @@ func (refused) Unreachable() bool { return true }
 
 func TestCarrierErrorsHaveCodes(t *testing.T) {
 	lost := errors.New("connection reset")
-	tests := []struct {
+	for _, test := range []struct {
 		name        string
 		err         error
 		code        protocol.Code
@@ -251,8 +247,7 @@ func TestCarrierErrorsHaveCodes(t *testing.T) {
 		{"the connection broke", lost, protocol.ErrConnection, -2, false},
 		{"connection refused", fmt.Errorf("post: %w", refused{}), protocol.ErrConnection, -2, true},
 		{"an error of our own", protocol.Fault(protocol.ErrRateLimited, "wait"), protocol.ErrRateLimited, 22, false},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := invite(context.Background(), failing(test.err))
 			var e *protocol.Error

@@ -12,7 +12,7 @@ import (
 func TestClaimOfARequest(t *testing.T) {
 	const token = "tok-p01-abc"
 	all := protocol.Claim{Token: token, Sender: "referee:REF01", MatchID: "R1M1", ConversationID: "conv-r1m1-a2"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, body string
 		want       protocol.Claim
 	}{
@@ -28,8 +28,7 @@ func TestClaimOfARequest(t *testing.T) {
 		{"cut off before the value", `{"auth_token":`, protocol.Claim{}},
 		{"nothing", ``, protocol.Claim{}},
 		{"many names", strings.Repeat(`"auth_token"`, 1000), protocol.Claim{}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, protocol.ClaimOf([]byte(tt.body))) })
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestErrorText(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name string
 		err  *protocol.Error
 		want string
@@ -22,8 +22,7 @@ func TestErrorText(t *testing.T) {
 		{"without a detail", protocol.Fault(protocol.ErrLeagueFull, ""), "E020 LEAGUE_FULL"},
 		{"of JSON-RPC", &protocol.Error{RPC: -32601, Detail: "Method not found"}, "JSON-RPC error -32601: Method not found"},
 		{"of JSON-RPC without a message", &protocol.Error{RPC: -32000}, "JSON-RPC error -32000"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) { assert.EqualError(t, test.err, test.want) })
 	}
 }

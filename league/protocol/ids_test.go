@@ -16,7 +16,7 @@ func TestMatchConversations(t *testing.T) {
 }
 
 func TestLeagueIDs(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, id string
 		valid    bool
 	}{
@@ -32,14 +32,13 @@ func TestLeagueIDs(t *testing.T) {
 		{"a space", "a b", false},
 		{"another script", "ליגה", false},
 		{"a line end", "a\n", false},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) { assert.Equal(t, test.valid, protocol.ValidLeagueID(test.id)) })
 	}
 }
 
 func TestDisplayNames(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, displayName string
 		valid             bool
 	}{
@@ -57,14 +56,13 @@ func TestDisplayNames(t *testing.T) {
 		{"a line separator", "a\u2028b", false},
 		{"letters turned round", "a\u202eb", false},
 		{"an isolate", "a\u2066b", false},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) { assert.Equal(t, test.valid, protocol.ValidName(test.displayName)) })
 	}
 }
 
 func TestProtocolVersions(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		version   string
 		supported bool
 	}{
@@ -84,14 +82,13 @@ func TestProtocolVersions(t *testing.T) {
 		{"2.01.0", false},
 		{"2.x.0", false},
 		{"2.1.0\n", false},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.version, func(t *testing.T) { assert.Equal(t, test.supported, protocol.SupportedVersion(test.version)) })
 	}
 }
 
 func TestSenders(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, sender, agent string
 		valid               bool
 	}{
@@ -106,8 +103,7 @@ func TestSenders(t *testing.T) {
 		{"an unknown kind", "spectator:P01", "P01", false},
 		{"capitals", "PLAYER:P01", "P01", false},
 		{"a manager with a name", "league_manager:1", "1", false},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.Equal(t, test.valid, protocol.ValidSender(test.sender))
 			assert.Equal(t, test.agent, protocol.AgentOf(test.sender))

@@ -46,7 +46,7 @@ func TestLegacyRequestIsCompleted(t *testing.T) {
 		return `{"protocol":"league.v2","message_type":"` + messageType + `","sender":"` + sender +
 			`","timestamp":"2025-01-15T10:30:00Z","conversation_id":"",` + members + `}`
 	}
-	tests := []struct{ name, method, params, want string }{
+	for _, test := range []struct{ name, method, params, want string }{
 		{"a referee registers", "register_referee", oldReferee, filled("REFEREE_REGISTER_REQUEST", "referee:unknown",
 			oldReferee[1:len(oldReferee)-1])},
 		{"a referee with the minimum", "register_referee", `{"referee_meta":{"display_name":"R","contact_endpoint":"http://r"}}`,
@@ -59,8 +59,7 @@ func TestLegacyRequestIsCompleted(t *testing.T) {
 				`"player_meta":{"display_name":"A","version":"3.1.4","game_types":["x"],"contact_endpoint":"e"}`)},
 		{"a player asks", "league_query", oldQuery, filled("LEAGUE_QUERY", "player:P01",
 			`"auth_token":"tok-p01","league_id":"league_2025_even_odd","query_type":"GET_STANDINGS"`)},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			var requests []any
 			answer, err := received(&requests).ask(t, test.method, []byte(test.params))
@@ -79,7 +78,7 @@ func TestLegacyRequestIsCompleted(t *testing.T) {
 // TestLegacyRequestNeedsItsOwnFields checks that only the envelope is completed, and only of a request
 // without a timestamp and a conversation_id.
 func TestLegacyRequestNeedsItsOwnFields(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, method, params string
 		code                 protocol.Code
 		fields               []string
@@ -97,8 +96,7 @@ func TestLegacyRequestNeedsItsOwnFields(t *testing.T) {
 			[]string{"conversation_id"}},
 		{"a conversation_id alone", "league_query", string(edit(t, []byte(oldQuery), "conversation_id", `"conv-1"`)), "E003",
 			[]string{"timestamp"}},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			var requests []any
 			_, err := received(&requests).ask(t, test.method, []byte(test.params))

@@ -55,7 +55,7 @@ func TestParamsWithoutKnownMessageTypeNameNoMethod(t *testing.T) {
 }
 
 func TestLongestMatch(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name     string
 		timeouts protocol.Timeouts
 		retry    protocol.RetryPolicy
@@ -71,8 +71,7 @@ func TestLongestMatch(t *testing.T) {
 		{"fractions", protocol.Timeouts{GameJoinAck: 0.25, Move: 0.5}, protocol.RetryPolicy{MaxRetries: 1, Delay: 0.125}, 1,
 			1750 * time.Millisecond},
 		{"no time at all", protocol.Timeouts{}, protocol.RetryPolicy{}, 0, 0},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.Equal(t, test.want, test.timeouts.LongestMatch(test.retry, test.moves))
 		})

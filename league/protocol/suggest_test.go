@@ -10,7 +10,7 @@ import (
 )
 
 func TestDidYouMeanNamesTheClosestWord(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		word, names string
 		want        string // "" for none
 	}{
@@ -29,8 +29,7 @@ func TestDidYouMeanNamesTheClosestWord(t *testing.T) {
 		{"", "csv json", ""},
 		{"json", "", ""},
 		{strings.Repeat("a", 1000), strings.Repeat("a", 999), ""},
-	}
-	for _, tt := range tests {
+	} {
 		want := ""
 		if tt.want != "" {
 			want = " (did you mean " + tt.want + "?)"

@@ -19,7 +19,7 @@ func TestTimestamps(t *testing.T) {
 		return time.Date(year, month, day, 23, 59, 59, 0, time.UTC)
 	}
 	var none time.Time
-	tests := []struct {
+	for _, test := range []struct {
 		text string
 		want time.Time // none: refused
 	}{
@@ -70,8 +70,7 @@ func TestTimestamps(t *testing.T) {
 		{"2025-01-15T10:30:00Z\n", none},
 		{"2025-01-1\u0665T10:30:00Z", none},
 		{strings.Repeat("2025-01-15T10:30:00Z", 1000), none},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.text, func(t *testing.T) {
 			got, err := protocol.ParseTimestamp(test.text)
 			assert.Equal(t, test.want, got)

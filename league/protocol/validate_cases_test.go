@@ -26,7 +26,7 @@ func TestSpacedAndEscapedMessagesAreValid(t *testing.T) {
 // TestExamineSeesDefectsThatDecodingHides names messages with a defect whose decoded
 // value is that of a valid message.
 func TestExamineSeesDefectsThatDecodingHides(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, messageType, path string
 		value                   string // "": the member is gone
 	}{
@@ -55,8 +55,7 @@ func TestExamineSeesDefectsThatDecodingHides(t *testing.T) {
 			quoted("http://h/" + strings.Repeat("p", 292))},
 		{"an endless consequence", protocol.TypeGameError, "consequence", quoted(strings.Repeat("x", 501))},
 		{"a retry at no time", protocol.TypeGameError, "retry_info.next_retry_at", `"soon"`},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			raw := edit(t, sampleJSON(t, test.messageType), test.path, test.value)
 			require.NoError(t, json.Unmarshal(raw, newMessage(test.messageType)))
@@ -94,7 +93,7 @@ func TestNullStandsForAbsence(t *testing.T) {
 }
 
 func TestValidURL(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		url     string
 		allowed bool
 	}{
@@ -121,8 +120,7 @@ func TestValidURL(t *testing.T) {
 		{"mailto:someone@example.org", false},
 		{"http://a b/", false},
 		{"http://host/%zz", false},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.url, func(t *testing.T) {
 			assert.Equal(t, test.allowed, protocol.ValidURL(test.url))
 		})

@@ -148,7 +148,7 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 
 func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 	no := false
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		player *scriptedPlayer
 		want   simulation.Loss
@@ -190,8 +190,7 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 			Code: protocol.ErrConnection, Reason: "P01 could not be reached for CHOOSE_PARITY_RESPONSE - P02 wins by default",
 			Detail: "my token is ***", Method: "choose_parity", Failures: 2, Answer: simulation.Unusable,
 		}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := externalAgents{alpha: tt.player}
 			options := o.with(2, alpha)
@@ -459,7 +458,7 @@ func TestLeagueWithExternalPlayersCannotBeResumed(t *testing.T) {
 }
 
 func TestInvalidExternalPlayersAreRejected(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		change func(*simulation.Options)
 		want   string
@@ -469,8 +468,7 @@ func TestInvalidExternalPlayersAreRejected(t *testing.T) {
 		{"over HTTP", func(o *simulation.Options) { o.Transport = simulation.HTTP }, "a league with external players uses the transport memory or wire for all other agents, not http"},
 		{"with faults", func(o *simulation.Options) { o.Faults = "drop=0.1" }, "a league with external players has no simulated faults, because its time is real"},
 		{"no patience", func(o *simulation.Options) { o.External.Patience = -1 }, "a time to wait for external players must not be negative"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := externalAgents{alpha: {}}.with(2, alpha)
 			tt.change(&o)

@@ -141,7 +141,7 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	}
 	const spoken = `"choice": "\d"`
 	const asked = `(?s)"valid_options": \[[^\]]*\]`
-	tests := []struct {
+	for _, test := range []struct {
 		name  string
 		forge func(text string) string
 		rule  string
@@ -179,8 +179,7 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 		{"entropy that was not promised", func(text string) string {
 			return nth(text, `"entropy": "[0-9a-f]{64}"`, 2, `"entropy": "`+fmt.Sprintf("%064d", 7)+`"`)
 		}, audit.RuleCommitment, "is not what it committed to"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			forged := test.forge(string(whole))
 			require.NotEqual(t, string(whole), forged)

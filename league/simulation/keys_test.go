@@ -13,7 +13,7 @@ import (
 
 func TestKeysStayTheSame(t *testing.T) {
 	// Computed by another program: a seed gives the same league in every version.
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		key  protocol.Secret
 		want string
@@ -22,8 +22,7 @@ func TestKeysStayTheSame(t *testing.T) {
 		{"entropy", simulation.Entropy(7, "R1M1", "P02"), "76b48d0ea4cc963dd00be423f2a3f47135bb1ea40ff824d855e634e4e91e0ff4"},
 		{"second choice in a match, largest seed", simulation.Derive(1<<64-1, "choice", "R12M3/1", "P100"),
 			"311dc756eab913d4a3919fe20a3fa0a16a7e517b1d4fda79ce84a8619cd14126"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, tt.key.Hex()) })
 	}
 	t.Run("a choice's source begins with its key", func(t *testing.T) {

@@ -472,11 +472,10 @@ var (
 
 // varyText returns another text of the same kind.
 func varyText(text string, r *rand.Rand) string {
-	words := [][]string{
+	for _, all := range [][]string{
 		{"even", "odd"}, {"rock", "paper", "scissors"}, {"WIN", "DRAW", "LOSS", "TECHNICAL_LOSS", "TECHNICAL_WIN"},
 		{"sent", "received"}, {"referee", "manager", "player"}, {"REGISTERED", "ACTIVE", "SUSPENDED", "SHUTDOWN"}, {"E001", "E002", "E009"},
-	}
-	for _, all := range words {
+	} {
 		if i := slices.Index(all, text); i >= 0 {
 			return all[(i+1+r.IntN(len(all)-1))%len(all)]
 		}

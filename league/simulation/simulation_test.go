@@ -64,7 +64,7 @@ func TestSameSeedGivesTheSameLeague(t *testing.T) {
 	for _, transport := range transports {
 		every = append(every, way{transport, 1}, way{transport, 64})
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		players, legs int
 		algorithm     string // "" for a round-robin
 		ways          []way
@@ -76,8 +76,7 @@ func TestSameSeedGivesTheSameLeague(t *testing.T) {
 		// The largest leagues are slow under the race detector.
 		{21, 1, "", []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.HTTP, 64}}},
 		{21, 2, "", []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.Wire, 64}}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(fmt.Sprintf("%d players, %d legs %s", tt.players, tt.legs, tt.algorithm), func(t *testing.T) {
 			o := options(tt.players)
 			o.Legs = tt.legs
@@ -218,7 +217,7 @@ func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simula
 }
 
 func TestPlayersGetStrategiesInTurn(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name       string
 		strategies []string
 		want       []string // of P01, P02, …
@@ -229,8 +228,7 @@ func TestPlayersGetStrategiesInTurn(t *testing.T) {
 		{"one", []string{"contrarian"}, []string{"contrarian", "contrarian", "contrarian", "contrarian", "contrarian"}},
 		{"one twice as often", []string{"even", "even", "odd"}, []string{"even", "even", "odd", "even", "even"}},
 		{"none", nil, []string{"random", "random", "random", "random", "random"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := options(5)
 			o.Strategies = tt.strategies
@@ -363,7 +361,7 @@ func TestInterruptedLeagueEndsAtOnce(t *testing.T) {
 
 func TestInvalidOptions(t *testing.T) {
 	unknown := `unknown strategy %q; choose one of: ` + external.Names(false)
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		change func(*simulation.Options)
 		want   []string
@@ -405,8 +403,7 @@ func TestInvalidOptions(t *testing.T) {
 			"a league has 2 to 10,000 players, not -1", "a league has 1 to 1,000 referees, not -2", "legs are 1 or more, not -3",
 			"concurrency is 1 to 10,000, not -4", `transport "x": one of memory, wire, http`, fmt.Sprintf(unknown, ""),
 		}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := options(4)
 			tt.change(&o)
@@ -420,7 +417,7 @@ func TestInvalidOptions(t *testing.T) {
 }
 
 func TestLeagueThatCannotStartLeavesNothing(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		change func(*simulation.Options)
 		want   string
@@ -428,8 +425,7 @@ func TestLeagueThatCannotStartLeavesNothing(t *testing.T) {
 		{"an unknown game", func(o *simulation.Options) { o.GameType = "chess" }, `unknown game "chess"; known: even_odd`},
 		{"no games", func(o *simulation.Options) { o.Games = rules.Registry{} }, `unknown game "even_odd"; known: none`},
 		{"a league that has no name", func(o *simulation.Options) { o.LeagueID = "" }, `league id ""`},
-	}
-	for _, tt := range tests {
+	} {
 		for _, transport := range transports {
 			t.Run(tt.name+", "+transport, func(t *testing.T) {
 				o := options(4)

@@ -37,7 +37,7 @@ func TestAddMatchKeepsExistingFile(t *testing.T) {
 }
 
 func TestUnreadableFileIsRejected(t *testing.T) {
-	tests := []struct{ name, text, want string }{
+	for _, tt := range []struct{ name, text, want string }{
 		{"an empty file", "", "not a whole JSON document"},
 		{"half a document", `{"schema_version":"1.0.0","player_id":"P`, "not a whole JSON document"},
 		{"two documents", `{"schema_version":"1.0.0"}{}`, "not a whole JSON document"},
@@ -48,8 +48,7 @@ func TestUnreadableFileIsRejected(t *testing.T) {
 		{"a version that is no number", `{"schema_version":"zero"}`, "schema_version: must be a version"},
 		{"a newer version", `{"schema_version":"2.3.4"}`, "made by a newer evenodd"},
 		{"a member of another type", `{"schema_version":"1.0.0","matches":7}`, "matches"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "history.json")
 			require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))

@@ -122,14 +122,13 @@ func TestEveryChoiceIsLegal(t *testing.T) {
 }
 
 func TestRandomIsUniform(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		options []string
 	}{
 		{"two moves", []string{"even", "odd"}},
 		{"nine moves", []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const draws = 18_000
 			counts := map[string]int{}
@@ -167,7 +166,7 @@ func TestConstantStrategiesChooseTheirMove(t *testing.T) {
 }
 
 func TestAlternateGoesThroughTheOptionsByRound(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		options []string
 		round   int
@@ -183,8 +182,7 @@ func TestAlternateGoesThroughTheOptionsByRound(t *testing.T) {
 		{"one option", []string{"pass"}, 7, "pass"},
 		{"the round is not known", []string{"even", "odd"}, 0, "even"},
 		{"the round is nonsense", []string{"even", "odd"}, -2, "even"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			counts := choices(t, "alternate", func(n uint64) strategy.View {
 				v := parities(remembering(past{"P02", "odd", "odd"}), n)
@@ -200,7 +198,7 @@ func TestAlternateGoesThroughTheOptionsByRound(t *testing.T) {
 const either = "either"
 
 func TestStrategiesWithMemory(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		strategy string
 		matches  []past
@@ -239,8 +237,7 @@ func TestStrategiesWithMemory(t *testing.T) {
 		{"contrarian: an unknown opponent is like all others", "contrarian",
 			[]past{{"P03", "even", "odd"}, {"P04", "even", "odd"}, {"P04", "odd", "odd"}}, "odd"},
 		{"contrarian: a forfeit shows nothing", "contrarian", []past{{"P02", "even", "odd"}, {"P02", "", ""}}, "odd"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			memory := remembering(tt.matches...)
 			counts := choices(t, tt.strategy, func(n uint64) strategy.View { return parities(memory, n) })
@@ -256,7 +253,7 @@ func TestStrategiesWithMemory(t *testing.T) {
 
 func TestStrategiesWithMemoryInGamesOfMoreMoves(t *testing.T) {
 	thrice := []string{"rock", "paper", "scissors"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		strategy string
 		options  []string
@@ -272,8 +269,7 @@ func TestStrategiesWithMemoryInGamesOfMoreMoves(t *testing.T) {
 		{"mirror cannot repeat what is not legal now", "mirror", []string{"paper", "scissors"},
 			[]past{{"P02", "rock", ""}}, []string{"paper", "scissors"}},
 		{"frequency where no parity is drawn", "frequency", thrice, []past{{"P02", "rock", "even"}}, thrice},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			memory := remembering(tt.matches...)
 			counts := choices(t, tt.strategy, func(n uint64) strategy.View {

@@ -23,7 +23,7 @@ func best(t *testing.T, moves string, depth int) []string {
 
 func TestBestMoves(t *testing.T) {
 	all := []string{"1", "2", "3", "4", "5", "6", "7"}
-	tests := []struct {
+	for _, test := range []struct {
 		name, moves string
 		depth       int
 		want        []string
@@ -37,8 +37,7 @@ func TestBestMoves(t *testing.T) {
 		{"a search of four moves sees that threat", "334", 4, []string{"2", "5"}},
 		{"all moves lose at the same time", "33445", 4, all},
 		{"all first moves are equal for a short search", "", 6, all},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.Equal(t, test.want, best(t, test.moves, test.depth))
 		})
@@ -47,7 +46,7 @@ func TestBestMoves(t *testing.T) {
 
 func TestBestRefusesOtherBoards(t *testing.T) {
 	board := func(lowest ...string) []string { return append(emptyBoard()[:6-len(lowest)], lowest...) }
-	tests := []struct {
+	for _, test := range []struct {
 		name  string
 		board []string
 		mark  string
@@ -60,8 +59,7 @@ func TestBestRefusesOtherBoards(t *testing.T) {
 		{"the other side's mark", board("X......"), "X", `"X" is not the mark to move after 1 moves`},
 		{"no mark", board(), "", `"" is not the mark to move after 0 moves`},
 		{"the end", board("OOO....", "XXXX..."), "O", "the match is over"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := connectfour.Best(test.board, test.mark, 4)
 			assert.ErrorContains(t, err, test.want)

@@ -34,7 +34,7 @@ func after(t *testing.T, moves string) rules.Position {
 }
 
 func TestMatches(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, moves string
 		winner      rules.Side
 		last        [2]string
@@ -50,8 +50,7 @@ func TestMatches(t *testing.T) {
 		{"a diagonal down, by O", "654755764424", rules.SideB, [2]string{"2", "4"}, "P02 has four O in a line: 4d, 5c, 6b, 7a"},
 		{"with the last cell", "734277664135511763325453312776151562264424", rules.SideB, [2]string{"2", "4"}, "P02 has four O in a line: 4f, 5e, 6d, 7c"},
 		{"a full board", "174166227341672362665415453424277135575133", rules.NoSide, [2]string{"3", "3"}, "The board is full, and nobody has four in a line"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := after(t, test.moves)
 			require.Empty(t, p.ToMove())
@@ -81,7 +80,7 @@ func TestQuestions(t *testing.T) {
 
 func TestIllegalMoves(t *testing.T) {
 	const form = `choice must be a column from "1" to "7"`
-	tests := []struct {
+	for _, test := range []struct {
 		name, moves string
 		side        rules.Side
 		move, want  string
@@ -94,8 +93,7 @@ func TestIllegalMoves(t *testing.T) {
 		{"nothing", "", rules.SideA, "", form},
 		{"out of turn", "4", rules.SideA, "4", "it is the other's turn"},
 		{"after the end", "1122334", rules.SideB, "5", "the match is over"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.EqualError(t, after(t, test.moves).Check(test.side, test.move), test.want)
 		})

@@ -94,7 +94,7 @@ func TestWinnerOfAllChoicesAndNumbers(t *testing.T) {
 }
 
 func TestReasonsFollowTheSpecification(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		a, b   string
 		number int
@@ -108,8 +108,7 @@ func TestReasonsFollowTheSpecification(t *testing.T) {
 		{"both wrong, odd", "even", "even", 9, "Both chose even, number was 9 (odd) - both incorrect"},
 		{"both right, even", "even", "even", 2, "Both chose even, number was 2 (even) - both correct"},
 		{"both right, odd", "odd", "odd", 5, "Both chose odd, number was 5 (odd) - both correct"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := verdict(tt.a, tt.b, drawing(t, tt.number))
 			assert.Equal(t, tt.want, v.Reason([2]string{"P01", "P02"}))
@@ -122,7 +121,7 @@ func TestReasonsFollowTheSpecification(t *testing.T) {
 }
 
 func TestCheckAcceptsExactlyEvenAndOdd(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		move  string
 		legal bool
@@ -143,8 +142,7 @@ func TestCheckAcceptsExactlyEvenAndOdd(t *testing.T) {
 		{"look-alike letter", "еven", false},
 		{"zero byte after", "even\x00", false},
 		{"both", "evenodd", false},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, side := range []rules.Side{rules.SideA, rules.SideB} {
 				err := evenodd.Game{}.Start().Check(side, tt.move)
@@ -263,12 +261,11 @@ func TestDrawsAreUniform(t *testing.T) {
 func TestEveryPartyAffectsTheDraw(t *testing.T) {
 	// For any values of two of the three secrets, the third can lead to each number: no agent
 	// determines the number alone.
-	parts := map[string]func(*rules.Chance) *[32]byte{
+	for name, part := range map[string]func(*rules.Chance) *[32]byte{
 		"referee": func(c *rules.Chance) *[32]byte { return &c.Nonce },
 		"A":       func(c *rules.Chance) *[32]byte { return &c.EntropyA },
 		"B":       func(c *rules.Chance) *[32]byte { return &c.EntropyB },
-	}
-	for name, part := range parts {
+	} {
 		t.Run(name, func(t *testing.T) {
 			numbers := map[int]bool{}
 			c := rules.Chance{Nonce: nonce(1), EntropyA: nonce(2), EntropyB: nonce(3)}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestEveryPairOfHands(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		a, b   string
 		winner rules.Side
 		reason string
@@ -25,8 +25,7 @@ func TestEveryPairOfHands(t *testing.T) {
 		{"rock", "rock", rules.NoSide, "Both chose rock"},
 		{"paper", "paper", rules.NoSide, "Both chose paper"},
 		{"scissors", "scissors", rules.NoSide, "Both chose scissors"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.a+" and "+test.b, func(t *testing.T) {
 			start := rockpaperscissors.Game{}.Start()
 			require.NoError(t, start.Check(rules.SideA, test.a))

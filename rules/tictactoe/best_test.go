@@ -20,7 +20,7 @@ func best(t *testing.T, board, mark string) []string {
 }
 
 func TestBestMoves(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, board, mark string
 		want              string
 	}{
@@ -33,8 +33,7 @@ func TestBestMoves(t *testing.T) {
 		{"a fork", "X...O...X", "O", "1357"},
 		{"lost anyway: whatever lasts longest", "X.XOO.X..", "O", "5"},
 		{"the last cell", "XOXXOOOX.", "X", "8"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.Equal(t, test.want, strings.Join(best(t, test.board, test.mark), ""))
 		})

@@ -28,7 +28,7 @@ func after(t *testing.T, moves string) rules.Position {
 }
 
 func TestMatches(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, moves string
 		winner      rules.Side
 		last        [2]string
@@ -41,8 +41,7 @@ func TestMatches(t *testing.T) {
 		{"with the last cell", "567430812", rules.SideA, [2]string{"2", "1"}, "P01 has three X in a row: 2, 5, 8"},
 		{"two rows with one move: the first is named", "256107834", rules.SideA, [2]string{"4", "3"}, "P01 has three X in a row: 0, 4, 8"},
 		{"no winner", "364025718", rules.NoSide, [2]string{"8", "1"}, "The board is full, and nobody has three in a row"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := after(t, test.moves)
 			verdict := p.Judge(rules.Chance{Nonce: [32]byte{1}})
@@ -65,7 +64,7 @@ func TestQuestions(t *testing.T) {
 }
 
 func TestIllegalMoves(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name, moves string
 		side        rules.Side
 		move, want  string
@@ -79,8 +78,7 @@ func TestIllegalMoves(t *testing.T) {
 		{"nothing", "4", rules.SideB, "", `choice must be a cell from "0" to "8"`},
 		{"out of turn", "4", rules.SideA, "0", "it is the other's turn"},
 		{"after the end", "03142", rules.SideB, "8", "the match is over"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.EqualError(t, after(t, test.moves).Check(test.side, test.move), test.want)
 		})

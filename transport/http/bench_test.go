@@ -21,7 +21,7 @@ func BenchmarkCall(b *testing.B) {
 	bounded := carrier.Config{MaxBody: maxBody, Hosts: []string{"localhost"}, Limits: carrier.Limits{Rate: 1e9, Burst: 1e9}}
 	withMCP := bounded
 	withMCP.MCP = nethttp.NotFoundHandler()
-	benchmarks := []struct {
+	for _, bb := range []struct {
 		name   string
 		config carrier.Config
 		limit  time.Duration
@@ -30,8 +30,7 @@ func BenchmarkCall(b *testing.B) {
 		{"bounded", bounded, 0},
 		{"beside MCP", withMCP, 0},
 		{"timed", bounded, time.Minute},
-	}
-	for _, bb := range benchmarks {
+	} {
 		b.Run(bb.name, func(b *testing.B) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(b, err)

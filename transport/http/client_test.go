@@ -60,7 +60,7 @@ func TestUnreadableResponses(t *testing.T) {
 	const refusal = `{"jsonrpc":"2.0","error":{"code":4004,"message":"INVALID"},"id":1}`
 	const html = "<html>hello</html>"
 	large := `{"jsonrpc":"2.0","result":{"Text":"` + strings.Repeat("x", maxReply) + `"},"id":1}`
-	tests := []struct {
+	for _, tt := range []struct {
 		status       int
 		header, body string
 		want         string
@@ -90,8 +90,7 @@ func TestUnreadableResponses(t *testing.T) {
 		{200, "Content-Length: " + strconv.Itoa(len(large)), large, "more than the 65536 allowed"},
 		{200, "", large, "more than the 65536 bytes allowed"},
 		{200, "", "without end", "more than the 65536 bytes allowed"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(fmt.Sprintf("%d %.40s", tt.status, tt.want), func(t *testing.T) {
 			endpoint := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
 				if name, value, ok := strings.Cut(tt.header, ": "); ok {
@@ -181,7 +180,7 @@ func TestVacantPathIsReported(t *testing.T) {
 }
 
 func TestRefusalsWithAnErrorObject(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		status int
 		body   string
@@ -202,8 +201,7 @@ func TestRefusalsWithAnErrorObject(t *testing.T) {
 			transport.Error{Code: -32603, Message: "Unknown tool: x"}, ""},
 		{"200", http.StatusOK, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
 			transport.Error{Code: -32600, Message: "Invalid Request"}, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			endpoint := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(tt.status)
@@ -280,7 +278,7 @@ func emptyNameServer(context.Context, string, string) (net.Conn, error) {
 
 func TestUnreachable(t *testing.T) {
 	resolving := &net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: emptyNameServer}}
-	tests := []struct {
+	for _, tt := range []struct {
 		name     string
 		endpoint string
 		dial     carrier.Dialer
@@ -289,8 +287,7 @@ func TestUnreachable(t *testing.T) {
 		{"an unknown host", "http://nobody.invalid:8101/mcp", resolving.DialContext},
 		{"no address", "http://[::1/mcp", nil},
 		{"control characters", "http://p\x00/mcp", nil},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := say(context.Background(), newClient(t, tt.dial), tt.endpoint, "join", "")
 			var unreachable *transport.UnreachableError
@@ -330,7 +327,7 @@ func truncatedServer(t *testing.T, answer string) (endpoint string) {
 }
 
 func TestBrokenConnections(t *testing.T) {
-	tests := []struct{ name, answer string }{
+	for _, tt := range []struct{ name, answer string }{
 		{"before the answer", ""},
 		{"in the middle of the status line", "HTTP/1.1 20"},
 		{"in the middle of the header", "HTTP/1.1 200 OK\r\nContent-Type: applic"},
@@ -340,8 +337,7 @@ func TestBrokenConnections(t *testing.T) {
 		{"between chunks, after a whole response", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nd\r\n{\"result\":{}}\r\n"},
 		{"in the middle of a refusal", "HTTP/1.1 400 Bad Request\r\nContent-Length: 90\r\n\r\n{\"error\":{"},
 		{"with text that is not HTTP", "hello\r\n\r\n"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := say(context.Background(), newClient(t, nil), truncatedServer(t, tt.answer), "join", "")
 			require.Error(t, err)

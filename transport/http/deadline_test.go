@@ -32,15 +32,14 @@ func waitingMux() *transport.Mux {
 }
 
 func TestDeadlines(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name       string
 		ctx, limit time.Duration
 	}{
 		{"of a context", 3 * time.Second, 0},
 		{"of a limit", time.Hour, 3 * time.Second},
 		{"of a context that ends before the limit", 3 * time.Second, 30 * time.Second},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inVirtualTime(t, waitingMux, func(t *testing.T, a *testAgent) {
 				for _, took := range []string{"0s", "2.999999999s"} {

@@ -43,7 +43,7 @@ func thirdParty(t *testing.T, h http.HandlerFunc) *pipenet.Listener {
 func TestRetryAfterIsRead(t *testing.T) {
 	const refusal = `{"jsonrpc":"2.0","error":{"code":22,"message":"RATE_LIMITED"},"id":null}`
 	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		status int
 		said   func() string
@@ -63,8 +63,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 		{"another status", 500, func() string { return "7" }, "", &carrier.StatusError{Status: 500}},
 		{"an error beside it", 429, func() string { return "7" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 7 * time.Second, Status: 429}},
 		{"an error alone", 429, func() string { return "" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", Status: 429}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := thirdParty(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -110,7 +110,7 @@ func TestConnectionsOfOneAgentDoNotCrowdOutOthers(t *testing.T) {
 
 // Callers without a credential use up the budget of an address, or of all addresses.
 func TestCallsWithACredentialHaveTheirOwnBudget(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		limits  carrier.Limits
 		flood   func(t *testing.T, l *addressedNetwork)
@@ -124,8 +124,7 @@ func TestCallsWithACredentialHaveTheirOwnBudget(t *testing.T) {
 		}, http.StatusTooManyRequests},
 		{"calls at once of an address", carrier.Limits{CallsPerAddress: 2}, hang, http.StatusTooManyRequests},
 		{"calls at once of all", carrier.Limits{Calls: 2}, hang, http.StatusServiceUnavailable},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			config := carrier.Config{Limits: tt.limits, Identify: identify(credential, "tok-other")}
 			withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {

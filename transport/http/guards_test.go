@@ -78,7 +78,7 @@ func TestOnlyJSONIsAccepted(t *testing.T) {
 func TestRequestsForOtherHostsAreRefused(t *testing.T) {
 	const refused = http.StatusMisdirectedRequest
 	names := []string{"Agent.Example", "::1"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		names []string
 		host  string
@@ -99,8 +99,7 @@ func TestRequestsForOtherHostsAreRefused(t *testing.T) {
 		{"a name that begins like its own", names, "agent.example.evil.example", refused},
 		{"a name, if the server has none", []string{}, "agent.example", refused},
 		{"any name, if all are allowed", nil, "evil.example", http.StatusOK},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Hosts: tt.names, Mounts: []carrier.Mount{carrier.Health(nil)}})
 			header := http.Header{}
@@ -115,7 +114,7 @@ func TestRequestsForOtherHostsAreRefused(t *testing.T) {
 
 func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		header http.Header
 		want   int
@@ -126,8 +125,7 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 		{"a page of a sibling site", http.Header{"Sec-Fetch-Site": {"same-site"}}, http.StatusForbidden},
 		{"an old browser's page of another site", http.Header{"Origin": {"https://evil.example"}}, http.StatusForbidden},
 		{"a page with the origin null", http.Header{"Origin": {"null"}}, http.StatusForbidden},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Equal(t, tt.want, send(t, http.MethodPost, base+"/mcp", strings.NewReader(say1), tt.header).status)
 		})
@@ -241,7 +239,7 @@ func (v *testConn) calls(t *testing.T, method, words string) (status int, retryA
 }
 
 func TestRateLimit(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		limited func(time.Duration) error
 		want    string
@@ -250,8 +248,7 @@ func TestRateLimit(t *testing.T) {
 			return &transport.Error{Code: 22, Message: "RATE_LIMITED", Data: wait.String()}
 		}, `{"jsonrpc":"2.0","error":{"code":22,"message":"RATE_LIMITED","data":"1.5s"},"id":null}`},
 		{"plain text", nil, "too many requests\n"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			config := carrier.Config{RateLimited: tt.limited, Limits: carrier.Limits{Rate: 0.5, Burst: 3}}
 			from := []string{"192.0.2.1:1", "192.0.2.2:1"}
@@ -358,7 +355,7 @@ func TestFewUntrustedLargeRequestsAtOnce(t *testing.T) {
 }
 
 func TestAddressesThatCountAsOneCaller(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, first, second string
 		same                bool
 	}{
@@ -369,8 +366,7 @@ func TestAddressesThatCountAsOneCaller(t *testing.T) {
 		{"two households", "[2001:db8:0:1::1]:1", "[2001:db8:0:2::1]:1", false},
 		{"one link", "[fe80::1%eth0]:1", "[fe80::1%eth1]:1", true},
 		{"a network without addresses", "pipe", "another", true},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			config := carrier.Config{Limits: carrier.Limits{Rate: 1, Burst: 1}}
 			withLimits(t, config, []string{tt.first, tt.second}, func(t *testing.T, l *addressedNetwork) {
@@ -385,15 +381,14 @@ func TestAddressesThatCountAsOneCaller(t *testing.T) {
 }
 
 func TestTooManyCallsAtOnce(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		limits carrier.Limits
 		want   int
 	}{
 		{"of one address", carrier.Limits{CallsPerAddress: 2}, http.StatusTooManyRequests},
 		{"of all together", carrier.Limits{Calls: 2}, http.StatusServiceUnavailable},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			withLimits(t, carrier.Config{Limits: tt.limits}, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
 				busy := []*testConn{l.connect(t), l.connect(t)}
@@ -460,7 +455,7 @@ func TestTooManyConnections(t *testing.T) {
 // The server stops reading an endless body, with and without a length.
 func TestEndlessBodiesAreCutOff(t *testing.T) {
 	const head = "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\n"
-	tests := []struct {
+	for _, tt := range []struct {
 		name, header, piece string
 		every               time.Duration
 		want                string
@@ -473,8 +468,7 @@ func TestEndlessBodiesAreCutOff(t *testing.T) {
 		{"half", "Content-Length: 1000\r\n\r\n", "", time.Second, "400 Bad Request"},
 		{"with two lengths", "Content-Length: 1000\r\nContent-Length: 10\r\n\r\n", "x", time.Second, "400 Bad Request"},
 		{"with a length that is none", "Content-Length: -1\r\n\r\n", "x", time.Second, "400 Bad Request"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			withLimits(t, carrier.Config{}, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
 				v := l.connect(t)
@@ -510,7 +504,7 @@ func TestRetryAfterOfErrors(t *testing.T) {
 	call := func(method, id string) string {
 		return `{"jsonrpc":"2.0","method":"` + method + `","params":{}` + id + `}`
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, body string
 		status     int
 		retryAfter string
@@ -520,8 +514,7 @@ func TestRetryAfterOfErrors(t *testing.T) {
 		{"one that names no time", call("angry", `,"id":1`), http.StatusOK, ""},
 		{"a batch", "[" + call("busy", `,"id":1`) + "]", http.StatusOK, ""},
 		{"a notification", call("busy", ""), http.StatusNoContent, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(tt.body), nil)
 			assert.Equal(t, tt.status, got.status)

@@ -25,7 +25,7 @@ func TestRequestsOfMCPGoToItsServer(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(mcpServer)})
 	version := http.Header{"Mcp-Protocol-Version": {"2025-11-25"}}
 	call := func(method string) string { return `{"jsonrpc":"2.0","method":"` + method + `","params":{},"id":1}` }
-	tests := []struct {
+	for _, tt := range []struct {
 		name, body string
 		header     http.Header
 		want       bool
@@ -48,8 +48,7 @@ func TestRequestsOfMCPGoToItsServer(t *testing.T) {
 		{"a method that is repeated", `{"jsonrpc":"2.0","method":"ping","method":"subscriptions/listen","id":1}`, version, false},
 		{"no method", `{"jsonrpc":"2.0","Method":"subscriptions/listen","id":1}`, version, false},
 		{"no JSON", `{"method":"initialize"`, nil, false},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, http.MethodPost, base+carrier.Path, strings.NewReader(tt.body), tt.header)
 			if tt.want {

@@ -42,7 +42,7 @@ func checkGuards(t *testing.T, quota *carrier.Quota) {
 		h.Set(name, value)
 		return h
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, method, body string
 		header             http.Header
 		want               int
@@ -53,8 +53,7 @@ func checkGuards(t *testing.T, quota *carrier.Quota) {
 		{"a large body", http.MethodPost, strings.Repeat(" ", maxBody+1), json, http.StatusRequestEntityTooLarge},
 		{"another host (DNS rebinding)", http.MethodGet, "", http.Header{"Host": {"evil.example"}}, http.StatusMisdirectedRequest},
 		{"a page of another site", http.MethodPost, "{}", with("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, tt.method, base+"/page/x", strings.NewReader(tt.body), tt.header)
 			assert.Equal(t, tt.want, got.status)

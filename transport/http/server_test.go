@@ -49,15 +49,14 @@ func send(t *testing.T, method, url string, body io.Reader, header http.Header) 
 
 func TestServerAnswersPosts(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
-	tests := []struct{ name, body, want string }{
+	for _, tt := range []struct{ name, body, want string }{
 		{"a call", `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":"a"}`, `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":"a"}`},
 		{"a batch", `[{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}]`, `[{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}]`},
 		{"a method that does not exist", `{"jsonrpc":"2.0","method":"no","id":1}`,
 			`{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`},
 		{"no JSON", `hello`, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}`},
 		{"nothing", ``, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(tt.body), nil)
 			assert.Equal(t, http.StatusOK, got.status)
@@ -77,14 +76,13 @@ func TestNotificationsGetNoBody(t *testing.T) {
 		"fail":  func(context.Context, string, *text) (any, error) { return nil, errors.New("no") },
 		"panic": func(context.Context, string, *text) (any, error) { panic("no") },
 	}), carrier.Config{MaxBody: maxBody})
-	tests := []struct{ name, body string }{
+	for _, tt := range []struct{ name, body string }{
 		{"a notification", `{"jsonrpc":"2.0","method":"echo","params":{}}`},
 		{"one that fails", `{"jsonrpc":"2.0","method":"fail","params":{}}`},
 		{"one that panics", `{"jsonrpc":"2.0","method":"panic","params":{}}`},
 		{"unknown method", `{"jsonrpc":"2.0","method":"no"}`},
 		{"a batch of them", `[{"jsonrpc":"2.0","method":"echo","params":{}},{"jsonrpc":"2.0","method":"no"}]`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(tt.body), nil)
 			assert.Equal(t, http.StatusNoContent, got.status)
@@ -96,7 +94,7 @@ func TestNotificationsGetNoBody(t *testing.T) {
 func TestServerRoutes(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Mounts: []carrier.Mount{carrier.Health(nil)}})
 	const allowed = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
-	tests := []struct {
+	for _, tt := range []struct {
 		name, method, path string
 		status             int
 		allow              string
@@ -109,8 +107,7 @@ func TestServerRoutes(t *testing.T) {
 		{"POST of the health", http.MethodPost, "/healthz", http.StatusMethodNotAllowed, "GET, HEAD"},
 		{"a path below", http.MethodPost, "/mcp/", http.StatusNotFound, ""},
 		{"the root", http.MethodPost, "/", http.StatusNotFound, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, tt.method, base+tt.path, strings.NewReader(allowed), nil)
 			assert.Equal(t, tt.status, got.status)
@@ -120,7 +117,7 @@ func TestServerRoutes(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		health func() any
 		status int
@@ -129,8 +126,7 @@ func TestHealth(t *testing.T) {
 		{"by default", nil, http.StatusOK, `{"status":"ok"}` + "\n"},
 		{"of the agent", func() any { return map[string]any{"status": "ok", "role": "player"} }, http.StatusOK, `{"role":"player","status":"ok"}` + "\n"},
 		{"that cannot be encoded", func() any { return func() {} }, http.StatusInternalServerError, "no health\n"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Mounts: []carrier.Mount{carrier.Health(tt.health)}})
 			got := send(t, http.MethodGet, base+"/healthz", nil, nil)
@@ -147,7 +143,7 @@ func TestOnlyBearerSchemeIsRead(t *testing.T) {
 	base, _ := start(t, serving(map[string]handler{
 		"who": func(_ context.Context, bearer string, _ *text) (any, error) { return bearer, nil },
 	}), carrier.Config{MaxBody: maxBody})
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		header http.Header
 		want   string
@@ -162,8 +158,7 @@ func TestOnlyBearerSchemeIsRead(t *testing.T) {
 		{"a scheme that begins like it", http.Header{"Authorization": {"BearerX tok-1"}}, ""},
 		{"another header", http.Header{"X-Auth-Token": {"tok-1"}, "Proxy-Authorization": {"Bearer tok-1"}, "Cookie": {"bearer=tok-1"}}, ""},
 		{"the address", nil, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, http.MethodPost, base+"/mcp?access_token=tok-1",
 				strings.NewReader(`{"jsonrpc":"2.0","method":"who","params":{"access_token":"tok-1"},"id":1}`), tt.header)
@@ -197,7 +192,7 @@ func TestBodyLimits(t *testing.T) {
 	}
 	bearer := http.Header{"Authorization": {"Bearer tok-1"}}
 	trusts := identify("tok-1")
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		config  carrier.Config
 		bytes   int
@@ -218,8 +213,7 @@ func TestBodyLimits(t *testing.T) {
 		{"a bearer's limit if no bearer is trusted", carrier.Config{MaxBody: small, MaxBearerBody: large, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
 		{"a bearer without a limit of its own", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
 		{"a smaller limit of a bearer is ignored", carrier.Config{MaxBody: large, MaxBearerBody: small, Identify: trusts, TooLarge: tooLarge}, large, bearer, ""},
-	}
-	for _, tt := range tests {
+	} {
 		base, _ := start(t, serving(nil), tt.config)
 		for name, body := range map[string]io.Reader{
 			"":                    strings.NewReader(callOf(tt.bytes)),

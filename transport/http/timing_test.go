@@ -75,7 +75,7 @@ func TestTimingOfCalls(t *testing.T) {
 // The time in the queue of this side extends the limit of a call with ExtendByQueue, and of
 // no other call.
 func TestQueueExtendsTheLimit(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name         string
 		after, limit time.Duration // the call begins so long after another, which takes three seconds
 		extend       bool
@@ -86,8 +86,7 @@ func TestQueueExtendsTheLimit(t *testing.T) {
 		{"the limit is exceeded after the request is sent", second, 2500 * time.Millisecond, true, context.DeadlineExceeded, 4500 * time.Millisecond},
 		{"a request is not sent after its limit", 0, 2 * second, true, context.DeadlineExceeded, 2 * second},
 		{"an ordinary limit begins with the call", 0, 4 * second, false, context.DeadlineExceeded, 4 * second},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, MaxConns: 1, Dial: thirdParty(t, slowAnswer).Dial})
@@ -114,7 +113,7 @@ func TestTimingOfCallsThatFail(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		answer http.HandlerFunc
 		dial   time.Duration
@@ -123,8 +122,7 @@ func TestTimingOfCallsThatFail(t *testing.T) {
 		{"before the request is sent", slowAnswer, time.Hour, transport.Timing{Connecting: 10 * second}},
 		{"before the response", never, 4 * second, transport.Timing{Connecting: 4 * second, Waiting: 6 * second}},
 		{"in the middle of the response", slowAnswer, 8 * second, transport.Timing{Connecting: 8 * second, Waiting: second, Reading: second}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := thirdParty(t, tt.answer)

@@ -154,7 +154,7 @@ func TestWireEncodesBothWays(t *testing.T) {
 
 func TestWireFailures(t *testing.T) {
 	refusal := errors.New("no reply")
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		params any
 		result any
@@ -164,8 +164,7 @@ func TestWireFailures(t *testing.T) {
 		{"params that cannot be encoded", func() {}, nil, nil, nil},
 		{"a result that cannot be encoded", &question{}, func() {}, nil, &transport.Error{Code: transport.CodeInternal, Message: "Internal error"}},
 		{"a result that the caller cannot read", &question{}, &reply{}, refusal, refusal},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bus := memory.NewWireBus()
 			listen(t, bus, serving(map[string]handler{

@@ -81,7 +81,7 @@ func TestNotes(t *testing.T) {
 		w.rechain(slices.Insert(lines, i+1, added...))
 	}
 	another := protocol.DrawCommitment(leagueID, "R1M1", 2, "REF01", secretOf("another"))
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		rounds int
 		do     func(w *savedLeague)
@@ -202,8 +202,7 @@ func TestNotes(t *testing.T) {
 		}, []position{{audit.RuleTime, journalFile, ""}, {audit.RuleTime, journalFile, "\"seq\":10,"}}},
 		{"a clock that was set back", 3, func(w *savedLeague) { w.editLine("2026-01-01T12", "2026-01-01T13", `"seq":9,`) },
 			[]position{{audit.RuleTime, journalFile, ""}}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newSavedLeague(t, tt.rounds)
@@ -238,7 +237,7 @@ func TestFolderWithoutLeagueIsAnError(t *testing.T) {
 }
 
 func TestFindingsAboutUnreadableFilesNameMembersNotGoTypes(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, file, pattern, by, want string
 	}{
 		{"a text for a number", standingsFile, `"version": 6`, `"version": "six"`, `a member has the wrong type: version must be a number, not a string`},
@@ -250,8 +249,7 @@ func TestFindingsAboutUnreadableFilesNameMembersNotGoTypes(t *testing.T) {
 		{"a member too many", journalFile, `"round_id":1`, `"round_id":1,"mood":2`, "event round_announced: data/mood is an unknown member"},
 		{"a summary", roundsFile, `"technical_losses": 0`, `"technical_losses": 1`, "rounds.0.summary.technical_losses is 1; by the journal it is 0"},
 		{"half a file", r1m1, `(?s)"draw".*$`, ``, "it is not a complete JSON document: unexpected EOF"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newSavedLeague(t, 3)

@@ -25,7 +25,7 @@ type position struct{ rule, file, text string }
 // line, and not many further findings.
 func TestForgeries(t *testing.T) {
 	const report = `"type":"match_reported"`
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		forge func(w *savedLeague)
 		want  []position
@@ -400,8 +400,7 @@ func TestForgeries(t *testing.T) {
 		{"a champion of another name", func(w *savedLeague) {
 			w.editLine(`"display_name":"`, `"display_name":"The great `, `"type":"completed"`)
 		}, []position{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newSavedLeague(t, 3)

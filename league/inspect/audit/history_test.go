@@ -17,7 +17,7 @@ const documentP01 = "data/players/P01/history.json"
 
 func TestHistoryLinesAreChecked(t *testing.T) {
 	cutDocument := func(w *savedLeague) { require.NoError(w.t, os.Truncate(w.path(documentP01), 200)) }
-	tests := []struct {
+	for _, tt := range []struct {
 		name            string
 		do              func(w *savedLeague)
 		findings, notes []position
@@ -52,8 +52,7 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			[]position{{audit.RuleSchema, historyP01, `"2.0.0"`}}, nil},
 		{"lines of another player", func(w *savedLeague) { w.edit(historyP01, `"player_id":"P01"`, `"player_id":"P02"`) },
 			[]position{{audit.RuleHistory, historyP01, ""}}, []position{{audit.RuleHistory, documentP01, ""}}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newSavedLeague(t, 3)

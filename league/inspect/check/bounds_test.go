@@ -56,7 +56,7 @@ func endless(c net.Conn, head, again string) {
 func TestExaminationEndsInItsBudgetWhateverTheConnectionDoes(t *testing.T) {
 	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-	agents := map[string]func(net.Conn, <-chan struct{}){
+	for name, do := range map[string]func(net.Conn, <-chan struct{}){
 		"says nothing": func(_ net.Conn, over <-chan struct{}) { <-over },
 		"never stops talking": func(c net.Conn, _ <-chan struct{}) {
 			if request(c) {
@@ -64,8 +64,7 @@ func TestExaminationEndsInItsBudgetWhateverTheConnectionDoes(t *testing.T) {
 			}
 		},
 		"hangs up": func(c net.Conn, _ <-chan struct{}) { request(c) },
-	}
-	for name, do := range agents {
+	} {
 		for _, role := range []string{check.Player, check.Referee, check.Manager} {
 			t.Run(name+"/"+role, func(t *testing.T) {
 				t.Parallel()

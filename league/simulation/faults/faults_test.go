@@ -13,7 +13,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, spec string
 		want       faults.Plan
 	}{
@@ -27,8 +27,7 @@ func TestParse(t *testing.T) {
 			{ID: "P01", From: 1, Until: 2}, {ID: "P01", From: 2, Until: 3}, {ID: "P100", From: 1},
 		}}},
 		{"a referee", "referee-crash=REF01@R3", faults.Plan{RefereeCrash: []faults.Period{{ID: "REF01", From: 3}}}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := faults.Parse(tt.spec)
 			require.NoError(t, err)
@@ -40,7 +39,7 @@ func TestParse(t *testing.T) {
 func TestInvalidSpecificationsAreRejected(t *testing.T) {
 	const after = "after @ write a round, such as R2, or the first round and the round after the last, such as R2-R4"
 	const kinds = "one of drop, delay, duplicate, garbage, crash, hang, deny, referee-crash, each with = and a value"
-	tests := []struct{ spec, want string }{
+	for _, tt := range []struct{ spec, want string }{
 		{"drop=1.1", `"drop=1.1": a probability from 0 to 1`},
 		{"drop=-0.1", `"drop=-0.1": a probability from 0 to 1`},
 		{"drop=NaN", `"drop=NaN": a probability from 0 to 1`},
@@ -64,8 +63,7 @@ func TestInvalidSpecificationsAreRejected(t *testing.T) {
 		{"crash=P03@R2-", `"crash=P03@R2-": ` + after},
 		{"hang=P03,hang=P03@R2", `"hang=P03@R2": hang of P03 at that time is given already`},
 		{"hang=P03@R2-R4,hang=P03@R3-R5", `"hang=P03@R3-R5": hang of P03 at that time is given already`},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.spec, func(t *testing.T) {
 			_, err := faults.Parse(tt.spec)
 			require.EqualError(t, err, "faults: "+tt.want)
@@ -79,15 +77,14 @@ func TestInvalidSpecificationsAreRejected(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	tests := []struct{ spec, want string }{
+	for _, tt := range []struct{ spec, want string }{
 		{"drop=1,crash=P04,referee-crash=REF02@R3", ""},
 		{"crash=P05", "faults: P05 is not in the league: the last one is P04"},
 		{"referee-crash=REF03", "faults: REF03 is not in the league: the last one is REF02"},
 		{"hang=P04@R4", "faults: P04: the league has no round 4: the last one is 3"},
 		{"deny=P04@R2-R4", "faults: P04: the league has no round 4: the last one is 3"},
 		{"referee-crash=REF01,referee-crash=REF02@R3", "faults: every referee crashes (2), and none is left to conduct the matches"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.spec, func(t *testing.T) {
 			p, err := faults.Parse(tt.spec)
 			require.NoError(t, err)

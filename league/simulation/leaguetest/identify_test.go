@@ -18,7 +18,7 @@ func TestCallersAreIdentifiedByValidCredentials(t *testing.T) {
 			return fmt.Appendf(nil, `{"sender":%q,"match_id":%q,"conversation_id":%q,"auth_token":%q}`, sender, match, conversation, token)
 		}
 		access := w.AccessToken("P01", "R1M1", 2, "REF01")
-		tests := []struct {
+		for _, tt := range []struct {
 			name     string
 			identify func(bearer string, body []byte) string
 			bearer   string
@@ -41,8 +41,7 @@ func TestCallersAreIdentifiedByValidCredentials(t *testing.T) {
 			{"a manager: the organiser", w.Manager.Identify, "", body("", "", "", w.Manager.AdminToken()), "organiser"},
 			{"a manager: a forged token", w.Manager.Identify, "tok-p01-forged", body("player:P01", "", "", "tok-p01-forged"), ""},
 			{"a manager: nothing", w.Manager.Identify, "", nil, ""},
-		}
-		for _, tt := range tests {
+		} {
 			assert.Equal(t, tt.want, tt.identify(tt.bearer, tt.body), tt.name)
 		}
 	})

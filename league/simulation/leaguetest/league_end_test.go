@@ -14,7 +14,7 @@ func TestLeagueCompletedWithOddTablesEndsAgents(t *testing.T) {
 	const champion, row = `"champion":{"player_id":"P02","display_name":"Beta","points":3}`, `{"rank":1,"player_id":"P01","points":3}`
 	const envelope = `"protocol":"league.v2","message_type":"LEAGUE_COMPLETED","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c"`
 	const league = `"league_id":"league_2025","total_rounds":1,"total_matches":1`
-	tests := map[string]string{
+	for name, tables := range map[string]string{
 		"no tables":           league,
 		"empty standings":     league + `,"final_standings":[],` + champion,
 		"null tables":         league + `,"final_standings":null,"champion":null`,
@@ -23,8 +23,7 @@ func TestLeagueCompletedWithOddTablesEndsAgents(t *testing.T) {
 		"odd rows":            league + `,"final_standings":[` + row + `,7,{"rank":"first"},null],` + champion,
 		"odd champion":        league + `,"final_standings":[` + row + `],"champion":"P02"`,
 		"no rounds":           `"total_rounds":0,"journal_head":5`,
-	}
-	for name, tables := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 				w.ScriptedManager()

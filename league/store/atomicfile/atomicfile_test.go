@@ -116,10 +116,9 @@ func TestAReaderNeverSeesAPart(t *testing.T) {
 }
 
 func TestWhatCannotBeWritten(t *testing.T) {
-	writers := map[string]func(string, []byte, os.FileMode) error{
+	for name, write := range map[string]func(string, []byte, os.FileMode) error{
 		"write": atomicfile.WriteFile, "create": atomicfile.CreateFile, "write unsynced": unsynced,
-	}
-	for name, write := range writers {
+	} {
 		t.Run(name+" in a folder that is not there", func(t *testing.T) {
 			err := write(filepath.Join(t.TempDir(), "missing", "f.json"), []byte("x"), 0o644)
 			require.ErrorIs(t, err, fs.ErrNotExist)

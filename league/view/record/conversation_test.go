@@ -41,7 +41,7 @@ func matchOf(exchanges ...store.Exchange) *store.Match {
 func TestConversationShowsWhatWasAnswered(t *testing.T) {
 	wrongChoice := &store.ExchangeError{ErrorCode: "E004", ErrorName: "INVALID_PARITY_CHOICE", Detail: `choice must be "even" or "odd"`}
 	unreadable := &store.ExchangeError{ErrorCode: "E009", ErrorName: "CONNECTION_ERROR", Detail: "the answer is not JSON"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name            string
 		message, answer string
 		fault           *store.ExchangeError
@@ -69,8 +69,7 @@ func TestConversationShowsWhatWasAnswered(t *testing.T) {
 		{"a broken connection", "", "", &store.ExchangeError{ErrorCode: "E009"}, "(no answer)", record.TroubleUnreachable},
 		{"busy", "", "", &store.ExchangeError{ErrorCode: "E022"}, "(asks to wait)", record.TroubleWait},
 		{"too large", "", "", &store.ExchangeError{ErrorCode: "E023", Detail: "the message is too large to be kept"}, "(an answer that is too large for the file)", record.TroubleWrong},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			x := received("01.000", 1, tt.message, tt.fault)
 			x.Answer = tt.answer

@@ -96,7 +96,7 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 		later = `while read -r q; do echo even; done`
 		twice = `[ -e "$1/before" ] && { ` + later + `; exit; }; : > "$1/before"; : > "$1/alive"; read -r q; `
 	)
-	tests := []struct {
+	for _, tt := range []struct {
 		name, script string
 		want         string
 		starts       int
@@ -116,8 +116,7 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 		{"bytes that are not UTF-8", twice + `printf '\377\376\n'; ` + later, "which is not a legal choice", 1},
 		{"an illegal choice", twice + `echo evne; ` + later, `answered "evne"`, 1},
 		{"broken JSON", twice + `echo '{"choice"'; ` + later, "with invalid JSON", 1},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			limit := long
@@ -141,7 +140,7 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 // These deviations cost no question.
 func TestToleratedAnswers(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name, script string
 		replyOf      string // in the log
 		starts       int
@@ -150,8 +149,7 @@ func TestToleratedAnswers(t *testing.T) {
 		{"text before each answer", `while read -r q; do echo; echo "I think so"; echo even; done`, `"stdout":"I think so"`, 1},
 		{"text on standard error", `while read -r q; do echo deep thoughts >&2; echo even; done`, `"stderr":"deep thoughts"`, 1},
 		{"it exits after each answer", `read -r q; echo even`, "", 3},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := openScript(t, tt.script, 0)
@@ -205,7 +203,7 @@ func alive(t *testing.T, b *testBot) *os.File {
 
 func TestCloseStopsTheBot(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name, script string
 		within       time.Duration // from
 		longer       bool          // it takes until it is killed
@@ -213,8 +211,7 @@ func TestCloseStopsTheBot(t *testing.T) {
 		{"at the end of its input", `while read -r q; do echo even; done; echo goodbye >&2`, 0, false},
 		{"by SIGTERM", `trap 'echo goodbye >&2; exit' TERM; read -r q; echo even; while :; do sleep 0.1; done`, 0, false},
 		{"by SIGKILL", `trap '' TERM; read -r q; echo even; echo goodbye >&2; while :; do sleep 0.1; done`, 0, true},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := openScript(t, `sleep 1000 > "$1/alive" & `+tt.script, 0)

@@ -103,7 +103,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		tools Tools
 		want  string
@@ -123,8 +123,7 @@ func TestOpenErrors(t *testing.T) {
 		{"llm", Tools{LLM: LLM{URL: "http://localhost/v1"}}, "set --llm-url and --llm-model"},
 		{"llm", Tools{LLM: LLM{URL: "localhost:11434", Model: "m"}}, "--llm-url: must be a URL such as"},
 		{"llm", Tools{LLM: LLM{URL: "http://me:secret@localhost/v1", Model: "m"}}, "--llm-url: must not contain a user or a password"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			require.ErrorContains(t, Check(tt.name, tt.tools), tt.want)
 			s, err := Open(tt.name, tt.tools)

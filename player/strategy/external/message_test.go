@@ -59,7 +59,7 @@ func TestQuestionMatchesTheReadme(t *testing.T) {
 
 func TestAnswerLines(t *testing.T) {
 	parities, cells := []string{"even", "odd"}, []string{"0", "4", "8"}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, line string
 		options    []string
 		want       string
@@ -90,8 +90,7 @@ func TestAnswerLines(t *testing.T) {
 		{"a greeting", "pygame 2.5.2 (SDL 2.28.3, Python 3.11.7)", parities, "", "-"},
 		{"a sentence", "I choose even", parities, "", "-"},
 		{"an open quote", `"even`, parities, "", "-"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			choice, _, err := choiceIn(tt.line, tt.options)
 			assert.Equal(t, tt.want, choice)

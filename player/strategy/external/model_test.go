@@ -97,7 +97,7 @@ func TestModel(t *testing.T) {
 	redirecting := func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		replies []http.HandlerFunc
 		want    string // "" when chance decides
@@ -124,8 +124,7 @@ func TestModel(t *testing.T) {
 		{"a broken response", []http.HandlerFunc{hangsUpHalfway}, "", 2, "unexpected EOF"},
 		{"10 MB", []http.HandlerFunc{says(strings.Repeat("even ", 2<<20))}, "", 1, "too large"},
 		{"10 MB of trouble", []http.HandlerFunc{raw(400, strings.Repeat("even ", 2<<20))}, "", 1, "HTTP 400"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			e := serving(t, tt.replies...)
@@ -197,7 +196,7 @@ func (s *silentNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestModelAnswersBeforeTheDeadline(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		limit   time.Duration
 		within  time.Duration // of the referee
@@ -212,8 +211,7 @@ func TestModelAnswersBeforeTheDeadline(t *testing.T) {
 		{"a retry in time", 0, 30 * time.Second, silentNetwork{status: 429, after: "7"}, 7 * time.Second, []time.Duration{0, 7 * time.Second}},
 		{"a retry after the deadline", 0, 30 * time.Second, silentNetwork{status: 429, after: "25"}, 0, []time.Duration{0}},
 		{"an invalid Retry-After", 0, 30 * time.Second, silentNetwork{status: 503, after: "-9"}, retryPause, []time.Duration{0, retryPause}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tt.network.began = time.Now()
@@ -264,7 +262,7 @@ Your choice (one word only):`, prompt(v))
 
 func TestChosenOption(t *testing.T) {
 	parities, cells := []string{"even", "odd"}, []string{"0", "4", "8", "10"}
-	tests := []struct {
+	for _, tt := range []struct {
 		answer  string
 		options []string
 		want    string // "" for nothing
@@ -291,8 +289,7 @@ func TestChosenOption(t *testing.T) {
 		{"cell 14 or 48", cells, ""},
 		{"pass the turn", []string{"pass", "pass the turn"}, ""},
 		{"\xff\xfe even \xff", parities, "even"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.answer, func(t *testing.T) {
 			got, err := chosen(tt.answer, tt.options)
 			assert.Equal(t, tt.want, got)

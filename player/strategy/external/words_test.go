@@ -8,7 +8,7 @@ import (
 )
 
 func TestCommandLineIsSplitIntoWords(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, line string
 		want       []string
 	}{
@@ -25,8 +25,7 @@ func TestCommandLineIsSplitIntoWords(t *testing.T) {
 		{"a backslash in single quotes", `'\n\'`, []string{`\n\`}},
 		{"no expansion", "./bot $HOME *.py `ls` a;b", []string{"./bot", "$HOME", "*.py", "`ls`", "a;b"}},
 		{"other letters", "./bot 'é ü'", []string{"./bot", "é ü"}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := words(tt.line)
 			require.NoError(t, err)

@@ -35,7 +35,7 @@ func TestHarmlessDeviationsAreAccepted(t *testing.T) {
 	completed := func(rest string) string {
 		return strings.NewReplacer("GAME_OVER", "ROUND_COMPLETED", "referee:REF01", "league_manager").Replace(head("GAME_OVER")) + rest
 	}
-	tests := []struct{ name, body string }{
+	for _, test := range []struct{ name, body string }{
 		{"league_id is null", call("handle_game_invitation", with(invitation, `"league_of_others"`, `null`))},
 		{"league_id is missing", call("handle_game_invitation", with(invitation, `"league_id":"league_of_others",`, ``))},
 		{"game_type is null", call("handle_game_invitation", with(invitation, `"even_odd"`, `null`))},
@@ -67,8 +67,7 @@ func TestHarmlessDeviationsAreAccepted(t *testing.T) {
 		{"standings of round 0", call("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1))},
 		{"standings as a notice", call("tools/call", `{"name":"notify_standings","arguments":`+table+`}`)},
 		{"round 0 in the form of our agents", compact("update_standings", strings.Replace(table, `"round_id":1`, `"round_id":0`, 1))},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			answer := ask(t, invited(t), "/mcp", test.body)
 			assert.Contains(t, answer, "result", "%v", answer)

@@ -132,14 +132,13 @@ func inVirtualTime(t *testing.T, story func(t *testing.T, w *world)) {
 }
 
 func TestAnswerPostedAfterReceivedIsTheReply(t *testing.T) {
-	replies := map[string]struct {
+	for name, reply := range map[string]struct {
 		status int
 		body   string
 	}{
 		"RECEIVED":         {200, receivedReply},
 		"without JSON-RPC": {200, `{"status":"RECEIVED"}`},
-	}
-	for name, reply := range replies {
+	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, w *world) {
 				a, b := w.posters(later(reply.status, reply.body, func(p *poster, answer object) { p.post(elsewhere, answer) }))
@@ -199,7 +198,7 @@ func codeOf(answer object) string {
 }
 
 func TestPostedAnswerOfAnotherCallerIsRejected(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name    string
 		lenient bool
 		from    netip.Addr
@@ -223,8 +222,7 @@ func TestPostedAnswerOfAnotherCallerIsRejected(t *testing.T) {
 			delete(a, "auth_token")
 			a["player_id"] = "P02"
 		}, "E014"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, w *world) {
 				a, b := w.posters(later(200, receivedReply, func(p *poster, answer object) {

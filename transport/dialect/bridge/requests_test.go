@@ -45,7 +45,7 @@ func invited(t testing.TB) *agent {
 // The answer has the same structure.
 func TestCallInEachFormIsAnsweredInThatForm(t *testing.T) {
 	inResult := func(answer object) any { return answer["result"] }
-	tests := []struct {
+	for _, test := range []struct {
 		name, path, body string
 		message          func(answer object) any
 	}{
@@ -65,8 +65,7 @@ func TestCallInEachFormIsAnsweredInThatForm(t *testing.T) {
 		{"a tool with the necessary members alone", "/mcp", call("tools/call", `{"name":"choose_parity","arguments":{"match_id":"R1M1","sender":"REF01"}}`),
 			func(answer object) any { return read(t, []byte(contentOf(t, answer, false))) }},
 		{"the message alone", "/mcp", choiceCall, func(answer object) any { return answer }},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			answer := ask(t, invited(t), test.path, test.body)
 			message, ok := test.message(answer).(object)
@@ -192,7 +191,7 @@ func TestInvalidValuesAreRejectedInEveryForm(t *testing.T) {
 		delete(o, member)
 		return text(t, o)
 	}
-	tests := []struct{ name, method, params, code, field string }{
+	for _, test := range []struct{ name, method, params, code, field string }{
 		{"a member is missing", "handle_game_invitation", without(invitation, "opponent_id"), "E003", "opponent_id"},
 		{"a league that is a number", "handle_game_invitation", strings.Replace(invitation, `"league_of_others"`, `7`, 1), "E002", "league_id"},
 		{"an empty result", "notify_match_result", strings.Replace(gameOver, `"game_result"`, `"something"`, 1), "E003", "game_result"},
@@ -213,8 +212,7 @@ func TestInvalidValuesAreRejectedInEveryForm(t *testing.T) {
 		{"an invalid round, in a third-party form", "game_invitation", strings.Replace(invitation, `"round_id":1`, `"round_id":"final"`, 1), "E002", "round_id"},
 		{"no match, in a third-party form", "game_invitation", without(invitation, "match_id"), "E003", "match_id"},
 		{"an invalid standing", "choose_parity", strings.Replace(choiceCall, `"context":{}`, `"context":{"your_standings":{"wins":1}}`, 1), "E003", "context.your_standings.losses"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			answer := ask(t, invited(t), "/mcp", call(test.method, test.params))
 			require.Contains(t, answer, "error", "%v", answer)

@@ -30,7 +30,7 @@ func between(w *world) {
 
 // Our referee conducts a match that a third-party manager assigns in any form.
 func TestMatchIsStartedInEachForm(t *testing.T) {
-	tests := []struct{ name, path, body, status string }{
+	for _, test := range []struct{ name, path, body, status string }{
 		{"assign_match", "/mcp", call("assign_match", `{"match_id":"M","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp",
 			"player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`), "ACCEPTED"},
 		{"start_match_command", "/mcp", call("start_match_command", `{"match_id":"M","player_a":"P01","player_a_url":"http://localhost:8101/mcp",
@@ -48,8 +48,7 @@ func TestMatchIsStartedInEachForm(t *testing.T) {
 		{"mcp_message", "/mcp", call("mcp_message", `{"message_type":"MATCH_ASSIGNMENT","match_id":"M","player1":"P01","player2":"P02"}`), "ACCEPTED"},
 		{"a tool", "/mcp", call("tools/call", `{"name":"start_match","arguments":{"match_id":"M","player_A_id":"P01","player_B_id":"P02"}}`), "ACCEPTED"},
 		{"alone", "/mcp", `{"message_type":"MATCH_ASSIGNMENT","match_id":"M","player1":"P01","player2":"P02"}`, "ACCEPTED"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t)
 			between(w)
@@ -78,7 +77,7 @@ func TestInvalidOrUnauthenticatedStartIsRejected(t *testing.T) {
 	full := call("assign_match", `{"match_id":"R1M1","player1_id":"P01","player1_endpoint":"http://localhost:8101/mcp","player2_id":"P02","player2_endpoint":"http://localhost:8102/mcp"}`)
 	announced := call("notify_round", `{"protocol":"league.v2","message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager","timestamp":"2026-11-20T17:02:32Z","conversation_id":"c",
 		"league_id":"league_of_others","round_id":1,"matches":[{"match_id":"R1M1","game_type":"even_odd","player_A_id":"P01","player_B_id":"P02","referee_id":"REF01","referee_endpoint":"http://localhost:8001/mcp"}]}`)
-	tests := []struct {
+	for _, test := range []struct {
 		name, body string
 		strict     bool
 		code       int
@@ -91,8 +90,7 @@ func TestInvalidOrUnauthenticatedStartIsRejected(t *testing.T) {
 		{"the manager proves itself, endpoints are not guessed", call("assign_match", `{"match_id":"M","player1_id":"P01","player2_id":"P02"}`), true, -32602},
 		{"the manager proves itself, announcements are for players", announced, true, -32601},
 		{"an announcement without matches", call("notify_round", `{"round_id":1}`), false, -32601},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.strict = test.strict

@@ -44,14 +44,13 @@ func pairings() []pairing {
 // Each third-party manager runs a league with our referee and our players. Our referee
 // reports each match, with a result that follows from the choices and the number.
 func TestThirdPartyManagerRunsALeagueWithOurAgents(t *testing.T) {
-	ways := map[string]func(*thirdPartyLeague, []pairing){
+	for capture, start := range map[string]func(*thirdPartyLeague, []pairing){
 		"maker-a": (*thirdPartyLeague).announce,
 		"maker-b": (*thirdPartyLeague).runMatches,
 		"maker-c": (*thirdPartyLeague).assign,
 		"maker-d": (*thirdPartyLeague).announce,
 		"maker-e": (*thirdPartyLeague).assign,
-	}
-	for capture, start := range ways {
+	} {
 		t.Run(capture, func(t *testing.T) {
 			t.Parallel()
 			inAWorld(t, func(w *world) {
