@@ -131,13 +131,12 @@ func (l *layers) presets() {
 		return
 	}
 	id, _ := l.given("id")
-	r, p := agents.Referee(id), agents.Player(id)
-	values, endpoint := map[string]string(nil), ""
+	var preset any = agents.Player(id)
+	endpoint := agents.Player(id).DefaultEndpoint
 	if l.command == "referee" {
-		values, endpoint = l.of(agents, nil, r), r.Endpoint
-	} else {
-		values, endpoint = l.of(agents, nil, p), p.DefaultEndpoint
+		preset, endpoint = agents.Referee(id), agents.Referee(id).Endpoint
 	}
+	values := l.of(agents, nil, preset)
 	u, _ := url.Parse(endpoint) // the loader has checked it
 	if port, source := l.given("port"); endpoint != "" && (source == config.SourceDefault || port == u.Port()) {
 		values["endpoint"] = endpoint
