@@ -101,8 +101,8 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		hung: map[string]bool{}, times: map[string][]time.Duration{}, as: membershipOf(o.Role),
 		token: "tok-" + strings.ToLower(membershipOf(o.Role).first) + "-" + rand.Text(),
 	}
-	err := x.examine(bound, begin(x))
-	if err = cmp.Or(ctx.Err(), err); err != nil {
+	failed := x.examine(bound, begin(x))
+	if err := cmp.Or(ctx.Err(), failed); err != nil {
 		return nil, err
 	}
 	r := &Report{
