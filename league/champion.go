@@ -8,12 +8,12 @@ import (
 // A Champion is the winner of a league. Among players that all tie-breaks leave level it is
 // the one with the lowest id.
 type Champion struct {
-	PlayerID    string `json:"player_id,omitzero"`
-	DisplayName string `json:"display_name,omitzero" rule:"name,min=1"`
+	PlayerID    string `json:"player_id,omitzero" rule:"required"`
+	DisplayName string `json:"display_name,omitzero" rule:"required,name,min=1"`
 	Points      int    `json:"points"`
 	// Reason is a text for people, such as "on head-to-head" or "shared by P01 and P03"; ""
 	// if the points or the bracket decided.
-	Reason string `json:"reason,omitzero" rule:"optional,any"`
+	Reason string `json:"reason,omitzero" rule:"any"`
 }
 
 // maxSharing is the number of players that SharedBy names.

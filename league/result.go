@@ -15,17 +15,17 @@ const (
 // A Result is the result of a match. Winner, number and parity are null if there is
 // none; a missing choice is null. Faults has the error code, such as E001, of each player
 // with a technical loss after a failure; a refused invitation is not a failure. Fallbacks has
-// the number of fallbacks (see protocol.GameMoveResponse) of each player that had any, among the legal
+// the number of fallbacks (see protocol.MoveProof) of each player that had any, among the legal
 // moves of the match.
 type Result struct {
-	Status         string             `json:"status,omitzero" rule:"is=WIN|DRAW|TECHNICAL_LOSS"`
+	Status         string             `json:"status,omitzero" rule:"required,is=WIN|DRAW|TECHNICAL_LOSS"`
 	WinnerPlayerID *string            `json:"winner_player_id" rule:"optional,null"`
 	DrawnNumber    *int               `json:"drawn_number" rule:"optional,null"`
 	NumberParity   *string            `json:"number_parity" rule:"optional,null"`
 	Choices        PerPlayer[*string] `json:"choices" rule:"each,null,upto=200"`
-	Reason         string             `json:"reason,omitzero" rule:"optional,upto=500"`
-	Faults         PerPlayer[string]  `json:"faults,omitzero" rule:"optional,each,code"`
-	Fallbacks      PerPlayer[int]     `json:"fallbacks,omitzero" rule:"optional,each,min=1"`
+	Reason         string             `json:"reason,omitzero" rule:"upto=500"`
+	Faults         PerPlayer[string]  `json:"faults,omitzero" rule:"each,code"`
+	Fallbacks      PerPlayer[int]     `json:"fallbacks,omitzero" rule:"each,min=1"`
 }
 
 // Moves returns the choices of two players; "" for a missing one.

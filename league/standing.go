@@ -42,6 +42,13 @@ type Standing struct {
 	Fallbacks int    `json:"fallbacks,omitzero"` // moves that the player's model or host did not choose
 	Endpoint  string `json:"endpoint,omitzero"`  // of an external player of a simulation
 
+	StandingDetails
+
+	ByPoints bool `json:"-"` // the points separated the player from the row above
+}
+
+// StandingDetails are the members of a row that only some rows have, also in messages.
+type StandingDetails struct {
 	Withdrawn bool `json:"withdrawn,omitzero"` // by the organiser
 	Annulled  bool `json:"annulled,omitzero"`  // withdrawn, and no result of it counts
 
@@ -55,12 +62,10 @@ type Standing struct {
 	// DecidedBy is the tie-break that separated the player from the row above, or Bracket, or
 	// annulled for the first annulled player; "" for the first row, for a row with the rank of
 	// the row above, and if the points decided: see Decider.
-	DecidedBy string `json:"decided_by,omitzero"`
+	DecidedBy string `json:"decided_by,omitzero" rule:"any"`
 	// TiebreakValues are the values of tie-breaks that no column has, if they decided between
 	// this player and others.
 	TiebreakValues TiebreakValues `json:"tiebreak_values,omitzero"`
-
-	ByPoints bool `json:"-"` // the points separated the player from the row above
 }
 
 // Decider is what separated the player from the row above: DecidedBy, or the points; "" for

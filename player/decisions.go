@@ -31,8 +31,7 @@ func (p *Player) chooseParity(ctx context.Context, _ string,
 	}
 	return &protocol.ChooseParityResponse{
 		Envelope: protocol.Envelope{AuthToken: m.auth.token},
-		MatchID:  q.MatchID, PlayerID: p.ID(), ParityChoice: a.choice, Entropy: a.entropy,
-		Signature: a.signature, Fallback: a.fallback,
+		MatchID:  q.MatchID, PlayerID: p.ID(), ParityChoice: a.choice, MoveProof: a.MoveProof,
 	}, nil
 }
 
@@ -52,8 +51,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	}
 	r := &protocol.GameMoveResponse{
 		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,
-		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: a.choice}, Entropy: a.entropy,
-		Signature: a.signature, Fallback: a.fallback,
+		MoveData: protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: a.choice}, MoveProof: a.MoveProof,
 	}
 	r.AuthToken = m.auth.token
 	return r, nil

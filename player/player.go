@@ -197,8 +197,11 @@ func (p *Player) apply(known *store.Identity, conversation string) func(context.
 	request := &protocol.LeagueRegisterRequest{
 		Envelope: p.Stamp().Envelope(protocol.TypeLeagueRegisterRequest, conversation),
 		PlayerMeta: protocol.PlayerMeta{
-			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
-			GameTypes: o.Games, ContactEndpoint: o.Endpoint, PublicKey: p.PublicKey(),
+			AgentMeta: protocol.AgentMeta{
+				DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
+				GameTypes: o.Games, ContactEndpoint: o.Endpoint,
+			},
+			PublicKey: p.PublicKey(),
 		},
 	}
 	request.Sender, request.RegistrationCode = p.applicant, o.RegistrationCode

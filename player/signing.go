@@ -27,8 +27,8 @@ func keyOf(d *store.HistoryDecision) questionKey {
 
 // An answer is the answer to a question for a move.
 type answer struct {
-	choice, entropy, signature string
-	fallback                   bool
+	choice string
+	protocol.MoveProof
 }
 
 // answer decides a question, and signs the decision if the question asks for it. A question
@@ -37,7 +37,7 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 	q *protocol.SignatureRequest) (answer, error) {
 	if !q.Sign || p.SigningKey() == nil {
 		d, err := p.choose(ctx, m, question, v)
-		return answer{choice: d.choice, entropy: m.revealed(), fallback: d.fallback}, err
+		return answer{d.choice, protocol.MoveProof{Entropy: m.revealed(), Fallback: d.fallback}}, err
 	}
 	key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), q.Turn}
 	d := p.decisionOn(m, key)
@@ -56,7 +56,8 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 			return answer{}, fault
 		}
 	}
-	return answer{d.Decision.Choice, d.Decision.Entropy, d.Decision.Signature, d.Decision.Fallback}, nil
+	made := &d.Decision
+	return answer{made.Choice, protocol.MoveProof{Entropy: made.Entropy, Signature: made.Signature, Fallback: made.Fallback}}, nil
 }
 
 // decisionOn returns the signed decision on a question; nil for none.

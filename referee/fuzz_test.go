@@ -96,7 +96,7 @@ func (r *fuzzAgents) manager(method string, params any) (any, error) {
 		return answer, nil
 	case protocol.ReportMatchResult.Name:
 		r.report, _ = params.(*protocol.MatchResultReport)
-		return &protocol.Ack{Envelope: stamp.Envelope(protocol.TypeMatchResultAck, "conv"), Status: protocol.StatusAccepted}, nil
+		return &protocol.Ack{Envelope: stamp.Envelope(protocol.ReportMatchResult.Result, "conv"), Status: protocol.StatusAccepted}, nil
 	}
 	return nil, errHungUp
 }
@@ -115,9 +115,9 @@ func (r *fuzzAgents) answer(endpoint string, params any) any {
 			Envelope: stamp.Envelope(protocol.TypeChooseParityResponse, conversation), MatchID: "R1M1", PlayerID: id, ParityChoice: "even",
 		}
 	case *protocol.GameError:
-		return &protocol.Ack{Envelope: stamp.Envelope(protocol.TypeGameErrorAck, conversation), Status: protocol.StatusAcknowledged}
+		return &protocol.Ack{Envelope: stamp.Envelope(protocol.NotifyGameError.Result, conversation), Status: protocol.StatusAcknowledged}
 	}
-	return &protocol.Ack{Envelope: stamp.Envelope(protocol.TypeGameOverAck, conversation), Status: protocol.StatusAcknowledged}
+	return &protocol.Ack{Envelope: stamp.Envelope(protocol.NotifyMatchResult.Result, conversation), Status: protocol.StatusAcknowledged}
 }
 
 // FuzzReply lets a player send an arbitrary reply at any step. The referee does not panic,

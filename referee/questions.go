@@ -88,8 +88,7 @@ func (m *match) askMove(side rules.Side) error {
 			return err
 		}
 		return m.judgeMove(side, &move{
-			envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.ParityChoice, entropy: answer.Entropy,
-			signature: answer.Signature, fallback: answer.Fallback,
+			envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.ParityChoice, MoveProof: answer.MoveProof,
 			messageType: protocol.TypeChooseParityResponse, field: "parity_choice", form: "a string",
 			illegal: protocol.ErrInvalidParityChoice,
 		})
@@ -107,8 +106,7 @@ func (m *match) askMove(side rules.Side) error {
 		return err
 	}
 	return m.judgeMove(side, &move{
-		envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.MoveData.Choice, entropy: answer.Entropy,
-		signature: answer.Signature, fallback: answer.Fallback,
+		envelope: &answer.Envelope, matchID: answer.MatchID, choice: answer.MoveData.Choice, MoveProof: answer.MoveProof,
 		messageType: protocol.TypeGameMoveResponse, field: "move_data", form: "an object with the choice as a string",
 		illegal: protocol.ErrIllegalMove,
 	})
@@ -117,13 +115,13 @@ func (m *match) askMove(side rules.Side) error {
 // A move is a player's answer with the message type, the member and the error code
 // by which it is judged.
 type move struct {
-	envelope                 *protocol.Envelope
-	matchID, choice, entropy string
-	signature                string
-	fallback                 bool
-	messageType              string
-	field, form              string // the member that has the choice, and the type that it must have
-	illegal                  protocol.Code
+	protocol.MoveProof
+
+	envelope        *protocol.Envelope
+	matchID, choice string
+	messageType     string
+	field, form     string // the member that has the choice, and the type that it must have
+	illegal         protocol.Code
 }
 
 // judgeMove records the move if it is legal, else it returns the fault.
@@ -146,16 +144,16 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 		return fault
 	}
 	if s.entropyCommitment != "" {
-		entropy, ok := protocol.ParseSecret(a.entropy)
+		entropy, ok := protocol.ParseSecret(a.Entropy)
 		if !ok || !protocol.OpensEntropy(s.entropyCommitment, m.assignment.MatchID, s.committer, entropy) {
 			return protocol.Fault(protocol.ErrInvalidFieldType, "entropy does not match entropy_commitment")
 		}
-		s.entropy, s.entropyText = entropy, a.entropy // a secret has only one text
+		s.entropy, s.entropyText = entropy, a.Entropy // a secret has only one text
 	}
 	if err := m.checkSignature(s, a); err != nil {
 		return err
 	}
-	if s.move, s.moved = a.choice, m.turn; a.fallback {
+	if s.move, s.moved = a.choice, m.turn; a.Fallback {
 		s.fallbacks++
 	}
 	m.mu.Lock()

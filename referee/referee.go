@@ -154,9 +154,11 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 func (r *Referee) meta() protocol.RefereeMeta {
 	o := &r.options
 	return protocol.RefereeMeta{
-		DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
-		GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint, MaxConcurrentMatches: o.MaxConcurrent,
-		PublicKey: r.PublicKey(), RelaysSignatures: true,
+		AgentMeta: protocol.AgentMeta{
+			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
+			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint,
+		},
+		MaxConcurrentMatches: o.MaxConcurrent, PublicKey: r.PublicKey(), RelaysSignatures: true,
 	}
 }
 

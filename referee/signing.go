@@ -54,19 +54,19 @@ func (m *match) checkSignature(s *matchSide, a *move) error {
 		Turn:               m.turn, Move: a.choice,
 	}
 	if s.entropyCommitment != "" {
-		statement.Entropy = a.entropy
+		statement.Entropy = a.Entropy
 	}
 	if m.turn > 1 {
 		statement.MovesHash = protocol.MovesHash(m.moves)
 	}
 	switch {
-	case a.signature == "":
+	case a.Signature == "":
 		return protocol.Fault(protocol.ErrInvalidFieldType, "signature is missing, although the question asks for one")
-	case !statement.Verify(s.player.PublicKey, a.signature):
+	case !statement.Verify(s.player.PublicKey, a.Signature):
 		return protocol.Fault(protocol.ErrInvalidFieldType,
 			"signature does not match the question, the move and the player's public key")
 	}
-	s.signed = protocol.MoveSignature{Turn: m.turn, Signature: a.signature}
+	s.signed = protocol.MoveSignature{Turn: m.turn, Signature: a.Signature}
 	return nil
 }
 

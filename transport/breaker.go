@@ -116,12 +116,12 @@ const (
 // error, or asks to wait, is healthy. A local failure says nothing about it.
 func healthBy(err error) health {
 	var answered rpcError
-	var local interface{ Local() bool }
+	var local *LocalError
 	var forbidden *ForbiddenError
 	switch {
 	case err == nil, errors.As(err, &answered), retryAfter(err) > 0:
 		return good
-	case errors.As(err, &local) && local.Local(), errors.As(err, &forbidden), errors.Is(err, context.Canceled):
+	case errors.As(err, &local), errors.As(err, &forbidden), errors.Is(err, context.Canceled):
 		return unknown
 	}
 	return bad

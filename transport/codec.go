@@ -142,19 +142,11 @@ const (
 
 // servePlain answers a request in plain form; ok is false for any other form.
 func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answer Answer, ok bool) {
-	middle, id, ok := cutPlain(body, requestHead)
-	if !ok {
+	method, params, id, ok := CutRequest(body)
+	r, known := m.routes[method]
+	if !ok || !known {
 		return Answer{}, false
 	}
-	name, params, ok := bytes.Cut(middle, []byte(paramsHead))
-	if !ok || !plainName(name) || len(params) == 0 || params[0] != '{' {
-		return Answer{}, false
-	}
-	r, known := m.routes[string(name)]
-	if !known {
-		return Answer{}, false
-	}
-	method := string(name)
 	var readable bool
 	answer = m.answer(method, id, func() (any, error) {
 		value, err := r.decode(params)
@@ -164,6 +156,17 @@ func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answe
 		return m.run(ctx, r, method, bearer, value)
 	})
 	return answer, readable
+}
+
+// CutRequest cuts a request in plain form, without reading its params. It reports false for any
+// other form. The caller must check that the params are one JSON value.
+func CutRequest(body []byte) (method string, params, id jsontext.Value, ok bool) {
+	middle, id, ok := cutPlain(body, requestHead)
+	name, params, found := bytes.Cut(middle, []byte(paramsHead))
+	if !ok || !found || !plainName(name) || len(params) == 0 || params[0] != '{' {
+		return "", nil, nil, false
+	}
+	return string(name), params, id, true
 }
 
 // cutPlain finds the params or result and the id of an object in plain form. The
@@ -227,12 +230,12 @@ func encodeResult(result any, id jsontext.Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, len(responseHead)+len(encoded)+len(idHead)+len(id)+len("}"))
-	b = append(b, responseHead...)
-	b = append(b, encoded...)
-	b = append(b, idHead...)
-	b = append(b, id...)
-	return append(b, '}'), nil
+	return ResultBody(encoded, id), nil
+}
+
+// ResultBody is the response with an encoded result.
+func ResultBody(result, id jsontext.Value) []byte {
+	return slices.Concat([]byte(responseHead), result, []byte(idHead), id, []byte("}"))
 }
 
 // An encodedMessage encodes itself once for many bodies.
@@ -280,16 +283,23 @@ func EncodeRequest(method string, params any, id int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const longestID = len("-9223372036854775808")
-	b := make([]byte, 0, len(requestHead)+len(method)+len(paramsHead)+len(encoded)+len(idHead)+longestID+len("}"))
-	b = append(b, requestHead...)
-	if b, err = jsontext.AppendQuote(b[:len(b)-1], method); err != nil { // instead of the quote in the head
+	var digits [len("-9223372036854775808")]byte
+	return RequestBody(method, encoded, strconv.AppendInt(digits[:0], id, 10))
+}
+
+// RequestBody is EncodeRequest for encoded params. A nil id is that of a notification. An error
+// means that the method is not UTF-8.
+func RequestBody(method string, params, id jsontext.Value) ([]byte, error) {
+	b := make([]byte, 0, len(requestHead)+len(method)+len(paramsHead)+len(params)+len(idHead)+len(id)+len("}"))
+	b, err := jsontext.AppendQuote(append(b, requestHead[:len(requestHead)-1]...), method)
+	if err != nil {
 		return nil, err
 	}
-	b = append(b, paramsHead[1:]...)
-	b = append(b, encoded...)
-	b = append(b, idHead...)
-	return append(strconv.AppendInt(b, id, 10), '}'), nil
+	b = append(append(b, paramsHead[1:]...), params...)
+	if id != nil {
+		b = append(append(b, idHead...), id...)
+	}
+	return append(b, '}'), nil
 }
 
 // DecodeResponse reads the response to a call and passes its result to decode. An error

@@ -21,8 +21,8 @@ import (
 // Call returns when the result is there, the limit is over (the error is then
 // context.DeadlineExceeded) or ctx ends. The timing is nil when the carrier
 // measures none: the memory bus neither queues nor connects. An error that the other
-// side sent has the method RPCError; an endpoint where nobody listens has the method
-// Unreachable.
+// side sent has the method RPCError; the error for an endpoint where nobody listens is an
+// *UnreachableError.
 type Caller interface {
 	Call(ctx context.Context, request Request) (result any, timing *Timing, err error)
 }
@@ -45,6 +45,16 @@ type Request struct {
 	// Networks are the only ones in which the endpoint may be, against SSRF; nil for all.
 	// A carrier without addresses ignores them.
 	Networks []netip.Prefix
+}
+
+// A Post makes one POST with further headers; nil for none. Its error is that of a POST without a response.
+type Post func(ctx context.Context, url string, header map[string]string, body []byte) (Posted, error)
+
+// Posted is the response to a POST.
+type Posted struct {
+	Status  int
+	Session string // the header Mcp-Session-Id; "" for none
+	Body    []byte
 }
 
 // Codes of JSON-RPC 2.0.
@@ -106,9 +116,6 @@ func (e *UnreachableError) Error() string {
 // Unwrap is the cause; nil for none.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Unreachable is true.
-func (e *UnreachableError) Unreachable() bool { return true }
-
 // A BrokenError says that the other side accepted the connection, and sent no readable
 // response.
 type BrokenError struct {
@@ -127,12 +134,6 @@ func (e *BrokenError) Error() string {
 // Unwrap is the cause.
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// Accepted is true.
-func (e *BrokenError) Accepted() bool { return true }
-
-// Unanswered tells whether no byte of a response came.
-func (e *BrokenError) Unanswered() bool { return e.Closed }
-
 // A LocalError is a failure of this side: it has no file descriptors, memory or ports
 // left. It says nothing about the endpoint, and makes a call attempt void.
 type LocalError struct{ Err error }
@@ -142,9 +143,6 @@ func (e *LocalError) Error() string { return "this side cannot make connections:
 
 // Unwrap is the cause.
 func (e *LocalError) Unwrap() error { return e.Err }
-
-// Local is true.
-func (e *LocalError) Local() bool { return true }
 
 // A ForbiddenError says that an endpoint has an address that this side does not call
 // (SSRF).
@@ -160,9 +158,6 @@ func (e *ForbiddenError) Error() string {
 	}
 	return fmt.Sprintf("%s is at %s, an address that must not be called", e.Endpoint, e.Address)
 }
-
-// Forbidden is true.
-func (e *ForbiddenError) Forbidden() bool { return true }
 
 // retryAfter is how long an error asks its receiver to wait, 0 for not at all.
 func retryAfter(err error) time.Duration {

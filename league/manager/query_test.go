@@ -18,6 +18,7 @@ import (
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
+	"evenodd/transport"
 )
 
 // answer sends a query that must succeed, and returns the response and its data as JSON.
@@ -330,8 +331,8 @@ func TestEndpointChangesAreRateLimited(t *testing.T) {
 // forbidden is the error of a call to an address that must not be called.
 type forbidden struct{}
 
-func (forbidden) Error() string   { return "10.0.0.7 is not an allowed address" }
-func (forbidden) Forbidden() bool { return true }
+func (forbidden) Error() string { return "10.0.0.7 is not an allowed address" }
+func (forbidden) Unwrap() error { return &transport.ForbiddenError{} }
 
 // failingCaller fails every call.
 type failingCaller struct{ because error }

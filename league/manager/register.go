@@ -38,40 +38,40 @@ type registrations struct {
 
 func (r *registrations) registerReferee(ctx context.Context, _ string,
 	q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
-	meta := &q.RefereeMeta
+	meta, a := &q.RefereeMeta, r.applicant(protocol.RoleReferee, &q.Envelope, &q.RefereeMeta.AgentMeta, q.RegistrationCode)
 	if limit := r.options.MaxConcurrentMatches; meta.MaxConcurrentMatches > limit {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType,
 			"referee_meta.max_concurrent_matches: an integer from 1 to %d", limit)
 	}
-	auth := protocol.RefereeAuthNone
-	if q.RefereeAuth == protocol.RefereeAuthAccessToken {
-		auth = "" // the usual one, which the journal leaves out
+	if q.RefereeAuth != protocol.RefereeAuthAccessToken { // the usual one, which the journal leaves out
+		a.RefereeAuth = protocol.RefereeAuthNone
 	}
+	a.Capacity, a.PublicKey, a.RelaysSignatures = meta.MaxConcurrentMatches, meta.PublicKey, meta.RelaysSignatures
 	response := &protocol.RefereeRegisterResponse{}
 	var err error
 	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name,
-		q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
-			Role: protocol.RoleReferee, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
-			DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint, Capacity: meta.MaxConcurrentMatches,
-			RefereeAuth: auth,
-			Version:     meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
-			PublicKey: meta.PublicKey, RelaysSignatures: meta.RelaysSignatures,
-		}})
+		q.Sender, a)
 	return response, err
 }
 
 func (r *registrations) registerPlayer(ctx context.Context, _ string,
 	q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
-	meta := &q.PlayerMeta
+	a := r.applicant(protocol.RolePlayer, &q.Envelope, &q.PlayerMeta.AgentMeta, q.RegistrationCode)
+	a.PublicKey = q.PlayerMeta.PublicKey
 	response := &protocol.LeagueRegisterResponse{}
 	var err error
 	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name,
-		q.Sender, &decide.Applicant{Token: q.AuthToken, Code: q.RegistrationCode, AgentRegistered: journal.AgentRegistered{
-			Role: protocol.RolePlayer, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
-			DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
-			Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes, PublicKey: meta.PublicKey,
-		}})
+		q.Sender, a)
 	return response, err
+}
+
+// applicant is the applicant that a registration describes.
+func (r *registrations) applicant(role string, q *protocol.Envelope, meta *protocol.AgentMeta, code string) *decide.Applicant {
+	return &decide.Applicant{Token: q.AuthToken, Code: code, AgentRegistered: journal.AgentRegistered{
+		Role: role, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
+		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
+	}}
 }
 
 // fingerprint identifies a registration by its conversation. It is keyed, because a reader of the journal that knew

@@ -13,6 +13,7 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 const (
@@ -49,8 +50,8 @@ var errInternal = &protocol.Error{RPC: -32603, Detail: "Internal error", Remote:
 
 type unreachable struct{}
 
-func (unreachable) Error() string     { return "connection refused" }
-func (unreachable) Unreachable() bool { return true }
+func (unreachable) Error() string { return "connection refused" }
+func (unreachable) Unwrap() error { return &transport.UnreachableError{} }
 
 func remote(code protocol.Code) error { return &protocol.Error{Code: code, Remote: true} }
 

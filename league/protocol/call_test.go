@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 var somewhere = protocol.Peer{Endpoint: "http://p01/mcp", Bearer: "credential"}
@@ -228,11 +229,6 @@ func TestErrorsAreTheSameOnAllCarriers(t *testing.T) {
 	assert.Equal(t, []any{protocol.ErrTokenInvalid, 4001, "not my referee", true}, []any{v.Code, v.RPC, v.Detail, v.Remote})
 }
 
-type refused struct{}
-
-func (refused) Error() string     { return "connection refused" }
-func (refused) Unreachable() bool { return true }
-
 func TestCarrierErrorsHaveCodes(t *testing.T) {
 	lost := errors.New("connection reset")
 	for _, test := range []struct {
@@ -245,7 +241,7 @@ func TestCarrierErrorsHaveCodes(t *testing.T) {
 		{"time is up", context.DeadlineExceeded, protocol.ErrTimeout, -1, false},
 		{"time is up, wrapped", fmt.Errorf("post: %w", context.DeadlineExceeded), protocol.ErrTimeout, -1, false},
 		{"the connection broke", lost, protocol.ErrConnection, -2, false},
-		{"connection refused", fmt.Errorf("post: %w", refused{}), protocol.ErrConnection, -2, true},
+		{"connection refused", fmt.Errorf("post: %w", &transport.UnreachableError{}), protocol.ErrConnection, -2, true},
 		{"an error of our own", protocol.Fault(protocol.ErrRateLimited, "wait"), protocol.ErrRateLimited, 22, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

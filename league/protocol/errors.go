@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/transport"
 )
 
 // A Code is an error of the catalogue: E001 … E031.
@@ -217,12 +219,11 @@ func AsError(err error) *Error {
 		return nil
 	}
 	var e *Error
-	var remote interface {
-		RPCError() (code int, message string, data any)
-	}
+	closed, _ := errors.AsType[*transport.BrokenError](err)
+	remote, answered := errors.AsType[*transport.Error](err)
 	switch limited := HTTPStatus(err) == tooManyRequests; {
-	case errors.As(err, &remote):
-		e = fromRemote(remote.RPCError())
+	case answered:
+		e = fromRemote(remote)
 		if limited {
 			e.Code = ErrRateLimited
 		}
@@ -231,7 +232,7 @@ func AsError(err error) *Error {
 		e.Remote = true
 	case errors.Is(err, context.DeadlineExceeded):
 		e = Fault(ErrTimeout, "no answer in time")
-	case unanswered(err):
+	case closed != nil && closed.Closed:
 		e = Fault(ErrConnection, "%s", ClosedUnanswered)
 	default:
 		e = Fault(ErrConnection, "%v", err)
@@ -242,17 +243,11 @@ func AsError(err error) *Error {
 // ClosedUnanswered describes a call whose connection the agent closed without an answer.
 const ClosedUnanswered = "the agent closed the connection without an answer: probably an exception in its handler; look at its log"
 
-// unanswered reports whether the agent closed the connection without an answer.
-func unanswered(err error) bool {
-	var closed interface{ Unanswered() bool }
-	return errors.As(err, &closed) && closed.Unanswered()
-}
-
-func fromRemote(code int, message string, data any) *Error {
-	e := &Error{RPC: code, Detail: clip(message), Remote: true}
+func fromRemote(remote *transport.Error) *Error {
+	e := &Error{RPC: remote.Code, Detail: clip(remote.Message), Remote: true}
 	var l LeagueError
-	if raw, ok := data.(jsontext.Value); ok && json.Unmarshal(raw, &l) == nil {
-		l.describe(e, message)
+	if raw, ok := remote.Data.(jsontext.Value); ok && json.Unmarshal(raw, &l) == nil {
+		l.describe(e, remote.Message)
 	}
 	return e
 }
@@ -314,16 +309,16 @@ func HTTPStatus(err error) int {
 
 // Unreachable tells whether a call failed because the connection was refused or the host
 // is unknown.
-func Unreachable(err error) bool {
-	var u interface{ Unreachable() bool }
-	return errors.As(err, &u) && u.Unreachable()
-}
+func Unreachable(err error) bool { return is[*transport.UnreachableError](err) }
 
 // Accepted tells whether the other side accepted the connection of a call that failed without a
 // readable response.
-func Accepted(err error) bool {
-	var a interface{ Accepted() bool }
-	return errors.As(err, &a) && a.Accepted()
+func Accepted(err error) bool { return is[*transport.BrokenError](err) }
+
+// is tells whether an error has a cause of a type.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // Answered tells whether the other side responded to a call: with a result, an error, or
@@ -376,19 +371,13 @@ func (e *Error) RetryAfter() time.Duration {
 
 // Forbidden tells whether a call was not made because this side does not call the address
 // of the endpoint (SSRF protection).
-func Forbidden(err error) bool {
-	var f interface{ Forbidden() bool }
-	return errors.As(err, &f) && f.Forbidden()
-}
+func Forbidden(err error) bool { return is[*transport.ForbiddenError](err) }
 
 // Local tells whether a call failed because this side lacked a file descriptor, a port or
 // memory. A response of the other side is never a local error.
 func Local(err error) bool {
-	if e := AsError(err); e == nil || e.Remote {
-		return false
-	}
-	var l interface{ Local() bool }
-	return errors.As(err, &l) && l.Local()
+	e := AsError(err)
+	return e != nil && !e.Remote && is[*transport.LocalError](err)
 }
 
 // TooFast returns the error for a caller over its rate limit, whose request was not read.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 // An rpcFailure is a JSON-RPC error as a carrier returns it.
@@ -18,8 +19,10 @@ type rpcFailure struct {
 	data    any
 }
 
-func (e *rpcFailure) Error() string                { return fmt.Sprintf("rpc %d: %s", e.code, e.message) }
-func (e *rpcFailure) RPCError() (int, string, any) { return e.code, e.message, e.data }
+func (e *rpcFailure) Error() string { return fmt.Sprintf("rpc %d: %s", e.code, e.message) }
+func (e *rpcFailure) Unwrap() error {
+	return &transport.Error{Code: e.code, Message: e.message, Data: e.data}
+}
 
 // A fakeMux is an agent's handlers without a carrier.
 type fakeMux struct{ routes map[string]route }

@@ -52,42 +52,21 @@ func (f *field) breach() breach {
 	return breachValue
 }
 
-// allowsText tells whether a string breaks no rule.
-func (f *field) allowsText(s string) bool {
-	switch {
-	case f.values != nil:
-		return slices.Contains(f.values, s)
-	case f.form != nil && !f.form.valid(s):
-		return false
-	}
-	return len(s) >= f.min && (f.max == 0 || short(s, f.max))
-}
-
 // must returns the rule of the field, as errors say it; "" if each value of its kind is legal.
 func (f *field) must() string {
-	switch f.kind {
-	case kindString:
-		switch {
-		case f.values != nil:
-			return oneOf(f.values)
-		case f.form != nil:
-			return f.form.rule
-		case f.max == 0:
-			return ""
-		}
-		return fmt.Sprintf("a string of %d to %d characters", f.min, f.max)
-	case kindInteger:
-		if f.rule != "" {
-			return f.rule
-		}
+	switch {
+	case f.rule != "":
+		return f.rule
+	case f.kind == kindInteger:
 		return fmt.Sprintf("an integer from %d to %d%s", f.min, f.max, f.instead())
-	case kindNumber:
+	case f.kind == kindNumber:
 		return fmt.Sprintf("a number from 0 to %d", f.max)
-	case kindArray:
-		if f.min > 0 {
-			return fmt.Sprintf("an array of at least %d", f.min)
-		}
-	case kindBoolean, kindObject:
+	case f.kind == kindArray && f.min > 0:
+		return fmt.Sprintf("an array of at least %d", f.min)
+	case f.values != nil:
+		return oneOf(f.values)
+	case f.form != nil:
+		return f.form.rule
 	}
 	return ""
 }
@@ -103,39 +82,35 @@ func (f *field) instead() string {
 // checkText returns the rule that a string breaks; "" for none.
 func (f *field) checkText(s string) (rule string) {
 	switch {
-	case f.allowsText(s):
+	case f.values != nil && slices.Contains(f.values, s):
 		return ""
-	case f.form != nil && f.form.valid(s):
+	case f.values != nil, f.form != nil && !f.form.valid(s):
+		return f.must()
+	case len(s) < f.min, f.max > 0 && !short(s, f.max):
 		return fmt.Sprintf("a string of %d to %d characters", f.min, f.max)
 	}
-	return f.must()
+	return ""
 }
 
 // checkLiteral returns the rule that a JSON value breaks that is neither null nor
 // of the kind of a string or container field; "" for none.
 func (f *field) checkLiteral(literal string) (rule string) {
-	switch f.kind {
-	case kindString:
-		if f.form == timestampForm {
-			return timestampForm.rule
-		}
-		return "a string"
-	case kindInteger:
+	switch {
+	case f.kind == kindInteger:
 		return f.checkInteger(literal)
-	case kindNumber:
+	case f.kind == kindNumber:
 		if n, err := strconv.ParseFloat(literal, 64); err != nil || !f.allows(n) {
 			return f.must()
 		}
-	case kindBoolean:
-		if literal[0] != 't' && literal[0] != 'f' {
-			return "true or false"
-		}
-	case kindObject:
-		return "an object"
-	case kindArray:
-		return "an array"
+		return ""
+	case f.kind == kindBoolean && (literal[0] == 't' || literal[0] == 'f'):
+		return ""
+	case f.form == timestampForm:
+		return timestampForm.rule
 	}
-	return ""
+	return [...]string{
+		kindString: "a string", kindBoolean: "true or false", kindObject: "an object", kindArray: "an array",
+	}[f.kind]
 }
 
 // allows tells whether a number is in the range of f. NaN is not.

@@ -14,7 +14,7 @@ type form struct {
 	pattern string // for the schema; "" if format suffices
 	format  string // JSON Schema format, if any
 	valid   func(string) bool
-	max     int // characters
+	max     int // characters; 0 for formLimit
 }
 
 var (
@@ -43,14 +43,14 @@ var forms = map[string]*form{
 	"version": matching("a version of the form MAJOR.MINOR.PATCH",
 		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`),
 	"name":   nameForm,
-	"digest": {rule: "64 lower-case hexadecimal digits", pattern: digestPattern, valid: isDigest, max: formLimit},
+	"digest": {rule: "64 lower-case hexadecimal digits", pattern: digestPattern, valid: isDigest},
 	"key": {rule: "an Ed25519 public key in 64 lower-case hexadecimal digits, not of small order", pattern: digestPattern,
-		valid: ValidPublicKey, max: formLimit},
-	"signature": {rule: "128 lower-case hexadecimal digits", pattern: `^[0-9a-f]{128}$`, valid: isSignature, max: formLimit},
+		valid: ValidPublicKey},
+	"signature": {rule: "128 lower-case hexadecimal digits", pattern: `^[0-9a-f]{128}$`, valid: isSignature},
 	"code":      matching("an error code of the form E001", `^E[0-9]{3}$`),
-	"url":       {rule: "an absolute URL", pattern: urlPattern.String(), format: "uri", valid: ValidURL, max: formLimit},
+	"url":       {rule: "an absolute URL", pattern: urlPattern.String(), format: "uri", valid: ValidURL},
 	"network": {rule: "a network in CIDR notation, such as 10.1.0.0/16", pattern: `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`,
-		valid: func(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }, max: formLimit},
+		valid: func(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }},
 }
 
 const (
@@ -59,7 +59,7 @@ const (
 )
 
 func matching(rule, pattern string) *form {
-	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString, max: formLimit}
+	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString}
 }
 
 // ValidURL tells whether s is an absolute URL: a valid endpoint in a message.

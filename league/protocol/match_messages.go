@@ -13,18 +13,18 @@ type Record struct {
 	Wins   int  `json:"wins"`
 	Losses int  `json:"losses"`
 	Draws  int  `json:"draws"`
-	Points *int `json:"points,omitzero" rule:"optional"`
+	Points *int `json:"points,omitzero"`
 }
 
 // An AssignedPlayer is a side of a MATCH_ASSIGNMENT. The access token is for this
 // referee's calls of this player in this attempt.
 type AssignedPlayer struct {
-	PlayerID    string `json:"player_id,omitzero"`
-	Endpoint    string `json:"endpoint,omitzero" rule:"url"`
-	DisplayName string `json:"display_name,omitzero" rule:"optional,name,min=1"`
+	PlayerID    string `json:"player_id,omitzero" rule:"required"`
+	Endpoint    string `json:"endpoint,omitzero" rule:"required,url"`
+	DisplayName string `json:"display_name,omitzero" rule:"name,min=1"`
 	Standings   Record `json:"standings" rule:"optional"`
-	AccessToken string `json:"access_token,omitzero" rule:"optional"`
-	PublicKey   string `json:"public_key,omitzero" rule:"optional,key"` // Ed25519; "" for a player that does not sign
+	AccessToken string `json:"access_token,omitzero"`
+	PublicKey   string `json:"public_key,omitzero" rule:"key"`
 }
 
 // Timeouts are the response times of a match, in seconds (spec 003 table 5).
@@ -41,7 +41,7 @@ type Timeouts struct {
 type RetryPolicy struct {
 	MaxRetries int     `json:"max_retries"`
 	Delay      float64 `json:"delay_sec"`
-	Backoff    string  `json:"backoff_strategy,omitzero" rule:"optional,is=fixed|linear|exponential"`
+	Backoff    string  `json:"backoff_strategy,omitzero" rule:"is=fixed|linear|exponential"`
 }
 
 // The ways in which the delay between retries grows (spec 003 §9.3.1).
@@ -95,27 +95,27 @@ func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay:
 // against SSRF: our referee calls the players nowhere else. Third-party managers send none.
 type MatchAssignment struct {
 	Envelope
-	LeagueID    string             `json:"league_id,omitzero"`
-	RoundID     int                `json:"round_id,omitzero" rule:"min=1"`
-	MatchID     string             `json:"match_id,omitzero"`
-	Attempt     int                `json:"attempt,omitzero" rule:"min=1"`
-	GameType    string             `json:"game_type,omitzero"`
-	PlayerA     AssignedPlayer     `json:"player_A,omitzero"`
-	PlayerB     AssignedPlayer     `json:"player_B,omitzero"`
+	LeagueID    string             `json:"league_id"`
+	RoundID     int                `json:"round_id" rule:"min=1"`
+	MatchID     string             `json:"match_id,omitzero" rule:"required"`
+	Attempt     int                `json:"attempt" rule:"min=1"`
+	GameType    string             `json:"game_type"`
+	PlayerA     AssignedPlayer     `json:"player_A"`
+	PlayerB     AssignedPlayer     `json:"player_B"`
 	Timeouts    Timeouts           `json:"timeouts"`
 	RetryPolicy RetryPolicy        `json:"retry_policy"`
 	Scoring     league.MatchPoints `json:"scoring"`
-	Replies     string             `json:"replies,omitzero" rule:"optional,is=strict"`
-	RefereeID   string             `json:"referee_id,omitzero" rule:"optional"`
-	Auth        string             `json:"auth,omitzero" rule:"optional,is=lenient"`
+	Replies     string             `json:"replies,omitzero" rule:"is=strict"`
+	RefereeID   string             `json:"referee_id,omitzero"`
+	Auth        string             `json:"auth,omitzero" rule:"is=lenient"`
 	// as in SignatureRequest; "" in a league that does not sign
-	Started string `json:"started,omitzero" rule:"optional,digest"`
+	Started string `json:"started,omitzero" rule:"digest"`
 
-	AllowedEndpoints []string `json:"allowed_endpoints,omitzero" rule:"optional,min=1,each,network"`
+	AllowedEndpoints []string `json:"allowed_endpoints,omitzero" rule:"min=1,each,network"`
 
 	// AnnulledAttempts is the number of the last attempt whose result is annulled: the match is
 	// played again. 0 for none.
-	AnnulledAttempts int `json:"annulled_attempts,omitzero" rule:"optional,min=1"`
+	AnnulledAttempts int `json:"annulled_attempts,omitzero" rule:"min=1"`
 }
 
 // Networks returns the allowed endpoints; nil if the assignment lists none. An entry that is
@@ -146,118 +146,121 @@ const AuthLenient = "lenient"
 // REJECTED, with a reason.
 type MatchAssignmentAck struct {
 	Envelope
-	Status         string `json:"status,omitzero" rule:"is=ACCEPTED|BUSY|REJECTED"`
-	MatchID        string `json:"match_id,omitzero"`
-	Attempt        int    `json:"attempt,omitzero" rule:"min=1"`
-	RefereeID      string `json:"referee_id,omitzero" rule:"optional"`
-	DrawCommitment string `json:"draw_commitment,omitzero" rule:"optional,digest"`
-	Reason         string `json:"reason,omitzero" rule:"optional,upto=500"`
+	Status         string `json:"status,omitzero" rule:"required,is=ACCEPTED|BUSY|REJECTED"`
+	MatchID        string `json:"match_id,omitzero" rule:"required"`
+	Attempt        int    `json:"attempt,omitzero" rule:"required,min=1"`
+	RefereeID      string `json:"referee_id,omitzero"`
+	DrawCommitment string `json:"draw_commitment,omitzero" rule:"digest"`
+	Reason         string `json:"reason,omitzero" rule:"upto=500"`
 }
 
 // GameInvitation is GAME_INVITATION (spec 003 §4.4.1).
 type GameInvitation struct {
 	Envelope
-	LeagueID       string `json:"league_id,omitzero"`
-	RoundID        int    `json:"round_id,omitzero" rule:"min=1"`
-	MatchID        string `json:"match_id,omitzero"`
-	GameType       string `json:"game_type,omitzero"`
-	RoleInMatch    string `json:"role_in_match,omitzero" rule:"is=PLAYER_A|PLAYER_B"`
-	OpponentID     string `json:"opponent_id,omitzero"`
-	Attempt        int    `json:"attempt,omitzero" rule:"optional,min=1"`
-	DrawCommitment string `json:"draw_commitment,omitzero" rule:"optional,digest"`
+	LeagueID       string `json:"league_id"`
+	RoundID        int    `json:"round_id" rule:"min=1"`
+	MatchID        string `json:"match_id"`
+	GameType       string `json:"game_type"`
+	RoleInMatch    string `json:"role_in_match" rule:"is=PLAYER_A|PLAYER_B"`
+	OpponentID     string `json:"opponent_id"`
+	Attempt        int    `json:"attempt,omitzero" rule:"min=1"`
+	DrawCommitment string `json:"draw_commitment,omitzero" rule:"digest"`
 }
 
 // GameJoinAck is GAME_JOIN_ACK (spec 003 §4.4.2).
 type GameJoinAck struct {
 	Envelope
-	MatchID           string `json:"match_id,omitzero"`
-	PlayerID          string `json:"player_id,omitzero"`
-	ArrivalTimestamp  string `json:"arrival_timestamp,omitzero" rule:"timestamp"`
-	Accept            *bool  `json:"accept,omitzero"`
-	EntropyCommitment string `json:"entropy_commitment,omitzero" rule:"optional,digest"`
+	MatchID           string `json:"match_id,omitzero" rule:"required"`
+	PlayerID          string `json:"player_id,omitzero" rule:"required"`
+	ArrivalTimestamp  string `json:"arrival_timestamp,omitzero" rule:"required,timestamp"`
+	Accept            *bool  `json:"accept,omitzero" rule:"required"`
+	EntropyCommitment string `json:"entropy_commitment,omitzero" rule:"digest"`
 }
 
 // A ChoiceContext contains information for a player's choice.
 type ChoiceContext struct {
-	OpponentID    string  `json:"opponent_id,omitzero" rule:"optional"`
-	RoundID       int     `json:"round_id,omitzero" rule:"optional,min=1"`
-	YourStandings *Record `json:"your_standings,omitzero" rule:"optional"`
+	OpponentID    string  `json:"opponent_id,omitzero"`
+	RoundID       int     `json:"round_id,omitzero" rule:"min=1"`
+	YourStandings *Record `json:"your_standings,omitzero"`
 }
 
 // A SignatureRequest asks a player to sign its answer. It is empty unless the league signs
 // and the player has a public key.
 type SignatureRequest struct {
-	Sign    bool   `json:"sign,omitzero" rule:"optional"`
-	Started string `json:"started,omitzero" rule:"optional,digest"` // the hash of the event that started the league
-	Turn    int    `json:"turn,omitzero" rule:"optional,min=1"`     // from 1
+	Sign    bool   `json:"sign,omitzero"`
+	Started string `json:"started,omitzero" rule:"digest"`
+	Turn    int    `json:"turn,omitzero" rule:"min=1"`
 	// RoleInMatch is that of the receiver, as in GAME_INVITATION: the statement has the
 	// entropy commitments of PLAYER_A and PLAYER_B in this order.
-	RoleInMatch    string `json:"role_in_match,omitzero" rule:"optional,is=PLAYER_A|PLAYER_B"`
-	DrawCommitment string `json:"draw_commitment,omitzero" rule:"optional,digest"`
+	RoleInMatch    string `json:"role_in_match,omitzero" rule:"is=PLAYER_A|PLAYER_B"`
+	DrawCommitment string `json:"draw_commitment,omitzero" rule:"digest"`
 	// of the players that have one
-	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero" rule:"optional,each,digest"`
+	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero" rule:"each,digest"`
 	// Moves are all moves of earlier turns, PLAYER_A before PLAYER_B within a turn.
-	Moves []PlayerMove `json:"moves,omitzero" rule:"optional"`
+	Moves []PlayerMove `json:"moves,omitzero"`
 }
 
 // ChooseParityCall is CHOOSE_PARITY_CALL (spec 003 §4.5.1).
 type ChooseParityCall struct {
 	Envelope
-	MatchID  string        `json:"match_id,omitzero"`
-	PlayerID string        `json:"player_id,omitzero"`
-	GameType string        `json:"game_type,omitzero"`
-	Context  ChoiceContext `json:"context,omitzero" rule:"optional"`
-	Deadline string        `json:"deadline,omitzero" rule:"timestamp"`
+	MatchID  string        `json:"match_id"`
+	PlayerID string        `json:"player_id"`
+	GameType string        `json:"game_type"`
+	Context  ChoiceContext `json:"context,omitzero"`
+	Deadline string        `json:"deadline" rule:"timestamp"`
 	SignatureRequest
+}
+
+// A MoveProof goes with a move. Fallback tells that the player's model or host did not choose in
+// time, so that the move is random or another strategy's. The specification does not define these
+// members, and no signature covers Fallback.
+type MoveProof struct {
+	Entropy   string `json:"entropy,omitzero" rule:"digest"`
+	Signature string `json:"signature,omitzero" rule:"signature"` // of a MoveStatement
+	Fallback  bool   `json:"fallback,omitzero"`
 }
 
 // ChooseParityResponse is CHOOSE_PARITY_RESPONSE (spec 003 §4.5.2).
 type ChooseParityResponse struct {
 	Envelope
-	MatchID      string `json:"match_id,omitzero"`
-	PlayerID     string `json:"player_id,omitzero"`
-	ParityChoice string `json:"parity_choice,omitzero" rule:"is=even|odd"`
-	Entropy      string `json:"entropy,omitzero" rule:"optional,digest"`
-	Signature    string `json:"signature,omitzero" rule:"optional,signature"` // of a MoveStatement
-	Fallback     bool   `json:"fallback,omitzero" rule:"optional"`            // see GameMoveResponse
+	MatchID      string `json:"match_id,omitzero" rule:"required"`
+	PlayerID     string `json:"player_id,omitzero" rule:"required"`
+	ParityChoice string `json:"parity_choice,omitzero" rule:"required,is=even|odd"`
+	MoveProof
 }
 
 // A MoveRequest contains the kind of move and the legal moves.
 type MoveRequest struct {
-	MoveType     string         `json:"move_type,omitzero"`
-	ValidOptions []string       `json:"valid_options,omitzero" rule:"optional"`
-	Context      map[string]any `json:"context,omitzero" rule:"optional"`
+	MoveType     string         `json:"move_type"`
+	ValidOptions []string       `json:"valid_options,omitzero"`
+	Context      map[string]any `json:"context,omitzero"`
 }
 
 // GameMoveCall is GAME_MOVE_CALL (spec 003 §3.8.2).
 type GameMoveCall struct {
 	Envelope
-	MatchID     string      `json:"match_id,omitzero"`
-	PlayerID    string      `json:"player_id,omitzero"`
-	GameType    string      `json:"game_type,omitzero"`
-	MoveRequest MoveRequest `json:"move_request,omitzero"`
-	Deadline    string      `json:"deadline,omitzero" rule:"timestamp"`
+	MatchID     string      `json:"match_id"`
+	PlayerID    string      `json:"player_id"`
+	GameType    string      `json:"game_type"`
+	MoveRequest MoveRequest `json:"move_request"`
+	Deadline    string      `json:"deadline" rule:"timestamp"`
 	SignatureRequest
 }
 
 // MoveData is a player's move.
 type MoveData struct {
-	MoveType string `json:"move_type,omitzero"`
-	Choice   string `json:"choice,omitzero"`
+	MoveType string `json:"move_type,omitzero" rule:"required"`
+	Choice   string `json:"choice,omitzero" rule:"required"`
 }
 
-// GameMoveResponse is GAME_MOVE_RESPONSE (spec 003 §3.8.2). Fallback tells that the player's
-// model or host did not choose in time, so that the move is random or another strategy's. The
-// specification does not define it, and no signature covers it.
+// GameMoveResponse is GAME_MOVE_RESPONSE (spec 003 §3.8.2).
 type GameMoveResponse struct {
 	Envelope
-	MatchID   string   `json:"match_id,omitzero"`
-	PlayerID  string   `json:"player_id,omitzero"`
-	GameType  string   `json:"game_type,omitzero"`
-	MoveData  MoveData `json:"move_data,omitzero"`
-	Entropy   string   `json:"entropy,omitzero" rule:"optional,digest"`
-	Signature string   `json:"signature,omitzero" rule:"optional,signature"` // of a MoveStatement
-	Fallback  bool     `json:"fallback,omitzero" rule:"optional"`
+	MatchID  string   `json:"match_id,omitzero" rule:"required"`
+	PlayerID string   `json:"player_id,omitzero" rule:"required"`
+	GameType string   `json:"game_type,omitzero" rule:"required"`
+	MoveData MoveData `json:"move_data,omitzero" rule:"required"`
+	MoveProof
 }
 
 // A Draw reveals the commitment and the secrets of a draw in hexadecimal, so that anyone
@@ -265,30 +268,30 @@ type GameMoveResponse struct {
 type Draw struct {
 	Commitment string                   `json:"commitment" rule:"digest"`
 	Nonce      string                   `json:"nonce" rule:"digest"`
-	Entropies  league.PerPlayer[string] `json:"entropies,omitzero" rule:"optional,each,digest"`
+	Entropies  league.PerPlayer[string] `json:"entropies,omitzero" rule:"each,digest"`
 	// EntropyCommitments are those that the players were shown before they signed; empty
 	// for a match without signatures.
-	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero" rule:"optional,each,digest"`
+	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero" rule:"each,digest"`
 }
 
 // GameOver is GAME_OVER (spec 003 §4.6.1). Reason is accepted here too.
 type GameOver struct {
 	Envelope
-	MatchID    string         `json:"match_id,omitzero"`
-	GameType   string         `json:"game_type,omitzero"`
-	GameResult *league.Result `json:"game_result,omitzero"`
-	Draw       *Draw          `json:"draw,omitzero" rule:"optional"`
-	Reason     string         `json:"reason,omitzero" rule:"optional,upto=500"`
+	MatchID    string         `json:"match_id"`
+	GameType   string         `json:"game_type"`
+	GameResult *league.Result `json:"game_result,omitzero" rule:"required"`
+	Draw       *Draw          `json:"draw,omitzero"`
+	Reason     string         `json:"reason,omitzero" rule:"upto=500"`
 }
 
 // ResultDetails are the details of a reported result.
 type ResultDetails struct {
 	DrawnNumber *int                      `json:"drawn_number" rule:"optional,null,min=-2147483647"`
 	Choices     league.PerPlayer[*string] `json:"choices" rule:"optional,each,null,upto=200"`
-	Status      string                    `json:"status,omitzero" rule:"optional,is=WIN|DRAW|TECHNICAL_LOSS"`
-	Reason      string                    `json:"reason,omitzero" rule:"optional,upto=500"`
-	Faults      league.PerPlayer[string]  `json:"faults,omitzero" rule:"optional,each,code"`     // as in GameResult
-	Fallbacks   league.PerPlayer[int]     `json:"fallbacks,omitzero" rule:"optional,each,min=1"` // as in GameResult
+	Status      string                    `json:"status,omitzero" rule:"is=WIN|DRAW|TECHNICAL_LOSS"`
+	Reason      string                    `json:"reason,omitzero" rule:"upto=500"`
+	Faults      league.PerPlayer[string]  `json:"faults,omitzero" rule:"each,code"`
+	Fallbacks   league.PerPlayer[int]     `json:"fallbacks,omitzero" rule:"each,min=1"`
 }
 
 // A MatchResult is the result in a report. Winner is null for a draw and for a double
@@ -296,7 +299,7 @@ type ResultDetails struct {
 type MatchResult struct {
 	Winner  *string               `json:"winner" rule:"null"`
 	Score   league.PerPlayer[int] `json:"score"`
-	Details *ResultDetails        `json:"details,omitzero" rule:"optional"`
+	Details *ResultDetails        `json:"details,omitzero"`
 }
 
 var parities = [...]string{"even", "odd"} // of a number modulo 2; results share them
@@ -320,24 +323,24 @@ func (r *MatchResult) GameResult() league.Result {
 // MatchResultReport is MATCH_RESULT_REPORT (spec 003 §4.6.2).
 type MatchResultReport struct {
 	Envelope
-	LeagueID string      `json:"league_id,omitzero"`
-	RoundID  int         `json:"round_id,omitzero" rule:"min=1"`
-	MatchID  string      `json:"match_id,omitzero"`
-	GameType string      `json:"game_type,omitzero"`
-	Attempt  int         `json:"attempt,omitzero" rule:"optional,min=1"`
+	LeagueID string      `json:"league_id,omitzero" rule:"required"`
+	RoundID  int         `json:"round_id,omitzero" rule:"required,min=1"`
+	MatchID  string      `json:"match_id,omitzero" rule:"required"`
+	GameType string      `json:"game_type,omitzero" rule:"required"`
+	Attempt  int         `json:"attempt,omitzero" rule:"min=1"`
 	Result   MatchResult `json:"result"`
-	Draw     *Draw       `json:"draw,omitzero" rule:"optional"`
+	Draw     *Draw       `json:"draw,omitzero"`
 	Evidence
 }
 
 // Evidence is the proof of a result: the last signature of each player that signed, all
 // legal moves of a game of several turns, and the digest of the transcript.
 type Evidence struct {
-	Signatures league.PerPlayer[MoveSignature] `json:"signatures,omitzero" rule:"optional"`
-	Moves      []PlayerMove                    `json:"moves,omitzero" rule:"optional"`
+	Signatures league.PerPlayer[MoveSignature] `json:"signatures,omitzero"`
+	Moves      []PlayerMove                    `json:"moves,omitzero"`
 	// TranscriptDigest is the hexadecimal SHA-256 of the line that the referee's results
 	// file has of the match; "" for a referee without files.
-	TranscriptDigest string `json:"transcript_digest,omitzero" rule:"optional,digest"`
+	TranscriptDigest string `json:"transcript_digest,omitzero" rule:"digest"`
 }
 
 // RetryInfo describes the retry after a GAME_ERROR: its number, from 1; its time; and the
@@ -345,26 +348,26 @@ type Evidence struct {
 type RetryInfo struct {
 	RetryCount    int      `json:"retry_count"`
 	MaxRetries    int      `json:"max_retries"`
-	NextRetryAt   string   `json:"next_retry_at,omitzero" rule:"optional,timestamp"`
-	TimeRemaining *float64 `json:"time_remaining,omitzero" rule:"optional"`
+	NextRetryAt   string   `json:"next_retry_at,omitzero" rule:"timestamp"`
+	TimeRemaining *float64 `json:"time_remaining,omitzero"`
 }
 
 // GameError is GAME_ERROR, in both forms of the specification (spec 003 §2.9.2 and
 // §4.10.2).
 type GameError struct {
 	Envelope
-	MatchID          string         `json:"match_id,omitzero"`
-	PlayerID         string         `json:"player_id,omitzero" rule:"optional"`
-	ErrorCode        string         `json:"error_code,omitzero" rule:"code"`
-	ErrorName        string         `json:"error_name,omitzero" rule:"optional"`
-	ErrorDescription string         `json:"error_description,omitzero" rule:"upto=500"`
-	AffectedPlayer   string         `json:"affected_player,omitzero"`
-	ActionRequired   string         `json:"action_required,omitzero"`
-	GameState        string         `json:"game_state,omitzero" rule:"optional"`
-	Retryable        *bool          `json:"retryable,omitzero" rule:"optional"`
-	RetryCount       *int           `json:"retry_count,omitzero" rule:"optional"`
-	MaxRetries       *int           `json:"max_retries,omitzero" rule:"optional"`
-	RetryInfo        *RetryInfo     `json:"retry_info,omitzero" rule:"optional"`
-	Context          map[string]any `json:"context,omitzero" rule:"optional"`
-	Consequence      string         `json:"consequence,omitzero" rule:"optional,upto=500"`
+	MatchID          string         `json:"match_id"`
+	PlayerID         string         `json:"player_id,omitzero"`
+	ErrorCode        string         `json:"error_code" rule:"code"`
+	ErrorName        string         `json:"error_name,omitzero"`
+	ErrorDescription string         `json:"error_description" rule:"upto=500"`
+	AffectedPlayer   string         `json:"affected_player"`
+	ActionRequired   string         `json:"action_required"`
+	GameState        string         `json:"game_state,omitzero"`
+	Retryable        *bool          `json:"retryable,omitzero"`
+	RetryCount       *int           `json:"retry_count,omitzero"`
+	MaxRetries       *int           `json:"max_retries,omitzero"`
+	RetryInfo        *RetryInfo     `json:"retry_info,omitzero"`
+	Context          map[string]any `json:"context,omitzero"`
+	Consequence      string         `json:"consequence,omitzero" rule:"upto=500"`
 }

@@ -3,8 +3,8 @@ package protocol
 import "evenodd/league"
 
 // The message types of the protocol: the eighteen of spec 003 table 11, the
-// generic moves of §3.8, the assignment of a match, and the acknowledgements
-// of 004.
+// generic moves of §3.8 and the assignment of a match. The method table has those of the
+// acknowledgements of 004.
 const (
 	TypeRefereeRegisterRequest  = "REFEREE_REGISTER_REQUEST"
 	TypeRefereeRegisterResponse = "REFEREE_REGISTER_RESPONSE"
@@ -29,14 +29,6 @@ const (
 	TypeGameMoveResponse   = "GAME_MOVE_RESPONSE"
 	TypeMatchAssignment    = "MATCH_ASSIGNMENT"
 	TypeMatchAssignmentAck = "MATCH_ASSIGNMENT_ACK"
-
-	TypeRoundAnnouncementAck = "ROUND_ANNOUNCEMENT_ACK"
-	TypeStandingsUpdateAck   = "STANDINGS_UPDATE_ACK"
-	TypeRoundCompletedAck    = "ROUND_COMPLETED_ACK"
-	TypeLeagueCompletedAck   = "LEAGUE_COMPLETED_ACK"
-	TypeGameOverAck          = "GAME_OVER_ACK"
-	TypeGameErrorAck         = "GAME_ERROR_ACK"
-	TypeMatchResultAck       = "MATCH_RESULT_ACK"
 )
 
 // The values of fields.
@@ -56,12 +48,12 @@ const (
 
 // An Envelope is the part common to all messages (spec 003 §2.4).
 type Envelope struct {
-	Protocol       string `json:"protocol,omitzero" rule:"is=league.v2"`
-	MessageType    string `json:"message_type,omitzero" rule:"type"`
-	Sender         string `json:"sender,omitzero" rule:"sender"`
-	Timestamp      string `json:"timestamp,omitzero" rule:"timestamp"`
-	ConversationID string `json:"conversation_id,omitzero" rule:"max=128"`
-	AuthToken      string `json:"auth_token,omitzero" rule:"optional,null,upto=300"`
+	Protocol       string `json:"protocol,omitzero" rule:"required,is=league.v2"`
+	MessageType    string `json:"message_type,omitzero" rule:"required,type"`
+	Sender         string `json:"sender,omitzero" rule:"required,sender"`
+	Timestamp      string `json:"timestamp,omitzero" rule:"required,timestamp"`
+	ConversationID string `json:"conversation_id,omitzero" rule:"required,max=128"`
+	AuthToken      string `json:"auth_token,omitzero" rule:"null,upto=300"`
 
 	broken   []FieldError // members of a reply that could not be read
 	breaches []FieldError // of the rules, in a player's reply that was decoded
@@ -102,27 +94,28 @@ type message interface {
 	envelope() *Envelope
 }
 
+// AgentMeta describes an agent in its registration.
+type AgentMeta struct {
+	DisplayName     string   `json:"display_name" rule:"name,min=1"`
+	Version         string   `json:"version" rule:"version"`
+	ProtocolVersion string   `json:"protocol_version,omitzero" rule:"version"`
+	GameTypes       []string `json:"game_types" rule:"min=1"`
+	ContactEndpoint string   `json:"contact_endpoint" rule:"max=300"`
+}
+
 // RefereeMeta describes a referee in its registration (002 §3.1.2).
 type RefereeMeta struct {
-	DisplayName          string   `json:"display_name,omitzero" rule:"name,min=1"`
-	Version              string   `json:"version,omitzero" rule:"version"`
-	ProtocolVersion      string   `json:"protocol_version,omitzero" rule:"optional,version"`
-	GameTypes            []string `json:"game_types,omitzero" rule:"min=1"`
-	ContactEndpoint      string   `json:"contact_endpoint,omitzero" rule:"max=300"`
-	MaxConcurrentMatches int      `json:"max_concurrent_matches,omitzero" rule:"min=1,capacity"`
-	PublicKey            string   `json:"public_key,omitzero" rule:"optional,key"` // Ed25519
+	AgentMeta
+	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"min=1,capacity"`
+	PublicKey            string `json:"public_key,omitzero" rule:"key"`
 	// it verifies the players' signatures and reports them
-	RelaysSignatures bool `json:"relays_signatures,omitzero" rule:"optional"`
+	RelaysSignatures bool `json:"relays_signatures,omitzero"`
 }
 
 // PlayerMeta describes a player in its registration (002 §3.3.2).
 type PlayerMeta struct {
-	DisplayName     string   `json:"display_name,omitzero" rule:"name,min=1"`
-	Version         string   `json:"version,omitzero" rule:"version"`
-	ProtocolVersion string   `json:"protocol_version,omitzero" rule:"optional,version"`
-	GameTypes       []string `json:"game_types,omitzero" rule:"min=1"`
-	ContactEndpoint string   `json:"contact_endpoint,omitzero" rule:"max=300"`
-	PublicKey       string   `json:"public_key,omitzero" rule:"optional,key"` // Ed25519
+	AgentMeta
+	PublicKey string `json:"public_key,omitzero" rule:"key"`
 }
 
 // RefereeRegisterRequest is REFEREE_REGISTER_REQUEST (spec 003 §4.1.1). RefereeAuth is
@@ -131,35 +124,35 @@ type PlayerMeta struct {
 // may use its display name, in a league with a roster.
 type RefereeRegisterRequest struct {
 	Envelope
-	RefereeMeta RefereeMeta `json:"referee_meta,omitzero"`
-	RefereeAuth string      `json:"referee_auth,omitzero" rule:"optional,is=access_token|none"`
+	RefereeMeta RefereeMeta `json:"referee_meta"`
+	RefereeAuth string      `json:"referee_auth,omitzero" rule:"is=access_token|none"`
 
-	RegistrationCode string `json:"registration_code,omitzero" rule:"optional,null,upto=128"`
+	RegistrationCode string `json:"registration_code,omitzero" rule:"null,upto=128"`
 }
 
 // LeagueRegisterRequest is LEAGUE_REGISTER_REQUEST (spec 003 §4.2.1). RegistrationCode is
 // that of a RefereeRegisterRequest.
 type LeagueRegisterRequest struct {
 	Envelope
-	PlayerMeta       PlayerMeta `json:"player_meta,omitzero"`
-	RegistrationCode string     `json:"registration_code,omitzero" rule:"optional,null,upto=128"`
+	PlayerMeta       PlayerMeta `json:"player_meta"`
+	RegistrationCode string     `json:"registration_code,omitzero" rule:"null,upto=128"`
 }
 
 // Registration holds the fields of both registration responses. A refusal has status
 // REJECTED, a null id, a reason and an error code.
 type Registration struct {
-	Status      string  `json:"status,omitzero" rule:"is=ACCEPTED|REJECTED"`
-	LeagueID    string  `json:"league_id,omitzero" rule:"optional"`
+	Status      string  `json:"status" rule:"is=ACCEPTED|REJECTED"`
+	LeagueID    string  `json:"league_id,omitzero"`
 	Reason      *string `json:"reason" rule:"optional,null,upto=500"`
-	ErrorCode   string  `json:"error_code,omitzero" rule:"optional,code"`
-	ErrorName   string  `json:"error_name,omitzero" rule:"optional"`
-	ManagerAuth string  `json:"manager_auth,omitzero" rule:"optional"`
-	ManagerKey  string  `json:"manager_key,omitzero" rule:"optional,key"` // the public key of a manager that signs heads
+	ErrorCode   string  `json:"error_code,omitzero" rule:"code"`
+	ErrorName   string  `json:"error_name,omitzero"`
+	ManagerAuth string  `json:"manager_auth,omitzero"`
+	ManagerKey  string  `json:"manager_key,omitzero" rule:"key"`
 
 	// For a refusal: the error data of 004 §2.1 and §2.2, and the seconds after which the
 	// same registration may succeed.
-	Context       map[string]any `json:"context,omitzero" rule:"optional"`
-	RetryAfterSec int            `json:"retry_after_sec,omitzero" rule:"optional"`
+	Context       map[string]any `json:"context,omitzero"`
+	RetryAfterSec int            `json:"retry_after_sec,omitzero"`
 }
 
 // RefereeRegisterResponse is REFEREE_REGISTER_RESPONSE (spec 003 §4.1.2).
@@ -179,14 +172,14 @@ type LeagueRegisterResponse struct {
 // An AnnouncedMatch is a match of a ROUND_ANNOUNCEMENT. A match that a suspended or shut
 // down player forfeits is not played.
 type AnnouncedMatch struct {
-	MatchID         string   `json:"match_id,omitzero"`
-	GameType        string   `json:"game_type,omitzero"`
-	PlayerAID       string   `json:"player_A_id,omitzero"`
-	PlayerBID       string   `json:"player_B_id,omitzero"`
-	RefereeEndpoint string   `json:"referee_endpoint,omitzero" rule:"url"`
-	RefereeID       string   `json:"referee_id,omitzero" rule:"optional"`
-	RefereeAuth     string   `json:"referee_auth,omitzero" rule:"optional,is=access_token|none"`
-	ForfeitedBy     []string `json:"forfeited_by,omitzero" rule:"optional"`
+	MatchID         string   `json:"match_id"`
+	GameType        string   `json:"game_type"`
+	PlayerAID       string   `json:"player_A_id"`
+	PlayerBID       string   `json:"player_B_id"`
+	RefereeEndpoint string   `json:"referee_endpoint" rule:"url"`
+	RefereeID       string   `json:"referee_id,omitzero"`
+	RefereeAuth     string   `json:"referee_auth,omitzero" rule:"is=access_token|none"`
+	ForfeitedBy     []string `json:"forfeited_by,omitzero"`
 }
 
 // RoundAnnouncement is ROUND_ANNOUNCEMENT (spec 003 §4.3.1). In a league of more than
@@ -194,13 +187,13 @@ type AnnouncedMatch struct {
 // agents query the other matches.
 type RoundAnnouncement struct {
 	Envelope
-	LeagueID string           `json:"league_id,omitzero"`
-	RoundID  int              `json:"round_id,omitzero" rule:"min=1"`
-	Matches  []AnnouncedMatch `json:"matches,omitzero"`
+	LeagueID string           `json:"league_id"`
+	RoundID  int              `json:"round_id" rule:"min=1"`
+	Matches  []AnnouncedMatch `json:"matches"`
 	// of the round, if Matches has not all of them
-	TotalMatches int `json:"total_matches,omitzero" rule:"optional,min=1"`
+	TotalMatches int `json:"total_matches,omitzero" rule:"min=1"`
 	// as in SignatureRequest; "" in a league that does not sign
-	Started string `json:"started,omitzero" rule:"optional,digest"`
+	Started string `json:"started,omitzero" rule:"digest"`
 }
 
 // MaxAnnounced limits the players of a league whose announcements list all matches.
@@ -209,20 +202,20 @@ const MaxAnnounced = 100
 // An Ack is any acknowledgement of 004; the message type in the envelope tells which.
 type Ack struct {
 	Envelope
-	Status    string `json:"status,omitzero"`
-	PlayerID  string `json:"player_id,omitzero" rule:"optional"`
-	RefereeID string `json:"referee_id,omitzero" rule:"optional"`
-	RoundID   int    `json:"round_id,omitzero" rule:"optional,min=1"`
-	MatchID   string `json:"match_id,omitzero" rule:"optional"`
+	Status    string `json:"status,omitzero" rule:"required"`
+	PlayerID  string `json:"player_id,omitzero"`
+	RefereeID string `json:"referee_id,omitzero"`
+	RoundID   int    `json:"round_id,omitzero" rule:"min=1"`
+	MatchID   string `json:"match_id,omitzero"`
 }
 
 // StandingsUpdate is LEAGUE_STANDINGS_UPDATE (spec 003 §4.7.1).
 type StandingsUpdate struct {
 	Envelope
-	LeagueID     string        `json:"league_id,omitzero"`
-	RoundID      int           `json:"round_id,omitzero" rule:"min=1"`
-	Standings    []StandingRow `json:"standings,omitzero" rule:"min=1"`
-	TotalPlayers int           `json:"total_players,omitzero" rule:"optional,min=1"`
+	LeagueID     string        `json:"league_id"`
+	RoundID      int           `json:"round_id" rule:"min=1"`
+	Standings    []StandingRow `json:"standings" rule:"min=1"`
+	TotalPlayers int           `json:"total_players,omitzero" rule:"min=1"`
 }
 
 // A RoundSummary counts the results of a round (002 §4.2.2).
@@ -238,26 +231,26 @@ type RoundSummary struct {
 // receive it, so that a truncated journal can be detected.
 type RoundCompleted struct {
 	Envelope
-	LeagueID         string        `json:"league_id,omitzero"`
-	RoundID          int           `json:"round_id,omitzero" rule:"min=1"`
-	MatchesCompleted *int          `json:"matches_completed,omitzero" rule:"optional"`
-	MatchesPlayed    *int          `json:"matches_played,omitzero" rule:"optional"`
+	LeagueID         string        `json:"league_id"`
+	RoundID          int           `json:"round_id" rule:"min=1"`
+	MatchesCompleted *int          `json:"matches_completed,omitzero"`
+	MatchesPlayed    *int          `json:"matches_played,omitzero"`
 	NextRoundID      *int          `json:"next_round_id" rule:"null,min=1"`
-	Summary          *RoundSummary `json:"summary,omitzero" rule:"optional"`
-	JournalHead      string        `json:"journal_head,omitzero" rule:"optional,digest"`
+	Summary          *RoundSummary `json:"summary,omitzero"`
+	JournalHead      string        `json:"journal_head,omitzero" rule:"digest"`
 
-	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"optional,signature"` // by the manager
+	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"signature"`
 	// those of the receiver's matches
-	Results []RoundResult `json:"results,omitzero" rule:"optional"`
+	Results []RoundResult `json:"results,omitzero"`
 }
 
 // A RoundResult is a result as the manager recorded it. Players compare it with their own
 // decisions.
 type RoundResult struct {
-	MatchID string `json:"match_id,omitzero"`
+	MatchID string `json:"match_id"`
 	// 0 for a match that was not played
-	Attempt     int                       `json:"attempt,omitzero" rule:"optional,min=1"`
-	Status      string                    `json:"status,omitzero" rule:"is=WIN|DRAW|TECHNICAL_LOSS"`
+	Attempt     int                       `json:"attempt,omitzero" rule:"min=1"`
+	Status      string                    `json:"status" rule:"is=WIN|DRAW|TECHNICAL_LOSS"`
 	Winner      *string                   `json:"winner" rule:"null"`
 	DrawnNumber *int                      `json:"drawn_number" rule:"optional,null"`
 	Choices     league.PerPlayer[*string] `json:"choices" rule:"each,null,upto=200"`
@@ -266,24 +259,24 @@ type RoundResult struct {
 // LeagueCompleted is LEAGUE_COMPLETED (spec 003 §4.8.2).
 type LeagueCompleted struct {
 	Envelope
-	LeagueID       string          `json:"league_id,omitzero"`
-	TotalRounds    int             `json:"total_rounds,omitzero" rule:"min=1"`
-	TotalMatches   int             `json:"total_matches,omitzero" rule:"min=1"`
-	Champion       league.Champion `json:"champion,omitzero"`
-	FinalStandings []StandingRow   `json:"final_standings,omitzero" rule:"min=1"`
-	TotalPlayers   int             `json:"total_players,omitzero" rule:"optional,min=1"`
-	JournalHead    string          `json:"journal_head,omitzero" rule:"optional,digest"`
+	LeagueID       string          `json:"league_id"`
+	TotalRounds    int             `json:"total_rounds" rule:"min=1"`
+	TotalMatches   int             `json:"total_matches" rule:"min=1"`
+	Champion       league.Champion `json:"champion"`
+	FinalStandings []StandingRow   `json:"final_standings" rule:"min=1"`
+	TotalPlayers   int             `json:"total_players,omitzero" rule:"min=1"`
+	JournalHead    string          `json:"journal_head,omitzero" rule:"digest"`
 
-	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"optional,signature"` // by the manager
+	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"signature"`
 }
 
 // LeagueError is LEAGUE_ERROR (spec 003 §4.10.1).
 type LeagueError struct {
 	Envelope
-	ErrorCode           string         `json:"error_code,omitzero" rule:"code"`
-	ErrorName           string         `json:"error_name,omitzero" rule:"optional"`
-	ErrorDescription    string         `json:"error_description,omitzero" rule:"upto=500"`
-	OriginalMessageType string         `json:"original_message_type,omitzero" rule:"optional"`
-	Context             map[string]any `json:"context,omitzero" rule:"optional"`
-	Retryable           *bool          `json:"retryable,omitzero" rule:"optional"`
+	ErrorCode           string         `json:"error_code" rule:"code"`
+	ErrorName           string         `json:"error_name,omitzero"`
+	ErrorDescription    string         `json:"error_description" rule:"upto=500"`
+	OriginalMessageType string         `json:"original_message_type,omitzero"`
+	Context             map[string]any `json:"context,omitzero"`
+	Retryable           *bool          `json:"retryable,omitzero"`
 }

@@ -79,6 +79,22 @@ var (
 	queryCodes = map[Code]int{ErrTokenMissing: 6001, ErrTokenInvalid: 6001}
 )
 
+const onlyReferee = " Only the referee of the match may call it."
+
+// byManager completes a row of a method that only the manager of the receiver may call.
+func byManager(row MethodRow) MethodRow {
+	row.From, row.codes = "manager", noticeCodes
+	row.About += " Only its manager may call it."
+	return row
+}
+
+// byReferee completes a row of a method of players that only the referee of the match may call.
+func byReferee(row MethodRow) MethodRow {
+	row.From, row.To, row.codes = "referee", "player", matchCodes
+	row.About += onlyReferee
+	return row
+}
+
 // The method table.
 var (
 	RegisterReferee = newMethod[RefereeRegisterRequest, RefereeRegisterResponse](MethodRow{
@@ -87,62 +103,51 @@ var (
 		About: "Registers a referee in the league. The response has its referee_id and its auth_token. The manager calls the referee at contact_endpoint.", OpenWorld: true})
 	RegisterPlayer = newMethod[LeagueRegisterRequest, LeagueRegisterResponse](MethodRow{
 		Name: "register_player", ThirdParty: []string{"league_register"}, Request: TypeLeagueRegisterRequest,
-		Result: TypeLeagueRegisterResponse,
-		From:   "player", To: "manager", codes: playerCodes,
+		Result: TypeLeagueRegisterResponse, From: "player", To: "manager", codes: playerCodes,
 		About: "Registers a player in the league. The response has its player_id and its auth_token. Referees and the manager call the player at contact_endpoint.", OpenWorld: true})
-	NotifyRound = newMethod[RoundAnnouncement, Ack](MethodRow{
+	NotifyRound = newMethod[RoundAnnouncement, Ack](byManager(MethodRow{
 		Name: "notify_round", ThirdParty: []string{"receive_round_announcement", "announce_round"},
-		Request: TypeRoundAnnouncement, Result: TypeRoundAnnouncementAck,
-		From: "manager", To: "player", codes: noticeCodes,
-		About: "Tells a player the matches of the next round. Only its manager may call it."})
-	StartMatch = newMethod[MatchAssignment, MatchAssignmentAck](MethodRow{
+		Request: TypeRoundAnnouncement, Result: "ROUND_ANNOUNCEMENT_ACK", To: "player",
+		About: "Tells a player the matches of the next round."}))
+	StartMatch = newMethod[MatchAssignment, MatchAssignmentAck](byManager(MethodRow{
 		Name: "start_match", Aliases: []string{"START_MATCH", "run_match", "RUN_MATCH"},
 		ThirdParty: []string{"assign_match", "start_match_command"},
-		Request:    TypeMatchAssignment, Result: TypeMatchAssignmentAck,
-		From: "manager", To: "referee", codes: noticeCodes,
-		About: "Assigns a match to a referee, which conducts it in the background. Only its manager may call it."})
-	Invite = newMethod[GameInvitation, GameJoinAck](MethodRow{
+		Request:    TypeMatchAssignment, Result: TypeMatchAssignmentAck, To: "referee",
+		About: "Assigns a match to a referee, which conducts it in the background."}))
+	Invite = newMethod[GameInvitation, GameJoinAck](byReferee(MethodRow{
 		Name: "handle_game_invitation", ThirdParty: []string{"receive_game_invitation"}, Request: TypeGameInvitation,
-		Result:  TypeGameJoinAck,
-		Timeout: 5 * time.Second, From: "referee", To: "player", codes: matchCodes,
-		About: "Invites a player to a match. The player answers whether it takes part. Only the referee of the match may call it."})
-	ChooseParity = newMethod[ChooseParityCall, ChooseParityResponse](MethodRow{
+		Result: TypeGameJoinAck, Timeout: 5 * time.Second,
+		About: "Invites a player to a match. The player answers whether it takes part."}))
+	ChooseParity = newMethod[ChooseParityCall, ChooseParityResponse](byReferee(MethodRow{
 		Name: "choose_parity", Aliases: []string{"parity_choose"}, ThirdParty: []string{"receive_parity_call"},
-		Request: TypeChooseParityCall, Result: TypeChooseParityResponse,
-		Timeout: 30 * time.Second, From: "referee", To: "player", codes: matchCodes,
-		About: "Asks a player for its choice in Even/Odd. Only the referee of the match may call it."})
-	MakeMove = newMethod[GameMoveCall, GameMoveResponse](MethodRow{
-		Name: "make_move", Request: TypeGameMoveCall, Result: TypeGameMoveResponse,
-		Timeout: 30 * time.Second, From: "referee", To: "player", codes: matchCodes,
-		About: "Asks a player for its move in a game other than Even/Odd. Only the referee of the match may call it."})
-	NotifyMatchResult = newMethod[GameOver, Ack](MethodRow{
+		Request: TypeChooseParityCall, Result: TypeChooseParityResponse, Timeout: 30 * time.Second,
+		About: "Asks a player for its choice in Even/Odd."}))
+	MakeMove = newMethod[GameMoveCall, GameMoveResponse](byReferee(MethodRow{
+		Name: "make_move", Request: TypeGameMoveCall, Result: TypeGameMoveResponse, Timeout: 30 * time.Second,
+		About: "Asks a player for its move in a game other than Even/Odd."}))
+	NotifyMatchResult = newMethod[GameOver, Ack](byReferee(MethodRow{
 		Name: "notify_match_result", ThirdParty: []string{"receive_game_over"}, Request: TypeGameOver,
-		Result:  TypeGameOverAck,
-		Timeout: 5 * time.Second, From: "referee", To: "player", codes: matchCodes,
-		About: "Tells a player the result of its match. Only the referee of the match may call it."})
-	NotifyGameError = newMethod[GameError, Ack](MethodRow{
-		Name: "notify_game_error", Request: TypeGameError, Result: TypeGameErrorAck,
-		From: "referee", To: "player", codes: matchCodes,
-		About: "Tells a player what was wrong with its answer, before the referee asks again. Only the referee of the match may call it."})
+		Result: "GAME_OVER_ACK", Timeout: 5 * time.Second,
+		About: "Tells a player the result of its match."}))
+	NotifyGameError = newMethod[GameError, Ack](byReferee(MethodRow{
+		Name: "notify_game_error", Request: TypeGameError, Result: "GAME_ERROR_ACK",
+		About: "Tells a player what was wrong with its answer, before the referee asks again."}))
 	ReportMatchResult = newMethod[MatchResultReport, Ack](MethodRow{
-		Name: "report_match_result", Request: TypeMatchResultReport, Result: TypeMatchResultAck,
+		Name: "report_match_result", Request: TypeMatchResultReport, Result: "MATCH_RESULT_ACK",
 		From: "referee", To: "manager", codes: reportCodes,
-		About: "Reports the result of a match to the manager. Only the referee of the match may call it."})
-	UpdateStandings = newMethod[StandingsUpdate, Ack](MethodRow{
+		About: "Reports the result of a match to the manager." + onlyReferee})
+	UpdateStandings = newMethod[StandingsUpdate, Ack](byManager(MethodRow{
 		Name: "update_standings", ThirdParty: []string{"receive_standings_update", "standings_update", "notify_standings"},
-		Request: TypeStandingsUpdate, Result: TypeStandingsUpdateAck,
-		From: "manager", To: "player", codes: noticeCodes,
-		About: "Tells a player the table. Only its manager may call it."})
-	NotifyRoundCompleted = newMethod[RoundCompleted, Ack](MethodRow{
+		Request: TypeStandingsUpdate, Result: "STANDINGS_UPDATE_ACK", To: "player",
+		About: "Tells a player the table."}))
+	NotifyRoundCompleted = newMethod[RoundCompleted, Ack](byManager(MethodRow{
 		Name: "notify_round_completed", ThirdParty: []string{"receive_round_completed"}, Request: TypeRoundCompleted,
-		Result: TypeRoundCompletedAck,
-		From:   "manager", To: "player, referee", codes: noticeCodes,
-		About: "Tells an agent that a round is complete. Only its manager may call it."})
-	NotifyLeagueCompleted = newMethod[LeagueCompleted, Ack](MethodRow{
+		Result: "ROUND_COMPLETED_ACK", To: "player, referee",
+		About: "Tells an agent that a round is complete."}))
+	NotifyLeagueCompleted = newMethod[LeagueCompleted, Ack](byManager(MethodRow{
 		Name: "notify_league_completed", ThirdParty: []string{"receive_league_completed"}, Request: TypeLeagueCompleted,
-		Result: TypeLeagueCompletedAck,
-		From:   "manager", To: "player, referee", codes: noticeCodes,
-		About: "Tells an agent the champion and the final table. Only its manager may call it."})
+		Result: "LEAGUE_COMPLETED_ACK", To: "player, referee",
+		About: "Tells an agent the champion and the final table."}))
 	Query = newMethod[LeagueQuery, LeagueQueryResponse](MethodRow{
 		Name: "league_query", Request: TypeLeagueQuery, Result: TypeLeagueQueryResponse,
 		From: "player, referee", To: "manager", codes: queryCodes,
@@ -158,8 +163,7 @@ var (
 		Name: "get_match_state", Result: "MATCH_STATE", From: "manager", To: "referee",
 		About: "Returns the state of a match that this referee conducts or has conducted. Choices and numbers follow when the match is over.", ReadOnly: true})
 	GetMatchTranscript = newMethod[ToolRequest, MatchTranscript](MethodRow{
-		Name: "get_match_transcript", Result: "MATCH_TRANSCRIPT", From: "manager, organiser",
-		To:    "referee, manager",
+		Name: "get_match_transcript", Result: "MATCH_TRANSCRIPT", From: "manager, organiser", To: "referee, manager",
 		About: "Returns the file of an attempt at a match, with all messages and without tokens. A referee answers its manager, a manager answers the organiser.", ReadOnly: true,
 		maxReply: 1 << 20})
 	GetPlayerState = newMethod[ToolRequest, PlayerState](MethodRow{

@@ -277,7 +277,7 @@ var envelopeMembers = []string{"protocol", "message_type", "sender", "timestamp"
 // in all messages, and the fields are the same in all acknowledgements, in all rows of a table and on
 // both sides of a match.
 func telling(messageType string, all []string) []string {
-	if _, bare := samples()[messageType].(*protocol.Ack); bare && messageType != protocol.TypeMatchResultAck {
+	if _, bare := samples()[messageType].(*protocol.Ack); bare && messageType != protocol.ReportMatchResult.Result {
 		return nil
 	}
 	return slices.DeleteFunc(all, func(path string) bool {

@@ -117,13 +117,24 @@ func (o *Object) Set(name string, value jsontext.Value) {
 	*o = append(*o, league.Member[jsontext.Value]{Name: name, Value: value})
 }
 
-// Add adds a member unless there is one of that name, and tells whether it did.
-func (o *Object) Add(name string, value jsontext.Value) bool {
-	if o.Has(name) {
-		return false
+// SetText is Set for a string.
+func (o *Object) SetText(name, text string) { o.Set(name, Quote(text)) }
+
+// Fill sets a member that is missing, null or "", if value is not nil.
+func (o *Object) Fill(name string, value jsontext.Value) {
+	if v := o.Get(name); value != nil && (v == nil || string(v) == `""`) {
+		o.Set(name, value)
 	}
-	o.Set(name, value)
-	return true
+}
+
+// FillText is Fill for a string.
+func (o *Object) FillText(name, text string) { o.Fill(name, Quote(text)) }
+
+// Add adds a member unless there is one of that name.
+func (o *Object) Add(name string, value jsontext.Value) {
+	if !o.Has(name) {
+		o.Set(name, value)
+	}
 }
 
 // Drop removes a member. It does not change the memory of other copies.

@@ -65,26 +65,26 @@ const (
 // admin token as auth_token.
 type OrganiseRequest struct {
 	Envelope
-	LeagueID string `json:"league_id,omitzero"`
-	Command  string `json:"command,omitzero" rule:"command"`
-	By       string `json:"by,omitzero" rule:"max=64,printable"` // the organiser's name, unverified
+	LeagueID string `json:"league_id,omitzero" rule:"required"`
+	Command  string `json:"command,omitzero" rule:"required,command"`
+	By       string `json:"by,omitzero" rule:"required,max=64,printable"`
 	// required for suspend, withdraw, rematch and rule
-	Reason  string `json:"reason,omitzero" rule:"optional,upto=500,printable"`
-	AgentID string `json:"agent_id,omitzero" rule:"optional"` // of suspend, readmit and withdraw
-	MatchID string `json:"match_id,omitzero" rule:"optional"` // of rematch and rule
+	Reason  string `json:"reason,omitzero" rule:"upto=500,printable"`
+	AgentID string `json:"agent_id,omitzero"` // of suspend, readmit and withdraw
+	MatchID string `json:"match_id,omitzero"` // of rematch and rule
 	// of rule: the id of a player, WinnerDraw or WinnerNone
-	Winner  string `json:"winner,omitzero" rule:"optional"`
-	StartAt string `json:"start_at,omitzero" rule:"optional"` // of start: RFC 3339; "" for now
+	Winner  string `json:"winner,omitzero"`
+	StartAt string `json:"start_at,omitzero"`
 }
 
 // Organised answers organise_league, when the decision is durable.
 type Organised struct {
 	Envelope
-	Status  string `json:"status" rule:"is=DONE"` // StatusDone
+	Status  string `json:"status" rule:"is=DONE"`
 	Command string `json:"command"`
-	Event   int    `json:"event"`                  // number of the event in the journal; 0 without a journal
-	At      string `json:"at"`                     // time of the event
-	About   string `json:"about" rule:"upto=1000"` // one sentence: what was decided and what happens next
+	Event   int    `json:"event"`
+	At      string `json:"at"`
+	About   string `json:"about" rule:"upto=1000"`
 }
 
 // printableForm is the form of the texts of organisers, which other people print.

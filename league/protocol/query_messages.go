@@ -26,10 +26,10 @@ const (
 // it uses. Offset and Limit select a page of the standings, at most 100 rows, or of the
 // schedule, at most MaxSchedule bytes, or of the journal. Limit 0 means the largest page.
 type QueryParams struct {
-	PlayerID string     `json:"player_id,omitzero" rule:"optional"`
-	RoundID  QueryRound `json:"round_id,omitzero" rule:"optional,min=1,or=all"`
-	Offset   int        `json:"offset,omitzero" rule:"optional"`
-	Limit    int        `json:"limit,omitzero" rule:"optional,min=1"`
+	PlayerID string     `json:"player_id,omitzero"`
+	RoundID  QueryRound `json:"round_id,omitzero" rule:"min=1,or=all"`
+	Offset   int        `json:"offset,omitzero"`
+	Limit    int        `json:"limit,omitzero" rule:"min=1"`
 }
 
 // A QueryRound is the round_id of GET_SCHEDULE: a number from 1, AllRounds, or 0
@@ -78,9 +78,9 @@ const MaxSchedule = 60_000
 // LeagueQuery is LEAGUE_QUERY (spec 003 §4.9.1).
 type LeagueQuery struct {
 	Envelope
-	LeagueID    string      `json:"league_id,omitzero"`
-	QueryType   string      `json:"query_type,omitzero"`
-	QueryParams QueryParams `json:"query_params,omitzero" rule:"optional"`
+	LeagueID    string      `json:"league_id,omitzero" rule:"required"`
+	QueryType   string      `json:"query_type,omitzero" rule:"required"`
+	QueryParams QueryParams `json:"query_params,omitzero"`
 }
 
 // A QueryError is the reason for a refused query (002 §8.2.1).
@@ -92,9 +92,9 @@ type QueryError struct {
 
 // StandingsData answers GET_STANDINGS.
 type StandingsData struct {
-	Standings    []StandingRow `json:"standings,omitzero" rule:"optional"`
-	TotalPlayers int           `json:"total_players,omitzero" rule:"optional"`
-	Offset       int           `json:"offset,omitzero" rule:"optional"`
+	Standings    []StandingRow `json:"standings,omitzero"`
+	TotalPlayers int           `json:"total_players,omitzero"`
+	Offset       int           `json:"offset,omitzero"`
 }
 
 // AgentStates counts the agents of a league by their state (spec 003 §2.8).
@@ -110,7 +110,7 @@ type InactiveAgent struct {
 	AgentID  string `json:"agent_id"`
 	State    string `json:"state"`
 	Reason   string `json:"reason" rule:"upto=500"`
-	Failures int    `json:"failures"` // in a row
+	Failures int    `json:"failures"`
 }
 
 // MaxInactive limits the inactive agents in an answer to GET_STATUS.
@@ -120,32 +120,32 @@ const MaxInactive = 100
 // agents in order of ids. Until a knockout ends, Rounds and Matches are the largest
 // possible numbers.
 type StatusData struct {
-	State    string   `json:"state,omitzero" rule:"optional"`
-	Rounds   *int     `json:"rounds,omitzero" rule:"optional"`
-	Matches  *int     `json:"matches,omitzero" rule:"optional"`
-	Recorded *int     `json:"recorded,omitzero" rule:"optional"`
-	Players  *int     `json:"players,omitzero" rule:"optional"`
-	Referees *int     `json:"referees,omitzero" rule:"optional"`
-	Games    []string `json:"games,omitzero" rule:"optional"`
+	State    string   `json:"state,omitzero"`
+	Rounds   *int     `json:"rounds,omitzero"`
+	Matches  *int     `json:"matches,omitzero"`
+	Recorded *int     `json:"recorded,omitzero"`
+	Players  *int     `json:"players,omitzero"`
+	Referees *int     `json:"referees,omitzero"`
+	Games    []string `json:"games,omitzero"`
 
-	AgentStates *AgentStates    `json:"agent_states,omitzero" rule:"optional"`
-	Inactive    []InactiveAgent `json:"inactive,omitzero" rule:"optional"`
+	AgentStates *AgentStates    `json:"agent_states,omitzero"`
+	Inactive    []InactiveAgent `json:"inactive,omitzero"`
 	// ids of agents that have not answered yet, before the start; MaxInactive at most
-	Awaited    []string `json:"awaited,omitzero" rule:"optional"`
-	Tournament string   `json:"tournament,omitzero" rule:"optional"` // swiss or knockout; "" for a round-robin
-	Paused     bool     `json:"paused,omitzero" rule:"optional"`     // the organiser holds back the next round
+	Awaited    []string `json:"awaited,omitzero"`
+	Tournament string   `json:"tournament,omitzero"`
+	Paused     bool     `json:"paused,omitzero"`
 
 	// Before the start: when the league starts and registration ends; "" for no time.
-	StartAt           string `json:"start_at,omitzero" rule:"optional,timestamp"`
-	RegistrationUntil string `json:"registration_until,omitzero" rule:"optional,timestamp"`
+	StartAt           string `json:"start_at,omitzero" rule:"timestamp"`
+	RegistrationUntil string `json:"registration_until,omitzero" rule:"timestamp"`
 
-	Roster *RosterSize `json:"roster,omitzero" rule:"optional"` // nil if any agent may register
+	Roster *RosterSize `json:"roster,omitzero"`
 }
 
 // RosterSize is the number of agents that may register in a league with a roster.
 type RosterSize struct {
 	Players  int `json:"players"`
-	Referees int `json:"referees"` // 0 if any referee may register
+	Referees int `json:"referees"`
 }
 
 // A NextMatch is the next match of a player. Before the announcement of its round the
@@ -215,11 +215,11 @@ type RefereeStatsData struct {
 // GET_STATUS at the top level as well (004 §7.1).
 type LeagueQueryResponse struct {
 	Envelope
-	QueryType    string      `json:"query_type,omitzero"`
-	Success      *bool       `json:"success,omitzero" rule:"optional"`
-	Data         any         `json:"data,omitzero" rule:"optional"`
-	Error        *QueryError `json:"error,omitzero" rule:"optional"`
-	CurrentRound *int        `json:"current_round,omitzero" rule:"optional"`
+	QueryType    string      `json:"query_type"`
+	Success      *bool       `json:"success,omitzero"`
+	Data         any         `json:"data,omitzero"`
+	Error        *QueryError `json:"error,omitzero"`
+	CurrentRound *int        `json:"current_round,omitzero"`
 	StandingsData
 	StatusData
 }
@@ -244,30 +244,30 @@ type AgentLogData struct {
 // token is required, and ping needs none.
 type ToolRequest struct {
 	Envelope
-	LeagueID string `json:"league_id,omitzero" rule:"optional"`
-	MatchID  string `json:"match_id,omitzero" rule:"optional"`
-	PlayerID string `json:"player_id,omitzero" rule:"optional"`
-	Attempt  int    `json:"attempt,omitzero" rule:"optional,min=1"` // from 1
+	LeagueID string `json:"league_id,omitzero"`
+	MatchID  string `json:"match_id,omitzero"`
+	PlayerID string `json:"player_id,omitzero"`
+	Attempt  int    `json:"attempt,omitzero" rule:"min=1"`
 }
 
 // Pong answers ping.
 type Pong struct {
 	Envelope
-	Status string `json:"status,omitzero"`
-	Role   string `json:"role,omitzero"`
-	State  string `json:"state,omitzero" rule:"optional"`
+	Status string `json:"status"`
+	Role   string `json:"role"`
+	State  string `json:"state,omitzero"`
 
-	LeagueID string `json:"league_id,omitzero" rule:"optional"` // of a manager
+	LeagueID string `json:"league_id,omitzero"` // of a manager
 	// Asked is what a player tells its manager about the attempt that the ping names: whether an
 	// invitation or a question of it reached the player; nil if the player does not know.
-	Asked *bool `json:"asked,omitzero" rule:"optional"`
+	Asked *bool `json:"asked,omitzero"`
 }
 
 // LeagueStarted answers start_league.
 type LeagueStarted struct {
 	Envelope
-	Status   string `json:"status,omitzero"`
-	LeagueID string `json:"league_id,omitzero"`
+	Status   string `json:"status"`
+	LeagueID string `json:"league_id"`
 	Players  int    `json:"players"`
 	Referees int    `json:"referees"`
 	Rounds   int    `json:"rounds"`
@@ -282,8 +282,8 @@ type MatchState struct {
 	Attempt    int            `json:"attempt"`
 	PlayerAID  string         `json:"player_A_id"`
 	PlayerBID  string         `json:"player_B_id"`
-	GameResult *league.Result `json:"game_result,omitzero" rule:"optional"`
-	Draw       *Draw          `json:"draw,omitzero" rule:"optional"`
+	GameResult *league.Result `json:"game_result,omitzero"`
+	Draw       *Draw          `json:"draw,omitzero"`
 }
 
 // MatchTranscript answers get_match_transcript with the file of an attempt.
@@ -298,12 +298,12 @@ type MatchTranscript struct {
 type PlayedMatch struct {
 	MatchID        string `json:"match_id"`
 	OpponentID     string `json:"opponent_id"`
-	Result         string `json:"result"` // WIN, LOSS, DRAW, TECHNICAL_WIN or TECHNICAL_LOSS
-	MyChoice       string `json:"my_choice,omitzero" rule:"optional"`
-	OpponentChoice string `json:"opponent_choice,omitzero" rule:"optional"`
-	DrawnNumber    int    `json:"drawn_number,omitzero" rule:"optional"`
+	Result         string `json:"result"`
+	MyChoice       string `json:"my_choice,omitzero"`
+	OpponentChoice string `json:"opponent_choice,omitzero"`
+	DrawnNumber    int    `json:"drawn_number,omitzero"`
 	// without readable GAME_OVER; the result follows from the standings
-	FromStandings bool `json:"from_standings,omitzero" rule:"optional"`
+	FromStandings bool `json:"from_standings,omitzero"`
 }
 
 // PlayerStats are a player's own counts (spec 003 §9.4.4).
@@ -319,11 +319,11 @@ type PlayerState struct {
 	Envelope
 	PlayerID string        `json:"player_id"`
 	State    string        `json:"state"`
-	Strategy string        `json:"strategy,omitzero" rule:"optional"`
+	Strategy string        `json:"strategy,omitzero"`
 	Stats    PlayerStats   `json:"stats"`
 	Matches  []PlayedMatch `json:"matches"`
 
 	// LeagueStats counts the matches of a returning player in the whole league, according
 	// to the manager. Stats and Matches are the player's own history.
-	LeagueStats *PlayerStats `json:"league_stats,omitzero" rule:"optional"`
+	LeagueStats *PlayerStats `json:"league_stats,omitzero"`
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -20,7 +21,9 @@ var capacityRule = fmt.Sprintf("an integer from 1 to %d", MaxConcurrentMatches)
 
 // compile returns the rules of the messages of a Go type. The rules of a member are words in its tag rule:
 //
-//	optional    it may be null or absent
+//	optional    it may be null or absent, as may each member with the option omitzero
+//	required    it may not, although it has that option: a message of another agent that lacks it is
+//	            recorded without it
 //	null        it may be null
 //	min=N       the smallest number, or the fewest characters or elements
 //	max=N       the most characters
@@ -34,7 +37,7 @@ var capacityRule = fmt.Sprintf("an integer from 1 to %d", MaxConcurrentMatches)
 //	printable   a text without control characters, at most max characters long
 //	each        the words behind it are for the elements, or for the value of each player
 //
-// and the names of the forms. Without a tag a member is required. A text then has 1 to 200 characters, and
+// and the names of the forms. Any other member is required. A text then has 1 to 200 characters, and
 // a number is not negative.
 func compile(t reflect.Type, messageType string) *field {
 	return &field{kind: kindObject, fields: membersOf("", t, messageType)}
@@ -43,14 +46,16 @@ func compile(t reflect.Type, messageType string) *field {
 // membersOf returns the rules of the members of a struct at a path of a message.
 func membersOf(path string, t reflect.Type, messageType string) (members []field) {
 	for member := range t.Fields() {
-		name, _, _ := strings.Cut(member.Tag.Get("json"), ",")
+		name, option, _ := strings.Cut(member.Tag.Get("json"), ",")
 		switch {
 		case member.Anonymous:
 			members = append(members, membersOf(path, member.Type, messageType)...)
 		case name != "":
 			at := strings.TrimPrefix(path+"."+name, ".")
-			f := fieldOf(at, member.Type, member.Tag.Get("rule"), messageType)
+			rule := member.Tag.Get("rule")
+			f := fieldOf(at, member.Type, rule, messageType)
 			f.name, f.meaning = name, meaningOf(messageType, at)
+			f.optional = f.optional || option == "omitzero" && !strings.HasPrefix(rule, "required")
 			members = append(members, *f)
 		}
 	}
@@ -102,7 +107,7 @@ func (f *field) apply(word, messageType string) {
 	word, value, _ := strings.Cut(word, "=")
 	number, _ := strconv.Atoi(value)
 	switch word {
-	case "":
+	case "", "required":
 	case "optional":
 		f.optional = true
 	case "null":
@@ -128,7 +133,7 @@ func (f *field) apply(word, messageType string) {
 		if !ok {
 			panic("a tag has the unknown word " + word)
 		}
-		f.form, f.min, f.max = form, 0, form.max
+		f.form, f.min, f.max = form, 0, cmp.Or(form.max, formLimit)
 	}
 }
 

@@ -33,10 +33,10 @@ func samples() map[string]any {
 	record := protocol.Record{Wins: 2, Losses: 1, Draws: 0, Points: pointer(6)}
 	rows := []protocol.StandingRow{
 		{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 3, Wins: 2, Draws: 0, Losses: 1, Points: 9,
-			Byes: pointer(1), Buchholz: pointer(12), SonnebornBerger: pointer(7.5)},
-		{Rank: 3, Tied: true, SharedRank: 2, DecidedBy: "head_to_head", TiebreakValues: league.TiebreakValues{"head_to_head": 3, "win_rate": 0.5},
+			StandingDetails: league.StandingDetails{Byes: pointer(1), Buchholz: pointer(12), SonnebornBerger: pointer(7.5)}},
+		{Rank: 3, Tied: true, SharedRank: 2, StandingDetails: league.StandingDetails{DecidedBy: "head_to_head", TiebreakValues: league.TiebreakValues{"head_to_head": 3, "win_rate": 0.5}},
 			PlayerID: "P03", DisplayName: "Agent Gamma", Played: 3, Losses: 3},
-		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3, Withdrawn: true, Annulled: true},
+		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3, StandingDetails: league.StandingDetails{Withdrawn: true, Annulled: true}},
 	}
 	seat := func(id string) protocol.AssignedPlayer {
 		return protocol.AssignedPlayer{PlayerID: id, Endpoint: aURL, DisplayName: "Agent", Standings: record, AccessToken: "abc", PublicKey: aDigest}
@@ -60,16 +60,20 @@ func samples() map[string]any {
 	all := []any{
 		&protocol.RefereeRegisterRequest{
 			Envelope: envelope(protocol.TypeRefereeRegisterRequest, referee),
-			RefereeMeta: protocol.RefereeMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0",
-				GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, MaxConcurrentMatches: 2, PublicKey: aDigest, RelaysSignatures: true},
+			RefereeMeta: protocol.RefereeMeta{
+				AgentMeta:            protocol.AgentMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0", GameTypes: []string{"even_odd"}, ContactEndpoint: aURL},
+				MaxConcurrentMatches: 2, PublicKey: aDigest, RelaysSignatures: true,
+			},
 			RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: "code-of-referee"},
 		&protocol.RefereeRegisterResponse{
 			Envelope:  envelope(protocol.TypeRefereeRegisterResponse, manager),
 			RefereeID: pointer("REF01"), Registration: registration},
 		&protocol.LeagueRegisterRequest{
 			Envelope: envelope(protocol.TypeLeagueRegisterRequest, player),
-			PlayerMeta: protocol.PlayerMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1",
-				GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL, PublicKey: aDigest}, RegistrationCode: "code-of-player"},
+			PlayerMeta: protocol.PlayerMeta{
+				AgentMeta: protocol.AgentMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1", GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL},
+				PublicKey: aDigest,
+			}, RegistrationCode: "code-of-player"},
 		&protocol.LeagueRegisterResponse{
 			Envelope: envelope(protocol.TypeLeagueRegisterResponse, manager),
 			PlayerID: pointer("P01"), Registration: registration},
@@ -98,7 +102,7 @@ func samples() map[string]any {
 			Deadline: aTime, SignatureRequest: sign},
 		&protocol.ChooseParityResponse{
 			Envelope: envelope(protocol.TypeChooseParityResponse, player), MatchID: "R1M1", PlayerID: "P01",
-			ParityChoice: "odd", Entropy: aDigest, Signature: aSignature, Fallback: true},
+			ParityChoice: "odd", MoveProof: protocol.MoveProof{Entropy: aDigest, Signature: aSignature, Fallback: true}},
 		&protocol.GameMoveCall{
 			Envelope: envelope(protocol.TypeGameMoveCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
 			MoveRequest: protocol.MoveRequest{MoveType: "place_mark", ValidOptions: []string{"0", "8"},
@@ -106,7 +110,7 @@ func samples() map[string]any {
 			Deadline: aTime, SignatureRequest: sign},
 		&protocol.GameMoveResponse{
 			Envelope: envelope(protocol.TypeGameMoveResponse, player), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
-			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, Entropy: aDigest, Signature: aSignature, Fallback: true},
+			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, MoveProof: protocol.MoveProof{Entropy: aDigest, Signature: aSignature, Fallback: true}},
 		&protocol.GameOver{
 			Envelope: envelope(protocol.TypeGameOver, referee), MatchID: "R1M1", GameType: "even_odd",
 			GameResult: &league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: pointer("P01"),
@@ -164,8 +168,8 @@ func samples() map[string]any {
 		made[m.(interface{ Type() string }).Type()] = m
 	}
 	for _, ackType := range []string{
-		protocol.TypeRoundAnnouncementAck, protocol.TypeStandingsUpdateAck, protocol.TypeRoundCompletedAck,
-		protocol.TypeLeagueCompletedAck, protocol.TypeGameOverAck, protocol.TypeGameErrorAck, protocol.TypeMatchResultAck,
+		protocol.NotifyRound.Result, protocol.UpdateStandings.Result, protocol.NotifyRoundCompleted.Result,
+		protocol.NotifyLeagueCompleted.Result, protocol.NotifyMatchResult.Result, protocol.NotifyGameError.Result, protocol.ReportMatchResult.Result,
 	} {
 		made[ackType] = &protocol.Ack{Envelope: envelope(ackType, player), Status: protocol.StatusAcknowledged,
 			PlayerID: "P01", RefereeID: "REF01", RoundID: 1, MatchID: "R1M1"}

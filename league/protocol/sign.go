@@ -108,8 +108,8 @@ func InOrder(commitments league.PerPlayer[string], playerID, role string) (inOrd
 
 // A PlayerMove is a legal move of a player in a game of several turns.
 type PlayerMove struct {
-	PlayerID string `json:"player_id,omitzero"`
-	Move     string `json:"move,omitzero"`
+	PlayerID string `json:"player_id"`
+	Move     string `json:"move"`
 }
 
 // movesDomain separates the hash of moves from all other hashes.
@@ -127,8 +127,8 @@ func MovesHash(moves []PlayerMove) string {
 
 // A MoveSignature is the last signature of a player in a match.
 type MoveSignature struct {
-	Turn      int    `json:"turn,omitzero" rule:"min=1"`
-	Signature string `json:"signature,omitzero" rule:"signature"`
+	Turn      int    `json:"turn" rule:"min=1"`
+	Signature string `json:"signature" rule:"signature"`
 }
 
 // SignHead returns the manager's signature of a journal's head, in hexadecimal digits.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 const ms = time.Millisecond
@@ -46,12 +47,8 @@ func (m *measuring) Call(_ context.Context, r protocol.CallRequest) (any, *proto
 	return &protocol.GameJoinAck{}, &timing, m.err
 }
 
-type ours struct{ error }
-
-func (ours) Local() bool { return true }
-
 func TestLocalErrors(t *testing.T) {
-	failure := ours{errors.New("too many open files")}
+	failure := &transport.LocalError{Err: errors.New("too many open files")}
 	assert.True(t, protocol.Local(protocol.AsError(fmt.Errorf("dial: %w", failure))))
 	assert.False(t, protocol.Local(errors.New("reset by peer")))
 	assert.False(t, protocol.Local(nil))

@@ -162,15 +162,16 @@ func (v *validator) fail(f *field, start int, rule string, kind breach) {
 func (v *validator) object(f *field) {
 	v.at++
 	first := len(v.broken)
-	seen, expected := uint64(0), 0
+	seen := uint64(0)
 	for v.next('}') {
-		i := v.memberOf(f, expected)
+		name := v.string()
+		v.colon()
+		i := slices.IndexFunc(f.fields, func(member field) bool { return member.name == name })
 		if i < 0 {
 			v.skip()
 			continue
 		}
 		seen |= 1 << i
-		expected = i + 1
 		before := len(v.broken)
 		v.member(f.fields[i].name, &f.fields[i])
 		for k := before; k < len(v.broken); k++ {
@@ -201,6 +202,8 @@ func (v *validator) value(f *field) {
 	start, first := v.at, v.text[v.at]
 	rule, kind := "", breachValue
 	switch {
+	case len(v.broken) >= maxExamined:
+		v.skip()
 	case first == 'n':
 		if v.skip(); !f.null && !f.optional {
 			rule, kind = "required, not null", breachMissing
@@ -232,11 +235,7 @@ func (v *validator) keyed(f *field) {
 	for v.next('}') {
 		name := v.string()
 		v.colon()
-		if len(v.broken) >= maxExamined {
-			v.skip()
-		} else {
-			v.member(name, f.items)
-		}
+		v.member(name, f.items)
 	}
 }
 
@@ -246,12 +245,8 @@ func (v *validator) array(f *field) (n int) {
 	v.depth++
 	for v.next(']') {
 		n++
-		if len(v.broken) >= maxExamined {
-			v.skip()
-		} else {
-			v.path[v.depth-1] = segment{index: n}
-			v.value(f.items)
-		}
+		v.path[v.depth-1] = segment{index: n}
+		v.value(f.items)
 	}
 	v.depth--
 	return n
@@ -281,22 +276,6 @@ func (v *validator) next(closing byte) bool {
 		return false
 	}
 	return true
-}
-
-// memberOf reads the name of a member of f and returns its index; -1 for an
-// unknown name. Expected is the index that it probably has.
-func (v *validator) memberOf(f *field, expected int) (index int) {
-	if expected < len(f.fields) {
-		name, rest := f.fields[expected].name, v.text[v.at+1:]
-		if strings.HasPrefix(rest, name) && rest[len(name)] == '"' {
-			v.at += len(name) + 2
-			v.colon()
-			return expected
-		}
-	}
-	name := v.string()
-	v.colon()
-	return slices.IndexFunc(f.fields, func(member field) bool { return member.name == name })
 }
 
 // colon goes behind a colon.

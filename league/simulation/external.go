@@ -241,8 +241,10 @@ func (s *simulated) registerFor(ctx context.Context, number int) error {
 			&protocol.LeagueRegisterRequest{
 				Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, membership.Conversation(protocol.RolePlayer, name)),
 				PlayerMeta: protocol.PlayerMeta{
-					DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
-					GameTypes: []string{s.options.GameType}, ContactEndpoint: endpoint,
+					AgentMeta: protocol.AgentMeta{
+						DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
+						GameTypes: []string{s.options.GameType}, ContactEndpoint: endpoint,
+					},
 				},
 			})
 		if err != nil {

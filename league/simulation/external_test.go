@@ -325,7 +325,7 @@ func (r *registrationDesk) registerWith(t *testing.T, token, name, sender, endpo
 	q := &protocol.LeagueRegisterRequest{
 		Envelope: protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueRegisterRequest, "conv-reg-"+name),
 		PlayerMeta: protocol.PlayerMeta{
-			DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"}, ContactEndpoint: endpoint,
+			AgentMeta: protocol.AgentMeta{DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"}, ContactEndpoint: endpoint},
 		},
 	}
 	q.AuthToken = token
@@ -347,8 +347,8 @@ func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	referee, err := protocol.RegisterReferee.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, &protocol.RefereeRegisterRequest{
 		Envelope: protocol.NewStamp("referee:spy", protocol.SystemClock()).Envelope(protocol.TypeRefereeRegisterRequest, "conv-reg-referee"),
 		RefereeMeta: protocol.RefereeMeta{
-			DisplayName: "Spy", Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"},
-			ContactEndpoint: "http://localhost:9999/mcp", MaxConcurrentMatches: 2,
+			AgentMeta:            protocol.AgentMeta{DisplayName: "Spy", Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"}, ContactEndpoint: "http://localhost:9999/mcp"},
+			MaxConcurrentMatches: 2,
 		},
 	})
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 // Answer translates the response of our agent into the form of the request, and adds the
@@ -30,13 +31,13 @@ func (q *Request) Answer(response []byte, f *Facts) (answer []byte, learn func(*
 	case inTool:
 		o.Set("result", toolResult(text, false))
 	case inEnvelope:
-		Fill(&message, "response", text)
+		message.Fill("response", text)
 		o.Set("result", message.Append(nil))
 	default:
 		o.Set("result", text)
 		if q.readsParams(f) {
-			Fill(&o, "method", protocol.Quote(strings.ToLower(message.Text("message_type"))))
-			Fill(&o, "params", text)
+			o.FillText("method", strings.ToLower(message.Text("message_type")))
+			o.Fill("params", text)
 		}
 	}
 	return o.Append(nil), learn
@@ -57,7 +58,7 @@ func (q *Request) answerError(o protocol.Object, response []byte) []byte {
 		}
 		return bare.Append(nil)
 	case q.wrapping == inTool && data.Get("error_code") != nil: // the tool exists, and rejected the arguments
-		return ResultBody(o.Raw("id"), toolResult(data.Append(nil), true))
+		return transport.ResultBody(toolResult(data.Append(nil), true), o.Raw("id"))
 	}
 	return response
 }
@@ -82,17 +83,17 @@ func (q *Request) addAliases(message *protocol.Object) {
 	p := &q.Params
 	switch q.Kind {
 	case protocol.TypeGameInvitation:
-		Fill(message, "accepted", message.Get("accept"))
+		message.Fill("accepted", message.Get("accept"))
 	case protocol.TypeChooseParityCall:
-		Fill(message, "choice", message.Get("parity_choice"))
+		message.Fill("choice", message.Get("parity_choice"))
 	case protocol.TypeGameOver:
 		if result := resultFor(message.Text("player_id"), p); result != "" {
-			Fill(message, "result", protocol.Quote(result))
+			message.FillText("result", result)
 		}
 	case protocol.TypeRoundAnnouncement, protocol.TypeMatchResultReport, protocol.TypeStandingsUpdate,
 		protocol.TypeRoundCompleted, protocol.TypeLeagueCompleted:
 		if league := p.Get("league_id"); league.Kind() == '"' {
-			Fill(message, "league_id", league)
+			message.Fill("league_id", league)
 		}
 	}
 }

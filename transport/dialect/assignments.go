@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"evenodd/league"
 	"evenodd/league/protocol"
 )
@@ -24,31 +22,23 @@ func (q *Request) AcceptAssignment(f *Facts) {
 // Assignment makes a MATCH_ASSIGNMENT of the members by which a third-party manager
 // describes a match.
 func Assignment(said protocol.Object, f *Facts) protocol.Object {
-	a, matchID := slices.Clone(said), said.Text("match_id")
-	a.Set("protocol", protocol.Quote(protocol.Name))
-	a.Set("message_type", protocol.Quote(protocol.TypeMatchAssignment))
-	a.Set("sender", protocol.Quote(senderOf(protocol.TypeMatchAssignment, said.Text("sender"), "")))
-	correctTime(&a, "timestamp")
-	Fill(&a, "timestamp", protocol.Quote(protocol.FormatTimestamp(f.Now)))
-	Fill(&a, "conversation_id", protocol.Quote(protocol.MatchConversation(matchID, 1)))
+	q := Request{Kind: protocol.TypeMatchAssignment, Params: slices.Clone(said), ThirdParty: true}
+	a := &q.Params
+	a.SetText("protocol", protocol.Name)
+	a.SetText("message_type", q.Kind)
 	if f.thirdPartyManager() && f.League != "" {
-		a.Set("league_id", protocol.Quote(f.League)) // a referee is in one league
+		a.SetText("league_id", f.League) // a referee is in one league
 	}
-	Fill(&a, "league_id", protocol.Quote(UsualLeague))
-	correctNumber(&a, "round_id")
-	Fill(&a, "round_id", encoded(roundOf(matchID)))
-	Fill(&a, "attempt", jsontext.Value("1"))
-	Fill(&a, "game_type", protocol.Quote(f.Game))
 	for _, names := range sideNames {
 		player := protocol.ParseObject(said.Get(names[0]))
 		if player.Get("player_id") == nil || player.Get("endpoint") == nil {
 			a.Set(names[0], encoded(playerOn(said, names, f.thirdPartyManager())))
 		}
 	}
-	Fill(&a, "timeouts", encoded(protocol.DefaultTimeouts()))
-	Fill(&a, "retry_policy", encoded(protocol.DefaultRetryPolicy()))
-	Fill(&a, "scoring", encoded(league.MatchPoints{Win: 3, Draw: 1}))
-	return a
+	correctTime(a, "timestamp")
+	correctNumber(a, "round_id")
+	q.addMissing(f)
+	return q.Params
 }
 
 // playerOn finds the player of a side: player_A_id, player_a_id, player1_id or player_a, with
@@ -118,14 +108,14 @@ func AsAnnouncement(assignment protocol.Object, endpoint string) protocol.Object
 	round := only(slices.Clone(assignment),
 		"protocol", "message_type", "sender", "timestamp", "conversation_id", "league_id", "round_id")
 	match := only(slices.Clone(assignment), "match_id", "game_type")
-	round.Set("message_type", protocol.Quote(protocol.TypeRoundAnnouncement))
+	round.SetText("message_type", protocol.TypeRoundAnnouncement)
 	for _, names := range sideNames {
 		player := assignment.Object(names[0])
-		Fill(&match, names[0]+"_id", player.Get("player_id"))
-		Fill(&match, names[0]+"_endpoint", player.Get("endpoint"))
+		match.Fill(names[0]+"_id", player.Get("player_id"))
+		match.Fill(names[0]+"_endpoint", player.Get("endpoint"))
 	}
-	match.Set("referee_endpoint", protocol.Quote(endpoint))
-	Fill(&match, "referee_id", assignment.Get("referee_id"))
+	match.SetText("referee_endpoint", endpoint)
+	match.Fill("referee_id", assignment.Get("referee_id"))
 	round.Set("matches", append(match.Append([]byte{'['}), ']'))
 	return round
 }
@@ -155,11 +145,11 @@ func Acknowledgement(id []byte, matchID string, answer protocol.Object) Reply {
 	if status != protocol.StatusBusy && status != protocol.StatusRejected {
 		status = protocol.StatusAccepted
 	}
-	Fill(&ack, "protocol", protocol.Quote(protocol.Name))
-	Fill(&ack, "message_type", protocol.Quote(protocol.TypeMatchAssignmentAck))
-	ack.Set("status", protocol.Quote(status))
+	ack.FillText("protocol", protocol.Name)
+	ack.FillText("message_type", protocol.TypeMatchAssignmentAck)
+	ack.SetText("status", status)
 	if matchID != "" {
-		ack.Set("match_id", protocol.Quote(matchID))
+		ack.SetText("match_id", matchID)
 	}
 	if _, ok := protocol.ParseSecret(ack.Text("draw_commitment")); !ok {
 		ack.Drop("draw_commitment")

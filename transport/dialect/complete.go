@@ -50,7 +50,7 @@ func (q *Request) Complete(f *Facts) (changed bool) {
 	correctTime(p, "deadline")
 	said := p.Text("message_type")
 	if strings.EqualFold(said, q.Kind) || said != "" && q.ThirdParty && byType[said] == nil {
-		p.Set("message_type", protocol.Quote(q.Kind))
+		p.SetText("message_type", q.Kind)
 	}
 	q.correct(f)
 	q.addMissing(f)
@@ -81,14 +81,14 @@ func (q *Request) correct(f *Facts) {
 	}
 	sender, referee := p.Text("sender"), f.Match.Referee
 	if strings.HasPrefix(sender, protocol.ManagerSender+":") { // league_manager:LM01
-		p.Set("sender", protocol.Quote(protocol.ManagerSender))
+		p.SetText("sender", protocol.ManagerSender)
 	}
 	if q.ThirdParty {
 		correctNumber(p, "round_id")
 	}
 	isReferee := referee != "" && sender != "" && strings.EqualFold(protocol.AgentOf(sender), protocol.AgentOf(referee))
 	if inMatch(q.Kind) && isReferee {
-		p.Set("sender", protocol.Quote(referee)) // another spelling of its name
+		p.SetText("sender", referee) // another spelling of its name
 	}
 }
 
@@ -105,12 +105,12 @@ func (q *Request) correctMeta(name string) {
 	}
 	if q.ThirdParty {
 		if id := protocol.AgentOf(q.Params.Text("sender")); id != "" {
-			Fill(&meta, "display_name", protocol.Quote(Short(id)))
+			meta.FillText("display_name", Short(id))
 		}
-		Fill(&meta, "version", protocol.Quote("1.0.0"))
-		Fill(&meta, "game_types", jsontext.Value(`["`+UsualGame+`"]`))
+		meta.FillText("version", "1.0.0")
+		meta.Fill("game_types", jsontext.Value(`["`+UsualGame+`"]`))
 		if name == "referee_meta" {
-			Fill(&meta, "max_concurrent_matches", jsontext.Value("1"))
+			meta.Fill("max_concurrent_matches", jsontext.Value("1"))
 		}
 	}
 	q.Params.Set(name, meta.Append(nil))
@@ -121,44 +121,47 @@ func (q *Request) correctMeta(name string) {
 // protocol itself completes registrations and queries.
 func (q *Request) addMissing(f *Facts) {
 	p := &q.Params
-	known := map[string]jsontext.Value{}
+	var known map[string]any
 	if f.League != "" {
-		known["league_id"], known["game_type"] = protocol.Quote(f.League), protocol.Quote(f.Game)
+		known = map[string]any{"league_id": f.League, "game_type": f.Game}
 	}
 	isCompleted := q.ThirdParty || !p.Has("timestamp") && !p.Has("conversation_id")
 	if isCompleted && q.Kind != protocol.TypeLeagueQuery && !byType[q.Kind].Registers {
-		p.Set("sender", protocol.Quote(senderOf(q.Kind, p.Text("sender"), f.Match.Referee)))
+		p.SetText("sender", senderOf(q.Kind, p.Text("sender"), f.Match.Referee))
 		known = q.knownMembers(f)
 	}
 	for _, broken := range protocol.Examine(q.Kind, p.Append(nil)) {
-		Fill(p, broken.Field, known[broken.Field])
+		if value, ok := known[broken.Field]; ok {
+			p.Fill(broken.Field, encoded(value))
+		}
 	}
 }
 
 // knownMembers are the members of a message that the agent knows.
-func (q *Request) knownMembers(f *Facts) map[string]jsontext.Value {
+func (q *Request) knownMembers(f *Facts) map[string]any {
 	matchID := q.Params.Text("match_id")
-	conversation := fmt.Sprintf("conv-%d", f.Now.UnixNano())
-	if matchID != "" && inMatch(q.Kind) {
-		conversation = protocol.MatchConversation(matchID, 1)
-	}
-	known := map[string]jsontext.Value{}
-	if q.Kind != protocol.TypeMatchResultReport { // Assigned.Complete knows that of a report
-		known["round_id"] = encoded(roundOf(matchID))
-	}
-	for name, value := range map[string]string{
+	known := map[string]any{
 		"protocol":        protocol.Name,
 		"message_type":    q.Kind,
 		"timestamp":       protocol.FormatTimestamp(f.Now),
-		"conversation_id": conversation,
+		"conversation_id": fmt.Sprintf("conv-%d", f.Now.UnixNano()),
 		"league_id":       cmp.Or(f.League, UsualLeague),
+		"round_id":        roundOf(matchID),
+		"attempt":         1,
 		"game_type":       f.Game,
 		"role_in_match":   protocol.RolePlayerA,
 		"opponent_id":     Unknown,
 		"player_id":       cmp.Or(f.AgentID, Unknown),
 		"deadline":        protocol.FormatTimestamp(f.Now.Add(protocol.ChooseParity.Timeout)),
-	} {
-		known[name] = protocol.Quote(value)
+		"timeouts":        protocol.DefaultTimeouts(),
+		"retry_policy":    protocol.DefaultRetryPolicy(),
+		"scoring":         league.MatchPoints{Win: 3, Draw: 1},
+	}
+	if matchID != "" && (inMatch(q.Kind) || q.Kind == protocol.TypeMatchAssignment) {
+		known["conversation_id"] = protocol.MatchConversation(matchID, 1)
+	}
+	if q.Kind == protocol.TypeMatchResultReport { // Assigned.Complete knows that of a report
+		delete(known, "round_id")
 	}
 	return known
 }

@@ -19,11 +19,11 @@ import (
 func correctInvitation(p *protocol.Object) {
 	inner := p.Object(byType[protocol.TypeGameInvitation].nested)
 	for _, name := range nestedInvitation {
-		Fill(p, name, inner.Get(name))
+		p.Fill(name, inner.Get(name))
 	}
 	rename(p, "opponent", "opponent_id")
 	if role := p.Text("role_in_match"); role != "" {
-		p.Set("role_in_match", protocol.Quote(strings.ToUpper(role)))
+		p.SetText("role_in_match", strings.ToUpper(role))
 	}
 }
 
@@ -75,8 +75,8 @@ func correctChampion(p *protocol.Object) {
 	if champion.Text("player_id") == "" || points == nil {
 		return
 	}
-	Fill(&champion, "display_name", protocol.Quote(Short(champion.Text("player_id"))))
-	Fill(&champion, "points", points)
+	champion.FillText("display_name", Short(champion.Text("player_id")))
+	champion.Fill("points", points)
 	p.Set("champion", champion.Append(nil))
 }
 
@@ -96,9 +96,9 @@ func correctTime(p *protocol.Object, name string) {
 	}
 	const compact = "20060102T150405Z"
 	if local, ok := strings.CutSuffix(s, "+00:00Z"); ok && protocol.ValidTimestamp(local+"Z") {
-		p.Set(name, protocol.Quote(local+"Z"))
+		p.SetText(name, local+"Z")
 	} else if t, err := time.Parse(compact, s); err == nil && len(s) <= len("20060102T150405.000000000Z") {
-		p.Set(name, protocol.Quote(protocol.FormatTimestamp(t)))
+		p.SetText(name, protocol.FormatTimestamp(t))
 	}
 }
 
@@ -127,10 +127,10 @@ func readOwnResult(p *protocol.Object, f *Facts) {
 		return
 	}
 	result := protocol.Object{{Name: "status", Value: protocol.Quote(status)}, {Name: "winner_player_id", Value: winner}}
-	Fill(&result, "drawn_number", p.Get("drawn_number"))
+	result.Fill("drawn_number", p.Get("drawn_number"))
 	var choices protocol.Object
-	Fill(&choices, player, p.Get("your_choice"))
-	Fill(&choices, opponent, p.Get("opponent_choice"))
+	choices.Fill(player, p.Get("your_choice"))
+	choices.Fill(opponent, p.Get("opponent_choice"))
 	result.Set("choices", choices.Append(nil))
 	p.Set("game_result", result.Append(nil))
 }
@@ -162,7 +162,7 @@ func correctResult(p *protocol.Object) {
 	default:
 		return
 	}
-	result.Set("status", protocol.Quote(status))
-	Fill(&result, "choices", jsontext.Value("{}"))
+	result.SetText("status", status)
+	result.Fill("choices", jsontext.Value("{}"))
 	p.Set("game_result", result.Append(nil))
 }

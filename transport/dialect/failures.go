@@ -3,6 +3,7 @@ package dialect
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -76,27 +77,20 @@ func readError(e jsontext.Value) Failure {
 		Present: true, Code: o.Integer("code"),
 		Text: cmp.Or(o.Text("message"), o.Text("error_description"), o.Text("detail")), Data: o.Get("data"),
 	}
-	inner := protocol.ParseObject(f.Data)
-	if inCatalogue(inner.Text("error_code")) {
-		f.ErrorCode = inner.Text("error_code")
-		return f
-	}
-	if f = f.named(o); f.ErrorCode == "" && inner != nil {
-		f = f.named(inner)
-	}
-	return f
+	return f.named(protocol.ParseObject(f.Data), o)
 }
 
 var errorCode = regexp.MustCompile(`\bE0[0-9]{2}\b`)
 
-// named finds the code of the catalogue in an error that is not in the form of the
-// specification.
-func (f Failure) named(o protocol.Object) Failure {
-	for _, said := range []string{o.Text("error_code"), o.Text("code"), errorCode.FindString(f.Text)} {
-		if inCatalogue(said) {
-			f.ErrorCode = said
-			return f
-		}
+// named finds the code of the catalogue in the objects of an error, or in its text.
+func (f Failure) named(objects ...protocol.Object) Failure {
+	var said []string
+	for _, o := range objects {
+		said = append(said, o.Text("error_code"), o.Text("code"))
+	}
+	said = append(said, errorCode.FindString(f.Text))
+	if i := slices.IndexFunc(said, inCatalogue); i >= 0 {
+		f.ErrorCode = said[i]
 	}
 	return f
 }

@@ -1,13 +1,13 @@
 package dialect
 
 import (
-	"bytes"
 	"net/url"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 // A Form is one way to send a call. Forms can be compared.
@@ -62,7 +62,8 @@ var shapes = [...]shape{
 func SpecForm(method string) Form { return Form{name: method} }
 
 // formsOf are the forms of each Method.
-var formsOf = func() (all [][]Form) {
+var formsOf = func() map[string][]Form {
+	all := map[string][]Form{}
 	for i := range methods {
 		var forms []Form
 		for j := range shapes {
@@ -71,13 +72,13 @@ var formsOf = func() (all [][]Form) {
 		for position := range forms {
 			forms[position].Position = position
 		}
-		all = append(all, forms)
+		all[methods[i].Name] = forms
 	}
 	return all
 }()
 
 // Forms returns the forms of the method, likeliest first. There are at most 64.
-func (m *Method) Forms() []Form { return formsOf[m.Index] }
+func (m *Method) Forms() []Form { return formsOf[m.Name] }
 
 // forms combines a row with a method. A match is started by its assignment, or by the
 // announcement of a round that has only this match.
@@ -136,7 +137,7 @@ func (f Form) String() string {
 	text := f.name
 	switch f.wrapping {
 	case inTool:
-		text = toolsCall + " " + f.name
+		text = ToolsCall + " " + f.name
 	case inNothing:
 		text = "the message without JSON-RPC"
 	case onServer:
@@ -171,7 +172,7 @@ func (f Form) Encode(message, id []byte) []byte {
 	case inEnvelope:
 		return CallBody(f.name, protocol.Object{{Name: "message", Value: message}}.Append(nil), id)
 	case inTool:
-		return CallBody(toolsCall, toolParams(f.name, message).Append(nil), id)
+		return CallBody(ToolsCall, toolParams(f.name, message).Append(nil), id)
 	}
 	return CallBody(f.name, message, id)
 }
@@ -180,33 +181,12 @@ func (f Form) Encode(message, id []byte) []byte {
 type Call struct {
 	Method  string
 	Message jsontext.Value // the params
-	ID      []byte
+	ID      jsontext.Value
 }
 
 // CutCall cuts a request of one of our agents, without reading its message. It
 // reports false for a request that none of our agents writes.
 func CutCall(body []byte) (c Call, ok bool) {
-	rest, ok := bytes.CutPrefix(body, []byte(requestHead))
-	if !ok || !bytes.HasSuffix(rest, []byte("}")) {
-		return Call{}, false
-	}
-	method, rest, ok := bytes.Cut(rest[:len(rest)-1], []byte(paramsHead))
-	end := bytes.LastIndex(rest, []byte(idHead))
-	if !ok || end < 0 {
-		return Call{}, false
-	}
-	c = Call{Message: rest[:end], ID: rest[end+len(idHead):]}
-	if m := byName[string(method)]; m != nil {
-		c.Method = m.Name
-	} else {
-		c.Method = string(method)
-	}
-	return c, true
+	c.Method, c.Message, c.ID, ok = transport.CutRequest(body)
+	return c, ok
 }
-
-// The fixed parts of a request of one of our agents.
-const (
-	requestHead = `{"jsonrpc":"2.0","method":"`
-	paramsHead  = `","params":`
-	idHead      = `,"id":`
-)

@@ -9,6 +9,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 type member = league.Member[jsontext.Value]
@@ -25,13 +26,6 @@ func list(v jsontext.Value) (elements []jsontext.Value) {
 		return nil
 	}
 	return elements
-}
-
-// Fill sets a member that is missing, null or empty, if value is not nil.
-func Fill(o *protocol.Object, name string, value jsontext.Value) {
-	if v := o.Get(name); value != nil && (v == nil || string(v) == `""`) {
-		o.Set(name, value)
-	}
 }
 
 // rename gives a member another name, unless there is one of that name. Null counts as no
@@ -61,21 +55,13 @@ func only(o protocol.Object, names ...string) protocol.Object {
 // CallBody returns the body of a request in the form of the specification. A nil id is
 // that of a notification.
 func CallBody(method string, params, id jsontext.Value) []byte {
-	call := slices.Concat([]byte(`{"jsonrpc":"2.0","method":`), protocol.Quote(method), []byte(`,"params":`), params)
-	if id != nil {
-		call = slices.Concat(call, []byte(idHead), id)
-	}
-	return append(call, '}')
-}
-
-// ResultBody returns the body of a response with a result.
-func ResultBody(id, result jsontext.Value) []byte {
-	return slices.Concat([]byte(ResultHead), result, []byte(idHead), id, []byte("}"))
+	body, _ := transport.RequestBody(method, params, id) // names of methods are UTF-8
+	return body
 }
 
 // errorBody returns the body of a response with an error.
 func errorBody(id, failure jsontext.Value) []byte {
-	return slices.Concat([]byte(`{"jsonrpc":"2.0","error":`), failure, []byte(idHead), id, []byte("}"))
+	return slices.Concat([]byte(`{"jsonrpc":"2.0","error":`), failure, []byte(`,"id":`), id, []byte("}"))
 }
 
 // Short returns the printable ASCII of an id, at most 50 bytes, for names and logs.

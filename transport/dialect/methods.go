@@ -16,7 +16,6 @@ import (
 type Method struct {
 	protocol.MethodRow
 	traits
-	Index int // the position among all Methods, less than 64
 }
 
 // The traits of a method.
@@ -54,7 +53,7 @@ var methods, tools = func() (all []Method, tools map[string]bool) {
 			tools[row.Name] = true
 			continue
 		}
-		all = append(all, Method{row, traitsOf[row.Name], len(all)})
+		all = append(all, Method{row, traitsOf[row.Name]})
 	}
 	return all, tools
 }()

@@ -24,10 +24,10 @@ func Nest(message jsontext.Value, league string) jsontext.Value {
 		m.Set(byType[kind].nested, only(protocol.ParseObject(message), nestedInvitation...).Append(nil))
 	case protocol.TypeChooseParityCall:
 		context := m.Object("context")
-		Fill(&context, "valid_options", jsontext.Value(`["even","odd"]`))
+		context.Fill("valid_options", jsontext.Value(`["even","odd"]`))
 		m.Set(byType[kind].nested, context.Append(nil))
 	}
-	Fill(&m, "league_id", protocol.Quote(cmp.Or(league, UsualLeague)))
-	Fill(&m, "round_id", encoded(roundOf(m.Text("match_id"))))
+	m.FillText("league_id", cmp.Or(league, UsualLeague))
+	m.Fill("round_id", encoded(roundOf(m.Text("match_id"))))
 	return m.Append(nil)
 }

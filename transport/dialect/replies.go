@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 // A Verdict tells what a response says of the form of the request.
@@ -47,12 +48,8 @@ const (
 	httpGatewayTimeout  = 504
 )
 
-// The beginnings of responses of our agents.
-const (
-	ResultHead = `{"jsonrpc":"2.0","result":`
-	// internalError is that of a call that failed in the agent.
-	internalError = `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":`
-)
+// internalError is the beginning of the response of one of our agents in which a call failed.
+const internalError = `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":`
 
 // ReadReply translates a response to a call of the method. Id is that of the call.
 func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
@@ -75,11 +72,7 @@ func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
 	}
 	r := m.result(id, m.translate(message))
 	if m.defers(r.Message) {
-		return Reply{Verdict: Deferred, Status: httpOK, Body: ResultBody(id, jsontext.Value(`{"status":"RECEIVED"}`))}
-	}
-	isOurs := bytes.HasPrefix(response, []byte(ResultHead)) && o.Get("result").Kind() == '{'
-	if isOurs && same(r.Message, o.Object("result")) {
-		r.Body = response // unchanged
+		return Reply{Verdict: Deferred, Status: httpOK, Body: transport.ResultBody(jsontext.Value(`{"status":"RECEIVED"}`), id)}
 	}
 	return r
 }
@@ -147,7 +140,7 @@ func firstContent(o protocol.Object) protocol.Object {
 // result returns the reply with a message. A message of another type that lacks the
 // essential member may come from an agent that acknowledges any request.
 func (m *Method) result(id []byte, message protocol.Object) Reply {
-	r := Reply{Status: httpOK, Body: ResultBody(id, message.Append(nil)), Message: message}
+	r := Reply{Status: httpOK, Body: transport.ResultBody(message.Append(nil), id), Message: message}
 	if name := m.Essential; name != "" && message.Get(name) == nil && message.Text("message_type") != m.Result {
 		r.Verdict = Rejected
 	}
@@ -180,27 +173,16 @@ func (m *Method) translate(reply protocol.Object) protocol.Object {
 			rename(&message, "choice", "parity_choice")
 		}
 	case protocol.Invite.Name:
-		Fill(&message, "accept", message.Get("accepted"))
+		message.Fill("accept", message.Get("accepted"))
 		if slices.Contains([]string{"accepted", "joined", "ack"}, strings.ToLower(message.Text("status"))) {
-			Fill(&message, "accept", jsontext.Value("true"))
+			message.Fill("accept", jsontext.Value("true"))
 		}
 	case protocol.RegisterPlayer.Name:
 		admission(&message, "player_id")
 	case protocol.RegisterReferee.Name:
 		admission(&message, "referee_id")
 	}
-	m.retype(&message)
 	return message
-}
-
-// retype sets the message type of the answer to a registration, if its type is not one of the
-// protocol. The referee judges the types of players' answers.
-func (m *Method) retype(message *protocol.Object) {
-	said := message.Text("message_type")
-	if m.InMatch || m.Essential == "" || message.Get(m.Essential) == nil || said == "" || protocol.IsMessageType(said) {
-		return
-	}
-	message.Set("message_type", protocol.Quote(m.Result))
 }
 
 // UsualLeague is the league of the specification's examples. Most third-party agents know
@@ -212,12 +194,12 @@ const UsualLeague = "league_2025_even_odd"
 func admission(m *protocol.Object, id string) {
 	switch status := m.Text("status"); {
 	case strings.EqualFold(status, protocol.StatusRejected):
-		m.Set("status", protocol.Quote(protocol.StatusRejected))
+		m.SetText("status", protocol.StatusRejected)
 		return
 	case status == "" && m.Get(id) == nil:
 		return
 	}
-	m.Set("status", protocol.Quote(protocol.StatusAccepted))
-	Fill(m, "auth_token", protocol.Quote(protocol.RefereeAuthNone))
-	Fill(m, "league_id", protocol.Quote(UsualLeague))
+	m.SetText("status", protocol.StatusAccepted)
+	m.FillText("auth_token", protocol.RefereeAuthNone)
+	m.FillText("league_id", UsualLeague)
 }

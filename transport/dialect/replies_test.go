@@ -48,7 +48,6 @@ func TestReplyIsTranslated(t *testing.T) {
 
 		{"a registration without token", "register_player", `{"result":{"status":"ACCEPTED","player_id":"P1"},"error":null,"id":1}`, 200, `{"status":"ACCEPTED","player_id":"P1","auth_token":"none","league_id":"league_2025_even_odd"}`},
 		{"a registration with another status", "register_referee", `{"result":{"status":"registered","referee_id":"7","auth_token":"t","league_id":"l"}}`, 200, `{"status":"ACCEPTED","referee_id":"7","auth_token":"t","league_id":"l"}`},
-		{"a registration with a type of its own", "register_player", `{"result":{"message_type":"OK","status":"ACCEPTED","player_id":"x","auth_token":"t","league_id":"l"}}`, 200, `{"message_type":"LEAGUE_REGISTER_RESPONSE","status":"ACCEPTED","player_id":"x","auth_token":"t","league_id":"l"}`},
 		{"a registration without status", "register_player", `{"result":{"player_id":"x"}}`, 200, `{"player_id":"x","status":"ACCEPTED","auth_token":"none","league_id":"league_2025_even_odd"}`},
 		{"an empty answer", "choose_parity", ``, 204, ""},
 		{"a registration that is refused, with data", "register_player", `{"status":"rejected","data":{"player_id":"P01"}}`, 200, `{"status":"REJECTED","data":{"player_id":"P01"}}`},

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,10 +29,10 @@ func ReadAssignment(assignment protocol.Object) Assigned {
 		MatchID: assignment.Text("match_id"), Referee: assignment.Text("referee_id"), scoring: assignment.Object("scoring"),
 	}
 	for _, name := range []string{"match_id", "round_id", "league_id", "game_type"} {
-		Fill(&a.known, name, assignment.Get(name))
+		a.known.Fill(name, assignment.Get(name))
 	}
 	if a.Referee != "" {
-		a.known.Set("sender", protocol.Quote(protocol.RefereeSender(a.Referee)))
+		a.known.SetText("sender", protocol.RefereeSender(a.Referee))
 	}
 	a.players = [2]string{assignment.Object("player_A").Text("player_id"), assignment.Object("player_B").Text("player_id")}
 	return a
@@ -50,26 +51,14 @@ func (a *Assigned) IsReportedBy(reporter string) bool {
 	return reporter == "" || a.Referee == "" || strings.EqualFold(reporter, a.Referee)
 }
 
+// playerID matches an id of a player as the name or the value of a member.
+var playerID = regexp.MustCompile(`"(P[0-9]{2,6})"`)
+
 // HasPlayers tells whether all players that a report names are those of the match.
 func (a *Assigned) HasPlayers(report protocol.Object) bool {
-	result := report.Object("result")
-	if result == nil { // beside the envelope
-		result = report
-	}
-	details := result.Object("details")
-	ids := []string{result.Text("player_a_id"), result.Text("player_b_id")}
-	if id := protocol.Unquote(result.Get(winnerNames...)); !isDraw(id) {
-		ids = append(ids, id)
-	}
-	for _, byPlayer := range []protocol.Object{
-		result.Object("score"), result.Object("choices"), result.Object("player_choices"),
-		details.Object("choices"), details.Object("player_choices"),
-	} {
-		for _, one := range byPlayer {
-			ids = append(ids, one.Name)
-		}
-	}
-	return !slices.ContainsFunc(ids, func(id string) bool { return id != "" && !slices.Contains(a.players[:], id) })
+	return !slices.ContainsFunc(playerID.FindAllSubmatch(report.Append(nil), -1), func(id [][]byte) bool {
+		return !slices.Contains(a.players[:], string(id[1]))
+	})
 }
 
 // Complete adds the members that a report of the match lacks, and puts its result into the
@@ -80,7 +69,7 @@ func (a *Assigned) Complete(report *protocol.Object) bool {
 		report.Drop("sender")
 	}
 	for _, one := range a.known {
-		Fill(report, one.Name, one.Value)
+		report.Fill(one.Name, one.Value)
 	}
 	a.completeResult(report)
 	return !same(*report, before)
@@ -96,12 +85,9 @@ var (
 // only the score, which follows from the winner.
 func (a *Assigned) completeResult(report *protocol.Object) {
 	result := report.Object("result")
-	flat := result == nil
-	if flat {
+	if result == nil {
 		result = slices.Clone(*report)
 		a.readSides(&result)
-	}
-	if flat {
 		if !slices.ContainsFunc(winnerNames, result.Has) && result.Get("status") == nil {
 			return
 		}
@@ -109,19 +95,19 @@ func (a *Assigned) completeResult(report *protocol.Object) {
 	}
 	details := result.Object("details")
 	for _, name := range detailNames {
-		Fill(&details, name, result.Get(name))
+		details.Fill(name, result.Get(name))
 		result.Drop(name)
 	}
-	Fill(&details, "choices", details.Get("player_choices"))
+	details.Fill("choices", details.Get("player_choices"))
 	details.Drop("player_choices")
 	status := statusOf(details.Text("status"))
 	details.Drop("status")
 	if status != "" {
-		details.Set("status", protocol.Quote(status))
+		details.SetText("status", status)
 	}
 	score := result.Object("score")
 	if holdsChoices(score) {
-		Fill(&details, "choices", score.Append(nil))
+		details.Fill("choices", score.Append(nil))
 		score = nil
 	}
 	setWinner(&result, status)
@@ -143,19 +129,19 @@ func (a *Assigned) completeResult(report *protocol.Object) {
 func (a *Assigned) readSides(result *protocol.Object) {
 	var choices protocol.Object
 	for i, side := range []string{"player_a", "player_b"} {
-		Fill(&choices, cmp.Or(result.Text(side+"_id"), a.players[i]), result.Get(side+"_choice"))
+		choices.Fill(cmp.Or(result.Text(side+"_id"), a.players[i]), result.Get(side+"_choice"))
 	}
 	if len(choices) > 0 {
-		Fill(result, "choices", choices.Append(nil))
+		result.Fill("choices", choices.Append(nil))
 	}
 	switch status := strings.ToUpper(result.Text("player_a_result")); status {
 	case "LOSS":
-		Fill(result, "status", protocol.Quote(league.StatusWin))
+		result.FillText("status", league.StatusWin)
 	case league.StatusTechnicalLoss:
 		result.Add("winner", jsontext.Value("null"))
 		fallthrough
 	case league.StatusWin, league.StatusDraw:
-		Fill(result, "status", protocol.Quote(status))
+		result.FillText("status", status)
 	}
 }
 
@@ -171,7 +157,7 @@ func (a *Assigned) setStatus(details *protocol.Object, result protocol.Object) {
 	if winner := result.Text("winner"); winner != "" && winner != draw {
 		status = league.StatusWin
 	}
-	details.Set("status", protocol.Quote(status))
+	details.SetText("status", status)
 }
 
 // setWinner moves the winner to its member in the specification.
@@ -182,7 +168,7 @@ func setWinner(result *protocol.Object, status string) {
 	}
 	switch id := protocol.Unquote(said); {
 	case isDraw(id), said == nil && status == league.StatusDraw:
-		result.Set("winner", protocol.Quote(draw))
+		result.SetText("winner", draw)
 	case said == nil && named, said.Kind() == '"' && id == "":
 		result.Set("winner", jsontext.Value("null"))
 	case said != nil:

@@ -59,7 +59,7 @@ func (q *Request) unwrap(params jsontext.Value) bool {
 		return false
 	}
 	q.Params = p
-	if q.name == toolsCall {
+	if q.name == ToolsCall {
 		q.name, q.wrapping = p.Text("name"), inTool
 		q.Params = protocol.ParseObject(p.Get("arguments"))
 		// A model may call tools; the admin token must not be among its arguments.

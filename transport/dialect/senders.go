@@ -78,7 +78,7 @@ func (c *Call) AsNumberedApplicant() (Call, bool) {
 	if message.Text("sender") == name {
 		return *c, false
 	}
-	message.Set("sender", protocol.Quote(name))
+	message.SetText("sender", name)
 	return Call{c.Method, message.Append(nil), c.ID}, true
 }
 

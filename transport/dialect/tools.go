@@ -18,26 +18,22 @@ type Tool struct {
 // maxToolName is the longest name of a tool in bytes: the log has it.
 const maxToolName = 128
 
-// ReadTools reads a page of the tools that a server lists, and the cursor of the next page. Ok is false for any other response.
-func ReadTools(response []byte) (tools []Tool, cursor string, ok bool) {
+// ReadTools reads a page of the tools that a server lists, and the cursor of the next page; "" for none.
+func ReadTools(response []byte) (tools []Tool, cursor string) {
 	result := protocol.ParseObject(response).Object("result")
-	if result.Get("tools").Kind() != '[' {
-		return nil, "", false
-	}
 	for _, one := range list(result.Get("tools")) {
 		o := protocol.ParseObject(one)
 		name, schema := o.Text("name"), o.Object("inputSchema")
-		properties := schema.Object("properties")
 		if len(name) > maxToolName {
 			continue
 		}
 		t := Tool{name: name, required: protocol.Each(list(schema.Get("required")), protocol.Unquote)}
-		for _, p := range properties {
+		for _, p := range schema.Object("properties") {
 			t.arguments = append(t.arguments, p.Name)
 		}
 		tools = append(tools, t)
 	}
-	return tools, result.Text("nextCursor"), true
+	return tools, result.Text("nextCursor")
 }
 
 // toolPrefixes are the beginnings of names that say only that a method is called.

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,9 +14,9 @@ import (
 // A ToolServer is an agent that is an MCP server, as its tools are called. The value is
 // immutable after SetTools.
 type ToolServer struct {
-	session  string // it assigned at the beginning; "" for a server without sessions
-	revision string // of MCP; "" for a server that knows only tools/list and tools/call
-	tools    []*Tool
+	session  string          // it assigned at the beginning; "" for a server without sessions
+	revision string          // of MCP; "" for a server that knows only tools/list and tools/call
+	tools    map[string]Tool // by the method that they fit
 }
 
 // lastRevision is the last revision of MCP that begins with initialize. A server may choose
@@ -24,20 +25,14 @@ const lastRevision = "2025-11-25"
 
 // The methods of MCP that are called.
 const (
-	initialize  = "initialize"
-	initialized = "notifications/initialized"
-	toolsList   = "tools/list"
-	toolsCall   = "tools/call"
+	Initialize  = "initialize"
+	Initialized = "notifications/initialized"
+	ToolsList   = "tools/list"
+	ToolsCall   = "tools/call"
 )
 
-// A ToolRequest is a request to an MCP server.
-type ToolRequest struct {
-	Header map[string]string
-	Body   []byte
-}
-
-// request makes a request. A nil id is that of a notification.
-func (s *ToolServer) request(method string, params protocol.Object, id jsontext.Value) ToolRequest {
+// Header returns the header of a request to the server.
+func (s *ToolServer) Header() map[string]string {
 	header := map[string]string{"Accept": "application/json, text/event-stream"}
 	if s.session != "" {
 		header["Mcp-Session-Id"] = s.session
@@ -45,20 +40,20 @@ func (s *ToolServer) request(method string, params protocol.Object, id jsontext.
 	if s.revision != "" {
 		header["Mcp-Protocol-Version"] = s.revision
 	}
-	return ToolRequest{header, CallBody(method, params.Append(nil), id)}
+	return header
 }
 
-// Greeting is the request that begins. Most servers know it. A server that does not
-// needs none.
-func (s *ToolServer) Greeting(id jsontext.Value) ToolRequest {
-	return s.request(initialize, protocol.Object{
+// Greeting returns the params of Initialize, which begins. Most servers know it. A server
+// that does not needs none.
+func Greeting() protocol.Object {
+	return protocol.Object{
 		{Name: "protocolVersion", Value: protocol.Quote(lastRevision)},
 		{Name: "capabilities", Value: jsontext.Value("{}")},
 		{Name: "clientInfo", Value: encoded(map[string]string{"name": "evenodd", "version": protocol.Version})},
-	}, id)
+	}
 }
 
-// Greeted reads the response to the greeting, and the session that the server assigned
+// Greeted reads the response to Initialize, and the session that the server assigned
 // with it. It tells whether the server answered it.
 func (s *ToolServer) Greeted(session string, response []byte) bool {
 	revision := protocol.ParseObject(response).Object("result").Text("protocolVersion")
@@ -69,48 +64,29 @@ func (s *ToolServer) Greeted(session string, response []byte) bool {
 	return true
 }
 
-// Confirmation is the notification after the greeting.
-func (s *ToolServer) Confirmation() ToolRequest {
-	return s.request(initialized, protocol.Object{}, nil)
-}
-
-// List is the request for a page of the tools; cursor is "" for the first page.
-func (s *ToolServer) List(cursor string, id jsontext.Value) ToolRequest {
-	params := protocol.Object{}
-	if cursor != "" {
-		params.Set("cursor", protocol.Quote(cursor))
-	}
-	return s.request(toolsList, params, id)
-}
-
 // SetTools sets the tools that the server lists, and tells whether any fits a method.
 func (s *ToolServer) SetTools(all []Tool) bool {
-	s.tools = make([]*Tool, len(methods))
-	found := false
+	s.tools = map[string]Tool{}
 	for i := range methods {
 		if t := methods[i].tool(all); t != nil {
-			own := *t // all may hold thousands of others
-			s.tools[i], found = &own, true
+			s.tools[methods[i].Name] = *t
 		}
 	}
-	return found
+	return len(s.tools) > 0
 }
 
-// Call is the request that calls the tool of a method with a message. Ok is false if the
-// server has no such tool, or its arguments cannot hold the message.
-func (s *ToolServer) Call(m *Method, message jsontext.Value, id jsontext.Value) (r ToolRequest, ok bool) {
-	t := s.tools[m.Index]
-	if t == nil {
-		return ToolRequest{}, false
+// Call returns the params of ToolsCall that call the tool of a method with a message. Ok is false
+// if the server has no such tool, or its arguments cannot hold the message.
+func (s *ToolServer) Call(method string, message jsontext.Value) (params protocol.Object, ok bool) {
+	t, ok := s.tools[method]
+	if !ok {
+		return nil, false
 	}
 	arguments, ok := t.argumentsFor(message)
-	if !ok {
-		return ToolRequest{}, false
-	}
-	return s.request(toolsCall, toolParams(t.name, arguments), id), true
+	return toolParams(t.name, arguments), ok
 }
 
-// toolParams are the params of tools/call.
+// toolParams are the params of ToolsCall.
 func toolParams(name string, arguments jsontext.Value) protocol.Object {
 	return protocol.Object{{Name: "name", Value: protocol.Quote(name)}, {Name: "arguments", Value: arguments}}
 }
@@ -124,10 +100,8 @@ func (s *ToolServer) Expired(status int) bool {
 // String lists the tools for people, as method=tool.
 func (s *ToolServer) String() string {
 	var pairs []string
-	for i, t := range s.tools {
-		if t != nil {
-			pairs = append(pairs, methods[i].Name+"="+t.name)
-		}
+	for _, method := range slices.Sorted(maps.Keys(s.tools)) {
+		pairs = append(pairs, method+"="+s.tools[method].name)
 	}
 	return strings.Join(pairs, " ")
 }

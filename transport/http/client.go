@@ -40,19 +40,8 @@ type Calls interface {
 	// often as needed, one after the other. Call returns the HTTP status and the JSON-RPC
 	// response of the endpoint in our own form, or the error of a POST. Arrived is the body
 	// from which it translated the response; nil for none.
-	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post Post) (
+	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post transport.Post) (
 		status int, answer, arrived []byte, err error)
-}
-
-// Post makes one POST with further headers; nil for none. Its error is that of a POST
-// without a response.
-type Post = func(ctx context.Context, url string, header map[string]string, body []byte) (Posted, error)
-
-// Posted is the response to a POST. It is an alias of an unnamed type, as transport.Request is.
-type Posted = struct {
-	Status  int
-	Session string // the header Mcp-Session-Id; "" for none
-	Body    []byte
 }
 
 // A Dialer makes connections.
@@ -149,12 +138,12 @@ type reply struct {
 // last one, with the status and the bodies that the dialect returns.
 func (c *Client) translated(ctx context.Context, endpoint, bearer, method string, body []byte,
 	maxReply int64) (last reply, err error) {
-	post := func(ctx context.Context, to string, header map[string]string, body []byte) (Posted, error) {
+	post := func(ctx context.Context, to string, header map[string]string, body []byte) (transport.Posted, error) {
 		r, err := c.post(ctx, to, bearer, header, body, maxReply)
 		if err == nil {
 			last = r
 		}
-		return Posted{Status: r.status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, err
+		return transport.Posted{Status: r.status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, err
 	}
 	last.status, last.body, last.arrived, err = c.dialect.Call(ctx, endpoint, bearer, method, body, post)
 	if last.status >= 300 { // not translated, and maybe that of an earlier form

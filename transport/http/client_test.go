@@ -293,7 +293,6 @@ func TestUnreachable(t *testing.T) {
 			var unreachable *transport.UnreachableError
 			require.ErrorAs(t, err, &unreachable)
 			assert.Equal(t, tt.endpoint, unreachable.Endpoint)
-			assert.True(t, unreachable.Unreachable())
 			assert.Error(t, unreachable.Err)
 		})
 	}

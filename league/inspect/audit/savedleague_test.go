@@ -372,7 +372,7 @@ func (s *script) ask(failed string) {
 			if p != failed {
 				s.say(store.Received, p, protocol.ChooseParity.Name, try, &protocol.ChooseParityResponse{
 					Envelope: s.envelope(protocol.TypeChooseParityResponse, "player:"+p), MatchID: s.doc.MatchID, PlayerID: p,
-					ParityChoice: choiceOf(p), Entropy: secretOf(s.doc.MatchID + p).Hex(),
+					ParityChoice: choiceOf(p), MoveProof: protocol.MoveProof{Entropy: secretOf(s.doc.MatchID + p).Hex()},
 				}, nil)
 				break
 			}

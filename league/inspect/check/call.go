@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
@@ -105,7 +106,7 @@ func (c *call) exchange() *Exchange {
 func (c *call) wrap(p response) []byte {
 	switch {
 	case p.result != nil:
-		return dialect.ResultBody(c.id(), encoded(p.result)) // with the head by which the dialect knows a result
+		return transport.ResultBody(encoded(p.result), c.id())
 	case p.failure != nil:
 		return p.failure.Body(c.id())
 	}

@@ -167,13 +167,13 @@ func (a *fakeAgent) ask(ctx context.Context, message map[string]any) *reply {
 	defer cancel()
 	var attempts []*reply
 	status, translated, arrived, err := a.dialect.Call(ctx, x.options.URL, "", method, body,
-		func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error) {
+		func(ctx context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
 			r := x.post(ctx, url, header, body, limit)
 			attempts = append(attempts, r)
 			if r.Error != "" {
-				return posted{Status: r.Status}, errors.New(r.Error)
+				return transport.Posted{Status: r.Status}, errors.New(r.Error)
 			}
-			return posted{Status: r.Status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, nil
+			return transport.Posted{Status: r.Status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, nil
 		})
 	if len(attempts) == 0 { // the dialect had no time to call
 		return notSent(x.options.URL, body, outOfTime)
@@ -319,23 +319,16 @@ func (a *fakeAgent) inForm(ctx context.Context, message map[string]any) (url str
 	x, method := a.fakes.exam, methodFor(message)
 	body := dialect.CallBody(method, encoded(message), x.nextID())
 	_, _, _, _ = a.dialect.Call(ctx, x.options.URL, "", method, body,
-		func(_ context.Context, to string, further map[string]string, body []byte) (posted, error) {
+		func(_ context.Context, to string, further map[string]string, body []byte) (transport.Posted, error) {
 			if form == nil {
 				url, header, form = to, further, body
 			}
-			return posted{}, errNotPosted
+			return transport.Posted{}, errNotPosted
 		})
 	if form == nil {
 		return x.options.URL, nil, body
 	}
 	return url, header, form
-}
-
-// posted is the response to a POST, as the bridge reads it.
-type posted = struct {
-	Status  int
-	Session string
-	Body    []byte
 }
 
 var errNotPosted = errors.New("not posted")

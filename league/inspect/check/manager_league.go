@@ -172,7 +172,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	x.mu.Lock()
 	m.accepted = true
 	x.mu.Unlock()
-	x.recordReply(r, protocol.TypeMatchResultAck, protocol.ManagerSender, "conv-check-report-"+m.id)
+	x.recordReply(r, protocol.ReportMatchResult.Result, protocol.ManagerSender, "conv-check-report-"+m.id)
 	if m.first {
 		x.reportAgain(ctx, m)
 	}

@@ -41,7 +41,7 @@ func (w *World) ScriptedManager(traits ...Option) *Agent {
 		protocol.ReportMatchResult.Name: func(c *Call) (jsontext.Value, error) {
 			q := Decode[protocol.MatchResultReport](c.Message)
 			return Encode(protocol.Ack{
-				Envelope: reply(c, protocol.TypeMatchResultAck), Status: protocol.StatusAccepted,
+				Envelope: reply(c, protocol.ReportMatchResult.Result), Status: protocol.StatusAccepted,
 				MatchID: q.MatchID, RoundID: q.RoundID,
 			}), nil
 		},

@@ -15,8 +15,7 @@ func (w *World) Application(name string) *protocol.LeagueRegisterRequest {
 		Envelope: protocol.NewStamp(protocol.PlayerSender(host), w.Clock).
 			Envelope(protocol.TypeLeagueRegisterRequest, "conv-"+host),
 		PlayerMeta: protocol.PlayerMeta{
-			DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
-			GameTypes: []string{evenodd.Type}, ContactEndpoint: EndpointOf(host),
+			AgentMeta: protocol.AgentMeta{DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{evenodd.Type}, ContactEndpoint: EndpointOf(host)},
 		},
 	}
 }
@@ -28,8 +27,8 @@ func (w *World) RefereeApplication(name string) *protocol.RefereeRegisterRequest
 		Envelope: protocol.NewStamp(protocol.RefereeSender(host), w.Clock).
 			Envelope(protocol.TypeRefereeRegisterRequest, "conv-"+host),
 		RefereeMeta: protocol.RefereeMeta{
-			DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
-			GameTypes: []string{evenodd.Type}, ContactEndpoint: EndpointOf(host), MaxConcurrentMatches: 1,
+			AgentMeta:            protocol.AgentMeta{DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{evenodd.Type}, ContactEndpoint: EndpointOf(host)},
+			MaxConcurrentMatches: 1,
 		},
 	}
 }

@@ -138,7 +138,7 @@ func managerLines(doc *store.Match) (lines []Line) {
 			ask.From, ask.To, ask.MessageType = ask.To, ask.From, protocol.TypeMatchResultReport
 			ask.Says = "MATCH_RESULT_REPORT: the match is over, this is its result"
 		case store.StateAcknowledged:
-			ask.MessageType = protocol.TypeMatchResultAck
+			ask.MessageType = protocol.ReportMatchResult.Result
 			ask.Says = "MATCH_RESULT_ACK: the result is recorded"
 		case store.StateDisputed:
 			ask.Says, ask.Error, ask.Trouble = "the report is rejected", doc.Refusal, TroubleWrong

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
@@ -26,7 +27,7 @@ const (
 )
 
 // assigned assigns a match, and returns the acknowledgement that the manager gets.
-func assigned(t *testing.T, p *Bridge, post postFunc, assignment string) protocol.Object {
+func assigned(t *testing.T, p *Bridge, post transport.Post, assignment string) protocol.Object {
 	t.Helper()
 	status, answer, err := p.call(t.Context(), theReferee, "", "start_match", asking("start_match", assignment), post)
 	require.NoError(t, err)
@@ -41,7 +42,7 @@ func assignmentOf(matchID, a, b string) string {
 func reportOf(t *testing.T, p *Bridge, report string) string {
 	t.Helper()
 	body := p.completed(asking("report_match_result", report))
-	p.served(body, []byte(dialect.ResultHead+`{"status":"ACCEPTED"},"id":7}`))
+	p.served(body, []byte(resultHead+`{"status":"ACCEPTED"},"id":7}`))
 	asked, ok := dialect.CutCall(body)
 	require.True(t, ok)
 	return string(asked.Message)
@@ -79,7 +80,7 @@ func TestRefereeGetsTheNextFormAfterARejection(t *testing.T) {
 func TestOnlyOurRefereesGetAccessTokens(t *testing.T) {
 	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
 	p := newTestPeers(zerolog.Nop())
-	ack := dialect.ResultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"ACCEPTED","match_id":"R1M1","draw_commitment":"` + strings.Repeat("a", 64) + `"},"id":7}`
+	ack := resultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"ACCEPTED","match_id":"R1M1","draw_commitment":"` + strings.Repeat("a", 64) + `"},"id":7}`
 	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, ack }}
 	assert.Equal(t, strings.Repeat("a", 64), assigned(t, p, s.post, withToken).Text("draw_commitment"))
 	assert.Equal(t, []string{string(asking("start_match", withToken))}, s.bodies)
@@ -102,7 +103,7 @@ func TestBusyRefereeGetsNoOtherForm(t *testing.T) {
 	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
 	p := newTestPeers(zerolog.Nop())
 	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
-		return 200, dialect.ResultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","reason":"full"},"id":7}`
+		return 200, resultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","reason":"full"},"id":7}`
 	}}
 	for _, assignment := range []string{withToken, theAssignment, theAssignment} {
 		ack := assigned(t, p, s.post, assignment)
@@ -119,9 +120,9 @@ func TestRefereeThatAnswersAfterTheMatchHasAcceptedIt(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 		defer stop()
 		began := time.Now()
-		status, answer, err := p.call(ctx, theReferee, "", "start_match", asking("start_match", theAssignment), func(ctx context.Context, _ string, _ map[string]string, _ []byte) (posted, error) {
+		status, answer, err := p.call(ctx, theReferee, "", "start_match", asking("start_match", theAssignment), func(ctx context.Context, _ string, _ map[string]string, _ []byte) (transport.Posted, error) {
 			<-ctx.Done()
-			return posted{}, ctx.Err()
+			return transport.Posted{}, ctx.Err()
 		})
 		require.NoError(t, err)
 		assert.Equal(t, 200, status)
@@ -149,7 +150,7 @@ func TestRefereeThatReportsNothingGetsTheNextForm(t *testing.T) {
 	assert.Equal(t, "start_match", methods[forms], "and from the beginning")
 	assigned(t, p, s.post, theAssignment)
 	s.tries()
-	p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`))
+	p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(resultHead+`{},"id":1}`))
 	for range 2 {
 		assigned(t, p, s.post, assignmentOf("R2M1", "P01", "P02"))
 		assert.Contains(t, s.bodies[0], `"assign_match"`, "what brought a report is kept")
@@ -198,7 +199,7 @@ func TestReportBeforeTheAnswerProvesTheForm(t *testing.T) {
 func TestReportOfAnotherRefereeBeforeTheAnswerProvesNoForm(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
-		p.served(asking("report_match_result", `{"sender":"referee:REF02","match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`))
+		p.served(asking("report_match_result", `{"sender":"referee:REF02","match_id":"R1M1"}`), []byte(resultHead+`{},"id":1}`))
 		return 200, `{"result":{"status":"ok"}}`
 	}}
 	assigned(t, p, s.post, theAssignment)
@@ -218,10 +219,10 @@ func TestRefereeThatFailsInItsFirstMatchGetsTheNextInTheSameForm(t *testing.T) {
 				}
 				return 200, `{"result":{"status":"STARTED"},"error":null,"id":1}`
 			})
-			post := func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error) {
+			post := func(ctx context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
 				if failed && breaks {
 					failed = false
-					return posted{}, io.ErrUnexpectedEOF
+					return transport.Posted{}, io.ErrUnexpectedEOF
 				}
 				return s.post(ctx, url, header, body)
 			}

@@ -56,7 +56,7 @@ func New(o Options) *Bridge { return &Bridge{options: o, questions: map[*questio
 // response, however many forms are tried. Bearer is the credential beside the message;
 // the log never shows it. The carrier's interface http.Calls documents post.
 func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body []byte,
-	post postFunc,
+	post transport.Post,
 ) (status int, response, arrived []byte, err error) {
 	defer b.beforeCall(ctx, method, body)()
 	c := b.newCall(endpoint, bearer, method, body, post)

@@ -11,17 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
-)
-
-// A postFunc makes one POST with further headers, as the carrier gives it.
-type (
-	postFunc = func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error)
-	posted   = struct {
-		Status  int
-		Session string // of MCP; "" for none
-		Body    []byte
-	}
 )
 
 // A call is one call to one endpoint.
@@ -33,14 +24,14 @@ type call struct {
 	body             []byte
 	asked            dialect.Call // body, cut
 	readable         bool         // body could be cut
-	post             postFunc
+	post             transport.Post
 
 	match      *assignedMatch  // nil unless the call assigns a match to a third-party referee
 	assignment protocol.Object // of that match
 	numbered   bool            // the sender in asked is league_manager:LM01
 }
 
-func (b *Bridge) newCall(endpoint, bearer, method string, body []byte, post postFunc) *call {
+func (b *Bridge) newCall(endpoint, bearer, method string, body []byte, post transport.Post) *call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.find(endpoint).numbered {
@@ -116,7 +107,7 @@ func (c *call) attempt(ctx context.Context, f dialect.Form) (reply, error) {
 		limited, stop = context.WithDeadline(ctx, end.Add(-min(most, time.Until(end)/10)))
 		defer stop()
 	}
-	var p posted
+	var p transport.Posted
 	var err error
 	sent := true
 	if f.OnServer() {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 const there = "http://127.0.0.1:8101/mcp"
@@ -26,18 +27,18 @@ type thirdPartyAgent struct {
 	bodies []string
 }
 
-func (s *thirdPartyAgent) post(ctx context.Context, url string, _ map[string]string, body []byte) (posted, error) {
+func (s *thirdPartyAgent) post(ctx context.Context, url string, _ map[string]string, body []byte) (transport.Posted, error) {
 	if err := ctx.Err(); err != nil {
-		return posted{}, err
+		return transport.Posted{}, err
 	}
 	asked := protocol.ParseObject(body)
 	switch asked.Text("method") {
 	case "initialize", "server/discover", "tools/list": // it is no MCP server
-		return posted{Status: 404}, nil
+		return transport.Posted{Status: 404}, nil
 	}
 	s.urls, s.bodies = append(s.urls, url), append(s.bodies, string(body))
 	status, answer := s.answer(url, asked)
-	return posted{Status: status, Body: []byte(answer)}, nil
+	return transport.Posted{Status: status, Body: []byte(answer)}, nil
 }
 
 func (s *thirdPartyAgent) tries() int {
@@ -180,11 +181,11 @@ func TestLearnedFormIsTheOnlyOneThatIsTried(t *testing.T) {
 func TestSearchEndsWithABrokenConnection(t *testing.T) {
 	p, broken := newTestPeers(zerolog.Nop()), errors.New("broken")
 	n := 0
-	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), func(context.Context, string, map[string]string, []byte) (posted, error) {
+	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), func(context.Context, string, map[string]string, []byte) (transport.Posted, error) {
 		if n++; n > 2 {
-			return posted{}, broken
+			return transport.Posted{}, broken
 		}
-		return posted{Status: 404}, nil
+		return transport.Posted{Status: 404}, nil
 	})
 	require.ErrorIs(t, err, broken)
 	assert.Equal(t, 3, n)

@@ -10,8 +10,11 @@ import (
 	"evenodd/transport/dialect"
 )
 
+// resultHead is the beginning of a response of one of our agents.
+const resultHead = `{"jsonrpc":"2.0","result":`
+
 // call makes a call without the bridge of an agent.
-func (p *Bridge) call(ctx context.Context, endpoint, bearer, method string, body []byte, post postFunc) (status int, response []byte, err error) {
+func (p *Bridge) call(ctx context.Context, endpoint, bearer, method string, body []byte, post transport.Post) (status int, response []byte, err error) {
 	c := p.newCall(endpoint, bearer, method, body, post)
 	r, err := c.make(ctx)
 	return r.Status, r.Body, err

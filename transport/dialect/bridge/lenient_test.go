@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 )
 
@@ -161,8 +162,8 @@ func TestMissingGameIsTheGameOfTheLeague(t *testing.T) {
 			test.options.Clock, test.options.Log = protocol.SystemClock(), zerolog.Nop()
 			d := bridge.New(test.options)
 			_, _, _, err := d.Call(t.Context(), "http://localhost:8000/mcp", "", "register_player", []byte(call("register_player", `{"sender":"player:me"}`)),
-				func(context.Context, string, map[string]string, []byte) (posted, error) {
-					return posted{Status: 200, Body: []byte(accepted)}, nil
+				func(context.Context, string, map[string]string, []byte) (transport.Posted, error) {
+					return transport.Posted{Status: 200, Body: []byte(accepted)}, nil
 				})
 			require.NoError(t, err)
 			var served string

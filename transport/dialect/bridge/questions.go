@@ -93,7 +93,7 @@ func (s *server) servePostedAnswer(ctx context.Context, from netip.Addr, q *dial
 		ack := protocol.Object{
 			{Name: "status", Value: protocol.Quote("RECEIVED")}, {Name: "match_id", Value: q.Params.Get("match_id")},
 		}
-		return s.translate(q, transport.Answer{Body: dialect.ResultBody(q.ID, ack.Append(nil))}, facts)
+		return s.translate(q, transport.Answer{Body: transport.ResultBody(ack.Append(nil), q.ID)}, facts)
 	}
 	s.warn().Str("match_id", dialect.Short(matchID)).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).
 		Stringer("from", from).Str("event_type", "DEFERRED_ANSWER_REFUSED").

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"evenodd/league/protocol"
-	"evenodd/transport/dialect"
 )
 
 // openMatches assigns two matches to a referee that accepts them: R1M1 of P01 and P02, R1M2
@@ -95,7 +94,7 @@ func TestOtherReportsStayUnchanged(t *testing.T) {
 		string(asking("report_match_result", `[]`)), string(asking("report_match_result", `{"result":`)),
 	} {
 		assert.Equal(t, body, string(p.completed([]byte(body))))
-		p.served([]byte(body), []byte(dialect.ResultHead+`{},"id":1}`))
+		p.served([]byte(body), []byte(resultHead+`{},"id":1}`))
 	}
 }
 

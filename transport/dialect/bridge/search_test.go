@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
@@ -137,7 +138,7 @@ func TestEachKindOfServerIsUnderstoodInOneCall(t *testing.T) {
 					asking1 = q
 					said := []string{`"accept":true`, `"parity_choice":"even"`, `"move_data":{"choice":"rock"}`, `"status":"received"`, `"status":"ACCEPTED"`}[n]
 					for range 2 {
-						p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(dialect.ResultHead+`{},"id":1}`)) // a start is proven by a report
+						p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(resultHead+`{},"id":1}`)) // a start is proven by a report
 						s.tries()
 						status, answer, err := p.call(t.Context(), there, "", q.method, asking(q.method, q.message), s.post)
 						require.NoError(t, err)
@@ -157,19 +158,19 @@ func TestEachKindOfServerIsUnderstoodInOneCall(t *testing.T) {
 }
 
 // delayed answers in virtual time.
-func delayed(s *thirdPartyAgent, delay func(asked protocol.Object) time.Duration) postFunc {
-	return func(ctx context.Context, url string, header map[string]string, body []byte) (posted, error) {
+func delayed(s *thirdPartyAgent, delay func(asked protocol.Object) time.Duration) transport.Post {
+	return func(ctx context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
 		select {
 		case <-time.After(delay(protocol.ParseObject(body))):
 			return s.post(ctx, url, header, body)
 		case <-ctx.Done():
 			s.bodies = append(s.bodies, string(body))
-			return posted{}, ctx.Err()
+			return transport.Posted{}, ctx.Err()
 		}
 	}
 }
 
-func limited(t *testing.T, p *Bridge, length time.Duration, method, message string, post postFunc) (string, error) {
+func limited(t *testing.T, p *Bridge, length time.Duration, method, message string, post transport.Post) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 )
 
@@ -41,8 +42,8 @@ func FuzzServe(f *testing.F) {
 		d := bridge.New(bridge.Options{Endpoint: ourReferee, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 		method := map[bool]string{true: "register_referee", false: "register_player"}[isReferee]
 		_, _, _, err := d.Call(t.Context(), managerURL, "", method, []byte(`{"jsonrpc":"2.0","method":"`+method+`","params":{},"id":1}`),
-			func(context.Context, string, map[string]string, []byte) (posted, error) {
-				return posted{Status: 200, Body: registered[isReferee]}, nil
+			func(context.Context, string, map[string]string, []byte) (transport.Posted, error) {
+				return transport.Posted{Status: 200, Body: registered[isReferee]}, nil
 			})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -55,7 +54,7 @@ func (s *server) startRound(ctx context.Context, q *dialect.Request, at membersh
 			continue
 		}
 		for _, name := range []string{"league_id", "round_id", "game_type"} {
-			dialect.Fill(&m, name, q.Params.Get(name))
+			m.Fill(name, q.Params.Get(name))
 		}
 		assignment := dialect.Assignment(m, s.facts(m.Text("match_id")))
 		one := s.startMatch(ctx, assignment, jsontext.Value("1"), at)
@@ -75,10 +74,10 @@ func (s *server) startRound(ctx context.Context, q *dialect.Request, at membersh
 	q.Complete(facts)
 	sender, conversation := protocol.RefereeSender(at.agentID), q.Params.Text("conversation_id")
 	ack, _ := json.Marshal(protocol.Ack{ // always encodes
-		Envelope: s.envelope(protocol.TypeRoundAnnouncementAck, sender, conversation),
+		Envelope: s.envelope(protocol.NotifyRound.Result, sender, conversation),
 		Status:   protocol.StatusAcknowledged, RefereeID: at.agentID, RoundID: q.Params.Integer("round_id"),
 	})
-	answer.Body = dialect.ResultBody(q.ID, ack)
+	answer.Body = transport.ResultBody(ack, q.ID)
 	return s.translate(q, answer, facts), true
 }
 
@@ -88,17 +87,7 @@ func (b *Bridge) conducts(at membership, match protocol.Object) bool {
 		return true
 	}
 	endpoint := match.Text("referee_endpoint")
-	return endpoint != "" && sameEndpoint(endpoint, b.options.Endpoint)
-}
-
-// sameEndpoint tells whether two endpoints are the same.
-func sameEndpoint(a, b string) bool {
-	x, errX := url.Parse(a)
-	y, errY := url.Parse(b)
-	if errX != nil || errY != nil {
-		return a == b
-	}
-	return x.Scheme == y.Scheme && x.Port() == y.Port() && x.Path == y.Path && hostOf(x) == hostOf(y)
+	return endpoint != "" && protocol.SameEndpoint(endpoint, b.options.Endpoint)
 }
 
 // startMatch gives our referee a match, or lets the match wait for a free slot: a
@@ -116,7 +105,7 @@ func (s *server) startMatch(
 	accepted := *answer.Result.(*protocol.MatchAssignmentAck)
 	accepted.Status, accepted.Reason = protocol.StatusAccepted, ""
 	text, _ := json.Marshal(accepted) // always encodes
-	answer.Result, answer.Body = &accepted, dialect.ResultBody(id, text)
+	answer.Result, answer.Body = &accepted, transport.ResultBody(text, id)
 	return answer
 }
 

@@ -8,16 +8,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
 // callTool calls the method as a tool of the agent, an MCP server. Sent is false if the
 // agent is none, or has no tool for the method. If the session has expired, another one is
 // opened, once.
-func (c *call) callTool(ctx context.Context, f dialect.Form) (p posted, sent bool, err error) {
-	method := c.method
+func (c *call) callTool(ctx context.Context, f dialect.Form) (p transport.Posted, sent bool, err error) {
+	method := c.method.Name
 	if f.Announces {
-		method = dialect.MethodOf(protocol.NotifyRound.Name)
+		method = protocol.NotifyRound.Name
 	}
 	c.mu.Lock()
 	at := c.remember(c.endpoint)
@@ -28,21 +29,26 @@ func (c *call) callTool(ctx context.Context, f dialect.Form) (p posted, sent boo
 		if server, p, err = c.toolServer(ctx, at, expired); err != nil || server == nil {
 			return p, p.Status != 0, err
 		}
-		request, fits := server.Call(method, c.message(f), at.nextID())
+		params, fits := server.Call(method, c.message(f))
 		if !fits {
-			return posted{}, false, nil
+			return transport.Posted{}, false, nil
 		}
-		p, err = c.post(ctx, c.endpoint, request.Header, request.Body)
+		p, err = c.request(ctx, at, server, dialect.ToolsCall, params)
 		if err != nil || expired != nil || !server.Expired(p.Status) {
 			return p, true, err
 		}
 	}
 }
 
-// nextID is the id of a request to the agent's MCP server. No two requests of a session
-// share one.
-func (at *peer) nextID() jsontext.Value {
-	return jsontext.Value(strconv.FormatInt(at.lastID.Add(1), 10))
+// request sends a request to the agent's MCP server. No two requests of a session share an id,
+// and a notification has none.
+func (c *call) request(ctx context.Context, at *peer, server *dialect.ToolServer, method string, params protocol.Object,
+) (transport.Posted, error) {
+	var id jsontext.Value
+	if method != dialect.Initialized {
+		id = strconv.AppendInt(nil, at.lastID.Add(1), 10)
+	}
+	return c.post(ctx, c.endpoint, server.Header(), dialect.CallBody(method, params.Append(nil), id))
 }
 
 // noServerFor is how long an agent that is no MCP server is not taken for one again.
@@ -52,17 +58,17 @@ const noServerFor = time.Minute
 // agent is none. One call at a time begins with the server, and the others wait for it:
 // some servers have one session only. Busy is the response of an agent that asks to wait.
 func (c *call) toolServer(ctx context.Context, at *peer, expired *dialect.ToolServer) (
-	server *dialect.ToolServer, busy posted, err error,
+	server *dialect.ToolServer, busy transport.Posted, err error,
 ) {
 	select {
 	case at.opening <- struct{}{}:
 		defer func() { <-at.opening }()
 	case <-ctx.Done():
-		return nil, posted{}, ctx.Err()
+		return nil, transport.Posted{}, ctx.Err()
 	}
 	now := c.options.Clock.Now()
 	if at.server != nil && at.server != expired || at.server == nil && now.Sub(at.noServer) < noServerFor {
-		return at.server, posted{}, nil
+		return at.server, transport.Posted{}, nil
 	}
 	server, busy, err = c.openServer(ctx, at)
 	switch {
@@ -78,42 +84,40 @@ func (c *call) toolServer(ctx context.Context, at *peer, expired *dialect.ToolSe
 	case expired == nil:
 		at.noServer = now
 	}
-	return server, posted{}, nil
+	return server, transport.Posted{}, nil
 }
 
 // openServer begins with the agent's MCP server and lists its tools. It returns nil if the
 // agent is none, or no tool fits a method.
-func (c *call) openServer(ctx context.Context, at *peer) (server *dialect.ToolServer, busy posted, err error) {
+func (c *call) openServer(ctx context.Context, at *peer) (server *dialect.ToolServer, busy transport.Posted, err error) {
 	server = &dialect.ToolServer{}
-	greeting := server.Greeting(at.nextID())
-	p, err := c.post(ctx, c.endpoint, greeting.Header, greeting.Body)
+	p, err := c.request(ctx, at, server, dialect.Initialize, dialect.Greeting())
 	if err != nil || dialect.AsksToWait(p.Status) {
 		return nil, p, err
 	}
 	if server.Greeted(p.Session, dialect.FromEvents(p.Body)) {
-		confirmation := server.Confirmation()
-		if _, err := c.post(ctx, c.endpoint, confirmation.Header, confirmation.Body); err != nil {
-			return nil, posted{}, err
+		if _, err := c.request(ctx, at, server, dialect.Initialized, nil); err != nil {
+			return nil, transport.Posted{}, err
 		}
 	}
 	var tools []dialect.Tool
-	cursor := ""
+	var params protocol.Object
 	for range maxToolPages {
-		request := server.List(cursor, at.nextID())
-		p, err := c.post(ctx, c.endpoint, request.Header, request.Body)
+		p, err := c.request(ctx, at, server, dialect.ToolsList, params)
 		if err != nil || dialect.AsksToWait(p.Status) {
 			return nil, p, err
 		}
-		page, next, ok := dialect.ReadTools(dialect.FromEvents(p.Body))
-		tools, cursor = append(tools, page...), next
-		if !ok || next == "" {
+		page, next := dialect.ReadTools(dialect.FromEvents(p.Body))
+		tools = append(tools, page...)
+		if next == "" {
 			break
 		}
+		params.SetText("cursor", next)
 	}
 	if !server.SetTools(tools) {
-		return nil, posted{}, nil
+		return nil, transport.Posted{}, nil
 	}
-	return server, posted{}, nil
+	return server, transport.Posted{}, nil
 }
 
 // maxToolPages bounds the pages of a list of tools.

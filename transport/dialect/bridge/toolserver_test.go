@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 // A toolAgent is an agent that knows only tools/list and tools/call.
@@ -19,7 +20,7 @@ type toolAgent struct {
 	answer func(name, params string) string // of a tool
 }
 
-func (a *toolAgent) post(_ context.Context, _ string, _ map[string]string, body []byte) (posted, error) {
+func (a *toolAgent) post(_ context.Context, _ string, _ map[string]string, body []byte) (transport.Posted, error) {
 	asked := protocol.ParseObject(body)
 	params := asked.Object("params")
 	answer := `"error":{"code":-32601,"message":"Method not found"}`
@@ -29,7 +30,7 @@ func (a *toolAgent) post(_ context.Context, _ string, _ map[string]string, body 
 	case asked.Text("method") == "tools/call" && strings.Contains(a.tools, `"`+params.Text("name")+`"`):
 		answer = `"result":` + a.answer(params.Text("name"), string(params.Get("arguments")))
 	}
-	return posted{Status: 200, Body: []byte(`{"jsonrpc":"2.0","id":` + string(asked.Get("id", "jsonrpc")) + `,` + answer + `}`)}, nil
+	return transport.Posted{Status: 200, Body: []byte(`{"jsonrpc":"2.0","id":` + string(asked.Get("id", "jsonrpc")) + `,` + answer + `}`)}, nil
 }
 
 // A referee that is only an MCP server gets its matches by a tool of its own, or by the
@@ -76,9 +77,9 @@ func TestNoticeWithoutAToolIsRejected(t *testing.T) {
 	agent := &toolAgent{tools: `{"name":"game_invitation"}`, answer: func(string, string) string { return `{"structuredContent":{"accept":true}}` }}
 	_, _, err := p.call(t.Context(), there, "", "handle_game_invitation", asking("handle_game_invitation", invitation), agent.post)
 	require.NoError(t, err)
-	_, answer, err := p.call(t.Context(), there, "", "notify_match_result", asking("notify_match_result", gameOver), func(context.Context, string, map[string]string, []byte) (posted, error) {
+	_, answer, err := p.call(t.Context(), there, "", "notify_match_result", asking("notify_match_result", gameOver), func(context.Context, string, map[string]string, []byte) (transport.Posted, error) {
 		assert.Fail(t, "the agent was called")
-		return posted{}, nil
+		return transport.Posted{}, nil
 	})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"the agent has no MCP tool for this call"},"id":7}`, string(answer))
@@ -91,11 +92,11 @@ func TestBusyServerEndsTheSearch(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	last := ""
 	status, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall),
-		func(_ context.Context, _ string, _ map[string]string, body []byte) (posted, error) {
+		func(_ context.Context, _ string, _ map[string]string, body []byte) (transport.Posted, error) {
 			if last = protocol.ParseObject(body).Text("method"); last == "initialize" {
-				return posted{Status: 503}, nil
+				return transport.Posted{Status: 503}, nil
 			}
-			return posted{Status: 400}, nil
+			return transport.Posted{Status: 400}, nil
 		})
 	require.NoError(t, err)
 	assert.Equal(t, []any{503, "initialize"}, []any{status, last})

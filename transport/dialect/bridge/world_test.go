@@ -92,29 +92,29 @@ func newWorld(t testing.TB) *world {
 }
 
 // post delivers a body as HTTP would.
-func (w *world) post(bearer string) func(ctx context.Context, to string, header map[string]string, body []byte) (posted, error) {
-	return func(ctx context.Context, to string, _ map[string]string, body []byte) (posted, error) {
+func (w *world) post(bearer string) func(ctx context.Context, to string, header map[string]string, body []byte) (transport.Posted, error) {
+	return func(ctx context.Context, to string, _ map[string]string, body []byte) (transport.Posted, error) {
 		u, err := url.Parse(to)
 		require.NoError(w.t, err)
 		if to == managerURL {
 			answer := w.manager(body)
 			if w.refuses && bytes.Contains(body, []byte("MATCH_RESULT_REPORT")) {
-				return posted{Status: 400, Body: []byte(`{"error":"no"}`)}, nil
+				return transport.Posted{Status: 400, Body: []byte(`{"error":"no"}`)}, nil
 			}
-			return posted{Status: 200, Body: answer}, nil
+			return transport.Posted{Status: 200, Body: answer}, nil
 		}
 		if answers := w.thirdPartyAgents[u.Host]; answers != nil {
 			status, answer := answers(body)
-			return posted{Status: status, Body: []byte(answer)}, nil
+			return transport.Posted{Status: status, Body: []byte(answer)}, nil
 		}
 		w.mu.Lock()
 		a := w.agents[u.Host]
 		w.mu.Unlock()
 		if a == nil {
-			return posted{}, &transport.UnreachableError{Endpoint: to, Err: os.ErrNotExist}
+			return transport.Posted{}, &transport.UnreachableError{Endpoint: to, Err: os.ErrNotExist}
 		}
 		status, answer := a.serve(ctx, bearer, u.Path, string(body))
-		return posted{Status: status, Body: answer}, nil
+		return transport.Posted{Status: status, Body: answer}, nil
 	}
 }
 
