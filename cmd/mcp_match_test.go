@@ -35,7 +35,7 @@ func (a *matchAgents) Call(_ context.Context, r protocol.CallRequest) (any, *pro
 	yes, id := true, strings.ToUpper(strings.TrimPrefix(r.Endpoint, "http://"))
 	switch q := r.Params.(type) {
 	case *protocol.RefereeRegisterRequest:
-		granted := &protocol.RefereeRegisterResponse{Envelope: a.stamp.Envelope(protocol.TypeRefereeRegisterResponse, q.ConversationID)}
+		granted := &protocol.RefereeRegisterResponse{Envelope: a.stamp.Envelope(protocol.RegisterReferee.Result, q.ConversationID)}
 		granted.AuthToken, granted.Status, granted.LeagueID, granted.ManagerAuth = refereeToken, protocol.StatusAccepted, "cup", protocol.ManagerAuthBearer
 		referee := "REF01"
 		granted.RefereeID = &referee

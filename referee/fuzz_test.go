@@ -89,7 +89,7 @@ func (r *fuzzAgents) manager(method string, params any) (any, error) {
 	case protocol.RegisterReferee.Name:
 		id := "REF01"
 		answer := &protocol.RefereeRegisterResponse{
-			Envelope: stamp.Envelope(protocol.TypeRefereeRegisterResponse, "conv"), RefereeID: &id,
+			Envelope: stamp.Envelope(protocol.RegisterReferee.Result, "conv"), RefereeID: &id,
 			Registration: protocol.Registration{Status: protocol.StatusAccepted, LeagueID: "L"},
 		}
 		answer.AuthToken = "tok-ref01-fuzz"

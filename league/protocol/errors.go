@@ -146,17 +146,17 @@ func (e *Error) Because(cause error) *Error {
 
 // Error returns the code, the name and the detail.
 func (e *Error) Error() string {
+	kind := string(e.Code) + " " + e.Code.Name()
 	switch {
 	case e.Code == "" && e.RPC == 0:
 		return e.Detail
-	case e.Code == "" && e.Detail == "":
-		return fmt.Sprintf("JSON-RPC error %d", e.RPC)
 	case e.Code == "":
-		return fmt.Sprintf("JSON-RPC error %d: %s", e.RPC, e.Detail)
-	case e.Detail == "":
-		return string(e.Code) + " " + e.Code.Name()
+		kind = fmt.Sprintf("JSON-RPC error %d", e.RPC)
 	}
-	return string(e.Code) + " " + e.Code.Name() + ": " + e.Detail
+	if e.Detail == "" {
+		return kind
+	}
+	return kind + ": " + e.Detail
 }
 
 // Unwrap returns the local cause of the error; nil for none.
@@ -165,10 +165,7 @@ func (e *Error) Unwrap() error { return e.cause }
 // RPCError returns the members of the JSON-RPC error. Carriers use it to encode the
 // error.
 func (e *Error) RPCError() (code int, message string, data any) {
-	message = e.Code.Name()
-	if message == "" {
-		message = e.Detail
-	}
+	message = cmp.Or(e.Code.Name(), e.Detail)
 	if e.message == nil {
 		return e.RPC, message, nil
 	}
@@ -183,24 +180,22 @@ func (e *Error) toSend(stamp *Stamp, request *Envelope, code int) *Error {
 	if out.Code == "" {
 		return &out
 	}
-	context := map[string]any{}
-	maps.Copy(context, e.Context)
+	out.Context = map[string]any{}
+	maps.Copy(out.Context, e.Context)
 	if e.Detail != "" {
-		context["detail"] = e.Detail
+		out.Context["detail"] = e.Detail
 	}
 	if request.MessageType != "" {
-		context["action"] = request.MessageType
+		out.Context["action"] = request.MessageType
 	}
-	out.Context = context
-	retryable := e.Code.Retryable()
 	out.message = &LeagueError{
 		Envelope:            stamp.Envelope(TypeLeagueError, cmp.Or(request.ConversationID, "conv-error")),
 		ErrorCode:           string(e.Code),
 		ErrorName:           e.Code.Name(),
 		ErrorDescription:    e.Code.Name(),
 		OriginalMessageType: request.MessageType,
-		Context:             context,
-		Retryable:           &retryable,
+		Context:             out.Context,
+		Retryable:           new(e.Code.Retryable()),
 	}
 	return &out
 }

@@ -3,32 +3,28 @@ package protocol
 import "evenodd/league"
 
 // The message types of the protocol: the eighteen of spec 003 table 11, the
-// generic moves of §3.8 and the assignment of a match. The method table has those of the
-// acknowledgements of 004.
+// generic moves of §3.8 and the assignment of a match. The method table alone has the types of
+// the other results.
 const (
-	TypeRefereeRegisterRequest  = "REFEREE_REGISTER_REQUEST"
-	TypeRefereeRegisterResponse = "REFEREE_REGISTER_RESPONSE"
-	TypeLeagueRegisterRequest   = "LEAGUE_REGISTER_REQUEST"
-	TypeLeagueRegisterResponse  = "LEAGUE_REGISTER_RESPONSE"
-	TypeRoundAnnouncement       = "ROUND_ANNOUNCEMENT"
-	TypeRoundCompleted          = "ROUND_COMPLETED"
-	TypeLeagueCompleted         = "LEAGUE_COMPLETED"
-	TypeGameInvitation          = "GAME_INVITATION"
-	TypeGameJoinAck             = "GAME_JOIN_ACK"
-	TypeChooseParityCall        = "CHOOSE_PARITY_CALL"
-	TypeChooseParityResponse    = "CHOOSE_PARITY_RESPONSE"
-	TypeGameOver                = "GAME_OVER"
-	TypeMatchResultReport       = "MATCH_RESULT_REPORT"
-	TypeStandingsUpdate         = "LEAGUE_STANDINGS_UPDATE"
-	TypeLeagueError             = "LEAGUE_ERROR"
-	TypeGameError               = "GAME_ERROR"
-	TypeLeagueQuery             = "LEAGUE_QUERY"
-	TypeLeagueQueryResponse     = "LEAGUE_QUERY_RESPONSE"
+	TypeRefereeRegisterRequest = "REFEREE_REGISTER_REQUEST"
+	TypeLeagueRegisterRequest  = "LEAGUE_REGISTER_REQUEST"
+	TypeRoundAnnouncement      = "ROUND_ANNOUNCEMENT"
+	TypeRoundCompleted         = "ROUND_COMPLETED"
+	TypeLeagueCompleted        = "LEAGUE_COMPLETED"
+	TypeGameInvitation         = "GAME_INVITATION"
+	TypeGameJoinAck            = "GAME_JOIN_ACK"
+	TypeChooseParityCall       = "CHOOSE_PARITY_CALL"
+	TypeChooseParityResponse   = "CHOOSE_PARITY_RESPONSE"
+	TypeGameOver               = "GAME_OVER"
+	TypeMatchResultReport      = "MATCH_RESULT_REPORT"
+	TypeStandingsUpdate        = "LEAGUE_STANDINGS_UPDATE"
+	TypeLeagueError            = "LEAGUE_ERROR"
+	TypeGameError              = "GAME_ERROR"
+	TypeLeagueQuery            = "LEAGUE_QUERY"
 
-	TypeGameMoveCall       = "GAME_MOVE_CALL"
-	TypeGameMoveResponse   = "GAME_MOVE_RESPONSE"
-	TypeMatchAssignment    = "MATCH_ASSIGNMENT"
-	TypeMatchAssignmentAck = "MATCH_ASSIGNMENT_ACK"
+	TypeGameMoveCall     = "GAME_MOVE_CALL"
+	TypeGameMoveResponse = "GAME_MOVE_RESPONSE"
+	TypeMatchAssignment  = "MATCH_ASSIGNMENT"
 )
 
 // The values of fields.

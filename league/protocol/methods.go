@@ -98,12 +98,12 @@ func byReferee(row MethodRow) MethodRow {
 // The method table.
 var (
 	RegisterReferee = newMethod[RefereeRegisterRequest, RefereeRegisterResponse](MethodRow{
-		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: TypeRefereeRegisterResponse,
+		Name: "register_referee", Request: TypeRefereeRegisterRequest, Result: "REFEREE_REGISTER_RESPONSE",
 		From: "referee", To: "manager", codes: refereeCodes,
 		About: "Registers a referee in the league. The response has its referee_id and its auth_token. The manager calls the referee at contact_endpoint.", OpenWorld: true})
 	RegisterPlayer = newMethod[LeagueRegisterRequest, LeagueRegisterResponse](MethodRow{
 		Name: "register_player", ThirdParty: []string{"league_register"}, Request: TypeLeagueRegisterRequest,
-		Result: TypeLeagueRegisterResponse, From: "player", To: "manager", codes: playerCodes,
+		Result: "LEAGUE_REGISTER_RESPONSE", From: "player", To: "manager", codes: playerCodes,
 		About: "Registers a player in the league. The response has its player_id and its auth_token. Referees and the manager call the player at contact_endpoint.", OpenWorld: true})
 	NotifyRound = newMethod[RoundAnnouncement, Ack](byManager(MethodRow{
 		Name: "notify_round", ThirdParty: []string{"receive_round_announcement", "announce_round"},
@@ -112,7 +112,7 @@ var (
 	StartMatch = newMethod[MatchAssignment, MatchAssignmentAck](byManager(MethodRow{
 		Name: "start_match", Aliases: []string{"START_MATCH", "run_match", "RUN_MATCH"},
 		ThirdParty: []string{"assign_match", "start_match_command"},
-		Request:    TypeMatchAssignment, Result: TypeMatchAssignmentAck, To: "referee",
+		Request:    TypeMatchAssignment, Result: "MATCH_ASSIGNMENT_ACK", To: "referee",
 		About: "Assigns a match to a referee, which conducts it in the background."}))
 	Invite = newMethod[GameInvitation, GameJoinAck](byReferee(MethodRow{
 		Name: "handle_game_invitation", ThirdParty: []string{"receive_game_invitation"}, Request: TypeGameInvitation,
@@ -149,14 +149,14 @@ var (
 		Result: "LEAGUE_COMPLETED_ACK", To: "player, referee",
 		About: "Tells an agent the champion and the final table."}))
 	Query = newMethod[LeagueQuery, LeagueQueryResponse](MethodRow{
-		Name: "league_query", Request: TypeLeagueQuery, Result: TypeLeagueQueryResponse,
+		Name: "league_query", Request: TypeLeagueQuery, Result: "LEAGUE_QUERY_RESPONSE",
 		From: "player, referee", To: "manager", codes: queryCodes,
 		About: "Answers one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS and GET_STATUS. It needs the token of a registered agent.", ReadOnly: true})
 
 	// The tools for debugging and control (spec 003 §5.5, §8.11).
 
 	GetStandings = newMethod[ToolRequest, LeagueQueryResponse](MethodRow{
-		Name: "get_standings", Result: TypeLeagueQueryResponse, From: "player, referee", To: "manager",
+		Name: "get_standings", Result: "LEAGUE_QUERY_RESPONSE", From: "player, referee", To: "manager",
 		codes: queryCodes, About: "Returns the table of the league. It needs the token of a registered agent.",
 		ReadOnly: true})
 	GetMatchState = newMethod[ToolRequest, MatchState](MethodRow{

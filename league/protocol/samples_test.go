@@ -66,7 +66,7 @@ func samples() map[string]any {
 			},
 			RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: "code-of-referee"},
 		&protocol.RefereeRegisterResponse{
-			Envelope:  envelope(protocol.TypeRefereeRegisterResponse, manager),
+			Envelope:  envelope(protocol.RegisterReferee.Result, manager),
 			RefereeID: pointer("REF01"), Registration: registration},
 		&protocol.LeagueRegisterRequest{
 			Envelope: envelope(protocol.TypeLeagueRegisterRequest, player),
@@ -75,7 +75,7 @@ func samples() map[string]any {
 				PublicKey: aDigest,
 			}, RegistrationCode: "code-of-player"},
 		&protocol.LeagueRegisterResponse{
-			Envelope: envelope(protocol.TypeLeagueRegisterResponse, manager),
+			Envelope: envelope(protocol.RegisterPlayer.Result, manager),
 			PlayerID: pointer("P01"), Registration: registration},
 		&protocol.RoundAnnouncement{
 			Envelope: envelope(protocol.TypeRoundAnnouncement, manager), LeagueID: "L", RoundID: 1,
@@ -139,7 +139,7 @@ func samples() map[string]any {
 			Envelope: envelope(protocol.TypeLeagueQuery, player), LeagueID: "L", QueryType: protocol.QueryStandings,
 			QueryParams: protocol.QueryParams{PlayerID: "P01", RoundID: 1, Offset: 100, Limit: 100}},
 		&protocol.LeagueQueryResponse{
-			Envelope: envelope(protocol.TypeLeagueQueryResponse, manager), QueryType: protocol.QueryStatus,
+			Envelope: envelope(protocol.Query.Result, manager), QueryType: protocol.QueryStatus,
 			Success: pointer(false), Data: map[string]any{"next_match": nil},
 			Error:         &protocol.QueryError{ErrorCode: "E016", ErrorName: "INVALID_QUERY_TYPE", ErrorDescription: "INVALID_QUERY_TYPE"},
 			CurrentRound:  pointer(1),
@@ -160,7 +160,7 @@ func samples() map[string]any {
 			Replies: protocol.RepliesStrict, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
 			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}, AnnulledAttempts: 1},
 		&protocol.MatchAssignmentAck{
-			Envelope: envelope(protocol.TypeMatchAssignmentAck, referee), Status: protocol.StatusBusy, MatchID: "R1M1",
+			Envelope: envelope(protocol.StartMatch.Result, referee), Status: protocol.StatusBusy, MatchID: "R1M1",
 			Attempt: 1, RefereeID: "REF01", DrawCommitment: aDigest, Reason: "two matches already"},
 	}
 	made := map[string]any{}

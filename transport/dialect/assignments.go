@@ -146,7 +146,7 @@ func Acknowledgement(id []byte, matchID string, answer protocol.Object) Reply {
 		status = protocol.StatusAccepted
 	}
 	ack.FillText("protocol", protocol.Name)
-	ack.FillText("message_type", protocol.TypeMatchAssignmentAck)
+	ack.FillText("message_type", protocol.StartMatch.Result)
 	ack.SetText("status", status)
 	if matchID != "" {
 		ack.SetText("match_id", matchID)

@@ -29,7 +29,7 @@ const (
 // failure is what an object reports as an error of JSON-RPC or of MCP, or by a status.
 func (m *Method) failure(o protocol.Object) Failure {
 	messageType := o.Text("message_type")
-	if messageType == protocol.TypeLeagueQueryResponse || m.Name == protocol.Query.Name && o.Get("success") != nil {
+	if messageType == protocol.Query.Result || m.Name == protocol.Query.Name && o.Get("success") != nil {
 		return Failure{} // has errors of its own
 	}
 	if messageType == protocol.TypeLeagueError || messageType == protocol.TypeGameError {

@@ -85,7 +85,7 @@ func TestVerdictsOnUnusualReferees(t *testing.T) {
 		"answers the start with an error after the invitations": {&tamper{
 			outgoing: never(protocol.ReportMatchResult.Name),
 			response: func(_ string, _, response object) {
-				if strings.Contains(string(encode(response)), protocol.TypeMatchAssignmentAck) { // in any form
+				if strings.Contains(string(encode(response)), protocol.StartMatch.Result) { // in any form
 					<-time.After(time.Second)
 					delete(response, "result")
 					response["error"] = object{"code": -32000, "message": "could not report the match"}

@@ -212,7 +212,7 @@ func (x *managerExam) query(ctx context.Context) {
 		x.show("query/standings", r, problem)
 	}
 	if problem == "" {
-		x.recordReply(r, protocol.TypeLeagueQueryResponse, protocol.ManagerSender, "conv-check-get_standings")
+		x.recordReply(r, protocol.Query.Result, protocol.ManagerSender, "conv-check-get_standings")
 	}
 	p.sendBroken(ctx, q,
 		breach{"query/refusal", "query_type", "GET_THE_MOON", protocol.ErrInvalidQueryType},

@@ -27,7 +27,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	}
 	x.record("start", f)
 	if x.form == "" {
-		x.recordReply(start, protocol.TypeMatchAssignmentAck, protocol.RefereeSender(x.host.identity()),
+		x.recordReply(start, protocol.StartMatch.Result, protocol.RefereeSender(x.host.identity()),
 			protocol.MatchConversation(m.id, m.attempt))
 	}
 	for _, p := range m.players {

@@ -31,11 +31,11 @@ func (w *World) ScriptedManager(traits ...Option) *Agent {
 	}
 	a.Script = Script{
 		protocol.RegisterPlayer.Name: func(c *Call) (jsontext.Value, error) {
-			e, id := admit(c, protocol.TypeLeagueRegisterResponse)
+			e, id := admit(c, protocol.RegisterPlayer.Result)
 			return Encode(protocol.LeagueRegisterResponse{Envelope: e, PlayerID: &id, Registration: granted}), nil
 		},
 		protocol.RegisterReferee.Name: func(c *Call) (jsontext.Value, error) {
-			e, id := admit(c, protocol.TypeRefereeRegisterResponse)
+			e, id := admit(c, protocol.RegisterReferee.Result)
 			return Encode(protocol.RefereeRegisterResponse{Envelope: e, RefereeID: &id, Registration: granted}), nil
 		},
 		protocol.ReportMatchResult.Name: func(c *Call) (jsontext.Value, error) {

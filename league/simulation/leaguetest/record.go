@@ -216,7 +216,7 @@ func AnswerWithStatus(status string) Reply {
 	return func(c *Call) (jsontext.Value, error) {
 		q := Decode[protocol.MatchAssignment](c.Message)
 		e := q.Envelope
-		e.MessageType, e.AuthToken = protocol.TypeMatchAssignmentAck, ""
+		e.MessageType, e.AuthToken = protocol.StartMatch.Result, ""
 		return Encode(protocol.MatchAssignmentAck{
 			Envelope: e, Status: status, MatchID: q.MatchID, Attempt: q.Attempt, Reason: "not now",
 		}), nil

@@ -58,7 +58,7 @@ func (q *Query) Send() (*protocol.LeagueQueryResponse, error) {
 func (w *World) AcceptMatch(c *Call) (jsontext.Value, error) {
 	q := Decode[protocol.MatchAssignment](c.Message)
 	return Encode(protocol.MatchAssignmentAck{
-		Envelope: protocol.NewStamp("referee:script", w.Clock).Envelope(protocol.TypeMatchAssignmentAck, q.ConversationID),
+		Envelope: protocol.NewStamp("referee:script", w.Clock).Envelope(protocol.StartMatch.Result, q.ConversationID),
 		Status:   protocol.StatusAccepted, MatchID: q.MatchID, Attempt: q.Attempt,
 	}), nil
 }

@@ -141,7 +141,7 @@ func accepting(assigned chan<- *protocol.MatchAssignment) nethttp.HandlerFunc {
 			return
 		}
 		say(out, 200, map[string]any{"jsonrpc": "2.0", "id": q.ID, "result": map[string]any{
-			"message_type": protocol.TypeMatchAssignmentAck, "status": protocol.StatusAccepted, "match_id": q.Params.MatchID, "attempt": q.Params.Attempt,
+			"message_type": protocol.StartMatch.Result, "status": protocol.StatusAccepted, "match_id": q.Params.MatchID, "attempt": q.Params.Attempt,
 		}})
 		assigned <- q.Params
 	}
