@@ -52,13 +52,6 @@ func captured(t testing.TB, capture string, files ...string) (all []exchange) {
 	return all
 }
 
-// posted is the response to a POST.
-type posted = struct {
-	Status  int
-	Session string
-	Body    []byte
-}
-
 // A world has agents with a bridge each, and delivers their calls.
 type world struct {
 	t        testing.TB
