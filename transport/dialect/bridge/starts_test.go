@@ -188,6 +188,7 @@ func TestRunMatchAnswersWithTheResult(t *testing.T) {
 			began := time.Now()
 			answer := ask(t, a, "/run_match", body)
 			assert.Zero(t, time.Since(began))
+			synctest.Wait() // until the manager has the report
 			assert.Equal(t, []string{"R1M1"}, w.reported())
 			result := w.reports[0]["result"].(object)
 			assert.Equal(t, result["winner"], answer["winner"])
