@@ -20,17 +20,20 @@ func (s Secret) Hex() string {
 
 // ParseSecret reads the text of Hex.
 func ParseSecret(text string) (s Secret, ok bool) {
-	if !isDigest(text) {
+	if len(text) != 2*len(s) {
 		return s, false
 	}
-	_, err := hex.Decode(s[:], []byte(text))
-	return s, err == nil
+	if _, _ = hex.Decode(s[:], []byte(text)); !s.is(text) { // it takes upper case, too
+		return Secret{}, false
+	}
+	return s, true
 }
 
 // is tells whether text is that of the secret.
 func (s Secret) is(text string) bool {
-	parsed, ok := ParseSecret(text)
-	return ok && parsed == s
+	var own [2 * len(s)]byte
+	hex.Encode(own[:], s[:])
+	return string(own[:]) == text // without an allocation
 }
 
 // DrawCommitment returns the commitment of a referee to its nonce. The draw uses
