@@ -65,9 +65,9 @@ type View struct {
 	Start    StartRule
 	Roster   *Roster
 
-	// Event reads an event of the journal. The state of old matches lacks what only their
-	// event has. Nil if the league keeps no events.
-	Event func(number int) (*journal.Event, error)
+	// Recorded returns a result as its event has it, because the state of old matches lacks the draw. Nil
+	// returns that of the state.
+	Recorded func(r *journal.MatchReported, event int) *journal.MatchReported
 }
 
 // Status is how far the league is.
@@ -338,12 +338,8 @@ func (v *View) nextMatch(playerID string) *protocol.NextMatch {
 	s := v.State
 	index, takesPart := s.PlayerIndex(playerID)
 	for _, id := range s.Rematches {
-		if m, idA, idB, _ := s.Find(id); m.Reopened() && (idA == playerID || idB == playerID) {
-			opponent := idA
-			if idA == playerID {
-				opponent = idB
-			}
-			return &protocol.NextMatch{MatchID: id.String(), RoundID: id.Round, OpponentID: opponent,
+		if opponent, number, _ := s.Opponent(id.Round, index); takesPart && number == id.Number && s.Match(id).Reopened() {
+			return &protocol.NextMatch{MatchID: id.String(), RoundID: id.Round, OpponentID: s.Started.Players[opponent],
 				RefereeEndpoint: v.endpoint(s.Referee(id.Round, id.Number))}
 		}
 	}
@@ -397,12 +393,8 @@ func (v *View) RecordedMatch(matchID string) *RecordedMatch {
 		return nil
 	}
 	r := m.Report
-	if r.Draw == nil && v.Event != nil {
-		if e, err := v.Event(m.Event); err == nil {
-			if reported, ok := e.Data.(*journal.MatchReported); ok {
-				r = reported
-			}
-		}
+	if v.Recorded != nil {
+		r = v.Recorded(r, m.Event)
 	}
 	recorded := &RecordedMatch{
 		MatchID: matchID, RoundID: id.Round, PlayerAID: a, PlayerBID: b, RefereeID: r.RefereeID, Attempt: r.Number,

@@ -30,7 +30,7 @@ const (
 // pauses for 2, 4, 8, 16 and then always 20 seconds. In a simulation it makes at most four
 // calls, and does not repeat a refused one: there no time passes.
 func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Broadcast[protocol.LeagueCompleted]) {
-	method, pause, absent := &protocol.NotifyLeagueCompleted, firstPause, 0
+	method, absent := &protocol.NotifyLeagueCompleted, 0
 	for calls := 1; a.refusals.Load() < mostRefusals; calls++ {
 		err := send(ctx, d, method, a, message, method.Timeout)
 		e := protocol.AsError(err)
@@ -49,10 +49,10 @@ func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Bro
 			return
 		}
 		last := d.options.Simulation != nil && (calls == goneAfter || refused || !e.Code.Retryable())
-		if last || absent == goneAfter || unknownMethod(err, e) || d.clock.Sleep(ctx, pause) != nil {
+		if last || absent == goneAfter || unknownMethod(err, e) ||
+			d.clock.Sleep(ctx, protocol.Backoff(calls-1, firstPause, longestPause)) != nil {
 			return
 		}
-		pause = min(2*pause, longestPause)
 	}
 }
 

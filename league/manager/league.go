@@ -5,7 +5,6 @@
 package manager
 
 import (
-	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
@@ -277,21 +276,11 @@ func (m *Manager) view() *decide.View {
 	own := m.options.GameType
 	others := slices.DeleteFunc(m.options.Games.Types(), func(t string) bool { return t == own })
 	silent := &m.registrations.applicants
-	v := &decide.View{
+	return &decide.View{
 		State: m.state, LeagueID: m.options.LeagueID, Games: append([]string{own}, others...),
 		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Start: silent.Start,
-		Roster: silent.Roster,
+		Roster: silent.Roster, Recorded: m.recordedReport,
 	}
-	if m.journal != nil || m.kept != nil {
-		v.Event = func(number int) (*journal.Event, error) {
-			events, _, _, err := m.Events(number)
-			if err != nil || len(events) == 0 {
-				return nil, cmp.Or(err, errNoEvents)
-			}
-			return events[0], nil
-		}
-	}
-	return v
 }
 
 // A Status is how far a league is.

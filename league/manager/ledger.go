@@ -172,6 +172,19 @@ func (m *Manager) Events(from int) (events []*journal.Event, last int, more <-ch
 	return events, last, more, err
 }
 
+// recordedReport is the result of a match with its draw, which the state does not keep of old rounds: that of
+// the event of the result. It is the one in the state if the league keeps no events.
+func (m *Manager) recordedReport(r *journal.MatchReported, event int) *journal.MatchReported {
+	if r.Draw == nil {
+		if events, _, _, err := m.Events(event); err == nil && len(events) > 0 {
+			if recorded, ok := events[0].Data.(*journal.MatchReported); ok {
+				return recorded
+			}
+		}
+	}
+	return r
+}
+
 // lines are the durable events from a number on, as Events returns them.
 func (m *Manager) lines(from, limit int) (lines [][]byte, last int, more <-chan struct{}, err error) {
 	switch {

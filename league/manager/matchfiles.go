@@ -105,14 +105,7 @@ func (m *Manager) rebuilt(id league.MatchID, logs map[string]*store.LoggedMatche
 			return doc.Match
 		}
 	}
-	if report.Draw == nil { // the state keeps no draws of old rounds
-		if events, _, _, err := m.Events(event); err == nil && len(events) > 0 {
-			if recorded, ok := events[0].Data.(*journal.MatchReported); ok {
-				report = recorded
-			}
-		}
-	}
-	return m.matchFileOf(report, a, b)
+	return m.matchFileOf(m.recordedReport(report, event), a, b)
 }
 
 // matchFileOf makes the file of a match from its report.

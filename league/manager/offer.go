@@ -67,11 +67,12 @@ func (m *Manager) takeSlot(stop, work context.Context, c *conduct) bool {
 // awaitReferee waits for a referee that may have the match. When there is none, it pings
 // the others, after longer and longer pauses, until one answers. Nil when ctx ends.
 func (m *Manager) awaitReferee(ctx context.Context, c *conduct) *agent {
-	for pause := m.patience(c.offers); ctx.Err() == nil; pause = max(pause, min(2*pause, reviveEvery)) {
+	first := m.patience(c.offers)
+	for rests := 0; ctx.Err() == nil; rests++ {
 		if r := m.nextReferee(c); r != nil {
 			return r
 		}
-		if m.rest(ctx, c, pause) != nil {
+		if m.rest(ctx, c, protocol.Backoff(rests, first, max(first, reviveEvery))) != nil {
 			return nil
 		}
 		for _, r := range m.revive(ctx, m.referees, c.failures) {

@@ -62,7 +62,7 @@ func (r *registrations) pingSilent(ctx context.Context) {
 // pingUntilAnswer pings one agent. Each ping takes a slot.
 func (r *registrations) pingUntilAnswer(ctx context.Context, a *agent, slots chan struct{}) {
 	warned := false
-	for pause := firstPingPause; ; pause = min(2*pause, longPingPause) {
+	for pings := 0; ; pings++ {
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
@@ -70,7 +70,8 @@ func (r *registrations) pingUntilAnswer(ctx context.Context, a *agent, slots cha
 		}
 		pong, err := r.ping(ctx, a.address())
 		<-slots
-		if ctx.Err() != nil || r.pinged(a, pong, err, &warned) || r.clock.Sleep(ctx, pause) != nil {
+		if ctx.Err() != nil || r.pinged(a, pong, err, &warned) ||
+			r.clock.Sleep(ctx, protocol.Backoff(pings, firstPingPause, longPingPause)) != nil {
 			return
 		}
 	}
