@@ -86,7 +86,7 @@ func (s *shuffler) shuffled(random *rand.Rand) int64 {
 				bits = random.Uint64()
 			}
 			won, bits = bits&1 == 1, bits>>1
-		} else if won = random.Uint64N(left-uint64(i)) < wins; won { //nolint:gosec // an index
+		} else if won = random.Uint64N(left-uint64(i)) < wins; won {
 			wins--
 		}
 		s.count(&s.matches[i], won)
