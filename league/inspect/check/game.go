@@ -93,7 +93,7 @@ func playOut(game rules.Game, choose func(side rules.Side, allowed []string) str
 }
 
 // verdictFor is that of the rules on some match with this winner, NoSide for a draw. It plays at random, always
-// in the same way: hardly any match of connect_four is a draw.
+// in the same way: a draw can be rare.
 func (x *exam) verdictFor(winner rules.Side) (verdict rules.Verdict) {
 	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // no secret
 	for range 100_000 {
