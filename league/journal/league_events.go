@@ -251,7 +251,7 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 		matches[i].Attempts = attempts[i : i : i+1] // most matches need one
 	}
 	s.Rounds = append(s.Rounds, Round{Pairings: pairings, Matches: matches, Referees: d.Referees, AnnouncedAt: at,
-		byes: byes})
+		Byes: byes})
 	return nil
 }
 

@@ -53,8 +53,8 @@ type Round struct {
 	AnnouncedAt string
 	CompletedAt string // "" while the round is open
 	Summary     protocol.RoundSummary
+	Byes        []int // players that got points for a bye
 
-	byes      []int            // players that got points for a bye
 	condensed []condensedMatch // of the pairings; nil before Condense
 }
 

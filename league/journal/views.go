@@ -38,7 +38,7 @@ func (s *State) StandingsAfter(round int) []league.Standing {
 	}
 	past.played = s.played[:min(round, len(s.played))]
 	for n := 1; n <= round; n++ {
-		for _, player := range s.Rounds[n-1].byes {
+		for _, player := range s.Rounds[n-1].Byes {
 			past.Table.RecordBye(player)
 		}
 		for i := range s.Rounds[n-1].Pairings {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"evenodd/league"
-	"evenodd/league/pairing"
 )
 
 // Points are the points of the players of a league that has started, by index: before round 1, and
@@ -14,12 +13,8 @@ func (l *League) Points() [][]int {
 	all := [][]int{make([]int, len(l.Started.Players))}
 	for round := 1; round <= l.CompletedRounds() || round == l.Round && l.Open(); round++ {
 		points, pairings := slices.Clone(all[round-1]), l.Pairings(round)
-		if l.Created.Tournament.IsSwiss() {
-			for _, player := range pairing.Byes(len(points), pairings) {
-				if l.Agents[l.Started.Players[player]].Withdrawn == nil {
-					points[player] += l.Created.Scoring.Win
-				}
-			}
+		for _, player := range l.Rounds[round-1].Byes {
+			points[player] += l.Created.Scoring.Win
 		}
 		for i, pair := range pairings {
 			report := l.Match(league.MatchID{Round: round, Number: i + 1}).Report

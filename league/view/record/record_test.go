@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
 )
@@ -46,4 +48,27 @@ func TestStandingsAfterEachRound(t *testing.T) {
 		}
 	}
 	assert.Positive(t, compared)
+}
+
+// A player that is withdrawn keeps the points of its earlier byes.
+func TestPointsOfAWithdrawnPlayerIncludeItsByes(t *testing.T) {
+	const withBye = "P05" // in round 1
+	files, err := filepath.Glob(filepath.Join(leagues, "swiss", "data", "leagues", "*", "journal.jsonl"))
+	require.NoError(t, err)
+	lines, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	l := record.NewLeague()
+	for line := range bytes.Lines(lines) {
+		e, err := journal.Decode(bytes.TrimSpace(line))
+		require.NoError(t, err)
+		require.NoError(t, l.Fold(e))
+		if l.CompletedRounds() == 1 {
+			break
+		}
+	}
+	require.NoError(t, l.Fold(&journal.Event{Seq: l.Events + 1, At: l.At, Data: &journal.Decided{
+		Command: protocol.CommandWithdraw, Decision: journal.Decision{By: "A. Smith"}, AgentID: withBye,
+	}}))
+	player, _ := l.PlayerIndex(withBye)
+	assert.Equal(t, l.Created.Scoring.Win, l.Points()[1][player])
 }
