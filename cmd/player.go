@@ -175,7 +175,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 
 // botFlags defines the flags of the strategies that run outside this process.
 func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
-	t.Programs.Self, t.Programs.Environ = external.Self(), os.Environ()
+	t.Programs.Environ = os.Environ()
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit "+
 		"may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")

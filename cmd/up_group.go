@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -34,14 +33,11 @@ type upGroup struct {
 }
 
 func newUpGroup(s streams, o *upOptions, entrants []config.Entrant) (*upGroup, error) {
-	g := &upGroup{upOptions: o, program: external.Self(), err: s.err, brief: isTerminal(s.err),
-		listens: make(chan struct{})}
-	if g.program == "" {
-		var err error
-		if g.program, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("the system does not tell the path of this program: %w", err)
-		}
+	program, err := external.Self()
+	if err != nil {
+		return nil, fmt.Errorf("the system does not tell the path of this program: %w", err)
 	}
+	g := &upGroup{upOptions: o, program: program, err: s.err, brief: isTerminal(s.err), listens: make(chan struct{})}
 	g.addMembers(entrants)
 	return g, nil
 }

@@ -6,10 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -58,7 +57,6 @@ type asker struct {
 
 	session *mcp.ClientSession // nil before the first question, and after a failure
 	program *child             // nil for a server with a URL
-	pipes   []*os.File         // our ends of its standard input and output
 	tool    *mcp.Tool
 }
 
@@ -112,9 +110,14 @@ const maxTools = 1000
 func (a *asker) connect(ctx context.Context) (err error) {
 	var server mcp.Transport
 	if a.options.Command != "" {
-		if server, err = a.launch(); err != nil {
+		path, args, err := a.programs.find(commandFlag, a.options.Command)
+		if err != nil {
 			return err
 		}
+		if a.program, err = a.programs.start(path, args, 2); err != nil {
+			return err
+		}
+		server = &mcp.IOTransport{Reader: a.program.pipes[1], Writer: a.program.pipes[0]}
 	} else {
 		server = &mcp.StreamableClientTransport{Endpoint: a.options.URL,
 			HTTPClient:           &http.Client{Transport: limitedBodies{http.DefaultTransport}, CheckRedirect: withinHost},
@@ -163,40 +166,20 @@ func (a *asker) open(ctx context.Context, client *mcp.Client, server mcp.Transpo
 	}
 }
 
-// launch starts the program of the server, and returns its standard input and output.
-func (a *asker) launch() (mcp.Transport, error) {
-	path, args, err := a.programs.find(commandFlag, a.options.Command)
-	if err != nil {
-		return nil, err
-	}
-	theirs, ours, err := pipes(2)
-	if err != nil {
-		return nil, err
-	}
-	a.program, err = a.programs.start(path, args, theirs)
-	closeAll(theirs)
-	if err != nil {
-		closeAll(ours)
-		return nil, err
-	}
-	a.pipes = ours
-	return &mcp.IOTransport{Reader: ours[1], Writer: ours[0]}, nil
-}
-
 // disconnect ends the session in the background, because a server that hangs can take
 // seconds to end, and the fallback strategy must choose in time. It ends the program with
 // all processes that it has started.
 func (a *asker) disconnect() {
-	session, program, pipes := a.session, a.program, a.pipes
-	a.session, a.program, a.pipes, a.tool = nil, nil, nil, nil
+	session, program := a.session, a.program
+	a.session, a.program, a.tool = nil, nil, nil
 	a.closing.Go(func() {
 		if program != nil {
-			program.stop(pipes[0], true) // the end of its input is the end of the session
+			program.stop(true) // the end of its input is the end of the session
+			defer closeAll(program.pipes)
 		}
 		if session != nil {
 			_ = session.Close() // the session is of no use any more
 		}
-		closeAll(pipes)
 	})
 }
 
@@ -227,21 +210,11 @@ func questionFor(tool *mcp.Tool, q *request) (map[string]json.RawMessage, error)
 	if err := json.Unmarshal(text, &members); err != nil {
 		return nil, err
 	}
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
+	schema, _ := tool.InputSchema.(map[string]any) // as the library decodes it
+	if named, _ := schema["properties"].(map[string]any); len(named) > 0 {
+		maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return named[name] == nil })
 	}
-	if text, err = json.Marshal(tool.InputSchema); err == nil {
-		err = json.Unmarshal(text, &schema)
-	}
-	if len(schema.Properties) == 0 {
-		return members, err
-	}
-	for name := range members {
-		if _, ok := schema.Properties[name]; !ok {
-			delete(members, name)
-		}
-	}
-	return members, err
+	return members, nil
 }
 
 // choiceFrom reads the choice from a result: from its text, else from its structure.
@@ -295,10 +268,7 @@ type limitedBodies struct{ next http.RoundTripper }
 func (l limitedBodies) RoundTrip(r *http.Request) (*http.Response, error) {
 	reply, err := l.next.RoundTrip(r)
 	if err == nil {
-		reply.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(reply.Body, maxReply), reply.Body}
+		reply.Body = http.MaxBytesReader(nil, reply.Body, maxReply)
 	}
 	return reply, err
 }

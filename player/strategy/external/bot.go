@@ -181,7 +181,7 @@ func (b *bot) drop() {
 // ready starts the program if necessary, and discards unread output.
 func (b *bot) ready() error {
 	if b.running != nil && b.running.exited() {
-		b.log.Warn().Str("state", b.running.child.ending.text).Str("last_words", b.running.lastError()).
+		b.log.Warn().Str("state", b.running.child.ending.Text).Str("last_words", b.running.lastError()).
 			Str("event_type", "BOT_EXITED").Msg("the bot exited, restarting it")
 		b.drop()
 	}

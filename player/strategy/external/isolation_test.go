@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -151,7 +152,7 @@ func TestBotThatExitsLeavesNoProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("NOT TESTED: only Linux lets a supervisor adopt orphans")
 	}
-	b := openScript(t, `[ -e "$1/again" ] || { touch "$1/again"; `+stubborn+` }; read -r q; echo even`, 0)
+	b := openScript(t, `[ -e "$1/again" ] || { touch "$1/again"; `+stubborn+` }; read -r q; echo even`, time.Minute)
 	held := alive(t, b)
 	b.answers(t, "even")
 	_, err := io.ReadAll(held)

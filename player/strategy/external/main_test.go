@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
@@ -43,6 +44,7 @@ const plainVariable = "EVENODD_TEST_PLAIN"
 func playUntilKilled() {
 	l := &log{}
 	tools := l.tools()
+	tools.Timeout = time.Minute // a bot of a test starts hundreds of processes first
 	tools.Programs.withoutNamespaces = os.Getenv(plainVariable) != ""
 	choice := ""
 	s, err := Open(execPrefix+os.Getenv(playVariable), tools)
@@ -87,7 +89,7 @@ func (l *log) String() string {
 
 // tools are those of a player: the programs of its strategies have a supervisor.
 func (l *log) tools() Tools {
-	return Tools{Log: zerolog.New(l), Programs: Programs{Self: Self(), Environ: os.Environ(), Env: []string{"GORACE"}}}
+	return Tools{Log: zerolog.New(l), Programs: Programs{Environ: os.Environ(), Env: []string{"GORACE"}}}
 }
 
 func TestNames(t *testing.T) {

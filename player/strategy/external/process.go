@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,13 +13,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
-)
-
-// The time that a program has to exit: after its standard input is closed, and then after
-// SIGTERM.
-const (
-	untilTerm = time.Second
-	untilKill = 2 * time.Second
 )
 
 // exitDelay is the time that a program may take to exit after the end of its output.
@@ -34,7 +26,6 @@ const unread = 16
 type process struct {
 	child   *child
 	output  *output
-	stdin   *os.File
 	lines   chan string   // of standard output; closed at its end
 	tooLong bool          // lines was closed because of a line that is too long
 	ignored chan struct{} // closed when no goroutine reads lines
@@ -47,54 +38,25 @@ type process struct {
 
 // launch starts a program.
 func launch(path string, args []string, programs *Programs, output *output) (*process, error) {
-	theirs, ours, err := pipes(3)
+	c, err := programs.start(path, args, 3)
 	if err != nil {
 		return nil, err
 	}
-	c, err := programs.start(path, args, theirs)
-	closeAll(theirs)
-	if err != nil {
-		closeAll(ours)
-		return nil, err
-	}
-	p := &process{child: c, output: output, stdin: ours[0], lines: make(chan string, unread), ignored: make(chan struct{}),
+	p := &process{child: c, output: output, lines: make(chan string, unread), ignored: make(chan struct{}),
 		ended: make(chan struct{})}
 	var reading sync.WaitGroup
-	reading.Go(func() { p.readAnswers(ours[1]) })
-	reading.Go(func() { p.readErrors(ours[2]) })
+	reading.Go(func() { p.readAnswers(c.pipes[1]) })
+	reading.Go(func() { p.readErrors(c.pipes[2]) })
 	go func() { // ends with the program; stop waits for it
 		defer close(p.ended)
 		<-c.exited
-		for _, f := range ours[1:] {
+		for _, f := range c.pipes[1:] {
 			_ = f.SetReadDeadline(time.Now().Add(exitDelay)) // a process that has left the group may hold them open
 		}
 		reading.Wait()
-		closeAll(ours)
+		closeAll(c.pipes)
 	}()
 	return p, nil
-}
-
-// pipes opens pipes for the first standard files of a program: its input, its output and its errors. It
-// returns the ends of the program and those of this process.
-func pipes(n int) (theirs, ours []*os.File, err error) {
-	for i := range n {
-		read, write, err := os.Pipe()
-		if err != nil {
-			closeAll(slices.Concat(theirs, ours))
-			return nil, nil, err
-		}
-		if i == 0 {
-			read, write = write, read
-		}
-		theirs, ours = append(theirs, write), append(ours, read)
-	}
-	return theirs, ours, nil
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		_ = f.Close() // an error loses no data
-	}
 }
 
 // readAnswers reads standard output to its end, or to a line that is too long.
@@ -188,8 +150,9 @@ func (p *process) chatter(line string) {
 // cannot.
 func (p *process) ask(question []byte, options []string, until time.Time, closed <-chan struct{}) (choice,
 	reason string, err error) {
-	_ = p.stdin.SetWriteDeadline(until) // pipes support it
-	if _, err := p.stdin.Write(question); errors.Is(err, os.ErrDeadlineExceeded) {
+	stdin := p.child.pipes[0]
+	_ = stdin.SetWriteDeadline(until) // pipes support it
+	if _, err := stdin.Write(question); errors.Is(err, os.ErrDeadlineExceeded) {
 		return "", "", errors.New("hangs: it does not read its standard input")
 	} // after any other error the program has exited, maybe after an answer
 	timeout := time.After(time.Until(until))
@@ -236,7 +199,7 @@ func (p *process) endOfOutput() error {
 	if !closedWithin(p.ended, exitDelay) {
 		return errors.New("has closed its standard output")
 	}
-	e := &endedError{text: "ended before it answered: " + p.child.ending.text, success: p.child.ending.success}
+	e := &endedError{text: "ended before it answered: " + p.child.ending.Text, success: p.child.ending.Success}
 	if last := p.lastError(); last != "" {
 		e.text += fmt.Sprintf("; the last line on standard error was %q", last)
 	}
@@ -263,6 +226,6 @@ func (p *process) exited() bool {
 // standard input and sends SIGTERM.
 func (p *process) stop(gently bool) {
 	close(p.ignored)
-	p.child.stop(p.stdin, gently)
+	p.child.stop(gently)
 	<-p.ended
 }

@@ -1,26 +1,20 @@
 package external
 
 import (
-	"bufio"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
-// Programs configures how the programs of strategies run.
+// Programs configures how the programs of strategies run. This program runs a second time as the supervisor of each
+// of them, so it must call Supervise first. On Windows, a job object takes the place of the supervisor.
 type Programs struct {
-	// Self is the path of this program, which must call Supervise first. It runs a second
-	// time as the supervisor of each program. "" means that there is no supervisor: processes
-	// that leave the program's process group may then outlive it.
-	Self    string
 	Environ []string // the environment of this process, as os.Environ returns it
 	Env     []string // names of variables that programs get besides those of passedVariables
 	Sandbox bool     // programs have no network and a read-only file system
@@ -52,9 +46,6 @@ func (o *Programs) check() error {
 	if err := sandboxError(); err != nil {
 		return fmt.Errorf("--exec-sandbox: %w. Leave the flag out, or start the player in a container without network", err)
 	}
-	if o.Self == "" {
-		return errors.New("--exec-sandbox: there is no supervisor")
-	}
 	return nil
 }
 
@@ -65,8 +56,7 @@ func (o *Programs) environment() []string {
 	for _, variable := range o.Environ {
 		name, _, _ := strings.Cut(variable, "=")
 		if slices.ContainsFunc(names, func(n string) bool {
-			return n == name || runtime.GOOS == "windows" &&
-				strings.EqualFold(n, name)
+			return n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name)
 		}) {
 			passed = append(passed, variable)
 		}
@@ -77,149 +67,89 @@ func (o *Programs) environment() []string {
 // A child is a running program with all processes that it has started. Safe for concurrent
 // use.
 type child struct {
-	cmd      *exec.Cmd     // the program, or its supervisor
-	group    group         // of a program without supervisor
-	control  *os.File      // to the supervisor; nil without one
-	status   *os.File      // from the supervisor
-	isolated bool          // in a PID namespace
-	exited   chan struct{} // closed after the exit
-	ending   ending        // to be read after the exit
+	group
+
+	cmd    *exec.Cmd     // the program, or its supervisor
+	pipes  []*os.File    // to its standard input, from its standard output and, if read, its standard error
+	exited chan struct{} // closed after the exit
+	ending ending        // to be read after the exit
 }
 
 // An ending tells how a program exited.
 type ending struct {
-	text    string // such as "exit status 2"
-	success bool   // exit status 0
+	Text    string // such as "exit status 2"
+	Success bool   // exit status 0
 }
 
-// start starts a program with its standard input, output and, if there is a third file, error.
-func (o *Programs) start(path string, args []string, files []*os.File) (*child, error) {
-	cmd := exec.CommandContext(context.Background(), path, args...) //nolint:gosec // the user's own program; stop ends it
-	if o.Self == "" {
-		c := &child{cmd: cmd}
-		c.group.prepare(cmd)
-		if err := o.run(c, files); err != nil {
-			return nil, err
-		}
-		c.group.add(cmd)
-		go c.await(nil)
-		return c, nil
-	}
-	c, err := o.supervise(cmd.Args, files, !o.withoutNamespaces)
-	if _, failed := errors.AsType[*startError](err); err == nil || failed {
-		return c, err
-	}
-	return o.supervise(cmd.Args, files, false) // the system refuses namespaces
-}
-
-// run starts the command of a child.
-func (o *Programs) run(c *child, files []*os.File) error {
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Env, c.cmd.Dir = files[0], files[1], o.environment(), o.Folder
-	if len(files) > 2 {
-		c.cmd.Stderr = files[2]
-	}
-	c.exited = make(chan struct{})
-	return c.cmd.Start()
-}
-
-// superviseCommand is the hidden command that runs Supervise. The next argument is a mode.
-const (
-	superviseCommand = "__supervise"
-	openMode         = "--"
-	sandboxMode      = "--sandbox"
-)
-
-// The messages of a supervisor, each on a line: a failed start with the reason, a start, and
-// the end of the program with "true" for success and a text. Texts are quoted.
-const (
-	failedMessage  = "failed "
-	startedMessage = "started\n"
-	endedMessage   = "ended "
-)
-
-// terminateByte on the control pipe asks for SIGTERM. The end of the pipe, which the kernel
-// brings about also if this process is killed, ends all processes.
-const terminateByte = 't'
-
-// A startError says why a supervisor could not start its program.
-type startError struct{ reason string }
-
-func (e *startError) Error() string { return e.reason }
-
-// supervise starts the supervisor of a program, and waits until it has started the program.
-func (o *Programs) supervise(args []string, files []*os.File, isolated bool) (*child, error) {
-	theirs, ours, err := pipes(2)
+// start starts a program with pipes for its first standard files: 2 without standard error, else 3.
+func (o *Programs) start(path string, args []string, files int) (*child, error) {
+	theirs, ours, err := pipes(files)
 	if err != nil {
 		return nil, err
 	}
-	mode := openMode
-	if o.Sandbox {
-		mode = sandboxMode
-	}
-	cmd := exec.CommandContext(context.Background(), o.Self) //nolint:gosec // this program
-	cmd.Args = append([]string{"evenodd", superviseCommand, mode}, args...)
-	cmd.ExtraFiles = theirs
-	cmd.SysProcAttr = supervisorAttributes(isolated)
-	c := &child{cmd: cmd, control: ours[0], status: ours[1], isolated: isolated && namespaces}
-	err = o.run(c, files)
-	closeAll(theirs)
+	defer closeAll(theirs)
+	c, err := o.launch(append([]string{path}, args...), theirs)
 	if err != nil {
 		closeAll(ours)
 		return nil, err
 	}
-	from := bufio.NewReader(c.status)
-	message, _ := from.ReadString('\n') // an error leaves another message than these
-	go c.await(from)
-	if message == startedMessage {
-		return c, nil
-	}
-	<-c.exited
-	reason, err := strconv.Unquote(strings.TrimPrefix(strings.TrimSuffix(message, "\n"), failedMessage))
-	if err != nil {
-		return nil, fmt.Errorf("the supervisor failed: %s", c.ending.text)
-	}
-	return nil, &startError{reason}
+	c.pipes = ours
+	return c, nil
 }
 
-// await waits for the exit, and stores how it came about.
-func (c *child) await(supervisor *bufio.Reader) {
-	defer close(c.exited)
-	message := ""
-	if supervisor != nil {
-		message, _ = supervisor.ReadString('\n') // none if the supervisor was killed
-		_ = c.status.Close()
+// pipes opens pipes for the first standard files of a program: its input, its output and its errors. It
+// returns the ends of the program and those of this process.
+func pipes(n int) (theirs, ours []*os.File, err error) {
+	for i := range n {
+		read, write, err := os.Pipe()
+		if err != nil {
+			closeAll(slices.Concat(theirs, ours))
+			return nil, nil, err
+		}
+		if i == 0 {
+			read, write = write, read
+		}
+		theirs, ours = append(theirs, write), append(ours, read)
 	}
+	return theirs, ours, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // an error loses no data
+	}
+}
+
+// command returns a child whose command is not started yet.
+func (o *Programs) command(path string, args []string, files []*os.File) *child {
+	cmd := exec.CommandContext(context.Background(), path) //nolint:gosec // the user's own program; stop ends it
+	cmd.Args, cmd.Stdin, cmd.Stdout, cmd.Env, cmd.Dir = args, files[0], files[1], o.environment(), o.Folder
+	if len(files) > 2 {
+		cmd.Stderr = files[2]
+	}
+	return &child{cmd: cmd, exited: make(chan struct{})}
+}
+
+// await waits for the exit of the command, and stores how it came about: as its supervisor has told, if it has.
+func (c *child) await(told ending) {
 	_ = c.cmd.Wait() // ProcessState has the result
 	c.kill()         // the whole group
-	c.ending = ending{text: c.cmd.ProcessState.String(), success: c.cmd.ProcessState.Success()}
-	if rest, ok := strings.CutPrefix(message, endedMessage); ok {
-		_, _ = fmt.Sscanf(rest, "%t %q", &c.ending.success, &c.ending.text)
-	}
+	c.ending = cmp.Or(told, ending{c.cmd.ProcessState.String(), c.cmd.ProcessState.Success()})
+	close(c.exited)
 }
 
-// terminate asks the program to exit.
-func (c *child) terminate() {
-	if c.control == nil {
-		c.group.terminate(c.cmd)
-		return
-	}
-	_, _ = c.control.Write([]byte{terminateByte}) // fails if the supervisor has exited
-}
-
-// kill ends the program and all processes that it has started.
-func (c *child) kill() {
-	if c.control == nil {
-		c.group.kill(c.cmd)
-		return
-	}
-	_ = c.control.Close() // may be closed already
-}
+// The time that a program has to exit: after its standard input is closed, and then after
+// SIGTERM.
+const (
+	untilTerm = time.Second
+	untilKill = 2 * time.Second
+)
 
 // stop ends the program and waits for its exit. Gently, it first closes standard input and
 // sends SIGTERM.
-func (c *child) stop(stdin io.Closer, gently bool) {
+func (c *child) stop(gently bool) {
 	if gently {
-		_ = stdin.Close()
+		_ = c.pipes[0].Close()
 		if closedWithin(c.exited, untilTerm) {
 			return
 		}

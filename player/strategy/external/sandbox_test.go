@@ -247,16 +247,10 @@ func attempted(t *testing.T, sandbox bool) (results map[string]string) {
 	programs := (&log{}).tools().Programs
 	programs.Environ, programs.Env, programs.Sandbox = append(programs.Environ, hostileVariable+"=1"), append(programs.Env, hostileVariable), sandbox
 	require.NoError(t, programs.check())
-	read, write, err := os.Pipe()
+	c, err := programs.start(os.Args[0], []string{"-test.run=^TestHostileProgram$"}, 2)
 	require.NoError(t, err)
-	defer func() { _ = read.Close() }()
-	null, err := os.Open(os.DevNull)
-	require.NoError(t, err)
-	defer func() { _ = null.Close() }()
-	c, err := programs.start(os.Args[0], []string{"-test.run=^TestHostileProgram$"}, []*os.File{null, write, os.Stderr})
-	require.NoError(t, err)
-	require.NoError(t, write.Close())
-	require.NoError(t, json.NewDecoder(read).Decode(&results))
+	defer closeAll(c.pipes)
+	require.NoError(t, json.NewDecoder(c.pipes[1]).Decode(&results))
 	<-c.exited
 	return results
 }

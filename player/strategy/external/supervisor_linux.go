@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Self is the path of this program for Programs. It stays valid if the file is replaced.
-func Self() string { return "/proc/self/exe" }
+// Self returns the path of this program. It stays valid if the file is replaced.
+func Self() (string, error) { return "/proc/self/exe", nil }
 
 // namespaces tells whether this system can isolate programs, if it does not refuse.
 const namespaces = true

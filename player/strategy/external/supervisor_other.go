@@ -10,14 +10,8 @@ import (
 // namespaces tells whether this system can isolate programs.
 const namespaces = false
 
-// Self is the path of this program for Programs; "" if the system cannot tell.
-func Self() string {
-	path, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	return path
-}
+// Self returns the path of this program.
+func Self() (string, error) { return os.Executable() }
 
 // supervisorAttributes puts a supervisor into its own session. There are no namespaces.
 func supervisorAttributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

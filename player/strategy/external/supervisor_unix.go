@@ -3,6 +3,7 @@
 package external
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,34 +13,116 @@ import (
 	"syscall"
 )
 
+// superviseCommand is the hidden command that runs Supervise. The next argument is a mode.
+const (
+	superviseCommand = "__supervise"
+	openMode         = "--"
+	sandboxMode      = "--sandbox"
+)
+
+// terminateByte on the control pipe asks for SIGTERM. The end of the pipe, which the kernel
+// brings about also if this process is killed, ends all processes.
+const terminateByte = 't'
+
+// A group is the processes of a program, which its supervisor ends.
+type group struct {
+	control  *os.File // to the supervisor
+	isolated bool     // in a PID namespace
+}
+
+// A startError says why a supervisor could not start its program.
+type startError struct{ reason string }
+
+func (e *startError) Error() string { return e.reason }
+
+// launch starts a program. Args begin with its path.
+func (o *Programs) launch(args []string, files []*os.File) (*child, error) {
+	c, err := o.supervise(args, files, !o.withoutNamespaces)
+	if _, failed := errors.AsType[*startError](err); err == nil || failed {
+		return c, err
+	}
+	return o.supervise(args, files, false) // the system refuses namespaces
+}
+
+// supervise starts the supervisor of a program, and waits until it has started the program.
+func (o *Programs) supervise(args []string, files []*os.File, isolated bool) (*child, error) {
+	self, err := Self()
+	if err != nil {
+		return nil, err
+	}
+	theirs, ours, err := pipes(2)
+	if err != nil {
+		return nil, err
+	}
+	mode := openMode
+	if o.Sandbox {
+		mode = sandboxMode
+	}
+	c := o.command(self, append([]string{"evenodd", superviseCommand, mode}, args...), files)
+	c.cmd.ExtraFiles, c.cmd.SysProcAttr = theirs, supervisorAttributes(isolated)
+	c.group = group{control: ours[0], isolated: isolated && namespaces}
+	err = c.cmd.Start()
+	closeAll(theirs)
+	if err != nil {
+		closeAll(ours)
+		return nil, err
+	}
+	var failure string
+	reports := json.NewDecoder(ours[1])
+	err = reports.Decode(&failure)
+	go func() { // ends with the program; stop waits for it
+		var told ending
+		_ = reports.Decode(&told) // nothing if the supervisor was killed
+		_ = ours[1].Close()
+		c.await(told)
+	}()
+	if err == nil && failure == "" {
+		return c, nil
+	}
+	<-c.exited
+	if err != nil {
+		return nil, fmt.Errorf("the supervisor failed: %s", c.ending.Text)
+	}
+	return nil, &startError{failure}
+}
+
+// terminate asks the program to exit.
+func (c *child) terminate() {
+	_, _ = c.control.Write([]byte{terminateByte}) // fails if the supervisor has exited
+}
+
+// kill ends the program and all processes that it has started.
+func (c *child) kill() { _ = c.control.Close() } // may be closed already
+
 // Supervise runs this process as the supervisor of a program, if the arguments ask for it,
 // and returns the exit code. The command line must call it before anything else.
 //
 // The supervisor starts the program and ends all its processes when the program or the
 // player ends. Its parent is the player; standard input, output and error are those of the
-// program, and the next two files are the ends of the pipes from and to the player.
+// program, and the next two files are the ends of the pipes from and to the player. It reports
+// to the player in JSON: first why the program could not be started, "" if it was, then its ending.
 func Supervise(args, environ []string) (code int, asked bool) {
 	if len(args) < 3 || args[0] != superviseCommand {
 		return 0, false
 	}
 	runtime.LockOSThread() // the sandbox applies to this thread and the processes that it starts
-	commands, messages := os.NewFile(3, "commands"), os.NewFile(4, "messages")
+	commands, reports := os.NewFile(3, "commands"), json.NewEncoder(os.NewFile(4, "reports"))
 	syscall.CloseOnExec(3)
 	syscall.CloseOnExec(4)
 	signal.Notify(make(chan os.Signal, 1)) // the program must not end its supervisor by a signal
 	program, err := startSupervised(args[1] == sandboxMode, args[2], args[2:], environ)
 	if err != nil {
-		_, _ = fmt.Fprintf(messages, "%s%q\n", failedMessage, err)
+		_ = reports.Encode(err.Error())
 		return 1, true
 	}
 	for fd := range 3 {
 		_ = syscall.Close(fd) // so that the player sees when the program has closed its output
 	}
-	_, _ = messages.WriteString(startedMessage) // fails if the player has ended; so does reading commands
+	_ = reports.Encode("") // fails if the player has ended; so does reading commands
 	go obey(commands, program)
 	status := reap(program)
 	killRest(program)
-	_, _ = fmt.Fprintf(messages, "%s%t %q\n", endedMessage, status.ExitStatus() == 0, describe(status))
+	_ = reports.Encode(ending{describe(status), status.ExitStatus() == 0})
 	return 0, true
 }
 

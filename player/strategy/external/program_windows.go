@@ -1,7 +1,7 @@
 package external
 
 import (
-	"os/exec"
+	"os"
 	"sync/atomic"
 	"unsafe"
 
@@ -11,13 +11,31 @@ import (
 // A group is a job object. Windows ends its processes when its only handle is closed, which
 // it does itself if this process ends. A program that starts processes in the moment before
 // add leaves them outside.
-type group struct{ job atomic.Uintptr } // 0 for none
+type group struct {
+	job      atomic.Uintptr // 0 for none
+	isolated bool           // never
+}
 
-func (*group) prepare(*exec.Cmd) {}
+// Self returns the path of this program.
+func Self() (string, error) { return os.Executable() }
+
+// Supervise does nothing: there is no supervisor.
+func Supervise([]string, []string) (code int, asked bool) { return 0, false }
+
+// launch starts a program. Args begin with its path.
+func (o *Programs) launch(args []string, files []*os.File) (*child, error) {
+	c := o.command(args[0], args, files)
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	c.add()
+	go c.await(ending{})
+	return c, nil
+}
 
 // add puts a started program, and with it the processes that it will start, into the group.
 // If Windows refuses that, kill ends only the program.
-func (g *group) add(c *exec.Cmd) {
+func (c *child) add() {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return
@@ -27,22 +45,22 @@ func (g *group) add(c *exec.Cmd) {
 	}
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))) //nolint:gosec // a system call
 	if err == nil {
-		failed := c.Process.WithHandle(
+		failed := c.cmd.Process.WithHandle(
 			func(process uintptr) { err = windows.AssignProcessToJobObject(job, windows.Handle(process)) })
 		if err == nil && failed == nil {
-			g.job.Store(uintptr(job))
+			c.job.Store(uintptr(job))
 			return
 		}
 	}
 	_ = windows.CloseHandle(job)
 }
 
-func (g *group) terminate(c *exec.Cmd) { g.kill(c) }
+func (c *child) terminate() { c.kill() }
 
 // kill ends all processes of the group.
-func (g *group) kill(c *exec.Cmd) {
-	if job := g.job.Swap(0); job != 0 {
+func (c *child) kill() {
+	if job := c.job.Swap(0); job != 0 {
 		_ = windows.CloseHandle(windows.Handle(job))
 	}
-	_ = c.Process.Kill() // it may have exited already
+	_ = c.cmd.Process.Kill() // it may have exited already
 }
