@@ -6,6 +6,7 @@ package supervise
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -16,6 +17,14 @@ type Task struct {
 	Changed  func(State)              // gets every change; Run waits for it
 	Policy   Policy
 	Patience time.Duration // of a process between Stop and Kill
+}
+
+// A Policy says when a process that has died is started again.
+type Policy struct {
+	First   time.Duration // pause before the first restart; each further one of a Window doubles it
+	Longest time.Duration // longest pause
+	Most    int           // restarts in a Window; a process that dies once more stays down
+	Window  time.Duration
 }
 
 // A Running is a running process.
@@ -63,7 +72,7 @@ func (t *Task) Run(ctx context.Context) State {
 		t.Changed(state)
 		return state
 	}
-	recent := restarts{Policy: t.Policy}
+	var recent []time.Time // when it died, in the window of the policy
 	for {
 		done := false
 		if p, err := t.Start(); err != nil {
@@ -80,14 +89,15 @@ func (t *Task) Run(ctx context.Context) State {
 		if done {
 			return change(PhaseEnded)
 		}
-		pause, again := recent.next(time.Now())
-		if !again {
+		recent = slices.DeleteFunc(recent, func(died time.Time) bool { return time.Since(died) >= t.Policy.Window })
+		if len(recent) >= t.Policy.Most {
 			return change(PhaseFailed)
 		}
-		state.Pause = pause
+		state.Pause = min(t.Policy.First<<len(recent), t.Policy.Longest)
+		recent = append(recent, time.Now())
 		change(PhasePausing)
 		select {
-		case <-time.After(pause):
+		case <-time.After(state.Pause):
 		case <-ctx.Done():
 			return change(PhaseStopped)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,20 +15,33 @@ import (
 )
 
 func TestPausesDoubleUpToTheLongest(t *testing.T) {
-	r := restarts{Policy: Policy{First: time.Second, Longest: 5 * time.Second, Most: 5, Window: time.Minute}}
-	now := time.Unix(0, 0)
-	var got []time.Duration
-	for range 5 {
-		pause, again := r.next(now)
-		require.True(t, again)
-		got = append(got, pause)
+	for _, tt := range []struct {
+		name   string
+		lasts  time.Duration // of the run after five restarts, which begins 17 seconds and 4 ns after the first death
+		pauses []time.Duration
+		final  Phase
+	}{
+		{"five restarts in a minute are the most", 43*time.Second - 5, []time.Duration{1e9, 2e9, 4e9, 5e9, 5e9}, PhaseFailed},
+		{"the first restart no longer counts", 43*time.Second - 4, []time.Duration{1e9, 2e9, 4e9, 5e9, 5e9, 5e9}, PhaseEnded},
+		{"no restart counts any more", time.Minute, []time.Duration{1e9, 2e9, 4e9, 5e9, 5e9, 1e9}, PhaseEnded},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &script{runs: append(slices.Repeat([]run{{lasts: 1, exit: crash}}, 5),
+				run{lasts: tt.lasts, exit: crash}, run{lasts: 1, exit: done})}
+			synctest.Test(t, func(t *testing.T) {
+				var got []time.Duration
+				task := &Task{Start: s.start, Final: func(e Exit) bool { return e.Code == 0 },
+					Changed: func(state State) {
+						if state.Phase == PhasePausing {
+							got = append(got, state.Pause)
+						}
+					},
+					Policy: Policy{First: time.Second, Longest: 5 * time.Second, Most: 5, Window: time.Minute}}
+				assert.Equal(t, tt.final, task.Run(t.Context()).Phase)
+				assert.Equal(t, tt.pauses, got)
+			})
+		})
 	}
-	assert.Equal(t, []time.Duration{1e9, 2e9, 4e9, 5e9, 5e9}, got)
-	_, again := r.next(now.Add(time.Minute - 1))
-	assert.False(t, again, "five restarts in a minute are the most")
-	pause, again := r.next(now.Add(time.Minute))
-	assert.True(t, again, "the old restarts no longer count")
-	assert.Equal(t, time.Second, pause)
 }
 
 // A script tells how the runs of a fake process go.
