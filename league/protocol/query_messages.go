@@ -253,8 +253,8 @@ type ToolRequest struct {
 // Pong answers ping.
 type Pong struct {
 	Envelope
-	Status string `json:"status"`
-	Role   string `json:"role"`
+	Status string `json:"status,omitzero" rule:"required"`
+	Role   string `json:"role,omitzero" rule:"required"`
 	State  string `json:"state,omitzero"`
 
 	LeagueID string `json:"league_id,omitzero"` // of a manager
