@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -35,11 +36,19 @@ type Data interface {
 }
 
 // MatchOf is the match that an event is about; zero for none.
-func MatchOf(d Data) (id league.MatchID) {
-	if member := reflect.ValueOf(d).Elem().FieldByName("MatchID"); member.IsValid() {
-		id, _ = member.Interface().(league.MatchID)
+func MatchOf(d Data) league.MatchID { return member[league.MatchID](d, "MatchID") }
+
+// AgentOf is the agent that an event is about; "" for none.
+func AgentOf(d Data) string {
+	return cmp.Or(member[string](d, "AgentID"), member[string](d, "PlayerID"), member[string](d, "RefereeID"))
+}
+
+// member is a member of an event's data; zero if it has none of that name.
+func member[V any](d Data, name string) (value V) {
+	if member := reflect.ValueOf(d).Elem().FieldByName(name); member.IsValid() {
+		value, _ = member.Interface().(V)
 	}
-	return id
+	return value
 }
 
 // Stale is a set of what derives from the journal and changes with an event.

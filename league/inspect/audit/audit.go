@@ -77,6 +77,7 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
 			logged: map[league.Attempt]*matchFile{}, checked: map[string]bool{},
 			lostHeads: map[string]bool{}, nonces: map[string]string{},
+			heads:    heads{lines: map[string]headLine{}, valid: map[[2]string]bool{}},
 			breaches: repeated{}, unsigned: repeated{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}

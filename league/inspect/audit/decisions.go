@@ -41,8 +41,7 @@ func (a *auditor) checkDecisions(h *playerHistory) {
 	decided := map[league.Attempt]int{} // the number of decisions
 	for i := range h.Decisions {
 		x := &h.Decisions[i]
-		at, m := h.at(x.Line), a.named(x.MatchID)
-		at.matchID = x.MatchID
+		at, m := h.at(x.Line).in(x.MatchID), a.named(x.MatchID)
 		signed := x.Decision.Signature != ""
 		switch {
 		case signed && x.Decision.Started != a.startHash:
@@ -88,9 +87,7 @@ func (a *auditor) noteUndecided(h *playerHistory, i int, decided map[league.Atte
 	}
 	moves := len(protocol.Select(r.Evidence.Moves, func(p protocol.PlayerMove) bool { return p.PlayerID == h.PlayerID }))
 	if known := decided[r.Attempt]; known < max(moves, 1) {
-		at := h.at(h.lines[i])
-		at.matchID = x.MatchID
-		a.note(RuleHistory, at,
+		a.note(RuleHistory, h.at(h.lines[i]).in(x.MatchID),
 			"the history of %s has %s of %s in %s, which it signed: a line was removed, or could not be written",
 			h.PlayerID, protocol.Counted(known, "decision"), protocol.Counted(max(moves, 1), "move"), x.MatchID)
 	}

@@ -90,7 +90,7 @@ func (d *derived[T]) check(a *auditor) {
 		return
 	}
 	checkHeader(a, &d.document, d.rule, location{})
-	at, head := location{file: d.file, line: d.document.line("/journal_head")}, (*d.value).Head()
+	at, head := d.at("/journal_head"), (*d.value).Head()
 	empty := a.chain.next == 0 || head == journal.Origin && a.chain.head == journal.Origin // there is no event
 	if d.line == 0 && !empty && len(a.lostHeads) == 0 {
 		a.find(RuleJournalHead, at,
@@ -118,6 +118,5 @@ func (d *derived[T]) find(a *auditor, diffs []difference) {
 	if last := first.member.LastToken(); last == "player_A_id" || last == "player_B_id" {
 		rule = RuleSchedule
 	}
-	at := location{file: d.file, line: d.document.line(first.member), matchID: first.matchID, agentID: first.agentID}
-	a.find(rule, at, "%v up to line %d%s", first, d.line, more)
+	a.find(rule, d.at(first.member).in(first.matchID).of(first.agentID), "%v up to line %d%s", first, d.line, more)
 }

@@ -44,6 +44,11 @@ func (d *document[T]) line(member jsontext.Pointer) int {
 	}
 }
 
+// at is the location of a member.
+func (d *document[T]) at(member jsontext.Pointer) location {
+	return location{file: d.file, line: d.line(member)}
+}
+
 // lineAt returns the line of an offset.
 func lineAt(raw []byte, offset int64) int {
 	return 1 + bytes.Count(raw[:max(0, min(offset, int64(len(raw))))], []byte("\n"))
@@ -106,13 +111,10 @@ func checkReadable[T any](a *auditor, d *document[T], about location) {
 func checkHeader[T any](a *auditor, d *document[T], rule string, at location) {
 	at.file = d.file
 	if _, err := protocol.ParseTimestamp(d.lastUpdated); err != nil {
-		at := at
-		at.line = d.line("/last_updated")
-		a.find(rule, at, "last_updated: %v", err)
+		a.find(rule, at.at(d.line("/last_updated")), "last_updated: %v", err)
 	}
 	if d.unknown != nil {
-		at.line = lineOf(d.raw, d.unknown)
-		a.note(RuleSchema, at, "%s: another program wrote it, or somebody added it", Reason(d.unknown))
+		a.note(RuleSchema, at.at(lineOf(d.raw, d.unknown)), "%s: another program wrote it, or somebody added it", Reason(d.unknown))
 	}
 }
 

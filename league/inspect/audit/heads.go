@@ -26,9 +26,6 @@ func (h *heads) add(s *journal.State, hash string, line int) {
 	if s.Open() || s.Round == 0 {
 		return
 	}
-	if h.lines == nil {
-		h.lines = map[string]headLine{}
-	}
 	at := headLine{line: line}
 	if s.Completed == nil {
 		at.round = s.Round
@@ -47,9 +44,6 @@ func (a *auditor) checkHead(head, signature string, at location) bool {
 	case !protocol.VerifyHead(key, signature, a.id, head):
 		a.find(RuleJournalHead, at, "the signature of the head %.12q… is not that of the manager's key %.12s…", head, key)
 	default:
-		if a.heads.valid == nil {
-			a.heads.valid = map[[2]string]bool{}
-		}
 		a.heads.valid[[2]string{head, signature}] = true
 		return true
 	}
@@ -62,8 +56,7 @@ func (a *auditor) checkSignedHead() {
 	if d.value == nil || !a.signs() {
 		return
 	}
-	at := location{file: d.file, line: d.document.line("/journal_head_signature")}
-	if a.checkHead(d.value.JournalHead, d.value.JournalHeadSignature, at) {
+	if a.checkHead(d.value.JournalHead, d.value.JournalHeadSignature, d.at("/journal_head_signature")) {
 		a.heads.signed = max(a.heads.signed, d.line)
 	}
 }
@@ -97,14 +90,13 @@ func (a *auditor) checkStoredHead(h *store.SignedHead, at location) {
 // checkPinnedHead checks the head that the auditor knows, and notes the events that no head
 // covers.
 func (a *auditor) checkPinnedHead() {
-	at := location{file: a.journal}
+	at := a.inJournal(0)
 	if head := a.options.Head; head != "" && a.heads.pinned == 0 {
 		a.find(RuleJournalHead, at,
 			"%.12s… is the hash of no line: the journal was changed after this head was pinned, or the head is that of another league", head)
 	}
 	known, lines := max(a.heads.signed, a.heads.pinned), a.chain.lines
 	if (a.signs() || a.options.Head != "") && known > 0 && known < lines {
-		at.line = known + 1
-		a.note(RuleJournalHead, at, "no signed head covers the last %s", protocol.Counted(lines-known, "event"))
+		a.note(RuleJournalHead, at.at(known+1), "no signed head covers the last %s", protocol.Counted(lines-known, "event"))
 	}
 }

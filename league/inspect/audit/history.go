@@ -74,8 +74,7 @@ func (a *auditor) checkPlayerFolder(folder, id string) bool {
 	case errors.Is(err, fs.ErrNotExist) || !a.first: // its league is not known
 		return false
 	case inLine:
-		at.line = wrong.Line
-		a.find(RuleSchema, at, "it cannot be read: %s", Reason(wrong.Err))
+		a.find(RuleSchema, at.at(wrong.Line), "it cannot be read: %s", Reason(wrong.Err))
 		return false
 	default:
 		a.find(RuleSchema, at, "it cannot be read: %s", cause(err))
@@ -83,8 +82,7 @@ func (a *auditor) checkPlayerFolder(folder, id string) bool {
 	}
 	if h.LeagueID != a.id {
 		if a.first && !slices.Contains(a.leagues, h.LeagueID) {
-			at.line = 1
-			a.note(RuleHistory, at, "it is the history of %s in league %s, which has no files here", quoted(&h.PlayerID),
+			a.note(RuleHistory, at.at(1), "it is the history of %s in league %s, which has no files here", quoted(&h.PlayerID),
 				quoted(&h.LeagueID))
 		}
 		return false
@@ -115,8 +113,7 @@ func (a *auditor) compareHistories(d document[store.History], h *playerHistory) 
 	want := *h.History
 	want.SchemaVersion, want.LastUpdated, want.Decisions, want.Heads = d.value.SchemaVersion, d.value.LastUpdated, nil, nil
 	if diffs := differences(d.value, &want); len(diffs) > 0 {
-		at.line = d.line(diffs[0].member)
-		a.note(RuleHistory, at, "%s is %s; by %s, which counts, it is %s", name(diffs[0].member), diffs[0].got, h.file,
+		a.note(RuleHistory, at.at(d.line(diffs[0].member)), "%s is %s; by %s, which counts, it is %s", name(diffs[0].member), diffs[0].got, h.file,
 			diffs[0].want)
 	}
 }
@@ -157,8 +154,7 @@ func (a *auditor) named(matchID string) *scheduledMatch {
 // checkPlayedMatch compares one match of a history with the journal.
 func (a *auditor) checkPlayedMatch(h *playerHistory, i int) {
 	player, got, m := h.PlayerID, &h.Matches[i], a.named(h.Matches[i].MatchID)
-	at := h.at(h.lines[i])
-	at.matchID = got.MatchID
+	at := h.at(h.lines[i]).in(got.MatchID)
 	switch id, _ := league.ParseMatchID(got.MatchID); {
 	case m == nil && (a.chain.stopped || a.toCome(id)):
 		return // its round was announced after the journal was read

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
@@ -39,10 +40,10 @@ func (a *auditor) readJournal() {
 	if err != nil {
 		a.chain.stopped = true
 		if errors.Is(err, fs.ErrNotExist) {
-			a.find(RuleSchema, location{file: a.journal}, "there is no journal: no file says what happened in league %s", a.id)
+			a.find(RuleSchema, a.inJournal(0), "there is no journal: no file says what happened in league %s", a.id)
 			return
 		}
-		a.find(RuleSchema, location{file: a.journal}, "it cannot be read: %s", cause(err))
+		a.find(RuleSchema, a.inJournal(0), "it cannot be read: %s", cause(err))
 		return
 	}
 	defer func() { _ = file.Close() }()
@@ -54,7 +55,7 @@ func (a *auditor) readJournal() {
 		return nil
 	})
 	a.chain.stopped = a.chain.stopped || err != nil || a.state.Created == nil
-	here := location{file: a.journal, line: lines + 1}
+	here := a.inJournal(lines + 1)
 	switch {
 	case err != nil:
 		a.find(RuleEvent, here, "the rest cannot be read: %s", cause(err))
@@ -63,15 +64,15 @@ func (a *auditor) readJournal() {
 			"the last line is incomplete (%d bytes): the manager was stopped while it wrote it, and told nobody of that event",
 			torn)
 	case lines == 0:
-		a.find(RuleEvent, location{file: a.journal}, "the journal is empty")
+		a.find(RuleEvent, a.inJournal(0), "the journal is empty")
 	}
 	if a.chain.setBacks > 0 {
-		a.note(RuleTime, location{file: a.journal}, "the clock was set back %s", protocol.Counted(a.chain.setBacks, "time"))
+		a.note(RuleTime, a.inJournal(0), "the clock was set back %s", protocol.Counted(a.chain.setBacks, "time"))
 	}
 }
 
 func (a *auditor) readLine(number int, text []byte) {
-	c, here := &a.chain, location{file: a.journal, line: number}
+	c, here := &a.chain, a.inJournal(number)
 	e, err := journalfile.ReadLine(number, text)
 	before := c.head
 	c.head, c.lines = journal.Hash(text), number
@@ -87,7 +88,10 @@ func (a *auditor) readLine(number int, text []byte) {
 		}
 		c.next = e.Seq + 1
 		a.checkEventTime(e, here)
-		a.fold(e, here)
+		if id := journal.MatchOf(e.Data); id != (league.MatchID{}) {
+			here.matchID = id.String()
+		}
+		a.fold(e, here.of(journal.AgentOf(e.Data)))
 	}
 	if a.signs() {
 		a.heads.add(a.state, c.head, number)
@@ -132,10 +136,7 @@ func (a *auditor) fold(e *journal.Event, here location) {
 		a.stop(rule, here, err)
 		return
 	}
-	a.remember(e, here.line)
-	if d, ok := e.Data.(*journal.Decided); ok {
-		a.rememberDecision(d, here.line)
-	}
+	a.remember(e, here)
 }
 
 // stop reports the event that ends the fold.
@@ -184,16 +185,22 @@ func (a *auditor) brokenResult(d *journal.MatchReported) string {
 	return RulePoints
 }
 
-// remember stores the lines to which later findings refer.
-func (a *auditor) remember(e *journal.Event, line int) {
-	switch e.Data.(type) {
+// remember stores what later checks need of an event that the fold has accepted.
+func (a *auditor) remember(e *journal.Event, here location) {
+	switch d := e.Data.(type) {
 	case *journal.Started:
-		a.started, a.startHash = line, a.chain.head
+		a.started, a.startHash = here.line, a.chain.head
 	case *journal.RoundAnnounced:
 		a.before = append(a.before, [][]protocol.Record{a.records()})
 	case *journal.MatchReported, *journal.MatchForfeited:
 		if !a.state.Open() {
 			a.addRecords() // for the other rematches
+		}
+	case *journal.Decided:
+		a.note(RuleDecision, here, "%s", d.About())
+		if journal.StaleBy(d)&journal.StaleStandings != 0 {
+			a.changed++
+			a.addRecords()
 		}
 	}
 }
@@ -221,7 +228,6 @@ func (a *auditor) checkEvent(e *journal.Event, here location) {
 		a.checkForfeit(d, here)
 	case *journal.AgentReturned:
 		if agent := a.state.Agents[d.AgentID]; agent != nil && d.PublicKey != "" {
-			here.agentID = d.AgentID
 			a.note(RuleKeys, here, "%s returned with its registration code and another key: %s; before it was %s",
 				clip(d.AgentID), clip(d.PublicKey), orNone(agent.PublicKey))
 		}
@@ -230,22 +236,18 @@ func (a *auditor) checkEvent(e *journal.Event, here location) {
 		a.note(RuleJournalHead, here,
 			"the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.line, d.Head)
 	case *journal.MatchDisputed:
-		here.matchID, here.agentID = d.MatchID.String(), d.RefereeID
 		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), d.MatchID,
 			clip(d.Status), quoted(d.WinnerPlayerID))
 	case *journal.ResultDenied:
-		here.matchID, here.agentID = d.MatchID.String(), d.PlayerID
 		a.note(RuleDispute, here, "%s says that nothing of attempt %d at match %s reached it", clip(d.PlayerID), d.Number,
 			d.MatchID)
 	case *journal.LeagueCompleted:
 		if agent := a.state.Agents[d.Champion.PlayerID]; agent != nil && agent.DisplayName != d.Champion.DisplayName {
-			here.agentID = agent.AgentID
-			a.find(RuleStandings, here, "the champion %s is called %s, but registered as %s", agent.AgentID,
+			a.find(RuleStandings, here.of(agent.AgentID), "the champion %s is called %s, but registered as %s", agent.AgentID,
 				quoted(&d.Champion.DisplayName), quoted(&agent.DisplayName))
 		}
 	case *journal.AgentInformed:
 		if agent := a.state.Agents[d.AgentID]; agent != nil && agent.Informed {
-			here.agentID = d.AgentID
 			a.note(RuleEvent, here, "%s learns a second time that the league is over", clip(d.AgentID))
 		}
 	}

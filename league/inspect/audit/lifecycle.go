@@ -20,7 +20,6 @@ func (a *auditor) checkDrop(d *journal.RegistrationDropped, at string, here loca
 	dropped, errDropped := protocol.ParseTimestamp(at)
 	grace := time.Duration(a.state.Created.RegistrationGrace) * time.Second
 	if errRegistered == nil && errDropped == nil && dropped.Before(registered.Add(grace)) {
-		here.agentID = d.AgentID
 		a.find(RuleRegistration, here, "the registration of %s was dropped after %s; the league gives it %s to answer",
 			clip(d.AgentID), dropped.Sub(registered).Round(time.Second), grace)
 	}
@@ -34,7 +33,6 @@ func (a *auditor) checkSuspension(id, change string, here location) {
 		return // the event cannot be folded
 	}
 	suspend, shutdown := a.state.ExceedsLimits(agent)
-	here.agentID = id
 	switch {
 	case a.state.Open():
 		a.find(RuleLifecycle, here, "%s is %s while round %d is open", clip(id), change, a.state.Round)
@@ -57,9 +55,7 @@ func (a *auditor) checkRound(d *journal.RoundAnnounced, here location) {
 	}
 	for _, id := range slices.Concat(s.Started.Players, s.Started.Referees) {
 		if suspend, shutdown := s.ExceedsLimits(s.Agents[id]); suspend || shutdown {
-			at := here
-			at.agentID = id
-			a.find(RuleLifecycle, at, "round %d begins, but %s, with %s in a row, was neither suspended nor shut down",
+			a.find(RuleLifecycle, here.of(id), "round %d begins, but %s, with %s in a row, was neither suspended nor shut down",
 				d.RoundID, id, protocol.Counted(s.Agents[id].Failures, "failure"))
 		}
 	}
@@ -69,16 +65,15 @@ func (a *auditor) checkRound(d *journal.RoundAnnounced, here location) {
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(d.Referees))) {
 		if s.Agents[id] != nil && absent(s.Agents[id]) {
-			at := here
-			at.agentID = id
-			a.find(RuleLifecycle, at, "round %d is given to %s, which is suspended, shut down or withdrawn", d.RoundID, id)
+			a.find(RuleLifecycle, here.of(id), "round %d is given to %s, which is suspended, shut down or withdrawn", d.RoundID,
+				id)
 		}
 	}
 	want := s.Announcement(nil).Pairings
 	for i := range max(len(want), len(d.Pairings)) {
 		if d.Pairings != nil && pairAt(d.Pairings, i) != pairAt(want, i) {
-			here.matchID = league.MatchID{Round: d.RoundID, Number: i + 1}.String()
-			a.find(RuleSchedule, here, "match %d of round %d is %s; by the results before it is %s", i+1, d.RoundID,
+			id := league.MatchID{Round: d.RoundID, Number: i + 1}
+			a.find(RuleSchedule, here.in(id.String()), "match %d of round %d is %s; by the results before it is %s", i+1, d.RoundID,
 				pairAt(d.Pairings, i), pairAt(want, i))
 			return
 		}
@@ -106,16 +101,14 @@ func (a *auditor) checkPlayers(id league.MatchID, here location, done string, ab
 	if !ok {
 		return // the event cannot be folded
 	}
-	here.matchID = id.String()
 	for _, player := range [...]string{idA, idB} {
 		if absent(a.state.Agents[player]) {
-			here.agentID = player
-			a.find(RuleLifecycle, here, "%s %s, but %s is suspended, shut down or withdrawn, and forfeits it", id, done, player)
+			a.find(RuleLifecycle, here.of(player), "%s %s, but %s is suspended, shut down or withdrawn, and forfeits it", id,
+				done, player)
 		}
 	}
 	if done == assigned && m.Forfeited != nil {
-		here.line, here.agentID = m.Event, ""
-		a.find(RuleLifecycle, here, "%s is forfeited by %v, but was assigned", id, m.Forfeited)
+		a.find(RuleLifecycle, here.at(m.Event).of(""), "%s is forfeited by %v, but was assigned", id, m.Forfeited)
 	}
 }
 
@@ -130,10 +123,8 @@ func (a *auditor) checkForfeit(d *journal.MatchForfeited, here location) {
 	}) {
 		return
 	}
-	here.matchID = d.MatchID.String()
 	for _, attempt := range m.Current() {
-		here.agentID = attempt.Referee
-		a.find(RuleLifecycle, here, "%s is forfeited by %v, but was assigned to %s", d.MatchID, d.Players,
-			clip(attempt.Referee))
+		a.find(RuleLifecycle, here.of(attempt.Referee), "%s is forfeited by %v, but was assigned to %s", d.MatchID,
+			d.Players, clip(attempt.Referee))
 	}
 }

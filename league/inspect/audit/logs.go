@@ -23,7 +23,7 @@ func (a *auditor) openLogs() {
 
 func (a *auditor) openLog(path string) {
 	file := relative(a.dir, path)
-	at := func(line int) location { return location{file: file, line: line} }
+	at := location{file: file}.at
 	log, err := store.ReadMatchLog(path)
 	if err != nil {
 		a.find(RuleSchema, at(0), "it cannot be read: %s", protocol.Clip(strings.TrimPrefix(cause(err), path+": "), 300))
@@ -71,10 +71,11 @@ func (a *auditor) loggedOf(m *scheduledMatch) *matchFile {
 	return f
 }
 
-// line returns the line of a member, as that of a document does.
-func (f *matchFile) line(member jsontext.Pointer) int {
-	if f.logLine > 0 {
-		return f.logLine
+// at is the location of a member.
+func (f *matchFile) at(member jsontext.Pointer) location {
+	at := location{file: f.file, line: f.logLine, matchID: f.value.MatchID}
+	if f.logLine == 0 {
+		at.line = f.line(member)
 	}
-	return f.document.line(member)
+	return at
 }

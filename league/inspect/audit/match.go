@@ -43,7 +43,7 @@ func (a *auditor) loadMatch(path string) *matchFile {
 
 // find reports a finding at a member of the file.
 func (f *matchFile) find(a *auditor, rule string, member jsontext.Pointer, format string, args ...any) {
-	a.find(rule, location{file: f.file, line: f.line(member), matchID: f.match.id}, format, args...)
+	a.find(rule, f.at(member).in(f.match.id), format, args...)
 }
 
 // checkMatches checks the results of the schedule's matches and their files, then
@@ -119,8 +119,8 @@ func (a *auditor) checkFiles(m *scheduledMatch, files matchFiles) (transcript *m
 	f.match = m
 	a.checked[f.file] = true
 	if f.value != nil && !m.isAnnulled && a.showsAnnulled(f) {
-		a.note(RuleMatchFile, location{file: f.file, line: f.line("/result"), matchID: m.id},
-			"it has a result of %s that an organiser has annulled since%s", m.id, writtenAgain)
+		a.note(RuleMatchFile, f.at("/result"), "it has a result of %s that an organiser has annulled since%s", m.id,
+			writtenAgain)
 		f = &matchFile{match: m}
 	}
 	if logged != nil {
@@ -131,8 +131,8 @@ func (a *auditor) checkFiles(m *scheduledMatch, files matchFiles) (transcript *m
 			return logged
 		}
 		if f.value.Contradicts(logged.value) {
-			a.find(RuleOneResult, location{file: logged.file, line: logged.logLine, matchID: m.id},
-				"attempt %d at %s has another result or nonce here than in its file", logged.value.Attempt, m.id)
+			logged.find(a, RuleOneResult, "", "attempt %d at %s has another result or nonce here than in its file",
+				logged.value.Attempt, m.id)
 		}
 	}
 	if !f.exists && !m.isAnnulled && m.Report != nil {
@@ -187,7 +187,7 @@ func (a *auditor) noteAbandoned(m *scheduledMatch) {
 			r.Number == attempt.Number && r.RefereeID == attempt.Referee {
 			continue
 		}
-		at := location{file: a.journal, line: attempt.Event, matchID: m.id, agentID: attempt.Referee}
+		at := a.inJournal(attempt.Event).in(m.id).of(attempt.Referee)
 		a.note(RuleAbandoned, at, "attempt %d at %s by %s was given up after the referee had committed to its draw",
 			attempt.Number, m.id, clip(attempt.Referee))
 	}

@@ -83,7 +83,7 @@ func (a *auditor) checkAttempts() {
 		switch d := f.value; {
 		case d == nil:
 		case d.LeagueID != a.id || d.MatchID != matchID || d.Attempt != attempt:
-			a.find(RuleMatchFile, f.at(), "it is attempt %d at %s of league %s, but its name says otherwise", d.Attempt,
+			a.find(RuleMatchFile, f.attempt("/match_id"), "it is attempt %d at %s of league %s, but its name says otherwise", d.Attempt,
 				quoted(&d.MatchID), quoted(&d.LeagueID))
 		default:
 			a.checkOther(f, attemptFile)
@@ -101,16 +101,16 @@ func (a *auditor) checkAttempts() {
 func (a *auditor) checkOther(f *matchFile, kind matchKind) {
 	d := f.value
 	if f.match = a.named(d.MatchID); f.match == nil || f.match.Attempt(d.Attempt, d.RefereeID) == nil {
-		a.find(RuleMatchFile, f.at(), "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID),
+		a.find(RuleMatchFile, f.attempt("/match_id"), "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID),
 			quoted(&d.RefereeID))
 		return
 	}
 	a.checkMatchFile(f, kind)
 }
 
-// at is the place of the file for findings about the attempt.
-func (f *matchFile) at() location {
-	return location{file: f.file, line: f.line("/match_id"), matchID: f.value.MatchID, agentID: f.value.RefereeID}
+// attempt is the location of a member in findings about the attempt of a referee.
+func (f *matchFile) attempt(member jsontext.Pointer) location {
+	return f.at(member).of(f.value.RefereeID)
 }
 
 // checkAttemptNonce checks the nonce of an attempt against the commitment in the journal.
@@ -123,8 +123,7 @@ func (a *auditor) checkAttemptNonce(f *matchFile) {
 	if !ok {
 		return
 	}
-	at := f.at()
-	at.line = f.line("/draw/nonce")
+	at := f.attempt("/draw/nonce")
 	a.checkNonceIsNew(m.play(d.Attempt), d.Draw.Nonce, at)
 	assigned := m.Attempt(d.Attempt, d.RefereeID)
 	if assigned != nil && assigned.Commitment != "" &&
@@ -254,8 +253,7 @@ func (a *auditor) checkDigest(f *matchFile) {
 	if f.value.WrittenBy != store.WrittenByReferee || !f.counts() {
 		return
 	}
-	at := f.at()
-	at.line = f.line("/transcript")
+	at := f.attempt("/transcript")
 	switch got, want := f.value.Digest(), f.match.Report.TranscriptDigest; {
 	case want == got:
 	case want != "":
@@ -288,7 +286,7 @@ func (a *auditor) noteUnacknowledged(f *matchFile) {
 		what = "was given up"
 	}
 	if what != "" {
-		a.note(rule, f.at(), "attempt %d at %s by %s %s", d.Attempt, m.id, clip(d.RefereeID), what)
+		a.note(rule, f.attempt("/match_id"), "attempt %d at %s by %s %s", d.Attempt, m.id, clip(d.RefereeID), what)
 	}
 }
 

@@ -5,24 +5,9 @@ import (
 	"reflect"
 	"slices"
 
-	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
-
-// rememberDecision notes an organiser's decision, which the fold has accepted, and stores
-// what later checks need of it.
-func (a *auditor) rememberDecision(d *journal.Decided, line int) {
-	at := location{file: a.journal, line: line, agentID: d.AgentID}
-	if d.MatchID != (league.MatchID{}) {
-		at.matchID = d.MatchID.String()
-	}
-	a.note(RuleDecision, at, "%s", d.About())
-	if journal.StaleBy(d)&journal.StaleStandings != 0 {
-		a.changed++
-		a.addRecords()
-	}
-}
 
 // addRecords adds the present records of the players to those of the last announced round,
 // because a decision or a rematch has changed them since.

@@ -111,6 +111,13 @@ type location struct {
 	agentID string
 }
 
+// at, of and in return the location with another line, agent or match.
+func (at location) at(line int) location             { at.line = line; return at }
+func (at location) of(agentID string) location       { at.agentID = agentID; return at }
+func (at location) in(matchID string) location       { at.matchID = matchID; return at }
+func (a *auditor) inJournal(line int) location       { return location{file: a.journal, line: line} }
+func (a *auditor) result(m *scheduledMatch) location { return a.inJournal(m.Event).in(m.id) }
+
 func (a *auditor) find(rule string, at location, format string, args ...any) {
 	a.doubtful = a.doubtful || at.file == a.journal
 	a.report.Findings = append(a.report.Findings, at.finding(SeverityFinding, rule, format, args))

@@ -20,7 +20,7 @@ func (a *auditor) noteTokenless() {
 	}
 	for _, id := range a.state.Started.Referees {
 		if !a.state.Agents[id].ShowsAccessTokens() {
-			a.note(RuleOneResult, location{file: a.journal, line: 1, agentID: id},
+			a.note(RuleOneResult, a.inJournal(1).of(id),
 				"the league is lenient: results in the name of %s need no token, so that anybody may have sent them", clip(id))
 		}
 	}
@@ -32,7 +32,7 @@ func (a *auditor) noteStated() {
 		a.report.Stated += n
 	}
 	for _, sentence := range decide.Evidence(a.state) {
-		a.note(RuleEvidence, location{file: a.journal}, "%s", strings.TrimSuffix(sentence, "."))
+		a.note(RuleEvidence, a.inJournal(0), "%s", strings.TrimSuffix(sentence, "."))
 	}
 }
 
@@ -43,7 +43,7 @@ func (a *auditor) openGame() {
 	}
 	game, err := a.options.Games.Game(a.state.Created.GameType)
 	if err != nil {
-		a.note(RuleVerdict, location{file: a.journal, line: 1}, "%v: the results cannot be judged again", err)
+		a.note(RuleVerdict, a.inJournal(1), "%v: the results cannot be judged again", err)
 		return
 	}
 	a.reports = &decide.Reports{LeagueID: a.id, GameType: a.state.Created.GameType, Game: game}
@@ -51,8 +51,15 @@ func (a *auditor) openGame() {
 
 // checkResult judges the result in the journal again.
 func (a *auditor) checkResult(m *scheduledMatch, c signatureCheck, file *matchFile) {
-	r, at := m.Report, location{file: a.journal, line: m.Event, matchID: m.id}
-	attempt := a.checkAssignment(m, at)
+	r, at := m.Report, a.result(m)
+	attempt := m.Attempt(r.Number, r.RefereeID)
+	switch {
+	case m.Forfeited != nil || m.Ruled != nil:
+		attempt = nil
+	case attempt == nil:
+		a.find(RuleOneResult, at.of(r.RefereeID), "the result of %s is that of attempt %d, which was not assigned to %s", m.id,
+			r.Number, clip(r.RefereeID))
+	}
 	shown := names(r.Choices)
 	if r.Draw != nil {
 		a.checkNonceIsNew(m.play(r.Number), r.Draw.Nonce, at)
@@ -134,22 +141,6 @@ func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, c signature
 		a.find(RuleEvidence, at, "%s rests on the word of %s alone, which this league does not record", m.id,
 			clip(r.RefereeID))
 	}
-}
-
-// checkAssignment returns the attempt of a result. A result without one is a
-// finding, unless the match was forfeited or ruled.
-func (a *auditor) checkAssignment(m *scheduledMatch, at location) *journal.Attempt {
-	r := m.Report
-	if m.Forfeited != nil || m.Ruled != nil {
-		return nil
-	}
-	attempt := m.Attempt(r.Number, r.RefereeID)
-	if attempt == nil {
-		at.agentID = r.RefereeID
-		a.find(RuleOneResult, at, "the result of %s is that of attempt %d, which was not assigned to %s", m.id, r.Number,
-			clip(r.RefereeID))
-	}
-	return attempt
 }
 
 // checkRejectedReports finds a result that rests on a report that the manager did not record, and

@@ -53,20 +53,19 @@ func (a *auditor) verify(m *scheduledMatch) (c signatureCheck) {
 
 // reportSignatures reports what the signatures of a result do not prove.
 func (a *auditor) reportSignatures(m *scheduledMatch, c signatureCheck) {
-	at := location{file: a.journal, line: m.Event, matchID: m.id}
+	at := a.result(m)
 	if c.problem != nil {
 		a.find(RuleSignature, at, "%s: %v", m.id, c.problem)
 	}
 	if c.unsigned {
-		at.agentID = m.Report.RefereeID
-		a.unsigned.add(at.agentID, at, "")
+		a.unsigned.add(m.Report.RefereeID, at.of(m.Report.RefereeID), "")
 	}
 }
 
 // noteUnsigned notes what no signature proves.
 func (a *auditor) noteUnsigned() {
 	if a.state.Started != nil && !a.signs() {
-		a.note(RuleUnsigned, location{file: a.journal, line: 1},
+		a.note(RuleUnsigned, a.inJournal(1),
 			"the league does not sign: nothing proves that the players made the moves that the referees report")
 		return
 	}
@@ -81,7 +80,7 @@ func (a *auditor) noteUnsigned() {
 		return a.state.Agents[id].PublicKey == ""
 	})
 	if len(keyless) > 0 {
-		a.note(RuleUnsigned, location{file: a.journal, line: a.started}, "%s without a key: nothing proves its moves: %s",
+		a.note(RuleUnsigned, a.inJournal(a.started), "%s without a key: nothing proves its moves: %s",
 			protocol.Counted(len(keyless), "player"), listedIDs(keyless))
 	}
 }
@@ -102,7 +101,7 @@ func (a *auditor) checkKeys() {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.options.Keys)) {
-		want, got, at := a.options.Keys[id], []string(nil), location{file: a.journal, line: max(a.started, 1), agentID: id}
+		want, got, at := a.options.Keys[id], []string(nil), a.inJournal(max(a.started, 1)).of(id)
 		switch {
 		case id == ManagerID:
 			got, at.line = []string{a.state.Created.ManagerKey}, 1

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,7 +83,11 @@ func (t *transcriptCheck) find(e *exchange, member jsontext.Pointer, format stri
 }
 
 func (e *exchange) pointer() jsontext.Pointer {
-	return jsontext.Pointer(fmt.Sprintf("/transcript/%d", e.index))
+	return exchangeAt(e.index)
+}
+
+func exchangeAt(index int) jsontext.Pointer {
+	return jsontext.Pointer(fmt.Sprintf("/transcript/%d", index))
 }
 
 // findAt reports a finding at a member of the file.
@@ -91,7 +96,7 @@ func (t *transcriptCheck) findAt(rule, player string, member jsontext.Pointer, f
 }
 
 func (t *transcriptCheck) location(member jsontext.Pointer, player string) location {
-	return location{file: t.file.file, line: t.file.line(member), matchID: t.match.id, agentID: player}
+	return t.file.at(member).of(player)
 }
 
 // severalTurns tells whether the game is known and has more than one turn.
@@ -311,44 +316,45 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 		return
 	}
 	result, id := &t.doc.Result.Result, t.match.id
-	find := func(rule string, at jsontext.Pointer, format string, args ...any) {
-		t.findAt(rule, s.id, at, format, args...)
+	find := func(at jsontext.Pointer, format string, args ...any) {
+		t.findAt(RuleTranscript, s.id, at, format, args...)
 	}
 	lost := result.Outcome(s.id) == league.TechnicalLoss
-	fault, _ := result.Faults.Get(s.id)
 	switch {
 	case lost && !s.failed:
-		find(RuleTranscript, "/result/status",
+		find("/result/status",
 			"%s is said to have failed in %s, but the transcript does not end with a failure of it", s.id, id)
 	case !lost && s.failed:
-		find(RuleTranscript, jsontext.Pointer(fmt.Sprintf("/transcript/%d", s.failedAt)),
+		find(exchangeAt(s.failedAt),
 			"%s failed here and did not correct it, but the result of %s does not say so", s.id, id)
 	case !lost && !s.joined:
-		find(RuleTranscript, "/transcript", "%s is said to have played %s, but never joined it", s.id, id)
-	case lost && fault != s.fault:
-		find(RuleTranscript, "/result/faults/"+jsontext.Pointer(s.id),
-			"%s is said to have lost %s by %s; the last failure of the transcript is %s", s.id, id, orNone(fault),
-			orNone(s.fault))
+		find("/transcript", "%s is said to have played %s, but never joined it", s.id, id)
 	}
-	if choice, _ := result.Choices.Get(s.id); (choice != nil) != (s.last != "") || protocol.ValueOf(choice) != s.last {
-		find(RuleTranscript, "/result/choices/"+jsontext.Pointer(s.id),
-			"the choice of %s in %s is %s, the last legal one in the transcript is %s", s.id, id, quoted(choice),
-			orNone(s.last))
-	}
-	if n, _ := result.Fallbacks.Get(s.id); n != s.fallbacks {
-		find(RuleTranscript, "/result/fallbacks/"+jsontext.Pointer(s.id),
-			"the result of %s counts %s of %s, the answers in the transcript say %d", id, protocol.Counted(n, "fallback"), s.id,
-			s.fallbacks)
-	}
-	if commitment != s.commitment {
-		find(RuleCommitment, "/"+member+"/entropy_commitment",
-			"the entropy commitment of %s in %s is %.12q…, in its GAME_JOIN_ACK %.12q…", s.id, id, commitment, s.commitment)
-	}
+	player, used := jsontext.Pointer(s.id), s.entropy
+	choice, _ := result.Choices.Get(s.id)
+	fallbacks, _ := result.Fallbacks.Get(s.id)
+	fault, _ := result.Faults.Get(s.id)
 	if t.doc.Draw != nil {
-		if used, _ := t.doc.Draw.Entropies.Get(s.id); used != s.entropy &&
-			(used != "" || s.entropy != (protocol.Secret{}).Hex()) {
-			find(RuleCommitment, "/draw/entropies/"+jsontext.Pointer(s.id),
-				"the entropy of %s in the draw of %s is not what it revealed", s.id, id)
+		used, _ = t.doc.Draw.Entropies.Get(s.id)
+	}
+	hidden := used == "" && s.entropy == (protocol.Secret{}).Hex()
+	for _, said := range []struct {
+		rule      string
+		member    jsontext.Pointer
+		got, want string
+		differs   bool
+	}{
+		{RuleTranscript, "/result/faults/" + player, fault, s.fault, lost && s.failed && fault != s.fault},
+		{RuleTranscript, "/result/choices/" + player, protocol.ValueOf(choice), s.last,
+			(choice != nil) != (s.last != "") || protocol.ValueOf(choice) != s.last},
+		{RuleTranscript, "/result/fallbacks/" + player, strconv.Itoa(fallbacks), strconv.Itoa(s.fallbacks),
+			fallbacks != s.fallbacks},
+		{RuleCommitment, "/" + member + "/entropy_commitment", commitment, s.commitment, commitment != s.commitment},
+		{RuleCommitment, "/draw/entropies/" + player, used, s.entropy, used != s.entropy && !hidden},
+	} {
+		if said.differs {
+			t.findAt(said.rule, s.id, said.member, "%s of %s is %s; by what %s answered in the transcript it is %s",
+				name(said.member), id, orNone(said.got), s.id, orNone(said.want))
 		}
 	}
 }
