@@ -75,7 +75,7 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 		a := &auditor{
 			dir: dir, id: id, options: o, leagues: leagues, first: first,
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
-			logged: map[league.Attempt]*matchFile{}, checked: map[string]bool{},
+			logged: map[league.Attempt]*matchFile{}, checked: map[string]bool{}, matchFiles: map[string]bool{},
 			lostHeads: map[string]bool{}, nonces: map[string]string{},
 			heads:    heads{lines: map[string]headLine{}, valid: map[[2]string]bool{}},
 			breaches: repeated{}, unsigned: repeated{},
@@ -139,12 +139,15 @@ type auditor struct {
 	leagues []string        // ids of all leagues of the folder
 	first   bool            // it is the first league: findings that belong to no league go here
 
-	matchFiles, attemptFiles []string                      // names without extension
-	logged                   map[league.Attempt]*matchFile // in the logs of referees
-	order                    []league.Attempt              // of logged
-	checked                  map[string]bool               // files of matches, by their paths
-	standings                *derived[store.Standings]
-	derived                  []derivedFile
+	matchFiles   map[string]bool // names without extension
+	attemptFiles []string
+	logged       map[league.Attempt]*matchFile // in the logs of referees
+	order        []league.Attempt              // of logged
+	checked      map[string]bool               // files of matches, by their paths
+	missing      []location                    // files of matches with a result
+	onlyLogged   int                           // matches without a file, which the referee can write again
+	standings    *derived[store.Standings]
+	derived      []derivedFile
 
 	state    *journal.State // folded up to the first event that cannot be folded
 	journal  string         // the file, as findings name it
@@ -158,7 +161,6 @@ type auditor struct {
 	lostHeads map[string]bool // heads of the journal that the manager reported as lost
 	heads     heads
 
-	missing  missingFiles
 	nonces   map[string]string // the match that each nonce was first seen in
 	breaches repeated          // by player: answers that do not conform to the protocol
 	unsigned repeated          // by referee: results that have choices without a signature
@@ -173,7 +175,7 @@ func (a *auditor) run() League {
 		if _, attempt, _ := store.ParseMatchFile(name + ".json"); attempt > 0 {
 			a.attemptFiles = append(a.attemptFiles, name+".json")
 		} else {
-			a.matchFiles = append(a.matchFiles, name)
+			a.matchFiles[name] = true
 		}
 	}
 	a.openLogs()

@@ -63,7 +63,7 @@ func compare(member jsontext.Pointer, got, want any, found *[]difference) {
 			return
 		}
 	}
-	*found = append(*found, difference{member: member, got: shortened(jsonText(got)), want: shortened(jsonText(want))})
+	*found = append(*found, difference{member: member, got: shortened(got), want: shortened(want)})
 }
 
 func text(value any) string {
@@ -88,26 +88,20 @@ func name(member jsontext.Pointer) string {
 	return strings.Join(slices.Collect(member.Tokens()), ".")
 }
 
-// shortened shortens a value as JSON for people.
-func shortened(text string) string {
-	if text == "null" {
+// shortened is a value as JSON for people, shortened.
+func shortened(v any) string {
+	text := encoded(v)
+	if string(text) == "null" {
 		return "none"
 	}
 	return fmt.Sprintf("%.70s", text) // a digest fits
 }
 
-// jsonText is a value as JSON with sorted members; "null" if it has no encoding.
-func jsonText(v any) string {
-	if raw := encoded(v); raw != nil {
-		return string(raw)
-	}
-	return "null"
-}
-
+// encoded is a value as JSON with sorted members; "null" if it has no encoding.
 func encoded(v any) []byte {
 	raw, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
-		return nil
+		return []byte("null")
 	}
 	return raw
 }

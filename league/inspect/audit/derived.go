@@ -49,10 +49,12 @@ func (a *auditor) openDerived() {
 // newDerived loads a file that derives from the journal. An incomplete one is only a note.
 func newDerived[T interface{ Head() string }](a *auditor, path, rule string, build func(want *T)) *derived[T] {
 	d := &derived[T]{document: load[T](a.dir, path), rule: rule, build: build}
-	if d.value == nil && d.raw != nil && !jsontext.Value(d.raw).IsValid() {
-		a.note(RuleSchema, location{file: d.file, line: d.problemLine}, "%s%s", d.problem, writtenAgain)
-	} else {
-		checkReadable(a, &d.document, location{})
+	switch {
+	case d.value != nil || !d.exists:
+	case d.raw != nil && !jsontext.Value(d.raw).IsValid():
+		a.note(RuleSchema, d.unreadable(), "%s%s", d.problem, writtenAgain)
+	default:
+		a.find(RuleSchema, d.unreadable(), "%s", d.problem)
 	}
 	return d
 }

@@ -75,36 +75,23 @@ func load[T any](dir store.Folder, path string) (d document[T]) {
 		d.unknown, read = err, new(headed[T])
 		err = json.Unmarshal(raw, read)
 	}
-	if err == nil {
-		err = store.CheckSchema(read.SchemaVersion)
+	switch version := store.CheckSchema(read.SchemaVersion); {
+	case version != nil && (err == nil || read.SchemaVersion != ""):
+		d.problem, d.problemLine = version.Error(), d.line("/schema_version")
+	case err != nil:
+		what := "a member has the wrong type"
+		if !jsontext.Value(raw).IsValid() {
+			what = "it is not a complete JSON document"
+		}
+		d.problem, d.problemLine = what+": "+Reason(err), lineOf(raw, err)
+	default:
+		d.lastUpdated, d.value = read.LastUpdated, &read.Document
 	}
-	if err != nil {
-		d.problem, d.problemLine = d.explain(err)
-		return d
-	}
-	d.lastUpdated, d.value = read.LastUpdated, &read.Document
 	return d
 }
 
-// explain says why a document could not be read, and in which line that is.
-func (d *document[T]) explain(err error) (problem string, line int) {
-	var head headed[struct{}]
-	if err := json.Unmarshal(d.raw, &head); err != nil {
-		return "it is not a complete JSON document: " + Reason(err), lineOf(d.raw, err)
-	}
-	if err := store.CheckSchema(head.SchemaVersion); err != nil {
-		return err.Error(), d.line("/schema_version")
-	}
-	return "a member has the wrong type: " + Reason(err), lineOf(d.raw, err)
-}
-
-// checkReadable finds an unreadable file.
-func checkReadable[T any](a *auditor, d *document[T], about location) {
-	if d.exists && d.value == nil {
-		about.file, about.line = d.file, d.problemLine
-		a.find(RuleSchema, about, "%s", d.problem)
-	}
-}
+// unreadable is the location of the problem.
+func (d *document[T]) unreadable() location { return location{file: d.file, line: d.problemLine} }
 
 // checkHeader checks the members that all documents have: last_updated must be a
 // time. A member that this program does not know is a note.
@@ -114,7 +101,8 @@ func checkHeader[T any](a *auditor, d *document[T], rule string, at location) {
 		a.find(rule, at.at(d.line("/last_updated")), "last_updated: %v", err)
 	}
 	if d.unknown != nil {
-		a.note(RuleSchema, at.at(lineOf(d.raw, d.unknown)), "%s: another program wrote it, or somebody added it", Reason(d.unknown))
+		a.note(RuleSchema, at.at(lineOf(d.raw, d.unknown)), "%s: another program wrote it, or somebody added it",
+			Reason(d.unknown))
 	}
 }
 

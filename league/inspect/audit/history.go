@@ -69,15 +69,14 @@ func (a *auditor) checkPlayerFolder(folder, id string) bool {
 	var err error
 	h.History, h.lines, _, err = store.ReadHistoryLines(store.HistoryLines(path))
 	at := location{file: h.file, agentID: id}
-	switch wrong, inLine := errors.AsType[*store.LineError](err); {
-	case err == nil:
-	case errors.Is(err, fs.ErrNotExist) || !a.first: // its league is not known
-		return false
-	case inLine:
-		a.find(RuleSchema, at.at(wrong.Line), "it cannot be read: %s", Reason(wrong.Err))
-		return false
-	default:
-		a.find(RuleSchema, at, "it cannot be read: %s", cause(err))
+	if err != nil {
+		if a.first && !errors.Is(err, fs.ErrNotExist) { // its league is not known
+			problem := cause(err)
+			if wrong, ok := errors.AsType[*store.LineError](err); ok {
+				at.line, problem = wrong.Line, Reason(wrong.Err)
+			}
+			a.find(RuleSchema, at, "it cannot be read: %s", problem)
+		}
 		return false
 	}
 	if h.LeagueID != a.id {
@@ -113,8 +112,8 @@ func (a *auditor) compareHistories(d document[store.History], h *playerHistory) 
 	want := *h.History
 	want.SchemaVersion, want.LastUpdated, want.Decisions, want.Heads = d.value.SchemaVersion, d.value.LastUpdated, nil, nil
 	if diffs := differences(d.value, &want); len(diffs) > 0 {
-		a.note(RuleHistory, at.at(d.line(diffs[0].member)), "%s is %s; by %s, which counts, it is %s", name(diffs[0].member), diffs[0].got, h.file,
-			diffs[0].want)
+		a.note(RuleHistory, at.at(d.line(diffs[0].member)), "%s is %s; by %s, which counts, it is %s", name(diffs[0].member),
+			diffs[0].got, h.file, diffs[0].want)
 	}
 }
 
@@ -145,9 +144,6 @@ func (a *auditor) checkHistory(h *playerHistory, folder string) {
 // named is a match of an announced round by its id; nil for none.
 func (a *auditor) named(matchID string) *scheduledMatch {
 	id, _ := league.ParseMatchID(matchID)
-	if _, _, _, ok := a.state.Find(id); !ok {
-		return nil
-	}
 	return a.scheduled(id)
 }
 

@@ -38,12 +38,12 @@ func (a *auditor) readJournal() {
 	path := a.dir.Journal(a.id)
 	file, err := store.Open(path)
 	if err != nil {
-		a.chain.stopped = true
+		problem := "it cannot be read: " + cause(err)
 		if errors.Is(err, fs.ErrNotExist) {
-			a.find(RuleSchema, a.inJournal(0), "there is no journal: no file says what happened in league %s", a.id)
-			return
+			problem = "there is no journal: no file says what happened in league " + a.id
 		}
-		a.find(RuleSchema, a.inJournal(0), "it cannot be read: %s", cause(err))
+		a.find(RuleSchema, a.inJournal(0), "%s", problem)
+		a.chain.stopped = true
 		return
 	}
 	defer func() { _ = file.Close() }()
@@ -81,7 +81,7 @@ func (a *auditor) readLine(number int, text []byte) {
 	}
 	if err != nil {
 		c.next++
-		a.stop(RuleEvent, here, errors.New(Reason(err)))
+		a.stop(RuleEvent, here, Reason(err))
 	} else {
 		if err := e.Follows(c.next, before); err != nil {
 			a.find(RuleHashChain, here, "%v", err)
@@ -125,7 +125,7 @@ func (a *auditor) fold(e *journal.Event, here location) {
 		return
 	}
 	if _, first := e.Data.(*journal.Created); s.Created == nil && !first {
-		a.stop(RuleEvent, here, errors.New("the journal does not begin with the rules of the league (event created)"))
+		a.stop(RuleEvent, here, "the journal does not begin with the rules of the league (event created)")
 		return
 	}
 	a.checkEvent(e, here)
@@ -133,16 +133,16 @@ func (a *auditor) fold(e *journal.Event, here location) {
 	numbered.Seq = s.Events + 1 // the chain was checked
 	rule := a.brokenRule(e.Data)
 	if err := s.Apply(&numbered); err != nil {
-		a.stop(rule, here, err)
+		a.stop(rule, here, err.Error())
 		return
 	}
 	a.remember(e, here)
 }
 
 // stop reports the event that ends the fold.
-func (a *auditor) stop(rule string, here location, err error) {
+func (a *auditor) stop(rule string, here location, problem string) {
 	if !a.chain.stopped {
-		a.find(rule, here, "%v; the league is judged only up to this line", err)
+		a.find(rule, here, "%s; the league is judged only up to this line", problem)
 		a.chain.stopped = true
 	}
 }

@@ -16,10 +16,10 @@ func (a *auditor) checkDrop(d *journal.RegistrationDropped, at string, here loca
 	if agent == nil || d.Reason != journal.DroppedSilent {
 		return
 	}
-	registered, errRegistered := protocol.ParseTimestamp(agent.RegisteredAt)
-	dropped, errDropped := protocol.ParseTimestamp(at)
+	registered, _ := protocol.ParseTimestamp(agent.RegisteredAt)
+	dropped, err := protocol.ParseTimestamp(at)
 	grace := time.Duration(a.state.Created.RegistrationGrace) * time.Second
-	if errRegistered == nil && errDropped == nil && dropped.Before(registered.Add(grace)) {
+	if err == nil && dropped.Before(registered.Add(grace)) {
 		a.find(RuleRegistration, here, "the registration of %s was dropped after %s; the league gives it %s to answer",
 			clip(d.AgentID), dropped.Sub(registered).Round(time.Second), grace)
 	}
@@ -43,8 +43,6 @@ func (a *auditor) checkSuspension(id, change string, here location) {
 			clip(id), change, protocol.Counted(agent.Failures, "failure"), suspendAfter, shutdownAfter)
 	}
 }
-
-const suspended, shutDown = "suspended", "shut down"
 
 // checkRound finds agents that should have been suspended or shut down before a round, absent
 // referees that get matches of it, and pairings that do not follow from the results before.
@@ -73,8 +71,8 @@ func (a *auditor) checkRound(d *journal.RoundAnnounced, here location) {
 	for i := range max(len(want), len(d.Pairings)) {
 		if d.Pairings != nil && pairAt(d.Pairings, i) != pairAt(want, i) {
 			id := league.MatchID{Round: d.RoundID, Number: i + 1}
-			a.find(RuleSchedule, here.in(id.String()), "match %d of round %d is %s; by the results before it is %s", i+1, d.RoundID,
-				pairAt(d.Pairings, i), pairAt(want, i))
+			a.find(RuleSchedule, here.in(id.String()), "match %d of round %d is %s; by the results before it is %s", i+1,
+				d.RoundID, pairAt(d.Pairings, i), pairAt(want, i))
 			return
 		}
 	}
@@ -112,7 +110,8 @@ func (a *auditor) checkPlayers(id league.MatchID, here location, done string, ab
 	}
 }
 
-const assigned, played = "was assigned", "was played"
+// What happened to a match or an agent.
+const assigned, played, suspended, shutDown = "was assigned", "was played", "suspended", "shut down"
 
 // checkForfeit finds a match that is forfeited although a referee has it. That happens only
 // by a decision of an organiser in the round.

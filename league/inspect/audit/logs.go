@@ -53,7 +53,8 @@ func (a *auditor) openLog(path string) {
 			continue
 		}
 		key := league.Attempt{MatchID: id, Number: m.Attempt}
-		f := &matchFile{document: document[store.Match]{file: file, exists: true, value: m.Match}, logLine: m.Line}
+		f := &matchFile{document: document[store.Match]{file: file, exists: true, value: m.Match}, kind: loggedAttempt,
+			logLine: m.Line}
 		f.messages = readMessages(m.Transcript)
 		if a.logged[key] == nil {
 			a.order = append(a.order, key)
@@ -64,11 +65,13 @@ func (a *auditor) openLog(path string) {
 
 // loggedOf is the attempt of a result in the log of its referee; nil for none.
 func (a *auditor) loggedOf(m *scheduledMatch) *matchFile {
-	f := a.logged[league.Attempt{MatchID: m.key, Number: m.Report.Number}]
-	if f == nil || f.value.RefereeID != m.Report.RefereeID {
-		return nil
+	if m.Report != nil {
+		f := a.logged[league.Attempt{MatchID: m.key, Number: m.Report.Number}]
+		if f != nil && f.value.RefereeID == m.Report.RefereeID {
+			return f
+		}
 	}
-	return f
+	return nil
 }
 
 // at is the location of a member.

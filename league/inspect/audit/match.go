@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"runtime"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league"
@@ -16,7 +18,9 @@ type scheduledMatch struct {
 	id      string    // key as text
 	players [2]string // player A first
 
-	isAnnulled bool // its result does not count any more
+	isAnnulled bool           // its result does not count any more
+	file       *matchFile     // nil if it was not read, or cannot be used
+	signatures signatureCheck // of the result
 }
 
 // A matchFile is the file of a match or of an attempt at it, or an attempt in the log of a
@@ -28,13 +32,14 @@ type matchFile struct {
 	moves    []protocol.PlayerMove // the moves of the complete turns in the transcript
 	complete bool                  // the transcript has all moves
 
+	kind    matchKind
 	logLine int // 0 unless the match was read from a log
 }
 
 // loadMatch reads the file of a match or of an attempt, and the messages in it. It may
 // be called by several goroutines.
-func (a *auditor) loadMatch(path string) *matchFile {
-	f := &matchFile{document: load[store.Match](a.dir, path)}
+func (a *auditor) loadMatch(path string, kind matchKind) *matchFile {
+	f := &matchFile{document: load[store.Match](a.dir, path), kind: kind}
 	if f.value != nil {
 		f.messages = readMessages(f.value.Transcript)
 	}
@@ -49,10 +54,6 @@ func (f *matchFile) find(a *auditor, rule string, member jsontext.Pointer, forma
 // checkMatches checks the results of the schedule's matches and their files, then
 // files that belong to no match.
 func (a *auditor) checkMatches() {
-	other := make(map[string]bool, len(a.matchFiles))
-	for _, name := range a.matchFiles {
-		other[name] = true
-	}
 	a.openGame()
 	for round := 1; round <= a.state.Round; round++ {
 		matches := make([]*scheduledMatch, 0, len(a.state.Pairings(round)))
@@ -60,110 +61,84 @@ func (a *auditor) checkMatches() {
 			m := a.scheduled(league.MatchID{Round: round, Number: i + 1})
 			matches = append(append(matches, m.annulled()...), m)
 		}
-		inOrder(matches, func(m *scheduledMatch) matchFiles { return a.loadFiles(m, other[m.id]) },
-			func(m *scheduledMatch, files matchFiles) {
-				file := a.checkFiles(m, files)
-				a.reportSignatures(m, files.signatures)
-				if !m.isAnnulled {
-					a.noteAbandoned(m)
-				}
-				if m.Report != nil {
-					a.checkResult(m, files.signatures, file)
-				}
-			})
-		for _, m := range matches {
-			delete(other, m.id)
-		}
+		inOrder(matches, a.loadFile, func(m *scheduledMatch) {
+			a.checkFile(m)
+			a.reportSignatures(m)
+			if !m.isAnnulled {
+				a.noteAbandoned(m)
+			}
+			if m.Report != nil {
+				a.checkResult(m)
+			}
+			m.file = nil // a round can have many large files
+		})
 	}
 	a.reportMissing()
-	for _, name := range a.matchFiles {
-		if other[name] && !a.chain.stopped {
-			a.find(RuleMatchFile, location{file: relative(a.dir, a.dir.Match(a.id, name)), matchID: name},
+	for name := range a.matchFiles {
+		file := relative(a.dir, a.dir.Match(a.id, name))
+		if !a.checked[file] && !a.chain.stopped {
+			a.find(RuleMatchFile, location{file: file, matchID: name},
 				"a file of match %.40q, which is not of an announced round of this league", name)
 		}
 	}
 }
 
-// matchFiles are the files of one match.
-type matchFiles struct {
-	file   *matchFile // nil if it was not looked for
-	logged *matchFile // of the attempt that counts; nil for none
-
-	signatures signatureCheck
-}
-
-// loadFiles reads the files of a match, and verifies its signatures. It may be called by
+// loadFile reads the file of a match, and verifies its signatures. It may be called by
 // several goroutines.
-func (a *auditor) loadFiles(m *scheduledMatch, listed bool) (files matchFiles) {
-	files.signatures = a.verify(m)
+func (a *auditor) loadFile(m *scheduledMatch) {
+	m.signatures = a.verify(m)
 	switch {
-	case m.isAnnulled && m.Report != nil:
-		files.file = a.loadMatch(a.dir.Attempt(a.id, m.id, m.Report.Number))
-	case listed || m.Report != nil: // a file with a result may be newer than the list of files
-		files.file = a.loadMatch(a.dir.Match(a.id, m.id))
+	case m.isAnnulled:
+		m.file = a.loadMatch(a.dir.Attempt(a.id, m.id, m.Report.Number), attemptFile)
+	case a.matchFiles[m.id] || m.Report != nil: // a file with a result may be newer than the list of files
+		m.file = a.loadMatch(a.dir.Match(a.id, m.id), finalFile)
 	}
-	if m.Report != nil {
-		files.logged = a.loggedOf(m)
-	}
-	return files
 }
 
-// checkFiles checks the files of a match, and returns the one with the transcript; nil
-// for none. In place of a file that a crash has left missing or incomplete, it reads the log, as
-// the referee does.
-func (a *auditor) checkFiles(m *scheduledMatch, files matchFiles) (transcript *matchFile) {
-	f, logged := files.file, files.logged
+// checkFile checks the file of a match. In place of one that a crash has left missing or
+// incomplete, it reads the log, as the referee does. It removes a file that cannot be used.
+func (a *auditor) checkFile(m *scheduledMatch) {
+	f, logged := m.file, a.loggedOf(m)
 	if f == nil {
-		return nil
+		return
 	}
-	f.match = m
-	a.checked[f.file] = true
-	if f.value != nil && !m.isAnnulled && a.showsAnnulled(f) {
+	f.match, a.checked[f.file] = m, true
+	stale := f.value != nil && !m.isAnnulled && a.showsAnnulled(f)
+	if stale {
 		a.note(RuleMatchFile, f.at("/result"), "it has a result of %s that an organiser has annulled since%s", m.id,
 			writtenAgain)
-		f = &matchFile{match: m}
 	}
 	if logged != nil {
 		logged.match = m
-		if f.value == nil {
-			a.noteCrash(f)
-			a.checkMatchFile(logged, loggedAttempt)
-			return logged
-		}
-		if f.value.Contradicts(logged.value) {
+		if f.value == nil || stale {
+			m.file = logged
+		} else if f.value.Contradicts(logged.value) {
 			logged.find(a, RuleOneResult, "", "attempt %d at %s has another result or nonce here than in its file",
 				logged.value.Attempt, m.id)
 		}
 	}
-	if !f.exists && !m.isAnnulled && m.Report != nil {
-		if f.file != "" {
-			a.findMissing(m, f.file)
-		}
-		return nil
-	}
-	checkReadable(a, &f.document, location{matchID: m.id})
-	kind := finalFile
-	if m.isAnnulled {
-		kind = attemptFile
-	}
-	if f.value == nil || !a.checkMatchFile(f, kind) {
-		return nil
-	}
-	return f
-}
-
-// noteCrash notes a file that is missing or incomplete, although the log has its match.
-func (a *auditor) noteCrash(f *matchFile) {
 	switch {
+	case f.value != nil:
+	case f.exists && m.file == logged:
+		a.note(RuleSchema, f.unreadable().in(m.id), "%s%s", f.problem, writtenAgain)
 	case f.exists:
-		a.note(RuleSchema, location{file: f.file, line: f.problemLine, matchID: f.match.id}, "%s%s", f.problem, writtenAgain)
-	case f.file != "" && (a.completed() || f.match.key.Round < a.state.Round): // in an open round it is still to come
-		a.missing.derived++
+		a.find(RuleSchema, f.unreadable().in(m.id), "%s", f.problem)
+	case m.file == logged && (a.completed() || m.key.Round < a.state.Round): // in an open round it is still to come
+		a.onlyLogged++
+	case m.file == f && !m.isAnnulled && m.Report != nil:
+		a.missing = append(a.missing, location{file: f.file, matchID: m.id})
+	}
+	if m.file.value == nil || stale && m.file == f || !a.checkMatchFile(m.file) {
+		m.file = nil
 	}
 }
 
+// scheduled is a match of an announced round; nil for none.
 func (a *auditor) scheduled(id league.MatchID) *scheduledMatch {
-	match, playerA, playerB, _ := a.state.Find(id)
+	match, playerA, playerB, ok := a.state.Find(id)
+	if !ok {
+		return nil
+	}
 	return &scheduledMatch{Match: match, key: id, id: id.String(), players: [2]string{playerA, playerB}}
 }
 
@@ -193,28 +168,44 @@ func (a *auditor) noteAbandoned(m *scheduledMatch) {
 	}
 }
 
-// missingFiles are match files that a league should have.
-type missingFiles struct {
-	number  int // of matches with a result, but without a file or a record
-	derived int // of files that the referee can write again
-}
-
 // maxMissing is how many missing files are reported one by one.
 const maxMissing = 20
 
-// findMissing reports a match with a result, but without a file.
-func (a *auditor) findMissing(m *scheduledMatch, file string) {
-	if a.missing.number++; a.missing.number <= maxMissing {
-		a.findMatchFile(location{file: file, matchID: m.id}, "the match has a result, but this file does not exist")
+// reportMissing reports the matches with a result, but without a file: as findings of a completed
+// league, and as notes of one that goes on.
+func (a *auditor) reportMissing() {
+	report, folder := a.note, location{file: relative(a.dir, a.dir.Matches(a.id))}
+	if a.completed() {
+		report = a.find
+	}
+	for _, at := range a.missing[:min(len(a.missing), maxMissing)] {
+		report(RuleMatchFile, at, "the match has a result, but this file does not exist")
+	}
+	if more := len(a.missing) - maxMissing; more > 0 {
+		report(RuleMatchFile, folder, "%d more matches have a result, but no file", more)
+	}
+	if a.onlyLogged > 0 {
+		a.note(RuleMatchFile, folder, "%s with a record, but without a file%s", protocol.Counted(a.onlyLogged, "match"),
+			writtenAgain)
 	}
 }
 
-func (a *auditor) reportMissing() {
-	folder := location{file: relative(a.dir, a.dir.Matches(a.id))}
-	if more := a.missing.number - maxMissing; more > 0 {
-		a.findMatchFile(folder, "%d more matches have a result, but no file", more)
-	}
-	if n := a.missing.derived; n > 0 {
-		a.note(RuleMatchFile, folder, "%s with a record, but without a file%s", protocol.Counted(n, "match"), writtenAgain)
+// inOrder reads some matches, several at the same time, and uses what was read in their order,
+// one after the other.
+func inOrder(matches []*scheduledMatch, read, use func(m *scheduledMatch)) {
+	queue := make(chan chan struct{}, 4*runtime.GOMAXPROCS(0))
+	go func() {
+		for _, m := range matches {
+			done := make(chan struct{})
+			queue <- done
+			go func() {
+				read(m)
+				close(done)
+			}()
+		}
+	}()
+	for _, m := range matches {
+		<-<-queue
+		use(m)
 	}
 }

@@ -26,12 +26,15 @@ const (
 
 // checkMatchFile compares the file of a match or an attempt with the schedule, the journal and its own
 // transcript. It tells whether the file can be used.
-func (a *auditor) checkMatchFile(f *matchFile, kind matchKind) bool {
-	d, m := f.value, f.match
+func (a *auditor) checkMatchFile(f *matchFile) bool {
+	d, m, kind := f.value, f.match, f.kind
 	if kind != finalFile {
 		a.checkAttemptNonce(f)
 	}
-	if kind == finalFile && !a.checkHasResult(f) {
+	if kind == finalFile && m.Report == nil {
+		if !a.chain.stopped {
+			f.find(a, RuleMatchFile, "/result", "a file of match %s, which has no result in the journal", m.id)
+		}
 		return false
 	}
 	disputed := d.Lifecycle.State != store.StateFinished && slices.Contains(m.Disputed, d.RefereeID)
@@ -56,7 +59,7 @@ func (a *auditor) checkMatchFile(f *matchFile, kind matchKind) bool {
 	if len(other) > 0 {
 		return false
 	}
-	a.checkForm(f, kind)
+	a.checkForm(f)
 	a.checkDigest(f)
 	a.checkTranscript(f)
 	goesOn := m.Report == nil && !a.completed() && d.Attempt == len(m.Attempts)
@@ -74,38 +77,35 @@ func (a *auditor) checkAttempts() {
 	}
 	for _, name := range a.attemptFiles {
 		matchID, attempt, _ := store.ParseMatchFile(name)
-		path := a.dir.Attempt(a.id, matchID, attempt)
-		if a.checked[relative(a.dir, path)] {
-			continue
-		}
-		f := a.loadMatch(path)
-		checkReadable(a, &f.document, location{})
+		f := a.loadMatch(a.dir.Attempt(a.id, matchID, attempt), attemptFile)
 		switch d := f.value; {
+		case a.checked[f.file] || !f.exists:
 		case d == nil:
+			a.find(RuleSchema, f.unreadable(), "%s", f.problem)
 		case d.LeagueID != a.id || d.MatchID != matchID || d.Attempt != attempt:
-			a.find(RuleMatchFile, f.attempt("/match_id"), "it is attempt %d at %s of league %s, but its name says otherwise", d.Attempt,
-				quoted(&d.MatchID), quoted(&d.LeagueID))
+			a.find(RuleMatchFile, f.attempt("/match_id"), "it is attempt %d at %s of league %s, but its name says otherwise",
+				d.Attempt, quoted(&d.MatchID), quoted(&d.LeagueID))
 		default:
-			a.checkOther(f, attemptFile)
+			a.checkOther(f)
 		}
 	}
 	for _, key := range a.order {
 		f := a.logged[key]
 		if _, err := os.Lstat(a.dir.Attempt(a.id, key.MatchID.String(), key.Number)); err != nil && f.match == nil {
-			a.checkOther(f, loggedAttempt)
+			a.checkOther(f)
 		}
 	}
 }
 
 // checkOther checks an attempt whose result does not count.
-func (a *auditor) checkOther(f *matchFile, kind matchKind) {
+func (a *auditor) checkOther(f *matchFile) {
 	d := f.value
 	if f.match = a.named(d.MatchID); f.match == nil || f.match.Attempt(d.Attempt, d.RefereeID) == nil {
-		a.find(RuleMatchFile, f.attempt("/match_id"), "attempt %d at %s was never assigned to %s", d.Attempt, quoted(&d.MatchID),
-			quoted(&d.RefereeID))
+		a.find(RuleMatchFile, f.attempt("/match_id"), "attempt %d at %s was never assigned to %s", d.Attempt,
+			quoted(&d.MatchID), quoted(&d.RefereeID))
 		return
 	}
-	a.checkMatchFile(f, kind)
+	a.checkMatchFile(f)
 }
 
 // attempt is the location of a member in findings about the attempt of a referee.
@@ -133,21 +133,9 @@ func (a *auditor) checkAttemptNonce(f *matchFile) {
 	}
 }
 
-// checkHasResult tells whether the journal has a result that the file can be about.
-func (a *auditor) checkHasResult(f *matchFile) bool {
-	m := f.match
-	switch {
-	case m.Report == nil && !a.chain.stopped:
-		f.find(a, RuleMatchFile, "/result", "a file of match %s, which has no result in the journal", m.id)
-	case m.Report != nil && m.Report.RefereeID == "" && f.value.WrittenBy == store.WrittenByReferee:
-		f.find(a, RuleMatchFile, "/written_by", "%s was forfeited or ruled without a referee, but written_by names one", m.id)
-		return false
-	}
-	return m.Report != nil
-}
-
-// identity are the members that say which match a file is about.
-var identity = []jsontext.Pointer{"/league_id", "/match_id", "/round_id", "/player_A/player_id", "/player_B/player_id"}
+// identity are the members that say which match a file is about, and which agent can know it.
+var identity = []jsontext.Pointer{"/league_id", "/match_id", "/round_id", "/player_A/player_id", "/player_B/player_id",
+	"/written_by"}
 
 // differencesOf compares a match file with the schedule and with a result; nil for none.
 func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []difference {
@@ -176,6 +164,9 @@ func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []differ
 		want.Result = &store.MatchResult{Result: r.Result, Score: r.Score}
 		want.Evidence = r.Evidence
 		want.TranscriptDigest = "" // only the journal has it
+		if r.RefereeID == "" {
+			want.WrittenBy = store.WrittenByManager
+		}
 		if got.Result != nil && (got.Result.Reason == "" || r.Reason == "") {
 			want.Result.Reason = got.Result.Reason
 		}
@@ -184,9 +175,9 @@ func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []differ
 }
 
 // checkForm checks what a match file says about itself.
-func (a *auditor) checkForm(f *matchFile, kind matchKind) {
+func (a *auditor) checkForm(f *matchFile) {
 	d := f.value
-	if kind != loggedAttempt {
+	if f.kind != loggedAttempt {
 		checkHeader(a, &f.document, RuleMatchFile, location{matchID: f.match.id})
 	}
 	if d.WrittenBy != store.WrittenByReferee && d.WrittenBy != store.WrittenByManager {
@@ -196,23 +187,26 @@ func (a *auditor) checkForm(f *matchFile, kind matchKind) {
 		f.find(a, RuleMatchFile, "/refusal", "it has a refusal by the manager, but is in state %s",
 			quoted(&d.Lifecycle.State))
 	}
-	a.checkStates(f, kind)
+	a.checkStates(f)
 }
 
 // The states that a match passes, by what it came to.
+const (
+	begun  = `^ASSIGNED( WAITING_FOR_PLAYERS)?`
+	failed = begun + `( COLLECTING_CHOICES)?( DRAWING_NUMBER)?`
+	ended  = ` FINISHED( DISPUTED)*( ACKNOWLEDGED)?$`
+)
+
 var (
-	statesOfManager = regexp.MustCompile(`^ACKNOWLEDGED$`)
-	statesOfPlayed  = regexp.MustCompile(
-		`^ASSIGNED( WAITING_FOR_PLAYERS)? COLLECTING_CHOICES DRAWING_NUMBER FINISHED( DISPUTED)*( ACKNOWLEDGED)?$`)
-	statesOfLost = regexp.MustCompile(
-		`^ASSIGNED( WAITING_FOR_PLAYERS)?( COLLECTING_CHOICES)?( DRAWING_NUMBER)? FINISHED( DISPUTED)*( ACKNOWLEDGED)?$`)
-	statesOfAbandoned = regexp.MustCompile(
-		`^ASSIGNED( WAITING_FOR_PLAYERS)?( COLLECTING_CHOICES)?( DRAWING_NUMBER)? ABANDONED$`)
+	statesOfManager   = regexp.MustCompile(`^ACKNOWLEDGED$`)
+	statesOfPlayed    = regexp.MustCompile(begun + ` COLLECTING_CHOICES DRAWING_NUMBER` + ended)
+	statesOfLost      = regexp.MustCompile(failed + ended)
+	statesOfAbandoned = regexp.MustCompile(failed + ` ABANDONED$`)
 )
 
 // checkStates checks the states that a match passed against its result and the kind of its file.
-func (a *auditor) checkStates(f *matchFile, kind matchKind) {
-	d, state := f.value, f.value.Lifecycle.State
+func (a *auditor) checkStates(f *matchFile) {
+	d, state, kind := f.value, f.value.Lifecycle.State, f.kind
 	pattern := statesOfLost
 	switch {
 	case d.WrittenBy == store.WrittenByManager:

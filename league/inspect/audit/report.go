@@ -146,16 +146,6 @@ func (r repeated) add(id string, at location, what string) {
 	r[id] = known
 }
 
-// findMatchFile reports a finding about the match files of a completed league, and a note
-// about those of one that goes on.
-func (a *auditor) findMatchFile(at location, format string, args ...any) {
-	if a.completed() {
-		a.find(RuleMatchFile, at, format, args...)
-	} else {
-		a.note(RuleMatchFile, at, format, args...)
-	}
-}
-
 func (at location) finding(severity, rule, format string, args []any) Finding {
 	return Finding{
 		Severity: severity, Rule: rule, File: at.file, Line: at.line, MatchID: clip(at.matchID), AgentID: clip(at.agentID),

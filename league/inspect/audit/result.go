@@ -50,7 +50,7 @@ func (a *auditor) openGame() {
 }
 
 // checkResult judges the result in the journal again.
-func (a *auditor) checkResult(m *scheduledMatch, c signatureCheck, file *matchFile) {
+func (a *auditor) checkResult(m *scheduledMatch) {
 	r, at := m.Report, a.result(m)
 	attempt := m.Attempt(r.Number, r.RefereeID)
 	switch {
@@ -73,7 +73,7 @@ func (a *auditor) checkResult(m *scheduledMatch, c signatureCheck, file *matchFi
 	}
 	a.checkRejectedReports(m, at)
 	if r.Status == league.StatusTechnicalLoss && (r.DrawnNumber != nil || r.NumberParity != nil) {
-		a.find(RuleDraw, at, "%s ended with a technical loss, but has number %s", m.id, shortened(jsonText(r.DrawnNumber)))
+		a.find(RuleDraw, at, "%s ended with a technical loss, but has number %s", m.id, shortened(r.DrawnNumber))
 	}
 	if attempt == nil {
 		return // a forfeit, a ruling, or a finding
@@ -88,7 +88,7 @@ func (a *auditor) checkResult(m *scheduledMatch, c signatureCheck, file *matchFi
 			attempt.Event)
 	}
 	if a.reports != nil {
-		a.judge(m, attempt, c, file, at)
+		a.judge(m, attempt, at)
 	}
 }
 
@@ -98,12 +98,12 @@ func names[V any](values league.PerPlayer[V]) []string {
 
 // judge compares the verdict and the grade of a result with those that follow from what its report
 // shows, as the manager does, or from the moves in its file if the report shows none.
-func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, c signatureCheck, file *matchFile, at location) {
-	r, promised := m.Report, ""
+func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at location) {
+	r, file, promised := m.Report, m.file, ""
 	if !m.IsLost(r.Number) {
 		promised = attempt.Commitment
 	}
-	grade, err := a.reports.Grade(r, promised, m.players, c.signed)
+	grade, err := a.reports.Grade(r, promised, m.players, m.signatures.signed)
 	if err == nil && r.Draw != nil && r.Status == league.StatusTechnicalLoss {
 		_, _, err = a.reports.Revealed(r, promised, m.players)
 	}
@@ -114,7 +114,7 @@ func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, c signature
 		case complete:
 			shown := *r
 			shown.Evidence.Moves = file.moves
-			_, err = a.reports.Grade(&shown, promised, m.players, c.signed)
+			_, err = a.reports.Grade(&shown, promised, m.players, m.signatures.signed)
 		case len(r.Evidence.Moves) == 0:
 			a.note(RuleVerdict, at, "no transcript has all moves of %s: its result cannot be judged again", m.id)
 		}
@@ -132,7 +132,7 @@ func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, c signature
 	case decided && r.Draw != nil && parity != v.Parity:
 		a.find(RuleDraw, at, "number_parity of %s is %s; by the rules of the game it is %s", m.id, orNone(parity),
 			orNone(v.Parity))
-	case c.problem != nil: // it has no grade
+	case m.signatures.problem != nil: // it has no grade
 	case grade != r.Grade:
 		a.find(RuleEvidence, at, "the grade of %s is %s; by what its report shows it is %s", m.id, orNone(r.Grade),
 			orNone(grade))

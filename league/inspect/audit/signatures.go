@@ -52,8 +52,8 @@ func (a *auditor) verify(m *scheduledMatch) (c signatureCheck) {
 }
 
 // reportSignatures reports what the signatures of a result do not prove.
-func (a *auditor) reportSignatures(m *scheduledMatch, c signatureCheck) {
-	at := a.result(m)
+func (a *auditor) reportSignatures(m *scheduledMatch) {
+	c, at := m.signatures, a.result(m)
 	if c.problem != nil {
 		a.find(RuleSignature, at, "%s: %v", m.id, c.problem)
 	}
