@@ -27,6 +27,7 @@ import (
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/player/strategy/external"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
@@ -53,7 +54,12 @@ func usualSeeds() int {
 	return 100
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if code, asked := external.Supervise(os.Args[1:], os.Environ()); asked {
+		os.Exit(code)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestSwarm(t *testing.T) {
 	if *soak {
