@@ -103,25 +103,18 @@ func (f *logFile) setAgent(id string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	name := fileName(id, f.slug)
-	switch {
-	case f.ended:
-	case f.path == "":
-		f.setName(name)
-	case f.path != f.pathOf(name):
-		if f.file != nil {
-			_ = f.file.Close() // nothing is buffered
-		}
-		f.file, f.path = nil, f.pathOf(name)
-	}
+	f.setName(fileName(id, f.slug))
 }
 
 // pathOf returns the path of the log of an agent.
 func (f *logFile) pathOf(name string) string { return filepath.Join(f.folder, name+store.LogEnd) }
 
-// setName sets the path, and writes the waiting lines.
+// setName sets the path, unless the log has ended, and writes the waiting lines.
 func (f *logFile) setName(name string) {
-	f.path = f.pathOf(name)
+	if path := f.pathOf(name); !f.ended && path != f.path {
+		_ = f.file.Close() // nothing is buffered; an error if there is no file
+		f.file, f.path = nil, path
+	}
 	for _, line := range f.waiting {
 		f.append(line)
 	}
@@ -168,9 +161,7 @@ func (f *logFile) append(line []byte) {
 // fail ends a log that cannot be written.
 func (f *logFile) fail(err error) {
 	f.ended = true
-	if f.file != nil {
-		_ = f.file.Close() // the log has failed already
-	}
+	_ = f.file.Close() // the log has failed already
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err // the message has the path
 	}
@@ -184,7 +175,7 @@ func (f *logFile) Close() error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.path == "" && len(f.waiting) > 0 {
+	if len(f.waiting) > 0 {
 		f.setName(f.slug)
 	}
 	if f.ended {

@@ -1,10 +1,11 @@
 package supervise
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"io"
 	"os/exec"
+	"sync"
 	"time"
 )
 
@@ -52,8 +53,9 @@ func (c *Command) Start() (*Running, error) {
 	cmd := exec.CommandContext(context.Background(), c.Path) //nolint:gosec // this program; Stop and Kill end it
 	cmd.Args = append([]string{"evenodd", childCommand}, c.Args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, c.Env, outputDelay
-	output, errors := &lines{line: c.Output}, &lines{line: c.Errors}
-	cmd.Stdout, cmd.Stderr = output, errors
+	output, toOutput := io.Pipe()
+	errors, toErrors := io.Pipe()
+	cmd.Stdout, cmd.Stderr = toOutput, toErrors
 	alive, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -61,11 +63,14 @@ func (c *Command) Start() (*Running, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	var reading sync.WaitGroup
+	reading.Go(func() { passOn(output, c.Output) })
+	reading.Go(func() { passOn(errors, c.Errors) })
 	exited := make(chan Exit, 1)
 	go func() { // ends with the process
 		_ = cmd.Wait() // the state tells
-		output.end()
-		errors.end()
+		_, _ = toOutput.Close(), toErrors.Close()
+		reading.Wait()
 		exited <- Exit{cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}
 	}()
 	return &Running{
@@ -78,33 +83,13 @@ func (c *Command) Start() (*Running, error) {
 // maxLine is the largest number of bytes of a line.
 const maxLine = 64 << 10
 
-// lines is a writer that passes each line on.
-type lines struct {
-	line func(string)
-	rest []byte // of a line that has no end yet
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.rest = append(l.rest, b...)
-	for {
-		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
-		if !whole {
-			break
+// passOn passes on each line that it reads.
+func passOn(from io.Reader, line func(string)) {
+	for lines := bufio.NewReaderSize(from, maxLine); ; {
+		text, _, err := lines.ReadLine() // a piece, if it is too long
+		if err != nil {
+			return
 		}
-		l.line(string(bytes.TrimSuffix(line, []byte("\r"))))
-		l.rest = rest
-	}
-	for len(l.rest) >= maxLine {
-		l.line(string(l.rest[:maxLine]))
-		l.rest = l.rest[maxLine:]
-	}
-	return len(b), nil
-}
-
-// end passes a last line without line end on.
-func (l *lines) end() {
-	if len(l.rest) > 0 {
-		l.line(string(l.rest))
-		l.rest = nil
+		line(string(text))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -172,17 +173,11 @@ func TestStoppedTaskLeavesNoProcess(t *testing.T) {
 
 func TestLinesOfAProcessArePassedOnWhole(t *testing.T) {
 	var got []string
-	l := &lines{line: func(line string) { got = append(got, line) }}
-	for _, piece := range []string{"one\ntw", "o\r\n\nth", "ree"} {
-		n, err := l.Write([]byte(piece))
-		require.NoError(t, err)
-		require.Equal(t, len(piece), n)
-	}
-	l.end()
+	add := func(line string) { got = append(got, line) }
+	passOn(iotest.OneByteReader(strings.NewReader("one\ntwo\r\n\nthree")), add)
 	assert.Equal(t, []string{"one", "two", "", "three"}, got)
 	got = nil
-	_, _ = l.Write([]byte(strings.Repeat("x", maxLine+5)))
-	l.end()
+	passOn(strings.NewReader(strings.Repeat("x", maxLine+5)), add)
 	assert.Equal(t, []int{maxLine, 5}, []int{len(got[0]), len(got[1])}, "a line without end does not fill the memory")
 }
 

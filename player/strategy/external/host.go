@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"evenodd/league/protocol"
@@ -22,10 +21,9 @@ const hostTimeout = 60 * time.Second
 type Host struct {
 	*timely
 
-	pendingMu sync.Mutex
-	shown     int              // questions so far
-	pending   []*pendingChoice // the oldest first
-	changed   chan struct{}    // closed when a question arrives
+	shown   int              // questions so far
+	pending []*pendingChoice // the oldest first
+	changed chan struct{}    // closed when a question arrives
 }
 
 // A Question is a choice that a player must make.
@@ -67,8 +65,8 @@ func (h *Host) Choose(ctx context.Context, v strategy.View) (string, error) {
 
 // ask adds a question.
 func (h *Host) ask(v *strategy.View, limit time.Duration) *pendingChoice {
-	h.pendingMu.Lock()
-	defer h.pendingMu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.shown++
 	p := &pendingChoice{answer: make(chan string, 1), question: Question{
 		ChoiceID: fmt.Sprintf("%s-%d", v.MatchID, h.shown), Deadline: protocol.FormatTimestamp(time.Now().Add(limit)),
@@ -82,8 +80,8 @@ func (h *Host) ask(v *strategy.View, limit time.Duration) *pendingChoice {
 
 // drop removes a question.
 func (h *Host) drop(p *pendingChoice) {
-	h.pendingMu.Lock()
-	defer h.pendingMu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.pending = slices.DeleteFunc(h.pending, func(q *pendingChoice) bool { return q == p })
 }
 
@@ -94,8 +92,8 @@ func (h *Host) Pending() []Question {
 }
 
 func (h *Host) now() (questions []Question, changed <-chan struct{}) {
-	h.pendingMu.Lock()
-	defer h.pendingMu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	questions = []Question{}
 	for _, p := range h.pending {
 		questions = append(questions, p.question)
@@ -122,8 +120,8 @@ func (h *Host) Wait(ctx context.Context) []Question {
 // Answer answers a question. It returns an error if the question does not wait any more,
 // or if the choice is not legal.
 func (h *Host) Answer(choiceID, choice string) error {
-	h.pendingMu.Lock()
-	defer h.pendingMu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	i := slices.IndexFunc(h.pending, func(p *pendingChoice) bool { return p.question.ChoiceID == choiceID })
 	if i < 0 {
 		return fmt.Errorf("choice_id %q: no such question waits; it was answered, or its deadline is over",

@@ -136,7 +136,7 @@ func TestCloseEndsAllProcessesOfABot(t *testing.T) {
 			if runtime.GOOS != "linux" {
 				t.Skip("NOT TESTED: only Linux lets a supervisor adopt orphans")
 			}
-			b := openScript(t, stubborn+`read -r q; echo even; exec 0<&-; while :; do sleep 1; done`, 0, func(o *Programs) { o.withoutNamespaces = plain })
+			b := openScript(t, stubborn+`read -r q; echo even; exec 0<&-; while :; do sleep 1; done`, time.Minute, func(o *Programs) { o.withoutNamespaces = plain })
 			held := alive(t, b)
 			b.answers(t, "even")
 			b.Close()

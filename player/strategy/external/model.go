@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -62,7 +61,6 @@ type model struct {
 	client *openai.Client
 	http   *http.Client
 
-	spentMu         sync.Mutex
 	asked, answered int // tokens
 	took            time.Duration
 }
@@ -97,9 +95,9 @@ func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 		if err == nil {
 			choice, err = chosen(answer, v.Options)
 		}
-		m.spentMu.Lock()
+		m.mu.Lock()
 		m.asked, m.answered, m.took = m.asked+usage.PromptTokens, m.answered+usage.CompletionTokens, m.took+time.Since(began)
-		m.spentMu.Unlock()
+		m.mu.Unlock()
 		if err != nil {
 			err = errors.New(m.withoutKey(err))
 		}
@@ -118,13 +116,12 @@ func (m *model) withoutKey(err error) string {
 
 // ask sends the question. It retries once after a temporary failure, if there is time.
 func (m *model) ask(ctx context.Context, question string) (answer string, usage openai.Usage, err error) {
-	request := openai.ChatCompletionRequest{Model: m.llm.Model}
-	if m.llm.Prompt != "" {
-		request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem,
-			Content: m.llm.Prompt})
+	request := openai.ChatCompletionRequest{Model: m.llm.Model, Messages: []openai.ChatCompletionMessage{
+		{Role: openai.ChatMessageRoleSystem, Content: m.llm.Prompt}, {Role: openai.ChatMessageRoleUser, Content: question},
+	}}
+	if m.llm.Prompt == "" {
+		request.Messages = request.Messages[1:]
 	}
-	request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser,
-		Content: question})
 	for again := false; ; again = true {
 		r, err := m.client.CreateChatCompletion(ctx, request)
 		if err == nil && len(r.Choices) > 0 {
@@ -176,10 +173,10 @@ func (m *model) Close() {
 
 // Account summarizes the calls of the model.
 func (m *model) Account() string {
-	m.spentMu.Lock()
-	defer m.spentMu.Unlock()
-	return fmt.Sprintf("%s; %s: %d tokens asked, %d answered, in %s", m.timely.Account(), m.llm.Model,
-		m.asked, m.answered, m.took.Round(time.Millisecond))
+	questions := m.timely.Account()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return fmt.Sprintf("%s; %s: %d tokens asked, %d answered, in %s", questions, m.llm.Model, m.asked, m.answered, m.took.Round(time.Millisecond))
 }
 
 // A refusedError is an HTTP status other than 200.

@@ -122,7 +122,7 @@ func closeAll(files []*os.File) {
 
 // command returns a child whose command is not started yet.
 func (o *Programs) command(path string, args []string, files []*os.File) *child {
-	cmd := exec.CommandContext(context.Background(), path) //nolint:gosec // the user's own program; stop ends it
+	cmd := exec.CommandContext(context.Background(), path) // stop ends it
 	cmd.Args, cmd.Stdin, cmd.Stdout, cmd.Env, cmd.Dir = args, files[0], files[1], o.environment(), o.Folder
 	if len(files) > 2 {
 		cmd.Stderr = files[2]

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json"
 
@@ -84,31 +82,30 @@ func chosen(answer string, options []string) (string, error) {
 	if _, after, thought := strings.Cut(answer, "</think>"); thought {
 		answer = after // the reasoning is not the choice
 	}
-	for _, part := range []string{answer, lastPart(answer, "\n"), lastPart(answer, ".!?\n")} {
+	for _, part := range []string{answer, lastLine.FindString(answer), lastSentence.FindString(answer)} {
 		if named := optionsIn(part, options); len(named) == 1 {
 			return named[0], nil
 		}
 	}
+	number := "several options"
 	if len(optionsIn(answer, options)) == 0 {
-		return "", fmt.Errorf("the model named no option: %q", clip(strings.TrimSpace(answer), 200))
+		number = "no option"
 	}
-	return "", fmt.Errorf("the model named several options: %q", clip(strings.TrimSpace(answer), 200))
+	return "", fmt.Errorf("the model named %s: %q", number, clip(strings.TrimSpace(answer), 200))
 }
 
-// lastPart returns the last part of a text, divided at the marks, that contains a word.
-func lastPart(text, marks string) string {
-	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(marks, r) })
-	for _, part := range slices.Backward(parts) {
-		if strings.ContainsFunc(part, inWord) {
-			return part
-		}
-	}
-	return ""
-}
+// inWord is the pattern of the characters of words, between brackets.
+const inWord = `\pL\p{Nd}_`
+
+// These match a text from the beginning of its last line, or of its last sentence, that contains a word.
+var (
+	lastLine     = regexp.MustCompile(`[^\n]*[` + inWord + `][^` + inWord + `]*$`)
+	lastSentence = regexp.MustCompile(`[^.!?\n]*[` + inWord + `][^` + inWord + `]*$`)
+)
 
 // optionsIn returns the options that a text contains as whole words.
 func optionsIn(text string, options []string) (named []string) {
-	const boundary = `[^\pL\p{Nd}_]`
+	const boundary = `[^` + inWord + `]`
 	for _, o := range options {
 		word, err := regexp.Compile(`(?i)(^|` + boundary + `)` + regexp.QuoteMeta(o) + `(` + boundary + `|$)`)
 		if err == nil && o != "" && word.MatchString(text) {
@@ -117,6 +114,3 @@ func optionsIn(text string, options []string) (named []string) {
 	}
 	return named
 }
-
-// inWord tells whether a character is part of a word.
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }

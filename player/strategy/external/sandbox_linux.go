@@ -83,11 +83,13 @@ func forbidWriting() error {
 		unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
 	rules := unix.LandlockRulesetAttr{Handled_access_fs: writing, Scoped: unix.LANDLOCK_SCOPE_SIGNAL}
-	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0) //nolint:gosec // a system call
-	// Linux before 6.12 cannot scope signals
-	if errno != 0 {
+	create := func() (uintptr, uintptr, unix.Errno) {
+		return unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0) //nolint:gosec // a system call
+	}
+	ruleset, _, errno := create()
+	if errno != 0 { // Linux before 6.12 cannot scope signals
 		rules.Scoped = 0
-		ruleset, _, errno = unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0) //nolint:gosec // a system call
+		ruleset, _, errno = create()
 	}
 	if errno != 0 {
 		return fmt.Errorf("landlock_create_ruleset: %w", errno)

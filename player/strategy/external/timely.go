@@ -26,7 +26,7 @@ type timely struct {
 	fallback      strategy.Strategy
 	log           zerolog.Logger
 
-	mu                    sync.Mutex
+	mu                    sync.Mutex // also of the strategy that embeds this one
 	questions, byFallback int
 }
 
