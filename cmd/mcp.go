@@ -2,11 +2,11 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"evenodd/league"
@@ -49,6 +49,19 @@ func resultSchema[T any]() map[string]any {
 		panic(err) // the type has no schema, which every test of the tool finds
 	}
 	return members
+}
+
+// withArguments returns the call of a tool whose arguments have a Go type. Usual has the values of those that
+// are not given.
+func withArguments[A any](usual A, call func(ctx context.Context, bearer string, given *A) (any, error),
+	form ...json.Options) toolCall {
+	return func(ctx context.Context, bearer string, text []byte) (any, error) {
+		given := usual
+		if err := json.Unmarshal(text, &given, form...); err != nil {
+			return nil, protocol.Fault(protocol.ErrInvalidFieldType, "invalid arguments: %s", err)
+		}
+		return call(ctx, bearer, &given)
+	}
 }
 
 // mcpTools returns the methods of an agent as MCP tools. Without admin it leaves out those

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"time"
 
 	"evenodd/league/protocol"
@@ -62,7 +61,7 @@ func (a *hostAccess) tools() []mcp.Tool {
 			Input: objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait,
 				"default":     usualWait,
 				"description": "seconds to wait"}}),
-			Output: pending, Call: a.wait,
+			Output: pending, Call: withArguments(waitRequest{usualWait}, a.wait),
 		},
 		{
 			Name: "list_pending_choices", Title: "List pending choices", ReadOnly: true,
@@ -76,7 +75,7 @@ func (a *hostAccess) tools() []mcp.Tool {
 			Input: objectSchema(properties{"choice_id": properties{"type": "string"}, "choice": properties{"type": "string",
 				"description": "one of the valid_options"}}, "choice_id", "choice"),
 			Output: resultSchema[answeredChoice](),
-			Call:   a.answer,
+			Call:   withArguments(choiceAnswer{}, a.answer),
 		},
 	}
 	for i := range tools {
@@ -111,33 +110,29 @@ type answeredChoice struct {
 	ChoiceID string `json:"choice_id"`
 }
 
-func (a *hostAccess) wait(ctx context.Context, _ string, arguments []byte) (any, error) {
-	q := struct {
-		Timeout *int `json:"timeout_sec"`
-	}{}
-	seconds := usualWait
-	err := json.Unmarshal(arguments, &q)
-	if q.Timeout != nil {
-		seconds = *q.Timeout
-	}
-	if err != nil || seconds < 0 || seconds > maxWait {
+// A waitRequest holds the arguments of wait_for_choice.
+type waitRequest struct {
+	Seconds int `json:"timeout_sec"`
+}
+
+func (a *hostAccess) wait(ctx context.Context, _ string, given *waitRequest) (any, error) {
+	if given.Seconds < 0 || given.Seconds > maxWait {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "timeout_sec: an integer from 0 to %d", maxWait)
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(given.Seconds)*time.Second)
 	defer cancel()
 	return pendingChoices{a.host.Wait(ctx)}, nil
 }
 
-func (a *hostAccess) answer(_ context.Context, _ string, arguments []byte) (any, error) {
-	var q struct {
-		ChoiceID string `json:"choice_id"`
-		Choice   string `json:"choice"`
-	}
-	if err := json.Unmarshal(arguments, &q); err != nil {
-		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "choice_id and choice: two strings")
-	}
-	if err := a.host.Answer(q.ChoiceID, q.Choice); err != nil {
+// A choiceAnswer holds the arguments of answer_choice.
+type choiceAnswer struct {
+	ChoiceID string `json:"choice_id"`
+	Choice   string `json:"choice"`
+}
+
+func (a *hostAccess) answer(_ context.Context, _ string, given *choiceAnswer) (any, error) {
+	if err := a.host.Answer(given.ChoiceID, given.Choice); err != nil {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "%s", err).Because(err)
 	}
-	return answeredChoice{"ACCEPTED", q.ChoiceID}, nil
+	return answeredChoice{"ACCEPTED", given.ChoiceID}, nil
 }

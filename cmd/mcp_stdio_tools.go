@@ -42,17 +42,8 @@ func argumentsSchema(p properties, required ...string) map[string]any {
 	return s
 }
 
-// withArguments returns the call of a tool whose arguments have a Go type. Usual has the values of those that
-// are not given.
-func withArguments[A any](usual A, call func(ctx context.Context, given *A) (any, error)) toolCall {
-	return func(ctx context.Context, _ string, text []byte) (any, error) {
-		given := usual
-		if err := json.Unmarshal(text, &given, json.RejectUnknownMembers(true)); err != nil {
-			return nil, fmt.Errorf("invalid arguments: %w", err)
-		}
-		return call(ctx, &given)
-	}
-}
+// onlyKnown makes unknown arguments an error, as argumentsSchema says.
+var onlyKnown = json.RejectUnknownMembers(true)
 
 // queryTools returns a tool for each query.
 func (d *desktop) queryTools() []mcp.Tool {
@@ -95,7 +86,7 @@ func queryCall[T any](d *desktop, name, member string) toolCall {
 		Round    protocol.QueryRound `json:"round"`
 		PlayerID string              `json:"player_id"`
 	}
-	return withArguments(query{}, func(ctx context.Context, given *query) (any, error) {
+	return withArguments(query{}, func(ctx context.Context, _ string, given *query) (any, error) {
 		q := d.query
 		q.subject, q.playerID = name, given.PlayerID
 		switch given.Round {
@@ -118,7 +109,7 @@ func queryCall[T any](d *desktop, name, member string) toolCall {
 				q.manager, name)
 		}
 		return result, nil
-	})
+	}, onlyKnown)
 }
 
 // replayTool returns the tool that shows a match. Only recorded matches have the file
@@ -137,13 +128,13 @@ func (d *desktop) replayTool() mcp.Tool {
 			"league_id": described(textSchema, "default: the only league in the folder"),
 		}, "match_id"),
 		Output: resultSchema[record.Conversation](),
-		Call: withArguments(match{}, func(_ context.Context, given *match) (any, error) {
+		Call: withArguments(match{}, func(_ context.Context, _ string, given *match) (any, error) {
 			o := &replayOptions{data: d.query.data, matchID: given.MatchID, leagueID: cmp.Or(given.LeagueID, d.query.leagueID)}
 			doc, err := o.read()
 			if err != nil {
 				return nil, err
 			}
 			return record.ConversationOf(doc), nil
-		}),
+		}, onlyKnown),
 	}
 }

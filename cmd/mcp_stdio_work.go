@@ -59,7 +59,7 @@ func (d *desktop) checkTool() mcp.Tool {
 				"description": "longest time for the test"},
 		}, "role", "url"),
 		Output: resultSchema[checkResult](),
-		Call:   withArguments(checkRequest{Game: evenodd.Type, Seconds: usualCheck}, d.check),
+		Call:   withArguments(checkRequest{Game: evenodd.Type, Seconds: usualCheck}, d.check, onlyKnown),
 	}
 }
 
@@ -71,7 +71,7 @@ type checkRequest struct {
 	Seconds int    `json:"timeout_sec"`
 }
 
-func (d *desktop) check(ctx context.Context, given *checkRequest) (any, error) {
+func (d *desktop) check(ctx context.Context, _ string, given *checkRequest) (any, error) {
 	if given.Seconds < minCheck || given.Seconds > maxCheck {
 		return nil, fmt.Errorf("timeout_sec %d: must be from %d to %d", given.Seconds, minCheck, maxCheck)
 	}
@@ -152,7 +152,8 @@ func (d *desktop) simulateTool() mcp.Tool {
 				"maxItems": maxSimulated, "description": "of the players, in turn (default: random)"},
 		}),
 		Output: resultSchema[simulationJSON](),
-		Call:   withArguments(simulationRequest{Players: usualPlayers, Game: evenodd.Type, Legs: 1}, d.simulate),
+		Call: withArguments(simulationRequest{Players: usualPlayers, Game: evenodd.Type, Legs: 1}, d.simulate,
+			onlyKnown),
 	}
 }
 
@@ -192,7 +193,7 @@ func (r *simulationRequest) options() (o simulation.Options, err error) {
 	return o, err
 }
 
-func (d *desktop) simulate(ctx context.Context, given *simulationRequest) (any, error) {
+func (d *desktop) simulate(ctx context.Context, _ string, given *simulationRequest) (any, error) {
 	options, err := given.options()
 	if err != nil {
 		return nil, err

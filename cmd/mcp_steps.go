@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 
 	"evenodd/league"
 	"evenodd/league/decide"
@@ -29,13 +28,7 @@ func stepTool(name, title, about string, input map[string]any,
 	show func(ctx context.Context, bearer string, a *stepArguments) (any, error)) mcp.Tool {
 	return mcp.Tool{
 		Name: name, Title: title, Description: about + " It changes nothing." + untrusted, ReadOnly: true, Input: input,
-		Call: func(ctx context.Context, bearer string, raw []byte) (any, error) {
-			arguments := &stepArguments{}
-			if err := json.Unmarshal(raw, arguments); err != nil {
-				return nil, protocol.Fault(protocol.ErrInvalidFieldType, "the arguments of %s do not fit its input schema", name)
-			}
-			return show(ctx, bearer, arguments)
-		},
+		Call: withArguments(stepArguments{}, show),
 	}
 }
 

@@ -59,7 +59,13 @@ func (g *upGroup) run(ctx context.Context) (table string, err error) {
 	}
 	g.note("League %s: manager at %s, data in %s", g.leagueID, g.url, g.data)
 	var agents sync.WaitGroup
-	for _, m := range g.toStart() {
+	g.mu.Lock()
+	starting := g.agents
+	if g.wasOver {
+		starting = nil
+	}
+	g.mu.Unlock()
+	for _, m := range starting {
 		if m.elsewhere != "" {
 			g.note("%s runs elsewhere: let the agent at %s register with the manager at %s. The league waits for "+
 				"it.", m.name, m.elsewhere, g.url)
@@ -112,16 +118,6 @@ func (g *upGroup) awaitLeftovers(ctx context.Context) {
 	}
 }
 
-// toStart returns the agents that the league needs: none if it is over.
-func (g *upGroup) toStart() []*upMember {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.wasOver {
-		return nil
-	}
-	return g.agents
-}
-
 // awaitAtMost waits for processes that end by themselves.
 func awaitAtMost(processes *sync.WaitGroup, most time.Duration) {
 	ended := make(chan struct{})
@@ -132,14 +128,6 @@ func awaitAtMost(processes *sync.WaitGroup, most time.Duration) {
 	select {
 	case <-ended:
 	case <-time.After(most):
-	}
-}
-
-// found stores where the manager listens. The caller holds the lock.
-func (g *upGroup) found(endpoint, port string) {
-	if g.url == "" {
-		g.url, g.manager.port = endpoint, port
-		close(g.listens)
 	}
 }
 

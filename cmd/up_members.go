@@ -166,7 +166,10 @@ func (m *upMember) logged(line string) {
 	}
 	if found := leagueLine.FindStringSubmatch(line); found != nil && m.role == "manager" {
 		m.ready, m.heard, g.wasOver = true, true, strings.Contains(line, " is over already: ")
-		g.found(found[1], found[2])
+		if g.url == "" {
+			g.url, m.port = found[1], found[2]
+			close(g.listens)
+		}
 	}
 	if m.role == "manager" && strings.HasPrefix(line, watchPage) {
 		g.note("%s", line)
