@@ -148,7 +148,7 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 		says  string
 	}{
 		{"the first move is another", func(text string) string { return nth(text, spoken, 0, `"choice": "`+free()+`"`) }, audit.RuleTranscript, "move_request.context.board in the GAME_MOVE_CALL"},
-		{"the last move is another", func(text string) string { return nth(text, spoken, last, `"choice": "`+free()+`"`) }, audit.RuleTranscript, "the last legal one in the transcript"},
+		{"the last move is another", func(text string) string { return nth(text, spoken, last, `"choice": "`+free()+`"`) }, audit.RuleTranscript, "in the transcript it is"},
 		{"the winning move is another", func(text string) string { return nth(text, spoken, last, `"choice": "`+free()+`"`) }, audit.RuleTranscript, "are not those in the transcript"},
 		{"a move into a cell that is taken", func(text string) string { return nth(text, spoken, 1, `"choice": "`+choice(0)+`"`) }, audit.RuleTranscript, "is no legal move"},
 		{"another board was shown", func(text string) string {

@@ -594,7 +594,7 @@ func TestFallbacksFollowFromTheTranscript(t *testing.T) {
 			w.rechain(lines)
 			l := w.audit()
 			assert.Equal(t, tt.guilty, slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
-				return f.Rule == audit.RuleTranscript && f.File == r1m1 && strings.Contains(f.String(), "result.fallbacks.")
+				return f.Rule == audit.RuleTranscript && f.File == r1m1 && strings.Contains(f.String(), "number of fallbacks")
 			}), listed(l.Findings))
 			if !tt.guilty {
 				assert.Empty(t, l.Findings, listed(l.Findings))

@@ -339,22 +339,25 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 	}
 	hidden := used == "" && s.entropy == (protocol.Secret{}).Hex()
 	for _, said := range []struct {
-		rule      string
-		member    jsontext.Pointer
-		got, want string
-		differs   bool
+		rule, what string
+		member     jsontext.Pointer
+		got, want  string
+		differs    bool
 	}{
-		{RuleTranscript, "/result/faults/" + player, fault, s.fault, lost && s.failed && fault != s.fault},
-		{RuleTranscript, "/result/choices/" + player, protocol.ValueOf(choice), s.last,
+		{RuleTranscript, "error code", "/result/faults/" + player, orNone(fault), orNone(s.fault),
+			lost && s.failed && fault != s.fault},
+		{RuleTranscript, "choice", "/result/choices/" + player, orNone(protocol.ValueOf(choice)), orNone(s.last),
 			(choice != nil) != (s.last != "") || protocol.ValueOf(choice) != s.last},
-		{RuleTranscript, "/result/fallbacks/" + player, strconv.Itoa(fallbacks), strconv.Itoa(s.fallbacks),
-			fallbacks != s.fallbacks},
-		{RuleCommitment, "/" + member + "/entropy_commitment", commitment, s.commitment, commitment != s.commitment},
-		{RuleCommitment, "/draw/entropies/" + player, used, s.entropy, used != s.entropy && !hidden},
+		{RuleTranscript, "number of fallbacks", "/result/fallbacks/" + player, strconv.Itoa(fallbacks),
+			strconv.Itoa(s.fallbacks), fallbacks != s.fallbacks},
+		{RuleCommitment, "entropy commitment", "/" + member + "/entropy_commitment", orNone(commitment),
+			orNone(s.commitment), commitment != s.commitment},
+		{RuleCommitment, "entropy", "/draw/entropies/" + player, orNone(used), orNone(s.entropy),
+			used != s.entropy && !hidden},
 	} {
 		if said.differs {
-			t.findAt(said.rule, s.id, said.member, "%s of %s is %s; by what %s answered in the transcript it is %s",
-				name(said.member), id, orNone(said.got), s.id, orNone(said.want))
+			t.findAt(said.rule, s.id, said.member, "the %s of %s in %s is %s, in the transcript it is %s",
+				said.what, s.id, id, said.got, said.want)
 		}
 	}
 }
