@@ -29,18 +29,21 @@ func (a *admission) flags(f *pflag.FlagSet) {
 
 // read reads the roster and the times, and sets the numbers of agents that start the league
 // where the user has not.
-func (a *admission) read(s streams, o *manager.Options) (err error) {
-	if o.RegistrationUntil, err = readTime("registration-until", a.until); err != nil {
+func (a *admission) read(s streams, o *manager.Options) error {
+	until, err := readTime("registration-until", a.until)
+	if err != nil {
 		return err
 	}
-	if o.StartAt, err = readTime("start-at", a.start); err != nil {
+	start, err := readTime("start-at", a.start)
+	if err != nil {
 		return err
 	}
 	timed := a.until != "" || a.start != ""
-	if a.until != "" && a.start != "" && o.RegistrationUntil.After(o.StartAt) {
+	if a.until != "" && a.start != "" && until.After(start) {
 		return usage("--registration-until %s: registration ends with the start of the league, --start-at %s; set an "+
 			"earlier time", a.until, a.start)
 	}
+	o.RegistrationUntil, o.StartAt = protocol.OptionalTimestamp(until), protocol.OptionalTimestamp(start)
 	if timed && !a.given["players"] {
 		o.Players = 0 // the time starts the league
 	}
@@ -99,12 +102,13 @@ func readTime(flag, value string) (time.Time, error) {
 
 // tooLate tells what it means for a league that has not begun that one of its times is past;
 // "" otherwise.
-func tooLate(o *manager.Options, s manager.Status, now time.Time) string {
+func tooLate(s manager.Status, now time.Time) string {
 	start, _ := time.Parse(time.RFC3339, s.StartAt) // zero without a time
+	until, err := time.Parse(time.RFC3339, s.RegistrationUntil)
 	switch {
 	case s.Matches > 0 || s.StartAt == "" || now.Before(start):
 		return ""
-	case !o.RegistrationUntil.IsZero() && !now.Before(o.RegistrationUntil) && (s.Players < 2 || s.Referees < 1):
+	case err == nil && !now.Before(until) && (s.Players < 2 || s.Referees < 1):
 		return "Registration ended before two players and one referee had registered, so the league cannot start. Start " +
 			"the manager again with a later --registration-until."
 	}

@@ -62,8 +62,8 @@ func (r *leagueRecord) status() *leagueStatus {
 	if r.Started == nil {
 		s.Missing = r.missing()
 	}
-	if c := r.Configuration; c != nil && r.Started == nil {
-		s.Expected = &journal.Roster{Players: c.Participants.Players, Referees: c.Participants.Referees}
+	if c := r.Configuration; r.Started == nil {
+		s.Expected = &journal.Roster{Players: c.Players, Referees: c.Referees}
 		if c.Roster != nil { // without referees it restricts players only
 			s.Expected = &journal.Roster{Players: c.Roster.Players, Referees: cmp.Or(c.Roster.Referees, s.Expected.Referees)}
 		}

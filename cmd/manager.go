@@ -72,7 +72,7 @@ league at the manager's address, such as http://localhost:8000/.`,
 	f.IntVar(&o.Referees, "referees", 1, "referees that must have registered before the league starts")
 	o.admission.flags(f)
 	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end the process when the league is over")
-	f.DurationVar(&o.Pace, "pace", 0, "pause before each round, such as 30s")
+	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 30s")
 	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer the tools of the organiser, such as start_league, to MCP clients "+
 		"that send the admin token as bearer credential")
 	f.BoolVar(&o.page, "page", true, "show the league to browsers, at / of the same address")
@@ -100,7 +100,6 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err != nil {
 		return err
 	}
-	o.Sign = true
 	presets, err := files.Agents()
 	if err == nil {
 		err = o.Validate() // before the port is taken
@@ -247,7 +246,7 @@ func headPrinter(s streams, sealed func() manager.SignedHead) (seal func()) {
 func (p *managerProcess) introduce(s streams, status manager.Status, resumed bool, adminToken string) {
 	_ = printLine(s.err, "League %s at %s %s.", p.LeagueID, p.address.url(p.listener.Addr().String()),
 		p.situation(status, resumed))
-	if problem := tooLate(&p.Options, status, time.Now()); problem != "" {
+	if problem := tooLate(status, time.Now()); problem != "" {
 		_ = printLine(s.err, "%s", problem)
 	}
 	if p.page {

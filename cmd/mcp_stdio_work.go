@@ -181,10 +181,9 @@ func (r *simulationRequest) options() (o simulation.Options, err error) {
 		return o, fmt.Errorf("strategies: must be at most %d of %s", maxSimulated, strings.Join(strategy.Names(), ", "))
 	}
 	o = simulation.Options{
-		Seed: newSeed(), Strategies: r.Strategies, Transport: simulation.Memory,
-		Rules: simulation.Rules{LeagueID: defaultLeague, GameType: r.Game, Players: r.Players, Referees: 2, Legs: r.Legs,
-			Log: zerolog.Nop()},
+		Seed: newSeed(), Strategies: r.Strategies, Transport: simulation.Memory, Rules: simulation.Rules{Log: zerolog.Nop()},
 	}
+	o.LeagueID, o.GameType, o.Legs, o.Players, o.Referees = defaultLeague, r.Game, r.Legs, r.Players, 2
 	if r.Seed != nil {
 		o.Seed = *r.Seed
 	}

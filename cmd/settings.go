@@ -16,7 +16,6 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
-	"evenodd/league/protocol"
 	"evenodd/transport/http"
 )
 
@@ -158,8 +157,8 @@ func (l *layers) defaults() {
 
 // complete adds the rules of a league, from its files, to the options that have the flags.
 func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*config.Rules, error) {
-	if o.Pace < 0 {
-		return nil, usage("--pace %s: must not be negative", o.Pace)
+	if l.pace < 0 {
+		return nil, usage("--pace %s: must not be negative", l.pace)
 	}
 	if _, err := chosenGame(o.GameType); err != nil {
 		return nil, err
@@ -190,24 +189,23 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	o.MaxPlayers = cmp.Or(o.Players, p.MaxPlayers) // the league is full when it starts
 	o.DisplayName, o.GameType, o.Games = in.DisplayName, in.GameType, gamesOf(r.Games)
 	s := &in.Scoring
-	o.Scoring.MatchPoints = league.MatchPoints{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
+	o.Scoring = league.MatchPoints{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
 	if in.Gives("scoring.tiebreakers") { // else those of the tournament
-		o.Scoring.Tiebreakers = s.Tiebreakers
+		o.Tiebreakers = s.Tiebreakers
 	}
-	if o.RegistrationUntil.IsZero() && o.StartAt.IsZero() { // these times replace the window
-		o.RegistrationWindow = inSeconds(in.RegistrationWindow)
+	if o.RegistrationUntil == "" && o.StartAt == "" { // these times replace the window
+		o.RegistrationWindow = float64(in.RegistrationWindow)
 	}
-	o.RegistrationGrace, o.AnnounceLead = inSeconds(in.RegistrationGrace), inSeconds(in.AnnounceLead)
-	o.Timeouts, o.Retry, o.LongestMatch = r.Timeouts.Protocol(), r.Retry.Protocol(), r.LongestMatch()
-	// In a file 0 means never; here -1 does, and 0 the default.
-	o.SuspendAfter, o.ShutdownAfter = cmp.Or(in.Lifecycle.SuspendAfter, -1), cmp.Or(in.Lifecycle.ShutdownAfter, -1)
-	o.AsksPerSecond, o.AsksAtOnce = in.Limits.RequestsPerSecond, in.Limits.Burst
-	o.SameNames = !in.UniqueDisplayNames
-	o.EveryMatch, o.StrictReplies = in.Broadcast == journal.BroadcastMatch, in.Replies == protocol.RepliesStrict
-	o.LenientAuth, o.RequireSignatures = in.Auth == journal.AuthLenient, in.Signatures == journal.SignaturesRequired
-	o.RequireEvidence = in.Evidence == journal.GradeRecomputed
+	o.RegistrationGrace, o.AnnounceLead, o.Pace = in.RegistrationGrace, float64(in.AnnounceLead), l.pace.Seconds()
+	o.Timeouts, o.RetryPolicy, o.LongestMatch = r.Timeouts.Protocol(), r.Retry.Protocol(), r.LongestMatch().Seconds()
+	o.SuspendAfter, o.ShutdownAfter = in.Lifecycle.SuspendAfter, in.Lifecycle.ShutdownAfter
+	o.Limits, o.UniqueDisplayNames = journal.Limits(in.Limits), in.UniqueDisplayNames
+	o.Broadcast, o.Replies, o.Signatures, o.Evidence = in.Broadcast, in.Replies, in.Signatures, in.Evidence
+	if in.Auth == journal.AuthLenient {
+		o.Auth = in.Auth
+	}
 	security := &r.System.Security
-	o.TokenLength, o.TokenTTL = security.TokenLength, time.Duration(security.TokenTTLHours)*time.Hour
+	o.TokenLength, o.TokenTTL = security.TokenLength, (time.Duration(security.TokenTTLHours) * time.Hour).Seconds()
 	return r, nil
 }
 

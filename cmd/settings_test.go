@@ -12,11 +12,17 @@ import (
 	"evenodd/league/manager"
 )
 
+// leagueOfFour are options that have only what flags give.
+func leagueOfFour() (o manager.Options) {
+	o.LeagueID, o.GameType, o.Players, o.Referees, o.Legs = "cup", "even_odd", 4, 1, 1
+	return o
+}
+
 func TestLeagueOptionsFollowTheFile(t *testing.T) {
 	for text, want := range map[string][2]int{
 		`{}`:                                  {3, 10},
 		`{"lifecycle": {"suspend_after": 2}}`: {2, 10},
-		`{"lifecycle": {"suspend_after": 0, "shutdown_after": 0}}`:  {-1, -1}, // never: below 0 in the options of the manager
+		`{"lifecycle": {"suspend_after": 0, "shutdown_after": 0}}`:  {0, 0},
 		`{"lifecycle": {"suspend_after": 1, "shutdown_after": 50}}`: {1, 50},
 	} {
 		dir := t.TempDir()
@@ -26,7 +32,7 @@ func TestLeagueOptionsFollowTheFile(t *testing.T) {
 		if text == `{}` {
 			require.NoError(t, os.WriteFile(path, []byte(`{"schema_version": "1.0.0", "league_id": "cup"}`), 0o600))
 		}
-		o := manager.Options{LeagueID: "cup", GameType: "even_odd", Players: 4, Referees: 1, Legs: 1}
+		o := leagueOfFour()
 		_, err := new(leagueSettings).complete(config.NewLoader(dir, known()), &o)
 		require.NoError(t, err)
 		assert.Equal(t, want, [2]int{o.SuspendAfter, o.ShutdownAfter}, text)
@@ -38,7 +44,7 @@ func TestManagerKnowsTheGamesOfTheRegistry(t *testing.T) {
 	path := filepath.Join(dir, "config", "games", "games_registry.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte(`{"games": [{"game_type": "tic_tac_toe"}, {"game_type": "even_odd"}]}`), 0o600))
-	o := manager.Options{LeagueID: "cup", GameType: "even_odd", Players: 4, Referees: 1, Legs: 1}
+	o := leagueOfFour()
 	_, err := new(leagueSettings).complete(config.NewLoader(dir, known()), &o)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"even_odd", "tic_tac_toe"}, o.Games.Types())

@@ -105,7 +105,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.StringVar(&o.meet.at, "listen", meetingPoint, "`host:port` where external players find the manager")
 	f.StringVar(&o.serveAt, "serve", "", "`host:port` of a page that shows the league to browsers, such as "+
 		"localhost:8080, until you interrupt the command; :8080 lets other machines connect")
-	f.DurationVar(&o.Pace, "pace", 0, "pause before each round, such as 300ms, to watch the league; it changes no result")
+	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 300ms, to watch the league; it changes no result")
 	f.DurationVar(&o.wait, "wait", 10*time.Second, "time for external players to start listening and to register")
 	f.DurationVar(&o.patience, "patience", 0, "longest time for a response of an external player (default: the league's "+
 		"limits)")

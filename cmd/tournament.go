@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -25,6 +26,7 @@ type leagueSettings struct {
 	logLevel  string
 	strict    bool
 	newLeague bool
+	pace      time.Duration
 }
 
 // flags defines the flags of l, and those of o that both commands have.

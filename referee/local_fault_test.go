@@ -236,7 +236,7 @@ func TestWindowExcludesLocalQueueingForInvalidReplies(t *testing.T) {
 func TestMatchWithOnlyVoidAttemptsIsPlayedAgain(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		w.StartManager(2, 1, func(o *manager.Options) { o.LongestMatch = time.Hour })
+		w.StartManager(2, 1, func(o *manager.Options) { o.LongestMatch = 3600 })
 		refereeWithCarrier(w, folder, &slowCarrier{}, stalling(t, nil, slices.Repeat([]time.Duration{leaguetest.Second}, 10)...))
 		w.Player("P01", leaguetest.WithStrategy("even"))
 		w.Player("P02", leaguetest.WithStrategy("even"), leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FirstN(10, leaguetest.Silent, leaguetest.Normally))))

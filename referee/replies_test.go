@@ -105,7 +105,7 @@ func deviationsOf() map[string][]deviation {
 type settings struct{ replies, auth string }
 
 func (s settings) in(o *manager.Options) {
-	o.StrictReplies, o.LenientAuth = s.replies == protocol.RepliesStrict, s.auth == protocol.AuthLenient
+	o.Replies, o.Auth = s.replies, map[bool]string{true: s.auth}[s.auth == protocol.AuthLenient]
 }
 
 var allSettings = []settings{

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -25,7 +26,7 @@ func playSigned(w *leaguetest.World, game rules.Game, first ...leaguetest.Option
 	w.T.Helper()
 	folder := store.Folder(w.T.TempDir())
 	w.Game, w.Varies = game, true
-	w.StartManager(2, 1, func(o *manager.Options) { o.Sign = true })
+	w.StartManager(2, 1, func(o *manager.Options) { o.Signatures = journal.SignaturesOptional })
 	a := w.RefereeWith("REF01", nil, func(o *referee.Options) { o.Folder = folder })
 	require.NoError(w.T, a.Referee.Register(w.Context))
 	w.Player("P01", first...)

@@ -254,7 +254,7 @@ func TestReportsOfDecidedMatches(t *testing.T) {
 func TestNextMatchOfAPlayerIsItsRematch(t *testing.T) {
 	s := playedRounds(t, 1, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: first()})
 	next := func() string {
-		v := &decide.View{State: s, LeagueID: leagueID}
+		v := &decide.View{State: s}
 		r, err := v.Answer(&protocol.LeagueQuery{LeagueID: leagueID, QueryType: protocol.QueryNextMatch}, "P01")
 		require.NoError(t, err)
 		return r.Data.(protocol.NextMatchData).NextMatch.MatchID

@@ -55,9 +55,8 @@ func Revival(s *journal.State, id string) *journal.AgentReturned {
 func RefereeFailure(s *journal.State, id league.MatchID, refereeID, reason string) *journal.AgentFailed {
 	fact, _, _, _ := s.Find(id)
 	a := s.Agents[refereeID]
-	suspend, shutdown := s.Limits()
-	most := cmp.Or(suspend, journal.DefaultSuspendAfter)
-	if shutdown > 0 {
+	most := cmp.Or(s.Created.SuspendAfter, journal.DefaultSuspendAfter)
+	if shutdown := s.Created.ShutdownAfter; shutdown > 0 {
 		most = min(most, max(shutdown-1, 1)) // one bad round does not shut down a referee
 	}
 	if a.Inactive() || fact.Report != nil || a.RoundFailures >= most {

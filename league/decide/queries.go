@@ -57,13 +57,10 @@ type Status struct {
 
 // A View answers queries about a league (spec 003 §4.9).
 type View struct {
-	State    *journal.State
-	LeagueID string
-	Games    []string // that the manager knows, the league's own first
-	Phase    string   // see Phase
-	Silent   []string // ids of agents that have not answered
-	Start    StartRule
-	Roster   *Roster
+	State  *journal.State
+	Games  []string // that the manager knows, the league's own first
+	Phase  string   // see Phase
+	Silent []string // ids of agents that have not answered
 
 	// Recorded returns a result as its event has it, because the state of old matches lacks the draw. Nil
 	// returns that of the state.
@@ -78,11 +75,10 @@ func (v *View) Status() Status {
 	status := Status{
 		State: v.Phase, Tournament: s.Format(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
 		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
-		Roster: v.Roster.Size(),
+		Roster: s.Configuration.Roster,
 	}
 	if s.Started == nil {
-		status.StartAt = protocol.OptionalTimestamp(v.Start.Time(s))
-		status.RegistrationUntil = protocol.OptionalTimestamp(v.Start.Until)
+		status.StartAt, status.RegistrationUntil = startAt(s), s.Configuration.RegistrationUntil
 	}
 	for _, a := range s.Agents {
 		switch state, _ := s.Lifecycle(a); state {
@@ -117,8 +113,8 @@ var queries = [...]query{
 // Answer answers a query of an agent, or of the organiser if askerID is "". The error of a
 // query without an answer is a *protocol.Error.
 func (v *View) Answer(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
-	if q.LeagueID != v.LeagueID {
-		return nil, OtherLeague(v.LeagueID, q.LeagueID)
+	if own := v.State.Created.LeagueID; q.LeagueID != own {
+		return nil, OtherLeague(own, q.LeagueID)
 	}
 	for _, row := range queries {
 		if row.name == q.QueryType {

@@ -13,7 +13,7 @@ import (
 )
 
 func view(s *journal.State) *decide.View {
-	return &decide.View{State: s, LeagueID: leagueID, Games: []string{"even_odd"}, Phase: decide.Phase(s, false)}
+	return &decide.View{State: s, Games: []string{"even_odd"}, Phase: decide.Phase(s, false)}
 }
 
 func TestStatusListsTheInactiveAgents(t *testing.T) {

@@ -47,25 +47,14 @@ func (r *RejectionError) mayBecomeFree(because string, wait time.Duration) *Reje
 
 func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// Limits are the rules by which a league admits applicants.
-type Limits struct {
-	GameType                string
-	MaxPlayers, MaxReferees int
-	SameNames               bool          // several players may have one display name
-	Grace                   time.Duration // time that a registered agent has to answer before it can be replaced
-	Listening               bool          // agents listen before they register: nobody pings them
-	Sign                    bool          // the league records keys
-	RequireSignatures       bool          // only for players with keys, and referees that relay signatures
-	Roster                  *Roster       // nil admits any agent
-}
-
 // Registrations decide about applicants until the league starts. Beside the
 // journal's state they know how long registered agents have been silent, and which
 // rejected applicants wait. Not safe for concurrent use.
 type Registrations struct {
-	Limits
-	Start  StartRule
-	Closed bool // the start is decided
+	Roster     *Roster       // nil admits any agent
+	Grace      time.Duration // time that a registered agent has to answer before it can be replaced
+	WindowOver bool          // the registration window has ended
+	Closed     bool          // the start is decided
 
 	silent  []silence    // agents that have not answered, in order of ids
 	waiting waitingQueue // rejected applicants
@@ -149,11 +138,11 @@ func (r *Registrations) Admit(s *journal.State, a *Applicant, now time.Time) (dr
 		drop = append(drop, &journal.RegistrationDropped{AgentID: id, Reason: journal.DroppedSilent})
 	}
 	event := a.AgentRegistered
-	event.AgentID, event.Generation, event.AwaitsAnswer = r.freeID(s, a), 1, !r.Listening
-	if r.Listening { // the journal of a simulation has no metadata
+	event.AgentID, event.Generation, event.AwaitsAnswer = r.freeID(s, a), 1, r.Grace > 0
+	if !event.AwaitsAnswer { // the journal of a simulation has no metadata
 		event.Version, event.ProtocolVersion, event.GameTypes = "", "", nil
 	}
-	if !r.Sign {
+	if !s.Created.Signs() {
 		event.PublicKey, event.RelaysSignatures = "", false
 	}
 	return drop, &event, nil
@@ -167,23 +156,24 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 	switch {
 	case r.Closed || s.Started != nil:
 		return nil, Reject(protocol.ErrLateRegistration, "the league has started")
-	case r.Start.late(now) != nil:
-		return nil, r.Start.late(now)
-	case !slices.Contains(a.GameTypes, r.GameType):
-		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", r.GameType)
-	case r.RequireSignatures && a.Player() && a.PublicKey == "":
+	case late(s, now):
+		return nil, Reject(protocol.ErrLateRegistration, "registration ended at %s: ask the organiser",
+			s.Configuration.RegistrationUntil)
+	case !slices.Contains(a.GameTypes, s.Created.GameType):
+		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", s.Created.GameType)
+	case s.Created.RequiresSignatures() && a.Player() && a.PublicKey == "":
 		return nil, Reject(protocol.ErrInvalidFieldType,
 			"this league requires signatures: register with player_meta.public_key, and sign your moves")
-	case r.RequireSignatures && !a.Player() && !a.RelaysSignatures:
+	case s.Created.RequiresSignatures() && !a.Player() && !a.RelaysSignatures:
 		return nil, Reject(protocol.ErrInvalidFieldType,
 			"this league requires signatures: verify and report those of the players, and register with referee_meta.relays_signatures")
 	}
 	if replaced, no = r.replace(s, a, now); no != nil {
 		return nil, no
 	}
-	limit := r.MaxPlayers
+	limit := s.Configuration.MaxPlayers
 	if !a.Player() {
-		limit = r.MaxReferees
+		limit = s.Configuration.MaxReferees
 	}
 	count, _ := s.Registered(a.Player())
 	free, oldest := limit-count, silence{} // the agent that has been silent for the longest time
@@ -236,7 +226,7 @@ func (r *Registrations) replace(s *journal.State, a *Applicant, now time.Time) (
 
 // sameName is the agent that has the name of an applicant, if no other may have it; nil for none.
 func (r *Registrations) sameName(s *journal.State, a *Applicant) *journal.Agent {
-	if a.Player() && !r.SameNames || r.Roster.Restricts(a.Player()) {
+	if a.Player() && s.Configuration.UniqueDisplayNames || r.Roster.Restricts(a.Player()) {
 		return lastOf(s.Named(a.Player(), a.DisplayName))
 	}
 	return nil

@@ -20,7 +20,9 @@ const grace = 30 * time.Second
 func registrations(t *testing.T) (*decide.Registrations, *journal.State) {
 	t.Helper()
 	s := fold(t, created(), player("P01"), silent(player("P02")))
-	r := &decide.Registrations{Limits: decide.Limits{GameType: "even_odd", MaxPlayers: 2, MaxReferees: 1, Grace: grace}}
+	s.Configuration.Participants = journal.Participants{MaxPlayers: 2, MaxReferees: 1}
+	s.Configuration.UniqueDisplayNames = true
+	r := &decide.Registrations{Grace: grace}
 	r.ExpectAnswer("P02", begin)
 	return r, s
 }
@@ -31,10 +33,17 @@ func applicant(name, endpoint string) *decide.Applicant {
 	}}
 }
 
+// admission is what decides whether an applicant is admitted.
+type admission struct {
+	*decide.Registrations
+	*journal.Configuration
+	*decide.Applicant
+}
+
 func TestAdmission(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		change  func(*decide.Registrations, *decide.Applicant)
+		change  func(*admission)
 		after   time.Duration // since P02 registered
 		id      string        // "" for a rejection
 		dropped string
@@ -43,36 +52,30 @@ func TestAdmission(t *testing.T) {
 	}{
 		{"a full league with a silent player", nil, 10 * time.Second, "", "", protocol.ErrLeagueFull, 20 * time.Second},
 		{"the silent player is replaced after the grace period", nil, grace, "P03", "P02", "", 0},
-		{"a free slot", func(r *decide.Registrations, _ *decide.Applicant) { r.MaxPlayers = 3 }, 0, "P03", "", "", 0},
-		{"a free id that the applicant wants", func(r *decide.Registrations, a *decide.Applicant) {
-			r.MaxPlayers, a.AgentID = 3, "P07"
-		}, 0, "P07", "", "", 0},
-		{"a taken id that the applicant wants", func(r *decide.Registrations, a *decide.Applicant) {
-			r.MaxPlayers, a.AgentID = 3, "P01"
-		}, 0, "P03", "", "", 0},
-		{"the name of a player that has answered", func(_ *decide.Registrations, a *decide.Applicant) { a.DisplayName = "Agent P01" },
+		{"a free slot", func(a *admission) { a.MaxPlayers = 3 }, 0, "P03", "", "", 0},
+		{"a free id that the applicant wants", func(a *admission) { a.MaxPlayers, a.AgentID = 3, "P07" }, 0, "P07", "", "", 0},
+		{"a taken id that the applicant wants", func(a *admission) { a.MaxPlayers, a.AgentID = 3, "P01" }, 0, "P03", "", "", 0},
+		{"the name of a player that has answered", func(a *admission) { a.DisplayName = "Agent P01" },
 			grace, "", "", protocol.ErrDuplicateName, 0},
-		{"the name of a silent player", func(_ *decide.Registrations, a *decide.Applicant) { a.DisplayName = "Agent P02" },
+		{"the name of a silent player", func(a *admission) { a.DisplayName = "Agent P02" },
 			10 * time.Second, "", "", protocol.ErrDuplicateName, 20 * time.Second},
-		{"the name of a player that can be replaced", func(_ *decide.Registrations, a *decide.Applicant) { a.DisplayName = "Agent P02" },
+		{"the name of a player that can be replaced", func(a *admission) { a.DisplayName = "Agent P02" },
 			grace, "P03", "P02", "", 0},
-		{"equal names are allowed", func(r *decide.Registrations, a *decide.Applicant) {
-			r.SameNames, r.MaxPlayers, a.DisplayName = true, 3, "Agent P01"
-		}, 0, "P03", "", "", 0},
-		{"the URL of a player that has answered", func(_ *decide.Registrations, a *decide.Applicant) { a.Endpoint = "http://p01:80/mcp/" },
+		{"equal names are allowed", func(a *admission) { a.UniqueDisplayNames, a.MaxPlayers, a.DisplayName = false, 3, "Agent P01" }, 0, "P03", "", "", 0},
+		{"the URL of a player that has answered", func(a *admission) { a.Endpoint = "http://p01:80/mcp/" },
 			grace, "", "", protocol.ErrInvalidEndpoint, 0},
-		{"another game", func(_ *decide.Registrations, a *decide.Applicant) { a.GameTypes = []string{"chess"} },
+		{"another game", func(a *admission) { a.GameTypes = []string{"chess"} },
 			grace, "", "", protocol.ErrUnsupportedGame, 0},
-		{"after the start", func(r *decide.Registrations, _ *decide.Applicant) { r.Closed = true },
+		{"after the start", func(a *admission) { a.Closed = true },
 			grace, "", "", protocol.ErrLateRegistration, 0},
-		{"a referee has slots of its own", func(_ *decide.Registrations, a *decide.Applicant) { a.Role = protocol.RoleReferee },
+		{"a referee has slots of its own", func(a *admission) { a.Role = protocol.RoleReferee },
 			0, "REF01", "", "", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, s := registrations(t)
 			a := applicant("Alpha", "http://alpha/mcp")
 			if test.change != nil {
-				test.change(r, a)
+				test.change(&admission{r, s.Configuration, a})
 			}
 			drop, admitted, err := r.Admit(s, a, begin.Add(test.after))
 			if test.id == "" {

@@ -118,37 +118,40 @@ func TestGuessesAtRegistrationCodesAreLimited(t *testing.T) {
 
 func TestStartIsDue(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	planned := func(at time.Time) *journal.Decided {
-		return &journal.Decided{Command: protocol.CommandStart, StartAt: protocol.FormatTimestamp(at)}
+	at := protocol.FormatTimestamp
+	planned := func(start time.Time) *journal.Decided {
+		return &journal.Decided{Command: protocol.CommandStart, StartAt: at(start)}
 	}
 	for name, tt := range map[string]struct {
-		rule              decide.StartRule
+		rule              journal.Configuration
+		windowOver        bool
 		planned           *journal.Decided
 		players, referees int
 		want              bool
 	}{
-		"enough players":                      {rule: decide.StartRule{Players: 4, Referees: 1}, players: 4, referees: 1, want: true},
-		"too few players":                     {rule: decide.StartRule{Players: 4, Referees: 1}, players: 3, referees: 1},
-		"too few referees":                    {rule: decide.StartRule{Players: 4, Referees: 2}, players: 4, referees: 1},
-		"only start_league":                   {rule: decide.StartRule{Referees: 1}, players: 9, referees: 9},
-		"the window is over":                  {rule: decide.StartRule{Players: 4, Referees: 1, WindowOver: true}, players: 2, referees: 1, want: true},
-		"before the time":                     {rule: decide.StartRule{Referees: 1, At: noon.Add(time.Second)}, players: 9, referees: 9},
-		"at the time":                         {rule: decide.StartRule{Referees: 5, At: noon}, players: 2, referees: 1, want: true},
-		"after the time, one player":          {rule: decide.StartRule{Referees: 1, At: noon.Add(-time.Hour)}, players: 1, referees: 1},
-		"after the time, no referee":          {rule: decide.StartRule{Referees: 1, At: noon.Add(-time.Hour)}, players: 5},
-		"registration has ended":              {rule: decide.StartRule{Referees: 1, Until: noon}, players: 2, referees: 1, want: true},
-		"registration has ended, start later": {rule: decide.StartRule{Referees: 1, Until: noon, At: noon.Add(time.Hour)}, players: 2, referees: 1},
-		"before the time, enough players":     {rule: decide.StartRule{Players: 4, Referees: 1, At: noon.Add(time.Hour)}, players: 4, referees: 1, want: true},
-		"planned for now":                     {rule: decide.StartRule{Players: 9, At: noon.Add(time.Hour)}, planned: planned(noon), players: 2, referees: 1, want: true},
-		"planned for later, enough players":   {rule: decide.StartRule{Players: 2, Referees: 1, At: noon}, planned: planned(noon.Add(time.Hour)), players: 2, referees: 1},
-		"planned for later, window over":      {rule: decide.StartRule{WindowOver: true}, planned: planned(noon.Add(time.Hour)), players: 2, referees: 1},
+		"enough players":                      {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 1}}, players: 4, referees: 1, want: true},
+		"too few players":                     {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 1}}, players: 3, referees: 1},
+		"too few referees":                    {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 2}}, players: 4, referees: 1},
+		"only start_league":                   {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}}, players: 9, referees: 9},
+		"the window is over":                  {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 1}}, windowOver: true, players: 2, referees: 1, want: true},
+		"before the time":                     {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, StartAt: at(noon.Add(time.Second))}, players: 9, referees: 9},
+		"at the time":                         {rule: journal.Configuration{Participants: journal.Participants{Referees: 5}, StartAt: at(noon)}, players: 2, referees: 1, want: true},
+		"after the time, one player":          {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, StartAt: at(noon.Add(-time.Hour))}, players: 1, referees: 1},
+		"after the time, no referee":          {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, StartAt: at(noon.Add(-time.Hour))}, players: 5},
+		"registration has ended":              {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, RegistrationUntil: at(noon)}, players: 2, referees: 1, want: true},
+		"registration has ended, start later": {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, RegistrationUntil: at(noon), StartAt: at(noon.Add(time.Hour))}, players: 2, referees: 1},
+		"before the time, enough players":     {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 1}, StartAt: at(noon.Add(time.Hour))}, players: 4, referees: 1, want: true},
+		"planned for now":                     {rule: journal.Configuration{Participants: journal.Participants{Players: 9}, StartAt: at(noon.Add(time.Hour))}, planned: planned(noon), players: 2, referees: 1, want: true},
+		"planned for later, enough players":   {rule: journal.Configuration{Participants: journal.Participants{Players: 2, Referees: 1}, StartAt: at(noon)}, planned: planned(noon.Add(time.Hour)), players: 2, referees: 1},
+		"planned for later, window over":      {windowOver: true, planned: planned(noon.Add(time.Hour)), players: 2, referees: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := journal.NewState()
 			record := func(data journal.Data) {
 				require.NoError(t, s.Apply(&journal.Event{Seq: s.Events + 1, At: "2026-11-23T11:00:00Z", Data: data}))
 			}
-			record(&journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1})
+			tt.rule.MinPlayers = 2
+			record(&journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1, Configuration: tt.rule})
 			for i := range tt.players {
 				record(&journal.AgentRegistered{AgentID: league.PlayerID(i + 1), Role: protocol.RolePlayer, Generation: 1})
 			}
@@ -159,8 +162,8 @@ func TestStartIsDue(t *testing.T) {
 				tt.planned.By = "A. Smith"
 				record(tt.planned)
 			}
-			tt.rule.MinPlayers = 2
-			assert.Equal(t, tt.want, tt.rule.Due(s, noon))
+			registrations := decide.Registrations{WindowOver: tt.windowOver}
+			assert.Equal(t, tt.want, registrations.Due(s, noon))
 		})
 	}
 }

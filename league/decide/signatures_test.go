@@ -25,7 +25,7 @@ func keyOf(id string) *protocol.SigningKey {
 // signing is the first event of a league that signs.
 func signing(signatures string) *journal.Created {
 	d := created()
-	d.ManagerKey, d.Configuration = keyOf("manager").Public(), &journal.Configuration{Signatures: signatures}
+	d.ManagerKey, d.Signatures = keyOf("manager").Public(), signatures
 	return d
 }
 

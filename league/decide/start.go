@@ -1,59 +1,50 @@
 package decide
 
 import (
+	"cmp"
 	"time"
 
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
-// A StartRule tells when a league starts. A start that the organiser planned replaces all of
-// it but MinPlayers.
-type StartRule struct {
-	Players, Referees int       // start when so many have answered; Players 0: this starts no league
-	MinPlayers        int       // fewest players at a time, or at the end of the registration window
-	At                time.Time // start at this time; zero: when registration ends
-	Until             time.Time // registration ends; zero: with the start
-	WindowOver        bool      // the registration window has ended
+// startAt is when the league starts, with the agents that have answered then: at the time that the organiser planned,
+// at that of the configuration, or when registration ends. It is "" for no time.
+func startAt(s *journal.State) string {
+	if s.StartPlanned != nil {
+		return s.StartPlanned.StartAt
+	}
+	return cmp.Or(s.Configuration.StartAt, s.Configuration.RegistrationUntil)
 }
 
-// Time is when the league starts, with the agents that have answered then; zero for no time.
-func (r *StartRule) Time(s *journal.State) time.Time {
-	switch {
-	case s.StartPlanned != nil:
-		at, _ := protocol.ParseTimestamp(s.StartPlanned.StartAt) // the fold has checked it
-		return at
-	case !r.At.IsZero():
-		return r.At
-	}
-	return r.Until
+// StartTime is when the league starts, with the agents that have answered then; zero for no time.
+func StartTime(s *journal.State) time.Time {
+	at, _ := protocol.ParseTimestamp(startAt(s)) // the fold and the command have checked it
+	return at
 }
 
 // Due tells whether the league starts now: when enough agents have registered and answered,
-// and an organiser has not suspended every referee. At its time, or later, two players and one
-// referee are enough, unless the league takes more players.
-func (r *StartRule) Due(s *journal.State, now time.Time) bool {
+// and an organiser has not suspended every referee. At its time, or later, MinPlayers and one
+// referee are enough. A start that the organiser planned replaces all other rules.
+func (r *Registrations) Due(s *journal.State, now time.Time) bool {
 	_, players := s.Registered(true)
 	_, referees := s.Registered(false)
-	at := r.Time(s)
+	at, c := StartTime(s), s.Configuration
 	switch {
 	case !s.HasReferee(""):
 		return false
 	case !at.IsZero() && !now.Before(at):
-		return players >= r.MinPlayers
+		return players >= c.MinPlayers
 	case s.StartPlanned != nil:
 		return false
 	case r.WindowOver:
-		return players >= r.MinPlayers && referees >= r.Referees
+		return players >= c.MinPlayers && referees >= c.Referees
 	}
-	return r.Players > 0 && players >= r.Players && referees >= r.Referees
+	return c.Players > 0 && players >= c.Players && referees >= c.Referees
 }
 
-// late rejects a new agent after the end of registration.
-func (r *StartRule) late(now time.Time) *RejectionError {
-	if r.Until.IsZero() || now.Before(r.Until) {
-		return nil
-	}
-	return Reject(protocol.ErrLateRegistration, "registration ended at %s: ask the organiser",
-		protocol.FormatTimestamp(r.Until))
+// late tells whether registration has ended.
+func late(s *journal.State, now time.Time) bool {
+	until, err := protocol.ParseTimestamp(s.Configuration.RegistrationUntil)
+	return err == nil && !now.Before(until)
 }

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,18 +53,11 @@ const (
 	LifecycleShutdown   = "SHUTDOWN"
 )
 
-// The limits of a league whose Created names none.
+// The usual limits of a league.
 const (
 	DefaultSuspendAfter  = 3
 	DefaultShutdownAfter = 10
 )
-
-// Limits are the numbers of failures in a row after which an agent is suspended and
-// shut down; 0 for never.
-func (s *State) Limits() (suspend, shutdown int) {
-	return max(cmp.Or(s.Created.SuspendAfter, DefaultSuspendAfter), 0),
-		max(cmp.Or(s.Created.ShutdownAfter, DefaultShutdownAfter), 0)
-}
 
 // Lifecycle is the lifecycle state of an agent, with the reason; "" if the state
 // follows from whether the league has started. The reason has the mark of WithKeyMark.
@@ -133,12 +125,11 @@ func (s *State) ExceedsLimits(a *Agent) (suspend, shutdown bool) {
 	if a.PartOver() != "" {
 		return false, false
 	}
-	suspendAfter, shutdownAfter := s.Limits()
-	if shutdownAfter > 0 && a.Failures >= shutdownAfter && (a.Player || s.HasReferee(a.AgentID)) {
+	reached := func(limit int) bool { return limit > 0 && a.Failures >= limit }
+	if reached(s.Created.ShutdownAfter) && (a.Player || s.HasReferee(a.AgentID)) {
 		return false, true
 	}
-	return suspendAfter > 0 && a.Failures >= suspendAfter && a.Failures > a.FailuresAtReturn &&
-		a.SuspendReason == "", false
+	return reached(s.Created.SuspendAfter) && a.Failures > a.FailuresAtReturn && a.SuspendReason == "", false
 }
 
 // HasReferee tells whether the league has a referee that has answered and can get matches,
@@ -277,7 +268,7 @@ func (s *State) checkNewKey(d *AgentReturned) error {
 		return nil
 	case !s.Created.Signs() || !protocol.ValidPublicKey(d.PublicKey):
 		return fmt.Errorf("public_key of %s: %.80q", d.AgentID, d.PublicKey)
-	case s.Started != nil && (s.Configuration == nil || !s.Configuration.Roster.Lists(s.Agents[d.AgentID].Player)):
+	case s.Started != nil && !s.Configuration.Roster.Lists(s.Agents[d.AgentID].Player):
 		return fmt.Errorf(
 			"%s gets another public key after the start: that needs a registration code, and the league has no roster for it",
 			d.AgentID)

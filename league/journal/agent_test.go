@@ -188,15 +188,12 @@ func TestLifecycleOfPlayer(t *testing.T) {
 	assert.Error(t, l.tryApply(&journal.AgentShutdown{AgentID: "P02", Reason: "again"}))
 }
 
-func TestNegativeLimitsSuspendNoAgent(t *testing.T) {
-	l := newTestLeague(t, -1, -1)
+func TestLeagueWithoutLimitsSuspendsNoAgent(t *testing.T) {
+	l := newTestLeague(t, 0, 0)
 	for range 30 {
 		l.play(lostBy("P02", "P01", "E001"))
 	}
 	assert.Empty(t, l.due("P02"))
-	l = newTestLeague(t, 0, 0)
-	suspend, shutdown := l.Limits()
-	assert.Equal(t, []int{journal.DefaultSuspendAfter, journal.DefaultShutdownAfter}, []int{suspend, shutdown})
 }
 
 // failReferees plays a round in which referees fail in the given order, and another
@@ -243,22 +240,21 @@ func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
 	}
 	returned := &journal.AgentReturned{AgentID: "P01", Endpoint: "x", Generation: 2, PublicKey: key("second")}
 	for _, test := range []struct {
-		name          string
-		configuration *journal.Configuration
-		agent         string
-		want          string // part of the error; "" for none
+		name   string
+		roster *journal.Roster
+		agent  string
+		want   string // part of the error; "" for none
 	}{
-		{"no configuration", nil, "P01", "P01 gets another public key after the start"},
-		{"no roster", &journal.Configuration{}, "P01", "the league has no roster for it"},
-		{"a roster", &journal.Configuration{Roster: &journal.Roster{Players: 2}}, "P01", ""},
-		{"a referee, and a roster of players", &journal.Configuration{Roster: &journal.Roster{Players: 2}}, "REF01", "the league has no roster for it"},
-		{"a referee, and a roster of both", &journal.Configuration{Roster: &journal.Roster{Players: 2, Referees: 1}}, "REF01", ""},
+		{"no roster", nil, "P01", "P01 gets another public key after the start: that needs a registration code, and the league has no roster for it"},
+		{"a roster", &journal.Roster{Players: 2}, "P01", ""},
+		{"a referee, and a roster of players", &journal.Roster{Players: 2}, "REF01", "the league has no roster for it"},
+		{"a referee, and a roster of both", &journal.Roster{Players: 2, Referees: 1}, "REF01", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := &testLeague{t: t, State: journal.NewState()}
 			l.apply(&journal.Created{
 				SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 9, Scoring: league.MatchPoints{Win: 3, Draw: 1},
-				Tiebreakers: []string{"points"}, ManagerKey: key("manager"), Configuration: test.configuration,
+				Tiebreakers: []string{"points"}, ManagerKey: key("manager"), Configuration: journal.Configuration{Roster: test.roster},
 			})
 			for _, id := range []string{"P01", "P02", "REF01"} {
 				role := protocol.RolePlayer
@@ -276,7 +272,7 @@ func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
 			err := l.tryApply(&again)
 			if test.want != "" {
 				require.ErrorContains(t, err, test.want)
-				if test.configuration != nil && test.configuration.Roster == nil {
+				if test.roster == nil {
 					require.ErrorContains(t, l.tryApply(&journal.Configured{Configuration: &journal.Configuration{Roster: &journal.Roster{Players: 2}}}),
 						"a league that has started without a roster gets none")
 				}

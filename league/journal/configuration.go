@@ -17,19 +17,19 @@ type Configuration struct {
 	// SignaturesOptional or SignaturesRequired; "" for a league that does not sign
 	Signatures string `json:"signatures,omitzero"`
 	// the lowest grade of a recorded result: GradeStated or GradeRecomputed
-	Evidence           string       `json:"evidence,omitzero"`
-	Broadcast          string       `json:"broadcast"` // BroadcastRound or BroadcastMatch
-	AnnounceLead       float64      `json:"announce_lead_sec"`
-	Pace               float64      `json:"pace_sec"`
-	RegistrationWindow float64      `json:"registration_window_sec"`
-	RegistrationUntil  string       `json:"registration_until,omitzero"` // RFC 3339; "" for no end
-	StartAt            string       `json:"start_at,omitzero"`           // RFC 3339; "" for no time
-	Participants       Participants `json:"participants"`
-	Roster             *Roster      `json:"roster,omitzero"` // nil if any agent may register
-	UniqueDisplayNames bool         `json:"unique_display_names"`
-	AllowedEndpoints   []string     `json:"allowed_endpoints,omitzero"` // networks of agents; nil in a simulation
-	TokenTTL           float64      `json:"token_ttl_sec"`              // 0: as long as the league
-	Limits             Limits       `json:"limits"`
+	Evidence           string  `json:"evidence,omitzero"`
+	Broadcast          string  `json:"broadcast"` // BroadcastRound or BroadcastMatch
+	AnnounceLead       float64 `json:"announce_lead_sec"`
+	Pace               float64 `json:"pace_sec"`
+	RegistrationWindow float64 `json:"registration_window_sec"`
+	RegistrationUntil  string  `json:"registration_until,omitzero"` // RFC 3339; "" for no end
+	StartAt            string  `json:"start_at,omitzero"`           // RFC 3339; "" for no time
+	Participants       `json:"participants"`
+	Roster             *Roster  `json:"roster,omitzero"` // nil if any agent may register
+	UniqueDisplayNames bool     `json:"unique_display_names"`
+	AllowedEndpoints   []string `json:"allowed_endpoints,omitzero"` // networks of agents; nil in a simulation
+	TokenTTL           float64  `json:"token_ttl_sec"`              // 0: as long as the league
+	Limits             Limits   `json:"limits"`
 }
 
 // Participants are the numbers of agents with which a league starts, and that it admits.
@@ -75,8 +75,8 @@ type Configured struct {
 
 func (d *Configured) apply(s *State, _ string) error {
 	switch known := s.Configuration; {
-	case d.Configuration == nil || known == nil:
-		return errors.New("a configuration changes, but the league has none")
+	case d.Configuration == nil:
+		return errors.New("a configuration changes, but the event has none")
 	case d.Configuration.Signatures != known.Signatures:
 		return errors.New("a league keeps its rule for signatures")
 	case d.Configuration.Evidence != known.Evidence:

@@ -28,40 +28,39 @@ type Created struct {
 	Scoring       league.MatchPoints `json:"scoring"`
 	Tiebreakers   []string           `json:"tiebreakers"`
 	TokenLength   int                `json:"token_length,omitzero"` // in characters; 0 for the whole token
-	// failures in a row; 0 for DefaultSuspendAfter, negative for never
-	SuspendAfter int `json:"suspend_after,omitzero"`
-	// failures in a row; 0 for DefaultShutdownAfter, negative for never
+	// failures in a row after which an agent is suspended, and after which its part in the league is over; 0 for never
+	SuspendAfter  int         `json:"suspend_after,omitzero"`
 	ShutdownAfter int         `json:"shutdown_after,omitzero"`
 	Auth          string      `json:"auth,omitzero"`       // AuthLenient or ""
 	Tournament    *Tournament `json:"tournament,omitzero"` // nil for a round-robin
 
 	// RegistrationGrace is the time in seconds that a registered agent has to answer
-	// before its registration may be dropped; 0 if the manager does not ping agents.
+	// before its registration may be dropped; 0 for agents that listen before they register:
+	// they count as answered, and the manager does not ping them.
 	RegistrationGrace int `json:"registration_grace_sec,omitzero"`
 
 	// ManagerKey is the public key with which the manager signs heads; "" for a league that
 	// does not sign.
 	ManagerKey string `json:"manager_key,omitzero"`
 
-	Configuration *Configuration `json:"configuration,omitzero"`
+	Configuration `json:"configuration,omitzero"`
 
-	Simulation *Simulation `json:"simulation,omitzero"`
+	Simulation *Simulation `json:"simulation,omitzero"` // the origin of a simulated league; nil for a real one
 }
 
 // Signs tells whether the manager signs heads, and gives the agents what they need to sign
 // moves.
 func (d *Created) Signs() bool { return d.ManagerKey != "" }
 
+// Lenient tells whether third-party agents need no token.
+func (d *Created) Lenient() bool { return d.Auth == AuthLenient }
+
 // RequiresSignatures tells whether the league admits only players with keys, and referees
 // that relay signatures.
-func (d *Created) RequiresSignatures() bool {
-	return d.Configuration != nil && d.Configuration.Signatures == SignaturesRequired
-}
+func (d *Created) RequiresSignatures() bool { return d.Signatures == SignaturesRequired }
 
 // RequiresEvidence tells whether the league records no WIN or DRAW below GradeRecomputed.
-func (d *Created) RequiresEvidence() bool {
-	return d.Configuration != nil && d.Configuration.Evidence == GradeRecomputed
-}
+func (d *Created) RequiresEvidence() bool { return d.Evidence == GradeRecomputed }
 
 // Simulation is the input of a simulated league.
 type Simulation struct {
@@ -106,7 +105,7 @@ func (d *Created) apply(s *State, _ string) error {
 	if err := d.Tournament.check(d.Legs); err != nil {
 		return err
 	}
-	s.Created, s.Configuration = d, d.Configuration
+	s.Created, s.Configuration = d, &d.Configuration
 	return nil
 }
 

@@ -84,7 +84,8 @@ type Attempt struct {
 
 // NewState returns the state before the first event.
 func NewState() *State {
-	return &State{Agents: map[string]*Agent{}, Dropped: map[string]bool{}, pairer: pairing.RoundRobin{},
+	return &State{Configuration: &Configuration{}, Agents: map[string]*Agent{}, Dropped: map[string]bool{},
+		pairer:        pairing.RoundRobin{},
 		playerIndexes: map[string]int{}, results: map[string]*MatchReported{}, Stated: map[string]int{}}
 }
 

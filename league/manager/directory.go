@@ -40,7 +40,7 @@ func (d *directory) add(known *journal.Agent) *agent {
 		notices: make(chan []notice, maxNotices),
 	}
 	if o := d.options; o.Simulation == nil {
-		a.queries = throttle{d.clock, rate.NewLimiter(rate.Limit(o.AsksPerSecond), o.AsksAtOnce)}
+		a.queries = throttle{d.clock, rate.NewLimiter(rate.Limit(o.Limits.RequestsPerSecond), o.Limits.Burst)}
 		a.moves = throttle{d.clock, rate.NewLimiter(movesPerSecond, movesAtOnce)}
 	}
 	a.expectReturn()
@@ -65,7 +65,8 @@ func (d *directory) prove(id string, generation int) *proof {
 // expired tells whether an agent's token is too old.
 func (d *directory) expired(a *journal.Agent) bool {
 	since, err := time.Parse(time.RFC3339, a.TokenSince)
-	return d.options.TokenTTL > 0 && err == nil && d.clock.Now().Sub(since) > d.options.TokenTTL
+	lasts := protocol.Seconds(d.options.TokenTTL)
+	return lasts > 0 && err == nil && d.clock.Now().Sub(since) > lasts
 }
 
 // owner finds the agent that has a token, and the generation of that token: the
@@ -128,7 +129,7 @@ func (d *directory) acknowledged(a *agent) {
 
 // sender authenticates the sender of a message.
 func (d *directory) sender(e *protocol.Envelope) (*agent, error) {
-	if a := d.agents[protocol.AgentOf(e.Sender)]; d.options.LenientAuth && e.AuthToken == "" && a != nil && a.player {
+	if a := d.agents[protocol.AgentOf(e.Sender)]; d.options.Lenient() && e.AuthToken == "" && a != nil && a.player {
 		return a, nil
 	}
 	a, err := d.authenticate(e.AuthToken)
@@ -162,7 +163,7 @@ func (d *directory) reporter(q *protocol.MatchResultReport) (*agent, error) {
 // the match. Our referees show players access tokens and always send their token.
 // Nil for none.
 func (d *directory) tokenless(q *protocol.MatchResultReport) *agent {
-	if !d.options.LenientAuth || q.AuthToken != "" {
+	if !d.options.Lenient() || q.AuthToken != "" {
 		return nil
 	}
 	id := protocol.AgentOf(q.Sender)

@@ -78,7 +78,7 @@ func TestMatchIsReassignedIfAContradictoryReportIsNotCorrected(t *testing.T) {
 // Rejected reports of a former referee do not count against the present one.
 func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 3, func(o *manager.Options) { o.LongestMatch = 20 * leaguetest.Second })
+		w.StartManager(2, 3, func(o *manager.Options) { o.LongestMatch = 20 })
 		w.Referee("REF01", w.OnlyAccepting())
 		w.Referee("REF02", w.OnlyAccepting())
 		w.Referee("REF03")
@@ -279,7 +279,7 @@ func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		x.Kill()
-		x = w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Pace = 30 * leaguetest.Second })
+		x = w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Pace = 30 })
 		w.WaitUntil(10 * leaguetest.Second)
 		_, err := w.Report(doubleLossReport(w, "REF01"))
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)

@@ -126,7 +126,7 @@ func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
 // A league with evidence: recomputed refuses a report without moves, also after it was resumed. It
 // never refuses a technical loss.
 func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
-	required := func(o *manager.Options) { o.RequireEvidence = true }
+	required := func(o *manager.Options) { o.Evidence = journal.GradeRecomputed }
 	for name, status := range map[string]string{"a win": league.StatusWin, "a technical loss": league.StatusTechnicalLoss} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -26,8 +27,11 @@ func ExampleManager() {
 	ctx, log, clock, bus := context.Background(), zerolog.Nop(), protocol.SystemClock(), memory.NewBus()
 	games := rules.NewRegistry(evenodd.Game{})
 	manager, err := manager.New(manager.Options{
-		LeagueID: "example", GameType: evenodd.Type, Games: games, Players: 2, Referees: 1, Listening: true, Schemes: []string{"memory"},
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Caller: bus, Clock: clock, Log: log,
+		Created: journal.Created{LeagueID: "example", GameType: evenodd.Type, Configuration: journal.Configuration{
+			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
+			Participants: journal.Participants{Players: 2, Referees: 1},
+		}},
+		Games: games, Schemes: []string{"memory"}, Caller: bus, Clock: clock, Log: log,
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -28,8 +28,7 @@ const leagueID = "league_of_tests"
 // options returns the options of a league without callers.
 func options(files *manager.Files) manager.Options {
 	return manager.Options{
-		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: 2, Referees: 1,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Files: files, Clock: protocol.SystemClock(),
+		Created: leaguetest.Rules(leagueID, evenodd.Type, 2, 1), Games: rules.NewRegistry(evenodd.Game{}), Files: files, Clock: protocol.SystemClock(),
 	}
 }
 
@@ -302,7 +301,7 @@ func TestRefereeElsewhereDeliversItsTranscripts(t *testing.T) {
 func TestNameLikeATokenDoesNotChangeADelivery(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Sign = true })
+		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Signatures = journal.SignaturesOptional })
 		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
 		name := "tok-p01-" + strings.Repeat("x", 40)
 		p := w.NewPlayerIn("P01", leaguetest.TempFolder(t), func(o *player.Options) { o.Name = name })

@@ -23,7 +23,6 @@ import (
 func full(t *testing.T) *eventfulManager {
 	t.Helper()
 	m := newEventfulManager(t, "")
-	m.registrations.applicants.Start.Referees = 1
 	for i, role := range []string{protocol.RoleReferee, protocol.RolePlayer, protocol.RolePlayer} {
 		admitted, err := m.registrations.register(&decide.Applicant{AgentRegistered: journal.AgentRegistered{
 			Role: role, DisplayName: fmt.Sprintf("Agent %d", i), Endpoint: fmt.Sprintf("http://agent%d/mcp", i), Registration: fmt.Sprint(i),
@@ -69,8 +68,11 @@ type eventfulManager struct {
 func newEventfulManager(t *testing.T, folder store.Folder) *eventfulManager {
 	t.Helper()
 	o := Options{
-		LeagueID: "l", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: 2,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+		Created: journal.Created{LeagueID: "l", GameType: evenodd.Type, RegistrationGrace: 30, Configuration: journal.Configuration{
+			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
+			Participants: journal.Participants{Players: 2},
+		}},
+		Games: rules.NewRegistry(evenodd.Game{}), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 		KeepEvents: folder == "",
 	}
 	if folder != "" {

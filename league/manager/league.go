@@ -88,16 +88,21 @@ func New(o Options) (*Manager, error) {
 // signed from its beginning.
 func (m *Manager) deriveKeys(secret [32]byte) {
 	m.keys = protocol.ManagerKeysOf(secret)
-	m.organiser = newOrganiser(m.keys.Admin, &m.options)
-	signs := m.options.Sign
+	o := &m.options
+	m.organiser = newOrganiser(m.keys.Admin, o)
+	signs := o.Signatures != ""
 	if created := m.state.Created; created != nil {
 		if signs = created.Signs(); signs {
-			m.started = m.options.Files.started
+			m.started = o.Files.started
 		}
 	}
-	if signs && m.options.SigningKey == nil {
-		m.options.SigningKey = protocol.NewSigningKey(m.keys.Signature)
+	if !signs {
+		return
 	}
+	if o.SigningKey == nil {
+		o.SigningKey = protocol.NewSigningKey(m.keys.Signature)
+	}
+	o.ManagerKey = o.SigningKey.Public()
 }
 
 // openLeague begins the journal of a new league, or resumes a league.
@@ -111,16 +116,11 @@ func (m *Manager) openLeague() error {
 	m.registrations = registrations{
 		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}),
 		silent: make(chan *agent, 2*(o.MaxPlayers+o.MaxReferees)), replanned: make(chan struct{}, 1),
-		applicants: decide.Registrations{Limits: decide.Limits{
-			GameType: o.GameType, MaxPlayers: o.MaxPlayers, MaxReferees: o.MaxReferees,
-			SameNames: o.SameNames, Grace: o.RegistrationGrace, Listening: o.Listening,
-			Sign: o.Sign, RequireSignatures: o.RequireSignatures, Roster: o.Roster,
-		}, Start: decide.StartRule{
-			Players: o.Players, Referees: o.Referees, MinPlayers: o.MinPlayers, At: o.StartAt, Until: o.RegistrationUntil,
-		}},
+		applicants: decide.Registrations{Roster: o.Roster, Grace: protocol.Seconds(float64(o.RegistrationGrace))},
 	}
 	if created == nil {
-		return m.record(o.created())
+		begun := o.Created
+		return m.record(&begun)
 	}
 	m.resumed = true
 	if f := o.Files; f != nil && f.LostTail() {
@@ -128,8 +128,8 @@ func (m *Manager) openLeague() error {
 			return err
 		}
 	}
-	if now := o.configuration(); m.state.Completed == nil && !reflect.DeepEqual(now, m.state.Configuration) {
-		if err := m.record(&journal.Configured{Configuration: now}); err != nil {
+	if now := o.Configuration; m.state.Completed == nil && !reflect.DeepEqual(&now, m.state.Configuration) {
+		if err := m.record(&journal.Configured{Configuration: &now}); err != nil {
 			return err
 		}
 	}
@@ -277,9 +277,8 @@ func (m *Manager) view() *decide.View {
 	others := slices.DeleteFunc(m.options.Games.Types(), func(t string) bool { return t == own })
 	silent := &m.registrations.applicants
 	return &decide.View{
-		State: m.state, LeagueID: m.options.LeagueID, Games: append([]string{own}, others...),
-		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Start: silent.Start,
-		Roster: silent.Roster, Recorded: m.recordedReport,
+		State: m.state, Games: append([]string{own}, others...),
+		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Recorded: m.recordedReport,
 	}
 }
 

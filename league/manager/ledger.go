@@ -115,7 +115,7 @@ func (m *Manager) Seal() SignedHead {
 
 // signHead signs a head; "" in a league that does not sign, and without a head.
 func (o *Options) signHead(head string) string {
-	if head == "" || !o.Sign {
+	if head == "" || !o.Signs() {
 		return ""
 	}
 	return o.SigningKey.SignHead(o.LeagueID, head)

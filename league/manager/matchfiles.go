@@ -121,7 +121,7 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 			States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
 		Transcript: []store.Exchange{}, Draw: r.Draw,
 		Result:   &store.MatchResult{Result: r.Result, Score: r.Score},
-		Scoring:  m.options.Scoring.MatchPoints,
+		Scoring:  m.options.Scoring,
 		Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Evidence.Moves},
 	}
 }

@@ -124,18 +124,19 @@ func (m *Manager) nextReferee(c *conduct) *agent {
 // longer and longer, up to a minute.
 func (m *Manager) patience(offers int) time.Duration {
 	const often = 5
-	pause := max(protocol.Seconds(m.options.Retry.Delay), time.Second)
+	pause := max(protocol.Seconds(m.options.RetryPolicy.Delay), time.Second)
 	return protocol.Backoff(offers/len(m.referees)-often+1, pause, max(time.Minute, pause))
 }
 
 // longestMatch is the most time that a match can take, with all retries and waits, and a
 // margin for the report.
 func (m *Manager) longestMatch() time.Duration {
-	if limit := m.options.LongestMatch; limit > 0 {
-		return limit
+	o := &m.options
+	if o.LongestMatch > 0 {
+		return protocol.Seconds(o.LongestMatch)
 	}
 	const margin = 30 * time.Second
-	return m.options.Timeouts.LongestMatch(m.options.Retry, m.game.MaxTurns()) + margin
+	return o.Timeouts.LongestMatch(o.RetryPolicy, m.game.MaxTurns()) + margin
 }
 
 // announceOther tells the players of a match that another referee has it than the announced one, or that one
@@ -234,7 +235,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at league.Attempt)
 	q := &protocol.MatchAssignment{
 		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.ConversationOf(at)),
 		LeagueID: o.LeagueID, RoundID: c.id.Round, MatchID: c.id.String(), Attempt: at.Number, GameType: o.GameType,
-		Timeouts: o.Timeouts, RetryPolicy: o.Retry, Scoring: o.Scoring.MatchPoints, Auth: o.auth(),
+		Timeouts: o.Timeouts, RetryPolicy: o.RetryPolicy, Scoring: o.Scoring, Auth: o.Auth,
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)
@@ -257,7 +258,7 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at league.Attempt)
 	} else {
 		q.RefereeID = referee.id
 	}
-	if o.StrictReplies {
+	if o.Replies == protocol.RepliesStrict {
 		q.Replies = protocol.RepliesStrict
 	}
 	return protocol.StartMatch.Call(ctx, o.Caller, referee.peer(), q)

@@ -27,7 +27,7 @@ type organiser struct {
 func newOrganiser(key [32]byte, o *Options) *organiser {
 	return &organiser{
 		token: protocol.AdminToken(key, o.LeagueID), news: make(chan struct{}, 1), changed: map[league.MatchID]bool{},
-		calls: throttle{o.Clock, rate.NewLimiter(rate.Limit(o.AsksPerSecond), o.AsksAtOnce)},
+		calls: throttle{o.Clock, rate.NewLimiter(rate.Limit(o.Limits.RequestsPerSecond), o.Limits.Burst)},
 	}
 }
 

@@ -199,7 +199,9 @@ func newSequence(w *leaguetest.World, r *rand.Rand) *sequence {
 	}
 	legs, sign, suspend, shutdown, every := 1+r.IntN(2), r.IntN(2) == 0, 1+r.IntN(2), 2+r.IntN(2), r.IntN(4) == 0
 	l.change = append(l.change, withPause, func(o *manager.Options) {
-		o.Tournament, o.Sign, o.SuspendAfter, o.ShutdownAfter, o.EveryMatch = tournament, sign, suspend, shutdown, every
+		o.Tournament, o.SuspendAfter, o.ShutdownAfter = tournament, suspend, shutdown
+		o.Signatures = map[bool]string{true: journal.SignaturesOptional}[sign]
+		o.Broadcast = map[bool]string{true: journal.BroadcastMatch}[every]
 		if o.Legs = legs; tournament != nil {
 			o.Legs = 1
 		}

@@ -21,7 +21,7 @@ import (
 )
 
 // signed makes a league sign moves and heads.
-func signed(o *manager.Options) { o.Sign = true }
+func signed(o *manager.Options) { o.Signatures = journal.SignaturesOptional }
 
 func TestPausedLeagueBeginsNoRoundBeforeItIsResumed(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
@@ -141,7 +141,7 @@ func TestRematchIsPlayedBetweenTwoRounds(t *testing.T) {
 	}{
 		{"unsigned", func(*manager.Options) {}},
 		{"signed", signed},
-		{"with every result", func(o *manager.Options) { o.EveryMatch = true }},
+		{"with every result", func(o *manager.Options) { o.Broadcast = journal.BroadcastMatch }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

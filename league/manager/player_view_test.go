@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -102,7 +103,7 @@ func TestStrategyIsShownDeadlineAndHistory(t *testing.T) {
 func TestStrategyIsShownTheStandingsOfTheLastCompletedRound(t *testing.T) {
 	for name, change := range map[string]func(*manager.Options){
 		"a table each round": func(*manager.Options) {},
-		"a table each match": func(o *manager.Options) { o.EveryMatch = true },
+		"a table each match": func(o *manager.Options) { o.Broadcast = journal.BroadcastMatch },
 	} {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

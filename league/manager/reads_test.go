@@ -229,7 +229,7 @@ func TestReaderNeedsACredential(t *testing.T) {
 
 func TestReadsOfAnAgentAreLimited(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		m := w.StartManager(0, 1, func(o *manager.Options) { o.AsksAtOnce = 3 })
+		m := w.StartManager(0, 1, func(o *manager.Options) { o.Limits.Burst = 3 })
 		w.Player("P01")
 		for range 3 {
 			require.NoError(t, m.Authenticate(w.Context, w.Token("P01")))

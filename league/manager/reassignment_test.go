@@ -264,7 +264,7 @@ func TestMatchOfAnUnreachableRefereeIsReassigned(t *testing.T) {
 
 func TestAssignmentHoldsPlayersRecordsAndPolicy(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(3, 1, func(o *manager.Options) { o.Retry = protocol.RetryPolicy{MaxRetries: 1, Delay: 0.5} })
+		w.StartManager(3, 1, func(o *manager.Options) { o.RetryPolicy = protocol.RetryPolicy{MaxRetries: 1, Delay: 0.5} })
 		w.Referee("REF01")
 		evenPlayers(w, 3)
 		w.Finish()

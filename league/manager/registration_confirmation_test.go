@@ -53,7 +53,7 @@ func TestAgentMayRegisterBeforeItListens(t *testing.T) {
 func TestUnconfirmedRegistrationIsDroppedAfterTheGracePeriod(t *testing.T) {
 	const grace = 20 * time.Second
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(0, 1, func(o *manager.Options) { o.MaxPlayers, o.RegistrationGrace = 2, grace })
+		w.StartManager(0, 1, func(o *manager.Options) { o.MaxPlayers, o.RegistrationGrace = 2, int(grace/time.Second) })
 		w.Player("P01")
 		squatter, err := w.Apply(w.Application("Squatter"))
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestHostIsCheckedAtRegistration(t *testing.T) {
 func TestConfirmationsSurviveARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		grace := func(o *manager.Options) { o.MaxPlayers, o.RegistrationGrace = 2, 20*leaguetest.Second }
+		grace := func(o *manager.Options) { o.MaxPlayers, o.RegistrationGrace = 2, 20 }
 		x := w.StartManagerIn(folder, 0, 1, grace)
 		w.Player("P01")
 		_, err := w.Apply(w.Application("Silent"))

@@ -144,7 +144,7 @@ func TestInvalidRegistrationIsRejected(t *testing.T) {
 
 func TestEqualNamesAreAcceptedWithSameNames(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 1, func(o *manager.Options) { o.SameNames = true })
+		w.StartManager(2, 1, func(o *manager.Options) { o.UniqueDisplayNames = false })
 		w.Referee("REF01", leaguetest.WithName("Twin"))
 		w.Player("P01", leaguetest.WithName("Twin"))
 		w.Player("P02", leaguetest.WithName("Twin"))

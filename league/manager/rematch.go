@@ -7,6 +7,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/decide"
+	"evenodd/league/journal"
 )
 
 // errOrganiser is no failure: a decision of the organiser comes before the next round, or
@@ -91,10 +92,8 @@ func (m *Manager) playRematch(stop, work context.Context) error {
 	m.announce(work, []*agent{x.a, x.b}, []*match{x}).wait()
 	m.log.Info().Stringer("match_id", x.id).Str("event_type",
 		"REMATCH_BEGINS").Msg("a match is played again")
-	if lead := m.options.AnnounceLead; lead > 0 {
-		if err := m.clock.Sleep(stop, lead); err != nil {
-			return err
-		}
+	if err := m.wait(stop, m.options.AnnounceLead); err != nil {
+		return err
 	}
 	m.play(stop, work, []*match{x})
 	m.mu.Lock()
@@ -155,7 +154,7 @@ func (m *Manager) forfeits(ctx context.Context, x *match) bool {
 
 // finished completes a match whose result is on disk. Its conductor stops.
 func (m *Manager) finished(x *match) {
-	if m.options.EveryMatch {
+	if m.options.Broadcast == journal.BroadcastMatch {
 		m.tellTable(m.life)
 	}
 	x.done.Store(true)

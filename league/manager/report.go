@@ -334,7 +334,7 @@ func (m *Manager) recordLostAttempt(x *match) bool {
 // tokens, or has ever used its token: it could report. M.mu is held.
 func (m *Manager) reportedWithoutToken(q *protocol.MatchResultReport) {
 	x := m.runningMatch(q)
-	if x == nil || m.options.LenientAuth {
+	if x == nil || m.options.Lenient() {
 		return
 	}
 	id := decide.Holder(m.state, x.id)

@@ -181,7 +181,7 @@ func TestAgentMayMoveOnlyToAnEndpointItCouldRegister(t *testing.T) {
 func TestAgentDroppedDuringReregistrationIsUnknown(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *manager.Options) {
-			o.MaxPlayers, o.RegistrationGrace = 1, 10*leaguetest.Second
+			o.MaxPlayers, o.RegistrationGrace = 1, 10
 			o.CheckHost = func(ctx context.Context, hostPort string) error {
 				if hostPort == "slow:8000" {
 					<-ctx.Done()

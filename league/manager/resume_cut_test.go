@@ -188,7 +188,7 @@ func TestLeagueResumesFromALogCutAfterAnyByte(t *testing.T) {
 func TestRestartedManagerRepeatsTheResultsBeforeThePause(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		paced := func(o *manager.Options) { o.Pace = 30 * leaguetest.Second }
+		paced := func(o *manager.Options) { o.Pace = 30 }
 		x := w.StartManagerIn(folder, 4, 1, paced)
 		w.Referee("REF01")
 		w.Players(4)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -213,7 +214,7 @@ func TestRunEndsSoonAfterRefusals(t *testing.T) {
 func TestRunEndsWithinHalfAMinuteOfTheLastResult(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.EveryMatch = true })
+		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Broadcast = journal.BroadcastMatch })
 		silent := []leaguetest.Option{
 			leaguetest.On(protocol.UpdateStandings.Name, leaguetest.Silent), leaguetest.On(protocol.NotifyRoundCompleted.Name, leaguetest.Silent),
 			leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.Silent), leaguetest.On(protocol.GetMatchTranscript.Name, leaguetest.Silent),

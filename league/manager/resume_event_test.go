@@ -19,7 +19,7 @@ import (
 )
 
 // withPause pauses between rounds, so that agents can retry calls without a response.
-func withPause(o *manager.Options) { o.Pace = 5 * leaguetest.Second }
+func withPause(o *manager.Options) { o.Pace = 5 }
 
 // leagueWithCrash runs a whole league whose manager dies once, and returns its folded
 // journal.

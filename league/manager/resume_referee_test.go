@@ -28,7 +28,7 @@ func TestReportBeforeTheRoundContinuesIsRecorded(t *testing.T) {
 		w.WaitUntil(1 * leaguetest.Second)
 		x.Kill()
 		w.WaitUntil(2 * leaguetest.Second)
-		x = w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Pace = 30 * leaguetest.Second })
+		x = w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Pace = 30 })
 		w.WaitUntil(10 * leaguetest.Second)
 		assert.Equal(t, 2, x.Manager.Status().Recorded)
 		assert.Equal(t, []string{leaguetest.LeagueID + "/R1M1.json", leaguetest.LeagueID + "/R1M2.json"}, leaguetest.MatchFiles(t, files), "the reports are acknowledged")
@@ -229,7 +229,7 @@ func TestResumedLeagueKeepsItsSettings(t *testing.T) {
 		x.Kill()
 		log := w.CaptureLog()
 		x = w.StartManagerIn(folder, 6, 1, func(o *manager.Options) {
-			o.Legs, o.Scoring.Win, o.Scoring.Draw, o.Scoring.Tiebreakers = 2, 7, 5, []string{"wins"}
+			o.Legs, o.Scoring.Win, o.Scoring.Draw, o.Tiebreakers = 2, 7, 5, []string{"wins"}
 		})
 		x.Finish()
 		assert.Contains(t, log.Text(), "this league keeps those it began with")

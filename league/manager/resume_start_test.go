@@ -107,7 +107,7 @@ func TestLeagueStartsAfterTheRegistrationWindow(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(5, 1, func(o *manager.Options) { o.RegistrationWindow, o.MinPlayers = 60*leaguetest.Second, test.fewest })
+				w.StartManager(5, 1, func(o *manager.Options) { o.RegistrationWindow, o.MinPlayers = 60, test.fewest })
 				w.Referee("REF01")
 				for i, moment := range test.players {
 					w.WaitUntil(time.Duration(moment) * leaguetest.Second)
@@ -128,7 +128,7 @@ func TestStartedLeagueStaysStartedAfterARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 0, 1)
-		o.Pace = 30 * leaguetest.Second
+		o.Pace = 30
 		require.NoError(t, x.Start(o))
 		w.Referee("REF01")
 		w.Players(3)
@@ -147,7 +147,7 @@ func TestStartedLeagueStaysStartedAfterARestart(t *testing.T) {
 }
 
 // withTokenTTL makes tokens valid for an hour.
-func withTokenTTL(o *manager.Options) { o.TokenTTL = time.Hour }
+func withTokenTTL(o *manager.Options) { o.TokenTTL = 3600 }
 
 // statusWith queries the league's status with a token.
 func statusWith(w *leaguetest.World, id, token string) error {
@@ -223,7 +223,7 @@ func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
 func TestLeagueContinuesAfterItsTokensExpired(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-		hourly := func(o *manager.Options) { o.TokenTTL, o.Pace = time.Hour, 50*time.Minute }
+		hourly := func(o *manager.Options) { o.TokenTTL, o.Pace = 3600, 3000 }
 		x := w.StartManagerIn(folder, 4, 1, hourly)
 		w.RefereeWithFiles("REF01", files)
 		w.Players(4)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,7 +33,7 @@ func classRoster(names ...string) *decide.Roster {
 
 // withRoster is the option of a league with the roster, which signs.
 func withRoster(roster *decide.Roster) func(*manager.Options) {
-	return func(o *manager.Options) { o.Roster, o.Sign = roster, true }
+	return func(o *manager.Options) { o.Roster, o.Signatures = roster, journal.SignaturesOptional }
 }
 
 // applyWithCode applies as a player from the endpoint of a host, which answers pings.
@@ -126,7 +125,7 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 				folder := leaguetest.TempFolder(t)
-				options := func(o *manager.Options) { o.Pace = time.Minute }
+				options := func(o *manager.Options) { o.Pace = 60 }
 				x := w.StartManagerIn(folder, 0, 1, withRoster(classRoster()), options)
 				w.RefereeWithFiles("REF01", folder)
 				alice := playerWithCode(w, "laptop", "Alice", leaguetest.TempFolder(t))

@@ -85,7 +85,7 @@ func TestAnnouncementOfALargeLeagueListsTheMatchOfItsReceiver(t *testing.T) {
 	}{{protocol.MaxAnnounced, 50, 0}, {protocol.MaxAnnounced + 1, 1, 50}} {
 		t.Run(fmt.Sprint(test.players), func(t *testing.T) {
 			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(test.players, 1, func(o *manager.Options) { o.AnnounceLead = time.Hour })
+				w.StartManager(test.players, 1, func(o *manager.Options) { o.AnnounceLead = 3600 })
 				w.Referee("REF01", leaguetest.WithCapacity(10))
 				w.Players(test.players)
 				w.WaitUntil(300 * time.Millisecond)
@@ -198,7 +198,7 @@ func TestRoundCompletedHasSummaryAndStandings(t *testing.T) {
 
 func TestStandingsAreSentAfterEveryMatchOnRequest(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(4, 1, func(o *manager.Options) { o.EveryMatch = true })
+		w.StartManager(4, 1, func(o *manager.Options) { o.Broadcast = journal.BroadcastMatch })
 		w.Referee("REF01")
 		w.Players(4)
 		w.Finish()
@@ -220,7 +220,7 @@ func TestStandingsAreSentAfterEveryMatchOnRequest(t *testing.T) {
 
 func TestRoundIsAnnouncedBeforeItsMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(3, 1, func(o *manager.Options) { o.AnnounceLead = 60 * leaguetest.Second })
+		w.StartManager(3, 1, func(o *manager.Options) { o.AnnounceLead = 60 })
 		w.Referee("REF01")
 		w.Players(3)
 		w.Finish()
@@ -242,7 +242,9 @@ func TestLeagueStartsAtItsTimeAcrossRestarts(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		at := w.Clock.Now().Add(3 * day)
-		timed := func(o *manager.Options) { o.StartAt, o.RegistrationUntil = at, at.Add(-day) }
+		timed := func(o *manager.Options) {
+			o.StartAt, o.RegistrationUntil = protocol.FormatTimestamp(at), protocol.FormatTimestamp(at.Add(-day))
+		}
 		x := w.StartManagerIn(folder, 0, 5, timed)
 		w.RefereeWithFiles("REF01", folder)
 		w.Player("P01")
@@ -275,7 +277,7 @@ func TestOrganisersTimeReplacesTheManagers(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		began := w.Clock.Now()
-		timed := func(o *manager.Options) { o.StartAt = began.Add(time.Hour) }
+		timed := func(o *manager.Options) { o.StartAt = protocol.FormatTimestamp(began.Add(time.Hour)) }
 		x := w.StartManagerIn(folder, 2, 1, timed)
 		w.Organise(protocol.CommandStart, leaguetest.StartAt(began.Add(5*time.Hour)))
 		done := w.Organise(protocol.CommandStart, leaguetest.StartAt(began.Add(2*day)))

@@ -19,12 +19,7 @@ import (
 // announced nothing, if decisions of the organiser come first.
 func (m *Manager) playRound(stop, work context.Context, round int, before roundEnd) error {
 	before.post() // at once, because the deadline of these broadcasts has begun
-	if pace := m.options.Pace; pace > 0 {
-		if err := m.clock.Sleep(stop, pace); err != nil {
-			return err
-		}
-	}
-	if err := stop.Err(); err != nil {
+	if err := m.wait(stop, m.options.Pace); err != nil {
 		return err
 	}
 	if m.options.RoundBegins != nil {
@@ -41,23 +36,29 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 		return err
 	}
 	announcement := m.announce(work, m.players, m.matches)
-	if forfeited && m.options.EveryMatch {
+	if forfeited && m.options.Broadcast == journal.BroadcastMatch {
 		m.tellTable(work)
 	}
 	announcement.wait()
 	m.log.Info().Str("conversation_id", announcement.message.Conversation()).
 		Int("round_id", round).Int("matches_count", len(m.matches)).Str("event_type",
 		"ROUND_ANNOUNCEMENT_SENT").Msg("round announced")
-	if lead := m.options.AnnounceLead; lead > 0 {
-		if err := m.clock.Sleep(stop, lead); err != nil {
-			return err
-		}
+	if err := m.wait(stop, m.options.AnnounceLead); err != nil {
+		return err
 	}
 	m.play(stop, work, m.inOrder())
 	if slices.ContainsFunc(m.matches, func(x *match) bool { return !x.over() }) {
 		return stop.Err()
 	}
 	return nil
+}
+
+// wait waits for some seconds, or returns the error of ctx.
+func (m *Manager) wait(ctx context.Context, seconds float64) error {
+	if seconds > 0 {
+		return m.clock.Sleep(ctx, protocol.Seconds(seconds))
+	}
+	return ctx.Err()
 }
 
 // play hands out matches, as many at once as the referees' capacity and the options allow. It returns when each of

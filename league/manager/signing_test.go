@@ -20,9 +20,9 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-func signing(o *manager.Options) { o.Sign = true }
+func signing(o *manager.Options) { o.Signatures = journal.SignaturesOptional }
 
-func requiring(o *manager.Options) { o.Sign, o.RequireSignatures = true, true }
+func requiring(o *manager.Options) { o.Signatures = journal.SignaturesRequired }
 
 // signerOf is the signing key of an agent.
 func signerOf(name string) *protocol.SigningKey {
@@ -156,15 +156,10 @@ func TestLeagueThatRequiresSignaturesRejectsAgentsWithoutThem(t *testing.T) {
 	})
 }
 
-func TestRequiredSignaturesNeedALeagueThatSigns(t *testing.T) {
-	_, err := manager.New(manager.Options{LeagueID: leaguetest.LeagueID, RequireSignatures: true})
-	assert.ErrorContains(t, err, "must sign")
-}
-
 func TestChangedConfigurationIsRecorded(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		slower := func(o *manager.Options) { o.Timeouts.Move, o.EveryMatch = 60, true }
+		slower := func(o *manager.Options) { o.Timeouts.Move, o.Broadcast = 60, journal.BroadcastMatch }
 		for _, run := range []func(*manager.Options){requiring, requiring, slower, slower, requiring} {
 			w.StartManagerIn(folder, 0, 1, run).Kill()
 		}
@@ -172,7 +167,7 @@ func TestChangedConfigurationIsRecorded(t *testing.T) {
 		visitJournal(w, folder, func(e *journal.Event, _ string) {
 			switch d := e.Data.(type) {
 			case *journal.Created:
-				moves = append(moves, d.Configuration.Timeouts.Move)
+				moves = append(moves, d.Timeouts.Move)
 			case *journal.Configured:
 				moves = append(moves, d.Configuration.Timeouts.Move)
 				assert.Equal(t, journal.SignaturesRequired, d.Configuration.Signatures, "a league keeps this rule")

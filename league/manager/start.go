@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -108,12 +109,12 @@ func (r *registrations) pinged(a *agent, pong *protocol.Pong, err error, warned 
 	return false
 }
 
-// awaitStart returns when the league may start: see decide.StartRule. Meanwhile it pings
+// awaitStart returns when the league may start: see decide.Registrations.Due. Meanwhile it pings
 // the agents that have not answered.
 func (r *registrations) awaitStart(ctx context.Context) error {
 	var window <-chan time.Time
 	if length := r.options.RegistrationWindow; length > 0 {
-		window = time.After(length)
+		window = time.After(protocol.Seconds(length))
 	}
 	waiting, stop := context.WithCancel(ctx)
 	var pinging sync.WaitGroup
@@ -129,7 +130,7 @@ func (r *registrations) awaitStart(ctx context.Context) error {
 			return ctx.Err()
 		case <-window:
 			r.mu.Lock()
-			r.applicants.Start.WindowOver = true
+			r.applicants.WindowOver = true
 			r.mu.Unlock()
 			r.timeOver()
 		case <-r.replanned:
@@ -151,7 +152,7 @@ const clockCheck = time.Minute
 func (r *registrations) untilStart() <-chan time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := r.applicants.Start.Time(r.state).Sub(r.clock.Now())
+	left := decide.StartTime(r.state).Sub(r.clock.Now())
 	if left <= 0 {
 		return nil
 	}
@@ -171,7 +172,7 @@ func (r *registrations) timeOver() {
 
 // startIfComplete starts the league if it is due. The lock is held.
 func (r *registrations) startIfComplete() bool {
-	due := r.applicants.Start.Due(r.state, r.clock.Now())
+	due := r.applicants.Due(r.state, r.clock.Now())
 	if due {
 		r.close()
 	}

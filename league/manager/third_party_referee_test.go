@@ -19,7 +19,7 @@ import (
 )
 
 // lenient lets third-party agents omit tokens.
-func lenient(o *manager.Options) { o.LenientAuth = true }
+func lenient(o *manager.Options) { o.Auth = journal.AuthLenient }
 
 // thirdPartyReferee registers a referee that accepts matches and does not use access tokens.
 func thirdPartyReferee(w *leaguetest.World, id string, start leaguetest.Reply) *leaguetest.Agent {

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/player"
@@ -47,7 +48,9 @@ func benchmarkGames() rules.Registry { return rules.NewRegistry(evenodd.Game{}) 
 func benchmarkLeague(players int, carrier string) Options {
 	return Options{
 		Seed: 7, Transport: carrier, Rules: Rules{
-			Players: players, Referees: 2, LeagueID: benchLeague, GameType: evenodd.Type, Games: benchmarkGames(), Log: zerolog.Nop(),
+			Created: journal.Created{LeagueID: benchLeague, GameType: evenodd.Type,
+				Configuration: journal.Configuration{Participants: journal.Participants{Players: players, Referees: 2}}},
+			Games: benchmarkGames(), Log: zerolog.Nop(),
 		},
 	}
 }

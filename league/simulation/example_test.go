@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/journal"
 	"evenodd/league/simulation"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -17,7 +18,9 @@ func ExampleRun() {
 	result, err := simulation.Run(context.Background(), simulation.Options{
 		Seed: 7, Strategies: []string{"random", "even"}, Transport: simulation.Memory, Faults: "drop=0.1",
 		Rules: simulation.Rules{
-			Players: 4, Referees: 2, LeagueID: "example", GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
+			Created: journal.Created{LeagueID: "example", GameType: evenodd.Type,
+				Configuration: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 2}}},
+			Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
 		},
 	})
 	if err != nil {

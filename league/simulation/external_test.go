@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -98,7 +99,9 @@ func chosen(q *protocol.ChooseParityCall, choice string) *protocol.ChooseParityR
 // call once, without a pause.
 func (o externalAgents) with(players int, endpoints ...string) simulation.Options {
 	options := options(players)
-	options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.RetryPolicy{MaxRetries: 1}
+	options.Timeouts, options.RetryPolicy = protocol.DefaultTimeouts(), protocol.RetryPolicy{MaxRetries: 1}
+	options.SuspendAfter, options.ShutdownAfter = journal.DefaultSuspendAfter, journal.DefaultShutdownAfter
+	options.UniqueDisplayNames = true
 	options.External = &simulation.External{Players: endpoints, Caller: o}
 	return options
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -150,8 +151,8 @@ func TestLeagueWithFaultsHasNoTimeouts(t *testing.T) {
 	usual := run(t, o)
 	const nothing = 1e-6 // s
 	o.Timeouts = protocol.Timeouts{GameJoinAck: nothing, Move: nothing, GameOver: nothing, Generic: nothing}
-	o.Retry = protocol.DefaultRetryPolicy()
-	o.LongestMatch = time.Hour
+	o.RetryPolicy, o.LongestMatch = protocol.DefaultRetryPolicy(), 3600
+	o.SuspendAfter, o.ShutdownAfter = journal.DefaultSuspendAfter, journal.DefaultShutdownAfter
 	assert.Equal(t, withoutReferees(usual), withoutReferees(run(t, o)))
 }
 
@@ -178,11 +179,10 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 				require.ErrorIs(t, err, context.Canceled)
 				require.NoError(t, o.Files.Close())
 
-				o = simulation.Options{
-					Transport: simulation.Wire, Rules: simulation.Rules{
-						LeagueID: o.LeagueID, Games: o.Games, Log: o.Log, Players: 9, Referees: 3, Files: openFiles(t, folder, o.LeagueID),
-					},
-				}
+				first := o.Rules
+				o = simulation.Options{Transport: simulation.Wire}
+				o.LeagueID, o.Games, o.Log, o.Files = first.LeagueID, first.Games, first.Log, openFiles(t, folder, first.LeagueID)
+				o.Players, o.Referees = 9, 3
 				again := withoutReferees(run(t, o))
 				require.NoError(t, o.Files.Close())
 				assert.Equal(t, heavy, again.Faults)

@@ -107,13 +107,18 @@ type mutationLeague struct {
 	kinds []string
 }
 
+func mutated(players, referees int, game string, tournament *journal.Tournament) (o simulation.Rules) {
+	o.Players, o.Referees, o.GameType, o.Tournament = players, referees, game, tournament
+	return o
+}
+
 func mutationLeagues(t *testing.T) (leagues []*mutationLeague) {
 	t.Helper()
 	games := mutationGames()
 	for _, o := range []simulation.Options{
-		{Seed: 7, Rules: simulation.Rules{Players: 6, Referees: 2, Legs: 1, GameType: evenodd.Type}, Faults: "drop=0.1,delay=0.05,garbage=0.05,duplicate=0.1,referee-crash=REF01@R3,hang=P02@R4"},
-		{Seed: 8, Rules: simulation.Rules{Players: 4, Referees: 1, Legs: 1, GameType: tictactoe.Type}, Faults: "garbage=0.05"},
-		{Seed: 9, Rules: simulation.Rules{Players: 5, Referees: 2, GameType: rockpaperscissors.Type, Tournament: &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 3}}},
+		{Seed: 7, Rules: mutated(6, 2, evenodd.Type, nil), Faults: "drop=0.1,delay=0.05,garbage=0.05,duplicate=0.1,referee-crash=REF01@R3,hang=P02@R4"},
+		{Seed: 8, Rules: mutated(4, 1, tictactoe.Type, nil), Faults: "garbage=0.05"},
+		{Seed: 9, Rules: mutated(5, 2, rockpaperscissors.Type, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 3})},
 	} {
 		o.LeagueID, o.Games, o.Transport, o.Concurrency, o.Log, o.Sign = "cup", games, simulation.Wire, 1, zerolog.Nop(), true
 		dir := string(leaguetest.MemoryFolder(t))

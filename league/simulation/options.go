@@ -21,10 +21,12 @@ type Rules = manager.Options
 type Options struct {
 	// Rules have the numbers of players (2 to 10,000) and referees, the legs (0 means 1), the matches
 	// at once (0 means 16), and GameType "" while it is not known, as before a league is resumed.
-	// Sign has the players sign their moves and the manager the journal's heads. A league with Files,
-	// or one that requires signatures, always signs. All keys derive from the seed. Pace passes in
-	// real time also with Faults. It changes no result, and no record has it.
+	// Pace passes in real time also with Faults. It changes no result, and no record has it.
 	Rules
+
+	// Sign has the players sign their moves and the manager the journal's heads. A league with Files,
+	// or one that requires signatures, always signs. All keys derive from the seed.
+	Sign bool
 
 	Seed       uint64   // of all random decisions
 	Strategies []string // of the players, in turn, as external.Open has them; nil means random

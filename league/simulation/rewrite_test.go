@@ -33,12 +33,9 @@ func signedLeague(t *testing.T, seed uint64) store.Folder {
 	t.Helper()
 	dir := string(leaguetest.MemoryFolder(t))
 	synctest.Test(t, func(t *testing.T) {
-		playStored(t, simulation.Options{
-			Seed: seed, Transport: simulation.Wire, Rules: simulation.Rules{
-				Players: 4, Referees: 1, Legs: 1, Concurrency: 1, LeagueID: "cup", GameType: evenodd.Type, Games: mutationGames(),
-				Log: zerolog.Nop(), Sign: true,
-			},
-		}, dir)
+		o := simulation.Options{Seed: seed, Transport: simulation.Wire, Rules: mutated(4, 1, evenodd.Type, nil), Sign: true}
+		o.LeagueID, o.Concurrency, o.Games, o.Log = "cup", 1, mutationGames(), zerolog.Nop()
+		playStored(t, o, dir)
 	})
 	return store.Folder(dir)
 }
@@ -439,7 +436,7 @@ func TestKeyThatAnOrganiserInsertsIsFoundWithoutAnyKey(t *testing.T) {
 				prev, text = journal.Hash(line), append(append(text, line...), '\n')
 			}
 			events := o.events()
-			configuration := *events[0].Data.(*journal.Created).Configuration
+			configuration := events[0].Data.(*journal.Created).Configuration
 			configuration.Roster = test.roster
 			for _, e := range events {
 				add(e.At, e.Data)

@@ -61,7 +61,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if o.Concurrency == 0 {
 		o.Concurrency = 16
 	}
-	o.Sign = o.Sign || o.Files != nil || o.RequireSignatures
+	o.Sign = o.Sign || o.Files != nil || o.RequiresSignatures()
 	if err := o.resume(); err != nil {
 		return nil, err
 	}
@@ -201,15 +201,21 @@ func (s *simulated) startManager(ctx context.Context) error {
 	o := s.options
 	options := o.Rules
 	options.MaxPlayers, options.MaxReferees, options.MaxConcurrentMatches = o.Players, o.Referees, o.Concurrency
-	options.Schemes, options.Listening, options.Pace = []string{Memory, "http", "https"}, true, 0
+	options.Schemes, options.RegistrationGrace, options.Pace = []string{Memory, "http", "https"}, 0, 0
 	options.Caller, options.Clock, options.Log, options.SigningKey = c.Caller, s.clock, c.Log, c.SigningKey()
+	options.Signatures = ""
+	if o.Sign {
+		options.Signatures = cmp.Or(o.Signatures, journal.SignaturesOptional)
+	}
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults,
 		ExternalPlayers: o.externalPlayers(),
 		Entrants:        o.records(),
 	}
 	if options.Timeouts == (protocol.Timeouts{}) {
-		options.Timeouts, options.Retry = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
+		options.Timeouts, options.RetryPolicy = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
+		options.SuspendAfter, options.ShutdownAfter = journal.DefaultSuspendAfter, journal.DefaultShutdownAfter
+		options.UniqueDisplayNames = true
 	}
 	switch {
 	case s.faulty != nil:
@@ -230,7 +236,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 
 // paced is begin, which may be nil, after the pause before a round.
 func (s *simulated) paced(ctx context.Context, begin func()) func() {
-	pace := s.options.Pace
+	pace := protocol.Seconds(s.options.Pace)
 	if pace <= 0 {
 		return begin
 	}

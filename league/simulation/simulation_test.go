@@ -32,7 +32,8 @@ import (
 func options(players int) simulation.Options {
 	return simulation.Options{
 		Seed: 7, Strategies: everyday(), Transport: simulation.Memory, Rules: simulation.Rules{
-			Players: players, Referees: 2, LeagueID: "league_2025_even_odd", GameType: evenodd.Type,
+			Created: journal.Created{LeagueID: "league_2025_even_odd", GameType: evenodd.Type,
+				Configuration: journal.Configuration{Participants: journal.Participants{Players: players, Referees: 2}}},
 			Games: rules.NewRegistry(evenodd.Game{}), Log: zerolog.Nop(),
 		},
 	}
@@ -397,8 +398,8 @@ func TestInvalidOptions(t *testing.T) {
 			`seeding: no player has these names: 5 in all`,
 		}},
 		{"everything", func(o *simulation.Options) {
-			rules := simulation.Rules{Players: -1, Referees: -2, Legs: -3, Concurrency: -4}
-			*o = simulation.Options{Rules: rules, Transport: "x", Strategies: []string{""}}
+			*o = simulation.Options{Transport: "x", Strategies: []string{""}}
+			o.Players, o.Referees, o.Legs, o.Concurrency = -1, -2, -3, -4
 		}, []string{
 			"a league has 2 to 10,000 players, not -1", "a league has 1 to 1,000 referees, not -2", "legs are 1 or more, not -3",
 			"concurrency is 1 to 10,000, not -4", `transport "x": one of memory, wire, http`, fmt.Sprintf(unknown, ""),

@@ -185,7 +185,8 @@ func swarmOptions(seed uint64) simulation.Options {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
 	o := simulation.Options{
 		Seed: seed, Rules: simulation.Rules{
-			Players: 2 + r.IntN(19), Referees: 1 + r.IntN(3), Legs: 1, LeagueID: "league_2025_even_odd", GameType: evenodd.Type,
+			Created: journal.Created{LeagueID: "league_2025_even_odd", GameType: evenodd.Type, Legs: 1,
+				Configuration: journal.Configuration{Participants: journal.Participants{Players: 2 + r.IntN(19), Referees: 1 + r.IntN(3)}}},
 			Games: rules.NewRegistry(evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}), Log: zerolog.Nop(),
 		},
 	}

@@ -37,10 +37,10 @@ func (a *auditor) checkSuspension(id, change string, here location) {
 	case a.state.Open():
 		a.find(RuleLifecycle, here, "%s is %s while round %d is open", clip(id), change, a.state.Round)
 	case change == suspended && !suspend, change == shutDown && !shutdown:
-		suspendAfter, shutdownAfter := a.state.Limits()
 		a.find(RuleLifecycle, here,
 			"%s is %s after %s in a row; the league suspends after %d and shuts down after %d (0: never)",
-			clip(id), change, protocol.Counted(agent.Failures, "failure"), suspendAfter, shutdownAfter)
+			clip(id), change, protocol.Counted(agent.Failures, "failure"),
+			a.state.Created.SuspendAfter, a.state.Created.ShutdownAfter)
 	}
 }
 

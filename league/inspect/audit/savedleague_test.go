@@ -128,7 +128,7 @@ func startLeague(t *testing.T) *savedLeague {
 	w.record(&journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
 		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
-		Configuration: &journal.Configuration{Evidence: journal.GradeStated},
+		Configuration: journal.Configuration{Evidence: journal.GradeStated},
 	})
 	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
 	for i, id := range playerIDs {

@@ -16,6 +16,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/referee"
@@ -67,9 +68,7 @@ func ownManager(n *network, players, referees int, bad *tamper, game ...rules.Ga
 	game = append(game, evenodd.Game{})
 	l := n.open()
 	secret := [32]byte{1}
-	m, err := manager.New(manager.Options{
-		LeagueID: "league_check", GameType: game[0].Info().Type, Games: rules.NewRegistry(game[0]),
-		Players: players, Referees: referees, Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
+	m, err := manager.New(manager.Options{Created: leaguetest.Rules("league_check", game[0].Info().Type, players, referees), Games: rules.NewRegistry(game[0]),
 		Secret: &secret, Caller: n.caller(bad, http.ClientConfig{MaxReply: 64 << 10}), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 	})
 	require.NoError(n, err)

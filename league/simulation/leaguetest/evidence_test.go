@@ -160,7 +160,9 @@ func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want st
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game, w.Varies = game, true
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Sign, o.RequireSignatures = true, required })
+		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) {
+			o.Signatures = map[bool]string{false: journal.SignaturesOptional, true: journal.SignaturesRequired}[required]
+		})
 		if _, err := r.start(w, "REF01"); r.thirdParty && required {
 			require.ErrorContains(t, err, "this league requires signatures")
 			x.Kill()

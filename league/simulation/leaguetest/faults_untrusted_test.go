@@ -30,7 +30,7 @@ func untrustedFaults() []*fault {
 	// between does something while the league waits for its first round.
 	between := func(name, description string, do func(w *hostileWorld)) *fault {
 		return &fault{name: name, description: description, of: ofUntrusted,
-			league: []func(*manager.Options){func(o *manager.Options) { o.Pace = 30 * leaguetest.Second }},
+			league: []func(*manager.Options){func(o *manager.Options) { o.Pace = 30 }},
 			during: func(w *hostileWorld) {
 				w.WaitUntil(w.begun + leaguetest.Second)
 				do(w)
@@ -48,7 +48,7 @@ func untrustedFaults() []*fault {
 			// The window closes registration after 30 s, whether or not the applicant was
 			// accepted.
 			league: []func(*manager.Options){func(o *manager.Options) {
-				o.Players, o.MaxPlayers, o.MinPlayers, o.RegistrationWindow = 0, 10, 4, 30*leaguetest.Second
+				o.Players, o.MaxPlayers, o.MinPlayers, o.RegistrationWindow = 0, 10, 4, 30
 			}}}
 	}
 	flooding := func(name, description string, slots int, do func(w *hostileWorld)) *fault {

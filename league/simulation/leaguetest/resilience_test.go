@@ -18,7 +18,7 @@ import (
 // after the longest match.
 func TestReregistrationDoesNotExtendAMatch(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 2, func(o *manager.Options) { o.LongestMatch = 2 * time.Minute })
+		w.StartManager(2, 2, func(o *manager.Options) { o.LongestMatch = 120 })
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.AnswerWithStatus(protocol.StatusAccepted)))
 		w.Referee("REF02")
 		w.Players(2)
@@ -72,7 +72,7 @@ func TestAlwaysRejectingRefereesDoNotFillTheJournal(t *testing.T) {
 func TestResumedLeagueKeepsItsTokenLength(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Pace = 10 * time.Second })
+		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Pace = 10 })
 		w.Referee("REF01")
 		w.Players(4)
 		w.WaitUntil(15 * leaguetest.Second)
@@ -117,7 +117,7 @@ func TestRegistrationIsNotRepeatedAfterTheTokenWasUsed(t *testing.T) {
 func TestHangingRefereeLosesItsMatchAfterARestart(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		limit := func(o *manager.Options) { o.LongestMatch = 2 * time.Minute }
+		limit := func(o *manager.Options) { o.LongestMatch = 120 }
 		x := w.StartManagerIn(folder, 2, 2, limit)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(leaguetest.AnswerWithStatus(protocol.StatusAccepted), leaguetest.Silent)))
 		w.Referee("REF02")
@@ -156,7 +156,7 @@ func TestLeagueCompletesWhenTheClockJumpsBack(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		back := func(o *manager.Options) {
-			o.Pace, o.TokenTTL = 2*leaguetest.Second, 24*time.Hour
+			o.Pace, o.TokenTTL = 2, 24*3600
 			o.Clock = protocol.NewClock(func() time.Time {
 				if w.Now() > 3*leaguetest.Second {
 					return time.Now().Add(-time.Hour)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -20,7 +21,7 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-func signing(o *manager.Options) { o.Sign = true }
+func signing(o *manager.Options) { o.Signatures = journal.SignaturesOptional }
 
 // reports returns the reports of a referee.
 func reports(w *leaguetest.World, host string) (all []*protocol.MatchResultReport) {
@@ -172,7 +173,9 @@ func TestLieOfARefereeIsRejected(t *testing.T) {
 			for _, signs := range []bool{false, true} {
 				t.Run(map[bool]string{true: "signed", false: "unsigned"}[signs], func(t *testing.T) {
 					leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-						w.StartManager(2, 2, func(o *manager.Options) { o.Sign = signs })
+						w.StartManager(2, 2, func(o *manager.Options) {
+							o.Signatures = map[bool]string{true: journal.SignaturesOptional}[signs]
+						})
 						lying(w, "REF01", l)
 						w.Referee("REF02")
 						w.Players(2, leaguetest.WithStrategy("even"))

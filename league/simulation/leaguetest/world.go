@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -177,11 +178,20 @@ func (w *World) StartManager(players, referees int, change ...func(*manager.Opti
 	return w.Manager
 }
 
+// Rules are those of a league with the usual settings.
+func Rules(leagueID, game string, players, referees int) journal.Created {
+	return journal.Created{
+		LeagueID: leagueID, GameType: game, RegistrationGrace: 30,
+		SuspendAfter: journal.DefaultSuspendAfter, ShutdownAfter: journal.DefaultShutdownAfter,
+		Configuration: journal.Configuration{
+			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(), UniqueDisplayNames: true,
+			Participants: journal.Participants{Players: players, Referees: referees},
+		},
+	}
+}
+
 func (w *World) managerOptions(players, referees int, change []func(*manager.Options)) manager.Options {
-	o := manager.Options{
-		LeagueID: LeagueID, GameType: w.Game.Info().Type, Games: rules.NewRegistry(w.Game),
-		Players: players, Referees: referees,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(),
+	o := manager.Options{Created: Rules(LeagueID, w.Game.Info().Type, players, referees), Games: rules.NewRegistry(w.Game),
 		Secret: &w.Secret, Caller: w.Caller(ManagerHost, 64<<10), Clock: w.Clock, Log: w.log,
 	}
 	for _, set := range change {

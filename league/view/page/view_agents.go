@@ -50,15 +50,11 @@ func agentsOf(l *record.League, found *record.Health, unread int) *health {
 	m := at(l, live)
 	v := &health{Recorded: l.Recorded, Read: found.Attempts, Unread: unread}
 	lost, played, fallbacks := m.countsOfAgents()
-	var limits protocol.Timeouts // none if they are not known
-	if c := l.Configuration; c != nil {
-		limits = c.Timeouts
-	}
 	for _, a := range l.SortedAgents() {
 		one := agentHealth{ref: m.agent(a.AgentID), Player: a.Player, State: stateWords(l, a), Kind: kindOf(l, a),
 			Failures: a.Failures, Lost: lost[a.AgentID], Matches: played[a.AgentID],
 			Fallback: fallbacks[a.AgentID]}
-		one.measure(found.Player(a.AgentID), limits)
+		one.measure(found.Player(a.AgentID), l.Configuration.Timeouts)
 		if a.Player {
 			v.Players = append(v.Players, one)
 		} else {

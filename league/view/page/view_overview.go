@@ -154,10 +154,8 @@ func (m *moment) lastRound() string {
 
 // awaited is what a league waits for that has not started.
 func (m *moment) awaited() *awaited {
-	a := &awaited{}
-	if c := m.Configuration; c != nil {
-		a.WantedPlayers, a.WantedReferees, a.StartAt = c.Participants.Players, c.Participants.Referees, c.StartAt
-	}
+	c := m.Configuration
+	a := &awaited{WantedPlayers: c.Players, WantedReferees: c.Referees, StartAt: c.StartAt}
 	if s := m.StartPlanned; s != nil {
 		a.StartAt, a.By, a.Reason = s.StartAt, shown(s.By), shown(s.Reason)
 	}

@@ -429,7 +429,7 @@ func TestAnotherKeyAfterTheStartIsShown(t *testing.T) {
 	key := func(n byte) string { return protocol.NewSigningKey([32]byte{n}).Public() }
 	s.add(&journal.Created{
 		SchemaVersion: store.SchemaVersion, LeagueID: "cup", GameType: "even_odd", Legs: 1, ManagerKey: key(9),
-		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, Configuration: &journal.Configuration{Roster: &journal.Roster{Players: 3}},
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, Configuration: journal.Configuration{Roster: &journal.Roster{Players: 3}},
 	})
 	s.add(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Capacity: 9, Generation: 1})
 	for _, id := range []string{"P01", "P02", "P03"} {

@@ -108,12 +108,10 @@ func (b *builder) describe() League {
 	s, d, one := b.l.State, b.l.Created, b.league
 	one.Progress, one.Legs, one.At, one.CompletedRounds = b.l.Progress(), d.Legs, b.l.At, s.CompletedRounds()
 	one.Scoring, one.Tiebreakers, one.Auth = d.Scoring, d.Tiebreakers, d.Auth
-	one.SuspendAfter, one.ShutdownAfter = s.Limits()
-	if s.Configuration != nil {
-		c := *s.Configuration
-		c.AllowedEndpoints = nil
-		one.Configuration = &c
-	}
+	one.SuspendAfter, one.ShutdownAfter = d.SuspendAfter, d.ShutdownAfter
+	c := *s.Configuration
+	c.AllowedEndpoints = nil
+	one.Configuration = &c
 	if s.Completed != nil {
 		champion := s.Champion()
 		one.Champion, one.Simulation = &champion, publicSimulation(d.Simulation)
@@ -275,10 +273,7 @@ func (b *builder) agents(matches []record.Match) []Agent {
 			count[id]++
 		}
 	}
-	timeouts := protocol.DefaultTimeouts()
-	if c := b.l.Configuration; c != nil {
-		timeouts = c.Timeouts
-	}
+	timeouts := b.l.Configuration.Timeouts
 	list := []Agent{}
 	for _, a := range b.l.SortedAgents() {
 		one := Agent{AgentStatus: b.l.Agent(a), Role: a.Role, Answered: a.Answered, Matches: count[a.AgentID],

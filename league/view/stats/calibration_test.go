@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
@@ -177,8 +178,9 @@ func TestPerfectTicTacToePlayerIsClearOfTheRest(t *testing.T) {
 	t.Parallel()
 	result, err := simulation.Run(t.Context(), simulation.Options{
 		Rules: simulation.Rules{
-			Players: 8, Referees: 1, Legs: 4, LeagueID: "x", Log: zerolog.Nop(),
-			GameType: tictactoe.Type, Games: rules.NewRegistry(tictactoe.Game{}),
+			Created: journal.Created{LeagueID: "x", GameType: tictactoe.Type, Legs: 4,
+				Configuration: journal.Configuration{Participants: journal.Participants{Players: 8, Referees: 1}}},
+			Games: rules.NewRegistry(tictactoe.Game{}), Log: zerolog.Nop(),
 		},
 		Seed: 7, Transport: simulation.Memory,
 		Strategies: []string{"random", "random", "perfect", "random", "random", "random", "random", "random"},

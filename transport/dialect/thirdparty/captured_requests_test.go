@@ -151,5 +151,7 @@ func accepting(assigned chan<- *protocol.MatchAssignment) nethttp.HandlerFunc {
 // tokens.
 func admitting(capture string, others ...string) func(*manager.Options) {
 	tokenless := append([]string{"maker-d", "maker-e"}, others...)
-	return func(o *manager.Options) { o.LenientAuth = slices.Contains(tokenless, capture) }
+	return func(o *manager.Options) {
+		o.Auth = map[bool]string{true: protocol.AuthLenient}[slices.Contains(tokenless, capture)]
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -135,10 +136,7 @@ type ownManager struct {
 func (w *world) manager(players, referees int, change ...func(*manager.Options)) *ownManager {
 	w.t.Helper()
 	d, c := w.edge("", usual)
-	o := manager.Options{
-		LeagueID: leagueID, GameType: evenodd.Type, Games: rules.NewRegistry(evenodd.Game{}), Players: players, Referees: referees,
-		Timeouts: protocol.DefaultTimeouts(), Retry: protocol.DefaultRetryPolicy(), Caller: c, Clock: w.clock, Log: zerolog.Nop(),
-	}
+	o := manager.Options{Created: leaguetest.Rules(leagueID, evenodd.Type, players, referees), Games: rules.NewRegistry(evenodd.Game{}), Caller: c, Clock: w.clock, Log: zerolog.Nop()}
 	if w.folder != "" {
 		keep, _, err := manager.OpenFiles(w.folder, leagueID, false, time.Now)
 		require.NoError(w.t, err)
