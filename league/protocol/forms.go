@@ -30,9 +30,6 @@ var (
 		pattern: "^[^\x00-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]*$",
 		valid:   harmless, max: 50,
 	}
-	// urlPattern is a scheme, an optional user, a host, an optional port, and any rest.
-	urlPattern = regexp.MustCompile(
-		`^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`)
 )
 
 // forms are the forms by their words in tags.
@@ -48,14 +45,16 @@ var forms = map[string]*form{
 		valid: ValidPublicKey},
 	"signature": {rule: "128 lower-case hexadecimal digits", pattern: `^[0-9a-f]{128}$`, valid: isSignature},
 	"code":      matching("an error code of the form E001", `^E[0-9]{3}$`),
-	"url":       {rule: "an absolute URL", pattern: urlPattern.String(), format: "uri", valid: ValidURL},
+	"url":       {rule: "an absolute URL", pattern: urlPattern, format: "uri", valid: ValidURL},
 	"network": {rule: "a network in CIDR notation, such as 10.1.0.0/16", pattern: `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`,
 		valid: func(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }},
 }
 
 const (
 	digestPattern = `^[0-9a-f]{64}$`
-	formLimit     = 300 // characters of a string that has a form
+	// urlPattern is a scheme, an optional user, a host, an optional port, and any rest.
+	urlPattern = `^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*@)?(\[[0-9A-Fa-f:.]+\]|[^/?#@:\[\]]+)(:[0-9]*)?([/?#]|$)`
+	formLimit  = 300 // characters of a string that has a form
 )
 
 func matching(rule, pattern string) *form {
@@ -63,15 +62,21 @@ func matching(rule, pattern string) *form {
 }
 
 // ValidURL tells whether s is an absolute URL: a valid endpoint in a message.
-func ValidURL(s string) bool {
-	_, err := url.Parse(s)
-	return err == nil && urlPattern.MatchString(s)
-}
+func ValidURL(s string) bool { return parseURL(s) != nil }
 
 // ValidHTTP tells whether s is an absolute URL of HTTP or HTTPS.
 func ValidHTTP(s string) bool {
+	u := parseURL(s)
+	return u != nil && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// parseURL reads an absolute URL with a host and without an IPv6 zone; nil for another text.
+func parseURL(s string) *url.URL {
 	u, err := url.Parse(s)
-	return err == nil && urlPattern.MatchString(s) && (u.Scheme == "http" || u.Scheme == "https")
+	if err != nil || u.Scheme == "" || u.Hostname() == "" || strings.Contains(u.Host, "%") {
+		return nil
+	}
+	return u
 }
 
 // short tells whether s has at most limit characters.

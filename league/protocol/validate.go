@@ -162,16 +162,15 @@ func (v *validator) fail(f *field, start int, rule string, kind breach) {
 func (v *validator) object(f *field) {
 	v.at++
 	first := len(v.broken)
-	seen := uint64(0)
+	seen, expected := uint64(0), 0
 	for v.next('}') {
-		name := v.string()
-		v.colon()
-		i := slices.IndexFunc(f.fields, func(member field) bool { return member.name == name })
+		i := v.memberOf(f, expected)
 		if i < 0 {
 			v.skip()
 			continue
 		}
 		seen |= 1 << i
+		expected = i + 1
 		before := len(v.broken)
 		v.member(f.fields[i].name, &f.fields[i])
 		for k := before; k < len(v.broken); k++ {
@@ -276,6 +275,22 @@ func (v *validator) next(closing byte) bool {
 		return false
 	}
 	return true
+}
+
+// memberOf reads the name of a member of f and returns its index; -1 for an unknown name. Expected is
+// the index that it has if the sender is of this program.
+func (v *validator) memberOf(f *field, expected int) (index int) {
+	if expected < len(f.fields) {
+		name, rest := f.fields[expected].name, v.text[v.at+1:]
+		if strings.HasPrefix(rest, name) && rest[len(name)] == '"' {
+			v.at += len(name) + 2
+			v.colon()
+			return expected
+		}
+	}
+	name := v.string()
+	v.colon()
+	return slices.IndexFunc(f.fields, func(member field) bool { return member.name == name })
 }
 
 // colon goes behind a colon.
