@@ -3,6 +3,7 @@ package http
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"net/netip"
 	"sync"
@@ -81,7 +82,7 @@ const maxKnown = 4096
 
 // callers limit the calls of each caller. They have two generations: when the young
 // one is full, it replaces the old one. So the tables are bounded, and the least
-// recently used entries are evicted.
+// recently used entries without a call are evicted.
 type callers struct {
 	limits Limits
 
@@ -105,7 +106,7 @@ type caller struct {
 }
 
 func newCallers(l Limits) *callers {
-	return &callers{limits: l, young: map[callerID]*caller{}}
+	return &callers{limits: l, young: map[callerID]*caller{}, old: map[callerID]*caller{}}
 }
 
 // enter counts a call; leave must follow. Without a caller the call is refused: wait
@@ -152,7 +153,8 @@ func (t *callers) find(id callerID) *caller {
 		}
 	}
 	if len(t.young) >= maxKnown {
-		t.young, t.old = map[callerID]*caller{}, t.young
+		maps.DeleteFunc(t.old, func(_ callerID, c *caller) bool { return c.calls == 0 })
+		t.young, t.old = t.old, t.young
 	}
 	t.young[id] = c
 	return c

@@ -3,8 +3,6 @@ package http
 import (
 	"context"
 	"net/http"
-	"net/netip"
-	"sync"
 	"time"
 )
 
@@ -27,53 +25,33 @@ const streamTime = time.Hour
 
 // streams are the open streams of updates.
 type streams struct {
-	limits StreamLimits
-	ended  context.Context //nolint:containedctx // ends every stream when the server stops
-	end    context.CancelFunc
-
-	mu   sync.Mutex
-	all  int
-	from map[netip.Addr]int
+	slots *callers
+	write time.Duration   // see StreamLimits
+	ended context.Context //nolint:containedctx // ends every stream when the server stops
+	end   context.CancelFunc
 }
 
 func newStreams(limits StreamLimits) *streams {
-	s := &streams{limits: limits, from: map[netip.Addr]int{}}
+	slots := NoLimits()
+	slots.Calls, slots.CallsPerAddress = limits.Streams, limits.StreamsPerAddress
+	s := &streams{slots: newCallers(slots), write: limits.Write}
 	s.ended, s.end = context.WithCancel(context.Background())
 	return s
 }
 
 // serve serves a stream, unless there are too many.
 func (s *streams) serve(w http.ResponseWriter, r *http.Request, h http.Handler) {
-	from := addressOf(r.RemoteAddr)
-	if !s.enter(from) {
+	conn := connOf(r.Context())
+	slot, _ := s.slots.enter(callerID{address: conn.from})
+	if slot == nil {
 		unavailable(w)
 		return
 	}
-	defer s.leave(from)
+	defer s.slots.leave(slot)
 	ctx, cancel := context.WithTimeout(r.Context(), streamTime)
 	defer cancel()
 	defer context.AfterFunc(s.ended, cancel)()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a server of net/http can always set it
-	connOf(r.Context()).streaming.Store(int64(s.limits.Write))
+	conn.streaming.Store(int64(s.write))
 	h.ServeHTTP(w, r.WithContext(ctx))
-}
-
-func (s *streams) enter(from netip.Addr) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all >= s.limits.Streams || s.from[from] >= s.limits.StreamsPerAddress {
-		return false
-	}
-	s.all++
-	s.from[from]++
-	return true
-}
-
-func (s *streams) leave(from netip.Addr) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all--
-	if s.from[from]--; s.from[from] == 0 {
-		delete(s.from, from)
-	}
 }
