@@ -26,8 +26,8 @@ type admission struct {
 	change chan struct{} // has an element when a connection that waits to be admitted should try again
 
 	mu   sync.Mutex
-	all  conns
-	from map[netip.Addr]*conns
+	all  list.List // of connections; those that wait for a request are in order, the oldest first
+	from map[netip.Addr]*list.List
 	of   map[string]int // the proven connections of each agent
 }
 
@@ -35,26 +35,22 @@ type admission struct {
 // stay unproven, so that no agent crowds out the connections of others.
 func (l Limits) provenConns() int { return max(4, l.ConnsPerAddress/8) }
 
-// conns are the connections of one address, or all. Each has its element in one of the
-// lists. Connections that wait for a request are in order, the oldest first.
-type conns struct{ unproven, proven list.List }
-
-func (c *conns) len() int { return c.unproven.Len() + c.proven.Len() }
-
 // oldest returns the connection that a new one may replace; nil for none.
-func (c *conns) oldest() *admittedConn {
-	for _, l := range []*list.List{&c.unproven, &c.proven} {
-		for e := l.Front(); e != nil; e = e.Next() {
-			if conn := e.Value.(*admittedConn); !conn.busy {
-				return conn
-			}
+func oldest(conns *list.List) (oldest *admittedConn) {
+	for e := conns.Front(); e != nil; e = e.Next() {
+		switch c := e.Value.(*admittedConn); {
+		case c.busy:
+		case !c.proven.Load():
+			return c
+		case oldest == nil:
+			oldest = c
 		}
 	}
-	return nil
+	return oldest
 }
 
 func newAdmission(limits Limits) *admission {
-	return &admission{limits: limits, change: make(chan struct{}, 1), from: map[netip.Addr]*conns{}, of: map[string]int{}}
+	return &admission{limits: limits, change: make(chan struct{}, 1), from: map[netip.Addr]*list.List{}, of: map[string]int{}}
 }
 
 // admit admits a connection, and closes another one for it if necessary. It waits while
@@ -80,22 +76,22 @@ func (a *admission) try(c *admittedConn) (admitted, full bool) {
 	defer a.mu.Unlock()
 	own := a.from[c.from]
 	if own == nil {
-		own = &conns{}
+		own = list.New()
 	}
-	if own.len() >= a.limits.ConnsPerAddress && !a.replace(own) {
+	if own.Len() >= a.limits.ConnsPerAddress && !a.replace(own) {
 		return false, false
 	}
-	if a.all.len() >= a.limits.Conns && !a.replace(&a.all) {
+	if a.all.Len() >= a.limits.Conns && !a.replace(&a.all) {
 		return false, true
 	}
 	a.from[c.from], c.own = own, own
-	c.inAll, c.inOwn = a.all.unproven.PushBack(c), own.unproven.PushBack(c)
+	c.inAll, c.inOwn = a.all.PushBack(c), own.PushBack(c)
 	return true, false
 }
 
 // replace closes a connection for a new one. The lock is held.
-func (a *admission) replace(among *conns) bool {
-	c := among.oldest()
+func (a *admission) replace(among *list.List) bool {
+	c := oldest(among)
 	if c == nil {
 		return false
 	}
@@ -109,10 +105,9 @@ func (a *admission) remove(c *admittedConn) {
 	if c.own == nil {
 		return
 	}
-	all, own := c.lists()
-	all.Remove(c.inAll)
-	own.Remove(c.inOwn)
-	if c.own.len() == 0 {
+	a.all.Remove(c.inAll)
+	c.own.Remove(c.inOwn)
+	if c.own.Len() == 0 {
 		delete(a.from, c.from)
 	}
 	c.own = nil
@@ -182,9 +177,9 @@ type admittedConn struct {
 	streaming atomic.Int64 // the nanoseconds for one write of a stream; 0 without a stream
 
 	// Guarded by the lock of the admission.
-	busy         bool   // a call is in progress
-	agent        string // the caller that has proven it
-	own          *conns // of the same address; nil when the connection is not counted
+	busy         bool       // a call is in progress
+	agent        string     // the caller that has proven it
+	own          *list.List // of the same address; nil when the connection is not counted
 	inAll, inOwn *list.Element
 }
 
@@ -196,14 +191,6 @@ func admitted(c net.Conn) *admittedConn {
 	}
 	conn, _ := c.(*admittedConn)
 	return conn
-}
-
-// lists are the lists that have the connection. The lock is held.
-func (c *admittedConn) lists() (all, own *list.List) {
-	if c.proven.Load() {
-		return &c.admission.all.proven, &c.own.proven
-	}
-	return &c.admission.all.unproven, &c.own.unproven
 }
 
 // call notes that a call is in progress.
@@ -222,9 +209,8 @@ func (c *admittedConn) wait() {
 		return
 	}
 	c.busy = false
-	all, own := c.lists()
-	all.MoveToBack(c.inAll)
-	own.MoveToBack(c.inOwn)
+	c.admission.all.MoveToBack(c.inAll)
+	c.own.MoveToBack(c.inOwn)
 	c.admission.changed()
 }
 
@@ -241,12 +227,7 @@ func (c *admittedConn) prove(agent string) {
 	}
 	c.agent = agent
 	c.admission.of[agent]++
-	all, own := c.lists()
-	all.Remove(c.inAll)
-	own.Remove(c.inOwn)
 	c.proven.Store(true)
-	all, own = c.lists()
-	c.inAll, c.inOwn = all.PushBack(c), own.PushBack(c)
 }
 
 const (
