@@ -89,12 +89,12 @@ func (b *Breaker) note(endpoint string, h health, err error) {
 	case h == good && known:
 		delete(b.circuits, endpoint)
 		if !c.until.IsZero() {
-			b.log.Info().Str("endpoint", endpoint).Str("event_type", eventEndpointBack).Msg("the endpoint answers again")
+			b.log.Info().Str("endpoint", endpoint).Str("event_type", "THE_ENDPOINT_ANSWERS_AGAIN").Msg("the endpoint answers again")
 		}
 	case h == bad && (known || len(b.circuits) < maxCircuits):
 		if c.failures++; c.failures == maxFailures {
 			b.log.Warn().Str("endpoint", endpoint).Err(err).Dur("delay_ms", openFor).
-				Str("event_type", eventEndpointFailing).Msg("the endpoint keeps failing: notices to it are held back")
+				Str("event_type", "THE_ENDPOINT_KEEPS_FAILING_NOTICES_TO_IT_ARE_HELD_BACK").Msg("the endpoint keeps failing: notices to it are held back")
 		}
 		if c.failures >= maxFailures {
 			c.until = time.Now().Add(openFor)
@@ -115,14 +115,16 @@ const (
 // healthBy judges an endpoint by the error of a call. An endpoint that answers with an
 // error, or asks to wait, is healthy. A local failure says nothing about it.
 func healthBy(err error) health {
-	var answered rpcError
-	var local *LocalError
-	var forbidden *ForbiddenError
 	switch {
-	case err == nil, errors.As(err, &answered), retryAfter(err) > 0:
+	case err == nil, is[RPCError](err), retryAfter(err) > 0:
 		return good
-	case errors.As(err, &local), errors.As(err, &forbidden), errors.Is(err, context.Canceled):
+	case is[*LocalError](err), is[*ForbiddenError](err), errors.Is(err, context.Canceled):
 		return unknown
 	}
 	return bad
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

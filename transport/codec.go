@@ -125,7 +125,7 @@ func (m *Mux) encoded(method string, id jsontext.Value, call func() (any, error)
 		return result, nil, err
 	}
 	if encoded, err = encodeResult(result, id); err != nil {
-		m.log.Error().Str("method", method).Err(err).Str("event_type", eventResultLost).Msg("a result cannot be encoded")
+		m.log.Error().Str("method", method).Err(err).Str("event_type", "A_RESULT_CANNOT_BE_ENCODED").Msg("a result cannot be encoded")
 	}
 	return result, encoded, err
 }
@@ -248,7 +248,7 @@ type errorObject struct {
 	Data    jsontext.Value `json:"data,omitzero"`
 }
 
-func encodeError(e rpcError, id jsontext.Value) []byte {
+func encodeError(e RPCError, id jsontext.Value) []byte {
 	code, message, data := e.RPCError()
 	if !utf8.ValidString(message) {
 		message = "Internal error"

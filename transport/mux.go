@@ -99,7 +99,7 @@ func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []b
 	}
 	value, err := r.decode(params)
 	if err != nil {
-		m.log.Debug().Str("method", method).Err(err).Str("event_type", eventCallRefused).Msg("call refused")
+		m.log.Debug().Str("method", method).Err(err).Str("event_type", "CALL_REFUSED").Msg("call refused")
 		m.unread(ctx, method, err)
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []b
 func (m *Mux) contain(method string, err *error) {
 	if v := recover(); v != nil {
 		m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).
-			Str("event_type", eventHandlerPanicked).Msg("a handler panicked")
+			Str("event_type", "A_HANDLER_PANICKED").Msg("a handler panicked")
 		*err = &Error{Code: CodeInternal, Message: "Internal error"}
 	}
 }
@@ -118,14 +118,14 @@ func (m *Mux) contain(method string, err *error) {
 // run calls the handler.
 func (m *Mux) run(ctx context.Context, r route, method, bearer string, params any) (any, error) {
 	if e := m.log.Debug(); e.Enabled() {
-		describe(e, params).Str("method", method).Str("event_type", eventMessageReceived).Msg("received")
+		describe(e, params).Str("method", method).Str("event_type", "MESSAGE_RECEIVED").Msg("received")
 	}
 	result, err := r.handle(ctx, bearer, params)
 	if e := m.log.Debug(); e.Enabled() {
 		if err != nil {
-			describe(e, params).Str("method", method).Err(err).Str("event_type", eventErrorSent).Msg("answered with an error")
+			describe(e, params).Str("method", method).Err(err).Str("event_type", "ANSWERED_WITH_AN_ERROR").Msg("answered with an error")
 		} else {
-			describe(e, result).Str("method", method).Str("event_type", eventAnswerSent).Msg("answered")
+			describe(e, result).Str("method", method).Str("event_type", "ANSWER_SENT").Msg("answered")
 		}
 	}
 	return result, err

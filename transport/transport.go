@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -57,6 +58,16 @@ type Posted struct {
 	Body    []byte
 }
 
+// Bearer is the bearer credential in a header Authorization, "" for none and for other schemes
+// (RFC 6750 §2.1; a scheme is not case-sensitive).
+func Bearer(authorization string) string {
+	scheme, credential, _ := strings.Cut(authorization, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return credential
+}
+
 // Codes of JSON-RPC 2.0.
 const (
 	CodeParse          = -32700
@@ -93,8 +104,8 @@ func (e *Error) RetryAfter() time.Duration { return e.After }
 // HTTPStatus is the HTTP status of the response; 0 on other carriers.
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// An rpcError is an error with the parts of a JSON-RPC error object.
-type rpcError interface {
+// An RPCError is an error with the parts of a JSON-RPC error object.
+type RPCError interface {
 	error
 	RPCError() (code int, message string, data any)
 }
@@ -170,9 +181,8 @@ func retryAfter(err error) time.Duration {
 
 // asRPC converts any error of a handler to a JSON-RPC error object. The text of an
 // error without RPCError is not sent.
-func asRPC(err error) rpcError {
-	var e rpcError
-	if errors.As(err, &e) {
+func asRPC(err error) RPCError {
+	if e, ok := errors.AsType[RPCError](err); ok {
 		return e
 	}
 	return &Error{Code: CodeInternal, Message: "Internal error"}

@@ -108,9 +108,9 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	defer p.release()
 	var r reply
 	if c.dialect == nil {
-		r, err = c.post(p, q.Endpoint, q.Bearer, nil, body, q.MaxReply)
+		r, err = c.post(p, &q, q.Endpoint, nil, body)
 	} else {
-		r, err = c.translated(p, q.Endpoint, q.Bearer, q.Method, body, q.MaxReply)
+		r, err = c.translated(p, &q, body)
 	}
 	timing := p.finish() // without the time to decode
 	if err != nil {
@@ -136,25 +136,24 @@ type reply struct {
 
 // translated makes a call in the form that its endpoint understands. The reply is the
 // last one, with the status and the bodies that the dialect returns.
-func (c *Client) translated(ctx context.Context, endpoint, bearer, method string, body []byte,
-	maxReply int64) (last reply, err error) {
+func (c *Client) translated(ctx context.Context, q *transport.Request, body []byte) (last reply, err error) {
 	post := func(ctx context.Context, to string, header map[string]string, body []byte) (transport.Posted, error) {
-		r, err := c.post(ctx, to, bearer, header, body, maxReply)
+		r, err := c.post(ctx, q, to, header, body)
 		if err == nil {
 			last = r
 		}
 		return transport.Posted{Status: r.status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, err
 	}
-	last.status, last.body, last.arrived, err = c.dialect.Call(ctx, endpoint, bearer, method, body, post)
+	last.status, last.body, last.arrived, err = c.dialect.Call(ctx, q.Endpoint, q.Bearer, q.Method, body, post)
 	if last.status >= 300 { // not translated, and maybe that of an earlier form
 		last.arrived = last.body
 	}
 	return last, err
 }
 
-// post posts a body and reads the response.
-func (c *Client) post(ctx context.Context, to, bearer string, header map[string]string, body []byte,
-	maxReply int64) (reply, error) {
+// post posts a body for a call and reads the response.
+func (c *Client) post(ctx context.Context, q *transport.Request, to string, header map[string]string,
+	body []byte) (reply, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
 		return reply{}, &transport.UnreachableError{Endpoint: to, Err: err}
@@ -164,15 +163,15 @@ func (c *Client) post(ctx context.Context, to, bearer string, header map[string]
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
-	if bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+bearer)
+	if q.Bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+q.Bearer)
 	}
 	response, err := c.connections.RoundTrip(request) // follows no redirect
 	if err != nil {
 		return reply{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err := readAll(response, max(c.maxReply, maxReply))
+	answer, err := readAll(response, max(c.maxReply, q.MaxReply))
 	if err != nil {
 		return reply{}, err
 	}

@@ -153,10 +153,7 @@ func (r reply) failed(err error) error {
 	if answered, ok := errors.AsType[*transport.Error](err); ok {
 		answered.Status = r.status
 	}
-	var rpc interface {
-		RPCError() (code int, message string, data any)
-	}
-	if errors.As(err, &rpc) {
+	if _, ok := errors.AsType[transport.RPCError](err); ok {
 		return err
 	}
 	if json.Unmarshal(r.body, new(any)) == nil {

@@ -17,11 +17,6 @@ func hostName(host string) string {
 	return strings.ToLower(host)
 }
 
-func isAddress(name string) bool {
-	_, err := netip.ParseAddr(name)
-	return err == nil
-}
-
 // onlyFor refuses requests for other hosts, against DNS rebinding: a web page whose own
 // name resolves to the address of this server could otherwise call it from a browser in
 // the operator's network. A request for an address is never refused, because DNS
@@ -37,7 +32,7 @@ func onlyFor(names []string, next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := hostName(r.Host)
-		if !allowed[name] && !isAddress(name) {
+		if _, err := netip.ParseAddr(name); err != nil && !allowed[name] {
 			http.Error(w, "this agent does not have the name in the Host header; its operator can allow it by --allowed-host",
 				http.StatusMisdirectedRequest)
 			return

@@ -23,8 +23,7 @@ func (q *Quota) limited(s *Server, m *Mount) http.Handler {
 		caller, wait := q.callers.enter(callerID{address: conn.from})
 		switch {
 		case caller == nil && wait > 0:
-			w.Header().Set("Retry-After", retrySeconds(wait))
-			http.Error(w, "too many requests", http.StatusTooManyRequests)
+			tooMany(w, wait)
 			return
 		case caller == nil:
 			unavailable(w)

@@ -313,15 +313,8 @@ func (s *Server) isBareCall(r *http.Request) bool {
 		r.Header.Get("Content-Type") == "" && r.Header.Get("Content-Encoding") == ""
 }
 
-// bearerOf is the bearer credential of a request, "" for none and for other schemes
-// (RFC 6750 §2.1; a scheme is not case-sensitive).
-func bearerOf(r *http.Request) string {
-	scheme, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return credential
-}
+// bearerOf is the bearer credential of a request; "" for none.
+func bearerOf(r *http.Request) string { return transport.Bearer(r.Header.Get("Authorization")) }
 
 // readBody reads a body of at most limit bytes. MaxBytesReader refuses every larger
 // one, because it makes the server wait until the client has read the refusal. If the
@@ -349,11 +342,15 @@ func (s *Server) tooLarge(ctx context.Context, w http.ResponseWriter, limit int6
 
 func (s *Server) rateLimited(w http.ResponseWriter, wait time.Duration) {
 	if s.config.RateLimited == nil {
-		w.Header().Set("Retry-After", retrySeconds(wait))
-		http.Error(w, "too many requests", http.StatusTooManyRequests)
+		tooMany(w, wait)
 		return
 	}
 	writeRetry(w, wait, transport.EncodeError(s.config.RateLimited(wait)))
+}
+
+func tooMany(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", retrySeconds(wait))
+	http.Error(w, "too many requests", http.StatusTooManyRequests)
 }
 
 // retrySeconds is a wait as Retry-After has it: in whole seconds, rounded up.

@@ -20,6 +20,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"evenodd/transport"
 )
 
 // A Tool is a call that a client can make.
@@ -194,10 +196,7 @@ func (t *Tool) handle(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallToo
 	result, err := t.Call(ctx, bearerOf(q.Extra), arguments)
 	if err != nil {
 		failed := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
-		var coded interface {
-			RPCError() (code int, message string, data any)
-		}
-		if errors.As(err, &coded) {
+		if coded, ok := errors.AsType[transport.RPCError](err); ok {
 			if _, _, data := coded.RPCError(); data != nil {
 				failed.StructuredContent, err = encode(data)
 				return failed, err
@@ -244,10 +243,8 @@ func (r *Resource) read(ctx context.Context, q *mcp.ReadResourceRequest) (*mcp.R
 
 // asRPC returns an error of the agent as an error of JSON-RPC.
 func asRPC(err error) error {
-	var coded interface {
-		RPCError() (code int, message string, data any)
-	}
-	if !errors.As(err, &coded) {
+	coded, ok := errors.AsType[transport.RPCError](err)
+	if !ok {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "Internal error"}
 	}
 	code, _, data := coded.RPCError()
@@ -265,16 +262,12 @@ func encode(value any) (json.RawMessage, error) {
 	return text, err
 }
 
-// bearerOf is the bearer credential of a request; "" for none (RFC 6750 §2.1).
+// bearerOf is the bearer credential of a request; "" for none.
 func bearerOf(e *mcp.RequestExtra) string {
 	if e == nil {
 		return ""
 	}
-	scheme, credential, _ := strings.Cut(e.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return credential
+	return transport.Bearer(e.Header.Get("Authorization"))
 }
 
 // Changed tells the clients that listen to a resource that it has changed. It never

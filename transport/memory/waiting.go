@@ -190,13 +190,9 @@ type handlerContext struct {
 	mu    sync.Mutex
 	ended bool // the caller waits no more
 	late  bool // its limit was over
-	inner *inner
-}
-
-// An inner context has the Done of a handlerContext.
-type inner struct {
-	context.Context //nolint:containedctx // its whole purpose
-	cancel          context.CancelFunc
+	// inner has the Done of the handlerContext
+	inner  context.Context //nolint:containedctx // its whole purpose
+	cancel context.CancelFunc
 }
 
 // Deadline is the end of the limit, or of the caller's context.
@@ -213,10 +209,9 @@ func (h *handlerContext) Done() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.inner == nil {
-		ctx, cancel := context.WithCancel(h.Context)
-		h.inner = &inner{ctx, cancel}
+		h.inner, h.cancel = context.WithCancel(h.Context)
 		if h.ended {
-			cancel()
+			h.cancel()
 		}
 	}
 	return h.inner.Done()
@@ -243,6 +238,6 @@ func (h *handlerContext) end(late bool) {
 	defer h.mu.Unlock()
 	h.ended, h.late = true, late
 	if h.inner != nil {
-		h.inner.cancel()
+		h.cancel()
 	}
 }
