@@ -2,7 +2,9 @@ package membership
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -85,6 +87,21 @@ func (a *Agent) Done() <-chan struct{} { return a.done }
 
 // End closes Done. It must be called once.
 func (a *Agent) End() { close(a.done) }
+
+// Wait returns when a condition holds, or ctx ends. It checks the condition with the lock of
+// changed held, now and whenever changed is signalled.
+func Wait(ctx context.Context, changed *sync.Cond, holds func() bool) {
+	changed.L.Lock()
+	defer changed.L.Unlock()
+	defer context.AfterFunc(ctx, func() {
+		changed.L.Lock()
+		defer changed.L.Unlock()
+		changed.Broadcast()
+	})()
+	for !holds() && ctx.Err() == nil {
+		changed.Wait()
+	}
+}
 
 // Derive derives a random value from the agent's secret and a key, which a restarted
 // agent derives again.

@@ -108,7 +108,7 @@ func (c *Current) CheckCredential(bearer string) error {
 		return protocol.Fault(protocol.ErrInvalidMatchState, "this agent is not registered in a league")
 	case bearer == "":
 		return protocol.Fault(protocol.ErrTokenMissing, "the manager shows a bearer credential with this message")
-	case m.credential == "" || !protocol.SameToken(bearer, m.credential):
+	case !c.KnowsManager(bearer):
 		return protocol.Fault(protocol.ErrTokenInvalid, "the bearer credential is not that of the manager")
 	}
 	return nil

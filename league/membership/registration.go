@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,19 @@ type Answer struct {
 // identity, or for a new agent if known is nil. The returned function sends the same
 // message each time, so that the manager recognizes a repetition after a lost response.
 type Apply func(known *store.Identity, conversation string) func(context.Context) (*Answer, error)
+
+// Send returns a function that sends a request of registration, for Apply. Answer reads the response.
+func Send[Q, R any](o *Options, method *protocol.Method[Q, R], request *Q,
+	answer func(*R) *Answer) func(context.Context) (*Answer, error) {
+	limit := cmp.Or(o.RegisterTimeout, method.Timeout)
+	return func(ctx context.Context) (*Answer, error) {
+		response, _, err := method.CallWithin(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request, limit)
+		if err != nil {
+			return nil, err
+		}
+		return answer(response), nil
+	}
+}
 
 // Register registers the agent with its token, or as a new agent if it has none or the
 // manager does not know it. While the manager is unreachable it retries, until ctx
@@ -123,6 +137,7 @@ func (a *Agent) join(known *store.Identity, answer *Answer, joined func(*Members
 		a.options.Log.Error().Err(err).Str("event_type", "IDENTITY_NOT_STORED").Msg(
 			"cannot write the identity of this agent: after a restart it cannot register as the same agent")
 	}
+	a.stamp.SetSender(a.identities.role + ":" + m.AgentID)
 	if joined != nil {
 		joined(m, back)
 	}
