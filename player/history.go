@@ -77,23 +77,28 @@ func (h *history) find(key matchKey) (i int, known bool) {
 	return i, i >= 0
 }
 
+// of returns the result of a match.
+func (h *history) of(matchID string) (r result, known bool) {
+	i, known := h.find(h.keyOf(matchID))
+	if known {
+		r = h.entries[i].result.Value()
+	}
+	return r, known
+}
+
 // attempt returns the attempt at a match whose GAME_OVER the history has; 0 for none.
 func (h *history) attempt(matchID string) int {
-	i, ok := h.find(h.keyOf(matchID))
-	if !ok || h.entries[i].result.Value().fromStandings {
-		return 0
+	if r, _ := h.of(matchID); !r.fromStandings {
+		return r.attempt
 	}
-	return h.entries[i].result.Value().attempt
+	return 0
 }
 
 // reached returns the last attempt at a match that has a result, also by the standings; 0
 // for none.
 func (h *history) reached(matchID string) int {
-	i, ok := h.find(h.keyOf(matchID))
-	if !ok {
-		return 0
-	}
-	return h.entries[i].result.Value().attempt
+	r, _ := h.of(matchID)
+	return r.attempt
 }
 
 // add adds a finished match, or replaces an earlier attempt at it. It is idempotent, and

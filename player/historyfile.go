@@ -173,19 +173,12 @@ func (p *Player) save(when moment) error {
 	return nil
 }
 
-// write appends lines to history.jsonl, if there is one. d.mu is held.
+// write appends lines to history.jsonl, if there is one. If a player with the same id in another
+// league uses this folder, the file gets another name. d.mu is held.
 func (d *historyFile) write(name string, lines []any) error {
 	if d.path == "" {
 		return nil
 	}
-	err := d.append(name, lines)
-	d.unsynced = d.unsynced || err == nil
-	return err
-}
-
-// append appends lines to history.jsonl. If a player with the same id in another league
-// uses this folder, the file gets another name.
-func (d *historyFile) append(name string, lines []any) error {
 	m := d.member
 	header := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: m.AgentID, DisplayName: name,
 		LeagueID: m.LeagueID}
@@ -194,6 +187,7 @@ func (d *historyFile) append(name string, lines []any) error {
 		d.path = own
 		err = store.AppendHistory(store.HistoryLines(own), header, lines, &d.tail)
 	}
+	d.unsynced = d.unsynced || err == nil
 	return err
 }
 

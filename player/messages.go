@@ -64,7 +64,7 @@ func (p *Player) idle() {
 	if !p.engaged() {
 		p.state = stateWaitingForRound
 	}
-	p.signalQuiet()
+	p.quiet.Broadcast()
 }
 
 // member waits for a registration in progress and returns the membership, or an error if there
@@ -94,7 +94,10 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 		r.token = e.AuthToken
 		return r, nil
 	}
-	if !p.options.StrictReferees && p.announced(matchID).RefereeAuth == protocol.RefereeAuthNone {
+	p.mu.Lock()
+	round := p.round
+	p.mu.Unlock()
+	if !p.options.StrictReferees && announcedIn(round, matchID).RefereeAuth == protocol.RefereeAuthNone {
 		if omitted, ok := p.unproven.Take(p.options.Clock.Now()); ok { // any caller can say that it is this referee
 			p.options.Log.Warn().Str("match_id", matchID).Str("sender", e.Sender).Int("omitted_before", omitted).
 				Str("event_type", "REFEREE_UNAUTHENTICATED").Msg("the referee of this match does not prove itself")
@@ -108,14 +111,7 @@ func (p *Player) authorize(ctx context.Context, e *protocol.Envelope, matchID st
 		matchID)
 }
 
-// announced returns a match of the announced round; an empty one for none.
-func (p *Player) announced(matchID string) protocol.AnnouncedMatch {
-	p.mu.Lock()
-	round := p.round
-	p.mu.Unlock()
-	return announcedIn(round, matchID)
-}
-
+// announcedIn returns a match of an announced round; an empty one for none.
 func announcedIn(round *protocol.RoundAnnouncement, matchID string) (none protocol.AnnouncedMatch) {
 	if round != nil {
 		if i := slices.IndexFunc(round.Matches,
@@ -421,7 +417,7 @@ func (p *Player) roundCompleted(q *protocol.RoundCompleted) (round int, save boo
 	p.compareResults(q.Results)
 	p.storeHead(q.RoundID, q.JournalHead, q.JournalHeadSignature)
 	p.keepTable()
-	p.signalQuiet()
+	p.quiet.Broadcast()
 	return q.RoundID, true
 }
 
@@ -432,7 +428,7 @@ func (p *Player) leagueCompleted(q *protocol.LeagueCompleted) (round int, save b
 		p.completed = q
 		p.infer(q.TotalRounds, q.FinalStandings)
 		p.End()
-		p.signalQuiet()
+		p.quiet.Broadcast()
 	}
 	return 0, true
 }

@@ -80,9 +80,9 @@ type Player struct {
 	history   *history
 	unsaved   []any // lines that the file of the history lacks
 	round     *protocol.RoundAnnouncement
-	rematch   bool          // round announces rematches of a round that is over
-	over      int           // the last round known to be over
-	quiet     chan struct{} // closed when the player is in no match; nil if nothing waits
+	rematch   bool      // round announces rematches of a round that is over
+	over      int       // the last round known to be over
+	quiet     sync.Cond // signals that the player may be in no match
 	standings *protocol.StandingsUpdate
 	table     []protocol.StandingRow // after the last completed round, for the strategy
 	tally     tally                  // of the last table
@@ -152,6 +152,7 @@ func New(o Options) (*Player, error) {
 		signed:  map[questionKey]*store.HistoryDecision{},
 		history: newHistory(o.Past),
 	}
+	p.quiet.L = &p.mu
 	var err error
 	if p.Agent, err = membership.NewAgent(protocol.RolePlayer, &p.options.Options); err != nil {
 		return nil, err
@@ -209,20 +210,15 @@ func (p *Player) apply(known *store.Identity, conversation string) func(context.
 		request.RegistrationCode = ""
 		request.Sender, request.AuthToken = protocol.PlayerSender(known.AgentID), known.AuthToken
 	}
-	return func(ctx context.Context) (*membership.Answer, error) {
-		limit := cmp.Or(o.RegisterTimeout, protocol.RegisterPlayer.Timeout)
-		r, _, err := protocol.RegisterPlayer.CallWithin(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request, limit)
-		if err != nil {
-			return nil, err
-		}
-		return &membership.Answer{AgentID: r.PlayerID, Token: r.AuthToken, Registration: &r.Registration}, nil
-	}
+	return membership.Send(&o.Options, &protocol.RegisterPlayer, request,
+		func(a *protocol.LeagueRegisterResponse) *membership.Answer {
+			return &membership.Answer{AgentID: a.PlayerID, Token: a.AuthToken, Registration: &a.Registration}
+		})
 }
 
 // joined processes a new membership. A returning player continues with its matches and
 // its history; a new one starts without any.
 func (p *Player) joined(m *membership.Membership, back bool) {
-	p.Stamp().SetSender(protocol.PlayerSender(m.AgentID))
 	before := p.Membership()
 	p.returned.Store(back)
 	if before != nil && back { // the same process registered again
@@ -241,7 +237,7 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 		p.history, p.rematch = newHistory(nil), false
 		p.current, p.round, p.standings, p.table, p.over, p.totals = map[string]*match{}, nil, nil, nil, 0, nil
 		p.asked = askedAttempts{}
-		p.signalQuiet()
+		p.quiet.Broadcast()
 	}
 	p.unsaved = nil
 	if past != nil && p.options.Past == nil {
@@ -300,23 +296,7 @@ func (p *Player) Record() Record {
 // stop calls it. Meanwhile the player accepts invitations, because it would lose a match
 // at once by refusing it.
 func (p *Player) Finish(ctx context.Context) {
-	for {
-		p.mu.Lock()
-		if !p.engaged() {
-			p.mu.Unlock()
-			return
-		}
-		if p.quiet == nil {
-			p.quiet = make(chan struct{})
-		}
-		quiet := p.quiet
-		p.mu.Unlock()
-		select {
-		case <-quiet:
-		case <-ctx.Done():
-			return
-		}
-	}
+	membership.Wait(ctx, &p.quiet, func() bool { return !p.engaged() })
 }
 
 // engaged tells whether the player is in a match. A match without GAME_OVER ends with
@@ -331,12 +311,4 @@ func (p *Player) engaged() bool {
 		}
 	}
 	return false
-}
-
-// signalQuiet wakes Finish when the player is in no match. p.mu is held.
-func (p *Player) signalQuiet() {
-	if p.quiet != nil && !p.engaged() {
-		close(p.quiet)
-		p.quiet = nil
-	}
 }

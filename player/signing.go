@@ -207,10 +207,8 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 	if turn == 0 && m != nil {
 		return m.chosen, m.chosen == choice
 	}
-	if k, known := p.history.find(p.history.keyOf(matchID)); turn == 0 && known { // by the standings
-		if before := p.history.match(k); before.Attempt == attempt {
-			return before.MyChoice, before.MyChoice == choice
-		}
+	if before, known := p.history.of(matchID); turn == 0 && known && before.attempt == attempt { // by the standings
+		return before.mine, before.mine == choice
 	}
 	return last, made
 }

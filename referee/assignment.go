@@ -3,7 +3,6 @@ package referee
 import (
 	"context"
 	"net/netip"
-	"slices"
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -51,7 +50,6 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	var nonce protocol.Secret
 	known := r.matches[q.MatchID]
 	if known != nil && known.attempt <= q.AnnulledAttempts && known.hasResult() {
-		r.forget(q.MatchID)
 		known = nil
 	}
 	switch {
@@ -117,26 +115,22 @@ func (r *Referee) work(job func()) {
 const keptMatches = 1000
 
 // acknowledged records a match whose report the manager has.
-func (r *Referee) acknowledged(matchID string) {
+func (r *Referee) acknowledged(m *match) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.remember(matchID)
+	r.remember(m)
 }
 
 // remember records an acknowledged match and evicts the oldest if there are too
 // many; r.mu is held.
-func (r *Referee) remember(matchID string) {
-	r.reported = append(r.reported, matchID)
+func (r *Referee) remember(m *match) {
+	r.reported = append(r.reported, m)
 	if len(r.reported) > keptMatches {
-		delete(r.matches, r.reported[0])
+		if oldest := r.reported[0]; r.matches[oldest.matchID] == oldest { // else there is a rematch
+			delete(r.matches, oldest.matchID)
+		}
 		r.reported = r.reported[1:]
 	}
-}
-
-// forget takes a match off the list of acknowledged ones, so that its eviction does not remove
-// the rematch; r.mu is held.
-func (r *Referee) forget(matchID string) {
-	r.reported = slices.DeleteFunc(r.reported, func(id string) bool { return id == matchID })
 }
 
 // release frees the slot of a match. Conducted tells whether it has a result.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 )
 
@@ -46,7 +47,7 @@ func (r *Referee) awaitReply(ctx context.Context, matchID string) {
 	if m == nil {
 		return
 	}
-	r.await(ctx, func() bool {
+	membership.Wait(ctx, r.rested, func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return !m.reporting

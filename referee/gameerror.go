@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // A failure is a failed call attempt that counts.
@@ -19,35 +20,47 @@ type failure struct {
 
 // sendGameError reports a failure to a player by GAME_ERROR (spec 003 §4.10.2). It
 // returns at once. The context ends when the GAME_ERROR is delivered or has failed.
-func (m *match) sendGameError(w *window, s *matchSide, f failure) (delivered context.Context) {
-	r, method, try := m.referee, &protocol.NotifyGameError, w.try
-	conversation, peer, t := m.conversation, s.peer, m.transcript // the call may outlast the match
-	notice := m.gameError(w, s, &f)
-	r.options.Log.Warn().Str("conversation_id", conversation).Str("player_id", notice.PlayerID).
+func (m *match) sendGameError(s *matchSide, f failure) (delivered context.Context) {
+	r, notice := m.referee, m.gameError(s, &f)
+	r.options.Log.Warn().Str("conversation_id", m.conversation).Str("player_id", notice.PlayerID).
 		Str("error_code", string(f.fault.Code)).Str("detail", f.fault.Detail).Int("retry", f.retries).Bool("retryable",
 		f.again).
 		Str("event_type", "A_PLAYER_FAILED").Msg("a player failed")
-	t.sent(notice.PlayerID, method.Name, try, notice)
-	pending := &m.pending
-	pending.Add(1)
+	send := notify(m, s, &protocol.NotifyGameError, s.window.Try, notice, protocol.NotifyGameError.Timeout)
+	m.pending.Add(1)
 	delivered, cancel := context.WithCancel(r.life)
 	r.workers.start(func() {
-		defer pending.Done()
+		defer m.pending.Done()
 		defer cancel()
-		ack, timing, err := method.CallWithin(r.life, r.options.Caller, peer, notice, method.Timeout)
-		t.acknowledged(notice.PlayerID, method.Name, try, ack, err, timing)
-		if err != nil {
-			r.options.Log.Debug().Err(err).Str("conversation_id", conversation).Str("player_id", notice.PlayerID).
+		if err := send(); err != nil {
+			r.options.Log.Debug().Err(err).Str("conversation_id", m.conversation).Str("player_id", notice.PlayerID).
 				Str("event_type", "GAME_ERROR_WAS_NOT_ACKNOWLEDGED").Msg("GAME_ERROR was not acknowledged")
 		}
 	})
 	return delivered
 }
 
+// notify begins a notice to a player. The returned function makes the call, which may outlast the
+// match.
+func notify[Q any](m *match, s *matchSide, method *protocol.Method[Q, protocol.Ack], try int, notice *Q,
+	limit time.Duration) (send func() error) {
+	r, peer, playerID := m.referee, s.peer, s.player.PlayerID
+	m.transcript.sent(playerID, method.Name, try, notice)
+	return func() error {
+		ack, timing, err := method.CallWithin(r.life, r.options.Caller, peer, notice, limit)
+		e := entry{Exchange: store.Exchange{Method: method.Name, Try: try, Timing: timing}, fault: protocol.AsError(err)}
+		if err == nil {
+			e.message = ack
+		}
+		m.transcript.received(playerID, e)
+		return err
+	}
+}
+
 // gameError makes the GAME_ERROR about a failure, with the timing of the call in
 // its context.
-func (m *match) gameError(w *window, s *matchSide, f *failure) *protocol.GameError {
-	clock, policy := m.referee.options.Clock, m.assignment.RetryPolicy
+func (m *match) gameError(s *matchSide, f *failure) *protocol.GameError {
+	w, clock, policy := &s.window, m.referee.options.Clock, m.assignment.RetryPolicy
 	now := clock.Now()
 	info := &protocol.RetryInfo{RetryCount: f.retries, MaxRetries: policy.MaxRetries}
 	consequence := "Technical loss"
@@ -62,8 +75,8 @@ func (m *match) gameError(w *window, s *matchSide, f *failure) *protocol.GameErr
 	}
 	details := map[string]any{"detail": f.fault.Detail}
 	maps.Copy(details, f.fault.Context)
-	if w.timing != nil {
-		details["timing"] = *w.timing
+	if w.Timing != nil {
+		details["timing"] = *w.Timing
 	}
 	if f.fault.Code == protocol.ErrTimeout {
 		details["deadline"] = protocol.FormatTimestamp(w.until())

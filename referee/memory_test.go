@@ -16,7 +16,7 @@ import (
 // A new league may have the name of the last one, and its matches then have the same names.
 func TestMatchesOfAnEarlierLeagueAreForgotten(t *testing.T) {
 	over, running := &match{matchID: "R1M1", attempt: 1, final: &protocol.MatchResultReport{}}, &match{matchID: "R1M2", attempt: 1}
-	r := &Referee{matches: map[string]*match{"R1M1": over, "R1M2": running}, reported: []string{"R1M1"}}
+	r := &Referee{matches: map[string]*match{"R1M1": over, "R1M2": running}, reported: []*match{over}}
 	r.forgetMatches()
 	assert.Empty(t, r.matches, "they are played in the new league")
 	assert.Empty(t, r.reported)
@@ -33,8 +33,8 @@ func TestOldAcknowledgedMatchesAreEvicted(t *testing.T) {
 	defer r.Close()
 	for n := range 3*keptMatches + 1 {
 		id := league.MatchID{Round: n + 1, Number: 1}.String()
-		r.matches[id] = &match{}
-		r.acknowledged(id)
+		r.matches[id] = &match{matchID: id}
+		r.acknowledged(r.matches[id])
 		assert.LessOrEqual(t, len(r.matches), keptMatches)
 	}
 	assert.Contains(t, r.matches, league.MatchID{Round: 3*keptMatches + 1, Number: 1}.String())

@@ -13,17 +13,17 @@ import (
 // call makes one call attempt at a question to a player.
 func call[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], q *Q) (*R, error) {
 	w := &s.window
-	w.request, w.response, w.method = method.Request, method.Result, method.Name
-	m.transcript.sent(s.player.PlayerID, method.Name, w.try, q)
+	w.request, w.response, w.Method = method.Request, method.Result, method.Name
+	m.transcript.sent(s.player.PlayerID, method.Name, w.Try, q)
 	answer, timing, err := method.Ask(m.referee.life, m.referee.options.Caller, s.peer, q, time.Until(w.deadline))
 	w.called(timing)
 	s.deadline.Queue(timing)
-	w.ended = m.referee.options.Clock.Now()
+	w.at = m.referee.options.Clock.Now()
 	if err != nil {
 		return nil, answeredError(err)
 	}
-	w.answer = answer
-	if _, late := s.deadline.Late(w.ended); late { // do not judge it: the attempt is void
+	w.message = answer
+	if _, late := s.deadline.Late(w.at); late { // do not judge it: the attempt is void
 		return nil, protocol.Fault(protocol.ErrTimeout, "the referee read the answer too late")
 	}
 	return answer, conformance(m, s, method, answer)

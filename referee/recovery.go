@@ -50,7 +50,7 @@ func (r *Referee) recover(member *membership.Membership, matchID string) {
 	}
 	r.matches[matchID] = m
 	if m.reported {
-		r.remember(matchID)
+		r.remember(m)
 	}
 }
 

@@ -61,7 +61,7 @@ type Referee struct {
 
 	mu          sync.Mutex
 	matches     map[string]*match // by match id: the newest attempt of each
-	reported    []string          // ids of the last keptMatches acknowledged matches
+	reported    []*match          // the last keptMatches acknowledged matches
 	busy        int               // matches being conducted
 	conducted   int               // matches with a result
 	working     int               // jobs: matches being conducted or reported, and registrations
@@ -113,7 +113,6 @@ func (r *Referee) Register(ctx context.Context) error {
 		old = folder.OldMatches()
 	}
 	return r.Agent.Register(ctx, r.apply, func(m *membership.Membership, back bool) {
-		r.Stamp().SetSender(protocol.RefereeSender(m.AgentID))
 		if back {
 			r.reportUnacknowledged(m)
 			return
@@ -138,16 +137,10 @@ func (r *Referee) apply(kept *store.Identity, conversation string) func(context.
 		request.RegistrationCode = ""
 		request.Sender, request.AuthToken = protocol.RefereeSender(kept.AgentID), kept.AuthToken
 	}
-	return func(ctx context.Context) (*membership.Answer, error) {
-		limit := cmp.Or(o.RegisterTimeout, protocol.RegisterReferee.Timeout)
-		response, _, err := protocol.RegisterReferee.CallWithin(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, request,
-			limit)
-		if err != nil {
-			return nil, err
-		}
-		return &membership.Answer{AgentID: response.RefereeID, Token: response.AuthToken,
-			Registration: &response.Registration}, nil
-	}
+	return membership.Send(&o.Options, &protocol.RegisterReferee, request,
+		func(a *protocol.RefereeRegisterResponse) *membership.Answer {
+			return &membership.Answer{AgentID: a.RefereeID, Token: a.AuthToken, Registration: &a.Registration}
+		})
 }
 
 // meta describes the referee in its registration.
@@ -205,23 +198,7 @@ func (r *Referee) Finish(ctx context.Context) {
 // Rest returns when the referee is idle and the manager has the reports of all its
 // matches, or ctx ends.
 func (r *Referee) Rest(ctx context.Context) {
-	r.await(ctx, func() bool { return r.working == 0 })
-}
-
-// await returns when a condition holds, or ctx ends. It checks the condition with r.mu held,
-// now and after each job.
-func (r *Referee) await(ctx context.Context, holds func() bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	stop := context.AfterFunc(ctx, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.rested.Broadcast()
-	})
-	defer stop()
-	for !holds() && ctx.Err() == nil {
-		r.rested.Wait()
-	}
+	membership.Wait(ctx, r.rested, func() bool { return r.working == 0 })
 }
 
 // Close ends the matches being conducted and waits for them.

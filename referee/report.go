@@ -12,18 +12,15 @@ import (
 // sendGameOver sends GAME_OVER to a player and waits for its acknowledgement, at most
 // 5 s. A missing one changes nothing (004 §4.3).
 func (m *match) sendGameOver(side rules.Side) {
-	r, s, method := m.referee, &m.sides[side], &protocol.NotifyMatchResult
+	s := &m.sides[side]
 	notice := &protocol.GameOver{
 		Envelope: m.envelope(protocol.TypeGameOver, s),
 		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType,
 		GameResult: m.result, Draw: m.final.Draw,
 	}
-	m.transcript.sent(s.player.PlayerID, method.Name, 1, notice)
-	ack, timing, err := method.CallWithin(r.life, r.options.Caller, s.peer, notice,
-		protocol.Seconds(m.assignment.Timeouts.GameOver))
-	m.transcript.acknowledged(s.player.PlayerID, method.Name, 1, ack, err, timing)
-	if err != nil {
-		r.options.Log.Info().Err(err).Str("conversation_id", m.conversation).
+	limit := protocol.Seconds(m.assignment.Timeouts.GameOver)
+	if err := notify(m, s, &protocol.NotifyMatchResult, 1, notice, limit)(); err != nil {
+		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).
 			Str("player_id", s.player.PlayerID).Str("event_type",
 			"GAME_OVER_WAS_NOT_ACKNOWLEDGED").Msg("GAME_OVER was not acknowledged")
 	}
@@ -70,7 +67,7 @@ func (m *match) deliver(ctx context.Context) {
 	m.reported = m.reported || first
 	m.mu.Unlock()
 	if first {
-		m.referee.acknowledged(m.matchID)
+		m.referee.acknowledged(m)
 	}
 	if err == nil {
 		o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason",

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/rules"
 )
 
@@ -30,9 +31,9 @@ func (m *match) newWindow(length time.Duration) window {
 
 // reopen opens another window for the same question.
 func (m *match) reopen(w *window) {
-	try := w.try
+	try := w.Try
 	*w = m.newWindow(w.length)
-	w.try = try
+	w.Try = try
 }
 
 // until is the end of the window, moved by the time that questions were queued.
@@ -41,7 +42,7 @@ func (w *window) until() time.Time { return w.end.Add(w.queued) }
 // called records the timing of a call. The time that the question was queued at
 // this side does not count for the player.
 func (w *window) called(timing *protocol.Timing) {
-	w.timing = timing
+	w.Timing = timing
 	if timing != nil {
 		w.queued += timing.Queued
 		w.deadline = w.deadline.Add(timing.Queued)
@@ -71,14 +72,14 @@ func (m *match) askWithRetries(side rules.Side, seconds float64, ask question) {
 			return
 		}
 		fault := faultOf(err)
-		if w.void != "" {
+		if w.Void != "" {
 			if voids++; !m.repeatVoid(s, fault, voids) {
 				return
 			}
 			m.reopen(w)
 			continue
 		}
-		if fault.Code == protocol.ErrRateLimited && m.waitAsAsked(w, s, fault) {
+		if fault.Code == protocol.ErrRateLimited && m.waitAsAsked(s, fault) {
 			continue
 		}
 		if m.over() || !m.prepareRetry(s, fault, &before) {
@@ -104,7 +105,7 @@ func (m *match) prepareRetry(s *matchSide, fault *protocol.Error, before *failur
 	if again {
 		before.retries++
 	}
-	delivered := m.sendGameError(w, s, failure{fault: fault, retries: before.retries, again: again, pause: pause})
+	delivered := m.sendGameError(s, failure{fault: fault, retries: before.retries, again: again, pause: pause})
 	if !again {
 		s.lost, s.fault = lossReason(fault, w), fault.Code
 		return false
@@ -136,10 +137,10 @@ const gameErrorDelay = time.Second
 // more each time up to 1 s, but not beyond the end of the window. It returns false
 // at the end of the window or of the match. So the number of such answers in a
 // window is bounded, even if the clock does not advance.
-func (m *match) waitAsAsked(w *window, s *matchSide, fault *protocol.Error) (again bool) {
+func (m *match) waitAsAsked(s *matchSide, fault *protocol.Error) (again bool) {
 	const step = 250 * time.Millisecond
+	w, o := &s.window, &m.referee.options
 	w.waits++
-	o := &m.referee.options
 	left := min(w.until().Sub(o.Clock.Now()), w.length+w.queued-w.waited)
 	pause := max(fault.RetryAfter(), min(time.Duration(w.waits)*step, time.Second))
 	bounded := max(min(pause, left), 0)
@@ -153,10 +154,10 @@ func (m *match) waitAsAsked(w *window, s *matchSide, fault *protocol.Error) (aga
 // askOnce makes one call attempt at a question and records its result.
 func (m *match) askOnce(side rules.Side, ask question) error {
 	s := &m.sides[side]
-	s.window.callAttempt = callAttempt{try: s.window.try + 1}
+	s.window.callAttempt = callAttempt{entry: entry{Exchange: store.Exchange{Try: s.window.Try + 1}}}
 	err := ask(m, side)
 	m.judgeAttempt(s, err)
-	m.transcript.received(s.player.PlayerID, &s.window.callAttempt, protocol.AsError(err))
+	m.transcript.received(s.player.PlayerID, s.window.entry)
 	return err
 }
 

@@ -64,13 +64,10 @@ func (t *transcript) sent(playerID, method string, try int, message any) {
 
 // received adds the result of a call attempt: a response or nil, and the error or nil.
 // Without both, the referee itself stopped, which is no exchange.
-func (t *transcript) received(playerID string, a *callAttempt, fault *protocol.Error) {
-	if a.answer != nil || fault != nil {
-		t.add(entry{at: a.ended, message: a.answer, fault: fault, Exchange: store.Exchange{
-			Answer:    t.answer(fault, a.timing),
-			Direction: store.Received, PlayerID: playerID, Method: a.method, Try: a.try,
-			Timing: a.timing, Void: a.void, Stalled: protocol.Milliseconds(a.stalled), Local: a.local,
-		}})
+func (t *transcript) received(playerID string, e entry) {
+	if e.message != nil || e.fault != nil {
+		e.Direction, e.PlayerID, e.Answer = store.Received, playerID, t.answer(e.fault, e.Timing)
+		t.add(e)
 	}
 }
 
@@ -90,16 +87,6 @@ func (t *transcript) answer(fault *protocol.Error, timing *protocol.Timing) stri
 	// no escape sequence hides a token; fails for prose
 	_ = (*jsontext.Value)(&text).Format(jsontext.PreserveRawStrings(false))
 	return protocol.Clip(hidden(strings.ToValidUTF8(string(text), "\uFFFD"), t.tokens), store.MaxAnswer)
-}
-
-// acknowledged adds the result of a notice.
-func (t *transcript) acknowledged(playerID, method string, try int, ack *protocol.Ack, err error,
-	timing *protocol.Timing) {
-	a := &callAttempt{method: method, try: try, timing: timing}
-	if err == nil {
-		a.answer = ack
-	}
-	t.received(playerID, a, protocol.AsError(err))
 }
 
 func (t *transcript) add(e entry) {

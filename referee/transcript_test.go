@@ -82,7 +82,7 @@ func TestExchangeIsEncodedWithoutTokens(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := transcriptWith("secret-of-many-letters", "", protocol.NoToken)
-			c.received("P01", &callAttempt{method: "handle_game_invitation", try: 2, answer: test.answer}, test.fault)
+			c.received("P01", entry{Exchange: store.Exchange{Method: "handle_game_invitation", Try: 2}, message: test.answer, fault: test.fault})
 			doc := filed(c)
 			require.Len(t, doc.Transcript, 1)
 			assert.Equal(t, test.message, string(doc.Transcript[0].Message))
@@ -102,7 +102,7 @@ func TestFullTranscriptStillHasTheEnd(t *testing.T) {
 	}
 	for range 2 { // both players
 		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil))
-		c.received("P01", &callAttempt{method: protocol.NotifyMatchResult.Name, try: 1, answer: joined(nil)}, nil)
+		c.received("P01", entry{Exchange: store.Exchange{Method: protocol.NotifyMatchResult.Name, Try: 1}, message: joined(nil)})
 	}
 	doc := filed(c)
 	assert.Len(t, doc.Transcript, store.MaxExchanges)
@@ -126,7 +126,7 @@ func TestTranscriptIsMovedOnce(t *testing.T) {
 	c.moveTo(doc, true)
 	assert.Len(t, doc.Transcript, 2)
 	assert.Len(t, doc.Lifecycle.States, 2)
-	c.received("P01", &callAttempt{method: protocol.Invite.Name, try: 1}, nil)
+	c.received("P01", entry{Exchange: store.Exchange{Method: protocol.Invite.Name, Try: 1}})
 	assert.Empty(t, filed(c).Transcript, "an exchange cancelled by a stop is not recorded")
 }
 
@@ -158,7 +158,7 @@ func TestTranscriptHasTheAnswerAsItArrived(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := transcriptWith("secret-of-many-letters")
 			timing := &protocol.Timing{Body: []byte(tt.body)}
-			c.received("P01", &callAttempt{answer: joined(nil), timing: timing}, tt.fault)
+			c.received("P01", entry{Exchange: store.Exchange{Timing: timing}, message: joined(nil), fault: tt.fault})
 			assert.Equal(t, tt.want, filed(c).Transcript[0].Answer)
 			assert.Nil(t, timing.Body, "the transcript does not keep the rest")
 		})

@@ -10,19 +10,11 @@ import (
 )
 
 // A callAttempt is one call attempt at a question: its messages, where its time went, and
-// whether it is void.
+// whether it is void. Its tries count from 1 over all windows of the question, and its time is when
+// the response was read, or the call failed, by the league's clock.
 type callAttempt struct {
-	request  string // message type
-	response string // message type
-	method   string
-	try      int              // from 1, over all windows of the question
-	answer   any              // nil for none
-	timing   *protocol.Timing // nil if the carrier measures none
-	ended    time.Time        // when the response was read, or the call failed, by the league's clock
-
-	void    string        // why the failure is not the player's, as a sentence; "" for one that is
-	stalled time.Duration // how long this process stalled, if that is why
-	local   bool          // the call failed at this side
+	request, response string // message types
+	entry
 }
 
 // maxVoid is how many attempts at one question may be void before the referee
@@ -59,22 +51,24 @@ const maxVoid = 10
 func (m *match) judgeAttempt(s *matchSide, err error) {
 	w := &s.window
 	fault := protocol.AsError(err)
-	after, late := s.deadline.Late(w.ended)
+	w.fault = fault
+	after, late := s.deadline.Late(w.at)
 	switch {
 	case fault == nil:
 	case protocol.Local(err):
-		w.void, w.local = "the call failed at the referee's side", true
-	case late && (w.answer != nil || fault.Code != protocol.ErrTimeout):
-		w.void = fmt.Sprintf("the referee read the response %v after the deadline", after)
+		w.Void, w.Local = "the call failed at the referee's side", true
+	case late && (w.message != nil || fault.Code != protocol.ErrTimeout):
+		w.Void = fmt.Sprintf("the referee read the response %v after the deadline", after)
 	case fault.Code == protocol.ErrTimeout:
 		margin := protocol.Margin(w.length)
 		stalled, when := m.stalled(w, margin)
 		switch {
 		case stalled > margin:
-			w.stalled, w.void = stalled, fmt.Sprintf("the referee stalled for %v when %s", stalled.Round(time.Millisecond), when)
-		case w.timing != nil && w.timing.Queued > margin:
-			w.void = fmt.Sprintf("the question was queued for %v at the referee before it was sent",
-				w.timing.Queued.Round(time.Millisecond))
+			w.Stalled = protocol.Milliseconds(stalled)
+			w.Void = fmt.Sprintf("the referee stalled for %v when %s", stalled.Round(time.Millisecond), when)
+		case w.Timing != nil && w.Timing.Queued > margin:
+			w.Void = fmt.Sprintf("the question was queued for %v at the referee before it was sent",
+				w.Timing.Queued.Round(time.Millisecond))
 		}
 	}
 }
@@ -83,15 +77,15 @@ func (m *match) judgeAttempt(s *matchSide, err error) {
 // whose window has ended, and when.
 func (m *match) stalled(w *window, margin time.Duration) (length time.Duration, when string) {
 	end := w.deadline
-	length = max(time.Since(end), w.ended.Round(0).Sub(w.until().Round(0)))
+	length = max(time.Since(end), w.at.Round(0).Sub(w.until().Round(0)))
 	when = "the time to answer ended"
 	stalls := m.referee.options.Stalls
 	if stalls == nil {
 		return length, when
 	}
 	length = max(length, stalls(end.Add(-margin), end))
-	if length <= margin && w.timing != nil && !w.timing.Departed.IsZero() {
-		sent := w.timing.Departed
+	if length <= margin && w.Timing != nil && !w.Timing.Departed.IsZero() {
+		sent := w.Timing.Departed
 		length, when = stalls(sent, sent.Add(margin)), "the question was sent"
 	}
 	return length, when
@@ -108,10 +102,10 @@ func (m *match) repeatVoid(s *matchSide, fault *protocol.Error, n int) bool {
 	}
 	o.Log.WithLevel(level).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type",
 		w.response).
-		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", w.void).Int("times", n).
+		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", w.Void).Int("times", n).
 		Bool("given_up", givenUp).Str("event_type", "ATTEMPT_VOID").Msg(
 		"a call attempt is void: the fault is local")
-	return !givenUp && (!w.local || o.Clock.Sleep(m.referee.life, m.assignment.RetryPolicy.Pause(1)) == nil)
+	return !givenUp && (!w.Local || o.Clock.Sleep(m.referee.life, m.assignment.RetryPolicy.Pause(1)) == nil)
 }
 
 // returnToManager makes the manager assign a match again that was given up. The
