@@ -6,10 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -83,5 +86,68 @@ func TestHelpShowsAnExampleOfEveryCommand(t *testing.T) {
 			assert.Regexp(t, `^  # .+\n  \S.*`, example, path)
 		}
 		assert.Regexp(t, `(?m)^  .*\b`+path, c.Example, path)
+	}
+}
+
+// pagesIn returns the files of a folder by name.
+func pagesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	pages := map[string]string{}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		require.NoError(t, err)
+		pages[f.Name()] = string(text)
+	}
+	return pages
+}
+
+// The manual has a page for each command with all its flags, and the same bytes each time.
+func TestManualHasEveryCommandAndFlag(t *testing.T) {
+	dir := t.TempDir()
+	first, second := filepath.Join(dir, "new", "man1"), filepath.Join(dir, "again")
+	for _, to := range []string{first, second} {
+		var out, problems bytes.Buffer
+		require.Zero(t, Execute(t.Context(), "test", []string{"man", to}, &out, &problems), problems.String())
+		assert.Empty(t, out.String())
+	}
+	pages := pagesIn(t, first)
+	assert.Equal(t, pages, pagesIn(t, second))
+	commands := documented(t)
+	for path, c := range commands {
+		page := pages[strings.ReplaceAll(path, " ", "-")+".1"]
+		require.NotEmpty(t, page, path)
+		assert.Contains(t, page, c.Short, path)
+		c.InheritedFlags()
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				assert.Contains(t, page, "--"+f.Name, "%s --%s", path, f.Name)
+			}
+		})
+		for line := range strings.Lines(page) {
+			assert.False(t, strings.HasPrefix(line, "'"), "%s: roff takes the line for a request: %s", path, line)
+		}
+	}
+}
+
+func TestVersionShowsTheCommitOfTheBuild(t *testing.T) {
+	rest := "go        " + runtime.Version() + "\nplatform  " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+	stamped := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "0123abcd"}, {Key: "vcs.time", Value: "2026-11-23T09:00:00Z"}}
+	for _, tt := range []struct {
+		name string
+		info *debug.BuildInfo
+		want string
+	}{
+		{"a checkout", &debug.BuildInfo{Settings: stamped}, "commit    0123abcd\ndate      2026-11-23T09:00:00Z\n"},
+		{"a checkout with changes", &debug.BuildInfo{Settings: append(stamped, debug.BuildSetting{Key: "vcs.modified", Value: "true"})}, "commit    0123abcd (with changes)\ndate      2026-11-23T09:00:00Z\n"},
+		{"no checkout", &debug.BuildInfo{}, "commit    unknown: the build had no Git checkout, or -buildvcs=false\n"},
+		{"no build information", nil, "commit    unknown: the build had no Git checkout, or -buildvcs=false\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			require.NoError(t, printVersion(&out, buildOf("v1.2.3", tt.info)))
+			assert.Equal(t, "evenodd v1.2.3\n"+tt.want+rest, out.String())
+		})
 	}
 }

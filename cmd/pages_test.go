@@ -1,9 +1,15 @@
 package cmd_test
 
 import (
+	"html"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -87,4 +93,187 @@ func assertParses(t *testing.T, at string, words []string) {
 			return
 		}
 	}
+}
+
+var (
+	hexText    = regexp.MustCompile(`\b[0-9a-f]{12,}\b`)
+	speed      = regexp.MustCompile(`in [\w.]+, [\d,]+ matches/s`)
+	lineNumber = regexp.MustCompile(`jsonl:\d+|\bline \d+`)
+	cutHash    = regexp.MustCompile(`[0-9a-f]{12}…`)
+)
+
+// docs/checking-a-league.md and docs/report.md show a session: each command after "$ ", and what
+// it prints. Hashes differ each time, because journals contain times. So a hash of the page stands
+// for the one that the program printed in its place.
+func TestCheckingALeaguePageShowsWhatTheProgramPrints(t *testing.T) {
+	t.Parallel()
+	runSession(t, "checking-a-league.md", 8)
+}
+
+func TestReportPageShowsWhatTheProgramPrints(t *testing.T) {
+	t.Parallel()
+	runSession(t, "report.md", 5)
+}
+
+// runSession runs the commands of a page, and compares what they print with the page.
+func runSession(t *testing.T, page string, least int) {
+	t.Helper()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("the page has shell commands")
+	}
+	text, err := os.ReadFile(filepath.Join(root, "docs", page))
+	require.NoError(t, err)
+	dir, known, commands := t.TempDir(), map[string]string{}, 0
+	same := func(text string) string {
+		return hexText.ReplaceAllStringFunc(text, func(hash string) string {
+			for page, printed := range known {
+				if strings.HasPrefix(page, hash) {
+					return printed[:len(hash)]
+				}
+			}
+			return hash
+		})
+	}
+	for _, block := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for _, session := range strings.Split("\n"+block[1], "\n$ ")[1:] {
+			command, want, _ := strings.Cut(session, "\n")
+			commands++
+			run := exec.CommandContext(t.Context(), "sh", "-c", same(command))
+			run.Dir = dir
+			printed, err := run.CombinedOutput() // findings exit with 4, and then say so
+			require.NotNil(t, run.ProcessState, "%v", err)
+			got := hexText.FindAllString(string(printed), -1)
+			for i, hash := range hexText.FindAllString(want, -1) {
+				if _, old := known[hash]; !old && len(hash) == 64 && i < len(got) {
+					known[hash] = got[i]
+				}
+			}
+			assert.Equal(t, withoutVariation(same(want)), withoutVariation(string(printed)), command)
+		}
+	}
+	assert.Greater(t, commands, least)
+}
+
+// withoutVariation returns a text without what differs from league to league: the speed, the
+// order of the matches of a round in a file, and hashes that are cut off.
+func withoutVariation(text string) string {
+	for _, differs := range []*regexp.Regexp{speed, lineNumber, cutHash} {
+		text = differs.ReplaceAllString(text, "*")
+	}
+	return strings.TrimRight(text, "\n")
+}
+
+// docs/running-a-league.md shows a file of players and two commands; the test of the README
+// runs the agents by hand, which the third block shows.
+func TestRunningALeaguePageWorks(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "docs", "running-a-league.md"))
+	require.NoError(t, err)
+	block := func(language string) (all []string) {
+		for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			all = append(all, found[1])
+		}
+		return all
+	}
+	files, commands := block("yaml"), block("sh")
+	require.Len(t, files, 1)
+	require.Len(t, commands, 3)
+
+	t.Run("a league from a file", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		bot, err := os.ReadFile(filepath.Join(root, "testdata", "bots", "alternate.sh"))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), bot, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "class.yaml"), []byte(files[0]), 0o600))
+		words := strings.Fields(commands[0])
+		p := launch(t, dir, nil, words[0], append(words[1:], "--port", "0")...)
+		require.Zero(t, p.awaitExit(t), p.stderr.String())
+		for _, name := range []string{"Alice", "Bob", "Random-1", "Random-2", "Random-3"} {
+			assert.Regexp(t, `│ `+name+` +│ +4 │ \d │ \d │ \d │ +0 │`, p.stdout.String())
+		}
+	})
+	t.Run("many players for a manager", func(t *testing.T) {
+		t.Parallel()
+		m := startManager(t, "--players", "30", "--tournament", "swiss", "--rounds", "2", "--exit-when-done")
+		m.join(t, "referee", "--max-concurrent", "10")
+		words := strings.Fields(strings.Replace(commands[1], "http://localhost:8000/mcp", m.url, 1))
+		p := launch(t, t.TempDir(), nil, words[0], append(words[1:], "--port", "0")...)
+		require.Zero(t, p.awaitExit(t), p.stderr.String())
+		assert.Len(t, regexp.MustCompile(`(?m)^Bot-\d+: P\d\d: 2 played, `).FindAllString(p.stdout.String(), -1), 30)
+		assert.Zero(t, m.awaitExit(t))
+	})
+}
+
+// checkPage checks that a process shows a league, and ends with code 0 when it is interrupted.
+func checkPage(t *testing.T, p *process) {
+	t.Helper()
+	url := p.await(t, `Watch .*(http://localhost:\d+/)`)[1]
+	if strings.Contains(p.name, "simulate") {
+		p.await(t, "The league is over; ")
+	}
+	r, err := http.Get(url)
+	require.NoError(t, err)
+	_ = r.Body.Close()
+	assert.Equal(t, http.StatusOK, r.StatusCode)
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+	assert.Zero(t, p.awaitExit(t), p.stderr.String())
+}
+
+// docs/live-page.md shows commands that serve pages.
+func TestLivePageCommandsWork(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "docs", "live-page.md"))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.Zero(t, start(t, "simulate", "--players", "2", "--data", filepath.Join(dir, "SHARED")).awaitExit(t))
+	commands := 0
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for command := range strings.Lines(block[1]) {
+			commands++
+			checkPage(t, launch(t, dir, nil, "evenodd", strings.Fields(atFreePort(command))[1:]...))
+		}
+	}
+	assert.Equal(t, 3, commands)
+}
+
+// atFreePort is a command that serves a page, at a free port and without pauses.
+func atFreePort(command string) string {
+	command = strings.ReplaceAll(command, ":8080", ":0")
+	if strings.Contains(command, "serve SHARED") && !strings.Contains(command, "--listen") {
+		command += " --listen localhost:0"
+	}
+	return strings.Replace(command, "--pace 300ms", "--pace 1ms", 1)
+}
+
+// Viewers of a page have no credential: requests for pages have limits of their own, and use up no
+// calls of agents.
+func TestRequestsForPagesUseUpNoCallsOfAgents(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "2")
+	status := http.StatusOK
+	for n := 0; n < 3900 && status != http.StatusTooManyRequests; n++ { // agents may make 4,000 calls at once
+		page, err := http.Get(strings.TrimSuffix(m.url, "/mcp") + "/players/P99")
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, page.Body)
+		require.NoError(t, err)
+		require.NoError(t, page.Body.Close())
+		status = page.StatusCode
+	}
+	assert.Equal(t, http.StatusTooManyRequests, status)
+	status, _ = post(t, m.url, `{"jsonrpc":"2.0","method":"ping","params":{},"id":1}`)
+	assert.Equal(t, http.StatusOK, status)
+}
+
+// The picture of the README shows a command, and the words that it prints in order.
+func TestReadmeShowsTheOutputOfSimulate(t *testing.T) {
+	t.Parallel()
+	shown := regexp.MustCompile(`<text [^>]*>([^<]*)</text>`).FindAllStringSubmatch(readText(t, filepath.Join(root, "docs", "images", "table.svg")), -1)
+	var got []string
+	for _, found := range shown {
+		got = append(got, strings.Fields(html.UnescapeString(found[1]))...)
+	}
+	const command = "$ evenodd simulate --players 4 --seed 1"
+	printed := regexp.MustCompile(`[│-╿─]`).ReplaceAllString(mustRun(t, strings.Fields(command)[2:]...), " ")
+	assert.Equal(t, strings.Fields(command+" "+printed), got)
 }

@@ -3,14 +3,21 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/store"
+	"evenodd/league/view/page"
 	"evenodd/league/view/record"
+	"evenodd/league/view/report"
 )
 
 // A simulation and the files that it leaves give the same statistics.
@@ -40,5 +47,24 @@ func TestStatisticsOfASimulationAreThoseOfItsFiles(t *testing.T) {
 			assert.JSONEq(t, string(text), string(output.Statistics))
 			assert.True(t, strings.HasSuffix(simulate("table"), "\n"+fromFiles.Sentence+"\n"), "the last line of the table")
 		})
+	}
+}
+
+// Both know whether the rules of the game treat the sides alike.
+func TestPageShowsTheRatingsOfTheReport(t *testing.T) {
+	folder, id := store.Folder("../testdata/leagues/finished"), "league_2025_even_odd"
+	r, err := report.Read(t.Context(), folder, report.Options{LeagueID: id, Games: games()})
+	require.NoError(t, err)
+	mounts, end, err := pageMounts(page.NewFolder(folder, id), zerolog.Nop())
+	require.NoError(t, err)
+	defer end()
+	mux := http.NewServeMux()
+	for _, m := range mounts {
+		mux.Handle(m.Pattern, m.Handler)
+	}
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/statistics", http.NoBody))
+	for _, one := range r.Statistics.Ratings {
+		assert.Contains(t, w.Body.String(), fmt.Sprintf(`aria-label="%d to %d"`, int(math.Round(one.Low)), int(math.Round(one.High))), one.PlayerID)
 	}
 }

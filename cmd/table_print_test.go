@@ -83,3 +83,11 @@ func TestReportOfACheckFitsIntoTheTerminal(t *testing.T) {
 		assert.Equal(t, 200, strings.Count(s.String(), "x"), "%s", s)
 	}
 }
+
+// A spreadsheet calculates cells that begin with these characters.
+func TestNoCellOfCSVIsAFormula(t *testing.T) {
+	var out strings.Builder
+	rows := [][]string{{"=1+1", "@SUM(A1)", "+1-2", "-2+3", "-1.5", "+4", "-", "a=b", ""}}
+	require.NoError(t, printCSV(&out, rows))
+	assert.Equal(t, "'=1+1,'@SUM(A1),'+1-2,'-2+3,-1.5,+4,'-,a=b,\n", out.String())
+}

@@ -114,3 +114,11 @@ func TestSenders(t *testing.T) {
 	assert.True(t, (&protocol.Envelope{Sender: "player:unknown"}).NamelessSender())
 	assert.False(t, (&protocol.Envelope{Sender: "player:P01"}).NamelessSender())
 }
+
+func TestSameEndpoint(t *testing.T) {
+	assert.True(t, protocol.SameEndpoint("http://LOCALHOST:80/mcp/", "http://127.0.0.1/mcp"))
+	assert.True(t, protocol.SameEndpoint("https://agents.example/mcp", "https://agents.example:443/mcp"))
+	assert.False(t, protocol.SameEndpoint("http://localhost:8101/mcp", "http://localhost:8102/mcp"))
+	assert.False(t, protocol.SameEndpoint("https://localhost:8101/mcp", "http://localhost:8101/mcp"))
+	assert.False(t, protocol.SameEndpoint("http://agents.example:8101/mcp", "http://localhost:8101/mcp"))
+}

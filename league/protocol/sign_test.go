@@ -1,6 +1,9 @@
 package protocol_test
 
 import (
+	"encoding/hex"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -97,4 +100,93 @@ func TestPublicKeyForm(t *testing.T) {
 	for _, text := range []string{"", "ab", strings.Repeat("A", 64), strings.Repeat("g", 64), strings.Repeat("a", 65)} {
 		assert.False(t, protocol.ValidPublicKey(text), text)
 	}
+}
+
+// A player with such a key could sign all moves at once, and deny each of them: under the
+// first one this signature is valid over every text.
+func TestKeysThatProveNothingAreRefused(t *testing.T) {
+	zeros := func(first string) string { return first + strings.Repeat("0", 64-len(first)) }
+	ones := func(first, last string) string { return first + strings.Repeat("f", 60) + last }
+	signature := zeros("01") + zeros("")
+	for name, key := range map[string]string{
+		"neutral element":                    zeros("01"),
+		"neutral element with a sign":        "01" + strings.Repeat("0", 60) + "80",
+		"order 2":                            ones("ec", "7f"),
+		"order 2 with a sign":                ones("ec", "ff"),
+		"order 4":                            zeros(""),
+		"order 4 with a sign":                strings.Repeat("0", 62) + "80",
+		"order 8":                            "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+		"order 8 with a sign":                "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+		"another of order 8":                 "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+		"another with a sign":                "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+		"second form of order 4":             ones("ed", "7f"),
+		"second form of the neutral element": ones("ee", "7f"),
+		"second form of another point":       ones("f0", "ff"),
+	} {
+		assert.False(t, protocol.ValidPublicKey(key), name)
+		for _, move := range []string{"even", "odd"} {
+			s := statement()
+			for s.Attempt = range 64 { // a key of order 8 is valid over every eighth text
+				s.Move = move
+				assert.False(t, s.Verify(key, signature), "%s: %s", name, move)
+			}
+		}
+	}
+	for _, key := range []string{ones("ec", "7e"), ones("eb", "7f"), zeros("02")} {
+		assert.True(t, protocol.ValidPublicKey(key), key)
+	}
+}
+
+// vectorsOnPage returns the vectors of docs/signatures.md: the values by their names.
+func vectorsOnPage(t *testing.T) (vectors []map[string]string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/signatures.md")
+	require.NoError(t, err)
+	for i, block := range strings.Split(string(page), "```") {
+		body, isVector := strings.CutPrefix(block, "text\n")
+		if i%2 == 0 || !isVector {
+			continue
+		}
+		vector := map[string]string{}
+		for line := range strings.Lines(body) {
+			name, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
+			require.True(t, ok, line)
+			vector[name] = value
+		}
+		vectors = append(vectors, vector)
+	}
+	return vectors
+}
+
+func TestSignaturePageShowsTheVectors(t *testing.T) {
+	vectors := vectorsOnPage(t)
+	require.Len(t, vectors, 4)
+	seed, err := hex.DecodeString(vectors[0]["seed"])
+	require.NoError(t, err)
+	key := protocol.NewSigningKey([32]byte(seed))
+	assert.Equal(t, vectors[0]["public_key"], key.Public())
+	for _, v := range vectors[1:3] {
+		number := func(name string) int {
+			n, err := strconv.Atoi(v[name])
+			require.NoError(t, err, name)
+			return n
+		}
+		s := protocol.MoveStatement{
+			Started: v["started"], MatchID: v["match_id"], Attempt: number("attempt"), RefereeID: v["referee_id"], PlayerID: v["player_id"],
+			DrawCommitment: v["draw_commitment"], EntropyCommitments: [2]string{v["entropy_commitment_A"], v["entropy_commitment_B"]},
+			Turn: number("turn"), Move: v["move"], Entropy: v["entropy"], MovesHash: v["moves_hash"],
+		}
+		assert.Equal(t, v["signature"], key.SignMove(&s))
+		var moves []protocol.PlayerMove
+		for move := range strings.SplitSeq(v["moves"], ", ") {
+			if player, text, ok := strings.Cut(move, " "); ok {
+				moves = append(moves, protocol.PlayerMove{PlayerID: player, Move: text})
+			}
+		}
+		if s.Turn > 1 {
+			assert.Equal(t, v["moves_hash_0"], protocol.MovesHash(nil))
+			assert.Equal(t, v["moves_hash"], protocol.MovesHash(moves))
+		}
+	}
+	assert.Equal(t, vectors[3]["signature"], key.SignHead(vectors[3]["league_id"], vectors[3]["journal_head"]))
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -76,4 +77,71 @@ func TestAccessTokenIsValidForNothingElse(t *testing.T) {
 	assert.False(t, key.IsAccessToken(token, "L", "R1M1", 1, "REF02"))
 	assert.False(t, key.IsAccessToken("", "L", "R1M1", 1, "REF01"))
 	assert.False(t, protocol.KeyOf("tok-p02").IsAccessToken(token, "L", "R1M1", 1, "REF01"))
+}
+
+func TestHideTokens(t *testing.T) {
+	token := protocol.DeriveToken([32]byte{1}, "league", "P01", 1)
+	short := token[:len(token)-protocol.MaxTokenLength+protocol.MinTokenLength]
+	admin := "adm-" + strings.Repeat("x_-A9", 7)
+	for name, tt := range map[string]struct{ text, want string }{
+		"nothing":                     {"", ""},
+		"no token":                    {"round 1 tok- adm- tok-p01", "round 1 tok- adm- tok-p01"},
+		"a token":                     {token, "***"},
+		"the shortest":                {"x" + short, "x***"},
+		"the admin's":                 {admin, "***"},
+		"in a conversation":           {`{"conversation_id":"conv-1-` + token + `","n":1}`, `{"conversation_id":"conv-1-***","n":1}`},
+		"two":                         {token + " and " + admin + ".", "*** and ***."},
+		"at the end":                  {"that of P01: " + token, "that of P01: ***"},
+		"a registration code":         {`{"registration_code":"s3cret-code","n":1}`, `{"registration_code":"***","n":1}`},
+		"a code with spaces":          {`{"registration_code" : "a long secret", "n":1}`, `{"registration_code" : "***", "n":1}`},
+		"a code with escapes":         {`{"registration_code":"\u0061bcdefgh"}`, `{"registration_code":"***"}`},
+		"a code in a string of JSON":  {`{"text":"{\"registration_code\":\"s3cret-code\"}"}`, `{"text":"{\"registration_code\":\"***\"}"}`},
+		"a code and a token":          {`{"registration_code":"s3cret-code","t":"` + token + `"}`, `{"registration_code":"***","t":"***"}`},
+		"no code":                     {`{"registration_code":"","n":null}`, `{"registration_code":"","n":null}`},
+		"the name of a code, no code": {`registration_code is missing`, `registration_code is missing`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tt.want, string(protocol.HideTokens([]byte(tt.text))))
+		})
+	}
+}
+
+// docs/signatures.md has these vectors.
+func TestKeyVectors(t *testing.T) {
+	keys := protocol.ManagerKeysOf(counted())
+	for want, key := range map[string][32]byte{
+		"9da5b15a9d56a70db2df631cb6da2c4986b5d7a244d61e37b304c4dd1925adb8": keys.Token,
+		"27e30a801ae116b6be0bb293187d0562ec1f4eac0d0339da102526415c66142f": keys.Registration,
+		"c992ac96de5413a9b249c8213e08719ea7bf37a10e77e9f8311e6567730dae26": keys.Signature,
+		"490ec4ca9691611fa04c5eb89f3a7b53215744daed88d0525dca9835a2014b68": keys.Admin,
+	} {
+		assert.Equal(t, want, hex.EncodeToString(key[:]))
+	}
+	assert.Equal(t, "adm-NXiGlvweTEBkMB4KYck1WwgJpt_gFHRSyDW_IgqMiKI", protocol.AdminToken(keys.Admin, "league_2025_even_odd"))
+	token := protocol.DeriveToken(keys.Token, "league_2025_even_odd", "P01", 1)
+	assert.Equal(t, "tok-p01-31IAhiJYkY1QLQgtB0uzF1GOqC0NgshkO2K8ASCZ2SM", token)
+}
+
+func TestClaimOfARequest(t *testing.T) {
+	const token = "tok-p01-abc"
+	all := protocol.Claim{Token: token, Sender: "referee:REF01", MatchID: "R1M1", ConversationID: "conv-r1m1-a2"}
+	for _, tt := range []struct {
+		name, body string
+		want       protocol.Claim
+	}{
+		{"our form", `{"jsonrpc":"2.0","method":"m","params":{"sender":"referee:REF01","conversation_id":"conv-r1m1-a2","auth_token":"tok-p01-abc","match_id":"R1M1"},"id":1}`, all},
+		{"with spaces", `{ "auth_token" : "tok-p01-abc" , "sender":` + "\n\t" + `"referee:REF01", "match_id": "R1M1", "conversation_id": "conv-r1m1-a2" }`, all},
+		{"in arguments of a tool", `{"params":{"name":"x","arguments":{"m":{"auth_token":"tok-p01-abc","sender":"referee:REF01","match_id":"R1M1","conversation_id":"conv-r1m1-a2"}}}}`, all},
+		{"behind a value with the name of the member", `{"player_id":"auth_token","auth_token":"tok-p01-abc"}`, protocol.Claim{Token: token}},
+		{"inside a text", `{"reason":"\"auth_token\":\"tok-p01-abc\""}`, protocol.Claim{}},
+		{"no token", `{"sender":"referee:REF01","match_id":"R1M1"}`, protocol.Claim{}},
+		{"no text", `{"auth_token":7}`, protocol.Claim{}},
+		{"an escape", `{"auth_token":"tok-p01-a\u0062c"}`, protocol.Claim{}},
+		{"cut off", `{"auth_token":"tok-p01-abc`, protocol.Claim{}},
+		{"cut off before the value", `{"auth_token":`, protocol.Claim{}},
+		{"nothing", ``, protocol.Claim{}},
+		{"many names", strings.Repeat(`"auth_token"`, 1000), protocol.Claim{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, protocol.ClaimOf([]byte(tt.body))) })
+	}
 }

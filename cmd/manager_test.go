@@ -1,0 +1,89 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/manager"
+	"evenodd/league/view/record"
+)
+
+func TestManagerSaysWhatATimeInThePastMeans(t *testing.T) {
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	const past, future = "2026-11-23T08:00:00Z", "2026-11-23T10:00:00Z"
+	for name, c := range map[string]struct {
+		status manager.Status
+		want   string
+	}{
+		"no time":                     {want: "", status: manager.Status{}},
+		"start in the future":         {want: "", status: manager.Status{StartAt: future}},
+		"league has begun":            {want: "", status: manager.Status{StartAt: past, Matches: 6}},
+		"start in the past":           {want: "as soon as enough agents", status: manager.Status{StartAt: past}},
+		"nobody can register":         {want: "cannot start", status: manager.Status{RegistrationUntil: past, StartAt: past, Players: 1, Referees: 1}},
+		"no referee can register":     {want: "later --registration-until", status: manager.Status{RegistrationUntil: past, StartAt: past, Players: 2}},
+		"agents have not answered":    {want: "as soon as enough agents", status: manager.Status{RegistrationUntil: past, StartAt: past, Players: 2, Referees: 1}},
+		"planned start is still open": {want: "", status: manager.Status{StartAt: future}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := tooLate(c.status, now)
+			if c.want == "" {
+				assert.Empty(t, got)
+			}
+			assert.Contains(t, got, c.want)
+		})
+	}
+}
+
+func TestSeedingFileIsUTF8AndOfLimitedSize(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seeds.txt")
+	for _, tt := range []struct{ name, text, problem string }{
+		{"byte order mark and CRLF", "\ufeffJörg\r\n\r\n Ann B \r\n", ""},
+		{"Latin-1", "J\xf6rg\nAnn B\n", ": the file is not in UTF-8: save it as UTF-8"},
+		{"too large", strings.Repeat("a\n", maxNamesFile), ": the file has more than 4194304 bytes"},
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
+		chosen, err := (&leagueSettings{format: "swiss", seeding: path}).tournament(2, 1, nil)
+		if tt.problem != "" {
+			assert.ErrorContains(t, err, path+tt.problem, tt.name)
+			continue
+		}
+		require.NoError(t, err, tt.name)
+		assert.Equal(t, []string{"Jörg", "Ann B"}, chosen.Seeding, tt.name)
+	}
+}
+
+// A roster that lists no referee admits any, and the league waits for the usual number.
+func TestStatusOfRosterWithoutRefereesExpectsReferees(t *testing.T) {
+	for listed, want := range map[journal.Roster]journal.Roster{
+		{Players: 20}:              {Players: 20, Referees: 1},
+		{Players: 20, Referees: 3}: {Players: 20, Referees: 3},
+	} {
+		r := newLeagueRecord()
+		r.Created = &journal.Created{}
+		r.Configuration = &journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 1}, Roster: &listed}
+		assert.Equal(t, &want, r.status().Expected)
+	}
+}
+
+func TestAgentWithAnotherKeyIsShown(t *testing.T) {
+	r := newLeagueRecord()
+	r.Created, r.Started = &journal.Created{}, &journal.Started{}
+	r.Agents["P01"] = &journal.Agent{AgentRegistered: journal.AgentRegistered{AgentID: "P01"}, Player: true, Answered: true, KeyChanged: 57}
+	r.Agents["P02"] = &journal.Agent{AgentRegistered: journal.AgentRegistered{AgentID: "P02"}, Player: true, Answered: true}
+	r.Agents["P03"] = &journal.Agent{
+		AgentRegistered: journal.AgentRegistered{AgentID: "P03"}, Player: true, Answered: true, KeyChanged: 58,
+		Withdrawn: &journal.Made{Decision: journal.Decision{By: "Ann"}},
+	}
+	shown := r.status().Agents
+	require.Len(t, shown, 2)
+	assert.Contains(t, shown[1].Reason, "; has had another key since event 58")
+	assert.Equal(t, []string{"P01", "ACTIVE", "has had another key since event 57"}, []string{shown[0].AgentID, shown[0].State, shown[0].Reason})
+	assert.Equal(t, "P01 has had another key since event 57", matchRemark(&record.Match{KeyMarks: []string{"P01 " + shown[0].Reason}}))
+}
