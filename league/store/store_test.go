@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -218,5 +219,50 @@ func TestRoundsAreWrittenWithAMatchToALine(t *testing.T) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Equal(t, lines, strings.Count(string(text), "\n"), string(text))
+	}
+}
+
+// A folder that does not exist yet has the space of the folder in which it will be.
+func TestFreeSpaceOfAFolder(t *testing.T) {
+	dir := t.TempDir()
+	free, err := store.FreeSpace(dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip("NOT RUN: this system does not report the free space")
+	}
+	require.NoError(t, err)
+	assert.Positive(t, free)
+	_, err = store.FreeSpace(filepath.Join(dir, "league", "logs"))
+	require.NoError(t, err)
+}
+
+func TestOmittedMessagesAreKnownByTheirCode(t *testing.T) {
+	fault := func(detail string) *store.ExchangeError {
+		return &store.ExchangeError{ErrorCode: "E023", Detail: detail}
+	}
+	for name, tt := range map[string]struct {
+		exchange store.Exchange
+		want     string
+	}{
+		"a code":                    {store.Exchange{MessageOmitted: store.OmittedTooLarge, Error: fault("")}, store.OmittedTooLarge},
+		"no answer":                 {store.Exchange{Error: fault("no answer in time")}, ""},
+		"a message that is present": {store.Exchange{Message: []byte(`{}`), MessageOmitted: store.OmittedTooLarge, Error: fault("")}, ""},
+		"a message and no error":    {store.Exchange{Message: []byte(`{}`)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tt.want, tt.exchange.Omission()) })
+	}
+}
+
+func TestUnreadableMembersAreListed(t *testing.T) {
+	legacy := &store.ExchangeError{ErrorCode: "E002", Detail: "match_id cannot be read: number"}
+	for name, tt := range map[string]struct {
+		exchange store.Exchange
+		want     bool
+	}{
+		"listed":        {store.Exchange{UnreadableMembers: []string{"accept", "match_id"}, Error: legacy}, true},
+		"not listed":    {store.Exchange{UnreadableMembers: []string{"accept"}, Error: legacy}, false},
+		"another error": {store.Exchange{Error: &store.ExchangeError{Detail: "the answer is about match R1M2"}}, false},
+		"no error":      {store.Exchange{}, false},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tt.want, tt.exchange.Unreadable("match_id")) })
 	}
 }

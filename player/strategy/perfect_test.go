@@ -1,6 +1,7 @@
 package strategy_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,6 +9,7 @@ import (
 
 	"evenodd/player/strategy"
 	"evenodd/rules"
+	"evenodd/rules/connectfour"
 	"evenodd/rules/tictactoe"
 )
 
@@ -60,4 +62,76 @@ func TestPerfectMakesEachOfTheBestMoves(t *testing.T) {
 	for _, corner := range []string{"0", "2", "6", "8"} {
 		assert.InDelta(t, 1000, counts[corner], 150)
 	}
+}
+
+// drops returns the view of a player of Connect Four, with the context as it arrives as JSON.
+func drops(t *testing.T, q rules.Question, n uint64) strategy.View {
+	t.Helper()
+	text, err := json.Marshal(q.Context)
+	require.NoError(t, err)
+	v := strategy.View{GameType: connectfour.Type, Options: q.Options, OpponentID: "P02", Memory: strategy.NewMemory, Random: source(n)}
+	require.NoError(t, json.Unmarshal(text, &v.Context))
+	return v
+}
+
+func TestLookaheadRefusesOtherGamesAndBoards(t *testing.T) {
+	_, err := named(t, "lookahead").Choose(t.Context(), parities(strategy.NewMemory(), 1))
+	require.EqualError(t, err, "strategy lookahead plays connect_four, not even_odd")
+	for _, board := range []any{nil, 7, "", []any{1, 2, 3, 4, 5, 6}, []string{"......."}} {
+		v := drops(t, connectfour.Game{}.Start().Ask(rules.SideA), 1)
+		v.Context[connectfour.ContextBoard] = board
+		_, err := named(t, "lookahead").Choose(t.Context(), v)
+		assert.ErrorContains(t, err, "lookahead: ")
+	}
+}
+
+// The choice is the same whether the context came as a value or as JSON.
+func TestLookaheadReadsValuesAndJSON(t *testing.T) {
+	q := connectfour.Game{}.Start().Play([2]string{"4"}).Ask(rules.SideB)
+	choices := map[string]bool{}
+	for n := range uint64(50) {
+		arrived := drops(t, q, n)
+		choice, err := named(t, "lookahead").Choose(t.Context(), arrived)
+		require.NoError(t, err)
+		arrived.Context, arrived.Random = q.Context, source(n)
+		same, err := named(t, "lookahead").Choose(t.Context(), arrived)
+		require.NoError(t, err)
+		assert.Equal(t, choice, same)
+		choices[choice] = true
+	}
+	assert.Greater(t, len(choices), 3, "equally good moves are chosen at random")
+}
+
+// Skill decides Connect Four: lookahead wins nearly all matches against a random player, on both
+// sides.
+func TestLookaheadBeatsRandomPlayers(t *testing.T) {
+	const matches = 20
+	for side, name := range []string{"first", "second"} {
+		t.Run(name, func(t *testing.T) {
+			wins := 0
+			for n := range uint64(matches) {
+				p := connectfour.Game{}.Start()
+				for turn := uint64(0); len(p.ToMove()) > 0; turn++ {
+					mover, player := p.ToMove()[0], "random"
+					if mover == rules.Side(side) {
+						player = "lookahead"
+					}
+					choice, err := named(t, player).Choose(t.Context(), drops(t, p.Ask(mover), 100*n+turn))
+					require.NoError(t, err)
+					require.NoError(t, p.Check(mover, choice))
+					var made [2]string
+					made[mover] = choice
+					p = p.Play(made)
+				}
+				if p.Judge(rules.Chance{}).Winner == rules.Side(side) {
+					wins++
+				}
+			}
+			assert.GreaterOrEqual(t, wins, matches-1)
+		})
+	}
+}
+
+func TestSpecialtiesListTheGamesOfSpecialists(t *testing.T) {
+	assert.Equal(t, "perfect plays only tic_tac_toe; lookahead plays only connect_four", strategy.Specialties())
 }

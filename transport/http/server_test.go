@@ -2,18 +2,29 @@ package http_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
+	"net/netip"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
+	"evenodd/transport/pipenet"
 )
 
 // An exchange is an HTTP response.
@@ -246,4 +257,108 @@ func TestClientReadsTheRefusalOfALargeBody(t *testing.T) {
 	answer, err := say(context.Background(), client, base+"/mcp", "echo", "hi")
 	require.NoError(t, err, "the next call succeeds")
 	require.Equal(t, "hi", answer)
+}
+
+// A lateDialect calls the server again after its response.
+type lateDialect struct{ asked chan string }
+
+func (l lateDialect) Serve(ctx context.Context, _ netip.Addr, path string, body []byte, serve carrier.Serve) (int, transport.Answer) {
+	if path != carrier.Path {
+		return http.StatusOK, transport.Answer{Body: []byte(`{"path":"` + path + `","bytes":` + string(rune('0'+len(body))) + `}`)}
+	}
+	go func() { l.asked <- string(serve(context.WithoutCancel(ctx), body).Body) }()
+	return http.StatusOK, serve(ctx, body)
+}
+
+// A dialect may call serve after it has returned its response.
+func TestDialectMayCallAfterItsResponse(t *testing.T) {
+	l := lateDialect{make(chan string, 1)}
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: l})
+	body := `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
+	answer := send(t, http.MethodPost, base+"/mcp", strings.NewReader(body), nil).body
+	assert.JSONEq(t, `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`, answer)
+	assert.Equal(t, answer, <-l.asked)
+}
+
+// A request to a path of the dialect needs neither a body nor a Content-Type. The path of
+// the protocol needs both.
+func TestThirdPartyPathNeedsNoBody(t *testing.T) {
+	with := func(config carrier.Config) func(path string, body string, kind []string) int {
+		base, _ := start(t, serving(nil), config)
+		return func(path, body string, kind []string) int {
+			return send(t, http.MethodPost, base+path, strings.NewReader(body), http.Header{"Content-Type": kind}).status
+		}
+	}
+	ask := with(carrier.Config{MaxBody: maxBody, Dialect: lateDialect{make(chan string, 1)}})
+	assert.Equal(t, http.StatusOK, ask("/create_schedule", "", nil))
+	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "{}", nil))
+	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "", []string{"text/plain"}))
+	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/mcp", "", nil))
+	plain := with(carrier.Config{MaxBody: maxBody})
+	assert.Equal(t, http.StatusNotFound, plain("/create_schedule", "", nil))
+}
+
+// An addressRecorder records the addresses of callers.
+type addressRecorder struct{ from chan netip.Addr }
+
+func (w addressRecorder) Serve(_ context.Context, from netip.Addr, _ string, _ []byte, _ carrier.Serve) (int, transport.Answer) {
+	w.from <- from
+	return http.StatusOK, transport.Answer{Body: []byte(`{}`)}
+}
+
+func TestDialectIsToldTheAddressOfTheCaller(t *testing.T) {
+	w := addressRecorder{make(chan netip.Addr, 1)}
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: w})
+	send(t, http.MethodPost, base+"/mcp", strings.NewReader(`{}`), nil)
+	assert.True(t, (<-w.from).IsLoopback())
+}
+
+// certificate returns a certificate of agent.test and a pool that trusts it.
+func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"agent.test"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	cert, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, pool
+}
+
+func TestTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, roots := certificate(t)
+		l := pipenet.Listen("agent.test:80")
+		server := carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody, TLS: config, Limits: carrier.Limits{Conns: 8}})
+		var serving sync.WaitGroup
+		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
+		defer serving.Wait()
+		defer func() { require.NoError(t, server.Shutdown(context.Background())) }()
+		calls := func(roots *x509.CertPool, endpoint string) (*transport.Timing, error) {
+			client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Roots: roots, Dial: slowDialer(l.Dial, second)})
+			defer client.Close()
+			_, timing, err := client.Call(t.Context(), transport.Request{Endpoint: endpoint, Method: "wait", Params: &text{"2s"}, Decode: textOf})
+			timing.Departed, timing.Body = time.Time{}, nil
+			return timing, err
+		}
+		const endpoint = "https://agent.test:80/mcp"
+		for range 10 { // more than there are places: each gives its own back
+			timing, err := calls(roots, endpoint)
+			require.NoError(t, err)
+			require.Equal(t, &transport.Timing{Connecting: second, Waiting: 2 * second}, timing)
+
+			timing, err = calls(nil, endpoint)
+			require.ErrorContains(t, err, "signed by unknown authority; --tls-ca names one to trust")
+			require.Equal(t, &transport.Timing{Connecting: second}, timing, "the handshake has begun")
+
+			_, err = calls(roots, pipeEndpoint)
+			require.Equal(t, &carrier.StatusError{Status: 400, TLS: true}, err)
+		}
+	})
 }

@@ -2,13 +2,19 @@ package check_test
 
 import (
 	"bytes"
+	"io"
+	"net"
 	nethttp "net/http"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/check"
 )
@@ -73,4 +79,87 @@ func TestPlayerThatLimitsTheRateOfCallsConforms(t *testing.T) {
 		assert.Empty(n, verdicts(r, check.Fail, check.Warn, check.Skipped))
 		assert.Positive(n, refused.Load())
 	})
+}
+
+// post sends a body to a path of the kit's manager, and returns the answer.
+func post(n *network, manager net.Listener, path, body string) (status int, answer object) {
+	n.Helper()
+	q, err := nethttp.NewRequestWithContext(n.Context(), nethttp.MethodPost, "http://"+manager.Addr().String()+path, strings.NewReader(body))
+	require.NoError(n, err)
+	r, err := n.client().Do(q)
+	require.NoError(n, err)
+	defer func() { _ = r.Body.Close() }()
+	var text bytes.Buffer
+	_, err = text.ReadFrom(io.LimitReader(r.Body, 1<<20))
+	require.NoError(n, err)
+	_ = json.Unmarshal(text.Bytes(), &answer)
+	return r.StatusCode, answer
+}
+
+// whileItWaits talks to the kit's manager while the kit waits for a player to register.
+func whileItWaits(t *testing.T, talk func(n *network, manager net.Listener, player string), judge func(*network, *check.Report)) {
+	t.Helper()
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		manager, player := n.open(), n.serve(newModel(n))
+		talked := make(chan struct{})
+		go func() {
+			defer close(talked)
+			talk(n, manager, player)
+		}()
+		r := n.check(check.Options{
+			Role: check.Player, URL: player, Listener: manager, Wait: time.Second,
+			Selection: check.Selection{Only: []string{"P-REG", "P-FRM-03"}},
+		})
+		<-talked
+		judge(n, r)
+	})
+}
+
+func TestPlayerThatRegistersAnotherPortIsRejected(t *testing.T) {
+	whileItWaits(t, func(n *network, manager net.Listener, _ string) {
+		_, answer := post(n, manager, "/mcp", string(marshal((&model{id: "P03"}).registration("http://localhost:9999/mcp"))))
+		assert.Equal(n, "REJECTED", inner(answer, "result")["status"])
+		assert.Nil(n, inner(answer, "result")["auth_token"])
+	}, func(n *network, r *check.Report) {
+		f := finding(n, r, "P-REG-08")
+		assert.Equal(n, check.Fail, f.Verdict)
+		assert.Equal(n, `contact_endpoint is "http://localhost:9999/mcp", but `+r.URL+` is examined`, f.Detail)
+		assert.Contains(n, f.Exchanges[0].Request, "9999")
+		assert.Equal(n, check.Skipped, finding(n, r, "P-REG-09").Verdict)
+	})
+}
+
+// The kit's manager answers a call that it cannot read as a manager does, and the author of the agent learns why
+// it is not registered.
+func TestRegistrationThatNoManagerReadsIsAFinding(t *testing.T) {
+	const own = `{"display_name":"Alpha","endpoint":"http://localhost:8101/mcp"}`
+	for name, test := range map[string]struct {
+		path, body string
+		status     int
+		code       any
+		want       string
+	}{
+		"method": {"/mcp", `{"jsonrpc":"2.0","method":"join_league","params":{},"id":1}`, 200, -32601.0, "the unknown method join_league"},
+		"tool": {"/mcp", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"join_league","arguments":{}},"id":1}`, 200, -32601.0,
+			"the unknown method tools/call join_league"},
+		"JSON": {"/mcp", own, 200, -32600.0, "JSON without a method and a message_type"},
+		"path": {"/register", own, 404, nil, "POST /register instead of POST /mcp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whileItWaits(t, func(n *network, manager net.Listener, _ string) {
+				for _, harmless := range []string{"ping", "initialize", "tools/list", "get_standings"} {
+					post(n, manager, "/mcp", `{"jsonrpc":"2.0","method":"`+harmless+`","params":{},"id":1}`)
+				}
+				status, answer := post(n, manager, test.path, test.body)
+				assert.Equal(n, test.status, status)
+				assert.Equal(n, test.code, inner(answer, "error")["code"])
+			}, func(n *network, r *check.Report) {
+				for _, id := range []string{"P-REG-01", "P-FRM-03"} {
+					assert.Equal(n, test.want, verdicts(r, check.Fail, check.Warn)[id], id)
+				}
+				assert.Contains(n, finding(n, r, "P-REG-09").Detail, "within 1s; it calls "+test.want)
+			})
+		})
+	}
 }

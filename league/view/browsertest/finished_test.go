@@ -2,8 +2,13 @@ package browsertest
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -80,4 +85,89 @@ func (p *tab) follow(selector string) {
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, chromedp.Click(chromedp.CSS(selector))))
 	require.NoError(p.t, err, selector)
+}
+
+// reported writes the report of a league in a format, and returns its file.
+func reported(t *testing.T, folder, format string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report."+format)
+	start(t, "report", folder, "--format", format, "-o", file).succeeds()
+	return file
+}
+
+func TestReportOpensFromDiskWithTheNumbersOfItsJSON(t *testing.T) {
+	needsChromium(t)
+	folder := played(t, "--faults", "drop=0.1,garbage=0.05")
+	p := open(t, "file://"+reported(t, folder, "html"), desktop)
+	type row struct {
+		PlayerID    string `json:"player_id"`
+		DisplayName string `json:"display_name"`
+		Points      int    `json:"points"`
+		Losses      int    `json:"losses"`
+	}
+	var want struct{ Standings []row }
+	text, err := os.ReadFile(reported(t, folder, "json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &want))
+	require.Len(t, want.Standings, 4)
+	assert.Equal(t, want.Standings, get[[]row](p, `[...document.querySelectorAll('table.standings tbody tr')].map(row => {
+		const column = name => row.cells[[...row.closest('table').tHead.rows[0].cells].findIndex(cell => cell.textContent == name)].textContent;
+		return {player_id: row.id.replace('row-', ''), display_name: row.querySelector('.who bdi').textContent,
+			points: Number(column('Points')), losses: Number(column('L'))};
+	})`))
+	p.do(chromedp.Focus(chromedp.CSS("#only")), chromedp.KeyEvent(kb.ArrowDown))
+	p.await(`document.querySelectorAll('li[data-match][hidden]').length == 3`) // the player of the first option has 3 of 6 matches
+	p.do(chromedp.Click(chromedp.CSS(`[data-line="P01"]`)))
+	p.await(`document.getElementById('line-P01').hasAttribute('hidden')`)
+	p.assertReadable("report")
+}
+
+// assertReadable requires that a page fits a desktop and a phone, is dark and light as the user
+// wishes, and has the names and headings that assistive technology needs.
+func (p *tab) assertReadable(name string) {
+	p.t.Helper()
+	colours := map[string]string{}
+	for _, l := range []look{desktop, phone, desktop.inDark(), phone.inDark()} {
+		p.do(l.action())
+		p.await(fmt.Sprintf(`innerWidth == %d && matchMedia('(prefers-color-scheme: %s)').matches`, l.width, l.scheme()))
+		assert.LessOrEqual(p.t, get[int64](p, `document.documentElement.scrollWidth`), l.width, "it scrolls sideways %s", l)
+		colours[l.scheme()] = get[string](p, `[document.documentElement, document.body].map(e => getComputedStyle(e).backgroundColor).join(' ')`)
+		for _, e := range p.elements() {
+			assert.False(p.t, named[e.role] && e.name == "", "a %s needs a name %s", e.role, l)
+		}
+		p.screenshot(name + " " + l.String())
+	}
+	assert.NotEqual(p.t, colours["light"], colours["dark"], "the colour scheme changes the background")
+	assert.Equal(p.t, 1, get[int](p, `document.querySelectorAll('h1').length`), "headings of level 1")
+	assert.Empty(p.t, get[string](p, `[...document.querySelectorAll('th:not([scope])')].map(e => e.outerHTML).join('\n')`), "headings of tables without scope")
+	assert.Equal(p.t, "en", get[string](p, `document.documentElement.lang`))
+	assert.NotEmpty(p.t, get[string](p, `document.title`))
+	assert.Empty(p.t, get[string](p, `[...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) < i).join(' ')`), "repeated ids")
+}
+
+// named are the roles of elements that need an accessible name.
+var named = map[string]bool{
+	"link": true, "button": true, "slider": true, "combobox": true, "textbox": true, "checkbox": true, "navigation": true, "region": true, "image": true,
+}
+
+// An element is an element as assistive technology sees it.
+type element struct{ role, name string }
+
+// elements are those of the accessibility tree.
+func (p *tab) elements() (all []element) {
+	p.t.Helper()
+	tree, err := chromedp.Call(p.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	require.NoError(p.t, err)
+	text := func(v *accessibility.Value) (s string) {
+		if v != nil {
+			_ = json.Unmarshal(v.Value, &s) // other values are not text
+		}
+		return s
+	}
+	for _, node := range tree.Nodes {
+		if !node.Ignored {
+			all = append(all, element{text(node.Role), text(node.Name)})
+		}
+	}
+	return all
 }

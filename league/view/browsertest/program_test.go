@@ -3,10 +3,15 @@ package browsertest
 import (
 	"bytes"
 	"context"
+	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/cmd"
+	"evenodd/league/store"
+	"evenodd/league/view/page"
 )
 
 // asProgram is the environment variable that makes the test binary evenodd.
@@ -103,4 +110,117 @@ func played(t *testing.T, args ...string) string {
 	require.NoError(t, os.WriteFile(file, []byte(entrants), 0o600))
 	start(t, append([]string{"simulate", "--entrants", file, "--seed", "7", "--quiet", "--data", folder}, args...)...).succeeds()
 	return folder
+}
+
+// A journalFile is the journal of a finished league, which becomes as long as a test says: as
+// if the league was running.
+type journalFile struct {
+	t     *testing.T
+	path  string
+	lines [][]byte
+	size  int // in lines
+}
+
+// rewound returns the journal of a league in a data folder, cut to a number of lines.
+func rewound(t *testing.T, folder string, size int) *journalFile {
+	t.Helper()
+	j := &journalFile{t: t, path: store.Folder(folder).Journal(leagueOf(t, folder))}
+	text, err := os.ReadFile(j.path)
+	require.NoError(t, err)
+	j.lines = slices.Collect(bytes.Lines(text))
+	require.NoError(t, os.WriteFile(j.path, nil, 0o600))
+	j.growTo(size)
+	return j
+}
+
+// growTo appends lines until the journal has so many.
+func (j *journalFile) growTo(size int) {
+	j.t.Helper()
+	file, err := os.OpenFile(j.path, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(j.t, err)
+	defer func() { require.NoError(j.t, file.Close()) }()
+	for ; j.size < min(size, len(j.lines)); j.size++ {
+		_, err := file.Write(j.lines[j.size])
+		require.NoError(j.t, err)
+	}
+}
+
+// find returns the number of lines up to the nth with a text.
+func (j *journalFile) find(text string, n int) int {
+	j.t.Helper()
+	for i, line := range j.lines {
+		if bytes.Contains(line, []byte(text)) {
+			if n--; n == 0 {
+				return i + 1
+			}
+		}
+	}
+	j.t.Fatalf("the journal has too few lines with %s", text)
+	return 0
+}
+
+// leagueOf is the id of the only league in a data folder.
+func leagueOf(t *testing.T, folder string) string {
+	t.Helper()
+	ids, err := filepath.Glob(filepath.Join(folder, "data", "leagues", "*"))
+	require.NoError(t, err)
+	require.Len(t, ids, 1)
+	return filepath.Base(ids[0])
+}
+
+// serve serves the pages of a league in a data folder, and returns their address.
+func serve(t *testing.T, folder string) string {
+	t.Helper()
+	address, _ := serveAt(t, folder, "127.0.0.1:0", func(*http.Request) {})
+	return address
+}
+
+// lastingAddress returns a free address below the ports that Linux takes for outgoing connections
+// and for listeners at port 0, and beside those of the tests of cmd: a server that starts again
+// there finds it free.
+func lastingAddress(t *testing.T) string {
+	t.Helper()
+	for range 1000 {
+		address := "127.0.0.1:" + strconv.Itoa(10000+rand.IntN(10000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			require.NoError(t, l.Close())
+			return address
+		}
+	}
+	require.Fail(t, "no port is free")
+	return ""
+}
+
+// serveAt is like serve at a host and port, until stop. It shows each request.
+func serveAt(t *testing.T, folder, at string, show func(*http.Request)) (address string, stop func()) {
+	t.Helper()
+	board := page.NewBoard(page.NewFolder(store.Folder(folder), leagueOf(t, folder)))
+	pages, err := page.New(board, page.Options{})
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	for _, r := range pages.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	listener, err := net.Listen("tcp", at)
+	require.NoError(t, err)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		show(r)
+		mux.ServeHTTP(w, r)
+	})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener) // until it is closed
+	}()
+	closed := false
+	stop = func() {
+		if !closed {
+			closed = true
+			_ = server.Close()
+			<-done
+			board.Close()
+		}
+	}
+	t.Cleanup(stop)
+	return "http://" + listener.Addr().String(), stop
 }

@@ -2,6 +2,8 @@ package page
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -143,4 +145,62 @@ func TestPageOf200PlayersIsSmall(t *testing.T) {
 	pages := render(t, s.l)
 	assert.Less(t, len(pages["/"]), 200<<10)
 	assert.Less(t, len(pages["/cross"]), 300<<10)
+}
+
+func TestViewThatPanicsFailsItsPageAlone(t *testing.T) {
+	board := NewBoard(NewFolder(store.Folder("../../../testdata/leagues/finished"), "league_2025_even_odd"))
+	defer board.Close()
+	pages, err := New(board, Options{})
+	require.NoError(t, err)
+	pages.routes = []route{
+		{pattern: "GET /broken", template: "overview", build: func(context.Context, *Board, *http.Request) (any, error) { panic("secret") }},
+		{pattern: "GET /{$}", template: "overview", build: buildOverview},
+	}
+	mux := http.NewServeMux()
+	for _, r := range pages.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	for path, want := range map[string]int{"/broken": http.StatusInternalServerError, "/": http.StatusOK} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		assert.Equal(t, want, w.Code, path)
+		assert.NotContains(t, w.Body.String(), "secret", path)
+	}
+}
+
+func TestVendoredFilesAreThoseOfTheTable(t *testing.T) {
+	table, err := files.ReadFile("assets/LICENSES.md")
+	require.NoError(t, err)
+	listed := map[string]bool{}
+	for line := range strings.SplitSeq(string(table), "\n") {
+		cells := strings.Split(line, "|")
+		if len(cells) != 7 || !strings.Contains(cells[1], ".") {
+			continue
+		}
+		name := strings.TrimSpace(cells[1])
+		text, err := files.ReadFile("assets/" + name)
+		require.NoError(t, err)
+		sum := sha256.Sum256(text)
+		assert.Equal(t, strings.TrimSpace(cells[5]), hex.EncodeToString(sum[:]), name)
+		listed[name] = true
+	}
+	names, err := fs.Glob(files, "assets/*.min.*")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		assert.True(t, listed[strings.TrimPrefix(name, "assets/")], "%s is not in LICENSES.md", name)
+	}
+}
+
+// The pages transfer little, so that a class of phones loads them at once.
+func TestAssetsAreSmall(t *testing.T) {
+	all, err := readAssets()
+	require.NoError(t, err)
+	sum := 0
+	for name, a := range all {
+		if strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".css") {
+			sum += len(a.text)
+		}
+	}
+	assert.Less(t, sum, 90<<10, "bytes of all scripts and styles")
 }

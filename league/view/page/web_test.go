@@ -1,14 +1,19 @@
 package page_test
 
 import (
+	"bytes"
 	"context"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -109,4 +114,57 @@ func TestLeagueWithoutFilesIsNotThereYet(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, none.Code)
 	assert.NotEmpty(t, none.Header().Get("Retry-After"))
 	assert.NotContains(t, none.Body.String(), fs.ErrNotExist.Error())
+}
+
+// Viewers cannot fill the log with the same error.
+func TestDamagedJournalIsLoggedOnce(t *testing.T) {
+	folder := store.Folder(t.TempDir())
+	require.NoError(t, os.MkdirAll(filepath.Dir(folder.Journal("cup")), 0o750))
+	require.NoError(t, os.WriteFile(folder.Journal("cup"), []byte("garbage\n"), 0o600))
+	board := page.NewBoard(page.NewFolder(folder, "cup"))
+	t.Cleanup(board.Close)
+	var log bytes.Buffer
+	pages, err := page.New(board, page.Options{Log: zerolog.New(&log)})
+	require.NoError(t, err)
+	for range 3 {
+		for _, r := range pages.Routes() {
+			if r.Pattern == "GET /{$}" {
+				w := httptest.NewRecorder()
+				r.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+				assert.Equal(t, http.StatusInternalServerError, w.Code)
+				assert.NotContains(t, w.Body.String(), "garbage")
+			}
+		}
+	}
+	assert.Equal(t, 1, bytes.Count(log.Bytes(), []byte("\n")), log.String())
+}
+
+// Each page that shows a result on the word of its referee says so, and no page of another result does.
+func TestResultOnTheWordOfItsRefereeIsMarkedOnEachPage(t *testing.T) {
+	const (
+		tag      = ">stated</span>"
+		sentence = "rest on the word of referee REF01 alone."
+		note     = "The result rests on the word of referee REF01 alone"
+	)
+	for _, stated := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			tape := newTape(t, "finished", "league_2025_even_odd")
+			for i, line := range tape.lines {
+				if stated && strings.Contains(line, `"type":"match_reported"`) && strings.Contains(line, `"referee_id":"REF01"`) {
+					tape.lines[i] = regexp.MustCompile(`"grade":"[a-z]+"`).ReplaceAllString(line, `"grade":"stated"`)
+				}
+			}
+			s := serve(t, tape)
+			tape.play(len(tape.lines))
+			synctest.Wait()
+			pages := map[string][]string{"/": {tag, sentence}, "/players/P01": {tag}, "/matches/R1M1": {note}}
+			for path, marks := range pages {
+				page := s.get(path)
+				require.Equal(t, http.StatusOK, page.Code, path)
+				for _, mark := range marks {
+					assert.Equal(t, stated, strings.Contains(page.Body.String(), mark), "%s: %s", path, mark)
+				}
+			}
+		})
+	}
 }

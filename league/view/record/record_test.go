@@ -72,3 +72,41 @@ func TestPointsOfAWithdrawnPlayerIncludeItsByes(t *testing.T) {
 	player, _ := l.PlayerIndex(withBye)
 	assert.Equal(t, l.Created.Scoring.Win, l.Points()[1][player])
 }
+
+// A match file that the manager wrote is no attempt with a transcript: a report must not show an empty conversation.
+func TestMatchFileOfTheManagerIsNoTranscript(t *testing.T) {
+	dir := store.Folder(t.TempDir())
+	require.NoError(t, store.WriteDerived(dir.Match("cup", "R1M1"), &store.Match{
+		SchemaVersion: store.SchemaVersion, LeagueID: "cup", RoundID: 1, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01",
+		WrittenBy: store.WrittenByManager, Transcript: []store.Exchange{}, Lifecycle: store.Lifecycle{State: store.StateAcknowledged},
+	}))
+	_, err := dir.LoadMatch("cup", "R1M1")
+	require.NoError(t, err)
+	unreadable, err := record.NewFolder(dir, "cup").Attempts(func(doc *store.Match) error {
+		t.Errorf("%s is visited", doc.MatchID)
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Zero(t, unreadable)
+}
+
+func TestDurationsHaveTwoOrThreeDigits(t *testing.T) {
+	for ms, want := range map[float64]string{
+		0: "< 1 ms", 0.4: "0.4 ms", 2.5: "2.5 ms", 12: "12 ms", 999.4: "999 ms", 999.6: "1.0 s", 3200: "3.2 s", 45000: "45 s",
+	} {
+		assert.Equal(t, want, record.Milliseconds(ms))
+	}
+}
+
+func TestFormatsInWords(t *testing.T) {
+	assert.Equal(t, "round-robin", record.FormatInWords("", 1))
+	assert.Equal(t, "round-robin, 2 legs", record.FormatInWords(journal.FormatRoundRobin, 2))
+	assert.Equal(t, "Swiss system", record.FormatInWords(journal.FormatSwiss, 1))
+	assert.Equal(t, "knockout", record.FormatInWords(journal.FormatKnockout, 1))
+}
+
+func TestEveryErrorHasAPhrase(t *testing.T) {
+	assert.Equal(t, "did not answer in time", record.FailureInWords(string(protocol.ErrTimeout)))
+	assert.Equal(t, "failed (E005 PLAYER_NOT_REGISTERED)", record.FailureInWords("E005"))
+	assert.Equal(t, "failed", record.FailureInWords("no code"))
+}
