@@ -208,24 +208,22 @@ func TestUnusableHistoryIsRenamed(t *testing.T) {
 			return store.AppendHistory(path, &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P02", LeagueID: leaguetest.LeagueID}, nil, new(int64))
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := store.Folder(t.TempDir())
-				w.ScriptedManager()
-				w.PlayerIn("P01", folder).Stop()
-				path := folder.History("P01")
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				require.NoError(t, write(store.HistoryLines(path)))
-				text := readFile(t, store.HistoryLines(path))
-				p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
-				playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
-				require.NoError(t, p.Player.Close())
-				assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
-				aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "history-*.jsonl"))
-				require.NoError(t, err)
-				require.Len(t, aside, 1)
-				assert.Equal(t, string(text), string(readFile(t, aside[0])))
-			})
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			folder := store.Folder(t.TempDir())
+			w.ScriptedManager()
+			w.PlayerIn("P01", folder).Stop()
+			path := folder.History("P01")
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, write(store.HistoryLines(path)))
+			text := readFile(t, store.HistoryLines(path))
+			p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
+			playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
+			require.NoError(t, p.Player.Close())
+			assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
+			aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "history-*.jsonl"))
+			require.NoError(t, err)
+			require.Len(t, aside, 1)
+			assert.Equal(t, string(text), string(readFile(t, aside[0])))
 		})
 	}
 }
@@ -276,25 +274,23 @@ func TestFinishWaitsForTheCurrentMatches(t *testing.T) {
 		}, 15 * leaguetest.Second},
 		{"nothing ends", func(*leaguetest.World, *leaguetest.Agent, *leaguetest.ScriptedReferee) {}, 60 * leaguetest.Second},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.Varies = true
-				w.ScriptedManager()
-				p := w.Player("P01", leaguetest.WithStrategy("even"))
-				began := w.Now()
-				p.Player.Finish(w.Context)
-				assert.Equal(t, began, w.Now(), "it plays no match")
-				w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-				p.Player.Finish(w.Context)
-				c := w.ScriptedReferee(p, "R1M1", 1)
-				_, err := c.Invite()
-				require.NoError(t, err)
-				w.RunAt(began+10*leaguetest.Second, func() { test.end(w, p, c) })
-				ctx, cancel := context.WithTimeout(w.Context, 60*leaguetest.Second)
-				defer cancel()
-				p.Player.Finish(ctx)
-				assert.Equal(t, test.took, w.Now()-began)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.Varies = true
+			w.ScriptedManager()
+			p := w.Player("P01", leaguetest.WithStrategy("even"))
+			began := w.Now()
+			p.Player.Finish(w.Context)
+			assert.Equal(t, began, w.Now(), "it plays no match")
+			w.Announce(p, 1, protocol.RefereeAuthAccessToken)
+			p.Player.Finish(w.Context)
+			c := w.ScriptedReferee(p, "R1M1", 1)
+			_, err := c.Invite()
+			require.NoError(t, err)
+			w.RunAt(began+10*leaguetest.Second, func() { test.end(w, p, c) })
+			ctx, cancel := context.WithTimeout(w.Context, 60*leaguetest.Second)
+			defer cancel()
+			p.Player.Finish(ctx)
+			assert.Equal(t, test.took, w.Now()-began)
 		})
 	}
 }

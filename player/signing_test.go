@@ -89,29 +89,27 @@ func TestPlayerNeverSignsASecondAnswer(t *testing.T) {
 			require.NoError(w.T, err)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.ScriptedManager()
-				signed := map[string]string{} // by choice
-				for n := range 20 {
-					folder := store.Folder(t.TempDir())
-					p := signingPlayer(w, folder)
-					c := w.ScriptedReferee(p, "R1M1", 1)
-					c.AskForSignature(started, 1)
-					first, err := c.Choose()
-					require.NoError(t, err)
-					provoke(w, p, c)
-					_, _ = c.Invite()
-					again, err := c.Choose()
-					if err == nil {
-						assert.Equal(t, first.Signature, again.Signature, n)
-					}
-					assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1)
-					signed[first.ParityChoice] = first.Signature
-					p.Stop()
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			w.ScriptedManager()
+			signed := map[string]string{} // by choice
+			for n := range 20 {
+				folder := store.Folder(t.TempDir())
+				p := signingPlayer(w, folder)
+				c := w.ScriptedReferee(p, "R1M1", 1)
+				c.AskForSignature(started, 1)
+				first, err := c.Choose()
+				require.NoError(t, err)
+				provoke(w, p, c)
+				_, _ = c.Invite()
+				again, err := c.Choose()
+				if err == nil {
+					assert.Equal(t, first.Signature, again.Signature, n)
 				}
-				assert.Len(t, signed, 2, "the strategy chooses at random")
-			})
+				assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1)
+				signed[first.ParityChoice] = first.Signature
+				p.Stop()
+			}
+			assert.Len(t, signed, 2, "the strategy chooses at random")
 		})
 	}
 }
@@ -165,26 +163,24 @@ func TestPlayerSignsOnlyWhatItKnows(t *testing.T) {
 			q.Turn, q.Moves = 2, []protocol.PlayerMove{{PlayerID: "P01", Move: "odd"}}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := store.Folder(t.TempDir())
-				var log bytes.Buffer
-				w.ScriptedManager()
-				p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) })
-				require.NoError(t, p.Player.Register(w.Context))
-				w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
-				c := w.ScriptedReferee(p, "R1M1", 1)
-				c.AskForSignature(started, 1)
-				c.Signature.EntropyCommitments = append(league.PerPlayer[string](nil), c.Signature.EntropyCommitments...)
-				change(&c.Signature)
-				_, err := c.Choose()
-				leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-				assert.NoFileExists(t, store.HistoryLines(folder.History("P01")), "it decides nothing")
-				c.AskForSignature(started, 1)
-				answer, err := c.Choose()
-				require.NoError(t, err)
-				assert.NotEmpty(t, answer.Signature)
-			})
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			folder := store.Folder(t.TempDir())
+			var log bytes.Buffer
+			w.ScriptedManager()
+			p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) })
+			require.NoError(t, p.Player.Register(w.Context))
+			w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
+			c := w.ScriptedReferee(p, "R1M1", 1)
+			c.AskForSignature(started, 1)
+			c.Signature.EntropyCommitments = append(league.PerPlayer[string](nil), c.Signature.EntropyCommitments...)
+			change(&c.Signature)
+			_, err := c.Choose()
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+			assert.NoFileExists(t, store.HistoryLines(folder.History("P01")), "it decides nothing")
+			c.AskForSignature(started, 1)
+			answer, err := c.Choose()
+			require.NoError(t, err)
+			assert.NotEmpty(t, answer.Signature)
 		})
 	}
 }
@@ -227,37 +223,35 @@ func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 		{"in the manager's results", true, &p01, odd},
 		{"in the manager's winner", true, &p02, ""},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := store.Folder(t.TempDir())
-				var log bytes.Buffer
-				w.ScriptedManager()
-				p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
-				require.NoError(t, p.Player.Register(w.Context))
-				w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
-				c := w.ScriptedReferee(p, "R1M1", 1)
-				c.AskForSignature(started, 1)
-				_, err := c.Choose()
-				require.NoError(t, err)
-				c.Flipped = !test.over
-				_, err = c.SendGameOver(8)
-				require.NoError(t, err)
-				eight := 8
-				result := protocol.RoundResult{MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: test.winner, DrawnNumber: &eight, Choices: league.Both("P01", &even, "P02", &odd)}
-				if test.over {
-					assert.NotContains(t, log.String(), "DECISION_CONTRADICTED")
-				}
-				if test.over && test.reported != "" {
-					result.Choices = league.Both("P01", &odd, "P02", &odd)
-				}
-				tellResults(w, p, result)
-				assert.Contains(t, log.String(), "DECISION_CONTRADICTED")
-				assert.Contains(t, log.String(), `"level":"error"`)
-				h := leaguetest.ReadHistory(t, folder, "P01")
-				require.Len(t, h.Matches, 1)
-				assert.Equal(t, []string{"even", test.reported}, []string{h.Matches[0].MyChoice, h.Matches[0].ReportedChoice})
-				assert.NotEmpty(t, h.Matches[0].DrawCommitment)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := store.Folder(t.TempDir())
+			var log bytes.Buffer
+			w.ScriptedManager()
+			p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
+			require.NoError(t, p.Player.Register(w.Context))
+			w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
+			c := w.ScriptedReferee(p, "R1M1", 1)
+			c.AskForSignature(started, 1)
+			_, err := c.Choose()
+			require.NoError(t, err)
+			c.Flipped = !test.over
+			_, err = c.SendGameOver(8)
+			require.NoError(t, err)
+			eight := 8
+			result := protocol.RoundResult{MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: test.winner, DrawnNumber: &eight, Choices: league.Both("P01", &even, "P02", &odd)}
+			if test.over {
+				assert.NotContains(t, log.String(), "DECISION_CONTRADICTED")
+			}
+			if test.over && test.reported != "" {
+				result.Choices = league.Both("P01", &odd, "P02", &odd)
+			}
+			tellResults(w, p, result)
+			assert.Contains(t, log.String(), "DECISION_CONTRADICTED")
+			assert.Contains(t, log.String(), `"level":"error"`)
+			h := leaguetest.ReadHistory(t, folder, "P01")
+			require.Len(t, h.Matches, 1)
+			assert.Equal(t, []string{"even", test.reported}, []string{h.Matches[0].MyChoice, h.Matches[0].ReportedChoice})
+			assert.NotEmpty(t, h.Matches[0].DrawCommitment)
 		})
 	}
 }
@@ -278,31 +272,29 @@ func TestChoiceInHistoryIsTheOneThatCounts(t *testing.T) {
 		{name: "decided in time, by the referee too late", asked: true, failed: true},
 		{name: "too late before a restart", asked: true, restart: true, failed: true},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := store.Folder(t.TempDir())
-				w.ScriptedManager()
-				p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
-				c := w.ScriptedReferee(p, "R1M1", 1)
-				c.Flipped, c.Failed = test.flipped, test.failed
-				_, err := c.Invite()
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := store.Folder(t.TempDir())
+			w.ScriptedManager()
+			p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
+			c := w.ScriptedReferee(p, "R1M1", 1)
+			c.Flipped, c.Failed = test.flipped, test.failed
+			_, err := c.Invite()
+			require.NoError(t, err)
+			if test.asked {
+				_, err = c.Choose()
 				require.NoError(t, err)
-				if test.asked {
-					_, err = c.Choose()
-					require.NoError(t, err)
-				}
-				if test.restart {
-					p.Stop()
-					p = w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
-					c.To = p
-				}
-				_, err = c.SendGameOver(8)
-				require.NoError(t, err)
-				require.NoError(t, p.Player.Close())
-				h := leaguetest.ReadHistory(t, folder, "P01")
-				require.Len(t, h.Matches, 1)
-				assert.Equal(t, []string{test.mine, test.reported}, []string{h.Matches[0].MyChoice, h.Matches[0].ReportedChoice})
-			})
+			}
+			if test.restart {
+				p.Stop()
+				p = w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
+				c.To = p
+			}
+			_, err = c.SendGameOver(8)
+			require.NoError(t, err)
+			require.NoError(t, p.Player.Close())
+			h := leaguetest.ReadHistory(t, folder, "P01")
+			require.Len(t, h.Matches, 1)
+			assert.Equal(t, []string{test.mine, test.reported}, []string{h.Matches[0].MyChoice, h.Matches[0].ReportedChoice})
 		})
 	}
 }

@@ -39,26 +39,24 @@ func TestAssignmentIsAcceptedImmediatelyAndOnce(t *testing.T) {
 
 func TestFinishedMatchIsReportedAgainWhenAssignedAgain(t *testing.T) {
 	for _, attempt := range []int{1, 2} {
-		t.Run(fmt.Sprint("attempt ", attempt), func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				manager := w.ScriptedManager()
-				r := w.Referee("REF01")
-				w.Players(2)
-				_, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
-				require.NoError(t, err)
-				w.WaitUntil(1 * leaguetest.Second)
-				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+		leaguetest.RunInMemory(t, fmt.Sprint("attempt ", attempt), func(t *testing.T, w *leaguetest.World) {
+			manager := w.ScriptedManager()
+			r := w.Referee("REF01")
+			w.Players(2)
+			_, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
+			require.NoError(t, err)
+			w.WaitUntil(1 * leaguetest.Second)
+			w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
 
-				ack, err := w.Assign(manager, r, w.Assignment("R1M1", attempt, "REF01"))
-				require.NoError(t, err)
-				assert.Equal(t, protocol.StatusAccepted, ack.Status)
-				w.WaitUntil(2 * leaguetest.Second)
-				reports := w.Calls(protocol.ReportMatchResult.Name)
-				require.Len(t, reports, 2)
-				assert.JSONEq(t, string(reports[0].Message), string(reports[1].Message))
-				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
-				assert.Equal(t, 1, r.Referee.Record().Conducted, "one match, regardless of the number of reports")
-			})
+			ack, err := w.Assign(manager, r, w.Assignment("R1M1", attempt, "REF01"))
+			require.NoError(t, err)
+			assert.Equal(t, protocol.StatusAccepted, ack.Status)
+			w.WaitUntil(2 * leaguetest.Second)
+			reports := w.Calls(protocol.ReportMatchResult.Name)
+			require.Len(t, reports, 2)
+			assert.JSONEq(t, string(reports[0].Message), string(reports[1].Message))
+			assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
+			assert.Equal(t, 1, r.Referee.Record().Conducted, "one match, regardless of the number of reports")
 		})
 	}
 }
@@ -129,29 +127,27 @@ func TestInvalidAssignmentIsRejected(t *testing.T) {
 			code: protocol.ErrMissingField, rpc: -32602,
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				manager := w.ScriptedManager()
-				w.Unchecked[manager.Host] = true
-				r := w.Referee("REF01")
-				w.Players(2)
-				q := w.Assignment("R1M1", 1, "REF01")
-				if test.change != nil {
-					test.change(q)
-				}
-				bearer := map[string]string{"": w.ManagerCredential("REF01"), "none": "", "wrong": w.ManagerCredential("P01")}[test.bearer]
-				ack, err := protocol.StartMatch.Call(w.Context, manager.Caller, protocol.Peer{Endpoint: leaguetest.EndpointOf(r.Host), Bearer: bearer}, q)
-				if test.status == "" {
-					leaguetest.AssertRefused(t, err, test.code, test.rpc)
-				} else {
-					require.NoError(t, err)
-					assert.Equal(t, test.status, ack.Status)
-					assert.NotEmpty(t, ack.Reason)
-					assert.Empty(t, ack.DrawCommitment)
-				}
-				w.WaitUntil(60 * leaguetest.Second)
-				assert.Empty(t, w.Calls(protocol.Invite.Name))
-			})
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			manager := w.ScriptedManager()
+			w.Unchecked[manager.Host] = true
+			r := w.Referee("REF01")
+			w.Players(2)
+			q := w.Assignment("R1M1", 1, "REF01")
+			if test.change != nil {
+				test.change(q)
+			}
+			bearer := map[string]string{"": w.ManagerCredential("REF01"), "none": "", "wrong": w.ManagerCredential("P01")}[test.bearer]
+			ack, err := protocol.StartMatch.Call(w.Context, manager.Caller, protocol.Peer{Endpoint: leaguetest.EndpointOf(r.Host), Bearer: bearer}, q)
+			if test.status == "" {
+				leaguetest.AssertRefused(t, err, test.code, test.rpc)
+			} else {
+				require.NoError(t, err)
+				assert.Equal(t, test.status, ack.Status)
+				assert.NotEmpty(t, ack.Reason)
+				assert.Empty(t, ack.DrawCommitment)
+			}
+			w.WaitUntil(60 * leaguetest.Second)
+			assert.Empty(t, w.Calls(protocol.Invite.Name))
 		})
 	}
 }

@@ -285,31 +285,29 @@ func TestUntrustedCallerCannotTakeOverAMatch(t *testing.T) {
 		{"the announced referee invites after an untrusted caller with its sender", "REF01", "REF01", false, [2]int{9, 1}, ""},
 		{"the same referee invites again", "REF01", "REF01", false, [2]int{1, 2}, ""},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.ScriptedManager()
-				p := w.Player("P01")
-				w.Announce(p, 1, protocol.RefereeAuthNone)
-				first := w.ScriptedReferee(p, "R1M1", test.attempts[0])
-				first.Sender = test.first
-				if !test.proven {
-					first.Token = "tok-ref01-its-own"
-				}
-				_, err := first.Invite()
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.ScriptedManager()
+			p := w.Player("P01")
+			w.Announce(p, 1, protocol.RefereeAuthNone)
+			first := w.ScriptedReferee(p, "R1M1", test.attempts[0])
+			first.Sender = test.first
+			if !test.proven {
+				first.Token = "tok-ref01-its-own"
+			}
+			_, err := first.Invite()
+			require.NoError(t, err)
+			second := w.ScriptedReferee(p, "R1M1", test.attempts[1])
+			second.Sender, second.Token = test.second, "tok-ref66-its-own"
+			_, err = second.Invite()
+			if test.code == "" {
 				require.NoError(t, err)
-				second := w.ScriptedReferee(p, "R1M1", test.attempts[1])
-				second.Sender, second.Token = test.second, "tok-ref66-its-own"
-				_, err = second.Invite()
-				if test.code == "" {
-					require.NoError(t, err)
-					_, err = second.Choose()
-					require.NoError(t, err)
-					return
-				}
-				leaguetest.AssertRefused(t, err, test.code, 4001)
-				_, err = first.Choose()
-				require.NoError(t, err, "the match continues")
-			})
+				_, err = second.Choose()
+				require.NoError(t, err)
+				return
+			}
+			leaguetest.AssertRefused(t, err, test.code, 4001)
+			_, err = first.Choose()
+			require.NoError(t, err, "the match continues")
 		})
 	}
 }

@@ -36,16 +36,14 @@ func TestRestartedPlayerRejectsUnauthorizedReferees(t *testing.T) {
 			require.NoError(w.T, err)
 		}, protocol.ErrTokenInvalid},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := store.Folder(t.TempDir())
-				w.ScriptedManager()
-				w.PlayerIn("P01", folder).Stop()
-				c := w.ScriptedReferee(w.PlayerIn("P01", folder), "R1M1", 1)
-				test.change(w, c)
-				_, err := c.Choose()
-				assert.Equal(t, test.code, protocol.AsError(err).Code)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := store.Folder(t.TempDir())
+			w.ScriptedManager()
+			w.PlayerIn("P01", folder).Stop()
+			c := w.ScriptedReferee(w.PlayerIn("P01", folder), "R1M1", 1)
+			test.change(w, c)
+			_, err := c.Choose()
+			assert.Equal(t, test.code, protocol.AsError(err).Code)
 		})
 	}
 }
@@ -74,37 +72,35 @@ func TestCallWaitsForTheReregistrationOfThePlayer(t *testing.T) {
 // The player crashes during its choice or at GAME_OVER. The match ends normally.
 func TestMatchContinuesAfterAPlayerCrash(t *testing.T) {
 	for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
-		t.Run(method, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := store.Folder(t.TempDir())
-				w.StartManager(2, 1)
-				w.Referee("REF01")
-				var crashed, restarted *leaguetest.Agent
-				crashed = w.PlayerIn("P01", folder, leaguetest.On(method, leaguetest.InTurn(func(c *leaguetest.Call) (jsontext.Value, error) {
-					if method == protocol.Invite.Name { // it has answered, but the reply is lost
-						_, _ = c.OwnAnswer()
-					}
-					w.Background.Go(func() {
-						crashed.Stop()
-						time.Sleep(time.Second)
-						restarted = w.PlayerIn("P01", folder)
-					})
-					time.Sleep(time.Millisecond) // of virtual time: it has stopped before the league is over
-					return nil, leaguetest.ErrHangUp
-				})))
-				w.Player("P02")
-				w.Finish()
-				require.NotNil(t, restarted)
-				require.NoError(t, restarted.Player.Close())
-				results := w.Manager.Results()
-				require.Len(t, results, 1)
-				assert.NotEqual(t, league.StatusTechnicalLoss, results[0].Status)
-				if method == protocol.NotifyMatchResult.Name {
-					return // GAME_OVER is sent once
+		leaguetest.RunInMemory(t, method, func(t *testing.T, w *leaguetest.World) {
+			folder := store.Folder(t.TempDir())
+			w.StartManager(2, 1)
+			w.Referee("REF01")
+			var crashed, restarted *leaguetest.Agent
+			crashed = w.PlayerIn("P01", folder, leaguetest.On(method, leaguetest.InTurn(func(c *leaguetest.Call) (jsontext.Value, error) {
+				if method == protocol.Invite.Name { // it has answered, but the reply is lost
+					_, _ = c.OwnAnswer()
 				}
-				assert.Equal(t, 1, restarted.Player.Record().Stats.TotalMatches)
-				assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
-			})
+				w.Background.Go(func() {
+					crashed.Stop()
+					time.Sleep(time.Second)
+					restarted = w.PlayerIn("P01", folder)
+				})
+				time.Sleep(time.Millisecond) // of virtual time: it has stopped before the league is over
+				return nil, leaguetest.ErrHangUp
+			})))
+			w.Player("P02")
+			w.Finish()
+			require.NotNil(t, restarted)
+			require.NoError(t, restarted.Player.Close())
+			results := w.Manager.Results()
+			require.Len(t, results, 1)
+			assert.NotEqual(t, league.StatusTechnicalLoss, results[0].Status)
+			if method == protocol.NotifyMatchResult.Name {
+				return // GAME_OVER is sent once
+			}
+			assert.Equal(t, 1, restarted.Player.Record().Stats.TotalMatches)
+			assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
 		})
 	}
 }

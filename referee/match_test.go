@@ -59,42 +59,40 @@ func TestDrawCanBeVerified(t *testing.T) {
 		{"both players commit entropy", true},
 		{"without a commitment a player's entropy is 32 zero bytes", false},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				second := leaguetest.Options()
-				if !test.commits {
-					second = leaguetest.Options(
-						leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("entropy_commitment", nil)),
-						leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("entropy", nil)))
-				}
-				record := w.Duel(nil, second)
-				over := w.GameOver("p01")
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			second := leaguetest.Options()
+			if !test.commits {
+				second = leaguetest.Options(
+					leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("entropy_commitment", nil)),
+					leaguetest.On(protocol.ChooseParity.Name, leaguetest.EditAnswer("entropy", nil)))
+			}
+			record := w.Duel(nil, second)
+			over := w.GameOver("p01")
 
-				nonce, ok := protocol.ParseSecret(over.Draw.Nonce)
-				require.True(t, ok)
-				commitment := protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 1, "REF01", nonce)
-				assert.Equal(t, commitment, over.Draw.Commitment)
-				assert.Equal(t, commitment, leaguetest.Decode[protocol.MatchAssignmentAck](w.OnlyCall(protocol.StartMatch.Name, "ref01").Answer).DrawCommitment)
+			nonce, ok := protocol.ParseSecret(over.Draw.Nonce)
+			require.True(t, ok)
+			commitment := protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 1, "REF01", nonce)
+			assert.Equal(t, commitment, over.Draw.Commitment)
+			assert.Equal(t, commitment, leaguetest.Decode[protocol.MatchAssignmentAck](w.OnlyCall(protocol.StartMatch.Name, "ref01").Answer).DrawCommitment)
 
-				var entropies [2]protocol.Secret
-				for i, id := range []string{"P01", "P02"} {
-					joined := w.OnlyCall(protocol.Invite.Name, []string{"p01", "p02"}[i])
-					assert.Equal(t, commitment, leaguetest.Decode[protocol.GameInvitation](joined.Message).DrawCommitment)
-					revealed, present := over.Draw.Entropies.Get(id)
-					if promised := leaguetest.Decode[protocol.GameJoinAck](joined.Answer).EntropyCommitment; promised != "" {
-						entropies[i], ok = protocol.ParseSecret(revealed)
-						require.True(t, ok)
-						assert.Equal(t, promised, protocol.EntropyCommitment("R1M1", id, entropies[i]))
-					} else {
-						assert.False(t, present)
-						assert.False(t, test.commits)
-					}
+			var entropies [2]protocol.Secret
+			for i, id := range []string{"P01", "P02"} {
+				joined := w.OnlyCall(protocol.Invite.Name, []string{"p01", "p02"}[i])
+				assert.Equal(t, commitment, leaguetest.Decode[protocol.GameInvitation](joined.Message).DrawCommitment)
+				revealed, present := over.Draw.Entropies.Get(id)
+				if promised := leaguetest.Decode[protocol.GameJoinAck](joined.Answer).EntropyCommitment; promised != "" {
+					entropies[i], ok = protocol.ParseSecret(revealed)
+					require.True(t, ok)
+					assert.Equal(t, promised, protocol.EntropyCommitment("R1M1", id, entropies[i]))
+				} else {
+					assert.False(t, present)
+					assert.False(t, test.commits)
 				}
-				number := evenodd.Number(rules.Chance{Nonce: nonce, EntropyA: entropies[0], EntropyB: entropies[1]})
-				assert.Equal(t, number, *over.GameResult.DrawnNumber)
-				assert.Equal(t, number, record.Number)
-				assert.Equal(t, evenodd.Parity(number), *over.GameResult.NumberParity)
-			})
+			}
+			number := evenodd.Number(rules.Chance{Nonce: nonce, EntropyA: entropies[0], EntropyB: entropies[1]})
+			assert.Equal(t, number, *over.GameResult.DrawnNumber)
+			assert.Equal(t, number, record.Number)
+			assert.Equal(t, evenodd.Parity(number), *over.GameResult.NumberParity)
 		})
 	}
 }

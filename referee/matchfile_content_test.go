@@ -113,26 +113,24 @@ func TestTranscriptHasErrorsAndRetries(t *testing.T) {
 			},
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				manager := w.ScriptedManager()
-				r := w.RefereeWithFiles("REF01", folder)
-				w.Player("P01")
-				w.Player("P02", test.traits...)
-				w.HandOver(manager, r, "R1M1", 1)
-				w.WaitUntil(60 * leaguetest.Second)
-				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
-				// GAME_ERROR is acknowledged concurrently with the match.
-				got, want := transcriptWith(doc, "P02"), normalCourse(test.want...)
-				assert.ElementsMatch(t, want, got)
-				beside := func(line string) bool { return strings.HasPrefix(line, "notify_game_error") }
-				assert.Equal(t, slices.DeleteFunc(want, beside), slices.DeleteFunc(got, beside))
-				assert.Equal(t, append(slices.Clone(test.states), "FINISHED", "ACKNOWLEDGED"), statesOf(doc))
-				if test.check != nil {
-					test.check(t, doc)
-				}
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			manager := w.ScriptedManager()
+			r := w.RefereeWithFiles("REF01", folder)
+			w.Player("P01")
+			w.Player("P02", test.traits...)
+			w.HandOver(manager, r, "R1M1", 1)
+			w.WaitUntil(60 * leaguetest.Second)
+			doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
+			// GAME_ERROR is acknowledged concurrently with the match.
+			got, want := transcriptWith(doc, "P02"), normalCourse(test.want...)
+			assert.ElementsMatch(t, want, got)
+			beside := func(line string) bool { return strings.HasPrefix(line, "notify_game_error") }
+			assert.Equal(t, slices.DeleteFunc(want, beside), slices.DeleteFunc(got, beside))
+			assert.Equal(t, append(slices.Clone(test.states), "FINISHED", "ACKNOWLEDGED"), statesOf(doc))
+			if test.check != nil {
+				test.check(t, doc)
+			}
 		})
 	}
 }

@@ -23,38 +23,36 @@ func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 		name     string
 		assigned bool // the manager assigns the match again
 	}{{"after its re-registration", false}, {"and when it gets the match again", true}} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
-				r := w.RefereeWithFiles("REF01", folder)
-				w.Players(2)
-				ack := w.HandOver(manager, r, "R1M1", 1)
-				w.WaitUntil(1 * leaguetest.Second) // the first report has failed
-				r.StopReferee()
-				assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
-				assert.Equal(t, store.StateFinished, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Lifecycle.State)
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
+			r := w.RefereeWithFiles("REF01", folder)
+			w.Players(2)
+			ack := w.HandOver(manager, r, "R1M1", 1)
+			w.WaitUntil(1 * leaguetest.Second) // the first report has failed
+			r.StopReferee()
+			assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
+			assert.Equal(t, store.StateFinished, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Lifecycle.State)
 
-				w.WaitUntil(30 * leaguetest.Second)
-				r = w.RefereeWithFiles("REF01", folder)
-				if test.assigned {
-					again := w.HandOver(manager, r, "R1M1", 2)
-					assert.Equal(t, 1, again.Attempt)
-					assert.Equal(t, ack.DrawCommitment, again.DrawCommitment)
-				}
-				w.WaitUntil(60 * leaguetest.Second)
-				reports := w.Calls(protocol.ReportMatchResult.Name)
-				require.Len(t, reports, 3)
-				assert.JSONEq(t, string(leaguetest.Edit(reports[0].Message, "timestamp", nil)), string(leaguetest.Edit(reports[2].Message, "timestamp", nil)))
-				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
-				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
-				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
-				assertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](reports[2].Message))
-				assert.Equal(t, append(append([]string{}, finishedStates...), "ACKNOWLEDGED"), statesOf(doc))
-				assert.Equal(t, normalCourse(
-					"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK",
-					"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"), transcriptWith(doc, "P01"))
-			})
+			w.WaitUntil(30 * leaguetest.Second)
+			r = w.RefereeWithFiles("REF01", folder)
+			if test.assigned {
+				again := w.HandOver(manager, r, "R1M1", 2)
+				assert.Equal(t, 1, again.Attempt)
+				assert.Equal(t, ack.DrawCommitment, again.DrawCommitment)
+			}
+			w.WaitUntil(60 * leaguetest.Second)
+			reports := w.Calls(protocol.ReportMatchResult.Name)
+			require.Len(t, reports, 3)
+			assert.JSONEq(t, string(leaguetest.Edit(reports[0].Message, "timestamp", nil)), string(leaguetest.Edit(reports[2].Message, "timestamp", nil)))
+			assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
+			assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
+			doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
+			assertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](reports[2].Message))
+			assert.Equal(t, append(append([]string{}, finishedStates...), "ACKNOWLEDGED"), statesOf(doc))
+			assert.Equal(t, normalCourse(
+				"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK",
+				"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"), transcriptWith(doc, "P01"))
 		})
 	}
 }
@@ -67,37 +65,35 @@ func TestRestartedRefereeAbandonsUnfinishedMatches(t *testing.T) {
 		crashed bool // it wrote nothing
 		again   int  // the attempt after the restart
 	}{{"stopped", false, 2}, {"killed", true, 2}, {"stopped, the same attempt", false, 1}, {"killed, the same attempt", true, 1}} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.Varies = true
-				folder := leaguetest.TempFolder(t)
-				manager := w.ScriptedManager()
-				r := w.RefereeWithFiles("REF01", folder, leaguetest.WithRandomSecrets)
-				w.Player("P01", leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
-				w.Player("P02")
-				before := w.HandOver(manager, r, "R1M1", 1)
-				w.WaitUntil(1 * leaguetest.Second)
-				r.StopReferee()
-				w.WaitUntil(2 * leaguetest.Second)
-				doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
-				assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "ABANDONED"}, statesOf(doc))
-				assert.Nil(t, doc.Result)
-				assert.Nil(t, doc.Draw, "the nonce of an unfinished attempt stays secret")
-				if test.crashed {
-					require.NoError(t, os.RemoveAll(folder.Matches(leaguetest.LeagueID)))
-				}
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.Varies = true
+			folder := leaguetest.TempFolder(t)
+			manager := w.ScriptedManager()
+			r := w.RefereeWithFiles("REF01", folder, leaguetest.WithRandomSecrets)
+			w.Player("P01", leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
+			w.Player("P02")
+			before := w.HandOver(manager, r, "R1M1", 1)
+			w.WaitUntil(1 * leaguetest.Second)
+			r.StopReferee()
+			w.WaitUntil(2 * leaguetest.Second)
+			doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
+			assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "ABANDONED"}, statesOf(doc))
+			assert.Nil(t, doc.Result)
+			assert.Nil(t, doc.Draw, "the nonce of an unfinished attempt stays secret")
+			if test.crashed {
+				require.NoError(t, os.RemoveAll(folder.Matches(leaguetest.LeagueID)))
+			}
 
-				r = w.RefereeWithFiles("REF01", folder, leaguetest.WithRandomSecrets)
-				w.WaitUntil(10 * leaguetest.Second)
-				assert.Empty(t, w.Calls(protocol.ReportMatchResult.Name), "it has nothing to report")
-				again := w.HandOver(manager, r, "R1M1", test.again)
-				assert.Equal(t, test.again, again.Attempt)
-				assert.Equal(t, test.again == 1, again.DrawCommitment == before.DrawCommitment)
-				w.WaitUntil(60 * leaguetest.Second)
-				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-				assert.Equal(t, []any{test.again, again.DrawCommitment}, []any{report.Attempt, report.Draw.Commitment})
-				assert.Equal(t, test.again, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
-			})
+			r = w.RefereeWithFiles("REF01", folder, leaguetest.WithRandomSecrets)
+			w.WaitUntil(10 * leaguetest.Second)
+			assert.Empty(t, w.Calls(protocol.ReportMatchResult.Name), "it has nothing to report")
+			again := w.HandOver(manager, r, "R1M1", test.again)
+			assert.Equal(t, test.again, again.Attempt)
+			assert.Equal(t, test.again == 1, again.DrawCommitment == before.DrawCommitment)
+			w.WaitUntil(60 * leaguetest.Second)
+			report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+			assert.Equal(t, []any{test.again, again.DrawCommitment}, []any{report.Attempt, report.Draw.Commitment})
+			assert.Equal(t, test.again, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
 		})
 	}
 }
@@ -165,28 +161,26 @@ func TestUnusableRecordIsIgnored(t *testing.T) {
 		{"with another nonce", resealed(func(text string) string { return strings.ReplaceAll(text, `"nonce":"`, `"nonce":"00`) }), true},
 		{"of a newer program", resealed(func(text string) string { return strings.Replace(text, `"1.0.0"`, `"2.0.0"`, 1) }), true},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				manager := unreported(t, w, folder)
-				path := folder.MatchLog(leaguetest.LeagueID, "REF01")
-				text, err := os.ReadFile(path)
-				require.NoError(t, err)
-				changed := test.change(string(text))
-				require.NotEqual(t, string(text), changed)
-				require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			manager := unreported(t, w, folder)
+			path := folder.MatchLog(leaguetest.LeagueID, "REF01")
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			changed := test.change(string(text))
+			require.NotEqual(t, string(text), changed)
+			require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
 
-				book := w.CaptureLog()
-				r := w.RefereeWithFiles("REF01", folder)
-				w.WaitUntil(20 * leaguetest.Second)
-				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
-				assert.Equal(t, test.logged, strings.Contains(book.Text(), path))
-				assert.Equal(t, 2, w.HandOver(manager, r, "R1M1", 2).Attempt)
-				w.WaitUntil(40 * leaguetest.Second)
-				reports := w.Calls(protocol.ReportMatchResult.Name)
-				require.Len(t, reports, 2)
-				assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](reports[1].Message).Attempt)
-			})
+			book := w.CaptureLog()
+			r := w.RefereeWithFiles("REF01", folder)
+			w.WaitUntil(20 * leaguetest.Second)
+			w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+			assert.Equal(t, test.logged, strings.Contains(book.Text(), path))
+			assert.Equal(t, 2, w.HandOver(manager, r, "R1M1", 2).Attempt)
+			w.WaitUntil(40 * leaguetest.Second)
+			reports := w.Calls(protocol.ReportMatchResult.Name)
+			require.Len(t, reports, 2)
+			assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](reports[1].Message).Attempt)
 		})
 	}
 }
@@ -259,24 +253,22 @@ func TestUnwritableFilesDoNotStopAMatch(t *testing.T) {
 			}, []string{},
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder, book := leaguetest.TempFolder(t), w.CaptureLog()
-				manager := w.ScriptedManager()
-				r := w.RefereeWithFiles("REF01", folder)
-				path := test.block(t, folder)
-				w.Players(2)
-				w.HandOver(manager, r, "R1M1", 1)
-				w.WaitUntil(20 * leaguetest.Second)
-				w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
-				assert.Len(t, w.Calls(protocol.NotifyMatchResult.Name), 2)
-				assert.ElementsMatch(t, test.left, leaguetest.MatchFiles(t, folder))
-				assert.Contains(t, book.Text(), `"level":"error"`)
-				assert.Contains(t, book.Text(), path)
-				if slices.Contains(test.left, leaguetest.FirstMatchFile) {
-					assert.NotEmpty(t, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Transcript)
-				}
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder, book := leaguetest.TempFolder(t), w.CaptureLog()
+			manager := w.ScriptedManager()
+			r := w.RefereeWithFiles("REF01", folder)
+			path := test.block(t, folder)
+			w.Players(2)
+			w.HandOver(manager, r, "R1M1", 1)
+			w.WaitUntil(20 * leaguetest.Second)
+			w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+			assert.Len(t, w.Calls(protocol.NotifyMatchResult.Name), 2)
+			assert.ElementsMatch(t, test.left, leaguetest.MatchFiles(t, folder))
+			assert.Contains(t, book.Text(), `"level":"error"`)
+			assert.Contains(t, book.Text(), path)
+			if slices.Contains(test.left, leaguetest.FirstMatchFile) {
+				assert.NotEmpty(t, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Transcript)
+			}
 		})
 	}
 }

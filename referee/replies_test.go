@@ -120,34 +120,32 @@ const counts = "counts"
 // GAME_ERROR. After an error the referee must ask again, and accept the correct reply.
 func judge(t *testing.T, s settings, d deviation, check func(t *testing.T, verdict string)) {
 	t.Helper()
-	t.Run(fmt.Sprintf("%v %v", s, d), func(t *testing.T) {
-		leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-			if d.method == protocol.MakeMove.Name {
-				w.Game = tictactoe.Game{}
-			}
-			// A player that commits to entropy, or has a key, must send more.
-			join := leaguetest.EditAnswer("entropy_commitment", nil)
-			script := map[string]leaguetest.Reply{protocol.Invite.Name: join}
-			correct := leaguetest.Normally
-			if d.method == protocol.Invite.Name {
-				correct = join
-			}
-			script[d.method] = leaguetest.InTurn(leaguetest.ThenEdit(correct, d.member, d.value), correct)
-			w.StartManager(2, 1, s.in)
-			w.Referee("REF01")
-			w.Player("P01", leaguetest.WithoutKey)
-			w.Player("P02", leaguetest.WithoutKey, func(a *leaguetest.Agent) { maps.Copy(a.Script, script) })
-			w.Finish()
-			assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status, "the correct reply counts")
-			verdict := counts
-			if errors := w.GameErrors(); len(errors) > 0 {
-				require.Len(t, errors, 1)
-				assert.Equal(t, "p02", errors[0].To)
-				assert.True(t, errors[0].Retryable)
-				verdict = string(errors[0].Code)
-			}
-			check(t, verdict)
-		})
+	leaguetest.RunInMemory(t, fmt.Sprintf("%v %v", s, d), func(t *testing.T, w *leaguetest.World) {
+		if d.method == protocol.MakeMove.Name {
+			w.Game = tictactoe.Game{}
+		}
+		// A player that commits to entropy, or has a key, must send more.
+		join := leaguetest.EditAnswer("entropy_commitment", nil)
+		script := map[string]leaguetest.Reply{protocol.Invite.Name: join}
+		correct := leaguetest.Normally
+		if d.method == protocol.Invite.Name {
+			correct = join
+		}
+		script[d.method] = leaguetest.InTurn(leaguetest.ThenEdit(correct, d.member, d.value), correct)
+		w.StartManager(2, 1, s.in)
+		w.Referee("REF01")
+		w.Player("P01", leaguetest.WithoutKey)
+		w.Player("P02", leaguetest.WithoutKey, func(a *leaguetest.Agent) { maps.Copy(a.Script, script) })
+		w.Finish()
+		assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status, "the correct reply counts")
+		verdict := counts
+		if errors := w.GameErrors(); len(errors) > 0 {
+			require.Len(t, errors, 1)
+			assert.Equal(t, "p02", errors[0].To)
+			assert.True(t, errors[0].Retryable)
+			verdict = string(errors[0].Code)
+		}
+		check(t, verdict)
 	})
 }
 

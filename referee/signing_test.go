@@ -44,31 +44,29 @@ func withoutToken(message jsontext.Value) string {
 
 func TestMatchFileHasTheSignedEvidence(t *testing.T) {
 	for _, game := range []rules.Game{evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}} {
-		t.Run(game.Info().Type, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := playSigned(w, game)
-				r := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-				assignment := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
-				doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
-				require.NoError(t, err)
-				assert.Equal(t, r.TranscriptDigest, doc.Digest(), "of the exchanges before GAME_OVER")
-				assert.Equal(t, r.Draw, doc.Draw)
-				assert.Equal(t, r.Signatures, doc.Signatures)
-				assert.Equal(t, r.Moves, doc.Moves)
-				assert.Equal(t, assignment.Started, doc.Started)
-				for _, method := range []string{protocol.ChooseParity.Name, protocol.MakeMove.Name, protocol.NotifyMatchResult.Name} {
-					var sent, read []string
-					for _, e := range w.Calls(method) {
-						sent = append(sent, withoutToken(e.Message), withoutToken(e.Answer))
-					}
-					for _, x := range doc.Transcript {
-						if x.Method == method {
-							read = append(read, withoutToken(x.Message))
-						}
-					}
-					assert.ElementsMatch(t, sent, read, "the transcript has the whole messages")
+		leaguetest.RunInMemory(t, game.Info().Type, func(t *testing.T, w *leaguetest.World) {
+			folder := playSigned(w, game)
+			r := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+			assignment := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
+			doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
+			require.NoError(t, err)
+			assert.Equal(t, r.TranscriptDigest, doc.Digest(), "of the exchanges before GAME_OVER")
+			assert.Equal(t, r.Draw, doc.Draw)
+			assert.Equal(t, r.Signatures, doc.Signatures)
+			assert.Equal(t, r.Moves, doc.Moves)
+			assert.Equal(t, assignment.Started, doc.Started)
+			for _, method := range []string{protocol.ChooseParity.Name, protocol.MakeMove.Name, protocol.NotifyMatchResult.Name} {
+				var sent, read []string
+				for _, e := range w.Calls(method) {
+					sent = append(sent, withoutToken(e.Message), withoutToken(e.Answer))
 				}
-			})
+				for _, x := range doc.Transcript {
+					if x.Method == method {
+						read = append(read, withoutToken(x.Message))
+					}
+				}
+				assert.ElementsMatch(t, sent, read, "the transcript has the whole messages")
+			}
 		})
 	}
 }

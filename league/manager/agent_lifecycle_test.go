@@ -283,22 +283,20 @@ func TestLeagueWaitsUntilARefereeAnswers(t *testing.T) {
 
 func TestNextManagerContinuesSuspensions(t *testing.T) {
 	for _, moment := range []time.Duration{10 * leaguetest.Second, 16 * leaguetest.Second, 22 * leaguetest.Second} {
-		t.Run(moment.String(), func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 6, 1)
-				w.RefereeWithFiles("REF01", folder)
-				away := sixWithOutage(w)
-				w.WaitUntil(1 * leaguetest.Second)
-				away.Store(true)
-				w.WaitUntil(moment)
-				x.Kill()
-				w.WaitUntil(moment + leaguetest.Second)
-				x = w.StartManagerIn(folder, 6, 1)
-				x.Finish()
-				assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
-				x.CloseAudited()
-			})
+		leaguetest.RunInMemory(t, moment.String(), func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 6, 1)
+			w.RefereeWithFiles("REF01", folder)
+			away := sixWithOutage(w)
+			w.WaitUntil(1 * leaguetest.Second)
+			away.Store(true)
+			w.WaitUntil(moment)
+			x.Kill()
+			w.WaitUntil(moment + leaguetest.Second)
+			x = w.StartManagerIn(folder, 6, 1)
+			x.Finish()
+			assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
+			x.CloseAudited()
 		})
 	}
 }

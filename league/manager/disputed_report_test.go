@@ -176,36 +176,34 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 		{"the same report again after the first caller hung up", leaguetest.Second / 4, doubleLossReport},
 		{"a consistent report", 5 * leaguetest.Second, (*leaguetest.World).WinReport},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 2)
-				thirdPartyReferee(w, "REF01", w.AcceptMatch)
-				w.Referee("REF02")
-				// The delays keep REF02 from ending the match at the instant of the verdict: a report that
-				// waits would be one of a match with a result, E007.
-				w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)),
-					leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
-				w.WaitUntil(10 * leaguetest.Second)
-				pings := w.CountCalls(protocol.Ping.Name, "p01")
-				first := w.InBackground(func() {
-					assertRateLimited, stop := context.WithTimeout(w.Context, test.patience)
-					defer stop()
-					_, err := protocol.ReportMatchResult.Call(assertRateLimited, w.Untrusted, w.ManagerPeer(), doubleLossReport(w, "REF01"))
-					assert.Error(t, err)
-				})
-				w.WaitUntil(10*leaguetest.Second + leaguetest.Second/2)
-				_, err := w.Report(test.then(w, "REF01"))
-				leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
-				assert.Equal(t, 11*leaguetest.Second, w.Now(), "when both players have answered")
-				<-first
-				assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
-				x.Finish()
-				assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
-				require.NoError(t, x.CloseFiles())
-				assert.Len(t, w.CheckFiles(folder).Rounds[0].Matches[0].LostAttempts, 1)
-				assert.Empty(t, auditOf(w, folder).Findings)
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 2)
+			thirdPartyReferee(w, "REF01", w.AcceptMatch)
+			w.Referee("REF02")
+			// The delays keep REF02 from ending the match at the instant of the verdict: a report that
+			// waits would be one of a match with a result, E007.
+			w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)),
+				leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
+			w.WaitUntil(10 * leaguetest.Second)
+			pings := w.CountCalls(protocol.Ping.Name, "p01")
+			first := w.InBackground(func() {
+				assertRateLimited, stop := context.WithTimeout(w.Context, test.patience)
+				defer stop()
+				_, err := protocol.ReportMatchResult.Call(assertRateLimited, w.Untrusted, w.ManagerPeer(), doubleLossReport(w, "REF01"))
+				assert.Error(t, err)
 			})
+			w.WaitUntil(10*leaguetest.Second + leaguetest.Second/2)
+			_, err := w.Report(test.then(w, "REF01"))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+			assert.Equal(t, 11*leaguetest.Second, w.Now(), "when both players have answered")
+			<-first
+			assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
+			x.Finish()
+			assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+			require.NoError(t, x.CloseFiles())
+			assert.Len(t, w.CheckFiles(folder).Rounds[0].Matches[0].LostAttempts, 1)
+			assert.Empty(t, auditOf(w, folder).Findings)
 		})
 	}
 }
@@ -238,33 +236,31 @@ func TestRejectedReportSurvivesARestart(t *testing.T) {
 		{"a contradictory report", (*leaguetest.World).ContradictoryReport, 3, "DRAW "},
 	} {
 		for _, last := range []string{"attempt_lost", "agent_failed"} {
-			t.Run(test.name+" until "+last, func(t *testing.T) {
-				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-					folder := leaguetest.TempFolder(t)
-					x := w.StartManagerIn(folder, 2, 1)
-					thirdPartyReferee(w, "REF01", w.AcceptMatch)
-					w.Players(2)
-					w.WaitUntil(leaguetest.Second)
-					for range test.times {
-						_, err := w.Report(test.report(w, "REF01"))
-						assert.Equal(t, test.times > 1, err != nil)
-					}
-					w.WaitUntil(2 * leaguetest.Second)
-					x.Kill()
-					cutAfter(t, w, folder, last)
-					x = w.StartManagerIn(folder, 2, 1)
-					for range test.times {
-						w.WaitUntil(w.Now() + 5*leaguetest.Second)
-						_, _ = w.Report(test.report(w, "REF01")) // accepted or not
-					}
-					x.Finish()
-					r := x.Manager.Results()[0]
-					assert.Equal(t, test.want, r.Status+" "+r.Winner)
-					require.NoError(t, x.CloseFiles())
-					audited := auditOf(w, folder)
-					assert.Empty(t, audited.Findings)
-					assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
-				})
+			leaguetest.RunInMemory(t, test.name+" until "+last, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 1)
+				thirdPartyReferee(w, "REF01", w.AcceptMatch)
+				w.Players(2)
+				w.WaitUntil(leaguetest.Second)
+				for range test.times {
+					_, err := w.Report(test.report(w, "REF01"))
+					assert.Equal(t, test.times > 1, err != nil)
+				}
+				w.WaitUntil(2 * leaguetest.Second)
+				x.Kill()
+				cutAfter(t, w, folder, last)
+				x = w.StartManagerIn(folder, 2, 1)
+				for range test.times {
+					w.WaitUntil(w.Now() + 5*leaguetest.Second)
+					_, _ = w.Report(test.report(w, "REF01")) // accepted or not
+				}
+				x.Finish()
+				r := x.Manager.Results()[0]
+				assert.Equal(t, test.want, r.Status+" "+r.Winner)
+				require.NoError(t, x.CloseFiles())
+				audited := auditOf(w, folder)
+				assert.Empty(t, audited.Findings)
+				assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
 			})
 		}
 	}

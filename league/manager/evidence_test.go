@@ -48,28 +48,26 @@ func TestPlayerDeniesALossOfWhichItKnowsNothing(t *testing.T) {
 // A manager that is killed before the player answers asks it again, and records each denial once.
 func TestPlayerIsAskedAfterARestartOfTheManager(t *testing.T) {
 	for name, answered := range map[string]bool{"before the answer": false, "after the answer": true} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				log, folder := w.CaptureLog(), leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 4, 1)
-				w.Referee("REF01", w.OnlyAccepting())
-				w.Players(4, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("asked", false))))
-				w.WaitUntil(3 * leaguetest.Second)
-				q := w.WinReport("REF01")
-				q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
-				_, err := w.Report(q)
-				require.NoError(t, err)
-				if answered {
-					w.WaitUntil(5 * leaguetest.Second)
-				}
-				x.Kill()
-				x = w.StartManagerIn(folder, 4, 1)
-				w.WaitUntil(10 * leaguetest.Second)
-				state, _ := w.FoldJournal(folder)
-				assert.Equal(t, []string{"P02"}, state.Rounds[0].Matches[0].Disputed)
-				assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED_BY_A_PLAYER"))
-				x.Kill()
-			})
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			log, folder := w.CaptureLog(), leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 4, 1)
+			w.Referee("REF01", w.OnlyAccepting())
+			w.Players(4, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("asked", false))))
+			w.WaitUntil(3 * leaguetest.Second)
+			q := w.WinReport("REF01")
+			q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
+			_, err := w.Report(q)
+			require.NoError(t, err)
+			if answered {
+				w.WaitUntil(5 * leaguetest.Second)
+			}
+			x.Kill()
+			x = w.StartManagerIn(folder, 4, 1)
+			w.WaitUntil(10 * leaguetest.Second)
+			state, _ := w.FoldJournal(folder)
+			assert.Equal(t, []string{"P02"}, state.Rounds[0].Matches[0].Disputed)
+			assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED_BY_A_PLAYER"))
+			x.Kill()
 		})
 	}
 }
@@ -128,40 +126,38 @@ func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
 func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
 	required := func(o *manager.Options) { o.Evidence = journal.GradeRecomputed }
 	for name, status := range map[string]string{"a win": league.StatusWin, "a technical loss": league.StatusTechnicalLoss} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 1, required)
-				thirdPartyReferee(w, "REF01", w.AcceptMatch)
-				w.Players(2)
-				w.WaitUntil(leaguetest.Second)
-				x.Kill()
-				x = w.StartManagerIn(folder, 2, 1) // the journal, not the option, decides
-				w.WaitUntil(5 * leaguetest.Second)
-				q := w.WinReport("REF01")
-				q.Result.Details = &protocol.ResultDetails{Status: status}
-				_, err := w.Report(q)
-				if status == league.StatusTechnicalLoss {
-					require.NoError(t, err)
-				} else {
-					leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-					assert.Contains(t, protocol.AsError(err).Detail, "a report shows all moves of both players")
-					for range 2 {
-						_, err = w.Report(q)
-						require.Error(t, err)
-					}
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 1, required)
+			thirdPartyReferee(w, "REF01", w.AcceptMatch)
+			w.Players(2)
+			w.WaitUntil(leaguetest.Second)
+			x.Kill()
+			x = w.StartManagerIn(folder, 2, 1) // the journal, not the option, decides
+			w.WaitUntil(5 * leaguetest.Second)
+			q := w.WinReport("REF01")
+			q.Result.Details = &protocol.ResultDetails{Status: status}
+			_, err := w.Report(q)
+			if status == league.StatusTechnicalLoss {
+				require.NoError(t, err)
+			} else {
+				leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+				assert.Contains(t, protocol.AsError(err).Detail, "a report shows all moves of both players")
+				for range 2 {
+					_, err = w.Report(q)
+					require.Error(t, err)
 				}
-				x.Finish()
-				r := x.Manager.Results()[0]
-				if status == league.StatusTechnicalLoss {
-					assert.Equal(t, []string{status, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
-				} else {
-					assert.Equal(t, []string{league.StatusDraw, "", journal.GradeStated}, []string{r.Status, r.Winner, r.Grade})
-				}
-				require.NoError(t, x.CloseFiles())
-				w.CheckFiles(folder)
-				assert.Empty(t, auditOf(w, folder).Findings)
-			})
+			}
+			x.Finish()
+			r := x.Manager.Results()[0]
+			if status == league.StatusTechnicalLoss {
+				assert.Equal(t, []string{status, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
+			} else {
+				assert.Equal(t, []string{league.StatusDraw, "", journal.GradeStated}, []string{r.Status, r.Winner, r.Grade})
+			}
+			require.NoError(t, x.CloseFiles())
+			w.CheckFiles(folder)
+			assert.Empty(t, auditOf(w, folder).Findings)
 		})
 	}
 }
@@ -213,26 +209,24 @@ func TestReportWithoutTokenTakesNoMatchFromAnother(t *testing.T) {
 		{"a match of another referee", func(w *leaguetest.World) { thirdPartyReferee(w, "REF01", w.AcceptMatch) },
 			func(w *leaguetest.World) *protocol.MatchResultReport { return w.WinReport("REF02") }},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				log := w.CaptureLog()
-				w.StartManager(2, 2)
-				test.holder(w)
-				w.Referee("REF02", w.OnlyAccepting())
-				w.Players(2)
-				w.WaitUntil(leaguetest.Second)
-				for range 5 {
-					_, err := w.Report(tokenless(test.report(w)))
-					require.Error(t, err)
-				}
-				w.WaitUntil(2 * leaguetest.Second)
-				assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
-				assert.NotContains(t, log.Text(), "REFEREE_SENDS_NO_TOKEN")
-				_, err := w.Report(w.WinReport("REF01"))
-				require.NoError(t, err)
-				w.Finish()
-				assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			log := w.CaptureLog()
+			w.StartManager(2, 2)
+			test.holder(w)
+			w.Referee("REF02", w.OnlyAccepting())
+			w.Players(2)
+			w.WaitUntil(leaguetest.Second)
+			for range 5 {
+				_, err := w.Report(tokenless(test.report(w)))
+				require.Error(t, err)
+			}
+			w.WaitUntil(2 * leaguetest.Second)
+			assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
+			assert.NotContains(t, log.Text(), "REFEREE_SENDS_NO_TOKEN")
+			_, err := w.Report(w.WinReport("REF01"))
+			require.NoError(t, err)
+			w.Finish()
+			assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)
 		})
 	}
 }
@@ -241,39 +235,37 @@ func TestReportWithoutTokenTakesNoMatchFromAnother(t *testing.T) {
 // the manager was killed in the pause.
 func TestLeagueWithoutARefereeThatSendsTokensPauses(t *testing.T) {
 	for name, killed := range map[string]bool{"running": false, "killed in the pause": true} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 1)
-				thirdPartyReferee(w, "REF01", w.AcceptMatch)
-				w.Players(2)
-				w.WaitUntil(leaguetest.Second)
-				_, err := w.Report(tokenless(w.WinReport("REF01")))
-				require.Error(t, err)
-				w.WaitUntil(60 * leaguetest.Second)
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 1)
+			thirdPartyReferee(w, "REF01", w.AcceptMatch)
+			w.Players(2)
+			w.WaitUntil(leaguetest.Second)
+			_, err := w.Report(tokenless(w.WinReport("REF01")))
+			require.Error(t, err)
+			w.WaitUntil(60 * leaguetest.Second)
+			assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name), "nothing is tried in a pause")
+			if killed {
+				x.Kill()
+				x = w.StartManagerIn(folder, 2, 1)
+				w.WaitUntil(120 * leaguetest.Second)
 				assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name), "nothing is tried in a pause")
-				if killed {
-					x.Kill()
-					x = w.StartManagerIn(folder, 2, 1)
-					w.WaitUntil(120 * leaguetest.Second)
-					assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name), "nothing is tried in a pause")
-				}
-				state, _ := w.FoldJournal(folder)
-				require.NotNil(t, state.Paused)
-				assert.Equal(t, []string{journal.ByManager, journal.NoToken("REF01")}, []string{state.Paused.By, state.Paused.Reason})
-				_, reason := state.Lifecycle(state.Agents["REF01"])
-				assert.Equal(t, journal.NoToken("REF01"), reason)
-				w.Organise(protocol.CommandResume)
-				w.WaitUntil(w.Now() + 2*leaguetest.Second)
-				assert.Equal(t, 2, w.CountCalls(protocol.StartMatch.Name))
-				_, err = w.Report(w.WinReport("REF01"))
-				require.NoError(t, err, "now with its token")
-				x.Finish()
-				assert.Equal(t, "REF01", x.Manager.Results()[0].RefereeID)
-				require.NoError(t, x.CloseFiles())
-				w.CheckFiles(folder)
-				assert.Empty(t, auditOf(w, folder).Findings)
-			})
+			}
+			state, _ := w.FoldJournal(folder)
+			require.NotNil(t, state.Paused)
+			assert.Equal(t, []string{journal.ByManager, journal.NoToken("REF01")}, []string{state.Paused.By, state.Paused.Reason})
+			_, reason := state.Lifecycle(state.Agents["REF01"])
+			assert.Equal(t, journal.NoToken("REF01"), reason)
+			w.Organise(protocol.CommandResume)
+			w.WaitUntil(w.Now() + 2*leaguetest.Second)
+			assert.Equal(t, 2, w.CountCalls(protocol.StartMatch.Name))
+			_, err = w.Report(w.WinReport("REF01"))
+			require.NoError(t, err, "now with its token")
+			x.Finish()
+			assert.Equal(t, "REF01", x.Manager.Results()[0].RefereeID)
+			require.NoError(t, x.CloseFiles())
+			w.CheckFiles(folder)
+			assert.Empty(t, auditOf(w, folder).Findings)
 		})
 	}
 }

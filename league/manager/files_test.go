@@ -359,19 +359,17 @@ func TestBadDeliveryIsRefused(t *testing.T) {
 		{"another match", edit(func(text string) string { return strings.ReplaceAll(text, `"match_id":"R`, `"match_id":"R9`) }), time.Second},
 		{"another attempt", edit(func(text string) string { return strings.ReplaceAll(text, `"attempt":1`, `"attempt":2`) }), time.Second},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 4, 1)
-				w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, test.reply))
-				w.Players(4)
-				x.Finish()
-				assert.Less(t, w.Now(), test.took)
-				x.CloseAudited()
-				doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
-				require.NoError(t, err)
-				assert.Equal(t, store.WrittenByManager, doc.WrittenBy)
-			})
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 4, 1)
+			w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, test.reply))
+			w.Players(4)
+			x.Finish()
+			assert.Less(t, w.Now(), test.took)
+			x.CloseAudited()
+			doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
+			require.NoError(t, err)
+			assert.Equal(t, store.WrittenByManager, doc.WrittenBy)
 		})
 	}
 }

@@ -42,54 +42,52 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 		{protocol.CommandRule, []leaguetest.Command{match, winner}, [5]protocol.Code{late, done, done, done, over}},
 	} {
 		for i, moment := range moments {
-			t.Run(test.command+" "+moment, func(t *testing.T) {
-				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-					folder := leaguetest.TempFolder(t)
-					x := w.StartManagerIn(folder, 4, 2, withPause)
-					if moment != before {
-						w.RefereeWithFiles("REF01", folder)
-					}
-					w.RefereeWithFiles("REF02", folder)
-					for n := range 4 {
-						w.PlayerIn(league.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
-					}
-					switch moment { // a round takes two seconds, and the pause five
-					case running:
-						w.WaitUntil(6 * leaguetest.Second)
-					case between:
-						w.WaitUntil(8 * leaguetest.Second)
-					case atEnd:
-						w.WaitUntil(20 * leaguetest.Second)
-						w.Organise(protocol.CommandPause)
-						w.WaitUntil(time.Minute)
-						require.Len(t, x.Manager.Results(), 6)
-					case after:
-						x.Finish()
-					}
-					synctest.Wait()
-					_, err := w.TryToOrganise(test.command, test.change...)
-					if code := test.want[i]; code != done {
-						e := protocol.AsError(err)
-						require.NotNil(t, e)
-						assert.Equal(t, code, e.Code, "%v", err)
-					} else {
-						require.NoError(t, err)
-					}
-					synctest.Wait()
-					if moment == before && test.command != protocol.CommandStart {
-						w.RefereeWithFiles("REF01", folder)
-					}
-					if test.command == protocol.CommandWithdraw && moment == before {
-						assert.Equal(t, 3, w.Manager.Status().Players)
-						w.PlayerIn("P05", folder)
-					}
-					if test.want[i] == done && test.command == protocol.CommandPause || moment == atEnd && test.command != protocol.CommandResume {
-						w.WaitUntil(5 * time.Minute)
-						w.Organise(protocol.CommandResume)
-					}
+			leaguetest.RunInMemory(t, test.command+" "+moment, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 4, 2, withPause)
+				if moment != before {
+					w.RefereeWithFiles("REF01", folder)
+				}
+				w.RefereeWithFiles("REF02", folder)
+				for n := range 4 {
+					w.PlayerIn(league.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
+				}
+				switch moment { // a round takes two seconds, and the pause five
+				case running:
+					w.WaitUntil(6 * leaguetest.Second)
+				case between:
+					w.WaitUntil(8 * leaguetest.Second)
+				case atEnd:
+					w.WaitUntil(20 * leaguetest.Second)
+					w.Organise(protocol.CommandPause)
+					w.WaitUntil(time.Minute)
+					require.Len(t, x.Manager.Results(), 6)
+				case after:
 					x.Finish()
-					x.CloseAudited()
-				})
+				}
+				synctest.Wait()
+				_, err := w.TryToOrganise(test.command, test.change...)
+				if code := test.want[i]; code != done {
+					e := protocol.AsError(err)
+					require.NotNil(t, e)
+					assert.Equal(t, code, e.Code, "%v", err)
+				} else {
+					require.NoError(t, err)
+				}
+				synctest.Wait()
+				if moment == before && test.command != protocol.CommandStart {
+					w.RefereeWithFiles("REF01", folder)
+				}
+				if test.command == protocol.CommandWithdraw && moment == before {
+					assert.Equal(t, 3, w.Manager.Status().Players)
+					w.PlayerIn("P05", folder)
+				}
+				if test.want[i] == done && test.command == protocol.CommandPause || moment == atEnd && test.command != protocol.CommandResume {
+					w.WaitUntil(5 * time.Minute)
+					w.Organise(protocol.CommandResume)
+				}
+				x.Finish()
+				x.CloseAudited()
 			})
 		}
 	}

@@ -113,19 +113,17 @@ func TestOrganiserSequencesThatFailed(t *testing.T) {
 		{"GAME_OVER comes after the report and two announcements", nil, leaguetest.Options(late(22*leaguetest.Second),
 			leaguetest.On(protocol.UpdateStandings.Name, leaguetest.RefuseWith(protocol.ErrInvalidFieldType))), nil, delivered}, // which tell the results as well
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				l := &sequence{w: w, folder: leaguetest.TempFolder(t), files: leaguetest.TempFolder(t)}
-				l.run = w.StartManagerIn(l.folder, 4, 2, withPause, func(o *manager.Options) { o.Tournament = test.tournament })
-				organised := w.InBackground(func() { organise(w, l.folder, test.steps) })
-				w.RefereeWithFiles("REF01", l.files)
-				w.RefereeWithFiles("REF02", l.files)
-				playersIn(w, l.files, 4, test.traits...)
-				<-organised
-				l.run.Finish()
-				assert.True(t, test.holds == nil || test.holds(l))
-				l.audit()
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			l := &sequence{w: w, folder: leaguetest.TempFolder(t), files: leaguetest.TempFolder(t)}
+			l.run = w.StartManagerIn(l.folder, 4, 2, withPause, func(o *manager.Options) { o.Tournament = test.tournament })
+			organised := w.InBackground(func() { organise(w, l.folder, test.steps) })
+			w.RefereeWithFiles("REF01", l.files)
+			w.RefereeWithFiles("REF02", l.files)
+			playersIn(w, l.files, 4, test.traits...)
+			<-organised
+			l.run.Finish()
+			assert.True(t, test.holds == nil || test.holds(l))
+			l.audit()
 		})
 	}
 }

@@ -143,41 +143,39 @@ func TestRematchIsPlayedBetweenTwoRounds(t *testing.T) {
 		{"signed", signed},
 		{"with every result", func(o *manager.Options) { o.Broadcast = journal.BroadcastMatch }},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 4, 2, withPause, test.change)
-				w.RefereeWithFiles("REF01", folder)
-				w.RefereeWithFiles("REF02", folder)
-				players := playersIn(w, folder, 4)
-				w.WaitUntil(7 * leaguetest.Second) // after round 1
-				require.Len(t, x.Manager.Results(), 2)
-				before := x.Manager.Results()[0]
-				done := w.Organise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
-				assert.Equal(t, "a rematch of R1M1 ordered by A. Smith: so decided. The result counts until the rematch begins, at once.", done.About)
-				_, err := w.TryToOrganise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
-				require.ErrorContains(t, err, "a rematch of R1M1 is ordered already, by A. Smith")
-				x.Finish()
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 4, 2, withPause, test.change)
+			w.RefereeWithFiles("REF01", folder)
+			w.RefereeWithFiles("REF02", folder)
+			players := playersIn(w, folder, 4)
+			w.WaitUntil(7 * leaguetest.Second) // after round 1
+			require.Len(t, x.Manager.Results(), 2)
+			before := x.Manager.Results()[0]
+			done := w.Organise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
+			assert.Equal(t, "a rematch of R1M1 ordered by A. Smith: so decided. The result counts until the rematch begins, at once.", done.About)
+			_, err := w.TryToOrganise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
+			require.ErrorContains(t, err, "a rematch of R1M1 is ordered already, by A. Smith")
+			x.Finish()
 
-				state := x.CloseAudited()
-				match := matchOf(state, "R1M1")
-				assert.Len(t, match.Annulled, 1)
-				assert.Equal(t, 2, match.Report.Number)
-				assert.NotEqual(t, before.RefereeID, match.Report.RefereeID, "another referee conducts the rematch")
-				kinds := w.EventTypes(folder)
-				reopened := slices.Index(kinds, "decided") + 1
-				assert.Equal(t, []string{"round_completed", "decided", "decided", "match_assigned", "match_accepted", "match_reported", "round_announced"},
-					kinds[reopened-2:reopened+5])
-				for _, p := range players {
-					require.NoError(t, p.Player.Close())
-					record := p.Player.Record()
-					row := rowOf(state, p.ID)
-					assert.Equal(t, protocol.PlayerStats{TotalMatches: 3, Wins: row.Wins, Losses: row.Losses, Draws: row.Draws}, record.Stats, "%s counts the last attempt only", p.ID)
-				}
-				lines, err := os.ReadFile(store.HistoryLines(folder.History(players[0].ID)))
-				require.NoError(t, err)
-				assert.Equal(t, 2, strings.Count(string(lines), `"match_id":"R1M1","opponent_id"`), "the history has both attempts")
-			})
+			state := x.CloseAudited()
+			match := matchOf(state, "R1M1")
+			assert.Len(t, match.Annulled, 1)
+			assert.Equal(t, 2, match.Report.Number)
+			assert.NotEqual(t, before.RefereeID, match.Report.RefereeID, "another referee conducts the rematch")
+			kinds := w.EventTypes(folder)
+			reopened := slices.Index(kinds, "decided") + 1
+			assert.Equal(t, []string{"round_completed", "decided", "decided", "match_assigned", "match_accepted", "match_reported", "round_announced"},
+				kinds[reopened-2:reopened+5])
+			for _, p := range players {
+				require.NoError(t, p.Player.Close())
+				record := p.Player.Record()
+				row := rowOf(state, p.ID)
+				assert.Equal(t, protocol.PlayerStats{TotalMatches: 3, Wins: row.Wins, Losses: row.Losses, Draws: row.Draws}, record.Stats, "%s counts the last attempt only", p.ID)
+			}
+			lines, err := os.ReadFile(store.HistoryLines(folder.History(players[0].ID)))
+			require.NoError(t, err)
+			assert.Equal(t, 2, strings.Count(string(lines), `"match_id":"R1M1","opponent_id"`), "the history has both attempts")
 		})
 	}
 }
@@ -207,22 +205,20 @@ func matchOf(s *journal.State, matchID string) *journal.Match {
 // no match that is forfeited.
 func TestMatchIsNotAssignedAfterItsPlayerIsSuspended(t *testing.T) {
 	for n := range 8 { // the conductor may notice the decision in two places, at random
-		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 2)
-				w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
-				thirdPartyReferee(w, "REF02", w.AcceptMatch)
-				late := leaguetest.Delayed(4*leaguetest.Second, leaguetest.Normally)
-				w.Player("P01", leaguetest.On(protocol.NotifyRound.Name, leaguetest.FirstN(1, leaguetest.Normally, late)))
-				w.Player("P02")
-				w.WaitUntil(2 * leaguetest.Second)
-				require.Len(t, w.Calls(protocol.NotifyRound.Name, "p01"), 2, "P01 is told the other referee")
-				w.Organise(protocol.CommandSuspend, leaguetest.About("P01"))
-				x.Finish()
-				assert.Equal(t, []string{"P01"}, matchOf(x.CloseAudited(), "R1M1").Forfeited)
-				assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
-			})
+		leaguetest.RunInMemory(t, strconv.Itoa(n), func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 2)
+			w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
+			thirdPartyReferee(w, "REF02", w.AcceptMatch)
+			late := leaguetest.Delayed(4*leaguetest.Second, leaguetest.Normally)
+			w.Player("P01", leaguetest.On(protocol.NotifyRound.Name, leaguetest.FirstN(1, leaguetest.Normally, late)))
+			w.Player("P02")
+			w.WaitUntil(2 * leaguetest.Second)
+			require.Len(t, w.Calls(protocol.NotifyRound.Name, "p01"), 2, "P01 is told the other referee")
+			w.Organise(protocol.CommandSuspend, leaguetest.About("P01"))
+			x.Finish()
+			assert.Equal(t, []string{"P01"}, matchOf(x.CloseAudited(), "R1M1").Forfeited)
+			assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
 		})
 	}
 }
@@ -239,30 +235,28 @@ func TestLeagueEndsWhenEveryPlayerIsWithdrawn(t *testing.T) {
 		{"Swiss with a bye", 3, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 2}},
 		{"knockout", 4, &journal.Tournament{Algorithm: pairing.Knockout}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, test.players, 1, withTournament(test.format))
-				w.RefereeWithFiles("REF01", folder)
-				playersIn(w, folder, test.players, leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
-				w.WaitUntil(2 * leaguetest.Second) // in round 1
-				for n := range test.players {
-					w.Organise(protocol.CommandWithdraw, leaguetest.About(league.PlayerID(n+1)))
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, test.players, 1, withTournament(test.format))
+			w.RefereeWithFiles("REF01", folder)
+			playersIn(w, folder, test.players, leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
+			w.WaitUntil(2 * leaguetest.Second) // in round 1
+			for n := range test.players {
+				w.Organise(protocol.CommandWithdraw, leaguetest.About(league.PlayerID(n+1)))
+			}
+			x.Finish()
+			state := x.CloseAudited()
+			assert.Len(t, state.Standings(), test.players)
+			byes := 0
+			for _, row := range state.Standings() {
+				if row.Byes != nil {
+					byes += *row.Byes
 				}
-				x.Finish()
-				state := x.CloseAudited()
-				assert.Len(t, state.Standings(), test.players)
-				byes := 0
-				for _, row := range state.Standings() {
-					if row.Byes != nil {
-						byes += *row.Byes
-					}
-				}
-				if test.format.IsSwiss() {
-					assert.Equal(t, 1, byes, "that of round 1; withdrawn players get none")
-				}
-				assert.Less(t, w.Now(), 2*time.Minute)
-			})
+			}
+			if test.format.IsSwiss() {
+				assert.Equal(t, 1, byes, "that of round 1; withdrawn players get none")
+			}
+			assert.Less(t, w.Now(), 2*time.Minute)
 		})
 	}
 }

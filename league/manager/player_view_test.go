@@ -105,30 +105,28 @@ func TestStrategyIsShownTheStandingsOfTheLastCompletedRound(t *testing.T) {
 		"a table each round": func(*manager.Options) {},
 		"a table each match": func(o *manager.Options) { o.Broadcast = journal.BroadcastMatch },
 	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(4, 2, change)
-				w.Referee("REF01")
-				w.Referee("REF02")
-				random, err := strategy.New("random")
-				require.NoError(t, err)
-				looks := &recordingStrategy{Strategy: random}
-				w.Player("P01", func(a *leaguetest.Agent) { a.Decide = looks }, leaguetest.On(protocol.Invite.Name, leaguetest.Delayed(3*leaguetest.Second, leaguetest.Normally)))
-				for _, id := range []string{"P02", "P03", "P04"} {
-					w.Player(id)
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(4, 2, change)
+			w.Referee("REF01")
+			w.Referee("REF02")
+			random, err := strategy.New("random")
+			require.NoError(t, err)
+			looks := &recordingStrategy{Strategy: random}
+			w.Player("P01", func(a *leaguetest.Agent) { a.Decide = looks }, leaguetest.On(protocol.Invite.Name, leaguetest.Delayed(3*leaguetest.Second, leaguetest.Normally)))
+			for _, id := range []string{"P02", "P03", "P04"} {
+				w.Player(id)
+			}
+			w.Finish()
+			require.Len(t, looks.seen, 3)
+			assert.Nil(t, looks.seen[0].Table)
+			for round, v := range looks.seen[1:] {
+				require.Len(t, v.Table, 4)
+				for i, r := range v.Table {
+					assert.Equal(t, i+1, r.Rank)
+					assert.Equal(t, round+1, r.Played, "without the round that is being played")
+					assert.Equal(t, r.Played, r.Wins+r.Draws+r.Losses)
 				}
-				w.Finish()
-				require.Len(t, looks.seen, 3)
-				assert.Nil(t, looks.seen[0].Table)
-				for round, v := range looks.seen[1:] {
-					require.Len(t, v.Table, 4)
-					for i, r := range v.Table {
-						assert.Equal(t, i+1, r.Rank)
-						assert.Equal(t, round+1, r.Played, "without the round that is being played")
-						assert.Equal(t, r.Played, r.Wins+r.Draws+r.Losses)
-					}
-				}
-			})
+			}
 		})
 	}
 }

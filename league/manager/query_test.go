@@ -172,15 +172,13 @@ func TestInvalidQueryIsRejected(t *testing.T) {
 		{"a token of an unregistered agent", func(w *leaguetest.World, q *protocol.LeagueQuery) { q.AuthToken = w.Token("P09") }, protocol.ErrTokenInvalid, 6001},
 		{"a sender that is not the owner of the token", func(_ *leaguetest.World, q *protocol.LeagueQuery) { q.Sender = "player:P02" }, protocol.ErrNotAuthorized, 14},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(0, 1)
-				w.Players(2)
-				q := w.Query("P01", protocol.QueryStandings)
-				test.change(w, &q.LeagueQuery)
-				_, err := q.Send()
-				leaguetest.AssertRefused(t, err, test.code, test.rpc)
-			})
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(0, 1)
+			w.Players(2)
+			q := w.Query("P01", protocol.QueryStandings)
+			test.change(w, &q.LeagueQuery)
+			_, err := q.Send()
+			leaguetest.AssertRefused(t, err, test.code, test.rpc)
 		})
 	}
 }

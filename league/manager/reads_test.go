@@ -277,22 +277,20 @@ func TestMatchOfAnOldRoundIsReadWithItsDraw(t *testing.T) {
 		}, true},
 		{"no events", func(w *leaguetest.World) func() { return start(w) }, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				finish := tt.start(w)
-				w.Referee("REF01")
-				w.Players(4)
-				finish()
-				for _, id := range []string{"R1M1", "R1M2", "R2M1", "R3M2"} {
-					x := recordedMatch(w, id)
-					assert.NotEmpty(t, x.Reason, id)
-					assert.Len(t, x.Score, 2, id)
-					if tt.draw || id == "R3M2" {
-						require.NotNil(t, x.Draw, id)
-						assert.Equal(t, w.Nonce(id).Hex(), x.Draw.Nonce)
-					}
+		leaguetest.RunInMemory(t, tt.name, func(t *testing.T, w *leaguetest.World) {
+			finish := tt.start(w)
+			w.Referee("REF01")
+			w.Players(4)
+			finish()
+			for _, id := range []string{"R1M1", "R1M2", "R2M1", "R3M2"} {
+				x := recordedMatch(w, id)
+				assert.NotEmpty(t, x.Reason, id)
+				assert.Len(t, x.Score, 2, id)
+				if tt.draw || id == "R3M2" {
+					require.NotNil(t, x.Draw, id)
+					assert.Equal(t, w.Nonce(id).Hex(), x.Draw.Nonce)
 				}
-			})
+			}
 		})
 	}
 }

@@ -54,18 +54,16 @@ func TestConcurrentMatchesAreLimited(t *testing.T) {
 		{"concurrency of the league", 1, 3, 3, [3]int{1, 1, 1}, 15},
 		{"all matches of a round", 0, 10, 10, [3]int{2, 2, 3}, 5},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(6, 2, func(o *manager.Options) { o.Concurrency = test.concurrency })
-				w.Referee("REF01", leaguetest.WithCapacity(test.first))
-				w.Referee("REF02", leaguetest.WithCapacity(test.second))
-				evenPlayers(w, 6)
-				w.Finish()
-				assert.Equal(t, test.most[0], mostConcurrent(w, "ref01"))
-				assert.Equal(t, test.most[1], mostConcurrent(w, "ref02"))
-				assert.Equal(t, test.most[2], mostConcurrent(w))
-				assert.Equal(t, test.took, int(w.Now()/leaguetest.Second))
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(6, 2, func(o *manager.Options) { o.Concurrency = test.concurrency })
+			w.Referee("REF01", leaguetest.WithCapacity(test.first))
+			w.Referee("REF02", leaguetest.WithCapacity(test.second))
+			evenPlayers(w, 6)
+			w.Finish()
+			assert.Equal(t, test.most[0], mostConcurrent(w, "ref01"))
+			assert.Equal(t, test.most[1], mostConcurrent(w, "ref02"))
+			assert.Equal(t, test.most[2], mostConcurrent(w))
+			assert.Equal(t, test.took, int(w.Now()/leaguetest.Second))
 		})
 	}
 }
@@ -115,25 +113,23 @@ func TestUnacceptedMatchIsReassigned(t *testing.T) {
 			[]string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 0s", "R1M1 ref01 attempt 1 at 2s"}, 1, "REF01",
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				referees := 1
-				if test.second != nil {
-					referees = 2
-				}
-				w.StartManager(2, referees)
-				w.Referee("REF01", test.first...)
-				if test.second != nil {
-					w.Referee("REF02", test.second...)
-				}
-				w.Players(2)
-				w.Finish()
-				assert.Equal(t, test.assigned, w.AssignmentLog())
-				assert.Equal(t, test.referee, w.Manager.Results()[0].RefereeID)
-				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-				assert.Equal(t, test.attempt, report.Attempt)
-				assert.Empty(t, w.GameErrors(), "the players accept any referee that the manager assigns")
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			referees := 1
+			if test.second != nil {
+				referees = 2
+			}
+			w.StartManager(2, referees)
+			w.Referee("REF01", test.first...)
+			if test.second != nil {
+				w.Referee("REF02", test.second...)
+			}
+			w.Players(2)
+			w.Finish()
+			assert.Equal(t, test.assigned, w.AssignmentLog())
+			assert.Equal(t, test.referee, w.Manager.Results()[0].RefereeID)
+			report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+			assert.Equal(t, test.attempt, report.Attempt)
+			assert.Empty(t, w.GameErrors(), "the players accept any referee that the manager assigns")
 		})
 	}
 }
@@ -163,31 +159,29 @@ func TestFirstOfTwoReportsCounts(t *testing.T) {
 		{"after the report of the second referee it is rejected", []string{"REF02", "REF01"}},
 		{"before the report of the second referee it counts", []string{"REF01", "REF02"}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(4, 3)
-				for n := range 3 {
-					w.Referee(league.RefereeID(n+1), w.OnlyAccepting())
-				}
-				w.Players(4)
-				w.WaitUntil(longestMatch + leaguetest.Second)
-				require.ElementsMatch(t, []string{
-					"R1M1 ref01 attempt 1 at 0s", "R1M2 ref02 attempt 1 at 0s",
-					"R1M1 ref02 attempt 2 at 3m47s", "R1M2 ref03 attempt 2 at 3m47s",
-				}, w.AssignmentLog())
-				_, err := w.Report(w.WinReport("REF03"))
-				leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
-				_, err = w.Report(w.WinReport(test.order[0]))
-				require.NoError(t, err)
-				other := w.WinReport(test.order[1])
-				number := 6
-				other.Result.Details.DrawnNumber = &number
-				_, err = w.Report(other)
-				leaguetest.AssertRefused(t, err, protocol.ErrDuplicateReport, 5003)
-				assert.Equal(t, 1, w.Manager.Status().Recorded)
-				assert.Equal(t, test.order[0], w.Manager.Results()[0].RefereeID)
-				assert.Equal(t, 8, w.Manager.Results()[0].Number)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(4, 3)
+			for n := range 3 {
+				w.Referee(league.RefereeID(n+1), w.OnlyAccepting())
+			}
+			w.Players(4)
+			w.WaitUntil(longestMatch + leaguetest.Second)
+			require.ElementsMatch(t, []string{
+				"R1M1 ref01 attempt 1 at 0s", "R1M2 ref02 attempt 1 at 0s",
+				"R1M1 ref02 attempt 2 at 3m47s", "R1M2 ref03 attempt 2 at 3m47s",
+			}, w.AssignmentLog())
+			_, err := w.Report(w.WinReport("REF03"))
+			leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
+			_, err = w.Report(w.WinReport(test.order[0]))
+			require.NoError(t, err)
+			other := w.WinReport(test.order[1])
+			number := 6
+			other.Result.Details.DrawnNumber = &number
+			_, err = w.Report(other)
+			leaguetest.AssertRefused(t, err, protocol.ErrDuplicateReport, 5003)
+			assert.Equal(t, 1, w.Manager.Status().Recorded)
+			assert.Equal(t, test.order[0], w.Manager.Results()[0].RefereeID)
+			assert.Equal(t, 8, w.Manager.Results()[0].Number)
 		})
 	}
 }
@@ -322,28 +316,26 @@ func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
 			map[string]int{"p01": 4, "p02": 4},
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				record := w.Duel(leaguetest.Options(leaguetest.On(test.method, test.p01)), leaguetest.Options(leaguetest.On(test.method, test.p02)))
-				assert.Equal(t, league.StatusTechnicalLoss, record.Status)
-				assert.Empty(t, record.Winner)
-				assert.Equal(t, test.reason, record.Reason)
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			record := w.Duel(leaguetest.Options(leaguetest.On(test.method, test.p01)), leaguetest.Options(leaguetest.On(test.method, test.p02)))
+			assert.Equal(t, league.StatusTechnicalLoss, record.Status)
+			assert.Empty(t, record.Winner)
+			assert.Equal(t, test.reason, record.Reason)
 
-				sent := map[string]int{}
-				for _, c := range w.GameErrors() {
-					sent[c.To]++
-				}
-				assert.Equal(t, test.sent, sent)
-				assert.Equal(t, []time.Duration{test.over, test.over}, leaguetest.Times(w.Calls(protocol.NotifyMatchResult.Name)))
-				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-				assert.Nil(t, report.Result.Winner)
-				assert.Equal(t, league.Both("P01", 0, "P02", 0), report.Result.Score)
-				for _, row := range w.Manager.Standings() {
-					assert.Equal(t, 1, row.Losses)
-					assert.Equal(t, 1, row.TechnicalLosses)
-					assert.Zero(t, row.Points)
-				}
-			})
+			sent := map[string]int{}
+			for _, c := range w.GameErrors() {
+				sent[c.To]++
+			}
+			assert.Equal(t, test.sent, sent)
+			assert.Equal(t, []time.Duration{test.over, test.over}, leaguetest.Times(w.Calls(protocol.NotifyMatchResult.Name)))
+			report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+			assert.Nil(t, report.Result.Winner)
+			assert.Equal(t, league.Both("P01", 0, "P02", 0), report.Result.Score)
+			for _, row := range w.Manager.Standings() {
+				assert.Equal(t, 1, row.Losses)
+				assert.Equal(t, 1, row.TechnicalLosses)
+				assert.Zero(t, row.Points)
+			}
 		})
 	}
 }

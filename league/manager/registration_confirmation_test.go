@@ -98,21 +98,19 @@ func TestRegistrationWithAForbiddenEndpointIsDropped(t *testing.T) {
 		{"at a forbidden address", func(*leaguetest.World) protocol.Caller { return failingCaller{forbidden{}} }, "alpha", journal.DroppedForbidden},
 		{"of a league manager", func(w *leaguetest.World) protocol.Caller { return w.Caller(leaguetest.ManagerHost, 64<<10) }, leaguetest.ManagerHost, journal.DroppedManager},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 0, 1, func(o *manager.Options) { o.Caller = test.caller(w) })
-				q := w.Application("Alpha")
-				q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf(test.at)
-				r, err := w.Apply(q)
-				require.NoError(t, err)
-				assert.Equal(t, protocol.StatusAccepted, r.Status)
-				synctest.Wait()
-				assert.Zero(t, x.Manager.Status().Players)
-				assert.Equal(t, []string{"created", "registered", "registration_dropped"}, w.EventTypes(folder))
-				assert.Contains(t, string(leaguetest.ReadJournal(w, folder)), test.reason)
-				x.Kill()
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 0, 1, func(o *manager.Options) { o.Caller = test.caller(w) })
+			q := w.Application("Alpha")
+			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf(test.at)
+			r, err := w.Apply(q)
+			require.NoError(t, err)
+			assert.Equal(t, protocol.StatusAccepted, r.Status)
+			synctest.Wait()
+			assert.Zero(t, x.Manager.Status().Players)
+			assert.Equal(t, []string{"created", "registered", "registration_dropped"}, w.EventTypes(folder))
+			assert.Contains(t, string(leaguetest.ReadJournal(w, folder)), test.reason)
+			x.Kill()
 		})
 	}
 }

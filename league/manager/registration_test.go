@@ -105,39 +105,37 @@ func TestInvalidRegistrationIsRejected(t *testing.T) {
 			change: contact(leaguetest.EndpointOf("other")),
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(0, 1, func(o *manager.Options) { o.MaxPlayers = 4 })
-				if test.before != nil {
-					test.before(w)
-				} else {
-					w.Player("P01")
-				}
-				w.PingOnly("alpha")
-				q := w.Application("Alpha")
-				if test.change != nil {
-					test.change(&q.PlayerMeta)
-				}
-				before := w.Manager.Status().Players
-				r, err := w.Apply(q)
-				require.NoError(t, err)
-				assert.Zero(t, w.Now().Round(leaguetest.Second), "without a delay")
-				if test.code == "" {
-					assert.Equal(t, protocol.StatusAccepted, r.Status)
-					return
-				}
-				assert.Equal(t, protocol.StatusRejected, r.Status)
-				assert.Nil(t, r.PlayerID)
-				assert.Empty(t, r.AuthToken)
-				assert.Empty(t, r.ManagerAuth)
-				require.NotNil(t, r.Reason)
-				assert.NotEmpty(t, *r.Reason)
-				assert.Equal(t, string(test.code), r.ErrorCode)
-				assert.Equal(t, test.code.Name(), r.ErrorName)
-				assert.Equal(t, before, w.Manager.Status().Players)
-				calls := w.Calls(protocol.RegisterPlayer.Name)
-				assert.Contains(t, string(calls[len(calls)-1].Answer), `"player_id":null`)
-			})
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(0, 1, func(o *manager.Options) { o.MaxPlayers = 4 })
+			if test.before != nil {
+				test.before(w)
+			} else {
+				w.Player("P01")
+			}
+			w.PingOnly("alpha")
+			q := w.Application("Alpha")
+			if test.change != nil {
+				test.change(&q.PlayerMeta)
+			}
+			before := w.Manager.Status().Players
+			r, err := w.Apply(q)
+			require.NoError(t, err)
+			assert.Zero(t, w.Now().Round(leaguetest.Second), "without a delay")
+			if test.code == "" {
+				assert.Equal(t, protocol.StatusAccepted, r.Status)
+				return
+			}
+			assert.Equal(t, protocol.StatusRejected, r.Status)
+			assert.Nil(t, r.PlayerID)
+			assert.Empty(t, r.AuthToken)
+			assert.Empty(t, r.ManagerAuth)
+			require.NotNil(t, r.Reason)
+			assert.NotEmpty(t, *r.Reason)
+			assert.Equal(t, string(test.code), r.ErrorCode)
+			assert.Equal(t, test.code.Name(), r.ErrorName)
+			assert.Equal(t, before, w.Manager.Status().Players)
+			calls := w.Calls(protocol.RegisterPlayer.Name)
+			assert.Contains(t, string(calls[len(calls)-1].Answer), `"player_id":null`)
 		})
 	}
 }
@@ -171,15 +169,13 @@ func TestRefereeCapacityIsAtMostTen(t *testing.T) {
 // must see all of it.
 func TestDisplayNameWithControlCharactersIsRejected(t *testing.T) {
 	for _, name := range []string{"a\nb", "a\x1b[31mb", "a\u202eb", "a\x7fb", "a\u0085b", "a\u200bb", "a\ufeffb", "a\u00adb", "a\U000e0041b", "\u3164", " "} {
-		t.Run(strconv.Quote(name), func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(0, 1)
-				w.PingOnly("alpha")
-				q := w.Application("Alpha")
-				q.PlayerMeta.DisplayName = name
-				_, err := w.Apply(q)
-				leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-			})
+		leaguetest.RunInMemory(t, strconv.Quote(name), func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(0, 1)
+			w.PingOnly("alpha")
+			q := w.Application("Alpha")
+			q.PlayerMeta.DisplayName = name
+			_, err := w.Apply(q)
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		})
 	}
 }
@@ -187,20 +183,18 @@ func TestDisplayNameWithControlCharactersIsRejected(t *testing.T) {
 // A name that readers may take for one that is registered is refused, and the response says why.
 func TestDisplayNameThatLooksLikeAnotherIsRefused(t *testing.T) {
 	for _, name := range []string{"agent p01", "ＡＧＥＮＴ Ｐ０１", "Agent\u00a0P01", "𝐀gent P01"} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(3, 1)
-				w.Player("P01")
-				synctest.Wait() // the player has answered the manager's ping
-				q := w.Application("Beta")
-				q.PlayerMeta.DisplayName = name
-				w.PingOnly("beta")
-				r, err := w.Apply(q)
-				require.NoError(t, err)
-				assert.Equal(t, protocol.StatusRejected, r.Status)
-				assert.Equal(t, string(protocol.ErrDuplicateName), r.ErrorCode)
-				assert.Contains(t, *r.Reason, `looks like "Agent P01", which is taken: choose another`)
-			})
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(3, 1)
+			w.Player("P01")
+			synctest.Wait() // the player has answered the manager's ping
+			q := w.Application("Beta")
+			q.PlayerMeta.DisplayName = name
+			w.PingOnly("beta")
+			r, err := w.Apply(q)
+			require.NoError(t, err)
+			assert.Equal(t, protocol.StatusRejected, r.Status)
+			assert.Equal(t, string(protocol.ErrDuplicateName), r.ErrorCode)
+			assert.Contains(t, *r.Reason, `looks like "Agent P01", which is taken: choose another`)
 		})
 	}
 }

@@ -50,18 +50,16 @@ func TestInvalidReportIsRejected(t *testing.T) {
 		{"another protocol", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.Protocol = "league.v1" }, protocol.ErrProtocolVersion, 18},
 		{"no match", func(_ *leaguetest.World, q *protocol.MatchResultReport) { q.MatchID = "" }, protocol.ErrMissingField, -32602},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartReporting()
-				q := w.WinReport("REF01")
-				test.change(w, q)
-				_, err := w.Report(q)
-				leaguetest.AssertRefused(t, err, test.code, test.rpc)
-				assert.Zero(t, w.Manager.Status().Recorded)
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartReporting()
+			q := w.WinReport("REF01")
+			test.change(w, q)
+			_, err := w.Report(q)
+			leaguetest.AssertRefused(t, err, test.code, test.rpc)
+			assert.Zero(t, w.Manager.Status().Recorded)
 
-				_, err = w.Report(w.WinReport("REF01"))
-				require.NoError(t, err, "a correct report is still accepted")
-			})
+			_, err = w.Report(w.WinReport("REF01"))
+			require.NoError(t, err, "a correct report is still accepted")
 		})
 	}
 }
@@ -113,22 +111,20 @@ func TestReportFormsOfThirdPartyReferees(t *testing.T) {
 		},
 		{name: "a score that differs from the league's points", winner: text("P01"), a: 2, b: 1, statusWith: league.StatusWin, points: [2]int{3, 0}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartReporting()
-				q := w.ReportOf("REF01", "R1M1", test.winner, "P01", "P02", test.a, test.b)
-				q.Result.Details = test.details
-				_, err := w.Report(q)
-				require.NoError(t, err)
-				assert.Equal(t, test.statusWith, w.Manager.Results()[0].Status)
-				points, failed := map[string]int{}, 0
-				for _, row := range w.Manager.Standings() {
-					points[row.PlayerID] = row.Points
-					failed += row.TechnicalLosses
-				}
-				assert.Equal(t, map[string]int{"P01": test.points[0], "P02": test.points[1], "P03": 0, "P04": 0}, points)
-				assert.Equal(t, test.failed, failed)
-			})
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartReporting()
+			q := w.ReportOf("REF01", "R1M1", test.winner, "P01", "P02", test.a, test.b)
+			q.Result.Details = test.details
+			_, err := w.Report(q)
+			require.NoError(t, err)
+			assert.Equal(t, test.statusWith, w.Manager.Results()[0].Status)
+			points, failed := map[string]int{}, 0
+			for _, row := range w.Manager.Standings() {
+				points[row.PlayerID] = row.Points
+				failed += row.TechnicalLosses
+			}
+			assert.Equal(t, map[string]int{"P01": test.points[0], "P02": test.points[1], "P03": 0, "P04": 0}, points)
+			assert.Equal(t, test.failed, failed)
 		})
 	}
 }

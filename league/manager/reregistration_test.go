@@ -33,34 +33,32 @@ func TestRepeatedRegistrationGetsTheSameResponse(t *testing.T) {
 			change: func(q *protocol.LeagueRegisterRequest) { q.ConversationID = "conv-another" },
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(0, 1)
-				w.Referee("REF01")
-				w.Player("P01")
-				w.Player("P02")
-				w.PingOnly("alpha")
-				w.PingOnly("beta")
-				q := w.Application("Alpha")
-				first, err := w.Apply(q)
-				require.NoError(t, err)
-				require.Equal(t, "P03", *first.PlayerID)
-				if test.before != nil {
-					test.before(w)
-				}
-				if test.change != nil {
-					test.change(q)
-				}
-				again, err := w.Apply(q)
-				require.NoError(t, err)
-				if test.code == "" {
-					assert.Equal(t, first.PlayerID, again.PlayerID)
-					assert.Equal(t, first.AuthToken, again.AuthToken)
-				} else {
-					assert.Equal(t, string(test.code), again.ErrorCode)
-				}
-				assert.Equal(t, 3, w.Manager.Status().Players)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(0, 1)
+			w.Referee("REF01")
+			w.Player("P01")
+			w.Player("P02")
+			w.PingOnly("alpha")
+			w.PingOnly("beta")
+			q := w.Application("Alpha")
+			first, err := w.Apply(q)
+			require.NoError(t, err)
+			require.Equal(t, "P03", *first.PlayerID)
+			if test.before != nil {
+				test.before(w)
+			}
+			if test.change != nil {
+				test.change(q)
+			}
+			again, err := w.Apply(q)
+			require.NoError(t, err)
+			if test.code == "" {
+				assert.Equal(t, first.PlayerID, again.PlayerID)
+				assert.Equal(t, first.AuthToken, again.AuthToken)
+			} else {
+				assert.Equal(t, string(test.code), again.ErrorCode)
+			}
+			assert.Equal(t, 3, w.Manager.Status().Players)
 		})
 	}
 }
@@ -82,42 +80,40 @@ func TestAgentWithItsTokenIsReadmitted(t *testing.T) {
 		{name: "may move after the start", id: "P02", started: true, moved: true, gone: true},
 		{name: "may move to an endpoint that does not listen yet", id: "P02", moved: true, gone: true, mute: true},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(0, 1)
-				w.Referee("REF01")
-				players := w.Players(2)
-				synctest.Wait() // the agents have answered the manager's pings
-				q := w.Application("Agent P02")
-				q.Sender = "player:unknown"
-				q.AuthToken = w.Token(test.id)
-				q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("p02")
-				if test.moved {
-					q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("alpha")
-				}
-				if test.gone {
-					players[1].Stop()
-				}
-				if !test.mute {
-					w.PingOnly("alpha")
-				}
-				if test.started {
-					w.StartLeague()
-				}
-				began := w.Now()
-				r, err := w.Apply(q)
-				require.NoError(t, err)
-				assert.Equal(t, began, w.Now(), "without a delay")
-				assert.Equal(t, string(test.code), r.ErrorCode)
-				if test.code != "" {
-					assert.Equal(t, protocol.StatusRejected, r.Status)
-					assert.Nil(t, r.PlayerID)
-					return
-				}
-				assert.Equal(t, "P02", *r.PlayerID)
-				assert.Equal(t, w.Token("P02"), r.AuthToken)
-				assert.Equal(t, 2, w.Manager.Status().Players)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(0, 1)
+			w.Referee("REF01")
+			players := w.Players(2)
+			synctest.Wait() // the agents have answered the manager's pings
+			q := w.Application("Agent P02")
+			q.Sender = "player:unknown"
+			q.AuthToken = w.Token(test.id)
+			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("p02")
+			if test.moved {
+				q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("alpha")
+			}
+			if test.gone {
+				players[1].Stop()
+			}
+			if !test.mute {
+				w.PingOnly("alpha")
+			}
+			if test.started {
+				w.StartLeague()
+			}
+			began := w.Now()
+			r, err := w.Apply(q)
+			require.NoError(t, err)
+			assert.Equal(t, began, w.Now(), "without a delay")
+			assert.Equal(t, string(test.code), r.ErrorCode)
+			if test.code != "" {
+				assert.Equal(t, protocol.StatusRejected, r.Status)
+				assert.Nil(t, r.PlayerID)
+				return
+			}
+			assert.Equal(t, "P02", *r.PlayerID)
+			assert.Equal(t, w.Token("P02"), r.AuthToken)
+			assert.Equal(t, 2, w.Manager.Status().Players)
 		})
 	}
 }
@@ -145,34 +141,32 @@ func TestAgentMayMoveOnlyToAnEndpointItCouldRegister(t *testing.T) {
 		{"of a host that does not exist", leaguetest.EndpointOf("nowhere"), "host nowhere does not exist"},
 		{"of a player that has not answered yet", leaguetest.EndpointOf("silent"), "P03 has not answered yet: try again in 30 s"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(0, 1, func(o *manager.Options) {
-					o.Caller = refusingCaller{o.Caller, leaguetest.EndpointOf("secret")}
-					o.CheckHost = func(_ context.Context, hostPort string) error {
-						if hostPort == "nowhere:8000" {
-							return errors.New("host nowhere does not exist")
-						}
-						return nil
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(0, 1, func(o *manager.Options) {
+				o.Caller = refusingCaller{o.Caller, leaguetest.EndpointOf("secret")}
+				o.CheckHost = func(_ context.Context, hostPort string) error {
+					if hostPort == "nowhere:8000" {
+						return errors.New("host nowhere does not exist")
 					}
-				})
-				w.Referee("REF01")
-				player := w.Players(2)[1]
-				_, err := w.Apply(w.Application("Silent"))
-				require.NoError(t, err)
-				synctest.Wait() // the agents have answered the manager's pings
-				player.Stop()
-				q := w.Application("Agent P02")
-				q.AuthToken, q.PlayerMeta.ContactEndpoint = w.Token("P02"), test.to
-				r, err := w.Apply(q)
-				require.NoError(t, err)
-				require.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
-				assert.Contains(t, *r.Reason, test.reason)
-				player.Stop = w.Network.Listen(player.Host, player.Mux, false)
-				w.StartLeague()
-				w.Finish()
-				assert.Len(t, w.Calls(protocol.Invite.Name, "p02"), 1)
+					return nil
+				}
 			})
+			w.Referee("REF01")
+			player := w.Players(2)[1]
+			_, err := w.Apply(w.Application("Silent"))
+			require.NoError(t, err)
+			synctest.Wait() // the agents have answered the manager's pings
+			player.Stop()
+			q := w.Application("Agent P02")
+			q.AuthToken, q.PlayerMeta.ContactEndpoint = w.Token("P02"), test.to
+			r, err := w.Apply(q)
+			require.NoError(t, err)
+			require.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
+			assert.Contains(t, *r.Reason, test.reason)
+			player.Stop = w.Network.Listen(player.Host, player.Mux, false)
+			w.StartLeague()
+			w.Finish()
+			assert.Len(t, w.Calls(protocol.Invite.Name, "p02"), 1)
 		})
 	}
 }

@@ -218,34 +218,32 @@ func TestStoppingManagerWaitsForRunningMatches(t *testing.T) {
 		{"the running match ends in time", 10, 1, 1, 4, 1},
 		{"the running match takes too long", 1, 1, 0, 2, 1},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-				x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 4, 1)
-				o.StopWithin, o.Concurrency = protocol.Seconds(float64(test.patience)), 1
-				require.NoError(t, x.Start(o))
-				w.RefereeWithFiles("REF01", files)
-				w.Players(4, leaguetest.WithDelays(0, 4*leaguetest.Second, 0))
-				w.WaitUntil(1 * leaguetest.Second)
-				x.Cancel()
-				<-x.Done
-				assert.Equal(t, test.stopped, int(w.Now()/leaguetest.Second))
-				require.ErrorIs(t, x.Err, context.Canceled)
-				assert.Nil(t, x.Final)
-				assert.Len(t, w.Calls(protocol.StartMatch.Name), test.began)
-				assert.Equal(t, test.recorded, x.Manager.Status().Recorded)
-				x.Kill()
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+			x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 4, 1)
+			o.StopWithin, o.Concurrency = protocol.Seconds(float64(test.patience)), 1
+			require.NoError(t, x.Start(o))
+			w.RefereeWithFiles("REF01", files)
+			w.Players(4, leaguetest.WithDelays(0, 4*leaguetest.Second, 0))
+			w.WaitUntil(1 * leaguetest.Second)
+			x.Cancel()
+			<-x.Done
+			assert.Equal(t, test.stopped, int(w.Now()/leaguetest.Second))
+			require.ErrorIs(t, x.Err, context.Canceled)
+			assert.Nil(t, x.Final)
+			assert.Len(t, w.Calls(protocol.StartMatch.Name), test.began)
+			assert.Equal(t, test.recorded, x.Manager.Status().Recorded)
+			x.Kill()
 
-				x = w.StartManagerIn(folder, 4, 1)
-				x.Finish()
-				synctest.Wait()
-				require.NoError(t, x.CloseFiles())
-				state := w.CheckFiles(folder)
-				for m := range state.Matches() {
-					assert.Len(t, m.Attempts, test.attempts)
-				}
-				assert.Len(t, w.Calls(protocol.Invite.Name), 12)
-			})
+			x = w.StartManagerIn(folder, 4, 1)
+			x.Finish()
+			synctest.Wait()
+			require.NoError(t, x.CloseFiles())
+			state := w.CheckFiles(folder)
+			for m := range state.Matches() {
+				assert.Len(t, m.Attempts, test.attempts)
+			}
+			assert.Len(t, w.Calls(protocol.Invite.Name), 12)
 		})
 	}
 }

@@ -60,20 +60,18 @@ func TestMissingFilesOfACompletedLeagueAreRestored(t *testing.T) {
 		{"damaged standings", func(standings, _ string) error { return os.Truncate(standings, 100) }},
 		{"damaged rounds", func(_, rounds string) error { return os.Truncate(rounds, 100) }},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 4, 1)
-				w.Referee("REF01")
-				w.Players(4)
-				x.Finish()
-				x.Kill()
-				require.NoError(t, test.harm(folder.Standings(leaguetest.LeagueID), folder.Rounds(leaguetest.LeagueID)))
-				x = w.StartManagerIn(folder, 4, 1)
-				x.Finish()
-				x.Kill()
-				w.CheckFiles(folder)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 4, 1)
+			w.Referee("REF01")
+			w.Players(4)
+			x.Finish()
+			x.Kill()
+			require.NoError(t, test.harm(folder.Standings(leaguetest.LeagueID), folder.Rounds(leaguetest.LeagueID)))
+			x = w.StartManagerIn(folder, 4, 1)
+			x.Finish()
+			x.Kill()
+			w.CheckFiles(folder)
 		})
 	}
 }
@@ -85,47 +83,45 @@ func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 		name string
 		next bool // by the next manager
 	}{{"the agent returns while the manager waits", false}, {"the agent returns after a restart of the manager", true}} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 1)
-				w.Referee("REF01")
-				w.Player("P01")
-				absent := true
-				away := w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-					if absent {
-						return nil, leaguetest.ErrHangUp
-					}
-					return c.OwnAnswer()
-				}))
-				x.Finish()
-				informed := func() int {
-					kinds := w.EventTypes(folder)
-					return len(kinds) - 1 - slices.Index(kinds, "completed")
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 1)
+			w.Referee("REF01")
+			w.Player("P01")
+			absent := true
+			away := w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+				if absent {
+					return nil, leaguetest.ErrHangUp
 				}
+				return c.OwnAnswer()
+			}))
+			x.Finish()
+			informed := func() int {
+				kinds := w.EventTypes(folder)
+				return len(kinds) - 1 - slices.Index(kinds, "completed")
+			}
+			require.Equal(t, 2, informed())
+			if test.next {
+				x.Kill()
+				x = w.StartManagerIn(folder, 2, 1)
+				x.Finish() // P02 is still unreachable
 				require.Equal(t, 2, informed())
-				if test.next {
-					x.Kill()
-					x = w.StartManagerIn(folder, 2, 1)
-					x.Finish() // P02 is still unreachable
-					require.Equal(t, 2, informed())
-				}
-				calls := w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02")
-				absent = false
-				for range 2 { // it re-registers twice before it learns that the league is over
-					require.NoError(t, away.Player.Register(w.Context))
-				}
-				lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
-				synctest.Wait()
-				assert.Equal(t, calls+1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "the first two return one notification")
+			}
+			calls := w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02")
+			absent = false
+			for range 2 { // it re-registers twice before it learns that the league is over
 				require.NoError(t, away.Player.Register(w.Context))
-				synctest.Wait()
-				assert.Equal(t, calls+2, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "an agent that re-registers may have forgotten it")
-				assert.True(t, leaguetest.IsClosed(away.Player.Done()))
-				assert.Equal(t, 3, informed())
-				w.Cancel()
-				<-lingering
-			})
+			}
+			lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+			synctest.Wait()
+			assert.Equal(t, calls+1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "the first two return one notification")
+			require.NoError(t, away.Player.Register(w.Context))
+			synctest.Wait()
+			assert.Equal(t, calls+2, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "an agent that re-registers may have forgotten it")
+			assert.True(t, leaguetest.IsClosed(away.Player.Done()))
+			assert.Equal(t, 3, informed())
+			w.Cancel()
+			<-lingering
 		})
 	}
 }
@@ -140,36 +136,34 @@ func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
 		"lost with its replies": leaguetest.ErrHangUp,
 	} {
 		for _, refusals := range []int{2, 20} { // Run ends before the second
-			t.Run(fmt.Sprintf("%s %d times", name, refusals), func(t *testing.T) {
-				leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-					x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
-					w.Referee("REF01")
-					w.Player("P01")
-					calls := 0
-					stubborn := w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-						if calls++; calls <= refusals {
-							return nil, failure
-						}
-						return c.OwnAnswer()
-					}))
-					require.NotNil(t, x.Finish())
-					require.Equal(t, refusals == 2, leaguetest.IsClosed(stubborn.Player.Done()))
-					lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
-					time.Sleep(12 * time.Minute)
-					if refusals == 20 && (name == "refused" || name == "failed") {
-						_, err := w.Query("P02", protocol.QueryStatus).Send()
-						require.NoError(t, err)
-						time.Sleep(time.Minute)
-						assert.Equal(t, 3, calls, "also after a query")
-						refusals, calls = 3, 3
-						require.NoError(t, stubborn.Player.Register(w.Context))
-						synctest.Wait()
+			leaguetest.RunInMemory(t, fmt.Sprintf("%s %d times", name, refusals), func(t *testing.T, w *leaguetest.World) {
+				x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+				w.Referee("REF01")
+				w.Player("P01")
+				calls := 0
+				stubborn := w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+					if calls++; calls <= refusals {
+						return nil, failure
 					}
-					assert.True(t, leaguetest.IsClosed(stubborn.Player.Done()))
-					assert.Equal(t, refusals+1, calls, "no call after it has the message")
-					w.Cancel()
-					<-lingering
-				})
+					return c.OwnAnswer()
+				}))
+				require.NotNil(t, x.Finish())
+				require.Equal(t, refusals == 2, leaguetest.IsClosed(stubborn.Player.Done()))
+				lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+				time.Sleep(12 * time.Minute)
+				if refusals == 20 && (name == "refused" || name == "failed") {
+					_, err := w.Query("P02", protocol.QueryStatus).Send()
+					require.NoError(t, err)
+					time.Sleep(time.Minute)
+					assert.Equal(t, 3, calls, "also after a query")
+					refusals, calls = 3, 3
+					require.NoError(t, stubborn.Player.Register(w.Context))
+					synctest.Wait()
+				}
+				assert.True(t, leaguetest.IsClosed(stubborn.Player.Done()))
+				assert.Equal(t, refusals+1, calls, "no call after it has the message")
+				w.Cancel()
+				<-lingering
 			})
 		}
 	}
@@ -190,21 +184,19 @@ func TestRunEndsSoonAfterRefusals(t *testing.T) {
 		{"a third-party agent that does not know it", thirdParty, 0},
 		{"an agent with another error of its server", &transport.Error{Code: -32000, Message: "busy"}, 6 * time.Second},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
-				w.Referee("REF01")
-				w.Player("P01")
-				var first time.Time
-				w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(*leaguetest.Call) (jsontext.Value, error) {
-					if first.IsZero() {
-						first = time.Now()
-					}
-					return nil, tt.failure
-				}))
-				x.Finish()
-				assert.Equal(t, tt.want, time.Since(first))
-			})
+		leaguetest.RunInMemory(t, tt.name, func(t *testing.T, w *leaguetest.World) {
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+			w.Referee("REF01")
+			w.Player("P01")
+			var first time.Time
+			w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(*leaguetest.Call) (jsontext.Value, error) {
+				if first.IsZero() {
+					first = time.Now()
+				}
+				return nil, tt.failure
+			}))
+			x.Finish()
+			assert.Equal(t, tt.want, time.Since(first))
 		})
 	}
 }

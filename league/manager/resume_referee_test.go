@@ -46,31 +46,29 @@ func TestResultIsReportedToTheRestartedManager(t *testing.T) {
 		name string
 		too  bool // the referee also dies after the match
 	}{{"the referee retries", false}, {"the referee died meanwhile", true}} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 1)
-				r := w.RefereeWithFiles("REF01", files)
-				w.Players(2, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
-				w.WaitUntil(1 * leaguetest.Second)
-				x.Kill()
-				w.WaitUntil(6 * leaguetest.Second)
-				require.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, files))
-				if test.too {
-					r.StopReferee()
-				}
-				w.WaitUntil(60 * leaguetest.Second)
-				x = w.StartManagerIn(folder, 2, 1)
-				if test.too {
-					w.RefereeWithFiles("REF01", files)
-				}
-				x.Finish()
-				assert.Less(t, w.Now(), 80*leaguetest.Second)
-				assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
-				assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, files))
-				require.NoError(t, x.CloseFiles())
-				assert.Equal(t, 1, w.CheckFiles(folder).Rounds[0].Matches[0].Report.Number)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 1)
+			r := w.RefereeWithFiles("REF01", files)
+			w.Players(2, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
+			w.WaitUntil(1 * leaguetest.Second)
+			x.Kill()
+			w.WaitUntil(6 * leaguetest.Second)
+			require.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, files))
+			if test.too {
+				r.StopReferee()
+			}
+			w.WaitUntil(60 * leaguetest.Second)
+			x = w.StartManagerIn(folder, 2, 1)
+			if test.too {
+				w.RefereeWithFiles("REF01", files)
+			}
+			x.Finish()
+			assert.Less(t, w.Now(), 80*leaguetest.Second)
+			assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
+			assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, files))
+			require.NoError(t, x.CloseFiles())
+			assert.Equal(t, 1, w.CheckFiles(folder).Rounds[0].Matches[0].Report.Number)
 		})
 	}
 }
@@ -82,34 +80,32 @@ func TestReturningRefereeGetsItsMatchImmediately(t *testing.T) {
 		manager bool // the manager dies too
 		away    int  // seconds
 	}{{"after two seconds", false, 2}, {"after ten seconds", false, 10}, {"with its manager", true, 3}} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 2)
-				r := w.RefereeWithFiles("REF01", files)
-				w.RefereeWithFiles("REF02", files)
-				w.Players(2, leaguetest.WithDelays(0, 15*leaguetest.Second, 0))
-				w.WaitUntil(1 * leaguetest.Second)
-				r.StopReferee()
-				if test.manager {
-					x.Kill()
-					x = w.StartManagerIn(folder, 2, 2)
-				}
-				back := protocol.Seconds(float64(1 + test.away))
-				w.WaitUntil(back)
-				w.RefereeWithFiles("REF01", files)
-				synctest.Wait()
-				assigned := w.Calls(protocol.StartMatch.Name)
-				assert.Equal(t, int(back/leaguetest.Second), int(assigned[len(assigned)-1].At/leaguetest.Second))
-				x.Finish()
-				for _, e := range assigned {
-					assert.Equal(t, "ref01", e.To)
-					assert.Equal(t, 1, leaguetest.Decode[protocol.MatchAssignment](e.Message).Attempt)
-				}
-				require.NoError(t, x.CloseFiles())
-				assert.Equal(t, "REF01", w.CheckFiles(folder).Rounds[0].Matches[0].Report.RefereeID)
-				assert.NotContains(t, w.EventTypes(folder), "agent_suspended")
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 2)
+			r := w.RefereeWithFiles("REF01", files)
+			w.RefereeWithFiles("REF02", files)
+			w.Players(2, leaguetest.WithDelays(0, 15*leaguetest.Second, 0))
+			w.WaitUntil(1 * leaguetest.Second)
+			r.StopReferee()
+			if test.manager {
+				x.Kill()
+				x = w.StartManagerIn(folder, 2, 2)
+			}
+			back := protocol.Seconds(float64(1 + test.away))
+			w.WaitUntil(back)
+			w.RefereeWithFiles("REF01", files)
+			synctest.Wait()
+			assigned := w.Calls(protocol.StartMatch.Name)
+			assert.Equal(t, int(back/leaguetest.Second), int(assigned[len(assigned)-1].At/leaguetest.Second))
+			x.Finish()
+			for _, e := range assigned {
+				assert.Equal(t, "ref01", e.To)
+				assert.Equal(t, 1, leaguetest.Decode[protocol.MatchAssignment](e.Message).Attempt)
+			}
+			require.NoError(t, x.CloseFiles())
+			assert.Equal(t, "REF01", w.CheckFiles(folder).Rounds[0].Matches[0].Report.RefereeID)
+			assert.NotContains(t, w.EventTypes(folder), "agent_suspended")
 		})
 	}
 }
@@ -120,44 +116,42 @@ func TestUnreachableRefereeIsSuspended(t *testing.T) {
 		name string
 		next bool // a restarted manager reads it from the journal
 	}{{"under the same manager", false}, {"under the next manager", true}} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-				suspendAfterOne := func(o *manager.Options) { o.SuspendAfter = 1 }
-				x := w.StartManagerIn(folder, 4, 2, suspendAfterOne)
-				r := w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
-				w.RefereeWithFiles("REF02", files, leaguetest.WithCapacity(1))
-				w.Players(4, leaguetest.WithDelays(0, 4*leaguetest.Second, 0))
-				w.WaitUntil(1 * leaguetest.Second)
-				r.StopReferee()
-				w.WaitUntil(17 * leaguetest.Second)
-				assert.Contains(t, w.EventTypes(folder), "agent_failed")
-				assert.NotContains(t, w.EventTypes(folder), "agent_suspended", "the round is not over")
-				if test.next {
-					x.Kill()
-					x = w.StartManagerIn(folder, 4, 2, suspendAfterOne)
-				}
-				w.WaitUntil(22 * leaguetest.Second) // in the second round, without a match for REF01
-				w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
-				x.Finish()
-				var list []string
-				for _, e := range w.Calls(protocol.StartMatch.Name) {
-					q := leaguetest.Decode[protocol.MatchAssignment](e.Message)
-					list = append(list, q.MatchID+" "+e.To+" "+string(rune('0'+q.Attempt)))
-				}
-				if test.next { // a restarted manager assigns unfinished matches again
-					assert.Equal(t, 2, count(list, "R1M1 ref02 2"))
-					list = slices.Compact(list)
-				}
-				slices.Sort(list)
-				assert.Equal(t, []string{
-					"R1M1 ref01 1", "R1M1 ref02 2", "R1M2 ref02 1", "R2M1 ref02 1", "R2M2 ref02 1", "R3M1 ref01 1", "R3M2 ref02 1",
-				}, list)
-				require.NoError(t, x.CloseFiles())
-				w.CheckFiles(folder)
-				kinds := w.EventTypes(folder)
-				assert.Equal(t, []int{1, 1}, []int{count(kinds, "agent_suspended"), count(kinds, "agent_returned")})
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+			suspendAfterOne := func(o *manager.Options) { o.SuspendAfter = 1 }
+			x := w.StartManagerIn(folder, 4, 2, suspendAfterOne)
+			r := w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
+			w.RefereeWithFiles("REF02", files, leaguetest.WithCapacity(1))
+			w.Players(4, leaguetest.WithDelays(0, 4*leaguetest.Second, 0))
+			w.WaitUntil(1 * leaguetest.Second)
+			r.StopReferee()
+			w.WaitUntil(17 * leaguetest.Second)
+			assert.Contains(t, w.EventTypes(folder), "agent_failed")
+			assert.NotContains(t, w.EventTypes(folder), "agent_suspended", "the round is not over")
+			if test.next {
+				x.Kill()
+				x = w.StartManagerIn(folder, 4, 2, suspendAfterOne)
+			}
+			w.WaitUntil(22 * leaguetest.Second) // in the second round, without a match for REF01
+			w.RefereeWithFiles("REF01", files, leaguetest.WithCapacity(1))
+			x.Finish()
+			var list []string
+			for _, e := range w.Calls(protocol.StartMatch.Name) {
+				q := leaguetest.Decode[protocol.MatchAssignment](e.Message)
+				list = append(list, q.MatchID+" "+e.To+" "+string(rune('0'+q.Attempt)))
+			}
+			if test.next { // a restarted manager assigns unfinished matches again
+				assert.Equal(t, 2, count(list, "R1M1 ref02 2"))
+				list = slices.Compact(list)
+			}
+			slices.Sort(list)
+			assert.Equal(t, []string{
+				"R1M1 ref01 1", "R1M1 ref02 2", "R1M2 ref02 1", "R2M1 ref02 1", "R2M2 ref02 1", "R3M1 ref01 1", "R3M2 ref02 1",
+			}, list)
+			require.NoError(t, x.CloseFiles())
+			w.CheckFiles(folder)
+			kinds := w.EventTypes(folder)
+			assert.Equal(t, []int{1, 1}, []int{count(kinds, "agent_suspended"), count(kinds, "agent_returned")})
 		})
 	}
 }
@@ -179,31 +173,29 @@ func TestOtherCommitmentForTheSameAttemptStartsANewAttempt(t *testing.T) {
 		name    string
 		manager bool // the manager dies too
 	}{{"under the same manager", false}, {"under the next manager", true}} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 1)
-				r := w.RefereeWithFiles("REF01", files)
-				w.Players(2, leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
-				w.WaitUntil(1 * leaguetest.Second)
-				r.StopReferee()
-				w.WaitUntil(2 * leaguetest.Second)
-				require.NoError(t, os.RemoveAll(files.Matches(leaguetest.LeagueID)))
-				if test.manager {
-					x.Kill()
-					x = w.StartManagerIn(folder, 2, 1)
-				}
-				refereeWithOtherNonces(w, "REF01", files)
-				x.Finish()
-				report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-				assert.Equal(t, 2, report.Attempt)
-				require.NoError(t, x.CloseFiles())
-				m := w.CheckFiles(folder).Rounds[0].Matches[0]
-				require.Len(t, m.Attempts, 2)
-				assert.NotEqual(t, m.Attempts[0].Commitment, m.Attempts[1].Commitment)
-				assert.Equal(t, report.Draw.Commitment, m.Attempts[1].Commitment)
-				assert.Equal(t, 2, m.Report.Number)
-			})
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 1)
+			r := w.RefereeWithFiles("REF01", files)
+			w.Players(2, leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
+			w.WaitUntil(1 * leaguetest.Second)
+			r.StopReferee()
+			w.WaitUntil(2 * leaguetest.Second)
+			require.NoError(t, os.RemoveAll(files.Matches(leaguetest.LeagueID)))
+			if test.manager {
+				x.Kill()
+				x = w.StartManagerIn(folder, 2, 1)
+			}
+			refereeWithOtherNonces(w, "REF01", files)
+			x.Finish()
+			report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+			assert.Equal(t, 2, report.Attempt)
+			require.NoError(t, x.CloseFiles())
+			m := w.CheckFiles(folder).Rounds[0].Matches[0]
+			require.Len(t, m.Attempts, 2)
+			assert.NotEqual(t, m.Attempts[0].Commitment, m.Attempts[1].Commitment)
+			assert.Equal(t, report.Draw.Commitment, m.Attempts[1].Commitment)
+			assert.Equal(t, 2, m.Report.Number)
 		})
 	}
 }

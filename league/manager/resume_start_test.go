@@ -52,42 +52,40 @@ func TestRegistrationsSurviveARestart(t *testing.T) {
 // A registration without a received response can be repeated after a restart.
 func TestRegistrationWithALostResponseIsIdempotent(t *testing.T) {
 	for _, when := range []leaguetest.Moment{leaguetest.BeforeTelling, leaguetest.AfterTelling} {
-		t.Run(when.String(), func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartMortalManager(leaguetest.CrashPoint{Event: 4, When: when}, folder, 0, 1)
-				w.PingOnly("whistle")
-				q := w.Application("Alpha")
-				var first *protocol.LeagueRegisterResponse
-				_, err := w.ApplyReferee(w.RefereeApplication("Whistle"))
+		leaguetest.RunInMemory(t, when.String(), func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartMortalManager(leaguetest.CrashPoint{Event: 4, When: when}, folder, 0, 1)
+			w.PingOnly("whistle")
+			q := w.Application("Alpha")
+			var first *protocol.LeagueRegisterResponse
+			_, err := w.ApplyReferee(w.RefereeApplication("Whistle"))
+			require.NoError(t, err)
+			synctest.Wait() // the referee has answered the manager's ping: event 3
+			first, err = w.Apply(q)
+			if when == leaguetest.BeforeTelling {
+				require.Error(t, err, "the response is lost")
+				x.RestoreDisk()
+			} else {
 				require.NoError(t, err)
-				synctest.Wait() // the referee has answered the manager's ping: event 3
-				first, err = w.Apply(q)
-				if when == leaguetest.BeforeTelling {
-					require.Error(t, err, "the response is lost")
-					x.RestoreDisk()
-				} else {
-					require.NoError(t, err)
-					x.Kill() // the crash point is the next event
-				}
-				w.PingOnly("alpha")
-				w.StartManagerIn(folder, 0, 1)
-				again, err := w.Apply(q)
-				require.NoError(t, err)
-				require.Equal(t, protocol.StatusAccepted, again.Status)
-				assert.Equal(t, "P01", *again.PlayerID)
-				assert.Equal(t, w.Token("P01"), again.AuthToken)
-				if first != nil {
-					assert.Equal(t, first.AuthToken, again.AuthToken)
-				}
-				other := w.Application("Alpha")
-				other.ConversationID = "conv-somebody-else"
-				refused, err := w.Apply(other)
-				require.NoError(t, err)
-				assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
-				assert.Equal(t, 1, w.Manager.Status().Players)
-				assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), q.ConversationID, "a reader of the journal cannot repeat the registration to get the token")
-			})
+				x.Kill() // the crash point is the next event
+			}
+			w.PingOnly("alpha")
+			w.StartManagerIn(folder, 0, 1)
+			again, err := w.Apply(q)
+			require.NoError(t, err)
+			require.Equal(t, protocol.StatusAccepted, again.Status)
+			assert.Equal(t, "P01", *again.PlayerID)
+			assert.Equal(t, w.Token("P01"), again.AuthToken)
+			if first != nil {
+				assert.Equal(t, first.AuthToken, again.AuthToken)
+			}
+			other := w.Application("Alpha")
+			other.ConversationID = "conv-somebody-else"
+			refused, err := w.Apply(other)
+			require.NoError(t, err)
+			assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
+			assert.Equal(t, 1, w.Manager.Status().Players)
+			assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), q.ConversationID, "a reader of the journal cannot repeat the registration to get the token")
 		})
 	}
 }
@@ -105,21 +103,19 @@ func TestLeagueStartsAfterTheRegistrationWindow(t *testing.T) {
 		{"enough players", 2, []int{1, 2, 3}, 60, 3},
 		{"too few players: it starts with the next one", 3, []int{1, 2, 90}, 90, 3},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(5, 1, func(o *manager.Options) { o.RegistrationWindow, o.MinPlayers = 60, test.fewest })
-				w.Referee("REF01")
-				for i, moment := range test.players {
-					w.WaitUntil(time.Duration(moment) * leaguetest.Second)
-					a := w.NewPlayer(league.PlayerID(i + 1))
-					if err := a.Player.Register(w.Context); err != nil {
-						assert.Greater(t, moment, test.begins)
-					}
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(5, 1, func(o *manager.Options) { o.RegistrationWindow, o.MinPlayers = 60, test.fewest })
+			w.Referee("REF01")
+			for i, moment := range test.players {
+				w.WaitUntil(time.Duration(moment) * leaguetest.Second)
+				a := w.NewPlayer(league.PlayerID(i + 1))
+				if err := a.Player.Register(w.Context); err != nil {
+					assert.Greater(t, moment, test.begins)
 				}
-				w.Finish()
-				assert.Equal(t, test.begins, int(w.Calls(protocol.NotifyRound.Name, "p01")[0].At/leaguetest.Second))
-				assert.Len(t, w.Manager.Results(), test.matches)
-			})
+			}
+			w.Finish()
+			assert.Equal(t, test.begins, int(w.Calls(protocol.NotifyRound.Name, "p01")[0].At/leaguetest.Second))
+			assert.Len(t, w.Manager.Results(), test.matches)
 		})
 	}
 }
@@ -164,57 +160,55 @@ func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
 		name string
 		next bool // the manager restarts after the expiry
 	}{{"under the same manager", false}, {"under the next manager", true}} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 0, 1, withTokenTTL)
-				restart := func() {
-					if test.next {
-						x.Kill()
-						x = w.StartManagerIn(folder, 0, 1, withTokenTTL)
-					}
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 0, 1, withTokenTTL)
+			restart := func() {
+				if test.next {
+					x.Kill()
+					x = w.StartManagerIn(folder, 0, 1, withTokenTTL)
 				}
-				w.PingOnly("alpha")
-				q := w.Application("Alpha")
-				first, err := w.Apply(q)
-				require.NoError(t, err)
-				old := first.AuthToken
-				w.WaitUntil(time.Hour)
-				require.NoError(t, statusWith(w, "P01", old))
-				w.WaitUntil(time.Hour + leaguetest.Second)
-				restart()
-				err = statusWith(w, "P01", old)
-				leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 6001)
-				assert.Contains(t, err.Error(), "register again")
+			}
+			w.PingOnly("alpha")
+			q := w.Application("Alpha")
+			first, err := w.Apply(q)
+			require.NoError(t, err)
+			old := first.AuthToken
+			w.WaitUntil(time.Hour)
+			require.NoError(t, statusWith(w, "P01", old))
+			w.WaitUntil(time.Hour + leaguetest.Second)
+			restart()
+			err = statusWith(w, "P01", old)
+			leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 6001)
+			assert.Contains(t, err.Error(), "register again")
 
-				q.AuthToken, q.ConversationID = old, "conv-again"
-				for range 2 { // the first response is lost
-					renewed, err := w.Apply(q)
-					require.NoError(t, err)
-					require.Equal(t, protocol.StatusAccepted, renewed.Status)
-					assert.Equal(t, "P01", *renewed.PlayerID)
-					assert.Equal(t, w.TokenOf("P01", 2), renewed.AuthToken)
-					restart()
-				}
-				require.Error(t, statusWith(w, "P01", old))
-				require.NoError(t, statusWith(w, "P01", w.TokenOf("P01", 2)))
-				_, err = w.Apply(q)
-				leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
-
-				q.AuthToken = w.TokenOf("P01", 2)
-				same, err := w.Apply(q)
+			q.AuthToken, q.ConversationID = old, "conv-again"
+			for range 2 { // the first response is lost
+				renewed, err := w.Apply(q)
 				require.NoError(t, err)
-				assert.Equal(t, q.AuthToken, same.AuthToken, "the token has not expired")
-				w.WaitUntil(2*time.Hour + 2*leaguetest.Second)
+				require.Equal(t, protocol.StatusAccepted, renewed.Status)
+				assert.Equal(t, "P01", *renewed.PlayerID)
+				assert.Equal(t, w.TokenOf("P01", 2), renewed.AuthToken)
 				restart()
-				require.Error(t, statusWith(w, "P01", q.AuthToken))
-				third, err := w.Apply(q)
-				require.NoError(t, err)
-				assert.Equal(t, w.TokenOf("P01", 3), third.AuthToken)
-				require.NoError(t, statusWith(w, "P01", third.AuthToken))
-				kinds := w.EventTypes(folder)
-				assert.Equal(t, 2, count(kinds, "agent_returned"))
-			})
+			}
+			require.Error(t, statusWith(w, "P01", old))
+			require.NoError(t, statusWith(w, "P01", w.TokenOf("P01", 2)))
+			_, err = w.Apply(q)
+			leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
+
+			q.AuthToken = w.TokenOf("P01", 2)
+			same, err := w.Apply(q)
+			require.NoError(t, err)
+			assert.Equal(t, q.AuthToken, same.AuthToken, "the token has not expired")
+			w.WaitUntil(2*time.Hour + 2*leaguetest.Second)
+			restart()
+			require.Error(t, statusWith(w, "P01", q.AuthToken))
+			third, err := w.Apply(q)
+			require.NoError(t, err)
+			assert.Equal(t, w.TokenOf("P01", 3), third.AuthToken)
+			require.NoError(t, statusWith(w, "P01", third.AuthToken))
+			kinds := w.EventTypes(folder)
+			assert.Equal(t, 2, count(kinds, "agent_returned"))
 		})
 	}
 }
@@ -238,32 +232,30 @@ func TestLeagueContinuesAfterItsTokensExpired(t *testing.T) {
 // Tokens have the configured length, and all derived credentials still work.
 func TestTokensHaveTheConfiguredLength(t *testing.T) {
 	for _, length := range []int{22, 30, protocol.MaxTokenLength} {
-		t.Run(string(rune('0'+length/10))+"…", func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				withLength := func(o *manager.Options) { o.TokenLength = length }
-				x := w.StartManagerIn(folder, 4, 1, withLength)
-				w.Referee("REF01")
-				w.Players(2)
-				w.PingOnly("alpha")
-				r, err := w.Apply(w.Application("Alpha"))
-				require.NoError(t, err)
-				full := w.Token("P03")
-				assert.Equal(t, full[:len("tok-p03-")+length], r.AuthToken)
-				assert.Len(t, r.AuthToken, len("tok-p03-")+length)
-				require.NoError(t, statusWith(w, "P03", r.AuthToken))
-				if length < protocol.MaxTokenLength {
-					require.Error(t, statusWith(w, "P03", full))
+		leaguetest.RunInMemory(t, string(rune('0'+length/10))+"…", func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			withLength := func(o *manager.Options) { o.TokenLength = length }
+			x := w.StartManagerIn(folder, 4, 1, withLength)
+			w.Referee("REF01")
+			w.Players(2)
+			w.PingOnly("alpha")
+			r, err := w.Apply(w.Application("Alpha"))
+			require.NoError(t, err)
+			full := w.Token("P03")
+			assert.Equal(t, full[:len("tok-p03-")+length], r.AuthToken)
+			assert.Len(t, r.AuthToken, len("tok-p03-")+length)
+			require.NoError(t, statusWith(w, "P03", r.AuthToken))
+			if length < protocol.MaxTokenLength {
+				require.Error(t, statusWith(w, "P03", full))
+			}
+			x.Kill()
+			x = w.StartManagerIn(folder, 3, 1, withLength)
+			x.Finish()
+			for _, r := range x.Manager.Results() {
+				if r.PlayerB != "P03" { // P03 only answers pings
+					assert.NotEqual(t, league.StatusTechnicalLoss, r.Status)
 				}
-				x.Kill()
-				x = w.StartManagerIn(folder, 3, 1, withLength)
-				x.Finish()
-				for _, r := range x.Manager.Results() {
-					if r.PlayerB != "P03" { // P03 only answers pings
-						assert.NotEqual(t, league.StatusTechnicalLoss, r.Status)
-					}
-				}
-			})
+			}
 		})
 	}
 }

@@ -122,56 +122,54 @@ func playerWithCode(w *leaguetest.World, host, name string, folder store.Folder)
 // An agent that lost its data folder has neither its token nor its key.
 func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 	for name, started := range map[string]bool{"before the start": false, "after the start": true} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				options := func(o *manager.Options) { o.Pace = 60 }
-				x := w.StartManagerIn(folder, 0, 1, withRoster(classRoster()), options)
-				w.RefereeWithFiles("REF01", folder)
-				alice := playerWithCode(w, "laptop", "Alice", leaguetest.TempFolder(t))
-				playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
-				playerWithCode(w, "carols", "Carol", leaguetest.TempFolder(t))
-				if started {
-					w.StartLeague()
-					w.WaitUntil(90 * leaguetest.Second) // the first round is over
-				}
-				ask(w, "P01", protocol.QueryStatus) // a token that was never used stays
-				alice.Stop()
-				back := playerWithCode(w, "phone", "Alice", leaguetest.TempFolder(t))
-				assert.Equal(t, "P01", back.Player.ID())
-				assert.Equal(t, w.TokenOf("P01", 2), back.Player.Token(), "the lost token is of no use")
-				if !started {
-					w.StartLeague()
-				}
-				x.Finish()
-				state := x.CloseAudited()
-				assert.Len(t, state.Agents["P01"].Keys(), 2)
-				assert.Empty(t, state.Agents["P01"].SuspendReason)
-				marked := 0
-				for m := range state.Matches() {
-					marked += len(state.KeyMarks(m, "P01"))
-				}
-				agents, err := store.Read[store.Agents](folder.Agents(leaguetest.LeagueID))
-				require.NoError(t, err)
-				first := map[string]string{"P01": alice.Player.PublicKey()}
-				report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game), Keys: first})
-				require.NoError(t, err)
-				require.NotEmpty(t, report.Leagues[0].Findings, "of an auditor that knows the first key")
-				assert.Equal(t, audit.RuleKeys, report.Leagues[0].Findings[0].Rule)
-				assert.True(t, slices.ContainsFunc(report.Leagues[0].Notes, func(f audit.Finding) bool {
-					return f.Rule == audit.RuleKeys && strings.Contains(f.Detail, "with its registration code and another key: ")
-				}))
-				if started {
-					assert.Equal(t, 2, marked, "it had a bye in the first round")
-					assert.Contains(t, agents.Players[0].StateReason, "has had another key since event ")
-				} else {
-					assert.Zero(t, marked)
-					assert.NotContains(t, agents.Players[0].StateReason, "another key")
-				}
-				for m := range state.Matches() {
-					assert.NotEqual(t, league.StatusTechnicalLoss, m.Report.Status, m.Report.MatchID)
-				}
-			})
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			options := func(o *manager.Options) { o.Pace = 60 }
+			x := w.StartManagerIn(folder, 0, 1, withRoster(classRoster()), options)
+			w.RefereeWithFiles("REF01", folder)
+			alice := playerWithCode(w, "laptop", "Alice", leaguetest.TempFolder(t))
+			playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
+			playerWithCode(w, "carols", "Carol", leaguetest.TempFolder(t))
+			if started {
+				w.StartLeague()
+				w.WaitUntil(90 * leaguetest.Second) // the first round is over
+			}
+			ask(w, "P01", protocol.QueryStatus) // a token that was never used stays
+			alice.Stop()
+			back := playerWithCode(w, "phone", "Alice", leaguetest.TempFolder(t))
+			assert.Equal(t, "P01", back.Player.ID())
+			assert.Equal(t, w.TokenOf("P01", 2), back.Player.Token(), "the lost token is of no use")
+			if !started {
+				w.StartLeague()
+			}
+			x.Finish()
+			state := x.CloseAudited()
+			assert.Len(t, state.Agents["P01"].Keys(), 2)
+			assert.Empty(t, state.Agents["P01"].SuspendReason)
+			marked := 0
+			for m := range state.Matches() {
+				marked += len(state.KeyMarks(m, "P01"))
+			}
+			agents, err := store.Read[store.Agents](folder.Agents(leaguetest.LeagueID))
+			require.NoError(t, err)
+			first := map[string]string{"P01": alice.Player.PublicKey()}
+			report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game), Keys: first})
+			require.NoError(t, err)
+			require.NotEmpty(t, report.Leagues[0].Findings, "of an auditor that knows the first key")
+			assert.Equal(t, audit.RuleKeys, report.Leagues[0].Findings[0].Rule)
+			assert.True(t, slices.ContainsFunc(report.Leagues[0].Notes, func(f audit.Finding) bool {
+				return f.Rule == audit.RuleKeys && strings.Contains(f.Detail, "with its registration code and another key: ")
+			}))
+			if started {
+				assert.Equal(t, 2, marked, "it had a bye in the first round")
+				assert.Contains(t, agents.Players[0].StateReason, "has had another key since event ")
+			} else {
+				assert.Zero(t, marked)
+				assert.NotContains(t, agents.Players[0].StateReason, "another key")
+			}
+			for m := range state.Matches() {
+				assert.NotEqual(t, league.StatusTechnicalLoss, m.Report.Status, m.Report.MatchID)
+			}
 		})
 	}
 }

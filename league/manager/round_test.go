@@ -83,29 +83,27 @@ func TestAnnouncementOfALargeLeagueListsTheMatchOfItsReceiver(t *testing.T) {
 		listed  int // in the announcement to a player with a match
 		total   int // total_matches
 	}{{protocol.MaxAnnounced, 50, 0}, {protocol.MaxAnnounced + 1, 1, 50}} {
-		t.Run(fmt.Sprint(test.players), func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(test.players, 1, func(o *manager.Options) { o.AnnounceLead = 3600 })
-				w.Referee("REF01", leaguetest.WithCapacity(10))
-				w.Players(test.players)
-				w.WaitUntil(300 * time.Millisecond)
-				byes := 0
-				for n := range test.players {
-					id := league.PlayerID(n + 1)
-					calls := w.Calls(protocol.NotifyRound.Name, strings.ToLower(id))
-					require.NotEmpty(t, calls, id)
-					q := leaguetest.Decode[protocol.RoundAnnouncement](calls[0].Message)
-					assert.Equal(t, test.total, q.TotalMatches)
-					require.NotNil(t, q.Matches)
-					if len(q.Matches) == 0 {
-						byes++
-						continue
-					}
-					assert.Len(t, q.Matches, test.listed)
-					assert.True(t, slices.ContainsFunc(q.Matches, func(m protocol.AnnouncedMatch) bool { return m.PlayerAID == id || m.PlayerBID == id }))
+		leaguetest.RunInMemory(t, fmt.Sprint(test.players), func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(test.players, 1, func(o *manager.Options) { o.AnnounceLead = 3600 })
+			w.Referee("REF01", leaguetest.WithCapacity(10))
+			w.Players(test.players)
+			w.WaitUntil(300 * time.Millisecond)
+			byes := 0
+			for n := range test.players {
+				id := league.PlayerID(n + 1)
+				calls := w.Calls(protocol.NotifyRound.Name, strings.ToLower(id))
+				require.NotEmpty(t, calls, id)
+				q := leaguetest.Decode[protocol.RoundAnnouncement](calls[0].Message)
+				assert.Equal(t, test.total, q.TotalMatches)
+				require.NotNil(t, q.Matches)
+				if len(q.Matches) == 0 {
+					byes++
+					continue
 				}
-				assert.Equal(t, test.players%2, byes)
-			})
+				assert.Len(t, q.Matches, test.listed)
+				assert.True(t, slices.ContainsFunc(q.Matches, func(m protocol.AnnouncedMatch) bool { return m.PlayerAID == id || m.PlayerBID == id }))
+			}
+			assert.Equal(t, test.players%2, byes)
 		})
 	}
 }

@@ -86,25 +86,23 @@ func TestReportWithoutTokenIsOnlyAcceptedForThirdPartyMatches(t *testing.T) {
 		"third-party referee, strict":        {strict, "referee:REF02", "R1M2", protocol.ErrTokenMissing, 5001},
 		"unknown referee, strict":            {strict, "referee:unknown", "R1M2", protocol.ErrTokenMissing, 5001},
 	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(4, 2, test.auth)
-				w.Referee("REF01", w.OnlyAccepting())
-				thirdPartyReferee(w, "REF02", w.AcceptMatch)
-				w.Players(4)
-				w.WaitUntil(leaguetest.Second)
-				players := map[string][2]string{"R1M1": {"P01", "P02"}, "R1M2": {"P03", "P04"}}[test.match]
-				q := tokenless(w.ReportOf("REF01", test.match, &players[0], players[0], players[1], 3, 0))
-				q.Sender = test.sender
-				_, err := w.Report(q)
-				if test.code != "" {
-					leaguetest.AssertRefused(t, err, test.code, test.rpc)
-					assert.Zero(t, w.Manager.Status().Recorded)
-					return
-				}
-				require.NoError(t, err)
-				assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
-			})
+		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(4, 2, test.auth)
+			w.Referee("REF01", w.OnlyAccepting())
+			thirdPartyReferee(w, "REF02", w.AcceptMatch)
+			w.Players(4)
+			w.WaitUntil(leaguetest.Second)
+			players := map[string][2]string{"R1M1": {"P01", "P02"}, "R1M2": {"P03", "P04"}}[test.match]
+			q := tokenless(w.ReportOf("REF01", test.match, &players[0], players[0], players[1], 3, 0))
+			q.Sender = test.sender
+			_, err := w.Report(q)
+			if test.code != "" {
+				leaguetest.AssertRefused(t, err, test.code, test.rpc)
+				assert.Zero(t, w.Manager.Status().Recorded)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
 		})
 	}
 }
@@ -119,21 +117,19 @@ func TestQueryWithoutTokenIsOnlyAcceptedWithLenientAuth(t *testing.T) {
 		"unregistered player": {lenient, "player:P09", false},
 		"player, strict":      {func(*manager.Options) {}, "player:P02", false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(0, 1, test.auth)
-				w.Players(2)
-				q := &protocol.LeagueQuery{
-					Envelope: protocol.NewStamp(test.sender, w.Clock).Envelope(protocol.TypeLeagueQuery, "conv-query"),
-					LeagueID: leaguetest.LeagueID, QueryType: protocol.QueryStandings,
-				}
-				_, err := protocol.Query.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
-				if test.taken {
-					assert.NoError(t, err)
-				} else {
-					leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 6001)
-				}
-			})
+		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(0, 1, test.auth)
+			w.Players(2)
+			q := &protocol.LeagueQuery{
+				Envelope: protocol.NewStamp(test.sender, w.Clock).Envelope(protocol.TypeLeagueQuery, "conv-query"),
+				LeagueID: leaguetest.LeagueID, QueryType: protocol.QueryStandings,
+			}
+			_, err := protocol.Query.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+			if test.taken {
+				assert.NoError(t, err)
+			} else {
+				leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 6001)
+			}
 		})
 	}
 }

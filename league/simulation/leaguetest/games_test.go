@@ -147,15 +147,13 @@ func TestMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
 
 func TestRepeatedIllegalMovesLose(t *testing.T) {
 	for name, cell := range map[string]string{"a taken cell": "0", "no cell": "nine"} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
-				assert.Equal(t, league.StatusTechnicalLoss, record.Status)
-				assert.Equal(t, "P01", record.Winner)
-				assert.Equal(t, []string{"1", "3"}, []string{record.ChoiceA, record.ChoiceB}, "the last legal moves")
-				assert.Equal(t, "P02 sent no valid GAME_MOVE_RESPONSE (E010) - P01 wins by default", record.Reason)
-				assert.Equal(t, leaguetest.FourErrorsAtOnce(protocol.ErrIllegalMove, protocol.TypeGameMoveResponse, 30*time.Second), w.GameErrors())
-			})
+		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
+			record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
+			assert.Equal(t, league.StatusTechnicalLoss, record.Status)
+			assert.Equal(t, "P01", record.Winner)
+			assert.Equal(t, []string{"1", "3"}, []string{record.ChoiceA, record.ChoiceB}, "the last legal moves")
+			assert.Equal(t, "P02 sent no valid GAME_MOVE_RESPONSE (E010) - P01 wins by default", record.Reason)
+			assert.Equal(t, leaguetest.FourErrorsAtOnce(protocol.ErrIllegalMove, protocol.TypeGameMoveResponse, 30*time.Second), w.GameErrors())
 		})
 	}
 }

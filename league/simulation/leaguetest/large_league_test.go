@@ -77,23 +77,21 @@ func TestProtocolPageNamesTheLargeMessages(t *testing.T) {
 		assert.ElementsMatch(t, regexp.MustCompile("[A-Z_]{5,}").FindAllString(sentence[1], -1), large, "%v", largest)
 	})
 	for _, players := range []int{protocol.MaxAnnounced, 250} {
-		t.Run(fmt.Sprint(players), func(t *testing.T) {
-			leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-				leagueOf(w, players)
-				_, err := w.Query("P01", protocol.QueryStandings).Send()
-				require.NoError(t, err)
-				mu.Lock()
-				defer mu.Unlock()
-				for _, e := range w.Recorder.All(func(*leaguetest.Exchange) bool { return true }) {
-					// Endpoints on other machines are longer than those of these tests.
-					e.Message = bytes.ReplaceAll(e.Message, []byte("http://ref01"), []byte("http://referee-one.league.example.org:8001"))
-					largest[e.Type()] = max(largest[e.Type()], len(e.Message))
-					if e.Err == nil {
-						answer := leaguetest.Decode[protocol.Envelope](e.Answer).MessageType
-						largest[answer] = max(largest[answer], len(e.Answer))
-					}
+		leaguetest.RunInMemory(t, fmt.Sprint(players), func(t *testing.T, w *leaguetest.World) {
+			leagueOf(w, players)
+			_, err := w.Query("P01", protocol.QueryStandings).Send()
+			require.NoError(t, err)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, e := range w.Recorder.All(func(*leaguetest.Exchange) bool { return true }) {
+				// Endpoints on other machines are longer than those of these tests.
+				e.Message = bytes.ReplaceAll(e.Message, []byte("http://ref01"), []byte("http://referee-one.league.example.org:8001"))
+				largest[e.Type()] = max(largest[e.Type()], len(e.Message))
+				if e.Err == nil {
+					answer := leaguetest.Decode[protocol.Envelope](e.Answer).MessageType
+					largest[answer] = max(largest[answer], len(e.Answer))
 				}
-			})
+			}
 		})
 	}
 }

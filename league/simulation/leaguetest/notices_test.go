@@ -15,24 +15,22 @@ import (
 // next announcement to it waits, and the round waits at most 10 s for that.
 func TestHangingPlayerDoesNotDelayOtherNotifications(t *testing.T) {
 	for _, method := range []string{protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name} {
-		t.Run(method, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 1, func(o *manager.Options) { o.Legs = 2 })
-				w.Referee("REF01")
-				w.Player("P01")
-				w.Player("P02", leaguetest.On(method, leaguetest.Silent))
-				w.Finish()
-				assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)))
-				for _, host := range []string{"p01", "ref01"} {
-					assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, host)))
-					assert.Equal(t, []int{10}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, host)))
-				}
-				assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.UpdateStandings.Name, "p01")))
-				assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
-				assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p02")), "an outdated notification is not sent")
-				assert.Equal(t, []int{20}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")), "every agent gets LEAGUE_COMPLETED")
-				assert.Len(t, w.Manager.Results(), 2)
-			})
+		leaguetest.RunOnWire(t, method, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(2, 1, func(o *manager.Options) { o.Legs = 2 })
+			w.Referee("REF01")
+			w.Player("P01")
+			w.Player("P02", leaguetest.On(method, leaguetest.Silent))
+			w.Finish()
+			assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)))
+			for _, host := range []string{"p01", "ref01"} {
+				assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, host)))
+				assert.Equal(t, []int{10}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, host)))
+			}
+			assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.UpdateStandings.Name, "p01")))
+			assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
+			assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p02")), "an outdated notification is not sent")
+			assert.Equal(t, []int{20}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")), "every agent gets LEAGUE_COMPLETED")
+			assert.Len(t, w.Manager.Results(), 2)
 		})
 	}
 }
@@ -49,18 +47,16 @@ func TestLeagueCompletedIsRetried(t *testing.T) {
 		{"the agent closes two connections", leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally), []int{0, 2, 6}, 6},
 		{"the agent answers with an error", leaguetest.RefuseWith(protocol.ErrTokenInvalid), []int{0, 2, 6}, 6},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(2, 1)
-				w.Referee("REF01")
-				w.Player("P01")
-				w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, test.parts))
-				w.Finish()
-				assert.Equal(t, test.over, int(w.Now()/leaguetest.Second))
-				assert.Equal(t, test.at, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")))
-				assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p01")))
-				assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "ref01")))
-			})
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(2, 1)
+			w.Referee("REF01")
+			w.Player("P01")
+			w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, test.parts))
+			w.Finish()
+			assert.Equal(t, test.over, int(w.Now()/leaguetest.Second))
+			assert.Equal(t, test.at, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")))
+			assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p01")))
+			assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "ref01")))
 		})
 	}
 }
@@ -80,20 +76,18 @@ func TestLeagueCompletedWithOddTablesEndsAgents(t *testing.T) {
 		"odd champion":        league + `,"final_standings":[` + row + `],"champion":"P02"`,
 		"no rounds":           `"total_rounds":0,"journal_head":5`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.ScriptedManager()
-				p, r := w.Player("P01"), w.Referee("REF01")
-				for _, a := range []*leaguetest.Agent{p, r} {
-					call := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notify_league_completed","params":{%s,%s},"id":1}`, envelope, tables)
-					refused := a.Mux.Serve(w.Context, "a guess", []byte(call))
-					assert.Contains(t, string(refused.Body), `"error_code":"E012"`)
-					answer := a.Mux.Serve(w.Context, w.ManagerCredential(a.ID), []byte(call))
-					assert.Contains(t, string(answer.Body), `"status":"ACKNOWLEDGED"`)
-				}
-				<-p.Player.Done()
-				<-r.Referee.Done()
-			})
+		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
+			w.ScriptedManager()
+			p, r := w.Player("P01"), w.Referee("REF01")
+			for _, a := range []*leaguetest.Agent{p, r} {
+				call := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notify_league_completed","params":{%s,%s},"id":1}`, envelope, tables)
+				refused := a.Mux.Serve(w.Context, "a guess", []byte(call))
+				assert.Contains(t, string(refused.Body), `"error_code":"E012"`)
+				answer := a.Mux.Serve(w.Context, w.ManagerCredential(a.ID), []byte(call))
+				assert.Contains(t, string(answer.Body), `"status":"ACKNOWLEDGED"`)
+			}
+			<-p.Player.Done()
+			<-r.Referee.Done()
 		})
 	}
 }

@@ -126,9 +126,7 @@ func TestInvitationFailuresAreRetriedAndReported(t *testing.T) {
 			asked: 3, over: 5 * leaguetest.Second, lost: "did not send GAME_JOIN_ACK in time",
 		},
 	} {
-		t.Run(f.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.Invite.Name) })
-		})
+		leaguetest.RunOnWire(t, f.name, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.Invite.Name) })
 	}
 }
 
@@ -186,9 +184,7 @@ func TestChoiceFailuresAreRetriedAndReported(t *testing.T) {
 		},
 	} {
 		f.chosen = true
-		t.Run(f.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.ChooseParity.Name) })
-		})
+		leaguetest.RunOnWire(t, f.name, func(t *testing.T, w *leaguetest.World) { f.check(t, w, protocol.ChooseParity.Name) })
 	}
 }
 

@@ -241,14 +241,12 @@ func (w *World) AssignmentLog() []string {
 // whose duration matters, and not their carrier, and for messages that break a rule: values of the
 // same process are not validated.
 func OnWire(t *testing.T, scenario func(t *testing.T, w *World)) {
-	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { run(t, Wire, scenario) })
 }
 
 // OnHTTP runs a scenario over HTTP through pipes.
 func OnHTTP(t *testing.T, scenario func(t *testing.T, w *World)) {
-	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { run(t, HTTP, scenario) })
 }

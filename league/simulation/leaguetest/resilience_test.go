@@ -134,19 +134,17 @@ func TestHangingRefereeLosesItsMatchAfterARestart(t *testing.T) {
 // After a restart, a referee that accepted a match may answer that it is busy with it.
 func TestRefereeBusyWithTheSameMatchKeepsIt(t *testing.T) {
 	for name, first := range map[string]func(*leaguetest.Call) (jsontext.Value, error){"with a commitment": leaguetest.Normally, "without a commitment": leaguetest.EditAnswer("draw_commitment", nil)} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 1)
-				w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(first, leaguetest.AnswerWithStatus(protocol.StatusBusy))))
-				w.Player("P01", leaguetest.WithDelays(0, 20*time.Second, 0))
-				w.Player("P02")
-				w.WaitUntil(5 * leaguetest.Second)
-				x.Kill()
-				x = w.StartManagerIn(folder, 2, 1)
-				x.Finish()
-				assert.Less(t, w.Now(), time.Minute, "its report was recorded")
-			})
+		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 1)
+			w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(first, leaguetest.AnswerWithStatus(protocol.StatusBusy))))
+			w.Player("P01", leaguetest.WithDelays(0, 20*time.Second, 0))
+			w.Player("P02")
+			w.WaitUntil(5 * leaguetest.Second)
+			x.Kill()
+			x = w.StartManagerIn(folder, 2, 1)
+			x.Finish()
+			assert.Less(t, w.Now(), time.Minute, "its report was recorded")
 		})
 	}
 }

@@ -171,24 +171,22 @@ func TestLieOfARefereeIsRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, signs := range []bool{false, true} {
-				t.Run(map[bool]string{true: "signed", false: "unsigned"}[signs], func(t *testing.T) {
-					leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-						w.StartManager(2, 2, func(o *manager.Options) {
-							o.Signatures = map[bool]string{true: journal.SignaturesOptional}[signs]
-						})
-						lying(w, "REF01", l)
-						w.Referee("REF02")
-						w.Players(2, leaguetest.WithStrategy("even"))
-						w.Finish()
-						results := w.Manager.Results()
-						require.Len(t, results, 1)
-						if !signs {
-							assert.Equal(t, "REF01", results[0].RefereeID, "without signatures the lie counts")
-							return
-						}
-						assert.Equal(t, "REF02", results[0].RefereeID)
-						assert.Equal(t, []string{"even", "even"}, []string{results[0].ChoiceA, results[0].ChoiceB})
+				leaguetest.RunInMemory(t, map[bool]string{true: "signed", false: "unsigned"}[signs], func(t *testing.T, w *leaguetest.World) {
+					w.StartManager(2, 2, func(o *manager.Options) {
+						o.Signatures = map[bool]string{true: journal.SignaturesOptional}[signs]
 					})
+					lying(w, "REF01", l)
+					w.Referee("REF02")
+					w.Players(2, leaguetest.WithStrategy("even"))
+					w.Finish()
+					results := w.Manager.Results()
+					require.Len(t, results, 1)
+					if !signs {
+						assert.Equal(t, "REF01", results[0].RefereeID, "without signatures the lie counts")
+						return
+					}
+					assert.Equal(t, "REF02", results[0].RefereeID)
+					assert.Equal(t, []string{"even", "even"}, []string{results[0].ChoiceA, results[0].ChoiceB})
 				})
 			}
 		})
@@ -205,34 +203,32 @@ func TestPlayerWithoutAValidSignatureLosesTechnically(t *testing.T) {
 		"no text":                     leaguetest.EditAnswer("signature", 7),
 		"another choice":              leaguetest.EditAnswer("parity_choice", "even"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.StartManager(3, 1, signing)
-				w.Referee("REF01")
-				w.Player("P01", leaguetest.WithStrategy("even"))
-				w.Player("P02", leaguetest.WithStrategy("odd"), leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(4, reply, leaguetest.Normally)))
-				w.Player("P03", leaguetest.WithStrategy("even"))
-				w.Finish()
-				errors := w.GameErrors()
-				require.Len(t, errors, 4, "a first question and three retries")
-				for _, e := range errors {
-					assert.Equal(t, []any{"p02", protocol.ErrInvalidFieldType}, []any{e.To, e.Code})
+		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(3, 1, signing)
+			w.Referee("REF01")
+			w.Player("P01", leaguetest.WithStrategy("even"))
+			w.Player("P02", leaguetest.WithStrategy("odd"), leaguetest.On(protocol.ChooseParity.Name, leaguetest.FirstN(4, reply, leaguetest.Normally)))
+			w.Player("P03", leaguetest.WithStrategy("even"))
+			w.Finish()
+			errors := w.GameErrors()
+			require.Len(t, errors, 4, "a first question and three retries")
+			for _, e := range errors {
+				assert.Equal(t, []any{"p02", protocol.ErrInvalidFieldType}, []any{e.To, e.Code})
+			}
+			results := w.Manager.Results()
+			require.Len(t, results, 3, "no match is blocked")
+			lost := slices.IndexFunc(results, func(r manager.MatchRecord) bool { return r.Status == league.StatusTechnicalLoss })
+			require.GreaterOrEqual(t, lost, 0)
+			for i, r := range results {
+				assert.Equal(t, i == lost, r.Status == league.StatusTechnicalLoss)
+			}
+			for _, r := range reports(w, "ref01") {
+				for _, c := range r.Result.Details.Choices {
+					_, signed := r.Signatures.Get(c.Name)
+					assert.Equal(t, c.Value != nil, signed, "%s of %s", c.Name, r.MatchID)
 				}
-				results := w.Manager.Results()
-				require.Len(t, results, 3, "no match is blocked")
-				lost := slices.IndexFunc(results, func(r manager.MatchRecord) bool { return r.Status == league.StatusTechnicalLoss })
-				require.GreaterOrEqual(t, lost, 0)
-				for i, r := range results {
-					assert.Equal(t, i == lost, r.Status == league.StatusTechnicalLoss)
-				}
-				for _, r := range reports(w, "ref01") {
-					for _, c := range r.Result.Details.Choices {
-						_, signed := r.Signatures.Get(c.Name)
-						assert.Equal(t, c.Value != nil, signed, "%s of %s", c.Name, r.MatchID)
-					}
-				}
-				assert.Len(t, reports(w, "ref01"), 3, "the manager accepts each report at once")
-			})
+			}
+			assert.Len(t, reports(w, "ref01"), 3, "the manager accepts each report at once")
 		})
 	}
 }

@@ -35,40 +35,38 @@ func TestPlayerRejectsCallersWithoutTheAccessToken(t *testing.T) {
 		{"another referee with its token", func(_ *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Sender = "REF02" }, protocol.ErrTokenInvalid},
 		{"the player's own token", func(w *leaguetest.World, c *leaguetest.ScriptedReferee) { c.Token = w.Token("P01") }, protocol.ErrTokenInvalid},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-				w.ScriptedManager()
-				p := w.Player("P01")
-				w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-				for _, invited := range []bool{false, true} {
-					c := w.ScriptedReferee(p, "R1M1", 1)
-					if invited { // by the authenticated referee
-						_, err := c.Invite()
-						require.NoError(t, err)
-					}
-					if test.name == "another referee with its token" && invited {
-						continue // after the invitation the token alone identifies the referee
-					}
-					test.change(w, c)
-					for name, call := range c.AllCalls() {
-						err := call()
-						if name == "choose" && !invited {
-							leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
-						} else {
-							leaguetest.AssertRefused(t, err, test.code, 4001)
-						}
+		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			w.ScriptedManager()
+			p := w.Player("P01")
+			w.Announce(p, 1, protocol.RefereeAuthAccessToken)
+			for _, invited := range []bool{false, true} {
+				c := w.ScriptedReferee(p, "R1M1", 1)
+				if invited { // by the authenticated referee
+					_, err := c.Invite()
+					require.NoError(t, err)
+				}
+				if test.name == "another referee with its token" && invited {
+					continue // after the invitation the token alone identifies the referee
+				}
+				test.change(w, c)
+				for name, call := range c.AllCalls() {
+					err := call()
+					if name == "choose" && !invited {
+						leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
+					} else {
+						leaguetest.AssertRefused(t, err, test.code, 4001)
 					}
 				}
-				assert.Zero(t, p.Player.Record().Stats.TotalMatches)
-				answers := w.Recorder.All(func(e *leaguetest.Exchange) bool { return e.From == "untrusted" && e.Err != nil })
-				require.NotEmpty(t, answers)
-				for _, e := range answers {
-					for _, id := range []string{"P01", "P02"} {
-						assert.NotContains(t, fmt.Sprint(e.ProtocolError(), e.ProtocolError().Context), w.Token(id))
-						assert.NotContains(t, fmt.Sprint(e.ProtocolError(), e.ProtocolError().Context), w.AccessToken(id, "R1M1", 1, "REF01"))
-					}
+			}
+			assert.Zero(t, p.Player.Record().Stats.TotalMatches)
+			answers := w.Recorder.All(func(e *leaguetest.Exchange) bool { return e.From == "untrusted" && e.Err != nil })
+			require.NotEmpty(t, answers)
+			for _, e := range answers {
+				for _, id := range []string{"P01", "P02"} {
+					assert.NotContains(t, fmt.Sprint(e.ProtocolError(), e.ProtocolError().Context), w.Token(id))
+					assert.NotContains(t, fmt.Sprint(e.ProtocolError(), e.ProtocolError().Context), w.AccessToken(id, "R1M1", 1, "REF01"))
 				}
-			})
+			}
 		})
 	}
 }

@@ -90,9 +90,18 @@ func OnEveryCarrier(t *testing.T, scenario func(t *testing.T, w *World)) {
 
 // InMemory runs a scenario in virtual time on the bus that passes values.
 func InMemory(t *testing.T, scenario func(t *testing.T, w *World)) {
-	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { run(t, Memory, scenario) })
+}
+
+// RunOnWire runs a scenario as a subtest, like OnWire.
+func RunOnWire(t *testing.T, name string, scenario func(t *testing.T, w *World)) {
+	t.Run(name, func(t *testing.T) { OnWire(t, scenario) })
+}
+
+// RunInMemory runs a scenario as a subtest, like InMemory.
+func RunInMemory(t *testing.T, name string, scenario func(t *testing.T, w *World)) {
+	t.Run(name, func(t *testing.T) { InMemory(t, scenario) })
 }
 
 // run ends when all goroutines of the world have ended: a goroutine that waits in
