@@ -3,11 +3,13 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,4 +104,193 @@ func hasTest(t *testing.T, folder, name string) bool {
 		}
 	}
 	return false
+}
+
+// Each arrow of the diagram of packages in ARCHITECTURE.md is an import, and each package of
+// it exists.
+func TestPackageDiagramShowsImports(t *testing.T) {
+	page, err := os.ReadFile("ARCHITECTURE.md")
+	require.NoError(t, err)
+	_, diagram, found := strings.Cut(string(page), "\nflowchart LR\n")
+	require.True(t, found)
+	diagram, _, _ = strings.Cut(diagram, "```")
+
+	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	out, err := list.Output()
+	require.NoError(t, err)
+	imports := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		paths := strings.Fields(line)
+		for i := range paths {
+			paths[i] = shortened(paths[i])
+		}
+		imports[paths[0]] = paths[1:]
+	}
+
+	packages := map[string]string{} // by the id of the node
+	for _, node := range regexp.MustCompile(`(?m)^ +(\w+)(?:\["([\w./]+)"\])?(?: -->.*)?$`).FindAllStringSubmatch(diagram, -1) {
+		switch {
+		case node[2] != "":
+			packages[node[1]] = strings.TrimSuffix(node[2], ".go")
+		case packages[node[1]] == "":
+			packages[node[1]] = node[1]
+		}
+	}
+	delete(packages, "end")
+	for _, name := range packages {
+		assert.Contains(t, imports, name, "the diagram shows a package that does not exist")
+	}
+	arrows := 0
+	for line := range strings.Lines(diagram) {
+		ends := strings.Split(regexp.MustCompile(`\[.*?\]`).ReplaceAllString(line, ""), "-->")
+		for i := range ends[1:] {
+			from := packages[strings.TrimSpace(ends[i])]
+			for to := range strings.SplitSeq(ends[i+1], "&") {
+				arrows++
+				assert.True(t, slices.Contains(imports[from], packages[strings.TrimSpace(to)]), "%s does not import %s", from, strings.TrimSpace(to))
+			}
+		}
+	}
+	assert.Greater(t, arrows, 30)
+}
+
+// docs/adding-a-game.md shows sources unchanged and names existing things.
+func TestAddingAGamePageShowsTheSources(t *testing.T) {
+	text, err := os.ReadFile("docs/adding-a-game.md")
+	require.NoError(t, err)
+	page := string(text)
+	file := regexp.MustCompile("`((?:rules|cmd|player)/[\\w/]+\\.go)`")
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatchIndex(page, -1)
+	require.NotEmpty(t, blocks)
+	for _, b := range blocks {
+		named := file.FindAllStringSubmatch(page[:b[0]], -1)
+		require.NotEmpty(t, named, "the page shows a source without its name")
+		path := named[len(named)-1][1]
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Contains(t, string(source), page[b[2]:b[3]], path)
+	}
+	for _, named := range file.FindAllStringSubmatch(page, -1) {
+		assert.FileExists(t, named[1])
+	}
+	for _, test := range regexp.MustCompile("`(Test\\w+)` in `([\\w/]+)/\\w+_test\\.go`").FindAllStringSubmatch(page, -1) {
+		assert.True(t, hasTest(t, test[2], test[1]), "%s has no %s", test[2], test[1])
+	}
+}
+
+// Only its own package, the list of games and strategies for this game alone know a game. Even/Odd
+// has messages of its own in the protocol.
+func TestGameIsOnePackageAndOneLine(t *testing.T) {
+	texts := map[string]string{}
+	all := slices.DeleteFunc(sources(t), source.isTest)
+	for _, s := range all {
+		text, err := os.ReadFile(s.path)
+		require.NoError(t, err)
+		texts[s.path] = regexp.MustCompile(`evenodd \w+ .*--game \w+`).ReplaceAllString(string(text), "") // an example of a command may name a game
+	}
+	for _, gameType := range []string{"connect_four", "rock_paper_scissors", "tic_tac_toe"} {
+		pkg := strings.ReplaceAll(gameType, "_", "")
+		var knowing []string
+		name := regexp.MustCompile("(?i)" + strings.ReplaceAll(gameType, "_", "_?"))
+		for _, s := range all {
+			found := len(name.FindAllString(texts[s.path], -1))
+			specialist := strings.HasPrefix(s.path, "player/strategy/") && s.nameOf(module+"/rules/"+pkg) != ""
+			if found > 0 && !specialist && !strings.HasPrefix(s.path, "rules/"+pkg+"/") {
+				knowing = append(knowing, s.path)
+				assert.Equal(t, 2, found, "%s: one import and one line", s.path)
+			}
+		}
+		assert.Equal(t, []string{"cmd/games.go"}, knowing)
+		builtin, err := os.ReadDir("config/builtin")
+		require.NoError(t, err)
+		for _, file := range builtin {
+			text, err := os.ReadFile("config/builtin/" + file.Name())
+			require.NoError(t, err)
+			assert.NotContains(t, string(text), gameType, file.Name())
+		}
+	}
+}
+
+var (
+	// link is the target of a link or a picture that is a file of this module.
+	link    = regexp.MustCompile(`(?:\]\(|src=")([^)":\s]+)[)"]`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	fenced  = regexp.MustCompile("(?ms)^```.*?^```")
+)
+
+// Each link of a page names an existing file and, if it has a fragment, a heading of that file.
+func TestLinksOfPagesExist(t *testing.T) {
+	links := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, found := range link.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+			links++
+			path, fragment, _ := strings.Cut(found[1], "#")
+			file := page
+			if path != "" {
+				file = filepath.Join(filepath.Dir(page), filepath.FromSlash(path))
+			}
+			if _, err := os.Stat(file); !assert.NoError(t, err, "%s links to %s", page, found[1]) || fragment == "" {
+				continue
+			}
+			assert.Contains(t, anchors(t, file), fragment, "%s links to %s", page, found[1])
+		}
+	}
+	assert.Greater(t, links, 100)
+}
+
+// Each page of docs that code, help, templates and scripts name exists, with its heading.
+func TestPagesNamedOutsideOfPagesExist(t *testing.T) {
+	reference := regexp.MustCompile(`\bdocs/([\w-]+\.md)(?:#([\w-]+))?`)
+	named := 0
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && slices.Contains([]string{".git", "dist", "node_modules"}, d.Name()) {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		if strings.HasSuffix(path, "_test.go") || !slices.Contains([]string{".go", ".html", ".txt", ".yaml", ".tmpl", ".py", ".mjs"}, filepath.Ext(path)) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, found := range reference.FindAllStringSubmatch(string(text), -1) {
+			named++
+			page := filepath.Join("docs", found[1])
+			if assert.FileExists(t, page, "%s names it", path) && found[2] != "" {
+				assert.Contains(t, anchors(t, page), found[2], "%s names %s", path, found[0])
+			}
+		}
+		return err
+	}))
+	assert.Greater(t, named, 30)
+}
+
+// pages returns the pages of this module, without those of templates and of npm.
+func pages(t *testing.T) (all []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && slices.Contains([]string{".git", "node_modules", "starter"}, d.Name()) {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) == ".md" {
+			all = append(all, path)
+		}
+		return err
+	}))
+	return all
+}
+
+// anchors returns the fragments of the headings of a page, as GitHub makes them.
+func anchors(t *testing.T, page string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	for _, found := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+		words := regexp.MustCompile(`[^\p{L}\p{N}_\- ]`).ReplaceAllString(strings.ToLower(found[1]), "")
+		all = append(all, strings.ReplaceAll(words, " ", "-"))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

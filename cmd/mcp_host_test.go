@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
 )
 
 // A bearer adds a credential to each request.
@@ -107,4 +111,176 @@ func TestOnlyTheHostTokenOpensTheToolsOfTheHost(t *testing.T) {
 	assert.Contains(t, history.Contents[0].Text, `"matches":[]`)
 	p.interrupt(t)
 	require.Equal(t, 130, p.awaitExit(t))
+}
+
+// The steps of an agent that the specification calls tools are MCP tools, with a credential. They
+// are no methods of the protocol: a league call of their names is -32601.
+func TestStepsOfAgentsAreToolsAndNoMethods(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "2", "--league-id", "cup")
+	data := filepath.Join(t.TempDir(), "SHARED")
+	referee := m.join(t, "referee", "--name", "Whistle", "--data", data)
+	refereeURL := endpointOf(t, referee)
+	referee.await(t, `"event_type":"REGISTERED"`) // its identity is written
+	paths, err := filepath.Glob(filepath.Join(data, "private", "referee-*.json"))
+	require.NoError(t, err)
+	require.Len(t, paths, 1)
+	var identity struct {
+		AuthToken string `json:"auth_token"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(readText(t, paths[0])), &identity))
+	require.NotEmpty(t, identity.AuthToken)
+	credential := protocol.KeyOf(identity.AuthToken).ManagerCredential("cup")
+
+	for _, tt := range []struct{ url, tool, arguments string }{
+		{m.url, "create_schedule", `{"players":["P01","P02"]}`},
+		{refereeURL, "register_to_league", `{}`},
+		{refereeURL, "collect_choices", `{"match_id":"R1M1"}`},
+		{refereeURL, "draw_number", `{"match_id":"R1M1"}`},
+		{refereeURL, "finalize_match", `{"match_id":"R1M1"}`},
+	} {
+		for _, body := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"` + tt.tool + `","params":` + tt.arguments + `}`,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tt.tool + `","arguments":` + tt.arguments + `}}`,
+		} {
+			_, answer := post(t, tt.url, body)
+			assert.Contains(t, string(answer), `"error":{"code":-32601`, body)
+		}
+	}
+	var registered struct {
+		Status    string
+		RefereeID string `json:"referee_id"`
+		LeagueID  string `json:"league_id"`
+		Manager   string
+		AuthToken string `json:"auth_token"`
+	}
+	use(t.Context(), t, connect(t, refereeURL, credential), "register_to_league", nil, &registered)
+	assert.Equal(t, []string{"ACCEPTED", "REF01", "cup", m.url, ""},
+		[]string{registered.Status, registered.RefereeID, registered.LeagueID, registered.Manager, registered.AuthToken})
+	for _, token := range []string{identity.AuthToken, m.admin} {
+		var schedule struct {
+			Rounds  int
+			Total   int `json:"total_matches"`
+			Matches []struct {
+				MatchID string `json:"match_id"`
+				A       string `json:"player_A_id"`
+				B       string `json:"player_B_id"`
+			}
+		}
+		use(t.Context(), t, connect(t, m.url, token), "create_schedule", map[string]any{"players": []string{"P01", "P02", "P03", "P04"}}, &schedule)
+		assert.Equal(t, []int{3, 6, 6}, []int{schedule.Rounds, schedule.Total, len(schedule.Matches)})
+		assert.Equal(t, "R1M1 P01 P02", schedule.Matches[0].MatchID+" "+schedule.Matches[0].A+" "+schedule.Matches[0].B)
+	}
+}
+
+// The table of tools in docs/mcp.md is what clients list.
+func TestToolsAreThoseOfThePage(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "2")
+	page := readText(t, filepath.Join("..", "docs", "mcp.md"))
+	for role, url := range map[string]string{"manager": m.url, "referee": endpointOf(t, m.join(t, "referee"))} {
+		row := regexp.MustCompile(`(?m)^\| ` + role + ` \| ([^;|]+)`).FindStringSubmatch(page)
+		require.NotNil(t, row, role)
+		var want, got []string
+		for _, name := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row[1], -1) {
+			want = append(want, name[1])
+		}
+		list, err := connect(t, url, "").ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		for _, tool := range list.Tools {
+			got = append(got, tool.Name)
+		}
+		assert.ElementsMatch(t, want, got, role)
+	}
+}
+
+// A model must not find the tool of the operator unless the operator wants it, and the
+// admin token must not be among the arguments that it sees.
+func TestStartLeagueIsAToolOnlyForTheOperator(t *testing.T) {
+	t.Parallel()
+	start := func(client *sdk.ClientSession, arguments map[string]any) string {
+		r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "start_league", Arguments: arguments})
+		if err != nil {
+			return err.Error()
+		}
+		return r.Content[0].(*sdk.TextContent).Text
+	}
+	m := startManager(t)
+	assert.Contains(t, start(connect(t, m.url, m.admin), nil), `unknown tool "start_league"`, "without --mcp-admin")
+	bare := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_league","arguments":{"auth_token":"` + m.admin + `"}}}`
+	_, answer := post(t, m.url, bare)
+	assert.Contains(t, string(answer), `"error":{"code":-32601`, "by a call that is no MCP request")
+
+	m = startManager(t, "--mcp-admin")
+	assert.Contains(t, start(connect(t, m.url, m.admin), nil), "E030", "the token is right, but there are no players")
+	assert.Contains(t, start(connect(t, m.url, m.admin), map[string]any{"auth_token": m.admin}), "E012")
+	assert.Contains(t, start(connect(t, m.url, ""), nil), "E011")
+}
+
+// read reads a resource into a value.
+func read(t *testing.T, client *sdk.ClientSession, uri string, into any) {
+	t.Helper()
+	r, err := client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+	require.NoError(t, err, uri)
+	require.NoError(t, json.Unmarshal([]byte(r.Contents[0].Text), into), uri)
+}
+
+// A client that listens is told of the standings, the match and the journal, and reads
+// them, with and without a data folder.
+func TestListenerIsToldOfALeague(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]string{"data folder": "data", "memory": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := startManager(t, "--players", "2", "--league-id", "cup", "--data", data)
+			const league = "league://cup/"
+			updates := make(chan string, 1000)
+			client := connectWith(t, m.url, m.admin, &sdk.ClientOptions{
+				ResourceUpdatedHandler: func(_ context.Context, q *sdk.ResourceUpdatedNotificationRequest) { updates <- q.Params.URI },
+			})
+			missing := map[string]bool{league + "standings": true, league + "schedule": true, league + "journal": true, league + "matches/R1M1": true}
+			for uri := range missing {
+				require.NoError(t, client.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}))
+			}
+			_, err := client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: league + "matches/R1M1"})
+			require.ErrorContains(t, err, "not found", "it is not recorded yet")
+
+			m.join(t, "referee")
+			m.join(t, "player")
+			m.join(t, "player")
+			for len(missing) > 0 {
+				select {
+				case uri := <-updates:
+					delete(missing, uri)
+				case <-m.done:
+					require.Fail(t, "the manager ended", "no update of %v", missing)
+				}
+			}
+			var match struct {
+				MatchID string `json:"match_id"`
+				Status  string
+				Choices map[string]*string
+			}
+			read(t, client, league+"matches/R1M1", &match)
+			assert.Equal(t, "R1M1", match.MatchID)
+			assert.Len(t, match.Choices, 2)
+			var standings struct{ Standings []struct{ Played int } }
+			read(t, client, league+"standings", &standings)
+			assert.Equal(t, 1, standings.Standings[0].Played)
+
+			var page struct {
+				Events []struct {
+					Seq  int
+					Type string
+				}
+				Last int
+			}
+			read(t, client, league+"journal", &page)
+			require.NotEmpty(t, page.Events)
+			assert.Equal(t, "created", page.Events[0].Type)
+			assert.Len(t, page.Events, page.Last)
+			read(t, client, league+"journal?from=3", &page)
+			assert.Equal(t, 3, page.Events[0].Seq)
+		})
+	}
 }

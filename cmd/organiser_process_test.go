@@ -2,11 +2,15 @@ package cmd_test
 
 import (
 	"encoding/json"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -107,4 +111,109 @@ func TestOneOfSeveralOrganisersMakesADecision(t *testing.T) {
 		assert.Contains(t, text, "the league is paused already, by "+winner+" at ")
 	}
 	assert.Contains(t, output(t, "league", "status", "--data", data), "Paused by "+winner+" since ")
+}
+
+// withCode starts an agent that has its code from the environment.
+func (k *storedLeague) withCode(t *testing.T, role, name, code string) *process {
+	t.Helper()
+	return launch(t, t.TempDir(), []string{"EVENODD_REGISTRATION_CODE=" + code}, "evenodd",
+		role, "--port", "0", "--name", name, "--data", string(k.data), "--manager", k.url, "--log-level", "debug")
+}
+
+func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
+	t.Parallel()
+	k := newStoredLeague(t)
+	roster := filepath.Join(t.TempDir(), "class.csv")
+	require.NoError(t, os.WriteFile(roster, []byte("name,code,role\nAlpha,sekret-alpha,\nBeta,sekret-beta1,\nWhistle,sekret-whistle,referee\n"), 0o600))
+	flags := []string{"--roster", roster, "--log-level", "debug"}
+	m := k.manager(t, flags...)
+	m.await(t, `League \S+ at \S+ waits for 2 players and 1 referee\.`)
+	agents := []*process{k.withCode(t, "referee", "Whistle", "sekret-whistle"), k.withCode(t, "player", "Alpha", "sekret-alpha")}
+	m.await(t, `(?s)agent answered its first ping.*agent answered its first ping`)
+
+	squatter := start(t, "player", "--port", "0", "--name", "Beta", "--manager", k.url, "--data", t.TempDir(), "--registration-code", "sekret-guess")
+	assert.Equal(t, 1, squatter.awaitExit(t))
+	assert.Contains(t, squatter.stderr.String(), `registration refused: registration_code is not that of "Beta"`)
+	const meta = `"player_meta":{"display_name":"Beta","version":"1.0.0","game_types":["even_odd"],"contact_endpoint":"http://localhost:1/mcp"}`
+	const envelope = `"protocol":"league.v2","message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:beta","timestamp":"2026-01-01T00:00:00Z","conversation_id":"c1",`
+	_, third := post(t, k.url, `{"jsonrpc":"2.0","id":1,"method":"register_player","params":{`+envelope+meta+`}}`)
+	assert.Contains(t, string(third), `"REJECTED"`)
+	assert.Contains(t, string(third), "registration_code is missing, and this league admits only the agents of its roster")
+	_, tool := post(t, k.url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"register_player","arguments":{`+
+		envelope+meta+`,"registration_code":"sekret-alpha"}}}`)
+	assert.Contains(t, string(tool), "registration_code is not that of", "a third-party form passes the code on")
+	assert.NotContains(t, string(tool), "Alpha", "the refusal does not say whose code it is")
+	_, health := fetch(t, http.MethodGet, strings.TrimSuffix(k.url, "/mcp")+"/healthz", nil)
+	assert.Contains(t, string(health), `"roster":{"players":2,"referees":1}`)
+
+	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 130, m.awaitExit(t), m.stderr.String())
+	again := k.manager(t, flags...)
+	again.await(t, `resumes: 1 players and 1 referees have registered`)
+	agents = append(agents, k.withCode(t, "player", "Beta", "sekret-beta1"))
+	require.Zero(t, again.awaitExit(t), again.stderr.String())
+	for _, p := range agents {
+		require.Zero(t, p.awaitExit(t), p.stderr.String())
+		assert.NotContains(t, p.stderr.String(), "sekret")
+	}
+	output(t, "audit", string(k.data))
+	assert.NotContains(t, m.stderr.String()+again.stderr.String()+squatter.stderr.String(), "sekret")
+	require.NoError(t, filepath.WalkDir(string(k.data), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			assert.NotContains(t, readText(t, path), "sekret", path)
+		}
+		return err
+	}))
+}
+
+// The commands and the roster of docs/registration.md play a league.
+func TestRegistrationPageShowsALeague(t *testing.T) {
+	t.Parallel()
+	page := readText(t, filepath.Join(root, "docs", "registration.md"))
+	block := func(language string) string {
+		_, after, found := strings.Cut(page, "```"+language+"\n")
+		text, _, ends := strings.Cut(after, "```")
+		require.True(t, found && ends, language)
+		return text
+	}
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "class.csv"), []byte(block("csv")), 0o600))
+	port := freePort(t)
+	var all []*process
+	for line := range strings.Lines(block("sh")) {
+		words := strings.Fields(line)
+		var env []string
+		if strings.Contains(words[0], "=") {
+			env, words = words[:1], words[1:]
+		}
+		more := []string{"--port", "0", "--manager", "http://localhost:" + port + "/mcp"}
+		if words[1] == "manager" {
+			more = []string{"--port", port}
+		}
+		all = append(all, launch(t, folder, env, words[0], append(words[1:], more...)...))
+	}
+	require.Len(t, all, 4)
+	for _, p := range all {
+		assert.Zero(t, p.awaitExit(t), p.stderr.String())
+	}
+	assert.Contains(t, all[0].stdout.String(), "Champion: ")
+}
+
+func TestManagerStartsItsLeagueAtATime(t *testing.T) {
+	t.Parallel()
+	k := newStoredLeague(t)
+	soon := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339) // as soon as two players have answered
+	m := k.manager(t, "--start-at", soon)
+	m.await(t, `League \S+ at \S+ starts at `+soon)
+	m.await(t, `The time of the start is past`)
+	var agents []*process
+	for role, name := range map[string]string{"referee": "Whistle", "player": "Alpha"} {
+		agents = append(agents, start(t, role, "--port", "0", "--name", name, "--data", string(k.data), "--manager", k.url))
+	}
+	agents = append(agents, start(t, "player", "--port", "0", "--name", "Beta", "--data", string(k.data), "--manager", k.url))
+	require.Zero(t, m.awaitExit(t), m.stderr.String())
+	for _, p := range agents {
+		assert.Zero(t, p.awaitExit(t), p.stderr.String())
+	}
+	output(t, "audit", string(k.data))
 }

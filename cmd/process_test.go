@@ -3,19 +3,32 @@ package cmd_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/cmd"
 )
 
 // patience is the longest time that a test waits for a process.
@@ -194,4 +207,177 @@ func listenAtFreePort(t *testing.T) (l net.Listener, port string) {
 	}
 	require.Fail(t, "no port is free")
 	return nil, ""
+}
+
+// A commandLine is a call of evenodd in a folder with an environment.
+type commandLine struct {
+	Dir       string
+	Env, Args []string
+}
+
+// A commandResult is what a command line has printed, and its exit code.
+type commandResult struct {
+	Stdout, Stderr []byte
+	Code           int
+}
+
+// A worker is a process that runs command lines of evenodd one after the other. The start of a
+// process costs more than most commands do, and these tests run a thousand of them. A command
+// that is interrupted or reads its input runs in a process of its own.
+type worker struct {
+	process  *exec.Cmd
+	requests *json.Encoder
+	results  *json.Decoder
+	problems bytes.Buffer
+}
+
+// workerVariable is the environment variable that makes evenodd a worker.
+const workerVariable = "TEST_WORKER"
+
+// idleWorkers wait for a command line. They end with the process of the tests, which closes their input.
+var idleWorkers = make(chan *worker, 100)
+
+func startWorker() (*worker, error) {
+	w := &worker{process: exec.Command("evenodd")}
+	w.process.Env = append(os.Environ(), workerVariable+"=1", "GORACE=halt_on_error=1 "+raceOptions)
+	w.process.Stderr = &w.problems
+	stdin, err := w.process.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := w.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	w.requests, w.results = json.NewEncoder(stdin), json.NewDecoder(stdout)
+	return w, w.process.Start()
+}
+
+// runInWorker runs a command line in an idle worker, or in a new one.
+func runInWorker(line commandLine) (result commandResult, err error) {
+	var w *worker
+	select {
+	case w = <-idleWorkers:
+	default:
+		if w, err = startWorker(); err != nil {
+			return result, err
+		}
+	}
+	patient := time.AfterFunc(patience, func() { _ = w.process.Process.Kill() })
+	if err := errors.Join(w.requests.Encode(line), w.results.Decode(&result)); err != nil {
+		return result, fmt.Errorf("evenodd %q did not end: %w: %v\n%s", line.Args, err, w.process.Wait(), w.problems.String())
+	}
+	if patient.Stop() {
+		idleWorkers <- w
+	}
+	return result, nil
+}
+
+// work runs the command lines of standard input until it ends.
+func work() {
+	requests, results := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	empty, err := os.Open(os.DevNull)
+	for os.Stdin = empty; err == nil; {
+		var line commandLine
+		if err = requests.Decode(&line); err != nil {
+			break
+		}
+		err = os.Chdir(line.Dir)
+		os.Clearenv()
+		for _, variable := range line.Env {
+			name, value, _ := bytes.Cut([]byte(variable), []byte("="))
+			err = errors.Join(err, os.Setenv(string(name), string(value)))
+		}
+		var stdout, stderr bytes.Buffer
+		code := cmd.Execute(context.Background(), "test", line.Args, &stdout, zerolog.SyncWriter(&stderr))
+		err = errors.Join(err, results.Encode(commandResult{stdout.Bytes(), stderr.Bytes(), code}))
+	}
+	if !errors.Is(err, io.EOF) {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// runIn runs evenodd in a folder, with more environment variables.
+func runIn(t *testing.T, dir string, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	whole, err := filepath.Abs(dir) // a worker is in the folder of its last command line
+	require.NoError(t, err)
+	result, err := runInWorker(commandLine{whole, append(os.Environ(), env...), args})
+	require.NoError(t, err)
+	return result.Code, string(result.Stdout), string(result.Stderr)
+}
+
+// output returns what evenodd prints. It must succeed.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := runIn(t, t.TempDir(), nil, args...)
+	require.Zero(t, code, stderr)
+	return stdout
+}
+
+var update = flag.Bool("update", false, "write what the program prints now into the scripts")
+
+// TestMain puts the test binary first in PATH under the name evenodd: scripts and
+// tests start it as processes.
+func TestMain(m *testing.M) {
+	testscript.Main(suite{m}, map[string]func(){"evenodd": program})
+}
+
+// longTest skips a test that takes long, unless EVENODD_TEST_ALL asks for all
+// tests.
+func longTest(t *testing.T) {
+	t.Helper()
+	if !testAll() {
+		t.Skip("takes long: 'make test-all' runs it")
+	}
+}
+
+func testAll() bool { return os.Getenv("EVENODD_TEST_ALL") != "" }
+
+// testResolver is the environment variable with the address of the name server that a
+// process of a test asks instead of the system's.
+const testResolver = "TEST_RESOLVER"
+
+// program is main with the version "test".
+func program() {
+	if server := os.Getenv(testResolver); server != "" {
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "udp", server)
+		}}
+	}
+	if os.Getenv(workerVariable) != "" {
+		cmd.ConfigureLogs()
+		work()
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	cmd.ConfigureLogs()
+	code := cmd.Execute(ctx, "test", os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// raceOptions shorten the second that the race detector waits at the end of each
+// process.
+const raceOptions = "atexit_sleep_ms=10"
+
+// A suite runs the tests without the settings in the caller's environment. Most
+// tests wait for processes, so that more of them run at once than there are
+// processors.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "EVENODD_") && name != "EVENODD_TEST_ALL" {
+			_ = os.Unsetenv(name)
+		}
+	}
+	cmd.ConfigureLogs()
+	_ = os.Setenv("GORACE", raceOptions)
+	flag.Parse()
+	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
+		_ = p.Value.Set(strconv.Itoa(4 * runtime.NumCPU()))
+	}
+	return s.M.Run()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -120,4 +121,148 @@ func TestLogsOfASimulationGoToStandardErrorAlone(t *testing.T) {
 	for _, agent := range []string{"league_manager", "referee:REF01", "player:P01", "player:P03"} {
 		assert.True(t, agents[agent], agent)
 	}
+}
+
+// A thirdPartyPlayer is a third-party player.
+type thirdPartyPlayer struct {
+	url   string
+	stamp string // of its answers; "" for the time
+}
+
+// startThirdPartyPlayer starts a player that answers the requests of a match, and refuses notices.
+func startThirdPartyPlayer(t *testing.T, choice string) *thirdPartyPlayer {
+	t.Helper()
+	g := &thirdPartyPlayer{}
+	g.url = serveAgent(t, func(_ context.Context, method string, params object) object {
+		answer := answerOf("P01", choice, method, params)
+		if answer != nil && g.stamp != "" {
+			answer["timestamp"] = g.stamp
+			if answer["arrival_timestamp"] != nil {
+				answer["arrival_timestamp"] = g.stamp
+			}
+		}
+		return answer
+	})
+	return g
+}
+
+// freeListenFlags lists the flags for a manager of a simulation at a free port that waits for no
+// player.
+func freeListenFlags(t *testing.T) []string {
+	t.Helper()
+	return []string{"simulate", "--seed", "7", "--listen", "localhost:" + freePort(t), "--wait", "0s"}
+}
+
+// externalJSON is the part of the output about external players.
+type externalJSON struct {
+	Standings []struct {
+		PlayerID string `json:"player_id"`
+		Name     string `json:"display_name"`
+		Strategy string `json:"strategy"`
+		Endpoint string `json:"endpoint"`
+		Played   int    `json:"played"`
+	} `json:"standings"`
+	Results []object `json:"results"`
+}
+
+func TestSimulationReportsTechnicalLossesOfAnExternalPlayer(t *testing.T) {
+	t.Parallel()
+	g := startThirdPartyPlayer(t, "\x1b[31mmaybe")
+	g.stamp = "2026-01-02T03:04:05"
+	args := append(freeListenFlags(t), "--player", g.url, "--players", "2", "--strict", "--log-level", "error")
+	code, stdout, stderr := run(t.Context(), args...)
+	assert.Equal(t, 3, code)
+	host := strings.TrimSuffix(strings.TrimPrefix(g.url, "http://"), "/mcp")
+	_, below, found := strings.Cut(stdout, "\nChampion: Player 02 (P02) with 3 points\n")
+	require.True(t, found, stdout)
+	assert.Equal(t, `No match has been decided by play yet: nothing can be said about the players.
+Technical losses:
+  R1M1  P01 (`+host+`): P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default
+        E004 INVALID_PARITY_CHOICE: choice must be "even" or "odd", got "\x1b[31mmaybe"
+        last answer to choose_parity, after 4 failures: {"message_type":"CHOOSE_PARITY_RESPONSE","timestamp":"2026-01-02T03:04:05","match_id":"R1M1","player_id":"P01","parity_choice":"\u001b[31mmaybe"}
+To see what the player should have replied: evenodd check player `+g.url+`
+Accepted, but not spec-compliant:
+  P01 (`+host+`): timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ, 4 times
+  P01 (`+host+`): timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ (and 1 more), once
+`, below)
+	assert.Contains(t, stderr, "evenodd: 1 technical loss\n")
+
+	_, stdout, _ = run(t.Context(), append(args, "--format", "json")...)
+	require.NoError(t, conform(stdout, outsideContract))
+}
+
+// outsideContract has the additional members of --format json for external players.
+const outsideContract = `{
+	"type": "object",
+	"required": ["schema_version", "standings", "losses", "breaches"],
+	"properties": {
+		"schema_version": {"const": "1.0.0"},
+		"standings": {"items": {"properties": {"endpoint": {"type": "string", "format": "uri"}}}},
+		"losses": {"minItems": 1, "items": {
+			"type": "object", "additionalProperties": false,
+			"required": ["match_id", "round_id", "player_id", "reason"],
+			"properties": {
+				"match_id": {"type": "string"}, "round_id": {"type": "integer"}, "player_id": {"type": "string"}, "reason": {"type": "string"},
+				"error_code": {"type": "string", "pattern": "^E0"}, "error_name": {"type": "string"}, "detail": {"type": "string"},
+				"method": {"type": "string"}, "failures": {"type": "integer", "minimum": 1}, "answer": {"type": "string"}
+			}
+		}},
+		"breaches": {"minItems": 1, "items": {
+			"type": "object", "additionalProperties": false,
+			"required": ["player_id", "problem", "count"],
+			"properties": {"player_id": {"type": "string"}, "problem": {"type": "string"}, "count": {"type": "integer", "minimum": 1}}
+		}}
+	}
+}`
+
+// Players of this program register by themselves, and end with the league.
+func TestPlayersOfThisProgramAsExternalPlayers(t *testing.T) {
+	t.Parallel()
+	place := "localhost:" + freePort(t)
+	var players []*process
+	args := []string{"simulate", "--seed", "7", "--players", "3", "--listen", place, "--wait", "1m", "--format", "json", "--strict"}
+	for _, name := range []string{"Alpha", "Beta"} {
+		p := start(t, "player", "--port", "0", "--manager", "http://"+place+"/mcp", "--name", name, "--data", "")
+		url := p.await(t, `"endpoint":"([^"]+)"`)[1]
+		players, args = append(players, p), append(args, "--player", url)
+	}
+	code, stdout, stderr := run(t.Context(), args...)
+	require.Zero(t, code, stderr)
+	assert.Contains(t, stderr, "External players can register at http://"+place+"/mcp for 1m0s; --wait 0s skips this.\n")
+	var league externalJSON
+	require.NoError(t, json.Unmarshal([]byte(stdout), &league))
+	var names []string
+	for _, row := range league.Standings {
+		names = append(names, row.Name+" "+row.Strategy)
+	}
+	assert.ElementsMatch(t, []string{"Alpha external", "Beta external", "Player 03 random"}, names)
+	for _, p := range players {
+		assert.Zero(t, p.awaitExit(t), p.stderr.String())
+		assert.Regexp(t, `^P0[12]: 2 played, .* of 3 with \d points?\.`, p.stdout.String())
+	}
+}
+
+// Only the players of the command line can register.
+func TestExternalPlayerRegistersByItself(t *testing.T) {
+	t.Parallel()
+	g := startThirdPartyPlayer(t, "even")
+	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")
+	place := p.await(t, `External players can register at (http://localhost:\d+/mcp) for 1m0s`)[1]
+	spy := resultOf(t, place, example(t, registerPlayer, examplePlayer, "http://localhost:9/mcp"))
+	assert.Equal(t, []any{"REJECTED", "E014"}, []any{spy["status"], spy["error_code"]})
+	own := resultOf(t, place, example(t, registerPlayer, examplePlayer, g.url))
+	assert.Equal(t, "P01", own["player_id"])
+	assert.Zero(t, p.awaitExit(t), p.stderr.String())
+	assert.Contains(t, p.stdout.String(), "│ Agent Alpha │ external │")
+}
+
+func TestInterruptedLeagueWithExternalPlayers(t *testing.T) {
+	t.Parallel()
+	g := startThirdPartyPlayer(t, "even")
+	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")
+	p.await(t, `External players can register`)
+	p.interrupt(t)
+	assert.Equal(t, 130, p.awaitExit(t))
+	assert.Contains(t, p.stderr.String(), "evenodd: interrupted. A league with external players cannot be resumed; start a new one.\n")
+	assert.Empty(t, p.stdout.String())
 }

@@ -2,6 +2,9 @@ package check_test
 
 import (
 	"context"
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -10,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"evenodd/league/inspect/check"
@@ -167,5 +171,164 @@ func TestRequirementThatIsSelectedAlonePasses(t *testing.T) {
 			})
 			assert.Equal(n, check.Pass, finding(n, r, id).Verdict, finding(n, r, id).Detail)
 		}
+	})
+}
+
+// serveConnections handles each connection in its own way.
+func serveConnections(n *network, do func(net.Conn, <-chan struct{})) (url string) {
+	n.Helper()
+	l := n.open()
+	over := make(chan struct{})
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				defer func() { _ = c.Close() }()
+				do(c, over)
+			})
+		}
+	})
+	n.Cleanup(func() {
+		close(over)
+		_ = l.Close()
+		serving.Wait()
+	})
+	return urlOf(l)
+}
+
+// request reads a request, as much of it as comes at once.
+func request(c net.Conn) bool {
+	_, err := c.Read(make([]byte, 64<<10))
+	return err == nil
+}
+
+// endless writes the same until the other has enough.
+func endless(c net.Conn, head, again string) {
+	_, err := io.WriteString(c, head)
+	for err == nil {
+		_, err = io.WriteString(c, again)
+	}
+}
+
+func TestExaminationEndsInItsBudgetWhateverTheConnectionDoes(t *testing.T) {
+	t.Parallel()
+	const ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	for name, do := range map[string]func(net.Conn, <-chan struct{}){
+		"says nothing": func(_ net.Conn, over <-chan struct{}) { <-over },
+		"never stops talking": func(c net.Conn, _ <-chan struct{}) {
+			if request(c) {
+				endless(c, ok+"Connection: close\r\n\r\n", strings.Repeat("x", 1<<20))
+			}
+		},
+		"hangs up": func(c net.Conn, _ <-chan struct{}) { request(c) },
+	} {
+		for _, role := range []string{check.Player, check.Referee, check.Manager} {
+			t.Run(name+"/"+role, func(t *testing.T) {
+				t.Parallel()
+				inVirtualTime(t, func(n *network) {
+					began := time.Now()
+					r := n.check(check.Options{Role: role, URL: serveConnections(n, do), Listener: n.open()})
+					assert.False(n, r.Conforms())
+					assert.Len(n, r.Findings, len(check.Catalogue(role)))
+					assert.LessOrEqual(n, time.Since(began), 3*time.Minute+time.Second, "the budget")
+				})
+			})
+		}
+	}
+}
+
+func TestAgentThatNeverListensIsNotExamined(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		for _, role := range []string{check.Player, check.Manager, check.Referee} {
+			began, url := time.Now(), n.closedPort()
+			_, err := check.Check(n.Context(), check.Options{
+				Role: role, URL: url, Listener: n.open(), Wait: time.Minute, Dial: n.dial,
+			})
+			assert.ErrorContains(n, err, "no server listens at "+url)
+			assert.ErrorContains(n, err, "connection refused")
+			assert.Equal(n, time.Minute, time.Since(began))
+		}
+	})
+}
+
+// An agent may register before it listens: the kit serves the registration, and waits for the agent.
+func TestAgentThatListensAfterItsRegistrationIsExamined(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		m, manager, url := newModel(n), n.open(), n.closedPort()
+		go func() {
+			m.register(n, urlOf(manager), url)
+			time.Sleep(5 * time.Second)
+			n.serveAt(n.pipes.Listen(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")), m)
+		}()
+		r := n.check(check.Options{Role: check.Player, URL: url, Listener: manager, Wait: time.Minute})
+		assert.Empty(n, verdicts(r, check.Fail, check.Warn, check.Skipped))
+	})
+}
+
+func TestManagerWhoseLeagueRunsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		url, _ := ownManager(n, 2, 1, nil)
+		play := func() *check.Report {
+			return n.check(check.Options{
+				Role: check.Manager, URL: url, Listener: n.open(), Players: 2, Selection: check.Selection{Level: check.Must},
+			})
+		}
+		first := play()
+		require.Empty(n, verdicts(first, check.Fail))
+		require.True(n, first.Conforms())
+		second := play()
+		assert.Contains(n, verdicts(second, check.Fail)["M-REG-01"], "REJECTED")
+		assert.Contains(n, verdicts(second, check.Skipped)["M-RUN-01"], "fresh league")
+	})
+}
+
+// Some managers assign matches by the announcement of a round alone.
+func TestManagerThatAssignsMatchesByAnnouncementsConforms(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		url, _ := ownManager(n, 4, 1, &tamper{announce: true, response: func(_ string, _, response object) {
+			delete(inner(response, "result"), "manager_auth") // the manager of others
+		}})
+		report := n.check(check.Options{Role: check.Manager, URL: url, Listener: n.open(),
+			Selection: check.Selection{Only: []string{"M-FRM", "M-ASG", "M-RPT", "M-STA", "M-END"}}})
+		assert.Equal(n, map[string]string{"M-FRM-03": "notify_round instead of start_match"},
+			verdicts(report, check.Fail, check.Warn, check.Skipped))
+	})
+}
+
+func TestManagerThatWaitsForMorePlayersDoesNotConform(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		url, _ := ownManager(n, 6, 1, nil)
+		report := n.check(check.Options{
+			Role: check.Manager, URL: url, Listener: n.open(), Wait: 200 * time.Millisecond, Selection: check.Selection{Level: check.Must},
+		})
+		assert.Empty(n, verdicts(report, check.Fail))
+		assert.Contains(n, verdicts(report, check.Skipped)["M-RUN-01"], "4 players and 1 referees")
+		assert.True(n, finding(n, report, "M-RUN-01").CutOff)
+		assert.Contains(n, report.Ended, "the league did not begin: no round and no match within 200ms of 4 players")
+		assert.False(n, report.Conforms(), "a league that never begins has not shown that it is one")
+	})
+}
+
+func TestExaminationWithoutPortsEndsEarly(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		url, _ := ownManager(n, 4, 1, nil)
+		report, err := check.Check(n.Context(), check.Options{
+			Role: check.Manager, URL: url, Listener: n.open(), Dial: n.dial,
+			Listen: func(context.Context, string, string) (net.Listener, error) { return nil, errors.New("no more ports") },
+		})
+		require.NoError(n, err)
+		assert.Empty(n, verdicts(report, check.Fail))
+		assert.Equal(n, "no port for an agent of the kit: no more ports", report.Ended)
+		assert.False(n, report.Conforms())
 	})
 }

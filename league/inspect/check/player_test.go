@@ -1,8 +1,14 @@
 package check_test
 
 import (
+	"encoding/json"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -136,4 +142,110 @@ func finding(n *network, r *check.Report, id string) check.Finding {
 	i := slices.IndexFunc(r.Findings, func(f check.Finding) bool { return f.ID == id })
 	require.GreaterOrEqual(n, i, 0, id)
 	return r.Findings[i]
+}
+
+// This is the sample player of the specification (003 §5.3.2) in Go, with the behaviour of
+// FastAPI around it: it answers bare messages, returns no id, and writes local time.
+
+// A sampleRequest is MCPRequest: jsonrpc, params and id may be missing.
+type sampleRequest struct {
+	JSONRPC string         `json:"jsonrpc"`
+	Method  *string        `json:"method"`
+	Params  map[string]any `json:"params"`
+	ID      any            `json:"id"`
+}
+
+// serveSample is the framework: what it does not understand never reaches the player.
+func serveSample(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		answer(w, http.StatusMethodNotAllowed, map[string]any{"detail": "Method Not Allowed"})
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 16<<20))
+	if err != nil {
+		return
+	}
+	var q sampleRequest
+	if err := json.Unmarshal(body, &q); err != nil || q.Method == nil || !integer(q.ID) {
+		answer(w, http.StatusUnprocessableEntity, map[string]any{"detail": []any{"Input should be valid"}})
+		return
+	}
+	answer(w, http.StatusOK, mcpEndpoint(*q.Method, q.Params))
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a caller that has gone is its own loss
+}
+
+// integer tells whether pydantic takes an id: none, a number without a fraction, or a string of digits.
+func integer(v any) bool {
+	if text, ok := v.(string); ok {
+		_, err := strconv.Atoi(text)
+		return err == nil
+	}
+	n, ok := v.(float64)
+	return v == nil || ok && n == math.Trunc(n)
+}
+
+// mcpEndpoint is mcp_endpoint, with the three functions that it calls.
+func mcpEndpoint(method string, params map[string]any) map[string]any {
+	switch method {
+	case "handle_game_invitation":
+		return map[string]any{
+			"message_type": "GAME_JOIN_ACK", "match_id": params["match_id"], "accept": true,
+			"arrival_timestamp": time.Now().Format("2006-01-02T15:04:05.000000"),
+		}
+	case "choose_parity":
+		return map[string]any{
+			"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": params["match_id"], "player_id": params["player_id"],
+			"parity_choice": []string{"even", "odd"}[rand.IntN(2)],
+		}
+	case "notify_match_result":
+		return map[string]any{"status": "ok"}
+	}
+	return map[string]any{"error": "Unknown method"}
+}
+
+// The sample player of the specification plays in a league: its replies are not wrapped
+// as JSON-RPC, its times have no zone, and it keeps nothing in mind.
+func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
+	t.Parallel()
+	inVirtualTime(t, func(n *network) {
+		r := n.check(check.Options{Role: check.Player, URL: n.serve(http.HandlerFunc(serveSample))})
+		assert.True(n, r.Conforms())
+		assert.Empty(n, verdicts(r, check.Fail))
+
+		warned, skips := verdicts(r, check.Warn), verdicts(r, check.Skipped)
+		for _, id := range []string{"P-CHO-05", "P-LOAD-02"} { // it chooses by chance each time
+			delete(warned, id)
+			delete(skips, id)
+		}
+		for id, detail := range map[string]string{
+			"P-RPC-01": `jsonrpc is missing, not "2.0"`,
+			"P-RPC-06": "the id of the request, 1, is missing in the answer",
+			"P-RPC-11": `answered with the error "Unknown method", not -32601`,
+			"P-RPC-13": `the body "{\"jsonrpc\": \"2.0\", \"id\": 1, \"params\": {}}": answered with HTTP status 422 and neither result nor error`,
+			"P-REQ-01": "GAME_INVITATION without match_id: answered without an error",
+		} {
+			assert.Equal(n, detail, warned[id], id)
+		}
+		assert.Equal(n, []string{
+			"P-CHO-07", "P-ENV-01", "P-ENV-03", "P-ENV-04", "P-ENV-06", "P-ENV-07", "P-ERR-01", "P-FRM-02", "P-HTTP-03", "P-INV-05",
+			"P-NOT-01", "P-NOT-02", "P-NOT-03", "P-OVR-02",
+			"P-REQ-01", "P-REQ-03", "P-REQ-05", "P-REQ-06",
+			"P-RPC-01", "P-RPC-06", "P-RPC-07", "P-RPC-10", "P-RPC-11", "P-RPC-12", "P-RPC-13",
+		}, slices.Sorted(maps.Keys(warned)))
+		assert.Equal(n, []string{
+			"P-FRM-03", "P-NOT-04",
+			"P-REG-01", "P-REG-03", "P-REG-04", "P-REG-05", "P-REG-06", "P-REG-07", "P-REG-08", "P-REG-09",
+		}, slices.Sorted(maps.Keys(skips)))
+
+		wrap := finding(n, r, "P-RPC-01")
+		assert.Contains(n, wrap.Hint, `"result": the message, an object`)
+		assert.Contains(n, wrap.Exchanges[0].Request, "GAME_INVITATION")
+		assert.Contains(n, finding(n, r, "P-INV-05").Detail, "arrival_timestamp: a UTC time")
+		assert.Contains(n, finding(n, r, "P-INV-05").Exchanges[0].Response, `"arrival_timestamp"`)
+	})
 }

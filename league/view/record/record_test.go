@@ -3,6 +3,7 @@ package record_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,10 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
 )
 
 const leagues = "../../../testdata/leagues"
@@ -109,4 +114,98 @@ func TestEveryErrorHasAPhrase(t *testing.T) {
 	assert.Equal(t, "did not answer in time", record.FailureInWords(string(protocol.ErrTimeout)))
 	assert.Equal(t, "failed (E005 PLAYER_NOT_REGISTERED)", record.FailureInWords("E005"))
 	assert.Equal(t, "failed", record.FailureInWords("no code"))
+}
+
+func rated(id, strategy string, points int) league.Standing {
+	return league.Standing{PlayerID: id, DisplayName: "Name of " + id, Strategy: strategy, Points: points}
+}
+
+func result(a, b, winner, status string) decide.MatchRecord {
+	return decide.MatchRecord{PlayerA: a, PlayerB: b, Winner: winner, Status: status}
+}
+
+func TestStatisticsOfASmallLeague(t *testing.T) {
+	r := &record.Results{
+		LeagueID: "x", SidesAlike: true,
+		Players: []league.Standing{rated("P10", "random", 1), rated("P02", "mirror", 6), rated("P01", "random", 1)},
+		Matches: []decide.MatchRecord{
+			result("P01", "P02", "P02", league.StatusWin), result("P01", "P10", "", league.StatusDraw),
+			result("P02", "P10", "P02", league.StatusTechnicalLoss), result("P01", "P10", "", league.StatusTechnicalLoss),
+		},
+	}
+	s := r.Statistics()
+	assert.Equal(t, []any{4, 2, 2, false}, []any{s.Matches, s.Played, s.Used, s.Sampled})
+	assert.Equal(t, "2 matches (1 with a winner) are too few to tell the players apart: their order can be luck.", s.Sentence)
+	assert.Equal(t, stats.Sides{WinsB: 1, Draws: 1}, s.Sides)
+	assert.False(t, s.Equality.Possible)
+	assert.Equal(t, 1, s.Equality.Matches)
+	require.Len(t, s.Ratings, 3)
+	first := s.Ratings[0]
+	assert.Equal(t, []any{"P02", "Name of P02", "mirror", 1, 1}, []any{first.PlayerID, first.DisplayName, first.Strategy, first.Matches, first.Rank})
+	assert.InDelta(t, 2, first.SonnebornBerger, 1e-9, "the points of both that it beat")
+	assert.Equal(t, 10, first.LegsToNext)
+	assert.Equal(t, []stats.Strategy{
+		{Name: "random", Players: 2, Tally: league.Tally{Played: 6, Draws: 2, Losses: 4, TechnicalLosses: 3}},
+		{Name: "mirror", Players: 1, Tally: league.Tally{Played: 2, Wins: 2}},
+	}, s.Strategies)
+
+	r.Players[1].Annulled = true
+	s = r.Statistics()
+	assert.Equal(t, []any{2, 2, 1}, []any{len(s.Ratings), s.Matches, s.Used}, "without the annulled player and its matches")
+	assert.Equal(t, "The only match is a draw: nothing can be said about the players.", s.Sentence)
+}
+
+// Results that rest on the word of a referee are counted, but rate nobody.
+func TestStatisticsOmitStatedResults(t *testing.T) {
+	won, stated := result("P01", "P02", "P01", league.StatusWin), result("P01", "P02", "P02", league.StatusWin)
+	stated.Grade = journal.GradeStated
+	r := &record.Results{
+		LeagueID: "x", SidesAlike: true, Matches: []decide.MatchRecord{won, stated, stated},
+		Players: []league.Standing{rated("P01", "random", 3), rated("P02", "random", 6)},
+	}
+	s := r.Statistics()
+	assert.Equal(t, []any{3, 2, 1}, []any{s.Matches, s.Stated, s.Used})
+	assert.Contains(t, s.Sentence, " Not rated: 2 results on the word of a referee alone.")
+	assert.Equal(t, "P01", s.Ratings[0].PlayerID)
+	r.Players[1].Annulled = true
+	s = r.Statistics()
+	assert.Equal(t, []int{0, 0}, []int{s.Matches, s.Stated}, "without the annulled player and its matches")
+	assert.NotContains(t, r.Sentence(), "Not rated")
+}
+
+func TestStatisticsBeforeTheStart(t *testing.T) {
+	s := record.NewLeague().Results(rules.Registry{}).Statistics()
+	assert.Equal(t, "No match has been decided by play yet: nothing can be said about the players.", s.Sentence)
+	text, err := json.Marshal(s)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"ratings":[]`)
+}
+
+func TestStatisticsOfRecordedLeagues(t *testing.T) {
+	games := rules.NewRegistry(evenodd.Game{})
+	for _, tt := range []struct {
+		folder  string
+		paired  bool // by results
+		players int
+	}{{"finished", false, 4}, {"half_played", false, 4}, {"swiss", true, 5}, {"knockout", true, 5}} {
+		t.Run(tt.folder, func(t *testing.T) {
+			l := record.NewLeague()
+			folder := store.Folder(filepath.Join(leagues, tt.folder))
+			require.NoError(t, l.Update(context.Background(), record.NewFolder(folder, "league_2025_even_odd"), nil))
+			s := l.Results(games).Statistics()
+			assert.Equal(t, l.Recorded, s.Matches)
+			assert.Len(t, s.Ratings, tt.players)
+			assert.NotEmpty(t, s.Sentence)
+			assert.Equal(t, s.Sentence, l.Results(games).Sentence())
+			if tt.paired && !s.Equality.Rejected {
+				assert.Contains(t, s.Sentence, "where results decide who meets whom")
+				assert.False(t, s.Equality.Possible)
+			}
+			again, err := json.Marshal(l.Results(games).Statistics())
+			require.NoError(t, err)
+			text, err := json.Marshal(s)
+			require.NoError(t, err)
+			assert.Equal(t, string(text), string(again))
+		})
+	}
 }
