@@ -14,7 +14,9 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/inspect/audit"
+	"evenodd/league/journal"
 	"evenodd/league/manager"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -32,12 +34,18 @@ func marks(players int, strategies ...string) simulation.Options {
 	return o
 }
 
-func TestSameSeedGivesTheSameLeagueInEveryGame(t *testing.T) {
+func TestSameSeedGivesTheSameLeague(t *testing.T) {
 	hands := marks(6, everyday()...)
 	hands.GameType = rockpaperscissors.Type
-	for _, o := range []simulation.Options{marks(7, append(everyday(), "perfect")...), hands} {
-		t.Run(o.GameType, func(t *testing.T) {
-			o.Legs = 2
+	swiss, knockout, byes := options(13), options(13), options(21)
+	swiss.Tournament = &journal.Tournament{Algorithm: pairing.Swiss}
+	knockout.Tournament = &journal.Tournament{Algorithm: pairing.Knockout}
+	hands.Legs, byes.Legs = 2, 2
+	for name, o := range map[string]simulation.Options{
+		"tic_tac_toe": marks(7, append(everyday(), "perfect")...), "rock_paper_scissors, two legs": hands,
+		"swiss": swiss, "knockout": knockout, "an odd number of players, two legs": byes,
+	} {
+		t.Run(name, func(t *testing.T) {
 			first := run(t, o)
 			assert.Equal(t, o.GameType, first.GameType)
 			for _, transport := range transports {
@@ -63,12 +71,6 @@ func TestPerfectPlayersDraw(t *testing.T) {
 		lasts[m.ChoiceA+m.ChoiceB] = true
 	}
 	assert.Greater(t, len(lasts), 5, "the last moves differ")
-}
-
-func TestStrategyOfAnotherGameIsRejected(t *testing.T) {
-	o := options(4)
-	o.Strategies = []string{"random", "perfect"}
-	require.EqualError(t, o.Validate(), "strategy perfect plays tic_tac_toe, not even_odd")
 }
 
 // stored plays a league and returns its folder.

@@ -56,43 +56,6 @@ func run(t *testing.T, o simulation.Options) *simulation.Result {
 
 var transports = []string{simulation.Memory, simulation.Wire, simulation.HTTP}
 
-func TestSameSeedGivesTheSameLeague(t *testing.T) {
-	type way struct {
-		transport   string
-		concurrency int
-	}
-	var every []way
-	for _, transport := range transports {
-		every = append(every, way{transport, 1}, way{transport, 64})
-	}
-	for _, tt := range []struct {
-		players, legs int
-		algorithm     string // "" for a round-robin
-		ways          []way
-	}{
-		{2, 1, "", every}, {2, 2, "", every},
-		{3, 1, "", every}, {3, 2, "", every},
-		{8, 1, "", every}, {8, 2, "", every},
-		{13, 1, pairing.Swiss, every}, {13, 1, pairing.Knockout, every},
-		// The largest leagues are slow under the race detector.
-		{21, 1, "", []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.HTTP, 64}}},
-		{21, 2, "", []way{{simulation.Memory, 1}, {simulation.Memory, 64}, {simulation.Wire, 64}}},
-	} {
-		t.Run(fmt.Sprintf("%d players, %d legs %s", tt.players, tt.legs, tt.algorithm), func(t *testing.T) {
-			o := options(tt.players)
-			o.Legs = tt.legs
-			if tt.algorithm != "" {
-				o.Tournament = &journal.Tournament{Algorithm: tt.algorithm}
-			}
-			first := run(t, o)
-			for _, way := range tt.ways {
-				o.Transport, o.Concurrency = way.transport, way.concurrency
-				assert.Equal(t, first, run(t, o), "%s, %d matches at once", way.transport, way.concurrency)
-			}
-		})
-	}
-}
-
 func TestCarrierAndConcurrencyDoNotChangeALeague(t *testing.T) {
 	first := run(t, options(9))
 	t.Run("the number of referees", func(t *testing.T) {
@@ -380,6 +343,8 @@ func TestInvalidOptions(t *testing.T) {
 		{"no transport", func(o *simulation.Options) { o.Transport = "" }, []string{`transport "": one of memory, wire, http`}},
 		{"unknown strategies", func(o *simulation.Options) { o.Strategies = []string{"odd", "clever", "lucky"} },
 			[]string{fmt.Sprintf(unknown, "clever"), fmt.Sprintf(unknown, "lucky")}},
+		{"a strategy of another game", func(o *simulation.Options) { o.Strategies = []string{"random", "perfect"} },
+			[]string{"strategy perfect plays tic_tac_toe, not even_odd"}},
 		{"too many rounds", func(o *simulation.Options) {
 			o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 3}
 		}, []string{"a Swiss system of 4 players has at most 2 rounds, not 3"}},
