@@ -91,7 +91,28 @@ func (s events) failed(round int) events {
 	).completed(round)
 }
 
-// Each finding is about the last event of its case.
+type auditedEvents struct {
+	name   string
+	events events
+	rule   string // of the finding about the last event; "" for no finding
+}
+
+func auditEvents(t *testing.T, cases []auditedEvents) {
+	for _, tt := range cases {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := tt.events.written(t)
+			findings := w.audit().Findings
+			if tt.rule == "" {
+				assert.Empty(t, listed(findings))
+				return
+			}
+			require.Len(t, findings, 1, listed(findings))
+			assert.Equal(t, []any{tt.rule, journalFile, len(tt.events)}, []any{findings[0].Rule, findings[0].File, findings[0].Line}, findings[0])
+		})
+	}
+}
+
 func TestSuspensionsFollowFromFailures(t *testing.T) {
 	twice := begun(2, 4).lost(1, "E001").lost(2, "E009")
 	gone := twice.suspended("P02").announced(3).forfeited(3).completed(3).announced(4).forfeited(4).completed(4)
@@ -100,11 +121,7 @@ func TestSuspensionsFollowFromFailures(t *testing.T) {
 		f := &journal.MatchForfeited{MatchID: league.MatchID{Round: 3, Number: 1}, Players: []string{"P02"}, Result: lossOf("P02", winner, "E001"), Score: league.Both("P01", 0, "P02", 3)}
 		return f
 	}
-	for _, tt := range []struct {
-		name   string
-		events events
-		rule   string // "" for no finding
-	}{
+	auditEvents(t, []auditedEvents{
 		{"a player is suspended, forfeits, and is shut down", gone.shutdown("P02").announced(5).forfeited(5).completed(5), ""},
 		{"a player comes back, and fails once more", twice.suspended("P02").returned("P02").lost(3, "E001").suspended("P02"), ""},
 		{"a referee is suspended after a round", begun(1, 2).failed(1).suspended("REF02").announced(2), ""},
@@ -129,19 +146,7 @@ func TestSuspensionsFollowFromFailures(t *testing.T) {
 		{"a referee is suspended that has reported", begun(1, 2).lost(1, "E001").suspended("P02").suspended("REF01"), audit.RuleLifecycle},
 		{"a round is given to a suspended referee", begun(1, 2).failed(1).suspended("REF02").and(&journal.RoundAnnounced{RoundID: 2, Referees: []string{"REF02"}}), audit.RuleLifecycle},
 		{"a referee fails with a match that it was not assigned", begun(1, 2).announced(1).and(&journal.AgentFailed{AgentID: "REF02", Attempt: league.Attempt{MatchID: league.MatchID{Round: 1, Number: 1}, Number: 1}, Reason: "away"}), audit.RuleEvent},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := tt.events.written(t)
-			findings := w.audit().Findings
-			if tt.rule == "" {
-				assert.Empty(t, listed(findings))
-				return
-			}
-			require.Len(t, findings, 1, listed(findings))
-			assert.Equal(t, []any{tt.rule, journalFile, len(tt.events)}, []any{findings[0].Rule, findings[0].File, findings[0].Line}, findings[0])
-		})
-	}
+	})
 }
 
 func (s events) written(t *testing.T) *savedLeague {

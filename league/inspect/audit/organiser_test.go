@@ -176,11 +176,7 @@ func TestDecisionsFollowTheRules(t *testing.T) {
 	for round := 2; round <= 5; round++ {
 		half = half.lost(round, "E004")
 	}
-	for _, tt := range []struct {
-		name   string
-		events events
-		rule   string // "" for no finding
-	}{
+	auditEvents(t, []auditedEvents{
 		{"a running match finishes during a pause", start.announced(1).and(paused).played(1, "E004").completed(1), ""},
 		{"a suspended player that registers again still forfeits", start.and(held).returned("P02").announced(1).forfeited(1).completed(1), ""},
 		{"a match finishes that runs when its player is suspended", start.announced(1).and(&journal.MatchAssigned{Attempt: league.Attempt{MatchID: matchID(1), Number: 1}, RefereeID: "REF01"}, held,
@@ -208,19 +204,7 @@ func TestDecisionsFollowTheRules(t *testing.T) {
 			&journal.MatchReported{Attempt: league.Attempt{MatchID: matchID(1), Number: 1}, RefereeID: "REF01", Result: lossOf("P02", "P01", "E004"), Score: league.Both("P01", 3, "P02", 0)}), audit.RuleOneResult},
 		{"a second result without a rematch", once.again(1, 2), audit.RuleOneResult},
 		{"a result after a ruling", once.announced(2).and(&journal.Decided{Command: protocol.CommandRule, Decision: smith, MatchID: matchID(2), Winner: protocol.WinnerDraw}).played(2, "E004"), audit.RuleOneResult},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := tt.events.written(t)
-			findings := w.audit().Findings
-			if tt.rule == "" {
-				assert.Empty(t, listed(findings))
-				return
-			}
-			require.Len(t, findings, 1, listed(findings))
-			assert.Equal(t, []any{tt.rule, journalFile, len(tt.events)}, []any{findings[0].Rule, findings[0].File, findings[0].Line}, findings[0])
-		})
-	}
+	})
 }
 
 // loadDecided returns functions that load a copy of decidedLeague.
