@@ -1,12 +1,14 @@
 package decide_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -175,6 +177,160 @@ func TestReadmission(t *testing.T) {
 			require.NotNil(t, event)
 			assert.Equal(t, test.generation, event.Generation)
 			assert.Equal(t, test.endpoint, event.Endpoint)
+		})
+	}
+}
+
+func TestRosterChecksNameAndCode(t *testing.T) {
+	roster := decide.NewRoster()
+	roster.Add(true, "André", "code-of-andre")
+	roster.Add(true, "Bob", "code-of-bobby")
+	roster.Add(false, "Whistle", "code-of-whistle")
+	for name, tt := range map[string]struct {
+		role, name, code string
+		want             protocol.Code
+		says             string
+	}{
+		"a right code":               {"player", "Bob", "code-of-bobby", "", ""},
+		"a name in another form":     {"player", "Andre\u0301", "code-of-andre", "", ""},
+		"a referee":                  {"referee", "Whistle", "code-of-whistle", "", ""},
+		"no code":                    {"player", "Bob", "", protocol.ErrMissingField, "registration_code is missing"},
+		"no code, unknown name":      {"player", "Carol", "", protocol.ErrMissingField, "registration_code is missing"},
+		"a wrong code":               {"player", "Bob", "code-of-bobbY", protocol.ErrNotAuthorized, `registration_code is not that of "Bob"`},
+		"an unknown name":            {"player", "Carol", "code-of-carol", protocol.ErrNotAuthorized, `no player with the display_name "Carol"`},
+		"a name in capitals":         {"player", "BOB", "code-of-carol", protocol.ErrNotAuthorized, `no player with the display_name "BOB"`},
+		"a code of another name":     {"player", "Bob", "code-of-andre", protocol.ErrNotAuthorized, `registration_code is not that of "Bob"`},
+		"an unknown name, real code": {"player", "Carol", "code-of-bobby", protocol.ErrNotAuthorized, `no player with the display_name "Carol"`},
+		"a player's code, a referee": {"referee", "Bob", "code-of-bobby", protocol.ErrNotAuthorized, `no referee with the display_name "Bob"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := roster.Check(&decide.Applicant{Code: tt.code, AgentRegistered: journal.AgentRegistered{Role: tt.role, DisplayName: tt.name}})
+			if tt.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			var no *decide.RejectionError
+			require.ErrorAs(t, err, &no)
+			assert.Equal(t, tt.want, no.Reason.Code)
+			assert.Contains(t, no.Reason.Detail, tt.says)
+			for _, name := range []string{"André", "Bob", "Whistle"} {
+				if name != tt.name {
+					assert.NotContains(t, no.Reason.Detail, name, "a guess shows no name of another agent")
+				}
+			}
+			if tt.code != "" {
+				assert.NotContains(t, no.Reason.Detail, tt.code)
+			}
+			assert.Zero(t, no.Retry, "waiting does not help")
+		})
+	}
+	assert.Equal(t, &journal.Roster{Players: 2, Referees: 1}, roster.Size())
+}
+
+func TestRosterRestrictsOnlyTheRolesThatItLists(t *testing.T) {
+	var none *decide.Roster
+	anybody := &decide.Applicant{AgentRegistered: journal.AgentRegistered{Role: "referee", DisplayName: "Whistle"}}
+	require.NoError(t, none.Check(anybody))
+	assert.Nil(t, none.Size())
+	players := decide.NewRoster()
+	players.Add(true, "Alice", "code-of-alice")
+	require.NoError(t, players.Check(anybody))
+	anybody.Role = "player"
+	require.Error(t, players.Check(anybody))
+}
+
+// Everybody at one address may fail five times in a minute for each name. Others are not affected.
+func TestGuessesAtRegistrationCodesAreLimited(t *testing.T) {
+	roster := decide.NewRoster()
+	roster.Add(true, "Bob", "code-of-bobby")
+	roster.Add(true, "Zoë", "code-of-zoe")
+	roster.Add(false, "Bob", "code-of-whistle")
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	var guesses decide.Guesses
+	guess := func(role, name, code, address string) protocol.Code {
+		err := guesses.Check(roster, &decide.Applicant{Code: code, AgentRegistered: journal.AgentRegistered{Role: role, DisplayName: name}}, address, now)
+		if no := (*decide.RejectionError)(nil); errors.As(err, &no) {
+			return no.Reason.Code
+		}
+		if err == nil {
+			return ""
+		}
+		return protocol.AsError(err).Code
+	}
+	for range 9 { // these are no guesses
+		assert.Empty(t, guess("player", "Bob", "code-of-bobby", "a"))
+		assert.Equal(t, protocol.ErrMissingField, guess("player", "Bob", "", "a"))
+		assert.Equal(t, protocol.ErrNotAuthorized, guess("player", "Carol", "code-of-bobby", "a"))
+	}
+	for range 5 {
+		assert.Equal(t, protocol.ErrNotAuthorized, guess("player", "Bob", "code-of-zoe", "a"))
+		assert.Equal(t, protocol.ErrNotAuthorized, guess("player", "Zoë", "code-of-bobby", "a"))
+	}
+	now = now.Add(40 * time.Second)
+	for _, code := range []string{"code-of-zoe", "code-of-bobby"} {
+		err := guesses.Check(roster, &decide.Applicant{Code: code, AgentRegistered: journal.AgentRegistered{Role: "player", DisplayName: "Bob"}}, "a", now)
+		e := protocol.AsError(err)
+		assert.Equal(t, protocol.ErrRateLimited, e.Code)
+		assert.Equal(t, "too many wrong values of registration_code for this name from this address: wait 20s", e.Detail)
+		assert.Equal(t, 20*time.Second, e.RetryAfter())
+	}
+	assert.Equal(t, protocol.ErrRateLimited, guess("player", "Zoe\u0308", "code-of-bobby", "a"), "the same name in another form")
+	assert.Empty(t, guess("player", "Bob", "code-of-bobby", "b"), "the owner at another address")
+	assert.Equal(t, protocol.ErrNotAuthorized, guess("referee", "Bob", "code-of-bobby", "a"), "another role")
+	now = now.Add(20 * time.Second)
+	assert.Equal(t, protocol.ErrNotAuthorized, guess("player", "Bob", "code-of-zoe", "a"))
+	assert.Empty(t, guess("player", "Bob", "code-of-bobby", "a"), "a minute later")
+	assert.NoError(t, guesses.Check(nil, &decide.Applicant{}, "a", now), "no roster")
+}
+
+func TestStartIsDue(t *testing.T) {
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	at := protocol.FormatTimestamp
+	planned := func(start time.Time) *journal.Decided {
+		return &journal.Decided{Command: protocol.CommandStart, StartAt: at(start)}
+	}
+	for name, tt := range map[string]struct {
+		rule              journal.Configuration
+		windowOver        bool
+		planned           *journal.Decided
+		players, referees int
+		want              bool
+	}{
+		"enough players":                      {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 1}}, players: 4, referees: 1, want: true},
+		"too few players":                     {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 1}}, players: 3, referees: 1},
+		"too few referees":                    {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 2}}, players: 4, referees: 1},
+		"only start_league":                   {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}}, players: 9, referees: 9},
+		"the window is over":                  {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 1}}, windowOver: true, players: 2, referees: 1, want: true},
+		"before the time":                     {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, StartAt: at(noon.Add(time.Second))}, players: 9, referees: 9},
+		"at the time":                         {rule: journal.Configuration{Participants: journal.Participants{Referees: 5}, StartAt: at(noon)}, players: 2, referees: 1, want: true},
+		"after the time, one player":          {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, StartAt: at(noon.Add(-time.Hour))}, players: 1, referees: 1},
+		"after the time, no referee":          {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, StartAt: at(noon.Add(-time.Hour))}, players: 5},
+		"registration has ended":              {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, RegistrationUntil: at(noon)}, players: 2, referees: 1, want: true},
+		"registration has ended, start later": {rule: journal.Configuration{Participants: journal.Participants{Referees: 1}, RegistrationUntil: at(noon), StartAt: at(noon.Add(time.Hour))}, players: 2, referees: 1},
+		"before the time, enough players":     {rule: journal.Configuration{Participants: journal.Participants{Players: 4, Referees: 1}, StartAt: at(noon.Add(time.Hour))}, players: 4, referees: 1, want: true},
+		"planned for now":                     {rule: journal.Configuration{Participants: journal.Participants{Players: 9}, StartAt: at(noon.Add(time.Hour))}, planned: planned(noon), players: 2, referees: 1, want: true},
+		"planned for later, enough players":   {rule: journal.Configuration{Participants: journal.Participants{Players: 2, Referees: 1}, StartAt: at(noon)}, planned: planned(noon.Add(time.Hour)), players: 2, referees: 1},
+		"planned for later, window over":      {windowOver: true, planned: planned(noon.Add(time.Hour)), players: 2, referees: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := journal.NewState()
+			record := func(data journal.Data) {
+				require.NoError(t, s.Apply(&journal.Event{Seq: s.Events + 1, At: "2026-11-23T11:00:00Z", Data: data}))
+			}
+			tt.rule.MinPlayers = 2
+			record(&journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1, Configuration: tt.rule})
+			for i := range tt.players {
+				record(&journal.AgentRegistered{AgentID: league.PlayerID(i + 1), Role: protocol.RolePlayer, Generation: 1})
+			}
+			for i := range tt.referees {
+				record(&journal.AgentRegistered{AgentID: league.RefereeID(i + 1), Role: protocol.RoleReferee, Generation: 1})
+			}
+			if tt.planned != nil {
+				tt.planned.By = "A. Smith"
+				record(tt.planned)
+			}
+			registrations := decide.Registrations{WindowOver: tt.windowOver}
+			assert.Equal(t, tt.want, registrations.Due(s, noon))
 		})
 	}
 }

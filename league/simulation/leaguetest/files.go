@@ -11,11 +11,15 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/inspect/audit"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/referee"
+	"evenodd/rules"
 )
 
 // NewRefereeWithFiles is NewReferee for a referee that writes match files to a folder.
@@ -175,3 +179,24 @@ func matchLogs(t *testing.T, folder store.Folder) (logs []*store.LoggedMatches) 
 }
 
 var UpdateFlag = flag.Bool("update", false, "replace the golden files by what the tests get now")
+
+// CloseAudited closes the files of the league and audits them.
+func (x *ManagerRun) CloseAudited() *journal.State {
+	x.World.T.Helper()
+	require.NoError(x.World.T, x.CloseFiles())
+	return x.World.CheckAudited(x.Folder)
+}
+
+// CheckAudited is CheckFiles, and the audit must have no findings.
+func (w *World) CheckAudited(folder store.Folder) *journal.State {
+	w.T.Helper()
+	state := w.CheckFiles(folder)
+	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game)})
+	require.NoError(w.T, err)
+	assert.Empty(w.T, report.Leagues[0].Findings)
+	return state
+}
+
+// All tells whether EVENODD_TEST_ALL asks for the long versions of tests, as
+// 'make test-all' does.
+func All() bool { return os.Getenv("EVENODD_TEST_ALL") != "" }

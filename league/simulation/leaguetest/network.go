@@ -182,3 +182,10 @@ func serveScript(mux *transport.Mux, w nethttp.ResponseWriter, r *nethttp.Reques
 	}
 	_, _ = w.Write(answer)
 }
+
+// NoDescriptors is a local failure of a caller: no file descriptors.
+type NoDescriptors struct{}
+
+func (NoDescriptors) Error() string { return "too many open files" }
+
+func (e NoDescriptors) Unwrap() error { return &transport.LocalError{} }
