@@ -1,17 +1,24 @@
 package manager_test
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/store"
 )
 
 func TestReportIsIdempotent(t *testing.T) {
@@ -151,4 +158,285 @@ func TestStandingsUpdateMatchesTheSpecification(t *testing.T) { // 003 §8.7 and
 			{Rank: 4, PlayerID: "P02", DisplayName: "Agent Beta", Played: 1, Losses: 1},
 		}, update.Standings)
 	})
+}
+
+// After three contradictory reports, another referee gets the match.
+func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2)
+		w.Referee("REF01", w.OnlyAccepting())
+		// while it has not answered, the match has no result
+		w.Referee("REF02", leaguetest.On(protocol.StartMatch.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for range 3 {
+			_, err := w.Report(w.ContradictoryReport("REF01"))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+			assert.Contains(t, protocol.AsError(err).Detail, "result.winner: by the rules of even_odd it is P01")
+		}
+		late := w.WinReport("REF01")
+		late.Attempt = 1 // it does not wait for the answer to attempt 2
+		_, err := w.Report(late)
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		assert.Contains(t, protocol.AsError(err).Detail, "REF01 has lost attempt 1 at match R1M1")
+		x.Finish()
+		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "without a delay")
+		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
+		assert.Equal(t, "REF01", state.Rounds[0].Matches[0].LostAttempts[0].RefereeID)
+		audited := auditOf(w, folder)
+		assert.Empty(t, audited.Findings, "the recorded result is that of the other referee")
+		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+	})
+}
+
+func rulesOf(findings []audit.Finding) (names []string) {
+	for _, f := range findings {
+		names = append(names, f.Rule)
+	}
+	return names
+}
+
+// A referee that does not correct a contradictory report within ten seconds loses the match.
+func TestMatchIsReassignedIfAContradictoryReportIsNotCorrected(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02")
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		_, err := w.Report(w.ContradictoryReport("REF01"))
+		require.Error(t, err)
+		w.Finish()
+		assert.Equal(t, 11*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At)
+		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+	})
+}
+
+// Rejected reports of a former referee do not count against the present one.
+func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 3, func(o *manager.Options) { o.LongestMatch = 20 })
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02", w.OnlyAccepting())
+		w.Referee("REF03")
+		w.Players(2)
+		w.WaitUntil(21 * leaguetest.Second)
+		require.Len(t, w.Calls(protocol.StartMatch.Name, "ref02"), 1, "REF01 has not reported in time")
+		for _, id := range []string{"REF02", "REF02", "REF01", "REF02"} {
+			_, err := w.Report(w.ContradictoryReport(id))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		}
+		w.Finish()
+		assert.Equal(t, 21*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref03")[0].At, "without a delay")
+	})
+}
+
+// A corrected report within ten seconds counts.
+func TestCorrectedReportCounts(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02", w.OnlyAccepting())
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		_, err := w.Report(w.ContradictoryReport("REF01"))
+		require.Error(t, err)
+		w.WaitUntil(9 * leaguetest.Second)
+		_, err = w.Report(w.WinReport("REF01"))
+		require.NoError(t, err)
+		w.Finish()
+		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
+		assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
+	})
+}
+
+// Without another referee, the match is a draw without choices, whatever was reported. The audit
+// notes it.
+func TestContradictoryReportOfTheOnlyRefereeDecidesNothing(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for range 3 {
+			_, err := w.Report(w.ContradictoryReport("REF01"))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		}
+		x.Finish()
+		r := x.Manager.Results()[0]
+		assert.Equal(t, "DRAW   0 stated", fmt.Sprintf("%s %s %s %d %s", r.Status, r.Winner, r.ChoiceA, r.Number, r.Grade))
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+		audited := auditOf(w, folder)
+		assert.Empty(t, audited.Findings)
+		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+		assert.Equal(t, 1, audited.Stated)
+	})
+}
+
+// A third-party referee reports that both players failed, but both answer pings: another
+// referee gets the match.
+func TestDoubleTechnicalLossOfReachablePlayersIsRejected(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Referee("REF02")
+		w.Players(2, leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
+		w.WaitUntil(leaguetest.Second)
+		pings := w.CountCalls(protocol.Ping.Name, "p01")
+		for range 2 {
+			_, err := w.Report(doubleLossReport(w, "REF01"))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		}
+		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
+		x.Finish()
+		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+		assert.NotEqual(t, league.StatusTechnicalLoss, x.Manager.Results()[0].Status)
+		require.NoError(t, x.CloseFiles())
+		state := w.CheckFiles(folder)
+		assert.Equal(t, "it says that P01 and P02 both failed, but both answer", state.Rounds[0].Matches[0].LostAttempts[0].Reason)
+		assert.Empty(t, auditOf(w, folder).Findings)
+	})
+}
+
+// Reports that arrive during the pings wait for the verdict on the first report. The pings
+// continue if the referee closes its connection.
+func TestReportsWaitForPendingPings(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		patience time.Duration // how long the first caller waits
+		then     func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
+	}{
+		{"the same report again", 5 * leaguetest.Second, doubleLossReport},
+		{"the same report again after the first caller hung up", leaguetest.Second / 4, doubleLossReport},
+		{"a consistent report", 5 * leaguetest.Second, (*leaguetest.World).WinReport},
+	} {
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			x := w.StartManagerIn(folder, 2, 2)
+			thirdPartyReferee(w, "REF01", w.AcceptMatch)
+			w.Referee("REF02")
+			// The delays keep REF02 from ending the match at the instant of the verdict: a report that
+			// waits would be one of a match with a result, E007.
+			w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)),
+				leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
+			w.WaitUntil(10 * leaguetest.Second)
+			pings := w.CountCalls(protocol.Ping.Name, "p01")
+			first := w.InBackground(func() {
+				assertRateLimited, stop := context.WithTimeout(w.Context, test.patience)
+				defer stop()
+				_, err := protocol.ReportMatchResult.Call(assertRateLimited, w.Untrusted, w.ManagerPeer(), doubleLossReport(w, "REF01"))
+				assert.Error(t, err)
+			})
+			w.WaitUntil(10*leaguetest.Second + leaguetest.Second/2)
+			_, err := w.Report(test.then(w, "REF01"))
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+			assert.Equal(t, 11*leaguetest.Second, w.Now(), "when both players have answered")
+			<-first
+			assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
+			x.Finish()
+			assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+			require.NoError(t, x.CloseFiles())
+			assert.Len(t, w.CheckFiles(folder).Rounds[0].Matches[0].LostAttempts, 1)
+			assert.Empty(t, auditOf(w, folder).Findings)
+		})
+	}
+}
+
+// cutAfter cuts the files of a league after the first journal event of a type, as after a
+// crash.
+func cutAfter(t *testing.T, w *leaguetest.World, folder store.Folder, kind string) {
+	t.Helper()
+	var cut []byte
+	for line := range bytes.Lines(leaguetest.ReadJournal(w, folder)) {
+		cut = append(cut, line...)
+		if bytes.Contains(line, []byte(`"type":"`+kind+`"`)) {
+			break
+		}
+	}
+	require.NoError(t, os.WriteFile(folder.Journal(leaguetest.LeagueID), cut, 0o644))
+	require.NoError(t, os.Remove(folder.Standings(leaguetest.LeagueID)))
+	require.NoError(t, os.RemoveAll(folder.Matches(leaguetest.LeagueID)))
+}
+
+// After a restart, the manager still knows that the result comes from a rejected report.
+func TestRejectedReportSurvivesARestart(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		report func(w *leaguetest.World, refereeID string) *protocol.MatchResultReport
+		times  int
+		want   string // status and winner
+	}{
+		{"a double loss", doubleLossReport, 1, "TECHNICAL_LOSS "},
+		{"a contradictory report", (*leaguetest.World).ContradictoryReport, 3, "DRAW "},
+	} {
+		for _, last := range []string{"attempt_lost", "agent_failed"} {
+			leaguetest.RunInMemory(t, test.name+" until "+last, func(t *testing.T, w *leaguetest.World) {
+				folder := leaguetest.TempFolder(t)
+				x := w.StartManagerIn(folder, 2, 1)
+				thirdPartyReferee(w, "REF01", w.AcceptMatch)
+				w.Players(2)
+				w.WaitUntil(leaguetest.Second)
+				for range test.times {
+					_, err := w.Report(test.report(w, "REF01"))
+					assert.Equal(t, test.times > 1, err != nil)
+				}
+				w.WaitUntil(2 * leaguetest.Second)
+				x.Kill()
+				cutAfter(t, w, folder, last)
+				x = w.StartManagerIn(folder, 2, 1)
+				for range test.times {
+					w.WaitUntil(w.Now() + 5*leaguetest.Second)
+					_, _ = w.Report(test.report(w, "REF01")) // accepted or not
+				}
+				x.Finish()
+				r := x.Manager.Results()[0]
+				assert.Equal(t, test.want, r.Status+" "+r.Winner)
+				require.NoError(t, x.CloseFiles())
+				audited := auditOf(w, folder)
+				assert.Empty(t, audited.Findings)
+				assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+			})
+		}
+	}
+}
+
+// A restarted manager also pings the players before it records a double technical loss.
+func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		x.Kill()
+		x = w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Pace = 30 })
+		w.WaitUntil(10 * leaguetest.Second)
+		_, err := w.Report(doubleLossReport(w, "REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		w.WaitUntil(40 * leaguetest.Second)
+		pings := w.CountCalls(protocol.Ping.Name, "p01")
+		_, err = w.Report(doubleLossReport(w, "REF01"))
+		require.NoError(t, err)
+		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"))
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		w.CheckFiles(folder)
+		audited := auditOf(w, folder)
+		assert.Empty(t, audited.Findings)
+		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+	})
+}
+
+// doubleLossReport is a report that both players of R1M1 lost technically.
+func doubleLossReport(w *leaguetest.World, refereeID string) *protocol.MatchResultReport {
+	q := w.ReportOf(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
+	q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
+	return q
 }
