@@ -196,7 +196,3 @@ func (w *World) CheckAudited(folder store.Folder) *journal.State {
 	assert.Empty(w.T, report.Leagues[0].Findings)
 	return state
 }
-
-// All tells whether EVENODD_TEST_ALL asks for the long versions of tests, as
-// 'make test-all' does.
-func All() bool { return os.Getenv("EVENODD_TEST_ALL") != "" }
