@@ -39,8 +39,8 @@ func (m *Manager) writeMatches(from, to int, damaged bool) {
 }
 
 // needsFile returns the function that writes the file of a match; nil if the file is there. It
-// does not replace a file that the referee writes meanwhile. It renames the file of a result that no
-// longer counts, and that of the attempt that does.
+// does not replace a file that the referee writes meanwhile. It keeps a result that no longer counts in
+// a file of its own, and renames that of the attempt that does.
 func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path string, doc *store.Match) error) {
 	m.mu.Lock()
 	match := m.state.Match(id)
@@ -58,17 +58,19 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path st
 		case err != nil && !damaged, err == nil && (!decided || r != nil && isFileOf(doc, r)):
 			return nil // the audit finds other errors
 		case err == nil && doc.WrittenBy == store.WrittenByReferee:
-			m.rename(path, folder.Attempt(m.options.LeagueID, name, doc.Attempt))
-		default:
-			write = store.WriteMatch
+			if err = folder.KeepAttempt(doc); err != nil {
+				m.files.written(path, err)
+				return nil
+			}
 		}
+		write = store.WriteMatch
 	}
 	if r == nil {
 		return nil
 	}
 	own := folder.Attempt(m.options.LeagueID, name, r.Number)
 	if doc, err := store.Read[store.Match](own); err == nil && isFileOf(doc, r) {
-		m.rename(own, path)
+		m.files.written(path, os.Rename(own, path))
 		return nil
 	}
 	return write
@@ -79,8 +81,6 @@ func isFileOf(doc *store.Match, r *journal.MatchReported) bool {
 	return doc.Attempt == r.Number && doc.RefereeID == r.RefereeID &&
 		reflect.DeepEqual(doc.Result, &store.MatchResult{Result: r.Result, Score: r.Score})
 }
-
-func (m *Manager) rename(from, to string) { m.files.written(to, os.Rename(from, to)) }
 
 // rebuilt makes the file of a match from the log of the referee, if this is in the folder, or from
 // the journal. If the log lacks the acknowledgement, the file lacks it too, until the referee

@@ -31,8 +31,8 @@ import (
 // The sequences are leagues in which an organiser sends random commands at random moments,
 // and the manager dies at random events. Each is audited after its end.
 //
-//	go test ./league -run TestOrganiserSequences -sequence 7      one league again
-//	go test ./league -run TestOrganiserSequences -sequences 1000  that many
+//	go test ./league/manager -run TestOrganiserSequences -sequence 7      one league again
+//	go test ./league/manager -run TestOrganiserSequences -sequences 1000  that many
 var (
 	oneSequence  = flag.Uint64("sequence", 0, "play the league of this seed alone")
 	sequenceSize = flag.Int("sequences", 0, "how many leagues to play")
@@ -67,7 +67,7 @@ func playSequence(t *testing.T, seed uint64) {
 			t.Errorf("panic: %v", v)
 		}
 		if t.Failed() {
-			t.Errorf("go test ./league -run TestOrganiserSequences -sequence %d", seed)
+			t.Errorf("go test ./league/manager -run TestOrganiserSequences -sequence %d", seed)
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {

@@ -167,7 +167,25 @@ func TestAnnulledResultIsNotWrittenAgainInPlaceOfItsRematch(t *testing.T) {
 	require.NoError(t, log.Close())
 }
 
-// The manager renames the file of an annulled result only after the round.
+// The manager and the referee both keep an annulled result before they write the file of the match. One
+// of them has read it before the other one has replaced it.
+func TestAnnulledResultIsKeptOnce(t *testing.T) {
+	folder := Folder(t.TempDir())
+	log, _ := openLog(t, folder)
+	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
+	read, err := folder.LoadMatch("cup", "R1M1")
+	require.NoError(t, err)
+	require.NoError(t, log.Write(played("R1M1", 2, StateAcknowledged)))
+	require.NoError(t, folder.KeepAttempt(read))
+	for attempt, path := range map[int]string{1: folder.Attempt("cup", "R1M1", 1), 2: folder.Match("cup", "R1M1")} {
+		doc, err := Read[Match](path)
+		require.NoError(t, err)
+		assert.Equal(t, attempt, doc.Attempt)
+	}
+	require.NoError(t, log.Close())
+}
+
+// The manager keeps the file of an annulled result only after the round.
 func TestRematchKeepsTheFileOfTheAnnulledResult(t *testing.T) {
 	folder := Folder(t.TempDir())
 	log, _ := openLog(t, folder)
