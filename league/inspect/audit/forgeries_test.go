@@ -250,6 +250,9 @@ func TestForgeries(t *testing.T) {
 		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a7.json", `"match_id"`}}, 1},
 		{"an attempt under another name", func(w *savedLeague) { w.write("data/matches/cup/R1M1-a7.json", w.read(r1m1)) },
 			[]position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a7.json", `"match_id"`}}, 1},
+		{"a match file of another league of the same name", func(w *savedLeague) {
+			w.edit(r1m1, `"attempt": 1`, `"started": "`+strings.Repeat("0", 64)+`", "attempt": 1`)
+		}, []position{{audit.RuleMatchFile, r1m1, `"started"`}}, 1},
 		{"a match file of an unknown writer", func(w *savedLeague) { w.edit(r1m1, `"written_by": "referee"`, `"written_by": "someone"`) },
 			[]position{{audit.RuleMatchFile, r1m1, `"someone"`}}, 1},
 		{"a referee's match file said to be the manager's", func(w *savedLeague) {

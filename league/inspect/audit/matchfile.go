@@ -153,9 +153,12 @@ func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []differ
 		}
 	}
 	if got.WrittenBy == store.WrittenByManager { // which knows no more than the report
-		want.ConversationID, want.Omitted, want.Transcript = "", 0, nil
+		want.ConversationID, want.Started, want.Omitted, want.Transcript = "", "", 0, nil
 	} else {
-		want.ConversationID = protocol.MatchConversation(f.match.id, got.Attempt)
+		want.ConversationID, want.Started = protocol.MatchConversation(f.match.id, got.Attempt), ""
+		if is := a.state.Agents[got.RefereeID]; is != nil && is.RelaysSignatures && a.signs() {
+			want.Started = a.startHash
+		}
 		got.Transcript, want.Transcript = nil, nil
 	}
 	if r != nil {
