@@ -1,13 +1,16 @@
 package cmd_test
 
 import (
+	"bufio"
 	"html"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -251,18 +254,36 @@ func atFreePort(command string) string {
 func TestRequestsForPagesUseUpNoCallsOfAgents(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "2")
-	status := http.StatusOK
-	for n := 0; n < 3900 && status != http.StatusTooManyRequests; n++ { // agents may make 4,000 calls at once
-		page, err := http.Get(strings.TrimSuffix(m.url, "/mcp") + "/players/P99")
-		require.NoError(t, err)
-		_, err = io.Copy(io.Discard, page.Body)
-		require.NoError(t, err)
-		require.NoError(t, page.Body.Close())
-		status = page.StatusCode
+	refused := false
+	for n := 0; n < 3900 && !refused; n += 100 { // agents may make 4,000 calls at once
+		refused = slices.Contains(statusesOf(t, strings.TrimSuffix(m.url, "/mcp")+"/players/P99", 100), http.StatusTooManyRequests)
 	}
-	assert.Equal(t, http.StatusTooManyRequests, status)
-	status, _ = post(t, m.url, `{"jsonrpc":"2.0","method":"ping","params":{},"id":1}`)
+	assert.True(t, refused)
+	status, _ := post(t, m.url, `{"jsonrpc":"2.0","method":"ping","params":{},"id":1}`)
 	assert.Equal(t, http.StatusOK, status)
+}
+
+// statusesOf sends requests for a page over one connection without waiting, because a slow machine would
+// else stay below the limit.
+func statusesOf(t *testing.T, url string, requests int) (statuses []int) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	conn, err := net.Dial("tcp", request.URL.Host)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	for range requests {
+		require.NoError(t, request.Write(conn))
+	}
+	answers := bufio.NewReader(conn)
+	for range requests {
+		answer, err := http.ReadResponse(answers, request)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		statuses = append(statuses, answer.StatusCode)
+	}
+	return statuses
 }
 
 // The picture of the README shows a command, and the words that it prints in order.
