@@ -27,13 +27,14 @@ type upMember struct {
 	env        []string
 	elsewhere  string // the URL of a player that runs elsewhere; "" for a process
 
-	state   supervise.State
-	port    string // on which it listened last; "" before
-	ready   bool   // it has listened once
-	heard   bool   // this run has listened
-	last    string // the last line of its log
-	problem string // its last error
-	output  strings.Builder
+	state    supervise.State
+	stopping bool   // the process is told to stop
+	port     string // on which it listened last; "" before
+	ready    bool   // it has listened once
+	heard    bool   // this run has listened
+	last     string // the last line of its log
+	problem  string // its last error
+	output   strings.Builder
 }
 
 // The lines by which a process tells that it listens. The log names the endpoint of an agent.
@@ -102,15 +103,15 @@ func entrantFlags(e *config.Entrant) (args []string) {
 
 // run runs the process until it needs no restart.
 func (m *upMember) run(ctx context.Context) supervise.State {
-	task := supervise.Task{Start: m.start, Final: m.final, Changed: m.changed, Policy: upPolicy(), Patience: upPatience}
+	task := supervise.Task{Process: m.runOnce, Final: m.final, Changed: m.changed, Policy: upPolicy()}
 	return task.Run(ctx)
 }
 
 // why is the reason of the last end of the process.
 func (m *upMember) why() string { return cmp.Or(m.problem, m.state.Exit.Text) }
 
-// start starts the process. A restarted process listens on the same port, if it had one.
-func (m *upMember) start() (*supervise.Running, error) {
+// runOnce runs the process until it ends. A restarted process listens on the same port, if it had one.
+func (m *upMember) runOnce(ctx context.Context) supervise.Exit {
 	g := m.group
 	g.mu.Lock()
 	if !m.heard && m.role != "manager" {
@@ -125,8 +126,25 @@ func (m *upMember) start() (*supervise.Running, error) {
 	m.heard, m.problem = false, ""
 	m.output.Reset()
 	g.mu.Unlock()
-	command := supervise.Command{Path: g.program, Args: args, Dir: m.dir, Env: m.env, Output: m.printed, Errors: m.logged}
-	return command.Start()
+	command := supervise.Command{Path: g.program, Args: args, Dir: m.dir, Env: m.env, Output: m.printed, Errors: m.logged,
+		Started:  func(pid int) { g.note("%s runs with process id %d", m.called(), pid) },
+		Stopping: m.stop, Patience: upPatience}
+	return command.Run(ctx)
+}
+
+// called is the name of the process for people.
+func (m *upMember) called() string {
+	if m.name == m.role {
+		return m.name
+	}
+	return fmt.Sprintf("%s (%s)", m.name, m.role)
+}
+
+// stop notes that the process is told to stop.
+func (m *upMember) stop() {
+	m.group.mu.Lock()
+	defer m.group.mu.Unlock()
+	m.stopping = true
 }
 
 // final tells whether the process is done, or would fail again: its command line is wrong, or
@@ -179,7 +197,7 @@ func (m *upMember) logged(line string) {
 		return
 	}
 	// how to resume is for a single agent
-	if m.state.Phase != supervise.PhaseStopping || !strings.HasPrefix(m.problem, "interrupted. ") {
+	if !m.stopping || !strings.HasPrefix(m.problem, "interrupted. ") {
 		g.note("%s | %s", m.name, line)
 	}
 }
@@ -203,26 +221,18 @@ func (m *upMember) changed(s supervise.State) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m.state = s
-	who := fmt.Sprintf("%s (%s)", m.name, m.role)
-	if m.name == m.role {
-		who = m.name
-	}
-	switch s.Phase {
-	case supervise.PhaseRunning:
-		g.note("%s runs with process id %d", who, s.PID)
-	case supervise.PhasePausing:
-		g.note("%s has ended: %s; it starts again in %s", who, s.Exit.Text, s.Pause.Round(time.Millisecond))
-	case supervise.PhaseFailed:
-		g.note("%s has ended: %s; it is not started again, because it ended %d times in a minute", who,
-			s.Exit.Text, upPolicy().Most+1)
-	case supervise.PhaseEnded:
-		if !m.succeeded(s) {
-			g.note("%s has ended: %s; it is not started again, because the same would happen", who, s.Exit.Text)
-			return
-		}
-		g.note("%s has ended", who)
-	case supervise.PhaseStopped:
-		g.note("%s is stopped", who)
-	case supervise.PhaseStopping:
+	ended := m.called() + " has ended"
+	switch {
+	case s.Phase == supervise.PhaseStopped:
+		g.note("%s is stopped", m.called())
+	case s.Phase == supervise.PhasePausing:
+		g.note("%s: %s; it starts again in %s", ended, s.Exit.Text, s.Pause.Round(time.Millisecond))
+	case s.Phase == supervise.PhaseFailed:
+		g.note("%s: %s; it is not started again, because it ended %d times in a minute", ended, s.Exit.Text,
+			upPolicy().Most+1)
+	case m.succeeded(s):
+		g.note("%s", ended)
+	default:
+		g.note("%s: %s; it is not started again, because the same would happen", ended, s.Exit.Text)
 	}
 }

@@ -9,10 +9,6 @@ import (
 	"time"
 )
 
-// outputDelay is how long the output of a process that has ended is read, if a program that
-// it started still has the output open.
-const outputDelay = 2 * time.Second
-
 // A Command says how a process is started.
 type Command struct {
 	Path string // of this program
@@ -23,6 +19,10 @@ type Command struct {
 	// Output and Errors get the lines of standard output and standard error, without line
 	// end. A longer line than maxLine bytes comes in pieces.
 	Output, Errors func(line string)
+
+	Started  func(pid int)
+	Stopping func()        // called before the process is told to stop
+	Patience time.Duration // of a process that is told to stop, before it is killed
 }
 
 // childCommand precedes the arguments of a supervised process.
@@ -48,36 +48,34 @@ func UntilEnd(parent context.Context, input io.Reader) context.Context {
 	return ctx
 }
 
-// Start starts a process that ends at the latest when this one does.
-func (c *Command) Start() (*Running, error) {
-	cmd := exec.CommandContext(context.Background(), c.Path) //nolint:gosec // this program; Stop and Kill end it
+// Run runs a process, and waits for its end and for that of its output. When ctx ends, it tells the
+// process to stop. The process ends at the latest when this one does.
+func (c *Command) Run(ctx context.Context) Exit {
+	cmd := exec.CommandContext(ctx, c.Path) //nolint:gosec // this program
 	cmd.Args = append([]string{"evenodd", childCommand}, c.Args...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, c.Env, outputDelay
+	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, c.Env, c.Patience
 	output, toOutput := io.Pipe()
 	errors, toErrors := io.Pipe()
 	cmd.Stdout, cmd.Stderr = toOutput, toErrors
 	alive, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		cmd.Cancel = func() error {
+			c.Stopping()
+			return alive.Close()
+		}
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
+	if err != nil {
+		return Exit{-1, err.Error()}
 	}
 	var reading sync.WaitGroup
 	reading.Go(func() { passOn(output, c.Output) })
 	reading.Go(func() { passOn(errors, c.Errors) })
-	exited := make(chan Exit, 1)
-	go func() { // ends with the process
-		_ = cmd.Wait() // the state tells
-		_, _ = toOutput.Close(), toErrors.Close()
-		reading.Wait()
-		exited <- Exit{cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}
-	}()
-	return &Running{
-		PID: cmd.Process.Pid, Exited: exited,
-		Stop: func() { _ = alive.Close() },
-		Kill: func() { _ = cmd.Process.Kill() }, // it may have ended
-	}, nil
+	c.Started(cmd.Process.Pid)
+	_ = cmd.Wait() // the state tells
+	_, _ = toOutput.Close(), toErrors.Close()
+	reading.Wait()
+	return Exit{cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}
 }
 
 // maxLine is the largest number of bytes of a line.

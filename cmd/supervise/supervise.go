@@ -12,11 +12,10 @@ import (
 
 // A Task is a process that must run until it ends by itself.
 type Task struct {
-	Start    func() (*Running, error) // starts the process, also again
-	Final    func(Exit) bool          // tells whether the process is done after an exit, or must not be started again
-	Changed  func(State)              // gets every change; Run waits for it
-	Policy   Policy
-	Patience time.Duration // of a process between Stop and Kill
+	Process func(ctx context.Context) Exit // starts the process, also again, and waits for its end; see Command.Run
+	Final   func(Exit) bool                // tells whether the process is done after an exit, or must not be started again
+	Changed func(State)                    // gets every change; Run waits for it
+	Policy  Policy
 }
 
 // A Policy says when a process that has died is started again.
@@ -25,14 +24,6 @@ type Policy struct {
 	Longest time.Duration // longest pause
 	Most    int           // restarts in a Window; a process that dies once more stays down
 	Window  time.Duration
-}
-
-// A Running is a running process.
-type Running struct {
-	PID    int
-	Exited <-chan Exit // gets one value when the process has ended and its output was read
-	Stop   func()      // asks the process to end; may be called again
-	Kill   func()
 }
 
 // An Exit tells how a process ended.
@@ -46,18 +37,15 @@ type Phase string
 
 // The phases of a Task. The last three are final.
 const (
-	PhaseRunning  Phase = "running"
-	PhasePausing  Phase = "restarting" // before a restart
-	PhaseStopping Phase = "stopping"
-	PhaseEnded    Phase = "ended"
-	PhaseFailed   Phase = "failed" // died more often than the Policy allows
-	PhaseStopped  Phase = "stopped"
+	PhasePausing Phase = "restarting" // before a restart
+	PhaseEnded   Phase = "ended"
+	PhaseFailed  Phase = "failed" // died more often than the Policy allows
+	PhaseStopped Phase = "stopped"
 )
 
 // A State is the state of a Task.
 type State struct {
-	Phase    Phase
-	PID      int // 0 unless the process runs
+	Phase    Phase // "" during the first run
 	Restarts int
 	Exit     Exit          // the last one
 	Pause    time.Duration // before the restart, in PhasePausing
@@ -73,20 +61,12 @@ func (t *Task) Run(ctx context.Context) State {
 		return state
 	}
 	var recent []time.Time // when it died, in the window of the policy
-	for {
-		done := false
-		if p, err := t.Start(); err != nil {
-			state.Exit = Exit{Code: -1, Text: err.Error()}
-		} else {
-			state.PID = p.PID
-			change(PhaseRunning)
-			state.Exit = t.wait(ctx, p, func() { change(PhaseStopping) })
-			state.PID, done = 0, t.Final(state.Exit)
-		}
+	for ; ; state.Restarts++ {
+		state.Exit = t.Process(ctx)
 		if ctx.Err() != nil {
 			return change(PhaseStopped)
 		}
-		if done {
+		if t.Final(state.Exit) {
 			return change(PhaseEnded)
 		}
 		recent = slices.DeleteFunc(recent, func(died time.Time) bool { return time.Since(died) >= t.Policy.Window })
@@ -101,24 +81,5 @@ func (t *Task) Run(ctx context.Context) State {
 		case <-ctx.Done():
 			return change(PhaseStopped)
 		}
-		state.Restarts++
 	}
-}
-
-// wait waits for the end of a process. When ctx ends, it stops the process.
-func (t *Task) wait(ctx context.Context, p *Running, stopping func()) Exit {
-	select {
-	case exit := <-p.Exited:
-		return exit
-	case <-ctx.Done():
-	}
-	stopping()
-	p.Stop()
-	select {
-	case exit := <-p.Exited:
-		return exit
-	case <-time.After(t.Patience):
-	}
-	p.Kill()
-	return <-p.Exited
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +33,7 @@ func TestPausesDoubleUpToTheLongest(t *testing.T) {
 				run{lasts: tt.lasts, exit: crash}, run{lasts: 1, exit: done})}
 			synctest.Test(t, func(t *testing.T) {
 				var got []time.Duration
-				task := &Task{Start: s.start, Final: func(e Exit) bool { return e.Code == 0 },
+				task := &Task{Process: s.run, Final: func(e Exit) bool { return e.Code == 0 },
 					Changed: func(state State) {
 						if state.Phase == PhasePausing {
 							got = append(got, state.Pause)
@@ -49,7 +51,6 @@ func TestPausesDoubleUpToTheLongest(t *testing.T) {
 type script struct {
 	runs    []run
 	started []time.Duration // since the start of the test
-	ended   []string
 	begin   time.Time
 }
 
@@ -57,8 +58,6 @@ type script struct {
 type run struct {
 	lasts     time.Duration
 	exit      Exit
-	err       error // of the start
-	stubborn  bool  // Stop has no effect
 	stopDelay time.Duration
 }
 
@@ -67,37 +66,19 @@ var (
 	done  = Exit{0, "exit status 0"}
 )
 
-func (s *script) start() (*Running, error) {
+func (s *script) run(ctx context.Context) Exit {
 	r := s.runs[min(len(s.started), len(s.runs)-1)]
 	s.started = append(s.started, time.Since(s.begin))
-	if r.err != nil {
-		return nil, r.err
+	var ends <-chan time.Time
+	if r.lasts > 0 {
+		ends = time.After(r.lasts)
 	}
-	exited, stop, kill := make(chan Exit, 1), make(chan struct{}, 2), make(chan struct{}, 2)
-	go func() {
-		var ends <-chan time.Time
-		if r.lasts > 0 {
-			ends = time.After(r.lasts)
-		}
-		for {
-			select {
-			case <-ends:
-				exited <- r.exit
-				return
-			case <-stop:
-				if !r.stubborn {
-					ends = time.After(r.stopDelay)
-				}
-			case <-kill:
-				exited <- crash
-				return
-			}
-		}
-	}()
-	return &Running{PID: len(s.started), Exited: exited,
-		Stop: func() { s.ended = append(s.ended, "stop"); stop <- struct{}{} },
-		Kill: func() { s.ended = append(s.ended, "kill"); kill <- struct{}{} },
-	}, nil
+	select {
+	case <-ends:
+	case <-ctx.Done():
+		time.Sleep(r.stopDelay)
+	}
+	return r.exit
 }
 
 // supervise runs a script until the task ends or for a time, in virtual time, and returns the
@@ -112,8 +93,8 @@ func supervised(t *testing.T, s *script, until time.Duration) (State, string, ti
 		ctx, cancel := context.WithTimeout(t.Context(), until)
 		defer cancel()
 		task := &Task{
-			Start: s.start, Final: func(e Exit) bool { return e.Code == 0 }, Patience: 10 * time.Second,
-			Changed: func(state State) { states = append(states, fmt.Sprintf("%s %d", state.Phase, state.PID)) },
+			Process: s.run, Final: func(e Exit) bool { return e.Code == 0 },
+			Changed: func(state State) { states = append(states, string(state.Phase)) },
 			Policy:  Policy{First: time.Second, Longest: 8 * time.Second, Most: 3, Window: time.Minute},
 		}
 		final = task.Run(ctx)
@@ -123,12 +104,11 @@ func supervised(t *testing.T, s *script, until time.Duration) (State, string, ti
 }
 
 func TestProcessThatDiesIsStartedAgain(t *testing.T) {
-	s := &script{runs: []run{{lasts: time.Second, exit: crash}, {err: errors.New("no memory")}, {lasts: time.Second, exit: done}}}
+	s := &script{runs: []run{{lasts: time.Second, exit: crash}, {lasts: 1, exit: Exit{-1, "no memory"}}, {lasts: time.Second, exit: done}}}
 	final, states, _ := supervised(t, s, time.Hour)
-	assert.Equal(t, "running 1, restarting 0, restarting 0, running 3, ended 0", states)
+	assert.Equal(t, "restarting, restarting, ended", states)
 	assert.Equal(t, State{Phase: PhaseEnded, Restarts: 2, Exit: done, Pause: 2 * time.Second}, final)
-	assert.Equal(t, []time.Duration{0, 2 * time.Second, 4 * time.Second}, s.started)
-	assert.Empty(t, s.ended)
+	assert.Equal(t, []time.Duration{0, 2 * time.Second, 4*time.Second + 1}, s.started)
 }
 
 func TestProcessThatDiesTooOftenStaysDown(t *testing.T) {
@@ -153,11 +133,9 @@ func TestStoppedTaskLeavesNoProcess(t *testing.T) {
 		run    run
 		states string
 		took   time.Duration
-		ended  []string
 	}{
-		{"the process ends in time", run{stopDelay: 9 * time.Second, exit: done}, "running 1, stopping 1, stopped 0", 14 * time.Second, []string{"stop"}},
-		{"the process does not end", run{stubborn: true}, "running 1, stopping 1, stopped 0", 15 * time.Second, []string{"stop", "kill"}},
-		{"the task pauses", run{lasts: 4500 * time.Millisecond, exit: crash}, "running 1, restarting 0, stopped 0", 5 * time.Second, nil},
+		{"the process runs", run{stopDelay: 9 * time.Second, exit: done}, "stopped", 14 * time.Second},
+		{"the task pauses", run{lasts: 4500 * time.Millisecond, exit: crash}, "restarting, stopped", 5 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{runs: []run{tt.run}}
@@ -165,10 +143,41 @@ func TestStoppedTaskLeavesNoProcess(t *testing.T) {
 			assert.Equal(t, PhaseStopped, final.Phase)
 			assert.Equal(t, tt.states, states)
 			assert.Equal(t, tt.took, took)
-			assert.Equal(t, tt.ended, s.ended)
 			assert.Len(t, s.started, 1)
 		})
 	}
+}
+
+// This test binary is a process that ignores the end of its input if an argument says so.
+func TestMain(m *testing.M) {
+	if args, supervised := Child(os.Args[1:]); supervised {
+		fmt.Println("one", args)
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		if args[0] == "stubborn" {
+			time.Sleep(time.Minute)
+		}
+		os.Exit(7)
+	}
+	os.Exit(m.Run())
+}
+
+func TestStoppedProcessEndsOrIsKilled(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	for argument, want := range map[string]int{"obedient": 7, "stubborn": -1} {
+		ctx, stop := context.WithCancel(t.Context())
+		var got []string
+		c := Command{Path: program, Args: []string{argument}, Errors: func(string) {}, Patience: 300 * time.Millisecond,
+			Output:  func(line string) { got = append(got, line); stop() },
+			Started: func(pid int) { assert.Positive(t, pid) }, Stopping: func() {}}
+		if argument == "obedient" {
+			c.Patience = time.Minute
+		}
+		assert.Equal(t, want, c.Run(ctx).Code, argument)
+		assert.Equal(t, []string{"one [" + argument + "]"}, got)
+	}
+	missing := Command{Path: program + "-missing"}
+	assert.Equal(t, -1, missing.Run(t.Context()).Code)
 }
 
 func TestLinesOfAProcessArePassedOnWhole(t *testing.T) {
