@@ -508,3 +508,14 @@ func TestProtocolPageNamesNothingUnknown(t *testing.T) {
 		}
 	}
 }
+
+// A code outside the catalogue has no name and no JSON-RPC code.
+func TestEveryCodeIsInTheCatalogue(t *testing.T) {
+	source, err := os.ReadFile("errors.go")
+	require.NoError(t, err)
+	codes := regexp.MustCompile(`Code = "(E\d+)"`).FindAllSubmatch(source, -1)
+	assert.Len(t, codes, len(catalogue))
+	for _, code := range codes {
+		assert.NotEmpty(t, Code(code[1]).Name(), "%s", code[1])
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -333,4 +334,25 @@ func FuzzAudit(f *testing.F) {
 			assert.NotEmpty(t, found.Detail)
 		}
 	})
+}
+
+// A rule without a check finds nothing.
+func TestEveryRuleHasACheck(t *testing.T) {
+	var checks strings.Builder
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		if name != "rules.go" && !strings.HasSuffix(name, "_test.go") {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			checks.Write(text)
+		}
+	}
+	rules, err := os.ReadFile("rules.go")
+	require.NoError(t, err)
+	found := regexp.MustCompile(`(?m)^\t(Rule\w+) += `).FindAllSubmatch(rules, -1)
+	assert.NotEmpty(t, found)
+	for _, rule := range found {
+		assert.Regexp(t, `\b`+string(rule[1])+`\b`, checks.String())
+	}
 }
