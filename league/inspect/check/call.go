@@ -91,17 +91,6 @@ func methodOf(name string) *dialect.Method {
 	return &dialect.Method{}
 }
 
-// exchange returns a call as evidence. It may still be in progress.
-func (c *call) exchange() *Exchange {
-	if c == nil {
-		return nil
-	}
-	c.to.fakes.mu.Lock()
-	defer c.to.fakes.mu.Unlock()
-	x := c.Exchange
-	return &x
-}
-
 // wrap returns the response to a call in the form of the specification; nil for none.
 func (c *call) wrap(p response) []byte {
 	switch {
@@ -202,7 +191,7 @@ func accepted(want func(field string) bool) test {
 // recordMessages records the form of the calls of the agent and, except for its registration and its
 // notices, whether agents accept them.
 func (x *exam) recordMessages() {
-	known := x.fakes.received(func(c *call) bool { return c.kind != "" && !c.searching })
+	known := x.received(func(c *call) bool { return c.kind != "" && !c.searching })
 	for _, c := range append(known, x.unread()...) {
 		x.record("form of call", &fact{call: c, problem: c.form, defect: formDefect})
 		if c.kind != "" && c.kind != protocol.TypeRefereeRegisterRequest && !methodOf(c.kind).Notice {
@@ -216,7 +205,7 @@ func (x *exam) unread() []*call {
 	if x.options.Role == Manager {
 		return nil
 	}
-	return x.fakes.received(func(c *call) bool { return c.to == x.host && c.kind == "" && c.form != "" })
+	return x.received(func(c *call) bool { return c.to == x.host && c.kind == "" && c.form != "" })
 }
 
 // isMethod tells whether a manager may know a method, those of MCP too.

@@ -160,7 +160,7 @@ func methodFor(message map[string]any) string {
 // it understands. The reply has the message with the names of the specification, and the bytes in the form
 // that was understood; if none was, it is the answer that tells most about the reason.
 func (a *fakeAgent) ask(ctx context.Context, message map[string]any) *reply {
-	x, method := a.fakes.exam, methodFor(message)
+	x, method := a.exam, methodFor(message)
 	id, limit := x.nextID(), x.limitOf(method)
 	body := dialect.CallBody(method, encoded(message), id)
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -279,7 +279,7 @@ func (a *fakeAgent) send(ctx context.Context, message map[string]any, change ...
 			return notSent(url, nil, "the agent takes messages without JSON-RPC")
 		}
 	}
-	return a.fakes.exam.deliver(ctx, url, header, methodFor(message), body)
+	return a.exam.deliver(ctx, url, header, methodFor(message), body)
 }
 
 // sendBroken sends copies of a message, each with a breach.
@@ -287,7 +287,7 @@ func (a *fakeAgent) sendBroken(ctx context.Context, message map[string]any, brea
 	kind, _ := message["message_type"].(string)
 	for _, b := range breaches {
 		r := a.send(ctx, b.in(maps.Clone(message), nil))
-		a.fakes.exam.record(b.fact, &fact{about: kind + " " + b.about(), reply: r, code: b.code, messageType: kind})
+		a.exam.record(b.fact, &fact{about: kind + " " + b.about(), reply: r, code: b.code, messageType: kind})
 	}
 }
 
@@ -316,7 +316,7 @@ func (x *exam) deliver(ctx context.Context, url string, header map[string]string
 // one, and the URL and further headers for it.
 func (a *fakeAgent) inForm(ctx context.Context, message map[string]any) (url string, header map[string]string,
 	form []byte) {
-	x, method := a.fakes.exam, methodFor(message)
+	x, method := a.exam, methodFor(message)
 	body := dialect.CallBody(method, encoded(message), x.nextID())
 	_, _, _, _ = a.dialect.Call(ctx, x.options.URL, "", method, body,
 		func(_ context.Context, to string, further map[string]string, body []byte) (transport.Posted, error) {

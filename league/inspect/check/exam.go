@@ -95,9 +95,9 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	defer func() { _ = o.Listener.Close() }() // its server may have closed it before
 	started := time.Now()
 	bound, cancel := context.WithTimeout(ctx, o.Budget)
-	defer cancel()
 	x := &exam{
-		options: &o, life: bound, game: o.Game.Info().Type, findings: map[string]*Finding{},
+		options: &o, life: bound, end: cancel, hostname: hostOf(o.Listener), game: o.Game.Info().Type,
+		changed: make(chan struct{}), findings: map[string]*Finding{},
 		hung: map[string]bool{}, times: map[string][]time.Duration{}, as: membershipOf(o.Role),
 		token: "tok-" + strings.ToLower(membershipOf(o.Role).first) + "-" + rand.Text(),
 	}
@@ -109,7 +109,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		SchemaVersion: SchemaVersion, Role: o.Role, URL: o.URL,
 		Started: started.UTC().Truncate(time.Second), TookMS: time.Since(started).Milliseconds(),
 	}
-	r.Findings, r.Ended = x.report(bound.Err() != nil)
+	r.Findings, r.Ended = x.report(errors.Is(bound.Err(), context.DeadlineExceeded))
 	r.Causes = causesOf(r.Findings)
 	return r, nil
 }
@@ -132,9 +132,8 @@ type scenario struct {
 // for an agent that takes no part in the league.
 func (x *exam) examine(ctx context.Context, role examiner) error {
 	x.rules = role.table()
-	x.fakes = newFakes(ctx, x)
-	defer x.fakes.close()
-	x.host = x.fakes.open(x.options.Listener, role.answer)
+	defer x.close()
+	x.host = x.open(x.options.Listener, role.answer)
 	if err := x.awaitListener(ctx); err != nil {
 		return err
 	}
@@ -174,7 +173,7 @@ func (x *exam) awaitListener(ctx context.Context) error {
 		}
 		switch {
 		case rest(ctx, 100*time.Millisecond):
-		case x.fakes.received(func(*call) bool { return true }) != nil:
+		case x.received(func(*call) bool { return true }) != nil:
 			return nil
 		case protocol.Forbidden(err):
 			return fmt.Errorf("%s cannot be tested: %w", x.options.URL, err)
@@ -193,22 +192,28 @@ func (x *exam) recordAll() {
 	x.recordMessages()
 }
 
-// An exam is the examination of one agent: it calls the agent, records facts about it, and
+// An exam is the examination of one agent: it calls the agent, plays the other agents, records facts, and
 // keeps the findings. Safe for concurrent use.
 type exam struct {
 	options    *Options
-	life       context.Context //nolint:containedctx // of the examination; a call may have less time
-	game       string          // its type
-	rules      []rule          // the table of the role
-	fakes      *fakes
-	host       *fakeAgent   // at the listener: the manager of the agent, or a referee of a manager under examination
-	as         membership   // of the agent
-	token      string       // that the agent gets
-	ids        atomic.Int64 // of calls
-	understood atomic.Bool  // the agent has understood a call of a league: see shownNothing
-	concurrent atomic.Bool  // many matches are played at once: an unanswered call says nothing about the next
+	life       context.Context    //nolint:containedctx // of the examination; a call may have less time
+	end        context.CancelFunc // ends life
+	game       string             // its type
+	rules      []rule             // the table of the role
+	hostname   string             // of the kit's agents
+	agents     []*fakeAgent       // of the kit; only the examination itself opens them
+	host       *fakeAgent         // at the listener: the manager of the agent, or a referee of a manager under examination
+	as         membership         // of the agent
+	token      string             // that the agent gets
+	ids        atomic.Int64       // of calls
+	understood atomic.Bool        // the agent has understood a call of a league: see shownNothing
+	concurrent atomic.Bool        // many matches are played at once: an unanswered call says nothing about the next
+	conducting sync.WaitGroup     // of the matches that a referee of the kit conducts
 
 	mu       sync.Mutex
+	calls    []*call                    // of the agent, in the order in which they arrived
+	size     int                        // bytes of the calls
+	changed  chan struct{}              // closed, and replaced, at every event
 	findings map[string]*Finding        // by the id of the requirement
 	silent   int                        // calls in a row without an answer
 	gaveUp   string                     // why no further calls are made; "" while they are

@@ -43,7 +43,7 @@ func (m *membership) sender(id string) string { return m.role + ":" + id }
 
 // awaitRegistration waits for the agent to register with the kit's manager, and tells whether it did.
 func (x *exam) awaitRegistration(ctx context.Context) bool {
-	return x.fakes.await(ctx, x.options.Wait, func() bool { return x.host.identity() != "" })
+	return x.await(ctx, x.options.Wait, func() bool { return x.host.identity() != "" })
 }
 
 // answer answers a call to the kit's manager. The manager registers the agent under examination, and
@@ -125,7 +125,7 @@ func called(calls []*call) string {
 
 // recordRegistration records how the agent registered.
 func (x *exam) recordRegistration() {
-	own := x.fakes.received(x.isOwn)
+	own := x.received(x.isOwn)
 	first := cmp.Or(firstCall(own), firstCall(x.host.received(x.as.Request)))
 	if first == nil {
 		x.miss(fmt.Sprintf("it did not register with the manager of this examination within %s%s", x.options.Wait,

@@ -31,23 +31,6 @@ const (
 	pathOfAgent = "/mcp"
 )
 
-// The fakes are the agents of the kit that the agent under examination meets. They keep
-// its calls in the order in which they arrive. Safe for concurrent use.
-type fakes struct {
-	exam   *exam
-	host   string
-	life   context.Context //nolint:containedctx // of the agents
-	end    context.CancelFunc
-	agents []*fakeAgent // only the examination itself opens them
-
-	conducting sync.WaitGroup // of the matches that a referee of the kit conducts
-
-	mu      sync.Mutex
-	calls   []*call
-	size    int           // bytes of the calls
-	changed chan struct{} // closed, and replaced, at every event
-}
-
 // A response is the answer of a fake agent to a call. The zero value closes the connection.
 type response struct {
 	result  map[string]any   // a message; wrapped as the call was
@@ -60,55 +43,52 @@ type response struct {
 // A fakeAgent is an agent of the kit. Its dialect reads its calls, and knows the form that
 // the agent under examination understands.
 type fakeAgent struct {
-	fakes   *fakes
+	exam    *exam
 	url     string
-	id      string // under which it was registered, or has registered the agent; guarded by fakes.mu
+	id      string // under which it was registered, or has registered the agent; guarded by exam.mu
 	dialect *bridge.Bridge
 	answer  func(*call) response
 	server  *http.Server
 	serving sync.WaitGroup
 }
 
-// newFakes makes agents on the host of the listener.
-func newFakes(ctx context.Context, x *exam) *fakes {
-	s := &fakes{exam: x, host: "localhost", changed: make(chan struct{})}
-	if host, _, err := net.SplitHostPort(x.options.Listener.Addr().String()); err == nil {
-		if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
-			s.host = host
-		}
+// hostOf is the host under which agents reach a listener.
+func hostOf(l net.Listener) string {
+	host, _, err := net.SplitHostPort(l.Addr().String())
+	if ip := net.ParseIP(host); err != nil || ip != nil && ip.IsUnspecified() {
+		return "localhost"
 	}
-	s.life, s.end = context.WithCancel(ctx)
-	return s
+	return host
 }
 
-// close ends all agents.
-func (s *fakes) close() {
-	s.end()
-	for _, a := range s.agents {
+// close ends all agents of the kit.
+func (x *exam) close() {
+	x.end()
+	for _, a := range x.agents {
 		_ = a.server.Close() // nothing to lose
 		a.serving.Wait()
 	}
-	s.conducting.Wait()
+	x.conducting.Wait()
 }
 
 // open serves an agent on a listener; nil is a free port. Without a port it gives the
 // examination up, so that no call names the agent.
-func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
+func (x *exam) open(l net.Listener, answer func(*call) response) *fakeAgent {
 	if l == nil {
 		var err error
-		if l, err = s.exam.options.Listen(s.life, "tcp", net.JoinHostPort(s.host, "0")); err != nil {
-			s.exam.giveUp(fmt.Sprintf("no port for an agent of the kit: %v", err))
-			return &fakeAgent{fakes: s, dialect: s.exam.host.dialect}
+		if l, err = x.options.Listen(x.life, "tcp", net.JoinHostPort(x.hostname, "0")); err != nil {
+			x.giveUp(fmt.Sprintf("no port for an agent of the kit: %v", err))
+			return &fakeAgent{exam: x, dialect: x.host.dialect}
 		}
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	a := &fakeAgent{fakes: s, url: "http://" + net.JoinHostPort(s.host, port) + pathOfAgent, answer: answer}
+	a := &fakeAgent{exam: x, url: "http://" + net.JoinHostPort(x.hostname, port) + pathOfAgent, answer: answer}
 	a.dialect = bridge.New(bridge.Options{Endpoint: a.url, League: checkLeague, Clock: protocol.SystemClock(),
 		Log: zerolog.Nop()})
 	a.server = &http.Server{
 		Handler: http.HandlerFunc(a.serve), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
-		BaseContext: func(net.Listener) context.Context { return s.life },
+		BaseContext: func(net.Listener) context.Context { return x.life },
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateNew:
@@ -119,7 +99,7 @@ func (s *fakes) open(l net.Listener, answer func(*call) response) *fakeAgent {
 		},
 	}
 	a.serving.Go(func() { _ = a.server.Serve(l) }) // it ends with close
-	s.agents = append(s.agents, a)
+	x.agents = append(x.agents, a)
 	return a
 }
 
@@ -157,7 +137,7 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, stat
 				return answerOf(c.wrap(refuse(codeParse, "Parse error")))
 			}
 			calls = append(calls, c)
-			a.fakes.keep(c, len(body))
+			a.exam.keep(c, len(body))
 			p := refuse(codeInvalidRequest, "Invalid Request")
 			if c.method != "" || c.kind != "" {
 				p = a.answer(c)
@@ -183,7 +163,7 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, stat
 		c := a.read(body, body)
 		path := plain(r.URL.Path)
 		c.To, c.kind, c.form = strings.TrimSuffix(a.url, pathOfAgent)+path, "", "POST "+path+" instead of POST "+pathOfAgent
-		a.fakes.keep(c, len(body))
+		a.exam.keep(c, len(body))
 		calls = append(calls, c)
 	case len(answer) == 0: // a notification
 		status = http.StatusNoContent
@@ -203,48 +183,48 @@ func answerOf(response []byte) transport.Answer {
 
 // become sets the id of an agent, unless it has one.
 func (a *fakeAgent) become(id string) {
-	defer a.fakes.update()()
+	defer a.exam.update()()
 	a.id = cmp.Or(a.id, id)
 }
 
 // identity is the id of an agent; "" for none.
 func (a *fakeAgent) identity() string {
-	a.fakes.mu.Lock()
-	defer a.fakes.mu.Unlock()
+	a.exam.mu.Lock()
+	defer a.exam.mu.Unlock()
 	return a.id
 }
 
 // keep adds a call of so many bytes to the record, unless the record is full.
-func (s *fakes) keep(c *call, size int) {
-	defer s.update()()
-	c.searching = c.form != "" && c.kind != "" && slices.ContainsFunc(s.calls, func(k *call) bool {
+func (x *exam) keep(c *call, size int) {
+	defer x.update()()
+	c.searching = c.form != "" && c.kind != "" && slices.ContainsFunc(x.calls, func(k *call) bool {
 		return k.To == c.To && k.kind == c.kind && k.form == ""
 	})
-	if s.size += size + 1<<10; s.size <= maxRecord { // with what is kept beside the bytes
-		s.calls = append(s.calls, c)
+	if x.size += size + 1<<10; x.size <= maxRecord { // with what is kept beside the bytes
+		x.calls = append(x.calls, c)
 	}
 }
 
 // update begins a change of the record. Its result ends the change, and wakes the goroutines
 // that await one.
-func (s *fakes) update() (end func()) {
-	s.mu.Lock()
+func (x *exam) update() (end func()) {
+	x.mu.Lock()
 	return func() {
-		close(s.changed)
-		s.changed = make(chan struct{})
-		s.mu.Unlock()
+		close(x.changed)
+		x.changed = make(chan struct{})
+		x.mu.Unlock()
 	}
 }
 
 // wake wakes the goroutines that await a change.
-func (s *fakes) wake() { s.update()() }
+func (x *exam) wake() { x.update()() }
 
 // received returns the calls that satisfy a condition, as they are now, in order.
-func (s *fakes) received(want func(*call) bool) []*call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (x *exam) received(want func(*call) bool) []*call {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	var found []*call
-	for _, c := range s.calls {
+	for _, c := range x.calls {
 		if want(c) {
 			now := *c
 			found = append(found, &now)
@@ -254,23 +234,23 @@ func (s *fakes) received(want func(*call) bool) []*call {
 }
 
 // of returns the calls of a kind to some agents, or to all, without those that search for the form of an agent.
-func (s *fakes) of(kind string, to ...*fakeAgent) []*call {
-	return s.received(func(c *call) bool {
+func (x *exam) of(kind string, to ...*fakeAgent) []*call {
+	return x.received(func(c *call) bool {
 		return c.kind == kind && !c.searching && (to == nil || slices.Contains(to, c.to))
 	})
 }
 
 // received returns the calls of a kind to an agent.
-func (a *fakeAgent) received(kind string) []*call { return a.fakes.of(kind, a) }
+func (a *fakeAgent) received(kind string) []*call { return a.exam.of(kind, a) }
 
 // await waits until done holds; false if most or ctx ends before.
-func (s *fakes) await(ctx context.Context, most time.Duration, done func() bool) bool {
+func (x *exam) await(ctx context.Context, most time.Duration, done func() bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
+		x.mu.Lock()
+		changed := x.changed
+		x.mu.Unlock()
 		if done() {
 			return true
 		}
@@ -284,7 +264,7 @@ func (s *fakes) await(ctx context.Context, most time.Duration, done func() bool)
 
 // answered notes the answer to calls.
 func (a *fakeAgent) answered(calls []*call, status int, body []byte) {
-	defer a.fakes.update()()
+	defer a.exam.update()()
 	for _, c := range calls {
 		c.Status, c.response, c.answered, c.TookMS = status, body, true, time.Since(c.at).Milliseconds()
 		if status == 0 {

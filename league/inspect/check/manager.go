@@ -75,7 +75,7 @@ func (x *managerExam) run(ctx context.Context) {
 		return // the rest of the league is unknown
 	}
 	// The answers to the last reports may come after the end of the league.
-	x.fakes.await(ctx, otherLimit, func() bool { return x.playing.Load() == 0 })
+	x.await(ctx, otherLimit, func() bool { return x.playing.Load() == 0 })
 	x.recordLeague()
 }
 
@@ -107,7 +107,7 @@ func (x *managerExam) begin(ctx context.Context) bool {
 			return false
 		}
 	}
-	if x.fakes.await(ctx, x.options.Wait, x.announced) {
+	if x.await(ctx, x.options.Wait, x.announced) {
 		x.show("begin/league", nil)
 		return true
 	}
@@ -146,7 +146,7 @@ func (x *managerExam) members() []*member { return slices.Concat(x.players, x.re
 
 // announced tells whether the manager has sent a message of a league that has begun.
 func (x *managerExam) announced() bool {
-	return len(x.fakes.of(protocol.TypeRoundAnnouncement))+len(x.fakes.of(protocol.TypeMatchAssignment)) > 0
+	return len(x.of(protocol.TypeRoundAnnouncement))+len(x.of(protocol.TypeMatchAssignment)) > 0
 }
 
 // startWithoutRight tries to begin the league without the admin token.
@@ -168,10 +168,10 @@ const maxStill = 15 * time.Second
 
 // follow waits for the league to end.
 func (x *managerExam) follow(ctx context.Context) {
-	calls := func() int { return len(x.fakes.received(func(*call) bool { return true })) }
+	calls := func() int { return len(x.received(func(*call) bool { return true })) }
 	for moving := true; moving && !x.over(); {
 		seen := calls()
-		moving = x.fakes.await(ctx, maxStill, func() bool { return x.over() || calls() > seen })
+		moving = x.await(ctx, maxStill, func() bool { return x.over() || calls() > seen })
 	}
 }
 

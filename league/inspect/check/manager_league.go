@@ -81,7 +81,7 @@ func (x *managerExam) take(m *assignedMatch) {
 	defer x.mu.Unlock()
 	again := slices.IndexFunc(x.matches, func(k *assignedMatch) bool { return k.id == m.id })
 	known := again >= 0 && x.matches[again].attempt == m.attempt
-	if known || m.referee == nil || m.id == "" || len(x.matches) > 10000 || x.fakes.life.Err() != nil {
+	if known || m.referee == nil || m.id == "" || len(x.matches) > 10000 || x.life.Err() != nil {
 		return
 	}
 	m.first = len(x.matches) == 0
@@ -92,10 +92,10 @@ func (x *managerExam) take(m *assignedMatch) {
 		x.matches = append(x.matches, m)
 	}
 	x.playing.Add(1)
-	x.fakes.conducting.Go(func() {
-		x.conduct(x.fakes.life, m)
+	x.conducting.Go(func() {
+		x.conduct(x.life, m)
 		x.playing.Add(-1)
-		x.fakes.wake()
+		x.wake()
 	})
 }
 

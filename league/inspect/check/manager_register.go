@@ -34,7 +34,7 @@ func (x *managerExam) registerFirst(ctx context.Context) bool {
 	for i := range x.options.Referees {
 		referee := x.host
 		if i > 0 {
-			referee = x.fakes.open(nil, x.answer)
+			referee = x.open(nil, x.answer)
 		}
 		if !x.registerAgent(ctx, membershipOf(Referee), referee) {
 			return false
@@ -46,11 +46,11 @@ func (x *managerExam) registerFirst(ctx context.Context) bool {
 
 // openSpare opens the endpoint of applicants. It answers as a referee, because a referee
 // acknowledges all notices of a player.
-func (x *managerExam) openSpare() { x.spare = x.fakes.open(nil, x.answer) }
+func (x *managerExam) openSpare() { x.spare = x.open(nil, x.answer) }
 
 // registerPlayer registers one more player; false if that failed.
 func (x *managerExam) registerPlayer(ctx context.Context) bool {
-	return x.registerAgent(ctx, membershipOf(Player), x.fakes.open(nil, answerPlayer))
+	return x.registerAgent(ctx, membershipOf(Player), x.open(nil, answerPlayer))
 }
 
 // registerAgent registers an agent; false if that failed.

@@ -101,9 +101,9 @@ func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
 			r = x.host.ask(ctx, x.assignment(m))
 		}
 		m.started.Store(r)
-		x.fakes.wake()
+		x.wake()
 	})
-	x.fakes.await(ctx, otherLimit, func() bool { return m.start() != nil || m.invited() })
+	x.await(ctx, otherLimit, func() bool { return m.start() != nil || m.invited() })
 }
 
 // begin starts the first match, and learns in which form the referee takes matches. A
@@ -113,7 +113,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (problem stri
 	var shown *reply
 	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
 		x.hand(ctx, m)
-		if x.fakes.await(ctx, untilInvited, func() bool { return m.invited() || m.refusal() != "" }) &&
+		if x.await(ctx, untilInvited, func() bool { return m.invited() || m.refusal() != "" }) &&
 			m.invited() {
 			x.understood.Store(true)
 			x.show("conducted", nil)
@@ -146,7 +146,7 @@ func (x *refereeExam) openPlayers() {
 	for side := range listeners {
 		var err error
 		port := strconv.Itoa(x.options.PlayerPort + side)
-		if listeners[side], err = x.options.Listen(x.fakes.life, "tcp", net.JoinHostPort(x.fakes.host, port)); err != nil {
+		if listeners[side], err = x.options.Listen(x.life, "tcp", net.JoinHostPort(x.hostname, port)); err != nil {
 			x.unlistened = fmt.Sprintf("the kit's players cannot listen at port %s (%v)", port, err)
 			if side > 0 {
 				_ = listeners[0].Close() // half of the players would get invitations
@@ -155,15 +155,15 @@ func (x *refereeExam) openPlayers() {
 		}
 	}
 	for side, l := range listeners {
-		x.fakes.open(l, func(c *call) response {
+		x.open(l, func(c *call) response {
 			m, known := x.byID.Load(c.match())
 			if !known {
 				return answerPing(c, Player)
 			}
 			p := m.(*refereedMatch).players[side] //nolint:forcetypeassert // it has no others
-			x.fakes.mu.Lock()
+			x.mu.Lock()
 			c.to = p.fakeAgent
-			x.fakes.mu.Unlock()
+			x.mu.Unlock()
 			return p.answer(c)
 		})
 	}
@@ -173,13 +173,13 @@ func (x *refereeExam) openPlayers() {
 // less time.
 const maxUnreported = 2
 
-// await waits for a match to be over: reported, and both players told.
-func (x *refereeExam) await(ctx context.Context, m *refereedMatch) {
+// awaitEnd waits for a match to be over: reported, and both players told.
+func (x *refereeExam) awaitEnd(ctx context.Context, m *refereedMatch) {
 	limit := m.limit
 	if x.unreported.Load() >= maxUnreported {
 		limit = min(limit, time.Second)
 	}
-	m.over = x.fakes.await(ctx, limit, func() bool {
+	m.over = x.await(ctx, limit, func() bool {
 		return slices.ContainsFunc(m.reports(), func(c *call) bool { return c.Status == http.StatusOK })
 	})
 	m.cut = !m.over && ctx.Err() != nil
@@ -192,7 +192,7 @@ func (x *refereeExam) await(ctx context.Context, m *refereedMatch) {
 	}
 	x.unreported.Store(0)
 	told := func() bool { return m.players[0].ending() != nil && m.players[1].ending() != nil }
-	x.fakes.await(ctx, 2*time.Second, told) // some report before they tell the players
+	x.await(ctx, 2*time.Second, told) // some report before they tell the players
 }
 
 // playAll plays the first match alone, and then up to four at the same time, if the
@@ -206,8 +206,8 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 	if x.needs(wellPlayed) {
 		x.startAgain(ctx, first)
 	}
-	x.await(ctx, first)
-	own := x.fakes.received(x.isOwn)[0]
+	x.awaitEnd(ctx, first)
+	own := x.received(x.isOwn)[0]
 	capacity, _ := objectOf(own.params[x.as.meta]).integer("max_concurrent_matches")
 	atOnce := min(max(capacity, 1), 4)
 	unnamed := func(report *call) bool { return report.sent.text("match_id") == "" } // the players tell its match
@@ -225,7 +225,7 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 		playing.Go(func() {
 			defer func() { <-slots }()
 			if x.hand(ctx, m); m.refusal() == "" {
-				x.await(ctx, m)
+				x.awaitEnd(ctx, m)
 			}
 			m.handing.Wait()
 			m.cut = m.cut || m.start() != nil && m.start().unasked
@@ -237,7 +237,7 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 
 // startAgain sends the start of a match once more.
 func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
-	x.fakes.await(ctx, untilStarted, func() bool { return m.start() != nil })
+	x.await(ctx, untilStarted, func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
 		m.again = x.deliver(ctx, r.To, nil, protocol.StartMatch.Name, r.request)
 	}

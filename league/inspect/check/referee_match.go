@@ -72,12 +72,12 @@ func (m *refereedMatch) invited() bool { return len(m.received(protocol.TypeGame
 
 // received returns the calls of a kind to the players of the match.
 func (m *refereedMatch) received(kind string) []*call {
-	return m.exam.fakes.of(kind, m.players[0].fakeAgent, m.players[1].fakeAgent)
+	return m.exam.of(kind, m.players[0].fakeAgent, m.players[1].fakeAgent)
 }
 
 // reports returns the reports of the match, in order.
 func (m *refereedMatch) reports() []*call {
-	return m.exam.fakes.received(func(c *call) bool {
+	return m.exam.received(func(c *call) bool {
 		return c.kind == protocol.TypeMatchResultReport &&
 			c.match() == m.id
 	})
@@ -126,7 +126,7 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 		if choices := options(x.options.Game, start, p.side); len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
-		p.fakeAgent = x.fakes.open(nil, p.answer)
+		p.fakeAgent = x.open(nil, p.answer)
 		m.players[i] = p
 	}
 	if m.name == sameChoice {
@@ -142,7 +142,7 @@ func (p *fakePlayer) answer(c *call) response {
 		return r
 	}
 	if p.waits > 0 {
-		p.fakes.await(p.fakes.life, p.waits, func() bool {
+		p.exam.await(p.exam.life, p.waits, func() bool {
 			other := p.match.players[p.side.Other()]
 			return slices.ContainsFunc(other.received(p.match.exam.asking().Request), func(c *call) bool { return c.answered })
 		})

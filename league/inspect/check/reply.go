@@ -56,14 +56,6 @@ func (r *reply) read() *reply {
 	return r
 }
 
-// exchange returns a reply as evidence; nil for none.
-func (r *reply) exchange() *Exchange {
-	if r == nil {
-		return nil
-	}
-	return &r.Exchange
-}
-
 // notSent is the reply to a call that is not made.
 func notSent(url string, body []byte, why string) *reply {
 	return (&reply{Exchange: Exchange{To: url, request: body, Error: why, unasked: true}}).read()

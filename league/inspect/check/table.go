@@ -56,6 +56,19 @@ func (f *fact) read() members {
 	return f.call.params
 }
 
+// evidence returns the calls that show the fact. They may still be in progress, and exam.mu is held.
+func (f *fact) evidence() (all []*Exchange) {
+	for _, r := range []*reply{f.earlier, f.reply} {
+		if r != nil {
+			all = append(all, &r.Exchange)
+		}
+	}
+	if f.call != nil {
+		all = append(all, &f.call.Exchange)
+	}
+	return all
+}
+
 // A clause completes a rule.
 type clause func(*rule)
 
@@ -240,9 +253,8 @@ func (x *exam) find(id string, f *fact, decide test) {
 	if before != nil && (before.Verdict == Fail || finding.Verdict == Skipped || finding.Verdict == before.Verdict) {
 		return
 	}
-	for _, e := range []*Exchange{f.earlier.exchange(), f.reply.exchange(), f.call.exchange()} {
+	for _, e := range f.evidence() {
 		switch {
-		case e == nil:
 		case e.unasked && finding.Verdict == Fail: // a call that was not made is no failure
 			if before == nil {
 				x.findings[id] = &Finding{Verdict: Skipped, Detail: x.hideTokens(e.Error), CutOff: true}
